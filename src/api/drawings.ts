@@ -1,0 +1,119 @@
+/** Drawings of a project. */
+import { z } from 'zod';
+import { refusals } from '../errors.js';
+import { empty, json, jsonText } from '../http/answer.js';
+import { route, type Route } from '../http/route.js';
+import { createDrawing, deleteDrawing, updateDrawing } from '../lab/drawing-changes.js';
+import type { Farm } from '../lab/farm.js';
+import { coordinate, openObject, rotation, uuid } from '../lab/topology-schema.js';
+import { names } from './schemas.js';
+
+const tag = 'Drawings';
+
+const drawing = z.strictObject({
+  drawing_id: uuid,
+  locked: z.boolean(),
+  project_id: uuid,
+  rotation,
+  svg: z.string(),
+  x: z.int(),
+  y: z.int(),
+  z: z.int(),
+});
+
+const settable = {
+  x: coordinate.optional(),
+  y: coordinate.optional(),
+  z: coordinate.optional(),
+  locked: z.boolean().optional(),
+  rotation: rotation.optional(),
+  svg: z.string().optional(),
+};
+const newDrawing = z
+  .strictObject({ ...settable, drawing_id: uuid.optional(), project_id: uuid.optional() })
+  .transform(({ project_id, ...kept }) => kept);
+const changedDrawing = z
+  .strictObject({ ...settable, drawing_id: uuid.optional(), project_id: uuid.optional() })
+  .transform(({ drawing_id, project_id, ...kept }) => kept);
+
+export function drawingRoutes(farm: Farm): Route[] {
+  const { projects } = farm;
+  const all = names('project_id');
+  const one = names('project_id', 'drawing_id');
+  const base = '/v2/projects/{project_id}/drawings';
+  return [
+    route({
+      method: 'GET',
+      path: base,
+      tag,
+      summary: 'List the drawings; of a closed project, as its file has them',
+      params: all,
+      answers: { 200: z.array(z.union([drawing, openObject])) },
+      handle: async ({ params }) => {
+        const project = projects.find(params.project_id);
+        await project.settled();
+        if (!project.isOpen) return json(200, await project.storedObjects('drawing'));
+        return jsonText(200, project.topology.drawings.publishedList());
+      },
+    }),
+    route({
+      method: 'POST',
+      path: base,
+      tag,
+      summary: 'Make a drawing',
+      params: all,
+      body: newDrawing,
+      answers: { 201: drawing },
+      handle: async ({ params, body }) => {
+        const project = projects.find(params.project_id);
+        const made = await project.change((topology, transaction) =>
+          createDrawing(topology, transaction, body),
+        );
+        return jsonText(201, made);
+      },
+    }),
+    route({
+      method: 'GET',
+      path: `${base}/{drawing_id}`,
+      tag,
+      summary: 'Show a drawing',
+      params: one,
+      answers: { 200: drawing },
+      handle: ({ params }) => {
+        const found = projects.find(params.project_id).topology.drawings.published(params.drawing_id);
+        if (found === undefined) throw refusals.drawingUnknown(params.drawing_id);
+        return jsonText(200, found);
+      },
+    }),
+    route({
+      method: 'PUT',
+      path: `${base}/{drawing_id}`,
+      tag,
+      summary: 'Change a drawing',
+      params: one,
+      body: changedDrawing,
+      answers: { 201: drawing },
+      handle: async ({ params, body }) => {
+        const project = projects.find(params.project_id);
+        const changed = await project.change((topology, transaction) =>
+          updateDrawing(topology, transaction, params.drawing_id, body),
+        );
+        return jsonText(201, changed);
+      },
+    }),
+    route({
+      method: 'DELETE',
+      path: `${base}/{drawing_id}`,
+      tag,
+      summary: 'Delete a drawing',
+      params: one,
+      answers: { 204: null },
+      handle: async ({ params }) => {
+        await projects.find(params.project_id).change((topology, transaction) => {
+          deleteDrawing(topology, transaction, params.drawing_id);
+        });
+        return empty(204);
+      },
+    }),
+  ];
+}

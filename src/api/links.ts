@@ -1,0 +1,152 @@
+/** Links of a project. */
+import { z } from 'zod';
+import { refusals } from '../errors.js';
+import { empty, json, jsonText } from '../http/answer.js';
+import { route, type Route } from '../http/route.js';
+import type { Farm } from '../lab/farm.js';
+import { createLink, deleteLink, filtersFor, updateLink } from '../lab/link-changes.js';
+import { endpoint, label, linkStyle, linkType, openObject, uuid } from '../lab/topology-schema.js';
+import { names } from './schemas.js';
+
+const tag = 'Links';
+
+/** The contract's 11 keys, no more: stock clients refuse unknown ones. */
+export const link = z.strictObject({
+  capture_compute_id: z.string().nullable(),
+  capture_file_name: z.string().nullable(),
+  capture_file_path: z.string().nullable(),
+  capturing: z.boolean(),
+  filters: openObject,
+  link_id: uuid,
+  link_style: openObject,
+  link_type: linkType,
+  nodes: z.array(z.strictObject({ ...endpoint.shape, label })),
+  project_id: uuid,
+  suspend: z.boolean(),
+});
+
+/** What clients read of a link and may send back: checked and ignored. */
+const ignored = {
+  capture_compute_id: z.string().nullable().optional(),
+  capture_file_name: z.string().nullable().optional(),
+  capture_file_path: z.string().nullable().optional(),
+  capturing: z.boolean().optional(),
+  link_id: uuid.optional(),
+  link_type: linkType.optional(),
+  project_id: uuid.optional(),
+};
+const settable = {
+  filters: openObject.optional(),
+  link_style: linkStyle.optional(),
+  suspend: z.boolean().optional(),
+};
+const ends = z.array(endpoint).max(64);
+const newLink = z.strictObject({ ...ignored, ...settable, nodes: ends });
+const changedLink = z.strictObject({ ...ignored, ...settable, nodes: ends.optional() });
+
+const filterType = z.strictObject({
+  type: z.string(),
+  name: z.string(),
+  description: z.string(),
+  parameters: z.array(
+    z.strictObject({
+      name: z.string(),
+      type: z.enum(['int', 'text']),
+      minimum: z.int().optional(),
+      maximum: z.int().optional(),
+      unit: z.string().optional(),
+    }),
+  ),
+});
+
+export function linkRoutes(farm: Farm): Route[] {
+  const { projects } = farm;
+  const all = names('project_id');
+  const one = names('project_id', 'link_id');
+  const base = '/v2/projects/{project_id}/links';
+  return [
+    route({
+      method: 'GET',
+      path: base,
+      tag,
+      summary: 'List the links; of a closed project, as its file has them',
+      params: all,
+      answers: { 200: z.array(z.union([link, openObject])) },
+      handle: async ({ params }) => {
+        const project = projects.find(params.project_id);
+        await project.settled();
+        if (!project.isOpen) return json(200, await project.storedObjects('link'));
+        return jsonText(200, project.topology.links.publishedList());
+      },
+    }),
+    route({
+      method: 'POST',
+      path: base,
+      tag,
+      summary: 'Link two ports',
+      params: all,
+      body: newLink,
+      answers: { 201: link },
+      handle: async ({ params, body }) => {
+        const project = projects.find(params.project_id);
+        return jsonText(
+          201,
+          await project.change((topology, transaction) => createLink(topology, transaction, body)),
+        );
+      },
+    }),
+    route({
+      method: 'GET',
+      path: `${base}/{link_id}`,
+      tag,
+      summary: 'Show a link',
+      params: one,
+      answers: { 200: link },
+      handle: ({ params }) => {
+        const found = projects.find(params.project_id).topology.links.published(params.link_id);
+        if (found === undefined) throw refusals.linkUnknown(params.link_id);
+        return jsonText(200, found);
+      },
+    }),
+    route({
+      method: 'PUT',
+      path: `${base}/{link_id}`,
+      tag,
+      summary: 'Change filters, style, suspension or labels of a link',
+      params: one,
+      body: changedLink,
+      answers: { 201: link },
+      handle: async ({ params, body }) => {
+        const project = projects.find(params.project_id);
+        const changed = await project.change((topology, transaction) =>
+          updateLink(topology, transaction, params.link_id, body),
+        );
+        return jsonText(201, changed);
+      },
+    }),
+    route({
+      method: 'DELETE',
+      path: `${base}/{link_id}`,
+      tag,
+      summary: 'Delete a link',
+      params: one,
+      answers: { 204: null },
+      handle: async ({ params }) => {
+        await projects.find(params.project_id).change((topology, transaction) => {
+          deleteLink(topology, transaction, params.link_id);
+        });
+        return empty(204);
+      },
+    }),
+    route({
+      method: 'GET',
+      path: `${base}/{link_id}/available_filters`,
+      tag,
+      summary: 'The packet filters that a link can have',
+      params: one,
+      answers: { 200: z.array(filterType) },
+      handle: ({ params }) =>
+        json(200, filtersFor(projects.find(params.project_id).topology, params.link_id)),
+    }),
+  ];
+}

@@ -1,0 +1,270 @@
+/** Nodes of a project. */
+import { z } from 'zod';
+import { empty, json, jsonText } from '../http/answer.js';
+import { route, type Route } from '../http/route.js';
+import type { Farm } from '../lab/farm.js';
+import {
+  actOnAllNodes,
+  actOnNode,
+  createNode,
+  deleteNode,
+  duplicateNode,
+  findNode,
+  updateNode,
+  type NodeAction,
+} from '../lab/node-changes.js';
+import {
+  consoleType,
+  coordinate,
+  customAdapters,
+  label,
+  nodeType,
+  openObject,
+  port,
+  tcpPort,
+  text,
+  uuid,
+} from '../lab/topology-schema.js';
+import { link } from './links.js';
+import { refusals } from '../errors.js';
+import { names } from './schemas.js';
+
+const tag = 'Nodes';
+
+/** The contract's 27 keys, no more: stock clients refuse unknown ones. */
+export const node = z.strictObject({
+  command_line: z.string().nullable(),
+  compute_id: z.string(),
+  console: tcpPort.nullable(),
+  console_auto_start: z.boolean(),
+  console_host: z.string(),
+  console_type: consoleType,
+  custom_adapters: customAdapters,
+  first_port_name: z.string().nullable(),
+  height: z.int(),
+  label,
+  locked: z.boolean(),
+  name: z.string(),
+  node_directory: z.string().nullable(),
+  node_id: uuid,
+  node_type: nodeType,
+  port_name_format: z.string(),
+  port_segment_size: z.int(),
+  ports: z.array(port),
+  project_id: uuid,
+  properties: openObject,
+  status: z.enum(['stopped', 'started', 'suspended']),
+  symbol: z.string(),
+  template_id: uuid.nullable(),
+  width: z.int(),
+  x: z.int(),
+  y: z.int(),
+  z: z.int(),
+});
+
+const settable = {
+  name: text(1, 255),
+  console: tcpPort.nullable(),
+  console_type: consoleType,
+  console_auto_start: z.boolean(),
+  properties: openObject,
+  label,
+  symbol: text(1, 255).nullable(),
+  x: coordinate,
+  y: coordinate,
+  z: coordinate,
+  locked: z.boolean(),
+  port_name_format: z.string().max(255),
+  port_segment_size: z.int().min(0),
+  first_port_name: z.string().max(255).nullable(),
+  custom_adapters: customAdapters,
+};
+
+/** What clients read of a node and may send back: accepted and ignored. */
+const ignored = {
+  command_line: z.unknown(),
+  compute_id: z.unknown(),
+  console_host: z.unknown(),
+  height: z.unknown(),
+  node_directory: z.unknown(),
+  node_id: z.unknown(),
+  node_type: z.unknown(),
+  ports: z.unknown(),
+  project_id: z.unknown(),
+  status: z.unknown(),
+  template_id: z.unknown(),
+  width: z.unknown(),
+};
+
+const newNode = z
+  .strictObject({
+    ...z.object(ignored).partial().shape,
+    ...z.object(settable).partial().shape,
+    name: settable.name,
+    node_type: nodeType,
+    compute_id: text(1, 255),
+    node_id: uuid.optional(),
+    template_id: uuid.nullable().optional(),
+  })
+  .transform(
+    ({ command_line, console_host, height, node_directory, ports, project_id, status, width, ...kept }) =>
+      kept,
+  );
+
+const changedNode = z
+  .strictObject({ ...z.object(ignored).partial().shape, ...z.object(settable).partial().shape })
+  .transform((body) => z.object(settable).partial().parse(body));
+
+const place = z.strictObject({ x: coordinate, y: coordinate, z: coordinate.optional() });
+
+export function nodeRoutes(farm: Farm): Route[] {
+  const { projects } = farm;
+  const all = names('project_id');
+  const one = names('project_id', 'node_id');
+  const base = '/v2/projects/{project_id}/nodes';
+  return [
+    route({
+      method: 'GET',
+      path: base,
+      tag,
+      summary: 'List the nodes; of a closed project, as its file has them',
+      params: all,
+      answers: { 200: z.array(z.union([node, openObject])) },
+      handle: async ({ params }) => {
+        const project = projects.find(params.project_id);
+        await project.settled();
+        if (!project.isOpen) return json(200, await project.storedObjects('node'));
+        return jsonText(200, project.topology.nodes.publishedList());
+      },
+    }),
+    route({
+      method: 'POST',
+      path: base,
+      tag,
+      summary: 'Make a node',
+      params: all,
+      body: newNode,
+      answers: { 201: node },
+      handle: async ({ params, body }) => {
+        const project = projects.find(params.project_id);
+        return jsonText(
+          201,
+          await project.change((topology, transaction) => createNode(topology, transaction, body)),
+        );
+      },
+    }),
+    ...(['start', 'stop', 'suspend', 'reload'] as const).flatMap((action) => [
+      allNodesRoute(farm, action),
+      oneNodeRoute(farm, action),
+    ]),
+    route({
+      method: 'GET',
+      path: `${base}/{node_id}`,
+      tag,
+      summary: 'Show a node',
+      params: one,
+      answers: { 200: node },
+      handle: ({ params }) => {
+        const found = projects.find(params.project_id).topology.nodes.published(params.node_id);
+        if (found === undefined) throw refusals.nodeUnknown(params.node_id);
+        return jsonText(200, found);
+      },
+    }),
+    route({
+      method: 'PUT',
+      path: `${base}/{node_id}`,
+      tag,
+      summary: 'Change a node; a node that was read may be sent back',
+      params: one,
+      body: changedNode,
+      answers: { 200: node },
+      handle: async ({ params, body }) => {
+        const project = projects.find(params.project_id);
+        const changed = await project.change((topology, transaction) =>
+          updateNode(topology, transaction, params.node_id, body),
+        );
+        return jsonText(200, changed);
+      },
+    }),
+    route({
+      method: 'DELETE',
+      path: `${base}/{node_id}`,
+      tag,
+      summary: 'Delete a node and its links',
+      params: one,
+      answers: { 204: null },
+      handle: async ({ params }) => {
+        await projects.find(params.project_id).change((topology, transaction) => {
+          deleteNode(topology, transaction, params.node_id);
+        });
+        return empty(204);
+      },
+    }),
+    route({
+      method: 'POST',
+      path: `${base}/{node_id}/duplicate`,
+      tag,
+      summary: 'Make a node like this one',
+      params: one,
+      body: place,
+      answers: { 201: node },
+      handle: async ({ params, body }) => {
+        const project = projects.find(params.project_id);
+        const copy = await project.change((topology, transaction) =>
+          duplicateNode(topology, transaction, params.node_id, body),
+        );
+        return jsonText(201, copy);
+      },
+    }),
+    route({
+      method: 'GET',
+      path: `${base}/{node_id}/links`,
+      tag,
+      summary: 'List the links of a node',
+      params: one,
+      answers: { 200: z.array(link) },
+      handle: ({ params }) => {
+        const { topology } = projects.find(params.project_id);
+        findNode(topology, params.node_id);
+        const links = [...topology.portUse.linksOf(params.node_id)].map((id) => topology.links.published(id));
+        return jsonText(200, `[${links.filter((found) => found !== undefined).join(',')}]`);
+      },
+    }),
+  ];
+}
+
+function allNodesRoute(farm: Farm, action: NodeAction): Route {
+  return route({
+    method: 'POST',
+    path: `/v2/projects/{project_id}/nodes/${action}`,
+    tag,
+    summary: `${capitalised(action)} all nodes`,
+    params: names('project_id'),
+    answers: { 204: null },
+    handle: async ({ params }) => {
+      await farm.projects.find(params.project_id).change((topology) => {
+        actOnAllNodes(topology, action);
+      });
+      return empty(204);
+    },
+  });
+}
+
+function oneNodeRoute(farm: Farm, action: NodeAction): Route {
+  return route({
+    method: 'POST',
+    path: `/v2/projects/{project_id}/nodes/{node_id}/${action}`,
+    tag,
+    summary: `${capitalised(action)} a node`,
+    params: names('project_id', 'node_id'),
+    answers: { 200: node },
+    handle: async ({ params }) => {
+      const project = farm.projects.find(params.project_id);
+      return jsonText(200, await project.change((topology) => actOnNode(topology, params.node_id, action)));
+    },
+  });
+}
+
+function capitalised(word: string): string {
+  return word.charAt(0).toUpperCase() + word.slice(1);
+}

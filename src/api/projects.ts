@@ -1,0 +1,164 @@
+/** Projects: made, opened, changed, closed and deleted. */
+import { z } from 'zod';
+import { empty, json, jsonText } from '../http/answer.js';
+import { route, type Route } from '../http/route.js';
+import type { Farm } from '../lab/farm.js';
+import { projectSettings, supplier, text, uuid, variables } from '../lab/topology-schema.js';
+import { names, nothing } from './schemas.js';
+
+const tag = 'Projects';
+
+export const project = z.strictObject({
+  ...projectSettings.shape,
+  filename: z.string(),
+  path: z.string(),
+  project_id: uuid,
+  status: z.enum(['opened', 'closed']),
+});
+
+const side = z.int().min(0).max(1_000_000);
+const path = text(1, 4096).nullable();
+const settings = {
+  name: text(1, 200),
+  auto_close: z.boolean(),
+  auto_open: z.boolean(),
+  auto_start: z.boolean(),
+  scene_height: side,
+  scene_width: side,
+  zoom: side,
+  show_layers: z.boolean(),
+  snap_to_grid: z.boolean(),
+  show_grid: z.boolean(),
+  grid_size: side,
+  drawing_grid_size: side,
+  show_interface_labels: z.boolean(),
+  supplier,
+  variables,
+};
+const newProject = z.strictObject({
+  ...z.object(settings).partial().shape,
+  name: settings.name,
+  project_id: uuid.nullable().optional(),
+  path: path.optional(),
+});
+const changedProject = z.strictObject({ ...z.object(settings).partial().shape, path: path.optional() });
+const stats = z.strictObject({ drawings: z.int(), links: z.int(), nodes: z.int(), snapshots: z.int() });
+
+export function projectRoutes(farm: Farm): Route[] {
+  const { projects } = farm;
+  const one = names('project_id');
+  return [
+    route({
+      method: 'GET',
+      path: '/v2/projects',
+      tag,
+      summary: 'List the projects, open or closed',
+      params: nothing,
+      answers: { 200: z.array(project) },
+      handle: () => jsonText(200, projects.list()),
+    }),
+    route({
+      method: 'POST',
+      path: '/v2/projects',
+      tag,
+      summary: 'Make a project and open it',
+      params: nothing,
+      body: newProject,
+      answers: { 201: project },
+      handle: async ({ body }) => jsonText(201, await projects.create(given(body))),
+    }),
+    route({
+      method: 'POST',
+      path: '/v2/projects/load',
+      tag,
+      summary: 'Open a topology file of this machine (local servers only)',
+      params: nothing,
+      body: z.strictObject({ path: text(1, 4096) }),
+      answers: { 201: project },
+      handle: async ({ body }) => {
+        farm.requireLocal('Loading a file');
+        return jsonText(201, await projects.load(body.path));
+      },
+    }),
+    route({
+      method: 'GET',
+      path: '/v2/projects/{project_id}',
+      tag,
+      summary: 'Show a project',
+      params: one,
+      answers: { 200: project },
+      handle: ({ params }) => jsonText(200, projects.find(params.project_id).text),
+    }),
+    route({
+      method: 'PUT',
+      path: '/v2/projects/{project_id}',
+      tag,
+      summary: 'Change the settings of a project',
+      params: one,
+      body: changedProject,
+      answers: { 200: project },
+      handle: async ({ params, body: { path: wantedPath, ...wanted } }) => {
+        const found = projects.find(params.project_id);
+        if (wantedPath != null && wantedPath !== found.record.path) {
+          projects.checkPath(wantedPath);
+          await found.move(wantedPath);
+        }
+        return jsonText(
+          200,
+          await found.update(given(wanted), () => {
+            if (wanted.name !== undefined) projects.checkName(wanted.name, found.id);
+          }),
+        );
+      },
+    }),
+    route({
+      method: 'DELETE',
+      path: '/v2/projects/{project_id}',
+      tag,
+      summary: 'Delete a project and its folder',
+      params: one,
+      answers: { 204: null },
+      handle: async ({ params }) => {
+        await projects.delete(params.project_id);
+        return empty(204);
+      },
+    }),
+    route({
+      method: 'POST',
+      path: '/v2/projects/{project_id}/open',
+      tag,
+      summary: 'Open a project',
+      params: one,
+      answers: { 201: project },
+      handle: async ({ params }) => jsonText(201, await projects.find(params.project_id).open()),
+    }),
+    route({
+      method: 'POST',
+      path: '/v2/projects/{project_id}/close',
+      tag,
+      summary: 'Close a project',
+      params: one,
+      answers: { 204: null },
+      handle: async ({ params }) => {
+        await projects.find(params.project_id).close();
+        return empty(204);
+      },
+    }),
+    route({
+      method: 'GET',
+      path: '/v2/projects/{project_id}/stats',
+      tag,
+      summary: 'Count what a project holds',
+      params: one,
+      answers: { 200: stats },
+      handle: async ({ params }) => json(200, await projects.find(params.project_id).stats()),
+    }),
+  ];
+}
+
+/** Without the keys that the client left out. */
+function given<Body extends object>(body: Body): { [Key in keyof Body]: Exclude<Body[Key], undefined> } {
+  return Object.fromEntries(Object.entries(body).filter(([, value]) => value !== undefined)) as {
+    [Key in keyof Body]: Exclude<Body[Key], undefined>;
+  };
+}

@@ -1,0 +1,20 @@
+/** Schemas that several resources share. */
+import { z } from 'zod';
+
+/** Path parameters that name things: any text, because an id that does not exist is simply not found. */
+export function names<const Name extends string>(
+  ...list: readonly Name[]
+): z.ZodObject<Record<Name, z.ZodString>> {
+  return z.object(Object.fromEntries(list.map((name) => [name, z.string()])) as Record<Name, z.ZodString>);
+}
+
+export const nothing = z.object({});
+
+/** The body of every error (contract 0.3). */
+export const errorBody = z.object({
+  message: z.string(),
+  status: z.int(),
+  method: z.string().optional(),
+  path: z.string().optional(),
+  request: z.unknown().optional(),
+});

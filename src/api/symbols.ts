@@ -1,0 +1,98 @@
+/** Symbols that nodes are drawn with. */
+import { posix } from 'node:path';
+import { z } from 'zod';
+import { refusals } from '../errors.js';
+import { json } from '../http/answer.js';
+import { receiveFile, sendFile, UNTRUSTED_CONTENT } from '../http/file-transfer.js';
+import { route, type Route } from '../http/route.js';
+import type { Farm } from '../lab/farm.js';
+import { names, nothing } from './schemas.js';
+
+const tag = 'Symbols';
+
+const symbol = z.strictObject({
+  builtin: z.boolean(),
+  filename: z.string(),
+  symbol_id: z.string(),
+  theme: z.string(),
+});
+
+export function symbolRoutes(farm: Farm): Route[] {
+  const { symbols, files } = farm;
+  const one = names('symbol_id');
+  return [
+    route({
+      method: 'GET',
+      path: '/v2/symbols',
+      tag,
+      summary: 'List the symbols',
+      params: nothing,
+      answers: { 200: z.array(symbol) },
+      handle: () => json(200, symbols.list()),
+    }),
+    route({
+      method: 'GET',
+      path: '/v2/default_symbols',
+      tag,
+      summary: 'The symbol of each category, theme by theme',
+      params: nothing,
+      answers: { 200: z.record(z.string(), z.record(z.string(), z.string())) },
+      handle: () => json(200, symbols.defaults()),
+    }),
+    route({
+      method: 'GET',
+      path: '/v2/symbols/{symbol_id:.+}/dimensions',
+      tag,
+      summary: 'The size of a symbol',
+      params: one,
+      answers: { 200: z.strictObject({ height: z.int(), width: z.int() }) },
+      handle: ({ params }) => {
+        const size = symbols.size(decodedAgain(params.symbol_id));
+        if (size === undefined) throw refusals.symbolUnreadable();
+        return json(200, { height: size.height, width: size.width });
+      },
+    }),
+    route({
+      method: 'GET',
+      path: '/v2/symbols/{symbol_id:.+}/raw',
+      tag,
+      summary: "A symbol's picture; an unknown symbol looks like a computer",
+      params: one,
+      answers: { 200: { media: 'image/svg+xml' } },
+      handle: ({ params, exchange }) => {
+        const picture = symbols.picture(decodedAgain(params.symbol_id));
+        if ('file' in picture) return sendFile(exchange, files, { root: symbols.folder, path: picture.file });
+        const bytes = Buffer.from(picture.svg);
+        exchange.streamSized('image/svg+xml', UNTRUSTED_CONTENT, bytes.length, {
+          read: (position) => Promise.resolve(bytes.subarray(position)),
+          close: () => undefined,
+        });
+        return 'streamed';
+      },
+    }),
+    route({
+      method: 'POST',
+      path: '/v2/symbols/{symbol_id:.+}/raw',
+      tag,
+      summary: 'Add a symbol of your own',
+      params: one,
+      body: 'raw',
+      answers: { 204: null },
+      handle: async ({ params, exchange }) => {
+        const name = posix.basename(decodedAgain(params.symbol_id));
+        const answer = await receiveFile(exchange, files, { root: symbols.folder, path: name }, 204);
+        await symbols.added(name);
+        return answer;
+      },
+    }),
+  ];
+}
+
+/** Some clients encode the id before they build the path, which encodes it once more. */
+function decodedAgain(id: string): string {
+  try {
+    return decodeURIComponent(id);
+  } catch {
+    return id;
+  }
+}

@@ -1,0 +1,62 @@
+/** The version of the server, its reload and its end. */
+import { z } from 'zod';
+import { refusals } from '../errors.js';
+import { empty, json } from '../http/answer.js';
+import { route, type Route } from '../http/route.js';
+import type { Farm } from '../lab/farm.js';
+import { nothing } from './schemas.js';
+
+const tag = 'Server';
+const version = z.strictObject({ local: z.boolean(), version: z.string() });
+
+export function versionRoutes(farm: Farm, shutdown: () => void): Route[] {
+  return [
+    route({
+      method: 'GET',
+      path: '/v2/version',
+      tag,
+      summary: 'The GNS3 version that this server speaks',
+      params: nothing,
+      answers: { 200: version },
+      handle: () => json(200, { local: farm.isLocal, version: farm.gns3Version }),
+    }),
+    route({
+      method: 'POST',
+      path: '/v2/version',
+      tag,
+      summary: "Compare the client's version with the server's",
+      params: nothing,
+      body: z.strictObject({ version: z.string().max(255), local: z.boolean().optional() }),
+      answers: { 200: z.strictObject({ version: z.string() }) },
+      handle: ({ body }) => {
+        if (body.version !== farm.gns3Version) throw refusals.versionDiffers(body.version, farm.gns3Version);
+        return json(200, { version: farm.gns3Version });
+      },
+    }),
+    route({
+      method: 'POST',
+      path: '/v2/reload',
+      tag,
+      summary: 'Look for project folders that came or went',
+      params: nothing,
+      answers: { 200: null },
+      handle: async () => {
+        await farm.projects.reload();
+        return empty(200);
+      },
+    }),
+    route({
+      method: 'POST',
+      path: '/v2/shutdown',
+      tag,
+      summary: 'End the server (local servers only)',
+      params: nothing,
+      answers: { 201: null },
+      handle: () => {
+        farm.requireLocal('Shutdown');
+        shutdown();
+        return empty(201);
+      },
+    }),
+  ];
+}

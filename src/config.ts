@@ -1,0 +1,165 @@
+/**
+ * The settings of a server: the only reader of flags and environment. A flag wins over its variable, a
+ * variable over the default. `--data` is the root of everything kept on disk; `--projects` and `--state` may
+ * lie elsewhere, so that an existing projects folder can be served in place.
+ */
+import { isIP } from 'node:net';
+import { join, resolve } from 'node:path';
+import { parseArgs } from 'node:util';
+import { z } from 'zod';
+
+export interface Config {
+  readonly host: string;
+  readonly port: number;
+  readonly data: string;
+  readonly projects: string;
+  readonly state: string;
+  readonly local: boolean;
+  readonly gns3Version: string;
+  readonly credentials: { readonly user: string; readonly password: string } | undefined;
+  readonly allowedOrigins: readonly string[];
+  readonly maxJsonBody: number;
+  readonly logLevel: 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'silent';
+}
+
+/** A setting that cannot be used: its message is the one line the user sees. */
+export class ConfigError extends Error {
+  override readonly name = 'ConfigError';
+}
+
+export type Command =
+  { readonly run: 'serve'; readonly config: Config } | { readonly run: 'help' } | { readonly run: 'version' };
+
+interface Option {
+  readonly help: string;
+  readonly fallback: string;
+  readonly isSwitch?: true;
+  /** Secrets have no flag: a command line can be read by every user of the machine. */
+  readonly isSecret?: true;
+}
+
+/** Where stock browser clients are served from. */
+const STOCK_ORIGINS = [
+  'http://127.0.0.1:3080',
+  'http://localhost:3080',
+  'http://127.0.0.1:4200',
+  'http://localhost:4200',
+  'http://gns3.github.io',
+  'https://gns3.github.io',
+].join(',');
+
+const OPTIONS = {
+  host: { help: 'address to listen on', fallback: '127.0.0.1' },
+  port: { help: 'TCP port to listen on', fallback: '3080' },
+  data: { help: 'folder of everything kept on disk', fallback: './data' },
+  projects: { help: 'projects folder, when it lies elsewhere', fallback: '' },
+  state: { help: 'state folder, when it lies elsewhere', fallback: '' },
+  local: {
+    help: 'the clients share this machine: permit load, shutdown and any path',
+    fallback: '',
+    isSwitch: true,
+  },
+  'gns3-version': { help: 'the GNS3 version that clients are told', fallback: '2.2.60' },
+  user: { help: 'user name for HTTP Basic authentication', fallback: '' },
+  password: { help: 'password for HTTP Basic authentication', fallback: '', isSecret: true },
+  'allow-origins': { help: 'comma-separated origins of browser clients', fallback: STOCK_ORIGINS },
+  'max-json-body': { help: 'largest JSON request body, in bytes', fallback: '1048576' },
+  'log-level': { help: 'trace, debug, info, warn, error or silent', fallback: 'info' },
+} as const satisfies Record<string, Option>;
+
+type OptionName = keyof typeof OPTIONS;
+const OPTION_LIST = Object.entries<Option>(OPTIONS);
+
+const variableOf = (name: string): string => `WIREFARM_${name.toUpperCase().replaceAll('-', '_')}`;
+
+const whole = (least: number, most: number): z.ZodType<number> =>
+  z
+    .string()
+    .regex(/^\d+$/, 'must be a whole number')
+    .transform(Number)
+    .pipe(z.number().min(least, `must be at least ${least}`).max(most, `must be at most ${most}`));
+
+const SETTINGS = z.object({
+  host: z
+    .string()
+    .refine((host) => isIP(host) !== 0 || host === 'localhost', 'must be an IP address or localhost'),
+  port: whole(0, 65_535),
+  data: z.string().min(1, 'must not be empty'),
+  projects: z.string(),
+  state: z.string(),
+  local: z.enum(['', '0', 'false', '1', 'true']).transform((value) => value === '1' || value === 'true'),
+  'gns3-version': z.string().regex(/^2\.2\.\d+$/, 'must look like 2.2.60'),
+  user: z.string().trim(),
+  password: z.string().trim(),
+  'allow-origins': z.string().transform((list) => list.split(',').filter((origin) => origin !== '')),
+  'max-json-body': whole(1024, 64 * 1024 * 1024),
+  'log-level': z.enum(['trace', 'debug', 'info', 'warn', 'error', 'silent']),
+});
+
+/** Reads the command line and the environment. Throws ConfigError. */
+export function readCommand(args: readonly string[], environment: NodeJS.ProcessEnv): Command {
+  const flags = parseFlags(args);
+  if (flags['help'] === true) return { run: 'help' };
+  if (flags['version'] === true) return { run: 'version' };
+
+  const raw: Record<string, string> = {};
+  for (const [name, option] of OPTION_LIST) {
+    const flag = flags[name];
+    const given = flag === undefined ? environment[variableOf(name)] : String(flag);
+    raw[name] = given ?? option.fallback;
+  }
+  const parsed = SETTINGS.safeParse(raw);
+  if (!parsed.success) {
+    const issue = parsed.error.issues[0];
+    const name = String(issue?.path[0]);
+    throw new ConfigError(`--${name} (${variableOf(name)}): ${issue?.message ?? 'invalid'}`);
+  }
+  return { run: 'serve', config: configOf(parsed.data) };
+}
+
+function parseFlags(args: readonly string[]): Record<string, string | boolean | undefined> {
+  const options: Record<string, { type: 'string' | 'boolean' }> = {
+    help: { type: 'boolean' },
+    version: { type: 'boolean' },
+  };
+  for (const [name, option] of OPTION_LIST) {
+    if (!option.isSecret) options[name] = { type: option.isSwitch ? 'boolean' : 'string' };
+  }
+  try {
+    return parseArgs({ args: [...args], options, strict: true, allowPositionals: false }).values;
+  } catch (error) {
+    const [line] = (error instanceof Error ? error.message : String(error)).split('\n');
+    throw new ConfigError(`${line ?? ''} (--help lists the flags)`, { cause: error });
+  }
+}
+
+function configOf(settings: z.infer<typeof SETTINGS>): Config {
+  if ((settings.user === '') !== (settings.password === '')) {
+    throw new ConfigError('authentication needs both a user (--user) and a password (WIREFARM_PASSWORD)');
+  }
+  const data = resolve(settings.data);
+  return Object.freeze({
+    host: settings.host,
+    port: settings.port,
+    data,
+    projects: settings.projects === '' ? join(data, 'projects') : resolve(settings.projects),
+    state: settings.state === '' ? join(data, 'state') : resolve(settings.state),
+    local: settings.local,
+    gns3Version: settings['gns3-version'],
+    credentials: settings.user === '' ? undefined : { user: settings.user, password: settings.password },
+    allowedOrigins: settings['allow-origins'],
+    maxJsonBody: settings['max-json-body'],
+    logLevel: settings['log-level'],
+  });
+}
+
+/** The text of `--help`. */
+export function helpText(): string {
+  const names = Object.keys(OPTIONS) as OptionName[];
+  const lines = names.map((name) => {
+    const option: Option = OPTIONS[name];
+    const flag = option.isSecret ? '' : `--${name}${option.isSwitch ? '' : ' VALUE'}`;
+    return `  ${flag.padEnd(24)} ${variableOf(name).padEnd(24)} ${option.help}`;
+  });
+  return ['Usage: npm start -- [flags]', '', ...lines, `  ${'--help, --version'.padEnd(24)}`, ''].join('\n');
+}

@@ -1,0 +1,149 @@
+/**
+ * The one error table. Whatever a client may be told stands here with its status; the HTTP edge turns it
+ * into the contract's body. Anything else that is thrown is a fault of ours: it is logged and answered as a
+ * 500 without details.
+ */
+
+/** A request that is refused for a reason the client can read. */
+export class Refusal extends Error {
+  override readonly name = 'Refusal';
+
+  constructor(
+    readonly status: number,
+    message: string,
+    options?: ErrorOptions,
+  ) {
+    super(message, options);
+  }
+}
+
+const NO_SPACE = new Set(['ENOSPC', 'EDQUOT', 'MDB_MAP_FULL']);
+
+export const refusals = {
+  // Requests
+  badRequest: (message: string) => new Refusal(400, message),
+  unauthorized: () => new Refusal(401, 'This server needs a user name and a password'),
+  pathUnknown: (path: string) => new Refusal(404, `No such path: ${path}`),
+  methodUnknown: (method: string, path: string) =>
+    new Refusal(405, `Method ${method} is not allowed on ${path}`),
+  requestTooSlow: (seconds: number) =>
+    new Refusal(408, `The request body was not complete within ${seconds} s`),
+  bodyTooLarge: (limit: number) => new Refusal(413, `Maximum request body size ${limit} exceeded.`),
+  originRefused: (origin: string) => new Refusal(403, `Requests from the origin ${origin} are not allowed`),
+  hostRefused: (host: string) =>
+    new Refusal(
+      403,
+      `The host name ${host} is not a loopback name, and this server listens on loopback only`,
+    ),
+  webSocketOnly: () => new Refusal(400, 'This path speaks WebSocket: no valid upgrade request was found'),
+  localServerOnly: (what: string) =>
+    new Refusal(403, `${what} is permitted on a local server only (--local)`),
+  tooBusy: () => new Refusal(503, 'Too many requests are waiting for this project, try again'),
+  stopping: () => new Refusal(503, 'The server is stopping'),
+
+  // Disk
+  diskFull: (cause?: unknown) =>
+    new Refusal(507, 'No space left on the disk of the data folder: nothing was changed', { cause }),
+  fileMissing: () => new Refusal(404, '404: Not Found'),
+  fileForbidden: () => new Refusal(403, '403: Forbidden'),
+  fileNameTooLong: () => new Refusal(400, 'The file name is too long'),
+  isDirectory: (path: string) => new Refusal(409, `Is a directory: '${path}'`),
+  notDirectory: (path: string) => new Refusal(409, `A part of the path is not a directory: '${path}'`),
+
+  // Projects
+  versionDiffers: (client: string, server: string) =>
+    new Refusal(409, `Client version ${client} is not the same as server version ${server}`),
+  projectUnknown: (id: string) => new Refusal(404, `Project ID ${id} doesn't exist`),
+  projectExists: (name: string) => new Refusal(409, `Project "${name}" already exists`),
+  projectClosed: () => new Refusal(403, 'The project is not opened'),
+  projectPathExists: (path: string) => new Refusal(403, `The path ${path} already exist.`),
+  projectPathRefused: () => new Refusal(403, 'The path is not allowed'),
+  projectOutside: (name: string, folder: string) =>
+    new Refusal(
+      409,
+      `Project '${name}' cannot be deleted because it is not in the default project directory: '${folder}'`,
+    ),
+  topologyFileOpen: (filename: string) =>
+    new Refusal(409, `${filename} is written by the server while the project is open: close it first`),
+  topologyUnreadable: (path: string, reason: string) =>
+    new Refusal(409, `Could not load topology ${path}: ${reason}`),
+  topologyInvalid: (reason: string) => new Refusal(409, `Invalid data in topology file: ${reason}`),
+  topologyNewer: (revision: number, version: string) =>
+    new Refusal(
+      409,
+      `This project was created with more recent version of GNS3 (file revision: ${revision}). ` +
+        `Please upgrade GNS3 to version ${version} or later`,
+    ),
+  topologyOlder: (revision: number) =>
+    new Refusal(
+      409,
+      `This project has the older file revision ${revision}: open it once with GNS3 2.2, which converts it ` +
+        'to revision 9. The file was left untouched',
+    ),
+
+  // Nodes
+  nodeUnknown: (id: string) => new Refusal(404, `Node ID ${id} doesn't exist`),
+  nodeKindNotServed: (type: string, doing: string) =>
+    new Refusal(409, `Cannot ${doing}: nodes of type ${type} are not served by this server`),
+  nodeComputeNotServed: (name: string, type: string, doing: string) =>
+    new Refusal(409, `Cannot ${doing}: node ${name} of type ${type} is on a compute that is not connected`),
+  nodeLocked: (name: string) => new Refusal(409, `Node ${name} cannot be deleted because it is locked`),
+  nodeNamePlaceholder: (placeholder: string) =>
+    new Refusal(409, `${placeholder} is not a valid replacement string in the node name`),
+  nodeNameRefused: () => new Refusal(400, 'A node name must not contain the character "'),
+  portNameFormat: (format: string, reason: string) =>
+    new Refusal(409, `Invalid port name format ${format}: ${reason}`),
+  switchConnected: () => new Refusal(409, "Can't modify a switch already connected."),
+  hubConnected: () => new Refusal(409, "Can't modify a hub already connected."),
+  mappingConflict: (reason: string) => new Refusal(409, reason),
+
+  // Links
+  linkUnknown: (id: string) => new Refusal(404, `Link ID ${id} doesn't exist`),
+  portUnknown: (adapter: number, port: number, node: string) =>
+    new Refusal(404, `Port ${adapter}/${port} for ${node} not found`),
+  portUsed: () => new Refusal(409, 'Port is already used'),
+  linkToItself: () => new Refusal(409, 'Cannot connect to itself'),
+  linkBetween: (first: string, second: string, what = '') =>
+    new Refusal(409, `Connecting a ${first}${what} to a ${second}${what} is not allowed`),
+
+  // Drawings, templates, symbols, computes
+  drawingUnknown: (id: string) => new Refusal(404, `Drawing ID ${id} doesn't exist`),
+  drawingLocked: (id: string) => new Refusal(409, `Drawing ID ${id} cannot be deleted because it is locked`),
+  templateUnknown: (id: string) => new Refusal(404, `Template ID ${id} doesn't exist`),
+  templateForNodeUnknown: (id: string) => new Refusal(404, `Template ${id} doesn't exist`),
+  templateExists: (id: string) => new Refusal(409, `Template ID '${id}' already exists`),
+  templateBuiltin: (id: string, doing: string) =>
+    new Refusal(409, `Template ID ${id} cannot be ${doing} because it is a builtin`),
+  templateKindNotServed: (type: string) =>
+    new Refusal(409, `Templates of type ${type} are not served by this server`),
+  symbolUnreadable: () => new Refusal(404, 'The size of this symbol cannot be read'),
+  computeUnknown: (id: string) => new Refusal(404, `Compute ID ${id} doesn't exist`),
+  computeExists: (name: string) => new Refusal(409, `Compute name "${name}" already exists`),
+  computeIsLocal: () => new Refusal(409, 'The local compute cannot be changed or deleted'),
+  computeNotConnected: (name: string, request: string) =>
+    new Refusal(409, `Cannot connect to compute '${name}' with request ${request}`),
+} as const;
+
+/** The refusal that a failed system call amounts to, or undefined when it is nothing a client can mend. */
+export function refusalOfSystemError(code: string | undefined, path: string): Refusal | undefined {
+  if (code === undefined) return undefined;
+  if (NO_SPACE.has(code)) return refusals.diskFull();
+  switch (code) {
+    case 'ENOENT':
+      return refusals.fileMissing();
+    case 'EACCES':
+    case 'EPERM':
+    case 'EROFS':
+    case 'ELOOP':
+    case 'ENXIO':
+      return refusals.fileForbidden();
+    case 'EISDIR':
+      return refusals.isDirectory(path);
+    case 'ENOTDIR':
+      return refusals.notDirectory(path);
+    case 'ENAMETOOLONG':
+      return refusals.fileNameTooLong();
+    default:
+      return undefined;
+  }
+}

@@ -1,0 +1,96 @@
+/**
+ * From a request to its handler: the route, who asks, and whether what is asked fits the schemas. Handlers see
+ * only requests that do.
+ */
+import type { HttpRequest } from 'uWebSockets.js';
+import { z } from 'zod';
+import { refusals } from '../errors.js';
+import { describeIssues } from '../validation.js';
+import { empty, jsonText, type Answer } from './answer.js';
+import { errorAnswer, withoutSecrets } from './error-body.js';
+import type { Exchange } from './exchange.js';
+import type { Gate } from './gate.js';
+import { readJsonBody } from './json-body.js';
+import type { Method, Route, RouteTable } from './route.js';
+import { Router, type Match } from './router.js';
+
+const CHANGING = new Set(['POST', 'PUT', 'DELETE', 'PATCH']);
+const LONGEST_ECHO = 1000;
+
+export function isChanging(method: string): boolean {
+  return CHANGING.has(method);
+}
+
+export class Dispatcher {
+  readonly gate: Gate;
+  readonly #router: Router;
+  readonly #maxJsonBody: number;
+
+  constructor(table: RouteTable, gate: Gate, maxJsonBody: number) {
+    this.gate = gate;
+    this.#router = new Router(table);
+    this.#maxJsonBody = maxJsonBody;
+  }
+
+  dispatch(exchange: Exchange, request: HttpRequest): Answer | Promise<Answer> {
+    this.gate.checkHost(exchange.host);
+    if (isChanging(exchange.method)) this.gate.checkOrigin(exchange.origin, exchange.host);
+    const { endpoint, params } = this.match(exchange);
+    if (exchange.method === 'OPTIONS' && exchange.origin !== '') {
+      const asked = request.getHeader('access-control-request-headers');
+      return empty(200, this.gate.preflightHeaders(exchange.origin, endpoint.methods.keys(), asked));
+    }
+    if (this.gate.needsCredentials) this.gate.checkCredentials(request.getHeader('authorization'));
+    const route = endpoint.methods.get((exchange.method === 'HEAD' ? 'GET' : exchange.method) as Method);
+    if (route === undefined) {
+      if (endpoint.socket !== undefined && exchange.method === 'GET') throw refusals.webSocketOnly();
+      return methodUnknown(exchange, endpoint);
+    }
+    if (route.headers.length > 0) exchange.headers = copyHeaders(request, route.headers);
+    return this.#call(exchange, route, params);
+  }
+
+  /** Refuses (404) a path that no route has. */
+  match(exchange: Exchange): Match {
+    const match = this.#router.match(exchange.path);
+    if (match === undefined) throw refusals.pathUnknown(exchange.path);
+    exchange.template = match.endpoint.template;
+    return match;
+  }
+
+  #call(exchange: Exchange, route: Route, pathParams: Match['params']): Answer | Promise<Answer> {
+    const params = check(exchange, route.params, pathParams, 'path');
+    const query =
+      route.query === undefined
+        ? undefined
+        : check(exchange, route.query, Object.fromEntries(new URLSearchParams(exchange.query)), 'query');
+    const { body } = route;
+    if (!(body instanceof z.ZodType)) return route.handle({ params, query, body: undefined, exchange });
+    return readJsonBody(exchange, this.#maxJsonBody).then((json) => {
+      if (exchange.isGone) return 'streamed';
+      exchange.body = json;
+      return route.handle({ params, query, body: check(exchange, body, json, 'body'), exchange });
+    });
+  }
+}
+
+/** Refuses in the contract's words what does not fit. */
+function check(exchange: Exchange, schema: z.ZodType, value: unknown, part: string): unknown {
+  const parsed = schema.safeParse(value);
+  if (parsed.success) return parsed.data;
+  const target = exchange.query === '' ? exchange.path : `${exchange.path}?${exchange.query}`;
+  const shown = part === 'body' ? ` and JSON data '${withoutSecrets(value).slice(0, LONGEST_ECHO)}'` : '';
+  throw refusals.badRequest(
+    `JSON schema error with API request '${target.slice(0, LONGEST_ECHO)}'${shown}: ${describeIssues(parsed.error)}`,
+  );
+}
+
+function methodUnknown(exchange: Exchange, { methods }: Match['endpoint']): Answer {
+  const allowed = [...methods.keys()].flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method]));
+  const { json, status } = errorAnswer(refusals.methodUnknown(exchange.method, exchange.path), exchange);
+  return jsonText(status, json, [['Allow', [...allowed, 'OPTIONS'].join(', ')]]);
+}
+
+function copyHeaders(request: HttpRequest, names: readonly string[]): Record<string, string> {
+  return Object.fromEntries(names.map((name) => [name, request.getHeader(name)]));
+}

@@ -1,0 +1,46 @@
+/** The one place where an error becomes a status and a body (contract 0.3). */
+import { Refusal } from '../errors.js';
+import type { Exchange } from './exchange.js';
+import { MalformedJson } from './json-text.js';
+
+export interface ErrorAnswer {
+  readonly status: number;
+  readonly json: string;
+  /** Whether the fault is ours and belongs into the log. */
+  readonly isFault: boolean;
+}
+
+const LONGEST_ECHO = 4096;
+const SECRETS = new Set(['password']);
+
+export function errorAnswer(error: unknown, exchange: Exchange): ErrorAnswer {
+  if (!(error instanceof Refusal)) {
+    const message = `Internal error in request ${exchange.id}: the server's log has the details`;
+    return { status: 500, json: JSON.stringify({ message, status: 500 }), isFault: true };
+  }
+  const { status, message } = error;
+  const body =
+    status === 400
+      ? {
+          message,
+          method: exchange.method,
+          path: exchange.template ?? exchange.path,
+          request: echo(error, exchange.body),
+          status,
+        }
+      : { message, status };
+  return { status, json: JSON.stringify(body), isFault: false };
+}
+
+/** What the client sent, without secrets and within bounds. */
+function echo(error: Refusal, body: unknown): unknown {
+  if (error instanceof MalformedJson) return { malformed_json: error.text.slice(0, LONGEST_ECHO) };
+  if (typeof body !== 'object' || body === null) return body ?? {};
+  const text = withoutSecrets(body);
+  return text.length > LONGEST_ECHO ? { truncated: text.slice(0, LONGEST_ECHO) } : JSON.parse(text);
+}
+
+/** The JSON text of a request body as it may be shown. */
+export function withoutSecrets(body: unknown): string {
+  return JSON.stringify(body, (key, value: unknown) => (SECRETS.has(key) ? '***' : value));
+}

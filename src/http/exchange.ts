@@ -1,0 +1,181 @@
+/**
+ * One request and its response. Everything that is needed of the request is copied at once, because the
+ * library's request object dies with the handler; the response is answered once or not at all, and never
+ * touched after its client has gone.
+ */
+import type { HttpRequest, HttpResponse } from 'uWebSockets.js';
+import type { Headers, WholeAnswer } from './answer.js';
+import {
+  ChunkedResponse,
+  IncomingBody,
+  SizedResponse,
+  type BodyReceiver,
+  type PieceSource,
+} from './streams.js';
+import { statusLine } from './status-line.js';
+
+/** What the server adds to every response. */
+export type CommonHeaders = (origin: string) => Headers;
+
+export class Exchange {
+  readonly id: string;
+  readonly method: string;
+  readonly path: string;
+  readonly query: string;
+  readonly host: string;
+  readonly origin: string;
+  readonly startedAt = performance.now();
+  /** The template of the route, once there is one. */
+  template: string | undefined;
+  /** The JSON body, once it has been read. */
+  body: unknown;
+  headers: Readonly<Record<string, string>> = {};
+  #status = 0;
+  #chunks: ChunkedResponse | undefined;
+  readonly #response: HttpResponse;
+  readonly #commonHeaders: CommonHeaders;
+  #state: 'waiting' | 'answered' | 'gone' = 'waiting';
+  #atEnd: ((exchange: Exchange) => void)[] = [];
+
+  constructor(id: string, request: HttpRequest, response: HttpResponse, commonHeaders: CommonHeaders) {
+    this.id = id;
+    this.method = request.getMethod().toUpperCase();
+    this.path = request.getUrl();
+    this.query = request.getQuery();
+    this.host = request.getHeader('host');
+    this.origin = request.getHeader('origin');
+    this.#response = response;
+    this.#commonHeaders = commonHeaders;
+    response.onAborted(() => {
+      this.#end('gone');
+    });
+  }
+
+  get status(): number {
+    return this.#status;
+  }
+
+  get isGone(): boolean {
+    return this.#state === 'gone';
+  }
+
+  get isWaiting(): boolean {
+    return this.#state === 'waiting';
+  }
+
+  /** Called once when the response is complete or the client has gone. */
+  atEnd(callback: (exchange: Exchange) => void): void {
+    if (this.#state === 'waiting') this.#atEnd.push(callback);
+    else callback(this);
+  }
+
+  /** Starts to receive the body; to be called before the handler waits for anything. */
+  receive(receiver: BodyReceiver): IncomingBody {
+    const body = new IncomingBody(this.#response, receiver);
+    this.atEnd(() => {
+      body.stop();
+    });
+    return body;
+  }
+
+  answer(answer: WholeAnswer, closeConnection = false): void {
+    if (this.#state !== 'waiting') return;
+    this.#response.cork(() => {
+      const isJson = 'json' in answer;
+      this.#writeHead(answer.status, answer.headers ?? [], isJson ? 'application/json' : undefined);
+      if (isJson && this.method === 'HEAD') {
+        this.#response.endWithoutBody(Buffer.byteLength(answer.json), closeConnection);
+      } else if (isJson) {
+        this.#response.end(answer.json, closeConnection);
+      } else if (answer.status === 204 || answer.status === 304) {
+        this.#response.endWithoutBody(undefined, closeConnection);
+      } else {
+        this.#response.endWithoutBody(0, closeConnection);
+      }
+    });
+    this.#end('answered');
+  }
+
+  /** Answers with a stream that ends when it is ended. Undefined when only the head was asked for. */
+  streamChunks(media: string, limit: number): ChunkedResponse | undefined {
+    if (this.#state !== 'waiting') return undefined;
+    if (this.method === 'HEAD') {
+      this.#endWithHead(media, [], undefined);
+      return undefined;
+    }
+    this.#response.cork(() => {
+      this.#writeHead(200, [], media);
+    });
+    const stream = new ChunkedResponse(this.#response, limit, () => {
+      this.#end('answered');
+    });
+    this.atEnd(() => {
+      stream.gone();
+    });
+    this.#chunks = stream;
+    return stream;
+  }
+
+  /** Answers with `total` bytes from the source, which is closed in any case. */
+  streamSized(media: string, headers: Headers, total: number, source: PieceSource): void {
+    if (this.#state !== 'waiting' || this.method === 'HEAD' || total === 0) {
+      source.close();
+      if (this.#state === 'waiting') this.#endWithHead(media, headers, total);
+      return;
+    }
+    this.#response.cork(() => {
+      this.#writeHead(200, headers, media);
+    });
+    const stream = new SizedResponse(this.#response, total, {
+      read: (position) => source.read(position),
+      close: () => {
+        source.close();
+        this.#end('answered');
+      },
+    });
+    this.atEnd(() => {
+      stream.gone();
+    });
+  }
+
+  /** Ends a stream that has no end of its own. */
+  endStream(): void {
+    this.#chunks?.end();
+  }
+
+  /** Hands the connection over to a WebSocket. */
+  upgrade(handOver: (response: HttpResponse) => void): void {
+    if (this.#state !== 'waiting') return;
+    this.#status = 101;
+    this.#end('answered');
+    this.#response.cork(() => {
+      handOver(this.#response);
+    });
+  }
+
+  #endWithHead(media: string, headers: Headers, length: number | undefined): void {
+    this.#response.cork(() => {
+      this.#writeHead(200, headers, media);
+      this.#response.endWithoutBody(length);
+    });
+    this.#end('answered');
+  }
+
+  #writeHead(status: number, headers: Headers, media: string | undefined): void {
+    this.#status = status;
+    this.#response.writeStatus(statusLine(status));
+    if (media !== undefined) this.#response.writeHeader('Content-Type', media);
+    if (this.template !== undefined) this.#response.writeHeader('X-Route', this.template);
+    this.#response.writeHeader('X-Request-Id', this.id);
+    for (const [name, value] of this.#commonHeaders(this.origin)) this.#response.writeHeader(name, value);
+    for (const [name, value] of headers) this.#response.writeHeader(name, value);
+  }
+
+  #end(state: 'answered' | 'gone'): void {
+    if (this.#state !== 'waiting') return;
+    this.#state = state;
+    const callbacks = this.#atEnd;
+    this.#atEnd = [];
+    for (const callback of callbacks) callback(this);
+  }
+}

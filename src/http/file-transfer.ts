@@ -1,0 +1,179 @@
+/** Files of a folder over HTTP, both ways, in constant memory: the bytes wait for the slower side. */
+import { extname } from 'node:path';
+import { refusals } from '../errors.js';
+import type { TaskPool } from '../pool/task-pool.js';
+import type { FileTasks } from '../storage/file-tasks.js';
+import { empty, type Answer, type Headers } from './answer.js';
+import type { Exchange } from './exchange.js';
+import { IDLE_LIMIT_MS } from './streams.js';
+
+export interface PlacedFile {
+  readonly root: string;
+  readonly path: string;
+}
+
+const READ_LENGTH = 256 * 1024;
+const PAUSE_ABOVE = 2 * 1024 * 1024;
+
+const MEDIA_TYPES: Readonly<Record<string, string>> = {
+  '.css': 'text/css',
+  '.csv': 'text/csv',
+  '.gif': 'image/gif',
+  '.gz': 'application/gzip',
+  '.htm': 'text/html',
+  '.html': 'text/html',
+  '.jpeg': 'image/jpeg',
+  '.jpg': 'image/jpeg',
+  '.json': 'application/json',
+  '.md': 'text/markdown',
+  '.pcap': 'application/vnd.tcpdump.pcap',
+  '.pdf': 'application/pdf',
+  '.png': 'image/png',
+  '.svg': 'image/svg+xml',
+  '.tar': 'application/x-tar',
+  '.txt': 'text/plain',
+  '.xml': 'application/xml',
+  '.zip': 'application/zip',
+};
+
+/** A file may hold anything, so a browser that shows it must not run what is in it. */
+export const UNTRUSTED_CONTENT: Headers = [
+  ['X-Content-Type-Options', 'nosniff'],
+  ['Content-Security-Policy', "default-src 'none'; style-src 'unsafe-inline'; img-src data:; sandbox"],
+];
+
+export function mediaType(path: string): string {
+  return MEDIA_TYPES[extname(path).toLowerCase()] ?? 'application/octet-stream';
+}
+
+/** Streams the file to the client. */
+export async function sendFile(
+  exchange: Exchange,
+  files: TaskPool<FileTasks>,
+  file: PlacedFile,
+): Promise<Answer> {
+  const { fd, size, modifiedMs } = await files.run('openFile', file);
+  let reading: Promise<unknown> = Promise.resolve();
+  exchange.streamSized(
+    mediaType(file.path),
+    [...UNTRUSTED_CONTENT, ['Last-Modified', new Date(modifiedMs).toUTCString()]],
+    size,
+    {
+      read: async (position) => {
+        const length = Math.min(READ_LENGTH, size - position);
+        const read = files.run('readPiece', { fd, position, length });
+        reading = read;
+        const piece = await read;
+        if (piece.length === 0) throw new Error('the file was cut short while it was read');
+        return piece;
+      },
+      close: () => {
+        // A descriptor must not be closed under a read: its number may be another file's by then.
+        void reading.catch(() => undefined).then(() => files.run('closeFile', { fd }));
+      },
+    },
+  );
+  return 'streamed';
+}
+
+/** Writes the request body to the file, which appears whole or not at all. */
+export async function receiveFile(
+  exchange: Exchange,
+  files: TaskPool<FileTasks>,
+  file: PlacedFile,
+  success: number,
+): Promise<Answer> {
+  const received = new BodyQueue(exchange);
+  const unpublished = await files.run('createFile', file).catch((error: unknown) => {
+    received.stop();
+    throw error;
+  });
+  try {
+    let position = 0;
+    for (let bytes = await received.next(); bytes !== undefined; bytes = await received.next()) {
+      const { length } = bytes;
+      await files.run('writePiece', { fd: unpublished.fd, position, bytes }, [bytes.buffer]);
+      position += length;
+    }
+  } catch (error) {
+    received.stop();
+    await files.run('discardFile', unpublished);
+    throw error;
+  }
+  await files.run('publishFile', unpublished);
+  return empty(success);
+}
+
+/** The chunks of a request body between the connection and its one reader. */
+class BodyQueue {
+  readonly #incoming;
+  #chunks: Uint8Array<ArrayBuffer>[] = [];
+  #waiting = 0;
+  #isComplete = false;
+  #failure: Error | undefined;
+  #wake: (() => void) | undefined;
+
+  constructor(exchange: Exchange) {
+    this.#incoming = exchange.receive({
+      onChunk: (bytes) => {
+        this.#chunks.push(bytes);
+        this.#waiting += bytes.length;
+        if (this.#waiting > PAUSE_ABOVE) this.#incoming.pause();
+        this.#notify();
+      },
+      onEnd: () => {
+        this.#isComplete = true;
+        this.#notify();
+      },
+      onExpired: () => {
+        this.#fail(refusals.requestTooSlow(IDLE_LIMIT_MS / 1000));
+      },
+    });
+    exchange.atEnd(() => {
+      if (!this.#isComplete) this.#fail(new Error('the client went away'));
+    });
+  }
+
+  /** Everything that has come since the last call; undefined at the end of the body. */
+  async next(): Promise<Uint8Array<ArrayBuffer> | undefined> {
+    while (this.#chunks.length === 0 && !this.#isComplete && this.#failure === undefined) {
+      await new Promise<void>((resolve) => {
+        this.#wake = resolve;
+      });
+    }
+    if (this.#failure !== undefined) throw this.#failure;
+    if (this.#chunks.length === 0) return undefined;
+    const bytes = joined(this.#chunks);
+    this.#chunks = [];
+    this.#waiting = 0;
+    this.#incoming.resume();
+    return bytes;
+  }
+
+  stop(): void {
+    this.#incoming.stop();
+    this.#chunks = [];
+  }
+
+  #fail(error: Error): void {
+    this.#failure = error;
+    this.#notify();
+  }
+
+  #notify(): void {
+    this.#wake?.();
+    this.#wake = undefined;
+  }
+}
+
+function joined(chunks: readonly Uint8Array<ArrayBuffer>[]): Uint8Array<ArrayBuffer> {
+  const [only] = chunks;
+  if (chunks.length === 1 && only !== undefined) return only;
+  const bytes = new Uint8Array(chunks.reduce((length, chunk) => length + chunk.length, 0));
+  let offset = 0;
+  for (const chunk of chunks) {
+    bytes.set(chunk, offset);
+    offset += chunk.length;
+  }
+  return bytes;
+}

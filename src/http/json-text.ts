@@ -1,0 +1,62 @@
+/** Reading a JSON request body that may be anything. */
+import { Refusal } from '../errors.js';
+
+/** Far deeper than any client nests; what is deeper would overflow the stack of whoever walks it. */
+const DEEPEST = 64;
+const UTF8 = new TextDecoder('utf-8', { fatal: true });
+
+/** A body that is no JSON; `text` is what the client is shown of it. */
+export class MalformedJson extends Refusal {
+  constructor(
+    reason: string,
+    readonly text: string,
+  ) {
+    super(400, `Invalid JSON ${reason}`);
+  }
+}
+
+/** An empty body counts as an empty object. */
+export function parseJsonBody(bytes: Uint8Array): unknown {
+  if (bytes.length === 0) return {};
+  const text = decode(bytes);
+  if (nesting(text) > DEEPEST) throw new MalformedJson(`nested deeper than ${DEEPEST} levels`, text);
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    throw new MalformedJson(error instanceof Error ? error.message : String(error), text);
+  }
+}
+
+function decode(bytes: Uint8Array): string {
+  try {
+    return UTF8.decode(bytes);
+  } catch {
+    throw new MalformedJson('that is not UTF-8', Buffer.from(bytes).toString('latin1'));
+  }
+}
+
+/** How deep brackets nest outside strings; right for valid JSON, enough of a bound for the rest. */
+function nesting(text: string): number {
+  let depth = 0;
+  let deepest = 0;
+  let isInString = false;
+  for (let index = 0; index < text.length; index++) {
+    switch (text.charCodeAt(index)) {
+      case 0x22: // "
+        isInString = !isInString;
+        break;
+      case 0x5c: // backslash
+        index++;
+        break;
+      case 0x5b: // [
+      case 0x7b: // {
+        if (!isInString && ++depth > deepest) deepest = depth;
+        break;
+      case 0x5d: // ]
+      case 0x7d: // }
+        if (!isInString) depth--;
+        break;
+    }
+  }
+  return deepest;
+}

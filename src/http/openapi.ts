@@ -1,0 +1,109 @@
+/** The OpenAPI 3.1 document of a route table. */
+import { z } from 'zod';
+import type { AnswerKind, BodyKind, RouteTable } from './route.js';
+import { statusLine } from './status-line.js';
+
+export interface ApiTitle {
+  readonly title: string;
+  readonly version: string;
+}
+
+interface Operation {
+  readonly tags: readonly string[];
+  readonly summary: string;
+  readonly operationId: string;
+  readonly parameters: readonly object[];
+  readonly requestBody?: object;
+  readonly responses: Readonly<Record<string, object>>;
+}
+
+export function openApi(table: RouteTable, info: ApiTitle, errorBody: z.ZodType): object {
+  const paths: Record<string, Record<string, Operation>> = {};
+  for (const route of table.routes) {
+    const operations = (paths[documentedPath(route.path)] ??= {});
+    const body = requestBody(route.body);
+    operations[route.method.toLowerCase()] = {
+      tags: [route.tag],
+      summary: route.summary,
+      operationId: operationId(route.method, route.path),
+      parameters: [...parameters('path', route.params), ...parameters('query', route.query)],
+      ...(body === undefined ? {} : { requestBody: body }),
+      responses: responses(route.answers),
+    };
+  }
+  for (const socket of table.sockets) {
+    const operations = (paths[documentedPath(socket.path)] ??= {});
+    operations['get'] = {
+      tags: [socket.tag],
+      summary: `${socket.summary} (WebSocket)`,
+      operationId: operationId('GET', socket.path),
+      parameters: parameters('path', socket.params),
+      responses: { 101: { description: statusLine(101) }, ...responses({}) },
+    };
+  }
+  return {
+    openapi: '3.1.0',
+    info,
+    paths,
+    components: {
+      responses: {
+        Error: { description: 'The request was refused', content: jsonContent(errorBody, 'output') },
+      },
+    },
+  };
+}
+
+/** OpenAPI has no parameter that spans segments; the slashes in one are the client's to write. */
+function documentedPath(template: string): string {
+  return template.replaceAll(':.+}', '}');
+}
+
+function operationId(method: string, template: string): string {
+  const words = documentedPath(template)
+    .replace(/[{}]/g, '')
+    .split(/[/_]/)
+    .filter((word) => word !== '');
+  return [method.toLowerCase(), ...words].join('_');
+}
+
+function parameters(place: 'path' | 'query', schema: z.ZodType | undefined): object[] {
+  if (!(schema instanceof z.ZodObject)) return [];
+  return Object.entries(schema.shape).map(([name, field]) => ({
+    name,
+    in: place,
+    required: place === 'path' || !(field as z.ZodType).safeParse(undefined).success,
+    schema: jsonSchema(field as z.ZodType, 'input'),
+  }));
+}
+
+function requestBody(body: BodyKind): object | undefined {
+  if (body === undefined) return undefined;
+  if (body === 'raw') return { content: { 'application/octet-stream': {} } };
+  return { content: jsonContent(body, 'input') };
+}
+
+function responses(answers: Readonly<Record<number, AnswerKind>>): Record<string, object> {
+  const known = Object.entries(answers).map(([status, kind]) => [
+    status,
+    { description: statusLine(Number(status)), ...content(kind) },
+  ]);
+  return { ...Object.fromEntries(known), default: { $ref: '#/components/responses/Error' } } as Record<
+    string,
+    object
+  >;
+}
+
+function content(kind: AnswerKind): object {
+  if (kind === null) return {};
+  if (kind instanceof z.ZodType) return { content: jsonContent(kind, 'output') };
+  return { content: { [kind.media]: {} } };
+}
+
+function jsonContent(schema: z.ZodType, io: 'input' | 'output'): object {
+  return { 'application/json': { schema: jsonSchema(schema, io) } };
+}
+
+function jsonSchema(schema: z.ZodType, io: 'input' | 'output'): object {
+  const { $schema, ...rest } = z.toJSONSchema(schema, { io, unrepresentable: 'any' });
+  return rest;
+}

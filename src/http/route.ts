@@ -1,0 +1,88 @@
+/**
+ * One entry of the route table: what a path takes and answers, and who handles it. Routing, validation, typed
+ * handlers, error bodies and the OpenAPI document all come from these entries.
+ */
+import type { z } from 'zod';
+import type { Answer } from './answer.js';
+import type { Exchange } from './exchange.js';
+
+export type Method = 'GET' | 'POST' | 'PUT' | 'DELETE';
+
+/** A body as the client sends it: `raw` is streamed to the handler. */
+export type BodyKind = z.ZodType | 'raw' | undefined;
+
+/** A body as it is answered: a schema, bytes of this media type, or nothing. */
+export type AnswerKind = z.ZodType | { readonly media: string } | null;
+
+export interface RouteRequest<Params, Query, Body> {
+  readonly params: Params;
+  readonly query: Query;
+  readonly body: Body;
+  readonly exchange: Exchange;
+}
+
+interface RouteHead {
+  readonly path: string;
+  readonly summary: string;
+  readonly tag: string;
+  readonly params: z.ZodObject;
+}
+
+/** The table's view of a route, with the handler's types erased. */
+export interface Route extends RouteHead {
+  readonly method: Method;
+  readonly query: z.ZodType | undefined;
+  readonly body: BodyKind;
+  /** Request headers that the handler reads. */
+  readonly headers: readonly string[];
+  readonly answers: Readonly<Record<number, AnswerKind>>;
+  handle(request: RouteRequest<unknown, unknown, unknown>): Answer | Promise<Answer>;
+}
+
+export interface RouteSpec<
+  Params extends z.ZodObject,
+  Query extends z.ZodType,
+  Body extends BodyKind,
+> extends RouteHead {
+  readonly method: Method;
+  readonly params: Params;
+  readonly query?: Query;
+  readonly body?: Body;
+  readonly headers?: readonly string[];
+  readonly answers: Readonly<Record<number, AnswerKind>>;
+  handle(
+    request: RouteRequest<
+      z.output<Params>,
+      z.output<Query>,
+      Body extends z.ZodType ? z.output<Body> : undefined
+    >,
+  ): Answer | Promise<Answer>;
+}
+
+export function route<
+  Params extends z.ZodObject,
+  Query extends z.ZodType = z.ZodUndefined,
+  Body extends BodyKind = undefined,
+>(spec: RouteSpec<Params, Query, Body>): Route {
+  return {
+    ...spec,
+    query: spec.query,
+    body: spec.body,
+    headers: spec.headers ?? [],
+    // The dispatcher has put params, query and body through the schemas that these types come from.
+    handle: (request) => spec.handle(request as Parameters<typeof spec.handle>[0]),
+  };
+}
+
+/** A WebSocket path: a stream of text frames to the client; what the client sends is ignored. */
+export interface SocketRoute extends RouteHead {
+  /** Refuses before the upgrade. */
+  check(params: Readonly<Record<string, string>>): void | Promise<void>;
+  /** Starts sending; returns how to stop. */
+  open(params: Readonly<Record<string, string>>, send: (frame: string) => void): () => void;
+}
+
+export interface RouteTable {
+  readonly routes: readonly Route[];
+  readonly sockets: readonly SocketRoute[];
+}

@@ -1,0 +1,169 @@
+/** The HTTP server: takes requests from uWebSockets.js, has them handled, and answers what went wrong. */
+import type { Logger } from 'pino';
+import {
+  App,
+  us_listen_socket_close,
+  us_socket_local_port,
+  type HttpRequest,
+  type HttpResponse,
+  type TemplatedApp,
+  type us_listen_socket,
+} from 'uWebSockets.js';
+import { refusals } from '../errors.js';
+import { jsonText, type Answer, type Headers } from './answer.js';
+import { Dispatcher, isChanging } from './dispatcher.js';
+import { errorAnswer } from './error-body.js';
+import { Exchange } from './exchange.js';
+import type { Gate } from './gate.js';
+import type { RouteTable } from './route.js';
+import { WebSockets } from './web-sockets.js';
+
+export interface HttpServerOptions {
+  readonly gate: Gate;
+  readonly table: RouteTable;
+  readonly maxJsonBody: number;
+  /** The value of the `Server` header. */
+  readonly name: string;
+  readonly log: Logger;
+}
+
+/** By default the library lets several servers share a port. */
+const EXCLUSIVE_PORT = 1;
+
+export class HttpServer {
+  readonly #options: HttpServerOptions;
+  readonly #dispatcher: Dispatcher;
+  readonly #sockets: WebSockets;
+  readonly #app: TemplatedApp = App();
+  readonly #active = new Set<Exchange>();
+  readonly #serverHeader: Headers;
+  #listenSocket: us_listen_socket | undefined;
+  #isStopping = false;
+  #nextId = 0;
+
+  constructor(options: HttpServerOptions) {
+    this.#options = options;
+    this.#serverHeader = [['Server', options.name]];
+    this.#dispatcher = new Dispatcher(options.table, options.gate, options.maxJsonBody);
+    this.#sockets = new WebSockets({
+      dispatcher: this.#dispatcher,
+      begin: (response, request) => this.#begin(response, request),
+      fail: (exchange, error) => {
+        this.#fail(exchange, error);
+      },
+    });
+    this.#app.ws('/*', this.#sockets.behavior);
+    this.#app.any('/*', (response, request) => {
+      this.#handle(this.#begin(response, request), request);
+    });
+  }
+
+  /** Resolves with the port; rejects when it cannot be had. */
+  listen(host: string, port: number): Promise<number> {
+    return new Promise((resolve, reject) => {
+      const listening = (socket: us_listen_socket | false): void => {
+        if (socket === false) {
+          reject(
+            new Error(
+              `cannot listen on ${host} port ${port}: the port is in use, or the address is not ours`,
+            ),
+          );
+          return;
+        }
+        this.#listenSocket = socket;
+        resolve(us_socket_local_port(socket));
+      };
+      // The library takes options together with a host, too, which its declarations do not know.
+      const app: { listen(...args: unknown[]): unknown } = this.#app;
+      app.listen(host, port, EXCLUSIVE_PORT, listening);
+    });
+  }
+
+  /** No new connections; long streams end; what is in flight has `graceMs` to finish. */
+  async close(graceMs: number): Promise<void> {
+    this.#isStopping = true;
+    if (this.#listenSocket !== undefined) us_listen_socket_close(this.#listenSocket);
+    this.#sockets.close();
+    for (const exchange of [...this.#active]) exchange.endStream();
+    await Promise.race([this.#drained(), timeout(graceMs)]);
+    this.#app.close();
+  }
+
+  async #drained(): Promise<void> {
+    for (const exchange of [...this.#active]) {
+      await new Promise<void>((resolve) => {
+        exchange.atEnd(() => {
+          resolve();
+        });
+      });
+    }
+  }
+
+  #begin(response: HttpResponse, request: HttpRequest): Exchange {
+    const id = (this.#nextId++).toString(36);
+    const exchange = new Exchange(id, request, response, (origin) => this.#commonHeaders(origin));
+    this.#active.add(exchange);
+    exchange.atEnd(() => {
+      this.#active.delete(exchange);
+      this.#log(exchange);
+    });
+    return exchange;
+  }
+
+  #handle(exchange: Exchange, request: HttpRequest): void {
+    try {
+      if (this.#isStopping) throw refusals.stopping();
+      const answer = this.#dispatcher.dispatch(exchange, request);
+      if (answer instanceof Promise) this.#finishLater(exchange, answer);
+      else this.#finish(exchange, answer);
+    } catch (error) {
+      this.#fail(exchange, error);
+    }
+  }
+
+  #finishLater(exchange: Exchange, answer: Promise<Answer>): void {
+    answer.then(
+      (known) => {
+        this.#finish(exchange, known);
+      },
+      (error: unknown) => {
+        this.#fail(exchange, error);
+      },
+    );
+  }
+
+  #finish(exchange: Exchange, answer: Answer): void {
+    if (answer !== 'streamed') exchange.answer(answer);
+  }
+
+  #fail(exchange: Exchange, error: unknown): void {
+    if (exchange.isGone) return;
+    const { status, json, isFault } = errorAnswer(error, exchange);
+    if (isFault)
+      this.#options.log.error({ err: error, req: exchange.id, path: exchange.path }, 'a request failed');
+    const headers: Headers = status === 401 ? [['WWW-Authenticate', 'Basic realm="GNS3 server"']] : [];
+    // What is left of a body that is too late or too long is not worth receiving.
+    exchange.answer(jsonText(status, json, headers), status === 408 || status === 413);
+  }
+
+  /** The library adds the date and the length. */
+  #commonHeaders(origin: string): Headers {
+    if (origin === '') return this.#serverHeader;
+    return [...this.#serverHeader, ...this.#options.gate.crossOriginHeaders(origin)];
+  }
+
+  #log(exchange: Exchange): void {
+    const level = isChanging(exchange.method) ? 'info' : 'debug';
+    const { log } = this.#options;
+    if (!log.isLevelEnabled(level)) return;
+    const ms = Math.round((performance.now() - exchange.startedAt) * 1000) / 1000;
+    const { id: req, method, path } = exchange;
+    log[level]({ req, method, path, status: exchange.isGone ? 'gone' : exchange.status, ms }, 'request');
+  }
+}
+
+function timeout(milliseconds: number): Promise<void> {
+  return new Promise((resolve) => {
+    setTimeout(resolve, milliseconds).unref();
+  });
+}

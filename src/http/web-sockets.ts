@@ -1,0 +1,109 @@
+/**
+ * The WebSockets of the server. A client that does not read is bounded by the library, which closes its
+ * connection; what clients send is ignored.
+ */
+import type {
+  HttpRequest,
+  HttpResponse,
+  us_socket_context_t,
+  WebSocket,
+  WebSocketBehavior,
+} from 'uWebSockets.js';
+import { Refusal, refusals } from '../errors.js';
+import type { Dispatcher } from './dispatcher.js';
+import type { Exchange } from './exchange.js';
+import type { SocketRoute } from './route.js';
+import { statusLine } from './status-line.js';
+
+interface Session {
+  readonly route: SocketRoute;
+  readonly params: Readonly<Record<string, string>>;
+  stop: (() => void) | undefined;
+}
+
+export interface WebSocketsOptions {
+  readonly dispatcher: Dispatcher;
+  /** Makes the exchange of an upgrade request. */
+  readonly begin: (response: HttpResponse, request: HttpRequest) => Exchange;
+  readonly fail: (exchange: Exchange, error: unknown) => void;
+}
+
+const IDLE_SECONDS = 120;
+const LARGEST_BACKLOG = 1024 * 1024;
+const LARGEST_FRAME = 64 * 1024;
+const GOING_AWAY = 1001;
+
+export class WebSockets {
+  readonly #options: WebSocketsOptions;
+  readonly #sockets = new Set<WebSocket<Session>>();
+
+  constructor(options: WebSocketsOptions) {
+    this.#options = options;
+  }
+
+  /** How the library is to treat them. */
+  get behavior(): WebSocketBehavior<Session> {
+    return {
+      idleTimeout: IDLE_SECONDS,
+      maxBackpressure: LARGEST_BACKLOG,
+      closeOnBackpressureLimit: true,
+      maxPayloadLength: LARGEST_FRAME,
+      upgrade: (response, request, context) => {
+        this.#upgrade(response, request, context);
+      },
+      open: (socket) => {
+        this.#open(socket);
+      },
+      close: (socket) => {
+        this.#sockets.delete(socket);
+        socket.getUserData().stop?.();
+      },
+    };
+  }
+
+  close(): void {
+    for (const socket of [...this.#sockets]) socket.end(GOING_AWAY, 'the server is stopping');
+  }
+
+  #upgrade(response: HttpResponse, request: HttpRequest, context: us_socket_context_t): void {
+    const { begin, fail } = this.#options;
+    const exchange = begin(response, request);
+    const key = request.getHeader('sec-websocket-key');
+    const protocol = request.getHeader('sec-websocket-protocol');
+    const extensions = request.getHeader('sec-websocket-extensions');
+    this.#check(exchange, request.getHeader('authorization')).then(
+      (session) => {
+        exchange.upgrade((waiting) => {
+          waiting.writeStatus(statusLine(101));
+          waiting.upgrade(session, key, protocol, extensions, context);
+        });
+      },
+      (error: unknown) => {
+        fail(exchange, error);
+      },
+    );
+  }
+
+  async #check(exchange: Exchange, authorization: string): Promise<Session> {
+    const { dispatcher } = this.#options;
+    dispatcher.gate.checkHost(exchange.host);
+    dispatcher.gate.checkOrigin(exchange.origin, exchange.host);
+    const { endpoint, params } = dispatcher.match(exchange);
+    dispatcher.gate.checkCredentials(authorization);
+    if (endpoint.socket === undefined) throw refusals.badRequest('This path does not speak WebSocket');
+    await endpoint.socket.check(params);
+    return { route: endpoint.socket, params, stop: undefined };
+  }
+
+  #open(socket: WebSocket<Session>): void {
+    this.#sockets.add(socket);
+    const session = socket.getUserData();
+    try {
+      session.stop = session.route.open(session.params, (frame) => {
+        socket.send(frame);
+      });
+    } catch (error) {
+      socket.end(GOING_AWAY, error instanceof Refusal ? error.message : 'the server failed');
+    }
+  }
+}

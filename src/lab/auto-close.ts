@@ -1,0 +1,52 @@
+/**
+ * When a project closes by itself: some time after its last listener has gone, and never while anything of it
+ * is in use. A project that nobody ever listened to stays open.
+ */
+export class AutoClose {
+  readonly #delayMs: number;
+  readonly #close: () => void;
+  #holds = 0;
+  #isDue = false;
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(delayMs: number, close: () => void) {
+    this.#delayMs = delayMs;
+    this.#close = close;
+  }
+
+  listenerCame(): void {
+    this.cancel();
+  }
+
+  lastListenerLeft(): void {
+    this.#isDue = true;
+    this.#restart();
+  }
+
+  hold(): () => void {
+    this.#holds++;
+    clearTimeout(this.#timer);
+    let isHeld = true;
+    return () => {
+      if (!isHeld) return;
+      isHeld = false;
+      this.#holds--;
+      this.#restart();
+    };
+  }
+
+  cancel(): void {
+    this.#isDue = false;
+    clearTimeout(this.#timer);
+  }
+
+  #restart(): void {
+    clearTimeout(this.#timer);
+    if (!this.#isDue || this.#holds > 0) return;
+    this.#timer = setTimeout(() => {
+      this.#isDue = false;
+      this.#close();
+    }, this.#delayMs);
+    this.#timer.unref();
+  }
+}

@@ -1,0 +1,30 @@
+/** One stream of notifications: of the controller, or of one project. */
+
+/** Receives one event: a JSON object on a single line, without the line's end. */
+export type Listener = (event: string) => void;
+
+export class Channel {
+  readonly #listeners = new Set<Listener>();
+
+  get size(): number {
+    return this.#listeners.size;
+  }
+
+  /** `event` is the JSON text of the object that the action is about. */
+  emit(action: string, event: string): void {
+    if (this.#listeners.size === 0) return;
+    const line = envelope(action, event);
+    for (const listener of this.#listeners) listener(line);
+  }
+
+  subscribe(listener: Listener): () => void {
+    this.#listeners.add(listener);
+    return () => {
+      this.#listeners.delete(listener);
+    };
+  }
+}
+
+export function envelope(action: string, event: string): string {
+  return `{"action": "${action}", "event": ${event}}`;
+}

@@ -1,0 +1,123 @@
+/**
+ * Stored objects of one sort: the nodes of an open project, the templates of the farm. Requests change the
+ * working objects; readers are served from the published texts, the JSON of the last stored state in creation
+ * order.
+ */
+import type { Key } from '../store/store.js';
+import type { Channel } from './channel.js';
+import type { EntityRecord } from './records.js';
+import type { Transaction } from './transaction.js';
+
+export interface Announcement {
+  readonly action: 'created' | 'updated';
+  /** The text of the event, when it is not that of the whole object. */
+  readonly event?: string;
+}
+
+export class Collection<Entity> {
+  readonly #name: string;
+  readonly #keyOf: (id: string) => Key;
+  readonly #channel: Channel;
+  /** The JSON text of an object as clients see it. */
+  readonly textOf: (entity: Entity) => string;
+  readonly #working = new Map<string, EntityRecord<Entity>>();
+  readonly #published = new Map<string, string>();
+  #nextOrder = 0;
+
+  /** `name` is what one of the objects is called in notifications. */
+  constructor(
+    name: string,
+    keyOf: (id: string) => Key,
+    channel: Channel,
+    textOf: (entity: Entity) => string,
+  ) {
+    this.#name = name;
+    this.#keyOf = keyOf;
+    this.#channel = channel;
+    this.textOf = textOf;
+  }
+
+  get size(): number {
+    return this.#working.size;
+  }
+
+  get(id: string): Entity | undefined {
+    return this.#working.get(id)?.object;
+  }
+
+  *values(): Generator<Entity> {
+    for (const { object } of this.#working.values()) yield object;
+  }
+
+  published(id: string): string | undefined {
+    return this.#published.get(id);
+  }
+
+  publishedTexts(): Iterable<string> {
+    return this.#published.values();
+  }
+
+  publishedList(): string {
+    return `[${[...this.#published.values()].join(',')}]`;
+  }
+
+  /** Takes over a stored record without announcing it; records come in creation order. */
+  load(id: string, record: EntityRecord<Entity>): void {
+    this.#working.set(id, record);
+    this.#nextOrder = Math.max(this.#nextOrder, record.order + 1);
+  }
+
+  /** Takes over an object that stands first and is not stored. */
+  loadBuiltin(id: string, object: Entity): void {
+    this.load(id, { order: this.#nextOrder, object });
+  }
+
+  /** Makes everything that was loaded readable, and announces it. */
+  publishLoaded(): void {
+    for (const [id, { object }] of this.#working) {
+      const text = this.textOf(object);
+      this.#published.set(id, text);
+      this.#channel.emit(`${this.#name}.created`, text);
+    }
+  }
+
+  /** Stores a new or changed object; returns its text. */
+  put(transaction: Transaction, id: string, object: Entity, announcement?: Announcement): string {
+    const before = this.#working.get(id);
+    const record = { order: before?.order ?? this.#nextOrder++, object };
+    this.#working.set(id, record);
+    transaction.onUndo(() => {
+      if (before === undefined) this.#working.delete(id);
+      else this.#working.set(id, before);
+    });
+    transaction.store({ put: this.#keyOf(id), value: record });
+    const text = this.textOf(object);
+    transaction.onStored(() => {
+      this.#published.set(id, text);
+      if (announcement === undefined) return;
+      this.#channel.emit(`${this.#name}.${announcement.action}`, announcement.event ?? text);
+    });
+    return text;
+  }
+
+  /** Computes the text of an unchanged object anew, because something that it shows has changed. */
+  refresh(transaction: Transaction, id: string): void {
+    transaction.onStored(() => {
+      const object = this.get(id);
+      if (object !== undefined) this.#published.set(id, this.textOf(object));
+    });
+  }
+
+  remove(transaction: Transaction, id: string): void {
+    const before = this.#working.get(id);
+    if (before === undefined) return;
+    this.#working.delete(id);
+    transaction.onUndo(() => this.#working.set(id, before));
+    transaction.store({ remove: this.#keyOf(id) });
+    const text = this.textOf(before.object);
+    transaction.onStored(() => {
+      this.#published.delete(id);
+      this.#channel.emit(`${this.#name}.deleted`, text);
+    });
+  }
+}

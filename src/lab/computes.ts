@@ -1,0 +1,222 @@
+/**
+ * The computes of the farm: this server itself, and others that are only on record. The password of a compute
+ * is stored and never told.
+ */
+import { randomUUID } from 'node:crypto';
+import { hostname, platform } from 'node:os';
+import { refusals } from '../errors.js';
+import type { Store } from '../store/store.js';
+import type { Channel } from './channel.js';
+import { Collection } from './collection.js';
+import { CONSOLE_PORT_RANGE, type ConsolePorts } from './console-ports.js';
+import type { HostLoad } from './host-load.js';
+import { SERVED_KINDS } from './kinds/served-kinds.js';
+import { Lane } from './lane.js';
+import { computeKey, COMPUTES, type EntityRecord } from './records.js';
+import { LOCAL_COMPUTE } from './topology.js';
+
+export interface ComputeRequest {
+  readonly compute_id?: string | undefined;
+  readonly name?: string | undefined;
+  readonly protocol?: 'http' | 'https' | undefined;
+  readonly host?: string | undefined;
+  readonly port?: number | undefined;
+  readonly user?: string | null | undefined;
+  readonly password?: string | null | undefined;
+}
+
+export interface NewCompute extends ComputeRequest {
+  readonly protocol: 'http' | 'https';
+  readonly host: string;
+  readonly port: number;
+}
+
+interface Compute {
+  readonly compute_id: string;
+  readonly name: string;
+  readonly protocol: 'http' | 'https';
+  readonly host: string;
+  readonly port: number;
+  readonly user: string | null;
+  readonly password: string | null;
+}
+
+export interface ComputePorts {
+  readonly console_port_range: readonly number[];
+  readonly console_ports: readonly number[];
+  readonly udp_port_range: readonly number[];
+  readonly udp_ports: readonly number[];
+}
+
+export interface ComputesOptions {
+  readonly store: Store;
+  readonly announcements: Channel;
+  readonly consolePorts: ConsolePorts;
+  readonly gns3Version: string;
+  readonly host: string;
+  readonly user: string | null;
+  readonly readLoad: () => HostLoad;
+}
+
+const UDP_PORT_RANGE = [20_000, 30_000];
+/** The id and the name that clients use for a virtual machine that this server does not have. */
+const GNS3_VM = { id: 'vm', name: 'gns3vm' };
+const LONGEST_SHOWN_USER = 14;
+
+export class Computes {
+  readonly #options: ComputesOptions;
+  readonly #lane: Lane;
+  readonly #others: Collection<Compute>;
+  readonly #local: Compute;
+
+  constructor(options: ComputesOptions) {
+    this.#options = options;
+    this.#lane = new Lane(options.store);
+    this.#others = new Collection('compute', computeKey, options.announcements, (compute) =>
+      this.#textOf(compute),
+    );
+    this.#local = {
+      compute_id: LOCAL_COMPUTE,
+      name: hostname(),
+      protocol: 'http',
+      host: options.host,
+      // Known when the server listens.
+      port: 0,
+      user: options.user,
+      password: null,
+    };
+  }
+
+  async start(): Promise<void> {
+    const records = (await this.#options.store.load(COMPUTES)).map(
+      ({ value }) => value as EntityRecord<Compute>,
+    );
+    for (const record of records.sort((a, b) => a.order - b.order)) {
+      this.#others.load(record.object.compute_id, record);
+    }
+    this.#others.publishLoaded();
+  }
+
+  listensOn(port: number): void {
+    Object.assign(this.#local, { port });
+  }
+
+  list(): string {
+    return `[${[this.#textOf(this.#local), ...this.#others.publishedTexts()].join(',')}]`;
+  }
+
+  show(id: string): string {
+    return this.#textOf(this.#find(id));
+  }
+
+  /** The local compute's load has been read anew. */
+  announceLoad(): void {
+    this.#options.announcements.emit('compute.updated', this.#textOf(this.#local));
+  }
+
+  /** A known id is answered with the compute that has it. */
+  create(wanted: NewCompute): Promise<string> {
+    return this.#lane.change((transaction) => {
+      const id = wanted.compute_id ?? randomUUID();
+      const name = wanted.name ?? defaultName(wanted);
+      if (id === GNS3_VM.id || name === GNS3_VM.name) {
+        throw refusals.badRequest(`The compute ${id} (${name}) cannot be made: there is no GNS3 VM here`);
+      }
+      const known = id === LOCAL_COMPUTE ? this.#local : this.#others.get(id);
+      if (known !== undefined) {
+        const text = this.#textOf(known);
+        transaction.onStored(() => {
+          this.#options.announcements.emit('compute.updated', text);
+        });
+        return text;
+      }
+      this.#checkName(name, id);
+      const { protocol, host, port, user = null, password = null } = wanted;
+      const compute: Compute = { compute_id: id, name, protocol, host, port, user, password };
+      return this.#others.put(transaction, id, compute, { action: 'created' });
+    });
+  }
+
+  update(id: string, wanted: ComputeRequest): Promise<string> {
+    return this.#lane.change((transaction) => {
+      if (id === LOCAL_COMPUTE) throw refusals.computeIsLocal();
+      const before = this.#others.get(id);
+      if (before === undefined) throw refusals.computeUnknown(id);
+      if (wanted.name !== undefined) this.#checkName(wanted.name, id);
+      const given = Object.entries(wanted).filter(
+        ([key, value]) => key !== 'compute_id' && value !== undefined,
+      );
+      const next = { ...before, ...(Object.fromEntries(given) as Partial<Compute>) };
+      return this.#others.put(transaction, id, next, { action: 'updated' });
+    });
+  }
+
+  /** Deleting what is not there is done already. */
+  delete(id: string): Promise<void> {
+    return this.#lane.change((transaction) => {
+      if (id === LOCAL_COMPUTE) throw refusals.computeIsLocal();
+      this.#others.remove(transaction, id);
+    });
+  }
+
+  ports(id: string): ComputePorts {
+    const compute = this.#find(id);
+    this.checkServed(compute.compute_id, 'GET /network/ports');
+    return {
+      console_port_range: CONSOLE_PORT_RANGE,
+      console_ports: this.#options.consolePorts.reserved,
+      udp_port_range: UDP_PORT_RANGE,
+      udp_ports: [],
+    };
+  }
+
+  /** Refuses a compute that is unknown (404) or out of reach (409). */
+  checkServed(id: string, request: string): void {
+    const compute = this.#find(id);
+    if (compute !== this.#local) throw refusals.computeNotConnected(compute.name, request);
+  }
+
+  #find(id: string): Compute {
+    if (id === LOCAL_COMPUTE) return this.#local;
+    const compute = this.#others.get(id);
+    if (compute === undefined) throw refusals.computeUnknown(id);
+    return compute;
+  }
+
+  #checkName(name: string, ownId: string): void {
+    const others = [this.#local, ...this.#others.values()];
+    if (others.some((other) => other.name === name && other.compute_id !== ownId)) {
+      throw refusals.computeExists(name);
+    }
+  }
+
+  #textOf(compute: Compute): string {
+    const isLocal = compute === this.#local;
+    const load = isLocal ? this.#options.readLoad() : undefined;
+    return JSON.stringify({
+      capabilities: isLocal
+        ? {
+            node_types: SERVED_KINDS.map((kind) => kind.type),
+            platform: platform(),
+            version: this.#options.gns3Version,
+          }
+        : { node_types: [], version: null },
+      compute_id: compute.compute_id,
+      connected: isLocal,
+      cpu_usage_percent: load?.cpu_usage_percent ?? null,
+      host: compute.host,
+      last_error: null,
+      memory_usage_percent: load?.memory_usage_percent ?? null,
+      name: compute.name,
+      port: compute.port,
+      protocol: compute.protocol,
+      user: compute.user,
+    });
+  }
+}
+
+function defaultName({ protocol, host, port, user }: NewCompute): string {
+  if (user == null || user === '') return `${protocol}://${host}:${port}`;
+  const shown = user.length > LONGEST_SHOWN_USER ? `${user.slice(0, LONGEST_SHOWN_USER - 3)}...` : user;
+  return `${protocol}://${shown}@${host}:${port}`;
+}

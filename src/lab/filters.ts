@@ -1,0 +1,96 @@
+/** The packet filters of a link: what clients are offered, and what they may store. */
+import { refusals } from '../errors.js';
+
+interface FilterParameter {
+  readonly name: string;
+  readonly type: 'int' | 'text';
+  readonly minimum?: number;
+  readonly maximum?: number;
+  readonly unit?: string;
+}
+
+interface FilterType {
+  readonly type: string;
+  readonly name: string;
+  readonly description: string;
+  readonly parameters: readonly FilterParameter[];
+}
+
+/** Names, texts and limits are the contract's (A1.6): clients build their dialogs from them. */
+export const FILTER_TYPES: readonly FilterType[] = [
+  {
+    type: 'frequency_drop',
+    name: 'Frequency drop',
+    description:
+      'It will drop everything with a -1 frequency, drop every Nth packet with a positive frequency, or drop nothing',
+    parameters: [{ name: 'Frequency', minimum: -1, maximum: 32_767, type: 'int', unit: 'th packet' }],
+  },
+  {
+    type: 'packet_loss',
+    name: 'Packet loss',
+    description: 'The percentage represents the chance for a packet to be lost',
+    parameters: [{ name: 'Chance', minimum: 0, maximum: 100, type: 'int', unit: '%' }],
+  },
+  {
+    type: 'delay',
+    name: 'Delay',
+    description: 'Delay packets in milliseconds. You can add jitter in milliseconds (+/-) of the delay',
+    parameters: [
+      { name: 'Latency', minimum: 0, maximum: 32_767, unit: 'ms', type: 'int' },
+      { name: 'Jitter (-/+)', minimum: 0, maximum: 32_767, unit: 'ms', type: 'int' },
+    ],
+  },
+  {
+    type: 'corrupt',
+    name: 'Corrupt',
+    description: 'The percentage represents the chance for a packet to be corrupted',
+    parameters: [{ name: 'Chance', minimum: 0, maximum: 100, unit: '%', type: 'int' }],
+  },
+  {
+    type: 'bpf',
+    name: 'Berkeley Packet Filter (BPF)',
+    description: 'This filter will drop any packet matching a BPF expression. Put one expression per line',
+    parameters: [{ name: 'Filters', type: 'text' }],
+  },
+];
+
+const LARGEST_TEXT = 65_536;
+
+/** Checks what a client sent and leaves out filters that do nothing: clients reset them by sending zeros. */
+export function acceptFilters(given: Readonly<Record<string, unknown>>): Record<string, (number | string)[]> {
+  const accepted: [string, (number | string)[]][] = [];
+  for (const [type, values] of Object.entries(given)) {
+    const filter = FILTER_TYPES.find((known) => known.type === type);
+    if (filter === undefined)
+      throw refuse(type, `is none of ${FILTER_TYPES.map((known) => known.type).join(', ')}`);
+    if (!Array.isArray(values)) throw refuse(type, 'must be an array');
+    if (values.length > filter.parameters.length) {
+      throw refuse(type, `takes at most ${filter.parameters.length} parameters`);
+    }
+    const checked = filter.parameters
+      .slice(0, values.length)
+      .map((parameter, index) => checkedValue(type, parameter, (values as unknown[])[index]));
+    if (checked.some((value) => value !== 0 && value !== '')) accepted.push([type, checked]);
+  }
+  return Object.fromEntries(accepted);
+}
+
+function checkedValue(type: string, parameter: FilterParameter, value: unknown): number | string {
+  if (parameter.type === 'text') {
+    if (typeof value !== 'string') throw refuse(type, `${parameter.name} must be a string`);
+    if (value.length > LARGEST_TEXT) throw refuse(type, `${parameter.name} is longer than ${LARGEST_TEXT}`);
+    return value.replace(/^[ \n]+|[ \n]+$/g, '');
+  }
+  if (typeof value !== 'number' || !Number.isFinite(value))
+    throw refuse(type, `${parameter.name} must be a number`);
+  const whole = Math.trunc(value);
+  const { minimum = 0, maximum = 0 } = parameter;
+  if (whole < minimum || whole > maximum) {
+    throw refuse(type, `${parameter.name} must lie between ${minimum} and ${maximum}`);
+  }
+  return whole;
+}
+
+function refuse(type: string, reason: string): Error {
+  return refusals.badRequest(`JSON schema error in filters: ${type}: ${reason}`);
+}

@@ -1,0 +1,73 @@
+/**
+ * The ATM switch: virtual channels (`port:vpi:vci`) and virtual paths (`port:vpi`). A path carries every
+ * channel of its VPI, so a port's VPI is either a path or holds channels, never both.
+ */
+import { z } from 'zod';
+import { refusals } from '../../errors.js';
+import { checkInputsUsedOnce, isPortNumber, mappedPorts, parseSide } from './mapping.js';
+import type { NodeKind } from './node-kind.js';
+
+const LARGEST_VPI = 4095;
+const LARGEST_VCI = 65_535;
+const DATA_LINK_TYPES = { ATM: 'DLT_ATM_RFC1483' };
+
+const mappings = z.record(z.string().max(64), z.string().max(64)).superRefine((given, context) => {
+  for (const [source, destination] of Object.entries(given)) {
+    const reason = whatIsWrong(source, destination);
+    if (reason === undefined) continue;
+    context.addIssue({ code: 'custom', path: [source], message: reason, input: destination });
+  }
+});
+
+function whatIsWrong(source: string, destination: string): string | undefined {
+  for (const side of [source, destination]) {
+    const numbers = parseSide(side);
+    if (numbers === undefined || numbers.length < 2 || numbers.length > 3) {
+      return `'${side}' is neither port:vpi:vci nor port:vpi`;
+    }
+    const [port, vpi = 0, vci = 0] = numbers;
+    if (!isPortNumber(port)) return `'${side}': the port must be at most 65535`;
+    if (vpi > LARGEST_VPI) return `'${side}': the VPI must be at most ${LARGEST_VPI}`;
+    if (vci > LARGEST_VCI) return `'${side}': the VCI must be at most ${LARGEST_VCI}`;
+  }
+  if (parseSide(source)?.length !== parseSide(destination)?.length) {
+    return `a channel cannot be mapped to a path: ${source} to ${destination}`;
+  }
+  return undefined;
+}
+
+/** Refuses a path that would hide channels, and names both. */
+function checkPathsHideNothing(given: Readonly<Record<string, string>>): void {
+  const sides = Object.entries(given).flat();
+  const paths = new Map<string, string>();
+  for (const side of sides) {
+    const [port, vpi, vci] = parseSide(side) ?? [];
+    if (vci === undefined) paths.set(`${port ?? ''}:${vpi ?? ''}`, side);
+  }
+  for (const side of sides) {
+    const [port, vpi, vci] = parseSide(side) ?? [];
+    const path = paths.get(`${port ?? ''}:${vpi ?? ''}`);
+    if (vci !== undefined && path !== undefined) {
+      throw refusals.mappingConflict(`The virtual path ${path} would hide the virtual channel ${side}`);
+    }
+  }
+}
+
+interface AtmProperties extends Readonly<Record<string, unknown>> {
+  readonly mappings?: Readonly<Record<string, string>> | undefined;
+}
+
+function checked(given: AtmProperties): AtmProperties {
+  checkInputsUsedOnce(given.mappings ?? {});
+  checkPathsHideNothing(given.mappings ?? {});
+  return given;
+}
+
+export const atmSwitch: NodeKind = {
+  type: 'atm_switch',
+  properties: z.strictObject({ mappings: mappings.optional() }),
+  create: (given: AtmProperties) => checked({ mappings: given.mappings ?? {} }),
+  update: (current, given: AtmProperties) => ({ ...current, ...checked(given) }),
+  ports: (properties) => mappedPorts(properties, DATA_LINK_TYPES),
+  consoleTypes: [],
+};

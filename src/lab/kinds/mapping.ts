@@ -1,0 +1,64 @@
+/**
+ * The `mappings` of ATM and Frame Relay switches: an object whose keys and values name a port and a label, as
+ * in `"1:0:100": "10:0:200"`. Each entry connects both directions; an entry that repeats another one mirrored
+ * is accepted and means nothing more.
+ */
+import { refusals } from '../../errors.js';
+import type { Port } from '../topology-schema.js';
+import type { Properties } from './node-kind.js';
+
+const LARGEST_PORT = 65_535;
+
+/** The numbers of one side of a mapping, the port first; undefined when the text is no list of numbers. */
+export function parseSide(text: string): readonly number[] | undefined {
+  if (!/^\d{1,9}(:\d{1,9})*$/.test(text)) return undefined;
+  return text.split(':').map(Number);
+}
+
+export function isPortNumber(number: number | undefined): boolean {
+  return number !== undefined && number <= LARGEST_PORT;
+}
+
+/** Refuses mappings that give one input two outputs. */
+export function checkInputsUsedOnce(mappings: Readonly<Record<string, string>>): void {
+  const outputs = new Map<string, string>();
+  for (const [source, destination] of Object.entries(mappings)) {
+    for (const [input, output] of [
+      [source, destination],
+      [destination, source],
+    ] as const) {
+      const taken = outputs.get(canonical(input));
+      if (taken !== undefined && taken !== canonical(output)) {
+        throw refusals.mappingConflict(
+          `Mapping ${source} to ${destination}: ${input} is already mapped to ${taken}`,
+        );
+      }
+      outputs.set(canonical(input), canonical(output));
+    }
+  }
+}
+
+/** `01:5` and `1:5` are the same connection. */
+const canonical = (side: string): string => (parseSide(side) ?? []).join(':');
+
+/** One serial port for every port number that the mappings name, ascending. */
+export function mappedPorts(properties: Properties, dataLinkTypes: Readonly<Record<string, string>>): Port[] {
+  const numbers = new Set<number>();
+  const mappings = properties['mappings'];
+  if (typeof mappings === 'object' && mappings !== null) {
+    for (const side of Object.entries(mappings).flat()) {
+      const number = typeof side === 'string' ? parseSide(side)?.[0] : undefined;
+      if (number !== undefined && isPortNumber(number)) numbers.add(number);
+    }
+  }
+  return [...numbers]
+    .sort((a, b) => a - b)
+    .map((number) => ({
+      adapter_number: 0,
+      data_link_types: dataLinkTypes,
+      link_type: 'serial',
+      name: String(number),
+      port_number: number,
+      short_name: String(number),
+    }));
+}

@@ -1,0 +1,132 @@
+/**
+ * The order of changes of one project (or of the farm itself): first come, first served, one at a time. While
+ * one commit is on its way to the disk the next requests gather and share the following commit, so waiting
+ * for the disk costs latency but not throughput.
+ */
+import { refusals } from '../errors.js';
+import type { Store } from '../store/store.js';
+import { Transaction } from './transaction.js';
+
+/** Requests that may wait for one lane: far above what clients do, far below what would hurt. */
+const WAITING_LIMIT = 10_000;
+const COMMIT_LIMIT = 256;
+
+interface Change {
+  readonly work: (transaction: Transaction) => unknown;
+  readonly resolve: (result: unknown) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+interface Exclusive {
+  readonly exclusive: () => Promise<void>;
+}
+
+export class Lane {
+  readonly #store: Store;
+  readonly #waiting: (Change | Exclusive)[] = [];
+  #running: Promise<void> | undefined;
+
+  constructor(store: Store) {
+    this.#store = store;
+  }
+
+  /** Changes state and answers when the change is stored. `work` must not wait for anything. */
+  change<Result>(work: (transaction: Transaction) => Result): Promise<Result> {
+    return new Promise((resolve, reject) => {
+      this.#enqueue({ work, resolve: resolve as (result: unknown) => void, reject }, reject);
+    });
+  }
+
+  /** Runs work that has to wait (for files, for workers) with the lane to itself. */
+  exclusively<Result>(work: () => Promise<Result>): Promise<Result> {
+    return new Promise((resolve, reject) => {
+      this.#enqueue({ exclusive: () => work().then(resolve, reject) }, reject);
+    });
+  }
+
+  /** For work that runs exclusively: one commit of its own. */
+  async commitNow<Result>(work: (transaction: Transaction) => Result): Promise<Result> {
+    const transaction = new Transaction();
+    const result = transaction.attempt(work);
+    await this.#persist(transaction);
+    return result;
+  }
+
+  /** Resolves when nothing waits or runs. */
+  async idle(): Promise<void> {
+    while (this.#running !== undefined) await this.#running;
+  }
+
+  #enqueue(job: Change | Exclusive, reject: (error: unknown) => void): void {
+    if (this.#waiting.length >= WAITING_LIMIT) {
+      reject(refusals.tooBusy());
+      return;
+    }
+    this.#waiting.push(job);
+    this.#running ??= this.#run().finally(() => {
+      this.#running = undefined;
+    });
+  }
+
+  async #run(): Promise<void> {
+    // A turn of the event loop first: requests that arrived together share the first commit, too.
+    await Promise.resolve();
+    for (;;) {
+      const first = this.#waiting[0];
+      if (first === undefined) return;
+      if ('exclusive' in first) {
+        this.#waiting.shift();
+        await first.exclusive();
+      } else {
+        await this.#commit(this.#takeChanges());
+      }
+    }
+  }
+
+  #takeChanges(): Change[] {
+    let count = 0;
+    while (count < COMMIT_LIMIT && this.#waiting[count] !== undefined && isChange(this.#waiting[count]))
+      count++;
+    return this.#waiting.splice(0, count).filter(isChange);
+  }
+
+  async #commit(changes: readonly Change[]): Promise<void> {
+    const transaction = new Transaction();
+    const done: (() => void)[] = [];
+    const accepted: Change[] = [];
+    for (const change of changes) {
+      try {
+        const result = transaction.attempt(change.work);
+        accepted.push(change);
+        done.push(() => {
+          change.resolve(result);
+        });
+      } catch (error) {
+        change.reject(error);
+      }
+    }
+    try {
+      await this.#persist(transaction);
+    } catch (error) {
+      for (const change of accepted) change.reject(error);
+      return;
+    }
+    for (const resolve of done) resolve();
+  }
+
+  async #persist(transaction: Transaction): Promise<void> {
+    if (transaction.changes.length > 0) {
+      try {
+        await this.#store.commit(transaction.changes);
+      } catch (error) {
+        transaction.undoAll();
+        throw error;
+      }
+    }
+    transaction.publishAll();
+  }
+}
+
+function isChange(job: Change | Exclusive | undefined): job is Change {
+  return job !== undefined && 'work' in job;
+}

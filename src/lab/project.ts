@@ -1,0 +1,355 @@
+/**
+ * A project, open or closed. Its settings are always known; its topology only while it is open. All changes go
+ * through its lane, so requests on one project never overlap, and each is answered when it is stored.
+ */
+import type { Logger } from 'pino';
+import { refusals } from '../errors.js';
+import type { Store } from '../store/store.js';
+import { AutoClose } from './auto-close.js';
+import { Channel, type Listener } from './channel.js';
+import type { Files } from './files.js';
+import { Lane } from './lane.js';
+import { projectText } from './project-view.js';
+import {
+  labKey,
+  projectKey,
+  sortOut,
+  versionKey,
+  type EntityKind,
+  type FileRecord,
+  type ProjectRecord,
+} from './records.js';
+import { Topology, type Surroundings } from './topology.js';
+import { keptName, TopologyWriter, type TopologyPlace } from './topology-writer.js';
+import type { ProjectSettings } from './topology-schema.js';
+import type { Transaction } from './transaction.js';
+
+/** What every project of the farm uses. */
+export interface ProjectServices {
+  readonly store: Store;
+  readonly files: Files;
+  readonly log: Logger;
+  readonly gns3Version: string;
+  readonly surroundings: Surroundings;
+  /** The controller's stream, where what concerns a project as a whole is announced. */
+  readonly announcements: Channel;
+}
+
+export interface ProjectState {
+  readonly project: ProjectRecord;
+  readonly file: FileRecord;
+  readonly version: number;
+}
+
+export interface ProjectStats {
+  readonly drawings: number;
+  readonly links: number;
+  readonly nodes: number;
+  readonly snapshots: number;
+}
+
+const AUTO_CLOSE_MS = 5000;
+
+export class Project {
+  readonly id: string;
+  readonly #services: ProjectServices;
+  readonly #lane: Lane;
+  readonly #writer: TopologyWriter;
+  readonly #channel = new Channel();
+  readonly #autoClose: AutoClose;
+  readonly #log: Logger;
+  #record: ProjectRecord;
+  #version: number;
+  #topology: Topology | undefined;
+  #text: string;
+  #isDeleted = false;
+
+  constructor(id: string, state: ProjectState, services: ProjectServices) {
+    this.id = id;
+    this.#services = services;
+    this.#record = state.project;
+    this.#version = state.version;
+    this.#log = services.log.child({ project: id });
+    this.#lane = new Lane(services.store);
+    this.#writer = new TopologyWriter({
+      ...services,
+      projectId: id,
+      log: this.#log,
+      record: state.file,
+      place: () => this.place,
+      onKept: (path) => {
+        this.#warn(
+          `The project file was changed by another program while it was open; that version is in ${path}`,
+        );
+      },
+    });
+    this.#autoClose = new AutoClose(AUTO_CLOSE_MS, () => {
+      if (!this.#record.settings.auto_close || this.#topology === undefined) return;
+      this.close().catch((error: unknown) => {
+        this.#log.error({ err: error }, 'the project could not be closed');
+      });
+    });
+    this.#text = projectText(id, this.#record, 'closed');
+    if (state.file.version !== state.version) this.#writer.schedule();
+  }
+
+  get record(): ProjectRecord {
+    return this.#record;
+  }
+
+  get name(): string {
+    return this.#record.settings.name;
+  }
+
+  get place(): TopologyPlace {
+    return { folder: this.#record.path, filename: this.#record.filename };
+  }
+
+  get isOpen(): boolean {
+    return this.#topology !== undefined;
+  }
+
+  /** The project as clients see it, as JSON text. */
+  get text(): string {
+    return this.#text;
+  }
+
+  /** The content of the open project, for reading what is published. */
+  get topology(): Topology {
+    if (this.#topology === undefined) throw refusals.projectClosed();
+    return this.#topology;
+  }
+
+  /** Waits for an opening or closing that is under way. */
+  async settled(): Promise<void> {
+    if (!this.isOpen) await this.#lane.idle();
+  }
+
+  /** Changes the content of the open project. */
+  change<Result>(work: (topology: Topology, transaction: Transaction) => Result): Promise<Result> {
+    return this.#lane.change((transaction) => {
+      if (this.#isDeleted) throw refusals.projectUnknown(this.id);
+      const { topology } = this;
+      return this.#counted(transaction, () => work(topology, transaction));
+    });
+  }
+
+  /** Changes settings of the project, open or closed. `check` may refuse. */
+  async update(given: Partial<ProjectSettings>, check: () => void): Promise<string> {
+    if (!this.isOpen) await this.#lane.exclusively(() => this.#reconcile());
+    return this.#lane.change((transaction) => {
+      if (this.#isDeleted) throw refusals.projectUnknown(this.id);
+      check();
+      const next: ProjectRecord = { ...this.#record, settings: { ...this.#record.settings, ...given } };
+      const text = this.#textOf(next);
+      if (text === this.#textOf(this.#record)) return text;
+      this.#counted(transaction, () => {
+        this.#replace(transaction, next);
+      });
+      return text;
+    });
+  }
+
+  /** Points the project at another folder, as only clients on this machine may. */
+  async move(path: string): Promise<void> {
+    if (path === this.#record.path) return;
+    await this.#services.files.run('makeFolder', { folder: path });
+    await this.#lane.change((transaction) => {
+      this.#counted(transaction, () => {
+        this.#replace(transaction, { ...this.#record, path });
+      });
+    });
+  }
+
+  open(): Promise<string> {
+    return this.#open('opened');
+  }
+
+  /** Opens a project that has just been made: to its clients that is one event. */
+  openNew(): Promise<string> {
+    return this.#open('created');
+  }
+
+  close(): Promise<void> {
+    return this.#exclusively(async () => {
+      if (!this.isOpen) return;
+      await this.flush();
+      this.#unload();
+      await this.#services.files.run('emptyTemporary', { folder: this.#record.path });
+    });
+  }
+
+  /** Removes the project and its folder. */
+  async remove(): Promise<void> {
+    await this.#exclusively(async () => {
+      const { files, store, announcements } = this.#services;
+      await this.#writer.cancel();
+      this.#unload();
+      const trash = await files.run('trashFolder', { folder: this.#record.path, projectId: this.id });
+      await store.commit([{ clear: labKey(this.id) }]);
+      this.#isDeleted = true;
+      announcements.emit('project.deleted', this.#text);
+      await files.run('removeTree', { folder: trash });
+    });
+  }
+
+  /** Writes the topology file if it is out of date. A full disk loses nothing: the store has it all. */
+  async flush(): Promise<void> {
+    try {
+      await this.#writer.flush();
+    } catch (error) {
+      this.#log.error(
+        { err: error },
+        'the topology file could not be written; the state is safe in the store',
+      );
+    }
+  }
+
+  /** Like `flush`, for callers to whom the file matters. */
+  async writeFile(): Promise<void> {
+    this.#writer.schedule();
+    await this.#writer.flush();
+  }
+
+  /** Compares the topology file with what we wrote, and takes over what somebody else wrote. */
+  reconcile(): Promise<void> {
+    return this.#exclusively(() => this.#reconcile());
+  }
+
+  /** The stored objects of a closed project, as the topology file has them. */
+  async storedObjects(kind: EntityKind): Promise<unknown[]> {
+    const records = sortOut(await this.#services.store.load(labKey(this.id)));
+    return records?.entities[kind].map(({ object }) => object) ?? [];
+  }
+
+  async stats(): Promise<ProjectStats> {
+    const snapshots = await this.#services.files.run('countSnapshots', { folder: this.#record.path });
+    if (this.#topology !== undefined) {
+      const { nodes, links, drawings } = this.#topology;
+      return { drawings: drawings.size, links: links.size, nodes: nodes.size, snapshots };
+    }
+    const entities = sortOut(await this.#services.store.load(labKey(this.id)))?.entities;
+    return {
+      drawings: entities?.drawing.length ?? 0,
+      links: entities?.link.length ?? 0,
+      nodes: entities?.node.length ?? 0,
+      snapshots,
+    };
+  }
+
+  /** Notifications of the project; the project may close some time after the last listener has gone. */
+  listen(listener: Listener): () => void {
+    const unsubscribe = this.#channel.subscribe(listener);
+    this.#autoClose.listenerCame();
+    return () => {
+      unsubscribe();
+      if (this.#channel.size === 0) this.#autoClose.lastListenerLeft();
+    };
+  }
+
+  /** Keeps the project from closing by itself while something of it is in use; returns the release. */
+  hold(): () => void {
+    return this.#autoClose.hold();
+  }
+
+  #open(action: 'opened' | 'created'): Promise<string> {
+    return this.#exclusively(async () => {
+      if (this.isOpen) return this.#text;
+      const { files, store, surroundings } = this.#services;
+      await files.run('makeFolder', { folder: this.#record.path });
+      await this.#reconcile();
+      await files.run('emptyTemporary', { folder: this.#record.path });
+      const records = sortOut(await store.load(labKey(this.id)));
+      if (records === undefined) throw refusals.projectUnknown(this.id);
+      const topology = new Topology(this.id, this.#channel, surroundings);
+      topology.load(records);
+      this.#topology = topology;
+      this.#publish(action);
+      return this.#text;
+    });
+  }
+
+  #exclusively<Result>(work: () => Promise<Result>): Promise<Result> {
+    return this.#lane.exclusively(() => {
+      if (this.#isDeleted) throw refusals.projectUnknown(this.id);
+      return work();
+    });
+  }
+
+  async #reconcile(): Promise<void> {
+    if (this.isOpen) return;
+    const { files, store, gns3Version } = this.#services;
+    const { order } = this.#record;
+    const inspection = await files.run('inspectTopology', { ...this.place, ...this.#writer.record, order });
+    if (inspection.found === 'missing') this.#writer.schedule();
+    if (inspection.found !== 'outside') return;
+    const path = await files.run('keepTopology', {
+      folder: this.#record.path,
+      projectId: this.id,
+      gns3Version,
+      records: await store.loadPacked(labKey(this.id)),
+      name: keptName('before-outside-edit'),
+    });
+    await store.commitPacked(inspection.imported.changes);
+    await this.#writer.cancel();
+    this.#writer.adopt(inspection.imported.file);
+    this.#record = inspection.imported.project;
+    this.#version = inspection.imported.file.version;
+    this.#text = this.#textOf(this.#record);
+    this.#warn(
+      `The project file was changed by another program and was taken over; the state before is in ${path}`,
+    );
+  }
+
+  #counted<Result>(transaction: Transaction, work: () => Result): Result {
+    const before = transaction.changes.length;
+    const result = work();
+    if (transaction.changes.length > before) {
+      const version = this.#version;
+      this.#version = version + 1;
+      transaction.store({ put: versionKey(this.id), value: this.#version });
+      transaction.onUndo(() => {
+        this.#version = version;
+      });
+      transaction.onStored(() => {
+        this.#writer.schedule();
+      });
+    }
+    return result;
+  }
+
+  #replace(transaction: Transaction, next: ProjectRecord): void {
+    const before = this.#record;
+    this.#record = next;
+    transaction.onUndo(() => {
+      this.#record = before;
+    });
+    transaction.store({ put: projectKey(this.id), value: next });
+    transaction.onStored(() => {
+      this.#publish('updated');
+    });
+  }
+
+  #unload(): void {
+    this.#autoClose.cancel();
+    if (this.#topology === undefined) return;
+    this.#topology.unload();
+    this.#topology = undefined;
+    this.#publish('closed');
+  }
+
+  #publish(action: 'created' | 'opened' | 'updated' | 'closed'): void {
+    this.#text = this.#textOf(this.#record);
+    this.#services.announcements.emit(`project.${action}`, this.#text);
+  }
+
+  #textOf(record: ProjectRecord): string {
+    return projectText(this.id, record, this.isOpen ? 'opened' : 'closed');
+  }
+
+  #warn(message: string): void {
+    this.#log.warn(message);
+    this.#channel.emit('log.warning', JSON.stringify({ message }));
+    this.#services.announcements.emit('log.warning', JSON.stringify({ message: `${this.name}: ${message}` }));
+  }
+}

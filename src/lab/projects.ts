@@ -1,0 +1,277 @@
+/**
+ * The projects of the farm: those of the store whose folder is there, and those found in the projects folder.
+ * A project whose folder is gone is not shown, but what is stored of it is kept in case the folder comes back.
+ */
+import { randomUUID } from 'node:crypto';
+import { dirname, isAbsolute, join, resolve } from 'node:path';
+import { refusals } from '../errors.js';
+import { isBelow } from '../storage/containment.js';
+import type { ImportedProject } from './folder-tasks.js';
+import { Lane } from './lane.js';
+import { Project, type ProjectServices } from './project.js';
+import {
+  labKey,
+  NEVER_WRITTEN,
+  projectKey,
+  PROJECTS,
+  sortOut,
+  versionKey,
+  type ProjectRecord,
+} from './records.js';
+import { projectSettings, type ProjectSettings } from './topology-schema.js';
+
+export interface NewProject extends Partial<ProjectSettings> {
+  readonly name: string;
+  readonly project_id?: string | null | undefined;
+  readonly path?: string | null | undefined;
+}
+
+export interface ProjectsOptions extends ProjectServices {
+  /** The projects folder. */
+  readonly folder: string;
+  /** Whether projects may lie outside the projects folder. */
+  readonly allowAnyPath: boolean;
+}
+
+/** Characters that a folder or file name made of a project name must not have. */
+// eslint-disable-next-line no-control-regex -- control characters are what is refused
+const UNFIT_NAME = /[/\\\0-\x1f]|^\.\.?$/;
+
+export class Projects {
+  readonly #options: ProjectsOptions;
+  readonly #projects = new Map<string, Project>();
+  readonly #lane: Lane;
+  readonly #namesBeingMade = new Set<string>();
+  #nextOrder = 0;
+
+  constructor(options: ProjectsOptions) {
+    this.#options = options;
+    this.#lane = new Lane(options.store);
+  }
+
+  /** Finds what there is, takes over outside edits, and opens what is to be open. */
+  async start(): Promise<void> {
+    await this.#finishDeletions();
+    await this.#loadKnown();
+    await this.#findNew();
+    for (const project of this.#projects.values()) {
+      if (!project.record.settings.auto_open) continue;
+      project.open().catch((error: unknown) => {
+        this.#options.log.error({ err: error, project: project.id }, 'the project could not be opened');
+      });
+    }
+  }
+
+  /** Forgets closed projects whose folder is gone, and finds new ones. */
+  reload(): Promise<void> {
+    return this.#lane.exclusively(async () => {
+      for (const project of this.#projects.values()) {
+        if (project.isOpen || (await this.#hasFolder(project.record))) continue;
+        this.#projects.delete(project.id);
+      }
+      await this.#loadKnown();
+      await this.#findNew();
+    });
+  }
+
+  list(): string {
+    return `[${[...this.#projects.values()].map((project) => project.text).join(',')}]`;
+  }
+
+  find(id: string): Project {
+    const project = this.#projects.get(id);
+    if (project === undefined) throw refusals.projectUnknown(id);
+    return project;
+  }
+
+  create(wanted: NewProject): Promise<string> {
+    return this.#lane.exclusively(async () => {
+      const known = wanted.project_id == null ? undefined : this.#projects.get(wanted.project_id);
+      if (known !== undefined) return known.text;
+      this.checkName(wanted.name, undefined);
+      const id = wanted.project_id ?? randomUUID();
+      const path = await this.#placeFor(id, wanted);
+      this.#namesBeingMade.add(wanted.name);
+      try {
+        return await this.#make(id, path, wanted);
+      } finally {
+        this.#namesBeingMade.delete(wanted.name);
+      }
+    });
+  }
+
+  /** Opens a topology file anywhere on this machine. */
+  async load(path: string): Promise<string> {
+    const file = resolve(path);
+    const known = [...this.#projects.values()].find(
+      ({ place }) => join(place.folder, place.filename) === file,
+    );
+    if (known !== undefined) return known.open();
+    const project = await this.#lane.exclusively(async () => {
+      const { files } = this.#options;
+      const imported = await files.run('importTopology', { path: file, order: this.#nextOrder });
+      const taken = this.#projects.get(imported.projectId);
+      return taken ?? this.#adopt(imported);
+    });
+    return project.open();
+  }
+
+  async delete(id: string): Promise<void> {
+    const project = this.find(id);
+    if (!isBelow(this.#options.folder, project.record.path)) {
+      await project.close();
+      throw refusals.projectOutside(project.name, this.#options.folder);
+    }
+    await project.remove();
+    this.#projects.delete(id);
+  }
+
+  /** Refuses a name that another project has or that cannot be a file's name. */
+  checkName(name: string, ownId: string | undefined): void {
+    if (UNFIT_NAME.test(name)) {
+      throw refusals.badRequest('A project name must not contain slashes or control characters');
+    }
+    const isTaken = [...this.#projects.values()].some((other) => other.id !== ownId && other.name === name);
+    if (isTaken || this.#namesBeingMade.has(name)) throw refusals.projectExists(name);
+  }
+
+  checkPath(path: string): void {
+    if (!this.#options.allowAnyPath || !isAbsolute(path) || path.includes('"'))
+      throw refusals.projectPathRefused();
+  }
+
+  /** Closes everything, for the end of the server. */
+  async close(): Promise<void> {
+    await Promise.all([...this.#projects.values()].map((project) => project.close()));
+    await Promise.all([...this.#projects.values()].map((project) => project.flush()));
+  }
+
+  async #make(id: string, path: string, wanted: NewProject): Promise<string> {
+    const { files, store } = this.#options;
+    const { project_id, path: wantedPath, ...settings } = wanted;
+    const record: ProjectRecord = {
+      order: this.#nextOrder++,
+      path,
+      filename: `${wanted.name}.gns3`,
+      settings: projectSettings.parse(settings),
+      computes: [],
+    };
+    await files.run('makeFolder', { folder: path });
+    await store.commit([
+      { clear: labKey(id) },
+      { put: projectKey(id), value: record },
+      { put: versionKey(id), value: 1 },
+    ]);
+    const project = new Project(id, { project: record, file: NEVER_WRITTEN, version: 1 }, this.#options);
+    try {
+      await project.writeFile();
+    } catch (error) {
+      await project.remove().catch(() => undefined);
+      throw error;
+    }
+    this.#projects.set(id, project);
+    return project.openNew();
+  }
+
+  async #placeFor(id: string, wanted: NewProject): Promise<string> {
+    const { folder, files } = this.#options;
+    const usual = join(folder, id);
+    if (wanted.path == null || resolve(wanted.path) === usual) return usual;
+    const path = resolve(wanted.path);
+    if (path.includes('"')) throw refusals.projectPathRefused();
+    if (!isBelow(folder, path)) this.checkPath(wanted.path);
+    else if (dirname(path) !== folder) throw refusals.projectPathRefused();
+    if (wanted.project_id == null && (await files.run('hasFolder', { folder: path }))) {
+      throw refusals.projectPathExists(path);
+    }
+    if ([...this.#projects.values()].some((project) => project.record.path === path)) {
+      throw refusals.projectPathExists(path);
+    }
+    return path;
+  }
+
+  async #finishDeletions(): Promise<void> {
+    const { files, store, folder } = this.#options;
+    for (const trash of await files.run('findTrash', { projects: folder })) {
+      await store.commit([{ clear: labKey(trash.projectId) }]);
+      await files.run('removeTree', { folder: trash.folder });
+    }
+  }
+
+  async #loadKnown(): Promise<void> {
+    const grouped = new Map<string, Awaited<ReturnType<ProjectServices['store']['load']>>>();
+    for (const record of await this.#options.store.load(PROJECTS)) {
+      const id = record.key[1] ?? '';
+      const kind = record.key[2];
+      if (kind !== 'project' && kind !== 'file' && kind !== 'version') continue;
+      grouped.set(id, [...(grouped.get(id) ?? []), record]);
+    }
+    const states = [...grouped].flatMap(([id, records]) => {
+      const state = sortOut(records);
+      return state === undefined ? [] : [{ id, state }];
+    });
+    states.sort((a, b) => a.state.project.order - b.state.project.order);
+    for (const { id, state } of states) {
+      this.#nextOrder = Math.max(this.#nextOrder, state.project.order + 1);
+      if (this.#projects.has(id) || !(await this.#hasFolder(state.project))) continue;
+      const project = new Project(id, state, this.#options);
+      this.#projects.set(id, project);
+      await project.reconcile().catch((error: unknown) => {
+        this.#options.log.warn({ err: error, project: id }, 'the project file cannot be read');
+      });
+    }
+  }
+
+  async #findNew(): Promise<void> {
+    const { files, folder, log } = this.#options;
+    const known = [...this.#projects.values()].map((project) => project.record.path);
+    for (const finding of await files.run('findProjects', {
+      projects: folder,
+      known,
+      order: this.#nextOrder,
+    })) {
+      if (finding.found === 'new') {
+        if (this.#projects.has(finding.imported.projectId)) {
+          log.warn(
+            { folder: finding.imported.project.path },
+            'a second folder of a known project is ignored',
+          );
+        } else {
+          await this.#adopt(finding.imported);
+        }
+        continue;
+      }
+      log.warn({ folder: finding.folder }, finding.reason);
+      if (finding.identity !== undefined)
+        this.#showUnreadable(finding.folder, finding.filename, finding.identity);
+    }
+  }
+
+  async #adopt(imported: ImportedProject): Promise<Project> {
+    await this.#options.store.commit([{ clear: labKey(imported.projectId) }]);
+    await this.#options.store.commitPacked(imported.changes);
+    const { version } = imported.file;
+    const project = new Project(imported.projectId, { ...imported, version }, this.#options);
+    this.#projects.set(project.id, project);
+    this.#nextOrder = Math.max(this.#nextOrder, imported.project.order + 1);
+    return project;
+  }
+
+  /** Listed so that opening it can say what is wrong; nothing of it is stored. */
+  #showUnreadable(folder: string, filename: string, identity: { projectId: string; name: string }): void {
+    if (this.#projects.has(identity.projectId)) return;
+    const record: ProjectRecord = {
+      order: this.#nextOrder++,
+      path: folder,
+      filename,
+      settings: projectSettings.parse({ name: identity.name }),
+      computes: [],
+    };
+    const state = { project: record, file: { ...NEVER_WRITTEN, version: 0 }, version: 0 };
+    this.#projects.set(identity.projectId, new Project(identity.projectId, state, this.#options));
+  }
+
+  #hasFolder(record: ProjectRecord): Promise<boolean> {
+    return this.#options.files.run('hasFolder', { folder: record.path });
+  }
+}

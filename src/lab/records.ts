@@ -1,0 +1,103 @@
+/** What the store holds of the farm: the keys, and the shape of the record under each. */
+import type { Change, Key, StoredRecord } from '../store/store.js';
+import type { ProjectSettings } from './topology-schema.js';
+
+export type EntityKind = 'node' | 'link' | 'drawing';
+
+export interface ProjectRecord {
+  /** Lists are in creation order: of projects by this number, of what they hold by the entities' own. */
+  readonly order: number;
+  readonly path: string;
+  readonly filename: string;
+  readonly settings: ProjectSettings;
+  /** The `computes` of the topology file, kept as they were read. */
+  readonly computes: readonly unknown[];
+}
+
+/** What is known of the topology file. */
+export interface FileRecord {
+  /** Digests that Wirefarm wrote or was about to write, the newest last. */
+  readonly digests: readonly string[];
+  /** Size and times of the file after the last write: when they still hold, it need not be read. */
+  readonly stamp: string;
+  /** The version of the project that the file shows; it is out of date when the project has another. */
+  readonly version: number;
+}
+
+export interface EntityRecord<Entity> {
+  readonly order: number;
+  readonly object: Entity;
+}
+
+export const PROJECTS: Key = ['lab'];
+export const TEMPLATES: Key = ['template'];
+export const COMPUTES: Key = ['compute'];
+
+export const labKey = (projectId: string): Key => ['lab', projectId];
+export const projectKey = (projectId: string): Key => ['lab', projectId, 'project'];
+export const fileKey = (projectId: string): Key => ['lab', projectId, 'file'];
+export const versionKey = (projectId: string): Key => ['lab', projectId, 'version'];
+export const entityKey = (projectId: string, kind: EntityKind, id: string): Key => [
+  'lab',
+  projectId,
+  kind,
+  id,
+];
+export const templateKey = (id: string): Key => ['template', id];
+export const computeKey = (id: string): Key => ['compute', id];
+
+/** The records of one project, sorted out. */
+export interface LabRecords {
+  readonly project: ProjectRecord;
+  readonly file: FileRecord;
+  /** Counts the changes of the project; every change stores the next number. */
+  readonly version: number;
+  readonly entities: Readonly<Record<EntityKind, EntityRecord<unknown>[]>>;
+}
+
+export const NEVER_WRITTEN: FileRecord = { digests: [], stamp: '', version: -1 };
+
+/** Undefined when the store has no such project. Entities come in creation order. */
+export function sortOut(records: readonly StoredRecord[]): LabRecords | undefined {
+  const entities: Record<EntityKind, EntityRecord<unknown>[]> = { node: [], link: [], drawing: [] };
+  let project: ProjectRecord | undefined;
+  let file = NEVER_WRITTEN;
+  let version = 0;
+  for (const { key, value } of records) {
+    const kind = key[2] ?? '';
+    switch (kind) {
+      case 'project':
+        project = value as ProjectRecord;
+        break;
+      case 'file':
+        file = value as FileRecord;
+        break;
+      case 'version':
+        version = value as number;
+        break;
+      case 'node':
+      case 'link':
+      case 'drawing':
+        entities[kind].push(value as EntityRecord<unknown>);
+        break;
+    }
+  }
+  if (project === undefined) return undefined;
+  for (const list of Object.values(entities)) list.sort((a, b) => a.order - b.order);
+  return { project, file, version, entities };
+}
+
+/** The changes that make the store hold exactly these entities of a project. */
+export function entityChanges(
+  projectId: string,
+  kind: EntityKind,
+  objects: readonly (readonly [id: string, object: unknown])[],
+): Change[] {
+  return [
+    { clear: [...labKey(projectId), kind] },
+    ...objects.map(([id, object], order) => ({
+      put: entityKey(projectId, kind, id),
+      value: { order, object },
+    })),
+  ];
+}

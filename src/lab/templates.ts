@@ -1,0 +1,156 @@
+/** The templates that nodes are made from: the built-in ones, and those that clients made. */
+import { randomUUID } from 'node:crypto';
+import { refusals } from '../errors.js';
+import type { Store } from '../store/store.js';
+import { parseOrRefuse } from '../validation.js';
+import type { Channel } from './channel.js';
+import type { Properties } from './kinds/node-kind.js';
+import { Collection } from './collection.js';
+import { Lane } from './lane.js';
+import type { NewNode } from './node-changes.js';
+import { templateKey, TEMPLATES, type EntityRecord } from './records.js';
+import { BUILTIN_TEMPLATES, TEMPLATE_KINDS, type TemplateSettings } from './template-schema.js';
+import { nodeType, type StoredNode } from './topology-schema.js';
+
+export interface Template extends TemplateSettings {
+  readonly template_id: string;
+  readonly template_type: string;
+  readonly compute_id: string | null;
+  readonly builtin: boolean;
+}
+
+export interface TemplateUsage {
+  readonly x: number;
+  readonly y: number;
+  readonly name?: string | null | undefined;
+  readonly compute_id?: string | null | undefined;
+}
+
+/** What identifies a template; a change of it is ignored. */
+const IDENTITY = ['template_id', 'template_type', 'compute_id', 'builtin'] as const;
+/** What a template says of the nodes' properties. */
+const PROPERTY_KEYS = ['ports_mapping'] as const;
+
+export class Templates {
+  readonly #store: Store;
+  readonly #lane: Lane;
+  readonly #templates: Collection<Template>;
+
+  constructor(store: Store, channel: Channel) {
+    this.#store = store;
+    this.#lane = new Lane(store);
+    this.#templates = new Collection('template', templateKey, channel, textOf);
+  }
+
+  async start(): Promise<void> {
+    for (const template of BUILTIN_TEMPLATES) {
+      this.#templates.loadBuiltin(template.template_id, { ...template, builtin: true, compute_id: null });
+    }
+    const records = (await this.#store.load(TEMPLATES)).map(({ value }) => value as EntityRecord<Template>);
+    for (const record of records.sort((a, b) => a.order - b.order)) {
+      this.#templates.load(record.object.template_id, record);
+    }
+    this.#templates.publishLoaded();
+  }
+
+  list(): string {
+    return this.#templates.publishedList();
+  }
+
+  show(id: string): string {
+    const text = this.#templates.published(id);
+    if (text === undefined) throw refusals.templateUnknown(id);
+    return text;
+  }
+
+  create(wanted: Readonly<Record<string, unknown>>): Promise<string> {
+    return this.#lane.change((transaction) => {
+      const { template_id, template_type, compute_id, builtin, ...settings } = wanted;
+      const type = String(template_type);
+      const kind = TEMPLATE_KINDS[type];
+      if (kind === undefined) throw refusals.templateKindNotServed(type);
+      const id = typeof template_id === 'string' ? template_id : randomUUID();
+      if (this.#templates.get(id) !== undefined) throw refusals.templateExists(id);
+      const checked = parseOrRefuse(kind.settings, settings, `template of type ${type}`);
+      const template = {
+        ...kind.defaults,
+        ...given(checked),
+        builtin: false,
+        compute_id: typeof compute_id === 'string' ? compute_id : null,
+        template_id: id,
+        template_type: type,
+      } as Template;
+      return this.#templates.put(transaction, id, template, { action: 'created' });
+    });
+  }
+
+  update(id: string, wanted: Readonly<Record<string, unknown>>): Promise<string> {
+    return this.#lane.change((transaction) => {
+      const template = this.#find(id);
+      const settings = Object.fromEntries(
+        Object.entries(wanted).filter(([key]) => !(IDENTITY as readonly string[]).includes(key)),
+      );
+      const kind = TEMPLATE_KINDS[template.template_type];
+      if (kind === undefined) throw refusals.templateKindNotServed(template.template_type);
+      const checked = parseOrRefuse(kind.settings, settings, `template of type ${template.template_type}`);
+      return this.#templates.put(transaction, id, { ...template, ...given(checked) }, { action: 'updated' });
+    });
+  }
+
+  delete(id: string): Promise<void> {
+    return this.#lane.change((transaction) => {
+      const template = this.#find(id);
+      if (template.builtin) throw refusals.templateBuiltin(id, 'deleted');
+      this.#templates.remove(transaction, id);
+    });
+  }
+
+  duplicate(id: string): Promise<string> {
+    return this.#lane.change((transaction) => {
+      const template = this.#find(id);
+      if (template.builtin) throw refusals.templateBuiltin(id, 'duplicated');
+      const copy = { ...template, template_id: randomUUID() };
+      return this.#templates.put(transaction, copy.template_id, copy, { action: 'created' });
+    });
+  }
+
+  /** The request that makes a node of this template. */
+  nodeFrom(id: string, usage: TemplateUsage): NewNode {
+    const template = this.#templates.get(id);
+    if (template === undefined) throw refusals.templateForNodeUnknown(id);
+    const computeId = template.compute_id ?? usage.compute_id;
+    if (computeId == null) throw refusals.computeUnknown('None');
+    const name = usage.name ?? template.default_name_format.replaceAll('{name}', template.name);
+    return {
+      name,
+      node_type: nodeType.parse(template.template_type),
+      compute_id: computeId,
+      template_id: id,
+      symbol: template.symbol,
+      console_type: template['console_type'] as StoredNode['console_type'],
+      properties: propertiesOf(template),
+      x: usage.x,
+      y: usage.y,
+    };
+  }
+
+  #find(id: string): Template {
+    const template = this.#templates.get(id);
+    if (template === undefined) throw refusals.templateUnknown(id);
+    return template;
+  }
+}
+
+function propertiesOf(template: Template): Properties {
+  return Object.fromEntries(
+    PROPERTY_KEYS.filter((key) => template[key] !== undefined).map((key) => [key, template[key]]),
+  );
+}
+
+function given(settings: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(settings).filter(([, value]) => value !== undefined));
+}
+
+function textOf(template: Template): string {
+  return JSON.stringify(Object.fromEntries(Object.entries(template).sort(([a], [b]) => (a < b ? -1 : 1))));
+}

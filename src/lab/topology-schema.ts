@@ -1,0 +1,170 @@
+/**
+ * The objects of a topology as the file format and the API share them (contract C.1 and appendix 2). Objects
+ * read from a file may carry keys we do not know; they are kept.
+ */
+import { z } from 'zod';
+
+const UUID = /^[a-fA-F0-9]{8}-[a-fA-F0-9]{4}-[a-fA-F0-9]{4}-[a-fA-F0-9]{4}-[a-fA-F0-9]{12}$/;
+
+export const uuid = z.string().regex(UUID, 'must be a UUID');
+export const text = (least: number, most: number): z.ZodString => z.string().min(least).max(most);
+export const coordinate = z.int().min(-1_000_000_000).max(1_000_000_000);
+export const rotation = z.int().min(-359).max(360);
+/** An object whose content is the client's business. */
+export const openObject = z.record(z.string(), z.unknown());
+
+export const NODE_TYPES = [
+  'cloud',
+  'nat',
+  'ethernet_hub',
+  'ethernet_switch',
+  'frame_relay_switch',
+  'atm_switch',
+  'docker',
+  'dynamips',
+  'vpcs',
+  'traceng',
+  'virtualbox',
+  'vmware',
+  'iou',
+  'qemu',
+] as const;
+export const nodeType = z.enum(NODE_TYPES);
+
+export const CONSOLE_TYPES = ['vnc', 'telnet', 'http', 'https', 'spice', 'spice+agent', 'none'] as const;
+export const consoleType = z.enum(CONSOLE_TYPES).nullable();
+export const tcpPort = z.int().min(1).max(65_535);
+
+export const label = z.strictObject({
+  text: z.string().max(65_536),
+  style: z.string().max(65_536).nullable().optional(),
+  x: coordinate.nullable().optional(),
+  y: coordinate.optional(),
+  rotation: rotation.optional(),
+});
+export type Label = z.infer<typeof label>;
+
+const MAC = /^([0-9a-fA-F]{2}:){5}([0-9a-fA-F]{2})$/;
+export const customAdapters = z.array(
+  z.strictObject({
+    adapter_number: z.int(),
+    port_name: z.string().min(1).optional(),
+    adapter_type: z.string().min(1).optional(),
+    mac_address: z.string().regex(MAC, 'must be a MAC address').optional(),
+  }),
+);
+
+export const linkType = z.enum(['ethernet', 'serial']);
+export type LinkType = z.infer<typeof linkType>;
+
+export const port = z.strictObject({
+  adapter_number: z.int(),
+  data_link_types: z.record(z.string(), z.string()),
+  link_type: linkType,
+  name: z.string(),
+  port_number: z.int(),
+  short_name: z.string(),
+});
+export type Port = z.infer<typeof port>;
+
+/** A node as it stands in a topology file: what is absent has the contract's default. */
+export const storedNode = z.looseObject({
+  compute_id: z.string(),
+  node_id: uuid,
+  node_type: nodeType,
+  template_id: uuid.nullable().optional(),
+  name: z.string().min(1),
+  console: tcpPort.nullable().optional(),
+  console_type: consoleType.optional(),
+  console_auto_start: z.boolean().optional(),
+  properties: openObject.optional(),
+  label: label.nullable().optional(),
+  symbol: z.string().min(1).nullable().optional(),
+  width: z.int().optional(),
+  height: z.int().optional(),
+  x: coordinate.optional(),
+  y: coordinate.optional(),
+  z: coordinate.optional(),
+  locked: z.boolean().optional(),
+  port_name_format: z.string().optional(),
+  port_segment_size: z.int().min(0).optional(),
+  first_port_name: z.string().nullable().optional(),
+  custom_adapters: customAdapters.optional(),
+});
+export type StoredNode = z.infer<typeof storedNode>;
+
+export const endpoint = z.strictObject({
+  node_id: uuid,
+  adapter_number: z.int().min(0).max(65_535),
+  port_number: z.int().min(0).max(65_535),
+  label: label.optional(),
+});
+export type Endpoint = z.infer<typeof endpoint>;
+
+export const linkStyle = z.record(z.string(), z.unknown()).superRefine((style, context) => {
+  checkStyle(style, 'color', 'string', context);
+  checkStyle(style, 'width', 'number', context);
+  checkStyle(style, 'type', 'number', context);
+});
+
+function checkStyle(
+  style: Record<string, unknown>,
+  key: string,
+  type: 'string' | 'number',
+  context: z.RefinementCtx,
+): void {
+  const value = style[key];
+  if (value === undefined || (typeof value === type && (type === 'string' || Number.isSafeInteger(value))))
+    return;
+  context.addIssue({
+    code: 'custom',
+    path: [key],
+    message: `must be ${type === 'string' ? 'a string' : 'an integer'}`,
+    input: value,
+  });
+}
+
+export const storedLink = z.looseObject({
+  link_id: uuid,
+  nodes: z.array(z.looseObject(endpoint.shape)),
+  filters: openObject.optional(),
+  link_style: openObject.optional(),
+  suspend: z.boolean().optional(),
+});
+export type StoredLink = z.infer<typeof storedLink>;
+
+export const storedDrawing = z.looseObject({
+  drawing_id: uuid,
+  x: coordinate.optional(),
+  y: coordinate.optional(),
+  z: coordinate.optional(),
+  locked: z.boolean().optional(),
+  rotation: rotation.optional(),
+  svg: z.string().optional(),
+});
+export type StoredDrawing = z.infer<typeof storedDrawing>;
+
+export const supplier = z.looseObject({ logo: z.string().optional(), url: z.string().optional() }).nullable();
+export const variables = z
+  .array(z.looseObject({ name: z.string().min(1), value: z.string().optional() }))
+  .nullable();
+
+/** The settings of a project that its topology file carries. */
+export const projectSettings = z.object({
+  auto_close: z.boolean().default(true),
+  auto_open: z.boolean().default(false),
+  auto_start: z.boolean().default(false),
+  drawing_grid_size: z.int().default(25),
+  grid_size: z.int().default(75),
+  name: text(1, 255),
+  scene_height: z.int().default(1000),
+  scene_width: z.int().default(2000),
+  show_grid: z.boolean().default(false),
+  show_interface_labels: z.boolean().default(false),
+  show_layers: z.boolean().default(false),
+  snap_to_grid: z.boolean().default(false),
+  supplier: supplier.default(null),
+  variables: variables.default(null),
+  zoom: z.int().default(100),
+});
+export type ProjectSettings = z.infer<typeof projectSettings>;

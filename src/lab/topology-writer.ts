@@ -1,0 +1,132 @@
+/**
+ * Keeps the topology file of one project up to date: written after a quiet moment, and on demand. The digest
+ * of a file is stored before the file gets its name, so whatever lies there after a crash is known to be ours.
+ */
+import type { Logger } from 'pino';
+import type { Store } from '../store/store.js';
+import type { Files } from './files.js';
+import { fileKey, labKey, type FileRecord } from './records.js';
+
+const QUIET_MS = 1000;
+const LONGEST_WAIT_MS = 5000;
+/** A file older than this many writes counts as edited outside when somebody puts it back. */
+const REMEMBERED_DIGESTS = 128;
+
+export interface TopologyPlace {
+  readonly folder: string;
+  readonly filename: string;
+}
+
+export interface TopologyWriterOptions {
+  readonly projectId: string;
+  readonly store: Store;
+  readonly files: Files;
+  readonly gns3Version: string;
+  readonly log: Logger;
+  readonly record: FileRecord;
+  readonly place: () => TopologyPlace;
+  /** Tells the user that somebody else's changes were put aside. */
+  readonly onKept: (path: string) => void;
+}
+
+export class TopologyWriter {
+  readonly #options: TopologyWriterOptions;
+  #record: FileRecord;
+  #timer: NodeJS.Timeout | undefined;
+  #waitingSince = 0;
+  #isWanted = false;
+  #writing: Promise<void> | undefined;
+
+  constructor(options: TopologyWriterOptions) {
+    this.#options = options;
+    this.#record = options.record;
+  }
+
+  get record(): FileRecord {
+    return this.#record;
+  }
+
+  /** Takes over what an import has stored. */
+  adopt(record: FileRecord): void {
+    this.#record = record;
+  }
+
+  /** A change was stored: the file is to be written once no more come. */
+  schedule(): void {
+    const now = Date.now();
+    if (!this.#isWanted) this.#waitingSince = now;
+    this.#isWanted = true;
+    const wait = Math.min(QUIET_MS, Math.max(0, this.#waitingSince + LONGEST_WAIT_MS - now));
+    this.#wait(wait);
+  }
+
+  /** Writes the file now if a change waits for it. */
+  async flush(): Promise<void> {
+    clearTimeout(this.#timer);
+    while (this.#writing !== undefined) await this.#writing;
+    if (!this.#isWanted) return;
+    this.#isWanted = false;
+    this.#writing = this.#write().finally(() => {
+      this.#writing = undefined;
+    });
+    try {
+      await this.#writing;
+    } catch (error) {
+      this.#isWanted = true;
+      throw error;
+    }
+  }
+
+  /** Ends all writing; nothing may be scheduled afterwards. */
+  async cancel(): Promise<void> {
+    clearTimeout(this.#timer);
+    this.#isWanted = false;
+    await this.#writing?.catch(() => undefined);
+  }
+
+  #wait(milliseconds: number): void {
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => {
+      this.flush().catch((error: unknown) => {
+        this.#options.log.error({ err: error }, 'the topology file could not be written; trying again');
+        this.#wait(LONGEST_WAIT_MS);
+      });
+    }, milliseconds);
+  }
+
+  async #write(): Promise<void> {
+    const { projectId, store, files, gns3Version } = this.#options;
+    const staged = await files.run('stageTopology', {
+      ...this.#options.place(),
+      projectId,
+      gns3Version,
+      digests: this.#record.digests,
+      records: await store.loadPacked(labKey(projectId)),
+      keptName: keptName('outside-edit'),
+    });
+    if (staged.keptAs !== undefined) this.#options.onKept(staged.keptAs);
+    if (staged.file === undefined) {
+      await this.#remember({ ...this.#record, stamp: staged.stamp, version: staged.version });
+      return;
+    }
+    try {
+      const digests = [...this.#record.digests, staged.digest].slice(-REMEMBERED_DIGESTS);
+      await this.#remember({ ...this.#record, digests });
+    } catch (error) {
+      await files.run('discardTopology', staged.file);
+      throw error;
+    }
+    const stamp = await files.run('publishTopology', staged.file);
+    await this.#remember({ ...this.#record, stamp, version: staged.version });
+  }
+
+  async #remember(record: FileRecord): Promise<void> {
+    await this.#options.store.commit([{ put: fileKey(this.#options.projectId), value: record }]);
+    this.#record = record;
+  }
+}
+
+/** A file name that sorts by time. */
+export function keptName(what: string): string {
+  return `${what}-${new Date().toISOString().replaceAll(':', '-')}.gns3`;
+}

@@ -1,0 +1,103 @@
+/** A running server: everything is made here, in order, and ended in reverse. */
+import { accessSync, constants, mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { pino, type Logger } from 'pino';
+import { routeTable } from './api/table.js';
+import type { Config } from './config.js';
+import { Gate } from './http/gate.js';
+import { Farm } from './lab/farm.js';
+import type { Files } from './lab/files.js';
+import { TaskPool } from './pool/task-pool.js';
+import { PRODUCT } from './product.js';
+import { onStopSignal } from './stop-signal.js';
+import { lockFolder } from './storage/folder-lock.js';
+import { StateThread } from './store/state-thread.js';
+
+const FILE_THREADS = 2;
+const FILE_QUEUE_LIMIT = 10_000;
+/** What is in flight when the server is told to stop has this long to finish. */
+const GRACE_MS = 5000;
+const LARGEST_HEADERS = 16 * 1024;
+
+export async function serve(config: Config): Promise<void> {
+  prepareFolders(config);
+  const log = pino({ level: config.logLevel }, pino.destination({ dest: 2, sync: false }));
+  const store = new StateThread(config.state);
+  const files: Files = new TaskPool({
+    worker: new URL('../workers/file-worker.js', import.meta.url),
+    threads: FILE_THREADS,
+    queueLimit: FILE_QUEUE_LIMIT,
+  });
+  const farm = new Farm({
+    store,
+    files,
+    log,
+    host: config.host,
+    user: config.credentials?.user ?? null,
+    projectsFolder: config.projects,
+    symbolsFolder: join(config.data, 'symbols'),
+    gns3Version: config.gns3Version,
+    isLocal: config.local,
+  });
+  await farm.start();
+
+  const gate = new Gate(config);
+  warnOfOpenServer(config, gate, log);
+  // The library reads the limit when it is loaded.
+  process.env['UWS_HTTP_MAX_HEADERS_SIZE'] = String(LARGEST_HEADERS);
+  const { HttpServer } = await import('./http/server.js');
+  const stop = onStopSignal();
+  const server = new HttpServer({
+    gate,
+    table: routeTable(farm, stop.begin),
+    maxJsonBody: config.maxJsonBody,
+    name: `${PRODUCT.name}/${PRODUCT.version}`,
+    log,
+  });
+  const port = await server.listen(config.host, config.port);
+  farm.computes.listensOn(port);
+  process.stdout.write(
+    `${PRODUCT.name} ${PRODUCT.version} listens on http://${urlHost(config.host)}:${port}\n`,
+  );
+  log.info({ port, data: config.data, gns3Version: config.gns3Version }, 'started');
+
+  await stop.requested;
+  log.info('stopping');
+  await server.close(GRACE_MS);
+  await farm.close();
+  await store.close();
+  await files.close();
+  log.info('stopped');
+  log.flush();
+  process.exit(0);
+}
+
+/** Fails with one clear line when the data cannot be kept where it should be. */
+function prepareFolders(config: Config): void {
+  for (const folder of [config.data, config.projects, config.state]) {
+    try {
+      mkdirSync(folder, { recursive: true });
+      accessSync(folder, constants.R_OK | constants.W_OK | constants.X_OK);
+    } catch (error) {
+      throw new Error(
+        `cannot write to the folder ${folder}: ${error instanceof Error ? error.message : ''}`,
+        {
+          cause: error,
+        },
+      );
+    }
+  }
+  lockFolder(config.state);
+}
+
+function warnOfOpenServer(config: Config, gate: Gate, log: Logger): void {
+  if (gate.isLoopback || gate.needsCredentials) return;
+  log.warn(
+    { host: config.host },
+    'everybody who can reach this address can use this server: it has no password',
+  );
+}
+
+function urlHost(host: string): string {
+  return host.includes(':') ? `[${host}]` : host;
+}

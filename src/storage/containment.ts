@@ -1,0 +1,36 @@
+/**
+ * The one containment function: every path that a client or a file names passes it before it reaches the disk.
+ * It runs in a worker thread, because it looks at the disk.
+ */
+import { lstatSync, realpathSync } from 'node:fs';
+import { basename, dirname, join, resolve, sep } from 'node:path';
+import { refusals } from '../errors.js';
+
+/**
+ * The real path of `path` below the folder `root`, with every symbolic link resolved. The last component need
+ * not exist; its folder must. Refuses (403) what is not strictly below the root, whatever spelling, link or
+ * absolute form it uses.
+ */
+export function containedPath(root: string, path: string): string {
+  if (path.includes('\0')) throw refusals.fileForbidden();
+  const realRoot = realpathSync(root);
+  const wanted = resolve(root, path);
+  if (!isBelow(resolve(root), wanted)) throw refusals.fileForbidden();
+
+  const folder = realpathSync(dirname(wanted));
+  if (folder !== realRoot && !isBelow(realRoot, folder)) throw refusals.fileForbidden();
+  const real = followLink(join(folder, basename(wanted)));
+  if (!isBelow(realRoot, real)) throw refusals.fileForbidden();
+  return real;
+}
+
+/** Whether `path` lies strictly below `folder`; both absolute and normal. */
+export function isBelow(folder: string, path: string): boolean {
+  return path.startsWith(folder.endsWith(sep) ? folder : folder + sep) && path !== folder;
+}
+
+function followLink(path: string): string {
+  const found = lstatSync(path, { throwIfNoEntry: false });
+  if (found?.isSymbolicLink() !== true) return path;
+  return realpathSync(path);
+}

@@ -1,0 +1,39 @@
+/**
+ * Opening a file that somebody else may have planted: without following a last link and without waiting, and
+ * only when it is a regular file. A FIFO or a device blocks nothing. Runs in a worker thread.
+ */
+import { closeSync, constants, fstatSync, openSync, readFileSync } from 'node:fs';
+import { basename } from 'node:path';
+import { refusals } from '../errors.js';
+
+export interface OpenedFile {
+  readonly fd: number;
+  readonly size: number;
+  readonly modifiedMs: number;
+}
+
+const READ = constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW;
+
+export function openRegularFile(path: string): OpenedFile {
+  const fd = openSync(path, READ);
+  try {
+    const found = fstatSync(fd);
+    if (found.isDirectory()) throw refusals.isDirectory(basename(path));
+    if (!found.isFile()) throw refusals.fileForbidden();
+    return { fd, size: found.size, modifiedMs: found.mtimeMs };
+  } catch (error) {
+    closeSync(fd);
+    throw error;
+  }
+}
+
+/** The whole content of a file of at most `limit` bytes. */
+export function readRegularFile(path: string, limit: number): Buffer {
+  const { fd, size } = openRegularFile(path);
+  try {
+    if (size > limit) throw new Error(`${path} is larger than ${limit} bytes`);
+    return readFileSync(fd);
+  } finally {
+    closeSync(fd);
+  }
+}

@@ -1,0 +1,22 @@
+/** What the state thread does for the HTTP thread. */
+import type { TaskTable } from '../pool/task.js';
+import { LmdbStore } from './lmdb-store.js';
+import { packRecords, unpackChanges, type Packed } from './packing.js';
+import type { Key } from './store.js';
+
+export interface StateTasks extends TaskTable {
+  readonly commit: (changes: Packed) => void;
+  readonly load: (prefix: Key) => Packed;
+  readonly close: (input: undefined) => Promise<void>;
+}
+
+export function stateTasks(folder: string): StateTasks {
+  const store = new LmdbStore(folder);
+  return {
+    commit: (changes) => {
+      store.commit(unpackChanges(changes));
+    },
+    load: (prefix) => packRecords(store.load(prefix)),
+    close: () => store.close(),
+  };
+}

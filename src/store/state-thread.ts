@@ -1,0 +1,37 @@
+/** The store contract on the HTTP thread: every call is carried out by the state thread, in order. */
+import { TaskPool } from '../pool/task-pool.js';
+import { packChanges, unpackRecords, type Packed } from './packing.js';
+import type { StateTasks } from './state-tasks.js';
+import type { Change, Key, Store, StoredRecord } from './store.js';
+
+const QUEUE_LIMIT = 10_000;
+
+export class StateThread implements Store {
+  readonly #pool: TaskPool<StateTasks>;
+
+  constructor(folder: string) {
+    const worker = new URL('../../workers/state-worker.js', import.meta.url);
+    this.#pool = new TaskPool({ worker, threads: 1, queueLimit: QUEUE_LIMIT, workerData: { folder } });
+  }
+
+  async commit(changes: readonly Change[]): Promise<void> {
+    await this.commitPacked(packChanges(changes));
+  }
+
+  async commitPacked(changes: Packed): Promise<void> {
+    await this.#pool.run('commit', changes);
+  }
+
+  async load(prefix: Key): Promise<StoredRecord[]> {
+    return unpackRecords(await this.loadPacked(prefix));
+  }
+
+  async loadPacked(prefix: Key): Promise<Packed> {
+    return this.#pool.run('load', prefix);
+  }
+
+  async close(): Promise<void> {
+    await this.#pool.run('close', undefined);
+    await this.#pool.close();
+  }
+}

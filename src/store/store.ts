@@ -1,0 +1,32 @@
+/**
+ * The store contract: durable records under keys that are paths. What `commit` acknowledged survives the death
+ * of the process at the next instruction; a commit is whole or not at all; one that fails leaves no trace.
+ */
+import type { Packed } from './packing.js';
+
+/** A path of non-empty strings, from the general to the particular. */
+export type Key = readonly string[];
+
+export type Change =
+  | { readonly put: Key; readonly value: unknown }
+  | { readonly remove: Key }
+  /** Removes every record whose key starts with this path. */
+  | { readonly clear: Key };
+
+export interface StoredRecord {
+  readonly key: Key;
+  readonly value: unknown;
+}
+
+export interface Store {
+  /** Applies the changes in order, all or none. Rejects with a 507 refusal when there is no room. */
+  commit(changes: readonly Change[]): Promise<void>;
+  /** The same for changes that another thread has packed. */
+  commitPacked(changes: Packed): Promise<void>;
+  /** Every record whose key starts with `prefix`, of one moment, in key order. */
+  load(prefix: Key): Promise<StoredRecord[]>;
+  /** The same, left packed for another thread. */
+  loadPacked(prefix: Key): Promise<Packed>;
+  /** Ends the store; everything committed before is safely on the disk afterwards. */
+  close(): Promise<void>;
+}

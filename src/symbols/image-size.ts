@@ -1,0 +1,67 @@
+/** The size of a picture, read from its head: SVG, PNG, GIF or JPEG. Undefined when it cannot be told. */
+
+export interface ImageSize {
+  readonly width: number;
+  readonly height: number;
+}
+
+const PNG = Buffer.from('89504e470d0a1a0a', 'hex');
+const LARGEST = 100_000;
+
+export function imageSize(bytes: Buffer): ImageSize | undefined {
+  const size = bytes.subarray(0, PNG.length).equals(PNG)
+    ? pngSize(bytes)
+    : bytes.toString('latin1', 0, 3) === 'GIF'
+      ? gifSize(bytes)
+      : bytes[0] === 0xff && bytes[1] === 0xd8
+        ? jpegSize(bytes)
+        : svgSize(bytes.toString('utf8'));
+  if (size === undefined || !isSide(size.width) || !isSide(size.height)) return undefined;
+  return { width: Math.round(size.width), height: Math.round(size.height) };
+}
+
+const isSide = (side: number): boolean => side >= 1 && side <= LARGEST;
+
+function pngSize(bytes: Buffer): ImageSize | undefined {
+  if (bytes.length < 24) return undefined;
+  return { width: bytes.readUInt32BE(16), height: bytes.readUInt32BE(20) };
+}
+
+function gifSize(bytes: Buffer): ImageSize | undefined {
+  if (bytes.length < 10) return undefined;
+  return { width: bytes.readUInt16LE(6), height: bytes.readUInt16LE(8) };
+}
+
+/** Walks the segments to the frame header, whose marker is C0 to CF but for three tables. */
+function jpegSize(bytes: Buffer): ImageSize | undefined {
+  let offset = 2;
+  while (offset + 9 <= bytes.length && bytes[offset] === 0xff) {
+    const marker = bytes[offset + 1] ?? 0;
+    const isFrame = marker >= 0xc0 && marker <= 0xcf && ![0xc4, 0xc8, 0xcc].includes(marker);
+    if (isFrame) return { width: bytes.readUInt16BE(offset + 7), height: bytes.readUInt16BE(offset + 5) };
+    offset += 2 + bytes.readUInt16BE(offset + 2);
+  }
+  return undefined;
+}
+
+/** Widths without a unit or in pixels; failing these, the view box. */
+function svgSize(text: string): ImageSize | undefined {
+  const tag = /<svg\b[^>]{0,4096}>/.exec(text)?.[0];
+  if (tag === undefined) return undefined;
+  const width = pixels(/\swidth\s*=\s*["']([^"']*)["']/.exec(tag)?.[1]);
+  const height = pixels(/\sheight\s*=\s*["']([^"']*)["']/.exec(tag)?.[1]);
+  if (width !== undefined && height !== undefined) return { width, height };
+  const box = /\sviewBox\s*=\s*["']([^"']*)["']/
+    .exec(tag)?.[1]
+    ?.trim()
+    .split(/[\s,]+/)
+    .map(Number);
+  const [, , boxWidth, boxHeight] = box ?? [];
+  if (boxWidth === undefined || boxHeight === undefined) return undefined;
+  return { width: boxWidth, height: boxHeight };
+}
+
+function pixels(length: string | undefined): number | undefined {
+  const number = /^\s*(\d+(?:\.\d+)?)(?:px)?\s*$/.exec(length ?? '')?.[1];
+  return number === undefined ? undefined : Number(number);
+}

@@ -1,0 +1,43 @@
+/** What worker threads do with the folder of custom symbols. */
+import { mkdirSync, readdirSync } from 'node:fs';
+import { join, relative } from 'node:path';
+import type { TaskTable } from '../pool/task.js';
+import { containedPath } from '../storage/containment.js';
+import { readRegularFile } from '../storage/regular-file.js';
+import { imageSize, type ImageSize } from './image-size.js';
+
+export interface CustomSymbol {
+  /** The path below the folder, which is also the symbol's id. */
+  readonly name: string;
+  readonly size: ImageSize | undefined;
+}
+
+export interface SymbolTasks extends TaskTable {
+  readonly listSymbols: (input: { folder: string }) => CustomSymbol[];
+  readonly readSymbolSize: (input: { folder: string; name: string }) => CustomSymbol;
+}
+
+const PICTURE = /\.(svg|png|gif|jpe?g)$/i;
+const LARGEST_SYMBOL = 16 * 1024 * 1024;
+const MOST_SYMBOLS = 10_000;
+
+export const symbolTasks: SymbolTasks = {
+  listSymbols({ folder }) {
+    mkdirSync(folder, { recursive: true });
+    return readdirSync(folder, { recursive: true, withFileTypes: true })
+      .filter((entry) => entry.isFile() && PICTURE.test(entry.name) && !entry.name.startsWith('.'))
+      .slice(0, MOST_SYMBOLS)
+      .map((entry) => describe(folder, relative(folder, join(entry.parentPath, entry.name))))
+      .sort((a, b) => (a.name < b.name ? -1 : 1));
+  },
+
+  readSymbolSize: ({ folder, name }) => describe(folder, name),
+};
+
+function describe(folder: string, name: string): CustomSymbol {
+  try {
+    return { name, size: imageSize(readRegularFile(containedPath(folder, name), LARGEST_SYMBOL)) };
+  } catch {
+    return { name, size: undefined };
+  }
+}

@@ -1,0 +1,112 @@
+/**
+ * An HTTP client that holds every answer against the route table: a status that the route does not declare, or
+ * a body that its schema does not allow, is an error of the test.
+ */
+import { z } from 'zod';
+import { routeTable } from '../../src/api/table.js';
+import { errorBody } from '../../src/api/schemas.js';
+import type { AnswerKind, Route } from '../../src/http/route.js';
+import type { Farm } from '../../src/lab/farm.js';
+import { describeIssues } from '../../src/validation.js';
+
+export interface Reply {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly text: string;
+  /** The parsed body; undefined when it is empty or no JSON. */
+  readonly body: unknown;
+}
+
+/** The table needs a farm only when a handler runs, and here none does. */
+const TABLE = routeTable(Object.create(null) as Farm, () => undefined);
+const ROUTES = new Map<string, Route>(TABLE.routes.map((route) => [`${route.method} ${route.path}`, route]));
+
+export class Client {
+  readonly #url: string;
+  readonly #headers: Readonly<Record<string, string>>;
+
+  constructor(url: string, headers: Readonly<Record<string, string>> = {}) {
+    this.#url = url;
+    this.#headers = headers;
+  }
+
+  get(path: string): Promise<Reply> {
+    return this.request('GET', path);
+  }
+
+  post(path: string, body?: unknown): Promise<Reply> {
+    return this.request('POST', path, body);
+  }
+
+  put(path: string, body?: unknown): Promise<Reply> {
+    return this.request('PUT', path, body);
+  }
+
+  delete(path: string): Promise<Reply> {
+    return this.request('DELETE', path);
+  }
+
+  /** `body` is sent as JSON, but bytes and strings as they are. */
+  async request(
+    method: string,
+    path: string,
+    body?: unknown,
+    headers: Record<string, string> = {},
+  ): Promise<Reply> {
+    const raw = typeof body === 'string' || body instanceof Uint8Array ? body : JSON.stringify(body);
+    const response = await fetch(this.#url + path, {
+      method,
+      headers: { ...this.#headers, ...headers },
+      ...(body === undefined ? {} : { body: raw }),
+    });
+    const text = await response.text();
+    const reply = { status: response.status, headers: response.headers, text, body: parsed(response, text) };
+    checkReply(method, path, reply);
+    return reply;
+  }
+
+  /** The body of a request that must succeed with this status. */
+  async expect(
+    status: number,
+    method: string,
+    path: string,
+    body?: unknown,
+  ): Promise<Record<string, unknown>> {
+    const reply = await this.request(method, path, body);
+    if (reply.status !== status) {
+      throw new Error(`${method} ${path}: ${reply.status} instead of ${status}: ${reply.text}`);
+    }
+    return (reply.body ?? {}) as Record<string, unknown>;
+  }
+}
+
+function parsed(response: Response, text: string): unknown {
+  return response.headers.get('content-type') === 'application/json' && text !== ''
+    ? JSON.parse(text)
+    : undefined;
+}
+
+/** Throws when the reply is none that the route declares. */
+export function checkReply(method: string, path: string, reply: Reply): void {
+  const problem = problemOf(method, reply);
+  if (problem !== undefined)
+    throw new Error(`${method} ${path} answered ${reply.status} ${reply.text}: ${problem}`);
+}
+
+function problemOf(method: string, reply: Reply): string | undefined {
+  if (reply.status >= 400) return schemaProblem(errorBody, reply.body);
+  const template = reply.headers.get('x-route') ?? '';
+  const route = ROUTES.get(`${method === 'HEAD' ? 'GET' : method} ${template}`);
+  if (method === 'OPTIONS') return undefined;
+  if (route === undefined) return `no route ${method} ${template} is declared`;
+  const kind: AnswerKind | undefined = route.answers[reply.status];
+  if (kind === undefined) return 'the route does not declare this status';
+  if (kind === null) return reply.text === '' ? undefined : 'the route declares no body';
+  if (method === 'HEAD' || !(kind instanceof z.ZodType)) return undefined;
+  return schemaProblem(kind, reply.body);
+}
+
+function schemaProblem(schema: z.ZodType, body: unknown): string | undefined {
+  const result = schema.safeParse(body);
+  return result.success ? undefined : describeIssues(result.error);
+}

@@ -1,0 +1,61 @@
+/** The real server as a child process, on a port of its own. */
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { scratchFolder, type Teardown } from './scratch.js';
+
+export const MAIN = fileURLToPath(new URL('../../src/main.js', import.meta.url));
+
+export interface ServerProcess {
+  readonly child: ChildProcess;
+  readonly port: number;
+  readonly url: string;
+  readonly data: string;
+  /** Everything written to standard error so far: the log, one JSON object a line. */
+  readonly log: () => string;
+  /** Ends the process; resolves with its exit code or signal. */
+  stop(signal?: NodeJS.Signals): Promise<number | NodeJS.Signals | null>;
+}
+
+export interface ServerOptions {
+  readonly data?: string;
+  readonly flags?: readonly string[];
+  readonly environment?: NodeJS.ProcessEnv;
+}
+
+const READY = /listens on (http:\/\/\S+:(\d+))$/;
+
+export async function startServer(t: Teardown, options: ServerOptions = {}): Promise<ServerProcess> {
+  const data = options.data ?? scratchFolder(t);
+  const child = spawn(process.execPath, [MAIN, '--port', '0', '--data', data, ...(options.flags ?? [])], {
+    env: { ...process.env, ...options.environment },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  t.teardown(() => child.kill('SIGKILL'));
+  let log = '';
+  child.stderr.on('data', (bytes: Buffer) => {
+    log += bytes.toString();
+  });
+  const exited = once(child, 'exit') as Promise<[number | null, NodeJS.Signals | null]>;
+  const ready = new Promise<RegExpExecArray>((resolve) => {
+    createInterface({ input: child.stdout }).on('line', (line) => {
+      const match = READY.exec(line);
+      if (match !== null) resolve(match);
+    });
+  });
+  const match = await Promise.race([ready, exited.then(() => undefined)]);
+  if (match === undefined) throw new Error(`the server ended before it was ready: ${log}`);
+  return {
+    child,
+    port: Number(match[2]),
+    url: match[1] ?? '',
+    data,
+    log: () => log,
+    async stop(signal = 'SIGTERM') {
+      child.kill(signal);
+      const [code, by] = await exited;
+      return by ?? code;
+    },
+  };
+}

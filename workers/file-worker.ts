@@ -1,0 +1,11 @@
+/** Thread entry: a file thread, for everything on the disk but the store. */
+import { folderTasks } from '../src/lab/folder-tasks.js';
+import { performTask, type TaskOutcome, type TaskRequest } from '../src/pool/task.js';
+import { fileTasks } from '../src/storage/file-tasks.js';
+import { symbolTasks } from '../src/symbols/symbol-tasks.js';
+
+const tasks = { ...fileTasks, ...folderTasks, ...symbolTasks };
+
+export default function serve(request: TaskRequest): Promise<TaskOutcome> {
+  return performTask(tasks, request);
+}

@@ -1,0 +1,10 @@
+/** Thread entry: the state thread, the only one that touches LMDB. */
+import { workerData } from 'piscina';
+import { performTask, type TaskOutcome, type TaskRequest } from '../src/pool/task.js';
+import { stateTasks } from '../src/store/state-tasks.js';
+
+const tasks = stateTasks((workerData as { folder: string }).folder);
+
+export default function serve(request: TaskRequest): Promise<TaskOutcome> {
+  return performTask(tasks, request);
+}

@@ -41,7 +41,8 @@ export class Exchange {
     this.id = id;
     this.method = request.getMethod().toUpperCase();
     this.path = request.getUrl();
-    this.query = request.getQuery();
+    // Without a query the library answers undefined, whatever its declarations say.
+    this.query = (request.getQuery() as string | undefined) ?? '';
     this.host = request.getHeader('host');
     this.origin = request.getHeader('origin');
     this.#response = response;

@@ -36,11 +36,11 @@ export const consoleType = z.enum(CONSOLE_TYPES).nullable();
 export const tcpPort = z.int().min(1).max(65_535);
 
 export const label = z.strictObject({
-  text: z.string().max(65_536),
+  rotation: rotation.optional(),
   style: z.string().max(65_536).nullable().optional(),
+  text: z.string().max(65_536),
   x: coordinate.nullable().optional(),
   y: coordinate.optional(),
-  rotation: rotation.optional(),
 });
 export type Label = z.infer<typeof label>;
 

@@ -107,13 +107,30 @@ const newNode = z
     template_id: uuid.nullable().optional(),
   })
   .transform(
-    ({ command_line, console_host, height, node_directory, ports, project_id, status, width, ...kept }) =>
-      kept,
+    ({ command_line, console_host, height, node_directory, ports, project_id, status, width, ...kept }) => {
+      return kept;
+    },
   );
 
 const changedNode = z
   .strictObject({ ...z.object(ignored).partial().shape, ...z.object(settable).partial().shape })
-  .transform((body) => z.object(settable).partial().parse(body));
+  .transform(
+    ({
+      command_line,
+      compute_id,
+      console_host,
+      height,
+      node_directory,
+      node_id,
+      node_type: type,
+      ports,
+      project_id,
+      status,
+      template_id,
+      width,
+      ...kept
+    }) => kept,
+  );
 
 const place = z.strictObject({ x: coordinate, y: coordinate, z: coordinate.optional() });
 

@@ -40,7 +40,8 @@ export class Lane {
   /** Runs work that has to wait (for files, for workers) with the lane to itself. */
   exclusively<Result>(work: () => Promise<Result>): Promise<Result> {
     return new Promise((resolve, reject) => {
-      this.#enqueue({ exclusive: () => work().then(resolve, reject) }, reject);
+      // Begun inside a promise: work that throws before it returns one is refused like any other.
+      this.#enqueue({ exclusive: () => Promise.resolve().then(work).then(resolve, reject) }, reject);
     });
   }
 
@@ -63,9 +64,7 @@ export class Lane {
       return;
     }
     this.#waiting.push(job);
-    this.#running ??= this.#run().finally(() => {
-      this.#running = undefined;
-    });
+    this.#running ??= this.#run();
   }
 
   async #run(): Promise<void> {
@@ -73,7 +72,11 @@ export class Lane {
     await Promise.resolve();
     for (;;) {
       const first = this.#waiting[0];
-      if (first === undefined) return;
+      if (first === undefined) {
+        // In the same step as the look at the queue: a request that comes next must start the lane again.
+        this.#running = undefined;
+        return;
+      }
       if ('exclusive' in first) {
         this.#waiting.shift();
         await first.exclusive();

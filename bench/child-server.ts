@@ -1,0 +1,46 @@
+/** A server to be measured: a child process that prints where it listens. */
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+
+const LISTENS = /listens on (http:\/\/\S+)$/;
+const TICKS_PER_SECOND = 100;
+
+export class ChildServer {
+  readonly #child: ChildProcess;
+  readonly url: string;
+
+  private constructor(child: ChildProcess, url: string) {
+    this.#child = child;
+    this.url = url;
+  }
+
+  static async start(module: string, args: readonly string[]): Promise<ChildServer> {
+    const path = fileURLToPath(new URL(module, import.meta.url));
+    const child = spawn(process.execPath, [path, ...args], { stdio: ['ignore', 'pipe', 'ignore'] });
+    for await (const line of createInterface({ input: child.stdout })) {
+      const url = LISTENS.exec(line)?.[1];
+      if (url !== undefined) return new ChildServer(child, url);
+    }
+    throw new Error(`${module} did not start`);
+  }
+
+  /** Seconds of CPU that the process has used so far, all threads. */
+  cpuSeconds(): number {
+    const stat = readFileSync(`/proc/${String(this.#child.pid)}/stat`, 'utf8');
+    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+    return (Number(fields[11]) + Number(fields[12])) / TICKS_PER_SECOND;
+  }
+
+  residentMiB(): number {
+    const status = readFileSync(`/proc/${String(this.#child.pid)}/status`, 'utf8');
+    return Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1]) / 1024;
+  }
+
+  async stop(): Promise<void> {
+    this.#child.kill('SIGTERM');
+    await once(this.#child, 'exit');
+  }
+}

@@ -1,0 +1,39 @@
+/** What a server costs that has nothing to do, and how long it takes to be there. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as wait } from 'node:timers/promises';
+import { ChildServer } from './child-server.js';
+import { figure, type Bench } from './measurement.js';
+
+const ROUNDS = 5;
+const SETTLE_MS = 3000;
+const IDLE_MS = 10_000;
+
+export const idle: Bench = {
+  name: 'idle',
+  async run() {
+    const startMs: number[] = [];
+    const residentMiB: number[] = [];
+    const cpuPercent: number[] = [];
+    for (let round = 0; round < ROUNDS; round++) {
+      const data = mkdtempSync(join(tmpdir(), 'wirefarm-bench-'));
+      const startedAt = performance.now();
+      const server = await ChildServer.start('../src/main.js', ['--port', '0', '--data', data]);
+      await fetch(`${server.url}/v2/version`);
+      startMs.push(performance.now() - startedAt);
+      await wait(SETTLE_MS);
+      const before = server.cpuSeconds();
+      await wait(IDLE_MS);
+      cpuPercent.push(((server.cpuSeconds() - before) / (IDLE_MS / 1000)) * 100);
+      residentMiB.push(server.residentMiB());
+      await server.stop();
+      rmSync(data, { recursive: true });
+    }
+    return [
+      figure('from the start of node to the first 200, empty data folder', 'ms', startMs, 'under 1000'),
+      figure('idle memory', 'MiB', residentMiB),
+      figure('idle CPU', '% of a core', cpuPercent),
+    ];
+  },
+};

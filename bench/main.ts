@@ -1,0 +1,56 @@
+/**
+ * Runs the benches, all or those named on the command line, prints their figures, and records them with the
+ * machine and the commit. Ratios are the steady part: absolute rates move with whatever shares the machine.
+ */
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { availableParallelism, cpus, release, totalmem } from 'node:os';
+import { fileURLToPath } from 'node:url';
+import { growth } from './growth.bench.js';
+import { idle } from './idle.bench.js';
+import type { Bench, Figure } from './measurement.js';
+import { requests } from './requests.bench.js';
+
+const BENCHES: readonly Bench[] = [requests, growth, idle];
+const RESULTS = fileURLToPath(new URL('../../bench/results/', import.meta.url));
+
+const wanted = process.argv.slice(2);
+for (const name of wanted) {
+  if (!BENCHES.some((bench) => bench.name === name)) throw new Error(`there is no bench ${name}`);
+}
+mkdirSync(RESULTS, { recursive: true });
+for (const bench of BENCHES) {
+  if (wanted.length > 0 && !wanted.includes(bench.name)) continue;
+  const figures = await bench.run();
+  process.stdout.write(`${bench.name}\n${figures.map(line).join('')}\n`);
+  const result = {
+    bench: bench.name,
+    date: new Date().toISOString(),
+    commit: commit(),
+    machine: machine(),
+    figures,
+  };
+  writeFileSync(`${RESULTS}${bench.name}.json`, `${JSON.stringify(result, null, 2)}\n`);
+}
+
+function line({ name, unit, median, least, most, aim }: Figure): string {
+  const value = `${median} ${unit}`.padEnd(24);
+  return `  ${name.padEnd(62)} ${value} (${least} to ${most})${aim === undefined ? '' : `, aim: ${aim}`}\n`;
+}
+
+function machine(): object {
+  return {
+    cpu: cpus()[0]?.model ?? 'unknown',
+    cores: availableParallelism(),
+    memoryGiB: Math.round(totalmem() / 2 ** 30),
+    kernel: release(),
+    node: process.version,
+  };
+}
+
+function commit(): string {
+  const git = (...args: string[]): string => execFileSync('git', args, { encoding: 'utf8' }).trim();
+  return (
+    git('rev-parse', '--short', 'HEAD') + (git('status', '--porcelain', '-uno') === '' ? '' : ' and changes')
+  );
+}

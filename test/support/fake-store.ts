@@ -1,0 +1,68 @@
+/** A store in memory that records its commits, and can be told to refuse them or to make them wait. */
+import { packRecords, unpackChanges, type Packed } from '../../src/store/packing.js';
+import type { Change, Key, Store, StoredRecord } from '../../src/store/store.js';
+
+export class FakeStore implements Store {
+  /** The changes of every commit that succeeded, in order. */
+  readonly commits: (readonly Change[])[] = [];
+  /** When set, commits are refused with it. */
+  failure: Error | undefined;
+  readonly #records = new Map<string, StoredRecord>();
+  #gate: Promise<void> = Promise.resolve();
+
+  /** Commits wait from now on; returns what lets them go. */
+  pause(): () => void {
+    let release: () => void = () => undefined;
+    this.#gate = new Promise((resolve) => {
+      release = resolve;
+    });
+    return release;
+  }
+
+  /** Puts a record there without a commit. */
+  seed(key: Key, value: unknown): void {
+    this.#apply({ put: key, value });
+  }
+
+  async commit(changes: readonly Change[]): Promise<void> {
+    // The store owns what it is given: later changes of the caller's array are none of the commit.
+    const taken = [...changes];
+    await this.#gate;
+    if (this.failure !== undefined) throw this.failure;
+    this.commits.push(taken);
+    for (const change of taken) this.#apply(change);
+  }
+
+  commitPacked(changes: Packed): Promise<void> {
+    return this.commit(unpackChanges(changes));
+  }
+
+  load(prefix: Key): Promise<StoredRecord[]> {
+    const found = [...this.#records.values()].filter(({ key }) => startsWith(key, prefix));
+    return Promise.resolve(found.sort((a, b) => (a.key.join('\0') < b.key.join('\0') ? -1 : 1)));
+  }
+
+  async loadPacked(prefix: Key): Promise<Packed> {
+    return packRecords(await this.load(prefix));
+  }
+
+  close(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  #apply(change: Change): void {
+    if ('put' in change) {
+      this.#records.set(JSON.stringify(change.put), { key: change.put, value: change.value });
+    } else if ('remove' in change) {
+      this.#records.delete(JSON.stringify(change.remove));
+    } else {
+      for (const [text, { key }] of this.#records) {
+        if (startsWith(key, change.clear)) this.#records.delete(text);
+      }
+    }
+  }
+}
+
+function startsWith(key: Key, prefix: Key): boolean {
+  return prefix.every((part, index) => key[index] === part);
+}

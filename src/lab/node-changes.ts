@@ -42,7 +42,10 @@ export function createNode(topology: Topology, transaction: Transaction, wanted:
   const known = wanted.node_id === undefined ? undefined : topology.nodes.get(wanted.node_id);
   if (known !== undefined) return topology.nodes.textOf(known);
 
-  topology.surroundings.checkCompute(wanted.compute_id, `POST /projects/${wanted.node_type}/nodes`);
+  topology.surroundings.checkCompute(
+    wanted.compute_id,
+    `POST /projects/${topology.projectId}/${wanted.node_type}/nodes`,
+  );
   const kind = servedKind(wanted.node_type);
   if (kind === undefined) throw refusals.nodeKindNotServed(wanted.node_type, 'create the node');
 

@@ -11,7 +11,8 @@ import type { Files } from './files.js';
 import { Lane } from './lane.js';
 import { projectText } from './project-view.js';
 import {
-  labKey,
+  forgetting,
+  keysOf,
   projectKey,
   sortOut,
   versionKey,
@@ -186,7 +187,7 @@ export class Project {
       await this.#writer.cancel();
       this.#unload();
       const trash = await files.run('trashFolder', { folder: this.#record.path, projectId: this.id });
-      await store.commit([{ clear: labKey(this.id) }]);
+      await store.commit(forgetting(this.id));
       this.#isDeleted = true;
       announcements.emit('project.deleted', this.#text);
       await files.run('removeTree', { folder: trash });
@@ -202,6 +203,7 @@ export class Project {
         { err: error },
         'the topology file could not be written; the state is safe in the store',
       );
+      this.#writer.schedule();
     }
   }
 
@@ -218,7 +220,7 @@ export class Project {
 
   /** The stored objects of a closed project, as the topology file has them. */
   async storedObjects(kind: EntityKind): Promise<unknown[]> {
-    const records = sortOut(await this.#services.store.load(labKey(this.id)));
+    const records = sortOut(await this.#services.store.load(...keysOf(this.id)));
     return records?.entities[kind].map(({ object }) => object) ?? [];
   }
 
@@ -228,7 +230,7 @@ export class Project {
       const { nodes, links, drawings } = this.#topology;
       return { drawings: drawings.size, links: links.size, nodes: nodes.size, snapshots };
     }
-    const entities = sortOut(await this.#services.store.load(labKey(this.id)))?.entities;
+    const entities = sortOut(await this.#services.store.load(...keysOf(this.id)))?.entities;
     return {
       drawings: entities?.drawing.length ?? 0,
       links: entities?.link.length ?? 0,
@@ -259,7 +261,7 @@ export class Project {
       await files.run('makeFolder', { folder: this.#record.path });
       await this.#reconcile();
       await files.run('emptyTemporary', { folder: this.#record.path });
-      const records = sortOut(await store.load(labKey(this.id)));
+      const records = sortOut(await store.load(...keysOf(this.id)));
       if (records === undefined) throw refusals.projectUnknown(this.id);
       const topology = new Topology(this.id, this.#channel, surroundings);
       topology.load(records);
@@ -287,7 +289,7 @@ export class Project {
       folder: this.#record.path,
       projectId: this.id,
       gns3Version,
-      records: await store.loadPacked(labKey(this.id)),
+      records: await store.loadPacked(...keysOf(this.id)),
       name: keptName('before-outside-edit'),
     });
     await store.commitPacked(inspection.imported.changes);

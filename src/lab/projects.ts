@@ -10,10 +10,10 @@ import type { ImportedProject } from './folder-tasks.js';
 import { Lane } from './lane.js';
 import { Project, type ProjectServices } from './project.js';
 import {
-  labKey,
+  forgetting,
   NEVER_WRITTEN,
   projectKey,
-  PROJECTS,
+  HEADS,
   sortOut,
   versionKey,
   type ProjectRecord,
@@ -158,7 +158,7 @@ export class Projects {
     };
     await files.run('makeFolder', { folder: path });
     await store.commit([
-      { clear: labKey(id) },
+      ...forgetting(id),
       { put: projectKey(id), value: record },
       { put: versionKey(id), value: 1 },
     ]);
@@ -193,17 +193,15 @@ export class Projects {
   async #finishDeletions(): Promise<void> {
     const { files, store, folder } = this.#options;
     for (const trash of await files.run('findTrash', { projects: folder })) {
-      await store.commit([{ clear: labKey(trash.projectId) }]);
+      await store.commit(forgetting(trash.projectId));
       await files.run('removeTree', { folder: trash.folder });
     }
   }
 
   async #loadKnown(): Promise<void> {
     const grouped = new Map<string, Awaited<ReturnType<ProjectServices['store']['load']>>>();
-    for (const record of await this.#options.store.load(PROJECTS)) {
+    for (const record of await this.#options.store.load(HEADS)) {
       const id = record.key[1] ?? '';
-      const kind = record.key[2];
-      if (kind !== 'project' && kind !== 'file' && kind !== 'version') continue;
       grouped.set(id, [...(grouped.get(id) ?? []), record]);
     }
     const states = [...grouped].flatMap(([id, records]) => {
@@ -248,7 +246,7 @@ export class Projects {
   }
 
   async #adopt(imported: ImportedProject): Promise<Project> {
-    await this.#options.store.commit([{ clear: labKey(imported.projectId) }]);
+    await this.#options.store.commit(forgetting(imported.projectId));
     await this.#options.store.commitPacked(imported.changes);
     const { version } = imported.file;
     const project = new Project(imported.projectId, { ...imported, version }, this.#options);

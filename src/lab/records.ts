@@ -29,14 +29,18 @@ export interface EntityRecord<Entity> {
   readonly object: Entity;
 }
 
-export const PROJECTS: Key = ['lab'];
+/** Apart from what the projects hold, so that a start reads little. */
+export const HEADS: Key = ['head'];
 export const TEMPLATES: Key = ['template'];
 export const COMPUTES: Key = ['compute'];
 
-export const labKey = (projectId: string): Key => ['lab', projectId];
-export const projectKey = (projectId: string): Key => ['lab', projectId, 'project'];
-export const fileKey = (projectId: string): Key => ['lab', projectId, 'file'];
-export const versionKey = (projectId: string): Key => ['lab', projectId, 'version'];
+const headKey = (projectId: string): Key => ['head', projectId];
+const labKey = (projectId: string): Key => ['lab', projectId];
+/** The prefixes of everything that is stored of a project. */
+export const keysOf = (projectId: string): readonly Key[] => [headKey(projectId), labKey(projectId)];
+export const projectKey = (projectId: string): Key => [...headKey(projectId), 'project'];
+export const fileKey = (projectId: string): Key => [...headKey(projectId), 'file'];
+export const versionKey = (projectId: string): Key => [...headKey(projectId), 'version'];
 export const entityKey = (projectId: string, kind: EntityKind, id: string): Key => [
   'lab',
   projectId,
@@ -85,6 +89,11 @@ export function sortOut(records: readonly StoredRecord[]): LabRecords | undefine
   if (project === undefined) return undefined;
   for (const list of Object.values(entities)) list.sort((a, b) => a.order - b.order);
   return { project, file, version, entities };
+}
+
+/** The changes that make the store forget a project. */
+export function forgetting(projectId: string): Change[] {
+  return keysOf(projectId).map((key) => ({ clear: key }));
 }
 
 /** The changes that make the store hold exactly these entities of a project. */

@@ -5,7 +5,7 @@
 import type { Logger } from 'pino';
 import type { Store } from '../store/store.js';
 import type { Files } from './files.js';
-import { fileKey, labKey, type FileRecord } from './records.js';
+import { fileKey, keysOf, type FileRecord } from './records.js';
 
 const QUIET_MS = 1000;
 const LONGEST_WAIT_MS = 5000;
@@ -101,7 +101,7 @@ export class TopologyWriter {
       projectId,
       gns3Version,
       digests: this.#record.digests,
-      records: await store.loadPacked(labKey(projectId)),
+      records: await store.loadPacked(...keysOf(projectId)),
       keptName: keptName('outside-edit'),
     });
     if (staged.keptAs !== undefined) this.#options.onKept(staged.keptAs);

@@ -28,6 +28,7 @@ export interface Surroundings {
 export const LOCAL_COMPUTE = 'local';
 
 export class Topology {
+  readonly projectId: string;
   readonly nodes: Collection<StoredNode>;
   readonly links: Collection<StoredLink>;
   readonly drawings: Collection<StoredDrawing>;
@@ -35,11 +36,10 @@ export class Topology {
   readonly portUse = new PortUse();
   readonly surroundings: Surroundings;
   readonly channel: Channel;
-  readonly #projectId: string;
   readonly #portsOfProperties = new WeakMap<object, readonly Port[]>();
 
   constructor(projectId: string, channel: Channel, surroundings: Surroundings) {
-    this.#projectId = projectId;
+    this.projectId = projectId;
     this.channel = channel;
     this.surroundings = surroundings;
     const keyOf = (kind: EntityKind) => (id: string) => entityKey(projectId, kind, id);
@@ -112,7 +112,7 @@ export class Topology {
   }
 
   viewDrawing(drawing: StoredDrawing): DrawingView {
-    return drawingView(drawing, this.#projectId);
+    return drawingView(drawing, this.projectId);
   }
 
   removeLink(transaction: Transaction, link: StoredLink): void {
@@ -152,7 +152,7 @@ export class Topology {
 
   #viewNode(node: StoredNode): object {
     return nodeView(node, {
-      projectId: this.#projectId,
+      projectId: this.projectId,
       consoleHost: this.surroundings.consoleHost,
       kind: this.kindOf(node),
       ports: this.portsOf(node),

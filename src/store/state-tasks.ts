@@ -6,7 +6,7 @@ import type { Key } from './store.js';
 
 export interface StateTasks extends TaskTable {
   readonly commit: (changes: Packed) => void;
-  readonly load: (prefix: Key) => Packed;
+  readonly load: (prefixes: readonly Key[]) => Packed;
   readonly close: (input: undefined) => Promise<void>;
 }
 
@@ -16,7 +16,7 @@ export function stateTasks(folder: string): StateTasks {
     commit: (changes) => {
       store.commit(unpackChanges(changes));
     },
-    load: (prefix) => packRecords(store.load(prefix)),
+    load: (prefixes) => packRecords(prefixes.flatMap((prefix) => store.load(prefix))),
     close: () => store.close(),
   };
 }

@@ -22,12 +22,12 @@ export class StateThread implements Store {
     await this.#pool.run('commit', changes);
   }
 
-  async load(prefix: Key): Promise<StoredRecord[]> {
-    return unpackRecords(await this.loadPacked(prefix));
+  async load(...prefixes: readonly Key[]): Promise<StoredRecord[]> {
+    return unpackRecords(await this.loadPacked(...prefixes));
   }
 
-  async loadPacked(prefix: Key): Promise<Packed> {
-    return this.#pool.run('load', prefix);
+  async loadPacked(...prefixes: readonly Key[]): Promise<Packed> {
+    return this.#pool.run('load', prefixes);
   }
 
   async close(): Promise<void> {

@@ -23,10 +23,10 @@ export interface Store {
   commit(changes: readonly Change[]): Promise<void>;
   /** The same for changes that another thread has packed. */
   commitPacked(changes: Packed): Promise<void>;
-  /** Every record whose key starts with `prefix`, of one moment, in key order. */
-  load(prefix: Key): Promise<StoredRecord[]>;
+  /** Every record whose key starts with one of the prefixes, of one moment, in key order prefix by prefix. */
+  load(...prefixes: readonly Key[]): Promise<StoredRecord[]>;
   /** The same, left packed for another thread. */
-  loadPacked(prefix: Key): Promise<Packed>;
+  loadPacked(...prefixes: readonly Key[]): Promise<Packed>;
   /** Ends the store; everything committed before is safely on the disk afterwards. */
   close(): Promise<void>;
 }

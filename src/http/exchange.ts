@@ -42,7 +42,7 @@ export class Exchange {
     this.method = request.getMethod().toUpperCase();
     this.path = request.getUrl();
     // Without a query the library answers undefined, whatever its declarations say.
-    this.query = (request.getQuery() as string | undefined) ?? '';
+    this.query = request.getQuery() || '';
     this.host = request.getHeader('host');
     this.origin = request.getHeader('origin');
     this.#response = response;

@@ -31,9 +31,6 @@ function join(stream: LongStream): void {
 
 function leave(stream: LongStream): void {
   live.delete(stream);
-  if (live.size > 0) return;
-  clearInterval(timer);
-  timer = undefined;
 }
 
 function tick(): void {

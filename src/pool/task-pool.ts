@@ -26,6 +26,8 @@ export class TaskPool<Table extends TaskTable> {
       idleTimeout: Infinity,
       workerData: options.workerData,
       recordTiming: false,
+      // Otherwise a task that finds no idle thread goes back to the end of the queue.
+      stricterFIFO: true,
     });
   }
 

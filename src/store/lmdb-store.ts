@@ -3,32 +3,43 @@
  * disk is an exception of the commit it belongs to. Pages reach the kernel before a commit returns and the
  * disk soon after it (overlapping sync), so a power cut costs at most the last second.
  */
+import { statfsSync } from 'node:fs';
 import { open, type RootDatabase } from 'lmdb';
+import { refusals } from '../errors.js';
 import type { Change, Key, StoredRecord } from './store.js';
 
-/** Sorts after every string that continues a prefix. */
-const LAST = '\uffff';
+/** Sorts after every string that continues a prefix: no UTF-8 text has this byte. */
+const LAST = Uint8Array.of(0xff);
 const FORMAT_KEY = ['format'];
 const FORMAT = 1;
+/** A disk with less room than this counts as full when a write on it failed. */
+const LEAST_FREE = 1024 * 1024;
 
 export class LmdbStore {
+  readonly #folder: string;
   readonly #database: RootDatabase<unknown>;
 
   constructor(folder: string) {
+    this.#folder = folder;
     this.#database = open<unknown>({ path: folder, encoding: 'msgpack', noSubdir: false });
     this.#checkFormat();
   }
 
   commit(changes: readonly Change[]): void {
-    this.#database.transactionSync(() => {
-      for (const change of changes) this.#apply(change);
-    });
+    try {
+      this.#database.transactionSync(() => {
+        for (const change of changes) this.#apply(change);
+      });
+    } catch (error) {
+      throw this.#isFull(error) ? refusals.diskFull(error) : error;
+    }
   }
 
   load(prefix: Key): StoredRecord[] {
     const records: StoredRecord[] = [];
     for (const { key, value } of this.#database.getRange(rangeOf(prefix))) {
-      records.push({ key: key as string[], value });
+      // A path of one part comes back as that part.
+      records.push({ key: [key].flat() as string[], value });
     }
     return records;
   }
@@ -49,6 +60,13 @@ export class LmdbStore {
     }
   }
 
+  /** LMDB calls it an input/output error when only a part of what it wrote found room. */
+  #isFull(error: unknown): boolean {
+    if (!(error instanceof Error) || !error.message.includes('Input/output error')) return false;
+    const { bavail, bsize } = statfsSync(this.#folder);
+    return bavail * bsize < LEAST_FREE;
+  }
+
   #checkFormat(): void {
     const format = this.#database.get(FORMAT_KEY);
     if (format === undefined) this.commit([{ put: FORMAT_KEY, value: FORMAT }]);
@@ -60,6 +78,6 @@ export class LmdbStore {
   }
 }
 
-function rangeOf(prefix: Key): { start: string[]; end: string[] } {
+function rangeOf(prefix: Key): { start: string[]; end: (string | Uint8Array)[] } {
   return { start: [...prefix], end: [...prefix, LAST] };
 }

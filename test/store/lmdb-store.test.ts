@@ -89,7 +89,7 @@ void t.test('a full disk refuses commits with 507 and harms nothing', async (t) 
     }
   }
   t.match(refused, { name: 'Refusal', status: 507, message: /No space left/ });
-  await t.rejects(store.commit([put('again', 'x'.repeat(256 * 1024))]), { status: 507 });
+  await t.rejects(store.commit([put('again', 'x'.repeat(256 * 1024))]), { name: "Refusal", message: /No space left/ });
 
   const records = await store.load(['x']);
   t.same(
@@ -114,7 +114,7 @@ void t.test('the tasks of the state thread commit and load packed', async (t) =>
   t.same(await performTask(tasks, { task: 'commit', input: packChanges([put('a', 1)]) }), {
     value: undefined,
   });
-  const outcome = await performTask(tasks, { task: 'load', input: ['x'] });
+  const outcome = await performTask(tasks, { task: 'load', input: [['x']] });
   t.same('value' in outcome && unpackRecords(outcome.value as Packed), [{ key: ['x', 'a'], value: 1 }]);
   await tasks.close(undefined);
 });

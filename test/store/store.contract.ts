@@ -139,6 +139,17 @@ export function storeContract(t: Test, factory: StoreFactory): void {
     t.same(keysOf(await store.load(['k'])), keys);
   });
 
+  withStore('loads several paths at once, one after the other', async (t, store) => {
+    const keys: Key[] = [['a', '1'], ['a', '2'], ['b', '1'], ['c', '1']];
+    await store.commit(keys.map((key) => put(key)));
+    t.same(keysOf(await store.load(['c'], ['missing'], ['a'])), [
+      ['c', '1'],
+      ['a', '1'],
+      ['a', '2'],
+    ]);
+    t.same(unpackRecords(await store.loadPacked(['b'], ['c'])), await store.load(['b'], ['c']));
+  });
+
   withStore('takes every string as a part of a key', async (t, store) => {
     const parts = ['é', '\u{1f600}', '\uffff', '\u{10ffff}', '__proto__', ' ', '1e3', 'true', 'x'.repeat(255)];
     for (const part of parts) {

@@ -37,13 +37,16 @@ export class FakeStore implements Store {
     return this.commit(unpackChanges(changes));
   }
 
-  load(prefix: Key): Promise<StoredRecord[]> {
-    const found = [...this.#records.values()].filter(({ key }) => startsWith(key, prefix));
-    return Promise.resolve(found.sort((a, b) => (a.key.join('\0') < b.key.join('\0') ? -1 : 1)));
+  load(...prefixes: readonly Key[]): Promise<StoredRecord[]> {
+    const records = [...this.#records.values()];
+    records.sort((a, b) => (a.key.join('\0') < b.key.join('\0') ? -1 : 1));
+    return Promise.resolve(
+      prefixes.flatMap((prefix) => records.filter(({ key }) => startsWith(key, prefix))),
+    );
   }
 
-  async loadPacked(prefix: Key): Promise<Packed> {
-    return packRecords(await this.load(prefix));
+  async loadPacked(...prefixes: readonly Key[]): Promise<Packed> {
+    return packRecords(await this.load(...prefixes));
   }
 
   close(): Promise<void> {

@@ -1,0 +1,38 @@
+/** What the README promises at its head is true. */
+import { execFile } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { promisify } from 'node:util';
+import t from 'tap';
+import { startServer } from './support/server-process.js';
+
+const root = new URL('../../', import.meta.url);
+const readme = readFileSync(new URL('README.md', root), 'utf8');
+const blocks = [...readme.matchAll(/```sh\n(.*?)```/gs)].map((match) => match[1] ?? '');
+const run = promisify(execFile);
+
+void t.test('the two commands head the page and are scripts of the package', (t) => {
+  const { scripts } = JSON.parse(readFileSync(new URL('package.json', root), 'utf8')) as {
+    scripts: Record<string, string>;
+  };
+  const commands = (blocks[0] ?? '').split('\n').map((line) => line.replace(/\s+#.*/, ''));
+  t.strictSame(commands.slice(0, 2), ['npm ci && npm start', 'npm ci && npm test']);
+  t.hasProps(scripts, ['start', 'test']);
+  t.end();
+});
+
+void t.test('the example makes a lab with a link', async (t) => {
+  const server = await startServer(t);
+  const example = (blocks[1] ?? '')
+    .replace('http://127.0.0.1:3080', server.url)
+    // The last command streams for ever.
+    .replace(/\ncurl -sN .*\n$/, '\n');
+  const { stdout } = await run('bash', ['-euo', 'pipefail', '-c', example]);
+  t.match(JSON.parse(stdout), { link_type: 'ethernet', nodes: [{ port_number: 0 }, { port_number: 0 }] });
+});
+
+void t.test('every setting of the command line stands in the table', async (t) => {
+  const { stdout } = await run(process.execPath, [new URL('dist/src/main.js', root).pathname, '--help']);
+  const variables = [...stdout.matchAll(/WIREFARM_\w+/g)].map(([name]) => name);
+  t.ok(variables.length > 5);
+  for (const variable of variables) t.ok(readme.includes(`\`${variable}\``), variable);
+});

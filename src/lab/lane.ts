@@ -23,11 +23,14 @@ interface Exclusive {
 
 export class Lane {
   readonly #store: Store;
+  readonly #beforeCommit: (transaction: Transaction) => void;
   readonly #waiting: (Change | Exclusive)[] = [];
   #running: Promise<void> | undefined;
 
-  constructor(store: Store) {
+  /** `beforeCommit` may add to every commit that has something to store. */
+  constructor(store: Store, beforeCommit: (transaction: Transaction) => void = () => undefined) {
     this.#store = store;
+    this.#beforeCommit = beforeCommit;
   }
 
   /** Changes state and answers when the change is stored. `work` must not wait for anything. */
@@ -43,14 +46,6 @@ export class Lane {
       // Begun inside a promise: work that throws before it returns one is refused like any other.
       this.#enqueue({ exclusive: () => Promise.resolve().then(work).then(resolve, reject) }, reject);
     });
-  }
-
-  /** For work that runs exclusively: one commit of its own. */
-  async commitNow<Result>(work: (transaction: Transaction) => Result): Promise<Result> {
-    const transaction = new Transaction();
-    const result = transaction.attempt(work);
-    await this.#persist(transaction);
-    return result;
   }
 
   /** Resolves when nothing waits or runs. */
@@ -95,15 +90,10 @@ export class Lane {
 
   async #commit(changes: readonly Change[]): Promise<void> {
     const transaction = new Transaction();
-    const done: (() => void)[] = [];
-    const accepted: Change[] = [];
+    const accepted: { readonly change: Change; readonly result: unknown }[] = [];
     for (const change of changes) {
       try {
-        const result = transaction.attempt(change.work);
-        accepted.push(change);
-        done.push(() => {
-          change.resolve(result);
-        });
+        accepted.push({ change, result: transaction.attempt(change.work) });
       } catch (error) {
         change.reject(error);
       }
@@ -111,22 +101,18 @@ export class Lane {
     try {
       await this.#persist(transaction);
     } catch (error) {
-      for (const change of accepted) change.reject(error);
+      transaction.undoAll();
+      for (const { change } of accepted) change.reject(error);
       return;
     }
-    for (const resolve of done) resolve();
+    transaction.publishAll();
+    for (const { change, result } of accepted) change.resolve(result);
   }
 
   async #persist(transaction: Transaction): Promise<void> {
-    if (transaction.changes.length > 0) {
-      try {
-        await this.#store.commit(transaction.changes);
-      } catch (error) {
-        transaction.undoAll();
-        throw error;
-      }
-    }
-    transaction.publishAll();
+    if (transaction.changes.length === 0) return;
+    this.#beforeCommit(transaction);
+    await this.#store.commit(transaction.changes);
   }
 }
 

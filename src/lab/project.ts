@@ -71,7 +71,9 @@ export class Project {
     this.#record = state.project;
     this.#version = state.version;
     this.#log = services.log.child({ project: id });
-    this.#lane = new Lane(services.store);
+    this.#lane = new Lane(services.store, (transaction) => {
+      this.#nextVersion(transaction);
+    });
     this.#writer = new TopologyWriter({
       ...services,
       projectId: id,
@@ -130,8 +132,7 @@ export class Project {
   change<Result>(work: (topology: Topology, transaction: Transaction) => Result): Promise<Result> {
     return this.#lane.change((transaction) => {
       if (this.#isDeleted) throw refusals.projectUnknown(this.id);
-      const { topology } = this;
-      return this.#counted(transaction, () => work(topology, transaction));
+      return work(this.topology, transaction);
     });
   }
 
@@ -144,9 +145,7 @@ export class Project {
       const next: ProjectRecord = { ...this.#record, settings: { ...this.#record.settings, ...given } };
       const text = this.#textOf(next);
       if (text === this.#textOf(this.#record)) return text;
-      this.#counted(transaction, () => {
-        this.#replace(transaction, next);
-      });
+      this.#replace(transaction, next);
       return text;
     });
   }
@@ -156,9 +155,7 @@ export class Project {
     if (path === this.#record.path) return;
     await this.#services.files.run('makeFolder', { folder: path });
     await this.#lane.change((transaction) => {
-      this.#counted(transaction, () => {
-        this.#replace(transaction, { ...this.#record, path });
-      });
+      this.#replace(transaction, { ...this.#record, path });
     });
   }
 
@@ -303,21 +300,17 @@ export class Project {
     );
   }
 
-  #counted<Result>(transaction: Transaction, work: () => Result): Result {
-    const before = transaction.changes.length;
-    const result = work();
-    if (transaction.changes.length > before) {
-      const version = this.#version;
-      this.#version = version + 1;
-      transaction.store({ put: versionKey(this.id), value: this.#version });
-      transaction.onUndo(() => {
-        this.#version = version;
-      });
-      transaction.onStored(() => {
-        this.#writer.schedule();
-      });
-    }
-    return result;
+  /** Every commit stores the number that tells whether the topology file is out of date. */
+  #nextVersion(transaction: Transaction): void {
+    const version = this.#version;
+    this.#version = version + 1;
+    transaction.onUndo(() => {
+      this.#version = version;
+    });
+    transaction.store({ put: versionKey(this.id), value: this.#version });
+    transaction.onStored(() => {
+      this.#writer.schedule();
+    });
   }
 
   #replace(transaction: Transaction, next: ProjectRecord): void {

@@ -1,10 +1,11 @@
 /** Drawings of a project. */
 import { z } from 'zod';
 import { refusals } from '../errors.js';
-import { empty, json, jsonText } from '../http/answer.js';
+import { empty, jsonText } from '../http/answer.js';
 import { route, type Route } from '../http/route.js';
 import { createDrawing, deleteDrawing, updateDrawing } from '../lab/drawing-changes.js';
 import type { Farm } from '../lab/farm.js';
+import { listObjects } from '../lab/project-content.js';
 import { coordinate, openObject, rotation, uuid } from '../lab/topology-schema.js';
 import { names } from './schemas.js';
 
@@ -50,10 +51,7 @@ export function drawingRoutes(farm: Farm): Route[] {
       params: all,
       answers: { 200: z.array(z.union([drawing, openObject])) },
       handle: async ({ params }) => {
-        const project = projects.find(params.project_id);
-        await project.settled();
-        if (!project.isOpen) return json(200, await project.storedObjects('drawing'));
-        return jsonText(200, project.topology.drawings.publishedList());
+        return jsonText(200, await listObjects(projects.find(params.project_id), 'drawing'));
       },
     }),
     route({

@@ -4,6 +4,7 @@ import { refusals } from '../errors.js';
 import { empty, json, jsonText } from '../http/answer.js';
 import { route, type Route } from '../http/route.js';
 import type { Farm } from '../lab/farm.js';
+import { listObjects } from '../lab/project-content.js';
 import { createLink, deleteLink, filtersFor, updateLink } from '../lab/link-changes.js';
 import { endpoint, label, linkStyle, linkType, openObject, uuid } from '../lab/topology-schema.js';
 import { names } from './schemas.js';
@@ -73,10 +74,7 @@ export function linkRoutes(farm: Farm): Route[] {
       params: all,
       answers: { 200: z.array(z.union([link, openObject])) },
       handle: async ({ params }) => {
-        const project = projects.find(params.project_id);
-        await project.settled();
-        if (!project.isOpen) return json(200, await project.storedObjects('link'));
-        return jsonText(200, project.topology.links.publishedList());
+        return jsonText(200, await listObjects(projects.find(params.project_id), 'link'));
       },
     }),
     route({

@@ -1,8 +1,9 @@
 /** Nodes of a project. */
 import { z } from 'zod';
-import { empty, json, jsonText } from '../http/answer.js';
+import { empty, jsonText } from '../http/answer.js';
 import { route, type Route } from '../http/route.js';
 import type { Farm } from '../lab/farm.js';
+import { listObjects } from '../lab/project-content.js';
 import {
   actOnAllNodes,
   actOnNode,
@@ -148,10 +149,7 @@ export function nodeRoutes(farm: Farm): Route[] {
       params: all,
       answers: { 200: z.array(z.union([node, openObject])) },
       handle: async ({ params }) => {
-        const project = projects.find(params.project_id);
-        await project.settled();
-        if (!project.isOpen) return json(200, await project.storedObjects('node'));
-        return jsonText(200, project.topology.nodes.publishedList());
+        return jsonText(200, await listObjects(projects.find(params.project_id), 'node'));
       },
     }),
     route({

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { empty, json, jsonText } from '../http/answer.js';
 import { route, type Route } from '../http/route.js';
 import type { Farm } from '../lab/farm.js';
+import { countObjects } from '../lab/project-content.js';
 import { projectSettings, supplier, text, uuid, variables } from '../lab/topology-schema.js';
 import { names, nothing } from './schemas.js';
 
@@ -151,7 +152,7 @@ export function projectRoutes(farm: Farm): Route[] {
       summary: 'Count what a project holds',
       params: one,
       answers: { 200: stats },
-      handle: async ({ params }) => json(200, await projects.find(params.project_id).stats()),
+      handle: async ({ params }) => json(200, await countObjects(projects.find(params.project_id))),
     }),
   ];
 }

@@ -52,9 +52,12 @@ export function versionRoutes(farm: Farm, shutdown: () => void): Route[] {
       summary: 'End the server (local servers only)',
       params: nothing,
       answers: { 201: null },
-      handle: () => {
+      handle: ({ exchange }) => {
         farm.requireLocal('Shutdown');
-        shutdown();
+        // Not before the answer has left: the end of the server cuts every connection.
+        exchange.atEnd(() => {
+          setImmediate(shutdown);
+        });
         return empty(201);
       },
     }),

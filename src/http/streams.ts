@@ -68,10 +68,10 @@ export class IncomingBody implements LongStream {
     this.#receiver = receiver;
     join(this);
     response.onData((chunk, isLast) => {
-      if (this.#isOver) return;
       this.#movedAt = Date.now();
-      if (chunk.byteLength > 0) receiver.onChunk(new Uint8Array(chunk.slice(0)));
-      if (!isLast) return;
+      if (chunk.byteLength > 0 && !this.#isOver) receiver.onChunk(new Uint8Array(chunk.slice(0)));
+      // The receiver may have stopped at these very bytes.
+      if (!isLast || this.#isOver) return;
       this.stop();
       receiver.onEnd();
     });

@@ -4,10 +4,8 @@
  */
 import type { Logger } from 'pino';
 import { refusals } from '../errors.js';
-import type { Store } from '../store/store.js';
 import { AutoClose } from './auto-close.js';
 import { Channel, type Listener } from './channel.js';
-import type { Files } from './files.js';
 import { Lane } from './lane.js';
 import { projectText } from './project-view.js';
 import {
@@ -16,38 +14,14 @@ import {
   projectKey,
   sortOut,
   versionKey,
-  type EntityKind,
-  type FileRecord,
+  type LabRecords,
   type ProjectRecord,
 } from './records.js';
-import { Topology, type Surroundings } from './topology.js';
-import { keptName, TopologyWriter, type TopologyPlace } from './topology-writer.js';
+import type { ProjectServices, ProjectState } from './project-services.js';
+import { Topology } from './topology.js';
+import { TopologyMirror, type TopologyPlace } from './topology-mirror.js';
 import type { ProjectSettings } from './topology-schema.js';
 import type { Transaction } from './transaction.js';
-
-/** What every project of the farm uses. */
-export interface ProjectServices {
-  readonly store: Store;
-  readonly files: Files;
-  readonly log: Logger;
-  readonly gns3Version: string;
-  readonly surroundings: Surroundings;
-  /** The controller's stream, where what concerns a project as a whole is announced. */
-  readonly announcements: Channel;
-}
-
-export interface ProjectState {
-  readonly project: ProjectRecord;
-  readonly file: FileRecord;
-  readonly version: number;
-}
-
-export interface ProjectStats {
-  readonly drawings: number;
-  readonly links: number;
-  readonly nodes: number;
-  readonly snapshots: number;
-}
 
 const AUTO_CLOSE_MS = 5000;
 
@@ -55,7 +29,7 @@ export class Project {
   readonly id: string;
   readonly #services: ProjectServices;
   readonly #lane: Lane;
-  readonly #writer: TopologyWriter;
+  readonly #mirror: TopologyMirror;
   readonly #channel = new Channel();
   readonly #autoClose: AutoClose;
   readonly #log: Logger;
@@ -74,7 +48,7 @@ export class Project {
     this.#lane = new Lane(services.store, (transaction) => {
       this.#nextVersion(transaction);
     });
-    this.#writer = new TopologyWriter({
+    this.#mirror = new TopologyMirror({
       ...services,
       projectId: id,
       log: this.#log,
@@ -93,7 +67,7 @@ export class Project {
       });
     });
     this.#text = projectText(id, this.#record, 'closed');
-    if (state.file.version !== state.version) this.#writer.schedule();
+    if (state.file.version !== state.version) this.#mirror.schedule();
   }
 
   get record(): ProjectRecord {
@@ -138,7 +112,7 @@ export class Project {
 
   /** Changes settings of the project, open or closed. `check` may refuse. */
   async update(given: Partial<ProjectSettings>, check: () => void): Promise<string> {
-    if (!this.isOpen) await this.#lane.exclusively(() => this.#reconcile());
+    if (!this.isOpen) await this.reconcile();
     return this.#lane.change((transaction) => {
       if (this.#isDeleted) throw refusals.projectUnknown(this.id);
       check();
@@ -181,33 +155,35 @@ export class Project {
   async remove(): Promise<void> {
     await this.#exclusively(async () => {
       const { files, store, announcements } = this.#services;
-      await this.#writer.cancel();
+      await this.#mirror.cancel();
       this.#unload();
       const trash = await files.run('trashFolder', { folder: this.#record.path, projectId: this.id });
+      // First what makes room: on a full disk the store needs some to forget. A crash in between leaves the
+      // trash, which the next start takes out, or a record whose folder is gone, which is not shown.
+      await files.run('removeTree', { folder: trash });
       await store.commit(forgetting(this.id));
       this.#isDeleted = true;
       announcements.emit('project.deleted', this.#text);
-      await files.run('removeTree', { folder: trash });
     });
   }
 
   /** Writes the topology file if it is out of date. A full disk loses nothing: the store has it all. */
   async flush(): Promise<void> {
     try {
-      await this.#writer.flush();
+      await this.#mirror.flush();
     } catch (error) {
       this.#log.error(
         { err: error },
         'the topology file could not be written; the state is safe in the store',
       );
-      this.#writer.schedule();
+      this.#mirror.schedule();
     }
   }
 
   /** Like `flush`, for callers to whom the file matters. */
   async writeFile(): Promise<void> {
-    this.#writer.schedule();
-    await this.#writer.flush();
+    this.#mirror.schedule();
+    await this.#mirror.flush();
   }
 
   /** Compares the topology file with what we wrote, and takes over what somebody else wrote. */
@@ -215,25 +191,13 @@ export class Project {
     return this.#exclusively(() => this.#reconcile());
   }
 
-  /** The stored objects of a closed project, as the topology file has them. */
-  async storedObjects(kind: EntityKind): Promise<unknown[]> {
-    const records = sortOut(await this.#services.store.load(...keysOf(this.id)));
-    return records?.entities[kind].map(({ object }) => object) ?? [];
+  /** What the store holds of the project; for an open project it may be a moment behind. */
+  async storedRecords(): Promise<LabRecords | undefined> {
+    return sortOut(await this.#services.store.load(...keysOf(this.id)));
   }
 
-  async stats(): Promise<ProjectStats> {
-    const snapshots = await this.#services.files.run('countSnapshots', { folder: this.#record.path });
-    if (this.#topology !== undefined) {
-      const { nodes, links, drawings } = this.#topology;
-      return { drawings: drawings.size, links: links.size, nodes: nodes.size, snapshots };
-    }
-    const entities = sortOut(await this.#services.store.load(...keysOf(this.id)))?.entities;
-    return {
-      drawings: entities?.drawing.length ?? 0,
-      links: entities?.link.length ?? 0,
-      nodes: entities?.node.length ?? 0,
-      snapshots,
-    };
+  countSnapshots(): Promise<number> {
+    return this.#services.files.run('countSnapshots', { folder: this.#record.path });
   }
 
   /** Notifications of the project; the project may close some time after the last listener has gone. */
@@ -254,11 +218,11 @@ export class Project {
   #open(action: 'opened' | 'created'): Promise<string> {
     return this.#exclusively(async () => {
       if (this.isOpen) return this.#text;
-      const { files, store, surroundings } = this.#services;
+      const { files, surroundings } = this.#services;
       await files.run('makeFolder', { folder: this.#record.path });
       await this.#reconcile();
       await files.run('emptyTemporary', { folder: this.#record.path });
-      const records = sortOut(await store.load(...keysOf(this.id)));
+      const records = await this.storedRecords();
       if (records === undefined) throw refusals.projectUnknown(this.id);
       const topology = new Topology(this.id, this.#channel, surroundings);
       topology.load(records);
@@ -277,27 +241,14 @@ export class Project {
 
   async #reconcile(): Promise<void> {
     if (this.isOpen) return;
-    const { files, store, gns3Version } = this.#services;
-    const { order } = this.#record;
-    const inspection = await files.run('inspectTopology', { ...this.place, ...this.#writer.record, order });
-    if (inspection.found === 'missing') this.#writer.schedule();
-    if (inspection.found !== 'outside') return;
-    const path = await files.run('keepTopology', {
-      folder: this.#record.path,
-      projectId: this.id,
-      gns3Version,
-      records: await store.loadPacked(...keysOf(this.id)),
-      name: keptName('before-outside-edit'),
-    });
-    await store.commitPacked(inspection.imported.changes);
-    await this.#writer.cancel();
-    this.#writer.adopt(inspection.imported.file);
-    this.#record = inspection.imported.project;
-    this.#version = inspection.imported.file.version;
+    const takenOver = await this.#mirror.takeOver(this.#record.order);
+    if (takenOver === undefined) return;
+    const { imported, keptAs } = takenOver;
+    this.#record = imported.project;
+    this.#version = imported.file.version;
     this.#text = this.#textOf(this.#record);
-    this.#warn(
-      `The project file was changed by another program and was taken over; the state before is in ${path}`,
-    );
+    const before = keptAs === undefined ? '' : `; the state before is in ${keptAs}`;
+    this.#warn(`The project file was changed by another program and taken over${before}`);
   }
 
   /** Every commit stores the number that tells whether the topology file is out of date. */
@@ -309,7 +260,7 @@ export class Project {
     });
     transaction.store({ put: versionKey(this.id), value: this.#version });
     transaction.onStored(() => {
-      this.#writer.schedule();
+      this.#mirror.schedule();
     });
   }
 

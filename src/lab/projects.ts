@@ -6,9 +6,10 @@ import { randomUUID } from 'node:crypto';
 import { dirname, isAbsolute, join, resolve } from 'node:path';
 import { refusals } from '../errors.js';
 import { isBelow } from '../storage/containment.js';
-import type { ImportedProject } from './folder-tasks.js';
+import type { ImportedProject } from './topology-import.js';
 import { Lane } from './lane.js';
-import { Project, type ProjectServices } from './project.js';
+import { Project } from './project.js';
+import type { ProjectServices } from './project-services.js';
 import {
   forgetting,
   NEVER_WRITTEN,
@@ -66,8 +67,9 @@ export class Projects {
   reload(): Promise<void> {
     return this.#lane.exclusively(async () => {
       for (const project of this.#projects.values()) {
-        if (project.isOpen || (await this.#hasFolder(project.record))) continue;
-        this.#projects.delete(project.id);
+        if (project.isOpen) continue;
+        if (await this.#hasFolder(project.record)) await this.#reconcile(project);
+        else this.#projects.delete(project.id);
       }
       await this.#loadKnown();
       await this.#findNew();
@@ -214,9 +216,7 @@ export class Projects {
       if (this.#projects.has(id) || !(await this.#hasFolder(state.project))) continue;
       const project = new Project(id, state, this.#options);
       this.#projects.set(id, project);
-      await project.reconcile().catch((error: unknown) => {
-        this.#options.log.warn({ err: error, project: id }, 'the project file cannot be read');
-      });
+      await this.#reconcile(project);
     }
   }
 
@@ -267,6 +267,13 @@ export class Projects {
     };
     const state = { project: record, file: { ...NEVER_WRITTEN, version: 0 }, version: 0 };
     this.#projects.set(identity.projectId, new Project(identity.projectId, state, this.#options));
+  }
+
+  /** A file that cannot be read is reported again, to the client, when the project is opened. */
+  async #reconcile(project: Project): Promise<void> {
+    await project.reconcile().catch((error: unknown) => {
+      this.#options.log.warn({ err: error, project: project.id }, 'the project file cannot be read');
+    });
   }
 
   #hasFolder(record: ProjectRecord): Promise<boolean> {

@@ -31,6 +31,11 @@ export interface TopologyContent {
 
 const topologyFile = z.strictObject({
   ...projectSettings.shape,
+  // As the reference does, variables without a name are left out.
+  variables: z.preprocess(
+    (given) => (Array.isArray(given) ? given.filter((variable) => !isUnnamed(variable)) : given),
+    projectSettings.shape.variables,
+  ),
   project_id: uuid,
   type: z.literal('topology'),
   revision: z.literal(REVISION),
@@ -84,6 +89,10 @@ export function identifyTopology(text: string): { projectId: string; name: strin
   } catch {
     return undefined;
   }
+}
+
+function isUnnamed(variable: unknown): boolean {
+  return typeof variable === 'object' && variable !== null && 'name' in variable && variable.name === '';
 }
 
 function parseJson(text: string, path: string): unknown {

@@ -256,28 +256,30 @@ void t.test('exclusive work that throws at once is refused alone, too', async (t
   t.equal(await later, 'a');
 });
 
-void t.test('exclusive work commits by itself, whole or not at all', async (t) => {
+void t.test('what is added before a commit is part of it, once for all its requests', async (t) => {
   const store = new FakeStore();
-  const lane = new Lane(store);
   const log: string[] = [];
-  t.equal(await lane.exclusively(() => lane.commitNow(recording('a', log))), 'a');
+  let version = 0;
+  const lane = new Lane(store, (transaction) => {
+    const before = version;
+    version++;
+    transaction.store({ put: ['version'], value: version });
+    transaction.onUndo(() => {
+      version = before;
+    });
+  });
+  await Promise.all(['a', 'b'].map((name) => lane.change(recording(name, log))));
+  await lane.change(() => undefined);
+  t.same(store.commits, [
+    [
+      { put: ['a'], value: 'a' },
+      { put: ['b'], value: 'b' },
+      { put: ['version'], value: 1 },
+    ],
+  ]);
   store.failure = new Refusal(507, 'full');
-  await t.rejects(
-    lane.exclusively(() => lane.commitNow(recording('b', log))),
-    isRefusal(507),
-  );
-  store.failure = undefined;
-  await t.rejects(
-    lane.exclusively(() =>
-      lane.commitNow((transaction) => {
-        recording('c', log)(transaction);
-        throw new Error('no');
-      }),
-    ),
-    new Error('no'),
-  );
-  t.same(log, ['did a', 'told a', 'did b', 'undid b', 'did c', 'undid c']);
-  t.equal(store.commits.length, 1);
+  await t.rejects(lane.change(recording('c', log)), isRefusal(507));
+  t.equal(version, 1, 'it is undone with the commit');
 });
 
 void t.test('a change that follows an answer at any distance is carried out', async (t) => {

@@ -34,7 +34,7 @@ void t.test('a task is run in another thread, with what the pool was made with',
 void t.test('a refusal arrives as a refusal, a fault as an error with its own stack', async (t) => {
   const pool = makePool(t, 1);
   await t.rejects(pool.run('refuse', 409), new Refusal(409, 'refused with 409'));
-  await t.rejects(pool.run('makeFolder', '/nothing/there'), { name: 'Refusal', status: 404 } as Error);
+  await t.rejects(pool.run('makeFolder', '/nothing/there'), new Refusal(404, '404: Not Found'));
   const fault: unknown = await pool.run('fail', 'out of luck').catch((error: unknown) => error);
   t.notOk(fault instanceof Refusal);
   t.match(fault, { message: 'out of luck', stack: /task-worker/ });
@@ -117,5 +117,4 @@ void t.test('closing lets everything that was given finish', async (t) => {
   await pool.close();
   await Promise.all(runs);
   t.ok(existsSync(join(folder, '199')));
-  await t.rejects(pool.run('echo', 'too late'));
 });

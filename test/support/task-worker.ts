@@ -1,6 +1,7 @@
 /** Thread entry for tests of the pool: tasks that answer, fail in every way, wait, or end their thread. */
 import { mkdirSync } from 'node:fs';
-import { threadId, workerData } from 'node:worker_threads';
+import { threadId } from 'node:worker_threads';
+import { workerData } from 'piscina';
 import { Refusal } from '../../src/errors.js';
 import { performTask, type TaskOutcome, type TaskRequest, type TaskTable } from '../../src/pool/task.js';
 
@@ -32,7 +33,7 @@ const tasks: TestTasks = {
     Atomics.wait(word, 0, 0);
   },
   length: (bytes) => bytes.length,
-  data: () => (workerData as [unknown, unknown])[1],
+  data: () => workerData as unknown,
   thread: () => threadId,
   die() {
     process.exit(3);

@@ -1,11 +1,13 @@
 /**
- * Keeps the topology file of one project up to date: written after a quiet moment, and on demand. The digest
- * of a file is stored before the file gets its name, so whatever lies there after a crash is known to be ours.
+ * Keeps a project's topology file and the store the same: writes the file after a quiet moment and on demand,
+ * and takes over what another program wrote while the project was closed. The digest of a file is stored before
+ * the file gets its name, so whatever lies there after a crash is known to be ours.
  */
 import type { Logger } from 'pino';
 import type { Store } from '../store/store.js';
 import type { Files } from './files.js';
 import { fileKey, keysOf, type FileRecord } from './records.js';
+import type { ImportedProject } from './topology-import.js';
 
 const QUIET_MS = 1000;
 const LONGEST_WAIT_MS = 5000;
@@ -17,7 +19,7 @@ export interface TopologyPlace {
   readonly filename: string;
 }
 
-export interface TopologyWriterOptions {
+export interface TopologyMirrorOptions {
   readonly projectId: string;
   readonly store: Store;
   readonly files: Files;
@@ -29,26 +31,23 @@ export interface TopologyWriterOptions {
   readonly onKept: (path: string) => void;
 }
 
-export class TopologyWriter {
-  readonly #options: TopologyWriterOptions;
+export interface TakenOver {
+  readonly imported: ImportedProject;
+  /** Where the state before was put, if there was any. */
+  readonly keptAs: string | undefined;
+}
+
+export class TopologyMirror {
+  readonly #options: TopologyMirrorOptions;
   #record: FileRecord;
   #timer: NodeJS.Timeout | undefined;
   #waitingSince = 0;
   #isWanted = false;
   #writing: Promise<void> | undefined;
 
-  constructor(options: TopologyWriterOptions) {
+  constructor(options: TopologyMirrorOptions) {
     this.#options = options;
     this.#record = options.record;
-  }
-
-  get record(): FileRecord {
-    return this.#record;
-  }
-
-  /** Takes over what an import has stored. */
-  adopt(record: FileRecord): void {
-    this.#record = record;
   }
 
   /** A change was stored: the file is to be written once no more come. */
@@ -75,6 +74,30 @@ export class TopologyWriter {
       this.#isWanted = true;
       throw error;
     }
+  }
+
+  /**
+   * Takes over the file if another program wrote it, and keeps the state before; undefined when the store has
+   * nothing to learn. `order` is the project's place in lists.
+   */
+  async takeOver(order: number): Promise<TakenOver | undefined> {
+    const { projectId, store, files, gns3Version } = this.#options;
+    const place = this.#options.place();
+    const inspection = await files.run('inspectTopology', { ...place, ...this.#record, order });
+    if (inspection.found === 'missing') this.schedule();
+    if (inspection.found !== 'outside') return undefined;
+    const { imported } = inspection;
+    const keptAs = await files.run('keepTopology', {
+      folder: place.folder,
+      projectId,
+      gns3Version,
+      records: await store.loadPacked(...keysOf(projectId)),
+      name: keptName('before-outside-edit'),
+    });
+    await store.commitPacked(imported.changes);
+    await this.cancel();
+    this.#record = imported.file;
+    return { imported, keptAs };
   }
 
   /** Ends all writing; nothing may be scheduled afterwards. */
@@ -127,6 +150,6 @@ export class TopologyWriter {
 }
 
 /** A file name that sorts by time. */
-export function keptName(what: string): string {
+function keptName(what: string): string {
   return `${what}-${new Date().toISOString().replaceAll(':', '-')}.gns3`;
 }

@@ -1,0 +1,8 @@
+/** Names within the projects folder and within a project's own folder (contract C.1). */
+
+export const SNAPSHOTS = 'snapshots';
+/** For files on their way; emptied when the project is opened or closed. */
+export const TEMPORARY = 'tmp';
+export const EXTENSION = '.gns3';
+/** Folders whose project was deleted wait under this name for their removal; the project's id follows. */
+export const TRASH_PREFIX = '.deleted-';

@@ -1,0 +1,35 @@
+/** What clients may ask of a project's content whether it is open or closed. */
+import type { Project } from './project.js';
+import type { EntityKind } from './records.js';
+
+export interface ProjectStats {
+  readonly drawings: number;
+  readonly links: number;
+  readonly nodes: number;
+  readonly snapshots: number;
+}
+
+const COLLECTIONS = { node: 'nodes', link: 'links', drawing: 'drawings' } as const;
+
+/** The objects as JSON text: of an open project as clients see them, of a closed one as its file has them. */
+export async function listObjects(project: Project, kind: EntityKind): Promise<string> {
+  await project.settled();
+  if (project.isOpen) return project.topology[COLLECTIONS[kind]].publishedList();
+  const records = await project.storedRecords();
+  return JSON.stringify(records?.entities[kind].map(({ object }) => object) ?? []);
+}
+
+export async function countObjects(project: Project): Promise<ProjectStats> {
+  const snapshots = await project.countSnapshots();
+  if (project.isOpen) {
+    const { nodes, links, drawings } = project.topology;
+    return { drawings: drawings.size, links: links.size, nodes: nodes.size, snapshots };
+  }
+  const entities = (await project.storedRecords())?.entities;
+  return {
+    drawings: entities?.drawing.length ?? 0,
+    links: entities?.link.length ?? 0,
+    nodes: entities?.node.length ?? 0,
+    snapshots,
+  };
+}

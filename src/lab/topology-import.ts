@@ -1,0 +1,71 @@
+/** What the store is to hold for a topology file. Runs in a worker thread. */
+import { join } from 'node:path';
+import { packChanges, type Packed } from '../store/packing.js';
+import type { Change } from '../store/store.js';
+import { withPicture } from './drawing-pictures.js';
+import {
+  entityChanges,
+  fileKey,
+  projectKey,
+  versionKey,
+  type FileRecord,
+  type ProjectRecord,
+} from './records.js';
+import { digestOf, stampOf } from './topology-disk.js';
+import { parseTopology, type TopologyContent } from './topology-file.js';
+
+export interface ImportedProject {
+  readonly projectId: string;
+  readonly project: ProjectRecord;
+  readonly file: FileRecord;
+  /** Makes the store hold what the file says. */
+  readonly changes: Packed;
+}
+
+/** `order` is the project's place in lists. Throws refusals (409). */
+export function importTopology(
+  folder: string,
+  filename: string,
+  bytes: Buffer,
+  order: number,
+): ImportedProject {
+  const path = join(folder, filename);
+  const content = parseTopology(bytes.toString('utf8'), path);
+  const { projectId } = content;
+  const project: ProjectRecord = {
+    order,
+    path: folder,
+    filename,
+    settings: content.settings,
+    computes: content.computes,
+  };
+  const file: FileRecord = { digests: [digestOf(bytes)], stamp: stampOf(path) ?? '', version: 0 };
+  const changes: Change[] = [
+    { put: projectKey(projectId), value: project },
+    { put: fileKey(projectId), value: file },
+    { put: versionKey(projectId), value: file.version },
+    ...contentChanges(folder, content),
+  ];
+  return { projectId, project, file, changes: packChanges(changes) };
+}
+
+function contentChanges(folder: string, { projectId, nodes, links, drawings }: TopologyContent): Change[] {
+  const pictured = drawings.map((drawing) => withPicture(folder, drawing));
+  return [
+    ...entityChanges(
+      projectId,
+      'node',
+      nodes.map((node) => [node.node_id, node]),
+    ),
+    ...entityChanges(
+      projectId,
+      'link',
+      links.map((link) => [link.link_id, link]),
+    ),
+    ...entityChanges(
+      projectId,
+      'drawing',
+      pictured.map((drawing) => [drawing.drawing_id, drawing]),
+    ),
+  ];
+}

@@ -1,0 +1,126 @@
+import { resolve } from 'node:path';
+import t, { type Test } from 'tap';
+import { ConfigError, helpText, readCommand, type Config } from '../src/config.js';
+
+function configOf(args: readonly string[] = [], environment: NodeJS.ProcessEnv = {}): Config {
+  const command = readCommand(args, environment);
+  if (command.run !== 'serve') throw new Error(`it would ${command.run}`);
+  return command.config;
+}
+
+function refuses(t: Test, args: readonly string[], environment: NodeJS.ProcessEnv, message: RegExp): void {
+  try {
+    readCommand(args, environment);
+    t.fail(`accepted ${args.join(' ')} ${JSON.stringify(environment)}`);
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    t.match(error.message, message);
+    t.notMatch(error.message, '\n', 'one line');
+  }
+}
+
+void t.test('without flags and variables everything has its default', (t) => {
+  t.match(configOf(), {
+    host: '127.0.0.1',
+    port: 3080,
+    data: resolve('data'),
+    projects: resolve('data/projects'),
+    state: resolve('data/state'),
+    local: false,
+    gns3Version: '2.2.60',
+    credentials: undefined,
+    maxJsonBody: 1_048_576,
+    logLevel: 'info',
+  });
+  t.end();
+});
+
+void t.test('a variable wins over the default, a flag over the variable', (t) => {
+  const environment = { WIREFARM_PORT: '4000', WIREFARM_HOST: '::1', WIREFARM_GNS3_VERSION: '2.2.54' };
+  t.match(configOf([], environment), { port: 4000, host: '::1', gns3Version: '2.2.54' });
+  t.match(configOf(['--port', '5000', '--host=localhost'], environment), { port: 5000, host: 'localhost' });
+  t.equal(configOf(['--local'], { WIREFARM_LOCAL: '0' }).local, true);
+  t.end();
+});
+
+void t.test('the parts of the data folder follow it, unless they lie elsewhere', (t) => {
+  t.match(configOf(['--data', '/d']), { data: '/d', projects: '/d/projects', state: '/d/state' });
+  t.match(configOf(['--data', '/d', '--projects', '/p'], { WIREFARM_STATE: 's' }), {
+    projects: '/p',
+    state: resolve('s'),
+  });
+  t.end();
+});
+
+void t.test('a switch is on or off', (t) => {
+  for (const on of ['1', 'true']) t.equal(configOf([], { WIREFARM_LOCAL: on }).local, true);
+  for (const off of ['', '0', 'false']) t.equal(configOf([], { WIREFARM_LOCAL: off }).local, false);
+  refuses(t, [], { WIREFARM_LOCAL: 'yes' }, /^--local \(WIREFARM_LOCAL\): /);
+  t.end();
+});
+
+void t.test('a value that cannot be used is refused in one line that names flag and variable', (t) => {
+  const wrong: readonly (readonly [string, string])[] = [
+    ['port', '65536'],
+    ['port', '-0'],
+    ['port', '80x'],
+    ['port', ''],
+    ['host', 'example.org'],
+    ['host', ''],
+    ['data', ''],
+    ['gns3-version', '3.0.0'],
+    ['max-json-body', '1023'],
+    ['max-json-body', '1e6'],
+    ['log-level', 'loud'],
+  ];
+  for (const [name, value] of wrong) {
+    const variable = `WIREFARM_${name.toUpperCase().replaceAll('-', '_')}`;
+    const message = new RegExp(`^--${name} \\(${variable}\\): .`);
+    refuses(t, [`--${name}=${value}`], {}, message);
+    refuses(t, [], { [variable]: value }, message);
+  }
+  t.end();
+});
+
+void t.test('unknown flags, missing values and stray words are refused', (t) => {
+  for (const args of [['--prot', '1'], ['--port'], ['serve'], ['-p', '1'], ['--local=yes'], ['--help', '--x']]) {
+    refuses(t, args, {}, /\(--help lists the flags\)$/);
+  }
+  t.end();
+});
+
+void t.test('a password comes from the environment only, and needs a user', (t) => {
+  t.same(configOf(['--user', 'u'], { WIREFARM_PASSWORD: ' p ' }).credentials, { user: 'u', password: 'p' });
+  refuses(t, ['--password', 'p'], {}, /--help lists the flags/);
+  refuses(t, ['--user', 'u'], {}, /^authentication needs both/);
+  refuses(t, [], { WIREFARM_PASSWORD: 'secret' }, /^authentication needs both(?!.*secret)/);
+  t.end();
+});
+
+void t.test('origins are a list', (t) => {
+  t.same(configOf(['--allow-origins', 'http://a,,http://b']).allowedOrigins, ['http://a', 'http://b']);
+  t.same(configOf(['--allow-origins', '']).allowedOrigins, []);
+  t.ok(configOf().allowedOrigins.includes('https://gns3.github.io'));
+  t.end();
+});
+
+void t.test('help and version win over everything that is wrong otherwise', (t) => {
+  t.same(readCommand(['--help'], { WIREFARM_PORT: 'x' }), { run: 'help' });
+  t.same(readCommand(['--version', '--port', 'x'], {}), { run: 'version' });
+  t.end();
+});
+
+void t.test('the help names every flag that is accepted, with its variable', (t) => {
+  const text = helpText();
+  for (const name of Object.keys({ host: 1, port: 1, data: 1, local: 1, projects: 1, state: 1 })) {
+    t.match(text, new RegExp(`--${name}\\b.*WIREFARM_${name.toUpperCase()}\\b`));
+  }
+  t.notMatch(text, '--password');
+  t.match(text, 'WIREFARM_PASSWORD');
+  t.end();
+});
+
+void t.test('the settings cannot be changed afterwards', (t) => {
+  t.ok(Object.isFrozen(configOf()));
+  t.end();
+});

@@ -1,0 +1,176 @@
+import t from 'tap';
+import { Channel } from '../../src/lab/channel.js';
+import { ConsolePorts } from '../../src/lab/console-ports.js';
+import { NEVER_WRITTEN, type LabRecords, type ProjectRecord } from '../../src/lab/records.js';
+import { Topology } from '../../src/lab/topology.js';
+import { projectSettings, type StoredLink, type StoredNode } from '../../src/lab/topology-schema.js';
+import { Transaction } from '../../src/lab/transaction.js';
+import { idOf, storedLinkOf, storedNodeOf } from '../support/stored-objects.js';
+
+const PROJECT = idOf(1000);
+const PORTS = {
+  ports_mapping: [
+    { name: 'Ethernet0', port_number: 0 },
+    { name: 'Ethernet1', port_number: 1 },
+  ],
+};
+const ATM = storedNodeOf(1, { node_type: 'atm_switch', properties: { mappings: { '1:0:100': '2:0:200' } } });
+const HUB = storedNodeOf(2, { properties: PORTS });
+const ROUTER = storedNodeOf(3, { node_type: 'dynamips', name: 'R1' });
+const FAR_HUB = storedNodeOf(4, { compute_id: 'other', properties: PORTS });
+
+interface Made {
+  readonly topology: Topology;
+  readonly consolePorts: ConsolePorts;
+  readonly events: { action: string; event: Record<string, unknown> }[];
+}
+
+function make(nodes: readonly StoredNode[], links: readonly StoredLink[] = []): Made {
+  const channel = new Channel();
+  const events: Made['events'] = [];
+  channel.subscribe((line) => events.push(JSON.parse(line) as Made['events'][number]));
+  const consolePorts = new ConsolePorts();
+  const topology = new Topology(PROJECT, channel, {
+    consoleHost: '127.0.0.1',
+    consolePorts,
+    symbolSize: () => ({ width: 65, height: 59 }),
+    checkCompute: () => undefined,
+  });
+  const project: ProjectRecord = {
+    order: 0,
+    path: '/p',
+    filename: 'p.gns3',
+    settings: projectSettings.parse({ name: 'p' }),
+    computes: [],
+  };
+  const records: LabRecords = {
+    project,
+    file: NEVER_WRITTEN,
+    version: 0,
+    entities: {
+      node: nodes.map((object, order) => ({ order, object })),
+      link: links.map((object, order) => ({ order, object })),
+      drawing: [{ order: 0, object: { drawing_id: idOf(500) } }],
+    },
+  };
+  topology.load(records);
+  return { topology, consolePorts, events };
+}
+
+const numbersOf = (topology: Topology, node: StoredNode): number[] =>
+  topology.portsOf(node).map((port) => port.port_number);
+
+void t.test('what is loaded is announced object by object: nodes, links, drawings', (t) => {
+  const { events, topology } = make([HUB, ATM], [storedLinkOf(9, 2)]);
+  t.same(
+    events.map(({ action }) => action),
+    ['node.created', 'node.created', 'link.created', 'drawing.created'],
+  );
+  t.match(topology.nodes.published(HUB.node_id), `"project_id":"${PROJECT}"`);
+  t.equal(topology.drawings.size, 1);
+  t.end();
+});
+
+void t.test('a kind runs only on the local compute', (t) => {
+  const { topology } = make([]);
+  t.equal(topology.kindOf(HUB)?.type, 'ethernet_hub');
+  t.equal(topology.kindOf(ROUTER), undefined);
+  t.equal(topology.kindOf(FAR_HUB), undefined);
+  t.end();
+});
+
+void t.test('the ports of a node are its own, and those that links hold all the same', (t) => {
+  const links = [storedLinkOf(9, [2, 1], [1, 2]), storedLinkOf(10, [2, 7], [3, 4])];
+  const { topology } = make([ATM, HUB, ROUTER, FAR_HUB], links);
+  t.same(numbersOf(topology, ATM), [1, 2]);
+  t.same(numbersOf(topology, HUB), [0, 1, 7]);
+  t.same(numbersOf(topology, ROUTER), [4], 'of a node that is only kept, those that its links use');
+  t.same(numbersOf(topology, FAR_HUB), []);
+  t.match(topology.findPort(HUB, 0, 7), { name: '0/7', short_name: '0/7', link_type: 'ethernet' });
+  t.equal(topology.findPort(HUB, 1, 0), undefined);
+  t.end();
+});
+
+void t.test('a link has the type of an end that knows it', (t) => {
+  const links = [storedLinkOf(9, [1, 1], [3, 0]), storedLinkOf(10, [3, 1], [1, 2]), storedLinkOf(11, [3, 2])];
+  const { topology } = make([ATM, ROUTER], links);
+  t.same(
+    links.map((link) => topology.linkType(link)),
+    ['serial', 'serial', 'ethernet'],
+  );
+  t.same(
+    topology.portsOf(ROUTER).map((port) => port.link_type),
+    ['serial', 'serial', 'ethernet'],
+    'the port that is only kept is of the type of its link',
+  );
+  t.match(topology.links.published(idOf(9)), '"link_type":"serial"');
+  t.end();
+});
+
+void t.test('changed properties make new ports', (t) => {
+  const { topology } = make([HUB]);
+  const list = [...PORTS.ports_mapping, { name: 'Ethernet2', port_number: 2 }];
+  t.same(numbersOf(topology, { ...HUB, properties: { ports_mapping: list } }), [0, 1, 2]);
+  t.same(numbersOf(topology, HUB), [0, 1]);
+  t.same(numbersOf(topology, storedNodeOf(7)), [], 'a node without properties has none');
+  t.end();
+});
+
+void t.test('a removed link frees its ports, and the port shown for its sake goes', (t) => {
+  const link = storedLinkOf(9, [2, 7], [3, 4]);
+  const { topology, events } = make([HUB, ROUTER], [link]);
+  events.length = 0;
+  const transaction = new Transaction();
+  topology.removeLink(transaction, link);
+  t.same(numbersOf(topology, HUB), [0, 1]);
+  t.match(topology.nodes.published(ROUTER.node_id), '"port_number":4');
+  transaction.publishAll();
+  t.notMatch(topology.nodes.published(ROUTER.node_id), '"port_number":4');
+  t.same(
+    events.map(({ action }) => action),
+    ['link.deleted'],
+  );
+  t.equal(topology.links.size, 0);
+  t.end();
+});
+
+void t.test('a link whose removal is undone holds its ports again', (t) => {
+  const link = storedLinkOf(9, [2, 0], [3, 4]);
+  const { topology } = make([HUB, ROUTER], [link]);
+  const transaction = new Transaction();
+  topology.removeLink(transaction, link);
+  t.notOk(topology.portUse.isConnected(HUB.node_id));
+  transaction.undoAll();
+  t.ok(topology.portUse.isConnected(HUB.node_id));
+  t.ok(topology.links.published(idOf(9)));
+  t.end();
+});
+
+void t.test('consoles are reserved from loading to unloading, the stored port when it is free', (t) => {
+  const switches = [1, 2].map((number) =>
+    storedNodeOf(number, { node_type: 'ethernet_switch', name: `S${number}`, console: 5005 }),
+  );
+  const { topology, consolePorts } = make([...switches, { ...ROUTER, console: 5005 }]);
+  t.same(consolePorts.reserved, [5000, 5005]);
+  t.match(topology.nodes.get(idOf(1)), { console: 5005 });
+  t.match(topology.nodes.get(idOf(2)), { console: 5000 });
+  t.match(topology.nodes.get(idOf(3)), { console: 5005 }, 'a node that is only kept reserves nothing');
+  topology.unload();
+  t.same(consolePorts.reserved, []);
+  t.end();
+});
+
+void t.test('a console reserved by a request that fails is given back', (t) => {
+  const { topology, consolePorts } = make([]);
+  const transaction = new Transaction();
+  t.equal(topology.reserveConsole(transaction, 6000), 6000);
+  transaction.undoAll();
+  t.same(consolePorts.reserved, []);
+  t.end();
+});
+
+void t.test('names of loaded nodes are taken', (t) => {
+  const { topology } = make([ROUTER]);
+  t.equal(topology.names.take('R1'), 'R2');
+  t.end();
+});

@@ -1,0 +1,47 @@
+import { spawnSync } from 'node:child_process';
+import { mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import t from 'tap';
+import { symbolTasks } from '../../src/symbols/symbol-tasks.js';
+import { scratchFolder } from '../support/scratch.js';
+
+const PICTURE = '<svg width="6" height="7"/>';
+const SIZE = { width: 6, height: 7 };
+
+void t.test('a folder that is not there is made, and is empty', (t) => {
+  const folder = join(scratchFolder(t), 'deep', 'symbols');
+  t.same(symbolTasks.listSymbols({ folder }), []);
+  t.same(readdirSync(folder), []);
+  t.end();
+});
+
+void t.test('pictures are found at every depth, sorted by name', (t) => {
+  const folder = scratchFolder(t);
+  mkdirSync(join(folder, 'b', 'deep'), { recursive: true });
+  for (const name of ['z.svg', 'b/deep/a.SVG', 'a.svg', '.hidden.svg', 'notes.txt', 'svg']) {
+    writeFileSync(join(folder, name), PICTURE);
+  }
+  writeFileSync(join(folder, 'broken.png'), 'no picture');
+  t.same(symbolTasks.listSymbols({ folder }), [
+    { name: 'a.svg', size: SIZE },
+    { name: 'b/deep/a.SVG', size: SIZE },
+    { name: 'broken.png', size: undefined },
+    { name: 'z.svg', size: SIZE },
+  ]);
+  t.end();
+});
+
+void t.test('links, FIFOs and folders are no pictures', (t) => {
+  const folder = scratchFolder(t);
+  const outside = scratchFolder(t);
+  writeFileSync(join(outside, 'secret.svg'), PICTURE);
+  symlinkSync(join(outside, 'secret.svg'), join(folder, 'link.svg'));
+  symlinkSync(outside, join(folder, 'out'));
+  mkdirSync(join(folder, 'folder.svg'));
+  t.equal(spawnSync('mkfifo', [join(folder, 'fifo.svg')]).status, 0);
+  t.same(symbolTasks.listSymbols({ folder }), []);
+  for (const name of ['link.svg', 'out/secret.svg', 'fifo.svg', 'folder.svg', '../x.svg', 'missing.svg']) {
+    t.same(symbolTasks.readSymbolSize({ folder, name }), { name, size: undefined });
+  }
+  t.end();
+});

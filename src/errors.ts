@@ -17,7 +17,7 @@ export class Refusal extends Error {
   }
 }
 
-const NO_SPACE = new Set(['ENOSPC', 'EDQUOT', 'MDB_MAP_FULL']);
+const NO_SPACE = new Set(['ENOSPC', 'EDQUOT']);
 
 export const refusals = {
   // Requests
@@ -47,6 +47,8 @@ export const refusals = {
   fileMissing: () => new Refusal(404, '404: Not Found'),
   fileForbidden: () => new Refusal(403, '403: Forbidden'),
   fileNameTooLong: () => new Refusal(400, 'The file name is too long'),
+  fileTooLarge: (name: string, limit: number) =>
+    new Refusal(409, `The file ${name} is larger than ${limit} bytes`),
   isDirectory: (path: string) => new Refusal(409, `Is a directory: '${path}'`),
   notDirectory: (path: string) => new Refusal(409, `A part of the path is not a directory: '${path}'`),
 
@@ -90,6 +92,7 @@ export const refusals = {
   nodeLocked: (name: string) => new Refusal(409, `Node ${name} cannot be deleted because it is locked`),
   nodeNamePlaceholder: (placeholder: string) =>
     new Refusal(409, `${placeholder} is not a valid replacement string in the node name`),
+  nodeNameBlank: () => new Refusal(400, 'A node name must not be blank'),
   nodeNameRefused: () => new Refusal(400, 'A node name must not contain the character "'),
   portNameFormat: (format: string, reason: string) =>
     new Refusal(409, `Invalid port name format ${format}: ${reason}`),

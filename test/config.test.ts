@@ -83,7 +83,14 @@ void t.test('a value that cannot be used is refused in one line that names flag 
 });
 
 void t.test('unknown flags, missing values and stray words are refused', (t) => {
-  for (const args of [['--prot', '1'], ['--port'], ['serve'], ['-p', '1'], ['--local=yes'], ['--help', '--x']]) {
+  for (const args of [
+    ['--prot', '1'],
+    ['--port'],
+    ['serve'],
+    ['-p', '1'],
+    ['--local=yes'],
+    ['--help', '--x'],
+  ]) {
     refuses(t, args, {}, /\(--help lists the flags\)$/);
   }
   t.end();

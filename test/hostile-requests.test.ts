@@ -21,7 +21,7 @@ import {
 import { startServer } from './support/server-process.js';
 
 const SEED = testSeed(20_260_729);
-const ROUNDS = 24;
+const ROUNDS = 40;
 const PER_ROUTE = 4;
 const CONNECTIONS = 6;
 const LARGEST_BODY = 1024 * 1024;
@@ -407,8 +407,12 @@ async function makeLab(wirefarm: Client, random: Random): Promise<Lab> {
     template_id: [String(template['template_id'])],
     compute_id: ['local', compute.compute_id],
     symbol_id: [':/symbols/hub.svg', '%3A%2Fsymbols%2Fatm_switch.svg', 'mine.svg'],
-    path: ['notes.txt', `lab.gns3`, 'sub/file.bin', 'new.bin', 'tmp', 'tmp/x'],
+    path: ['notes.txt', `lab.gns3`, 'sub/file.bin', 'new.bin'],
   };
+}
+
+function endsLab({ method, path }: HostileRequest): boolean {
+  return method === 'DELETE' || path.endsWith('/close');
 }
 
 async function sendAll(port: number, requests: HostileRequest[]): Promise<void> {
@@ -442,7 +446,7 @@ function shown(request: HostileRequest): string {
 async function sendOne(connection: RawConnection, request: HostileRequest): Promise<boolean> {
   connection.send(request.method, request.path, request);
   let head = await connection.head();
-  if (head.status === 100) head = await connection.head();
+  while (head.status === 100) head = await connection.head();
   if (headerOf(head, 'transfer-encoding') === 'chunked' && request.method !== 'HEAD') {
     const first = JSON.parse((await connection.chunk()).toString()) as Record<string, unknown>;
     if (first['action'] !== 'ping') throw new Error(`a stream began with ${JSON.stringify(first)}`);
@@ -479,14 +483,17 @@ function checkAnswer(method: string, path: string, raw: RawReply): void {
   const headers = new Headers();
   for (const [name, value] of raw.headers) headers.append(name, value);
   const reply: Reply = { status: raw.status, headers, text: raw.text, body };
-  checkReply(method, path.slice(0, 200), reply);
+  // The library knows methods in either case.
+  checkReply(method.toUpperCase(), path.slice(0, 200), reply);
 }
 
 function openDescriptors(pid: number | undefined): number {
   return readdirSync(`/proc/${pid ?? 0}/fd`).length;
 }
 
-void t.test('no request on any route breaks the server, and every answer is a declared one', async (t) => {
+t.setTimeout(120_000);
+
+void t.test('no request on any route breaks the server, and every answer is a declared one', { timeout: 100_000 }, async (t) => {
   t.comment(`seed ${SEED}`);
   const server = await startServer(t, { environment: { WIREFARM_LOG_LEVEL: 'error' } });
   const wirefarm = client(server.url);
@@ -503,7 +510,7 @@ void t.test('no request on any route breaks the server, and every answer is a de
       Array.from({ length: PER_ROUTE }, () => hostileRequest(target, lab, random)),
     );
     // What ends the lab comes last, so that the others meet something.
-    requests.sort((a, b) => Number(a.method === 'DELETE') - Number(b.method === 'DELETE'));
+    requests.sort((a, b) => Number(endsLab(a)) - Number(endsLab(b)));
     await sendAll(server.port, requests);
     count += requests.length;
     for (const path of ['projects/{project_id}', 'templates/{template_id}'])

@@ -84,15 +84,9 @@ export class Exchange {
     this.#response.cork(() => {
       const isJson = 'json' in answer;
       this.#writeHead(answer.status, answer.headers ?? [], isJson ? 'application/json' : undefined);
-      if (isJson && this.method === 'HEAD') {
-        this.#response.endWithoutBody(Buffer.byteLength(answer.json), closeConnection);
-      } else if (isJson) {
-        this.#response.end(answer.json, closeConnection);
-      } else if (answer.status === 204 || answer.status === 304) {
-        this.#response.endWithoutBody(undefined, closeConnection);
-      } else {
-        this.#response.endWithoutBody(0, closeConnection);
-      }
+      if (isJson && this.method === 'HEAD') this.#endWithoutBody(Buffer.byteLength(answer.json));
+      else if (isJson) this.#response.end(answer.json, closeConnection);
+      else this.#endWithoutBody(answer.status === 204 || answer.status === 304 ? undefined : 0);
     });
     this.#end('answered');
   }
@@ -157,9 +151,18 @@ export class Exchange {
   #endWithHead(media: string, headers: Headers, length: number | undefined): void {
     this.#response.cork(() => {
       this.#writeHead(200, headers, media);
-      this.#response.endWithoutBody(length);
+      this.#endWithoutBody(length);
     });
     this.#end('answered');
+  }
+
+  /**
+   * The library counts a response as pending until as many bytes are sent as it was told, and then drops the
+   * connection at the next request: the length of a body that is not sent is ours to write.
+   */
+  #endWithoutBody(length: number | undefined): void {
+    if (length !== undefined) this.#response.writeHeader('Content-Length', String(length));
+    this.#response.endWithoutBody();
   }
 
   #writeHead(status: number, headers: Headers, media: string | undefined): void {

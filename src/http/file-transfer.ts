@@ -150,7 +150,9 @@ class BodyQueue {
     return bytes;
   }
 
+  /** The rest of the body is let in and dropped: a paused client would never read the answer. */
   stop(): void {
+    this.#incoming.resume();
     this.#incoming.stop();
     this.#chunks = [];
   }

@@ -14,7 +14,14 @@ export class Channel {
   emit(action: string, event: string): void {
     if (this.#listeners.size === 0) return;
     const line = envelope(action, event);
-    for (const listener of this.#listeners) listener(line);
+    for (const listener of this.#listeners) {
+      try {
+        listener(line);
+      } catch {
+        // Its client is in a state that cannot be sent to. Changes and other listeners must not suffer.
+        this.#listeners.delete(listener);
+      }
+    }
   }
 
   subscribe(listener: Listener): () => void {

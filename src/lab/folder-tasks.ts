@@ -1,5 +1,5 @@
 /** Finding, making and removing project folders, by worker threads, for the HTTP thread. */
-import { existsSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { Refusal } from '../errors.js';
 import type { TaskTable } from '../pool/task.js';
@@ -24,8 +24,8 @@ export interface FolderTasks extends TaskTable {
   readonly findProjects: (input: { projects: string; known: readonly string[]; order: number }) => Finding[];
   /** Reads the topology file of a project anywhere on this machine. */
   readonly importTopology: (input: { path: string; order: number }) => ImportedProject;
-  /** Whether there is anything in it. */
   readonly hasFolder: (input: { folder: string }) => boolean;
+  readonly hasFilledFolder: (input: { folder: string }) => boolean;
   readonly makeFolder: (input: { folder: string }) => void;
   readonly emptyTemporary: (input: { folder: string }) => void;
   /** Puts the folder aside in one step; returns where. */
@@ -54,6 +54,10 @@ export const folderTasks: FolderTasks = {
   },
 
   hasFolder({ folder }) {
+    return statSync(folder, { throwIfNoEntry: false })?.isDirectory() === true;
+  },
+
+  hasFilledFolder({ folder }) {
     return existsSync(folder) && readdirSync(folder).length > 0;
   },
 

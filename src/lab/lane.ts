@@ -3,6 +3,7 @@
  * one commit is on its way to the disk the next requests gather and share the following commit, so waiting
  * for the disk costs latency but not throughput.
  */
+import { setImmediate } from 'node:timers/promises';
 import { refusals } from '../errors.js';
 import type { Store } from '../store/store.js';
 import { Transaction } from './transaction.js';
@@ -64,7 +65,7 @@ export class Lane {
 
   async #run(): Promise<void> {
     // A turn of the event loop first: requests that arrived together share the first commit, too.
-    await Promise.resolve();
+    await setImmediate();
     for (;;) {
       const first = this.#waiting[0];
       if (first === undefined) {

@@ -140,6 +140,8 @@ export function duplicateNode(
   return createNode(topology, transaction, {
     ...copied,
     label: copied.label ?? undefined,
+    // The lock is on the node that was copied, as in the reference.
+    locked: false,
     template_id,
     x: place.x,
     y: place.y,
@@ -239,6 +241,7 @@ function rename(topology: Topology, transaction: Transaction, from: string, to: 
 
 function takeName(topology: Topology, transaction: Transaction, wanted: string): string {
   if (wanted.includes('"')) throw refusals.nodeNameRefused();
+  if (wanted.trim() === '') throw refusals.nodeNameBlank();
   const name = topology.names.take(wanted);
   transaction.onUndo(() => {
     topology.names.release(name);

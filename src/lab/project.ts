@@ -126,7 +126,6 @@ export class Project {
 
   /** Points the project at another folder, as only clients on this machine may. */
   async move(path: string): Promise<void> {
-    if (path === this.#record.path) return;
     await this.#services.files.run('makeFolder', { folder: path });
     await this.#lane.change((transaction) => {
       this.#replace(transaction, { ...this.#record, path });
@@ -149,6 +148,12 @@ export class Project {
       this.#unload();
       await this.#services.files.run('emptyTemporary', { folder: this.#record.path });
     });
+  }
+
+  /** Ends a project that could not be made, and that nobody was told of. */
+  async abandon(): Promise<void> {
+    this.#isDeleted = true;
+    await this.#mirror.cancel();
   }
 
   /** Removes the project and its folder. */

@@ -5,7 +5,7 @@
 import { randomUUID } from 'node:crypto';
 import { dirname, isAbsolute, join, resolve } from 'node:path';
 import { refusals } from '../errors.js';
-import { isBelow } from '../storage/containment.js';
+import { isBelow } from '../storage/path-order.js';
 import type { ImportedProject } from './topology-import.js';
 import { Lane } from './lane.js';
 import { Project } from './project.js';
@@ -158,17 +158,22 @@ export class Projects {
       settings: projectSettings.parse(settings),
       computes: [],
     };
+    // A folder that has something in it is not ours to remove when the project cannot be made.
+    const isOurs = !(await files.run('hasFilledFolder', { folder: path }));
     await files.run('makeFolder', { folder: path });
-    await store.commit([
-      ...forgetting(id),
-      { put: projectKey(id), value: record },
-      { put: versionKey(id), value: 1 },
-    ]);
-    const project = new Project(id, { project: record, file: NEVER_WRITTEN, version: 1 }, this.#options);
+    let project: Project | undefined;
     try {
+      await store.commit([
+        ...forgetting(id),
+        { put: projectKey(id), value: record },
+        { put: versionKey(id), value: 1 },
+      ]);
+      project = new Project(id, { project: record, file: NEVER_WRITTEN, version: 1 }, this.#options);
       await project.writeFile();
     } catch (error) {
-      await project.remove().catch(() => undefined);
+      await project?.abandon();
+      if (isOurs) await files.run('removeTree', { folder: path });
+      await store.commit(forgetting(id)).catch(() => undefined);
       throw error;
     }
     this.#projects.set(id, project);
@@ -183,7 +188,7 @@ export class Projects {
     if (path.includes('"')) throw refusals.projectPathRefused();
     if (!isBelow(folder, path)) this.checkPath(wanted.path);
     else if (dirname(path) !== folder) throw refusals.projectPathRefused();
-    if (wanted.project_id == null && (await files.run('hasFolder', { folder: path }))) {
+    if (wanted.project_id == null && (await files.run('hasFilledFolder', { folder: path }))) {
       throw refusals.projectPathExists(path);
     }
     if ([...this.#projects.values()].some((project) => project.record.path === path)) {
@@ -276,6 +281,7 @@ export class Projects {
     });
   }
 
+  /** An empty folder counts: what is stored of its project may have been acknowledged before the first file. */
   #hasFolder(record: ProjectRecord): Promise<boolean> {
     return this.#options.files.run('hasFolder', { folder: record.path });
   }

@@ -24,7 +24,7 @@ export type TaskOutcome = { readonly value: unknown } | { readonly failure: Task
 /** Runs one request in a worker. Never throws: a failure is an outcome. */
 export async function performTask(table: TaskTable, request: TaskRequest): Promise<TaskOutcome> {
   try {
-    const task = table[request.task];
+    const task = Object.hasOwn(table, request.task) ? table[request.task] : undefined;
     if (task === undefined) throw new Error(`Unknown task ${request.task}`);
     return { value: await task(request.input as never) };
   } catch (error) {
@@ -40,11 +40,7 @@ function failureOf(error: unknown): TaskFailure {
 }
 
 function systemCode(error: unknown): string | undefined {
-  if (!(error instanceof Error)) return undefined;
-  if ('code' in error && typeof error.code === 'string') return error.code;
-  // lmdb reports a failed page write with the system's wording and a number.
-  if (/No space left on device|MDB_MAP_FULL|Disk quota exceeded/.test(error.message)) return 'ENOSPC';
-  return undefined;
+  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined;
 }
 
 function systemPath(error: unknown): string {

@@ -3,8 +3,9 @@
  * It runs in a worker thread, because it looks at the disk.
  */
 import { lstatSync, realpathSync } from 'node:fs';
-import { basename, dirname, join, resolve, sep } from 'node:path';
+import { basename, dirname, join, resolve } from 'node:path';
 import { refusals } from '../errors.js';
+import { isBelow } from './path-order.js';
 
 /**
  * The real path of `path` below the folder `root`, with every symbolic link resolved. The last component need
@@ -22,11 +23,6 @@ export function containedPath(root: string, path: string): string {
   const real = followLink(join(folder, basename(wanted)));
   if (!isBelow(realRoot, real)) throw refusals.fileForbidden();
   return real;
-}
-
-/** Whether `path` lies strictly below `folder`; both absolute and normal. */
-export function isBelow(folder: string, path: string): boolean {
-  return path.startsWith(folder.endsWith(sep) ? folder : folder + sep) && path !== folder;
 }
 
 function followLink(path: string): string {

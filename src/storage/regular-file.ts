@@ -31,7 +31,7 @@ export function openRegularFile(path: string): OpenedFile {
 export function readRegularFile(path: string, limit: number): Buffer {
   const { fd, size } = openRegularFile(path);
   try {
-    if (size > limit) throw new Error(`${path} is larger than ${limit} bytes`);
+    if (size > limit) throw refusals.fileTooLarge(basename(path), limit);
     return readFileSync(fd);
   } finally {
     closeSync(fd);

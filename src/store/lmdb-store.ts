@@ -12,6 +12,7 @@ import type { Change, Key, StoredRecord } from './store.js';
 const LAST = Uint8Array.of(0xff);
 const FORMAT_KEY = ['format'];
 const FORMAT = 1;
+const FULL = /No space left on device|MDB_MAP_FULL|Disk quota exceeded/;
 /** A disk with less room than this counts as full when a write on it failed. */
 const LEAST_FREE = 1024 * 1024;
 
@@ -60,9 +61,11 @@ export class LmdbStore {
     }
   }
 
-  /** LMDB calls it an input/output error when only a part of what it wrote found room. */
+  /** LMDB tells by wording, and calls it an input/output error when a part of what it wrote found room. */
   #isFull(error: unknown): boolean {
-    if (!(error instanceof Error) || !error.message.includes('Input/output error')) return false;
+    if (!(error instanceof Error)) return false;
+    if (FULL.test(error.message)) return true;
+    if (!error.message.includes('Input/output error')) return false;
     const { bavail, bsize } = statfsSync(this.#folder);
     return bavail * bsize < LEAST_FREE;
   }

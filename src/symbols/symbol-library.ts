@@ -64,13 +64,12 @@ export class SymbolLibrary {
   /** Undefined for a custom symbol whose size cannot be read. */
   size(id: string): ImageSize | undefined {
     if (this.#custom.has(id)) return this.#custom.get(id);
-    const { width, height } = builtinOrFallback(id);
-    return { width, height };
+    return sizeOf(builtinOrFallback(id));
   }
 
   /** The size that a node with this symbol gets. */
   nodeSize(id: string): ImageSize {
-    return this.size(id) ?? builtinOrFallback(FALLBACK);
+    return this.size(id) ?? sizeOf(builtinOrFallback(FALLBACK));
   }
 
   /** A picture was put into the folder. */
@@ -78,6 +77,10 @@ export class SymbolLibrary {
     const { size } = await this.#files.run('readSymbolSize', { folder: this.folder, name });
     this.#custom.set(name, size);
   }
+}
+
+function sizeOf({ width, height }: BuiltinSymbol): ImageSize {
+  return { width, height };
 }
 
 function builtinOrFallback(id: string): BuiltinSymbol {

@@ -36,3 +36,17 @@ void t.test('a listener that left receives nothing more, even when it leaves dur
   t.equal(channel.size, 1);
   t.end();
 });
+
+void t.test('a listener that throws is dropped, and the others hear everything', (t) => {
+  const channel = new Channel();
+  const heard: string[] = [];
+  channel.subscribe(() => {
+    throw new Error('gone');
+  });
+  channel.subscribe((event) => heard.push(event));
+  channel.emit('node.created', '{}');
+  channel.emit('node.deleted', '{}');
+  t.equal(heard.length, 2);
+  t.equal(channel.size, 1);
+  t.end();
+});

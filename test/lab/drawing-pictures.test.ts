@@ -62,7 +62,13 @@ void t.test('a name that leads out, or to what is no file, is not read', (t) => 
   symlinkSync(join(outside, 'secret.svg'), join(images, 'link.svg'));
   t.equal(spawnSync('mkfifo', [join(images, 'fifo.svg')]).status, 0);
   mkdirSync(join(images, 'folder.svg'));
-  for (const svg of ['link.svg', 'fifo.svg', 'folder.svg', '../../../secret.svg', join(outside, 'secret.svg')]) {
+  for (const svg of [
+    'link.svg',
+    'fifo.svg',
+    'folder.svg',
+    '../../../secret.svg',
+    join(outside, 'secret.svg'),
+  ]) {
     t.equal(withPicture(folder, drawing(svg)).svg, svg);
   }
   t.end();

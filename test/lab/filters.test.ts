@@ -5,7 +5,10 @@ void t.test('the offered filters are the five of the contract, in its order', (t
   t.same(
     FILTER_TYPES.map(({ type, parameters }) => [type, parameters]),
     [
-      ['frequency_drop', [{ name: 'Frequency', minimum: -1, maximum: 32767, type: 'int', unit: 'th packet' }]],
+      [
+        'frequency_drop',
+        [{ name: 'Frequency', minimum: -1, maximum: 32767, type: 'int', unit: 'th packet' }],
+      ],
       ['packet_loss', [{ name: 'Chance', minimum: 0, maximum: 100, type: 'int', unit: '%' }]],
       [
         'delay',
@@ -35,10 +38,7 @@ void t.test('values within their limits are kept', (t) => {
 });
 
 void t.test('zeros reset a filter', (t) => {
-  t.same(
-    acceptFilters({ corrupt: [0], delay: [0, 0], frequency_drop: [0], packet_loss: [0], bpf: [] }),
-    {},
-  );
+  t.same(acceptFilters({ corrupt: [0], delay: [0, 0], frequency_drop: [0], packet_loss: [0], bpf: [] }), {});
   t.same(acceptFilters({ bpf: [' \n '], delay: [], corrupt: [0.9] }), {});
   t.same(acceptFilters({ delay: [0, 50] }), { delay: [0, 50] }, 'jitter alone is a filter');
   t.end();

@@ -67,7 +67,10 @@ void t.test('the thousandth name of a pattern is found and no number is given tw
 void t.test('many patterns at once stay right', (t) => {
   const names = new NodeNames();
   for (let pattern = 0; pattern < 1500; pattern++) {
-    t.equal(names.take(`x${pattern}-{0}`) === `x${pattern}-1` && names.take(`x${pattern}-{0}`), `x${pattern}-2`);
+    t.equal(
+      names.take(`x${pattern}-{0}`) === `x${pattern}-1` && names.take(`x${pattern}-{0}`),
+      `x${pattern}-2`,
+    );
   }
   t.equal(names.take('x0-{0}'), 'x0-3');
   t.end();

@@ -17,7 +17,10 @@ void t.test('both ends of a link are used, and nothing else', (t) => {
   t.notOk(use.isUsed(end(1, 4)));
   t.notOk(use.isUsed(end(3)));
   t.notOk(use.isUsed({ ...end(1, 3), adapter_number: 1 }));
-  t.same([1, 2, 3].map((node) => use.isConnected(idOf(node))), [true, true, false]);
+  t.same(
+    [1, 2, 3].map((node) => use.isConnected(idOf(node))),
+    [true, true, false],
+  );
   t.same(use.usedPorts(idOf(1)), [{ adapter: 0, port: 3, linkId: idOf(9) }]);
   t.same(use.usedPorts(idOf(3)), []);
   t.end();

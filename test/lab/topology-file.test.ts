@@ -147,7 +147,10 @@ void t.test('objects are written in the order of the records', (t) => {
 });
 
 void t.test('a file of another revision is refused and told why', (t) => {
-  t.throws(() => parseTopology(file({ revision: 8 }), 'x'), { status: 409, message: /older file revision 8/ });
+  t.throws(() => parseTopology(file({ revision: 8 }), 'x'), {
+    status: 409,
+    message: /older file revision 8/,
+  });
   t.throws(() => parseTopology(file({ revision: 10, version: '3.1.0' }), 'x'), {
     status: 409,
     message:
@@ -193,14 +196,19 @@ void t.test('a file that does not hold to the schema is refused with the place',
 });
 
 void t.test('mappings that validation would refuse today do not prevent reading', (t) => {
-  const nodes = [{ ...node, node_type: 'atm_switch', properties: { mappings: { 'a:b': 5, '1:1:1': '2:2' } } }];
+  const nodes = [
+    { ...node, node_type: 'atm_switch', properties: { mappings: { 'a:b': 5, '1:1:1': '2:2' } } },
+  ];
   t.strictSame(parseTopology(file({}, { nodes }), 'x').nodes, nodes);
   t.end();
 });
 
 // Contract C.1: "entries with empty name dropped on load".
 void t.test('variables without a name are left out', (t) => {
-  const variables = [{ name: '', value: 'x' }, { name: 'A', value: 'y' }];
+  const variables = [
+    { name: '', value: 'x' },
+    { name: 'A', value: 'y' },
+  ];
   t.same(parseTopology(file({ variables }), 'x').settings.variables, [{ name: 'A', value: 'y' }]);
   t.end();
 });

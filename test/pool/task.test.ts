@@ -64,10 +64,10 @@ void t.test('the path of this host is not told', async (t) => {
   t.notMatch((await failureOf(systemError('ENOENT', '/secret/place/file'))).message, /secret/);
 });
 
-void t.test('a full disk is known by the words of LMDB, too', async (t) => {
-  for (const words of ['No space left on device', 'MDB_MAP_FULL: too large', 'Disk quota exceeded']) {
-    t.equal((await failureOf(new Error(words))).status, 507, words);
-  }
+void t.test('what an object has by nature is no task', async (t) => {
+  t.match(await performTask({}, { task: 'toString', input: undefined }), {
+    failure: { message: 'Unknown task toString' },
+  });
 });
 
 void t.test('a fault of ours crosses with its stack and without a status', async (t) => {

@@ -3,7 +3,7 @@ import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join, sep } from 'node:path';
 import t, { type Test } from 'tap';
 import { performTask } from '../../src/pool/task.js';
-import { containedPath, isBelow } from '../../src/storage/containment.js';
+import { containedPath } from '../../src/storage/containment.js';
 import { scratchFolder, type Teardown } from '../support/scratch.js';
 import { seededRandom } from '../support/seeded-random.js';
 
@@ -77,7 +77,14 @@ void t.test('the root itself is not below itself', async (t) => {
 
 void t.test('absolute paths elsewhere are refused', async (t) => {
   const { root, outside } = ground(t);
-  for (const path of ['/', '/etc/passwd', '//etc/passwd', '///', join(outside, 'secret'), `/${outside}/secret`]) {
+  for (const path of [
+    '/',
+    '/etc/passwd',
+    '//etc/passwd',
+    '///',
+    join(outside, 'secret'),
+    `/${outside}/secret`,
+  ]) {
     await refuses(t, root, path);
   }
 });
@@ -201,7 +208,21 @@ void t.test('no spelling of parts and links leads out', async (t) => {
   symlinkSync(outside, join(root, 'out'));
   symlinkSync('..', join(root, 'up'));
   symlinkSync('folder', join(root, 'in'));
-  const parts = ['..', '.', '', 'folder', 'file', 'out', 'up', 'in', 'secret', 'root', 'outside', '\0', '...'];
+  const parts = [
+    '..',
+    '.',
+    '',
+    'folder',
+    'file',
+    'out',
+    'up',
+    'in',
+    'secret',
+    'root',
+    'outside',
+    '\0',
+    '...',
+  ];
   const random = seededRandom(42);
   let allowed = 0;
   for (let round = 0; round < 3000; round++) {
@@ -218,20 +239,4 @@ void t.test('no spelling of parts and links leads out', async (t) => {
   }
   t.ok(allowed > 100, `${allowed} of 3000 lie below the root`);
   await Promise.resolve();
-});
-
-void t.test('below is strict, and a matter of whole names', (t) => {
-  t.ok(isBelow('/a', '/a/b'));
-  t.ok(isBelow('/a/', '/a/b'));
-  t.ok(isBelow('/', '/a'));
-  for (const [folder, path] of [
-    ['/a', '/a'],
-    ['/a', '/ab'],
-    ['/a/b', '/a'],
-    ['/', '/'],
-    ['/a/', '/a/'],
-  ] as const) {
-    t.notOk(isBelow(folder, path), `${path} is not below ${folder}`);
-  }
-  t.end();
 });

@@ -12,9 +12,12 @@ void t.test('a folder is held once, and the lock tells by whom', (t) => {
   const folder = scratchFolder(t);
   lockFolder(folder);
   t.equal(readFileSync(join(folder, 'lock'), 'utf8'), `${process.pid}\n`);
-  t.throws(() => {
-    lockFolder(folder);
-  }, new Error(`the folder ${folder} is held by another running server`));
+  t.throws(
+    () => {
+      lockFolder(folder);
+    },
+    new Error(`the folder ${folder} is held by another running server`),
+  );
   t.equal(readFileSync(join(folder, 'lock'), 'utf8'), `${process.pid}\n`, 'who is refused writes nothing');
   lockFolder(scratchFolder(t));
   t.end();

@@ -10,7 +10,11 @@ import { scratchFolder } from '../support/scratch.js';
 
 /** What a client is told when the path is opened. */
 async function statusOf(path: string): Promise<number | undefined> {
-  const table = { open: () => closeSync(openRegularFile(path).fd) };
+  const table = {
+    open() {
+      closeSync(openRegularFile(path).fd);
+    },
+  };
   const outcome = await performTask(table, { task: 'open', input: undefined });
   return 'failure' in outcome ? outcome.failure.status : 200;
 }

@@ -89,12 +89,18 @@ void t.test('a full disk refuses commits with 507 and harms nothing', async (t) 
     }
   }
   t.match(refused, { name: 'Refusal', status: 507, message: /No space left/ });
-  await t.rejects(store.commit([put('again', 'x'.repeat(256 * 1024))]), { name: "Refusal", message: /No space left/ });
+  await t.rejects(store.commit([put('again', 'x'.repeat(256 * 1024))]), {
+    name: 'Refusal',
+    message: /No space left/,
+  });
 
   const records = await store.load(['x']);
   t.same(
     records.slice(0, 20),
-    early.map((change) => ({ key: 'put' in change ? change.put : [], value: 'put' in change && change.value })),
+    early.map((change) => ({
+      key: 'put' in change ? change.put : [],
+      value: 'put' in change && change.value,
+    })),
     'earlier records are readable',
   );
   t.equal(records.length, 20 + (accepted > 0 ? accepted + 1 : 0), 'no refused commit left a part');

@@ -140,7 +140,12 @@ export function storeContract(t: Test, factory: StoreFactory): void {
   });
 
   withStore('loads several paths at once, one after the other', async (t, store) => {
-    const keys: Key[] = [['a', '1'], ['a', '2'], ['b', '1'], ['c', '1']];
+    const keys: Key[] = [
+      ['a', '1'],
+      ['a', '2'],
+      ['b', '1'],
+      ['c', '1'],
+    ];
     await store.commit(keys.map((key) => put(key)));
     t.same(keysOf(await store.load(['c'], ['missing'], ['a'])), [
       ['c', '1'],
@@ -151,7 +156,17 @@ export function storeContract(t: Test, factory: StoreFactory): void {
   });
 
   withStore('takes every string as a part of a key', async (t, store) => {
-    const parts = ['é', '\u{1f600}', '\uffff', '\u{10ffff}', '__proto__', ' ', '1e3', 'true', 'x'.repeat(255)];
+    const parts = [
+      'é',
+      '\u{1f600}',
+      '\uffff',
+      '\u{10ffff}',
+      '__proto__',
+      ' ',
+      '1e3',
+      'true',
+      'x'.repeat(255),
+    ];
     for (const part of parts) {
       await store.commit([put(['k', part, 'below'], part), put(['k', `${part}x`], 'sibling')]);
       t.same(await store.load(['k', part]), [{ key: ['k', part, 'below'], value: part }], part);
@@ -179,7 +194,7 @@ export function storeContract(t: Test, factory: StoreFactory): void {
       [],
       {},
       [[], {}, [null]],
-      { '': 1, '1': 2, b: { a: null, 'ключ': ['значение'] }, length: 3, constructor: 'c' },
+      { '': 1, '1': 2, b: { a: null, ключ: ['значение'] }, length: 3, constructor: 'c' },
       nested(200),
       Array.from({ length: 5000 }, (_, index) => index / 3),
     ];

@@ -67,6 +67,7 @@ export class RawConnection {
   #length = 0;
   #failure: Error | undefined;
   #wake: (() => void) | undefined;
+  #owesLineEnd = false;
 
   private constructor(socket: Socket) {
     this.socket = socket;
@@ -181,12 +182,17 @@ export class RawConnection {
     return Buffer.concat(chunks);
   }
 
+  /** The library sends the line end of a chunk only with the next one, so it is not waited for. */
   async #chunk(deadline: number): Promise<Buffer> {
+    if (this.#owesLineEnd) await this.#take(CRLF.length, deadline);
+    this.#owesLineEnd = false;
     const end = await this.#find(Buffer.from(CRLF), deadline);
     const size = (await this.#take(end + 2, deadline)).subarray(0, end).toString('latin1');
+    if (!/^[\da-f]+$/i.test(size)) throw new Error(`no chunk: ${JSON.stringify(size)}`);
     const length = Number.parseInt(size, 16);
-    if (!Number.isInteger(length)) throw new Error(`no chunk: ${JSON.stringify(size)}`);
-    return (await this.#take(length + 2, deadline)).subarray(0, length);
+    if (length === 0) await this.#take(CRLF.length, deadline);
+    else this.#owesLineEnd = true;
+    return this.#take(length, deadline);
   }
 
   async #find(pattern: Buffer, deadline: number): Promise<number> {

@@ -2,7 +2,8 @@ import t from 'tap';
 import { imageSize } from '../../src/symbols/image-size.js';
 import { seededRandom } from '../support/seeded-random.js';
 
-const svg = (attributes: string): Buffer => Buffer.from(`<?xml version="1.0"?>\n<svg ${attributes}><g/></svg>`);
+const svg = (attributes: string): Buffer =>
+  Buffer.from(`<?xml version="1.0"?>\n<svg ${attributes}><g/></svg>`);
 const png = (width: number, height: number): Buffer => {
   const bytes = Buffer.from('89504e470d0a1a0a0000000d494844520000000000000000', 'hex');
   bytes.writeUInt32BE(width, 16);

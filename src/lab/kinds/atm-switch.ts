@@ -4,20 +4,12 @@
  */
 import { z } from 'zod';
 import { refusals } from '../../errors.js';
-import { checkInputsUsedOnce, isPortNumber, mappedPorts, parseSide } from './mapping.js';
+import { checkInputsUsedOnce, isPortNumber, mappedPorts, mappingsOf, parseSide } from './mapping.js';
 import type { NodeKind } from './node-kind.js';
 
 const LARGEST_VPI = 4095;
 const LARGEST_VCI = 65_535;
 const DATA_LINK_TYPES = { ATM: 'DLT_ATM_RFC1483' };
-
-const mappings = z.record(z.string().max(64), z.string().max(64)).superRefine((given, context) => {
-  for (const [source, destination] of Object.entries(given)) {
-    const reason = whatIsWrong(source, destination);
-    if (reason === undefined) continue;
-    context.addIssue({ code: 'custom', path: [source], message: reason, input: destination });
-  }
-});
 
 function whatIsWrong(source: string, destination: string): string | undefined {
   for (const side of [source, destination]) {
@@ -65,7 +57,7 @@ function checked(given: AtmProperties): AtmProperties {
 
 export const atmSwitch: NodeKind = {
   type: 'atm_switch',
-  properties: z.strictObject({ mappings: mappings.optional() }),
+  properties: z.strictObject({ mappings: mappingsOf(whatIsWrong).optional() }),
   create: (given: AtmProperties) => checked({ mappings: given.mappings ?? {} }),
   update: (current, given: AtmProperties) => ({ ...current, ...checked(given) }),
   ports: (properties) => mappedPorts(properties, DATA_LINK_TYPES),

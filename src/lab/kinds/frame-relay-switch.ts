@@ -1,20 +1,16 @@
 /** The Frame Relay switch: each mapping joins two DLCIs (`port:dlci`). DLCIs 0 and 1023 carry management. */
 import { z } from 'zod';
-import { checkInputsUsedOnce, isPortNumber, mappedPorts, parseSide } from './mapping.js';
+import { checkInputsUsedOnce, isPortNumber, mappedPorts, mappingsOf, parseSide } from './mapping.js';
 import type { NodeKind } from './node-kind.js';
 
 const LARGEST_DLCI = 1022;
 const DATA_LINK_TYPES = { 'Frame Relay': 'DLT_FRELAY' };
 
-const mappings = z.record(z.string().max(64), z.string().max(64)).superRefine((given, context) => {
-  for (const [source, destination] of Object.entries(given)) {
-    const reason = whatIsWrong(source) ?? whatIsWrong(destination);
-    if (reason === undefined) continue;
-    context.addIssue({ code: 'custom', path: [source], message: reason, input: destination });
-  }
-});
+function whatIsWrong(source: string, destination: string): string | undefined {
+  return whatIsWrongOn(source) ?? whatIsWrongOn(destination);
+}
 
-function whatIsWrong(side: string): string | undefined {
+function whatIsWrongOn(side: string): string | undefined {
   const numbers = parseSide(side);
   if (numbers?.length !== 2) return `'${side}' is not port:dlci`;
   const [port, dlci = 0] = numbers;
@@ -34,7 +30,7 @@ function checked(given: FrameRelayProperties): FrameRelayProperties {
 
 export const frameRelaySwitch: NodeKind = {
   type: 'frame_relay_switch',
-  properties: z.strictObject({ mappings: mappings.optional() }),
+  properties: z.strictObject({ mappings: mappingsOf(whatIsWrong).optional() }),
   create: (given: FrameRelayProperties) => checked({ mappings: given.mappings ?? {} }),
   update: (current, given: FrameRelayProperties) => ({ ...current, ...checked(given) }),
   ports: (properties) => mappedPorts(properties, DATA_LINK_TYPES),

@@ -3,11 +3,13 @@
  * in `"1:0:100": "10:0:200"`. Each entry connects both directions; an entry that repeats another one mirrored
  * is accepted and means nothing more.
  */
+import { z } from 'zod';
 import { refusals } from '../../errors.js';
 import type { Port } from '../topology-schema.js';
 import type { Properties } from './node-kind.js';
 
 const LARGEST_PORT = 65_535;
+const LONGEST_SIDE = 64;
 
 /** The numbers of one side of a mapping, the port first; undefined when the text is no list of numbers. */
 export function parseSide(text: string): readonly number[] | undefined {
@@ -17,6 +19,21 @@ export function parseSide(text: string): readonly number[] | undefined {
 
 export function isPortNumber(number: number | undefined): boolean {
   return number !== undefined && number <= LARGEST_PORT;
+}
+
+/** The schema of `mappings` of which `whatIsWrong` accepts every entry. */
+export function mappingsOf(
+  whatIsWrong: (source: string, destination: string) => string | undefined,
+): z.ZodType<Readonly<Record<string, string>>> {
+  return z
+    .record(z.string().max(LONGEST_SIDE), z.string().max(LONGEST_SIDE))
+    .superRefine((given, context) => {
+      for (const [source, destination] of Object.entries(given)) {
+        const message = whatIsWrong(source, destination);
+        if (message !== undefined)
+          context.addIssue({ code: 'custom', path: [source], message, input: destination });
+      }
+    });
 }
 
 /** Refuses mappings that give one input two outputs. */

@@ -34,7 +34,11 @@ void t.test('a changed list is renumbered, unless the hub is connected', (t) => 
     status: 409,
     message: "Can't modify a hub already connected.",
   });
-  t.equal(ethernetHub.update(current, { ports_mapping: [{ ...port }] }, true), current, 'the same is no change');
+  t.equal(
+    ethernetHub.update(current, { ports_mapping: [{ ...port }] }, true),
+    current,
+    'the same is no change',
+  );
   t.equal(ethernetHub.update(current, {}, true), current);
   t.end();
 });

@@ -53,7 +53,11 @@ void t.test('ports outside the contract are refused', (t) => {
 
 void t.test('a changed list is renamed and renumbered by position', (t) => {
   const current = ethernetSwitch.create({});
-  const next = ethernetSwitch.update(current, parse({ ...access, name: 'x', port_number: 9, vlan: 5 }), false);
+  const next = ethernetSwitch.update(
+    current,
+    parse({ ...access, name: 'x', port_number: 9, vlan: 5 }),
+    false,
+  );
   t.same(next, { ports_mapping: [{ ...access, name: 'Ethernet0', vlan: 5 }] });
   t.end();
 });

@@ -4,7 +4,21 @@ import { checkInputsUsedOnce, isPortNumber, mappedPorts, parseSide } from '../..
 void t.test('a side is a list of numbers, the port first', (t) => {
   t.same(parseSide('1:0:100'), [1, 0, 100]);
   t.same(parseSide('007'), [7]);
-  for (const text of ['', ':', '1:', ':1', '1::2', '-1', '1.5', 'a', ' 1', '1 ', '1\n', '1:1e3', '1234567890']) {
+  for (const text of [
+    '',
+    ':',
+    '1:',
+    ':1',
+    '1::2',
+    '-1',
+    '1.5',
+    'a',
+    ' 1',
+    '1 ',
+    '1\n',
+    '1:1e3',
+    '1234567890',
+  ]) {
     t.equal(parseSide(text), undefined, JSON.stringify(text));
   }
   t.end();

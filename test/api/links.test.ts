@@ -1,0 +1,574 @@
+/** Links, as records. */
+import t from 'tap';
+import { Client, type Reply } from '../support/client.js';
+import { gns3Link, gns3Node, placeGns3Project } from '../support/gns3-project.js';
+import { NotificationLog, type Notification } from '../support/notification-log.js';
+import { startServer } from '../support/server-process.js';
+
+type Json = Record<string, unknown>;
+
+const server = await startServer(t);
+const client = new Client(server.url);
+const UNKNOWN = '11111111-2222-3333-4444-555555555555';
+const STYLE = 'font-family: TypeWriter;font-size: 10.0;font-weight: bold;fill: #000000;fill-opacity: 1.0;';
+const refusal = (status: number, message: string): object => ({ status, body: { message, status } });
+
+interface End {
+  readonly node_id: string;
+  readonly adapter_number: number;
+  readonly port_number: number;
+}
+
+const end = (node: Json, port_number: number, adapter_number = 0): End => ({
+  node_id: String(node['node_id']),
+  adapter_number,
+  port_number,
+});
+
+/** A project of a test's own, and what tests do in it. */
+class Lab {
+  static #count = 0;
+  readonly path: string;
+  readonly id: string;
+  readonly links: string;
+
+  private constructor(id: string) {
+    this.id = id;
+    this.path = `/v2/projects/${id}`;
+    this.links = `${this.path}/links`;
+  }
+
+  static async make(): Promise<Lab> {
+    const body = { name: `lab ${++Lab.#count}`, auto_close: false };
+    return new Lab(String((await client.expect(201, 'POST', '/v2/projects', body))['project_id']));
+  }
+
+  /** Opens a project folder that somebody else has written. */
+  static async open(id: string): Promise<Lab> {
+    await client.expect(200, 'POST', '/v2/reload');
+    await client.expect(201, 'POST', `/v2/projects/${id}/open`);
+    return new Lab(id);
+  }
+
+  hub(name = 'H{0}'): Promise<Json> {
+    return this.node('ethernet_hub', name);
+  }
+
+  atm(name = 'A{0}'): Promise<Json> {
+    return this.node('atm_switch', name, { mappings: { '1:1': '2:2' } });
+  }
+
+  node(node_type: string, name: string, properties: Json = {}): Promise<Json> {
+    const body = { name, node_type, compute_id: 'local', properties };
+    return client.expect(201, 'POST', `${this.path}/nodes`, body);
+  }
+
+  post(nodes: readonly unknown[], more: Json = {}): Promise<Reply> {
+    return client.post(this.links, { nodes, ...more });
+  }
+
+  link(nodes: readonly unknown[], more: Json = {}): Promise<Json> {
+    return client.expect(201, 'POST', this.links, { nodes, ...more });
+  }
+
+  at(link: Json): string {
+    return `${this.links}/${String(link['link_id'])}`;
+  }
+
+  async list(): Promise<Json[]> {
+    return (await client.get(this.links)).body as Json[];
+  }
+
+  /** What the project's stream tells about the work, up to a drawing that marks its end. */
+  async told(work: () => Promise<unknown>): Promise<readonly Notification[]> {
+    const stream = await NotificationLog.open(`${server.url}${this.path}/notifications`);
+    await work();
+    const { drawing_id } = await client.expect(201, 'POST', `${this.path}/drawings`);
+    await stream.next(({ event }) => event['drawing_id'] === drawing_id);
+    stream.close();
+    return stream.received.slice(0, -1);
+  }
+}
+
+void t.test('a new link has the 11 keys and their defaults', async (t) => {
+  const lab = await Lab.make();
+  const [a, b] = [await lab.hub(), await lab.hub()];
+  const reply = await lab.post([end(a, 3), end(b, 0)]);
+  t.equal(reply.status, 201);
+  const { link_id, ...rest } = reply.body as Json;
+  t.match(link_id, /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/);
+  t.strictSame(rest, {
+    capture_compute_id: null,
+    capture_file_name: null,
+    capture_file_path: null,
+    capturing: false,
+    filters: {},
+    link_style: {},
+    link_type: 'ethernet',
+    nodes: [
+      { ...end(a, 3), label: { style: STYLE, text: '0/3' } },
+      { ...end(b, 0), label: { style: STYLE, text: '0/0' } },
+    ],
+    project_id: lab.id,
+    suspend: false,
+  });
+  const keys = Object.keys(reply.body as Json);
+  t.strictSame(keys, [...keys].sort());
+  t.strictSame((await client.get(lab.at({ link_id }))).body, reply.body);
+  t.strictSame(await lab.list(), [reply.body]);
+});
+
+void t.test('labels, style, filters and suspension are kept as they are sent', async (t) => {
+  const lab = await Lab.make();
+  const [a, b] = [await lab.hub(), await lab.hub()];
+  const labels = [
+    { rotation: -359, style: null, text: 'Ethernet0', x: -4, y: 5 },
+    { text: '', x: null },
+  ];
+  const more = {
+    filters: { delay: [10, 5], bpf: ['icmp'] },
+    link_style: { color: '#ff0000', type: 2, width: 4, dash: [1, 2] },
+    suspend: true,
+  };
+  const link = await lab.link(
+    [end(a, 0), end(b, 0)].map((one, index) => ({ ...one, label: labels[index] })),
+    more,
+  );
+  t.hasStrict(link, more);
+  t.strictSame(
+    (link['nodes'] as Json[]).map(({ label }) => label),
+    labels,
+  );
+});
+
+void t.test('a link that was read can be posted again and becomes another', async (t) => {
+  const lab = await Lab.make();
+  const [a, b] = [await lab.hub(), await lab.hub()];
+  const link = await lab.link([end(a, 0), end(b, 0)], { suspend: true });
+  await client.expect(204, 'DELETE', lab.at(link));
+  const ignored = { capturing: true, capture_file_name: 'x', project_id: UNKNOWN, link_type: 'serial' };
+  const again = await client.expect(201, 'POST', lab.links, { ...link, ...ignored });
+  t.not(again['link_id'], link['link_id'], 'ids are the server’s to choose');
+  t.strictSame({ ...again, link_id: link['link_id'] }, link);
+});
+
+void t.test('ATM and Frame Relay switches may be linked, and the link is serial', async (t) => {
+  const lab = await Lab.make();
+  const atm = await lab.atm();
+  const relay = await lab.node('frame_relay_switch', 'F', { mappings: { '1:101': '10:102' } });
+  t.hasStrict(await lab.post([end(atm, 2), end(relay, 10)]), { status: 201, body: { link_type: 'serial' } });
+});
+
+void t.test('ends are checked in order: node, port, use, itself, type', async (t) => {
+  const lab = await Lab.make();
+  const [a, b] = [await lab.hub('one'), await lab.hub('two')];
+  const [atm, other] = [await lab.atm(), await lab.atm()];
+  const first = await lab.link([end(a, 0), end(b, 0)]);
+  const second = await lab.link([end(atm, 1), end(other, 1)]);
+  const lost = end({ node_id: UNKNOWN }, 0);
+  const used = refusal(409, 'Port is already used');
+  const cases: [what: string, ends: End[], answer: object][] = [
+    ['an unknown node', [lost, end(b, 1)], refusal(404, `Node ID ${UNKNOWN} doesn't exist`)],
+    ['an unknown second node', [end(a, 1), lost], refusal(404, `Node ID ${UNKNOWN} doesn't exist`)],
+    ['a missing port', [end(a, 8), end(b, 1)], refusal(404, 'Port 0/8 for one not found')],
+    ['a missing adapter', [end(a, 1), end(b, 1, 2)], refusal(404, 'Port 2/1 for two not found')],
+    ['a used port', [end(a, 0), end(b, 1)], used],
+    ['a used second port', [end(a, 1), end(b, 0)], used],
+    ['the node itself', [end(a, 1), end(a, 2)], refusal(409, 'Cannot connect to itself')],
+    ['the port itself', [end(a, 1), end(a, 1)], refusal(409, 'Cannot connect to itself')],
+    [
+      'another type',
+      [end(a, 1), end(atm, 2)],
+      refusal(409, 'Connecting a ethernet interface to a serial interface is not allowed'),
+    ],
+    [
+      'another type the other way round',
+      [end(atm, 2), end(a, 1)],
+      refusal(409, 'Connecting a serial interface to a ethernet interface is not allowed'),
+    ],
+    ['the first end before the second', [end(a, 0), lost], used],
+    ['the port before the node itself', [end(a, 1), end(a, 9)], refusal(404, 'Port 0/9 for one not found')],
+    ['the use before the node itself', [end(a, 1), end(a, 0)], used],
+    ['the use before the type', [end(a, 1), end(atm, 1)], used],
+  ];
+  const news = await lab.told(async () => {
+    for (const [what, ends, answer] of cases) t.hasStrict(await lab.post(ends), answer, what);
+  });
+  t.strictSame(news, [], 'nobody is told of a link that was not made');
+  t.strictSame(await lab.list(), [first, second], 'none was made');
+  t.hasStrict(await lab.post([end(a, 1), end(b, 1)]), { status: 201 }, 'and no port was lost');
+});
+
+void t.test('a link of too many ends or none given is refused', async (t) => {
+  const lab = await Lab.make();
+  const [a, b, c] = [await lab.hub(), await lab.hub(), await lab.hub()];
+  t.hasStrict(await lab.post([end(a, 0), end(b, 0), end(c, 0)]), { status: 400, body: { status: 400 } });
+  const reply = await client.post(lab.links, { suspend: true });
+  t.hasStrict(reply, {
+    status: 400,
+    body: { method: 'POST', path: '/v2/projects/{project_id}/links', request: { suspend: true } },
+  });
+  t.match(reply.text, /nodes/);
+  t.strictSame(await lab.list(), []);
+});
+
+void t.test('a request that is no link is refused with what was wrong', async (t) => {
+  const lab = await Lab.make();
+  const [a, b] = [await lab.hub(), await lab.hub()];
+  const nodes = [end(a, 0), end(b, 0)];
+  const ends = (more: Json): Json => ({ nodes: [{ ...end(a, 0), ...more }, end(b, 0)] });
+  const cases: [field: string, body: Json][] = [
+    ['nodes', { nodes: {} }],
+    ['node_id', ends({ node_id: 'no-uuid' })],
+    ['adapter_number', ends({ adapter_number: '0' })],
+    ['port_number', ends({ port_number: 0.5 })],
+    ['port_number', ends({ port_number: null })],
+    ['label', ends({ label: {} })],
+    ['label', ends({ label: null })],
+    ['rotation', ends({ label: { text: 'x', rotation: -360 } })],
+    ['colour', ends({ colour: 'red' })],
+    ['suspend', { nodes, suspend: 'no' }],
+    ['link_style', { nodes, link_style: [] }],
+    ['color', { nodes, link_style: { color: 3 } }],
+    ['width', { nodes, link_style: { width: '3' } }],
+    ['type', { nodes, link_style: { type: 1.5 } }],
+    ['filters', { nodes, filters: [] }],
+    ['link_id', { nodes, link_id: 'no-uuid' }],
+    ['project_id', { nodes, project_id: 'no-uuid' }],
+    ['link_type', { nodes, link_type: 'wireless' }],
+    ['colour', { nodes, colour: 'red' }],
+  ];
+  for (const [field, body] of cases) {
+    const reply = await client.post(lab.links, body);
+    t.hasStrict(reply, { status: 400, body: { path: '/v2/projects/{project_id}/links', request: body } });
+    t.match(reply.text, field);
+  }
+  t.strictSame(await lab.list(), []);
+});
+
+void t.test('a link may lack ends, and nobody is told of it', async (t) => {
+  const lab = await Lab.make();
+  const atm = await lab.atm();
+  const news = await lab.told(async () => {
+    t.hasStrict(await lab.post([]), { status: 201, body: { nodes: [], link_type: 'ethernet' } });
+    t.hasStrict(await lab.post([end(atm, 1)]), { status: 201, body: { link_type: 'serial' } });
+  });
+  t.strictSame(news, []);
+  t.strictSame(
+    (await lab.list()).map(({ nodes }) => (nodes as unknown[]).length),
+    [0, 1],
+  );
+});
+
+void t.test('a port stays used after its node was changed', async (t) => {
+  const lab = await Lab.make();
+  const [a, b, c] = [await lab.hub(), await lab.hub(), await lab.hub()];
+  await lab.link([end(a, 0), end(b, 0)]);
+  await client.expect(200, 'PUT', `${lab.path}/nodes/${String(a['node_id'])}`, { name: 'other', x: 5 });
+  t.hasStrict(await lab.post([end(c, 0), end(a, 0)]), refusal(409, 'Port is already used'));
+});
+
+void t.test('of two links on one port at the same moment one is made', async (t) => {
+  const lab = await Lab.make();
+  const [a, b, c] = [await lab.hub(), await lab.hub(), await lab.hub()];
+  for (let port = 0; port < 8; port++) {
+    const replies = await Promise.all([
+      lab.post([end(a, port), end(b, port)]),
+      lab.post([end(a, port), end(c, port)]),
+    ]);
+    t.strictSame(replies.map(({ status }) => status).sort(), [201, 409], `port ${port}`);
+  }
+  t.equal((await lab.list()).length, 8);
+});
+
+void t.test('an update answers with 201 and changes what it names', async (t) => {
+  const lab = await Lab.make();
+  const [a, b] = [await lab.hub(), await lab.hub()];
+  const link = await lab.link([end(a, 0), end(b, 0)], { link_style: { color: 'red', width: 3 } });
+  const put = (body: Json): Promise<Json> => client.expect(201, 'PUT', lab.at(link), body);
+  t.strictSame(await put({ suspend: true }), { ...link, suspend: true });
+  const filters = { packet_loss: [50] };
+  t.strictSame(await put({ filters }), { ...link, suspend: true, filters });
+  const link_style = { type: 1 };
+  const changed = await put({ link_style, suspend: false });
+  t.strictSame(changed, { ...link, filters, link_style }, 'the style is replaced as a whole');
+  t.strictSame((await client.get(lab.at(link))).body, changed);
+  t.strictSame(await put({}), changed);
+});
+
+void t.test('links of ATM and Frame Relay switches can be suspended and filtered', async (t) => {
+  const lab = await Lab.make();
+  const [a, b] = [await lab.atm(), await lab.atm()];
+  const link = await lab.link([end(a, 1), end(b, 1)]);
+  const body = { suspend: true, filters: { corrupt: [5] } };
+  t.strictSame(await client.expect(201, 'PUT', lab.at(link), body), { ...link, ...body });
+});
+
+void t.test('a link that was read can be sent back', async (t) => {
+  const lab = await Lab.make();
+  const [a, b] = [await lab.hub(), await lab.hub()];
+  const link = await lab.link([end(a, 0), end(b, 0)]);
+  t.strictSame(await client.expect(201, 'PUT', lab.at(link), link), link);
+});
+
+void t.test('an update changes labels, and never the ends', async (t) => {
+  const lab = await Lab.make();
+  const [a, b, c] = [await lab.hub(), await lab.hub(), await lab.hub()];
+  const link = await lab.link([end(a, 0), end(b, 0)]);
+  const [first, second] = link['nodes'] as [Json, Json];
+  const label = { text: 'up', x: 1, y: 2 };
+  const changed = await client.expect(201, 'PUT', lab.at(link), {
+    nodes: [{ ...end(b, 7, 3), label }, { ...end(c, 0), label: { text: 'not on the link' } }, end(a, 5)],
+  });
+  t.strictSame(changed['nodes'], [first, { ...second, label }]);
+  t.hasStrict(await lab.post([end(b, 7), end(c, 0)]), { status: 201 }, 'those ports are free');
+  t.hasStrict(
+    await client.put(lab.at(link), { suspend: true, nodes: [end({ node_id: UNKNOWN }, 0)] }),
+    refusal(404, `Node ID ${UNKNOWN} doesn't exist`),
+  );
+  t.strictSame((await client.get(lab.at(link))).body, changed, 'all of a request or nothing');
+});
+
+void t.test('what is told of updates: changes, and every request that names ends', async (t) => {
+  const lab = await Lab.make();
+  const [a, b] = [await lab.hub(), await lab.hub()];
+  const told: Json[] = [];
+  const news = await lab.told(async () => {
+    const link = await lab.link([end(a, 0), end(b, 0)], { suspend: true, link_style: { color: 'red' } });
+    told.push(link);
+    const put = (body: Json): Promise<Json> => client.expect(201, 'PUT', lab.at(link), body);
+    await put({});
+    await put({ suspend: true });
+    await put({ link_style: { color: 'red' } });
+    await put({ filters: {} });
+    await put({ filters: { delay: [0] } });
+    await client.put(lab.at(link), { filters: { delay: 'x' } });
+    told.push(await put({ suspend: false }));
+    told.push(await put({ filters: { delay: [7] } }));
+    told.push(await put({ link_style: {} }));
+    told.push(await put({ nodes: [end(a, 0)] }));
+    await client.expect(204, 'DELETE', lab.at(link));
+    told.push(told.at(-1) ?? {});
+  });
+  t.strictSame(
+    news,
+    ['created', 'updated', 'updated', 'updated', 'updated', 'deleted'].map((verb, index) => ({
+      action: `link.${verb}`,
+      event: told[index],
+    })),
+  );
+});
+
+void t.test('an update that is none is refused, and nothing is changed', async (t) => {
+  const lab = await Lab.make();
+  const [a, b] = [await lab.hub(), await lab.hub()];
+  const link = await lab.link([end(a, 0), end(b, 0)]);
+  for (const body of [
+    { suspend: 1 },
+    { suspend: true, nodes: [{ ...end(a, 0), label: {} }] },
+    { suspend: true, colour: 'red' },
+    { suspend: true, filters: { bogus: [5] } },
+  ]) {
+    t.hasStrict(await client.put(lab.at(link), body), {
+      status: 400,
+      body: { method: 'PUT', path: '/v2/projects/{project_id}/links/{link_id}', request: body },
+    });
+  }
+  t.strictSame((await client.get(lab.at(link))).body, link);
+});
+
+void t.test('filters', async (t) => {
+  const lab = await Lab.make();
+  const [a, b] = [await lab.hub(), await lab.hub()];
+  const link = await lab.link([end(a, 0), end(b, 0)]);
+  const put = (filters: Json): Promise<Reply> => client.put(lab.at(link), { filters });
+
+  await t.test('those that do nothing are left out', async (t) => {
+    const cases: [given: Json, kept: Json][] = [
+      [{ corrupt: [0], delay: [0, 0], frequency_drop: [0], packet_loss: [0], bpf: [] }, {}],
+      [{ bpf: [''] }, {}],
+      [{ delay: [] }, {}],
+      [{ delay: [10, 3], packet_loss: [0] }, { delay: [10, 3] }],
+      [{ frequency_drop: [-1] }, { frequency_drop: [-1] }],
+      [{ delay: [0, 50] }, { delay: [0, 50] }],
+      [{ delay: [10.7] }, { delay: [10] }],
+      [{ bpf: [' icmp or\narp \n'] }, { bpf: ['icmp or\narp'] }],
+      [{}, {}],
+    ];
+    for (const [given, kept] of cases) {
+      const reply = await put(given);
+      t.equal(reply.status, 201, JSON.stringify(given));
+      t.strictSame((reply.body as Json)['filters'], kept, JSON.stringify(given));
+    }
+  });
+
+  await t.test('the limits that clients are told may be reached and not passed', async (t) => {
+    const limits: Record<string, [least: number, most: number]> = {
+      frequency_drop: [-1, 32_767],
+      packet_loss: [0, 100],
+      delay: [0, 32_767],
+      corrupt: [0, 100],
+    };
+    for (const [type, [least, most]] of Object.entries(limits)) {
+      t.hasStrict(await put({ [type]: [most] }), { status: 201, body: { filters: { [type]: [most] } } });
+      t.equal((await put({ [type]: [least] })).status, 201);
+      t.equal((await put({ [type]: [most + 1] })).status, 400);
+      t.equal((await put({ [type]: [least - 1] })).status, 400);
+    }
+  });
+
+  await t.test('what is no filter is refused', async (t) => {
+    await put({ delay: [5] });
+    for (const filters of [
+      { bogus: [5] },
+      { delay: 'abc' },
+      { delay: 5 },
+      { delay: null },
+      { delay: [null] },
+      { delay: ['5'] },
+      { delay: [1, 2, 3] },
+      { delay: [1, 40_000] },
+      { bpf: [5] },
+      { bpf: 'icmp' },
+    ]) {
+      const reply = await put(filters);
+      t.hasStrict(reply, { status: 400, body: { status: 400 } }, JSON.stringify(filters));
+      t.match((reply.body as Json)['message'], Object.keys(filters)[0]);
+    }
+    t.hasStrict((await client.get(lab.at(link))).body, { filters: { delay: [5] } });
+  });
+
+  await t.test('a link between switches is offered none', async (t) => {
+    const reply = await client.get(`${lab.at(link)}/available_filters`);
+    t.equal(reply.status, 200);
+    t.equal(reply.text, '[]');
+  });
+});
+
+void t.test('a link of an emulated node is offered the five filters, word for word', async (t) => {
+  const node = gns3Node('vpcs');
+  const hub = gns3Node('ethernet_hub');
+  const link = gns3Link({ node }, { node: hub });
+  const { id } = placeGns3Project(`${server.data}/projects`, 'filters', {
+    nodes: [node, hub],
+    links: [link],
+  });
+  const lab = await Lab.open(id);
+  const reply = await client.get(`${lab.at(link)}/available_filters`);
+  const whole = (minimum: number, maximum: number, name: string, unit: string): Json => ({
+    maximum,
+    minimum,
+    name,
+    type: 'int',
+    unit,
+  });
+  t.equal(
+    reply.text,
+    JSON.stringify([
+      {
+        description:
+          'It will drop everything with a -1 frequency, drop every Nth packet with a positive frequency, or drop nothing',
+        name: 'Frequency drop',
+        parameters: [whole(-1, 32_767, 'Frequency', 'th packet')],
+        type: 'frequency_drop',
+      },
+      {
+        description: 'The percentage represents the chance for a packet to be lost',
+        name: 'Packet loss',
+        parameters: [whole(0, 100, 'Chance', '%')],
+        type: 'packet_loss',
+      },
+      {
+        description: 'Delay packets in milliseconds. You can add jitter in milliseconds (+/-) of the delay',
+        name: 'Delay',
+        parameters: [whole(0, 32_767, 'Latency', 'ms'), whole(0, 32_767, 'Jitter (-/+)', 'ms')],
+        type: 'delay',
+      },
+      {
+        description: 'The percentage represents the chance for a packet to be corrupted',
+        name: 'Corrupt',
+        parameters: [whole(0, 100, 'Chance', '%')],
+        type: 'corrupt',
+      },
+      {
+        description:
+          'This filter will drop any packet matching a BPF expression. Put one expression per line',
+        name: 'Berkeley Packet Filter (BPF)',
+        parameters: [{ name: 'Filters', type: 'text' }],
+        type: 'bpf',
+      },
+    ]),
+  );
+  t.hasStrict(await client.put(lab.at(link), { filters: { delay: [3] } }), { status: 201 });
+});
+
+void t.test('a deleted link is gone and its ports are free', async (t) => {
+  const lab = await Lab.make();
+  const [a, b] = [await lab.hub(), await lab.hub()];
+  const link = await lab.link([end(a, 0), end(b, 0)]);
+  const reply = await client.delete(lab.at(link));
+  t.equal(reply.status, 204);
+  t.equal(reply.headers.get('content-length'), null);
+  const missing = refusal(404, `Link ID ${String(link['link_id'])} doesn't exist`);
+  t.hasStrict(await client.delete(lab.at(link)), missing);
+  t.hasStrict(await client.get(lab.at(link)), missing);
+  t.hasStrict(await client.put(lab.at(link), {}), missing);
+  t.hasStrict(await client.get(`${lab.at(link)}/available_filters`), missing);
+  t.strictSame(await lab.list(), []);
+  await lab.link([end(a, 0), end(b, 0)]);
+});
+
+void t.test('the type of a link stays when the mappings of its ends change', async (t) => {
+  const lab = await Lab.make();
+  const [a, b] = [await lab.atm(), await lab.atm()];
+  const link = await lab.link([end(a, 1), end(b, 1)]);
+  for (const { node_id } of [a, b]) {
+    const path = `${lab.path}/nodes/${String(node_id)}`;
+    await client.expect(200, 'PUT', path, { properties: { mappings: {} } });
+  }
+  t.strictSame((await client.get(lab.at(link))).body, link);
+  t.strictSame(await client.expect(201, 'PUT', lab.at(link), { suspend: true }), { ...link, suspend: true });
+});
+
+void t.test('a closed project lists its links as its file has them and refuses the rest', async (t) => {
+  const lab = await Lab.make();
+  const [a, b] = [await lab.hub(), await lab.hub()];
+  const link = await lab.link([end(a, 0), end(b, 0)], { suspend: true, filters: { delay: [4] } });
+  await client.expect(204, 'POST', `${lab.path}/close`);
+  const { link_id, nodes, filters, link_style, suspend } = link;
+  t.strictSame(await lab.list(), [{ filters, link_id, link_style, nodes, suspend }]);
+  const closed = refusal(403, 'The project is not opened');
+  t.hasStrict(await lab.post([end(a, 1), end(b, 1)]), closed);
+  t.hasStrict(await client.get(lab.at(link)), closed);
+  t.hasStrict(await client.put(lab.at(link), {}), closed);
+  t.hasStrict(await client.delete(lab.at(link)), closed);
+  t.hasStrict(await client.get(`${lab.at(link)}/available_filters`), closed);
+  await client.expect(201, 'POST', `${lab.path}/open`);
+  t.strictSame(await lab.list(), [link], 'suspended as it was');
+  t.hasStrict(await lab.post([end(a, 0), end(b, 1)]), refusal(409, 'Port is already used'));
+});
+
+void t.test('links are listed in creation order, also after changes and a reopening', async (t) => {
+  const lab = await Lab.make();
+  const [a, b] = [await lab.hub(), await lab.hub()];
+  const ids: unknown[] = [];
+  for (const number of [4, 0, 7, 2, 5])
+    ids.push((await lab.link([end(a, number), end(b, number)]))['link_id']);
+  const order = async (): Promise<unknown[]> => (await lab.list()).map(({ link_id }) => link_id);
+  t.strictSame(await order(), ids);
+  await client.expect(201, 'PUT', lab.at({ link_id: ids[0] }), { suspend: true });
+  t.strictSame(await order(), ids);
+  await client.expect(204, 'POST', `${lab.path}/close`);
+  t.strictSame(await order(), ids, 'closed');
+  await client.expect(201, 'POST', `${lab.path}/open`);
+  t.strictSame(await order(), ids, 'open again');
+});
+
+void t.test('links of an unknown project are not found', async (t) => {
+  const missing = refusal(404, `Project ID ${UNKNOWN} doesn't exist`);
+  const links = `/v2/projects/${UNKNOWN}/links`;
+  t.hasStrict(await client.get(links), missing);
+  t.hasStrict(await client.post(links, { nodes: [] }), missing);
+  t.hasStrict(await client.get(`${links}/${UNKNOWN}`), missing);
+  t.hasStrict(await client.delete(`${links}/${UNKNOWN}`), missing);
+});

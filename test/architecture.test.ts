@@ -1,0 +1,347 @@
+/** The rules of the house, enforced by reading the source. */
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { dirname, join, relative, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import t from 'tap';
+import ts from 'typescript';
+
+const ROOT = fileURLToPath(new URL('../../', import.meta.url));
+
+interface Import {
+  readonly target: string;
+  readonly isTypeOnly: boolean;
+}
+
+interface SourceFile {
+  readonly path: string;
+  readonly text: string;
+  readonly lines: number;
+  readonly tree: ts.SourceFile;
+  readonly imports: readonly Import[];
+}
+
+function readFiles(folder: string): SourceFile[] {
+  return readdirSync(join(ROOT, folder), { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile() && entry.name.endsWith('.ts'))
+    .map((entry) => readSource(relative(ROOT, join(entry.parentPath, entry.name))))
+    .sort((a, b) => (a.path < b.path ? -1 : 1));
+}
+
+function readSource(path: string): SourceFile {
+  const text = readFileSync(join(ROOT, path), 'utf8');
+  const tree = ts.createSourceFile(path, text, ts.ScriptTarget.ES2022, true);
+  return { path, text, lines: text.split('\n').length - 1, tree, imports: importsOf(path, tree) };
+}
+
+function importsOf(path: string, tree: ts.SourceFile): Import[] {
+  const found: Import[] = [];
+  const note = (name: ts.Node | undefined, isTypeOnly: boolean): void => {
+    if (name === undefined || !ts.isStringLiteral(name)) return;
+    const isOurs = name.text.startsWith('.');
+    const target = isOurs ? join(dirname(path), name.text).replace(/\.js$/, '.ts') : name.text;
+    found.push({ target, isTypeOnly });
+  };
+  visit(tree, (node) => {
+    if (ts.isImportDeclaration(node)) note(node.moduleSpecifier, isTypeImport(node));
+    else if (ts.isExportDeclaration(node)) note(node.moduleSpecifier, node.isTypeOnly);
+    else if (ts.isCallExpression(node) && node.expression.kind === ts.SyntaxKind.ImportKeyword) {
+      note(node.arguments[0], false);
+    }
+  });
+  return found;
+}
+
+function isTypeImport({ importClause }: ts.ImportDeclaration): boolean {
+  if (importClause === undefined) return false;
+  if (importClause.phaseModifier === ts.SyntaxKind.TypeKeyword) return true;
+  const { name, namedBindings } = importClause;
+  return (
+    name === undefined &&
+    namedBindings !== undefined &&
+    ts.isNamedImports(namedBindings) &&
+    namedBindings.elements.every((element) => element.isTypeOnly)
+  );
+}
+
+function visit(node: ts.Node, look: (node: ts.Node) => void): void {
+  look(node);
+  node.forEachChild((child) => {
+    visit(child, look);
+  });
+}
+
+/** Where a node for which `isFound` holds stands. */
+function places(files: readonly SourceFile[], isFound: (node: ts.Node) => boolean): string[] {
+  const found: string[] = [];
+  for (const { path, tree } of files) {
+    visit(tree, (node) => {
+      if (isFound(node)) found.push(path);
+    });
+  }
+  return found;
+}
+
+const isCallOf = (node: ts.Node, text: string): boolean =>
+  ts.isCallExpression(node) && node.expression.getText() === text;
+
+const unique = (list: readonly string[]): string[] => [...new Set(list)].sort();
+
+const src = readFiles('src');
+const workers = readFiles('workers');
+const tests = readFiles('test');
+const bench = readFiles('bench');
+const all = [...src, ...workers, ...tests, ...bench];
+
+/** The folder of `src` a file is of, or its own name when it lies at the top. */
+function partOf(path: string): string {
+  const [top = '', part = '', ...rest] = path.split('/');
+  if (top !== 'src') return top;
+  return rest.length === 0 ? part.replace(/\.ts$/, '') : part;
+}
+
+const LEAVES = ['errors', 'validation', 'product', 'config', 'platform', 'stop-signal'];
+/** What each part may import besides itself. */
+const ALLOWED: Readonly<Record<string, readonly string[]>> = {
+  ...Object.fromEntries(LEAVES.map((leaf) => [leaf, []])),
+  validation: ['errors'],
+  pool: ['errors'],
+  storage: ['pool', 'errors'],
+  store: ['pool', 'errors'],
+  symbols: ['storage', 'pool', 'errors'],
+  lab: ['store', 'storage', 'symbols', 'pool', 'errors', 'validation'],
+  http: ['storage', 'pool', 'lab', 'errors', 'validation', 'config'],
+  api: ['http', 'lab', 'errors', 'validation', 'product'],
+  workers: ['lab', 'symbols', 'store', 'storage', 'pool', 'errors'],
+  main: ['config', 'platform', 'product', 'serve'],
+  serve: ['api', 'http', 'lab', 'pool', 'store', 'storage', 'config', 'product', 'stop-signal', 'errors'],
+};
+
+void t.test('imports point one way', (t) => {
+  for (const { path, imports } of [...src, ...workers]) {
+    const part = partOf(path);
+    const allowed = ALLOWED[part];
+    if (allowed === undefined) t.fail(`${path}: say in this test what ${part} may import`);
+    for (const { target } of imports) {
+      if (!target.startsWith('src/')) continue;
+      const wanted = partOf(target);
+      if (wanted !== part && allowed?.includes(wanted) !== true) t.fail(`${path} imports ${target}`);
+    }
+  }
+  t.pass(`${src.length} files were read`);
+  t.end();
+});
+
+void t.test('the HTTP edge knows of the lab only how events are told, and of worker code only types', (t) => {
+  const ofHttp = src.filter(({ path }) => partOf(path) === 'http').flatMap((file) => file.imports);
+  t.same(unique(ofHttp.filter(({ target }) => partOf(target) === 'lab').map(({ target }) => target)), [
+    'src/lab/channel.ts',
+    'src/lab/host-load.ts',
+  ]);
+  for (const { target, isTypeOnly } of ofHttp) {
+    if (['storage', 'pool'].includes(partOf(target)) && target.startsWith('src/')) t.ok(isTypeOnly, target);
+  }
+  t.end();
+});
+
+void t.test('no file needs itself', (t) => {
+  const byPath = new Map(src.map((file) => [file.path, file]));
+  const done = new Set<string>();
+  const walk = (path: string, way: readonly string[]): void => {
+    if (way.includes(path)) {
+      t.fail(`a cycle: ${[...way.slice(way.indexOf(path)), path].join(' -> ')}`);
+      return;
+    }
+    if (done.has(path)) return;
+    for (const { target, isTypeOnly } of byPath.get(path)?.imports ?? []) {
+      if (!isTypeOnly) walk(target, [...way, path]);
+    }
+    done.add(path);
+  };
+  for (const { path } of src) walk(path, []);
+  t.equal(done.size >= src.length, true);
+  t.end();
+});
+
+void t.test('every import of ours is a file that is there', (t) => {
+  for (const { path, imports } of [...src, ...workers]) {
+    for (const { target } of imports) {
+      if (target.startsWith('src/') && !existsSync(join(ROOT, target))) t.fail(`${path} imports ${target}`);
+    }
+  }
+  t.pass();
+  t.end();
+});
+
+void t.test('the environment is read in one place', (t) => {
+  const isEnvironment = (node: ts.Node): boolean =>
+    ts.isPropertyAccessExpression(node) && node.getText() === 'process.env';
+  // main hands it to config; serve sets what the HTTP library reads when it is loaded.
+  t.same(unique(places([...src, ...workers], isEnvironment)), ['src/main.ts', 'src/serve.ts']);
+  t.match(readSource('src/main.ts').text, 'readCommand(process.argv.slice(2), process.env)');
+  const inServe = readSource('src/serve.ts').text.match(/process\.env.*/g) ?? [];
+  t.equal(inServe.length, 1);
+  t.match(inServe[0], /^process\.env\['UWS_HTTP_MAX_HEADERS_SIZE'\] = /);
+  t.end();
+});
+
+void t.test('the process is ended in three places', (t) => {
+  t.same(unique(places([...src, ...workers], (node) => isCallOf(node, 'process.exit'))), [
+    'src/main.ts',
+    'src/serve.ts',
+    'src/stop-signal.ts',
+  ]);
+  t.end();
+});
+
+/** Files that touch the disk at once, and the thread or the moment that permits it. */
+const DISK_FILES = [
+  'src/lab/folder-tasks.ts', // file threads
+  'src/lab/topology-disk.ts', // file threads
+  'src/lab/topology-tasks.ts', // file threads
+  'src/product.ts', // start
+  'src/serve.ts', // start
+  'src/storage/containment.ts', // file threads
+  'src/storage/file-tasks.ts', // file threads
+  'src/storage/folder-lock.ts', // start
+  'src/storage/published-file.ts', // file threads
+  'src/storage/regular-file.ts', // file threads
+  'src/store/lmdb-store.ts', // state thread
+  'src/symbols/symbol-tasks.ts', // file threads
+];
+
+void t.test('the disk is touched in worker threads or at start only', (t) => {
+  const users = src.filter(({ imports }) =>
+    imports.some(({ target }) => /^(node:)?fs(\/promises)?$/.test(target)),
+  );
+  t.same(
+    users.map(({ path }) => path),
+    DISK_FILES,
+  );
+  t.end();
+});
+
+void t.test('long streams are written in one module', (t) => {
+  const isCallOfOne =
+    (...names: readonly string[]) =>
+    (node: ts.Node): boolean =>
+      ts.isCallExpression(node) &&
+      ts.isPropertyAccessExpression(node.expression) &&
+      names.includes(node.expression.name.text) &&
+      !/^process\.std(out|err)\.write$/.test(node.expression.getText());
+  const streams = 'src/http/streams.ts';
+  t.ok(places(src, isCallOfOne('tryEnd')).includes(streams));
+  t.same(unique(places(src, isCallOfOne('write', 'tryEnd'))), [streams]);
+  // Who has a stream of that module may hold it back; who has none would do it to the response itself.
+  for (const path of unique(places(src, isCallOfOne('pause', 'resume')))) {
+    if (path === streams) continue;
+    const targets = readSource(path).imports.map(({ target }) => target);
+    t.ok(targets.includes(streams) && !targets.includes('uWebSockets.js'), path);
+  }
+  t.end();
+});
+
+void t.test('files are small', (t) => {
+  const sizes = [...src, ...workers].map(({ path, lines }) => ({ path, lines }));
+  sizes.sort((a, b) => a.lines - b.lines);
+  const median = sizes[Math.floor(sizes.length / 2)]?.lines ?? 0;
+  const largest = sizes.at(-1);
+  t.comment(`median ${median} lines, largest ${largest?.lines ?? 0} (${largest?.path ?? ''})`);
+  t.ok(median <= 110, `the median is ${median}`);
+  t.same(
+    sizes.filter(({ lines }) => lines > 300),
+    [],
+    'none is longer than 300 lines',
+  );
+  t.end();
+});
+
+void t.test('names are nouns of the problem', (t) => {
+  const empty = /(^|[/.-])(util|helper|common|misc|manager|shared)s?($|[/.-])/;
+  const isKebab = /^[a-z0-9]+(-[a-z0-9]+)*(\.(test|contract|bench))?\.ts$/;
+  for (const { path } of all) {
+    if (empty.test(path)) t.fail(`${path} says nothing`);
+    if (!isKebab.test(path.split('/').at(-1) ?? '')) t.fail(`${path} is not in kebab case`);
+  }
+  for (const { path } of workers) t.match(path, /-worker\.ts$/);
+  t.ok(all.length > 100);
+  t.end();
+});
+
+void t.test('the compiler is on our side', (t) => {
+  t.same(unique(places(all, (node) => node.kind === ts.SyntaxKind.AnyKeyword)), [], 'nothing is any');
+  const silences = all.filter(({ text }) => /^\s*(\/\/|\/\*)\s*@ts-(ignore|nocheck)/m.test(text));
+  t.same(
+    silences.map(({ path }) => path),
+    [],
+  );
+  const expecting = [...src, ...workers].filter(({ text }) => text.includes('@ts-expect-error'));
+  t.same(
+    expecting.map(({ path }) => path),
+    [],
+  );
+  const assertions = places([...src, ...workers], (node) => {
+    return ts.isAsExpression(node) && node.type.getText() !== 'const';
+  });
+  t.comment(`${assertions.length} type assertions in src and workers`);
+  t.same(places([...src, ...workers], ts.isNonNullExpression), []);
+  t.end();
+});
+
+/** Files without a mirror test, by what tests them instead. */
+const TESTED_ELSEWHERE: Readonly<Record<string, string>> = {
+  'src/main.ts': 'through the process',
+  'src/serve.ts': 'through the process',
+  'src/stop-signal.ts': 'through the process',
+  'src/store/packing.ts': 'test/store/lmdb-store.test.ts',
+  'src/store/store.ts': 'test/store/store.contract.ts',
+  'src/lab/computes.ts': 'through HTTP',
+  'src/lab/drawing-changes.ts': 'through HTTP',
+  'src/lab/farm.ts': 'through HTTP',
+  'src/lab/folder-tasks.ts': 'through HTTP',
+  'src/lab/link-changes.ts': 'through HTTP',
+  'src/lab/node-changes.ts': 'through HTTP',
+  'src/lab/project-content.ts': 'through HTTP',
+  'src/lab/project.ts': 'through HTTP',
+  'src/lab/projects.ts': 'through HTTP',
+  'src/lab/template-schema.ts': 'through HTTP',
+  'src/lab/templates.ts': 'through HTTP',
+  'src/lab/topology-disk.ts': 'through HTTP',
+  'src/lab/topology-import.ts': 'through HTTP',
+  'src/lab/topology-tasks.ts': 'through HTTP',
+  'src/lab/topology-mirror.ts': 'through HTTP',
+  'src/symbols/emblem-glyphs.ts': 'test/symbols/symbol-glyphs.test.ts',
+  'src/symbols/host-glyphs.ts': 'test/symbols/symbol-glyphs.test.ts',
+  'src/symbols/media-glyphs.ts': 'test/symbols/symbol-glyphs.test.ts',
+  'src/symbols/network-glyphs.ts': 'test/symbols/symbol-glyphs.test.ts',
+};
+/** Folders that are tested through HTTP as a whole where they have no mirror. */
+const EDGE = ['api', 'http'];
+const SMALL = 25;
+
+void t.test('every file with rules of its own has a test that mirrors it', (t) => {
+  for (const { path, lines } of src) {
+    const mirror = path.replace(/^src\//, 'test/').replace(/\.ts$/, '.test.ts');
+    const hasMirror = existsSync(join(ROOT, mirror));
+    const elsewhere = TESTED_ELSEWHERE[path];
+    if (hasMirror && elsewhere !== undefined) t.fail(`${path} has a mirror: take it off the list`);
+    if (hasMirror || elsewhere !== undefined || lines <= SMALL || EDGE.includes(partOf(path))) continue;
+    t.fail(`${path} has no test: write ${mirror}`);
+  }
+  for (const [path, where] of Object.entries(TESTED_ELSEWHERE)) {
+    t.ok(existsSync(join(ROOT, path)), path);
+    if (where.endsWith('.ts')) t.ok(existsSync(join(ROOT, where)), where);
+  }
+  t.end();
+});
+
+void t.test('every folder of src is named in ARCHITECTURE.md', (t) => {
+  const page = resolve(ROOT, 'ARCHITECTURE.md');
+  if (!existsSync(page)) t.fail('there is no ARCHITECTURE.md');
+  const text = existsSync(page) ? readFileSync(page, 'utf8') : '';
+  const folders = unique(src.map(({ path }) => dirname(path))).filter((folder) => folder !== 'src');
+  for (const folder of folders) {
+    const name = folder.replace(/^src\//, '');
+    t.match(text, new RegExp(`[\`/]${name}[\`/]`), `${folder} is named`);
+  }
+  t.end();
+});

@@ -24,6 +24,8 @@ const SEED = testSeed(20_260_729);
 const ROUNDS = 40;
 const PER_ROUTE = 4;
 const CONNECTIONS = 6;
+/** With the headers, what the library takes. */
+const LONGEST_PATH = 14_000;
 const LARGEST_BODY = 1024 * 1024;
 
 const TABLE = routeTable(Object.create(null) as Farm, () => undefined);
@@ -336,7 +338,7 @@ function hostilePath(target: Target, lab: Lab, random: Random): string {
     if (kind < 7) return random.pick(lab[name] ?? ['unknown']);
     return kind < 8 ? random.uuid() : random.pick(HOSTILE_SEGMENTS);
   });
-  if (random.chance(0.8)) return filled;
+  if (random.chance(0.8)) return filled.slice(0, LONGEST_PATH);
   const segments = filled.split('/');
   const at = 1 + random.below(segments.length - 1);
   const segment = segments[at] ?? '';
@@ -356,8 +358,7 @@ function hostilePath(target: Target, lab: Lab, random: Random): string {
     default:
       segments[at] = segment.toUpperCase();
   }
-  // Two long segments would be longer than the library takes headers.
-  return segments.join('/').slice(0, 14_000);
+  return segments.join('/').slice(0, LONGEST_PATH);
 }
 
 function hostileRequest(target: Target, lab: Lab, random: Random): HostileRequest {

@@ -35,7 +35,7 @@ export function errorAnswer(error: unknown, exchange: Exchange): ErrorAnswer {
 /** What the client sent, without secrets and within bounds. */
 function echo(error: Refusal, body: unknown): unknown {
   if (error instanceof MalformedJson) return { malformed_json: error.text.slice(0, LONGEST_ECHO) };
-  if (typeof body !== 'object' || body === null) return body ?? {};
+  if (body === undefined || body === null) return {};
   const text = withoutSecrets(body);
   return text.length > LONGEST_ECHO ? { truncated: text.slice(0, LONGEST_ECHO) } : JSON.parse(text);
 }

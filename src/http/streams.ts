@@ -102,8 +102,9 @@ export class IncomingBody implements LongStream {
   }
 
   rearm(): void {
-    if (this.#isPaused) this.#response.pause();
-    else this.#response.resume();
+    this.#response.pause();
+    // Without the pause before it, `resume` makes the library read nothing more.
+    if (!this.#isPaused) this.#response.resume();
   }
 
   expire(): void {

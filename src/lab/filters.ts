@@ -16,41 +16,44 @@ interface FilterType {
   readonly parameters: readonly FilterParameter[];
 }
 
-/** Names, texts and limits are the contract's (A1.6): clients build their dialogs from them. */
+/**
+ * Names, texts and limits are the contract's (A1.6): clients build their dialogs from them. Keys are sorted, as
+ * in everything that is answered.
+ */
 export const FILTER_TYPES: readonly FilterType[] = [
   {
-    type: 'frequency_drop',
-    name: 'Frequency drop',
     description:
       'It will drop everything with a -1 frequency, drop every Nth packet with a positive frequency, or drop nothing',
-    parameters: [{ name: 'Frequency', minimum: -1, maximum: 32_767, type: 'int', unit: 'th packet' }],
+    name: 'Frequency drop',
+    parameters: [{ maximum: 32_767, minimum: -1, name: 'Frequency', type: 'int', unit: 'th packet' }],
+    type: 'frequency_drop',
   },
   {
-    type: 'packet_loss',
-    name: 'Packet loss',
     description: 'The percentage represents the chance for a packet to be lost',
-    parameters: [{ name: 'Chance', minimum: 0, maximum: 100, type: 'int', unit: '%' }],
+    name: 'Packet loss',
+    parameters: [{ maximum: 100, minimum: 0, name: 'Chance', type: 'int', unit: '%' }],
+    type: 'packet_loss',
   },
   {
-    type: 'delay',
-    name: 'Delay',
     description: 'Delay packets in milliseconds. You can add jitter in milliseconds (+/-) of the delay',
+    name: 'Delay',
     parameters: [
-      { name: 'Latency', minimum: 0, maximum: 32_767, unit: 'ms', type: 'int' },
-      { name: 'Jitter (-/+)', minimum: 0, maximum: 32_767, unit: 'ms', type: 'int' },
+      { maximum: 32_767, minimum: 0, name: 'Latency', type: 'int', unit: 'ms' },
+      { maximum: 32_767, minimum: 0, name: 'Jitter (-/+)', type: 'int', unit: 'ms' },
     ],
+    type: 'delay',
   },
   {
-    type: 'corrupt',
-    name: 'Corrupt',
     description: 'The percentage represents the chance for a packet to be corrupted',
-    parameters: [{ name: 'Chance', minimum: 0, maximum: 100, unit: '%', type: 'int' }],
+    name: 'Corrupt',
+    parameters: [{ maximum: 100, minimum: 0, name: 'Chance', type: 'int', unit: '%' }],
+    type: 'corrupt',
   },
   {
-    type: 'bpf',
-    name: 'Berkeley Packet Filter (BPF)',
     description: 'This filter will drop any packet matching a BPF expression. Put one expression per line',
+    name: 'Berkeley Packet Filter (BPF)',
     parameters: [{ name: 'Filters', type: 'text' }],
+    type: 'bpf',
   },
 ];
 

@@ -173,22 +173,13 @@ export class Project {
   }
 
   /** Writes the topology file if it is out of date. A full disk loses nothing: the store has it all. */
-  async flush(): Promise<void> {
-    try {
-      await this.#mirror.flush();
-    } catch (error) {
-      this.#log.error(
-        { err: error },
-        'the topology file could not be written; the state is safe in the store',
-      );
-      this.#mirror.schedule();
-    }
+  flush(): Promise<void> {
+    return this.#mirror.flushOrRetry();
   }
 
   /** Like `flush`, for callers to whom the file matters. */
-  async writeFile(): Promise<void> {
-    this.#mirror.schedule();
-    await this.#mirror.flush();
+  writeFile(): Promise<void> {
+    return this.#mirror.flush();
   }
 
   /** Compares the topology file with what we wrote, and takes over what somebody else wrote. */

@@ -22,12 +22,16 @@ export interface ImportedProject {
   readonly changes: Packed;
 }
 
-/** `order` is the project's place in lists. Throws refusals (409). */
+/**
+ * `order` is the project's place in lists; `written` are the digests of earlier files of ours, which stay known:
+ * one of them that is put back later is older than this. Throws refusals (409).
+ */
 export function importTopology(
   folder: string,
   filename: string,
   bytes: Buffer,
   order: number,
+  written: readonly string[] = [],
 ): ImportedProject {
   const path = join(folder, filename);
   const content = parseTopology(bytes.toString('utf8'), path);
@@ -39,7 +43,7 @@ export function importTopology(
     settings: content.settings,
     computes: content.computes,
   };
-  const file: FileRecord = { digests: [digestOf(bytes)], stamp: stampOf(path) ?? '', version: 0 };
+  const file: FileRecord = { digests: [...written, digestOf(bytes)], stamp: stampOf(path) ?? '', version: 0 };
   const changes: Change[] = [
     { put: projectKey(projectId), value: project },
     { put: fileKey(projectId), value: file },

@@ -76,6 +76,16 @@ export class TopologyMirror {
     }
   }
 
+  /** Like `flush`, but a failure is logged and the file tried again later: the store has everything. */
+  async flushOrRetry(): Promise<void> {
+    try {
+      await this.flush();
+    } catch (error) {
+      this.#options.log.error({ err: error }, 'the topology file could not be written; trying again');
+      this.#wait(LONGEST_WAIT_MS);
+    }
+  }
+
   /**
    * Takes over the file if another program wrote it, and keeps the state before; undefined when the store has
    * nothing to learn. `order` is the project's place in lists.
@@ -84,7 +94,7 @@ export class TopologyMirror {
     const { projectId, store, files, gns3Version } = this.#options;
     const place = this.#options.place();
     const inspection = await files.run('inspectTopology', { ...place, ...this.#record, order });
-    if (inspection.found === 'missing') this.schedule();
+    if (inspection.found === 'missing' || inspection.found === 'older') this.schedule();
     if (inspection.found !== 'outside') return undefined;
     const { imported } = inspection;
     const keptAs = await files.run('keepTopology', {
@@ -109,12 +119,7 @@ export class TopologyMirror {
 
   #wait(milliseconds: number): void {
     clearTimeout(this.#timer);
-    this.#timer = setTimeout(() => {
-      this.flush().catch((error: unknown) => {
-        this.#options.log.error({ err: error }, 'the topology file could not be written; trying again');
-        this.#wait(LONGEST_WAIT_MS);
-      });
-    }, milliseconds);
+    this.#timer = setTimeout(() => void this.flushOrRetry(), milliseconds);
   }
 
   async #write(): Promise<void> {

@@ -31,7 +31,8 @@ export interface KnownFile {
 }
 
 export type Inspection =
-  { readonly found: 'ours' | 'missing' } | { readonly found: 'outside'; readonly imported: ImportedProject };
+  | { readonly found: 'ours' | 'older' | 'missing' }
+  | { readonly found: 'outside'; readonly imported: ImportedProject };
 
 export interface StagedTopology {
   readonly digest: string;
@@ -78,8 +79,9 @@ export const topologyTasks: TopologyTasks = {
     if (now === undefined) return { found: 'missing' };
     if (now === stamp) return { found: 'ours' };
     const bytes = readTopology(path);
-    if (digests.includes(digestOf(bytes))) return { found: 'ours' };
-    return { found: 'outside', imported: importTopology(folder, filename, bytes, order) };
+    const digest = digestOf(bytes);
+    if (digests.includes(digest)) return { found: digest === digests.at(-1) ? 'ours' : 'older' };
+    return { found: 'outside', imported: importTopology(folder, filename, bytes, order, digests) };
   },
 
   keepTopology({ folder, projectId, records, gns3Version, name }) {

@@ -132,7 +132,7 @@ void t.test('the ids of the built-in templates are the name-based UUIDs of their
 
 void t.test('a template that is made gets the defaults of its type', async (t) => {
   const common = { builtin: false, category: 'switch', compute_id: 'local', name: 'Mine' };
-  const eight = <Settings extends object>(settings: Settings): object[] =>
+  const eight = (settings: object): object[] =>
     Array.from({ length: 8 }, (_, i) => ({ name: `Ethernet${i}`, port_number: i, ...settings }));
   const expected: Record<string, Json> = {
     ethernet_switch: {

@@ -58,7 +58,9 @@ class Lab {
   }
 
   idle(kind: Kind): Thing[] {
-    return [...this.things].filter((thing) => thing.kind === kind && !thing.isBusy && thing.state !== undefined);
+    return [...this.things].filter(
+      (thing) => thing.kind === kind && !thing.isBusy && thing.state !== undefined,
+    );
   }
 
   linksOf(node: Thing): Thing[] {
@@ -111,7 +113,10 @@ class Workload {
     const client = new Client(url);
     const problems: string[] = [];
     const listed = new Map(
-      ((await client.get('/v2/projects')).body as Json[]).map((project) => [String(project['project_id']), project]),
+      ((await client.get('/v2/projects')).body as Json[]).map((project) => [
+        String(project['project_id']),
+        project,
+      ]),
     );
     const observed = new Map<Thing, Json | undefined>();
     for (const lab of this.labs) {
@@ -167,8 +172,8 @@ class Workload {
         for (const end of ends ?? []) {
           if (!nodes.has(end.node_id)) problems.push(`link ${id} has a missing node`);
         }
-        const thing = [...lab.things].find((known) =>
-          known.kind === kind && (ends === undefined ? known.id === id : hasEnds(known, ends)),
+        const thing = [...lab.things].find(
+          (known) => known.kind === kind && (ends === undefined ? known.id === id : hasEnds(known, ends)),
         );
         if (thing === undefined) problems.push(`${kind} ${id} was never asked for`);
         else if (observed.has(thing)) problems.push(`${kind} ${id} is there twice`);
@@ -219,7 +224,9 @@ class Workload {
 
   /** A random piece of work, when there is one that does not disturb another. */
   #next(): (() => Promise<void>) | undefined {
-    const lab = this.#pick(this.labs.filter(({ settings }) => settings.state !== undefined && !settings.isBusy));
+    const lab = this.#pick(
+      this.labs.filter(({ settings }) => settings.state !== undefined && !settings.isBusy),
+    );
     if (this.labs.length < 3 || lab === undefined) return this.#newProject();
     if (this.labs.length < 8 && this.#random() < 0.02) return this.#newProject();
     const dice = this.#random();
@@ -292,7 +299,12 @@ class Workload {
 
   #newNode(lab: Lab): () => Promise<void> {
     const node = lab.add('node', randomUUID());
-    const state = { name: this.#name('switch-'), x: this.#whole(1000), y: this.#whole(1000), z: this.#whole(9) };
+    const state = {
+      name: this.#name('switch-'),
+      x: this.#whole(1000),
+      y: this.#whole(1000),
+      z: this.#whole(9),
+    };
     return () =>
       this.#send({
         method: 'POST',
@@ -338,7 +350,12 @@ class Workload {
 
   #newDrawing(lab: Lab): () => Promise<void> {
     const drawing = lab.add('drawing', randomUUID());
-    const state = { svg: this.#svg(), x: this.#whole(1000), y: this.#whole(1000), rotation: this.#whole(300) };
+    const state = {
+      svg: this.#svg(),
+      x: this.#whole(1000),
+      y: this.#whole(1000),
+      rotation: this.#whole(300),
+    };
     return () =>
       this.#send({
         method: 'POST',
@@ -532,40 +549,43 @@ function checkFile(t: Test, data: string, lab: Lab): void {
   t.same(wrong, [], 'the file holds what the client made');
 }
 
-void t.test('killed between a commit and the writing of the file: the store wins, the file follows', async (t) => {
-  const data = scratchFolder(t);
-  const first = await startServer(t, { data });
-  const client = new Client(first.url);
-  const project = await client.expect(201, 'POST', '/v2/projects', { name: 'late', auto_close: false });
-  const base = `/v2/projects/${String(project['project_id'])}`;
-  const path = join(String(project['path']), 'late.gns3');
-  const make = (name: string): Promise<Json> =>
-    client.expect(201, 'POST', `${base}/nodes`, { name, node_type: 'atm_switch', compute_id: 'local' });
-  await make('A');
-  await client.expect(204, 'POST', `${base}/close`);
-  await client.expect(201, 'POST', `${base}/open`);
-  const late = await make('B');
-  await first.stop('SIGKILL');
-  const before = parseGns3(readFileSync(path, 'utf8'));
-  t.same(
-    before.topology.nodes.map(({ name }) => name),
-    ['A'],
-    'the file is whole, and older than the store',
-  );
+void t.test(
+  'killed between a commit and the writing of the file: the store wins, the file follows',
+  async (t) => {
+    const data = scratchFolder(t);
+    const first = await startServer(t, { data });
+    const client = new Client(first.url);
+    const project = await client.expect(201, 'POST', '/v2/projects', { name: 'late', auto_close: false });
+    const base = `/v2/projects/${String(project['project_id'])}`;
+    const path = join(String(project['path']), 'late.gns3');
+    const make = (name: string): Promise<Json> =>
+      client.expect(201, 'POST', `${base}/nodes`, { name, node_type: 'atm_switch', compute_id: 'local' });
+    await make('A');
+    await client.expect(204, 'POST', `${base}/close`);
+    await client.expect(201, 'POST', `${base}/open`);
+    const late = await make('B');
+    await first.stop('SIGKILL');
+    const before = parseGns3(readFileSync(path, 'utf8'));
+    t.same(
+      before.topology.nodes.map(({ name }) => name),
+      ['A'],
+      'the file is whole, and older than the store',
+    );
 
-  const second = await startServer(t, { data });
-  const names = await eventually('the file is written again', () => {
-    const { topology } = parseGns3(readFileSync(path, 'utf8'));
-    return topology.nodes.length === 2 ? topology.nodes.map(({ name }) => name) : undefined;
-  });
-  t.same(names, ['A', 'B']);
-  const again = new Client(second.url);
-  await again.expect(201, 'POST', `${base}/open`);
-  const shown = await again.expect(200, 'GET', `${base}/nodes/${String(late['node_id'])}`);
-  t.same(shown, late);
-  t.notOk(existsSync(join(String(project['path']), 'snapshots')), 'nothing was taken for an outside edit');
-  t.equal(await second.stop(), 0);
-});
+    const second = await startServer(t, { data });
+    const names = await eventually('the file is written again', () => {
+      const { topology } = parseGns3(readFileSync(path, 'utf8'));
+      return topology.nodes.length === 2 ? topology.nodes.map(({ name }) => name) : undefined;
+    });
+    t.same(names, ['A', 'B']);
+    const again = new Client(second.url);
+    await again.expect(201, 'POST', `${base}/open`);
+    const shown = await again.expect(200, 'GET', `${base}/nodes/${String(late['node_id'])}`);
+    t.same(shown, late);
+    t.notOk(existsSync(join(String(project['path']), 'snapshots')), 'nothing was taken for an outside edit');
+    t.equal(await second.stop(), 0);
+  },
+);
 
 void t.test('a kill while projects are deleted leaves each of them whole or gone', async (t) => {
   const data = scratchFolder(t);
@@ -573,9 +593,14 @@ void t.test('a kill while projects are deleted leaves each of them whole or gone
   const client = new Client(first.url);
   const ids: string[] = [];
   for (let index = 0; index < 12; index++) {
-    const project = await client.expect(201, 'POST', '/v2/projects', { name: `p${index}`, auto_close: false });
+    const project = await client.expect(201, 'POST', '/v2/projects', {
+      name: `p${index}`,
+      auto_close: false,
+    });
     ids.push(String(project['project_id']));
-    await client.expect(201, 'POST', `/v2/projects/${ids[index] ?? ''}/drawings`, { svg: `<svg>${index}</svg>` });
+    await client.expect(201, 'POST', `/v2/projects/${ids[index] ?? ''}/drawings`, {
+      svg: `<svg>${index}</svg>`,
+    });
     await client.request('POST', `/v2/projects/${ids[index] ?? ''}/files/notes.txt`, 'kept');
   }
   const deletions = ids.map((id) =>
@@ -587,11 +612,16 @@ void t.test('a kill while projects are deleted leaves each of them whole or gone
   await Promise.race(deletions);
   await first.stop('SIGKILL');
   const answers = await Promise.all(deletions);
-  t.ok(answers.includes(204), `${answers.filter((status) => status === 204).length} deletions were acknowledged`);
+  t.ok(
+    answers.includes(204),
+    `${answers.filter((status) => status === 204).length} deletions were acknowledged`,
+  );
 
   const second = await startServer(t, { data });
   const again = new Client(second.url);
-  const listed = new Set(((await again.get('/v2/projects')).body as Json[]).map((project) => project['project_id']));
+  const listed = new Set(
+    ((await again.get('/v2/projects')).body as Json[]).map((project) => project['project_id']),
+  );
   for (const [index, id] of ids.entries()) {
     if (answers[index] === 204) t.notOk(listed.has(id), 'a deleted project stays deleted');
     if (!listed.has(id)) continue;

@@ -22,7 +22,7 @@ interface Event {
 // All at the same time: each takes half a minute because slowness is what is tested.
 t.jobs = 16;
 t.setTimeout(110_000);
-const OPTIONS = { timeout: 100_000 };
+const LIMIT_MS = 100_000;
 
 const server: ServerProcess = await startServer(t, { environment: { WIREFARM_LOG_LEVEL: 'warn' } });
 const client = new Client(server.url);
@@ -48,7 +48,7 @@ async function trickle(connection: RawConnection, bytes: Buffer, piece: number):
   }
 }
 
-void t.test('an upload at 1 kB/s arrives whole', OPTIONS, async (t) => {
+void t.test('an upload at 1 kB/s arrives whole', { timeout: LIMIT_MS }, async (t) => {
   const project = await makeProject('slow upload');
   const content = new RandomBytes(SEED).next(HELD_SECONDS * 1000);
   const connection = await RawConnection.open(server.port);
@@ -60,7 +60,7 @@ void t.test('an upload at 1 kB/s arrives whole', OPTIONS, async (t) => {
   connection.close();
 });
 
-void t.test('an upload in chunks that pauses for 15 s, twice, arrives whole', OPTIONS, async (t) => {
+void t.test('an upload in chunks that pauses for 15 s, twice, arrives whole', { timeout: LIMIT_MS }, async (t) => {
   const project = await makeProject('paused upload');
   const content = new RandomBytes(SEED).next(3 * MEGABYTE);
   const connection = await RawConnection.open(server.port);
@@ -78,7 +78,7 @@ void t.test('an upload in chunks that pauses for 15 s, twice, arrives whole', OP
   connection.close();
 });
 
-void t.test('a download read at 1 kB/s, and then quickly, is whole', OPTIONS, async (t) => {
+void t.test('a download read at 1 kB/s, and then quickly, is whole', { timeout: LIMIT_MS }, async (t) => {
   const project = await makeProject('slow download');
   const content = new RandomBytes(SEED).next(24 * MEGABYTE);
   writeFileSync(join(folderOf(project), 'large.bin'), content);
@@ -87,10 +87,8 @@ void t.test('a download read at 1 kB/s, and then quickly, is whole', OPTIONS, as
   socket.pause();
   connection.send('GET', `/v2/projects/${project}/files/large.bin`);
   for (let second = 0; second < HELD_SECONDS; second++) {
-    // Takes what node has read of the socket, a kilobyte at a time; the rest backs up to the server.
-    const bytes = socket.read(1000) as Buffer | null;
-    if (bytes !== null) socket.unshift(bytes);
-    socket.read(0);
+    // The connection hears of what is read by hand, too; the rest backs up to the server.
+    socket.read(1000);
     await wait(1000);
   }
   socket.resume();
@@ -100,7 +98,7 @@ void t.test('a download read at 1 kB/s, and then quickly, is whole', OPTIONS, as
   connection.close();
 });
 
-void t.test('a download that is not read at all for half a minute goes on where it stood', OPTIONS, async (t) => {
+void t.test('a download that is not read at all for half a minute goes on where it stood', { timeout: LIMIT_MS }, async (t) => {
   const project = await makeProject('stalled download');
   const content = new RandomBytes(SEED + 1).next(24 * MEGABYTE);
   writeFileSync(join(folderOf(project), 'large.bin'), content);
@@ -116,10 +114,11 @@ void t.test('a download that is not read at all for half a minute goes on where 
 /** Changes the drawing so often, each time to another place; the events are about this many bytes each. */
 async function makeEvents(project: string, count: number, size: number): Promise<void> {
   const path = `/v2/projects/${project}/drawings`;
-  const svg = `<svg>${'x'.repeat(size)}</svg>`;
-  const drawing = await client.expect(201, 'POST', path, { svg, x: 0 });
+  // An event carries a picture only when it is another one.
+  const svg = (x: number): string => `<svg id="${x}">${'x'.repeat(size)}</svg>`;
+  const drawing = await client.expect(201, 'POST', path, { svg: svg(0), x: 0 });
   for (let x = 1; x <= count; x++)
-    await client.expect(201, 'PUT', `${path}/${String(drawing['drawing_id'])}`, { x });
+    await client.expect(201, 'PUT', `${path}/${String(drawing['drawing_id'])}`, { x, svg: svg(x) });
 }
 
 /** The drawing's places in the events up to the last that is expected. */
@@ -148,10 +147,10 @@ function lines(connection: RawConnection): () => Promise<Event> {
   };
 }
 
-const EVENTS = 900;
-const EVENT_SIZE = 800;
+const EVENTS = 150;
+const EVENT_SIZE = 5000;
 
-void t.test('a notification client that does not read for 15 s, twice, misses nothing', OPTIONS, async (t) => {
+void t.test('a notification client that does not read for 15 s, twice, misses nothing', { timeout: LIMIT_MS }, async (t) => {
   const project = await makeProject('idle reader');
   const connection = await RawConnection.open(server.port);
   connection.send('GET', `/v2/projects/${project}/notifications`);
@@ -169,7 +168,7 @@ void t.test('a notification client that does not read for 15 s, twice, misses no
   connection.close();
 });
 
-void t.test('a WebSocket client that does not read for 15 s, twice, misses nothing', OPTIONS, async (t) => {
+void t.test('a WebSocket client that does not read for 15 s, twice, misses nothing', { timeout: LIMIT_MS }, async (t) => {
   const project = await makeProject('idle socket');
   const { socket, next } = await openSocket(`/v2/projects/${project}/notifications/ws`);
   t.equal((await next()).action, 'ping');
@@ -219,7 +218,7 @@ async function openSocket(path: string): Promise<Frames> {
   return { socket, next, closed };
 }
 
-void t.test('streams with nothing but pings stay alive', OPTIONS, async (t) => {
+void t.test('streams with nothing but pings stay alive', { timeout: LIMIT_MS }, async (t) => {
   const project = await makeProject('silence');
   const connection = await RawConnection.open(server.port);
   connection.send('GET', `/v2/projects/${project}/notifications`);
@@ -238,7 +237,7 @@ void t.test('streams with nothing but pings stay alive', OPTIONS, async (t) => {
   socket.terminate();
 });
 
-void t.test('notification clients that never read are dropped, and nobody else', OPTIONS, async (t) => {
+void t.test('notification clients that never read are dropped, and nobody else', { timeout: LIMIT_MS }, async (t) => {
   const project = await makeProject('deaf');
   const path = `/v2/projects/${project}/notifications`;
   const deaf = await RawConnection.open(server.port);
@@ -252,7 +251,7 @@ void t.test('notification clients that never read are dropped, and nobody else',
   await reader.head();
   const { socket, next } = await openSocket(`${path}/ws`);
 
-  const last = 300;
+  const last = 150;
   const received = Promise.all([places(lines(reader), last), places(next, last)]);
   await makeEvents(project, last, 60_000);
   t.strictSame(await received, [[...upTo(last)], [...upTo(last)]], 'those who read have it all');
@@ -267,7 +266,7 @@ void t.test('notification clients that never read are dropped, and nobody else',
   socket.terminate();
 });
 
-void t.test('a JSON body that trickles in within 30 s is taken', OPTIONS, async (t) => {
+void t.test('a JSON body that trickles in within 30 s is taken', { timeout: LIMIT_MS }, async (t) => {
   const connection = await RawConnection.open(server.port);
   const body = Buffer.from(JSON.stringify({ name: 'a trickled name' }));
   connection.send('POST', '/v2/projects', { headers: { 'Content-Length': String(body.length) } });
@@ -282,7 +281,7 @@ for (const [what, interval] of [
   ['trickles on', 1000],
   ['stops coming', 60_000],
 ] as const) {
-  void t.test(`a JSON body that ${what} for more than 30 s is answered 408`, OPTIONS, async (t) => {
+  void t.test(`a JSON body that ${what} for more than 30 s is answered 408`, { timeout: LIMIT_MS }, async (t) => {
     const connection = await RawConnection.open(server.port);
     const begun = Date.now();
     connection.send('POST', '/v2/projects', { headers: { 'Content-Length': '5000' }, body: '{"name":"' });

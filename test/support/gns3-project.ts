@@ -66,7 +66,14 @@ const KINDS: Readonly<Record<string, Json>> = {
     console_type: 'telnet',
     port_name_format: 'Ethernet{segment0}/{port0}',
     port_segment_size: 4,
-    properties: { application_id: 1, ethernet_adapters: 2, md5sum: '', path: 'i86bi.bin', ram: 256, serial_adapters: 2 },
+    properties: {
+      application_id: 1,
+      ethernet_adapters: 2,
+      md5sum: '',
+      path: 'i86bi.bin',
+      ram: 256,
+      serial_adapters: 2,
+    },
   },
   nat: {
     console: null,
@@ -75,7 +82,9 @@ const KINDS: Readonly<Record<string, Json>> = {
   },
   qemu: {
     console_type: 'vnc',
-    custom_adapters: [{ adapter_number: 0, adapter_type: 'virtio-net-pci', mac_address: '0c:f0:32:4e:00:07' }],
+    custom_adapters: [
+      { adapter_number: 0, adapter_type: 'virtio-net-pci', mac_address: '0c:f0:32:4e:00:07' },
+    ],
     first_port_name: 'Management0',
     properties: {
       adapter_type: 'e1000',
@@ -92,10 +101,17 @@ const KINDS: Readonly<Record<string, Json>> = {
   vpcs: { console_type: 'telnet', properties: {}, symbol: ':/symbols/vpcs_guest.svg' },
 };
 
+export type Gns3Node = Json & {
+  readonly node_id: string;
+  readonly name: string;
+  readonly node_type: string;
+  readonly compute_id: string;
+};
+
 /** The 21 keys of a stored node. */
-export function gns3Node(nodeType: string, changes: Json = {}): Json & { node_id: string } {
+export function gns3Node(nodeType: string, changes: Json = {}): Gns3Node {
   const name = `${nodeType}-1`;
-  return {
+  const node = {
     compute_id: 'local',
     console: 5000,
     console_auto_start: false,
@@ -119,6 +135,7 @@ export function gns3Node(nodeType: string, changes: Json = {}): Json & { node_id
     ...KINDS[nodeType],
     ...changes,
   };
+  return node;
 }
 
 export interface Gns3End {

@@ -40,9 +40,7 @@ const node = z.strictObject({
   compute_id: z.string(),
   console: whole.nullable(),
   console_auto_start: z.boolean(),
-  console_type: z
-    .enum(['vnc', 'telnet', 'http', 'https', 'spice', 'spice+agent', 'none'])
-    .nullable(),
+  console_type: z.enum(['vnc', 'telnet', 'http', 'https', 'spice', 'spice+agent', 'none']).nullable(),
   custom_adapters: z.array(anything),
   first_port_name: z.string().nullable(),
   height: whole,
@@ -85,7 +83,12 @@ const compute = z.strictObject({
   protocol: z.string(),
 });
 
-const keptNode = z.looseObject({ node_id: id, name: z.string(), node_type: z.string(), compute_id: z.string() });
+const keptNode = z.looseObject({
+  node_id: id,
+  name: z.string(),
+  node_type: z.string(),
+  compute_id: z.string(),
+});
 const keptLink = z.looseObject({ link_id: id, nodes: z.array(z.looseObject({ node_id: id })) });
 const keptDrawing = z.looseObject({ drawing_id: id });
 
@@ -152,10 +155,7 @@ export function parseGns3(text: string, kept?: ReadonlySet<string>): Gns3File {
 /** As `json.dump(topology, file, indent=4, sort_keys=True)` writes it. */
 export function asReferenceWrites(value: unknown): string {
   const text = JSON.stringify(sorted(value), null, 4);
-  return text.replace(
-    /[^\0-\x7f]/g,
-    (found) => `\\u${found.charCodeAt(0).toString(16).padStart(4, '0')}`,
-  );
+  return text.replace(/[^\0-\x7f]/g, (found) => `\\u${found.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }
 
 function sorted(value: unknown): unknown {

@@ -1,0 +1,86 @@
+import t from 'tap';
+import { MalformedJson, parseJsonBody } from '../../src/http/json-text.js';
+
+const parse = (text: string): unknown => parseJsonBody(Buffer.from(text));
+
+/** What the client is told about a text that is refused. */
+function refusal(bytes: Uint8Array | string): MalformedJson {
+  try {
+    parseJsonBody(Buffer.from(bytes));
+  } catch (error) {
+    if (error instanceof MalformedJson) return error;
+    throw error;
+  }
+  throw new Error('the text was not refused');
+}
+
+const nested = (depth: number): string => '['.repeat(depth) + ']'.repeat(depth);
+
+void t.test('JSON of any kind is read, and nothing counts as an empty object', (t) => {
+  t.strictSame(parse(''), {});
+  t.strictSame(parse(' {"a": [1, null, "é"]}\n'), { a: [1, null, 'é'] });
+  t.equal(parse('null'), null);
+  t.equal(parse('"\\ud800"'), '\ud800');
+  t.end();
+});
+
+void t.test('a key named __proto__ is a key like any other', (t) => {
+  const value = parse('{"__proto__": {"polluted": true}}') as object;
+  t.strictSame(Object.keys(value), ['__proto__']);
+  t.equal((value as { polluted?: unknown }).polluted, undefined);
+  t.end();
+});
+
+void t.test('64 levels are read, and one more is refused', (t) => {
+  t.ok(Array.isArray(parse(nested(64))));
+  t.match(refusal(nested(65)), { status: 400, message: 'Invalid JSON nested deeper than 64 levels' });
+  t.equal(refusal('{"a":'.repeat(65) + '1' + '}'.repeat(65)).status, 400);
+  t.match(refusal('['.repeat(1_000_000)).message, /deeper/);
+  t.end();
+});
+
+void t.test('brackets side by side are not deep', (t) => {
+  const many = `[${Array.from({ length: 500 }, () => '[{}]').join(',')}]`;
+  t.equal((parse(many) as unknown[]).length, 500);
+  t.end();
+});
+
+void t.test('brackets in strings do not count, whatever is escaped around them', (t) => {
+  const brackets = '[{'.repeat(100);
+  for (const text of [brackets, `"${brackets}`, `\\${brackets}`, `\\"${brackets}\\`, `${brackets}"`]) {
+    t.equal(parse(JSON.stringify([text])) instanceof Array, true, text.slice(0, 6));
+    t.strictSame(parse(JSON.stringify({ [text]: text })), { [text]: text });
+  }
+  t.end();
+});
+
+void t.test('brackets after a string count again', (t) => {
+  for (const text of ['a', '"', '\\', '\\"', '"\\\\', ']]]]']) {
+    const deep = `[${JSON.stringify(text)},${nested(64)}]`;
+    t.match(refusal(deep).message, /deeper/, text);
+    t.ok(parse(`[${JSON.stringify(text)},${nested(63)}]`));
+  }
+  t.end();
+});
+
+void t.test('what is no JSON is refused, and shown as it came', (t) => {
+  for (const text of ['{', '[1,]', 'NaN', "{'a':1}", '{"a":01}', '"\t"', '\ufeff[', 'undefined', '\0']) {
+    const { status, message, text: shown } = refusal(text);
+    t.equal(status, 400);
+    t.match(message, /^Invalid JSON ./);
+    t.equal(shown, text.replace('\ufeff', ''));
+  }
+  t.end();
+});
+
+void t.test('what is no UTF-8 is refused', (t) => {
+  for (const bytes of [[0xff], [0x22, 0xed, 0xa0, 0x80, 0x22], [0x22, 0xc0, 0xaf, 0x22], [0x22, 0xe2, 0x82]]) {
+    const { message, text } = refusal(Uint8Array.from(bytes));
+    t.equal(message, 'Invalid JSON that is not UTF-8');
+    t.strictSame(
+      [...text].map((character) => character.charCodeAt(0)),
+      bytes,
+    );
+  }
+  t.end();
+});

@@ -93,7 +93,17 @@ const HOSTILE_VALUES: readonly unknown[] = [
   Array.from({ length: 2000 }, (_, index) => index),
   ...HOSTILE_TEXTS,
 ];
-const HOSTILE_KEYS = ['__proto__', 'constructor', 'prototype', 'toString', 'then', '', '\0', 'nodes', 'x'.repeat(5000)];
+const HOSTILE_KEYS = [
+  '__proto__',
+  'constructor',
+  'prototype',
+  'toString',
+  'then',
+  '',
+  '\0',
+  'nodes',
+  'x'.repeat(5000),
+];
 /** Written into the text of a body, because no value becomes them. */
 const HOSTILE_LITERALS = [
   'NaN',
@@ -196,7 +206,9 @@ function sample(schema: Record<string, unknown>, lab: Lab, random: Random, name 
       );
     case 'object': {
       const required = new Set((schema['required'] ?? []) as string[]);
-      const properties = Object.entries((schema['properties'] ?? {}) as Record<string, Record<string, unknown>>);
+      const properties = Object.entries(
+        (schema['properties'] ?? {}) as Record<string, Record<string, unknown>>,
+      );
       return Object.fromEntries(
         properties
           .filter(([key]) => required.has(key) || random.chance(0.4))
@@ -303,7 +315,11 @@ function broken(text: string, random: Random): Buffer {
     case 1:
       return Buffer.from(`${before}${after}${after}`);
     case 2:
-      return Buffer.concat([Buffer.from(before), Buffer.from([0xff, 0xc0, 0xed, 0xa0, 0x80]), Buffer.from(after)]);
+      return Buffer.concat([
+        Buffer.from(before),
+        Buffer.from([0xff, 0xc0, 0xed, 0xa0, 0x80]),
+        Buffer.from(after),
+      ]);
     case 3:
       return Buffer.from('['.repeat(random.pick([63, 64, 65, 5000, 200_000])));
     case 4: {
@@ -347,7 +363,9 @@ function hostilePath(target: Target, lab: Lab, random: Random): string {
       segments[at] = segment + random.pick(HOSTILE_SEGMENTS);
       break;
     case 1:
-      segments[at] = [...segment].map((c) => `%${c.charCodeAt(0).toString(16).padStart(2, '0')}`).join('');
+      segments[at] = Array.from(segment)
+        .map((c) => `%${c.charCodeAt(0).toString(16).padStart(2, '0')}`)
+        .join('');
       break;
     case 2:
       segments.splice(at, 0, random.pick(['', '.', '..', '%2e%2e']));
@@ -428,7 +446,9 @@ async function sendAll(port: number, requests: HostileRequest[]): Promise<void> 
         before = isReusable ? shown(request) : 'nothing';
         if (isReusable) continue;
       } catch (error) {
-        throw new Error(`seed ${SEED}: ${String(error)}\n${shown(request)}\nafter ${before}`, { cause: error });
+        throw new Error(`seed ${SEED}: ${String(error)}\n${shown(request)}\nafter ${before}`, {
+          cause: error,
+        });
       }
       connection.close();
       connection = await RawConnection.open(port);
@@ -494,40 +514,51 @@ function openDescriptors(pid: number | undefined): number {
 
 t.setTimeout(120_000);
 
-void t.test('no request on any route breaks the server, and every answer is a declared one', { timeout: 100_000 }, async (t) => {
-  t.comment(`seed ${SEED}`);
-  const server = await startServer(t, { environment: { WIREFARM_LOG_LEVEL: 'error' } });
-  const wirefarm = client(server.url);
-  const random = new Random(SEED);
-  const warmUp = await makeLab(wirefarm, random);
-  await wirefarm.expect(204, 'DELETE', `/v2/projects/${warmUp['project_id']?.[0] ?? ''}`);
-  const counter = await RawConnection.open(server.port);
-  const before = openDescriptors(server.child.pid);
+void t.test(
+  'no request on any route breaks the server, and every answer is a declared one',
+  { timeout: 100_000 },
+  async (t) => {
+    t.comment(`seed ${SEED}`);
+    const server = await startServer(t, { environment: { WIREFARM_LOG_LEVEL: 'error' } });
+    const wirefarm = client(server.url);
+    const random = new Random(SEED);
+    const warmUp = await makeLab(wirefarm, random);
+    await wirefarm.expect(204, 'DELETE', `/v2/projects/${warmUp['project_id']?.[0] ?? ''}`);
+    const counter = await RawConnection.open(server.port);
+    const before = openDescriptors(server.child.pid);
 
-  let count = 0;
-  for (let round = 0; round < ROUNDS; round++) {
+    let count = 0;
+    for (let round = 0; round < ROUNDS; round++) {
+      const lab = await makeLab(wirefarm, random);
+      const requests = TARGETS.flatMap((target) =>
+        Array.from({ length: PER_ROUTE }, () => hostileRequest(target, lab, random)),
+      );
+      // What ends the lab comes last, so that the others meet something.
+      requests.sort((a, b) => Number(endsLab(a)) - Number(endsLab(b)));
+      await sendAll(server.port, requests);
+      count += requests.length;
+      for (const path of ['projects/{project_id}', 'templates/{template_id}'])
+        await wirefarm.delete(`/v2/${path.replace(/\{(\w+)\}/, (_, name: string) => lab[name]?.[0] ?? '')}`);
+    }
+    t.comment(`${count} requests`);
+    t.ok(count >= 4000);
+
+    t.equal(server.log(), '', 'nothing was logged as a fault');
+    t.equal(server.child.exitCode, null);
     const lab = await makeLab(wirefarm, random);
-    const requests = TARGETS.flatMap((target) =>
-      Array.from({ length: PER_ROUTE }, () => hostileRequest(target, lab, random)),
+    await wirefarm.expect(
+      200,
+      'POST',
+      `/v2/projects/${lab['project_id']?.[0] ?? ''}/nodes/${lab['node_id']?.[0] ?? ''}/start`,
     );
-    // What ends the lab comes last, so that the others meet something.
-    requests.sort((a, b) => Number(endsLab(a)) - Number(endsLab(b)));
-    await sendAll(server.port, requests);
-    count += requests.length;
-    for (const path of ['projects/{project_id}', 'templates/{template_id}'])
-      await wirefarm.delete(`/v2/${path.replace(/\{(\w+)\}/, (_, name: string) => lab[name]?.[0] ?? '')}`);
-  }
-  t.comment(`${count} requests`);
-  t.ok(count >= 4000);
-
-  t.equal(server.log(), '', 'nothing was logged as a fault');
-  t.equal(server.child.exitCode, null);
-  const lab = await makeLab(wirefarm, random);
-  await wirefarm.expect(200, 'POST', `/v2/projects/${lab['project_id']?.[0] ?? ''}/nodes/${lab['node_id']?.[0] ?? ''}/start`);
-  await wirefarm.expect(204, 'DELETE', `/v2/projects/${lab['project_id']?.[0] ?? ''}`);
-  for (const deadline = Date.now() + 10_000; Date.now() < deadline && openDescriptors(server.child.pid) > before; )
-    await wirefarm.get('/v2/version');
-  t.ok(openDescriptors(server.child.pid) <= before, 'every descriptor was given back');
-  counter.close();
-  t.equal(await server.stop(), 0);
-});
+    await wirefarm.expect(204, 'DELETE', `/v2/projects/${lab['project_id']?.[0] ?? ''}`);
+    for (
+      const deadline = Date.now() + 10_000;
+      Date.now() < deadline && openDescriptors(server.child.pid) > before;
+    )
+      await wirefarm.get('/v2/version');
+    t.ok(openDescriptors(server.child.pid) <= before, 'every descriptor was given back');
+    counter.close();
+    t.equal(await server.stop(), 0);
+  },
+);

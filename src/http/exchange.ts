@@ -31,6 +31,7 @@ export class Exchange {
   body: unknown;
   headers: Readonly<Record<string, string>> = {};
   #status = 0;
+  #incoming: IncomingBody | undefined;
   #chunks: ChunkedResponse | undefined;
   readonly #response: HttpResponse;
   readonly #commonHeaders: CommonHeaders;
@@ -72,15 +73,18 @@ export class Exchange {
 
   /** Starts to receive the body; to be called before the handler waits for anything. */
   receive(receiver: BodyReceiver): IncomingBody {
-    const body = new IncomingBody(this.#response, receiver);
+    const incoming = new IncomingBody(this.#response, receiver);
+    this.#incoming = incoming;
     this.atEnd(() => {
-      body.stop();
+      incoming.stop();
     });
-    return body;
+    return incoming;
   }
 
-  answer(answer: WholeAnswer, closeConnection = false): void {
+  answer(answer: WholeAnswer): void {
     if (this.#state !== 'waiting') return;
+    // Nobody will read what is left of an unfinished body, so nothing can follow it.
+    const closeConnection = this.#incoming?.isComplete === false;
     this.#response.cork(() => {
       const isJson = 'json' in answer;
       this.#writeHead(answer.status, answer.headers ?? [], isJson ? 'application/json' : undefined);

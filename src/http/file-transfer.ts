@@ -13,6 +13,7 @@ export interface PlacedFile {
 }
 
 const READ_LENGTH = 256 * 1024;
+const DRAIN_MS = 2000;
 const PAUSE_ABOVE = 2 * 1024 * 1024;
 
 const MEDIA_TYPES: Readonly<Record<string, string>> = {
@@ -84,8 +85,8 @@ export async function receiveFile(
   success: number,
 ): Promise<Answer> {
   const received = new BodyQueue(exchange);
-  const unpublished = await files.run('createFile', file).catch((error: unknown) => {
-    received.stop();
+  const unpublished = await files.run('createFile', file).catch(async (error: unknown) => {
+    await received.drain();
     throw error;
   });
   try {
@@ -96,8 +97,8 @@ export async function receiveFile(
       position += length;
     }
   } catch (error) {
-    received.stop();
     await files.run('discardFile', unpublished);
+    await received.drain();
     throw error;
   }
   await files.run('publishFile', unpublished);
@@ -150,11 +151,10 @@ class BodyQueue {
     return bytes;
   }
 
-  /** The rest of the body is let in and dropped: a paused client would never read the answer. */
-  stop(): void {
-    this.#incoming.resume();
-    this.#incoming.stop();
+  /** Nothing more is wanted; what the client still sends is dropped for a while. */
+  async drain(): Promise<void> {
     this.#chunks = [];
+    await this.#incoming.drain(DRAIN_MS);
   }
 
   #fail(error: Error): void {

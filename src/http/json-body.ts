@@ -4,6 +4,7 @@ import type { Exchange } from './exchange.js';
 import { parseJsonBody } from './json-text.js';
 
 const LONGEST_SECONDS = 30;
+const DRAIN_MS = 2000;
 
 /** Resolves with the parsed body; undefined when the client went away before it was whole. */
 export function readJsonBody(exchange: Exchange, limit: number): Promise<unknown> {
@@ -21,8 +22,14 @@ export function readJsonBody(exchange: Exchange, limit: number): Promise<unknown
     const incoming = exchange.receive({
       onChunk(bytes) {
         length += bytes.length;
-        if (length > limit) refuse(refusals.bodyTooLarge(limit));
-        else chunks.push(bytes);
+        if (length <= limit) {
+          chunks.push(bytes);
+          return;
+        }
+        clearTimeout(deadline);
+        void incoming.drain(DRAIN_MS).then(() => {
+          refuse(refusals.bodyTooLarge(limit));
+        });
       },
       onEnd() {
         clearTimeout(deadline);

@@ -142,8 +142,7 @@ export class HttpServer {
     if (isFault)
       this.#options.log.error({ err: error, req: exchange.id, path: exchange.path }, 'a request failed');
     const headers: Headers = status === 401 ? [['WWW-Authenticate', 'Basic realm="GNS3 server"']] : [];
-    // What is left of a body that is too late is not worth waiting for.
-    exchange.answer(jsonText(status, json, headers), status === 408);
+    exchange.answer(jsonText(status, json, headers));
   }
 
   /** The library adds the date and the length. */

@@ -61,6 +61,8 @@ export class IncomingBody implements LongStream {
   readonly #receiver: BodyReceiver;
   #isPaused = false;
   #isOver = false;
+  #isComplete = false;
+  #onDrained: (() => void) | undefined;
   #movedAt = Date.now();
 
   constructor(response: HttpResponse, receiver: BodyReceiver) {
@@ -69,16 +71,20 @@ export class IncomingBody implements LongStream {
     join(this);
     response.onData((chunk, isLast) => {
       this.#movedAt = Date.now();
-      if (chunk.byteLength > 0 && !this.#isOver) receiver.onChunk(new Uint8Array(chunk.slice(0)));
-      // The receiver may have stopped at these very bytes.
-      if (!isLast || this.#isOver) return;
-      this.stop();
-      receiver.onEnd();
+      this.#isComplete = isLast;
+      if (this.#isOver) return;
+      if (this.#onDrained === undefined && chunk.byteLength > 0)
+        receiver.onChunk(new Uint8Array(chunk.slice(0)));
+      if (isLast) this.#finish();
     });
   }
 
   get waitingSince(): number | undefined {
     return this.#isPaused ? undefined : this.#movedAt;
+  }
+
+  get isComplete(): boolean {
+    return this.#isComplete;
   }
 
   /** Some bytes may still come: what the library has read already. */
@@ -95,10 +101,24 @@ export class IncomingBody implements LongStream {
     this.#response.resume();
   }
 
+  /**
+   * Lets the rest in and drops it, for a while: a client that is still sending may not look for its answer
+   * before it has sent everything.
+   */
+  drain(longestMs: number): Promise<void> {
+    if (this.#isOver) return Promise.resolve();
+    this.resume();
+    return new Promise((resolve) => {
+      this.#onDrained = resolve;
+      setTimeout(resolve, longestMs).unref();
+    });
+  }
+
   /** Nothing more is received. */
   stop(): void {
     this.#isOver = true;
     leave(this);
+    this.#onDrained?.();
   }
 
   rearm(): void {
@@ -110,6 +130,14 @@ export class IncomingBody implements LongStream {
   expire(): void {
     this.stop();
     this.#receiver.onExpired();
+  }
+
+  #finish(): void {
+    // The last bytes may come after a pause, and the connection's next request would wait behind it.
+    this.resume();
+    const isDrained = this.#onDrained !== undefined;
+    this.stop();
+    if (!isDrained) this.#receiver.onEnd();
   }
 }
 

@@ -9,7 +9,15 @@ const client = new Client(server.url);
 const MEBIBYTE = 1024 * 1024;
 
 void t.test('an unknown path is 404 in JSON', async (t) => {
-  for (const path of ['/', '/v2', '/v2/nothing', '/v2/version/', '/V2/version', '/v2/%76ersion', '/index.html'])
+  for (const path of [
+    '/',
+    '/v2',
+    '/v2/nothing',
+    '/v2/version/',
+    '/V2/version',
+    '/v2/%76ersion',
+    '/index.html',
+  ])
     t.strictSame((await client.get(path)).body, { message: `No such path: ${path}`, status: 404 });
 });
 
@@ -39,8 +47,15 @@ void t.test('a path that is no UTF-8 is refused', async (t) => {
 });
 
 void t.test('a body is JSON whatever its type says', async (t) => {
-  for (const type of ['text/plain', 'application/x-www-form-urlencoded', 'application/json; charset=latin1', 'x']) {
-    const reply = await client.request('POST', '/v2/version', '{"version":"2.2.60"}', { 'Content-Type': type });
+  for (const type of [
+    'text/plain',
+    'application/x-www-form-urlencoded',
+    'application/json; charset=latin1',
+    'x',
+  ]) {
+    const reply = await client.request('POST', '/v2/version', '{"version":"2.2.60"}', {
+      'Content-Type': type,
+    });
     t.strictSame(reply.body, { version: '2.2.60' });
   }
 });
@@ -107,7 +122,9 @@ void t.test('a body of 1 MiB is read, and one byte more is 413', async (t) => {
 void t.test('the largest body is a setting', async (t) => {
   const small = await startServer(t, { flags: ['--max-json-body', '2000'] });
   const post = (length: number): Promise<string> =>
-    rawRequest(small.port, 'POST', '/v2/projects', { body: ' '.repeat(length - 2) + '{}' }).then(({ text }) => text);
+    rawRequest(small.port, 'POST', '/v2/projects', { body: ' '.repeat(length - 2) + '{}' }).then(
+      ({ text }) => text,
+    );
   t.match(await post(2000), /"status":400/);
   t.equal(await post(2001), '{"message":"Maximum request body size 2000 exceeded.","status":413}');
   t.equal((await rawRequest(small.port, 'GET', '/v2/version')).status, 200);

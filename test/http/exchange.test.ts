@@ -23,7 +23,10 @@ void t.test('an answer has exactly the headers that it needs', async (t) => {
   t.strictSame(await names('DELETE', '/v2/computes/unknown'), [204, common]);
   t.strictSame(await names('POST', '/v2/reload'), [200, [...common, 'Content-Length']]);
   t.strictSame(await names('GET', '/v2/projects/unknown'), [404, ofJson]);
-  t.strictSame(await names('PATCH', '/v2/projects'), [405, [...ofJson.slice(0, -1), 'Allow', 'Content-Length']]);
+  t.strictSame(await names('PATCH', '/v2/projects'), [
+    405,
+    [...ofJson.slice(0, -1), 'Allow', 'Content-Length'],
+  ]);
   t.strictSame(await names('GET', '/nowhere'), [404, ofJson.filter((name) => name !== 'X-Route')]);
 });
 
@@ -55,7 +58,13 @@ void t.test('a file is created with an empty 201, and 204 has nothing at all', a
 
 void t.test('HEAD is answered like GET without the body', async (t) => {
   const connection = await RawConnection.open(server.port);
-  for (const path of ['/v2/version', '/v2/projects', '/v2/symbols/:%2Fsymbols%2Fhub.svg/raw', '/v2/projects/x', '/x']) {
+  for (const path of [
+    '/v2/version',
+    '/v2/projects',
+    '/v2/symbols/:%2Fsymbols%2Fhub.svg/raw',
+    '/v2/projects/x',
+    '/x',
+  ]) {
     connection.send('GET', path);
     const full = await connection.reply('GET');
     connection.send('HEAD', path);
@@ -97,14 +106,17 @@ void t.test('pipelined requests are answered in order', async (t) => {
   connection.close();
 });
 
-void t.test('a request on the heels of one that is still worked on ends the connection, unmixed', async (t) => {
-  const connection = await RawConnection.open(server.port);
-  const made = requestBytes('POST', '/v2/projects', { body: '{"name":"pipelined"}' });
-  connection.write(Buffer.concat([made, requestBytes('GET', '/v2/version')]));
-  t.equal((await connection.rest()).toString(), '', 'the library refuses it');
-  t.equal((await client.get('/v2/version')).status, 200);
-  connection.close();
-});
+void t.test(
+  'a request on the heels of one that is still worked on ends the connection, unmixed',
+  async (t) => {
+    const connection = await RawConnection.open(server.port);
+    const made = requestBytes('POST', '/v2/projects', { body: '{"name":"pipelined"}' });
+    connection.write(Buffer.concat([made, requestBytes('GET', '/v2/version')]));
+    t.equal((await connection.rest()).toString(), '', 'the library refuses it');
+    t.equal((await client.get('/v2/version')).status, 200);
+    connection.close();
+  },
+);
 
 void t.test('a connection is kept for hundreds of requests', async (t) => {
   const connection = await RawConnection.open(server.port);
@@ -121,7 +133,7 @@ void t.test('a connection is kept for hundreds of requests', async (t) => {
 void t.test('a body may come in chunks, and cut anywhere', async (t) => {
   const body = '{"version": "2.2.60"}';
   const connection = await RawConnection.open(server.port);
-  for (const pieces of [[body], [...body], [body.slice(0, 5), body.slice(5)]]) {
+  for (const pieces of [[body], Array.from(body), [body.slice(0, 5), body.slice(5)]]) {
     connection.send('POST', '/v2/version', {
       headers: { 'Transfer-Encoding': 'chunked' },
       body: chunked(...pieces),
@@ -157,7 +169,9 @@ void t.test('headers of 15 KiB are taken, and more than 16 KiB are not', async (
   const path = await rawRequest(server.port, 'GET', `/v2/projects/${'x'.repeat(15 * KIB)}`);
   t.equal(path.status, 404);
   t.match(jsonOf(path), { status: 404 });
-  const tooLong = await rawRequest(server.port, 'GET', '/v2/version', { headers: { A: 'x'.repeat(17 * KIB) } });
+  const tooLong = await rawRequest(server.port, 'GET', '/v2/version', {
+    headers: { A: 'x'.repeat(17 * KIB) },
+  });
   t.equal(tooLong.status, 431);
 });
 

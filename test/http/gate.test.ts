@@ -17,7 +17,12 @@ const STOCK_ORIGINS = [
   'http://gns3.github.io',
   'https://gns3.github.io',
 ];
-const FOREIGN_ORIGINS = ['https://evil.example', 'null', 'http://gns3.github.io.evil.example', 'http://127.0.0.1:1'];
+const FOREIGN_ORIGINS = [
+  'https://evil.example',
+  'null',
+  'http://gns3.github.io.evil.example',
+  'http://127.0.0.1:1',
+];
 
 const gate = (options: Partial<GateOptions> = {}): Gate =>
   new Gate({ host: '127.0.0.1', allowedOrigins: ['http://a.example'], credentials: undefined, ...options });
@@ -43,7 +48,15 @@ void t.test('a gate on loopback knows loopback names from others', (t) => {
         undefined,
         name,
       );
-    for (const name of ['', 'a.example', 'localhost.a.example', '127.0.0.1.a.example', '10.0.0.1', '::1', 'localhost:x'])
+    for (const name of [
+      '',
+      'a.example',
+      'localhost.a.example',
+      '127.0.0.1.a.example',
+      '10.0.0.1',
+      '::1',
+      'localhost:x',
+    ])
       t.equal(
         refusal(() => {
           closed.checkHost(name);
@@ -78,7 +91,10 @@ void t.test('an origin passes when it is allowed, or the very host that is asked
   t.equal(origin('http://localhost:99', 'localhost:99'), undefined);
   t.equal(origin('http://localhost:99', 'localhost:98'), 403);
   t.equal(origin('http://b.example:99', 'b.example:99', { host: '0.0.0.0' }), 403, 'a name that leads here');
-  t.equal(origin(`http://${hostname().toLowerCase()}:9`, `${hostname().toLowerCase()}:9`, { host: '0.0.0.0' }), undefined);
+  t.equal(
+    origin(`http://${hostname().toLowerCase()}:9`, `${hostname().toLowerCase()}:9`, { host: '0.0.0.0' }),
+    undefined,
+  );
   t.equal(origin('http://10.1.2.3:9', '10.1.2.3:9', { host: '10.1.2.3' }), undefined);
   t.end();
 });
@@ -92,7 +108,14 @@ void t.test('credentials are compared as a whole', (t) => {
     });
   t.ok(guarded.needsCredentials);
   t.equal(check(header('ann:sécret:x')), undefined);
-  for (const wrong of ['', 'Basic', header('ann:'), header('ann:sécret'), header('ANN:sécret:x'), `${header('ann:sécret:x')} `])
+  for (const wrong of [
+    '',
+    'Basic',
+    header('ann:'),
+    header('ann:sécret'),
+    header('ANN:sécret:x'),
+    `${header('ann:sécret:x')} `,
+  ])
     t.equal(check(wrong), 401, wrong);
   t.notOk(gate().needsCredentials);
   t.end();
@@ -104,7 +127,8 @@ const ask = (
   path: string,
   headers: Record<string, string> = {},
   body?: string,
-): Promise<RawReply> => rawRequest(server.port, method, path, { headers, ...(body === undefined ? {} : { body }) });
+): Promise<RawReply> =>
+  rawRequest(server.port, method, path, { headers, ...(body === undefined ? {} : { body }) });
 
 const CORS = 'Access-Control-Allow-Origin';
 
@@ -149,7 +173,10 @@ void t.test('a server with its defaults', async (t) => {
     for (const origin of FOREIGN_ORIGINS) {
       const reply = await ask(server, 'OPTIONS', '/v2/projects', { Origin: origin });
       t.equal(reply.status, 403, origin);
-      t.strictSame(jsonOf(reply), { message: `Requests from the origin ${origin} are not allowed`, status: 403 });
+      t.strictSame(jsonOf(reply), {
+        message: `Requests from the origin ${origin} are not allowed`,
+        status: 403,
+      });
       t.equal(headerOf(reply, CORS), undefined);
     }
   });
@@ -174,7 +201,13 @@ void t.test('a server with its defaults', async (t) => {
         ['DELETE', '/v2/computes/x'],
         ['POST', '/v2/reload'],
       ] as const) {
-        const reply = await ask(server, method, path, { Origin: origin, 'Content-Type': 'text/plain' }, '{"name":"x"}');
+        const reply = await ask(
+          server,
+          method,
+          path,
+          { Origin: origin, 'Content-Type': 'text/plain' },
+          '{"name":"x"}',
+        );
         t.equal(reply.status, 403, `${origin} ${method} ${path}`);
         t.equal(jsonOf(reply)['status'], 403);
       }
@@ -200,7 +233,12 @@ void t.test('a server with its defaults', async (t) => {
   await t.test('answers to loopback names only', async (t) => {
     for (const name of ['localhost', '127.0.0.1', `[::1]:${server.port}`, 'LOCALHOST:80'])
       t.equal((await ask(server, 'GET', '/v2/version', { Host: name })).status, 200, name);
-    for (const name of ['evil.example', `evil.example:${server.port}`, '192.168.1.1', 'localhost.evil.example']) {
+    for (const name of [
+      'evil.example',
+      `evil.example:${server.port}`,
+      '192.168.1.1',
+      'localhost.evil.example',
+    ]) {
       const reply = await ask(server, 'GET', '/v2/version', { Host: name });
       t.equal(reply.status, 403, name);
       t.match(jsonOf(reply), { message: /is not a loopback name/, status: 403 });
@@ -211,7 +249,9 @@ void t.test('a server with its defaults', async (t) => {
 });
 
 void t.test('a server for other origins knows those only', async (t) => {
-  const server = await startServer(t, { flags: ['--allow-origins', 'https://lab.example,http://b.example:8'] });
+  const server = await startServer(t, {
+    flags: ['--allow-origins', 'https://lab.example,http://b.example:8'],
+  });
   const preflight = async (origin: string): Promise<number> =>
     (await ask(server, 'OPTIONS', '/v2/projects', { Origin: origin })).status;
   t.equal(await preflight('https://lab.example'), 200);
@@ -222,7 +262,10 @@ void t.test('a server for other origins knows those only', async (t) => {
 void t.test('a server beyond loopback takes any name, and says in its log that it is open', async (t) => {
   const server = await startServer(t, { flags: ['--host', '0.0.0.0'] });
   t.equal((await ask(server, 'GET', '/v2/version', { Host: 'lab.example' })).status, 200);
-  t.equal((await ask(server, 'POST', '/v2/reload', { Host: 'lab.example', Origin: 'http://lab.example' })).status, 403);
+  t.equal(
+    (await ask(server, 'POST', '/v2/reload', { Host: 'lab.example', Origin: 'http://lab.example' })).status,
+    403,
+  );
   const own = { Host: `127.0.0.1:${server.port}`, Origin: `http://127.0.0.1:${server.port}` };
   t.equal((await ask(server, 'POST', '/v2/reload', own)).status, 200);
   const warnings = server
@@ -274,7 +317,14 @@ void t.test('a server with a password', async (t) => {
     });
     t.equal(bad.status, 400);
     t.match(bad.body, { request: { password: '***' } });
-    const made = { compute_id: 'c', protocol: 'http', host: 'x', port: 1, user: 'u', password: 'hunter2hunter2' };
+    const made = {
+      compute_id: 'c',
+      protocol: 'http',
+      host: 'x',
+      port: 1,
+      user: 'u',
+      password: 'hunter2hunter2',
+    };
     const other = await client.request('POST', '/v2/computes', made);
     t.equal(other.status, 201);
     for (const path of ['/v2/computes', '/v2/computes/c', '/v2/openapi.json'])

@@ -74,11 +74,16 @@ void t.test('what is no JSON is refused, and shown as it came', (t) => {
 });
 
 void t.test('what is no UTF-8 is refused', (t) => {
-  for (const bytes of [[0xff], [0x22, 0xed, 0xa0, 0x80, 0x22], [0x22, 0xc0, 0xaf, 0x22], [0x22, 0xe2, 0x82]]) {
+  for (const bytes of [
+    [0xff],
+    [0x22, 0xed, 0xa0, 0x80, 0x22],
+    [0x22, 0xc0, 0xaf, 0x22],
+    [0x22, 0xe2, 0x82],
+  ]) {
     const { message, text } = refusal(Uint8Array.from(bytes));
     t.equal(message, 'Invalid JSON that is not UTF-8');
     t.strictSame(
-      [...text].map((character) => character.charCodeAt(0)),
+      Array.from(text, (character) => character.charCodeAt(0)),
       bytes,
     );
   }

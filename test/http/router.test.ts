@@ -72,7 +72,10 @@ void t.test('a rest spans segments, up to the literals after it', (t) => {
     '/v2/things/{id}/files/{path:.+}',
     { id: 'a', path: 'b/c.txt' },
   ]);
-  t.strictSame(found('/v2/symbols/:/symbols/raw/raw'), ['/v2/symbols/{symbol:.+}/raw', { symbol: ':/symbols/raw' }]);
+  t.strictSame(found('/v2/symbols/:/symbols/raw/raw'), [
+    '/v2/symbols/{symbol:.+}/raw',
+    { symbol: ':/symbols/raw' },
+  ]);
   t.strictSame(found('/v2/symbols/a/size'), ['/v2/symbols/{symbol:.+}/size', { symbol: 'a' }]);
   t.equal(found('/v2/symbols/raw'), undefined);
   t.equal(found('/v2/symbols//raw'), undefined);
@@ -96,15 +99,28 @@ void t.test('a value that is no UTF-8 is refused', (t) => {
 });
 
 void t.test('literals are compared as they are written', (t) => {
-  for (const path of ['/v2/Things', '/v2/%74hings', '/v2/things/', '//v2/things', '/v2', '/', '', '/v2/things/a/ws/'])
+  for (const path of [
+    '/v2/Things',
+    '/v2/%74hings',
+    '/v2/things/',
+    '//v2/things',
+    '/v2',
+    '/',
+    '',
+    '/v2/things/a/ws/',
+  ])
     t.equal(found(path), undefined, path);
-  for (const path of ['/v2/constructor', '/__proto__', '/v2/things/a/toString/b']) t.equal(found(path), undefined, path);
+  for (const path of ['/v2/constructor', '/__proto__', '/v2/things/a/toString/b'])
+    t.equal(found(path), undefined, path);
   t.end();
 });
 
 void t.test('dots are values: nothing is normalised', (t) => {
   t.strictSame(found('/v2/things/..'), ['/v2/things/{id}', { id: '..' }]);
-  t.strictSame(found('/v2/things/a/files/../b'), ['/v2/things/{id}/files/{path:.+}', { id: 'a', path: '../b' }]);
+  t.strictSame(found('/v2/things/a/files/../b'), [
+    '/v2/things/{id}/files/{path:.+}',
+    { id: 'a', path: '../b' },
+  ]);
   t.end();
 });
 

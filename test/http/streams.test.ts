@@ -60,23 +60,27 @@ void t.test('an upload at 1 kB/s arrives whole', { timeout: LIMIT_MS }, async (t
   connection.close();
 });
 
-void t.test('an upload in chunks that pauses for 15 s, twice, arrives whole', { timeout: LIMIT_MS }, async (t) => {
-  const project = await makeProject('paused upload');
-  const content = new RandomBytes(SEED).next(3 * MEGABYTE);
-  const connection = await RawConnection.open(server.port);
-  const path = `/v2/projects/${project}/files/paused.bin`;
-  connection.write(requestBytes('POST', path, { headers: { 'Transfer-Encoding': 'chunked' } }));
-  for (let third = 0; third < 3; third++) {
-    if (third > 0) await wait(15_500);
-    connection.write(`${MEGABYTE.toString(16)}\r\n`);
-    connection.write(content.subarray(third * MEGABYTE, (third + 1) * MEGABYTE));
-    connection.write('\r\n');
-  }
-  connection.write('0\r\n\r\n');
-  t.equal((await connection.reply('POST')).status, 201);
-  t.ok(readFileSync(join(folderOf(project), 'paused.bin')).equals(content));
-  connection.close();
-});
+void t.test(
+  'an upload in chunks that pauses for 15 s, twice, arrives whole',
+  { timeout: LIMIT_MS },
+  async (t) => {
+    const project = await makeProject('paused upload');
+    const content = new RandomBytes(SEED).next(3 * MEGABYTE);
+    const connection = await RawConnection.open(server.port);
+    const path = `/v2/projects/${project}/files/paused.bin`;
+    connection.write(requestBytes('POST', path, { headers: { 'Transfer-Encoding': 'chunked' } }));
+    for (let third = 0; third < 3; third++) {
+      if (third > 0) await wait(15_500);
+      connection.write(`${MEGABYTE.toString(16)}\r\n`);
+      connection.write(content.subarray(third * MEGABYTE, (third + 1) * MEGABYTE));
+      connection.write('\r\n');
+    }
+    connection.write('0\r\n\r\n');
+    t.equal((await connection.reply('POST')).status, 201);
+    t.ok(readFileSync(join(folderOf(project), 'paused.bin')).equals(content));
+    connection.close();
+  },
+);
 
 void t.test('a download read at 1 kB/s, and then quickly, is whole', { timeout: LIMIT_MS }, async (t) => {
   const project = await makeProject('slow download');
@@ -98,18 +102,22 @@ void t.test('a download read at 1 kB/s, and then quickly, is whole', { timeout: 
   connection.close();
 });
 
-void t.test('a download that is not read at all for half a minute goes on where it stood', { timeout: LIMIT_MS }, async (t) => {
-  const project = await makeProject('stalled download');
-  const content = new RandomBytes(SEED + 1).next(24 * MEGABYTE);
-  writeFileSync(join(folderOf(project), 'large.bin'), content);
-  const connection = await RawConnection.open(server.port);
-  connection.socket.pause();
-  connection.send('GET', `/v2/projects/${project}/files/large.bin`);
-  await wait(HELD_SECONDS * 1000);
-  connection.socket.resume();
-  t.equal(digest((await connection.reply('GET', 30_000)).body), digest(content));
-  connection.close();
-});
+void t.test(
+  'a download that is not read at all for half a minute goes on where it stood',
+  { timeout: LIMIT_MS },
+  async (t) => {
+    const project = await makeProject('stalled download');
+    const content = new RandomBytes(SEED + 1).next(24 * MEGABYTE);
+    writeFileSync(join(folderOf(project), 'large.bin'), content);
+    const connection = await RawConnection.open(server.port);
+    connection.socket.pause();
+    connection.send('GET', `/v2/projects/${project}/files/large.bin`);
+    await wait(HELD_SECONDS * 1000);
+    connection.socket.resume();
+    t.equal(digest((await connection.reply('GET', 30_000)).body), digest(content));
+    connection.close();
+  },
+);
 
 /** Changes the drawing so often, each time to another place; the events are about this many bytes each. */
 async function makeEvents(project: string, count: number, size: number): Promise<void> {
@@ -150,37 +158,45 @@ function lines(connection: RawConnection): () => Promise<Event> {
 const EVENTS = 150;
 const EVENT_SIZE = 5000;
 
-void t.test('a notification client that does not read for 15 s, twice, misses nothing', { timeout: LIMIT_MS }, async (t) => {
-  const project = await makeProject('idle reader');
-  const connection = await RawConnection.open(server.port);
-  connection.send('GET', `/v2/projects/${project}/notifications`);
-  const next = lines(connection);
-  await connection.head();
-  t.equal((await next()).action, 'ping');
-  for (let round = 0; round < 2; round++) {
-    connection.socket.pause();
-    // Less than the backlog that is granted, more than the system takes for a client that does not read.
-    await makeEvents(project, EVENTS, EVENT_SIZE);
-    await wait(15_500);
-    connection.socket.resume();
-    t.strictSame(await places(next, EVENTS), [...upTo(EVENTS)]);
-  }
-  connection.close();
-});
+void t.test(
+  'a notification client that does not read for 15 s, twice, misses nothing',
+  { timeout: LIMIT_MS },
+  async (t) => {
+    const project = await makeProject('idle reader');
+    const connection = await RawConnection.open(server.port);
+    connection.send('GET', `/v2/projects/${project}/notifications`);
+    const next = lines(connection);
+    await connection.head();
+    t.equal((await next()).action, 'ping');
+    for (let round = 0; round < 2; round++) {
+      connection.socket.pause();
+      // Less than the backlog that is granted, more than the system takes for a client that does not read.
+      await makeEvents(project, EVENTS, EVENT_SIZE);
+      await wait(15_500);
+      connection.socket.resume();
+      t.strictSame(await places(next, EVENTS), [...upTo(EVENTS)]);
+    }
+    connection.close();
+  },
+);
 
-void t.test('a WebSocket client that does not read for 15 s, twice, misses nothing', { timeout: LIMIT_MS }, async (t) => {
-  const project = await makeProject('idle socket');
-  const { socket, next } = await openSocket(`/v2/projects/${project}/notifications/ws`);
-  t.equal((await next()).action, 'ping');
-  for (let round = 0; round < 2; round++) {
-    socket.pause();
-    await makeEvents(project, EVENTS, EVENT_SIZE);
-    await wait(15_500);
-    socket.resume();
-    t.strictSame(await places(next, EVENTS), [...upTo(EVENTS)]);
-  }
-  socket.terminate();
-});
+void t.test(
+  'a WebSocket client that does not read for 15 s, twice, misses nothing',
+  { timeout: LIMIT_MS },
+  async (t) => {
+    const project = await makeProject('idle socket');
+    const { socket, next } = await openSocket(`/v2/projects/${project}/notifications/ws`);
+    t.equal((await next()).action, 'ping');
+    for (let round = 0; round < 2; round++) {
+      socket.pause();
+      await makeEvents(project, EVENTS, EVENT_SIZE);
+      await wait(15_500);
+      socket.resume();
+      t.strictSame(await places(next, EVENTS), [...upTo(EVENTS)]);
+    }
+    socket.terminate();
+  },
+);
 
 interface Frames {
   readonly socket: WebSocket;
@@ -237,34 +253,38 @@ void t.test('streams with nothing but pings stay alive', { timeout: LIMIT_MS }, 
   socket.terminate();
 });
 
-void t.test('notification clients that never read are dropped, and nobody else', { timeout: LIMIT_MS }, async (t) => {
-  const project = await makeProject('deaf');
-  const path = `/v2/projects/${project}/notifications`;
-  const deaf = await RawConnection.open(server.port);
-  deaf.send('GET', path);
-  await deaf.head();
-  deaf.socket.pause();
-  const deafSocket = await openSocket(`${path}/ws`);
-  deafSocket.socket.pause();
-  const reader = await RawConnection.open(server.port);
-  reader.send('GET', path);
-  await reader.head();
-  const { socket, next } = await openSocket(`${path}/ws`);
+void t.test(
+  'notification clients that never read are dropped, and nobody else',
+  { timeout: LIMIT_MS },
+  async (t) => {
+    const project = await makeProject('deaf');
+    const path = `/v2/projects/${project}/notifications`;
+    const deaf = await RawConnection.open(server.port);
+    deaf.send('GET', path);
+    await deaf.head();
+    deaf.socket.pause();
+    const deafSocket = await openSocket(`${path}/ws`);
+    deafSocket.socket.pause();
+    const reader = await RawConnection.open(server.port);
+    reader.send('GET', path);
+    await reader.head();
+    const { socket, next } = await openSocket(`${path}/ws`);
 
-  const last = 150;
-  const received = Promise.all([places(lines(reader), last), places(next, last)]);
-  await makeEvents(project, last, 60_000);
-  t.strictSame(await received, [[...upTo(last)], [...upTo(last)]], 'those who read have it all');
+    const last = 150;
+    const received = Promise.all([places(lines(reader), last), places(next, last)]);
+    await makeEvents(project, last, 60_000);
+    t.strictSame(await received, [[...upTo(last)], [...upTo(last)]], 'those who read have it all');
 
-  deaf.socket.resume();
-  await deaf.closed();
-  deafSocket.socket.resume();
-  t.not(await deafSocket.closed, 1000, 'the connection was cut');
-  await client.expect(201, 'POST', `/v2/projects/${project}/drawings`, { x: -7 });
-  t.strictSame((await places(next, -7)).at(-1), -7, 'the stream goes on');
-  reader.close();
-  socket.terminate();
-});
+    deaf.socket.resume();
+    await deaf.closed();
+    deafSocket.socket.resume();
+    t.not(await deafSocket.closed, 1000, 'the connection was cut');
+    await client.expect(201, 'POST', `/v2/projects/${project}/drawings`, { x: -7 });
+    t.strictSame((await places(next, -7)).at(-1), -7, 'the stream goes on');
+    reader.close();
+    socket.terminate();
+  },
+);
 
 void t.test('a JSON body that trickles in within 30 s is taken', { timeout: LIMIT_MS }, async (t) => {
   const connection = await RawConnection.open(server.port);
@@ -281,20 +301,24 @@ for (const [what, interval] of [
   ['trickles on', 1000],
   ['stops coming', 60_000],
 ] as const) {
-  void t.test(`a JSON body that ${what} for more than 30 s is answered 408`, { timeout: LIMIT_MS }, async (t) => {
-    const connection = await RawConnection.open(server.port);
-    const begun = Date.now();
-    connection.send('POST', '/v2/projects', { headers: { 'Content-Length': '5000' }, body: '{"name":"' });
-    const timer = setInterval(() => {
-      connection.write('x');
-    }, interval);
-    const reply = await connection.reply('POST', 60_000);
-    clearInterval(timer);
-    t.ok(Date.now() - begun >= 29_900);
-    t.equal(reply.status, 408);
-    t.equal(headerOf(reply, 'Content-Type'), 'application/json');
-    t.strictSame(jsonOf(reply), { message: 'The request body was not complete within 30 s', status: 408 });
-    await connection.closed();
-    connection.close();
-  });
+  void t.test(
+    `a JSON body that ${what} for more than 30 s is answered 408`,
+    { timeout: LIMIT_MS },
+    async (t) => {
+      const connection = await RawConnection.open(server.port);
+      const begun = Date.now();
+      connection.send('POST', '/v2/projects', { headers: { 'Content-Length': '5000' }, body: '{"name":"' });
+      const timer = setInterval(() => {
+        connection.write('x');
+      }, interval);
+      const reply = await connection.reply('POST', 60_000);
+      clearInterval(timer);
+      t.ok(Date.now() - begun >= 29_900);
+      t.equal(reply.status, 408);
+      t.equal(headerOf(reply, 'Content-Type'), 'application/json');
+      t.strictSame(jsonOf(reply), { message: 'The request body was not complete within 30 s', status: 408 });
+      await connection.closed();
+      connection.close();
+    },
+  );
 }

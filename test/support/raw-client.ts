@@ -37,10 +37,7 @@ export function requestBytes(method: string, path: string, request: RawRequest =
   for (const [name, value] of Object.entries(headers)) lines.push(`${name}: ${value}`);
   if (body !== undefined && !names.has('content-length') && !names.has('transfer-encoding'))
     lines.push(`Content-Length: ${body.length}`);
-  return Buffer.concat([
-    Buffer.from(lines.join(CRLF) + CRLF + CRLF, 'latin1'),
-    body ?? Buffer.alloc(0),
-  ]);
+  return Buffer.concat([Buffer.from(lines.join(CRLF) + CRLF + CRLF, 'latin1'), body ?? Buffer.alloc(0)]);
 }
 
 /** The bytes of a body in chunks of these pieces. */

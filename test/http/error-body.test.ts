@@ -1,0 +1,48 @@
+import t from 'tap';
+import { refusals } from '../../src/errors.js';
+import { errorAnswer, withoutSecrets } from '../../src/http/error-body.js';
+import type { Exchange } from '../../src/http/exchange.js';
+import { MalformedJson } from '../../src/http/json-text.js';
+
+/** As much of an exchange as an error is told with. */
+function exchange(body: unknown, template?: string): Exchange {
+  const fields: unknown = { id: 'r1', method: 'PUT', path: '/v2/things/7', template, body };
+  return fields as Exchange;
+}
+
+function bodyOf(error: unknown, body?: unknown, template?: string): unknown {
+  return JSON.parse(errorAnswer(error, exchange(body, template)).json);
+}
+
+void t.test('a refusal says what and how; a 400 says of which request, too', (t) => {
+  t.strictSame(bodyOf(refusals.projectUnknown('7')), { message: "Project ID 7 doesn't exist", status: 404 });
+  t.strictSame(bodyOf(refusals.badRequest('no'), { a: 1 }, '/v2/things/{id}'), {
+    message: 'no',
+    method: 'PUT',
+    path: '/v2/things/{id}',
+    request: { a: 1 },
+    status: 400,
+  });
+  t.end();
+});
+
+void t.test('a fault of ours tells nothing but where to look', (t) => {
+  const answer = errorAnswer(new TypeError('/home/secret is undefined'), exchange({}));
+  t.equal(answer.status, 500);
+  t.ok(answer.isFault);
+  t.notMatch(answer.json, /secret|TypeError|stack/);
+  t.match(answer.json, /r1/);
+  t.end();
+});
+
+void t.test('what is echoed has no secrets and an end, whatever its type', (t) => {
+  t.match(bodyOf(refusals.badRequest('no'), { user: 'u', deep: [{ password: 'p' }] }), {
+    request: { user: 'u', deep: [{ password: '***' }] },
+  });
+  t.notMatch(withoutSecrets({ password: { nested: 'p1' } }), /p1/);
+  for (const body of ['x'.repeat(1e6), { a: 'x'.repeat(1e6) }, ['x'.repeat(1e6)]])
+    t.ok(errorAnswer(refusals.badRequest('no'), exchange(body)).json.length < 8192);
+  t.ok(JSON.stringify(bodyOf(new MalformedJson('no', '{'.repeat(1e6)))).length < 8192);
+  t.strictSame((bodyOf(refusals.badRequest('no'), 5) as { request: unknown }).request, 5);
+  t.end();
+});

@@ -36,8 +36,8 @@ export const refusals = {
       `The host name ${host} is not a loopback name, and this server listens on loopback only`,
     ),
   webSocketOnly: () => new Refusal(400, 'This path speaks WebSocket: no valid upgrade request was found'),
-  localServerOnly: (what: string) =>
-    new Refusal(403, `${what} is permitted on a local server only (--local)`),
+  stopLocalOnly: () => new Refusal(403, 'You can only stop a local server'),
+  loadLocalOnly: () => new Refusal(403, 'You can only load a file of a local server'),
   tooBusy: () => new Refusal(503, 'Too many requests are waiting for this project, try again'),
   stopping: () => new Refusal(503, 'The server is stopping'),
 
@@ -121,6 +121,8 @@ export const refusals = {
     new Refusal(409, `Templates of type ${type} are not served by this server`),
   symbolUnreadable: () => new Refusal(404, 'The size of this symbol cannot be read'),
   computeUnknown: (id: string) => new Refusal(404, `Compute ID ${id} doesn't exist`),
+  virtualMachineUnknown: () =>
+    new Refusal(404, 'Cannot use a node on the GNS3 VM server with the GNS3 VM not configured'),
   computeExists: (name: string) => new Refusal(409, `Compute name "${name}" already exists`),
   computeIsLocal: () => new Refusal(409, 'The local compute cannot be changed or deleted'),
   computeNotConnected: (name: string, request: string) =>

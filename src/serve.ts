@@ -1,6 +1,6 @@
 /** A running server: everything is made here, in order, and ended in reverse. */
-import { accessSync, constants, mkdirSync } from 'node:fs';
-import { join } from 'node:path';
+import { accessSync, constants, existsSync, mkdirSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { pino, type Logger } from 'pino';
 import { routeTable } from './api/table.js';
 import type { Config } from './config.js';
@@ -76,7 +76,7 @@ export async function serve(config: Config): Promise<void> {
 function prepareFolders(config: Config): void {
   for (const folder of [config.data, config.projects, config.state]) {
     try {
-      mkdirSync(folder, { recursive: true });
+      makeFolder(folder);
       accessSync(folder, constants.R_OK | constants.W_OK | constants.X_OK);
     } catch (error) {
       throw new Error(
@@ -88,6 +88,13 @@ function prepareFolders(config: Config): void {
     }
   }
   lockFolder(config.state);
+}
+
+/** Not `recursive`: on a file system that refuses, as /proc does, Node tries that for ever. */
+function makeFolder(folder: string): void {
+  if (existsSync(folder)) return;
+  makeFolder(dirname(folder));
+  mkdirSync(folder);
 }
 
 function warnOfOpenServer(config: Config, gate: Gate, log: Logger): void {

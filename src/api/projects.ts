@@ -1,5 +1,6 @@
 /** Projects: made, opened, changed, closed and deleted. */
 import { z } from 'zod';
+import { refusals } from '../errors.js';
 import { empty, json, jsonText } from '../http/answer.js';
 import { route, type Route } from '../http/route.js';
 import type { Farm } from '../lab/farm.js';
@@ -77,7 +78,7 @@ export function projectRoutes(farm: Farm): Route[] {
       body: z.strictObject({ path: text(1, 4096) }),
       answers: { 201: project },
       handle: async ({ body }) => {
-        farm.requireLocal('Loading a file');
+        if (!farm.isLocal) throw refusals.loadLocalOnly();
         return jsonText(201, await projects.load(body.path));
       },
     }),
@@ -152,7 +153,8 @@ export function projectRoutes(farm: Farm): Route[] {
       summary: 'Count what a project holds',
       params: one,
       answers: { 200: stats },
-      handle: async ({ params }) => json(200, await countObjects(projects.find(params.project_id))),
+      handle: async ({ params }) =>
+        json(200, await countObjects(projects.find(params.project_id), farm.files)),
     }),
   ];
 }

@@ -5,6 +5,7 @@ import { refusals } from '../errors.js';
 import { json } from '../http/answer.js';
 import { receiveFile, sendFile, UNTRUSTED_CONTENT } from '../http/file-transfer.js';
 import { route, type Route } from '../http/route.js';
+import { bytesSource } from '../http/streams/sized-response.js';
 import type { Farm } from '../lab/farm.js';
 import { names, nothing } from './schemas.js';
 
@@ -63,10 +64,7 @@ export function symbolRoutes(farm: Farm): Route[] {
         const picture = symbols.picture(decodedAgain(params.symbol_id));
         if ('file' in picture) return sendFile(exchange, files, { root: symbols.folder, path: picture.file });
         const bytes = Buffer.from(picture.svg);
-        exchange.streamSized('image/svg+xml', UNTRUSTED_CONTENT, bytes.length, {
-          read: (position) => Promise.resolve(bytes.subarray(position)),
-          close: () => undefined,
-        });
+        exchange.streamSized('image/svg+xml', UNTRUSTED_CONTENT, bytes.length, bytesSource(bytes));
         return 'streamed';
       },
     }),

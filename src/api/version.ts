@@ -53,7 +53,7 @@ export function versionRoutes(farm: Farm, shutdown: () => void): Route[] {
       params: nothing,
       answers: { 201: null },
       handle: ({ exchange }) => {
-        farm.requireLocal('Shutdown');
+        if (!farm.isLocal) throw refusals.stopLocalOnly();
         // Not before the answer has left: the end of the server cuts every connection.
         exchange.atEnd(() => {
           setImmediate(shutdown);

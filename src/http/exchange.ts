@@ -5,14 +5,13 @@
  */
 import type { HttpRequest, HttpResponse } from 'uWebSockets.js';
 import type { Headers, WholeAnswer } from './answer.js';
-import {
-  ChunkedResponse,
-  IncomingBody,
-  SizedResponse,
-  type BodyReceiver,
-  type PieceSource,
-} from './streams.js';
+import { ChunkedResponse } from './streams/chunked-response.js';
+import { IncomingBody, type BodyReceiver } from './streams/incoming-body.js';
+import { bytesSource, SizedResponse, type PieceSource } from './streams/sized-response.js';
 import { statusLine } from './status-line.js';
+
+/** What is longer is sent at the client's pace: the library would cut off a slow client. */
+const LARGEST_AT_ONCE = 64 * 1024;
 
 /** What the server adds to every response. */
 export type CommonHeaders = (origin: string) => Headers;
@@ -83,6 +82,17 @@ export class Exchange {
 
   answer(answer: WholeAnswer): void {
     if (this.#state !== 'waiting') return;
+    if ('json' in answer && answer.json.length > LARGEST_AT_ONCE) {
+      const bytes = Buffer.from(answer.json);
+      this.streamSized(
+        'application/json',
+        answer.headers ?? [],
+        bytes.length,
+        bytesSource(bytes),
+        answer.status,
+      );
+      return;
+    }
     // Nobody will read what is left of an unfinished body, so nothing can follow it.
     const closeConnection = this.#incoming?.isComplete === false;
     this.#response.cork(() => {
@@ -116,14 +126,14 @@ export class Exchange {
   }
 
   /** Answers with `total` bytes from the source, which is closed in any case. */
-  streamSized(media: string, headers: Headers, total: number, source: PieceSource): void {
+  streamSized(media: string, headers: Headers, total: number, source: PieceSource, status = 200): void {
     if (this.#state !== 'waiting' || this.method === 'HEAD' || total === 0) {
       source.close();
-      if (this.#state === 'waiting') this.#endWithHead(media, headers, total);
+      if (this.#state === 'waiting') this.#endWithHead(media, headers, total, status);
       return;
     }
     this.#response.cork(() => {
-      this.#writeHead(200, headers, media);
+      this.#writeHead(status, headers, media);
     });
     const stream = new SizedResponse(this.#response, total, {
       read: (position) => source.read(position),
@@ -152,9 +162,9 @@ export class Exchange {
     });
   }
 
-  #endWithHead(media: string, headers: Headers, length: number | undefined): void {
+  #endWithHead(media: string, headers: Headers, length: number | undefined, status = 200): void {
     this.#response.cork(() => {
-      this.#writeHead(200, headers, media);
+      this.#writeHead(status, headers, media);
       this.#endWithoutBody(length);
     });
     this.#end('answered');

@@ -5,7 +5,7 @@ import type { TaskPool } from '../pool/task-pool.js';
 import type { FileTasks } from '../storage/file-tasks.js';
 import { empty, type Answer, type Headers } from './answer.js';
 import type { Exchange } from './exchange.js';
-import { IDLE_LIMIT_MS } from './streams.js';
+import { IDLE_LIMIT_MS } from './streams/long-stream.js';
 
 export interface PlacedFile {
   readonly root: string;

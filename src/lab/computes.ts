@@ -179,8 +179,8 @@ export class Computes {
   #find(id: string): Compute {
     if (id === LOCAL_COMPUTE) return this.#local;
     const compute = this.#others.get(id);
-    if (compute === undefined) throw refusals.computeUnknown(id);
-    return compute;
+    if (compute !== undefined) return compute;
+    throw id === GNS3_VM.id ? refusals.virtualMachineUnknown() : refusals.computeUnknown(id);
   }
 
   #checkName(name: string, ownId: string): void {

@@ -1,6 +1,5 @@
 /** Everything that the controller interface is about, wired: computes, projects, templates, symbols. */
 import type { Logger } from 'pino';
-import { refusals } from '../errors.js';
 import type { Store } from '../store/store.js';
 import { SymbolLibrary } from '../symbols/symbol-library.js';
 import { Channel } from './channel.js';
@@ -92,10 +91,5 @@ export class Farm {
 
   load(): HostLoad {
     return this.#meter.read();
-  }
-
-  /** Refuses (403) what only a server for clients on the same machine may do. */
-  requireLocal(what: string): void {
-    if (!this.isLocal) throw refusals.localServerOnly(what);
   }
 }

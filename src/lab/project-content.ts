@@ -1,4 +1,5 @@
 /** What clients may ask of a project's content whether it is open or closed. */
+import type { Files } from './files.js';
 import type { Project } from './project.js';
 import type { EntityKind } from './records.js';
 
@@ -19,8 +20,8 @@ export async function listObjects(project: Project, kind: EntityKind): Promise<s
   return JSON.stringify(records?.entities[kind].map(({ object }) => object) ?? []);
 }
 
-export async function countObjects(project: Project): Promise<ProjectStats> {
-  const snapshots = await project.countSnapshots();
+export async function countObjects(project: Project, files: Files): Promise<ProjectStats> {
+  const snapshots = await files.run('countSnapshots', { folder: project.record.path });
   if (project.isOpen) {
     const { nodes, links, drawings } = project.topology;
     return { drawings: drawings.size, links: links.size, nodes: nodes.size, snapshots };

@@ -163,12 +163,17 @@ export class Project {
       await this.#mirror.cancel();
       this.#unload();
       const trash = await files.run('trashFolder', { folder: this.#record.path, projectId: this.id });
-      // First what makes room: on a full disk the store needs some to forget. A crash in between leaves the
-      // trash, which the next start takes out, or a record whose folder is gone, which is not shown.
-      await files.run('removeTree', { folder: trash });
-      await store.commit(forgetting(this.id));
+      // A crash from here on leaves the trash, with which the next start completes the deletion.
+      try {
+        await store.commit(forgetting(this.id));
+      } catch {
+        // A full disk: the folder has the room that the store needs to forget.
+        await files.run('removeTree', { folder: trash });
+        await store.commit(forgetting(this.id));
+      }
       this.#isDeleted = true;
       announcements.emit('project.deleted', this.#text);
+      await files.run('removeTree', { folder: trash });
     });
   }
 
@@ -190,10 +195,6 @@ export class Project {
   /** What the store holds of the project; for an open project it may be a moment behind. */
   async storedRecords(): Promise<LabRecords | undefined> {
     return sortOut(await this.#services.store.load(...keysOf(this.id)));
-  }
-
-  countSnapshots(): Promise<number> {
-    return this.#services.files.run('countSnapshots', { folder: this.#record.path });
   }
 
   /** Notifications of the project; the project may close some time after the last listener has gone. */

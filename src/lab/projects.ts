@@ -7,6 +7,7 @@ import { dirname, isAbsolute, join, resolve } from 'node:path';
 import { refusals } from '../errors.js';
 import { isBelow } from '../storage/path-order.js';
 import type { ImportedProject } from './topology-import.js';
+import type { Finding } from './folder-tasks.js';
 import { Lane } from './lane.js';
 import { Project } from './project.js';
 import type { ProjectServices } from './project-services.js';
@@ -198,10 +199,13 @@ export class Projects {
   }
 
   async #finishDeletions(): Promise<void> {
-    const { files, store, folder } = this.#options;
+    const { files, store, folder, log } = this.#options;
     for (const trash of await files.run('findTrash', { projects: folder })) {
-      await store.commit(forgetting(trash.projectId));
+      // In this order on a full disk, too: the folder has the room that the store needs to forget.
       await files.run('removeTree', { folder: trash.folder });
+      await store.commit(forgetting(trash.projectId)).catch((error: unknown) => {
+        log.error({ err: error, project: trash.projectId }, 'a deleted project cannot be forgotten yet');
+      });
     }
   }
 
@@ -225,28 +229,22 @@ export class Projects {
     }
   }
 
+  /** What cannot be taken in now is tried again at the next start or reload. */
   async #findNew(): Promise<void> {
     const { files, folder, log } = this.#options;
     const known = [...this.#projects.values()].map((project) => project.record.path);
-    for (const finding of await files.run('findProjects', {
-      projects: folder,
-      known,
-      order: this.#nextOrder,
-    })) {
-      if (finding.found === 'new') {
-        if (this.#projects.has(finding.imported.projectId)) {
-          log.warn(
-            { folder: finding.imported.project.path },
-            'a second folder of a known project is ignored',
-          );
-        } else {
-          await this.#adopt(finding.imported);
-        }
-        continue;
+    const findings = await files.run('findProjects', { projects: folder, known, order: this.#nextOrder });
+    for (const finding of findings) {
+      if (finding.found === 'unreadable') {
+        log.warn({ folder: finding.folder }, finding.reason);
+        this.#showUnreadable(finding);
+      } else if (this.#projects.has(finding.imported.projectId)) {
+        log.warn({ folder: finding.imported.project.path }, 'a second folder of a known project is ignored');
+      } else {
+        await this.#adopt(finding.imported).catch((error: unknown) => {
+          log.error({ err: error, folder: finding.imported.project.path }, 'a project cannot be taken in');
+        });
       }
-      log.warn({ folder: finding.folder }, finding.reason);
-      if (finding.identity !== undefined)
-        this.#showUnreadable(finding.folder, finding.filename, finding.identity);
     }
   }
 
@@ -261,8 +259,8 @@ export class Projects {
   }
 
   /** Listed so that opening it can say what is wrong; nothing of it is stored. */
-  #showUnreadable(folder: string, filename: string, identity: { projectId: string; name: string }): void {
-    if (this.#projects.has(identity.projectId)) return;
+  #showUnreadable({ folder, filename, identity }: Extract<Finding, { found: 'unreadable' }>): void {
+    if (identity === undefined || this.#projects.has(identity.projectId)) return;
     const record: ProjectRecord = {
       order: this.#nextOrder++,
       path: folder,

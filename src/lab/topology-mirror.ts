@@ -8,6 +8,7 @@ import type { Store } from '../store/store.js';
 import type { Files } from './files.js';
 import { fileKey, keysOf, type FileRecord } from './records.js';
 import type { ImportedProject } from './topology-import.js';
+import type { Inspection } from './topology-tasks.js';
 
 const QUIET_MS = 1000;
 const LONGEST_WAIT_MS = 5000;
@@ -93,7 +94,7 @@ export class TopologyMirror {
   async takeOver(order: number): Promise<TakenOver | undefined> {
     const { projectId, store, files, gns3Version } = this.#options;
     const place = this.#options.place();
-    const inspection = await files.run('inspectTopology', { ...place, ...this.#record, order });
+    const inspection = await this.#inspect(order);
     if (inspection.found === 'missing' || inspection.found === 'older') this.schedule();
     if (inspection.found !== 'outside') return undefined;
     const { imported } = inspection;
@@ -115,6 +116,17 @@ export class TopologyMirror {
     clearTimeout(this.#timer);
     this.#isWanted = false;
     await this.#writing?.catch(() => undefined);
+  }
+
+  /** A file that cannot be read is left as it is, for whoever wrote it to mend. */
+  async #inspect(order: number): Promise<Inspection> {
+    const { files, place } = this.#options;
+    try {
+      return await files.run('inspectTopology', { ...place(), ...this.#record, order });
+    } catch (error) {
+      await this.cancel();
+      throw error;
+    }
   }
 
   #wait(milliseconds: number): void {

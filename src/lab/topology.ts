@@ -100,13 +100,12 @@ export class Topology {
     return this.portsOf(node).find((port) => isPort(port, adapter, number));
   }
 
-  /** Of the last end that knows its type. */
+  /** Of the last end whose kind is known. */
   linkType(link: StoredLink): LinkType {
     for (const end of link.nodes.toReversed()) {
       const node = this.nodes.get(end.node_id);
-      if (node === undefined) continue;
-      const port = this.#ownPorts(node).find((own) => isPort(own, end.adapter_number, end.port_number));
-      if (port !== undefined) return port.link_type;
+      const type = node === undefined ? undefined : this.kindOf(node)?.linkType;
+      if (type !== undefined) return type;
     }
     return 'ethernet';
   }
@@ -170,7 +169,7 @@ export class Topology {
     return {
       adapter_number: adapter,
       data_link_types: {},
-      link_type: link === undefined || this.kindOf(node) !== undefined ? 'ethernet' : this.linkType(link),
+      link_type: this.kindOf(node)?.linkType ?? (link === undefined ? 'ethernet' : this.linkType(link)),
       name: `${adapter}/${port}`,
       port_number: port,
       short_name: `${adapter}/${port}`,

@@ -7,6 +7,7 @@ import { basename, dirname } from 'node:path';
 import { refusals } from '../errors.js';
 import type { TaskTable } from '../pool/task.js';
 import { containedPath } from './containment.js';
+import { isBelow } from './path-order.js';
 import { openRegularFile, type OpenedFile } from './regular-file.js';
 import {
   createUnpublished,
@@ -44,11 +45,14 @@ export const fileTasks: FileTasks = {
 
   createFile({ root, path }) {
     const target = containedPath(root, path);
+    const temporary = containedPath(root, 'tmp');
+    // What is put there is lost when the owner empties it.
+    if (target === temporary || isBelow(temporary, target)) throw refusals.fileForbidden();
     if (!statSync(dirname(target)).isDirectory()) throw refusals.notDirectory(basename(path));
     const found = statSync(target, { throwIfNoEntry: false });
     if (found?.isDirectory() === true) throw refusals.isDirectory(basename(path));
     if (found?.isFile() === false) throw refusals.fileForbidden();
-    return createUnpublished(containedPath(root, 'tmp'), target);
+    return createUnpublished(temporary, target);
   },
 
   writePiece({ fd, position, bytes }) {

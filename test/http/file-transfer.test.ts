@@ -105,14 +105,25 @@ void t.test('a file of no bytes is a file', async (t) => {
   t.equal(reply.text, '');
 });
 
-void t.test(
-  'an upload does not take the place of the folder of unfinished ones',
-  { todo: 'answers 500: src/storage' },
-  async (t) => {
-    const path = `/v2/projects/${await makeProject('staging')}/files/tmp`;
-    t.match((await client.post(path, 'x')).status, /^4/);
-  },
-);
+void t.test('nothing is put into the folder of unfinished files, or in its place', async (t) => {
+  const path = `/v2/projects/${await makeProject('staging')}/files/`;
+  t.equal((await client.post(`${path}tmp`, 'x')).status, 403, 'before there is one');
+  await client.expect(201, 'POST', `${path}first`, 'x');
+  for (const name of ['tmp', 'tmp/x', './tmp//x']) {
+    t.equal((await client.post(path + name, 'x')).status, 403, name);
+  }
+});
+
+void t.test('the connection of a large upload serves the next request', async (t) => {
+  const path = `/v2/projects/${await makeProject('kept')}/files/large`;
+  const body = new RandomBytes(SEED).next(30 * MEGABYTE);
+  const connection = await RawConnection.open(server.port);
+  connection.write(requestBytes('POST', path, { body }));
+  t.equal((await connection.reply('POST')).status, 201);
+  connection.write(requestBytes('GET', '/v2/version'));
+  t.equal((await connection.reply()).status, 200);
+  connection.close();
+});
 
 void t.test('clients that vanish at any stage leave nothing behind', { timeout: 60_000 }, async (t) => {
   const project = await makeProject('vanishing');

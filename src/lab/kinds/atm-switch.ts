@@ -61,5 +61,6 @@ export const atmSwitch: NodeKind = {
   create: (given: AtmProperties) => checked({ mappings: given.mappings ?? {} }),
   update: (current, given: AtmProperties) => ({ ...current, ...checked(given) }),
   ports: (properties) => mappedPorts(properties, DATA_LINK_TYPES),
+  linkType: 'serial',
   consoleTypes: [],
 };

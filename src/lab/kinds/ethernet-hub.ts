@@ -29,5 +29,6 @@ export const ethernetHub: NodeKind = {
     return { ...current, ports_mapping: renumbered(list) };
   },
   ports: positionedPorts,
+  linkType: 'ethernet',
   consoleTypes: [],
 };

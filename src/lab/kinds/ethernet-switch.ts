@@ -43,5 +43,6 @@ export const ethernetSwitch: NodeKind = {
     return { ...current, ports_mapping: renumbered(list) };
   },
   ports: positionedPorts,
+  linkType: 'ethernet',
   consoleTypes: ['none', 'telnet'],
 };

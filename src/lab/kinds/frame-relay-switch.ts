@@ -34,5 +34,6 @@ export const frameRelaySwitch: NodeKind = {
   create: (given: FrameRelayProperties) => checked({ mappings: given.mappings ?? {} }),
   update: (current, given: FrameRelayProperties) => ({ ...current, ...checked(given) }),
   ports: (properties) => mappedPorts(properties, DATA_LINK_TYPES),
+  linkType: 'serial',
   consoleTypes: [],
 };

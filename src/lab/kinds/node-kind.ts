@@ -1,6 +1,6 @@
 /** What a kind of node decides for itself: its properties, and the ports they make. */
 import type { z } from 'zod';
-import type { NODE_TYPES, Port } from '../topology-schema.js';
+import type { LinkType, NODE_TYPES, Port } from '../topology-schema.js';
 
 export type Properties = Readonly<Record<string, unknown>>;
 
@@ -12,6 +12,8 @@ export interface NodeKind {
   create(given: Properties): Properties;
   /** The properties after a change, of which `current` may be older than today's rules. */
   update(current: Properties, given: Properties, isConnected: boolean): Properties;
+  /** Of all its ports. */
+  readonly linkType: LinkType;
   /** Never throws, whatever was stored once. */
   ports(properties: Properties): Port[];
   /** The console types of the kind, the default first; none for a kind without a console. */

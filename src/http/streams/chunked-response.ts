@@ -1,0 +1,96 @@
+/** A response without a known end on its way out. */
+import type { HttpResponse } from 'uWebSockets.js';
+import { join, leave, type LongStream } from './long-stream.js';
+
+const LARGEST_WRITE = 64 * 1024;
+
+/** A response without a known end: chunked, bounded, and closed when its client is too slow for the bound. */
+export class ChunkedResponse implements LongStream {
+  readonly #response: HttpResponse;
+  readonly #limit: number;
+  readonly #onEnded: () => void;
+  #queue: string[] = [];
+  #queuedLength = 0;
+  #blockedSince: number | undefined;
+  #isEnding = false;
+  #isOver = false;
+
+  /** The head must have been written. `limit` bounds the characters that wait for the client. */
+  constructor(response: HttpResponse, limit: number, onEnded: () => void) {
+    this.#response = response;
+    this.#limit = limit;
+    this.#onEnded = onEnded;
+    join(this);
+    response.onWritable(() => {
+      this.#blockedSince = undefined;
+      this.#response.cork(() => {
+        this.#flush();
+      });
+      return true;
+    });
+  }
+
+  get waitingSince(): number | undefined {
+    return this.#blockedSince;
+  }
+
+  send(text: string): void {
+    if (this.#isOver || this.#isEnding) return;
+    this.#queue.push(text);
+    this.#queuedLength += text.length;
+    if (this.#queuedLength > this.#limit) this.expire();
+    else if (this.#blockedSince === undefined) this.#corkedFlush();
+  }
+
+  /** Sends what waits, then ends the response. */
+  end(): void {
+    if (this.#isOver || this.#isEnding) return;
+    this.#isEnding = true;
+    if (this.#blockedSince === undefined) this.#corkedFlush();
+  }
+
+  /** The client has gone. */
+  gone(): void {
+    this.#isOver = true;
+    this.#queue = [];
+    leave(this);
+  }
+
+  rearm(): void {
+    if (this.#blockedSince !== undefined) this.#response.cork(() => undefined);
+  }
+
+  expire(): void {
+    if (!this.#isOver) this.#response.close();
+  }
+
+  #corkedFlush(): void {
+    this.#response.cork(() => {
+      this.#flush();
+    });
+  }
+
+  #flush(): void {
+    while (this.#queue.length > 0 && this.#blockedSince === undefined) {
+      if (!this.#response.write(this.#takePiece())) this.#blockedSince = Date.now();
+    }
+    if (!this.#isEnding || this.#queue.length > 0 || this.#isOver) return;
+    this.#isOver = true;
+    leave(this);
+    this.#response.end();
+    this.#onEnded();
+  }
+
+  /** As many waiting texts as fit one write. */
+  #takePiece(): string {
+    let count = 1;
+    let length = this.#queue[0]?.length ?? 0;
+    for (; count < this.#queue.length; count++) {
+      length += this.#queue[count]?.length ?? 0;
+      if (length > LARGEST_WRITE) break;
+    }
+    const piece = this.#queue.splice(0, count).join('');
+    this.#queuedLength -= piece.length;
+    return piece;
+  }
+}

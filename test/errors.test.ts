@@ -53,7 +53,6 @@ void t.test('a failed system call is a refusal where a client can mend it, else 
   const statuses: Readonly<Record<string, number>> = {
     ENOSPC: 507,
     EDQUOT: 507,
-    MDB_MAP_FULL: 507,
     ENOENT: 404,
     EACCES: 403,
     EPERM: 403,

@@ -4,6 +4,8 @@
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Test } from 'tap';
 import { packChanges, unpackRecords } from '../../src/store/packing.js';
@@ -337,7 +339,9 @@ async function killedWhileWriting(
       await store.commit(['a', 'b', 'c'].map((part) => ({ put: [...key, part], value: { index } })));
       process.stdout.write(index + '\\n');
     }`;
-  const child = spawn(process.execPath, ['--input-type=module', '-e', program], {
+  const path = join(folder, 'writer.mjs');
+  writeFileSync(path, program);
+  const child = spawn(process.execPath, [path], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   const closed = once(child, 'close');

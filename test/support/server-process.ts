@@ -29,7 +29,8 @@ const READY = /listens on (http:\/\/\S+:(\d+))$/;
 export async function startServer(t: Teardown, options: ServerOptions = {}): Promise<ServerProcess> {
   const data = options.data ?? scratchFolder(t);
   const child = spawn(process.execPath, [MAIN, '--port', '0', '--data', data, ...(options.flags ?? [])], {
-    env: { ...process.env, ...options.environment },
+    // What the test runner adds to every Node.js process is not for the server.
+    env: { ...process.env, NODE_OPTIONS: '', ...options.environment },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   t.teardown(() => child.kill('SIGKILL'));

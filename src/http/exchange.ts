@@ -60,10 +60,6 @@ export class Exchange {
     return this.#state === 'gone';
   }
 
-  get isWaiting(): boolean {
-    return this.#state === 'waiting';
-  }
-
   /** Called once when the response is complete or the client has gone. */
   atEnd(callback: (exchange: Exchange) => void): void {
     if (this.#state === 'waiting') this.#atEnd.push(callback);

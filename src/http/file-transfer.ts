@@ -70,7 +70,9 @@ export async function sendFile(
       },
       close: () => {
         // A descriptor must not be closed under a read: its number may be another file's by then.
-        void reading.catch(() => undefined).then(() => files.run('closeFile', { fd }));
+        const isDone = reading.catch(() => undefined).then(() => files.run('closeFile', { fd }));
+        // Fails only when the threads have ended, and their descriptors with them.
+        isDone.catch(() => undefined);
       },
     },
   );

@@ -2,6 +2,8 @@
  * When a project closes by itself: some time after its last listener has gone, and never while anything of it
  * is in use. A project that nobody ever listened to stays open.
  */
+export const AUTO_CLOSE_MS = 5000;
+
 export class AutoClose {
   readonly #delayMs: number;
   readonly #close: () => void;
@@ -33,6 +35,10 @@ export class AutoClose {
       this.#holds--;
       this.#restart();
     };
+  }
+
+  get isHeld(): boolean {
+    return this.#holds > 0;
   }
 
   cancel(): void {

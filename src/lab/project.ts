@@ -4,7 +4,7 @@
  */
 import type { Logger } from 'pino';
 import { refusals } from '../errors.js';
-import { AutoClose } from './auto-close.js';
+import { AUTO_CLOSE_MS, AutoClose } from './auto-close.js';
 import { Channel, type Listener } from './channel.js';
 import { Lane } from './lane.js';
 import { projectText } from './project-view.js';
@@ -22,8 +22,6 @@ import { Topology } from './topology.js';
 import { TopologyMirror, type TopologyPlace } from './topology-mirror.js';
 import type { ProjectSettings } from './topology-schema.js';
 import type { Transaction } from './transaction.js';
-
-const AUTO_CLOSE_MS = 5000;
 
 export class Project {
   readonly id: string;
@@ -136,8 +134,9 @@ export class Project {
     return this.#open('opened');
   }
 
-  /** Opens a project that has just been made: to its clients that is one event. */
-  openNew(): Promise<string> {
+  /** Writes the file of a project that was just made and opens it: to its clients that is one event. */
+  async openNew(): Promise<string> {
+    await this.#mirror.flush();
     return this.#open('created');
   }
 
@@ -146,7 +145,7 @@ export class Project {
       if (!this.isOpen) return;
       await this.flush();
       this.#unload();
-      await this.#services.files.run('emptyTemporary', { folder: this.#record.path });
+      await this.#emptyTemporary();
     });
   }
 
@@ -182,11 +181,6 @@ export class Project {
     return this.#mirror.flushOrRetry();
   }
 
-  /** Like `flush`, for callers to whom the file matters. */
-  writeFile(): Promise<void> {
-    return this.#mirror.flush();
-  }
-
   /** Compares the topology file with what we wrote, and takes over what somebody else wrote. */
   reconcile(): Promise<void> {
     return this.#exclusively(() => this.#reconcile());
@@ -218,7 +212,8 @@ export class Project {
       const { files, surroundings } = this.#services;
       await files.run('makeFolder', { folder: this.#record.path });
       await this.#reconcile();
-      await files.run('emptyTemporary', { folder: this.#record.path });
+      await this.flush();
+      await this.#emptyTemporary();
       const records = await this.storedRecords();
       if (records === undefined) throw refusals.projectUnknown(this.id);
       const topology = new Topology(this.id, this.#channel, surroundings);
@@ -234,6 +229,12 @@ export class Project {
       if (this.#isDeleted) throw refusals.projectUnknown(this.id);
       return work();
     });
+  }
+
+  /** Leftovers of a crash; what is in use is none. */
+  async #emptyTemporary(): Promise<void> {
+    if (this.#autoClose.isHeld) return;
+    await this.#services.files.run('emptyTemporary', { folder: this.#record.path });
   }
 
   async #reconcile(): Promise<void> {

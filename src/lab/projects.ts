@@ -6,7 +6,6 @@ import { randomUUID } from 'node:crypto';
 import { dirname, isAbsolute, join, resolve } from 'node:path';
 import { refusals } from '../errors.js';
 import { isBelow } from '../storage/path-order.js';
-import type { ImportedProject } from './topology-import.js';
 import type { Finding } from './folder-tasks.js';
 import { Lane } from './lane.js';
 import { Project } from './project.js';
@@ -20,6 +19,7 @@ import {
   versionKey,
   type ProjectRecord,
 } from './records.js';
+import type { ImportedProject } from './topology-import.js';
 import { projectSettings, type ProjectSettings } from './topology-schema.js';
 
 export interface NewProject extends Partial<ProjectSettings> {
@@ -69,8 +69,12 @@ export class Projects {
     return this.#lane.exclusively(async () => {
       for (const project of this.#projects.values()) {
         if (project.isOpen) continue;
-        if (await this.#hasFolder(project.record)) await this.#reconcile(project);
-        else this.#projects.delete(project.id);
+        if (await this.#hasFolder(project.record)) {
+          await this.#reconcile(project);
+        } else {
+          await project.abandon();
+          this.#projects.delete(project.id);
+        }
       }
       await this.#loadKnown();
       await this.#findNew();
@@ -170,15 +174,15 @@ export class Projects {
         { put: versionKey(id), value: 1 },
       ]);
       project = new Project(id, { project: record, file: NEVER_WRITTEN, version: 1 }, this.#options);
-      await project.writeFile();
+      const text = await project.openNew();
+      this.#projects.set(id, project);
+      return text;
     } catch (error) {
       await project?.abandon();
       if (isOurs) await files.run('removeTree', { folder: path });
       await store.commit(forgetting(id)).catch(() => undefined);
       throw error;
     }
-    this.#projects.set(id, project);
-    return project.openNew();
   }
 
   async #placeFor(id: string, wanted: NewProject): Promise<string> {

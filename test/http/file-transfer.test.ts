@@ -114,6 +114,21 @@ void t.test('nothing is put into the folder of unfinished files, or in its place
   }
 });
 
+void t.test('an upload goes on when its project is closed meanwhile', async (t) => {
+  const project = await makeProject('closing');
+  const path = `/v2/projects/${project}/files/late.bin`;
+  await client.expect(201, 'POST', `/v2/projects/${project}/files/first`, 'x');
+  const connection = await RawConnection.open(server.port);
+  connection.write(requestBytes('POST', path, { headers: { 'Content-Length': '10' } }));
+  connection.write('01234');
+  t.ok(await eventually(() => readdirSync(join(folderOf(project), 'tmp')).length === 1));
+  await client.expect(204, 'POST', `/v2/projects/${project}/close`);
+  connection.write('56789');
+  t.equal((await connection.reply('POST')).status, 201);
+  t.equal((await client.get(path)).text, '0123456789');
+  connection.close();
+});
+
 void t.test('the connection of a large upload serves the next request', async (t) => {
   const path = `/v2/projects/${await makeProject('kept')}/files/large`;
   const body = new RandomBytes(SEED).next(30 * MEGABYTE);

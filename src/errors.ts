@@ -119,6 +119,8 @@ export const refusals = {
     new Refusal(409, `Template ID ${id} cannot be ${doing} because it is a builtin`),
   templateKindNotServed: (type: string) =>
     new Refusal(409, `Templates of type ${type} are not served by this server`),
+  symbolNameRefused: () =>
+    new Refusal(400, 'The name of a symbol must end in .svg, .png, .gif, .jpg or .jpeg'),
   symbolUnreadable: () => new Refusal(404, 'The size of this symbol cannot be read'),
   computeUnknown: (id: string) => new Refusal(404, `Compute ID ${id} doesn't exist`),
   virtualMachineUnknown: () =>

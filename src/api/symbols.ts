@@ -78,6 +78,7 @@ export function symbolRoutes(farm: Farm): Route[] {
       answers: { 204: null },
       handle: async ({ params, exchange }) => {
         const name = posix.basename(decodedAgain(params.symbol_id));
+        symbols.checkName(name);
         const answer = await receiveFile(exchange, files, { root: symbols.folder, path: name }, 204);
         await symbols.added(name);
         return answer;

@@ -8,6 +8,11 @@ export interface ImageSize {
 const PNG = Buffer.from('89504e470d0a1a0a', 'hex');
 const LARGEST = 100_000;
 
+/** Whether a file of this name is taken for a picture. */
+export function isPictureName(name: string): boolean {
+  return /\.(svg|png|gif|jpe?g)$/i.test(name) && !name.startsWith('.');
+}
+
 export function imageSize(bytes: Buffer): ImageSize | undefined {
   const size = bytes.subarray(0, PNG.length).equals(PNG)
     ? pngSize(bytes)

@@ -1,8 +1,9 @@
 /** The symbols that nodes are drawn with: the built-in ones, and those in the folder of custom symbols. */
+import { refusals } from '../errors.js';
 import type { TaskPool } from '../pool/task-pool.js';
 import { BUILTIN_SYMBOLS, findBuiltinSymbol, type BuiltinSymbol } from './builtin-symbols.js';
 import { DEFAULT_SYMBOLS } from './default-symbols.js';
-import type { ImageSize } from './image-size.js';
+import { isPictureName, type ImageSize } from './image-size.js';
 import { drawSymbol } from './symbol-drawing.js';
 import type { SymbolTasks } from './symbol-tasks.js';
 
@@ -70,6 +71,11 @@ export class SymbolLibrary {
   /** The size that a node with this symbol gets. */
   nodeSize(id: string): ImageSize {
     return this.size(id) ?? sizeOf(builtinOrFallback(FALLBACK));
+  }
+
+  /** Refuses (400) a file name that no picture has: it would not be found again. */
+  checkName(name: string): void {
+    if (!isPictureName(name)) throw refusals.symbolNameRefused();
   }
 
   /** A picture was put into the folder. */

@@ -4,7 +4,7 @@ import { join, relative } from 'node:path';
 import type { TaskTable } from '../pool/task.js';
 import { containedPath } from '../storage/containment.js';
 import { readRegularFile } from '../storage/regular-file.js';
-import { imageSize, type ImageSize } from './image-size.js';
+import { imageSize, isPictureName, type ImageSize } from './image-size.js';
 
 export interface CustomSymbol {
   /** The path below the folder, which is also the symbol's id. */
@@ -17,7 +17,6 @@ export interface SymbolTasks extends TaskTable {
   readonly readSymbolSize: (input: { folder: string; name: string }) => CustomSymbol;
 }
 
-const PICTURE = /\.(svg|png|gif|jpe?g)$/i;
 const LARGEST_SYMBOL = 16 * 1024 * 1024;
 const MOST_SYMBOLS = 10_000;
 
@@ -25,7 +24,7 @@ export const symbolTasks: SymbolTasks = {
   listSymbols({ folder }) {
     mkdirSync(folder, { recursive: true });
     return readdirSync(folder, { recursive: true, withFileTypes: true })
-      .filter((entry) => entry.isFile() && PICTURE.test(entry.name) && !entry.name.startsWith('.'))
+      .filter((entry) => entry.isFile() && isPictureName(entry.name))
       .slice(0, MOST_SYMBOLS)
       .map((entry) => describe(folder, relative(folder, join(entry.parentPath, entry.name))))
       .sort((a, b) => (a.name < b.name ? -1 : 1));

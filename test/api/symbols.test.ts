@@ -190,6 +190,12 @@ void t.test('a new symbol lands in the symbols folder whatever folder its id nam
   }
 });
 
+void t.test('a file that would not be listed again is refused', async (t) => {
+  for (const id of ['notes.txt', 'svg', '.hidden.svg']) {
+    t.equal((await client.request('POST', raw(id), '<svg/>')).status, 400, id);
+  }
+});
+
 void t.test('a symbol whose size cannot be read has none', async (t) => {
   t.equal((await client.request('POST', raw('blob.png'), 'this is no picture')).status, 204);
   const reply = await client.get(dimensions('blob.png'));

@@ -1,5 +1,5 @@
 /** What worker threads do with the folder of custom symbols. */
-import { mkdirSync, readdirSync } from 'node:fs';
+import { mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import type { TaskTable } from '../pool/task.js';
 import { containedPath } from '../storage/containment.js';
@@ -13,6 +13,7 @@ export interface CustomSymbol {
 }
 
 export interface SymbolTasks extends TaskTable {
+  /** At start: what a crash has left of uploads is removed. */
   readonly listSymbols: (input: { folder: string }) => CustomSymbol[];
   readonly readSymbolSize: (input: { folder: string; name: string }) => CustomSymbol;
 }
@@ -23,6 +24,7 @@ const MOST_SYMBOLS = 10_000;
 export const symbolTasks: SymbolTasks = {
   listSymbols({ folder }) {
     mkdirSync(folder, { recursive: true });
+    rmSync(join(folder, 'tmp'), { recursive: true, force: true });
     return readdirSync(folder, { recursive: true, withFileTypes: true })
       .filter((entry) => entry.isFile() && isPictureName(entry.name))
       .slice(0, MOST_SYMBOLS)

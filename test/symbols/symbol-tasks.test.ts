@@ -15,6 +15,15 @@ void t.test('a folder that is not there is made, and is empty', (t) => {
   t.end();
 });
 
+void t.test('what a crash has left of uploads is removed', (t) => {
+  const folder = scratchFolder(t);
+  mkdirSync(join(folder, 'tmp'));
+  writeFileSync(join(folder, 'tmp', 'half.tmp'), 'half');
+  symbolTasks.listSymbols({ folder });
+  t.same(readdirSync(folder), []);
+  t.end();
+});
+
 void t.test('pictures are found at every depth, sorted by name', (t) => {
   const folder = scratchFolder(t);
   mkdirSync(join(folder, 'b', 'deep'), { recursive: true });

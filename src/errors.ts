@@ -38,7 +38,7 @@ export const refusals = {
   webSocketOnly: () => new Refusal(400, 'This path speaks WebSocket: no valid upgrade request was found'),
   stopLocalOnly: () => new Refusal(403, 'You can only stop a local server'),
   loadLocalOnly: () => new Refusal(403, 'You can only load a file of a local server'),
-  tooBusy: () => new Refusal(503, 'Too many requests are waiting for this project, try again'),
+  tooBusy: () => new Refusal(503, 'Too many requests are waiting, try again'),
   stopping: () => new Refusal(503, 'The server is stopping'),
 
   // Disk
@@ -94,8 +94,6 @@ export const refusals = {
     new Refusal(409, `${placeholder} is not a valid replacement string in the node name`),
   nodeNameBlank: () => new Refusal(400, 'A node name must not be blank'),
   nodeNameRefused: () => new Refusal(400, 'A node name must not contain the character "'),
-  portNameFormat: (format: string, reason: string) =>
-    new Refusal(409, `Invalid port name format ${format}: ${reason}`),
   switchConnected: () => new Refusal(409, "Can't modify a switch already connected."),
   hubConnected: () => new Refusal(409, "Can't modify a hub already connected."),
   mappingConflict: (reason: string) => new Refusal(409, reason),

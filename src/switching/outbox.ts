@@ -1,0 +1,36 @@
+/** Gathers what devices send, port by port. Each frame goes to a port once at most, so a batch never overflows. */
+import { Batch } from './batch.js';
+import type { Port } from './port.js';
+
+export class Outbox {
+  readonly #spare: Batch[] = [];
+  #touched: Port[] = [];
+  #resting: Port[] = [];
+
+  send(port: Port, offset: number, length: number): void {
+    (port.outgoing ?? this.#open(port)).add(offset, length);
+  }
+
+  /** Hands over what every port has to send, in the order in which ports were first sent to. */
+  empty(deliver: (port: Port, frames: Batch) => void): void {
+    const touched = this.#touched;
+    this.#touched = this.#resting;
+    for (const port of touched) {
+      const frames = port.outgoing;
+      if (frames === undefined) continue;
+      port.outgoing = undefined;
+      deliver(port, frames);
+      frames.count = 0;
+      this.#spare.push(frames);
+    }
+    touched.length = 0;
+    this.#resting = touched;
+  }
+
+  #open(port: Port): Batch {
+    const frames = this.#spare.pop() ?? new Batch();
+    port.outgoing = frames;
+    this.#touched.push(port);
+    return frames;
+  }
+}

@@ -1,0 +1,160 @@
+/**
+ * An engine: the devices of some labs, their attached ports, and the transport that brings frames. It does what
+ * orders say between turns; frames move within a turn and never wait for the next.
+ */
+import { FusedPaths } from './fused-paths.js';
+import { AtmSwitch } from './atm-switch.js';
+import { AttachedPort, type Medium } from './attached-port.js';
+import type { Batch } from './batch.js';
+import type { Device, Fabric } from './device.js';
+import { udpEnds } from './endpoint.js';
+import { EthernetHub } from './ethernet-hub.js';
+import { EthernetSwitch } from './ethernet-switch.js';
+import { FrameRelaySwitch } from './frame-relay-switch.js';
+import { NOWHERE } from './port.js';
+import type { Attachment, DeviceDesign, DeviceKind, Order, SettingsOf } from './orders.js';
+import type { Link, Transport } from './transport.js';
+
+const MAKERS: { readonly [Kind in DeviceKind]: (fabric: Fabric) => Device<SettingsOf[Kind]> } = {
+  atm_switch: (fabric) => new AtmSwitch(fabric),
+  frame_relay_switch: (fabric) => new FrameRelaySwitch(fabric),
+  ethernet_switch: (fabric) => new EthernetSwitch(fabric),
+  ethernet_hub: (fabric) => new EthernetHub(fabric),
+};
+
+const MEDIA: Readonly<Record<DeviceKind, Medium>> = {
+  atm_switch: 'serial',
+  frame_relay_switch: 'serial',
+  ethernet_switch: 'ethernet',
+  ethernet_hub: 'ethernet',
+};
+
+interface Installed {
+  readonly device: Device<never>;
+  readonly medium: Medium;
+  readonly ports: Map<number, AttachedPort>;
+}
+
+export class Engine {
+  readonly #fabric: Fabric;
+  readonly #counters: Float64Array;
+  readonly #transport: Transport;
+  readonly #fused: FusedPaths;
+  readonly #installed = new Map<number, Installed>();
+  /** Attached ports that may be one end of a fused link, by their near end. */
+  readonly #byLocal = new Map<string, AttachedPort>();
+
+  constructor(fabric: Fabric, portCounters: Float64Array, transport: Transport) {
+    this.#fabric = fabric;
+    this.#counters = portCounters;
+    this.#transport = transport;
+    this.#fused = new FusedPaths(fabric.outbox);
+  }
+
+  /** Returns what was asked for, when something was. Throws when it cannot be done, and has then done nothing. */
+  perform(order: Order): unknown {
+    switch (order.do) {
+      case 'add':
+        this.#add(order.device, order.design);
+        return undefined;
+      case 'configure':
+        configure(this.#find(order.device).device, order.design);
+        return undefined;
+      case 'remove':
+        this.#remove(order.device);
+        return undefined;
+      case 'attach':
+        return this.#attach(this.#find(order.device), order.attachment);
+      case 'detach':
+        this.#detach(this.#find(order.device), order.port);
+        return undefined;
+      case 'inspect':
+        return this.#find(order.device).device.inspect();
+    }
+  }
+
+  #find(id: number): Installed {
+    const installed = this.#installed.get(id);
+    if (installed === undefined) throw new Error(`there is no device ${id}`);
+    return installed;
+  }
+
+  #add(id: number, design: DeviceDesign): void {
+    const device: Device<never> = MAKERS[design.kind](this.#fabric);
+    configure(device, design);
+    this.#installed.set(id, { device, medium: MEDIA[design.kind], ports: new Map() });
+  }
+
+  #remove(id: number): void {
+    const installed = this.#find(id);
+    for (const number of [...installed.ports.keys()]) this.#detach(installed, number);
+    this.#installed.delete(id);
+  }
+
+  #attach({ device, medium, ports }: Installed, attachment: Attachment): void | Promise<void> {
+    const { port: number, endpoint, row, suspended } = attachment;
+    const place = { number, member: device, medium, endpoint, isSuspended: suspended };
+    const port = new AttachedPort(place, this.#counters, row);
+    const join = (link: Link): void => {
+      port.link = link;
+      ports.set(number, port);
+      device.attach(port);
+      this.#fuse(port);
+    };
+    const link = this.#transport.add(endpoint, port, (frames) => {
+      this.#arrive(port, frames);
+    });
+    if (link instanceof Promise) return link.then(join);
+    join(link);
+  }
+
+  #detach({ device, ports }: Installed, number: number): void {
+    const port = ports.get(number);
+    if (port === undefined) throw new Error(`port ${number} is not attached`);
+    this.#part(port);
+    device.detach(port);
+    ports.delete(number);
+    if (port.link !== undefined) this.#transport.remove(port.link);
+  }
+
+  /** One batch from a socket, and everything that follows from it. */
+  #arrive(port: AttachedPort, frames: Batch): void {
+    this.#fabric.seconds = performance.now() / 1000;
+    port.enter(frames);
+    this.#fused.settle();
+    this.#fabric.memory.endTurn();
+  }
+
+  /** Joins the port with the other half of its link, if this engine has it. */
+  #fuse(port: AttachedPort): void {
+    const { endpoint, medium } = port.place;
+    const ends = udpEnds(endpoint);
+    if (ends === undefined) return;
+    this.#byLocal.set(ends.local, port);
+    const peer = this.#byLocal.get(ends.remote);
+    if (peer === undefined || peer === port || peer.place.medium !== medium) return;
+    if (udpEnds(peer.place.endpoint)?.remote !== ends.local) return;
+    // What went through the kernel so far comes first.
+    for (const end of [port, peer]) if (end.link !== undefined) this.#transport.drain(end.link);
+    port.peer = peer;
+    peer.peer = port;
+    port.leaveBy(this.#fused.exitTo(peer));
+    peer.leaveBy(this.#fused.exitTo(port));
+  }
+
+  /** Nothing waits on the fused path between turns, so nothing is overtaken. */
+  #part(port: AttachedPort): void {
+    const local = udpEnds(port.place.endpoint)?.local;
+    if (local !== undefined && this.#byLocal.get(local) === port) this.#byLocal.delete(local);
+    const { peer } = port;
+    if (peer === undefined) return;
+    port.peer = undefined;
+    peer.peer = undefined;
+    peer.leaveBy(peer.link ?? NOWHERE);
+  }
+}
+
+function configure(device: Device<never>, { settings }: DeviceDesign): void {
+  // A design has settings of its own kind, and a device is only ever configured with designs of its kind.
+  (device as Device<unknown>).configure(settings);
+}

@@ -1,0 +1,24 @@
+/** The sockets of this host: descriptors and epoll on Linux, node:dgram elsewhere. */
+import type { Bell } from '../switching/bell.js';
+import type { Opener } from './opener.js';
+
+export interface HostSockets {
+  readonly opener: Opener;
+  newBell(): Bell;
+}
+
+/** Each kind is loaded only where it is used, as the C library's calls are looked up when it is. */
+export async function hostSockets(platform: NodeJS.Platform): Promise<HostSockets> {
+  if (platform === 'linux') {
+    const [{ LinuxOpener }, { LinuxBell }] = await Promise.all([
+      import('./linux/linux-opener.js'),
+      import('./linux/linux-bell.js'),
+    ]);
+    return { opener: new LinuxOpener(), newBell: () => new LinuxBell() };
+  }
+  const [{ PortableOpener }, { PortableBell }] = await Promise.all([
+    import('./portable/portable-opener.js'),
+    import('./portable/portable-bell.js'),
+  ]);
+  return { opener: new PortableOpener(), newBell: () => new PortableBell() };
+}

@@ -1,0 +1,28 @@
+/** An eventfd(2), and the epoll instance that an engine waits on, owned by the thread that never dies. */
+import koffi from 'koffi';
+import type { Bell } from '../../switching/bell.js';
+import { EPOLL_CLOEXEC, SOCK_FLAGS } from './constants.js';
+import { libc } from './libc.js';
+import { NativeMemory } from './native-memory.js';
+
+export class LinuxBell implements Bell {
+  readonly ear: { readonly epoll: number; readonly event: number };
+  readonly #one = new NativeMemory(8);
+
+  constructor() {
+    this.ear = { epoll: libc.epollCreate(EPOLL_CLOEXEC), event: libc.eventfd(0, SOCK_FLAGS) };
+    if (this.ear.epoll < 0 || this.ear.event < 0) {
+      throw new Error(`an engine needs two descriptors: error ${koffi.errno()}`);
+    }
+    this.#one.setLong(0, 1);
+  }
+
+  ring(): void {
+    libc.write(this.ear.event, this.#one.address, 8);
+  }
+
+  close(): void {
+    libc.close(this.ear.epoll);
+    libc.close(this.ear.event);
+  }
+}

@@ -1,0 +1,91 @@
+/** Waits for descriptors with microsecond patience, through epoll. */
+import koffi from 'koffi';
+import {
+  EPOLL_CTL_ADD,
+  EPOLL_CTL_DEL,
+  EPOLL_CTL_MOD,
+  EPOLL_EVENT,
+  EPOLLIN,
+  EPOLLONESHOT,
+  PR_SET_TIMERSLACK,
+} from './constants.js';
+import { libc } from './libc.js';
+import { NativeMemory } from './native-memory.js';
+
+const MOST_EVENTS = 64;
+const MICROSECONDS = 1e6;
+
+type Wait = (epoll: number, events: number, count: number, timeout: number, signals: number) => number;
+
+export class Poller {
+  readonly #epoll: number;
+  readonly #events = new NativeMemory(MOST_EVENTS * EPOLL_EVENT.size + EPOLL_EVENT.size);
+  readonly #change = new NativeMemory(16);
+  readonly #timeout = new NativeMemory(16);
+  readonly #wait: Wait | undefined;
+  readonly #waitCoarsely: Wait;
+
+  /** `epoll` is an epoll instance that others close. */
+  constructor(epoll: number) {
+    this.#epoll = epoll;
+    this.#wait = declareWait();
+    this.#waitCoarsely = koffi
+      .load(null)
+      .func('int epoll_pwait(int, uintptr_t, int, int, uintptr_t)') as Wait;
+    // Otherwise the kernel lets every wait end up to 50 microseconds late.
+    libc.prctl(PR_SET_TIMERSLACK, 1);
+  }
+
+  /** Whether waits of less than a millisecond are to be had here. */
+  get isPrecise(): boolean {
+    return this.#wait !== undefined;
+  }
+
+  add(descriptor: number): void {
+    this.#control(EPOLL_CTL_ADD, descriptor, EPOLLIN);
+  }
+
+  remove(descriptor: number): void {
+    this.#control(EPOLL_CTL_DEL, descriptor, 0);
+  }
+
+  /** Says nothing more of a descriptor until it is armed again. */
+  disarm(descriptor: number): void {
+    this.#control(EPOLL_CTL_MOD, descriptor, EPOLLONESHOT);
+  }
+
+  arm(descriptor: number): void {
+    this.#control(EPOLL_CTL_MOD, descriptor, EPOLLIN);
+  }
+
+  /** Returns how many descriptors have something; `descriptorAt` tells which. */
+  wait(milliseconds: number): number {
+    const { address } = this.#events;
+    if (this.#wait === undefined) {
+      return this.#waitCoarsely(this.#epoll, address, MOST_EVENTS, Math.ceil(milliseconds), 0);
+    }
+    const seconds = Math.floor(milliseconds / 1000);
+    this.#timeout.setLong(0, seconds);
+    this.#timeout.setLong(8, Math.floor((milliseconds - seconds * 1000) * MICROSECONDS));
+    return this.#wait(this.#epoll, address, MOST_EVENTS, this.#timeout.address, 0);
+  }
+
+  descriptorAt(index: number): number {
+    return this.#events.words[(index * EPOLL_EVENT.size + EPOLL_EVENT.data) >> 2] ?? -1;
+  }
+
+  #control(operation: number, descriptor: number, events: number): void {
+    this.#change.words[0] = events;
+    this.#change.words[EPOLL_EVENT.data >> 2] = descriptor;
+    libc.epollControl(this.#epoll, operation, descriptor, this.#change.address);
+  }
+}
+
+/** Of Linux 5.11 and glibc 2.35. */
+function declareWait(): Wait | undefined {
+  try {
+    return koffi.load(null).func('int epoll_pwait2(int, uintptr_t, int, uintptr_t, uintptr_t)') as Wait;
+  } catch {
+    return undefined;
+  }
+}

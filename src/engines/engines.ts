@@ -1,0 +1,97 @@
+/**
+ * The engines of this server: a pool of threads, each with an endless task. A lab lives on one engine from its
+ * first device to its last, the one that has least to do at that time.
+ */
+import { availableParallelism } from 'node:os';
+import { Piscina } from 'piscina';
+import type { Logger } from 'pino';
+import { MOST_CONNECTIONS, MOST_PORTS } from '../memory/engine-memory.js';
+import { FreeList } from '../memory/free-list.js';
+import type { Bell } from '../switching/bell.js';
+import type { EngineStart } from './engine-start.js';
+import { RunningDevice, type EnginePlace } from './running-device.js';
+import { SupervisedEngine } from './supervised-engine.js';
+
+const MOST_ENGINES = 8;
+
+export interface EnginesOptions {
+  readonly worker: URL;
+  readonly newBell: () => Bell;
+  readonly log: Logger;
+  /** An engine was started again: which labs were on it, and why. */
+  readonly onRestart: (labs: readonly string[], reason: string) => void;
+}
+
+interface Place extends EnginePlace {
+  /** How many devices each lab has here. */
+  readonly labs: Map<string, number>;
+}
+
+export class Engines {
+  readonly #pool: Piscina<EngineStart, undefined>;
+  readonly #options: EnginesOptions;
+  readonly #places: readonly Place[];
+  readonly #tellAll = (): void => {
+    for (const { engine } of this.#places) engine.tellToEnd();
+  };
+  #lastDevice = 0;
+
+  constructor(options: EnginesOptions) {
+    this.#options = options;
+    const count = Math.min(MOST_ENGINES, Math.max(1, availableParallelism() - 1));
+    this.#pool = new Piscina<EngineStart, undefined>({
+      filename: options.worker.href,
+      minThreads: count,
+      maxThreads: count,
+      idleTimeout: Infinity,
+      atomics: 'disabled',
+      recordTiming: false,
+    });
+    this.#places = Array.from({ length: count }, () => this.#newPlace());
+    // A thread that waits in a system call would hold up the end of the process.
+    process.once('exit', this.#tellAll);
+  }
+
+  /** How often engines have been started again. */
+  get restarts(): number {
+    return this.#places.reduce((sum, { engine }) => sum + engine.restarts, 0);
+  }
+
+  /** Reserves a place for a device of a lab. */
+  newDevice(lab: string): RunningDevice {
+    const place = this.#placeOf(lab);
+    place.labs.set(lab, (place.labs.get(lab) ?? 0) + 1);
+    return new RunningDevice(place, ++this.#lastDevice, () => {
+      const left = (place.labs.get(lab) ?? 1) - 1;
+      if (left === 0) place.labs.delete(lab);
+      else place.labs.set(lab, left);
+    });
+  }
+
+  async close(): Promise<void> {
+    process.off('exit', this.#tellAll);
+    await Promise.all(this.#places.map(({ engine }) => engine.close()));
+    await this.#pool.destroy();
+  }
+
+  #newPlace(): Place {
+    const { newBell, log, onRestart } = this.#options;
+    const labs = new Map<string, number>();
+    const engine: SupervisedEngine = new SupervisedEngine({
+      run: (start, move, signal) => this.#pool.run(start, { transferList: [...move], signal }),
+      newBell,
+      onRestart: (reason) => {
+        log.error({ reason, labs: labs.size }, 'a packet engine was restarted');
+        onRestart([...labs.keys()], reason);
+      },
+    });
+    return { engine, labs, rows: new FreeList(MOST_PORTS), connections: new FreeList(MOST_CONNECTIONS) };
+  }
+
+  #placeOf(lab: string): Place {
+    const own = this.#places.find(({ labs }) => labs.has(lab));
+    if (own !== undefined) return own;
+    const load = ({ labs }: Place): number => [...labs.values()].reduce((sum, count) => sum + count, 0);
+    return this.#places.reduce((least, place) => (load(place) < load(least) ? place : least));
+  }
+}

@@ -1,0 +1,115 @@
+/** A device that runs on an engine, and what is counted of it. */
+import { COUNTER, COUNTER_NAMES, ROW_LENGTH, type CounterName } from '../memory/port-counters.js';
+import type { FreeList } from '../memory/free-list.js';
+import type { Endpoint } from '../switching/endpoint.js';
+import type { DeviceDesign } from '../switching/orders.js';
+import { ConnectionCounters } from './connection-counters.js';
+import type { SupervisedEngine } from './supervised-engine.js';
+
+export type PortCounters = Readonly<Record<CounterName, number>>;
+
+/** What an engine has for devices. */
+export interface EnginePlace {
+  readonly engine: SupervisedEngine;
+  /** Numbers of rows and of connection counters that nobody uses. */
+  readonly rows: FreeList;
+  readonly connections: FreeList;
+}
+
+interface Row {
+  readonly index: number;
+  /** What stood in the row when its counters were last reset. */
+  baseline: Float64Array;
+}
+
+export class RunningDevice {
+  readonly connections: ConnectionCounters;
+  readonly #place: EnginePlace;
+  readonly #id: number;
+  readonly #onRemoved: () => void;
+  readonly #counters: Float64Array;
+  readonly #rows = new Map<number, Row>();
+
+  constructor(place: EnginePlace, id: number, onRemoved: () => void) {
+    this.#place = place;
+    this.#id = id;
+    this.#onRemoved = onRemoved;
+    const { memory } = place.engine;
+    this.#counters = new Float64Array(memory.portCounters);
+    this.connections = new ConnectionCounters(new Float64Array(memory.connectionCounters), place.connections);
+  }
+
+  /** Comes first. */
+  async install(design: DeviceDesign): Promise<void> {
+    await this.#place.engine.order({ do: 'add', device: this.#id, design });
+  }
+
+  async configure(design: DeviceDesign): Promise<void> {
+    await this.#place.engine.order({ do: 'configure', device: this.#id, design });
+  }
+
+  /** The endpoint stays open for the caller to close, whatever becomes of this. */
+  async attach(port: number, endpoint: Endpoint, suspended: boolean): Promise<void> {
+    const { engine, rows } = this.#place;
+    const index = rows.take();
+    if (index === undefined) throw new RangeError('all ports of the engine are in use');
+    this.#rows.set(port, { index, baseline: this.#read(index) });
+    try {
+      const attachment = { port, row: index, endpoint, suspended };
+      await engine.order({ do: 'attach', device: this.#id, attachment });
+    } catch (error) {
+      await this.detach(port).catch(() => undefined);
+      throw error;
+    }
+  }
+
+  /** When it resolves, the engine has let go of the endpoint. */
+  async detach(port: number): Promise<void> {
+    try {
+      await this.#place.engine.order({ do: 'detach', device: this.#id, port });
+    } finally {
+      this.#forget(port);
+    }
+  }
+
+  /** Detaches everything. Comes last. */
+  async remove(): Promise<void> {
+    await this.#place.engine.order({ do: 'remove', device: this.#id });
+    for (const port of [...this.#rows.keys()]) this.#forget(port);
+    this.connections.assign([]);
+    this.#onRemoved();
+  }
+
+  /** The tables of the device, as its kind has them. */
+  inspect(): Promise<unknown> {
+    return this.#place.engine.order({ do: 'inspect', device: this.#id });
+  }
+
+  /** Since the port was attached or its counters were reset; undefined when it is not attached. */
+  counters(port: number): PortCounters | undefined {
+    const row = this.#rows.get(port);
+    if (row === undefined) return undefined;
+    const now = this.#read(row.index);
+    const counts = COUNTER_NAMES.map((name) => {
+      const index = COUNTER[name];
+      return [name, (now[index] ?? 0) - (row.baseline[index] ?? 0)];
+    });
+    return Object.fromEntries(counts) as PortCounters;
+  }
+
+  resetCounters(port: number): void {
+    const row = this.#rows.get(port);
+    if (row !== undefined) row.baseline = this.#read(row.index);
+  }
+
+  #forget(port: number): void {
+    const row = this.#rows.get(port);
+    if (row === undefined) return;
+    this.#rows.delete(port);
+    this.#place.rows.giveBack(row.index);
+  }
+
+  #read(row: number): Float64Array {
+    return this.#counters.slice(row * ROW_LENGTH, (row + 1) * ROW_LENGTH);
+  }
+}

@@ -1,0 +1,157 @@
+/**
+ * One engine as the HTTP thread sees it: takes orders, knows what is wanted, and watches. An engine that dies, or
+ * no longer turns, is started again with everything that is wanted; orders that were on their way are answered
+ * when that is done.
+ */
+import { CONTROL, newEngineMemory } from '../memory/engine-memory.js';
+import type { Bell } from '../switching/bell.js';
+import type { Order, OrderAnswer } from '../switching/orders.js';
+import { SLABS_LENGTH, WORKSPACE_LENGTH } from '../switching/slabs.js';
+import { EngineRun, type RunTask } from './engine-run.js';
+import { WantedGraph } from './wanted-graph.js';
+
+/** An engine that has not turned for so many checks hangs: 2 s. */
+const CHECK_MS = 500;
+const MOST_MISSED_CHECKS = 4;
+/** An engine that dies within a second of its start is not started again at once. */
+const SHORT_LIFE_MS = 1000;
+const REST_MS = 500;
+
+export interface EngineSurroundings {
+  readonly run: RunTask;
+  newBell(): Bell;
+  /** After an engine was started again. */
+  onRestart(reason: string): void;
+}
+
+interface Pending {
+  readonly order: Order;
+  readonly resolve: (value: unknown) => void;
+  readonly reject: (error: Error) => void;
+}
+
+export class SupervisedEngine {
+  readonly memory = newEngineMemory(SLABS_LENGTH + WORKSPACE_LENGTH);
+  readonly #control = new Int32Array(this.memory.control);
+  readonly #surroundings: EngineSurroundings;
+  readonly #graph = new WantedGraph();
+  #pending = new Map<number, Pending>();
+  #lastNumber = 0;
+  #run: EngineRun;
+  #startedAt = 0;
+  #restarts = 0;
+  #isClosing = false;
+  readonly #watch: NodeJS.Timeout;
+  readonly #closed: Promise<void>;
+  #noteClosed: () => void = () => undefined;
+
+  constructor(surroundings: EngineSurroundings) {
+    this.#surroundings = surroundings;
+    this.#closed = new Promise((resolve) => (this.#noteClosed = resolve));
+    this.#run = this.#launch();
+    const last = { beats: -1, missed: 0 };
+    this.#watch = setInterval(() => {
+      this.#check(last);
+    }, CHECK_MS);
+    this.#watch.unref();
+  }
+
+  get restarts(): number {
+    return this.#restarts;
+  }
+
+  /** Resolves when it is carried out. What is wanted changes at once. */
+  order(order: Order): Promise<unknown> {
+    this.#graph.note(order);
+    return this.#send(order);
+  }
+
+  /** Tells the thread to end, which it does after its turn; for the last moment of the process, too. */
+  tellToEnd(): void {
+    this.#isClosing = true;
+    Atomics.store(this.#control, CONTROL.stop, 1);
+    this.#run.ring();
+  }
+
+  async close(): Promise<void> {
+    clearInterval(this.#watch);
+    this.tellToEnd();
+    await this.#closed;
+  }
+
+  /** Ends the thread as if it had died. */
+  kill(): void {
+    this.#run.kill();
+  }
+
+  #send(order: Order): Promise<unknown> {
+    return new Promise((resolve, reject) => {
+      const number = ++this.#lastNumber;
+      this.#pending.set(number, { order, resolve, reject });
+      this.#run.send({ number, order });
+    });
+  }
+
+  #launch(): EngineRun {
+    this.#startedAt = performance.now();
+    const surroundings = this.#surroundings;
+    const run = new EngineRun(this.memory, surroundings.newBell(), surroundings.run, (answer) => {
+      this.#settle(answer);
+    });
+    void run.ended.then((reason) => {
+      this.#onEnd(reason);
+    });
+    return run;
+  }
+
+  #settle(answer: OrderAnswer): void {
+    const pending = this.#pending.get(answer.number);
+    if (pending === undefined) return;
+    this.#pending.delete(answer.number);
+    if ('failure' in answer) pending.reject(new Error(answer.failure));
+    else pending.resolve(answer.value);
+  }
+
+  #onEnd(reason: string): void {
+    if (this.#isClosing) {
+      this.#noteClosed();
+      return;
+    }
+    const age = performance.now() - this.#startedAt;
+    setTimeout(
+      () => {
+        this.#restart(reason);
+      },
+      age < SHORT_LIFE_MS ? REST_MS : 0,
+    ).unref();
+  }
+
+  #restart(reason: string): void {
+    if (this.#isClosing) {
+      this.#noteClosed();
+      return;
+    }
+    this.#restarts++;
+    const interrupted = this.#pending;
+    this.#pending = new Map();
+    this.#run = this.#launch();
+    const rebuilt = Promise.allSettled(this.#graph.orders().map((order) => this.#send(order)));
+    for (const { order, resolve, reject } of interrupted.values()) {
+      // What was wanted is wanted already; a question is asked again.
+      if (order.do === 'inspect') this.#send(order).then(resolve, reject);
+      else void rebuilt.then(resolve);
+    }
+    void rebuilt.then(() => {
+      this.#surroundings.onRestart(reason);
+    });
+  }
+
+  #check(last: { beats: number; missed: number }): void {
+    const beats = Atomics.load(this.#control, CONTROL.heartbeat);
+    last.missed = beats === last.beats ? last.missed + 1 : 0;
+    last.beats = beats;
+    if (last.missed < MOST_MISSED_CHECKS) return;
+    last.missed = 0;
+    this.#run.kill();
+  }
+}

@@ -6,12 +6,28 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { availableParallelism, cpus, release, totalmem } from 'node:os';
 import { fileURLToPath } from 'node:url';
+import { control } from './control.bench.js';
+import { enginePair } from './engine-pair.bench.js';
+import { forwarding } from './forwarding.bench.js';
+import { fused } from './fused.bench.js';
 import { growth } from './growth.bench.js';
 import { idle } from './idle.bench.js';
 import type { Bench, Figure } from './measurement.js';
+import { recovery } from './recovery.bench.js';
 import { requests } from './requests.bench.js';
+import { scale } from './scale.bench.js';
 
-const BENCHES: readonly Bench[] = [requests, growth, idle];
+const BENCHES: readonly Bench[] = [
+  requests,
+  growth,
+  idle,
+  forwarding,
+  enginePair,
+  fused,
+  control,
+  scale,
+  recovery,
+];
 const RESULTS = fileURLToPath(new URL('../../bench/results/', import.meta.url));
 
 const wanted = process.argv.slice(2);

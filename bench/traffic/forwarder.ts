@@ -1,0 +1,80 @@
+/** A forwarder under measurement: a child process on a processor of its own, and what it costs. */
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { readdirSync, readFileSync } from 'node:fs';
+import { createSocket } from 'node:dgram';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import type { ForwarderPath } from './forwarder-path.js';
+import type { Load, LoadResult } from './load.js';
+import { pinProcess } from './pinning.js';
+
+const FORWARDER_CPU = 0;
+const GENERATOR_CPU = 1;
+const NANOSECONDS = 1e9;
+
+export type Program = 'engine-forwarder' | 'plain-forwarder';
+
+export class Forwarder {
+  readonly #child: ChildProcess;
+
+  private constructor(child: ChildProcess) {
+    this.#child = child;
+  }
+
+  static async start(program: Program, path: ForwarderPath): Promise<Forwarder> {
+    const file = fileURLToPath(new URL(`./${program}.js`, import.meta.url));
+    const child = spawn(process.execPath, [file, JSON.stringify(path)], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    await once(createInterface({ input: child.stdout }), 'line');
+    pinProcess(child.pid ?? 0, FORWARDER_CPU);
+    return new Forwarder(child);
+  }
+
+  /** All threads, from the scheduler's nanosecond counters. */
+  cpuSeconds(): number {
+    const tasks = `/proc/${String(this.#child.pid)}/task`;
+    return readdirSync(tasks).reduce((sum, thread) => {
+      const [ran = '0'] = readFileSync(`${tasks}/${thread}/schedstat`, 'utf8').split(' ');
+      return sum + Number(ran) / NANOSECONDS;
+    }, 0);
+  }
+
+  async stop(): Promise<void> {
+    this.#child.kill('SIGTERM');
+    await once(this.#child, 'exit');
+  }
+}
+
+export async function offer(load: Omit<Load, 'cpu'>): Promise<LoadResult> {
+  const file = fileURLToPath(new URL('./generator.js', import.meta.url));
+  const child = spawn(process.execPath, [file, JSON.stringify({ ...load, cpu: GENERATOR_CPU })], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const [line] = (await once(createInterface({ input: child.stdout }), 'line')) as [string];
+  const result = JSON.parse(line) as LoadResult;
+  if (result.wrong > 0 || result.duplicates > 0 || result.reordered > 0) {
+    throw new Error(`the forwarder made mistakes: ${line}`);
+  }
+  return result;
+}
+
+/** UDP ports that were free a moment ago, all different. */
+export async function freePorts(count: number): Promise<number[]> {
+  const sockets = Array.from({ length: count }, () => createSocket('udp4'));
+  const ports = await Promise.all(
+    sockets.map(async (socket) => {
+      socket.bind(0, '127.0.0.1');
+      await once(socket, 'listening');
+      return socket.address().port;
+    }),
+  );
+  await Promise.all(
+    sockets.map((socket) => {
+      socket.close();
+      return once(socket, 'close');
+    }),
+  );
+  return ports;
+}

@@ -1,4 +1,7 @@
-/** Gathers what devices send, port by port. Each frame goes to a port once at most, so a batch never overflows. */
+/**
+ * Gathers what a device sends, port by port. It is emptied after every batch that a device has received: as each
+ * frame goes to a port once at most, what leaves at a port fits into a batch, too.
+ */
 import { Batch } from './batch.js';
 import type { Port } from './port.js';
 

@@ -1,0 +1,137 @@
+/**
+ * Ethernet frames as they travel in a datagram, without a check sequence: two addresses of 6 octets, any tags of
+ * 4 (an ethertype that says that a tag follows, and the tag control information), the ethertype, the payload.
+ * An address is read as two integers, the first 16 bits and the other 32.
+ */
+
+export const ADDRESS_LENGTH = 6;
+const ADDRESSES_LENGTH = 2 * ADDRESS_LENGTH;
+export const TAG_LENGTH = 4;
+/** Two addresses and an ethertype. */
+export const SMALLEST_FRAME = 14;
+export const LARGEST_PAYLOAD = 9216;
+/** With two tags, which a jumbo frame may carry besides its payload. */
+export const LARGEST_FRAME = SMALLEST_FRAME + 2 * TAG_LENGTH + LARGEST_PAYLOAD;
+
+/** The tag of 802.1Q, that of 802.1ad, and two that came before 802.1ad. */
+export const VLAN_ETHERTYPES = [0x8100, 0x88a8, 0x9100, 0x9200] as const;
+export const DOT1Q_ETHERTYPE = VLAN_ETHERTYPES[0];
+
+/** Tag control information: a priority of 3 bits, the right to drop in need, a VLAN of 12 bits. */
+export const PRIORITY_BITS = 0xf000;
+export const VLAN_BITS = 0x0fff;
+/** The VLAN of a tag that speaks of priority alone. */
+export const NO_VLAN = 0;
+/** The VLAN that no frame may carry. */
+export const RESERVED_VLAN = 0xfff;
+
+/** Of a form of a frame that lies nowhere yet. */
+export const NOT_WRITTEN = -1;
+
+const GROUP_BIT = 0x0100;
+
+/** The first 16 bits of the address at `at`. */
+export function addressHigh(bytes: Uint8Array, at: number): number {
+  return readPair(bytes, at);
+}
+
+/** The other 32 bits of the address at `at`, as a signed integer. */
+export function addressLow(bytes: Uint8Array, at: number): number {
+  return (readPair(bytes, at + 2) << 16) | readPair(bytes, at + 4);
+}
+
+/** Multicast and broadcast, by the first 16 bits. */
+export function isGroupAddress(high: number): boolean {
+  return (high & GROUP_BIT) !== 0;
+}
+
+export function formatAddress(high: number, low: number): string {
+  const digits = high.toString(16).padStart(4, '0') + (low >>> 0).toString(16).padStart(8, '0');
+  return digits.replace(/..(?=.)/g, '$&:');
+}
+
+/** What follows the addresses: the ethertype of the payload, or that of the first tag. */
+export function ethertypeOf(bytes: Uint8Array, frame: number): number {
+  return readPair(bytes, frame + ADDRESSES_LENGTH);
+}
+
+/** The control information of the first tag. The caller has seen that there is one, and that it is whole. */
+export function tagOf(bytes: Uint8Array, frame: number): number {
+  return readPair(bytes, frame + ADDRESSES_LENGTH + 2);
+}
+
+export function isTagEthertype(ethertype: number): boolean {
+  return ethertype === 0x8100 || ethertype === 0x88a8 || ethertype === 0x9100 || ethertype === 0x9200;
+}
+
+/**
+ * One frame in the two forms that it may leave in: with a tag in front of everything else it has, and without.
+ * The form that it came in lies in memory; another is written when somebody wants it, and never over the first.
+ * An object serves frame after frame.
+ */
+export class TwofoldFrame {
+  #offset = 0;
+  #length = 0;
+  /** How far into the frame begins what both forms end with. */
+  #body = 0;
+  #ethertype = 0;
+  #tag = 0;
+  #untagged = NOT_WRITTEN;
+  #tagged = NOT_WRITTEN;
+
+  /** A frame without a tag, or with one that is left alone; and the tag that its other form has. */
+  setUntagged(offset: number, length: number, ethertype: number, tag: number): void {
+    this.#set(offset, length, ethertype, tag);
+    this.#body = ADDRESSES_LENGTH;
+    this.#untagged = offset;
+    this.#tagged = NOT_WRITTEN;
+  }
+
+  /** A frame with a tag of this ethertype; it lies there in its tagged form when the tag is to stay as it is. */
+  setTagged(offset: number, length: number, ethertype: number, tag: number, staysSo: boolean): void {
+    this.#set(offset, length, ethertype, tag);
+    this.#body = ADDRESSES_LENGTH + TAG_LENGTH;
+    this.#untagged = NOT_WRITTEN;
+    this.#tagged = staysSo ? offset : NOT_WRITTEN;
+  }
+
+  get vlan(): number {
+    return this.#tag & VLAN_BITS;
+  }
+
+  /** Where this form lies, or NOT_WRITTEN. */
+  offsetOf(isTagged: boolean): number {
+    return isTagged ? this.#tagged : this.#untagged;
+  }
+
+  lengthOf(isTagged: boolean): number {
+    return this.#length - this.#body + ADDRESSES_LENGTH + (isTagged ? TAG_LENGTH : 0);
+  }
+
+  write(bytes: Uint8Array, at: number, isTagged: boolean): void {
+    const offset = this.#offset;
+    const ownBody = at + ADDRESSES_LENGTH;
+    bytes.copyWithin(at, offset, offset + ADDRESSES_LENGTH);
+    bytes.copyWithin(isTagged ? ownBody + TAG_LENGTH : ownBody, offset + this.#body, offset + this.#length);
+    if (!isTagged) {
+      this.#untagged = at;
+      return;
+    }
+    bytes[ownBody] = this.#ethertype >>> 8;
+    bytes[ownBody + 1] = this.#ethertype;
+    bytes[ownBody + 2] = this.#tag >>> 8;
+    bytes[ownBody + 3] = this.#tag;
+    this.#tagged = at;
+  }
+
+  #set(offset: number, length: number, ethertype: number, tag: number): void {
+    this.#offset = offset;
+    this.#length = length;
+    this.#ethertype = ethertype;
+    this.#tag = tag;
+  }
+}
+
+function readPair(bytes: Uint8Array, at: number): number {
+  return ((bytes[at] ?? 0) << 8) | (bytes[at + 1] ?? 0);
+}

@@ -3,7 +3,7 @@
  * variable over the default. `--data` is the root of everything kept on disk; `--projects` and `--state` may
  * lie elsewhere, so that an existing projects folder can be served in place.
  */
-import { isIP } from 'node:net';
+import { BlockList, isIP } from 'node:net';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { z } from 'zod';
@@ -19,6 +19,12 @@ export interface Config {
   readonly credentials: { readonly user: string; readonly password: string } | undefined;
   readonly allowedOrigins: readonly string[];
   readonly maxJsonBody: number;
+  /** The first and the last UDP port that is given out. */
+  readonly udpPorts: readonly [first: number, last: number];
+  /** Where UDP attachments may lead; undefined is anywhere. */
+  readonly nioNetworks: BlockList | undefined;
+  /** Whether ATM switches drop cells with a wrong header error control, instead of mending it. */
+  readonly refusesBadHec: boolean;
   readonly logLevel: 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'silent';
 }
 
@@ -64,6 +70,13 @@ const OPTIONS = {
   password: { help: 'password for HTTP Basic authentication', fallback: '', isSecret: true },
   'allow-origins': { help: 'comma-separated origins of browser clients', fallback: STOCK_ORIGINS },
   'max-json-body': { help: 'largest JSON request body, in bytes', fallback: '1048576' },
+  'udp-ports': { help: 'UDP ports that are given out to links', fallback: '20000-30000' },
+  'nio-networks': { help: 'comma-separated networks that UDP links may lead to, or any', fallback: 'any' },
+  'refuse-bad-hec': {
+    help: 'ATM switches drop cells with a wrong header checksum',
+    fallback: '',
+    isSwitch: true,
+  },
   'log-level': { help: 'trace, debug, info, warn, error or silent', fallback: 'info' },
 } as const satisfies Record<string, Option>;
 
@@ -79,6 +92,36 @@ const whole = (least: number, most: number): z.ZodType<number> =>
     .transform(Number)
     .pipe(z.number().min(least, `must be at least ${least}`).max(most, `must be at most ${most}`));
 
+const onOrOff = z
+  .enum(['', '0', 'false', '1', 'true'])
+  .transform((value) => value === '1' || value === 'true');
+
+const portRange = z
+  .string()
+  .regex(/^\d{1,5}-\d{1,5}$/, 'must look like 20000-30000')
+  .transform((range): [number, number] => {
+    const [first = 0, last = 0] = range.split('-').map(Number);
+    return [first, last];
+  })
+  .refine(([first, last]) => first >= 1 && first <= last && last <= 65_535, 'must lie between 1 and 65535');
+
+const networkList = z.string().transform((list, context) => {
+  if (list === 'any') return undefined;
+  const networks = new BlockList();
+  for (const network of list.split(',').map((entry) => entry.trim())) {
+    const [address = '', length, ...more] = network.split('/');
+    const version = isIP(address);
+    const longest = version === 6 ? 128 : 32;
+    const prefix = length === undefined ? longest : /^\d{1,3}$/.test(length) ? Number(length) : Infinity;
+    if (version === 0 || address.includes('%') || prefix > longest || more.length > 0) {
+      context.addIssue({ code: 'custom', message: `'${network}' is no network like 10.0.0.0/8` });
+      return z.NEVER;
+    }
+    networks.addSubnet(address, prefix, version === 6 ? 'ipv6' : 'ipv4');
+  }
+  return networks;
+});
+
 const SETTINGS = z.object({
   host: z
     .string()
@@ -87,12 +130,15 @@ const SETTINGS = z.object({
   data: z.string().min(1, 'must not be empty'),
   projects: z.string(),
   state: z.string(),
-  local: z.enum(['', '0', 'false', '1', 'true']).transform((value) => value === '1' || value === 'true'),
+  local: onOrOff,
   'gns3-version': z.string().regex(/^2\.2\.\d+$/, 'must look like 2.2.60'),
   user: z.string().trim(),
   password: z.string().trim(),
   'allow-origins': z.string().transform((list) => list.split(',').filter((origin) => origin !== '')),
   'max-json-body': whole(1024, 64 * 1024 * 1024),
+  'udp-ports': portRange,
+  'nio-networks': networkList,
+  'refuse-bad-hec': onOrOff,
   'log-level': z.enum(['trace', 'debug', 'info', 'warn', 'error', 'silent']),
 });
 
@@ -149,6 +195,9 @@ function configOf(settings: z.infer<typeof SETTINGS>): Config {
     credentials: settings.user === '' ? undefined : { user: settings.user, password: settings.password },
     allowedOrigins: settings['allow-origins'],
     maxJsonBody: settings['max-json-body'],
+    udpPorts: settings['udp-ports'],
+    nioNetworks: settings['nio-networks'],
+    refusesBadHec: settings['refuse-bad-hec'],
     logLevel: settings['log-level'],
   });
 }

@@ -127,6 +127,28 @@ export const refusals = {
   computeIsLocal: () => new Refusal(409, 'The local compute cannot be changed or deleted'),
   computeNotConnected: (name: string, request: string) =>
     new Refusal(409, `Cannot connect to compute '${name}' with request ${request}`),
+
+  // The compute side
+  idNoUuid: (what: string, id: string) => new Refusal(400, `${what} ID ${id} is not a valid UUID`),
+  nodeOfOtherProject: (project: string, node: string) =>
+    new Refusal(404, `Project ID ${project} doesn't belong to node ${node}`),
+  nodeIdTaken: (id: string) => new Refusal(409, `Node ID ${id} is already used by another node`),
+  tooMany: (what: string, limit: number) => new Refusal(409, `There are too many ${what}: at most ${limit}`),
+  engineFull: (reason: string) => new Refusal(409, `The packet engine has no room left: ${reason}`),
+  portOccupied: (port: number) => new Refusal(409, `Port ${port} isn't free`),
+  portUnattached: (port: number) => new Refusal(409, `Port ${port} is not allocated`),
+  portMissing: (port: number) => new Refusal(409, `Port ${port} doesn't exist`),
+  nioNotSupported: (type: string) => new Refusal(409, `NIO of type ${type} is not supported`),
+  nioFilters: () => new Refusal(409, 'Filters on the ports of switches are not available yet'),
+  udpNotConnected: (host: string, port: number, reason: string) =>
+    new Refusal(409, `Could not create an UDP connection to ${host}:${port}: ${reason}`),
+  interfaceDown: (kind: string, name: string) => new Refusal(409, `${kind} interface ${name} is down`),
+  nioNotOpened: (what: string, reason: string) => new Refusal(409, `Could not attach to ${what}: ${reason}`),
+  udpPortsTaken: (first: number, last: number, reason: string) =>
+    new Refusal(
+      409,
+      `Could not find a free port between ${first} and ${last} on host 0.0.0.0, last exception: ${reason}`,
+    ),
 } as const;
 
 /** The refusal that a failed system call amounts to, or undefined when it is nothing a client can mend. */

@@ -3,12 +3,18 @@ import { accessSync, constants, existsSync, mkdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { pino, type Logger } from 'pino';
 import { routeTable } from './api/table.js';
+import { LocalCompute } from './compute/local-compute.js';
+import type { ComputeFiles } from './compute/files.js';
+import { UdpPorts } from './compute/udp-ports.js';
 import type { Config } from './config.js';
+import { Engines } from './engines/engines.js';
 import { Gate } from './http/gate.js';
 import { Farm } from './lab/farm.js';
 import type { Files } from './lab/files.js';
 import { TaskPool } from './pool/task-pool.js';
 import { PRODUCT } from './product.js';
+import { hostSockets } from './sockets/host-sockets.js';
+import { RECEIVE_BUFFER } from './sockets/opener.js';
 import { onStopSignal } from './stop-signal.js';
 import { lockFolder } from './storage/folder-lock.js';
 import { StateThread } from './store/state-thread.js';
@@ -23,15 +29,18 @@ export async function serve(config: Config): Promise<void> {
   prepareFolders(config);
   const log = pino({ level: config.logLevel }, pino.destination({ dest: 2, sync: false }));
   const store = new StateThread(config.state);
-  const files: Files = new TaskPool({
+  const files: ComputeFiles & Files = new TaskPool({
     worker: new URL('../workers/file-worker.js', import.meta.url),
     threads: FILE_THREADS,
     queueLimit: FILE_QUEUE_LIMIT,
   });
+  const sockets = await hostSockets(process.platform);
+  const udpPorts = new UdpPorts(config.udpPorts, (port) => sockets.opener.isFree(port));
   const farm = new Farm({
     store,
     files,
     log,
+    udpPorts,
     host: config.host,
     user: config.credentials?.user ?? null,
     projectsFolder: config.projects,
@@ -39,17 +48,39 @@ export async function serve(config: Config): Promise<void> {
     gns3Version: config.gns3Version,
     isLocal: config.local,
   });
-  await farm.start();
+  const engines = new Engines({
+    worker: new URL('../workers/engine-worker.js', import.meta.url),
+    newBell: () => sockets.newBell(),
+    log,
+    onRestart: (labs, reason) => {
+      compute.engineRestarted(labs, reason);
+    },
+  });
+  const compute = new LocalCompute({
+    engines,
+    files,
+    udpPorts,
+    opener: sockets.opener,
+    networks: config.nioNetworks,
+    refusesBadHec: config.refusesBadHec,
+    gns3Version: config.gns3Version,
+    projectsFolder: config.projects,
+    allowsAnyPath: config.local,
+    projects: farm.projects,
+    consolePorts: farm.consolePorts,
+  });
+  await farm.start((projectId) => compute.beginRun(projectId));
 
   const gate = new Gate(config);
   warnOfOpenServer(config, gate, log);
+  warnOfSmallBuffers(await sockets.opener.grantedBuffer(), log);
   // The library reads the limit when it is loaded.
   process.env['UWS_HTTP_MAX_HEADERS_SIZE'] = String(LARGEST_HEADERS);
   const { HttpServer } = await import('./http/server.js');
   const stop = onStopSignal();
   const server = new HttpServer({
     gate,
-    table: routeTable(farm, stop.begin),
+    table: routeTable(farm, compute, stop.begin),
     maxJsonBody: config.maxJsonBody,
     name: `${PRODUCT.name}/${PRODUCT.version}`,
     log,
@@ -65,6 +96,8 @@ export async function serve(config: Config): Promise<void> {
   log.info('stopping');
   await server.close(GRACE_MS);
   await farm.close();
+  await engines.close();
+  compute.close();
   await store.close();
   await files.close();
   log.info('stopped');
@@ -102,6 +135,14 @@ function warnOfOpenServer(config: Config, gate: Gate, log: Logger): void {
   log.warn(
     { host: config.host },
     'everybody who can reach this address can use this server: it has no password',
+  );
+}
+
+function warnOfSmallBuffers(granted: number, log: Logger): void {
+  if (granted >= RECEIVE_BUFFER) return;
+  log.warn(
+    { granted, wanted: RECEIVE_BUFFER },
+    'this host grants small receive buffers, so bursts may be lost: raise net.core.rmem_max',
   );
 }
 

@@ -110,10 +110,30 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   symbols: ['storage', 'pool', 'errors'],
   lab: ['store', 'storage', 'symbols', 'pool', 'errors', 'validation'],
   http: ['storage', 'pool', 'lab', 'errors', 'validation', 'config'],
-  api: ['http', 'lab', 'errors', 'validation', 'product'],
-  workers: ['lab', 'symbols', 'store', 'storage', 'pool', 'errors'],
+  api: ['http', 'compute', 'lab', 'errors', 'validation', 'product'],
+  workers: ['engines', 'compute', 'lab', 'symbols', 'store', 'storage', 'pool', 'errors'],
+  memory: [],
+  wire: [],
+  switching: ['memory', 'wire'],
+  sockets: ['memory', 'switching'],
+  engines: ['memory', 'switching', 'sockets'],
+  compute: ['lab', 'engines', 'sockets', 'switching', 'memory', 'storage', 'pool', 'errors', 'validation'],
   main: ['config', 'platform', 'product', 'serve'],
-  serve: ['api', 'http', 'lab', 'pool', 'store', 'storage', 'config', 'product', 'stop-signal', 'errors'],
+  serve: [
+    'api',
+    'http',
+    'compute',
+    'engines',
+    'sockets',
+    'lab',
+    'pool',
+    'store',
+    'storage',
+    'config',
+    'product',
+    'stop-signal',
+    'errors',
+  ],
 };
 
 void t.test('imports point one way', (t) => {
@@ -139,6 +159,17 @@ void t.test('the HTTP edge knows of the lab only how events are told, and of wor
   ]);
   for (const { target, isTypeOnly } of ofHttp) {
     if (['storage', 'pool'].includes(partOf(target)) && target.startsWith('src/')) t.ok(isTypeOnly, target);
+  }
+  t.end();
+});
+
+void t.test('what moves frames is free of the platform', (t) => {
+  const pure = src.filter(({ path }) => ['memory', 'wire', 'switching'].includes(partOf(path)));
+  t.ok(pure.length > 10);
+  for (const { path, imports } of pure) {
+    for (const { target, isTypeOnly } of imports) {
+      if (!target.startsWith('src/') && !isTypeOnly) t.fail(`${path} imports ${target}`);
+    }
   }
   t.end();
 });
@@ -195,13 +226,16 @@ void t.test('the process is ended in three places', (t) => {
 
 /** Files that touch the disk at once, and the thread or the moment that permits it. */
 const DISK_FILES = [
+  'src/compute/host-tasks.ts', // file threads
   'src/lab/folder-tasks.ts', // file threads
   'src/lab/topology-disk.ts', // file threads
   'src/lab/topology-tasks.ts', // file threads
   'src/product.ts', // start
   'src/serve.ts', // start
+  'src/sockets/linux/linux-opener.ts', // HTTP thread: removes the file of a Unix socket
   'src/storage/containment.ts', // file threads
   'src/storage/file-tasks.ts', // file threads
+  'src/storage/folder-digests.ts', // file threads
   'src/storage/folder-lock.ts', // start
   'src/storage/published-file.ts', // file threads
   'src/storage/regular-file.ts', // file threads
@@ -229,12 +263,14 @@ void t.test('long streams are written in one folder', (t) => {
       names.includes(node.expression.name.text) &&
       !/^process\.std(out|err)\.write$/.test(node.expression.getText());
   const streams = 'src/http/streams/';
-  t.same(unique(places(src, isCallOfOne('write', 'tryEnd'))), [
+  // Neither has ever seen a response.
+  const others = src.filter(({ path }) => !['sockets', 'switching'].includes(partOf(path)));
+  t.same(unique(places(others, isCallOfOne('write', 'tryEnd'))), [
     `${streams}chunked-response.ts`,
     `${streams}sized-response.ts`,
   ]);
   // Who has a stream of that folder may hold it back; who has none would do it to the response itself.
-  for (const path of unique(places(src, isCallOfOne('pause', 'resume')))) {
+  for (const path of unique(places(others, isCallOfOne('pause', 'resume')))) {
     if (path.startsWith(streams)) continue;
     const targets = readSource(path).imports.map(({ target }) => target);
     t.ok(targets.some((target) => target.startsWith(streams)) && !targets.includes('uWebSockets.js'), path);
@@ -294,6 +330,14 @@ const TESTED_ELSEWHERE: Readonly<Record<string, string>> = {
   'src/main.ts': 'through the process',
   'src/serve.ts': 'through the process',
   'src/stop-signal.ts': 'through the process',
+  'src/compute/attachments.ts': 'through HTTP',
+  'src/compute/compute-project.ts': 'through HTTP',
+  'src/compute/compute-projects.ts': 'through HTTP',
+  'src/compute/file-list.ts': 'through HTTP',
+  'src/compute/local-compute.ts': 'through HTTP',
+  'src/compute/nio-sockets.ts': 'through HTTP',
+  'src/compute/project-folders.ts': 'through HTTP',
+  'src/compute/switch-node.ts': 'through HTTP',
   'src/store/packing.ts': 'test/store/lmdb-store.test.ts',
   'src/store/store.ts': 'test/store/store.contract.ts',
   'src/lab/computes.ts': 'through HTTP',

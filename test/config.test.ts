@@ -30,6 +30,9 @@ void t.test('without flags and variables everything has its default', (t) => {
     gns3Version: '2.2.60',
     credentials: undefined,
     maxJsonBody: 1_048_576,
+    udpPorts: [20_000, 30_000],
+    nioNetworks: undefined,
+    refusesBadHec: false,
     logLevel: 'info',
   });
   t.end();
@@ -72,6 +75,19 @@ void t.test('a value that cannot be used is refused in one line that names flag 
     ['max-json-body', '1023'],
     ['max-json-body', '1e6'],
     ['log-level', 'loud'],
+    ['udp-ports', '20000'],
+    ['udp-ports', '0-10'],
+    ['udp-ports', '30000-20000'],
+    ['udp-ports', '20000-65536'],
+    ['udp-ports', '20000-30000-40000'],
+    ['nio-networks', ''],
+    ['nio-networks', '10.0.0.0/33'],
+    ['nio-networks', '10.0.0.0/x'],
+    ['nio-networks', '10.0.0.0/8/8'],
+    ['nio-networks', '10.0.0/8'],
+    ['nio-networks', '10.0.0.0/8,example.org'],
+    ['nio-networks', 'fe80::1%eth0'],
+    ['nio-networks', '::/129'],
   ];
   for (const [name, value] of wrong) {
     const variable = `WIREFARM_${name.toUpperCase().replaceAll('-', '_')}`;
@@ -108,6 +124,24 @@ void t.test('origins are a list', (t) => {
   t.same(configOf(['--allow-origins', 'http://a,,http://b']).allowedOrigins, ['http://a', 'http://b']);
   t.same(configOf(['--allow-origins', '']).allowedOrigins, []);
   t.ok(configOf().allowedOrigins.includes('https://gns3.github.io'));
+  t.end();
+});
+
+void t.test('UDP ports are a range', (t) => {
+  t.same(configOf(['--udp-ports', '1-65535']).udpPorts, [1, 65_535]);
+  t.same(configOf([], { WIREFARM_UDP_PORTS: '7-7' }).udpPorts, [7, 7]);
+  t.end();
+});
+
+void t.test('networks are a list of either version, with or without a length', (t) => {
+  const networks = configOf(['--nio-networks', '10.0.0.0/8, 192.0.2.7,2001:db8::/32']).nioNetworks;
+  const has = (address: string): boolean | undefined =>
+    networks?.check(address, address.includes(':') ? 'ipv6' : 'ipv4');
+  for (const inside of ['10.1.2.3', '192.0.2.7', '2001:db8::1']) t.equal(has(inside), true, inside);
+  for (const outside of ['11.0.0.1', '192.0.2.8', '2001:db9::1', '::1'])
+    t.equal(has(outside), false, outside);
+  t.equal(configOf(['--nio-networks', 'any']).nioNetworks, undefined);
+  t.equal(configOf(['--nio-networks', '0.0.0.0/0']).nioNetworks?.check('8.8.8.8'), true);
   t.end();
 });
 

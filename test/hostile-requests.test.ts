@@ -6,6 +6,7 @@ import { readdirSync } from 'node:fs';
 import t from 'tap';
 import { z } from 'zod';
 import { routeTable } from '../src/api/table.js';
+import type { LocalCompute } from '../src/compute/local-compute.js';
 import type { Route } from '../src/http/route.js';
 import type { Farm } from '../src/lab/farm.js';
 import { checkReply, Client, type Reply } from './support/client.js';
@@ -28,7 +29,7 @@ const CONNECTIONS = 6;
 const LONGEST_PATH = 14_000;
 const LARGEST_BODY = 1024 * 1024;
 
-const TABLE = routeTable(Object.create(null) as Farm, () => undefined);
+const TABLE = routeTable(Object.create(null) as Farm, Object.create(null) as LocalCompute, () => undefined);
 const TARGETS: readonly Target[] = [
   ...TABLE.routes.map((route) => ({ method: route.method, path: route.path, route })),
   ...TABLE.sockets.map(({ path }) => ({ method: 'GET', path, route: undefined })),

@@ -1,11 +1,20 @@
 /** Thread entry: a file thread, for everything on the disk but the store. */
+import { hostTasks } from '../src/compute/host-tasks.js';
 import { folderTasks } from '../src/lab/folder-tasks.js';
 import { topologyTasks } from '../src/lab/topology-tasks.js';
 import { performTask, type TaskOutcome, type TaskRequest } from '../src/pool/task.js';
 import { fileTasks } from '../src/storage/file-tasks.js';
+import { digestTasks } from '../src/storage/folder-digests.js';
 import { symbolTasks } from '../src/symbols/symbol-tasks.js';
 
-const tasks = { ...fileTasks, ...folderTasks, ...symbolTasks, ...topologyTasks };
+const tasks = {
+  ...digestTasks,
+  ...fileTasks,
+  ...folderTasks,
+  ...hostTasks,
+  ...symbolTasks,
+  ...topologyTasks,
+};
 
 export default function serve(request: TaskRequest): Promise<TaskOutcome> {
   return performTask(tasks, request);

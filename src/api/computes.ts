@@ -27,7 +27,7 @@ const compute = z.strictObject({
 });
 
 const port = z.int().min(1).max(65_535);
-const ports = z.strictObject({
+export const ports = z.strictObject({
   console_port_range: z.array(port).length(2),
   console_ports: z.array(port),
   udp_port_range: z.array(port).length(2),

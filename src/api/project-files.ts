@@ -1,10 +1,15 @@
 /** Files of a project's folder. The topology file is ours to write while the project is open. */
 import { refusals } from '../errors.js';
-import { receiveFile, sendFile } from '../http/file-transfer.js';
+import type { Answer } from '../http/answer.js';
+import type { Exchange } from '../http/exchange.js';
+import { receiveFile, sendFile, type PlacedFile } from '../http/file-transfer.js';
 import { route, type Route } from '../http/route.js';
 import type { Farm } from '../lab/farm.js';
-import { posix } from 'node:path';
+import { join, resolve } from 'node:path';
+import type { Project } from '../lab/project.js';
 import { names } from './schemas.js';
+
+type TransferFiles = Parameters<typeof sendFile>[1];
 
 const tag = 'Project files';
 
@@ -19,13 +24,8 @@ export function projectFileRoutes(farm: Farm): Route[] {
       summary: 'Read a file',
       params,
       answers: { 200: { media: 'application/octet-stream' } },
-      handle: async ({ params: wanted, exchange }) => {
-        const project = farm.projects.find(wanted.project_id);
-        exchange.atEnd(project.hold());
-        const { folder, filename } = project.place;
-        if (posix.normalize(wanted.path) === filename) await project.flush();
-        return sendFile(exchange, farm.files, { root: folder, path: wanted.path });
-      },
+      handle: ({ params: wanted, exchange }) =>
+        readProjectFile(exchange, farm.files, farm.projects.find(wanted.project_id), wanted.path),
     }),
     route({
       method: 'POST',
@@ -35,14 +35,36 @@ export function projectFileRoutes(farm: Farm): Route[] {
       params,
       body: 'raw',
       answers: { 201: null },
-      handle: ({ params: wanted, exchange }) => {
-        const project = farm.projects.find(wanted.project_id);
-        const { folder, filename } = project.place;
-        if (project.isOpen && posix.normalize(wanted.path) === filename)
-          throw refusals.topologyFileOpen(filename);
-        exchange.atEnd(project.hold());
-        return receiveFile(exchange, farm.files, { root: folder, path: wanted.path }, 201);
-      },
+      handle: ({ params: wanted, exchange }) =>
+        writeProjectFile(exchange, farm.files, farm.projects.find(wanted.project_id), { path: wanted.path }),
     }),
   ];
+}
+
+export async function readProjectFile(
+  exchange: Exchange,
+  files: TransferFiles,
+  project: Project,
+  path: string,
+): Promise<Answer> {
+  exchange.atEnd(project.hold());
+  if (isTopologyFile(project, path)) await project.flush();
+  return sendFile(exchange, files, { root: project.place.folder, path });
+}
+
+export function writeProjectFile(
+  exchange: Exchange,
+  files: TransferFiles,
+  project: Project,
+  file: Omit<PlacedFile, 'root'>,
+): Promise<Answer> {
+  const { folder, filename } = project.place;
+  if (project.isOpen && isTopologyFile(project, file.path)) throw refusals.topologyFileOpen(filename);
+  exchange.atEnd(project.hold());
+  return receiveFile(exchange, files, { ...file, root: folder }, 201);
+}
+
+/** However the path is spelt. */
+function isTopologyFile({ place: { folder, filename } }: Project, path: string): boolean {
+  return resolve(folder, path) === join(folder, filename);
 }

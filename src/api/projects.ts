@@ -37,13 +37,16 @@ const settings = {
   supplier,
   variables,
 };
-const newProject = z.strictObject({
+export const newProject = z.strictObject({
   ...z.object(settings).partial().shape,
   name: settings.name,
   project_id: uuid.nullable().optional(),
   path: path.optional(),
 });
-const changedProject = z.strictObject({ ...z.object(settings).partial().shape, path: path.optional() });
+export const changedProject = z.strictObject({
+  ...z.object(settings).partial().shape,
+  path: path.optional(),
+});
 const stats = z.strictObject({ drawings: z.int(), links: z.int(), nodes: z.int(), snapshots: z.int() });
 
 export function projectRoutes(farm: Farm): Route[] {

@@ -1,10 +1,17 @@
 /** The route table: every path of the server. A new resource adds its file and one line here. */
 import { jsonText } from '../http/answer.js';
+import type { LocalCompute } from '../compute/local-compute.js';
 import { openApi } from '../http/openapi.js';
 import { route, type RouteTable } from '../http/route.js';
 import type { Farm } from '../lab/farm.js';
 import { openObject } from '../lab/topology-schema.js';
 import { PRODUCT } from '../product.js';
+import { computeFileRoutes } from './compute-files.js';
+import { computeHost } from './compute-host.js';
+import { computeNioRoutes } from './compute-nios.js';
+import { computeNodeRoutes } from './compute-nodes.js';
+import { computeProjectRoutes } from './compute-projects.js';
+import { computeStatisticsRoutes } from './compute-statistics.js';
 import { computeRoutes } from './computes.js';
 import { drawingRoutes } from './drawings.js';
 import { linkRoutes } from './links.js';
@@ -18,7 +25,8 @@ import { templateRoutes } from './templates.js';
 import { versionRoutes } from './version.js';
 
 /** `shutdown` begins the end of the server. */
-export function routeTable(farm: Farm, shutdown: () => void): RouteTable {
+export function routeTable(farm: Farm, compute: LocalCompute, shutdown: () => void): RouteTable {
+  const host = computeHost(farm, compute);
   const notifications = notificationRoutes(farm);
   let document: string | undefined;
   const table: RouteTable = {
@@ -33,6 +41,12 @@ export function routeTable(farm: Farm, shutdown: () => void): RouteTable {
       ...templateRoutes(farm),
       ...symbolRoutes(farm),
       ...notifications.routes,
+      ...host.routes,
+      ...computeProjectRoutes(compute),
+      ...computeFileRoutes(compute),
+      ...computeNodeRoutes(compute),
+      ...computeNioRoutes(compute),
+      ...computeStatisticsRoutes(compute),
       route({
         method: 'GET',
         path: '/v2/openapi.json',
@@ -48,7 +62,7 @@ export function routeTable(farm: Farm, shutdown: () => void): RouteTable {
         },
       }),
     ],
-    sockets: notifications.sockets,
+    sockets: [...notifications.sockets, ...host.sockets],
   };
   return table;
 }

@@ -7,7 +7,7 @@ import type { Farm } from '../lab/farm.js';
 import { nothing } from './schemas.js';
 
 const tag = 'Server';
-const version = z.strictObject({ local: z.boolean(), version: z.string() });
+export const version = z.strictObject({ local: z.boolean(), version: z.string() });
 
 export function versionRoutes(farm: Farm, shutdown: () => void): Route[] {
   return [

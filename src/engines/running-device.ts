@@ -74,10 +74,13 @@ export class RunningDevice {
 
   /** Detaches everything. Comes last. */
   async remove(): Promise<void> {
-    await this.#place.engine.order({ do: 'remove', device: this.#id });
-    for (const port of [...this.#rows.keys()]) this.#forget(port);
-    this.connections.assign([]);
-    this.#onRemoved();
+    try {
+      await this.#place.engine.order({ do: 'remove', device: this.#id });
+    } finally {
+      for (const port of [...this.#rows.keys()]) this.#forget(port);
+      this.connections.assign([]);
+      this.#onRemoved();
+    }
   }
 
   /** The tables of the device, as its kind has them. */

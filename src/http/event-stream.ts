@@ -6,6 +6,8 @@ import { envelope, type Listener } from '../lab/channel.js';
 import type { HostLoad } from '../lab/host-load.js';
 
 const PING_AFTER_MS = 5000;
+/** Of the stream of a compute. */
+export const COMPUTE_PING_AFTER_MS = 1000;
 
 export interface EventSource {
   /** Subscribes; returns the end of the subscription. */
@@ -14,11 +16,15 @@ export interface EventSource {
 }
 
 /** Starts to send; returns how to stop. */
-export function sendEvents(source: EventSource, send: (event: string) => void): () => void {
+export function sendEvents(
+  source: EventSource,
+  send: (event: string) => void,
+  pingAfterMs = PING_AFTER_MS,
+): () => void {
   const ping = (): void => {
     send(envelope('ping', JSON.stringify(source.load())));
   };
-  const timer = setInterval(ping, PING_AFTER_MS);
+  const timer = setInterval(ping, pingAfterMs);
   const unsubscribe = source.listen((event) => {
     timer.refresh();
     send(event);

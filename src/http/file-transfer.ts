@@ -10,6 +10,8 @@ import { IDLE_LIMIT_MS } from './streams/long-stream.js';
 export interface PlacedFile {
   readonly root: string;
   readonly path: string;
+  /** Whether folders of the path that are missing are made when it is written. */
+  readonly makesFolders?: boolean;
 }
 
 const READ_LENGTH = 256 * 1024;

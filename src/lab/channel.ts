@@ -10,10 +10,10 @@ export class Channel {
     return this.#listeners.size;
   }
 
-  /** `event` is the JSON text of the object that the action is about. */
-  emit(action: string, event: string): void {
+  /** `event` is the JSON text of the object that the action is about. The stream of a compute names the project. */
+  emit(action: string, event: string, projectId?: string): void {
     if (this.#listeners.size === 0) return;
-    const line = envelope(action, event);
+    const line = envelope(action, event, projectId);
     for (const listener of this.#listeners) {
       try {
         listener(line);
@@ -32,6 +32,7 @@ export class Channel {
   }
 }
 
-export function envelope(action: string, event: string): string {
-  return `{"action": "${action}", "event": ${event}}`;
+export function envelope(action: string, event: string, projectId?: string): string {
+  const project = projectId === undefined ? '' : `, "project_id": ${JSON.stringify(projectId)}`;
+  return `{"action": "${action}", "event": ${event}${project}}`;
 }

@@ -14,12 +14,19 @@ export interface Announcement {
   readonly event?: string;
 }
 
+/** Is told what is stored, when it is. Must not throw. */
+export interface Follower<Entity> {
+  stored(object: Entity): void;
+  removed(object: Entity): void;
+}
+
 export class Collection<Entity> {
   readonly #name: string;
   readonly #keyOf: (id: string) => Key;
   readonly #channel: Channel;
   /** The JSON text of an object as clients see it. */
   readonly textOf: (entity: Entity) => string;
+  readonly #follower: Follower<Entity> | undefined;
   readonly #working = new Map<string, EntityRecord<Entity>>();
   readonly #published = new Map<string, string>();
   #nextOrder = 0;
@@ -30,11 +37,13 @@ export class Collection<Entity> {
     keyOf: (id: string) => Key,
     channel: Channel,
     textOf: (entity: Entity) => string,
+    follower?: Follower<Entity>,
   ) {
     this.#name = name;
     this.#keyOf = keyOf;
     this.#channel = channel;
     this.textOf = textOf;
+    this.#follower = follower;
   }
 
   get size(): number {
@@ -77,6 +86,7 @@ export class Collection<Entity> {
     for (const [id, { object }] of this.#working) {
       const text = this.textOf(object);
       this.#published.set(id, text);
+      this.#follower?.stored(object);
       this.#channel.emit(`${this.#name}.created`, text);
     }
   }
@@ -94,6 +104,7 @@ export class Collection<Entity> {
     const text = this.textOf(object);
     transaction.onStored(() => {
       this.#published.set(id, text);
+      this.#follower?.stored(object);
       if (announcement === undefined) return;
       this.#channel.emit(`${this.#name}.${announcement.action}`, announcement.event ?? text);
     });
@@ -117,6 +128,7 @@ export class Collection<Entity> {
     const text = this.textOf(before.object);
     transaction.onStored(() => {
       this.#published.delete(id);
+      this.#follower?.removed(before.object);
       this.#channel.emit(`${this.#name}.deleted`, text);
     });
   }

@@ -48,17 +48,23 @@ export interface ComputePorts {
   readonly udp_ports: readonly number[];
 }
 
+/** Port numbers that are given out of a range. */
+export interface PortNumbers {
+  readonly range: readonly number[];
+  readonly reserved: readonly number[];
+}
+
 export interface ComputesOptions {
   readonly store: Store;
   readonly announcements: Channel;
   readonly consolePorts: ConsolePorts;
+  readonly udpPorts: PortNumbers;
   readonly gns3Version: string;
   readonly host: string;
   readonly user: string | null;
   readonly readLoad: () => HostLoad;
 }
 
-const UDP_PORT_RANGE = [20_000, 30_000];
 /** The id and the name that clients use for a virtual machine that this server does not have. */
 const GNS3_VM = { id: 'vm', name: 'gns3vm' };
 const LONGEST_SHOWN_USER = 14;
@@ -162,11 +168,12 @@ export class Computes {
   ports(id: string): ComputePorts {
     const compute = this.#find(id);
     this.checkServed(compute.compute_id, 'GET /network/ports');
+    const { consolePorts, udpPorts } = this.#options;
     return {
       console_port_range: CONSOLE_PORT_RANGE,
-      console_ports: this.#options.consolePorts.reserved,
-      udp_port_range: UDP_PORT_RANGE,
-      udp_ports: [],
+      console_ports: consolePorts.reserved,
+      udp_port_range: udpPorts.range,
+      udp_ports: udpPorts.reserved,
     };
   }
 

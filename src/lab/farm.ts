@@ -3,10 +3,11 @@ import type { Logger } from 'pino';
 import type { Store } from '../store/store.js';
 import { SymbolLibrary } from '../symbols/symbol-library.js';
 import { Channel } from './channel.js';
-import { Computes } from './computes.js';
+import { Computes, type PortNumbers } from './computes.js';
 import { ConsolePorts } from './console-ports.js';
 import type { Files } from './files.js';
 import { HostLoadMeter, type HostLoad } from './host-load.js';
+import type { BeginRun } from './lab-run.js';
 import { Projects } from './projects.js';
 import { Templates } from './templates.js';
 import type { Surroundings } from './topology.js';
@@ -15,6 +16,7 @@ export interface FarmOptions {
   readonly store: Store;
   readonly files: Files;
   readonly log: Logger;
+  readonly udpPorts: PortNumbers;
   readonly host: string;
   readonly user: string | null;
   readonly projectsFolder: string;
@@ -27,6 +29,7 @@ const LOAD_INTERVAL_MS = 1000;
 
 export class Farm {
   readonly announcements = new Channel();
+  readonly consolePorts = new ConsolePorts();
   readonly computes: Computes;
   readonly projects: Projects;
   readonly templates: Templates;
@@ -36,10 +39,13 @@ export class Farm {
   readonly isLocal: boolean;
   readonly #meter = new HostLoadMeter();
   #loadTimer: NodeJS.Timeout | undefined;
+  #beginRun: BeginRun = () => {
+    throw new Error('no project can be opened before the farm has started');
+  };
 
   constructor(options: FarmOptions) {
     const { store, files, log, gns3Version } = options;
-    const consolePorts = new ConsolePorts();
+    const { consolePorts } = this;
     this.files = files;
     this.gns3Version = gns3Version;
     this.isLocal = options.isLocal;
@@ -48,6 +54,7 @@ export class Farm {
       store,
       announcements: this.announcements,
       consolePorts,
+      udpPorts: options.udpPorts,
       gns3Version,
       // Clients on this machine reach a server that listens everywhere under this name.
       host: options.host === '0.0.0.0' ? '127.0.0.1' : options.host,
@@ -62,6 +69,7 @@ export class Farm {
       checkCompute: (id, request) => {
         this.computes.checkServed(id, request);
       },
+      beginRun: (projectId) => this.#beginRun(projectId),
     };
     this.projects = new Projects({
       store,
@@ -75,7 +83,9 @@ export class Farm {
     });
   }
 
-  async start(): Promise<void> {
+  /** `beginRun` is what makes projects run that are opened from now on. */
+  async start(beginRun: BeginRun): Promise<void> {
+    this.#beginRun = beginRun;
     await Promise.all([this.computes.start(), this.templates.start(), this.symbols.start()]);
     await this.projects.start();
     this.#loadTimer = setInterval(() => {

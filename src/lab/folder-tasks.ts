@@ -27,6 +27,8 @@ export interface FolderTasks extends TaskTable {
   readonly hasFolder: (input: { folder: string }) => boolean;
   readonly hasFilledFolder: (input: { folder: string }) => boolean;
   readonly makeFolder: (input: { folder: string }) => void;
+  /** Whether the folder may be a project's. */
+  readonly hasTopology: (input: { folder: string }) => boolean;
   readonly emptyTemporary: (input: { folder: string }) => void;
   /** Puts the folder aside in one step; returns where. */
   readonly trashFolder: (input: { folder: string; projectId: string }) => string;
@@ -64,6 +66,10 @@ export const folderTasks: FolderTasks = {
   makeFolder({ folder }) {
     mkdirSync(folder, { recursive: true });
     syncFolder(dirname(folder));
+  },
+
+  hasTopology({ folder }) {
+    return existsSync(folder) && topologyFilename(folder) !== undefined;
   },
 
   emptyTemporary({ folder }) {

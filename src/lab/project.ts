@@ -7,16 +7,9 @@ import { refusals } from '../errors.js';
 import { AUTO_CLOSE_MS, AutoClose } from './auto-close.js';
 import { Channel, type Listener } from './channel.js';
 import { Lane } from './lane.js';
+import { forgetProject } from './project-removal.js';
 import { projectText } from './project-view.js';
-import {
-  forgetting,
-  keysOf,
-  projectKey,
-  sortOut,
-  versionKey,
-  type LabRecords,
-  type ProjectRecord,
-} from './records.js';
+import { keysOf, projectKey, sortOut, versionKey, type LabRecords, type ProjectRecord } from './records.js';
 import type { ProjectServices, ProjectState } from './project-services.js';
 import { Topology } from './topology.js';
 import { TopologyMirror, type TopologyPlace } from './topology-mirror.js';
@@ -53,7 +46,7 @@ export class Project {
       record: state.file,
       place: () => this.place,
       onKept: (path) => {
-        this.#warn(
+        this.warn(
           `The project file was changed by another program while it was open; that version is in ${path}`,
         );
       },
@@ -100,12 +93,14 @@ export class Project {
     if (!this.isOpen) await this.#lane.idle();
   }
 
-  /** Changes the content of the open project. */
-  change<Result>(work: (topology: Topology, transaction: Transaction) => Result): Promise<Result> {
-    return this.#lane.change((transaction) => {
+  /** Changes the content of the open project; answers when it is stored and runs. */
+  async change<Result>(work: (topology: Topology, transaction: Transaction) => Result): Promise<Result> {
+    const result = await this.#lane.change((transaction) => {
       if (this.#isDeleted) throw refusals.projectUnknown(this.id);
       return work(this.topology, transaction);
     });
+    await this.#topology?.run.settled();
+    return result;
   }
 
   /** Changes settings of the project, open or closed. `check` may refuse. */
@@ -144,7 +139,7 @@ export class Project {
     return this.#exclusively(async () => {
       if (!this.isOpen) return;
       await this.flush();
-      this.#unload();
+      await this.#unload();
       await this.#emptyTemporary();
     });
   }
@@ -158,21 +153,12 @@ export class Project {
   /** Removes the project and its folder. */
   async remove(): Promise<void> {
     await this.#exclusively(async () => {
-      const { files, store, announcements } = this.#services;
       await this.#mirror.cancel();
-      this.#unload();
-      const trash = await files.run('trashFolder', { folder: this.#record.path, projectId: this.id });
-      // A crash from here on leaves the trash, with which the next start completes the deletion.
-      try {
-        await store.commit(forgetting(this.id));
-      } catch {
-        // A full disk: the folder has the room that the store needs to forget.
-        await files.run('removeTree', { folder: trash });
-        await store.commit(forgetting(this.id));
-      }
-      this.#isDeleted = true;
-      announcements.emit('project.deleted', this.#text);
-      await files.run('removeTree', { folder: trash });
+      await this.#unload();
+      await forgetProject(this.#services, this.id, this.#record.path, () => {
+        this.#isDeleted = true;
+        this.#services.announcements.emit('project.deleted', this.#text);
+      });
     });
   }
 
@@ -201,6 +187,13 @@ export class Project {
     };
   }
 
+  /** Tells everybody who may want to know. */
+  warn(message: string): void {
+    this.#log.warn(message);
+    this.#channel.emit('log.warning', JSON.stringify({ message }));
+    this.#services.announcements.emit('log.warning', JSON.stringify({ message: `${this.name}: ${message}` }));
+  }
+
   /** Keeps the project from closing by itself while something of it is in use; returns the release. */
   hold(): () => void {
     return this.#autoClose.hold();
@@ -218,6 +211,7 @@ export class Project {
       if (records === undefined) throw refusals.projectUnknown(this.id);
       const topology = new Topology(this.id, this.#channel, surroundings);
       topology.load(records);
+      await topology.run.settled();
       this.#topology = topology;
       this.#publish(action);
       return this.#text;
@@ -246,7 +240,7 @@ export class Project {
     this.#version = imported.file.version;
     this.#text = this.#textOf(this.#record);
     const before = keptAs === undefined ? '' : `; the state before is in ${keptAs}`;
-    this.#warn(`The project file was changed by another program and taken over${before}`);
+    this.warn(`The project file was changed by another program and taken over${before}`);
   }
 
   /** Every commit stores the number that tells whether the topology file is out of date. */
@@ -274,11 +268,12 @@ export class Project {
     });
   }
 
-  #unload(): void {
+  async #unload(): Promise<void> {
     this.#autoClose.cancel();
-    if (this.#topology === undefined) return;
-    this.#topology.unload();
+    const topology = this.#topology;
+    if (topology === undefined) return;
     this.#topology = undefined;
+    await topology.unload();
     this.#publish('closed');
   }
 
@@ -289,11 +284,5 @@ export class Project {
 
   #textOf(record: ProjectRecord): string {
     return projectText(this.id, record, this.isOpen ? 'opened' : 'closed');
-  }
-
-  #warn(message: string): void {
-    this.#log.warn(message);
-    this.#channel.emit('log.warning', JSON.stringify({ message }));
-    this.#services.announcements.emit('log.warning', JSON.stringify({ message: `${this.name}: ${message}` }));
   }
 }

@@ -81,6 +81,15 @@ export class Projects {
     });
   }
 
+  get all(): ReadonlyMap<string, Project> {
+    return this.#projects;
+  }
+
+  /** Runs `work` while no project comes or goes. */
+  undisturbed<Result>(work: () => Promise<Result>): Promise<Result> {
+    return this.#lane.exclusively(work);
+  }
+
   list(): string {
     return `[${[...this.#projects.values()].map((project) => project.text).join(',')}]`;
   }

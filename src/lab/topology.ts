@@ -8,6 +8,7 @@ import type { ConsolePorts } from './console-ports.js';
 import { drawingView, type DrawingView } from './drawing-view.js';
 import type { NodeKind } from './kinds/node-kind.js';
 import { servedKind } from './kinds/served-kinds.js';
+import type { BeginRun, LabRun } from './lab-run.js';
 import { linkView } from './link-view.js';
 import { NodeNames } from './node-names.js';
 import { nodeView } from './node-view.js';
@@ -23,6 +24,8 @@ export interface Surroundings {
   symbolSize(symbol: string): { readonly width: number; readonly height: number };
   /** Refuses (404, 409) a compute on which this server can not make a node. */
   checkCompute(computeId: string, request: string): void;
+  /** Makes what a project holds run. */
+  readonly beginRun: BeginRun;
 }
 
 export const LOCAL_COMPUTE = 'local';
@@ -36,18 +39,43 @@ export class Topology {
   readonly portUse = new PortUse();
   readonly surroundings: Surroundings;
   readonly channel: Channel;
+  /** What runs of it. */
+  readonly run: LabRun;
   readonly #portsOfProperties = new WeakMap<object, readonly Port[]>();
 
   constructor(projectId: string, channel: Channel, surroundings: Surroundings) {
     this.projectId = projectId;
     this.channel = channel;
     this.surroundings = surroundings;
+    this.run = surroundings.beginRun(projectId);
     const keyOf = (kind: EntityKind) => (id: string) => entityKey(projectId, kind, id);
-    this.nodes = new Collection('node', keyOf('node'), channel, (node) =>
-      JSON.stringify(this.#viewNode(node)),
+    this.nodes = new Collection(
+      'node',
+      keyOf('node'),
+      channel,
+      (node) => JSON.stringify(this.#viewNode(node)),
+      {
+        stored: (node) => {
+          if (this.kindOf(node) !== undefined) this.run.nodeStored(node);
+        },
+        removed: (node) => {
+          if (this.kindOf(node) !== undefined) this.run.nodeRemoved(node);
+        },
+      },
     );
-    this.links = new Collection('link', keyOf('link'), channel, (link) =>
-      JSON.stringify(linkView(link, projectId, this.linkType(link))),
+    this.links = new Collection(
+      'link',
+      keyOf('link'),
+      channel,
+      (link) => JSON.stringify(linkView(link, projectId, this.linkType(link))),
+      {
+        stored: (link) => {
+          this.run.linkStored(link);
+        },
+        removed: (link) => {
+          this.run.linkRemoved(link);
+        },
+      },
     );
     this.drawings = new Collection('drawing', keyOf('drawing'), channel, (drawing) =>
       JSON.stringify(this.viewDrawing(drawing)),
@@ -72,8 +100,9 @@ export class Topology {
     this.drawings.publishLoaded();
   }
 
-  /** Gives back what the project held of the host. */
-  unload(): void {
+  /** Stops what runs, and gives back what the project held of the host. */
+  async unload(): Promise<void> {
+    await this.run.end();
     for (const node of this.nodes.values()) {
       if (this.kindOf(node) !== undefined && node.console != null) {
         this.surroundings.consolePorts.release(node.console);

@@ -33,6 +33,8 @@ export interface Opener {
   close(endpoint: Endpoint): void;
   /** Whether a UDP port could be bound just now. */
   isFree(port: number): Promise<boolean>;
+  /** How much of RECEIVE_BUFFER the host grants to a socket. */
+  grantedBuffer(): Promise<number>;
   /** Frames that the kernel threw away because the engine did not fetch them in time. */
   lost(endpoint: Endpoint): number;
 }

@@ -2,8 +2,8 @@
  * The one containment function: every path that a client or a file names passes it before it reaches the disk.
  * It runs in a worker thread, because it looks at the disk.
  */
-import { lstatSync, realpathSync } from 'node:fs';
-import { basename, dirname, join, resolve } from 'node:path';
+import { lstatSync, mkdirSync, realpathSync } from 'node:fs';
+import { basename, dirname, join, relative, resolve, sep } from 'node:path';
 import { refusals } from '../errors.js';
 import { isBelow } from './path-order.js';
 
@@ -23,6 +23,19 @@ export function containedPath(root: string, path: string): string {
   const real = followLink(join(folder, basename(wanted)));
   if (!isBelow(realRoot, real)) throw refusals.fileForbidden();
   return real;
+}
+
+/** Makes the folders between the root and `path` that are not there yet, under the same rule. */
+export function makeFoldersOf(root: string, path: string): void {
+  const wanted = resolve(root, path);
+  if (path.includes('\0') || !isBelow(resolve(root), wanted)) throw refusals.fileForbidden();
+  const folders = relative(resolve(root), dirname(wanted)).split(sep);
+  let folder = '';
+  for (const name of folders.filter((part) => part !== '')) {
+    folder = join(folder, name);
+    const real = containedPath(root, folder);
+    if (lstatSync(real, { throwIfNoEntry: false }) === undefined) mkdirSync(real, { recursive: true });
+  }
 }
 
 function followLink(path: string): string {

@@ -3,10 +3,10 @@
  * is a descriptor, so a slow client holds no thread.
  */
 import { closeSync, readSync, statSync } from 'node:fs';
-import { basename, dirname } from 'node:path';
+import { basename, dirname, resolve } from 'node:path';
 import { refusals } from '../errors.js';
 import type { TaskTable } from '../pool/task.js';
-import { containedPath } from './containment.js';
+import { containedPath, makeFoldersOf } from './containment.js';
 import { isBelow } from './path-order.js';
 import { openRegularFile, type OpenedFile } from './regular-file.js';
 import {
@@ -22,7 +22,7 @@ export interface FileTasks extends TaskTable {
   readonly readPiece: (input: { fd: number; position: number; length: number }) => Uint8Array<ArrayBuffer>;
   readonly closeFile: (input: { fd: number }) => void;
   /** The temporary file lies in the folder `tmp` of the root, which the owner of the root empties. */
-  readonly createFile: (input: { root: string; path: string }) => UnpublishedFile;
+  readonly createFile: (input: { root: string; path: string; makesFolders?: boolean }) => UnpublishedFile;
   readonly writePiece: (input: { fd: number; position: number; bytes: Uint8Array }) => void;
   readonly publishFile: (input: UnpublishedFile) => void;
   readonly discardFile: (input: UnpublishedFile) => void;
@@ -43,11 +43,12 @@ export const fileTasks: FileTasks = {
     closeSync(fd);
   },
 
-  createFile({ root, path }) {
-    const target = containedPath(root, path);
+  createFile({ root, path, makesFolders = false }) {
     const temporary = containedPath(root, 'tmp');
-    // What is put there is lost when the owner empties it.
-    if (target === temporary || isBelow(temporary, target)) throw refusals.fileForbidden();
+    checkLasting(temporary, resolve(root, path));
+    if (makesFolders) makeFoldersOf(root, path);
+    const target = containedPath(root, path);
+    checkLasting(temporary, target);
     if (!statSync(dirname(target)).isDirectory()) throw refusals.notDirectory(basename(path));
     const found = statSync(target, { throwIfNoEntry: false });
     if (found?.isDirectory() === true) throw refusals.isDirectory(basename(path));
@@ -62,3 +63,8 @@ export const fileTasks: FileTasks = {
   publishFile,
   discardFile,
 };
+
+/** What is put into the temporary folder is lost when its owner empties it. */
+function checkLasting(temporary: string, target: string): void {
+  if (target === temporary || isBelow(temporary, target)) throw refusals.fileForbidden();
+}

@@ -7,7 +7,7 @@ import { scratchFolder } from '../support/scratch.js';
 import { startServer } from '../support/server-process.js';
 
 const data = scratchFolder(t);
-const server = await startServer(t, { data });
+const server = await startServer(t, { data, flags: ['--udp-ports', '20000-30000'] });
 const client = new Client(server.url);
 const stream = await NotificationLog.open(`${server.url}/v2/notifications`);
 t.teardown(() => {

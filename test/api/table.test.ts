@@ -1,6 +1,7 @@
 /** The route table and the OpenAPI document that is made of it. */
 import t from 'tap';
 import { routeTable } from '../../src/api/table.js';
+import type { LocalCompute } from '../../src/compute/local-compute.js';
 import type { Farm } from '../../src/lab/farm.js';
 import { Client } from '../support/client.js';
 import { startServer } from '../support/server-process.js';
@@ -19,7 +20,7 @@ interface Operation {
 const server = await startServer(t);
 const client = new Client(server.url);
 // A farm is needed only when a handler runs, and here none does.
-const table = routeTable(Object.create(null) as Farm, () => undefined);
+const table = routeTable(Object.create(null) as Farm, Object.create(null) as LocalCompute, () => undefined);
 const document = await client.expect(200, 'GET', '/v2/openapi.json');
 const paths = document['paths'] as Record<string, Record<string, Operation>>;
 const operations = Object.entries(paths).flatMap(([path, methods]) =>
@@ -27,7 +28,9 @@ const operations = Object.entries(paths).flatMap(([path, methods]) =>
 );
 const documented = (path: string): string => path.replaceAll(':.+}', '}');
 
-/** The routes of the contract's appendix 1 that are served by now. */
+const SWITCHES = ['atm_switch', 'frame_relay_switch', 'ethernet_switch', 'ethernet_hub'];
+
+/** The routes of the contract's appendix 1 that are served by now; T is each kind of switch. */
 const CONTRACT = `
   GET /v2/version
   POST /v2/version
@@ -92,9 +95,36 @@ const CONTRACT = `
   GET /v2/notifications/ws
   GET /v2/projects/{project_id}/notifications
   GET /v2/projects/{project_id}/notifications/ws
+  GET /v2/computes/{compute_id}/network/interfaces
+  GET /v2/compute/version
+  GET /v2/compute/capabilities
+  GET /v2/compute/network/interfaces
+  GET /v2/compute/network/ports
+  GET /v2/compute/notifications/ws
+  GET /v2/compute/projects
+  POST /v2/compute/projects
+  GET /v2/compute/projects/{project_id}
+  PUT /v2/compute/projects/{project_id}
+  DELETE /v2/compute/projects/{project_id}
+  POST /v2/compute/projects/{project_id}/close
+  POST /v2/compute/projects/{project_id}/ports/udp
+  GET /v2/compute/projects/{project_id}/files
+  GET /v2/compute/projects/{project_id}/files/{path}
+  POST /v2/compute/projects/{project_id}/files/{path}
+  POST /v2/compute/projects/{project_id}/T/nodes
+  GET /v2/compute/projects/{project_id}/T/nodes/{node_id}
+  PUT /v2/compute/projects/{project_id}/T/nodes/{node_id}
+  DELETE /v2/compute/projects/{project_id}/T/nodes/{node_id}
+  POST /v2/compute/projects/{project_id}/T/nodes/{node_id}/duplicate
+  POST /v2/compute/projects/{project_id}/T/nodes/{node_id}/start
+  POST /v2/compute/projects/{project_id}/T/nodes/{node_id}/stop
+  POST /v2/compute/projects/{project_id}/T/nodes/{node_id}/suspend
+  POST /v2/compute/projects/{project_id}/T/nodes/{node_id}/adapters/{adapter_number}/ports/{port_number}/nio
+  DELETE /v2/compute/projects/{project_id}/T/nodes/{node_id}/adapters/{adapter_number}/ports/{port_number}/nio
 `
   .trim()
   .split('\n')
+  .flatMap((line) => (line.includes('/T/') ? SWITCHES.map((kind) => line.replace('/T/', `/${kind}/`)) : line))
   .map((line) => line.trim());
 
 /** Every object in the document, however deep. */

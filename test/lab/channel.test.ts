@@ -3,6 +3,7 @@ import { Channel, envelope } from '../../src/lab/channel.js';
 
 void t.test('an event is one line of JSON in the envelope that clients know', (t) => {
   t.equal(envelope('node.created', '{"a":1}'), '{"action": "node.created", "event": {"a":1}}');
+  t.equal(envelope('a', '1', 'p'), '{"action": "a", "event": 1, "project_id": "p"}');
   t.same(JSON.parse(envelope('ping', '{}')), { action: 'ping', event: {} });
   t.end();
 });

@@ -2,6 +2,7 @@ import t from 'tap';
 import { Channel } from '../../src/lab/channel.js';
 import { ConsolePorts } from '../../src/lab/console-ports.js';
 import { NEVER_WRITTEN, type LabRecords, type ProjectRecord } from '../../src/lab/records.js';
+import type { LabRun } from '../../src/lab/lab-run.js';
 import { Topology } from '../../src/lab/topology.js';
 import { projectSettings, type StoredLink, type StoredNode } from '../../src/lab/topology-schema.js';
 import { Transaction } from '../../src/lab/transaction.js';
@@ -19,6 +20,15 @@ const HUB = storedNodeOf(2, { properties: PORTS });
 const ROUTER = storedNodeOf(3, { node_type: 'dynamips', name: 'R1' });
 const FAR_HUB = storedNodeOf(4, { compute_id: 'other', properties: PORTS });
 
+const NOTHING_RUNS: LabRun = {
+  nodeStored: () => undefined,
+  nodeRemoved: () => undefined,
+  linkStored: () => undefined,
+  linkRemoved: () => undefined,
+  settled: () => undefined,
+  end: () => Promise.resolve(),
+};
+
 interface Made {
   readonly topology: Topology;
   readonly consolePorts: ConsolePorts;
@@ -35,6 +45,7 @@ function make(nodes: readonly StoredNode[], links: readonly StoredLink[] = []): 
     consolePorts,
     symbolSize: () => ({ width: 65, height: 59 }),
     checkCompute: () => undefined,
+    beginRun: () => NOTHING_RUNS,
   });
   const project: ProjectRecord = {
     order: 0,
@@ -146,7 +157,7 @@ void t.test('a link whose removal is undone holds its ports again', (t) => {
   t.end();
 });
 
-void t.test('consoles are reserved from loading to unloading, the stored port when it is free', (t) => {
+void t.test('consoles are reserved from loading to unloading, the stored port when it is free', async (t) => {
   const switches = [1, 2].map((number) =>
     storedNodeOf(number, { node_type: 'ethernet_switch', name: `S${number}`, console: 5005 }),
   );
@@ -155,9 +166,8 @@ void t.test('consoles are reserved from loading to unloading, the stored port wh
   t.match(topology.nodes.get(idOf(1)), { console: 5005 });
   t.match(topology.nodes.get(idOf(2)), { console: 5000 });
   t.match(topology.nodes.get(idOf(3)), { console: 5005 }, 'a node that is only kept reserves nothing');
-  topology.unload();
+  await topology.unload();
   t.same(consolePorts.reserved, []);
-  t.end();
 });
 
 void t.test('a console reserved by a request that fails is given back', (t) => {

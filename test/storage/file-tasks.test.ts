@@ -46,6 +46,40 @@ void t.test('a file is written piece by piece and appears when it is published',
   t.end();
 });
 
+void t.test(
+  'folders on the way to a file are made when that is wanted, by the same rules as files',
+  async (t) => {
+    const root = scratchFolder(t);
+    const outside = scratchFolder(t);
+    mkdirSync(join(root, 'inner'));
+    symlinkSync('inner', join(root, 'in'));
+    symlinkSync(outside, join(root, 'out'));
+    writeFileSync(join(root, 'file'), '');
+    const status = (path: string, makesFolders = true): Promise<number | undefined> =>
+      statusOf('createFile', { root, path, makesFolders });
+    t.equal(await status('a/b/c', false), 404);
+    for (const path of ['a/b/c', 'a/b/d', 'in/x/y', join(root, 'abs', 'x'), 'in/../n/x']) {
+      t.equal(await status(path), 200, path);
+    }
+    for (const folder of ['a/b', 'inner/x', 'abs', 'n']) t.ok(existsSync(join(root, folder)), folder);
+    for (const path of [
+      'out/a/b',
+      'out/a',
+      '../a/b',
+      'x/../../a/b',
+      'tmp/a',
+      'tmp/a/b',
+      'a\0/b',
+      '.',
+      '/a/b',
+    ]) {
+      t.equal(await status(path), 403, path);
+    }
+    t.same(readdirSync(outside), []);
+    t.equal(await status('file/x/y'), 409);
+  },
+);
+
 void t.test('a file that is given up leaves the one before it', (t) => {
   const root = scratchFolder(t);
   writeFileSync(join(root, 'file'), 'before');

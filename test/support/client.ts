@@ -4,6 +4,7 @@
  */
 import { z } from 'zod';
 import { routeTable } from '../../src/api/table.js';
+import type { LocalCompute } from '../../src/compute/local-compute.js';
 import { errorBody } from '../../src/api/schemas.js';
 import type { AnswerKind, Route } from '../../src/http/route.js';
 import type { Farm } from '../../src/lab/farm.js';
@@ -18,7 +19,7 @@ export interface Reply {
 }
 
 /** The table needs a farm only when a handler runs, and here none does. */
-const TABLE = routeTable(Object.create(null) as Farm, () => undefined);
+const TABLE = routeTable(Object.create(null) as Farm, Object.create(null) as LocalCompute, () => undefined);
 const ROUTES = new Map<string, Route>(TABLE.routes.map((route) => [`${route.method} ${route.path}`, route]));
 
 export class Client {

@@ -24,13 +24,26 @@ export interface ServerOptions {
   readonly environment?: NodeJS.ProcessEnv;
 }
 
+/** Servers of tests that run at the same time must not give out the same UDP ports. */
+const FIRST_UDP_PORT = 24_000;
+const UDP_PORTS_OF_A_JOB = 1000;
+const UDP_PORTS_OF_A_SERVER = 100;
+let servers = 0;
+
+function udpPorts(): string {
+  const job = Number(process.env['TAP_JOB_ID'] ?? 0);
+  const server = servers++ % (UDP_PORTS_OF_A_JOB / UDP_PORTS_OF_A_SERVER);
+  const first = FIRST_UDP_PORT + job * UDP_PORTS_OF_A_JOB + server * UDP_PORTS_OF_A_SERVER;
+  return `${first}-${first + UDP_PORTS_OF_A_SERVER - 1}`;
+}
+
 const READY = /listens on (http:\/\/\S+:(\d+))$/;
 
 export async function startServer(t: Teardown, options: ServerOptions = {}): Promise<ServerProcess> {
   const data = options.data ?? scratchFolder(t);
   const child = spawn(process.execPath, [MAIN, '--port', '0', '--data', data, ...(options.flags ?? [])], {
     // What the test runner adds to every Node.js process is not for the server.
-    env: { ...process.env, NODE_OPTIONS: '', ...options.environment },
+    env: { ...process.env, NODE_OPTIONS: '', WIREFARM_UDP_PORTS: udpPorts(), ...options.environment },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   t.teardown(() => child.kill('SIGKILL'));

@@ -10,6 +10,8 @@ import type { Properties } from './node-kind.js';
 
 const LARGEST_PORT = 65_535;
 const LONGEST_SIDE = 64;
+/** Far above what labs map; what is mapped is also told, with its counters, in one answer. */
+const MOST_MAPPINGS = 16_384;
 
 /** The numbers of one side of a mapping, the port first; undefined when the text is no list of numbers. */
 export function parseSide(text: string): readonly number[] | undefined {
@@ -28,6 +30,11 @@ export function mappingsOf(
   return z
     .record(z.string().max(LONGEST_SIDE), z.string().max(LONGEST_SIDE))
     .superRefine((given, context) => {
+      if (Object.keys(given).length > MOST_MAPPINGS) {
+        const message = `there may be at most ${MOST_MAPPINGS} mappings`;
+        context.addIssue({ code: 'custom', path: [], message, input: given });
+        return;
+      }
       for (const [source, destination] of Object.entries(given)) {
         const message = whatIsWrong(source, destination);
         if (message !== undefined)

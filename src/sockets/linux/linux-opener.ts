@@ -77,6 +77,16 @@ export class LinuxOpener implements Opener {
     return Promise.resolve(isFree);
   }
 
+  grantedBuffer(): Promise<number> {
+    const descriptor = libc.socket(AF_INET, SOCK_DGRAM | SOCK_FLAGS, 0);
+    setBuffers(descriptor);
+    const granted = Buffer.alloc(4);
+    libc.getsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, granted, Uint32Array.of(granted.length));
+    libc.close(descriptor);
+    // The kernel doubles what is asked for, and tells that.
+    return Promise.resolve(granted.readInt32LE() / 2);
+  }
+
   lost(endpoint: Endpoint): number {
     if (!('descriptor' in endpoint) || endpoint.type === 'tap') return 0;
     const numbers = Buffer.alloc(MEMINFO.length);
@@ -106,9 +116,12 @@ function openUdp(wanted: Extract<Attachable, { type: 'udp' }>): OpenEndpoint {
 }
 
 function openTap(device: string): OpenEndpoint {
+  if (Buffer.byteLength(device) >= INTERFACE_NAME_LENGTH) {
+    throw new OpenError(`${device} is too long for the name of an interface`);
+  }
   return opened(libc.open(TUN_DEVICE, O_RDWR_NONBLOCK_CLOEXEC), (descriptor) => {
     const request = Buffer.alloc(40);
-    request.write(device, 0, INTERFACE_NAME_LENGTH - 1);
+    request.write(device, 0);
     request.writeUInt16LE(TAP_WITHOUT_HEADER, INTERFACE_NAME_LENGTH);
     check(libc.ioctl(descriptor, TUNSETIFF, request));
     return { type: 'tap', descriptor };

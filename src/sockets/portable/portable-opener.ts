@@ -1,7 +1,7 @@
 /** Where engines open their UDP sockets themselves: here nothing is opened, and nothing but UDP is to be had. */
 import { createSocket } from 'node:dgram';
 import type { Endpoint } from '../../switching/endpoint.js';
-import { OpenError, type Attachable, type Opener } from '../opener.js';
+import { OpenError, RECEIVE_BUFFER, type Attachable, type Opener } from '../opener.js';
 
 export class PortableOpener implements Opener {
   open(wanted: Attachable): Endpoint {
@@ -30,6 +30,17 @@ export class PortableOpener implements Opener {
       socket.bind({ port, address: '0.0.0.0', exclusive: true }, () => {
         socket.close();
         resolve(true);
+      });
+    });
+  }
+
+  grantedBuffer(): Promise<number> {
+    return new Promise((resolve, reject) => {
+      const socket = createSocket({ type: 'udp4', recvBufferSize: RECEIVE_BUFFER });
+      socket.once('error', reject);
+      socket.bind(0, '127.0.0.1', () => {
+        resolve(socket.getRecvBufferSize());
+        socket.close();
       });
     });
   }

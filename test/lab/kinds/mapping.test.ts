@@ -1,5 +1,11 @@
 import t from 'tap';
-import { checkInputsUsedOnce, isPortNumber, mappedPorts, parseSide } from '../../../src/lab/kinds/mapping.js';
+import {
+  checkInputsUsedOnce,
+  isPortNumber,
+  mappedPorts,
+  mappingsOf,
+  parseSide,
+} from '../../../src/lab/kinds/mapping.js';
 
 void t.test('a side is a list of numbers, the port first', (t) => {
   t.same(parseSide('1:0:100'), [1, 0, 100]);
@@ -21,6 +27,17 @@ void t.test('a side is a list of numbers, the port first', (t) => {
   ]) {
     t.equal(parseSide(text), undefined, JSON.stringify(text));
   }
+  t.end();
+});
+
+void t.test('there are only so many mappings', (t) => {
+  const schema = mappingsOf(() => undefined);
+  const given = (count: number): Record<string, string> =>
+    Object.fromEntries(Array.from({ length: count }, (_, index) => [`1:${index}`, `2:${index}`]));
+  t.equal(schema.safeParse(given(16_384)).success, true);
+  t.match(schema.safeParse(given(16_385)).error?.issues, [
+    { message: 'there may be at most 16384 mappings' },
+  ]);
   t.end();
 });
 

@@ -1,0 +1,67 @@
+/** Files of a project as computes serve them. Those of a project of the controller are its own files. */
+import { z } from 'zod';
+import type { LocalCompute } from '../compute/local-compute.js';
+import { json } from '../http/answer.js';
+import { receiveFile, sendFile } from '../http/file-transfer.js';
+import { route, type Route } from '../http/route.js';
+import { findProject } from './compute-ids.js';
+import { readProjectFile, writeProjectFile } from './project-files.js';
+import { names } from './schemas.js';
+
+const tag = 'Compute project files';
+
+export function computeFileRoutes(compute: LocalCompute): Route[] {
+  const { files } = compute;
+  const all = '/v2/compute/projects/{project_id}/files';
+  const one = `${all}/{path:.+}`;
+  const params = names('project_id', 'path');
+  return [
+    route({
+      method: 'GET',
+      path: all,
+      tag,
+      summary: 'List the files, with their digests',
+      params: names('project_id'),
+      answers: { 200: z.array(z.strictObject({ md5sum: z.string(), path: z.string() })) },
+      handle: async ({ params: wanted, exchange }) => {
+        const { id, folder } = findProject(compute, wanted.project_id);
+        const cancelled = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
+        exchange.atEnd(() => {
+          Atomics.store(cancelled, 0, 1);
+        });
+        await compute.folders.ownerOf(id)?.flush();
+        return json(200, await compute.fileLists.list(folder, cancelled));
+      },
+    }),
+    route({
+      method: 'GET',
+      path: one,
+      tag,
+      summary: 'Read a file',
+      params,
+      answers: { 200: { media: 'application/octet-stream' } },
+      handle: ({ params: wanted, exchange }) => {
+        const { id, folder } = findProject(compute, wanted.project_id);
+        const owner = compute.folders.ownerOf(id);
+        if (owner !== undefined) return readProjectFile(exchange, files, owner, wanted.path);
+        return sendFile(exchange, files, { root: folder, path: wanted.path });
+      },
+    }),
+    route({
+      method: 'POST',
+      path: one,
+      tag,
+      summary: 'Write a file, which is there whole or not at all; its folders are made',
+      params,
+      body: 'raw',
+      answers: { 201: null },
+      handle: ({ params: wanted, exchange }) => {
+        const { id, folder } = findProject(compute, wanted.project_id);
+        const file = { path: wanted.path, makesFolders: true };
+        const owner = compute.folders.ownerOf(id);
+        if (owner !== undefined) return writeProjectFile(exchange, files, owner, file);
+        return receiveFile(exchange, files, { ...file, root: folder }, 201);
+      },
+    }),
+  ];
+}

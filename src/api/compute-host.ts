@@ -1,0 +1,101 @@
+/** This server as a compute: its version, what it can do, what it has given out, and its notifications. */
+import { z } from 'zod';
+import type { LocalCompute } from '../compute/local-compute.js';
+import { json } from '../http/answer.js';
+import { COMPUTE_PING_AFTER_MS, sendEvents } from '../http/event-stream.js';
+import { route, type Route, type SocketRoute } from '../http/route.js';
+import { LOCAL_COMPUTE } from '../lab/topology.js';
+import type { Farm } from '../lab/farm.js';
+import { nodeType } from '../lab/topology-schema.js';
+import { ports } from './computes.js';
+import { names, nothing } from './schemas.js';
+import { version } from './version.js';
+
+const tag = 'Compute';
+
+const networkInterface = z.strictObject({
+  id: z.string(),
+  ip_address: z.string(),
+  mac_address: z.string(),
+  name: z.string(),
+  netmask: z.string(),
+  special: z.boolean(),
+  type: z.enum(['ethernet', 'tap']),
+});
+
+export function computeHost(farm: Farm, compute: LocalCompute): { routes: Route[]; sockets: SocketRoute[] } {
+  return {
+    routes: [
+      route({
+        method: 'GET',
+        path: '/v2/compute/version',
+        tag,
+        summary: 'The GNS3 version that this compute speaks',
+        params: nothing,
+        answers: { 200: version },
+        handle: () => json(200, { local: farm.isLocal, version: farm.gns3Version }),
+      }),
+      route({
+        method: 'GET',
+        path: '/v2/compute/capabilities',
+        tag,
+        summary: 'What this compute can run',
+        params: nothing,
+        answers: {
+          200: z.strictObject({
+            node_types: z.array(nodeType),
+            platform: z.string(),
+            version: z.string(),
+          }),
+        },
+        handle: () => json(200, compute.capabilities),
+      }),
+      route({
+        method: 'GET',
+        path: '/v2/compute/network/ports',
+        tag,
+        summary: 'The port numbers that this compute has given out',
+        params: nothing,
+        answers: { 200: ports },
+        handle: () => json(200, farm.computes.ports(LOCAL_COMPUTE)),
+      }),
+      route({
+        method: 'GET',
+        path: '/v2/compute/network/interfaces',
+        tag,
+        summary: 'The network interfaces of this host',
+        params: nothing,
+        answers: { 200: z.array(networkInterface) },
+        handle: async () => json(200, await compute.interfaces()),
+      }),
+      route({
+        method: 'GET',
+        path: '/v2/computes/{compute_id}/network/interfaces',
+        tag: 'Computes',
+        summary: 'The network interfaces of the host of a compute',
+        params: names('compute_id'),
+        answers: { 200: z.array(networkInterface) },
+        handle: async ({ params }) => {
+          farm.computes.checkServed(params.compute_id, 'GET /network/interfaces');
+          return json(200, await compute.interfaces());
+        },
+      }),
+    ],
+    sockets: [
+      {
+        path: '/v2/compute/notifications/ws',
+        tag,
+        summary: 'Notifications of this compute, one JSON object a frame',
+        params: nothing,
+        check: () => undefined,
+        open: (_params, send) => {
+          const source = {
+            load: () => farm.load(),
+            listen: (listener: (event: string) => void) => compute.channel.subscribe(listener),
+          };
+          return sendEvents(source, send, COMPUTE_PING_AFTER_MS);
+        },
+      },
+    ],
+  };
+}

@@ -1,0 +1,38 @@
+/** What the compute side says of ids and port numbers in a path (contract 0.7, A2.1). */
+import type { ComputeProject } from '../compute/compute-project.js';
+import type { LocalCompute } from '../compute/local-compute.js';
+import type { SwitchKind } from '../compute/switch-kinds.js';
+import type { SwitchNode } from '../compute/switch-node.js';
+import { refusals } from '../errors.js';
+import { uuid } from '../lab/topology-schema.js';
+
+interface NodePath {
+  readonly project_id: string;
+  readonly node_id: string;
+}
+
+const LARGEST_PORT = 65_535;
+
+/** Refuses an id that is none (400), and a project that is not there (404). */
+export function findProject(compute: LocalCompute, id: string): ComputeProject {
+  checkId('Project', id);
+  return compute.projects.find(id);
+}
+
+export function findNode(compute: LocalCompute, kind: SwitchKind, path: NodePath): SwitchNode {
+  const project = findProject(compute, path.project_id);
+  checkId('Node', path.node_id);
+  return project.node(kind, path.node_id);
+}
+
+export function checkId(what: 'Project' | 'Node', id: string): void {
+  if (!uuid.safeParse(id).success) throw refusals.idNoUuid(what, id);
+}
+
+/** The adapter is not read: a switch has one. Refuses (404) what is no number. */
+export function portNumber(adapter: string, port: string, path: string): number {
+  if (!/^\d+$/.test(adapter) || !/^\d+$/.test(port)) throw refusals.pathUnknown(path);
+  const number = Number(port);
+  if (number > LARGEST_PORT) throw refusals.portMissing(number);
+  return number;
+}

@@ -1,0 +1,50 @@
+/** Where the ports of switches lead. */
+import type { LocalCompute } from '../compute/local-compute.js';
+import { canonical, canonicalNio, nio } from '../compute/nio.js';
+import { SWITCH_KINDS, type SwitchKind } from '../compute/switch-kinds.js';
+import { empty, json } from '../http/answer.js';
+import { route, type Route } from '../http/route.js';
+import { findNode, portNumber } from './compute-ids.js';
+import { nodesPath } from './compute-nodes.js';
+import { names } from './schemas.js';
+
+const tag = 'Compute nodes';
+
+export function computeNioRoutes(compute: LocalCompute): Route[] {
+  return SWITCH_KINDS.flatMap((kind) => routesOf(compute, kind));
+}
+
+function routesOf(compute: LocalCompute, kind: SwitchKind): Route[] {
+  const path = `${nodesPath(kind)}/{node_id}/adapters/{adapter_number}/ports/{port_number}/nio`;
+  const params = names('project_id', 'node_id', 'adapter_number', 'port_number');
+  const what = kind.type.replaceAll('_', ' ');
+  return [
+    route({
+      method: 'POST',
+      path,
+      tag,
+      summary: `Attach a port of the ${what}`,
+      params,
+      body: nio,
+      answers: { 201: canonicalNio },
+      handle: async ({ params: wanted, body, exchange }) => {
+        const port = portNumber(wanted.adapter_number, wanted.port_number, exchange.path);
+        await findNode(compute, kind, wanted).attach(port, body);
+        return json(201, canonical(body));
+      },
+    }),
+    route({
+      method: 'DELETE',
+      path,
+      tag,
+      summary: `Detach a port of the ${what}`,
+      params,
+      answers: { 204: null },
+      handle: async ({ params: wanted, exchange }) => {
+        const port = portNumber(wanted.adapter_number, wanted.port_number, exchange.path);
+        await findNode(compute, kind, wanted).detach(port);
+        return empty(204);
+      },
+    }),
+  ];
+}

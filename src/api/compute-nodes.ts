@@ -1,0 +1,147 @@
+/** Switches that run here: the same routes for each of the four kinds. */
+import { z } from 'zod';
+import type { LocalCompute } from '../compute/local-compute.js';
+import { SWITCH_KINDS, type SwitchKind } from '../compute/switch-kinds.js';
+import { empty, jsonText } from '../http/answer.js';
+import { route, type Route } from '../http/route.js';
+import { openObject, tcpPort, text, uuid } from '../lab/topology-schema.js';
+import { checkId, findNode, findProject } from './compute-ids.js';
+import { names } from './schemas.js';
+
+const tag = 'Compute nodes';
+
+const status = z.enum(['started', 'stopped', 'suspended']);
+const name = text(1, 255);
+const consoleFields = {
+  console: tcpPort.nullable().optional(),
+  console_type: z.enum(['telnet', 'none']).optional(),
+};
+
+const shownConsole = { console: tcpPort.nullable(), console_type: z.enum(['telnet', 'none']) };
+const shownMappings = { mappings: z.record(z.string(), z.string()) };
+const shownPorts = { ports_mapping: z.array(openObject) };
+
+/** What a node shows besides what all kinds do. */
+const SHOWN = {
+  atm_switch: shownMappings,
+  frame_relay_switch: shownMappings,
+  ethernet_switch: { ...shownPorts, ...shownConsole },
+  ethernet_hub: shownPorts,
+};
+
+/** Where the nodes of a kind are found. */
+export function nodesPath(kind: SwitchKind): string {
+  return `/v2/compute/projects/{project_id}/${kind.type}/nodes`;
+}
+
+export function computeNodeRoutes(compute: LocalCompute): Route[] {
+  return SWITCH_KINDS.flatMap((kind) => [
+    ...routesOf(compute, kind),
+    ...(['start', 'stop', 'suspend', 'reload'] as const).map((action) => actionRoute(compute, kind, action)),
+  ]);
+}
+
+function routesOf(compute: LocalCompute, kind: SwitchKind): Route[] {
+  const path = nodesPath(kind);
+  const one = names('project_id', 'node_id');
+  const what = kind.type.replaceAll('_', ' ');
+  const shown = z.strictObject({ ...SHOWN[kind.type], name, node_id: uuid, project_id: uuid, status });
+  const { newNode, changedNode } = requestsOf(kind);
+  return [
+    route({
+      method: 'POST',
+      path,
+      tag,
+      summary: `Make an ${what} run`.replace(/\ban (?=[^aeiou])/, 'a '),
+      params: names('project_id'),
+      body: newNode,
+      answers: { 201: shown },
+      handle: async ({ params, body }) =>
+        jsonText(201, await findProject(compute, params.project_id).createNode(kind, body)),
+    }),
+    route({
+      method: 'GET',
+      path: `${path}/{node_id}`,
+      tag,
+      summary: `Show the ${what}`,
+      params: one,
+      answers: { 200: shown },
+      handle: ({ params }) => jsonText(200, findNode(compute, kind, params).text),
+    }),
+    route({
+      method: 'PUT',
+      path: `${path}/{node_id}`,
+      tag,
+      summary: `Change the ${what}, at once`,
+      params: one,
+      body: changedNode,
+      answers: { 200: shown },
+      handle: async ({ params, body }) => jsonText(200, await findNode(compute, kind, params).update(body)),
+    }),
+    route({
+      method: 'DELETE',
+      path: `${path}/{node_id}`,
+      tag,
+      summary: `End the ${what}`,
+      params: one,
+      answers: { 204: null },
+      handle: async ({ params }) => {
+        const project = findProject(compute, params.project_id);
+        checkId('Node', params.node_id);
+        await project.deleteNode(kind, params.node_id);
+        return empty(204);
+      },
+    }),
+    route({
+      method: 'POST',
+      path: `${path}/{node_id}/duplicate`,
+      tag,
+      summary: `Answer with the ${what} that a copy was made for: there is no data to copy`,
+      params: one,
+      body: z.strictObject({ destination_node_id: uuid }),
+      answers: { 201: shown },
+      handle: ({ params, body }) => {
+        findNode(compute, kind, params);
+        return jsonText(201, findNode(compute, kind, { ...params, node_id: body.destination_node_id }).text);
+      },
+    }),
+  ];
+}
+
+/** A switch always runs. */
+function actionRoute(compute: LocalCompute, kind: SwitchKind, action: string): Route {
+  return route({
+    method: 'POST',
+    path: `${nodesPath(kind)}/{node_id}/${action}`,
+    tag,
+    summary: `Does nothing: the ${kind.type.replaceAll('_', ' ')} always runs`,
+    params: names('project_id', 'node_id'),
+    answers: { 204: null },
+    handle: ({ params }) => {
+      findNode(compute, kind, params);
+      return empty(204);
+    },
+  });
+}
+
+/** The bodies that make and change a node: the fields of its kind lie beside those of all. */
+function requestsOf(kind: SwitchKind) {
+  const properties = kind.properties instanceof z.ZodObject ? kind.properties.shape : {};
+  const isProperty = (field: string): boolean => field in properties;
+  // Without a console there is nothing to be said of one; to the handler that is the same as nothing said.
+  const ownConsole = kind.consoleTypes.length > 0 ? consoleFields : ({} as typeof consoleFields);
+  const fields = { ...properties, ...ownConsole };
+  const split = <Body extends Record<string, unknown>>(body: Body) => ({
+    ...body,
+    properties: Object.fromEntries(Object.entries(body).filter(([field]) => isProperty(field))),
+  });
+  const newNode = z.strictObject({ ...fields, name, node_id: uuid.optional() });
+  const changedNode = z.strictObject({
+    ...fields,
+    name: name.optional(),
+    node_id: z.unknown(),
+    project_id: z.unknown(),
+    status: z.unknown(),
+  });
+  return { newNode: newNode.transform(split), changedNode: changedNode.partial().transform(split) };
+}

@@ -1,0 +1,42 @@
+/** The network interfaces of this host, as clients choose from them (contract B11). */
+import type { HostInterface } from './host-tasks.js';
+
+export interface ShownInterface {
+  readonly id: string;
+  readonly ip_address: string;
+  readonly mac_address: string;
+  readonly name: string;
+  readonly netmask: string;
+  /** Of the host's own making: clients do not offer it. */
+  readonly special: boolean;
+  readonly type: 'ethernet' | 'tap';
+}
+
+const SPECIAL = [
+  'lo',
+  'vmnet',
+  'vboxnet',
+  'docker',
+  'lxcbr',
+  'virbr',
+  'ovs-system',
+  'veth',
+  'fw',
+  'p2p',
+  'bridge',
+  'vmware',
+  'virtualbox',
+];
+
+export function shownInterface({ name, mac, address, netmask }: HostInterface): ShownInterface {
+  const lower = name.toLowerCase();
+  return {
+    id: name,
+    ip_address: address,
+    mac_address: mac,
+    name,
+    netmask,
+    special: SPECIAL.some((start) => lower.startsWith(start)) || lower.endsWith('-nic'),
+    type: lower.startsWith('tap') ? 'tap' : 'ethernet',
+  };
+}

@@ -1,0 +1,92 @@
+/** This server as a compute: what it can do, what it has given out, and the projects that run here. */
+import { platform } from 'node:os';
+import type { Engines } from '../engines/engines.js';
+import { Channel } from '../lab/channel.js';
+import type { ConsolePorts } from '../lab/console-ports.js';
+import { SERVED_KINDS } from '../lab/kinds/served-kinds.js';
+import type { Projects } from '../lab/projects.js';
+import { ComputeProjects } from './compute-projects.js';
+import { ComputeRun } from './compute-run.js';
+import { FileLists } from './file-list.js';
+import type { ComputeFiles } from './files.js';
+import { shownInterface, type ShownInterface } from './host-interfaces.js';
+import { NioSockets, type NioSocketsOptions } from './nio-sockets.js';
+import { ProjectFolders } from './project-folders.js';
+import type { UdpPorts } from './udp-ports.js';
+
+export interface LocalComputeOptions extends NioSocketsOptions {
+  readonly engines: Engines;
+  readonly udpPorts: UdpPorts;
+  /** Of ATM switches. */
+  readonly refusesBadHec: boolean;
+  readonly gns3Version: string;
+  readonly projectsFolder: string;
+  readonly allowsAnyPath: boolean;
+  /** Those of the controller. */
+  readonly projects: Projects;
+  readonly consolePorts: ConsolePorts;
+}
+
+export interface Capabilities {
+  readonly node_types: readonly string[];
+  readonly platform: string;
+  readonly version: string;
+}
+
+export class LocalCompute {
+  readonly channel = new Channel();
+  readonly projects: ComputeProjects;
+  readonly folders: ProjectFolders;
+  readonly files: ComputeFiles;
+  readonly fileLists: FileLists;
+  readonly #gns3Version: string;
+
+  constructor(options: LocalComputeOptions) {
+    const { engines, files, udpPorts, consolePorts, refusesBadHec } = options;
+    this.files = files;
+    this.fileLists = new FileLists(files);
+    this.#gns3Version = options.gns3Version;
+    this.folders = new ProjectFolders(options.projectsFolder, options.projects, files);
+    this.projects = new ComputeProjects(this.folders, options.allowsAnyPath, {
+      channel: this.channel,
+      consolePorts,
+      udpPorts,
+      sockets: new NioSockets(options),
+      refusesBadHec,
+      newDevice: (lab) => engines.newDevice(lab),
+    });
+  }
+
+  get capabilities(): Capabilities {
+    return {
+      node_types: SERVED_KINDS.map((kind) => kind.type),
+      platform: platform(),
+      version: this.#gns3Version,
+    };
+  }
+
+  /** Makes a project run that the controller has opened. */
+  beginRun(projectId: string): ComputeRun {
+    return new ComputeRun(projectId, this.projects, (id) => this.folders.ownerOf(id));
+  }
+
+  async interfaces(): Promise<ShownInterface[]> {
+    return (await this.files.run('findInterfaces', undefined)).map(shownInterface);
+  }
+
+  /** Tells those whose labs ran on an engine that had to be started again. */
+  engineRestarted(labs: readonly string[], reason: string): void {
+    const message =
+      `The packet engine of this project was restarted (${reason}): ` +
+      'frames on their way were lost, and what its switches had learnt is forgotten';
+    for (const lab of labs) {
+      this.channel.emit('log.warning', JSON.stringify({ message }), lab);
+      this.folders.ownerOf(lab)?.warn(message);
+    }
+  }
+
+  /** Removes what open sockets leave on the disk. Comes when no engine runs any more. */
+  close(): void {
+    this.projects.closeSockets();
+  }
+}

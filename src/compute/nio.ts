@@ -1,0 +1,63 @@
+/** What a port of a switch can be attached to, as clients say it (contract A2.5). */
+import { z } from 'zod';
+
+const text = z.string().min(1).max(255);
+const path = z.string().min(1).max(4096);
+const port = z.int().min(1).max(65_535);
+
+const nioUdp = z.strictObject({
+  type: z.literal('nio_udp'),
+  lport: port,
+  rhost: text,
+  rport: port,
+  suspend: z.boolean().optional(),
+  filters: z.record(z.string(), z.unknown()).optional(),
+});
+
+const variants = z.discriminatedUnion('type', [
+  nioUdp,
+  z.strictObject({ type: z.literal('nio_generic_ethernet'), ethernet_device: text }),
+  z.strictObject({ type: z.literal('nio_linux_ethernet'), ethernet_device: text }),
+  z.strictObject({ type: z.literal('nio_ethernet'), ethernet_device: text }),
+  z.strictObject({ type: z.literal('nio_tap'), tap_device: text }),
+  z.strictObject({ type: z.literal('nio_unix'), local_file: path, remote_file: path }),
+  z.strictObject({ type: z.literal('nio_vde'), control_file: path, local_file: path }),
+  z.strictObject({ type: z.literal('nio_vmnet'), vmnet: text }),
+  z.strictObject({ type: z.literal('nio_nat') }),
+  z.strictObject({ type: z.literal('nio_null') }),
+]);
+
+/** What fits no variant is told of as a whole, as clients expect. */
+export const nio = z
+  .unknown()
+  .transform((input, context) => {
+    const parsed = variants.safeParse(input);
+    if (parsed.success) return parsed.data;
+    context.addIssue({
+      code: 'custom',
+      message: `${shown(input)} is not valid under any of the given schemas`,
+      input,
+    });
+    return z.NEVER;
+  })
+  .meta({ anyOf: z.toJSONSchema(variants, { io: 'input' }).oneOf });
+
+export type Nio = z.infer<typeof nio>;
+export type NioUdp = z.infer<typeof nioUdp>;
+
+const LONGEST_SHOWN = 500;
+
+function shown(input: unknown): string {
+  return JSON.stringify(input).slice(0, LONGEST_SHOWN);
+}
+
+/** How it is echoed: what it leads to, and no more. */
+export const canonicalNio = z.union([
+  nioUdp.omit({ suspend: true, filters: true }),
+  ...variants.options.slice(1),
+]);
+
+export function canonical(given: Nio): object {
+  const { suspend, filters, ...kept } = { suspend: undefined, filters: undefined, ...given };
+  return Object.fromEntries(Object.entries(kept).sort(([a], [b]) => (a < b ? -1 : 1)));
+}

@@ -15,6 +15,7 @@ export interface DesignOptions {
 }
 
 const DOT1Q = 0x8100;
+const DEFAULT_VLAN = 1;
 
 export function designOf(kind: DeviceKind, properties: Properties, options: DesignOptions): DeviceDesign {
   switch (kind) {
@@ -66,11 +67,13 @@ function ethernetPort(entry: unknown): EthernetPort[] {
   const type = field(entry, 'type');
   if (type !== 'access' && type !== 'dot1q' && type !== 'qinq') return [];
   const ethertype = Number(field(entry, 'ethertype'));
+  const vlan = Number(field(entry, 'vlan'));
   return [
     {
       port: Number(field(entry, 'port_number')),
       type,
-      vlan: Number(field(entry, 'vlan')),
+      // What was stored once may be older than the rule that a port has one.
+      vlan: vlan > 0 ? vlan : DEFAULT_VLAN,
       ethertype: ethertype > 0 ? ethertype : DOT1Q,
     },
   ];

@@ -48,6 +48,20 @@ export interface EthernetSwitchSettings {
   readonly ports: readonly EthernetPort[];
 }
 
+/** No VLAN: the next frame begins a row. */
+const NO_ROW = -1;
+
+/** Between whom the last frame of a batch went: frames come in rows, and what was found out holds for the row. */
+interface Row {
+  sourceHigh: number;
+  sourceLow: number;
+  targetHigh: number;
+  targetLow: number;
+  vlan: number;
+  /** Where the target is. */
+  to: Side | undefined;
+}
+
 /** What is known of a port number, attached or not. */
 interface Side {
   port: Port | undefined;
@@ -62,6 +76,14 @@ export class EthernetSwitch implements Device<EthernetSwitchSettings> {
   readonly #stations = new MacTable();
   /** The frame at hand: one object for all. */
   readonly #frame = new TwofoldFrame();
+  readonly #row: Row = {
+    sourceHigh: 0,
+    sourceLow: 0,
+    targetHigh: 0,
+    targetLow: 0,
+    vlan: NO_ROW,
+    to: undefined,
+  };
 
   constructor(fabric: Fabric) {
     this.#fabric = fabric;
@@ -89,6 +111,7 @@ export class EthernetSwitch implements Device<EthernetSwitchSettings> {
   receive(port: Port, frames: Batch): void {
     const from = this.#side(port.number);
     const { offsets, lengths, count } = frames;
+    this.#row.vlan = NO_ROW;
     const seconds = this.#wholeSeconds();
     for (let index = 0; index < count; index++) {
       const offset = offsets[index] ?? 0;
@@ -143,11 +166,28 @@ export class EthernetSwitch implements Device<EthernetSwitchSettings> {
   #forward(port: Port, from: Side, offset: number, seconds: number): void {
     const { bytes } = this.#fabric.memory;
     const { vlan } = this.#frame;
-    const stations = this.#stations;
+    const row = this.#row;
     const source = offset + ADDRESS_LENGTH;
-    stations.learn(addressHigh(bytes, source), addressLow(bytes, source), vlan, port.number, seconds);
-    const known = stations.find(addressHigh(bytes, offset), addressLow(bytes, offset), vlan, seconds);
-    const to = this.#sides.get(known);
+    const sourceHigh = addressHigh(bytes, source);
+    const sourceLow = addressLow(bytes, source);
+    const targetHigh = addressHigh(bytes, offset);
+    const targetLow = addressLow(bytes, offset);
+    if (
+      row.vlan !== vlan ||
+      row.sourceLow !== sourceLow ||
+      row.targetLow !== targetLow ||
+      row.sourceHigh !== sourceHigh ||
+      row.targetHigh !== targetHigh
+    ) {
+      this.#stations.learn(sourceHigh, sourceLow, vlan, port.number, seconds);
+      row.to = this.#sides.get(this.#stations.find(targetHigh, targetLow, vlan, seconds));
+      row.sourceHigh = sourceHigh;
+      row.sourceLow = sourceLow;
+      row.targetHigh = targetHigh;
+      row.targetLow = targetLow;
+      row.vlan = vlan;
+    }
+    const { to } = row;
     if (to?.port === undefined) this.#flood(port, from);
     else if (to === from) port.count(COUNTER.same_port);
     else this.#leave(port, from, to.port, to.settings);

@@ -9,9 +9,6 @@ const ADDRESSES_LENGTH = 2 * ADDRESS_LENGTH;
 export const TAG_LENGTH = 4;
 /** Two addresses and an ethertype. */
 export const SMALLEST_FRAME = 14;
-export const LARGEST_PAYLOAD = 9216;
-/** With two tags, which a jumbo frame may carry besides its payload. */
-export const LARGEST_FRAME = SMALLEST_FRAME + 2 * TAG_LENGTH + LARGEST_PAYLOAD;
 
 /** The tag of 802.1Q, that of 802.1ad, and two that came before 802.1ad. */
 export const VLAN_ETHERTYPES = [0x8100, 0x88a8, 0x9100, 0x9200] as const;

@@ -5,7 +5,7 @@ import {
   type EthernetPort,
   type EthernetSwitchSettings,
 } from '../../src/switching/ethernet-switch.js';
-import { LARGEST_FRAME, VLAN_ETHERTYPES } from '../../src/wire/ethernet.js';
+import { VLAN_ETHERTYPES } from '../../src/wire/ethernet.js';
 import { Random, RandomBytes, testSeed } from '../support/random.js';
 import { DeviceRig, type Sent } from '../support/device-rig.js';
 
@@ -281,7 +281,6 @@ void t.test('jumbo frames pass in every form', (t) => {
   t.same(flooded(rig, 2, rest), [`4 0800${payload}`, `5 ${rest}`]);
   t.same(flooded(rig, 4, `0800${payload}`), [`2 810000050800${payload}`, `5 810000050800${payload}`]);
   const largest = `88a80014810000050800${payload}`;
-  t.equal(bytesOf(EVERYBODY, B, largest).length, LARGEST_FRAME);
   t.same(flooded(rig, 5, largest), [`1 ${largest.slice(8)}`, `2 ${largest}`, `3 ${largest.slice(8)}`]);
   t.equal(rig.unaccounted, 0);
   t.end();

@@ -7,7 +7,6 @@ import {
   formatAddress,
   isGroupAddress,
   isTagEthertype,
-  LARGEST_FRAME,
   NOT_WRITTEN,
   tagOf,
   TwofoldFrame,
@@ -74,11 +73,6 @@ void t.test('the first tag is read from where the frame begins', (t) => {
   const bytes = memoryWith(`${ADDRESSES}88a8efff0800`, 3);
   t.equal(ethertypeOf(bytes, 3), 0x88a8);
   t.equal(tagOf(bytes, 3), 0xefff);
-  t.end();
-});
-
-void t.test('a jumbo frame has room for a header and two tags besides its payload', (t) => {
-  t.equal(LARGEST_FRAME, 9216 + 14 + 8);
   t.end();
 });
 

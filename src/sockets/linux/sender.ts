@@ -39,8 +39,9 @@ export class Sender {
   readonly #messages = new NativeMemory(BATCH_FRAMES * MESSAGE.size);
   readonly #vectors = new NativeMemory(BATCH_FRAMES * VECTOR_SIZE);
   readonly #controls = new NativeMemory(BATCH_FRAMES * CONTROL_SPACE);
-  /** Of each message: its first frame, and one past the last message the number of frames. */
+  /** Of each message: its octets, its first frame, and one past the last message the number of frames. */
   readonly #firsts = new Int32Array(BATCH_FRAMES + 1);
+  readonly #octets = new Int32Array(BATCH_FRAMES);
 
   /** `frames` is the address of frame memory. */
   constructor(frames: number) {
@@ -64,7 +65,7 @@ export class Sender {
     while (done < messages) {
       const sent = this.#submit(outlet.descriptor, done, messages - done);
       if (sent > 0) {
-        this.#countSent(port, frames, done, done + sent);
+        this.#countSent(port, done, done + sent);
         done += sent;
         continue;
       }
@@ -119,6 +120,7 @@ export class Sender {
       const isSegmented = index - first > 1;
       words[(message + MESSAGE.controlLength) >> 2] = isSegmented ? CONTROL_SPACE : 0;
       if (isSegmented) this.#controls.words[(messages * CONTROL_SPACE + CONTROL.data) >> 2] = segment;
+      this.#octets[messages] = octets;
       this.#firsts[messages++] = first;
     }
     this.#firsts[messages] = count;
@@ -182,12 +184,10 @@ export class Sender {
     countFailure(port);
   }
 
-  #countSent(port: Port, { lengths }: Batch, firstMessage: number, endMessage: number): void {
-    const first = this.#firsts[firstMessage] ?? 0;
-    const end = this.#firsts[endMessage] ?? 0;
+  #countSent(port: Port, first: number, end: number): void {
     let octets = 0;
-    for (let index = first; index < end; index++) octets += lengths[index] ?? 0;
-    port.count(COUNTER.frames_out, end - first);
+    for (let message = first; message < end; message++) octets += this.#octets[message] ?? 0;
+    port.count(COUNTER.frames_out, (this.#firsts[end] ?? 0) - (this.#firsts[first] ?? 0));
     port.count(COUNTER.octets_out, octets);
   }
 }

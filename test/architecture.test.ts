@@ -327,6 +327,14 @@ void t.test('the compiler is on our side', (t) => {
 
 /** Files without a mirror test, by what tests them instead. */
 const TESTED_ELSEWHERE: Readonly<Record<string, string>> = {
+  'src/engines/engine-task.ts': 'test/engines/supervised-engine.test.ts',
+  'src/sockets/linux/constants.ts': 'test/sockets/transport.contract.ts',
+  'src/sockets/linux/libc.ts': 'test/sockets/transport.contract.ts',
+  'src/sockets/opener.ts': 'test/sockets/opener.contract.ts',
+  'src/switching/device.ts': 'what each device must do',
+  'src/switching/endpoint.ts': 'test/sockets/opener.contract.ts',
+  'src/switching/orders.ts': 'test/switching/engine.test.ts',
+  'src/switching/transport.ts': 'test/sockets/transport.contract.ts',
   'src/main.ts': 'through the process',
   'src/serve.ts': 'through the process',
   'src/stop-signal.ts': 'through the process',

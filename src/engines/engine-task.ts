@@ -24,13 +24,17 @@ export async function runEngine({ memory, orders, ear }: EngineStart): Promise<v
   };
   const transport = await openTransport(fabric.memory, ear, () => obeySome(orders, engine));
   const engine = new Engine(fabric, new Float64Array(memory.portCounters), transport);
-  while (Atomics.load(control, CONTROL.stop) === 0) {
-    Atomics.add(control, CONTROL.heartbeat, 1);
-    const waiting = transport.turn();
-    if (waiting !== undefined) await waiting;
+  try {
+    while (Atomics.load(control, CONTROL.stop) === 0) {
+      Atomics.add(control, CONTROL.heartbeat, 1);
+      const waiting = transport.turn();
+      if (waiting !== undefined) await waiting;
+    }
+  } finally {
+    // The thread lives on, and may run the next engine.
+    transport.close();
+    orders.close();
   }
-  transport.close();
-  orders.close();
 }
 
 /** Each is loaded only where it is used: the C library's calls are looked up when the first one is. */

@@ -47,6 +47,10 @@ export class Engines {
       atomics: 'disabled',
       recordTiming: false,
     });
+    // Of a thread that has no engine yet. One that has tells why its engine ended.
+    this.#pool.on('error', (error: unknown) => {
+      options.log.error({ err: error }, 'a thread for packet engines failed');
+    });
     this.#places = Array.from({ length: count }, () => this.#newPlace());
     // A thread that waits in a system call would hold up the end of the process.
     process.once('exit', this.#tellAll);

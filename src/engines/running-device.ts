@@ -50,6 +50,7 @@ export class RunningDevice {
 
   /** The endpoint stays open for the caller to close, whatever becomes of this. */
   async attach(port: number, endpoint: Endpoint, suspended: boolean): Promise<void> {
+    if (this.#rows.has(port)) throw new Error(`port ${port} is attached`);
     const { engine, rows } = this.#place;
     const index = rows.take();
     if (index === undefined) throw new RangeError('all ports of the engine are in use');

@@ -13,9 +13,14 @@ import { WantedGraph } from './wanted-graph.js';
 /** An engine that has not turned for so many checks hangs: 2 s. */
 const CHECK_MS = 500;
 const MOST_MISSED_CHECKS = 4;
+/** The same before its first turn, because a busy host takes its time to start a thread: 10 s. */
+const MOST_CHECKS_TO_START = 20;
 /** An engine that dies within a second of its start is not started again at once. */
 const SHORT_LIFE_MS = 1000;
 const REST_MS = 500;
+/** An engine that is told to end has this long to do so. */
+const GRACE_MS = 2000;
+const ENDED = 'the engine has ended';
 
 export interface EngineSurroundings {
   readonly run: RunTask;
@@ -28,6 +33,8 @@ interface Pending {
   readonly order: Order;
   readonly resolve: (value: unknown) => void;
   readonly reject: (error: Error) => void;
+  /** An engine has died with it already. */
+  readonly isRepeated: boolean;
 }
 
 export class SupervisedEngine {
@@ -39,8 +46,10 @@ export class SupervisedEngine {
   #lastNumber = 0;
   #run: EngineRun;
   #startedAt = 0;
+  #beatsAtStart = 0;
   #restarts = 0;
   #isClosing = false;
+  #rest: NodeJS.Timeout | undefined;
   readonly #watch: NodeJS.Timeout;
   readonly #closed: Promise<void>;
   #noteClosed: () => void = () => undefined;
@@ -76,7 +85,12 @@ export class SupervisedEngine {
   async close(): Promise<void> {
     clearInterval(this.#watch);
     this.tellToEnd();
+    if (this.#rest !== undefined) this.#finish();
+    const patience = setTimeout(() => {
+      this.kill();
+    }, GRACE_MS);
     await this.#closed;
+    clearTimeout(patience);
   }
 
   /** Ends the thread as if it had died. */
@@ -84,16 +98,18 @@ export class SupervisedEngine {
     this.#run.kill();
   }
 
-  #send(order: Order): Promise<unknown> {
+  #send(order: Order, isRepeated = false): Promise<unknown> {
     return new Promise((resolve, reject) => {
+      if (this.#isClosing) throw new Error(ENDED);
       const number = ++this.#lastNumber;
-      this.#pending.set(number, { order, resolve, reject });
+      this.#pending.set(number, { order, resolve, reject, isRepeated });
       this.#run.send({ number, order });
     });
   }
 
   #launch(): EngineRun {
     this.#startedAt = performance.now();
+    this.#beatsAtStart = Atomics.load(this.#control, CONTROL.heartbeat);
     const surroundings = this.#surroundings;
     const run = new EngineRun(this.memory, surroundings.newBell(), surroundings.run, (answer) => {
       this.#settle(answer);
@@ -114,32 +130,37 @@ export class SupervisedEngine {
 
   #onEnd(reason: string): void {
     if (this.#isClosing) {
-      this.#noteClosed();
+      this.#finish();
       return;
     }
     const age = performance.now() - this.#startedAt;
-    setTimeout(
+    this.#rest = setTimeout(
       () => {
+        this.#rest = undefined;
         this.#restart(reason);
       },
       age < SHORT_LIFE_MS ? REST_MS : 0,
-    ).unref();
+    );
+  }
+
+  #finish(): void {
+    clearTimeout(this.#rest);
+    for (const { reject } of this.#pending.values()) reject(new Error(ENDED));
+    this.#pending.clear();
+    this.#noteClosed();
   }
 
   #restart(reason: string): void {
-    if (this.#isClosing) {
-      this.#noteClosed();
-      return;
-    }
     this.#restarts++;
     const interrupted = this.#pending;
     this.#pending = new Map();
     this.#run = this.#launch();
     const rebuilt = Promise.allSettled(this.#graph.orders().map((order) => this.#send(order)));
-    for (const { order, resolve, reject } of interrupted.values()) {
-      // What was wanted is wanted already; a question is asked again.
-      if (order.do === 'inspect') this.#send(order).then(resolve, reject);
-      else void rebuilt.then(resolve);
+    for (const { order, resolve, reject, isRepeated } of interrupted.values()) {
+      // What was wanted is wanted already; a question is asked again, unless it may be what engines die of.
+      if (order.do !== 'inspect') void rebuilt.then(resolve);
+      else if (isRepeated) reject(new Error(reason));
+      else this.#send(order, true).then(resolve, reject);
     }
     void rebuilt.then(() => {
       this.#surroundings.onRestart(reason);
@@ -150,7 +171,7 @@ export class SupervisedEngine {
     const beats = Atomics.load(this.#control, CONTROL.heartbeat);
     last.missed = beats === last.beats ? last.missed + 1 : 0;
     last.beats = beats;
-    if (last.missed < MOST_MISSED_CHECKS) return;
+    if (last.missed < (beats === this.#beatsAtStart ? MOST_CHECKS_TO_START : MOST_MISSED_CHECKS)) return;
     last.missed = 0;
     this.#run.kill();
   }

@@ -64,11 +64,12 @@ export class Engine {
         this.#remove(order.device);
         return undefined;
       case 'attach':
-        return this.#attach(this.#find(order.device), order.attachment);
+        return this.#attach(order.device, order.attachment);
       case 'detach':
         this.#detach(this.#find(order.device), order.port);
         return undefined;
       case 'inspect':
+        this.#readClock();
         return this.#find(order.device).device.inspect();
     }
   }
@@ -91,11 +92,19 @@ export class Engine {
     this.#installed.delete(id);
   }
 
-  #attach({ device, medium, ports }: Installed, attachment: Attachment): void | Promise<void> {
+  #attach(id: number, attachment: Attachment): void | Promise<void> {
+    const installed = this.#find(id);
+    const { device, medium, ports } = installed;
     const { port: number, endpoint, row, suspended } = attachment;
+    if (ports.has(number)) throw new Error(`port ${number} is attached`);
     const place = { number, member: device, medium, endpoint, isSuspended: suspended };
     const port = new AttachedPort(place, this.#counters, row);
     const join = (link: Link): void => {
+      if (this.#installed.get(id) !== installed) {
+        // It took its time to open, and nobody waits for it any more.
+        this.#transport.remove(link);
+        throw new Error(`there is no device ${id}`);
+      }
       port.link = link;
       ports.set(number, port);
       device.attach(port);
@@ -119,10 +128,14 @@ export class Engine {
 
   /** One batch from a socket, and everything that follows from it. */
   #arrive(port: AttachedPort, frames: Batch): void {
-    this.#fabric.seconds = performance.now() / 1000;
+    this.#readClock();
     port.enter(frames);
     this.#fused.settle();
     this.#fabric.memory.endTurn();
+  }
+
+  #readClock(): void {
+    this.#fabric.seconds = performance.now() / 1000;
   }
 
   /** Joins the port with the other half of its link, if this engine has it. */

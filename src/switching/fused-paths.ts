@@ -4,7 +4,7 @@
  * and counted, so that a loop neither grows nor stalls anything.
  */
 import { COUNTER } from '../memory/port-counters.js';
-import { AttachedPort } from './attached-port.js';
+import type { AttachedPort } from './attached-port.js';
 import { Batch, BATCH_FRAMES } from './batch.js';
 import type { Outbox } from './outbox.js';
 import { octetsOf, type Exit, type Port } from './port.js';

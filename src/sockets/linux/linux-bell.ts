@@ -8,6 +8,7 @@ import { NativeMemory } from './native-memory.js';
 export class LinuxBell implements Bell {
   readonly ear: { readonly epoll: number; readonly event: number };
   readonly #one = new NativeMemory(8);
+  #isOpen = true;
 
   constructor() {
     this.ear = { epoll: libc.epollCreate(EPOLL_CLOEXEC), event: libc.eventfd(0, SOCK_FLAGS) };
@@ -18,10 +19,13 @@ export class LinuxBell implements Bell {
   }
 
   ring(): void {
-    libc.write(this.ear.event, this.#one.address, 8);
+    // Once it is closed its descriptors are somebody else's.
+    if (this.#isOpen) libc.write(this.ear.event, this.#one.address, 8);
   }
 
   close(): void {
+    if (!this.#isOpen) return;
+    this.#isOpen = false;
     libc.close(this.ear.epoll);
     libc.close(this.ear.event);
   }

@@ -23,11 +23,15 @@ import { Sender, type Outlet } from './sender.js';
 const GATHERING_MS = 0.1;
 /** A socket is busy when its frames come closer than this: gathering then makes runs of five and more. */
 const BUSY_GAP_MS = 0.02;
+/** A socket is quiet when its frames come farther apart than this. */
+const QUIET_GAP_MS = 0.04;
 /** How much the latest gap tells about the next. */
 const GAP_WEIGHT = 0.2;
 /** Bounds a wait, so that the thread can be told to end. */
 const LONGEST_WAIT_MS = 500;
-/** A socket that is ready and has nothing this often is broken for now: an interface that is down. */
+/** Bounds a drain: in a loop of links everything that is handed over comes back. */
+const LONGEST_DRAIN_MS = 50;
+/** A TAP that is ready and has nothing this often is broken for now: its interface has gone. */
 const MOST_FALSE_ALARMS = 8;
 /** The most that a link may bring while others wait. */
 const TURN_FRAMES = 256;
@@ -54,6 +58,7 @@ export class LinuxTransport implements Transport {
   readonly #scratch = new NativeMemory(8);
   /** In the order in which they are due, as all wait for the same time. */
   readonly #due: LinuxLink[] = [];
+  /** The same of those that are left alone because they are broken. */
   readonly #broken: LinuxLink[] = [];
 
   /** `onBell` is called when the bell has rung; it returns whether all is done that it rang for. */
@@ -106,10 +111,13 @@ export class LinuxTransport implements Transport {
 
   drain(link: Link): void {
     if (!isOpen(link)) return;
-    while (this.#receive(link) !== 0);
+    const until = performance.now() + LONGEST_DRAIN_MS;
+    while (this.#receive(link) !== 0 && performance.now() < until);
   }
 
   turn(): void {
+    // What a link that is full plans now is for the next turn.
+    const planned = this.#due.length;
     const ready = this.#poller.wait(this.#patience());
     for (let index = 0; index < ready; index++) {
       const descriptor = this.#poller.descriptorAt(index);
@@ -117,8 +125,8 @@ export class LinuxTransport implements Transport {
         this.#answerBell();
       } else this.#serve(this.#links[descriptor]);
     }
-    if (this.#due.length > 0) this.#serveDue();
-    if (this.#broken.length > 0 && ready === 0) this.#tryBroken();
+    if (planned > 0) this.#serveDue(planned);
+    if (this.#broken.length > 0) this.#tryBroken();
   }
 
   close(): void {
@@ -140,11 +148,12 @@ export class LinuxTransport implements Transport {
   }
 
   #serve(link: LinuxLink | undefined): void {
-    // It may have been removed by the bell of this very turn.
-    if (link === undefined) return;
+    // It may have been removed by the bell of this very turn. Errors are told even of what is disarmed.
+    if (link === undefined || link.dueAt !== undefined) return;
     const frames = this.#receiveTurn(link);
     if (frames === 0) {
-      this.#noteFalseAlarm(link);
+      // A socket tells of an error once, a TAP whose interface has gone does so for ever.
+      if (link.endpoint.type === 'tap') this.#noteFalseAlarm(link);
       return;
     }
     link.falseAlarms = 0;
@@ -154,11 +163,10 @@ export class LinuxTransport implements Transport {
     this.#plan(link, frames, now);
   }
 
-  #serveDue(): void {
+  #serveDue(planned: number): void {
     const before = performance.now();
-    const waiting = this.#due.length;
     let served = 0;
-    for (; served < waiting; served++) {
+    for (; served < planned; served++) {
       const link = this.#due[served];
       if (link?.dueAt === undefined || link.dueAt > before) break;
       if (link.isRemoved) continue;
@@ -182,19 +190,26 @@ export class LinuxTransport implements Transport {
   #noteFalseAlarm(link: LinuxLink): void {
     if (++link.falseAlarms < MOST_FALSE_ALARMS) return;
     this.#poller.disarm(link.descriptor);
+    link.dueAt = performance.now() + LONGEST_WAIT_MS;
     this.#broken.push(link);
   }
 
-  /** A quiet moment has passed: perhaps they work again. */
+  /** Perhaps they work again. */
   #tryBroken(): void {
-    for (const link of this.#broken.splice(0)) {
+    const now = performance.now();
+    for (let link = this.#broken[0]; link?.dueAt !== undefined && link.dueAt <= now; link = this.#broken[0]) {
+      this.#broken.shift();
       link.falseAlarms = 0;
+      link.dueAt = undefined;
       if (!link.isRemoved) this.#poller.arm(link.descriptor);
     }
   }
 
   /** Returns the number of frames, all there were or a turn's worth. */
   #receiveTurn(link: LinuxLink): number {
+    // To look for a second frame costs as much as to fetch one, and here there hardly ever is any.
+    if (link.gap > QUIET_GAP_MS && link.endpoint.type !== 'tap')
+      return Math.abs(this.#receiver.receive(link, 1));
     let total = 0;
     for (;;) {
       const frames = this.#receive(link);

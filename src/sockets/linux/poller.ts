@@ -12,7 +12,8 @@ import {
 import { libc } from './libc.js';
 import { NativeMemory } from './native-memory.js';
 
-const MOST_EVENTS = 64;
+/** More links than have something at the same time: all of them are served before one is served again. */
+const MOST_EVENTS = 1024;
 const MICROSECONDS = 1e6;
 
 type Wait = (epoll: number, events: number, count: number, timeout: number, signals: number) => number;

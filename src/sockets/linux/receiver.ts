@@ -2,6 +2,7 @@
  * Receives many datagrams a system call, each into a slab that holds the largest there is: with UDP_GRO a whole
  * run of datagrams arrives as one message and is taken apart here. Hands over batches of frames.
  */
+import koffi from 'koffi';
 import { COUNTER } from '../../memory/port-counters.js';
 import { Batch, BATCH_FRAMES } from '../../switching/batch.js';
 import type { FrameMemory } from '../../switching/frame-memory.js';
@@ -28,6 +29,7 @@ const AUXDATA = { status: 0, tag: 16, protocol: 18 } as const;
 const DEFAULT_TAG_PROTOCOL = 0x8100;
 const ADDRESSES_LENGTH = 12;
 const TAG_LENGTH = 4;
+const { EAGAIN } = koffi.os.errno;
 
 /** What the receiver knows of a socket. */
 export interface Inlet {
@@ -66,14 +68,17 @@ export class Receiver {
    * One call's worth of datagrams. Returns the number of frames, negative when there may be more: the call
    * brought as many messages as it could.
    */
-  receive(inlet: Inlet): number {
-    const room = Math.max(1, Math.min(SLABS, Math.floor(BATCH_FRAMES / inlet.framesPerMessage)));
+  receive(inlet: Inlet, most = SLABS): number {
+    const room = Math.max(1, Math.min(most, Math.floor(BATCH_FRAMES / inlet.framesPerMessage)));
     const { words, address } = this.#messages;
     for (let slab = 0; slab < this.#used; slab++) {
       words[(slab * MESSAGE.size + MESSAGE.controlLength) >> 2] = CONTROL_SPACE;
     }
-    const count = libc.recvmmsg(inlet.descriptor, address, room, MSG_DONTWAIT, 0);
-    // An error is either "nothing there" or the echo of an earlier send, which the next call no longer meets.
+    let count = libc.recvmmsg(inlet.descriptor, address, room, MSG_DONTWAIT, 0);
+    // The echo of an earlier send is told once, in front of what has arrived.
+    if (count < 0 && koffi.errno() !== EAGAIN) {
+      count = libc.recvmmsg(inlet.descriptor, address, room, MSG_DONTWAIT, 0);
+    }
     if (count <= 0) {
       this.#used = 0;
       return 0;

@@ -3,6 +3,7 @@
  * datagram. It copies what arrives into frame memory turn by turn, and keeps the same order and the same counts.
  */
 import { createSocket, type Socket } from 'node:dgram';
+import { once } from 'node:events';
 import { isIPv6 } from 'node:net';
 import type { MessagePort } from 'node:worker_threads';
 import { COUNTER } from '../../memory/port-counters.js';
@@ -96,13 +97,12 @@ export class PortableTransport implements Transport {
         this.#send(link, to, frames);
       },
     };
-    await new Promise<void>((resolve, reject) => {
-      socket.once('error', reject);
-      socket.bind(endpoint.localPort, endpoint.localHost, () => {
-        socket.connect(endpoint.remotePort, endpoint.remoteHost, resolve);
-      });
-    });
-    socket.removeAllListeners('error');
+    try {
+      await connected(socket, endpoint);
+    } catch (error) {
+      socket.close();
+      throw error;
+    }
     // The echo of a frame that found nobody.
     socket.on('error', () => undefined);
     socket.on('message', (frame) => {
@@ -114,12 +114,12 @@ export class PortableTransport implements Transport {
 
   #keep(link: PortableLink, frame: Buffer): void {
     const { port, queue } = link;
-    port.count(COUNTER.frames_in);
-    if (frame.length === 0) port.count(COUNTER.empty);
+    const fault =
+      frame.length === 0 ? COUNTER.empty : queue.length < LONGEST_QUEUE ? undefined : COUNTER.queue_full;
+    if (fault === undefined) queue.push(frame);
     else {
-      port.count(COUNTER.octets_in, frame.length);
-      if (queue.length < LONGEST_QUEUE) queue.push(frame);
-      else port.count(COUNTER.queue_full);
+      countIn(port, frame);
+      port.count(fault);
     }
     this.#wake?.();
   }
@@ -128,6 +128,7 @@ export class PortableTransport implements Transport {
     const batch = this.#batch;
     for (const frame of link.queue.splice(0, Math.min(SLABS, BATCH_FRAMES))) {
       const offset = batch.count * SLAB_STRIDE;
+      countIn(link.port, frame);
       this.#memory.bytes.set(frame, offset);
       batch.add(offset, frame.length);
     }
@@ -166,6 +167,18 @@ export class PortableTransport implements Transport {
       this.#wake = done;
     });
   }
+}
+
+async function connected(socket: Socket, endpoint: UdpEndpoint): Promise<void> {
+  socket.bind(endpoint.localPort, endpoint.localHost);
+  await once(socket, 'listening');
+  socket.connect(endpoint.remotePort, endpoint.remoteHost);
+  await once(socket, 'connect');
+}
+
+function countIn(port: Port, frame: Uint8Array): void {
+  port.count(COUNTER.frames_in);
+  port.count(COUNTER.octets_in, frame.length);
 }
 
 function isPortable(link: Link): link is PortableLink {

@@ -1,0 +1,72 @@
+/** An engine on the bench, over a network in memory: orders in words, and the books of all its ports. */
+import type { UdpEndpoint } from '../../src/switching/endpoint.js';
+import { Engine } from '../../src/switching/engine.js';
+import { FrameMemory } from '../../src/switching/frame-memory.js';
+import type { DeviceDesign } from '../../src/switching/orders.js';
+import { Outbox } from '../../src/switching/outbox.js';
+import { MemoryTransport } from './memory-transport.js';
+import { PortBooks } from './port-books.js';
+
+const RECEIVED = 4 * 1024 * 1024;
+const WORKSPACE = 4 * 1024 * 1024;
+const MOST_ROWS = 4096;
+const MOST_CONNECTIONS = 4096;
+
+export const HUB: DeviceDesign = { kind: 'ethernet_hub', settings: null };
+export const SWITCH: DeviceDesign = { kind: 'ethernet_switch', settings: { ports: [] } };
+
+export class EngineRig {
+  readonly connections = new Float64Array(MOST_CONNECTIONS);
+  readonly books = new PortBooks(MOST_ROWS);
+  readonly network: MemoryTransport;
+  readonly engine: Engine;
+  #rows = 0;
+
+  constructor() {
+    const memory = new FrameMemory(new Uint8Array(RECEIVED + WORKSPACE), RECEIVED);
+    const { connections: connectionCounters } = this;
+    this.network = new MemoryTransport(memory);
+    const fabric = { memory, outbox: new Outbox(), connectionCounters, seconds: 0 };
+    this.engine = new Engine(fabric, this.books.values, this.network);
+  }
+
+  add(device: number, design: DeviceDesign): void {
+    this.engine.perform({ do: 'add', device, design });
+  }
+
+  configure(device: number, design: DeviceDesign): void {
+    this.engine.perform({ do: 'configure', device, design });
+  }
+
+  remove(device: number): void {
+    this.engine.perform({ do: 'remove', device });
+  }
+
+  /** Returns the row of its counters, which is one that no port had before. */
+  attach(device: number, port: number, endpoint: UdpEndpoint | { type: 'null' }, suspended = false): number {
+    const row = this.#rows++;
+    const done = this.engine.perform({
+      do: 'attach',
+      device,
+      attachment: { port, row, endpoint, suspended },
+    });
+    if (done instanceof Promise) throw new TypeError('await the order itself');
+    return row;
+  }
+
+  detach(device: number, port: number): void {
+    this.engine.perform({ do: 'detach', device, port });
+  }
+
+  /** A port whose far end is outside of the engine. */
+  outside(device: number, port: number, suspended = false): { end: UdpEndpoint; row: number } {
+    const end = this.network.open(`near-${device}:${port}`, `far-${device}:${port}`);
+    return { end, row: this.attach(device, port, end, suspended) };
+  }
+
+  /** The two ends of a link, opened and not attached. */
+  cable(name: string): [UdpEndpoint, UdpEndpoint] {
+    const [one, two] = [`${name}-one:1`, `${name}-two:2`];
+    return [this.network.open(one, two), this.network.open(two, one)];
+  }
+}

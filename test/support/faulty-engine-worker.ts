@@ -1,0 +1,39 @@
+/** The thread of a packet engine that can be broken, in the ways of ./engine-faults.ts. */
+import { LinuxTransport } from '../../src/sockets/linux/linux-transport.js';
+import { PortableTransport } from '../../src/sockets/portable/portable-transport.js';
+import { Engine } from '../../src/switching/engine.js';
+import type { Order } from '../../src/switching/orders.js';
+import { FAULT, STILLBORN } from './engine-faults.js';
+
+export { runEngine as default } from '../../src/engines/engine-task.js';
+
+if (process.env[STILLBORN] !== undefined) throw new Error('stillborn');
+
+let isFailing = false;
+
+/** Has `first` look at what a method is called with; what it returns is returned instead, if anything is. */
+function intercept(prototype: object, name: string, first: (argument: unknown) => unknown): void {
+  const method = Reflect.get(prototype, name) as (this: unknown, argument: unknown) => unknown;
+  Reflect.set(prototype, name, function (this: unknown, argument: unknown): unknown {
+    return first(argument) ?? method.call(this, argument);
+  });
+}
+
+intercept(Engine.prototype, 'perform', (argument) => {
+  const order = argument as Order;
+  if (order.do !== 'inspect') return undefined;
+  if (order.device === FAULT.spin) for (;;);
+  if (order.device === FAULT.exit) process.exit(3);
+  if (order.device !== FAULT.fail) return undefined;
+  isFailing = true;
+  return new Promise(() => undefined);
+});
+
+for (const { prototype } of [LinuxTransport, PortableTransport]) {
+  intercept(prototype, 'turn', () => {
+    if (!isFailing) return;
+    // The thread lives on, and may run the next engine.
+    isFailing = false;
+    throw new TypeError('out of luck');
+  });
+}

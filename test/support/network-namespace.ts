@@ -1,0 +1,66 @@
+/**
+ * A network namespace of a test's own: what is done there (interfaces, addresses, a small MTU) touches nobody
+ * else and goes with it. Sockets and TAPs that are opened inside stay there, whoever uses them.
+ */
+import { execFileSync, spawnSync } from 'node:child_process';
+import { closeSync, openSync, writeFileSync } from 'node:fs';
+import koffi from 'koffi';
+import type { Teardown } from './scratch.js';
+
+const CLONE_NEWNET = 0x4000_0000;
+
+let made = 0;
+
+export class NetworkNamespace {
+  readonly #name = `wirefarm-${process.pid}-${++made}`;
+
+  constructor(t: Teardown) {
+    execFileSync('ip', ['netns', 'add', this.#name]);
+    t.teardown(() => {
+      execFileSync('ip', ['netns', 'del', this.#name]);
+    });
+    // Otherwise the kernel sends frames of its own wherever an interface comes up.
+    this.inside(() => {
+      for (const which of ['all', 'default']) {
+        writeFileSync(`/proc/sys/net/ipv6/conf/${which}/disable_ipv6`, '1');
+      }
+    });
+  }
+
+  ip(...words: readonly string[]): void {
+    execFileSync('ip', ['-n', this.#name, ...words]);
+  }
+
+  /** Runs `work`, which must not wait, with this thread in the namespace. */
+  inside<Result>(work: () => Result): Result {
+    const outside = openSync('/proc/thread-self/ns/net', 'r');
+    try {
+      enter(`/run/netns/${this.#name}`);
+      return work();
+    } finally {
+      setNamespace(outside);
+      closeSync(outside);
+    }
+  }
+}
+
+/** What is missing to make namespaces here; false when nothing is. */
+export function lackForNamespaces(): string | false {
+  if (process.platform !== 'linux') return 'it takes Linux';
+  if (spawnSync('ip', ['-V']).error !== undefined) return 'it takes the program ip';
+  const name = `wirefarm-${process.pid}-probe`;
+  if (spawnSync('ip', ['netns', 'add', name]).status !== 0) return 'it takes the right to make namespaces';
+  execFileSync('ip', ['netns', 'del', name]);
+  return false;
+}
+
+function enter(path: string): void {
+  const namespace = openSync(path, 'r');
+  setNamespace(namespace);
+  closeSync(namespace);
+}
+
+function setNamespace(descriptor: number): void {
+  const setns = koffi.load(null).func('int setns(int, int)') as (fd: number, kind: number) => number;
+  if (setns(descriptor, CLONE_NEWNET) !== 0) throw new Error(`setns: error ${koffi.errno()}`);
+}

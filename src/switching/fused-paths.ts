@@ -10,8 +10,8 @@ import type { Outbox } from './outbox.js';
 import { octetsOf, type Exit, type Port } from './port.js';
 
 const MOST_ROUNDS = 64;
-/** What one turn carries at most, whatever multiplies it. */
-const MOST_FRAMES = MOST_ROUNDS * BATCH_FRAMES;
+/** What one turn carries at most, whatever multiplies it: a full batch flooded to 256 fused ports. */
+const MOST_FRAMES = 256 * BATCH_FRAMES;
 
 export class FusedPaths {
   readonly #outbox: Outbox;

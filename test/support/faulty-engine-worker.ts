@@ -1,5 +1,4 @@
 /** The thread of a packet engine that can be broken, in the ways of ./engine-faults.ts. */
-import { LinuxTransport } from '../../src/sockets/linux/linux-transport.js';
 import { PortableTransport } from '../../src/sockets/portable/portable-transport.js';
 import { Engine } from '../../src/switching/engine.js';
 import type { Order } from '../../src/switching/orders.js';
@@ -29,8 +28,13 @@ intercept(Engine.prototype, 'perform', (argument) => {
   return new Promise(() => undefined);
 });
 
-for (const { prototype } of [LinuxTransport, PortableTransport]) {
-  intercept(prototype, 'turn', () => {
+const transports: object[] = [PortableTransport.prototype];
+if (process.platform === 'linux') {
+  const { LinuxTransport } = await import('../../src/sockets/linux/linux-transport.js');
+  transports.push(LinuxTransport.prototype);
+}
+for (const transport of transports) {
+  intercept(transport, 'turn', () => {
     if (!isFailing) return;
     // The thread lives on, and may run the next engine.
     isFailing = false;

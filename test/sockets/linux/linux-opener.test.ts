@@ -7,7 +7,7 @@ import type { Endpoint } from '../../../src/switching/endpoint.js';
 import { lackForNamespaces, NetworkNamespace } from '../../support/network-namespace.js';
 import { RandomBytes } from '../../support/random.js';
 import { scratchFolder } from '../../support/scratch.js';
-import { linuxSockets } from '../../support/sockets.js';
+import { linuxSockets } from '../../support/linux-sockets.js';
 import { TransportRig, type Attached } from '../../support/transport-rig.js';
 import { freePort, portions, UdpPeer } from '../../support/udp-peer.js';
 import { UnixPeer } from '../../support/unix-peer.js';

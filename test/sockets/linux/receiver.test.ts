@@ -2,7 +2,7 @@ import t, { type Test } from 'tap';
 import { BATCH_FRAMES, type Batch } from '../../../src/switching/batch.js';
 import { Receiver, type Inlet } from '../../../src/sockets/linux/receiver.js';
 import { RandomBytes } from '../../support/random.js';
-import { linuxSockets } from '../../support/sockets.js';
+import { linuxSockets } from '../../support/linux-sockets.js';
 import { TransportRig, type Attached } from '../../support/transport-rig.js';
 import { UdpPeer } from '../../support/udp-peer.js';
 

@@ -6,7 +6,7 @@ import { Receiver } from '../../../src/sockets/linux/receiver.js';
 import { Sender, type Outlet } from '../../../src/sockets/linux/sender.js';
 import { lackForNamespaces, NetworkNamespace } from '../../support/network-namespace.js';
 import { RandomBytes } from '../../support/random.js';
-import { linuxSockets } from '../../support/sockets.js';
+import { linuxSockets } from '../../support/linux-sockets.js';
 import { TransportRig } from '../../support/transport-rig.js';
 import { freePort } from '../../support/udp-peer.js';
 

@@ -2,7 +2,7 @@ import { BlockList } from 'node:net';
 import t from 'tap';
 import { internetAddress, packetAddress, unixAddress } from '../../../src/sockets/linux/socket-address.js';
 import { Random, testSeed } from '../../support/random.js';
-import { linuxSockets } from '../../support/sockets.js';
+import { linuxSockets } from '../../support/linux-sockets.js';
 import { TransportRig } from '../../support/transport-rig.js';
 import { UdpPeer } from '../../support/udp-peer.js';
 

@@ -1,6 +1,6 @@
 import { readdirSync } from 'node:fs';
 import t from 'tap';
-import { portableSockets } from '../../support/sockets.js';
+import { portableSockets } from '../../support/portable-sockets.js';
 import { TransportRig } from '../../support/transport-rig.js';
 import { freePort, UdpPeer } from '../../support/udp-peer.js';
 import { transportContract } from '../transport.contract.js';

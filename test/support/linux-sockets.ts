@@ -1,0 +1,12 @@
+/** The sockets of Linux and their transport. Can only be imported there. */
+import { hostSockets } from '../../src/sockets/host-sockets.js';
+import { LinuxTransport } from '../../src/sockets/linux/linux-transport.js';
+import type { TransportKind } from './transport-rig.js';
+
+export const linuxSockets: TransportKind = {
+  sockets: await hostSockets('linux'),
+  newTransport(memory, ear, onBell) {
+    if (!('epoll' in ear)) throw new TypeError('a Linux bell is heard at descriptors');
+    return new LinuxTransport(memory, ear, onBell);
+  },
+};

@@ -79,28 +79,28 @@ function twoSwitches(): { push: () => void; carried: () => number } {
   attach(0, 2, 1, { type: 'udp', descriptor: -1, local: 'a', remote: 'b' });
   attach(1, 1, 2, { type: 'udp', descriptor: -1, local: 'b', remote: 'a' });
   attach(1, 2, 3, { type: 'null' });
-  const batch = new Batch();
+  const { cells, batch } = cellsOfAllLabels();
   return {
     push: () => {
-      fill(bytes, batch);
+      // The switches write into the cells, so every batch begins with fresh ones.
+      bytes.set(cells);
       arrive?.(batch);
     },
     carried: () => counters[3 * ROW_LENGTH + COUNTER.frames_out] ?? 0,
   };
 }
 
-/** The switches write into the cells, so they are made anew for every batch. */
-function fill(bytes: Uint8Array, batch: Batch): void {
-  batch.count = 0;
+function cellsOfAllLabels(): { cells: Uint8Array; batch: Batch } {
+  const cells = new Uint8Array(BATCH_FRAMES * CELL_LENGTH);
+  const view = new DataView(cells.buffer);
+  const batch = new Batch();
   for (let cell = 0; cell < BATCH_FRAMES; cell++) {
     const label = LABELS[Math.floor(cell / CELLS_OF_A_LABEL) % LABELS.length] ?? 0;
     const header = headerOf(1, label);
     const offset = cell * CELL_LENGTH;
-    bytes[offset] = header >>> 24;
-    bytes[offset + 1] = header >>> 16;
-    bytes[offset + 2] = header >>> 8;
-    bytes[offset + 3] = header;
-    bytes[offset + HEC_OFFSET] = hecOf(header);
+    view.setUint32(offset, header);
+    cells[offset + HEC_OFFSET] = hecOf(header);
     batch.add(offset, CELL_LENGTH);
   }
+  return { cells, batch };
 }

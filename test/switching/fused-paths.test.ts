@@ -19,7 +19,7 @@ interface Arrival {
 class Bench {
   readonly outbox = new Outbox();
   readonly paths = new FusedPaths(this.outbox);
-  readonly books = new PortBooks(300);
+  readonly books = new PortBooks(700);
   readonly arrivals: Arrival[] = [];
   onReceive: (port: Port, frames: Batch) => void = () => undefined;
   readonly #member: Member = {

@@ -85,9 +85,12 @@ type Samples = readonly [readonly Sample[], readonly Sample[]];
 
 function costs(name: string, [engine, plain]: Samples, aim?: string): Figure[] {
   const cost = (samples: readonly Sample[]): number[] => samples.map(({ cpuPerMillion }) => cpuPerMillion);
+  const [ours, theirs] = [cost(engine), cost(plain)];
+  const ratios = ours.map((value, round) => value / (theirs[round] ?? Number.NaN));
   return [
-    figure(`${name}, engine`, 's/million', cost(engine), aim),
-    figure(`${name}, plain`, 's/million', cost(plain)),
+    figure(`${name}, engine`, 's/million', ours, aim),
+    figure(`${name}, plain`, 's/million', theirs),
+    figure(`${name}, ratio of the costs`, '', ratios),
   ];
 }
 

@@ -21,7 +21,7 @@ export interface RunOwner {
 
 /** A link that is connected. */
 interface Wire {
-  readonly link: StoredLink;
+  readonly isSuspended: boolean;
   readonly ends: readonly { readonly node: SwitchNode; readonly port: number }[];
 }
 
@@ -60,8 +60,7 @@ export class ComputeRun implements LabRun {
 
   linkStored(link: StoredLink): void {
     this.#follow(`Link ${link.link_id}`, async () => {
-      const wire = this.#wires.get(link.link_id);
-      if (wire?.link.suspend === link.suspend) return;
+      if (this.#wires.get(link.link_id)?.isSuspended === isSuspended(link)) return;
       await this.#disconnect(link.link_id);
       await this.#connect(link);
     });
@@ -125,7 +124,7 @@ export class ComputeRun implements LabRun {
     const project = this.#projects.find(this.#id);
     const first = await project.reserveUdpPort();
     const nio = (lport: number, rport: number): NioUdp => {
-      return { type: 'nio_udp', lport, rhost: LOOPBACK, rport, suspend: link.suspend ?? false };
+      return { type: 'nio_udp', lport, rhost: LOOPBACK, rport, suspend: isSuspended(link) };
     };
     let second: number | undefined;
     try {
@@ -143,7 +142,7 @@ export class ComputeRun implements LabRun {
       await near.node.detach(near.port);
       throw error;
     }
-    this.#wires.set(link.link_id, { link, ends });
+    this.#wires.set(link.link_id, { isSuspended: isSuspended(link), ends });
   }
 
   async #disconnect(linkId: string): Promise<void> {
@@ -154,6 +153,11 @@ export class ComputeRun implements LabRun {
     const failed = results.find((result) => result.status === 'rejected');
     if (failed !== undefined) throw failed.reason;
   }
+}
+
+/** A file need not say it. */
+function isSuspended({ suspend }: StoredLink): boolean {
+  return suspend ?? false;
 }
 
 /** The controller counts the ports of Ethernet nodes by position, and so do its links. */

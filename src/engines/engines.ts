@@ -56,11 +56,6 @@ export class Engines {
     process.once('exit', this.#tellAll);
   }
 
-  /** How often engines have been started again. */
-  get restarts(): number {
-    return this.#places.reduce((sum, { engine }) => sum + engine.restarts, 0);
-  }
-
   /** Reserves a place for a device of a lab. */
   newDevice(lab: string): RunningDevice {
     const place = this.#placeOf(lab);
@@ -85,7 +80,7 @@ export class Engines {
       run: (start, move, signal) => this.#pool.run(start, { transferList: [...move], signal }),
       newBell,
       onRestart: (reason) => {
-        log.error({ reason, labs: labs.size }, 'a packet engine was restarted');
+        log.error({ reason, labs: labs.size, restarts: engine.restarts }, 'a packet engine was restarted');
         onRestart([...labs.keys()], reason);
       },
     });

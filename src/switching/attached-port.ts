@@ -6,15 +6,12 @@ import type { Endpoint } from './endpoint.js';
 import { NOWHERE, Port, type Exit } from './port.js';
 import type { Link } from './transport.js';
 
-/** What matters of a device once it is configured. */
-export type Member = Pick<Device<never>, 'attach' | 'detach' | 'receive'>;
-
 /** Links of different media are never fused: devices of one of them change frames in place. */
 export type Medium = 'ethernet' | 'serial';
 
 export interface Place {
   readonly number: number;
-  readonly member: Member;
+  readonly device: Pick<Device<never>, 'receive'>;
   readonly medium: Medium;
   readonly endpoint: Endpoint;
   readonly isSuspended: boolean;
@@ -55,6 +52,6 @@ export class AttachedPort extends Port {
   /** Gives frames, counted as come in, to the device. */
   enter(frames: Batch): void {
     if (this.place.isSuspended) this.count(COUNTER.suspended, frames.count);
-    else this.place.member.receive(this, frames);
+    else this.place.device.receive(this, frames);
   }
 }

@@ -97,7 +97,7 @@ export class Engine {
     const { device, medium, ports } = installed;
     const { port: number, endpoint, row, suspended } = attachment;
     if (ports.has(number)) throw new Error(`port ${number} is attached`);
-    const place = { number, member: device, medium, endpoint, isSuspended: suspended };
+    const place = { number, device, medium, endpoint, isSuspended: suspended };
     const port = new AttachedPort(place, this.#counters, row);
     const join = (link: Link): void => {
       if (this.#installed.get(id) !== installed) {

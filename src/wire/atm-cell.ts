@@ -27,10 +27,6 @@ export function vpiOf(header: number): number {
   return header >>> 20;
 }
 
-export function vciOf(header: number): number {
-  return (header >>> 4) & LARGEST_VCI;
-}
-
 /** ITU-T I.432.1: the CRC-8 of the four octets, with the coset added. */
 export function hecOf(header: number): number {
   let crc = CRC[header >>> 24] ?? 0;

@@ -1,4 +1,6 @@
 /** Projects of the controller that run: what a client draws carries frames. */
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import t from 'tap';
 import { Client } from '../support/client.js';
@@ -142,6 +144,19 @@ void t.test(
     t.same(await far.receive(1), [frame(1)]);
   },
 );
+
+void t.test('a link of a file that says nothing of its suspension is connected', async (t) => {
+  const server = await startServer(t, { flags: FLAGS });
+  const client = new Client(server.url);
+  const { project } = await joined(client, 'lab');
+  await client.expect(204, 'POST', `${project}/close`);
+  const file = join(server.data, 'projects', project.split('/').at(-1) ?? '', 'lab.gns3');
+  const topology = JSON.parse(readFileSync(file, 'utf8')) as { topology: { links: { suspend?: boolean }[] } };
+  for (const link of topology.topology.links) delete link.suspend;
+  writeFileSync(file, JSON.stringify(topology));
+  await client.expect(201, 'POST', `${project}/open`);
+  t.same(await udpPorts(client), [23_000, 23_001]);
+});
 
 void t.test('deleted nodes and projects give back what they had', async (t) => {
   const client = new Client((await startServer(t, { flags: FLAGS })).url);

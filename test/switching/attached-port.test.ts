@@ -1,19 +1,17 @@
 import t from 'tap';
-import { AttachedPort, type Member, type Place } from '../../src/switching/attached-port.js';
+import { AttachedPort, type Place } from '../../src/switching/attached-port.js';
 import { Batch } from '../../src/switching/batch.js';
 import type { Link } from '../../src/switching/transport.js';
 import { PortBooks } from '../support/port-books.js';
 
 function portOn(books: PortBooks, isSuspended: boolean): { port: AttachedPort; received: number[] } {
   const received: number[] = [];
-  const member: Member = {
-    attach: () => undefined,
-    detach: () => undefined,
+  const device: Place['device'] = {
     receive: (_, { count }) => {
       received.push(count);
     },
   };
-  const place: Place = { number: 7, member, medium: 'serial', endpoint: { type: 'null' }, isSuspended };
+  const place: Place = { number: 7, device, medium: 'serial', endpoint: { type: 'null' }, isSuspended };
   return { port: new AttachedPort(place, books.values, 3), received };
 }
 

@@ -1,6 +1,6 @@
 import t from 'tap';
 import { COUNTER } from '../../src/memory/port-counters.js';
-import { AttachedPort, type Member } from '../../src/switching/attached-port.js';
+import { AttachedPort, type Place } from '../../src/switching/attached-port.js';
 import { Batch, BATCH_FRAMES } from '../../src/switching/batch.js';
 import { FusedPaths } from '../../src/switching/fused-paths.js';
 import { Outbox } from '../../src/switching/outbox.js';
@@ -22,9 +22,7 @@ class Bench {
   readonly books = new PortBooks(700);
   readonly arrivals: Arrival[] = [];
   onReceive: (port: Port, frames: Batch) => void = () => undefined;
-  readonly #member: Member = {
-    attach: () => undefined,
-    detach: () => undefined,
+  readonly #device: Place['device'] = {
     receive: (port, frames) => {
       this.arrivals.push({ port: port.number, lengths: [...frames.lengths.slice(0, frames.count)] });
       this.onReceive(port, frames);
@@ -34,7 +32,7 @@ class Bench {
   port(number: number, isSuspended = false): AttachedPort {
     const place = {
       number,
-      member: this.#member,
+      device: this.#device,
       medium: 'ethernet',
       endpoint: { type: 'null' },
       isSuspended,

@@ -51,7 +51,6 @@ export class LinuxTransport implements Transport {
   readonly #poller: Poller;
   readonly #receiver: Receiver;
   readonly #sender: Sender;
-  readonly #frames: number;
   readonly #links: (LinuxLink | undefined)[] = [];
   readonly #bell: number;
   readonly #onBell: () => boolean;
@@ -65,8 +64,7 @@ export class LinuxTransport implements Transport {
   constructor(memory: FrameMemory, ear: Exclude<Ear, MessagePort>, onBell: () => boolean) {
     this.#poller = new Poller(ear.epoll);
     this.#receiver = new Receiver(memory);
-    this.#frames = addressOf(memory.bytes);
-    this.#sender = new Sender(this.#frames);
+    this.#sender = new Sender(addressOf(memory.bytes));
     this.#bell = ear.event;
     this.#onBell = onBell;
     this.#poller.add(ear.event);

@@ -2,6 +2,7 @@
  * The shared memory of one engine, made at start and never again: it outlives the thread that works in it, so
  * an engine that is restarted goes on counting where the last one stopped.
  */
+import { newCaptureMemory, type CaptureMemory } from './capture-memory.js';
 import { ROW_LENGTH } from './port-counters.js';
 
 export const MOST_PORTS = 65_536;
@@ -15,6 +16,8 @@ export interface EngineMemory {
   /** A Float64 a connection. */
   readonly connectionCounters: SharedArrayBuffer;
   readonly frames: SharedArrayBuffer;
+  /** Behind the frames, so that both are one array to the engine. */
+  readonly captures: CaptureMemory;
 }
 
 export const CONTROL = {
@@ -25,12 +28,14 @@ export const CONTROL = {
 } as const;
 
 /** Pages that nothing was written to cost nothing. */
-export function newEngineMemory(frameOctets: number): EngineMemory {
+export function newEngineMemory(frameOctets: number, captureOctets: number): EngineMemory {
   const counter = Float64Array.BYTES_PER_ELEMENT;
+  const frames = new SharedArrayBuffer(frameOctets + captureOctets);
   return {
     control: new SharedArrayBuffer(2 * Int32Array.BYTES_PER_ELEMENT),
     portCounters: new SharedArrayBuffer(MOST_PORTS * ROW_LENGTH * counter),
     connectionCounters: new SharedArrayBuffer(MOST_CONNECTIONS * counter),
-    frames: new SharedArrayBuffer(frameOctets),
+    frames,
+    captures: newCaptureMemory(frames, frameOctets),
   };
 }

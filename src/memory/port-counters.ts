@@ -3,7 +3,8 @@
  * the engine alone writes, everybody reads, and a row outlives the engine that wrote it. What is reset is a
  * baseline that the reader keeps.
  *
- * Of a device: frames_in + copies + originated = frames_out + consumed + the drops at all its ports.
+ * Of a device: frames_in + copies + originated = frames_out + consumed + the drops at all its ports, apart from
+ * what waits in filters.
  */
 
 /** Where each counter lies in its row. */
@@ -12,7 +13,7 @@ export const COUNTER = {
   octets_in: 1,
   frames_out: 2,
   octets_out: 3,
-  /** Frames that a flood made of one. */
+  /** Frames that a flood or a filter made of one. */
   copies: 4,
   /** Frames that were for the device itself. */
   consumed: 5,
@@ -20,26 +21,36 @@ export const COUNTER = {
   originated: 6,
   /** Cells whose header error control was wrong, dropped or not. */
   bad_hec: 7,
+  /** Frames that a filter has altered. */
+  corrupted: 8,
   // From here on: why a frame went no further.
-  empty: 8,
-  oversize: 9,
-  malformed: 10,
-  bad_hec_refused: 11,
+  empty: 9,
+  oversize: 10,
+  malformed: 11,
+  bad_hec_refused: 12,
   /** No connection for its label. */
-  no_connection: 12,
+  no_connection: 13,
   /** Nothing is attached where it should leave. */
-  no_output: 13,
-  vlan_mismatch: 14,
+  no_output: 14,
+  vlan_mismatch: 15,
   /** It would leave where it came in. */
-  same_port: 15,
-  suspended: 16,
+  same_port: 16,
+  suspended: 17,
   /** It passed too many fused links within one turn: a loop. */
-  hop_limit: 17,
-  queue_full: 18,
-  no_memory: 19,
-  too_big_for_route: 20,
-  send_failed: 21,
-  send_buffer_full: 22,
+  hop_limit: 18,
+  queue_full: 19,
+  no_memory: 20,
+  too_big_for_route: 21,
+  send_failed: 22,
+  send_buffer_full: 23,
+  // What filters were told to drop, and what they could not hold.
+  filter_bpf: 24,
+  filter_frequency: 25,
+  filter_loss: 26,
+  rate_full: 27,
+  delay_full: 28,
+  /** It waited in a filter when its port was detached or suspended. */
+  held_back: 29,
 } as const;
 
 export type CounterName = keyof typeof COUNTER;

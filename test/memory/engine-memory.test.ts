@@ -3,7 +3,7 @@ import { CONTROL, MOST_CONNECTIONS, MOST_PORTS, newEngineMemory } from '../../sr
 import { ROW_LENGTH } from '../../src/memory/port-counters.js';
 
 void t.test('an engine has a row for each port, a counter for each connection, and all start at 0', (t) => {
-  const memory = newEngineMemory(1000);
+  const memory = newEngineMemory(1000, 0);
   const rows = new Float64Array(memory.portCounters);
   t.equal(rows.length, MOST_PORTS * ROW_LENGTH);
   t.equal(rows.at(-1), 0);

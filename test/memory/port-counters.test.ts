@@ -23,6 +23,7 @@ void t.test('what is no drop is not among the causes of drops', (t) => {
     'consumed',
     'originated',
     'bad_hec',
+    'corrupted',
   ]);
   t.end();
 });

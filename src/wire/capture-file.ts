@@ -1,0 +1,176 @@
+/**
+ * What a capture file says of itself: classic pcap in both byte orders and both units of time, and pcapng. It may
+ * be anybody's: what is no record, or is cut off, ends the reading, and what came before counts.
+ */
+
+export interface CaptureHead {
+  readonly format: 'pcap' | 'pcapng' | 'unknown';
+  /** Of its first interface. */
+  readonly linkType: number | null;
+}
+
+/** In the mode of a file that is being written: should its writer die, its last record may not be whole. */
+export const UNFINISHED_BIT = 0o1000;
+
+export interface PacketSpan {
+  readonly packets: number;
+  /** Of the first and of the last packet, in milliseconds since 1970. */
+  readonly firstAt: number | null;
+  readonly lastAt: number | null;
+  /** Where the last whole record ends. */
+  readonly end: number;
+}
+
+export interface FileOctets {
+  readonly size: number;
+  /** Exactly so many octets, which are all before `size`; valid until the next call. */
+  at(position: number, length: number): DataView;
+}
+
+const NO_PACKETS: Omit<PacketSpan, 'end'> = { packets: 0, firstAt: null, lastAt: null };
+
+/** Magic numbers as they read in little endian. */
+const PCAP_MAGIC: Readonly<Record<number, { readonly isLittle: boolean; readonly unitsAMs: number }>> = {
+  0xa1b2_c3d4: { isLittle: true, unitsAMs: 1e3 },
+  0xa1b2_3c4d: { isLittle: true, unitsAMs: 1e6 },
+  0xd4c3_b2a1: { isLittle: false, unitsAMs: 1e3 },
+  0x4d3c_b2a1: { isLittle: false, unitsAMs: 1e6 },
+};
+const PCAP_HEADER = 24;
+const PCAP_RECORD = 16;
+
+const SECTION = 0x0a0d_0d0a;
+const INTERFACE = 1;
+const OLD_PACKET = 2;
+const SIMPLE_PACKET = 3;
+const PACKET = 6;
+const BYTE_ORDER_MAGIC = 0x1a2b_3c4d;
+const LEAST_BLOCK = 12;
+/** More of it is not looked at. */
+const LONGEST_INTERFACE = 64 * 1024;
+const TIME_RESOLUTION = 9;
+const TIME_OFFSET = 14;
+
+export function readCaptureHead(file: FileOctets): CaptureHead {
+  if (isPcapng(file)) {
+    for (const { type, view, isLittle } of blocks(file)) {
+      if (type === INTERFACE) return { format: 'pcapng', linkType: view.getUint16(8, isLittle) };
+    }
+    return { format: 'pcapng', linkType: null };
+  }
+  const order = pcapOrder(file);
+  if (order === undefined) return { format: 'unknown', linkType: null };
+  // What stands above is about the check sums of frames.
+  return { format: 'pcap', linkType: file.at(20, 4).getUint32(0, order.isLittle) & 0xffff };
+}
+
+export function countPackets(file: FileOctets): PacketSpan {
+  if (isPcapng(file)) return countBlocks(file);
+  const order = pcapOrder(file);
+  return order === undefined
+    ? { ...NO_PACKETS, end: file.size }
+    : countRecords(file, order.isLittle, order.unitsAMs);
+}
+
+function pcapOrder(file: FileOctets): (typeof PCAP_MAGIC)[number] | undefined {
+  return file.size < PCAP_HEADER ? undefined : PCAP_MAGIC[file.at(0, 4).getUint32(0, true)];
+}
+
+function countRecords(file: FileOctets, isLittle: boolean, unitsAMs: number): PacketSpan {
+  let packets = 0;
+  let firstAt: number | null = null;
+  let lastAt: number | null = null;
+  let end = PCAP_HEADER;
+  while (end + PCAP_RECORD <= file.size) {
+    const view = file.at(end, PCAP_RECORD);
+    const next = end + PCAP_RECORD + view.getUint32(8, isLittle);
+    if (next > file.size) break;
+    end = next;
+    packets++;
+    lastAt = view.getUint32(0, isLittle) * 1000 + view.getUint32(4, isLittle) / unitsAMs;
+    firstAt ??= lastAt;
+  }
+  return { packets, firstAt, lastAt, end };
+}
+
+function isPcapng(file: FileOctets): boolean {
+  return file.size >= LEAST_BLOCK && file.at(0, 4).getUint32(0, true) === SECTION;
+}
+
+interface Block {
+  readonly type: number;
+  /** From its type on; of an interface with its options, of others the first words. */
+  readonly view: DataView;
+  readonly isLittle: boolean;
+  /** Where the next begins. */
+  readonly end: number;
+}
+
+/** The whole blocks of a pcapng file. */
+function* blocks(file: FileOctets): Generator<Block> {
+  let isLittle = true;
+  let position = 0;
+  while (position + LEAST_BLOCK <= file.size) {
+    const head = file.at(position, LEAST_BLOCK);
+    const type = head.getUint32(0, isLittle);
+    if (type === SECTION) isLittle = head.getUint32(8, true) === BYTE_ORDER_MAGIC;
+    if (type === SECTION && head.getUint32(8, isLittle) !== BYTE_ORDER_MAGIC) return;
+    const length = head.getUint32(4, isLittle);
+    if (length < LEAST_BLOCK || length % 4 !== 0 || position + length > file.size) return;
+    const shown = Math.min(length, type === INTERFACE ? LONGEST_INTERFACE : 28);
+    const view = file.at(position, shown);
+    position += length;
+    yield { type, view, isLittle, end: position };
+  }
+}
+
+interface Clock {
+  readonly unitsAMs: number;
+  readonly offsetMs: number;
+}
+
+function countBlocks(file: FileOctets): PacketSpan {
+  let packets = 0;
+  let firstAt: number | null = null;
+  let lastAt: number | null = null;
+  let clocks: Clock[] = [];
+  let end = 0;
+  for (const { type, view, isLittle, end: next } of blocks(file)) {
+    end = next;
+    if (type === SECTION) clocks = [];
+    else if (type === INTERFACE) clocks.push(clockOf(view, isLittle));
+    else if (type === SIMPLE_PACKET) packets++;
+    else if ((type === PACKET || type === OLD_PACKET) && view.byteLength >= 20) {
+      packets++;
+      const interfaceId = type === PACKET ? view.getUint32(8, isLittle) : view.getUint16(8, isLittle);
+      const clock = clocks[interfaceId];
+      if (clock === undefined) continue;
+      const units = view.getUint32(12, isLittle) * 2 ** 32 + view.getUint32(16, isLittle);
+      // A number holds today's time to a quarter of a microsecond.
+      lastAt = clock.offsetMs + Math.round((units / clock.unitsAMs) * 1000) / 1000;
+      firstAt ??= lastAt;
+    }
+  }
+  return { packets, firstAt, lastAt, end };
+}
+
+/** Microseconds since 1970, unless the options of the interface say otherwise. */
+function clockOf(view: DataView, isLittle: boolean): Clock {
+  let unitsAMs = 1e3;
+  let offsetMs = 0;
+  let position = 16;
+  while (position + 4 <= view.byteLength - 4) {
+    const code = view.getUint16(position, isLittle);
+    const length = view.getUint16(position + 2, isLittle);
+    const value = position + 4;
+    if (code === 0 || value + length > view.byteLength - 4) break;
+    if (code === TIME_RESOLUTION && length === 1) {
+      const resolution = view.getUint8(value);
+      const units = (resolution & 0x80) === 0 ? 10 ** resolution : 2 ** (resolution & 0x7f);
+      unitsAMs = units / 1000;
+    }
+    if (code === TIME_OFFSET && length === 8) offsetMs = Number(view.getBigInt64(value, isLittle)) * 1000;
+    position = value + ((length + 3) & ~3);
+  }
+  return { unitsAMs, offsetMs };
+}

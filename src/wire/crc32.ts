@@ -1,0 +1,38 @@
+/**
+ * The CRC-32 of AAL5 (ITU-T I.363.5): x^32 + x^26 + ... + 1, most significant bit first, beginning with ones and
+ * sent complemented. Four octets a step: table n holds what an octet is worth n octets later.
+ */
+const POLYNOMIAL = 0x04c1_1db7;
+export const CRC32_START = -1;
+/** What comes out over a message and its correct CRC. */
+export const CRC32_CORRECT = 0xc704_dd7b | 0;
+
+const TABLES = makeTables();
+
+function makeTables(): Int32Array {
+  const tables = new Int32Array(4 * 256);
+  for (let octet = 0; octet < 256; octet++) {
+    let crc = octet << 24;
+    for (let bit = 0; bit < 8; bit++) crc = (crc << 1) ^ (crc < 0 ? POLYNOMIAL : 0);
+    tables[octet] = crc;
+  }
+  for (let index = 256; index < tables.length; index++) {
+    const before = tables[index - 256] ?? 0;
+    tables[index] = (before << 8) ^ (tables[before >>> 24] ?? 0);
+  }
+  return tables;
+}
+
+/** Goes on with a CRC over a stretch whose length is a multiple of four. */
+export function crc32(crc: number, view: DataView, offset: number, length: number): number {
+  let sum = crc;
+  for (const end = offset + length; offset < end; offset += 4) {
+    sum ^= view.getInt32(offset);
+    sum =
+      (TABLES[768 | (sum >>> 24)] ?? 0) ^
+      (TABLES[512 | ((sum >>> 16) & 0xff)] ?? 0) ^
+      (TABLES[256 | ((sum >>> 8) & 0xff)] ?? 0) ^
+      (TABLES[sum & 0xff] ?? 0);
+  }
+  return sum;
+}

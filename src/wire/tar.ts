@@ -1,0 +1,92 @@
+/**
+ * The headers of a tar archive in the ustar format. What does not fit a field, a long path or more than 8 GiB, goes
+ * before it in an extended header (pax).
+ */
+
+export const TAR_BLOCK = 512;
+/** Zeros that end an archive. */
+export const TAR_END = 2 * TAR_BLOCK;
+
+export interface TarMember {
+  /** Of a regular file, with slashes, relative. */
+  readonly path: string;
+  readonly size: number;
+  readonly modifiedMs: number;
+}
+
+const FIELD = {
+  name: [0, 100],
+  mode: [100, 8],
+  owner: [108, 8],
+  group: [116, 8],
+  size: [124, 12],
+  modified: [136, 12],
+  checksum: [148, 8],
+  type: [156, 1],
+  magic: [257, 8],
+} as const;
+type Field = (typeof FIELD)[keyof typeof FIELD];
+
+const REGULAR = '0';
+const EXTENDED = 'x';
+const LARGEST_SIZE = 0o777_7777_7777;
+
+/** Everything that stands before the content of a member. */
+export function tarHeader(member: TarMember): Uint8Array {
+  const { path, size } = member;
+  const name = octetsOf(path);
+  const fits = name.length <= FIELD.name[1] && size <= LARGEST_SIZE;
+  const plain = header(REGULAR, name, Math.min(size, LARGEST_SIZE), member.modifiedMs);
+  if (fits) return plain;
+  const records = octetsOf(record('path', path) + record('size', String(size)));
+  const extended = header(EXTENDED, octetsOf('PaxHeaders/member'), records.length, member.modifiedMs);
+  const all = new Uint8Array(2 * TAR_BLOCK + records.length + tarPadding(records.length));
+  all.set(extended);
+  all.set(records, TAR_BLOCK);
+  all.set(plain, all.length - TAR_BLOCK);
+  return all;
+}
+
+/** Zeros that follow a content of so many octets. */
+export function tarPadding(size: number): number {
+  return (TAR_BLOCK - (size % TAR_BLOCK)) % TAR_BLOCK;
+}
+
+function header(type: string, name: Uint8Array, size: number, modifiedMs: number): Uint8Array {
+  const block = new Uint8Array(TAR_BLOCK);
+  block.set(name.subarray(0, FIELD.name[1]), FIELD.name[0]);
+  writeOctal(block, FIELD.mode, 0o644);
+  writeOctal(block, FIELD.owner, 0);
+  writeOctal(block, FIELD.group, 0);
+  writeOctal(block, FIELD.size, size);
+  writeOctal(block, FIELD.modified, Math.min(Math.max(0, Math.floor(modifiedMs / 1000)), LARGEST_SIZE));
+  writeText(block, FIELD.type, type);
+  writeText(block, FIELD.magic, 'ustar\x0000');
+  // The sum is taken as if its own field held spaces.
+  writeText(block, FIELD.checksum, ' '.repeat(FIELD.checksum[1]));
+  const sum = block.reduce((total, octet) => total + octet, 0);
+  writeText(block, FIELD.checksum, `${sum.toString(8).padStart(6, '0')}\0 `);
+  return block;
+}
+
+/** With a zero behind it. */
+function writeOctal(block: Uint8Array, field: Field, value: number): void {
+  writeText(block, field, value.toString(8).padStart(field[1] - 1, '0'));
+}
+
+function writeText(block: Uint8Array, [offset]: Field, text: string): void {
+  block.set(octetsOf(text), offset);
+}
+
+/** It begins with its own length, which counts itself. */
+function record(key: string, value: string): string {
+  const rest = ` ${key}=${value}\n`;
+  const length = octetsOf(rest).length;
+  let whole = length;
+  while (whole !== length + String(whole).length) whole = length + String(whole).length;
+  return `${whole}${rest}`;
+}
+
+function octetsOf(text: string): Uint8Array {
+  return new TextEncoder().encode(text);
+}

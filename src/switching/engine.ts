@@ -4,15 +4,29 @@
  */
 import { FusedPaths } from './fused-paths.js';
 import { AtmSwitch } from './atm-switch.js';
-import { AttachedPort, type Medium } from './attached-port.js';
+import { matcherOf, type BpfProgram, type Matcher } from '../wire/bpf.js';
+import { cellMatcher } from '../wire/cell-matcher.js';
+import { AttachedPort, type Filters, type Medium, type Place } from './attached-port.js';
 import type { Batch } from './batch.js';
 import type { Device, Fabric } from './device.js';
 import { udpEnds } from './endpoint.js';
 import { EthernetHub } from './ethernet-hub.js';
 import { EthernetSwitch } from './ethernet-switch.js';
+import { FilterChain } from './filters/filter-chain.js';
+import type { FilterPlan, FilterStage } from './filters/filter-plan.js';
+import { Schedule } from './filters/schedule.js';
 import { FrameRelaySwitch } from './frame-relay-switch.js';
 import { NOWHERE } from './port.js';
-import type { Attachment, DeviceDesign, DeviceKind, Order, SettingsOf } from './orders.js';
+import type {
+  Attachment,
+  Conduct,
+  DeviceDesign,
+  DeviceKind,
+  NumberedTap,
+  Order,
+  SettingsOf,
+} from './orders.js';
+import type { Logs } from './taps/logs.js';
 import type { Link, Transport } from './transport.js';
 
 const MAKERS: { readonly [Kind in DeviceKind]: (fabric: Fabric) => Device<SettingsOf[Kind]> } = {
@@ -29,9 +43,14 @@ const MEDIA: Readonly<Record<DeviceKind, Medium>> = {
   ethernet_hub: 'ethernet',
 };
 
+const matcherOfCells = (program: BpfProgram): Matcher => cellMatcher(matcherOf(program));
+
+const NO_FILTERS: Filters = { outward: undefined, inward: undefined };
+
 interface Installed {
   readonly device: Device<never>;
   readonly medium: Medium;
+  readonly matcherOf: Place['matcherOf'];
   readonly ports: Map<number, AttachedPort>;
 }
 
@@ -39,16 +58,40 @@ export class Engine {
   readonly #fabric: Fabric;
   readonly #counters: Float64Array;
   readonly #transport: Transport;
+  readonly #logs: Logs;
   readonly #fused: FusedPaths;
+  readonly #clock: () => number;
+  readonly #schedule = new Schedule();
   readonly #installed = new Map<number, Installed>();
   /** Attached ports that may be one end of a fused link, by their near end. */
   readonly #byLocal = new Map<string, AttachedPort>();
 
-  constructor(fabric: Fabric, portCounters: Float64Array, transport: Transport) {
+  /** The clock tells milliseconds, and never goes back. */
+  constructor(
+    fabric: Fabric,
+    portCounters: Float64Array,
+    transport: Transport,
+    logs: Logs,
+    clock = (): number => performance.now(),
+  ) {
     this.#fabric = fabric;
     this.#counters = portCounters;
     this.#transport = transport;
+    this.#logs = logs;
     this.#fused = new FusedPaths(fabric.outbox);
+    this.#clock = clock;
+  }
+
+  /** One wait for frames, and everything that follows from it and from the time. */
+  turn(): void | Promise<void> {
+    const patience = Math.max(0, this.#schedule.next - this.#clock());
+    const turned = this.#transport.turn(patience);
+    if (turned !== undefined) {
+      return turned.then(() => {
+        this.#runDue();
+      });
+    }
+    this.#runDue();
   }
 
   /** Returns what was asked for, when something was. Throws when it cannot be done, and has then done nothing. */
@@ -68,6 +111,18 @@ export class Engine {
       case 'detach':
         this.#detach(this.#find(order.device), order.port);
         return undefined;
+      case 'conduct':
+        this.#conduct(this.#findPort(order.device, order.port), order.conduct);
+        return undefined;
+      case 'tap':
+        this.#tap(order.device, order.tap);
+        return undefined;
+      case 'untap':
+        this.#findPort(order.device, order.port).untap(order.tap);
+        return undefined;
+      case 'release':
+        this.#logs.release(order.log);
+        return undefined;
       case 'inspect':
         this.#readClock();
         return this.#find(order.device).device.inspect();
@@ -80,10 +135,21 @@ export class Engine {
     return installed;
   }
 
+  #findPort(id: number, number: number): AttachedPort {
+    const port = this.#find(id).ports.get(number);
+    if (port === undefined) throw new Error(`port ${number} is not attached`);
+    return port;
+  }
+
   #add(id: number, design: DeviceDesign): void {
     const device: Device<never> = MAKERS[design.kind](this.#fabric);
     configure(device, design);
-    this.#installed.set(id, { device, medium: MEDIA[design.kind], ports: new Map() });
+    this.#installed.set(id, {
+      device,
+      medium: MEDIA[design.kind],
+      matcherOf: design.kind === 'atm_switch' ? matcherOfCells : matcherOf,
+      ports: new Map(),
+    });
   }
 
   #remove(id: number): void {
@@ -95,10 +161,11 @@ export class Engine {
   #attach(id: number, attachment: Attachment): void | Promise<void> {
     const installed = this.#find(id);
     const { device, medium, ports } = installed;
-    const { port: number, endpoint, row, suspended } = attachment;
+    const { port: number, endpoint, row, conduct } = attachment;
     if (ports.has(number)) throw new Error(`port ${number} is attached`);
-    const place = { number, device, medium, endpoint, isSuspended: suspended };
-    const port = new AttachedPort(place, this.#counters, row);
+    const place = { number, device, medium, endpoint, matcherOf: installed.matcherOf };
+    const port = new AttachedPort(place, this.#counters, row, conduct.suspended);
+    if (conduct.filters !== undefined) this.#conduct(port, conduct);
     const join = (link: Link): void => {
       if (this.#installed.get(id) !== installed) {
         // It took its time to open, and nobody waits for it any more.
@@ -120,22 +187,67 @@ export class Engine {
   #detach({ device, ports }: Installed, number: number): void {
     const port = ports.get(number);
     if (port === undefined) throw new Error(`port ${number} is not attached`);
+    port.close();
     this.#part(port);
     device.detach(port);
     ports.delete(number);
     if (port.link !== undefined) this.#transport.remove(port.link);
   }
 
+  #conduct(port: AttachedPort, { suspended, filters }: Conduct): void {
+    port.conduct(suspended, filters === undefined ? NO_FILTERS : this.#filtersOf(port, filters));
+    this.#settle();
+  }
+
+  #filtersOf(port: AttachedPort, { seed, outward, inward }: FilterPlan): Filters {
+    const { memory } = this.#fabric;
+    const settle = (): void => {
+      this.#settle();
+    };
+    const { matcherOf } = port.place;
+    const common = { port, memory, schedule: this.#schedule, clock: this.#clock, settle, matcherOf };
+    const chain = (
+      stages: readonly FilterStage[],
+      ownSeed: number,
+      deliver: (frames: Batch) => void,
+    ): FilterChain | undefined =>
+      stages.length === 0 ? undefined : new FilterChain(stages, { ...common, seed: ownSeed, deliver });
+    return {
+      outward: chain(outward, seed, (frames) => {
+        port.depart(frames);
+      }),
+      inward: chain(inward, seed + 1, (frames) => {
+        port.arrive(frames);
+      }),
+    };
+  }
+
+  #tap(device: number, { port, tap, plan }: NumberedTap): void {
+    this.#findPort(device, port).tap(tap, this.#logs.newTap(plan));
+  }
+
   /** One batch from a socket, and everything that follows from it. */
   #arrive(port: AttachedPort, frames: Batch): void {
     this.#readClock();
     port.enter(frames);
+    this.#settle();
+  }
+
+  /** What filters have held long enough. */
+  #runDue(): void {
+    const now = this.#clock();
+    if (this.#schedule.next > now) return;
+    this.#readClock();
+    this.#schedule.run(now);
+  }
+
+  #settle(): void {
     this.#fused.settle();
     this.#fabric.memory.endTurn();
   }
 
   #readClock(): void {
-    this.#fabric.seconds = performance.now() / 1000;
+    this.#fabric.seconds = this.#clock() / 1000;
   }
 
   /** Joins the port with the other half of its link, if this engine has it. */

@@ -5,19 +5,21 @@
 export class FrameMemory {
   readonly bytes: Uint8Array;
   readonly #start: number;
+  readonly #end: number;
   #next: number;
 
-  /** The workspace reaches from `workspace` to the end. */
-  constructor(bytes: Uint8Array, workspace: number) {
+  /** The workspace reaches from `start` to `end`. */
+  constructor(bytes: Uint8Array, start: number, end = bytes.length) {
     this.bytes = bytes;
-    this.#start = workspace;
-    this.#next = workspace;
+    this.#start = start;
+    this.#end = end;
+    this.#next = start;
   }
 
   /** Room for one frame until the end of the turn; -1 when the workspace is used up. */
   take(length: number): number {
     const offset = this.#next;
-    if (offset + length > this.bytes.length) return -1;
+    if (offset + length > this.#end) return -1;
     this.#next = offset + length;
     return offset;
   }

@@ -21,10 +21,11 @@ export interface Transport {
   /** Hands over everything that waits at a link now. */
   drain(link: Link): void;
   /**
-   * Waits until frames arrive, the doorbell rings or some time has passed, and hands over what has arrived.
-   * Bounded: no link is served twice before every other link that has something was served once.
+   * Waits until frames arrive, the doorbell rings or `patienceMs` have passed, at most half a second, and hands
+   * over what has arrived. Bounded: no link is served twice before every other link that has something was
+   * served once.
    */
-  turn(): void | Promise<void>;
+  turn(patienceMs?: number): void | Promise<void>;
   /** Lets go of everything that it has opened itself. */
   close(): void;
 }

@@ -1,14 +1,17 @@
 /** An engine on the bench, over a network in memory: orders in words, and the books of all its ports. */
+import { newCaptureMemory, type CaptureMemory } from '../../src/memory/capture-memory.js';
 import type { UdpEndpoint } from '../../src/switching/endpoint.js';
 import { Engine } from '../../src/switching/engine.js';
 import { FrameMemory } from '../../src/switching/frame-memory.js';
 import type { DeviceDesign } from '../../src/switching/orders.js';
 import { Outbox } from '../../src/switching/outbox.js';
+import { Logs } from '../../src/switching/taps/logs.js';
 import { MemoryTransport } from './memory-transport.js';
 import { PortBooks } from './port-books.js';
 
 const RECEIVED = 4 * 1024 * 1024;
 const WORKSPACE = 4 * 1024 * 1024;
+const CAPTURES = 16 * 1024 * 1024;
 const MOST_ROWS = 4096;
 const MOST_CONNECTIONS = 4096;
 
@@ -19,15 +22,19 @@ export class EngineRig {
   readonly connections = new Float64Array(MOST_CONNECTIONS);
   readonly books = new PortBooks(MOST_ROWS);
   readonly network: MemoryTransport;
+  readonly captures: CaptureMemory;
   readonly engine: Engine;
   #rows = 0;
 
-  constructor() {
-    const memory = new FrameMemory(new Uint8Array(RECEIVED + WORKSPACE), RECEIVED);
+  constructor(clock?: () => number) {
+    const bytes = new SharedArrayBuffer(RECEIVED + WORKSPACE + CAPTURES);
+    const memory = new FrameMemory(new Uint8Array(bytes), RECEIVED, RECEIVED + WORKSPACE);
+    this.captures = newCaptureMemory(bytes, RECEIVED + WORKSPACE);
     const { connections: connectionCounters } = this;
     this.network = new MemoryTransport(memory);
     const fabric = { memory, outbox: new Outbox(), connectionCounters, seconds: 0 };
-    this.engine = new Engine(fabric, this.books.values, this.network);
+    const logs = new Logs(this.captures, memory);
+    this.engine = new Engine(fabric, this.books.values, this.network, logs, clock);
   }
 
   add(device: number, design: DeviceDesign): void {
@@ -48,7 +55,7 @@ export class EngineRig {
     const done = this.engine.perform({
       do: 'attach',
       device,
-      attachment: { port, row, endpoint, suspended },
+      attachment: { port, row, endpoint, conduct: { suspended, filters: undefined } },
     });
     if (done instanceof Promise) throw new TypeError('await the order itself');
     return row;

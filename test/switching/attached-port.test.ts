@@ -1,5 +1,11 @@
 import t from 'tap';
-import { AttachedPort, type Place } from '../../src/switching/attached-port.js';
+import {
+  AttachedPort,
+  type Filters,
+  type Place,
+  type PortFilter,
+} from '../../src/switching/attached-port.js';
+import { matcherOf } from '../../src/wire/bpf.js';
 import { Batch } from '../../src/switching/batch.js';
 import type { Link } from '../../src/switching/transport.js';
 import { PortBooks } from '../support/port-books.js';
@@ -11,8 +17,8 @@ function portOn(books: PortBooks, isSuspended: boolean): { port: AttachedPort; r
       received.push(count);
     },
   };
-  const place: Place = { number: 7, device, medium: 'serial', endpoint: { type: 'null' }, isSuspended };
-  return { port: new AttachedPort(place, books.values, 3), received };
+  const place: Place = { number: 7, device, medium: 'serial', endpoint: { type: 'null' }, matcherOf };
+  return { port: new AttachedPort(place, books.values, 3, isSuspended), received };
 }
 
 function batchOf(...lengths: readonly number[]): Batch {
@@ -74,3 +80,101 @@ void t.test('a suspended port lets nothing through, whatever it leaves by', (t) 
   t.same(books.counters(3), { suspended: 6 });
   t.end();
 });
+
+/** Lets everything pass, and says what was done to it. */
+function filterInto(said: string[], name: string, deliver: (frames: Batch) => void): PortFilter {
+  return {
+    pass: (frames) => {
+      said.push(`${name} passes ${frames.count}`);
+      deliver(frames);
+    },
+    flush: () => void said.push(`${name} is flushed`),
+    drop: () => void said.push(`${name} is dropped`),
+  };
+}
+
+function between(): {
+  port: AttachedPort;
+  said: string[];
+  filters: (name: string) => Filters;
+} {
+  const said: string[] = [];
+  const device: Place['device'] = { receive: (_, { count }) => void said.push(`the device has ${count}`) };
+  const place: Place = { number: 7, device, medium: 'serial', endpoint: { type: 'null' }, matcherOf };
+  const port = new AttachedPort(place, new PortBooks(5).values, 3, false);
+  port.link = { endpoint: { type: 'null' }, send: (_, { count }) => void said.push(`the link has ${count}`) };
+  const filters = (name: string): Filters => ({
+    outward: filterInto(said, `${name} out`, (frames) => {
+      port.depart(frames);
+    }),
+    inward: filterInto(said, `${name} in`, (frames) => {
+      port.arrive(frames);
+    }),
+  });
+  return { port, said, filters };
+}
+
+void t.test('frames pass filters, then taps, then the link or the device', (t) => {
+  const { port, said, filters } = between();
+  port.tap(1, {
+    record: (direction, { count }) => void said.push(`tapped ${count} ${direction}`),
+    close: () => void said.push('the tap is closed'),
+  });
+  port.conduct(false, filters('first'));
+  port.exit.send(port, batchOf(1, 2));
+  port.enter(batchOf(1, 2, 3));
+  t.same(said, [
+    'first out passes 2',
+    'tapped 2 out',
+    'the link has 2',
+    'first in passes 3',
+    'tapped 3 in',
+    'the device has 3',
+  ]);
+  said.length = 0;
+  port.untap(1);
+  port.conduct(false, { outward: undefined, inward: undefined });
+  port.exit.send(port, batchOf(1));
+  port.enter(batchOf(1));
+  t.same(said, [
+    'the tap is closed',
+    'first out is flushed',
+    'first in is flushed',
+    'the link has 1',
+    'the device has 1',
+  ]);
+  t.throws(() => {
+    port.untap(1);
+  }, /there is no tap 1/);
+  t.end();
+});
+
+void t.test(
+  'what waits in filters goes on when they are changed, and nowhere when the port is suspended',
+  (t) => {
+    const { port, said, filters } = between();
+    port.conduct(false, filters('first'));
+    port.conduct(false, filters('second'));
+    port.conduct(true, filters('third'));
+    port.exit.send(port, batchOf(1));
+    port.enter(batchOf(1));
+    port.conduct(false, filters('fourth'));
+    port.leaveBy(linkInto([]));
+    port.exit.send(port, batchOf(1));
+    port.tap(4, { record: () => undefined, close: () => void said.push('the tap is closed') });
+    port.close();
+    t.same(said, [
+      'first out is flushed',
+      'first in is flushed',
+      'second out is dropped',
+      'second in is dropped',
+      'third out is flushed',
+      'third in is flushed',
+      'fourth out passes 1',
+      'fourth out is dropped',
+      'fourth in is dropped',
+      'the tap is closed',
+    ]);
+    t.end();
+  },
+);

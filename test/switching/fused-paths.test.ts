@@ -35,9 +35,8 @@ class Bench {
       device: this.#device,
       medium: 'ethernet',
       endpoint: { type: 'null' },
-      isSuspended,
     };
-    return new AttachedPort(place as AttachedPort['place'], this.books.values, number);
+    return new AttachedPort(place as AttachedPort['place'], this.books.values, number, isSuspended);
   }
 
   fuse(one: AttachedPort, two: AttachedPort): void {

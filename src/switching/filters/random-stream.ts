@@ -1,0 +1,35 @@
+/** Numbers that look random, and are the same for the same seed and purpose (mulberry32). */
+export class RandomStream {
+  #state: number;
+
+  /** Streams of other purposes have nothing in common with this one. */
+  constructor(seed: number, purpose: number) {
+    this.#state = mixed(Math.imul(seed | 0, 0x9e3779b1) ^ mixed(purpose + 1));
+  }
+
+  /** From 0 to below 1. */
+  next(): number {
+    const state = (this.#state + 0x6d2b79f5) | 0;
+    this.#state = state;
+    let value = Math.imul(state ^ (state >>> 15), state | 1);
+    value ^= value + Math.imul(value ^ (value >>> 7), value | 61);
+    return ((value ^ (value >>> 14)) >>> 0) / 2 ** 32;
+  }
+
+  /** A whole number from 0 to below `limit`. */
+  below(limit: number): number {
+    return Math.floor(this.next() * limit);
+  }
+
+  /** Never with 0, always with 100. */
+  chance(percent: number): boolean {
+    return this.next() * 100 < percent;
+  }
+}
+
+/** The end of MurmurHash3: neighbours become strangers. */
+function mixed(word: number): number {
+  let value = Math.imul(word ^ (word >>> 16), 0x85ebca6b);
+  value = Math.imul(value ^ (value >>> 13), 0xc2b2ae35);
+  return value ^ (value >>> 16);
+}

@@ -1,0 +1,67 @@
+/**
+ * The time of day for records, read once a batch. It runs with the monotonic clock and follows the wall clock: set
+ * forward it jumps; set back it stands still half of the time until it is right. So times never go back.
+ */
+const CHECK_MS = 100;
+const TOLERANCE_MS = 5;
+const MS_A_SECOND = 1000;
+const NS_A_MS = 1e6;
+const NS_A_SECOND = 1e9;
+const HALF_WORD = 2 ** 16;
+const WORD = 2 ** 32;
+
+export class TapClock {
+  seconds = 0;
+  nanoseconds = 0;
+  /** Both as nanoseconds since 1970, in two words. */
+  high = 0;
+  low = 0;
+  /** The same in milliseconds since 1970. */
+  milliseconds = 0;
+  readonly #monotonic: () => number;
+  readonly #wall: () => number;
+  /** Whole milliseconds from the monotonic clock to the time of day. */
+  #offset: number;
+  #checkedAt: number;
+
+  constructor(monotonic = (): number => performance.now(), wall = (): number => Date.now()) {
+    this.#monotonic = monotonic;
+    this.#wall = wall;
+    this.#checkedAt = monotonic();
+    this.#offset = Math.round(wall() - this.#checkedAt);
+  }
+
+  /** Takes the time. */
+  read(): void {
+    const now = this.#monotonic();
+    if (now - this.#checkedAt >= CHECK_MS) this.#check(now);
+    if (this.#offset + now <= this.milliseconds) return;
+    this.milliseconds = this.#offset + now;
+    const wholeMs = Math.floor(now);
+    const ms = this.#offset + wholeMs;
+    this.seconds = Math.floor(ms / MS_A_SECOND);
+    this.nanoseconds = (ms - this.seconds * MS_A_SECOND) * NS_A_MS + Math.floor((now - wholeMs) * NS_A_MS);
+    // In halves, because the product has more bits than a number holds.
+    const upper = Math.floor(this.seconds / HALF_WORD) * NS_A_SECOND;
+    const lower = (this.seconds % HALF_WORD) * NS_A_SECOND + this.nanoseconds;
+    const rest = (upper % HALF_WORD) * HALF_WORD + lower;
+    this.high = Math.floor(upper / HALF_WORD) + Math.floor(rest / WORD);
+    this.low = rest % WORD;
+  }
+
+  /** Times are later than this from now on. */
+  notBefore(milliseconds: number): void {
+    const behind = milliseconds - (this.#offset + this.#monotonic());
+    if (behind >= 0) this.#offset += Math.floor(behind) + 1;
+  }
+
+  #check(now: number): void {
+    const ahead = this.#offset + now - this.#wall();
+    if (ahead < -TOLERANCE_MS) this.#offset = Math.round(this.#wall() - now);
+    else if (ahead > TOLERANCE_MS) {
+      const elapsed = now - this.#checkedAt;
+      this.#offset -= Math.floor(Math.min(ahead, elapsed / 2));
+    }
+    this.#checkedAt = now;
+  }
+}

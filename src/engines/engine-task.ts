@@ -7,7 +7,8 @@ import { Engine } from '../switching/engine.js';
 import { FrameMemory } from '../switching/frame-memory.js';
 import type { NumberedOrder, OrderAnswer } from '../switching/orders.js';
 import { Outbox } from '../switching/outbox.js';
-import { SLABS_LENGTH } from '../switching/slabs.js';
+import { FRAMES_LENGTH, SLABS_LENGTH } from '../switching/slabs.js';
+import { Logs } from '../switching/taps/logs.js';
 import type { Transport } from '../switching/transport.js';
 import type { EngineStart } from './engine-start.js';
 
@@ -17,17 +18,18 @@ const ORDERS_A_TURN = 16;
 export async function runEngine({ memory, orders, ear }: EngineStart): Promise<void> {
   const control = new Int32Array(memory.control);
   const fabric: Fabric = {
-    memory: new FrameMemory(new Uint8Array(memory.frames), SLABS_LENGTH),
+    memory: new FrameMemory(new Uint8Array(memory.frames), SLABS_LENGTH, FRAMES_LENGTH),
     outbox: new Outbox(),
     connectionCounters: new Float64Array(memory.connectionCounters),
     seconds: 0,
   };
   const transport = await openTransport(fabric.memory, ear, () => obeySome(orders, engine));
-  const engine = new Engine(fabric, new Float64Array(memory.portCounters), transport);
+  const logs = new Logs(memory.captures, fabric.memory);
+  const engine = new Engine(fabric, new Float64Array(memory.portCounters), transport, logs);
   try {
     while (Atomics.load(control, CONTROL.stop) === 0) {
       Atomics.add(control, CONTROL.heartbeat, 1);
-      const waiting = transport.turn();
+      const waiting = engine.turn();
       if (waiting !== undefined) await waiting;
     }
   } finally {

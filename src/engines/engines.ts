@@ -5,6 +5,7 @@
 import { availableParallelism } from 'node:os';
 import { Piscina } from 'piscina';
 import type { Logger } from 'pino';
+import { MOST_LOGS, type CaptureMemory } from '../memory/capture-memory.js';
 import { MOST_CONNECTIONS, MOST_PORTS } from '../memory/engine-memory.js';
 import { FreeList } from '../memory/free-list.js';
 import type { Bell } from '../switching/bell.js';
@@ -13,6 +14,8 @@ import { RunningDevice, type EnginePlace } from './running-device.js';
 import { SupervisedEngine } from './supervised-engine.js';
 
 const MOST_ENGINES = 8;
+/** Of all engines together; what is not written to costs nothing. */
+const CAPTURE_OCTETS = 256 * 1024 * 1024;
 
 export interface EnginesOptions {
   readonly worker: URL;
@@ -51,7 +54,8 @@ export class Engines {
     this.#pool.on('error', (error: unknown) => {
       options.log.error({ err: error }, 'a thread for packet engines failed');
     });
-    this.#places = Array.from({ length: count }, () => this.#newPlace());
+    const captureOctets = CAPTURE_OCTETS / count;
+    this.#places = Array.from({ length: count }, () => this.#newPlace(captureOctets));
     // A thread that waits in a system call would hold up the end of the process.
     process.once('exit', this.#tellAll);
   }
@@ -67,16 +71,22 @@ export class Engines {
     });
   }
 
+  /** What the engines record into, for whoever drains it. */
+  get captureMemories(): CaptureMemory[] {
+    return this.#places.map(({ engine }) => engine.memory.captures);
+  }
+
   async close(): Promise<void> {
     process.off('exit', this.#tellAll);
     await Promise.all(this.#places.map(({ engine }) => engine.close()));
     await this.#pool.destroy();
   }
 
-  #newPlace(): Place {
+  #newPlace(captureOctets: number): Place {
     const { newBell, log, onRestart } = this.#options;
     const labs = new Map<string, number>();
     const engine: SupervisedEngine = new SupervisedEngine({
+      captureOctets,
       run: (start, move, signal) => this.#pool.run(start, { transferList: [...move], signal }),
       newBell,
       onRestart: (reason) => {
@@ -84,7 +94,13 @@ export class Engines {
         onRestart([...labs.keys()], reason);
       },
     });
-    return { engine, labs, rows: new FreeList(MOST_PORTS), connections: new FreeList(MOST_CONNECTIONS) };
+    return {
+      engine,
+      labs,
+      rows: new FreeList(MOST_PORTS),
+      connections: new FreeList(MOST_CONNECTIONS),
+      logs: new FreeList(MOST_LOGS),
+    };
   }
 
   #placeOf(lab: string): Place {

@@ -1,8 +1,10 @@
 /** A device that runs on an engine, and what is counted of it. */
+import type { CaptureMemory } from '../memory/capture-memory.js';
 import { COUNTER, COUNTER_NAMES, ROW_LENGTH, type CounterName } from '../memory/port-counters.js';
 import type { FreeList } from '../memory/free-list.js';
 import type { Endpoint } from '../switching/endpoint.js';
-import type { DeviceDesign } from '../switching/orders.js';
+import type { Conduct, DeviceDesign } from '../switching/orders.js';
+import type { TapPlan } from '../switching/taps/tap-plan.js';
 import { ConnectionCounters } from './connection-counters.js';
 import type { SupervisedEngine } from './supervised-engine.js';
 
@@ -14,7 +16,19 @@ export interface EnginePlace {
   /** Numbers of rows and of connection counters that nobody uses. */
   readonly rows: FreeList;
   readonly connections: FreeList;
+  readonly logs: FreeList;
 }
+
+/** A log of the engine, as long as it is not released. */
+export interface DeviceLog {
+  readonly memory: CaptureMemory;
+  readonly index: number;
+  /** After the last tap that writes it. Its memory is another log's afterwards. */
+  release(): Promise<void>;
+}
+
+/** Everything passes as it is. */
+const PLAIN: Conduct = { suspended: false, filters: undefined };
 
 interface Row {
   readonly index: number;
@@ -29,6 +43,7 @@ export class RunningDevice {
   readonly #onRemoved: () => void;
   readonly #counters: Float64Array;
   readonly #rows = new Map<number, Row>();
+  #lastTap = 0;
 
   constructor(place: EnginePlace, id: number, onRemoved: () => void) {
     this.#place = place;
@@ -49,14 +64,14 @@ export class RunningDevice {
   }
 
   /** The endpoint stays open for the caller to close, whatever becomes of this. */
-  async attach(port: number, endpoint: Endpoint, suspended: boolean): Promise<void> {
+  async attach(port: number, endpoint: Endpoint, conduct = PLAIN): Promise<void> {
     if (this.#rows.has(port)) throw new Error(`port ${port} is attached`);
     const { engine, rows } = this.#place;
     const index = rows.take();
     if (index === undefined) throw new RangeError('all ports of the engine are in use');
     this.#rows.set(port, { index, baseline: this.#read(index) });
     try {
-      const attachment = { port, row: index, endpoint, suspended };
+      const attachment = { port, row: index, endpoint, conduct };
       await engine.order({ do: 'attach', device: this.#id, attachment });
     } catch (error) {
       await this.detach(port).catch(() => undefined);
@@ -71,6 +86,41 @@ export class RunningDevice {
     } finally {
       this.#forget(port);
     }
+  }
+
+  /** Changes what lies between an attached port and its link; frames on their way are not lost. */
+  async conduct(port: number, conduct: Conduct): Promise<void> {
+    await this.#place.engine.order({ do: 'conduct', device: this.#id, port, conduct });
+  }
+
+  /** Where the records of taps at this device go. Undefined when the engine has no log left. */
+  takeLog(): DeviceLog | undefined {
+    const { engine, logs } = this.#place;
+    const index = logs.take();
+    if (index === undefined) return undefined;
+    return {
+      memory: engine.memory.captures,
+      index,
+      release: async () => {
+        try {
+          await engine.order({ do: 'release', log: index });
+        } finally {
+          logs.giveBack(index);
+        }
+      },
+    };
+  }
+
+  /** Begins to record what passes an attached port; returns the number of the tap. Detaching ends it, too. */
+  async tap(port: number, plan: TapPlan): Promise<number> {
+    const tap = ++this.#lastTap;
+    await this.#place.engine.order({ do: 'tap', device: this.#id, tap: { port, tap, plan } });
+    return tap;
+  }
+
+  /** When it resolves, the log has everything that the tap has seen. */
+  async untap(port: number, tap: number): Promise<void> {
+    await this.#place.engine.order({ do: 'untap', device: this.#id, port, tap });
   }
 
   /** Detaches everything. Comes last. */

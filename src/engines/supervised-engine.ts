@@ -3,10 +3,10 @@
  * no longer turns, is started again with everything that is wanted; orders that were on their way are answered
  * when that is done.
  */
-import { CONTROL, newEngineMemory } from '../memory/engine-memory.js';
+import { CONTROL, newEngineMemory, type EngineMemory } from '../memory/engine-memory.js';
 import type { Bell } from '../switching/bell.js';
 import type { Order, OrderAnswer } from '../switching/orders.js';
-import { SLABS_LENGTH, WORKSPACE_LENGTH } from '../switching/slabs.js';
+import { FRAMES_LENGTH } from '../switching/slabs.js';
 import { EngineRun, type RunTask } from './engine-run.js';
 import { WantedGraph } from './wanted-graph.js';
 
@@ -23,6 +23,8 @@ const GRACE_MS = 2000;
 const ENDED = 'the engine has ended';
 
 export interface EngineSurroundings {
+  /** How much memory there is for captured records. */
+  readonly captureOctets: number;
   readonly run: RunTask;
   newBell(): Bell;
   /** After an engine was started again. */
@@ -38,8 +40,8 @@ interface Pending {
 }
 
 export class SupervisedEngine {
-  readonly memory = newEngineMemory(SLABS_LENGTH + WORKSPACE_LENGTH);
-  readonly #control = new Int32Array(this.memory.control);
+  readonly memory: EngineMemory;
+  readonly #control: Int32Array;
   readonly #surroundings: EngineSurroundings;
   readonly #graph = new WantedGraph();
   #pending = new Map<number, Pending>();
@@ -56,6 +58,8 @@ export class SupervisedEngine {
 
   constructor(surroundings: EngineSurroundings) {
     this.#surroundings = surroundings;
+    this.memory = newEngineMemory(FRAMES_LENGTH, surroundings.captureOctets);
+    this.#control = new Int32Array(this.memory.control);
     this.#closed = new Promise((resolve) => (this.#noteClosed = resolve));
     this.#run = this.#launch();
     const last = { beats: -1, missed: 0 };
@@ -157,8 +161,10 @@ export class SupervisedEngine {
     this.#run = this.#launch();
     const rebuilt = Promise.allSettled(this.#graph.orders().map((order) => this.#send(order)));
     for (const { order, resolve, reject, isRepeated } of interrupted.values()) {
-      // What was wanted is wanted already; a question is asked again, unless it may be what engines die of.
-      if (order.do !== 'inspect') void rebuilt.then(resolve);
+      // What was wanted is wanted already, but a log of an engine that has died is still to be released; a question
+      // is asked again, unless it may be what engines die of.
+      if (order.do === 'release') this.#send(order).then(resolve, reject);
+      else if (order.do !== 'inspect') void rebuilt.then(resolve);
       else if (isRepeated) reject(new Error(reason));
       else this.#send(order, true).then(resolve, reject);
     }

@@ -2,11 +2,16 @@
  * What an engine is wanted to run. Kept outside of the engine, so that one that died is rebuilt from it: every
  * order changes this first.
  */
-import type { Attachment, DeviceDesign, Order } from '../switching/orders.js';
+import type { Attachment, DeviceDesign, NumberedTap, Order } from '../switching/orders.js';
 
 interface Wanted {
   design: DeviceDesign;
-  readonly attachments: Map<number, Attachment>;
+  readonly attachments: Map<number, WantedPort>;
+}
+
+interface WantedPort {
+  attachment: Attachment;
+  readonly taps: Map<number, NumberedTap>;
 }
 
 export class WantedGraph {
@@ -26,11 +31,26 @@ export class WantedGraph {
         this.#devices.delete(order.device);
         return;
       case 'attach':
-        this.#devices.get(order.device)?.attachments.set(order.attachment.port, order.attachment);
+        this.#devices.get(order.device)?.attachments.set(order.attachment.port, {
+          attachment: order.attachment,
+          taps: new Map(),
+        });
         return;
       case 'detach':
         this.#devices.get(order.device)?.attachments.delete(order.port);
         return;
+      case 'conduct': {
+        const port = this.#findPort(order.device, order.port);
+        if (port !== undefined) port.attachment = { ...port.attachment, conduct: order.conduct };
+        return;
+      }
+      case 'tap':
+        this.#findPort(order.device, order.tap.port)?.taps.set(order.tap.tap, order.tap);
+        return;
+      case 'untap':
+        this.#findPort(order.device, order.port)?.taps.delete(order.tap);
+        return;
+      case 'release':
       case 'inspect':
     }
   }
@@ -40,8 +60,15 @@ export class WantedGraph {
     const orders: Order[] = [];
     for (const [device, { design, attachments }] of this.#devices) {
       orders.push({ do: 'add', device, design });
-      for (const attachment of attachments.values()) orders.push({ do: 'attach', device, attachment });
+      for (const { attachment, taps } of attachments.values()) {
+        orders.push({ do: 'attach', device, attachment });
+        for (const tap of taps.values()) orders.push({ do: 'tap', device, tap });
+      }
     }
     return orders;
+  }
+
+  #findPort(device: number, port: number): WantedPort | undefined {
+    return this.#devices.get(device)?.attachments.get(port);
   }
 }

@@ -7,7 +7,7 @@ import type { Bell } from '../../src/switching/bell.js';
 import type { OrderAnswer } from '../../src/switching/orders.js';
 import { eventually } from '../support/eventually.js';
 
-const MEMORY = newEngineMemory(1000);
+const MEMORY = newEngineMemory(1000, 0);
 
 /** A bell that counts. */
 class PaperBell implements Bell {

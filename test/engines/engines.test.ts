@@ -64,8 +64,8 @@ void t.test(
       await freePort(),
       await freePort(),
     ];
-    await left.attach(1, open(t, nearPort, near.port), false);
-    await right.attach(1, open(t, farPort, far.port), false);
+    await left.attach(1, open(t, nearPort, near.port));
+    await right.attach(1, open(t, farPort, far.port));
     const [end, other] = [
       open(t, one, two),
       sockets.opener.open({
@@ -76,9 +76,9 @@ void t.test(
         remotePort: one,
       }),
     ];
-    await left.attach(2, end, false);
+    await left.attach(2, end);
     await near.send(nearPort, numbered(0, 5));
-    await right.attach(2, other, false);
+    await right.attach(2, other);
     await near.send(nearPort, numbered(5, 30));
     await far.receive(35);
     t.same(
@@ -109,8 +109,8 @@ void t.test('an engine that breaks is started again, and the labs that were on i
   await device.install(HUB);
   const [near, far] = [await UdpPeer.open(t), await UdpPeer.open(t)];
   const [nearPort, farPort] = [await freePort(), await freePort()];
-  await device.attach(1, open(t, nearPort, near.port), false);
-  await device.attach(2, open(t, farPort, far.port), false);
+  await device.attach(1, open(t, nearPort, near.port));
+  await device.attach(2, open(t, farPort, far.port));
   // Devices are numbered as they come: one of these breaks what it is on.
   let doomed = device;
   for (let number = 2; number <= FAULT.exit; number++) doomed = engines.newDevice('lab');
@@ -161,7 +161,7 @@ void t.test('a thousand attachments leave nothing behind', async (t) => {
       remoteHost: HOST,
       remotePort: peer.port,
     });
-    await device.attach(1, endpoint, false);
+    await device.attach(1, endpoint);
     await device.detach(1);
     sockets.opener.close(endpoint);
   };
@@ -170,8 +170,8 @@ void t.test('a thousand attachments leave nothing behind', async (t) => {
   for (let cycles = 0; cycles < 1000; cycles++) await cycle();
   t.equal(openDescriptors(), before);
   const outside = open(t, localPort, peer.port);
-  await device.attach(1, outside, false);
-  await device.attach(2, { type: 'null' }, false);
+  await device.attach(1, outside);
+  await device.attach(2, { type: 'null' });
   await peer.send(localPort, numbered(0, 3));
   await device.inspect();
   t.equal(restarts.length, 0);

@@ -91,7 +91,7 @@ void t.test('counters are since a port was attached or they were reset', async (
   t.match(device.counters(1), { frames_in: 4, octets_in: 240 });
   await device.detach(1);
   t.equal(device.counters(1), undefined);
-  await device.attach(1, near.endpoint, false);
+  await device.attach(1, near.endpoint);
   t.match(device.counters(1), { frames_in: 0, octets_in: 0 }, 'it begins anew, in the same row');
   await send(1, 14);
   t.match(device.counters(1), { frames_in: 1 });
@@ -101,13 +101,13 @@ void t.test('counters are since a port was attached or they were reset', async (
 void t.test('rows are given back, whatever becomes of an attachment', async (t) => {
   const live = new LiveEngine(t, sockets);
   const device = live.newDevice();
-  await t.rejects(device.attach(1, { type: 'null' }, false), { message: 'there is no device 1' });
+  await t.rejects(device.attach(1, { type: 'null' }), { message: 'there is no device 1' });
   t.equal(device.counters(1), undefined);
   await device.install(HUB);
-  await device.attach(1, { type: 'null' }, false);
-  await t.rejects(device.attach(1, { type: 'null' }, false), { message: 'port 1 is attached' });
+  await device.attach(1, { type: 'null' });
+  await t.rejects(device.attach(1, { type: 'null' }), { message: 'port 1 is attached' });
   t.match(device.counters(1), { frames_in: 0 }, 'a refused attachment leaves the first as it was');
-  await device.attach(2, { type: 'null' }, true);
+  await device.attach(2, { type: 'null' }, { suspended: true, filters: undefined });
   t.equal(live.rows.take(), 2, 'two are in use');
   live.rows.giveBack(2);
   await t.rejects(device.detach(3), { message: 'port 3 is not attached' });
@@ -128,7 +128,7 @@ void t.test('an engine that has no row left refuses', async (t) => {
   await device.install(HUB);
   const taken: number[] = [];
   for (let row = live.rows.take(); row !== undefined; row = live.rows.take()) taken.push(row);
-  await t.rejects(device.attach(1, { type: 'null' }, false), { name: 'RangeError', message: /in use$/ });
+  await t.rejects(device.attach(1, { type: 'null' }), { name: 'RangeError', message: /in use$/ });
   for (const row of taken) live.rows.giveBack(row);
-  await device.attach(1, { type: 'null' }, false);
+  await device.attach(1, { type: 'null' });
 });

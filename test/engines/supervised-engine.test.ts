@@ -1,7 +1,9 @@
 import type { MessagePort } from 'node:worker_threads';
 import t, { type Test } from 'tap';
+import { CaptureLog } from '../../src/capture/capture-log.js';
 import type { RunTask } from '../../src/engines/engine-run.js';
 import { SupervisedEngine } from '../../src/engines/supervised-engine.js';
+import { LOG, LOG_WORDS, NO_CHUNK } from '../../src/memory/capture-memory.js';
 import { CONTROL } from '../../src/memory/engine-memory.js';
 import { hostSockets } from '../../src/sockets/host-sockets.js';
 import type { DeviceDesign, NumberedOrder, Order } from '../../src/switching/orders.js';
@@ -15,6 +17,7 @@ import {
   upTo,
   type Outside,
 } from '../support/live-engine.js';
+import { planOf } from '../support/tap-rig.js';
 import { portions } from '../support/udp-peer.js';
 
 const HUB: DeviceDesign = { kind: 'ethernet_hub', settings: null };
@@ -128,7 +131,7 @@ void t.test('orders that were on their way are answered, and what they wanted is
   live.engine.kill();
   const answers = await Promise.all([
     device.detach(2),
-    device.attach(3, third.endpoint, false),
+    device.attach(3, third.endpoint),
     other.install(SWITCH),
     device.configure(HUB),
     other.inspect(),
@@ -140,6 +143,23 @@ void t.test('orders that were on their way are answered, and what they wanted is
   t.equal(far.peer.received.length, 0);
   t.equal(device.counters(2), undefined);
   await t.rejects(device.detach(2), { message: 'port 2 is not attached' });
+});
+
+void t.test('a log that is released while its engine is dead is not in use any more', async (t) => {
+  const live = new LiveEngine(t, sockets);
+  const { device, near, far } = await hubOn(t, live);
+  const deviceLog = device.takeLog();
+  if (deviceLog === undefined) throw new Error('there is no log');
+  const log = new CaptureLog(deviceLog);
+  log.prepare();
+  const tap = await device.tap(1, planOf({ log: deviceLog.index }));
+  await send(near, 0, 10);
+  await far.peer.receive(10);
+  live.engine.kill();
+  await Promise.all([device.untap(1, tap), deviceLog.release()]);
+  const words = new Int32Array(deviceLog.memory.words, deviceLog.index * LOG_WORDS * 4, LOG_WORDS);
+  t.equal(words[LOG.active], 0);
+  t.ok(words.subarray(LOG.chunks).every((chunk) => chunk === NO_CHUNK));
 });
 
 void t.test('an engine comes back as it is wanted, not as it was', async (t) => {
@@ -157,7 +177,7 @@ void t.test('an engine comes back as it is wanted, not as it was', async (t) => 
   await send(gone, 0, 1);
   t.equal(far.peer.received.length, 0);
   await t.rejects(doomed.inspect(), { message: /^there is no device/ });
-  await device.attach(2, far.endpoint, false);
+  await device.attach(2, far.endpoint);
   await send(near, 3, 2);
   t.same(numbersOf(await far.peer.receive(2)), [3, 4]);
   t.equal(live.removed, 1);
@@ -252,6 +272,7 @@ class PaperEngine {
       });
     this.engine = new SupervisedEngine({
       run,
+      captureOctets: 0,
       newBell: () => sockets.newBell(),
       onRestart: () => this.restarted++,
     });

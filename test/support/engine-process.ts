@@ -29,7 +29,7 @@ for (const [localPort, remoteHost, remotePort] of [
   [await freePort(), '127.0.0.1', peer.port],
 ] as const) {
   const address = { localHost: '127.0.0.1', localPort, remoteHost, remotePort };
-  await device.attach(++ports, sockets.opener.open({ type: 'udp', ...address }), false);
+  await device.attach(++ports, sockets.opener.open({ type: 'udp', ...address }));
   if (ports === 3 && busyness === 'busy') await peer.send(localPort, [Buffer.alloc(60)]);
 }
 if (busyness === 'busy')

@@ -3,6 +3,7 @@ import { Piscina } from 'piscina';
 import type { EngineStart } from '../../src/engines/engine-start.js';
 import { RunningDevice } from '../../src/engines/running-device.js';
 import { SupervisedEngine } from '../../src/engines/supervised-engine.js';
+import { MOST_LOGS } from '../../src/memory/capture-memory.js';
 import { MOST_CONNECTIONS, MOST_PORTS } from '../../src/memory/engine-memory.js';
 import { FreeList } from '../../src/memory/free-list.js';
 import type { HostSockets } from '../../src/sockets/host-sockets.js';
@@ -24,10 +25,13 @@ export interface Outside {
   readonly peer: UdpPeer;
 }
 
+const CAPTURES = 16 * 1024 * 1024;
+
 export class LiveEngine {
   readonly sockets: HostSockets;
   readonly rows = new FreeList(MOST_PORTS);
   readonly connections = new FreeList(MOST_CONNECTIONS);
+  readonly logs = new FreeList(MOST_LOGS);
   readonly engine: SupervisedEngine;
   /** Why it was started again, each time. */
   readonly reasons: string[] = [];
@@ -45,6 +49,7 @@ export class LiveEngine {
     });
     this.engine = new SupervisedEngine({
       run: (start, move, signal) => pool.run(start, { transferList: [...move], signal }),
+      captureOctets: CAPTURES,
       newBell: () => sockets.newBell(),
       onRestart: (reason) => this.reasons.push(reason),
     });
@@ -55,8 +60,8 @@ export class LiveEngine {
   }
 
   newDevice(): RunningDevice {
-    const { engine, rows, connections } = this;
-    return new RunningDevice({ engine, rows, connections }, ++this.#devices, () => this.removed++);
+    const { engine, rows, connections, logs } = this;
+    return new RunningDevice({ engine, rows, connections, logs }, ++this.#devices, () => this.removed++);
   }
 
   /** Opens a UDP endpoint and what is at its far end. */
@@ -72,7 +77,7 @@ export class LiveEngine {
 
   async attachOutside(t: Teardown, device: RunningDevice, number: number): Promise<Outside> {
     const outside = await this.outside(t, number);
-    await device.attach(number, outside.endpoint, false);
+    await device.attach(number, outside.endpoint);
     return outside;
   }
 

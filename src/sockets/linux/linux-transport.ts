@@ -113,10 +113,10 @@ export class LinuxTransport implements Transport {
     while (this.#receive(link) !== 0 && performance.now() < until);
   }
 
-  turn(): void {
+  turn(patienceMs = Infinity): void {
     // What a link that is full plans now is for the next turn.
     const planned = this.#due.length;
-    const ready = this.#poller.wait(this.#patience());
+    const ready = this.#poller.wait(Math.min(patienceMs, this.#patience()));
     for (let index = 0; index < ready; index++) {
       const descriptor = this.#poller.descriptorAt(index);
       if (descriptor === this.#bell) {

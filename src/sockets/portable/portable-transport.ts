@@ -67,8 +67,9 @@ export class PortableTransport implements Transport {
     while (link.queue.length > 0) this.#handOver(link);
   }
 
-  async turn(): Promise<void> {
-    if (!this.#hasRung && ![...this.#links].some((link) => link.queue.length > 0)) await this.#wait();
+  async turn(patienceMs = Infinity): Promise<void> {
+    if (!this.#hasRung && ![...this.#links].some((link) => link.queue.length > 0))
+      await this.#wait(Math.min(patienceMs, LONGEST_WAIT_MS));
     if (this.#hasRung) this.#hasRung = !this.#onBell();
     for (const link of [...this.#links]) if (link.queue.length > 0) this.#handOver(link);
     // Sockets are read and orders arrive between turns only.
@@ -156,14 +157,14 @@ export class PortableTransport implements Transport {
     }
   }
 
-  #wait(): Promise<void> {
+  #wait(milliseconds: number): Promise<void> {
     return new Promise((resolve) => {
       const done = (): void => {
         clearTimeout(timer);
         this.#wake = undefined;
         resolve();
       };
-      const timer = setTimeout(done, LONGEST_WAIT_MS);
+      const timer = setTimeout(done, milliseconds);
       this.#wake = done;
     });
   }

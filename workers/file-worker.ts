@@ -1,5 +1,7 @@
 /** Thread entry: a file thread, for everything on the disk but the store. */
+import { usageTasks } from '../src/capture/usage-tasks.js';
 import { hostTasks } from '../src/compute/host-tasks.js';
+import { captureFileTasks } from '../src/lab/capture-file-tasks.js';
 import { folderTasks } from '../src/lab/folder-tasks.js';
 import { topologyTasks } from '../src/lab/topology-tasks.js';
 import { performTask, type TaskOutcome, type TaskRequest } from '../src/pool/task.js';
@@ -8,12 +10,14 @@ import { digestTasks } from '../src/storage/folder-digests.js';
 import { symbolTasks } from '../src/symbols/symbol-tasks.js';
 
 const tasks = {
+  ...captureFileTasks,
   ...digestTasks,
   ...fileTasks,
   ...folderTasks,
   ...hostTasks,
   ...symbolTasks,
   ...topologyTasks,
+  ...usageTasks,
 };
 
 export default function serve(request: TaskRequest): Promise<TaskOutcome> {

@@ -3,12 +3,14 @@
  * made; the queue is bounded, because what waits there holds memory.
  */
 import { Piscina } from 'piscina';
-import { Refusal, refusals } from '../errors.js';
-import type { TaskOutcome, TaskRequest, TaskTable } from './task.js';
+import { refusals } from '../errors.js';
+import { valueOf, type TaskOutcome, type TaskRequest, type TaskTable } from './task.js';
 
 export interface TaskPoolOptions {
   readonly worker: URL;
   readonly threads: number;
+  /** Threads are started by the first tasks; otherwise with the pool. */
+  readonly startsOnUse?: boolean;
   readonly queueLimit: number;
   readonly workerData?: unknown;
 }
@@ -21,7 +23,7 @@ export class TaskPool<Table extends TaskTable> {
     this.#queueLimit = options.queueLimit;
     this.#pool = new Piscina<TaskRequest, TaskOutcome>({
       filename: options.worker.href,
-      minThreads: options.threads,
+      minThreads: options.startsOnUse === true ? 0 : options.threads,
       maxThreads: options.threads,
       idleTimeout: Infinity,
       workerData: options.workerData,
@@ -39,12 +41,7 @@ export class TaskPool<Table extends TaskTable> {
   ): Promise<Awaited<ReturnType<Table[Name]>>> {
     if (this.#pool.queueSize >= this.#queueLimit) throw refusals.tooBusy();
     const outcome = await this.#pool.run({ task, input }, { transferList: [...move] });
-    if ('value' in outcome) return outcome.value as Awaited<ReturnType<Table[Name]>>;
-    const { message, status, stack } = outcome.failure;
-    if (status !== undefined) throw new Refusal(status, message);
-    const error = new Error(message);
-    if (stack !== undefined) error.stack = stack;
-    throw error;
+    return valueOf(outcome) as Awaited<ReturnType<Table[Name]>>;
   }
 
   /** Lets running and waiting tasks finish, then ends the threads. */

@@ -32,6 +32,16 @@ export async function performTask(table: TaskTable, request: TaskRequest): Promi
   }
 }
 
+/** What a task returned, on the side of its caller; throws what it failed with. */
+export function valueOf(outcome: TaskOutcome): unknown {
+  if ('value' in outcome) return outcome.value;
+  const { message, status, stack } = outcome.failure;
+  if (status !== undefined) throw new Refusal(status, message);
+  const error = new Error(message);
+  if (stack !== undefined) error.stack = stack;
+  throw error;
+}
+
 function failureOf(error: unknown): TaskFailure {
   const known = error instanceof Refusal ? error : refusalOfSystemError(systemCode(error), systemPath(error));
   if (known !== undefined) return { message: known.message, status: known.status, stack: undefined };

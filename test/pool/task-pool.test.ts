@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs';
+import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { Refusal } from '../../src/errors.js';
@@ -108,6 +108,26 @@ void t.test('a thread that dies fails its own task, and another takes its place'
   const before = await pool.run('thread', undefined);
   await t.rejects(pool.run('die', undefined));
   t.not(await pool.run('thread', undefined), before);
+});
+
+void t.test('a pool that starts on use has no threads before its first task', async (t) => {
+  const worker = new URL('../support/task-worker.js', import.meta.url);
+  // Linux shows the threads of a process.
+  const threads = (): number => (existsSync('/proc/self/task') ? readdirSync('/proc/self/task').length : 0);
+  const before = threads();
+  const options = { worker, threads: 2, queueLimit: 10, startsOnUse: true };
+  const unused = new TaskPool<TestTasks>(options);
+  const pool = new TaskPool<TestTasks>(options);
+  t.teardown(() => pool.close());
+  t.ok(threads() <= before);
+  await unused.close();
+  const release = occupy(pool);
+  t.equal(await pool.run('echo', 'beside'), 'beside', 'there are as many threads as are needed');
+  await release();
+  const first = await pool.run('thread', undefined);
+  t.ok(first > 0);
+  await t.rejects(pool.run('die', undefined));
+  t.equal(await pool.run('echo', 'again'), 'again');
 });
 
 void t.test('closing lets everything that was given finish', async (t) => {

@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { closeSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { closeSync, mkdirSync, readdirSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { once } from 'node:events';
 import { join } from 'node:path';
@@ -28,6 +28,23 @@ void t.test('a regular file is opened with its size and time', (t) => {
   closeSync(fd);
   t.equal(size, 12);
   t.ok(modifiedMs > 1e12);
+  t.end();
+});
+
+void t.test('every change of a file makes another version of it', (t) => {
+  const path = join(scratchFolder(t), 'file');
+  const versionNow = (): string => {
+    const { fd, version } = openRegularFile(path);
+    closeSync(fd);
+    return version;
+  };
+  writeFileSync(path, 'one');
+  const first = versionNow();
+  t.equal(versionNow(), first);
+  utimesSync(path, 1, 1.000001);
+  const second = versionNow();
+  utimesSync(path, 1, 1.000002);
+  t.equal(new Set([first, second, versionNow()]).size, 3);
   t.end();
 });
 

@@ -1,0 +1,103 @@
+import t from 'tap';
+import { BpfCompiler } from '../../src/capture/bpf-compiler.js';
+import { newBpfTasks, type BpfTasks } from '../../src/capture/bpf-tasks.js';
+import { refusals } from '../../src/errors.js';
+import { TaskPool } from '../../src/pool/task-pool.js';
+import { matcherOf } from '../../src/wire/bpf.js';
+
+/** A pool that notes what it is asked, and answers a new program unless there is something to refuse. */
+class NotedJobs {
+  readonly asked: string[] = [];
+  hasLibrary = true;
+  isRefusing = false;
+  readonly #tasks: BpfTasks = {
+    compileBpf: ({ expression, linkType }) => {
+      this.asked.push(`${linkType} ${expression}`);
+      if (this.isRefusing) throw refusals.bpfRefused(expression, 'syntax error');
+      return { instructions: Uint32Array.of(6, 0, 0, 1) };
+    },
+    hasLibpcap: () => {
+      this.asked.push('library');
+      return this.hasLibrary;
+    },
+  };
+
+  readonly run: TaskPool<BpfTasks>['run'] = async (task, input) => {
+    await Promise.resolve();
+    const perform = this.#tasks[task] as (input: unknown) => never;
+    return perform(input);
+  };
+}
+
+void t.test('what is asked for again is compiled once, also while it is being compiled', async (t) => {
+  const jobs = new NotedJobs();
+  const compiler = new BpfCompiler(jobs);
+  const [first, second, other] = await Promise.all([
+    compiler.compile('tcp', 1),
+    compiler.compile('tcp', 1),
+    compiler.compile('tcp', 107),
+  ]);
+  t.equal(first, second);
+  t.not(first, other);
+  t.equal(await compiler.compile('tcp', 1), first);
+  t.same(jobs.asked, ['1 tcp', '107 tcp']);
+});
+
+void t.test('a refusal is answered to all who asked, and not kept', async (t) => {
+  const jobs = new NotedJobs();
+  const compiler = new BpfCompiler(jobs);
+  jobs.isRefusing = true;
+  const refused = { status: 400, message: "Invalid BPF expression 'tcp': syntax error" };
+  await Promise.all([
+    t.rejects(compiler.compile('tcp', 1), refused),
+    t.rejects(compiler.compile('tcp', 1), refused),
+  ]);
+  t.equal(jobs.asked.length, 1);
+  jobs.isRefusing = false;
+  await compiler.compile('tcp', 1);
+  await compiler.compile('tcp', 1);
+  t.equal(jobs.asked.length, 2);
+});
+
+void t.test('the one that was not asked for the longest is forgotten', async (t) => {
+  const jobs = new NotedJobs();
+  const compiler = new BpfCompiler(jobs);
+  for (let port = 0; port < 128; port++) await compiler.compile(`port ${port}`, 1);
+  await compiler.compile('port 0', 1);
+  await compiler.compile('udp', 1);
+  jobs.asked.length = 0;
+  for (const expression of ['port 0', 'port 2', 'port 127', 'udp', 'port 1'])
+    await compiler.compile(expression, 1);
+  t.same(jobs.asked, ['1 port 1']);
+});
+
+void t.test('a library that is installed later is found, and then not looked for again', async (t) => {
+  const jobs = new NotedJobs();
+  const compiler = new BpfCompiler(jobs);
+  jobs.hasLibrary = false;
+  t.equal(await compiler.isAvailable, false);
+  jobs.hasLibrary = true;
+  t.equal(await compiler.isAvailable, true);
+  t.equal(await compiler.isAvailable, true);
+  t.same(jobs.asked, ['library', 'library']);
+});
+
+void t.test('the job thread compiles', async (t) => {
+  const jobs = new TaskPool<BpfTasks>({
+    worker: new URL('../../workers/job-worker.js', import.meta.url),
+    threads: 1,
+    queueLimit: 10,
+    startsOnUse: true,
+  });
+  t.teardown(() => jobs.close());
+  const compiler = new BpfCompiler(jobs);
+  const isThere = newBpfTasks().hasLibpcap(undefined);
+  t.equal(await compiler.isAvailable, isThere);
+  const program = compiler.compile('ether[0] = 7', 1);
+  if (!isThere) {
+    await t.rejects(program, { status: 409, message: /libpcap0\.8/ });
+    return;
+  }
+  t.ok(matcherOf(await program)(Uint8Array.of(7), 0, 1));
+  await t.rejects(compiler.compile('ether[', 1), { status: 400, message: /: syntax error$/ });
+});

@@ -1,0 +1,15 @@
+/** The thread of a writer loop that can be broken, in the ways of ./writer-faults.ts. */
+import { basename } from 'node:path';
+import { DiskRoom } from '../../src/capture/disk-room.js';
+import { WRITER_FAULT } from './writer-faults.js';
+
+export { doChore, default } from '../../workers/capture-worker.js';
+
+type Check = (this: DiskRoom, folder: string, now: number) => void;
+const check: unknown = Reflect.get(DiskRoom.prototype, 'check');
+
+Reflect.set(DiskRoom.prototype, 'check', function (this: DiskRoom, folder: string, now: number): void {
+  if (basename(folder) === WRITER_FAULT.spin) for (;;);
+  if (basename(folder) === WRITER_FAULT.exit) process.exit(3);
+  (check as Check).call(this, folder, now);
+});

@@ -1,0 +1,131 @@
+/** A writer loop in a thread of its own, that can be killed and broken, and logs for it. */
+import { closeSync, fdatasyncSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Worker } from 'node:worker_threads';
+import { Piscina } from 'piscina';
+import { CaptureLog } from '../../src/capture/capture-log.js';
+import type { LogFile } from '../../src/capture/log-file.js';
+import { SupervisedWriter } from '../../src/capture/supervised-writer.js';
+import type { LogPlan } from '../../src/capture/writer-orders.js';
+import type { CaptureMemory } from '../../src/memory/capture-memory.js';
+import { eventually } from './eventually.js';
+import { LogScribe, memoryOf, type Format } from './log-scribe.js';
+import { scratchFolder, type Teardown } from './scratch.js';
+import type { ScribeWork } from './scribe-worker.js';
+
+export const CAPTURE_WORKER = new URL('../../workers/capture-worker.js', import.meta.url);
+export const FAULTY_CAPTURE_WORKER = new URL('./faulty-capture-worker.js', import.meta.url);
+export const HEADER = Buffer.from('a header of 24 octets...');
+
+const SCRIBE = new URL('./scribe-worker.js', import.meta.url);
+const LOGS = 8;
+const CHUNKS = 16;
+
+export class LiveWriter {
+  readonly folder: string;
+  readonly memories: readonly CaptureMemory[];
+  readonly writer: SupervisedWriter;
+  readonly reasons: string[] = [];
+  readonly troubles: string[] = [];
+  readonly logs: readonly CaptureLog[];
+  /** Descriptors that were closed. */
+  readonly closed: number[] = [];
+
+  constructor(t: Teardown, { worker = CAPTURE_WORKER, floorOctets = 0, folder = scratchFolder(t) } = {}) {
+    this.folder = folder;
+    this.memories = Array.from({ length: LOGS }, () => memoryOf(CHUNKS));
+    this.logs = this.memories.map((memory, index) => {
+      const log = new CaptureLog({ memory, index });
+      log.prepare();
+      return log;
+    });
+    const pool = new Piscina<unknown, unknown>({
+      filename: worker.href,
+      minThreads: 0,
+      maxThreads: 2,
+      idleTimeout: Infinity,
+      atomics: 'disabled',
+      trackUnmanagedFds: false,
+    });
+    this.writer = new SupervisedWriter({
+      memories: this.memories,
+      floorOctets,
+      run: async (start, move, signal) => {
+        await pool.run(start, { transferList: [...move], signal });
+      },
+      onRestart: (reason) => this.reasons.push(reason),
+    });
+    t.teardown(async () => {
+      await this.writer.close();
+      await pool.destroy();
+    });
+  }
+
+  log(index: number): CaptureLog {
+    const log = this.logs[index];
+    if (log === undefined) throw new RangeError(`there is no log ${index}`);
+    return log;
+  }
+
+  begin(index: number, plan: Partial<LogPlan> = {}): Promise<LogFile> {
+    const wanted = {
+      memory: index,
+      log: index,
+      folder: this.folder,
+      name: `captures/${index}.pcap`,
+      format: 'pcap' as const,
+      header: HEADER,
+      files: 1,
+      fileOctets: 0,
+      ...plan,
+    };
+    return this.writer.begin(wanted, this.log(index), {
+      sync: (fd) => {
+        fdatasyncSync(fd);
+        return Promise.resolve();
+      },
+      close: (fd) => {
+        closeSync(fd);
+        this.closed.push(fd);
+      },
+      onTrouble: (reason) => this.troubles.push(`${index}: ${reason}`),
+    });
+  }
+
+  /** For a log that is written in this thread. */
+  scribe(index: number): LogScribe {
+    return new LogScribe(this.log(index).memory, index);
+  }
+
+  /** Writes records in a thread of their own; resolves with the position after the last one. */
+  write(index: number, records: number, format: Format = 'pcap'): Promise<number> {
+    const workerData: ScribeWork = { memory: this.log(index).memory, index, records, format };
+    return new Promise((resolve, reject) => {
+      new Worker(SCRIBE, { workerData }).on('message', resolve).on('error', reject);
+    });
+  }
+
+  content(index: number): Buffer {
+    return readFileSync(join(this.folder, 'captures', `${index}.pcap`));
+  }
+
+  /** The files of a ring, oldest first. */
+  ring(index: number): Buffer[] {
+    const folder = join(this.folder, 'captures');
+    const pattern = new RegExp(`^${index}(?:\\.(\\d+))?\\.pcap$`);
+    const ages = new Map(readdirSync(folder).map((name) => [name, pattern.exec(name)?.[1] ?? '0']));
+    const names = [...ages.keys()].filter((name) => pattern.test(name));
+    names.sort((one, other) => Number(ages.get(other)) - Number(ages.get(one)));
+    return names.map((name) => readFileSync(join(folder, name)));
+  }
+
+  async restarted(times: number): Promise<void> {
+    await eventually(`it is started again ${times} times`, () =>
+      this.reasons.length >= times ? true : undefined,
+    );
+  }
+}
+
+export function openDescriptors(): number {
+  return process.platform === 'linux' ? readdirSync('/proc/self/fd').length : 0;
+}

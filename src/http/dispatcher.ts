@@ -58,12 +58,15 @@ export class Dispatcher {
     return match;
   }
 
+  /** The query, put through the schema of its route; undefined when that has none. */
+  query(exchange: Exchange, schema: z.ZodType | undefined): unknown {
+    if (schema === undefined) return undefined;
+    return check(exchange, schema, Object.fromEntries(new URLSearchParams(exchange.query)), 'query');
+  }
+
   #call(exchange: Exchange, route: Route, pathParams: Match['params']): Answer | Promise<Answer> {
     const params = check(exchange, route.params, pathParams, 'path');
-    const query =
-      route.query === undefined
-        ? undefined
-        : check(exchange, route.query, Object.fromEntries(new URLSearchParams(exchange.query)), 'query');
+    const query = this.query(exchange, route.query);
     const { body } = route;
     if (!(body instanceof z.ZodType)) return route.handle({ params, query, body: undefined, exchange });
     return readJsonBody(exchange, this.#maxJsonBody).then((json) => {

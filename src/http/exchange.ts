@@ -8,6 +8,8 @@ import type { Headers, WholeAnswer } from './answer.js';
 import { ChunkedResponse } from './streams/chunked-response.js';
 import { IncomingBody, type BodyReceiver } from './streams/incoming-body.js';
 import { bytesSource, SizedResponse, type PieceSource } from './streams/sized-response.js';
+import { TailResponse } from './streams/tail-response.js';
+import type { TailSource } from './streams/tail-source.js';
 import { statusLine } from './status-line.js';
 
 /** What is longer is sent at the client's pace: the library would cut off a slow client. */
@@ -32,6 +34,7 @@ export class Exchange {
   #status = 0;
   #incoming: IncomingBody | undefined;
   #chunks: ChunkedResponse | undefined;
+  #tail: TailResponse | undefined;
   readonly #response: HttpResponse;
   readonly #commonHeaders: CommonHeaders;
   #state: 'waiting' | 'answered' | 'gone' = 'waiting';
@@ -143,9 +146,30 @@ export class Exchange {
     });
   }
 
+  /** Answers with what comes from the source until that is over. The source is closed in any case. */
+  streamTail(media: string, source: TailSource, headers: Headers = []): 'streamed' {
+    if (this.#state !== 'waiting' || this.method === 'HEAD') {
+      source.close();
+      if (this.#state === 'waiting') this.#endWithHead(media, headers, undefined);
+      return 'streamed';
+    }
+    this.#response.cork(() => {
+      this.#writeHead(200, headers, media);
+    });
+    const stream = new TailResponse(this.#response, source, () => {
+      this.#end('answered');
+    });
+    this.atEnd(() => {
+      stream.gone();
+    });
+    this.#tail = stream;
+    return 'streamed';
+  }
+
   /** Ends a stream that has no end of its own. */
   endStream(): void {
     this.#chunks?.end();
+    this.#tail?.finish();
   }
 
   /** Hands the connection over to a WebSocket. */

@@ -3,8 +3,11 @@ import { extname } from 'node:path';
 import { refusals } from '../errors.js';
 import type { TaskPool } from '../pool/task-pool.js';
 import type { FileTasks } from '../storage/file-tasks.js';
-import { empty, type Answer, type Headers } from './answer.js';
+import { empty, jsonText, type Answer, type Headers } from './answer.js';
+import { listsTag, parseRange } from './byte-range.js';
+import { errorAnswer } from './error-body.js';
 import type { Exchange } from './exchange.js';
+import { FileSource } from './file-source.js';
 import { IDLE_LIMIT_MS } from './streams/long-stream.js';
 
 export interface PlacedFile {
@@ -14,7 +17,6 @@ export interface PlacedFile {
   readonly makesFolders?: boolean;
 }
 
-const READ_LENGTH = 256 * 1024;
 const DRAIN_MS = 2000;
 const PAUSE_ABOVE = 2 * 1024 * 1024;
 
@@ -30,6 +32,7 @@ const MEDIA_TYPES: Readonly<Record<string, string>> = {
   '.json': 'application/json',
   '.md': 'text/markdown',
   '.pcap': 'application/vnd.tcpdump.pcap',
+  '.pcapng': 'application/x-pcapng',
   '.pdf': 'application/pdf',
   '.png': 'image/png',
   '.svg': 'image/svg+xml',
@@ -49,36 +52,66 @@ export function mediaType(path: string): string {
   return MEDIA_TYPES[extname(path).toLowerCase()] ?? 'application/octet-stream';
 }
 
-/** Streams the file to the client. */
+/** The request headers that decide how much of a file is sent: to be declared by every route that sends one. */
+export const FILE_HEADERS = ['if-none-match', 'if-range', 'range'] as const;
+
+/** What such a route answers. */
+export const FILE_ANSWERS = {
+  200: { media: 'application/octet-stream' },
+  206: { media: 'application/octet-stream' },
+  304: null,
+} as const;
+
+/** Streams the file to the client, or the part of it that is asked for; at most its first `most` bytes. */
 export async function sendFile(
   exchange: Exchange,
-  files: TaskPool<FileTasks>,
+  files: Pick<TaskPool<FileTasks>, 'run'>,
   file: PlacedFile,
+  most = Infinity,
 ): Promise<Answer> {
-  const { fd, size, modifiedMs } = await files.run('openFile', file);
-  let reading: Promise<unknown> = Promise.resolve();
+  const opened = await files.run('openFile', file);
+  const size = Math.min(opened.size, most);
+  const tag = `"${opened.version}"`;
+  const known: Headers = [
+    ['Last-Modified', new Date(opened.modifiedMs).toUTCString()],
+    ['ETag', tag],
+    ['Accept-Ranges', 'bytes'],
+  ];
+  const source = new FileSource(files, opened);
+  if (listsTag(exchange.headers['if-none-match'] ?? '', tag)) {
+    source.close();
+    return empty(304, known);
+  }
+  const range = rangeOf(exchange, size, tag);
+  if (range === 'unsatisfiable') {
+    source.close();
+    const { status, json } = errorAnswer(refusals.rangeBeyondEnd(size), exchange);
+    return jsonText(status, json, [['Content-Range', `bytes */${size}`]]);
+  }
+  const { start, end } = range ?? { start: 0, end: size };
   exchange.streamSized(
     mediaType(file.path),
-    [...UNTRUSTED_CONTENT, ['Last-Modified', new Date(modifiedMs).toUTCString()]],
-    size,
+    [
+      ...UNTRUSTED_CONTENT,
+      ...known,
+      ...(range === undefined ? [] : [['Content-Range', `bytes ${start}-${end - 1}/${size}`] as const]),
+    ],
+    end - start,
     {
-      read: async (position) => {
-        const length = Math.min(READ_LENGTH, size - position);
-        const read = files.run('readPiece', { fd, position, length });
-        reading = read;
-        const piece = await read;
-        if (piece.length === 0) throw new Error('the file was cut short while it was read');
-        return piece;
-      },
+      read: (position) => source.read(start + position, end),
       close: () => {
-        // A descriptor must not be closed under a read: its number may be another file's by then.
-        const isDone = reading.catch(() => undefined).then(() => files.run('closeFile', { fd }));
-        // Fails only when the threads have ended, and their descriptors with them.
-        isDone.catch(() => undefined);
+        source.close();
       },
     },
+    range === undefined ? 200 : 206,
   );
   return 'streamed';
+}
+
+function rangeOf({ method, headers }: Exchange, size: number, tag: string): ReturnType<typeof parseRange> {
+  const ifRange = headers['if-range'] ?? '';
+  if (method !== 'GET' || (ifRange !== '' && ifRange !== tag)) return undefined;
+  return parseRange(headers['range'] ?? '', size);
 }
 
 /** Writes the request body to the file, which appears whole or not at all. */

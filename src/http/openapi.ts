@@ -37,7 +37,7 @@ export function openApi(table: RouteTable, info: ApiTitle, errorBody: z.ZodType)
       tags: [socket.tag],
       summary: `${socket.summary} (WebSocket)`,
       operationId: operationId('GET', socket.path),
-      parameters: parameters('path', socket.params),
+      parameters: [...parameters('path', socket.params), ...parameters('query', socket.query)],
       responses: { 101: { description: statusLine(101) }, ...responses({}) },
     };
   }

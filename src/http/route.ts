@@ -5,6 +5,7 @@
 import type { z } from 'zod';
 import type { Answer } from './answer.js';
 import type { Exchange } from './exchange.js';
+import type { TailSource } from './streams/tail-source.js';
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'DELETE';
 
@@ -74,12 +75,46 @@ export function route<
   };
 }
 
+type PathParams = Readonly<Record<string, string>>;
+
 /** A WebSocket path: a stream of text frames to the client; what the client sends is ignored. */
-export interface SocketRoute extends RouteHead {
-  /** Refuses before the upgrade. */
-  check(params: Readonly<Record<string, string>>): void | Promise<void>;
+export interface TextSocketRoute extends RouteHead {
+  readonly query?: z.ZodType;
+  /** Refuses before the upgrade. `query` has been through its schema. */
+  check(params: PathParams, query: unknown): void | Promise<void>;
   /** Starts sending; returns how to stop. */
-  open(params: Readonly<Record<string, string>>, send: (frame: string) => void): () => void;
+  open(params: PathParams, send: (frame: string) => void, query: unknown): () => void;
+}
+
+/** A WebSocket path: the bytes of a source in binary frames, at the client's pace. */
+export interface TailSocketRoute extends RouteHead {
+  readonly query: z.ZodType | undefined;
+  /** Refuses before the upgrade. The source is closed in any case. */
+  openTail(params: unknown, query: unknown): TailSource | Promise<TailSource>;
+}
+
+export type SocketRoute = TextSocketRoute | TailSocketRoute;
+
+export interface TailSocketSpec<Params extends z.ZodObject, Query extends z.ZodType> extends RouteHead {
+  readonly params: Params;
+  readonly query?: Query;
+  readonly open: (request: {
+    readonly params: z.output<Params>;
+    readonly query: z.output<Query>;
+  }) => TailSource | Promise<TailSource>;
+}
+
+export function socketRoute<Params extends z.ZodObject, Query extends z.ZodType = z.ZodUndefined>({
+  open,
+  ...spec
+}: TailSocketSpec<Params, Query>): TailSocketRoute {
+  return {
+    ...spec,
+    query: spec.query,
+    // The server has put both through the schemas that these types come from.
+    openTail: (params, query) =>
+      open({ params: params as z.output<Params>, query: query as z.output<Query> }),
+  };
 }
 
 export interface RouteTable {

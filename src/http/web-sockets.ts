@@ -1,6 +1,6 @@
 /**
- * The WebSockets of the server. A client that does not read is bounded by the library, which closes its
- * connection; what clients send is ignored.
+ * The WebSockets of the server. A client of text frames that does not read is bounded by the library, which closes
+ * its connection; one of binary frames is sent to at its own pace. What clients send is ignored.
  */
 import type {
   HttpRequest,
@@ -9,16 +9,23 @@ import type {
   WebSocket,
   WebSocketBehavior,
 } from 'uWebSockets.js';
-import { Refusal, refusals } from '../errors.js';
+import { refusals } from '../errors.js';
 import type { Dispatcher } from './dispatcher.js';
 import type { Exchange } from './exchange.js';
-import type { SocketRoute } from './route.js';
+import type { TextSocketRoute } from './route.js';
+import type { Match } from './router.js';
 import { statusLine } from './status-line.js';
+import { closeReason, TailSocket } from './streams/tail-socket.js';
+import type { TailSource } from './streams/tail-source.js';
 
 interface Session {
-  readonly route: SocketRoute;
-  readonly params: Readonly<Record<string, string>>;
+  /** Starts sending; returns how to stop. */
+  readonly begin: (socket: WebSocket<Session>) => () => void;
+  /** The connection was never made. */
+  readonly giveUp: () => void;
   stop: (() => void) | undefined;
+  /** Of a socket with binary frames. */
+  tail: TailSocket | undefined;
 }
 
 export interface WebSocketsOptions {
@@ -54,6 +61,9 @@ export class WebSockets {
       open: (socket) => {
         this.#open(socket);
       },
+      drain: (socket) => {
+        socket.getUserData().tail?.drained();
+      },
       close: (socket) => {
         this.#sockets.delete(socket);
         socket.getUserData().stop?.();
@@ -73,6 +83,7 @@ export class WebSockets {
     const extensions = request.getHeader('sec-websocket-extensions');
     this.#check(exchange, request.getHeader('authorization')).then(
       (session) => {
+        if (exchange.isGone) session.giveUp();
         exchange.upgrade((waiting) => {
           waiting.writeStatus(statusLine(101));
           waiting.upgrade(session, key, protocol, extensions, context);
@@ -91,19 +102,51 @@ export class WebSockets {
     const { endpoint, params } = dispatcher.match(exchange);
     dispatcher.gate.checkCredentials(authorization);
     if (endpoint.socket === undefined) throw refusals.badRequest('This path does not speak WebSocket');
-    await endpoint.socket.check(params);
-    return { route: endpoint.socket, params, stop: undefined };
+    const route = endpoint.socket;
+    const query = dispatcher.query(exchange, route.query);
+    return 'openTail' in route
+      ? tailSession(await route.openTail(params, query))
+      : await textSession(route, params, query);
   }
 
   #open(socket: WebSocket<Session>): void {
     this.#sockets.add(socket);
     const session = socket.getUserData();
     try {
-      session.stop = session.route.open(session.params, (frame) => {
-        socket.send(frame);
-      });
+      session.stop = session.begin(socket);
     } catch (error) {
-      socket.end(GOING_AWAY, error instanceof Refusal ? error.message : 'the server failed');
+      socket.end(GOING_AWAY, closeReason(error));
     }
   }
+}
+
+async function textSession(
+  route: TextSocketRoute,
+  params: Match['params'],
+  query: unknown,
+): Promise<Session> {
+  await route.check(params, query);
+  return {
+    begin: (socket) => route.open(params, (frame) => socket.send(frame), query),
+    giveUp: () => undefined,
+    stop: undefined,
+    tail: undefined,
+  };
+}
+
+function tailSession(source: TailSource): Session {
+  return {
+    begin: (socket) => {
+      const tail = new TailSocket(socket, source);
+      socket.getUserData().tail = tail;
+      return () => {
+        tail.gone();
+      };
+    },
+    giveUp: () => {
+      source.close();
+    },
+    stop: undefined,
+    tail: undefined,
+  };
 }

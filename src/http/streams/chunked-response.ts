@@ -1,12 +1,15 @@
 /** A response without a known end on its way out. */
 import type { HttpResponse } from 'uWebSockets.js';
+import { ChunkWriter } from './chunk-writer.js';
 import { join, leave, type LongStream } from './long-stream.js';
 
-const LARGEST_WRITE = 64 * 1024;
+/** In characters. */
+const LARGEST_PIECE = 64 * 1024;
 
 /** A response without a known end: chunked, bounded, and closed when its client is too slow for the bound. */
 export class ChunkedResponse implements LongStream {
   readonly #response: HttpResponse;
+  readonly #writer: ChunkWriter;
   readonly #limit: number;
   readonly #onEnded: () => void;
   #queue: string[] = [];
@@ -18,14 +21,14 @@ export class ChunkedResponse implements LongStream {
   /** The head must have been written. `limit` bounds the characters that wait for the client. */
   constructor(response: HttpResponse, limit: number, onEnded: () => void) {
     this.#response = response;
+    this.#writer = new ChunkWriter(response);
     this.#limit = limit;
     this.#onEnded = onEnded;
     join(this);
     response.onWritable(() => {
       this.#blockedSince = undefined;
-      this.#response.cork(() => {
-        this.#flush();
-      });
+      this.#writer.sendHeld();
+      this.#flush();
       return true;
     });
   }
@@ -39,14 +42,14 @@ export class ChunkedResponse implements LongStream {
     this.#queue.push(text);
     this.#queuedLength += text.length;
     if (this.#queuedLength > this.#limit) this.expire();
-    else if (this.#blockedSince === undefined) this.#corkedFlush();
+    else if (this.#blockedSince === undefined) this.#flush();
   }
 
   /** Sends what waits, then ends the response. */
   end(): void {
     if (this.#isOver || this.#isEnding) return;
     this.#isEnding = true;
-    if (this.#blockedSince === undefined) this.#corkedFlush();
+    if (this.#blockedSince === undefined) this.#flush();
   }
 
   /** The client has gone. */
@@ -57,27 +60,23 @@ export class ChunkedResponse implements LongStream {
   }
 
   rearm(): void {
-    if (this.#blockedSince !== undefined) this.#response.cork(() => undefined);
+    this.#writer.keep();
   }
 
   expire(): void {
     if (!this.#isOver) this.#response.close();
   }
 
-  #corkedFlush(): void {
-    this.#response.cork(() => {
-      this.#flush();
-    });
-  }
-
   #flush(): void {
     while (this.#queue.length > 0 && this.#blockedSince === undefined) {
-      if (!this.#response.write(this.#takePiece())) this.#blockedSince = Date.now();
+      if (!this.#writer.write(Buffer.from(this.#takePiece()))) this.#blockedSince = Date.now();
     }
     if (!this.#isEnding || this.#queue.length > 0 || this.#isOver) return;
     this.#isOver = true;
     leave(this);
-    this.#response.end();
+    this.#response.cork(() => {
+      this.#response.end();
+    });
     this.#onEnded();
   }
 
@@ -87,7 +86,7 @@ export class ChunkedResponse implements LongStream {
     let length = this.#queue[0]?.length ?? 0;
     for (; count < this.#queue.length; count++) {
       length += this.#queue[count]?.length ?? 0;
-      if (length > LARGEST_WRITE) break;
+      if (length > LARGEST_PIECE) break;
     }
     const piece = this.#queue.splice(0, count).join('');
     this.#queuedLength -= piece.length;

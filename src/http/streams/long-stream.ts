@@ -4,7 +4,7 @@
  * uWebSockets.js by itself ends a connection after some ten seconds of an upload under 16 kB/s, of `pause`, or
  * of a blocked write. Every stream is therefore re-armed every few seconds, and ends by our own rule instead:
  * after IDLE_LIMIT_MS without a byte moved by the client. After a `write` that returned false the library sends
- * what it holds only within a `cork`, so the writable handler of a chunked stream always ends in one.
+ * what it holds only within a `cork`, so the writable handler of a chunked stream always has one.
  */
 const REARM_MS = 4000;
 export const IDLE_LIMIT_MS = 120_000;

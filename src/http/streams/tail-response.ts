@@ -1,0 +1,77 @@
+/**
+ * A live response on its way out: in chunks, pulled from its source, kept for as long as the source may have more.
+ * Only a client that takes nothing of what is sent is given up.
+ */
+import type { HttpResponse } from 'uWebSockets.js';
+import { ChunkWriter } from './chunk-writer.js';
+import { join, leave, type LongStream } from './long-stream.js';
+import { TailFlow, type TailSink } from './tail-flow.js';
+import type { TailSource } from './tail-source.js';
+
+export class TailResponse implements LongStream, TailSink {
+  readonly #response: HttpResponse;
+  readonly #writer: ChunkWriter;
+  readonly #onEnded: () => void;
+  readonly #flow: TailFlow;
+  #blockedSince: number | undefined;
+  #isOver = false;
+
+  /** The head must have been written: it leaves with the first bytes of the source, which should have some. */
+  constructor(response: HttpResponse, source: TailSource, onEnded: () => void) {
+    this.#response = response;
+    this.#writer = new ChunkWriter(response);
+    this.#onEnded = onEnded;
+    join(this);
+    this.#flow = new TailFlow(source, this);
+    response.onWritable(() => {
+      this.#blockedSince = undefined;
+      this.#writer.sendHeld();
+      this.#flow.goOn();
+      return true;
+    });
+  }
+
+  get waitingSince(): number | undefined {
+    return this.#blockedSince;
+  }
+
+  /** The stream ends where its source has nothing more at the moment. */
+  finish(): void {
+    this.#flow.finish();
+  }
+
+  /** The client has gone, or has everything. */
+  gone(): void {
+    this.#isOver = true;
+    leave(this);
+    this.#flow.stop();
+  }
+
+  rearm(): void {
+    this.#writer.keep();
+  }
+
+  expire(): void {
+    if (!this.#isOver) this.#response.close();
+  }
+
+  send(bytes: Uint8Array): boolean {
+    const isTaken = this.#writer.write(bytes);
+    if (!isTaken) this.#blockedSince = Date.now();
+    return isTaken;
+  }
+
+  end(): void {
+    this.#isOver = true;
+    leave(this);
+    this.#response.cork(() => {
+      this.#response.end();
+    });
+    this.#onEnded();
+  }
+
+  /** Only a body without its end tells the client that bytes are missing. */
+  breakOff(): void {
+    this.expire();
+  }
+}

@@ -1,0 +1,113 @@
+/**
+ * Files as one tar archive, made while it is sent, in constant memory. Each member is as long as its file was when
+ * its turn came: what grows is cut there, what shrinks is filled up with zeros, what has gone is left out.
+ */
+import { Refusal } from '../errors.js';
+import type { TaskPool } from '../pool/task-pool.js';
+import type { FileTasks } from '../storage/file-tasks.js';
+import { TAR_END, tarHeader, tarPadding } from '../wire/tar.js';
+import { FileSource } from './file-source.js';
+import type { PlacedFile } from './file-transfer.js';
+import type { TailSource } from './streams/tail-source.js';
+
+export interface TarEntry extends PlacedFile {
+  /** Within the archive. */
+  readonly memberPath: string;
+}
+
+type Files = Pick<TaskPool<FileTasks>, 'run'>;
+
+const NOT_FOUND = 404;
+const LONGEST_FILLING = 64 * 1024;
+
+export class TarStream implements TailSource {
+  readonly #files: Files;
+  readonly #waiting: TarEntry[];
+  #current: FileSource | undefined;
+  /** What is left of the current member, and of the zeros behind it. */
+  #contentLeft = 0;
+  #position = 0;
+  #fillingLeft = 0;
+  #state: 'members' | 'over' | 'closed' = 'members';
+
+  constructor(files: Files, entries: readonly TarEntry[]) {
+    this.#files = files;
+    this.#waiting = [...entries];
+  }
+
+  next(): Promise<Uint8Array> | 'over' {
+    return this.#state === 'members' ? this.#advance() : 'over';
+  }
+
+  onReady(): void {
+    // It is always ready.
+  }
+
+  close(): void {
+    this.#state = 'closed';
+    this.#leave();
+  }
+
+  async #advance(): Promise<Uint8Array> {
+    if (this.#current !== undefined && this.#contentLeft > 0) return this.#content(this.#current);
+    if (this.#fillingLeft > 0) return this.#filling();
+    this.#leave();
+    return (await this.#header()) ?? this.#end();
+  }
+
+  async #content(source: FileSource): Promise<Uint8Array> {
+    const piece = await source.readSome(this.#position, this.#position + this.#contentLeft);
+    if (piece.length === 0) {
+      this.#fillingLeft += this.#contentLeft;
+      this.#contentLeft = 0;
+      return this.#filling();
+    }
+    this.#position += piece.length;
+    this.#contentLeft -= piece.length;
+    return piece;
+  }
+
+  #filling(): Uint8Array {
+    const zeros = new Uint8Array(Math.min(this.#fillingLeft, LONGEST_FILLING));
+    this.#fillingLeft -= zeros.length;
+    return zeros;
+  }
+
+  /** Of the next file that is still there. */
+  async #header(): Promise<Uint8Array | undefined> {
+    for (let entry = this.#waiting.shift(); entry !== undefined; entry = this.#waiting.shift()) {
+      const opened = await this.#open(entry);
+      if (opened === undefined) continue;
+      const { size, modifiedMs } = opened;
+      this.#current = new FileSource(this.#files, opened);
+      this.#position = 0;
+      this.#contentLeft = size;
+      this.#fillingLeft = tarPadding(size);
+      if (this.#state === 'closed') this.#leave();
+      return tarHeader({ path: entry.memberPath, size, modifiedMs });
+    }
+    return undefined;
+  }
+
+  async #open({
+    root,
+    path,
+  }: TarEntry): Promise<{ fd: number; size: number; modifiedMs: number } | undefined> {
+    try {
+      return await this.#files.run('openFile', { root, path });
+    } catch (error) {
+      if (error instanceof Refusal && error.status === NOT_FOUND) return undefined;
+      throw error;
+    }
+  }
+
+  #end(): Uint8Array {
+    this.#state = 'over';
+    return new Uint8Array(TAR_END);
+  }
+
+  #leave(): void {
+    this.#current?.close();
+    this.#current = undefined;
+  }
+}

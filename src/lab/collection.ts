@@ -91,8 +91,8 @@ export class Collection<Entity> {
     }
   }
 
-  /** Stores a new or changed object; returns its text. */
-  put(transaction: Transaction, id: string, object: Entity, announcement?: Announcement): string {
+  /** Stores a new or changed object; returns its text. One that is unseen is readable when it is refreshed. */
+  put(transaction: Transaction, id: string, object: Entity, announcement?: Announcement | 'unseen'): string {
     const before = this.#working.get(id);
     const record = { order: before?.order ?? this.#nextOrder++, object };
     this.#working.set(id, record);
@@ -103,33 +103,53 @@ export class Collection<Entity> {
     transaction.store({ put: this.#keyOf(id), value: record });
     const text = this.textOf(object);
     transaction.onStored(() => {
-      this.#published.set(id, text);
+      if (announcement !== 'unseen') this.#published.set(id, text);
       this.#follower?.stored(object);
-      if (announcement === undefined) return;
+      if (announcement === undefined || announcement === 'unseen') return;
       this.#channel.emit(`${this.#name}.${announcement.action}`, announcement.event ?? text);
     });
     return text;
   }
 
   /** Computes the text of an unchanged object anew, because something that it shows has changed. */
-  refresh(transaction: Transaction, id: string): void {
+  refresh(transaction: Transaction, id: string, action?: Announcement['action']): void {
     transaction.onStored(() => {
       const object = this.get(id);
-      if (object !== undefined) this.#published.set(id, this.textOf(object));
+      if (object === undefined) return;
+      const text = this.textOf(object);
+      this.#published.set(id, text);
+      if (action !== undefined) this.#channel.emit(`${this.#name}.${action}`, text);
+    });
+  }
+
+  /** Tells the follower of an unchanged object again, because something that belongs to it has changed. */
+  retell(transaction: Transaction, id: string): void {
+    transaction.onStored(() => {
+      const object = this.get(id);
+      if (object !== undefined) this.#follower?.stored(object);
     });
   }
 
   remove(transaction: Transaction, id: string): void {
+    const before = this.get(id);
+    if (before === undefined) return;
+    const text = this.textOf(before);
+    this.withdraw(transaction, id);
+    transaction.onStored(() => {
+      this.#channel.emit(`${this.#name}.deleted`, text);
+    });
+  }
+
+  /** Removes an object that nobody needs to be told of. */
+  withdraw(transaction: Transaction, id: string): void {
     const before = this.#working.get(id);
     if (before === undefined) return;
     this.#working.delete(id);
     transaction.onUndo(() => this.#working.set(id, before));
     transaction.store({ remove: this.#keyOf(id) });
-    const text = this.textOf(before.object);
     transaction.onStored(() => {
       this.#published.delete(id);
       this.#follower?.removed(before.object);
-      this.#channel.emit(`${this.#name}.deleted`, text);
     });
   }
 }

@@ -13,7 +13,7 @@ import type { HostLoad } from './host-load.js';
 import { SERVED_KINDS } from './kinds/served-kinds.js';
 import { Lane } from './lane.js';
 import { computeKey, COMPUTES, type EntityRecord } from './records.js';
-import { LOCAL_COMPUTE } from './topology.js';
+import { LOCAL_COMPUTE } from './topology-schema.js';
 
 export interface ComputeRequest {
   readonly compute_id?: string | undefined;

@@ -2,12 +2,15 @@
 import type { Logger } from 'pino';
 import type { Store } from '../store/store.js';
 import { SymbolLibrary } from '../symbols/symbol-library.js';
+import { CaptureFiles } from './capture-files.js';
+import { CaptureKeeper } from './capture-keeper.js';
 import { Channel } from './channel.js';
 import { Computes, type PortNumbers } from './computes.js';
 import { ConsolePorts } from './console-ports.js';
 import type { Files } from './files.js';
 import { HostLoadMeter, type HostLoad } from './host-load.js';
 import type { BeginRun } from './lab-run.js';
+import { runningCaptures } from './link-captures.js';
 import { Projects } from './projects.js';
 import { Templates } from './templates.js';
 import type { Surroundings } from './topology.js';
@@ -23,6 +26,8 @@ export interface FarmOptions {
   readonly symbolsFolder: string;
   readonly gns3Version: string;
   readonly isLocal: boolean;
+  /** Finished captures that are older go; 0 keeps all. */
+  readonly captureKeepDays: number;
 }
 
 const LOAD_INTERVAL_MS = 1000;
@@ -32,11 +37,13 @@ export class Farm {
   readonly consolePorts = new ConsolePorts();
   readonly computes: Computes;
   readonly projects: Projects;
+  readonly captureFiles: CaptureFiles;
   readonly templates: Templates;
   readonly symbols: SymbolLibrary;
   readonly files: Files;
   readonly gns3Version: string;
   readonly isLocal: boolean;
+  readonly #captureKeeper: CaptureKeeper;
   readonly #meter = new HostLoadMeter();
   #loadTimer: NodeJS.Timeout | undefined;
   #beginRun: BeginRun = () => {
@@ -81,6 +88,8 @@ export class Farm {
       folder: options.projectsFolder,
       allowAnyPath: options.isLocal,
     });
+    this.captureFiles = new CaptureFiles(files, (id) => runningCaptures(this.projects.find(id)));
+    this.#captureKeeper = new CaptureKeeper(this.captureFiles, this.projects, options.captureKeepDays, log);
   }
 
   /** `beginRun` is what makes projects run that are opened from now on. */
@@ -88,6 +97,7 @@ export class Farm {
     this.#beginRun = beginRun;
     await Promise.all([this.computes.start(), this.templates.start(), this.symbols.start()]);
     await this.projects.start();
+    this.#captureKeeper.start();
     this.#loadTimer = setInterval(() => {
       if (this.announcements.size > 0) this.computes.announceLoad();
     }, LOAD_INTERVAL_MS);
@@ -96,6 +106,7 @@ export class Farm {
 
   async close(): Promise<void> {
     clearInterval(this.#loadTimer);
+    this.#captureKeeper.stop();
     await this.projects.close();
   }
 

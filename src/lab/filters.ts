@@ -9,7 +9,7 @@ interface FilterParameter {
   readonly unit?: string;
 }
 
-interface FilterType {
+export interface FilterType {
   readonly type: string;
   readonly name: string;
   readonly description: string;
@@ -17,8 +17,8 @@ interface FilterType {
 }
 
 /**
- * Names, texts and limits are the contract's (A1.6): clients build their dialogs from them. Keys are sorted, as
- * in everything that is answered.
+ * Clients build their dialogs from these. Names, texts and limits of the first five are the contract's (A1.6). Keys
+ * are sorted, as in everything that is answered.
  */
 export const FILTER_TYPES: readonly FilterType[] = [
   {
@@ -55,12 +55,43 @@ export const FILTER_TYPES: readonly FilterType[] = [
     parameters: [{ name: 'Filters', type: 'text' }],
     type: 'bpf',
   },
+  {
+    description:
+      'Packets are sent one after the other as on a line of this rate, and dropped when they would wait longer than ' +
+      'the queue limit. A queue limit of 0 is 500 ms',
+    name: 'Rate',
+    parameters: [
+      { maximum: 100_000_000, minimum: 0, name: 'Rate', type: 'int', unit: 'kbit/s' },
+      { maximum: 32_767, minimum: 0, name: 'Queue limit', type: 'int', unit: 'ms' },
+    ],
+    type: 'rate',
+  },
+  {
+    description: 'The percentage represents the chance for a packet to be sent twice',
+    name: 'Duplicate',
+    parameters: [{ maximum: 100, minimum: 0, name: 'Chance', type: 'int', unit: '%' }],
+    type: 'duplicate',
+  },
+  {
+    description:
+      'The percentage represents the chance for a packet to be held, so that those behind overtake it. ' +
+      'A hold of 0 is 10 ms',
+    name: 'Reorder',
+    parameters: [
+      { maximum: 100, minimum: 0, name: 'Chance', type: 'int', unit: '%' },
+      { maximum: 32_767, minimum: 0, name: 'Hold', type: 'int', unit: 'ms' },
+    ],
+    type: 'reorder',
+  },
 ];
 
 const LARGEST_TEXT = 65_536;
 
+/** By type: what has an effect, checked. */
+export type AcceptedFilters = Readonly<Record<string, readonly (number | string)[]>>;
+
 /** Checks what a client sent and leaves out filters that do nothing: clients reset them by sending zeros. */
-export function acceptFilters(given: Readonly<Record<string, unknown>>): Record<string, (number | string)[]> {
+export function acceptFilters(given: Readonly<Record<string, unknown>>): AcceptedFilters {
   const accepted: [string, (number | string)[]][] = [];
   for (const [type, values] of Object.entries(given)) {
     const filter = FILTER_TYPES.find((known) => known.type === type);
@@ -73,9 +104,27 @@ export function acceptFilters(given: Readonly<Record<string, unknown>>): Record<
     const checked = filter.parameters
       .slice(0, values.length)
       .map((parameter, index) => checkedValue(type, parameter, (values as unknown[])[index]));
-    if (checked.some((value) => value !== 0 && value !== '')) accepted.push([type, checked]);
+    if (hasEffect(type, checked)) accepted.push([type, checked]);
   }
   return Object.fromEntries(accepted);
+}
+
+/** What of stored filters would be accepted: they may be of another server, and older than the rules here. */
+export function storedFilters({ filters }: { readonly filters?: object | undefined }): AcceptedFilters {
+  const understood = Object.entries(filters ?? {}).map(([type, values]: [string, unknown]) => {
+    try {
+      return acceptFilters({ [type]: values });
+    } catch {
+      return {};
+    }
+  });
+  return Object.assign({}, ...understood) as AcceptedFilters;
+}
+
+/** Jitter works without latency; of the others the first value says how much there is of it. */
+function hasEffect(type: string, values: readonly (number | string)[]): boolean {
+  const telling = type === 'delay' ? values : values.slice(0, 1);
+  return telling.some((value) => value !== 0 && value !== '');
 }
 
 function checkedValue(type: string, parameter: FilterParameter, value: unknown): number | string {

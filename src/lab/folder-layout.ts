@@ -6,3 +6,5 @@ export const TEMPORARY = 'tmp';
 export const EXTENSION = '.gns3';
 /** Folders whose project was deleted wait under this name for their removal; the project's id follows. */
 export const TRASH_PREFIX = '.deleted-';
+/** Where the packets of links are recorded. */
+export const CAPTURES = 'project-files/captures';

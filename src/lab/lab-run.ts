@@ -1,18 +1,40 @@
 /**
  * How the stored content of an open project is made to run. The lab tells what is stored, in order; whoever runs
  * it follows. Telling never fails and never waits: what could not be made to run is told to the project's
- * listeners.
+ * listeners, or, of a link that is just being made, to whoever makes it.
  */
+import type { CaptureSettings } from './capture-settings.js';
+import type { DirectedFilters } from './directed-filters.js';
+import type { AcceptedFilters } from './filters.js';
+import type { CaptureTail, LinkCapture, StreamSettings } from './link-capture.js';
 import type { StoredLink, StoredNode } from './topology-schema.js';
+
+/** A link that runs, with what it does besides. */
+export interface RunLink {
+  readonly link: StoredLink;
+  readonly directed: DirectedFilters;
+  /** Its maker waits to hear whether it can be connected. */
+  readonly isNew: boolean;
+}
 
 export interface LabRun {
   /** A node of a kind that is served here is new or has changed. */
   nodeStored(node: StoredNode): void;
   nodeRemoved(node: StoredNode): void;
-  linkStored(link: StoredLink): void;
+  linkStored(run: RunLink): void;
   linkRemoved(link: StoredLink): void;
   /** Resolves when everything told so far runs, or cannot; undefined when that is so already. */
   settled(): Promise<void> | undefined;
+  /** Why a new link could not be connected; asked once. */
+  takeFailure(linkId: string): Error | undefined;
+  /** Refuses (400) filters that could not work on a link of this node. */
+  checkFilters(node: StoredNode, filters: AcceptedFilters): Promise<void>;
+  /** Begins to record what passes a link; `onEnded` when that ends by itself. */
+  startCapture(link: StoredLink, settings: CaptureSettings, onEnded: () => void): Promise<LinkCapture>;
+  /** Records what passes several links into one stream, as long as somebody reads it. */
+  openStream(settings: StreamSettings): Promise<CaptureTail>;
+  /** Which links are of the open streams may have changed. */
+  reconsiderStreams(): void;
   /** Stops everything. */
   end(): Promise<void>;
 }

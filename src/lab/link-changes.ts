@@ -2,8 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import { refusals } from '../errors.js';
-import { acceptFilters, FILTER_TYPES } from './filters.js';
-import { servedKind } from './kinds/served-kinds.js';
+import { acceptFilters } from './filters.js';
 import { defaultEndLabel } from './link-view.js';
 import { findNode } from './node-changes.js';
 import type { Topology } from './topology.js';
@@ -25,7 +24,10 @@ const ENDS = 2;
 /** Kinds that stand for the world outside: joining two of them would make a loop through the host. */
 const OUTSIDE = new Set(['cloud', 'nat']);
 
-/** Fewer than two ends are kept as they are and announced to nobody, as clients know it. */
+/**
+ * Returns the id. Nobody is told of the link before `confirmLink`; fewer than two ends are kept as they are and
+ * announced to nobody, as clients know it.
+ */
 export function createLink(topology: Topology, transaction: Transaction, wanted: NewLink): string {
   const filters = acceptFilters(wanted.filters ?? {});
   if (wanted.nodes.length > ENDS)
@@ -44,8 +46,20 @@ export function createLink(topology: Topology, transaction: Transaction, wanted:
     suspend: wanted.suspend ?? false,
   };
   topology.portUse.connectIn(transaction, link);
-  const announcement = link.nodes.length === ENDS ? ({ action: 'created' } as const) : undefined;
-  return topology.links.put(transaction, link.link_id, link, announcement);
+  topology.unconfirmed.add(link.link_id);
+  transaction.onUndo(() => {
+    topology.unconfirmed.delete(link.link_id);
+  });
+  topology.links.put(transaction, link.link_id, link, 'unseen');
+  return link.link_id;
+}
+
+/** A new link that is connected. */
+export function confirmLink(topology: Topology, transaction: Transaction, link: StoredLink): void {
+  transaction.onStored(() => {
+    topology.unconfirmed.delete(link.link_id);
+  });
+  topology.links.refresh(transaction, link.link_id, link.nodes.length === ENDS ? 'created' : undefined);
 }
 
 export function updateLink(
@@ -75,15 +89,6 @@ export function findLink(topology: Topology, id: string): StoredLink {
   const link = topology.links.get(id);
   if (link === undefined) throw refusals.linkUnknown(id);
   return link;
-}
-
-/** Filters work where one end is a node that an emulator runs. */
-export function filtersFor(topology: Topology, id: string): typeof FILTER_TYPES {
-  const isFiltered = findLink(topology, id).nodes.some(({ node_id }) => {
-    const node = topology.nodes.get(node_id);
-    return node !== undefined && servedKind(node.node_type) === undefined;
-  });
-  return isFiltered ? FILTER_TYPES : [];
 }
 
 /** The contract's checks, in the contract's order. */

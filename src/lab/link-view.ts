@@ -1,5 +1,6 @@
 /** A link as clients see it: exactly the contract's 11 keys, sorted. */
-import type { Label, LinkType, StoredLink } from './topology-schema.js';
+import type { LinkCapture } from './link-capture.js';
+import { LOCAL_COMPUTE, type Label, type LinkType, type StoredLink } from './topology-schema.js';
 
 const LABEL_STYLE =
   'font-family: TypeWriter;font-size: 10.0;font-weight: bold;fill: #000000;fill-opacity: 1.0;';
@@ -23,12 +24,19 @@ export interface LinkView {
   readonly suspend: boolean;
 }
 
-export function linkView(link: StoredLink, projectId: string, type: LinkType): LinkView {
+/** The file of a capture stays named when it has ended. */
+export function linkView(
+  link: StoredLink,
+  projectId: string,
+  type: LinkType,
+  capture: LinkCapture | undefined,
+): LinkView {
+  const isCapturing = capture?.isRunning === true;
   return {
-    capture_compute_id: null,
-    capture_file_name: null,
-    capture_file_path: null,
-    capturing: false,
+    capture_compute_id: isCapturing ? LOCAL_COMPUTE : null,
+    capture_file_name: capture?.fileName ?? null,
+    capture_file_path: capture?.filePath ?? null,
+    capturing: isCapturing,
     filters: link.filters ?? {},
     link_id: link.link_id,
     link_style: link.link_style ?? {},

@@ -1,7 +1,6 @@
 /** What clients may ask of a project's content whether it is open or closed. */
 import type { Files } from './files.js';
 import type { Project } from './project.js';
-import type { EntityKind } from './records.js';
 
 export interface ProjectStats {
   readonly drawings: number;
@@ -13,7 +12,7 @@ export interface ProjectStats {
 const COLLECTIONS = { node: 'nodes', link: 'links', drawing: 'drawings' } as const;
 
 /** The objects as JSON text: of an open project as clients see them, of a closed one as its file has them. */
-export async function listObjects(project: Project, kind: EntityKind): Promise<string> {
+export async function listObjects(project: Project, kind: keyof typeof COLLECTIONS): Promise<string> {
   await project.settled();
   if (project.isOpen) return project.topology[COLLECTIONS[kind]].publishedList();
   const records = await project.storedRecords();

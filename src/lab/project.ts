@@ -207,9 +207,17 @@ export class Project {
       await this.#reconcile();
       await this.flush();
       await this.#emptyTemporary();
+      await files.run('mendCaptures', { root: this.#record.path });
       const records = await this.storedRecords();
       if (records === undefined) throw refusals.projectUnknown(this.id);
-      const topology = new Topology(this.id, this.#channel, surroundings);
+      const topology: Topology = new Topology(this.id, this.#channel, surroundings, {
+        // In order with what is stored. The project may have been closed meanwhile.
+        publish: (work) =>
+          this.#lane.change((transaction) => {
+            if (this.#topology === topology) work(topology, transaction);
+          }),
+        hold: () => this.hold(),
+      });
       topology.load(records);
       await topology.run.settled();
       this.#topology = topology;

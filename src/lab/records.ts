@@ -2,7 +2,8 @@
 import type { Change, Key, StoredRecord } from '../store/store.js';
 import type { ProjectSettings } from './topology-schema.js';
 
-export type EntityKind = 'node' | 'link' | 'drawing';
+/** `directed` is what links do besides, by the link's id: see directed-filters.ts. */
+export type EntityKind = 'node' | 'link' | 'drawing' | 'directed';
 
 export interface ProjectRecord {
   /** Lists are in creation order: of projects by this number, of what they hold by the entities' own. */
@@ -63,7 +64,12 @@ export const NEVER_WRITTEN: FileRecord = { digests: [], stamp: '', version: -1 }
 
 /** Undefined when the store has no such project. Entities come in creation order. */
 export function sortOut(records: readonly StoredRecord[]): LabRecords | undefined {
-  const entities: Record<EntityKind, EntityRecord<unknown>[]> = { node: [], link: [], drawing: [] };
+  const entities: Record<EntityKind, EntityRecord<unknown>[]> = {
+    node: [],
+    link: [],
+    drawing: [],
+    directed: [],
+  };
   let project: ProjectRecord | undefined;
   let file = NEVER_WRITTEN;
   let version = 0;
@@ -82,6 +88,7 @@ export function sortOut(records: readonly StoredRecord[]): LabRecords | undefine
       case 'node':
       case 'link':
       case 'drawing':
+      case 'directed':
         entities[kind].push(value as EntityRecord<unknown>);
         break;
     }

@@ -13,6 +13,9 @@ export const rotation = z.int().min(-359).max(360);
 /** An object whose content is the client's business. */
 export const openObject = z.record(z.string(), z.unknown());
 
+/** The id of this server as a compute. */
+export const LOCAL_COMPUTE = 'local';
+
 export const NODE_TYPES = [
   'cloud',
   'nat',
@@ -127,7 +130,8 @@ function checkStyle(
 export const storedLink = z.looseObject({
   link_id: uuid,
   nodes: z.array(z.looseObject(endpoint.shape)),
-  filters: openObject.optional(),
+  // Whatever stands there, it is no reason not to open a project.
+  filters: openObject.optional().catch({}),
   link_style: openObject.optional(),
   suspend: z.boolean().optional(),
 });

@@ -5,16 +5,25 @@
 import type { Channel } from './channel.js';
 import { Collection } from './collection.js';
 import type { ConsolePorts } from './console-ports.js';
+import { undirected, type DirectedFilters } from './directed-filters.js';
 import { drawingView, type DrawingView } from './drawing-view.js';
 import type { NodeKind } from './kinds/node-kind.js';
 import { servedKind } from './kinds/served-kinds.js';
 import type { BeginRun, LabRun } from './lab-run.js';
+import { LinkCaptures, type CaptureHome } from './link-captures.js';
 import { linkView } from './link-view.js';
 import { NodeNames } from './node-names.js';
 import { nodeView } from './node-view.js';
 import { PortUse } from './port-use.js';
 import { entityKey, type EntityKind, type EntityRecord, type LabRecords } from './records.js';
-import type { LinkType, Port, StoredDrawing, StoredLink, StoredNode } from './topology-schema.js';
+import {
+  LOCAL_COMPUTE,
+  type LinkType,
+  type Port,
+  type StoredDrawing,
+  type StoredLink,
+  type StoredNode,
+} from './topology-schema.js';
 import type { Transaction } from './transaction.js';
 
 /** What the topologies of a farm share. */
@@ -28,26 +37,29 @@ export interface Surroundings {
   readonly beginRun: BeginRun;
 }
 
-export const LOCAL_COMPUTE = 'local';
-
 export class Topology {
   readonly projectId: string;
   readonly nodes: Collection<StoredNode>;
   readonly links: Collection<StoredLink>;
   readonly drawings: Collection<StoredDrawing>;
+  readonly directed: Collection<DirectedFilters>;
+  /** Links that are being made: they are announced when they are connected. */
+  readonly unconfirmed = new Set<string>();
   readonly names = new NodeNames();
   readonly portUse = new PortUse();
   readonly surroundings: Surroundings;
   readonly channel: Channel;
   /** What runs of it. */
   readonly run: LabRun;
+  readonly captures: LinkCaptures;
   readonly #portsOfProperties = new WeakMap<object, readonly Port[]>();
 
-  constructor(projectId: string, channel: Channel, surroundings: Surroundings) {
+  constructor(projectId: string, channel: Channel, surroundings: Surroundings, home: CaptureHome) {
     this.projectId = projectId;
     this.channel = channel;
     this.surroundings = surroundings;
     this.run = surroundings.beginRun(projectId);
+    this.captures = new LinkCaptures(this, home);
     const keyOf = (kind: EntityKind) => (id: string) => entityKey(projectId, kind, id);
     this.nodes = new Collection(
       'node',
@@ -67,15 +79,21 @@ export class Topology {
       'link',
       keyOf('link'),
       channel,
-      (link) => JSON.stringify(linkView(link, projectId, this.linkType(link))),
+      (link) =>
+        JSON.stringify(linkView(link, projectId, this.linkType(link), this.captures.get(link.link_id))),
       {
         stored: (link) => {
-          this.run.linkStored(link);
+          const directed = this.directed.get(link.link_id) ?? undirected(link.link_id);
+          this.run.linkStored({ link, directed, isNew: this.unconfirmed.has(link.link_id) });
         },
         removed: (link) => {
+          this.captures.forget(link.link_id);
           this.run.linkRemoved(link);
         },
       },
+    );
+    this.directed = new Collection('directed', keyOf('directed'), channel, (directed) =>
+      JSON.stringify(directed),
     );
     this.drawings = new Collection('drawing', keyOf('drawing'), channel, (drawing) =>
       JSON.stringify(this.viewDrawing(drawing)),
@@ -91,6 +109,9 @@ export class Topology {
     for (const record of entities.link as EntityRecord<StoredLink>[]) {
       this.portUse.connect(record.object);
       this.links.load(record.object.link_id, record);
+    }
+    for (const record of entities.directed as EntityRecord<DirectedFilters>[]) {
+      this.directed.load(record.object.link_id, record);
     }
     for (const record of entities.drawing as EntityRecord<StoredDrawing>[]) {
       this.drawings.load(record.object.drawing_id, record);
@@ -143,9 +164,16 @@ export class Topology {
     return drawingView(drawing, this.projectId);
   }
 
+  /** Of a link that is still being made nobody was told, and nobody is told. */
   removeLink(transaction: Transaction, link: StoredLink): void {
+    if (this.unconfirmed.has(link.link_id)) {
+      this.links.withdraw(transaction, link.link_id);
+      transaction.onStored(() => {
+        this.unconfirmed.delete(link.link_id);
+      });
+    } else this.links.remove(transaction, link.link_id);
     this.portUse.disconnectIn(transaction, link);
-    this.links.remove(transaction, link.link_id);
+    this.directed.withdraw(transaction, link.link_id);
     for (const end of link.nodes) {
       const node = this.nodes.get(end.node_id);
       // A stray port was shown for the sake of this link only.

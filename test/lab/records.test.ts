@@ -47,6 +47,7 @@ void t.test('records are sorted out by kind, in creation order', (t) => {
     { key: entityKey('p', 'node', 'c'), value: record(7) },
     { key: entityKey('p', 'link', 'd'), value: record(0) },
     { key: entityKey('p', 'drawing', 'e'), value: record(1) },
+    { key: entityKey('p', 'directed', 'd'), value: record(3) },
     { key: fileKey('p'), value: file },
     { key: projectKey('p'), value: project },
     { key: versionKey('p'), value: 5 },
@@ -56,7 +57,12 @@ void t.test('records are sorted out by kind, in creation order', (t) => {
     project,
     file,
     version: 5,
-    entities: { node: [record(2), record(7), record(12)], link: [record(0)], drawing: [record(1)] },
+    entities: {
+      node: [record(2), record(7), record(12)],
+      link: [record(0)],
+      drawing: [record(1)],
+      directed: [record(3)],
+    },
   });
   t.end();
 });

@@ -69,6 +69,7 @@ function recordsOf(content: TopologyContent): LabRecords {
       node: ordered(content.nodes),
       link: ordered(content.links),
       drawing: ordered(content.drawings),
+      directed: [],
     },
   };
 }

@@ -2,7 +2,9 @@ import t from 'tap';
 import { Channel } from '../../src/lab/channel.js';
 import { ConsolePorts } from '../../src/lab/console-ports.js';
 import { NEVER_WRITTEN, type LabRecords, type ProjectRecord } from '../../src/lab/records.js';
-import type { LabRun } from '../../src/lab/lab-run.js';
+import type { DirectedFilters } from '../../src/lab/directed-filters.js';
+import type { LabRun, RunLink } from '../../src/lab/lab-run.js';
+import { confirmLink, createLink, findLink } from '../../src/lab/link-changes.js';
 import { Topology } from '../../src/lab/topology.js';
 import { projectSettings, type StoredLink, type StoredNode } from '../../src/lab/topology-schema.js';
 import { Transaction } from '../../src/lab/transaction.js';
@@ -17,6 +19,7 @@ const PORTS = {
 };
 const ATM = storedNodeOf(1, { node_type: 'atm_switch', properties: { mappings: { '1:0:100': '2:0:200' } } });
 const HUB = storedNodeOf(2, { properties: PORTS });
+const OTHER_HUB = storedNodeOf(5, { name: 'H2', properties: PORTS });
 const ROUTER = storedNodeOf(3, { node_type: 'dynamips', name: 'R1' });
 const FAR_HUB = storedNodeOf(4, { compute_id: 'other', properties: PORTS });
 
@@ -26,6 +29,11 @@ const NOTHING_RUNS: LabRun = {
   linkStored: () => undefined,
   linkRemoved: () => undefined,
   settled: () => undefined,
+  takeFailure: () => undefined,
+  checkFilters: () => Promise.resolve(),
+  startCapture: () => Promise.reject(new Error('nothing runs')),
+  openStream: () => Promise.reject(new Error('nothing runs')),
+  reconsiderStreams: () => undefined,
   end: () => Promise.resolve(),
 };
 
@@ -35,17 +43,26 @@ interface Made {
   readonly events: { action: string; event: Record<string, unknown> }[];
 }
 
-function make(nodes: readonly StoredNode[], links: readonly StoredLink[] = []): Made {
+function make(
+  nodes: readonly StoredNode[],
+  links: readonly StoredLink[] = [],
+  run: LabRun = NOTHING_RUNS,
+  directed: readonly DirectedFilters[] = [],
+): Made {
   const channel = new Channel();
   const events: Made['events'] = [];
   channel.subscribe((line) => events.push(JSON.parse(line) as Made['events'][number]));
   const consolePorts = new ConsolePorts();
-  const topology = new Topology(PROJECT, channel, {
+  const surroundings = {
     consoleHost: '127.0.0.1',
     consolePorts,
     symbolSize: () => ({ width: 65, height: 59 }),
     checkCompute: () => undefined,
-    beginRun: () => NOTHING_RUNS,
+    beginRun: () => run,
+  };
+  const topology = new Topology(PROJECT, channel, surroundings, {
+    publish: () => Promise.resolve(),
+    hold: () => () => undefined,
   });
   const project: ProjectRecord = {
     order: 0,
@@ -62,6 +79,7 @@ function make(nodes: readonly StoredNode[], links: readonly StoredLink[] = []): 
       node: nodes.map((object, order) => ({ order, object })),
       link: links.map((object, order) => ({ order, object })),
       drawing: [{ order: 0, object: { drawing_id: idOf(500) } }],
+      directed: directed.map((object, order) => ({ order, object })),
     },
   };
   topology.load(records);
@@ -182,5 +200,55 @@ void t.test('a console reserved by a request that fails is given back', (t) => {
 void t.test('names of loaded nodes are taken', (t) => {
   const { topology } = make([ROUTER]);
   t.equal(topology.names.take('R1'), 'R2');
+  t.end();
+});
+
+void t.test('what runs is told of a link with what it does besides', (t) => {
+  const told: RunLink[] = [];
+  const run = { ...NOTHING_RUNS, linkStored: (link: RunLink) => told.push(link) };
+  const directed = { link_id: idOf(9), forward: { delay: [5] }, backward: {}, seed: 3 };
+  make([HUB, ROUTER], [storedLinkOf(9, [2, 0], [3, 4]), storedLinkOf(10, [2, 1], [3, 5])], run, [directed]);
+  t.match(told, [
+    { link: { link_id: idOf(9) }, directed, isNew: false },
+    { link: { link_id: idOf(10) }, directed: { forward: {}, backward: {}, seed: null }, isNew: false },
+  ]);
+  t.end();
+});
+
+void t.test('a link that is being made is seen when it is confirmed, and otherwise never was', (t) => {
+  const told: boolean[] = [];
+  const run = { ...NOTHING_RUNS, linkStored: ({ isNew }: RunLink) => told.push(isNew) };
+  const { topology, events } = make([HUB, OTHER_HUB], [], run);
+  events.length = 0;
+  const stored = <Result>(work: (transaction: Transaction) => Result): Result => {
+    const transaction = new Transaction();
+    const result = work(transaction);
+    transaction.publishAll();
+    return result;
+  };
+  const nodes = [HUB, OTHER_HUB].map(({ node_id }) => ({ node_id, adapter_number: 0, port_number: 0 }));
+  const newLink = (): StoredLink =>
+    findLink(
+      topology,
+      stored((transaction) => createLink(topology, transaction, { nodes })),
+    );
+
+  const failed = newLink();
+  t.equal(topology.links.publishedList(), '[]');
+  stored((transaction) => {
+    topology.removeLink(transaction, failed);
+  });
+  t.notOk(topology.portUse.isConnected(HUB.node_id));
+  t.same(events, []);
+
+  const made = newLink();
+  t.equal(topology.links.published(made.link_id), undefined);
+  stored((transaction) => {
+    confirmLink(topology, transaction, made);
+  });
+  t.match(topology.links.published(made.link_id), made.link_id);
+  t.match(events, [{ action: 'link.created', event: { link_id: made.link_id } }]);
+  t.same(told, [true, true]);
+  t.equal(topology.unconfirmed.size, 0);
   t.end();
 });

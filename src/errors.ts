@@ -49,6 +49,7 @@ export const refusals = {
   fileNameTooLong: () => new Refusal(400, 'The file name is too long'),
   fileTooLarge: (name: string, limit: number) =>
     new Refusal(409, `The file ${name} is larger than ${limit} bytes`),
+  rangeBeyondEnd: (size: number) => new Refusal(416, `The range begins beyond the ${size} bytes of the file`),
   isDirectory: (path: string) => new Refusal(409, `Is a directory: '${path}'`),
   notDirectory: (path: string) => new Refusal(409, `A part of the path is not a directory: '${path}'`),
 
@@ -106,6 +107,66 @@ export const refusals = {
   linkToItself: () => new Refusal(409, 'Cannot connect to itself'),
   linkBetween: (first: string, second: string, what = '') =>
     new Refusal(409, `Connecting a ${first}${what} to a ${second}${what} is not allowed`),
+  bpfRefused: (expression: string, reason: string) =>
+    new Refusal(400, `Invalid BPF expression '${expression}': ${reason}`),
+  bpfUnavailable: () =>
+    new Refusal(
+      409,
+      'BPF expressions need the library libpcap, which is not on this host: install it ' +
+        '(on Debian and Ubuntu, the package libpcap0.8)',
+    ),
+
+  // Captures
+  captureNameRefused: (name: string) =>
+    new Refusal(
+      400,
+      `'${name.slice(0, 200)}' cannot be the name of a capture file: it must be one name of at most 200 bytes, ` +
+        'without slashes, that does not begin with a dot',
+    ),
+  captureRingRefused: (files: number, least: number) =>
+    new Refusal(400, `A ring of ${files} files needs max_bytes of at least ${files * least}`),
+  captureFilterRefused: () => new Refusal(400, 'An expression (bpf) cannot be combined with cells'),
+  captureRunning: (port: number) => new Refusal(409, `Port ${port} has already a filter applied`),
+  captureFileBusy: (name: string) =>
+    new Refusal(409, `Another capture of this project is writing ${name}: choose another capture_file_name`),
+  captureNowhere: () => new Refusal(409, 'Cannot capture because there is no running device on this link'),
+  captureInactive: () => new Refusal(409, 'This link has no active packet capture'),
+  captureNothingToStream: () =>
+    new Refusal(409, 'Nothing to stream because there is no packet capture active'),
+  captureUnknown: (linkId: string) => new Refusal(404, `Link ID ${linkId} has not been captured`),
+  captureFileMissing: (name: string) =>
+    new Refusal(404, `There is no capture file ${name.slice(0, 200)} in this project`),
+  captureFileChanged: (name: string) =>
+    new Refusal(409, `${name} has changed since it was looked at: it was not removed, try again`),
+  captureFileRunning: (name: string, linkId: string) =>
+    new Refusal(409, `${name} is being written by the capture of link ${linkId}: stop that first`),
+  captureLimitMissing: () =>
+    new Refusal(400, 'Say which captures are to go: older_than (seconds), keep_bytes, or both'),
+  captureQuota: (quota: number) =>
+    new Refusal(
+      507,
+      `The captures of this project take ${quota} bytes, which is all they may (--capture-quota): ` +
+        'delete some at /v2/projects/{project_id}/captures',
+    ),
+  captureFloor: (floor: number) =>
+    new Refusal(
+      507,
+      `Less than ${Math.ceil(floor / 2 ** 20)} MiB are free on the disk of this project, which captures leave ` +
+        'free: make room on it, then start the capture again',
+    ),
+  captureDiskFull: () =>
+    new Refusal(
+      507,
+      'The disk of this project is full: the capture file ends with the last packet that fit. Make room on it, ' +
+        'then start the capture again',
+    ),
+  captureUnwritten: (reason: string) =>
+    new Refusal(
+      500,
+      `The capture file could not be written any further (${reason}): look at the disk of this project, then ` +
+        'start the capture again',
+    ),
+  tooManyLogs: () => new Refusal(409, 'The packet engine has no room for another capture: stop one first'),
 
   // Drawings, templates, symbols, computes
   drawingUnknown: (id: string) => new Refusal(404, `Drawing ID ${id} doesn't exist`),
@@ -139,7 +200,6 @@ export const refusals = {
   portUnattached: (port: number) => new Refusal(409, `Port ${port} is not allocated`),
   portMissing: (port: number) => new Refusal(409, `Port ${port} doesn't exist`),
   nioNotSupported: (type: string) => new Refusal(409, `NIO of type ${type} is not supported`),
-  nioFilters: () => new Refusal(409, 'Filters on the ports of switches are not available yet'),
   udpNotConnected: (host: string, port: number, reason: string) =>
     new Refusal(409, `Could not create an UDP connection to ${host}:${port}: ${reason}`),
   interfaceDown: (kind: string, name: string) => new Refusal(409, `${kind} interface ${name} is down`),

@@ -2,6 +2,7 @@
 import type { RunningDevice } from '../engines/running-device.js';
 import { refusals } from '../errors.js';
 import type { Endpoint } from '../switching/endpoint.js';
+import type { Conduct } from '../switching/orders.js';
 import type { Nio } from './nio.js';
 import type { NioSockets } from './nio-sockets.js';
 import { portStatistics, type PortStatistics } from './statistics.js';
@@ -36,18 +37,29 @@ export class Attachments {
   }
 
   /** `folder` is the project's. */
-  async attach(port: number, nio: Nio, folder: string): Promise<void> {
+  async attach(port: number, nio: Nio, folder: string, conduct?: Conduct): Promise<void> {
     const { device, sockets } = this.#options;
     if (this.#byPort.has(port)) throw refusals.portOccupied(port);
     if (this.#byPort.size >= MOST_PORTS) throw refusals.tooMany('ports attached', MOST_PORTS);
     const endpoint = await sockets.open(nio, folder);
     try {
-      await device.attach(port, endpoint, nio.type === 'nio_udp' && nio.suspend === true);
+      await device.attach(port, endpoint, conduct);
     } catch (error) {
       sockets.close(endpoint);
       throw refusalOf(error, nio, endpoint);
     }
     this.#byPort.set(port, { nio, endpoint, lostBefore: 0 });
+  }
+
+  /** Changes what lies between an attached port and its link. */
+  async conduct(port: number, conduct: Conduct): Promise<void> {
+    this.check(port);
+    await this.#options.device.conduct(port, conduct);
+  }
+
+  /** Refuses (409) a port that is not attached. */
+  check(port: number): void {
+    if (!this.#byPort.has(port)) throw refusals.portUnattached(port);
   }
 
   async detach(port: number): Promise<void> {

@@ -15,12 +15,17 @@ export interface ProjectHead {
   readonly variables: Variables;
 }
 
+/** Of a project of the controller both may change while it runs. */
+export interface ProjectPlace {
+  readonly name: string;
+  readonly folder: string;
+}
+
 const MOST_NODES = 4096;
 
 export class ComputeProject implements NodeHome {
   readonly id: string;
-  readonly name: string;
-  readonly #folderOf: () => string;
+  readonly #place: ProjectPlace;
   readonly #services: ComputeServices;
   readonly #table: NodeTable;
   readonly #nodes = new Set<SwitchNode>();
@@ -28,21 +33,24 @@ export class ComputeProject implements NodeHome {
   #isClosed = false;
 
   constructor(
-    { id, name, variables }: ProjectHead,
-    folderOf: () => string,
+    { id, variables }: ProjectHead,
+    place: ProjectPlace,
     table: NodeTable,
     services: ComputeServices,
   ) {
     this.id = id;
-    this.name = name;
     this.#variables = variables;
-    this.#folderOf = folderOf;
+    this.#place = place;
     this.#table = table;
     this.#services = services;
   }
 
+  get name(): string {
+    return this.#place.name;
+  }
+
   get folder(): string {
-    return this.#folderOf();
+    return this.#place.folder;
   }
 
   /** The project as clients see it, as JSON text. */

@@ -2,7 +2,8 @@
 import { randomUUID } from 'node:crypto';
 import { isAbsolute, resolve } from 'node:path';
 import { refusals } from '../errors.js';
-import { ComputeProject, type ProjectHead, type Variables } from './compute-project.js';
+import type { Project } from '../lab/project.js';
+import { ComputeProject, type ProjectHead, type ProjectPlace, type Variables } from './compute-project.js';
 import type { ComputeServices } from './compute-services.js';
 import { NodeTable } from './node-table.js';
 import type { ProjectFolders } from './project-folders.js';
@@ -103,14 +104,30 @@ export class ComputeProjects {
   #add(settings: ProjectHead, ownFolder: string, prepare: () => Promise<void>): Entry {
     const { id } = settings;
     if (this.#entries.size >= MOST_PROJECTS) throw refusals.tooMany('projects', MOST_PROJECTS);
-    const folderOf = (): string => this.#folders.ownerOf(id)?.place.folder ?? ownFolder;
-    const project = new ComputeProject(settings, folderOf, this.#nodes, this.#services);
+    const project = new ComputeProject(
+      settings,
+      this.#placeOf(settings, ownFolder),
+      this.#nodes,
+      this.#services,
+    );
     const entry = { project, ownFolder, ready: prepare() };
     this.#entries.set(id, entry);
     entry.ready.catch(() => {
       if (this.#entries.get(id) === entry) this.#entries.delete(id);
     });
     return entry;
+  }
+
+  #placeOf({ id, name }: ProjectHead, ownFolder: string): ProjectPlace {
+    const ownerOf = (): Project | undefined => this.#folders.ownerOf(id);
+    return {
+      get name() {
+        return ownerOf()?.name ?? name;
+      },
+      get folder() {
+        return ownerOf()?.place.folder ?? ownFolder;
+      },
+    };
   }
 
   #folderFor(id: string, path: string | null | undefined): string {

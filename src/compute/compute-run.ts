@@ -2,16 +2,21 @@
  * Makes an open project of the controller run on this compute, through the same doors as any client of the
  * compute interface: its switches are nodes of a compute project, and each end of a link is a UDP attachment.
  */
-import type { LabRun } from '../lab/lab-run.js';
+import { refusals } from '../errors.js';
+import type { CaptureSettings } from '../lab/capture-settings.js';
+import type { AcceptedFilters } from '../lab/filters.js';
+import type { LabRun, RunLink } from '../lab/lab-run.js';
+import type { CaptureTail, LinkCapture, StreamSettings } from '../lab/link-capture.js';
 import type { Properties } from '../lab/kinds/node-kind.js';
 import { storedList } from '../lab/kinds/ports-mapping.js';
 import type { StoredLink, StoredNode } from '../lab/topology-schema.js';
 import type { ComputeProjects } from './compute-projects.js';
-import type { NioUdp } from './nio.js';
-import { SWITCH_KINDS } from './switch-kinds.js';
+import type { ComputeServices } from './compute-services.js';
+import { LinkWires } from './link-wires.js';
+import { RunStream } from './run-stream.js';
+import { startLinkCapture } from './run-capture.js';
+import { SWITCH_KINDS, type SwitchKind } from './switch-kinds.js';
 import type { SwitchNode } from './switch-node.js';
-
-const LOOPBACK = '127.0.0.1';
 
 /** The project as it was begun, for what has to be said about it. */
 export interface RunOwner {
@@ -19,25 +24,34 @@ export interface RunOwner {
   warn(message: string): void;
 }
 
-/** A link that is connected. */
-interface Wire {
-  readonly isSuspended: boolean;
-  readonly ends: readonly { readonly node: SwitchNode; readonly port: number }[];
-}
-
 export class ComputeRun implements LabRun {
   readonly #id: string;
   readonly #projects: ComputeProjects;
+  readonly #services: Pick<ComputeServices, 'filterPlans' | 'bpf' | 'captures'>;
   readonly #ownerOf: (projectId: string) => RunOwner | undefined;
   readonly #nodes = new Map<string, StoredNode>();
-  readonly #wires = new Map<string, Wire>();
+  readonly #wires: LinkWires;
+  readonly #streams = new Set<RunStream>();
+  /** Of links that are being made. */
+  readonly #failures = new Map<string, Error>();
   #last: Promise<void> = Promise.resolve();
   #waiting = 0;
 
-  constructor(id: string, projects: ComputeProjects, ownerOf: (projectId: string) => RunOwner | undefined) {
+  constructor(
+    id: string,
+    projects: ComputeProjects,
+    services: Pick<ComputeServices, 'filterPlans' | 'bpf' | 'captures'>,
+    ownerOf: (projectId: string) => RunOwner | undefined,
+  ) {
     this.#id = id;
     this.#projects = projects;
+    this.#services = services;
     this.#ownerOf = ownerOf;
+    this.#wires = new LinkWires(
+      () => projects.find(id),
+      services.filterPlans,
+      (message) => ownerOf(id)?.warn(message),
+    );
     this.#follow('The project', () => projects.adopt(id, ownerOf(id)?.name ?? id));
   }
 
@@ -58,23 +72,65 @@ export class ComputeRun implements LabRun {
     });
   }
 
-  linkStored(link: StoredLink): void {
-    this.#follow(`Link ${link.link_id}`, async () => {
-      if (this.#wires.get(link.link_id)?.isSuspended === isSuspended(link)) return;
-      await this.#disconnect(link.link_id);
-      await this.#connect(link);
+  linkStored(run: RunLink): void {
+    const id = run.link.link_id;
+    this.#follow(`Link ${id}`, async () => {
+      try {
+        if ((await this.#wires.follow(run)) !== undefined) this.reconsiderStreams();
+      } catch (error) {
+        if (!run.isNew || !(error instanceof Error)) throw error;
+        this.#failures.set(id, error);
+      }
     });
   }
 
   linkRemoved({ link_id: id }: StoredLink): void {
-    this.#follow(`Link ${id}`, () => this.#disconnect(id));
+    this.#failures.delete(id);
+    this.#follow(`Link ${id}`, async () => {
+      await this.#wires.disconnect(id);
+      this.reconsiderStreams();
+    });
   }
 
   settled(): Promise<void> | undefined {
     return this.#waiting === 0 ? undefined : this.#last;
   }
 
+  takeFailure(linkId: string): Error | undefined {
+    const failure = this.#failures.get(linkId);
+    this.#failures.delete(linkId);
+    return failure;
+  }
+
+  async checkFilters(node: StoredNode, filters: AcceptedFilters): Promise<void> {
+    const kind = switchKind(node);
+    if (kind !== undefined) await this.#services.filterPlans.check(kind.type, filters);
+  }
+
+  async startCapture(link: StoredLink, settings: CaptureSettings, onEnded: () => void): Promise<LinkCapture> {
+    await this.settled();
+    const wire = this.#wires.get(link.link_id);
+    if (wire === undefined) throw refusals.captureNowhere();
+    return startLinkCapture(wire, settings, onEnded);
+  }
+
+  async openStream(settings: StreamSettings): Promise<CaptureTail> {
+    await this.settled();
+    const stream = await RunStream.open(this.#services, this.#wires, settings, () => {
+      this.#streams.delete(stream);
+    });
+    this.#streams.add(stream);
+    // Links may have come and gone while it was being opened.
+    stream.reconsider();
+    return stream;
+  }
+
+  reconsiderStreams(): void {
+    for (const stream of this.#streams) stream.reconsider();
+  }
+
   async end(): Promise<void> {
+    for (const stream of this.#streams) stream.end();
     this.#follow('The project', () => this.#projects.close(this.#id));
     await this.#last;
   }
@@ -92,7 +148,7 @@ export class ComputeRun implements LabRun {
   }
 
   async #create(node: StoredNode): Promise<void> {
-    const kind = SWITCH_KINDS.find(({ type }) => type === node.node_type);
+    const kind = switchKind(node);
     if (kind === undefined) return;
     await this.#projects.find(this.#id).createNode(kind, {
       name: node.name,
@@ -112,52 +168,10 @@ export class ComputeRun implements LabRun {
   #find(id: string): SwitchNode | undefined {
     return this.#projects.find(this.#id).findNode(id);
   }
-
-  /** Connects both ends or none. A link that leads to a node that does not run here stays unconnected. */
-  async #connect(link: StoredLink): Promise<void> {
-    const ends = link.nodes.flatMap(({ node_id: id, port_number: port }) => {
-      const node = this.#find(id);
-      return node === undefined ? [] : [{ node, port }];
-    });
-    const [near, far] = ends;
-    if (near === undefined || far === undefined) return;
-    const project = this.#projects.find(this.#id);
-    const first = await project.reserveUdpPort();
-    const nio = (lport: number, rport: number): NioUdp => {
-      return { type: 'nio_udp', lport, rhost: LOOPBACK, rport, suspend: isSuspended(link) };
-    };
-    let second: number | undefined;
-    try {
-      second = await project.reserveUdpPort();
-      await near.node.attach(near.port, nio(first, second));
-    } catch (error) {
-      project.releaseUdpPort(first);
-      if (second !== undefined) project.releaseUdpPort(second);
-      throw error;
-    }
-    try {
-      await far.node.attach(far.port, nio(second, first));
-    } catch (error) {
-      project.releaseUdpPort(second);
-      await near.node.detach(near.port);
-      throw error;
-    }
-    this.#wires.set(link.link_id, { isSuspended: isSuspended(link), ends });
-  }
-
-  async #disconnect(linkId: string): Promise<void> {
-    const wire = this.#wires.get(linkId);
-    if (wire === undefined) return;
-    this.#wires.delete(linkId);
-    const results = await Promise.allSettled(wire.ends.map(({ node, port }) => node.detach(port)));
-    const failed = results.find((result) => result.status === 'rejected');
-    if (failed !== undefined) throw failed.reason;
-  }
 }
 
-/** A file need not say it. */
-function isSuspended({ suspend }: StoredLink): boolean {
-  return suspend ?? false;
+function switchKind(node: StoredNode): SwitchKind | undefined {
+  return SWITCH_KINDS.find(({ type }) => type === node.node_type);
 }
 
 /** The controller counts the ports of Ethernet nodes by position, and so do its links. */

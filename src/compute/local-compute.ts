@@ -1,13 +1,18 @@
 /** This server as a compute: what it can do, what it has given out, and the projects that run here. */
 import { platform } from 'node:os';
+import type { BpfCompiler } from '../capture/bpf-compiler.js';
+import type { Captures } from '../capture/captures.js';
 import type { Engines } from '../engines/engines.js';
 import { Channel } from '../lab/channel.js';
 import type { ConsolePorts } from '../lab/console-ports.js';
+import { FILTER_TYPES, type FilterType } from '../lab/filters.js';
 import { SERVED_KINDS } from '../lab/kinds/served-kinds.js';
 import type { Projects } from '../lab/projects.js';
 import { ComputeProjects } from './compute-projects.js';
 import { ComputeRun } from './compute-run.js';
+import type { ComputeServices } from './compute-services.js';
 import { FileLists } from './file-list.js';
+import { FilterPlans } from './filter-plans.js';
 import type { ComputeFiles } from './files.js';
 import { shownInterface, type ShownInterface } from './host-interfaces.js';
 import { NioSockets, type NioSocketsOptions } from './nio-sockets.js';
@@ -25,6 +30,8 @@ export interface LocalComputeOptions extends NioSocketsOptions {
   /** Those of the controller. */
   readonly projects: Projects;
   readonly consolePorts: ConsolePorts;
+  readonly captures: Captures;
+  readonly bpf: BpfCompiler;
 }
 
 export interface Capabilities {
@@ -40,6 +47,7 @@ export class LocalCompute {
   readonly files: ComputeFiles;
   readonly fileLists: FileLists;
   readonly #gns3Version: string;
+  readonly #services: ComputeServices;
 
   constructor(options: LocalComputeOptions) {
     const { engines, files, udpPorts, consolePorts, refusesBadHec } = options;
@@ -47,14 +55,18 @@ export class LocalCompute {
     this.fileLists = new FileLists(files);
     this.#gns3Version = options.gns3Version;
     this.folders = new ProjectFolders(options.projectsFolder, options.projects, files);
-    this.projects = new ComputeProjects(this.folders, options.allowsAnyPath, {
+    this.#services = {
       channel: this.channel,
       consolePorts,
       udpPorts,
       sockets: new NioSockets(options),
       refusesBadHec,
       newDevice: (lab) => engines.newDevice(lab),
-    });
+      captures: options.captures,
+      bpf: options.bpf,
+      filterPlans: new FilterPlans(options.bpf),
+    };
+    this.projects = new ComputeProjects(this.folders, options.allowsAnyPath, this.#services);
   }
 
   get capabilities(): Capabilities {
@@ -67,7 +79,13 @@ export class LocalCompute {
 
   /** Makes a project run that the controller has opened. */
   beginRun(projectId: string): ComputeRun {
-    return new ComputeRun(projectId, this.projects, (id) => this.folders.ownerOf(id));
+    return new ComputeRun(projectId, this.projects, this.#services, (id) => this.folders.ownerOf(id));
+  }
+
+  /** The packet filters that this host can run. */
+  async availableFilters(): Promise<readonly FilterType[]> {
+    const hasBpf = await this.#services.bpf.isAvailable;
+    return hasBpf ? FILTER_TYPES : FILTER_TYPES.filter(({ type }) => type !== 'bpf');
   }
 
   async interfaces(): Promise<ShownInterface[]> {

@@ -31,7 +31,6 @@ export class NioSockets {
   async open(nio: Nio, folder: string): Promise<Endpoint> {
     switch (nio.type) {
       case 'nio_udp': {
-        if (Object.keys(nio.filters ?? {}).length > 0) throw refusals.nioFilters();
         const attachable = await udpAttachable(nio, this.#networks);
         return this.#open(attachable, (reason) => refusals.udpNotConnected(nio.rhost, nio.rport, reason));
       }

@@ -2,14 +2,19 @@
  * A switch that runs here: what clients know of it, the device on an engine, and where its ports lead. Requests
  * on one node never overlap.
  */
-import { refusals } from '../errors.js';
+import type { Capture } from '../capture/capture.js';
 import type { RunningDevice } from '../engines/running-device.js';
+import { refusals } from '../errors.js';
+import type { CaptureSettings } from '../lab/capture-settings.js';
+import { acceptFilters } from '../lab/filters.js';
 import type { Properties } from '../lab/kinds/node-kind.js';
 import type { SwitchKind } from './switch-kinds.js';
+import type { Conduct } from '../switching/orders.js';
 import { Attachments } from './attachments.js';
 import type { ComputeServices } from './compute-services.js';
 import { designOf, mappedNumbers } from './device-design.js';
 import type { Nio } from './nio.js';
+import { PortCaptures } from './port-captures.js';
 import { connectionStatistics, type ConnectionStatistics, type PortStatistics } from './statistics.js';
 import { Turns } from './turns.js';
 
@@ -33,6 +38,7 @@ export interface NewSwitch extends SwitchRequest {
 /** The project that a node is of. */
 export interface NodeHome {
   readonly id: string;
+  readonly name: string;
   readonly folder: string;
 }
 
@@ -45,6 +51,7 @@ export class SwitchNode {
   readonly id: string;
   readonly kind: SwitchKind;
   readonly home: NodeHome;
+  readonly #captures: PortCaptures;
   readonly #services: ComputeServices;
   readonly #device: RunningDevice;
   readonly #attachments: Attachments;
@@ -73,6 +80,7 @@ export class SwitchNode {
     this.#device = services.newDevice(home.id);
     const { sockets, udpPorts } = services;
     this.#attachments = new Attachments({ device: this.#device, sockets, udpPorts, projectId: home.id });
+    this.#captures = new PortCaptures({ ...services, kind: kind.type, device: this.#device });
   }
 
   get name(): string {
@@ -129,6 +137,7 @@ export class SwitchNode {
       if (this.#isRemoved) return false;
       this.#isRemoved = true;
       try {
+        await this.#captures.endAll('its node was closed');
         await this.#device.remove();
       } finally {
         this.#attachments.closeAll();
@@ -138,16 +147,58 @@ export class SwitchNode {
     });
   }
 
-  attach(port: number, nio: Nio): Promise<void> {
+  /** Without a conduct it is as the attachment says. */
+  attach(port: number, nio: Nio, conduct?: Conduct): Promise<void> {
     return this.#turn(async () => {
       const isHub = this.kind.type === 'ethernet_hub';
       if (isHub && !mappedNumbers(this.#properties).has(port)) throw refusals.portMissing(port);
-      await this.#attachments.attach(port, nio, this.home.folder);
+      await this.#attachments.attach(port, nio, this.home.folder, conduct ?? (await this.#conductOf(nio)));
     });
   }
 
   detach(port: number): Promise<void> {
-    return this.#turn(() => this.#attachments.detach(port));
+    return this.#turn(async () => {
+      this.#attachments.check(port);
+      await this.#captures.end(port, 'its port was detached');
+      await this.#attachments.detach(port);
+    });
+  }
+
+  /** Suspends or filters an attached port. */
+  conduct(port: number, conduct: Conduct): Promise<void> {
+    return this.#turn(() => this.#attachments.conduct(port, conduct));
+  }
+
+  /** Begins to record what passes an attached port; `onEnded` when that has ended, for whatever reason. */
+  startCapture(
+    port: number,
+    settings: CaptureSettings,
+    onEnded: () => void = () => undefined,
+    description = '',
+  ): Promise<Capture> {
+    return this.#turn(() => {
+      this.#attachments.check(port);
+      const name = `${this.home.name} ${this.#name} port ${port}`;
+      return this.#captures.start(port, settings, { folder: this.home.folder, name, description }, onEnded);
+    });
+  }
+
+  /** The one that runs at the port; refuses (409) a port that is not attached. */
+  capture(port: number): Capture | undefined {
+    this.#attachments.check(port);
+    return this.#captures.running(port);
+  }
+
+  stopCapture(port: number): Promise<void> {
+    return this.#turn(async () => {
+      this.#attachments.check(port);
+      await this.#captures.end(port, null);
+    });
+  }
+
+  /** For streams of several ports. */
+  get device(): RunningDevice {
+    return this.#device;
   }
 
   statistics(): SwitchStatistics {
@@ -176,6 +227,16 @@ export class SwitchNode {
       if (this.#isRemoved) throw refusals.nodeUnknown(this.id);
       return work();
     });
+  }
+
+  async #conductOf(nio: Nio): Promise<Conduct> {
+    if (nio.type !== 'nio_udp') return { suspended: false, filters: undefined };
+    const { filterPlans } = this.#services;
+    const both = acceptFilters(nio.filters ?? {});
+    await filterPlans.check(this.kind.type, both);
+    const wanted = { both, outward: {}, inward: {}, seed: undefined };
+    const filters = await filterPlans.planOf(this.kind.type, wanted, () => undefined);
+    return { suspended: nio.suspend === true, filters };
   }
 
   #design(properties: Properties): ReturnType<typeof designOf> {

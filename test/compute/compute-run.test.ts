@@ -171,15 +171,21 @@ void t.test('deleted nodes and projects give back what they had', async (t) => {
   t.same(console_ports, [], 'the node held one console port, not two');
 });
 
-void t.test('a link that cannot be connected is told of, and the project goes on', async (t) => {
-  const server = await startServer(t, { flags: ['--udp-ports', '23000-23002'] });
-  const client = new Client(server.url);
-  await joined(client, 'first');
-  const announcements = await NotificationLog.open(`${server.url}/v2/notifications`);
-  const second = await joined(client, 'second');
-  const { event } = await announcements.next(({ action }) => action === 'log.warning');
-  t.match(event['message'], /^second: Link .* does not run as it should: Could not find a free port/);
-  t.same(await udpPorts(client), [23_000, 23_001], 'the half that was there is given back');
-  t.equal((await client.get(second.switches[1])).status, 200);
-  announcements.close();
-});
+void t.test(
+  'a link that cannot be connected when its project is opened is told of, and the rest runs',
+  async (t) => {
+    const server = await startServer(t, { flags: ['--udp-ports', '23000-23002'] });
+    const client = new Client(server.url);
+    const first = await joined(client, 'first');
+    await client.expect(204, 'POST', `${first.project}/close`);
+    const second = await joined(client, 'second');
+    const announcements = await NotificationLog.open(`${server.url}/v2/notifications`);
+    await client.expect(201, 'POST', `${first.project}/open`);
+    const { event } = await announcements.next(({ action }) => action === 'log.warning');
+    t.match(event['message'], /^first: Link .* does not run as it should: Could not find a free port/);
+    t.same(await udpPorts(client), [23_000, 23_001], 'the half that was there is given back');
+    t.equal((await client.get(first.switches[1])).status, 200);
+    t.equal((await client.get(second.link)).status, 200);
+    announcements.close();
+  },
+);

@@ -25,6 +25,11 @@ export interface Config {
   readonly nioNetworks: BlockList | undefined;
   /** Whether ATM switches drop cells with a wrong header error control, instead of mending it. */
   readonly refusesBadHec: boolean;
+  /** What the captures of one project may take, and what they leave free of the disk, in octets. */
+  readonly captureQuota: number;
+  readonly captureFloor: number;
+  /** Finished captures that are older go by themselves; 0 keeps all. */
+  readonly captureKeepDays: number;
   readonly logLevel: 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'silent';
 }
 
@@ -77,8 +82,13 @@ const OPTIONS = {
     fallback: '',
     isSwitch: true,
   },
+  'capture-quota': { help: 'what the captures of one project may take, in MiB', fallback: '10240' },
+  'capture-floor': { help: 'captures stop when less is free on their disk, in MiB', fallback: '1024' },
+  'capture-keep-days': { help: 'delete finished captures that are older; 0 keeps all', fallback: '0' },
   'log-level': { help: 'trace, debug, info, warn, error or silent', fallback: 'info' },
 } as const satisfies Record<string, Option>;
+
+const MEBI = 1024 * 1024;
 
 type OptionName = keyof typeof OPTIONS;
 const OPTION_LIST = Object.entries<Option>(OPTIONS);
@@ -139,6 +149,9 @@ const SETTINGS = z.object({
   'udp-ports': portRange,
   'nio-networks': networkList,
   'refuse-bad-hec': onOrOff,
+  'capture-quota': whole(1, 1_000_000_000),
+  'capture-floor': whole(0, 1_000_000_000),
+  'capture-keep-days': whole(0, 36_500),
   'log-level': z.enum(['trace', 'debug', 'info', 'warn', 'error', 'silent']),
 });
 
@@ -198,6 +211,9 @@ function configOf(settings: z.infer<typeof SETTINGS>): Config {
     udpPorts: settings['udp-ports'],
     nioNetworks: settings['nio-networks'],
     refusesBadHec: settings['refuse-bad-hec'],
+    captureQuota: settings['capture-quota'] * MEBI,
+    captureFloor: settings['capture-floor'] * MEBI,
+    captureKeepDays: settings['capture-keep-days'],
     logLevel: settings['log-level'],
   });
 }

@@ -3,6 +3,11 @@ import { accessSync, constants, existsSync, mkdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { pino, type Logger } from 'pino';
 import { routeTable } from './api/table.js';
+import { BpfCompiler } from './capture/bpf-compiler.js';
+import type { BpfTasks } from './capture/bpf-tasks.js';
+import { CaptureWriters } from './capture/capture-writers.js';
+import { Captures } from './capture/captures.js';
+import { ViewerClock } from './capture/viewer-clock.js';
 import { LocalCompute } from './compute/local-compute.js';
 import type { ComputeFiles } from './compute/files.js';
 import { UdpPorts } from './compute/udp-ports.js';
@@ -21,6 +26,8 @@ import { StateThread } from './store/state-thread.js';
 
 const FILE_THREADS = 2;
 const FILE_QUEUE_LIMIT = 10_000;
+const JOB_THREADS = 1;
+const JOB_QUEUE_LIMIT = 1000;
 /** What is in flight when the server is told to stop has this long to finish. */
 const GRACE_MS = 5000;
 const LARGEST_HEADERS = 16 * 1024;
@@ -33,6 +40,12 @@ export async function serve(config: Config): Promise<void> {
     worker: new URL('../workers/file-worker.js', import.meta.url),
     threads: FILE_THREADS,
     queueLimit: FILE_QUEUE_LIMIT,
+  });
+  const jobs = new TaskPool<BpfTasks>({
+    worker: new URL('../workers/job-worker.js', import.meta.url),
+    threads: JOB_THREADS,
+    queueLimit: JOB_QUEUE_LIMIT,
+    startsOnUse: true,
   });
   const sockets = await hostSockets(process.platform);
   const udpPorts = new UdpPorts(config.udpPorts, (port) => sockets.opener.isFree(port));
@@ -47,6 +60,7 @@ export async function serve(config: Config): Promise<void> {
     symbolsFolder: join(config.data, 'symbols'),
     gns3Version: config.gns3Version,
     isLocal: config.local,
+    captureKeepDays: config.captureKeepDays,
   });
   const engines = new Engines({
     worker: new URL('../workers/engine-worker.js', import.meta.url),
@@ -56,10 +70,25 @@ export async function serve(config: Config): Promise<void> {
       compute.engineRestarted(labs, reason);
     },
   });
+  const bpf = new BpfCompiler(jobs);
+  const writers = new CaptureWriters({
+    worker: new URL('../workers/capture-worker.js', import.meta.url),
+    memories: engines.captureMemories,
+    log,
+    floorOctets: config.captureFloor,
+  });
+  const captures = new Captures({
+    writers,
+    clock: new ViewerClock(),
+    files,
+    quotaOctets: config.captureQuota,
+  });
   const compute = new LocalCompute({
     engines,
     files,
     udpPorts,
+    captures,
+    bpf,
     opener: sockets.opener,
     networks: config.nioNetworks,
     refusesBadHec: config.refusesBadHec,
@@ -96,10 +125,13 @@ export async function serve(config: Config): Promise<void> {
   log.info('stopping');
   await server.close(GRACE_MS);
   await farm.close();
+  await captures.close();
+  await writers.close();
   await engines.close();
   compute.close();
   await store.close();
   await files.close();
+  await jobs.close();
   log.info('stopped');
   log.flush();
   process.exit(0);

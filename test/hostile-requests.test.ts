@@ -470,7 +470,10 @@ async function sendOne(connection: RawConnection, request: HostileRequest): Prom
   let head = await connection.head();
   while (head.status === 100) head = await connection.head();
   if (headerOf(head, 'transfer-encoding') === 'chunked' && request.method !== 'HEAD') {
-    const first = JSON.parse((await connection.chunk()).toString()) as Record<string, unknown>;
+    const piece = await connection.chunk();
+    // Packets, or files.
+    if (headerOf(head, 'content-type') !== 'application/json') return false;
+    const first = JSON.parse(piece.toString()) as Record<string, unknown>;
     if (first['action'] !== 'ping') throw new Error(`a stream began with ${JSON.stringify(first)}`);
     return false;
   }
@@ -524,6 +527,12 @@ void t.test(
     const wirefarm = client(server.url);
     const random = new Random(SEED);
     const warmUp = await makeLab(wirefarm, random);
+    // Some threads are started when they are first needed.
+    const link = `/v2/projects/${warmUp['project_id']?.[0] ?? ''}/links/${warmUp['link_id']?.[0] ?? ''}`;
+    for (const body of [{}, { bpf: 'ip' }]) {
+      await wirefarm.post(`${link}/start_capture`, body);
+      await wirefarm.expect(201, 'POST', `${link}/stop_capture`);
+    }
     await wirefarm.expect(204, 'DELETE', `/v2/projects/${warmUp['project_id']?.[0] ?? ''}`);
     const counter = await RawConnection.open(server.port);
     const before = openDescriptors(server.child.pid);

@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import type { LocalCompute } from '../compute/local-compute.js';
 import { json } from '../http/answer.js';
-import { receiveFile, sendFile } from '../http/file-transfer.js';
+import { FILE_ANSWERS, FILE_HEADERS, receiveFile, sendFile } from '../http/file-transfer.js';
 import { route, type Route } from '../http/route.js';
 import { findProject } from './compute-ids.js';
 import { readProjectFile, writeProjectFile } from './project-files.js';
@@ -39,7 +39,8 @@ export function computeFileRoutes(compute: LocalCompute): Route[] {
       tag,
       summary: 'Read a file',
       params,
-      answers: { 200: { media: 'application/octet-stream' } },
+      headers: FILE_HEADERS,
+      answers: FILE_ANSWERS,
       handle: ({ params: wanted, exchange }) => {
         const { id, folder } = findProject(compute, wanted.project_id);
         const owner = compute.folders.ownerOf(id);

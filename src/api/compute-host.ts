@@ -4,7 +4,7 @@ import type { LocalCompute } from '../compute/local-compute.js';
 import { json } from '../http/answer.js';
 import { COMPUTE_PING_AFTER_MS, sendEvents } from '../http/event-stream.js';
 import { route, type Route, type SocketRoute } from '../http/route.js';
-import { LOCAL_COMPUTE } from '../lab/topology.js';
+import { LOCAL_COMPUTE } from '../lab/topology-schema.js';
 import type { Farm } from '../lab/farm.js';
 import { nodeType } from '../lab/topology-schema.js';
 import { ports } from './computes.js';

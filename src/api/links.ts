@@ -4,8 +4,11 @@ import { refusals } from '../errors.js';
 import { empty, json, jsonText } from '../http/answer.js';
 import { route, type Route } from '../http/route.js';
 import type { Farm } from '../lab/farm.js';
+import type { FilterType } from '../lab/filters.js';
 import { listObjects } from '../lab/project-content.js';
-import { createLink, deleteLink, filtersFor, updateLink } from '../lab/link-changes.js';
+import { directedFiltersOf } from '../lab/directed-filters.js';
+import { deleteLink, findLink } from '../lab/link-changes.js';
+import { changeDirection, changeLink, makeLink } from '../lab/link-making.js';
 import { endpoint, label, linkStyle, linkType, openObject, uuid } from '../lab/topology-schema.js';
 import { names } from './schemas.js';
 
@@ -42,8 +45,18 @@ const settable = {
   suspend: z.boolean().optional(),
 };
 const ends = z.array(endpoint).max(64);
-const newLink = z.strictObject({ ...ignored, ...settable, nodes: ends });
-const changedLink = z.strictObject({ ...ignored, ...settable, nodes: ends.optional() });
+export const newLink = z.strictObject({ ...ignored, ...settable, nodes: ends });
+export const changedLink = z.strictObject({ ...ignored, ...settable, nodes: ends.optional() });
+
+const seed = z.int().min(0).max(4_294_967_295).nullable();
+/** Forward is from the first end of the link to the second. */
+const newDirected = z.strictObject({
+  backward: openObject.optional(),
+  forward: openObject.optional(),
+  link_id: uuid.optional(),
+  seed: seed.optional(),
+});
+const directed = z.strictObject({ backward: openObject, forward: openObject, link_id: uuid, seed });
 
 const filterType = z.strictObject({
   type: z.string(),
@@ -60,7 +73,8 @@ const filterType = z.strictObject({
   ),
 });
 
-export function linkRoutes(farm: Farm): Route[] {
+/** `availableFilters` are those that this host can run. */
+export function linkRoutes(farm: Farm, availableFilters: () => Promise<readonly FilterType[]>): Route[] {
   const { projects } = farm;
   const all = names('project_id');
   const one = names('project_id', 'link_id');
@@ -86,11 +100,7 @@ export function linkRoutes(farm: Farm): Route[] {
       body: newLink,
       answers: { 201: link },
       handle: async ({ params, body }) => {
-        const project = projects.find(params.project_id);
-        return jsonText(
-          201,
-          await project.change((topology, transaction) => createLink(topology, transaction, body)),
-        );
+        return jsonText(201, await makeLink(projects.find(params.project_id), body));
       },
     }),
     route({
@@ -115,11 +125,7 @@ export function linkRoutes(farm: Farm): Route[] {
       body: changedLink,
       answers: { 201: link },
       handle: async ({ params, body }) => {
-        const project = projects.find(params.project_id);
-        const changed = await project.change((topology, transaction) =>
-          updateLink(topology, transaction, params.link_id, body),
-        );
-        return jsonText(201, changed);
+        return jsonText(201, await changeLink(projects.find(params.project_id), params.link_id, body));
       },
     }),
     route({
@@ -143,8 +149,31 @@ export function linkRoutes(farm: Farm): Route[] {
       summary: 'The packet filters that a link can have',
       params: one,
       answers: { 200: z.array(filterType) },
+      handle: async ({ params }) => {
+        findLink(projects.find(params.project_id).topology, params.link_id);
+        return json(200, await availableFilters());
+      },
+    }),
+    route({
+      method: 'GET',
+      path: `${base}/{link_id}/directed_filters`,
+      tag,
+      summary: 'What the filters of a link do each way by itself, and their seed',
+      params: one,
+      answers: { 200: directed },
       handle: ({ params }) =>
-        json(200, filtersFor(projects.find(params.project_id).topology, params.link_id)),
+        json(200, directedFiltersOf(projects.find(params.project_id).topology, params.link_id)),
+    }),
+    route({
+      method: 'PUT',
+      path: `${base}/{link_id}/directed_filters`,
+      tag,
+      summary: 'Filter each way by itself: what is named here counts instead of the filters of the link',
+      params: one,
+      body: newDirected,
+      answers: { 200: directed },
+      handle: async ({ params, body }) =>
+        jsonText(200, await changeDirection(projects.find(params.project_id), params.link_id, body)),
     }),
   ];
 }

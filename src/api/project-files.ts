@@ -2,14 +2,14 @@
 import { refusals } from '../errors.js';
 import type { Answer } from '../http/answer.js';
 import type { Exchange } from '../http/exchange.js';
-import { receiveFile, sendFile, type PlacedFile } from '../http/file-transfer.js';
+import { FILE_ANSWERS, FILE_HEADERS, receiveFile, sendFile, type PlacedFile } from '../http/file-transfer.js';
 import { route, type Route } from '../http/route.js';
 import type { Farm } from '../lab/farm.js';
 import { join, resolve } from 'node:path';
 import type { Project } from '../lab/project.js';
 import { names } from './schemas.js';
 
-type TransferFiles = Parameters<typeof sendFile>[1];
+type TransferFiles = Parameters<typeof receiveFile>[1];
 
 const tag = 'Project files';
 
@@ -23,7 +23,8 @@ export function projectFileRoutes(farm: Farm): Route[] {
       tag,
       summary: 'Read a file',
       params,
-      answers: { 200: { media: 'application/octet-stream' } },
+      headers: FILE_HEADERS,
+      answers: FILE_ANSWERS,
       handle: ({ params: wanted, exchange }) =>
         readProjectFile(exchange, farm.files, farm.projects.find(wanted.project_id), wanted.path),
     }),

@@ -3,7 +3,13 @@ import { posix } from 'node:path';
 import { z } from 'zod';
 import { refusals } from '../errors.js';
 import { json } from '../http/answer.js';
-import { receiveFile, sendFile, UNTRUSTED_CONTENT } from '../http/file-transfer.js';
+import {
+  FILE_ANSWERS,
+  FILE_HEADERS,
+  receiveFile,
+  sendFile,
+  UNTRUSTED_CONTENT,
+} from '../http/file-transfer.js';
 import { route, type Route } from '../http/route.js';
 import { bytesSource } from '../http/streams/sized-response.js';
 import type { Farm } from '../lab/farm.js';
@@ -59,7 +65,8 @@ export function symbolRoutes(farm: Farm): Route[] {
       tag,
       summary: "A symbol's picture; an unknown symbol looks like a computer",
       params: one,
-      answers: { 200: { media: 'image/svg+xml' } },
+      headers: FILE_HEADERS,
+      answers: { ...FILE_ANSWERS, 200: { media: 'image/svg+xml' } },
       handle: ({ params, exchange }) => {
         const picture = symbols.picture(decodedAgain(params.symbol_id));
         if ('file' in picture) return sendFile(exchange, files, { root: symbols.folder, path: picture.file });

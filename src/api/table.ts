@@ -6,6 +6,8 @@ import { route, type RouteTable } from '../http/route.js';
 import type { Farm } from '../lab/farm.js';
 import { openObject } from '../lab/topology-schema.js';
 import { PRODUCT } from '../product.js';
+import { computeCaptureRoutes } from './compute-captures.js';
+import { captureFileRoutes } from './capture-files.js';
 import { computeFileRoutes } from './compute-files.js';
 import { computeHost } from './compute-host.js';
 import { computeNioRoutes } from './compute-nios.js';
@@ -14,6 +16,8 @@ import { computeProjectRoutes } from './compute-projects.js';
 import { computeStatisticsRoutes } from './compute-statistics.js';
 import { computeRoutes } from './computes.js';
 import { drawingRoutes } from './drawings.js';
+import { linkBatchRoutes } from './link-batches.js';
+import { linkCaptureRoutes } from './link-captures.js';
 import { linkRoutes } from './links.js';
 import { nodeRoutes } from './nodes.js';
 import { notificationRoutes } from './notifications.js';
@@ -27,6 +31,7 @@ import { versionRoutes } from './version.js';
 /** `shutdown` begins the end of the server. */
 export function routeTable(farm: Farm, compute: LocalCompute, shutdown: () => void): RouteTable {
   const host = computeHost(farm, compute);
+  const linkCaptures = linkCaptureRoutes(farm);
   const notifications = notificationRoutes(farm);
   let document: string | undefined;
   const table: RouteTable = {
@@ -36,7 +41,10 @@ export function routeTable(farm: Farm, compute: LocalCompute, shutdown: () => vo
       ...projectRoutes(farm),
       ...projectFileRoutes(farm),
       ...nodeRoutes(farm),
-      ...linkRoutes(farm),
+      ...linkRoutes(farm, () => compute.availableFilters()),
+      ...linkBatchRoutes(farm),
+      ...linkCaptures.routes,
+      ...captureFileRoutes(farm),
       ...drawingRoutes(farm),
       ...templateRoutes(farm),
       ...symbolRoutes(farm),
@@ -46,6 +54,7 @@ export function routeTable(farm: Farm, compute: LocalCompute, shutdown: () => vo
       ...computeFileRoutes(compute),
       ...computeNodeRoutes(compute),
       ...computeNioRoutes(compute),
+      ...computeCaptureRoutes(compute),
       ...computeStatisticsRoutes(compute),
       route({
         method: 'GET',
@@ -62,7 +71,7 @@ export function routeTable(farm: Farm, compute: LocalCompute, shutdown: () => vo
         },
       }),
     ],
-    sockets: [...notifications.sockets, ...host.sockets],
+    sockets: [...linkCaptures.sockets, ...notifications.sockets, ...host.sockets],
   };
   return table;
 }

@@ -2,96 +2,19 @@
 import t from 'tap';
 import { Client, type Reply } from '../support/client.js';
 import { gns3Link, gns3Node, placeGns3Project } from '../support/gns3-project.js';
-import { NotificationLog, type Notification } from '../support/notification-log.js';
+import { libpcapLack } from '../support/libpcap.js';
+import { end, LinkLab, type End, type Json } from '../support/link-lab.js';
 import { startServer } from '../support/server-process.js';
 
-type Json = Record<string, unknown>;
-
-const server = await startServer(t);
+const server = await startServer(t, { flags: ['--udp-ports', '23200-23499'] });
 const client = new Client(server.url);
+const host = { client, url: server.url };
 const UNKNOWN = '11111111-2222-3333-4444-555555555555';
 const STYLE = 'font-family: TypeWriter;font-size: 10.0;font-weight: bold;fill: #000000;fill-opacity: 1.0;';
 const refusal = (status: number, message: string): object => ({ status, body: { message, status } });
 
-interface End {
-  readonly node_id: string;
-  readonly adapter_number: number;
-  readonly port_number: number;
-}
-
-const end = (node: Json, port_number: number, adapter_number = 0): End => ({
-  node_id: String(node['node_id']),
-  adapter_number,
-  port_number,
-});
-
-/** A project of a test's own, and what tests do in it. */
-class Lab {
-  static #count = 0;
-  readonly path: string;
-  readonly id: string;
-  readonly links: string;
-
-  private constructor(id: string) {
-    this.id = id;
-    this.path = `/v2/projects/${id}`;
-    this.links = `${this.path}/links`;
-  }
-
-  static async make(): Promise<Lab> {
-    const body = { name: `lab ${++Lab.#count}`, auto_close: false };
-    return new Lab(String((await client.expect(201, 'POST', '/v2/projects', body))['project_id']));
-  }
-
-  /** Opens a project folder that somebody else has written. */
-  static async open(id: string): Promise<Lab> {
-    await client.expect(200, 'POST', '/v2/reload');
-    await client.expect(201, 'POST', `/v2/projects/${id}/open`);
-    return new Lab(id);
-  }
-
-  hub(name = 'H{0}'): Promise<Json> {
-    return this.node('ethernet_hub', name);
-  }
-
-  atm(name = 'A{0}'): Promise<Json> {
-    return this.node('atm_switch', name, { mappings: { '1:1': '2:2' } });
-  }
-
-  node(node_type: string, name: string, properties: Json = {}): Promise<Json> {
-    const body = { name, node_type, compute_id: 'local', properties };
-    return client.expect(201, 'POST', `${this.path}/nodes`, body);
-  }
-
-  post(nodes: readonly unknown[], more: Json = {}): Promise<Reply> {
-    return client.post(this.links, { nodes, ...more });
-  }
-
-  link(nodes: readonly unknown[], more: Json = {}): Promise<Json> {
-    return client.expect(201, 'POST', this.links, { nodes, ...more });
-  }
-
-  at(link: Json): string {
-    return `${this.links}/${String(link['link_id'])}`;
-  }
-
-  async list(): Promise<Json[]> {
-    return (await client.get(this.links)).body as Json[];
-  }
-
-  /** What the project's stream tells about the work, up to a drawing that marks its end. */
-  async told(work: () => Promise<unknown>): Promise<readonly Notification[]> {
-    const stream = await NotificationLog.open(`${server.url}${this.path}/notifications`);
-    await work();
-    const { drawing_id } = await client.expect(201, 'POST', `${this.path}/drawings`);
-    await stream.next(({ event }) => event['drawing_id'] === drawing_id);
-    stream.close();
-    return stream.received.slice(0, -1);
-  }
-}
-
 void t.test('a new link has the 11 keys and their defaults', async (t) => {
-  const lab = await Lab.make();
+  const lab = await LinkLab.make(host);
   const [a, b] = [await lab.hub(), await lab.hub()];
   const reply = await lab.post([end(a, 3), end(b, 0)]);
   t.equal(reply.status, 201);
@@ -119,14 +42,14 @@ void t.test('a new link has the 11 keys and their defaults', async (t) => {
 });
 
 void t.test('labels, style, filters and suspension are kept as they are sent', async (t) => {
-  const lab = await Lab.make();
+  const lab = await LinkLab.make(host);
   const [a, b] = [await lab.hub(), await lab.hub()];
   const labels = [
     { rotation: -359, style: null, text: 'Ethernet0', x: -4, y: 5 },
     { text: '', x: null },
   ];
   const more = {
-    filters: { delay: [10, 5], bpf: ['icmp'] },
+    filters: { delay: [10, 5], corrupt: [3] },
     link_style: { color: '#ff0000', type: 2, width: 4, dash: [1, 2] },
     suspend: true,
   };
@@ -142,7 +65,7 @@ void t.test('labels, style, filters and suspension are kept as they are sent', a
 });
 
 void t.test('a link that was read can be posted again and becomes another', async (t) => {
-  const lab = await Lab.make();
+  const lab = await LinkLab.make(host);
   const [a, b] = [await lab.hub(), await lab.hub()];
   const link = await lab.link([end(a, 0), end(b, 0)], { suspend: true });
   await client.expect(204, 'DELETE', lab.at(link));
@@ -153,14 +76,14 @@ void t.test('a link that was read can be posted again and becomes another', asyn
 });
 
 void t.test('ATM and Frame Relay switches may be linked, and the link is serial', async (t) => {
-  const lab = await Lab.make();
+  const lab = await LinkLab.make(host);
   const atm = await lab.atm();
   const relay = await lab.node('frame_relay_switch', 'F', { mappings: { '1:101': '10:102' } });
   t.hasStrict(await lab.post([end(atm, 2), end(relay, 10)]), { status: 201, body: { link_type: 'serial' } });
 });
 
 void t.test('ends are checked in order: node, port, use, itself, type', async (t) => {
-  const lab = await Lab.make();
+  const lab = await LinkLab.make(host);
   const [a, b] = [await lab.hub('one'), await lab.hub('two')];
   const [atm, other] = [await lab.atm(), await lab.atm()];
   const first = await lab.link([end(a, 0), end(b, 0)]);
@@ -200,7 +123,7 @@ void t.test('ends are checked in order: node, port, use, itself, type', async (t
 });
 
 void t.test('a link of too many ends or none given is refused', async (t) => {
-  const lab = await Lab.make();
+  const lab = await LinkLab.make(host);
   const [a, b, c] = [await lab.hub(), await lab.hub(), await lab.hub()];
   t.hasStrict(await lab.post([end(a, 0), end(b, 0), end(c, 0)]), { status: 400, body: { status: 400 } });
   const reply = await client.post(lab.links, { suspend: true });
@@ -213,7 +136,7 @@ void t.test('a link of too many ends or none given is refused', async (t) => {
 });
 
 void t.test('a request that is no link is refused with what was wrong', async (t) => {
-  const lab = await Lab.make();
+  const lab = await LinkLab.make(host);
   const [a, b] = [await lab.hub(), await lab.hub()];
   const nodes = [end(a, 0), end(b, 0)];
   const ends = (more: Json): Json => ({ nodes: [{ ...end(a, 0), ...more }, end(b, 0)] });
@@ -247,7 +170,7 @@ void t.test('a request that is no link is refused with what was wrong', async (t
 });
 
 void t.test('a link may lack ends, and nobody is told of it', async (t) => {
-  const lab = await Lab.make();
+  const lab = await LinkLab.make(host);
   const atm = await lab.atm();
   const news = await lab.told(async () => {
     t.hasStrict(await lab.post([]), { status: 201, body: { nodes: [], link_type: 'ethernet' } });
@@ -261,7 +184,7 @@ void t.test('a link may lack ends, and nobody is told of it', async (t) => {
 });
 
 void t.test('a port stays used after its node was changed', async (t) => {
-  const lab = await Lab.make();
+  const lab = await LinkLab.make(host);
   const [a, b, c] = [await lab.hub(), await lab.hub(), await lab.hub()];
   await lab.link([end(a, 0), end(b, 0)]);
   await client.expect(200, 'PUT', `${lab.path}/nodes/${String(a['node_id'])}`, { name: 'other', x: 5 });
@@ -269,7 +192,7 @@ void t.test('a port stays used after its node was changed', async (t) => {
 });
 
 void t.test('of two links on one port at the same moment one is made', async (t) => {
-  const lab = await Lab.make();
+  const lab = await LinkLab.make(host);
   const [a, b, c] = [await lab.hub(), await lab.hub(), await lab.hub()];
   for (let port = 0; port < 8; port++) {
     const replies = await Promise.all([
@@ -282,7 +205,7 @@ void t.test('of two links on one port at the same moment one is made', async (t)
 });
 
 void t.test('an update answers with 201 and changes what it names', async (t) => {
-  const lab = await Lab.make();
+  const lab = await LinkLab.make(host);
   const [a, b] = [await lab.hub(), await lab.hub()];
   const link = await lab.link([end(a, 0), end(b, 0)], { link_style: { color: 'red', width: 3 } });
   const put = (body: Json): Promise<Json> => client.expect(201, 'PUT', lab.at(link), body);
@@ -297,22 +220,27 @@ void t.test('an update answers with 201 and changes what it names', async (t) =>
 });
 
 void t.test('links of ATM and Frame Relay switches can be suspended and filtered', async (t) => {
-  const lab = await Lab.make();
-  const [a, b] = [await lab.atm(), await lab.atm()];
-  const link = await lab.link([end(a, 1), end(b, 1)]);
-  const body = { suspend: true, filters: { corrupt: [5] } };
-  t.strictSame(await client.expect(201, 'PUT', lab.at(link), body), { ...link, ...body });
+  const lab = await LinkLab.make(host);
+  for (const [a, b] of [
+    [await lab.atm(), await lab.atm()],
+    [await relayOf(lab), await relayOf(lab)],
+  ] as const) {
+    const link = await lab.link([end(a, 1), end(b, 1)]);
+    const body = { suspend: true, filters: { corrupt: [5] } };
+    t.strictSame(await client.expect(201, 'PUT', lab.at(link), body), { ...link, ...body });
+    t.strictSame(await client.expect(201, 'PUT', lab.at(link), body), { ...link, ...body }, 'and again');
+  }
 });
 
 void t.test('a link that was read can be sent back', async (t) => {
-  const lab = await Lab.make();
+  const lab = await LinkLab.make(host);
   const [a, b] = [await lab.hub(), await lab.hub()];
   const link = await lab.link([end(a, 0), end(b, 0)]);
   t.strictSame(await client.expect(201, 'PUT', lab.at(link), link), link);
 });
 
 void t.test('an update changes labels, and never the ends', async (t) => {
-  const lab = await Lab.make();
+  const lab = await LinkLab.make(host);
   const [a, b, c] = [await lab.hub(), await lab.hub(), await lab.hub()];
   const link = await lab.link([end(a, 0), end(b, 0)]);
   const [first, second] = link['nodes'] as [Json, Json];
@@ -330,7 +258,7 @@ void t.test('an update changes labels, and never the ends', async (t) => {
 });
 
 void t.test('what is told of updates: changes, and every request that names ends', async (t) => {
-  const lab = await Lab.make();
+  const lab = await LinkLab.make(host);
   const [a, b] = [await lab.hub(), await lab.hub()];
   const told: Json[] = [];
   const news = await lab.told(async () => {
@@ -360,7 +288,7 @@ void t.test('what is told of updates: changes, and every request that names ends
 });
 
 void t.test('an update that is none is refused, and nothing is changed', async (t) => {
-  const lab = await Lab.make();
+  const lab = await LinkLab.make(host);
   const [a, b] = [await lab.hub(), await lab.hub()];
   const link = await lab.link([end(a, 0), end(b, 0)]);
   for (const body of [
@@ -378,7 +306,7 @@ void t.test('an update that is none is refused, and nothing is changed', async (
 });
 
 void t.test('filters', async (t) => {
-  const lab = await Lab.make();
+  const lab = await LinkLab.make(host);
   const [a, b] = [await lab.hub(), await lab.hub()];
   const link = await lab.link([end(a, 0), end(b, 0)]);
   const put = (filters: Json): Promise<Reply> => client.put(lab.at(link), { filters });
@@ -392,7 +320,6 @@ void t.test('filters', async (t) => {
       [{ frequency_drop: [-1] }, { frequency_drop: [-1] }],
       [{ delay: [0, 50] }, { delay: [0, 50] }],
       [{ delay: [10.7] }, { delay: [10] }],
-      [{ bpf: [' icmp or\narp \n'] }, { bpf: ['icmp or\narp'] }],
       [{}, {}],
     ];
     for (const [given, kept] of cases) {
@@ -438,14 +365,61 @@ void t.test('filters', async (t) => {
     t.hasStrict((await client.get(lab.at(link))).body, { filters: { delay: [5] } });
   });
 
-  await t.test('a link between switches is offered none', async (t) => {
-    const reply = await client.get(`${lab.at(link)}/available_filters`);
-    t.equal(reply.status, 200);
-    t.equal(reply.text, '[]');
+  await t.test('expressions are compiled, each line by itself', { skip: libpcapLack() }, async (t) => {
+    const kept = { bpf: ['icmp\narp'] };
+    t.hasStrict(await put({ bpf: [' icmp\narp \n'] }), { status: 201, body: { filters: kept } });
+    for (const text of ['icmp or', 'icmp\nbogus word', 'atm and vpi 3']) {
+      const reply = await put({ bpf: [text], delay: [1] });
+      t.match(reply, { status: 400, body: { message: /^Invalid BPF expression '.+': \S/, method: 'PUT' } });
+    }
+    t.match((await put({ bpf: ['icmp\nbogus word'] })).text, /'bogus word': .*syntax error/);
+    t.hasStrict((await client.get(lab.at(link))).body, { filters: kept }, 'nothing was changed');
+    const [c, d] = [await lab.hub(), await lab.hub()];
+    t.hasStrict(await lab.post([end(c, 0), end(d, 0)], { filters: { bpf: ['icmp or'] } }), { status: 400 });
+    t.equal((await lab.list()).length, 1);
   });
 });
 
-void t.test('a link of an emulated node is offered the five filters, word for word', async (t) => {
+const OF_THE_CONTRACT = ['frequency_drop', 'packet_loss', 'delay', 'corrupt', 'bpf'];
+const OFFERED = [...OF_THE_CONTRACT, 'rate', 'duplicate', 'reorder'];
+
+void t.test('every link is offered the filters that this host has', async (t) => {
+  const lab = await LinkLab.make(host);
+  const pairs: [Json, Json, number][] = [
+    [await lab.hub(), await lab.hub(), 0],
+    [await lab.node('ethernet_switch', 'S'), await lab.node('ethernet_switch', 'S'), 0],
+    [await lab.atm(), await lab.atm(), 1],
+    [await relayOf(lab), await relayOf(lab), 1],
+  ];
+  const offered = libpcapLack() === false ? OFFERED : OFFERED.filter((type) => type !== 'bpf');
+  for (const [one, other, port] of pairs) {
+    const link = await lab.link([end(one, port), end(other, port)]);
+    const filters = (await client.get(`${lab.at(link)}/available_filters`)).body as Json[];
+    t.strictSame(
+      filters.map(({ type }) => type),
+      offered,
+      String(one['node_type']),
+    );
+  }
+});
+
+function relayOf(lab: LinkLab): Promise<Json> {
+  return lab.node('frame_relay_switch', 'F{0}', { mappings: { '1:101': '10:102' } });
+}
+
+void t.test('the parameters of filters are what stock clients can show', async (t) => {
+  const lab = await LinkLab.make(host);
+  const link = await lab.link([end(await lab.hub(), 0), end(await lab.hub(), 0)]);
+  const filters = (await client.get(`${lab.at(link)}/available_filters`)).body as Json[];
+  for (const { type, parameters } of filters) {
+    for (const parameter of parameters as Json[]) {
+      if (type === 'bpf') t.strictSame(parameter, { name: 'Filters', type: 'text' });
+      else t.ok(Number(parameter['maximum']) <= 2_147_483_647 && parameter['unit'] !== undefined);
+    }
+  }
+});
+
+void t.test('a link of an emulated node can be filtered', async (t) => {
   const node = gns3Node('vpcs');
   const hub = gns3Node('ethernet_hub');
   const link = gns3Link({ node }, { node: hub });
@@ -453,57 +427,13 @@ void t.test('a link of an emulated node is offered the five filters, word for wo
     nodes: [node, hub],
     links: [link],
   });
-  const lab = await Lab.open(id);
-  const reply = await client.get(`${lab.at(link)}/available_filters`);
-  const whole = (minimum: number, maximum: number, name: string, unit: string): Json => ({
-    maximum,
-    minimum,
-    name,
-    type: 'int',
-    unit,
-  });
-  t.equal(
-    reply.text,
-    JSON.stringify([
-      {
-        description:
-          'It will drop everything with a -1 frequency, drop every Nth packet with a positive frequency, or drop nothing',
-        name: 'Frequency drop',
-        parameters: [whole(-1, 32_767, 'Frequency', 'th packet')],
-        type: 'frequency_drop',
-      },
-      {
-        description: 'The percentage represents the chance for a packet to be lost',
-        name: 'Packet loss',
-        parameters: [whole(0, 100, 'Chance', '%')],
-        type: 'packet_loss',
-      },
-      {
-        description: 'Delay packets in milliseconds. You can add jitter in milliseconds (+/-) of the delay',
-        name: 'Delay',
-        parameters: [whole(0, 32_767, 'Latency', 'ms'), whole(0, 32_767, 'Jitter (-/+)', 'ms')],
-        type: 'delay',
-      },
-      {
-        description: 'The percentage represents the chance for a packet to be corrupted',
-        name: 'Corrupt',
-        parameters: [whole(0, 100, 'Chance', '%')],
-        type: 'corrupt',
-      },
-      {
-        description:
-          'This filter will drop any packet matching a BPF expression. Put one expression per line',
-        name: 'Berkeley Packet Filter (BPF)',
-        parameters: [{ name: 'Filters', type: 'text' }],
-        type: 'bpf',
-      },
-    ]),
-  );
+  const lab = await LinkLab.open(host, id);
+  t.hasStrict(await client.get(`${lab.at(link)}/available_filters`), { status: 200 });
   t.hasStrict(await client.put(lab.at(link), { filters: { delay: [3] } }), { status: 201 });
 });
 
 void t.test('a deleted link is gone and its ports are free', async (t) => {
-  const lab = await Lab.make();
+  const lab = await LinkLab.make(host);
   const [a, b] = [await lab.hub(), await lab.hub()];
   const link = await lab.link([end(a, 0), end(b, 0)]);
   const reply = await client.delete(lab.at(link));
@@ -519,7 +449,7 @@ void t.test('a deleted link is gone and its ports are free', async (t) => {
 });
 
 void t.test('the type of a link stays when the mappings of its ends change', async (t) => {
-  const lab = await Lab.make();
+  const lab = await LinkLab.make(host);
   const [a, b] = [await lab.atm(), await lab.atm()];
   const link = await lab.link([end(a, 1), end(b, 1)]);
   for (const { node_id } of [a, b]) {
@@ -531,7 +461,7 @@ void t.test('the type of a link stays when the mappings of its ends change', asy
 });
 
 void t.test('a closed project lists its links as its file has them and refuses the rest', async (t) => {
-  const lab = await Lab.make();
+  const lab = await LinkLab.make(host);
   const [a, b] = [await lab.hub(), await lab.hub()];
   const link = await lab.link([end(a, 0), end(b, 0)], { suspend: true, filters: { delay: [4] } });
   await client.expect(204, 'POST', `${lab.path}/close`);
@@ -549,7 +479,7 @@ void t.test('a closed project lists its links as its file has them and refuses t
 });
 
 void t.test('links are listed in creation order, also after changes and a reopening', async (t) => {
-  const lab = await Lab.make();
+  const lab = await LinkLab.make(host);
   const [a, b] = [await lab.hub(), await lab.hub()];
   const ids: unknown[] = [];
   for (const number of [4, 0, 7, 2, 5])

@@ -1,0 +1,117 @@
+/** The capture files of a project, open or closed: listing, downloads, and their removal. */
+import { z } from 'zod';
+import { refusals } from '../errors.js';
+import { empty, json } from '../http/answer.js';
+import { FILE_ANSWERS, FILE_HEADERS, sendFile } from '../http/file-transfer.js';
+import { route, type Route } from '../http/route.js';
+import { TarStream } from '../http/tar-stream.js';
+import type { Farm } from '../lab/farm.js';
+import { names } from './schemas.js';
+
+const tag = 'Captures';
+const TAR = 'application/x-tar';
+
+const time = z.string().nullable();
+const captureFile = z.strictObject({
+  first_packet_at: time,
+  format: z.enum(['pcap', 'pcapng', 'unknown']),
+  last_packet_at: time,
+  link_id: z.string().nullable(),
+  link_type: z.int().nullable(),
+  modified_at: z.string(),
+  name: z.string(),
+  packets: z.int().nullable(),
+  size: z.int(),
+  state: z.enum(['running', 'finished']),
+});
+const whole = z
+  .string()
+  .regex(/^\d{1,15}$/, 'must be a whole number')
+  .transform(Number);
+
+export function captureFileRoutes(farm: Farm): Route[] {
+  const { projects, files, captureFiles: captures } = farm;
+  const all = names('project_id');
+  const one = names('project_id', 'name');
+  const base = '/v2/projects/{project_id}/captures';
+  return [
+    route({
+      method: 'GET',
+      path: base,
+      tag,
+      summary: 'List the capture files, with the packets in them',
+      params: all,
+      answers: { 200: z.array(captureFile) },
+      handle: async ({ params, exchange }) => {
+        const project = projects.find(params.project_id);
+        return json(200, await captures.list(project, () => !exchange.isGone));
+      },
+    }),
+    route({
+      method: 'DELETE',
+      path: base,
+      tag,
+      summary:
+        'Remove finished captures by age in seconds, then the oldest until at most keep_bytes are left',
+      params: all,
+      query: z.strictObject({ keep_bytes: whole.optional(), older_than: whole.optional() }),
+      answers: { 200: z.strictObject({ deleted: z.array(z.string()), freed_bytes: z.int() }) },
+      handle: async ({ params, query: { keep_bytes: keepBytes, older_than: seconds } }) => {
+        const project = projects.find(params.project_id);
+        if (keepBytes === undefined && seconds === undefined) throw refusals.captureLimitMissing();
+        const olderThanMs = seconds === undefined ? undefined : seconds * 1000;
+        const gone = await captures.prune(project, { olderThanMs, keepBytes });
+        const freed = gone.reduce((sum, { size }) => sum + size, 0);
+        return json(200, { deleted: gone.map(({ name }) => name), freed_bytes: freed });
+      },
+    }),
+    route({
+      method: 'GET',
+      path: `${base}/{name}`,
+      tag,
+      summary: 'Download a capture file; of a running capture, what is written now',
+      params: one,
+      headers: FILE_HEADERS,
+      answers: FILE_ANSWERS,
+      handle: ({ params, exchange }) => {
+        const project = projects.find(params.project_id);
+        const path = captures.pathOf(params.name);
+        exchange.atEnd(project.hold());
+        return sendFile(exchange, files, { root: project.place.folder, path });
+      },
+    }),
+    route({
+      method: 'DELETE',
+      path: `${base}/{name}`,
+      tag,
+      summary: 'Remove a finished capture',
+      params: one,
+      answers: { 204: null },
+      handle: async ({ params }) => {
+        await captures.remove(projects.find(params.project_id), params.name);
+        return empty(204);
+      },
+    }),
+    route({
+      method: 'GET',
+      path: `${base}.tar`,
+      tag,
+      summary: 'Download these capture files, or all, as one tar archive',
+      params: all,
+      query: z.strictObject({ names: z.string().min(1).max(1_048_576).optional() }),
+      answers: { 200: { media: TAR } },
+      handle: async ({ params, query, exchange }) => {
+        const project = projects.find(params.project_id);
+        exchange.atEnd(project.hold());
+        const wanted = await captures.find(project, query.names?.split(','));
+        const root = project.place.folder;
+        const entries = wanted.map((name) => ({
+          root,
+          path: captures.pathOf(name),
+          memberPath: `captures/${name}`,
+        }));
+        return exchange.streamTail(TAR, new TarStream(files, entries));
+      },
+    }),
+  ];
+}

@@ -1,0 +1,70 @@
+/** Captures of the ports of switches, as the compute interface has them. */
+import { z } from 'zod';
+import type { LocalCompute } from '../compute/local-compute.js';
+import { captureFilePath } from '../compute/port-captures.js';
+import { SWITCH_KINDS, type SwitchKind } from '../compute/switch-kinds.js';
+import { refusals } from '../errors.js';
+import { empty, json } from '../http/answer.js';
+import { route, type Route } from '../http/route.js';
+import { captureSettings } from '../lab/capture-settings.js';
+import { findNode, portNumber } from './compute-ids.js';
+import { nodesPath } from './compute-nodes.js';
+import { PCAP, PCAPNG } from './link-captures.js';
+import { names } from './schemas.js';
+
+const tag = 'Compute nodes';
+const params = names('project_id', 'node_id', 'adapter_number', 'port_number');
+const started = z.strictObject({ pcap_file_path: z.string() });
+const portCapture = captureSettings.required({ capture_file_name: true });
+
+export function computeCaptureRoutes(compute: LocalCompute): Route[] {
+  return SWITCH_KINDS.flatMap((kind) => routesOf(compute, kind));
+}
+
+function routesOf(compute: LocalCompute, kind: SwitchKind): Route[] {
+  const base = `${nodesPath(kind)}/{node_id}/adapters/{adapter_number}/ports/{port_number}`;
+  const what = `a port of the ${kind.type.replaceAll('_', ' ')}`;
+  return [
+    route({
+      method: 'POST',
+      path: `${base}/start_capture`,
+      tag,
+      summary: `Record what passes ${what}`,
+      params,
+      body: portCapture,
+      answers: { 200: started },
+      handle: async ({ params: wanted, body, exchange }) => {
+        const port = portNumber(wanted.adapter_number, wanted.port_number, exchange.path);
+        const capture = await findNode(compute, kind, wanted).startCapture(port, body);
+        return json(200, { pcap_file_path: captureFilePath(capture) });
+      },
+    }),
+    route({
+      method: 'POST',
+      path: `${base}/stop_capture`,
+      tag,
+      summary: `Stop recording ${what}`,
+      params,
+      answers: { 204: null },
+      handle: async ({ params: wanted, exchange }) => {
+        const port = portNumber(wanted.adapter_number, wanted.port_number, exchange.path);
+        await findNode(compute, kind, wanted).stopCapture(port);
+        return empty(204);
+      },
+    }),
+    route({
+      method: 'GET',
+      path: `${base}/pcap`,
+      tag,
+      summary: `What is recorded of ${what}, live until it stops`,
+      params,
+      answers: { 200: { media: PCAP } },
+      handle: ({ params: wanted, exchange }) => {
+        const port = portNumber(wanted.adapter_number, wanted.port_number, exchange.path);
+        const capture = findNode(compute, kind, wanted).capture(port);
+        if (capture === undefined) throw refusals.captureNothingToStream();
+        return exchange.streamTail(capture.plan.format === 'pcap' ? PCAP : PCAPNG, capture.view());
+      },
+    }),
+  ];
+}

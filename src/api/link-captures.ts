@@ -1,0 +1,184 @@
+/** Captures of links, and streams of what passes them. */
+import { z } from 'zod';
+import { refusals } from '../errors.js';
+import { json, jsonText } from '../http/answer.js';
+import type { Exchange } from '../http/exchange.js';
+import { sendFile, FILE_HEADERS } from '../http/file-transfer.js';
+import { route, socketRoute, type RouteTable } from '../http/route.js';
+import { captureSettings, selection, LARGEST_SNAPLEN } from '../lab/capture-settings.js';
+import type { Farm } from '../lab/farm.js';
+import type { CaptureTail, LinkCapture } from '../lab/link-capture.js';
+import { findLink } from '../lab/link-changes.js';
+import { openLinkStream } from '../lab/link-streams.js';
+import { CAPTURES } from '../lab/folder-layout.js';
+import { link } from './links.js';
+import { names } from './schemas.js';
+
+const tag = 'Captures';
+export const PCAP = 'application/vnd.tcpdump.pcap';
+export const PCAPNG = 'application/x-pcapng';
+
+const time = z.string().nullable();
+const count = z.number().min(0);
+
+const status = z.strictObject({
+  dropped: count,
+  file_bytes: count,
+  file_name: z.string(),
+  first_packet_at: time,
+  format: z.enum(['pcap', 'pcapng']),
+  last_packet_at: time,
+  link_type: z.int(),
+  octets: count,
+  packets: count,
+  reason: z.string().nullable(),
+  rotated_away: z.strictObject({ bytes: count, files: count }),
+  started_at: z.string(),
+  state: z.enum(['running', 'draining', 'stopped', 'failed']),
+  unwritten_bytes: count,
+  viewers: z.array(z.strictObject({ lag_bytes: count, skipped_bytes: count })),
+});
+
+const whole = z
+  .string()
+  .regex(/^\d{1,9}$/, 'must be a whole number')
+  .transform(Number);
+const streamQuery = z.strictObject({
+  bpf: selection.bpf,
+  cells: z.enum(['true', 'false']).optional(),
+  /** `capturing`, or ids separated by commas; all links of the project without it. */
+  links: z.string().max(1_048_576).optional(),
+  sample: whole.pipe(z.number().min(1)).optional(),
+  snaplen: whole.pipe(z.number().min(1).max(LARGEST_SNAPLEN)).optional(),
+});
+
+export function linkCaptureRoutes(farm: Farm): RouteTable {
+  const { projects } = farm;
+  const one = names('project_id', 'link_id');
+  const base = '/v2/projects/{project_id}/links/{link_id}';
+  const captureOf = (params: { project_id: string; link_id: string }): LinkCapture => {
+    const { topology } = projects.find(params.project_id);
+    findLink(topology, params.link_id);
+    const capture = topology.captures.get(params.link_id);
+    if (capture === undefined) throw refusals.captureUnknown(params.link_id);
+    return capture;
+  };
+  const runningOf = (params: { project_id: string; link_id: string }): LinkCapture => {
+    const { topology } = projects.find(params.project_id);
+    findLink(topology, params.link_id);
+    const capture = topology.captures.get(params.link_id);
+    if (capture?.isRunning !== true) throw refusals.captureInactive();
+    return capture;
+  };
+  const shown = (params: { project_id: string; link_id: string }): string => {
+    const text = projects.find(params.project_id).topology.links.published(params.link_id);
+    if (text === undefined) throw refusals.linkUnknown(params.link_id);
+    return text;
+  };
+  const openStream = (
+    projectId: string,
+    { links, cells, ...selected }: z.output<typeof streamQuery>,
+  ): Promise<CaptureTail> =>
+    openLinkStream(projects.find(projectId), links, { ...selected, cells: cells === 'true' });
+
+  return {
+    routes: [
+      route({
+        method: 'POST',
+        path: `${base}/start_capture`,
+        tag,
+        summary: 'Record what passes a link',
+        params: one,
+        body: captureSettings,
+        answers: { 201: link },
+        handle: async ({ params, body }) => {
+          await projects.find(params.project_id).topology.captures.start(params.link_id, body);
+          return jsonText(201, shown(params));
+        },
+      }),
+      route({
+        method: 'POST',
+        path: `${base}/stop_capture`,
+        tag,
+        summary: 'Stop recording; its file has everything then',
+        params: one,
+        answers: { 201: link },
+        handle: async ({ params }) => {
+          await projects.find(params.project_id).topology.captures.stop(params.link_id);
+          return jsonText(201, shown(params));
+        },
+      }),
+      route({
+        method: 'GET',
+        path: `${base}/pcap`,
+        tag,
+        summary: 'Everything that a running capture has recorded, and then live until it stops',
+        params: one,
+        answers: { 200: { media: PCAP } },
+        handle: ({ params, exchange }) => streamCapture(exchange, runningOf(params)),
+      }),
+      route({
+        method: 'GET',
+        path: `${base}/capture`,
+        tag,
+        summary: 'How the last capture of a link stands',
+        params: one,
+        answers: { 200: status },
+        handle: ({ params }) => json(200, captureOf(params).status()),
+      }),
+      route({
+        method: 'GET',
+        path: `${base}/capture/file`,
+        tag,
+        summary: 'The file of the last capture of a link as it is now',
+        params: one,
+        headers: FILE_HEADERS,
+        answers: { 200: { media: PCAP }, 206: { media: PCAP } },
+        handle: ({ params, exchange }) => {
+          const root = projects.find(params.project_id).record.path;
+          const capture = captureOf(params);
+          const file = { root, path: `${CAPTURES}/${capture.fileName}` };
+          // What is just being written may end within a packet.
+          const whole = capture.isRunning ? capture.status().file_bytes : Infinity;
+          return sendFile(exchange, farm.files, file, whole);
+        },
+      }),
+      route({
+        method: 'GET',
+        path: '/v2/projects/{project_id}/pcap',
+        tag,
+        summary: 'What passes links of a project from now on, as one pcapng stream',
+        params: names('project_id'),
+        query: streamQuery,
+        answers: { 200: { media: PCAPNG } },
+        handle: async ({ params, query, exchange }) =>
+          exchange.streamTail(PCAPNG, await openStream(params.project_id, query)),
+      }),
+    ],
+    sockets: [
+      socketRoute({
+        path: `${base}/pcap/ws`,
+        tag,
+        summary: 'The same as the stream of a capture, in binary messages',
+        params: one,
+        open: ({ params }) => runningOf(params).view(),
+      }),
+      socketRoute({
+        path: '/v2/projects/{project_id}/pcap/ws',
+        tag,
+        summary: 'The same as the stream of a project, in binary messages',
+        params: names('project_id'),
+        query: streamQuery,
+        open: ({ params, query }) => openStream(params.project_id, query),
+      }),
+    ],
+  };
+}
+
+/** A ring of files begins at the oldest record that is still held: the headers say what is not. */
+function streamCapture(exchange: Exchange, capture: LinkCapture): 'streamed' {
+  const { rotated_away: gone, format } = capture.status();
+  return exchange.streamTail(format === 'pcap' ? PCAP : PCAPNG, capture.view(), [
+    ['X-Capture-Rotated-Away', `files=${gone.files} bytes=${gone.bytes}`],
+  ]);
+}

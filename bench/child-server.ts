@@ -4,9 +4,9 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
+import { cpuSecondsOf } from './traffic/cpu-seconds.js';
 
 const LISTENS = /listens on (http:\/\/\S+)$/;
-const TICKS_PER_SECOND = 100;
 
 export class ChildServer {
   readonly #child: ChildProcess;
@@ -29,9 +29,7 @@ export class ChildServer {
 
   /** Seconds of CPU that the process has used so far, all threads. */
   cpuSeconds(): number {
-    const stat = readFileSync(`/proc/${String(this.#child.pid)}/stat`, 'utf8');
-    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-    return (Number(fields[11]) + Number(fields[12])) / TICKS_PER_SECOND;
+    return cpuSecondsOf(this.#child.pid ?? 0);
   }
 
   residentMiB(): number {

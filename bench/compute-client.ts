@@ -25,21 +25,41 @@ export class ComputeClient {
     return (answer as { udp_port: number }).udp_port;
   }
 
-  async attach(node: string, port: number, lport: number, rport: number): Promise<void> {
-    const nio = { type: 'nio_udp', lport, rhost: '127.0.0.1', rport };
-    await call(`${node}/adapters/0/ports/${port}/nio`, 'POST', nio);
+  async attach(
+    node: string,
+    port: number,
+    lport: number,
+    rport: number,
+    filters: object = {},
+  ): Promise<void> {
+    const nio = { type: 'nio_udp', lport, rhost: '127.0.0.1', rport, filters };
+    await call(`${portPath(node, port)}/nio`, 'POST', nio);
   }
 
   async detach(node: string, port: number): Promise<void> {
-    await call(`${node}/adapters/0/ports/${port}/nio`, 'DELETE');
+    await call(`${portPath(node, port)}/nio`, 'DELETE');
   }
 
   async setMappings(node: string, mappings: Readonly<Record<string, string>>): Promise<void> {
     await call(node, 'PUT', { mappings });
   }
+
+  /** Returns the path of the file. */
+  async startCapture(node: string, port: number, settings: object): Promise<string> {
+    const answer = await call(`${portPath(node, port)}/start_capture`, 'POST', settings);
+    return (answer as { pcap_file_path: string }).pcap_file_path;
+  }
+
+  async stopCapture(node: string, port: number): Promise<void> {
+    await call(`${portPath(node, port)}/stop_capture`, 'POST', {});
+  }
 }
 
-async function call(url: string, method: string, body?: object): Promise<unknown> {
+export function portPath(node: string, port: number): string {
+  return `${node}/adapters/0/ports/${port}`;
+}
+
+export async function call(url: string, method: string, body?: object): Promise<unknown> {
   const response = await fetch(url, {
     method,
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),

@@ -6,8 +6,12 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { availableParallelism, cpus, release, totalmem } from 'node:os';
 import { fileURLToPath } from 'node:url';
+import { captureCost } from './capture-cost.bench.js';
+import { captureMany } from './capture-many.bench.js';
+import { captureViewers } from './capture-viewers.bench.js';
 import { control } from './control.bench.js';
 import { enginePair } from './engine-pair.bench.js';
+import { filters } from './filters.bench.js';
 import { forwarding } from './forwarding.bench.js';
 import { fused } from './fused.bench.js';
 import { growth } from './growth.bench.js';
@@ -24,6 +28,10 @@ const BENCHES: readonly Bench[] = [
   forwarding,
   enginePair,
   fused,
+  filters,
+  captureCost,
+  captureViewers,
+  captureMany,
   control,
   scale,
   recovery,

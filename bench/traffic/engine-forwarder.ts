@@ -16,7 +16,7 @@ const engines = new Engines({
 const device = engines.newDevice('bench');
 await device.install(designOf(path.kind));
 for (const [port, ends] of [path.in, path.out].entries()) {
-  await device.attach(port + 1, openEnd(sockets.opener, ends, path.gathers), false);
+  await device.attach(port + 1, openEnd(sockets.opener, ends, path.gathers));
 }
 process.stdout.write('ready\n');
 process.once('SIGTERM', () => {

@@ -1,17 +1,16 @@
 /** A forwarder under measurement: a child process on a processor of its own, and what it costs. */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { readdirSync, readFileSync } from 'node:fs';
 import { createSocket } from 'node:dgram';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
+import { cpuSecondsOf } from './cpu-seconds.js';
 import type { ForwarderPath } from './forwarder-path.js';
 import type { Load, LoadResult } from './load.js';
 import { pinProcess } from './pinning.js';
 
 const FORWARDER_CPU = 0;
 const GENERATOR_CPU = 1;
-const NANOSECONDS = 1e9;
 
 export type Program = 'engine-forwarder' | 'plain-forwarder';
 
@@ -32,13 +31,8 @@ export class Forwarder {
     return new Forwarder(child);
   }
 
-  /** All threads, from the scheduler's nanosecond counters. */
   cpuSeconds(): number {
-    const tasks = `/proc/${String(this.#child.pid)}/task`;
-    return readdirSync(tasks).reduce((sum, thread) => {
-      const [ran = '0'] = readFileSync(`${tasks}/${thread}/schedstat`, 'utf8').split(' ');
-      return sum + Number(ran) / NANOSECONDS;
-    }, 0);
+    return cpuSecondsOf(this.#child.pid ?? 0);
   }
 
   async stop(): Promise<void> {

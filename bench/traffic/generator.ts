@@ -3,7 +3,6 @@
  * header, its number, its order. One polling thread does both, so that the forwarder has the other core alone.
  * Takes its load as JSON in its only argument, prints the result as JSON.
  */
-import { performance } from 'node:perf_hooks';
 import {
   AF_INET,
   CONTROL,
@@ -21,7 +20,9 @@ import {
 import { libc } from '../../src/sockets/linux/libc.js';
 import { NativeMemory } from '../../src/sockets/linux/native-memory.js';
 import { internetAddress } from '../../src/sockets/linux/socket-address.js';
+import { TAG, TAG_LENGTH } from './frame-tag.js';
 import type { Load, LoadResult } from './load.js';
+import { monotonicMs } from './monotonic.js';
 import { pinThread } from './pinning.js';
 
 const MESSAGES = 16;
@@ -32,7 +33,6 @@ const CONTROL_LENGTH = 18;
 const RECEIVE_BUFFER = 32 << 20;
 const MOST_SAMPLES = 4_000_000;
 const MOST_FRAMES = 32_000_000;
-const TAG_LENGTH = 16;
 /** After the last frame was sent, how long to wait for another one to come back. */
 const DRAIN_MS = 150;
 
@@ -98,9 +98,9 @@ class Outgoing {
     if (count === 0) return;
     for (let frame = 0; frame < count * this.#segments; frame++) {
       const at = frame * load.size + sendHeader.length;
-      this.#view.setUint32(at, run, true);
-      this.#view.setUint32(at + 4, this.sent + frame, true);
-      this.#view.setFloat64(at + 8, now, true);
+      this.#view.setUint32(at + TAG.run, run, true);
+      this.#view.setUint32(at + TAG.number, this.sent + frame, true);
+      this.#view.setFloat64(at + TAG.sentAt, now, true);
     }
     const accepted = libc.sendmmsg(this.#descriptor, this.#messages.address, count, MSG_DONTWAIT);
     if (accepted > 0) this.sent += accepted * this.#segments;
@@ -146,7 +146,7 @@ class Incoming {
     }
     const count = libc.recvmmsg(this.#descriptor, this.#messages.address, this.#slots, MSG_DONTWAIT, 0);
     if (count <= 0) return false;
-    const now = performance.now();
+    const now = monotonicMs();
     if (this.received === 0) this.first = now;
     this.last = now;
     for (let slot = 0; slot < count; slot++) {
@@ -169,8 +169,8 @@ class Incoming {
       return;
     }
     const tag = at + expectHeader.length;
-    if (this.#view.getUint32(tag, true) !== run) return;
-    const number = this.#view.getUint32(tag + 4, true);
+    if (this.#view.getUint32(tag + TAG.run, true) !== run) return;
+    const number = this.#view.getUint32(tag + TAG.number, true);
     if (this.#seen[number] === 1) {
       this.duplicates++;
       return;
@@ -179,7 +179,7 @@ class Incoming {
     if (number < this.#highest) this.reordered++;
     else this.#highest = number;
     if (this.received < MOST_SAMPLES)
-      this.latencies[this.received] = now - this.#view.getFloat64(tag + 8, true);
+      this.latencies[this.received] = now - this.#view.getFloat64(tag + TAG.sentAt, true);
     this.received++;
   }
 
@@ -201,10 +201,10 @@ function main(): LoadResult {
   if (load.cpu !== undefined) pinThread(0, load.cpu);
   const outgoing = new Outgoing(openSocket(load.localPort, load.toPort, false));
   const incoming = new Incoming(openSocket(load.receivePort, undefined, load.gathers));
-  const start = performance.now();
+  const start = monotonicMs();
   const end = start + load.seconds * 1000;
   let now = start;
-  for (; now < end; now = performance.now()) {
+  for (; now < end; now = monotonicMs()) {
     const due = load.rate === 0 ? Infinity : Math.floor(((now - start) / 1000) * load.rate) - outgoing.sent;
     outgoing.send(Math.min(due, MOST_FRAMES - outgoing.sent), now);
     for (let polls = 0; polls < 8 && incoming.poll(); polls++);
@@ -213,7 +213,7 @@ function main(): LoadResult {
   while (incoming.received < outgoing.sent && now - quiet < DRAIN_MS) {
     const before = incoming.received;
     incoming.poll();
-    now = performance.now();
+    now = monotonicMs();
     if (incoming.received > before) quiet = now;
   }
   const samples = incoming.latencies.subarray(0, Math.min(incoming.received, MOST_SAMPLES)).sort();
@@ -226,6 +226,7 @@ function main(): LoadResult {
     reordered: incoming.reordered,
     loss: outgoing.sent === 0 ? 0 : 1 - incoming.received / outgoing.sent,
     receivedPerSecond: incoming.received / Math.max(0.001, (incoming.last - incoming.first) / 1000),
+    latency1: quantile(0.01),
     latency50: quantile(0.5),
     latency99: quantile(0.99),
   };

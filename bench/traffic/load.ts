@@ -27,6 +27,7 @@ export interface LoadResult {
   readonly loss: number;
   readonly receivedPerSecond: number;
   /** Microseconds. */
+  readonly latency1: number;
   readonly latency50: number;
   readonly latency99: number;
 }

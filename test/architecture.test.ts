@@ -108,21 +108,37 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   storage: ['pool', 'errors'],
   store: ['pool', 'errors'],
   symbols: ['storage', 'pool', 'errors'],
-  lab: ['store', 'storage', 'symbols', 'pool', 'errors', 'validation'],
-  http: ['storage', 'pool', 'lab', 'errors', 'validation', 'config'],
-  api: ['http', 'compute', 'lab', 'errors', 'validation', 'product'],
-  workers: ['engines', 'compute', 'lab', 'symbols', 'store', 'storage', 'pool', 'errors'],
+  lab: ['store', 'storage', 'symbols', 'wire', 'pool', 'errors', 'validation'],
+  http: ['storage', 'wire', 'pool', 'lab', 'errors', 'validation', 'config'],
+  api: ['http', 'compute', 'capture', 'lab', 'errors', 'validation', 'product'],
+  workers: ['engines', 'compute', 'capture', 'lab', 'symbols', 'store', 'storage', 'pool', 'errors'],
   memory: [],
   wire: [],
   switching: ['memory', 'wire'],
   sockets: ['memory', 'switching'],
   engines: ['memory', 'switching', 'sockets'],
-  compute: ['lab', 'engines', 'sockets', 'switching', 'memory', 'storage', 'pool', 'errors', 'validation'],
+  capture: ['engines', 'switching', 'memory', 'wire', 'storage', 'pool', 'errors', 'validation'],
+  compute: [
+    'capture',
+    'lab',
+    'engines',
+    'sockets',
+    'switching',
+    'memory',
+    'wire',
+    'storage',
+    'pool',
+    'errors',
+    'validation',
+    'product',
+  ],
+  cli: ['product'],
   main: ['config', 'platform', 'product', 'serve'],
   serve: [
     'api',
     'http',
     'compute',
+    'capture',
     'engines',
     'sockets',
     'lab',
@@ -206,9 +222,14 @@ void t.test('every import of ours is a file that is there', (t) => {
 void t.test('the environment is read in one place', (t) => {
   const isEnvironment = (node: ts.Node): boolean =>
     ts.isPropertyAccessExpression(node) && node.getText() === 'process.env';
-  // main hands it to config; serve sets what the HTTP library reads when it is loaded.
-  t.same(unique(places([...src, ...workers], isEnvironment)), ['src/main.ts', 'src/serve.ts']);
+  // main hands it to config, that of the program to its command; serve sets what the HTTP library reads at loading.
+  t.same(unique(places([...src, ...workers], isEnvironment)), [
+    'src/cli/main.ts',
+    'src/main.ts',
+    'src/serve.ts',
+  ]);
   t.match(readSource('src/main.ts').text, 'readCommand(process.argv.slice(2), process.env)');
+  t.match(readSource('src/cli/main.ts').text, 'runCommand(process.argv.slice(2), process.env)');
   const inServe = readSource('src/serve.ts').text.match(/process\.env.*/g) ?? [];
   t.equal(inServe.length, 1);
   t.match(inServe[0], /^process\.env\['UWS_HTTP_MAX_HEADERS_SIZE'\] = /);
@@ -226,7 +247,16 @@ void t.test('the process is ended in three places', (t) => {
 
 /** Files that touch the disk at once, and the thread or the moment that permits it. */
 const DISK_FILES = [
+  'src/capture/capture-place.ts', // writer loops
+  'src/capture/disk-room.ts', // writer loops
+  'src/capture/file-chores.ts', // beside the writer loops
+  'src/capture/log-writer.ts', // writer loops
+  'src/capture/usage-tasks.ts', // file threads
+  'src/capture/writer-loop.ts', // writer loops
+  'src/cli/extcap-install.ts', // a program of its own
+  'src/cli/fifo.ts', // a program of its own
   'src/compute/host-tasks.ts', // file threads
+  'src/lab/capture-file-tasks.ts', // file threads
   'src/lab/folder-tasks.ts', // file threads
   'src/lab/topology-disk.ts', // file threads
   'src/lab/topology-tasks.ts', // file threads
@@ -266,8 +296,10 @@ void t.test('long streams are written in one folder', (t) => {
   // Neither has ever seen a response.
   const others = src.filter(({ path }) => !['sockets', 'switching'].includes(partOf(path)));
   t.same(unique(places(others, isCallOfOne('write', 'tryEnd'))), [
+    `${streams}chunk-writer.ts`,
     `${streams}chunked-response.ts`,
     `${streams}sized-response.ts`,
+    `${streams}tail-response.ts`,
   ]);
   // Who has a stream of that folder may hold it back; who has none would do it to the response itself.
   for (const path of unique(places(others, isCallOfOne('pause', 'resume')))) {
@@ -327,13 +359,25 @@ void t.test('the compiler is on our side', (t) => {
 
 /** Files without a mirror test, by what tests them instead. */
 const TESTED_ELSEWHERE: Readonly<Record<string, string>> = {
+  'src/capture/file-segment.ts': 'test/capture/log-file.test.ts',
+  'src/capture/writer-loop.ts': 'test/capture/supervised-writer.test.ts',
+  'src/capture/writer-orders.ts': 'test/capture/supervised-writer.test.ts',
+  'src/capture/writer-task.ts': 'test/capture/supervised-writer.test.ts',
   'src/engines/engine-task.ts': 'test/engines/supervised-engine.test.ts',
   'src/sockets/linux/constants.ts': 'test/sockets/transport.contract.ts',
   'src/sockets/linux/libc.ts': 'test/sockets/transport.contract.ts',
   'src/sockets/opener.ts': 'test/sockets/opener.contract.ts',
   'src/switching/device.ts': 'what each device must do',
   'src/switching/endpoint.ts': 'test/sockets/opener.contract.ts',
+  'src/switching/filters/filter-plan.ts': 'test/switching/filters/filter-chain.test.ts',
   'src/switching/orders.ts': 'test/switching/engine.test.ts',
+  'src/switching/taps/aal5-frames.ts': 'test/switching/taps/tshark.test.ts',
+  'src/switching/taps/erf-cells.ts': 'test/switching/taps/tshark.test.ts',
+  'src/switching/taps/log-words.ts': 'test/switching/taps/log-writer.test.ts',
+  'src/switching/taps/record-form.ts': 'test/switching/taps/tap.test.ts',
+  'src/switching/taps/recorder.ts': 'test/switching/taps/tap.test.ts',
+  'src/switching/taps/tap-plan.ts': 'test/switching/taps/tap.test.ts',
+  'src/switching/taps/whole-frames.ts': 'test/switching/taps/tap.test.ts',
   'src/switching/transport.ts': 'test/sockets/transport.contract.ts',
   'src/main.ts': 'through the process',
   'src/serve.ts': 'through the process',
@@ -343,16 +387,28 @@ const TESTED_ELSEWHERE: Readonly<Record<string, string>> = {
   'src/compute/compute-projects.ts': 'through HTTP',
   'src/compute/file-list.ts': 'through HTTP',
   'src/compute/local-compute.ts': 'through HTTP',
+  'src/compute/link-wires.ts': 'through HTTP',
   'src/compute/nio-sockets.ts': 'through HTTP',
   'src/compute/project-folders.ts': 'through HTTP',
+  'src/compute/port-captures.ts': 'through HTTP',
+  'src/compute/run-capture.ts': 'through HTTP',
+  'src/compute/run-stream.ts': 'through HTTP',
   'src/compute/switch-node.ts': 'through HTTP',
   'src/store/packing.ts': 'test/store/lmdb-store.test.ts',
   'src/store/store.ts': 'test/store/store.contract.ts',
+  'src/capture/capture.ts': 'through HTTP',
+  'src/capture/captures.ts': 'through HTTP',
+  'src/capture/log-stream.ts': 'through HTTP',
   'src/lab/computes.ts': 'through HTTP',
+  'src/lab/directed-filters.ts': 'through HTTP',
   'src/lab/drawing-changes.ts': 'through HTTP',
   'src/lab/farm.ts': 'through HTTP',
   'src/lab/folder-tasks.ts': 'through HTTP',
+  'src/lab/lab-run.ts': 'test/compute/compute-run.test.ts',
+  'src/lab/link-capture.ts': 'through HTTP',
   'src/lab/link-changes.ts': 'through HTTP',
+  'src/lab/link-making.ts': 'through HTTP',
+  'src/lab/link-streams.ts': 'through HTTP',
   'src/lab/node-changes.ts': 'through HTTP',
   'src/lab/project-content.ts': 'through HTTP',
   'src/lab/project.ts': 'through HTTP',

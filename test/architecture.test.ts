@@ -372,7 +372,6 @@ const TESTED_ELSEWHERE: Readonly<Record<string, string>> = {
   'src/switching/filters/filter-plan.ts': 'test/switching/filters/filter-chain.test.ts',
   'src/switching/orders.ts': 'test/switching/engine.test.ts',
   'src/switching/taps/aal5-frames.ts': 'test/switching/taps/tshark.test.ts',
-  'src/switching/taps/erf-cells.ts': 'test/switching/taps/tshark.test.ts',
   'src/switching/taps/log-words.ts': 'test/switching/taps/log-writer.test.ts',
   'src/switching/taps/record-form.ts': 'test/switching/taps/tap.test.ts',
   'src/switching/taps/recorder.ts': 'test/switching/taps/tap.test.ts',

@@ -28,6 +28,8 @@ export interface ServerOptions {
 const FIRST_UDP_PORT = 24_000;
 const UDP_PORTS_OF_A_JOB = 1000;
 const UDP_PORTS_OF_A_SERVER = 100;
+const FIRST_OF_MANY = 12_000;
+const MANY_UDP_PORTS = 3000;
 let servers = 0;
 
 function udpPorts(): string {
@@ -35,6 +37,12 @@ function udpPorts(): string {
   const server = servers++ % (UDP_PORTS_OF_A_JOB / UDP_PORTS_OF_A_SERVER);
   const first = FIRST_UDP_PORT + job * UDP_PORTS_OF_A_JOB + server * UDP_PORTS_OF_A_SERVER;
   return `${first}-${first + UDP_PORTS_OF_A_SERVER - 1}`;
+}
+
+/** For a server with many links: what is to be its WIREFARM_UDP_PORTS. One of a test file at a time. */
+export function manyUdpPorts(): string {
+  const first = FIRST_OF_MANY + Number(process.env['TAP_JOB_ID'] ?? 0) * MANY_UDP_PORTS;
+  return `${first}-${first + MANY_UDP_PORTS - 1}`;
 }
 
 const READY = /listens on (http:\/\/\S+:(\d+))$/;

@@ -56,12 +56,14 @@ export function anyOf(verdicts: readonly Verdict[]): Verdict {
   };
 }
 
-/** -1 is everything, as 1 is: nothing remains of a division by it. */
+/** -1 is everything, as 1 is. */
 export function everyNth(every: number): Verdict {
   let passed = 0;
   return () => {
-    passed = (passed + 1) % every;
-    return passed === 0;
+    passed++;
+    if (passed < every) return false;
+    passed = 0;
+    return true;
   };
 }
 

@@ -26,13 +26,15 @@ export class Aal5Frames implements Packets {
     this.#reassembly = new Reassembly(memory);
   }
 
-  take({ offsets, lengths, count }: Batch, isOut: boolean, recorder: Recorder): void {
+  take(frames: Batch, isOut: boolean, recorder: Recorder): void {
+    const { offsets, lengths, count } = frames;
     const { view } = this.#octets;
     const { seconds } = this.#clock;
     const reassembly = this.#reassembly;
-    for (let index = 0; index < count; index++) {
+    let index = 0;
+    while ((index = reassembly.goOn(view, frames, index, isOut, seconds)) < count) {
       const offset = offsets[index] ?? 0;
-      if (lengths[index] !== CELL_LENGTH || !reassembly.take(view, offset, isOut, seconds)) continue;
+      if (lengths[index++] !== CELL_LENGTH || !reassembly.take(view, offset, isOut, seconds)) continue;
       this.#record(view.getInt32(offset), isOut, recorder);
     }
     recorder.log.aal5NoRoom += reassembly.givenUp;

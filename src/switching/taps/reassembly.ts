@@ -7,23 +7,25 @@ import { AAL5_FAULT, AAL5_MOST_CELLS, aal5Faults, aal5Length, CELL_PAYLOAD_LENGT
 import { CELL_LENGTH } from '../../wire/atm-cell.js';
 import { crc32, CRC32_START } from '../../wire/crc32.js';
 import { SUN_ATM_LENGTH } from '../../wire/sun-atm.js';
+import type { Batch } from '../batch.js';
 import type { Aal5Memory, Aal5Piece } from './aal5-memory.js';
 import { copyOctets } from './octets.js';
 
 const MOST_CONNECTIONS = 256;
 const STALE_SECONDS = 10;
-/** Of a payload type: the last cell of a frame, and no user's cell. */
-const LAST = 1;
-const NO_USER = 4;
+/** Of a header: the last cell of a frame, and no user's cell. */
+const LAST = 1 << 1;
+const NO_USER = 4 << 1;
 /** Channels of every path that carry no user's cells: idle cells, and maintenance of the path (I.361). */
-const NO_USER_VCIS: readonly number[] = [0, 3, 4];
+const IDLE_VCI = 0;
+const SEGMENT_VCI = 3;
+const END_TO_END_VCI = 4;
 
 interface Connection {
   key: number;
   /** Undefined between frames. */
   piece: Aal5Piece | undefined;
   cells: number;
-  crc: number;
   lastAt: number;
 }
 
@@ -46,23 +48,50 @@ export class Reassembly {
     this.#memory = memory;
   }
 
+  /**
+   * Takes the cells from the one at `index` on that go on with the frame of the cell before, without ending it or
+   * filling its piece; returns where others follow. Most cells are of this kind, and need only be copied.
+   */
+  goOn(
+    view: DataView,
+    { offsets, lengths, count }: Batch,
+    index: number,
+    isOut: boolean,
+    now: number,
+  ): number {
+    const connection = this.#last;
+    const piece = connection?.piece;
+    if (connection === undefined || piece === undefined) return index;
+    const { key } = connection;
+    const to = piece.view;
+    const most = piece.cells - 1;
+    let { cells } = connection;
+    let next = index;
+    for (; next < count && cells < most && lengths[next] === CELL_LENGTH; next++) {
+      const offset = offsets[next] ?? 0;
+      const header = view.getInt32(offset);
+      if (keyOf(header, isOut) !== key || (header & (LAST | NO_USER)) !== 0) break;
+      copyPayload(view, offset, to, cells);
+      cells++;
+    }
+    if (next > index) connection.lastAt = now;
+    connection.cells = cells;
+    return next;
+  }
+
   /** Takes a cell at a time in whole seconds; true when its frame is complete, or as long as it may become. */
   take(view: DataView, offset: number, isOut: boolean, now: number): boolean {
     const header = view.getInt32(offset);
-    const payloadType = (header >>> 1) & 7;
-    if (payloadType >= NO_USER || NO_USER_VCIS.includes((header >>> 4) & 0xffff)) return false;
-    const isLast = (payloadType & LAST) !== 0;
-    const connection = this.#find(((header >>> 4) << 1) | (isOut ? 1 : 0), now);
+    if ((header & NO_USER) !== 0 || !isUsersVci((header >>> 4) & 0xffff)) return false;
+    const isLast = (header & LAST) !== 0;
+    const connection = this.#find(keyOf(header, isOut), now);
     const piece = connection === undefined ? undefined : this.#pieceFor(connection);
     if (connection === undefined || piece === undefined) {
       // Counted once, with its end.
       if (isLast) this.givenUp++;
       return false;
     }
-    const payload = offset + CELL_LENGTH - CELL_PAYLOAD_LENGTH;
-    const end = SUN_ATM_LENGTH + connection.cells * CELL_PAYLOAD_LENGTH;
-    copyOctets(view, payload, piece.view, end, CELL_PAYLOAD_LENGTH);
-    connection.crc = crc32(connection.crc, view, payload, CELL_PAYLOAD_LENGTH);
+    copyPayload(view, offset, piece.view, connection.cells);
     connection.cells++;
     connection.lastAt = now;
     if (!isLast && connection.cells < AAL5_MOST_CELLS) return false;
@@ -93,7 +122,7 @@ export class Reassembly {
   #vacancy(now: number): Connection | undefined {
     const connections = this.#connections;
     if (connections.length < MOST_CONNECTIONS) {
-      const connection = { key: -1, piece: undefined, cells: 0, crc: CRC32_START, lastAt: now };
+      const connection = { key: -1, piece: undefined, cells: 0, lastAt: now };
       connections.push(connection);
       return connection;
     }
@@ -131,10 +160,12 @@ export class Reassembly {
   }
 
   #finish(connection: Connection, piece: Aal5Piece, hasEnd: boolean): void {
-    const { cells, crc } = connection;
+    const { cells } = connection;
     this.length = cells * CELL_PAYLOAD_LENGTH;
     if (hasEnd) {
       const length = aal5Length(piece.view, SUN_ATM_LENGTH + this.length);
+      // Of all cells at once: that is cheaper than cell by cell.
+      const crc = crc32(CRC32_START, piece.view, SUN_ATM_LENGTH, this.length);
       this.faults = aal5Faults(crc, cells, length);
       if (this.faults === 0) this.length = length;
     } else this.faults = AAL5_FAULT.tooLong;
@@ -146,6 +177,18 @@ export class Reassembly {
     if (connection.piece !== undefined) this.#memory.giveBack(connection.piece);
     connection.piece = undefined;
     connection.cells = 0;
-    connection.crc = CRC32_START;
   }
+}
+
+function isUsersVci(vci: number): boolean {
+  return vci !== IDLE_VCI && vci !== SEGMENT_VCI && vci !== END_TO_END_VCI;
+}
+
+function keyOf(header: number, isOut: boolean): number {
+  return ((header >>> 4) << 1) | (isOut ? 1 : 0);
+}
+
+function copyPayload(view: DataView, cell: number, to: DataView, cells: number): void {
+  const payload = cell + CELL_LENGTH - CELL_PAYLOAD_LENGTH;
+  copyOctets(view, payload, to, SUN_ATM_LENGTH + cells * CELL_PAYLOAD_LENGTH, CELL_PAYLOAD_LENGTH);
 }

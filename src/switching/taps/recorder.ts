@@ -19,6 +19,9 @@ const STATISTICS_LENGTH = statisticsBlock({
   at: { high: 0, low: 0 },
 }).length;
 
+/** No place. */
+export const NOT_KEPT = -1;
+
 export class Recorder {
   readonly log: LogWriter;
   readonly #clock: TapClock;
@@ -33,6 +36,7 @@ export class Recorder {
   #opening: Octets | undefined;
   /** How many that match are left out until the next is kept. */
   #toSkip = 0;
+  #recordLength = 0;
   #received = 0;
   #dropped = 0;
 
@@ -54,34 +58,51 @@ export class Recorder {
     }
   }
 
+  /** Whether an expression chooses packets: it must see each in `keep`. */
+  get isChoosy(): boolean {
+    return this.#matcher !== undefined;
+  }
+
   /** All batches are published, and have a time, before and after. `flags` and `vpi` are those of a record form. */
   keep({ bytes, view }: Octets, offset: number, length: number, flags: number, vpi: number): void {
     const { log } = this;
     if (log.isEnded) return;
+    if (this.#matcher !== undefined && !this.#matcher(bytes, offset, length)) {
+      this.#received++;
+      return;
+    }
+    const place = this.begin(length, flags, vpi);
+    if (place === NOT_KEPT) return;
+    copyOctets(view, offset, log.view, place, Math.min(length, this.#snaplen));
+    this.end(length);
+  }
+
+  /** Makes a record for a packet; returns where in `log.view` as much of it as is kept belongs, or NOT_KEPT. */
+  begin(length: number, flags: number, vpi: number): number {
+    const { log } = this;
+    if (log.isEnded) return NOT_KEPT;
     this.#received++;
-    if (this.#matcher !== undefined && !this.#matcher(bytes, offset, length)) return;
     if (this.#toSkip > 0) {
       this.#toSkip--;
-      return;
+      return NOT_KEPT;
     }
     this.#toSkip = this.#sample - 1;
-    if (this.#opening !== undefined && !this.#open(this.#opening)) {
-      this.#drop();
-      return;
-    }
+    if (this.#opening !== undefined && !this.#open(this.#opening)) return this.#drop();
     const kept = Math.min(length, this.#snaplen);
     const recordLength = this.#form.lengthOf(kept, vpi);
     if (!log.fits(recordLength, this.#maxOctets)) {
       log.end(LOG_END.maxOctets);
-      return;
+      return NOT_KEPT;
     }
-    if (!log.reserve(recordLength)) {
-      this.#drop();
-      return;
-    }
-    const data = this.#form.write(log.view, log.at, this.#clock, kept, length, flags, vpi);
-    copyOctets(view, offset, log.view, data, kept);
-    log.commit(recordLength);
+    if (!log.reserve(recordLength)) return this.#drop();
+    this.#recordLength = recordLength;
+    return this.#form.write(log.view, log.at, this.#clock, kept, length, flags, vpi);
+  }
+
+  /** The packet is where `begin` told. */
+  end(length: number): void {
+    const { log } = this;
+    log.commit(this.#recordLength);
     log.octets += length;
     if (++log.packets === this.#maxPackets) log.end(LOG_END.maxPackets);
   }
@@ -100,9 +121,10 @@ export class Recorder {
     this.log.publish(this.#clock.milliseconds);
   }
 
-  #drop(): void {
+  #drop(): number {
     this.#dropped++;
     this.log.dropped++;
+    return NOT_KEPT;
   }
 
   /** False when there is no room yet. */

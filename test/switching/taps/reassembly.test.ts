@@ -1,5 +1,6 @@
 import t from 'tap';
 import { AAL5_FAULT, AAL5_MOST_CELLS } from '../../../src/wire/aal5.js';
+import { Batch, BATCH_FRAMES } from '../../../src/switching/batch.js';
 import { Aal5Memory } from '../../../src/switching/taps/aal5-memory.js';
 import { Reassembly } from '../../../src/switching/taps/reassembly.js';
 import { aal5Cells, aal5Pdu, cellOf } from '../../support/aal5-cells.js';
@@ -20,15 +21,26 @@ class Bench {
 
   /** The frame that is complete with this cell. */
   take(cell: Buffer, isOut = false): Frame | undefined {
-    const { reassembly } = this;
-    const view = new DataView(cell.buffer, cell.byteOffset, cell.length);
-    if (!reassembly.take(view, 0, isOut, this.seconds)) return undefined;
-    const { piece, length, faults } = reassembly;
-    return { octets: Buffer.from(piece?.bytes.slice(4, 4 + length) ?? []), faults };
+    return this.takeAll([cell], isOut)[0];
   }
 
-  takeAll(cells: readonly Buffer[]): Frame[] {
-    return cells.map((cell) => this.take(cell)).filter((frame) => frame !== undefined);
+  /** In full batches, as taps take them. */
+  takeAll(cells: readonly Buffer[], isOut = false): Frame[] {
+    const { reassembly, seconds } = this;
+    const frames: Frame[] = [];
+    for (let first = 0; first < cells.length; first += BATCH_FRAMES) {
+      const octets = Buffer.concat(cells.slice(first, first + BATCH_FRAMES));
+      const view = new DataView(octets.buffer, octets.byteOffset, octets.length);
+      const batch = new Batch();
+      for (let offset = 0; offset < octets.length; offset += 53) batch.add(offset, 53);
+      let index = 0;
+      while ((index = reassembly.goOn(view, batch, index, isOut, seconds)) < batch.count) {
+        if (!reassembly.take(view, index++ * 53, isOut, seconds)) continue;
+        const { piece, length, faults } = reassembly;
+        frames.push({ octets: Buffer.from(piece?.bytes.slice(4, 4 + length) ?? []), faults });
+      }
+    }
+    return frames;
   }
 }
 
@@ -158,6 +170,36 @@ void t.test('a frame that does not go on for long makes room', (t) => {
   bench.seconds += 11;
   t.same(bench.takeAll(aal5Cells(1000, 50, some(60))), [{ octets: some(60), faults: 0 }]);
   t.equal(bench.reassembly.givenUp, 1);
+  t.end();
+});
+
+void t.test('a frame that goes on, however slowly, is not disturbed', (t) => {
+  const bench = new Bench();
+  for (let number = 0; number < 256; number++) bench.take(cellOf(number, 50, 0, some(48)));
+  const [, ...slow] = aal5Cells(255, 50, some(400));
+  for (const cell of slow.slice(0, -1)) {
+    bench.seconds += 9;
+    t.same(bench.takeAll([cell]), []);
+  }
+  // All of the others make room before it does.
+  for (let number = 0; number < 255; number++) bench.take(cellOf(1000 + number, 50, 0, some(48)));
+  bench.take(cellOf(2000, 50, 0, some(48)));
+  t.equal(bench.reassembly.givenUp, 255);
+  t.equal(bench.takeAll(slow.slice(-1)).length, 1);
+  t.end();
+});
+
+void t.test('what is no cell, and a cell of the other direction, does not go on with a frame', (t) => {
+  const { reassembly } = new Bench();
+  const cells = Buffer.concat(Array.from({ length: 4 }, () => cellOf(1, 100, 0, some(48))));
+  const view = new DataView(cells.buffer, cells.byteOffset, cells.length);
+  const batch = new Batch();
+  for (const length of [53, 53, 52, 53]) batch.add(batch.count * 53, length);
+  t.equal(reassembly.goOn(view, batch, 0, true, 100), 0, 'there is no frame yet');
+  reassembly.take(view, 0, true, 100);
+  t.equal(reassembly.goOn(view, batch, 1, true, 100), 2);
+  t.equal(reassembly.goOn(view, batch, 3, false, 100), 3);
+  t.equal(reassembly.goOn(view, batch, 3, true, 100), 4);
   t.end();
 });
 

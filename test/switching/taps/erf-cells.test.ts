@@ -1,0 +1,70 @@
+import t from 'tap';
+import type { TapPlan } from '../../../src/switching/taps/tap-plan.js';
+import { cellOf } from '../../support/aal5-cells.js';
+import { pcapRecords, planOf, TapRig } from '../../support/tap-rig.js';
+
+/** Which records are matched: those of cells with this VCI of path 1. */
+const vciIs = (vci: number): TapPlan['bpf'] => ({
+  // ld [16]; jeq #header; ret #-1; ret #0
+  instructions: Uint32Array.of(
+    0x20,
+    0,
+    0,
+    16,
+    0x15,
+    0,
+    1,
+    (1 << 20) | (vci << 4),
+    6,
+    0,
+    0,
+    0xffffffff,
+    6,
+    0,
+    0,
+    0,
+  ),
+});
+
+function recorded(plan: Partial<TapPlan>): { vci: number; data: string }[] {
+  const rig = new TapRig();
+  rig.prepare(0);
+  const tap = rig.logs.newTap(planOf({ packets: 'cells', ...plan }));
+  const cells = [100, 101, 100, 102, 100].map((vci, index) => cellOf(1, vci, 0, Buffer.alloc(48, index)));
+  tap.record('out', rig.batch(...cells.slice(0, 2), Buffer.alloc(52), ...cells.slice(2)));
+  return pcapRecords(rig.drain(0)).map(({ data }) => ({
+    vci: (data.readInt32BE(16) >>> 4) & 0xffff,
+    data: data.toString('hex'),
+  }));
+}
+
+void t.test('every cell is a record, and what is no cell is none', (t) => {
+  const records = recorded({});
+  t.same(
+    records.map(({ vci }) => vci),
+    [100, 101, 100, 102, 100],
+  );
+  records.forEach(({ data }, index) => {
+    t.equal(data.length, 2 * 68);
+    t.equal(data.slice(16), `03010044000000340010${data.slice(36, 40)}${`0${index}`.repeat(48)}`);
+  });
+  t.end();
+});
+
+void t.test('an expression chooses whole records, and changes nothing of them', (t) => {
+  const all = recorded({});
+  t.same(
+    recorded({ bpf: vciIs(100) }),
+    all.filter(({ vci }) => vci === 100),
+  );
+  t.same(recorded({ bpf: vciIs(100), sample: 2 }), [all[0], all[4]]);
+  t.same(recorded({ bpf: vciIs(7) }), []);
+  t.end();
+});
+
+void t.test('a limit of packets and a sample hold for cells', (t) => {
+  const all = recorded({});
+  t.same(recorded({ maxPackets: 2 }), all.slice(0, 2));
+  t.same(recorded({ sample: 2 }), [all[0], all[2], all[4]]);
+  t.end();
+});

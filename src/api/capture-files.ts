@@ -75,9 +75,9 @@ export function captureFileRoutes(farm: Farm): Route[] {
       answers: FILE_ANSWERS,
       handle: ({ params, exchange }) => {
         const project = projects.find(params.project_id);
-        const path = captures.pathOf(params.name);
+        const file = captures.place(project, params.name);
         exchange.atEnd(project.hold());
-        return sendFile(exchange, files, { root: project.place.folder, path });
+        return sendFile(exchange, files, file);
       },
     }),
     route({
@@ -104,10 +104,8 @@ export function captureFileRoutes(farm: Farm): Route[] {
         const project = projects.find(params.project_id);
         exchange.atEnd(project.hold());
         const wanted = await captures.find(project, query.names?.split(','));
-        const root = project.place.folder;
         const entries = wanted.map((name) => ({
-          root,
-          path: captures.pathOf(name),
+          ...captures.place(project, name),
           memberPath: `captures/${name}`,
         }));
         return exchange.streamTail(TAR, new TarStream(files, entries));

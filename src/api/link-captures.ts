@@ -137,10 +137,8 @@ export function linkCaptureRoutes(farm: Farm): RouteTable {
         handle: ({ params, exchange }) => {
           const root = projects.find(params.project_id).record.path;
           const capture = captureOf(params);
-          const file = { root, path: `${CAPTURES}/${capture.fileName}` };
-          // What is just being written may end within a packet.
-          const whole = capture.isRunning ? capture.status().file_bytes : Infinity;
-          return sendFile(exchange, farm.files, file, whole);
+          const path = `${CAPTURES}/${capture.fileName}`;
+          return sendFile(exchange, farm.files, { root, path, most: capture.wholeBytes });
         },
       }),
       route({

@@ -56,6 +56,12 @@ export class LogFile {
     return records + this.#segments.length * headerLength;
   }
 
+  /** Where the last record ends that is in the file which is written. */
+  get wholeOctets(): number {
+    const { log, headerLength } = this.#parts;
+    return headerLength + log.drained - this.#current.start;
+  }
+
   /** What has left the ring. */
   get rotatedAway(): { readonly files: number; readonly octets: number } {
     return this.#rotatedAway;

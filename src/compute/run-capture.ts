@@ -38,6 +38,10 @@ class RunCapture implements LinkCapture {
     return this.#capture.state === 'running';
   }
 
+  get wholeBytes(): number {
+    return this.#capture.file.wholeOctets;
+  }
+
   status(): CaptureStatus {
     return captureStatus(this.#capture);
   }

@@ -13,6 +13,8 @@ import { IDLE_LIMIT_MS } from './streams/long-stream.js';
 export interface PlacedFile {
   readonly root: string;
   readonly path: string;
+  /** What lies behind so many bytes is not sent: it is being written. */
+  readonly most?: number;
   /** Whether folders of the path that are missing are made when it is written. */
   readonly makesFolders?: boolean;
 }
@@ -62,15 +64,14 @@ export const FILE_ANSWERS = {
   304: null,
 } as const;
 
-/** Streams the file to the client, or the part of it that is asked for; at most its first `most` bytes. */
+/** Streams the file to the client, or the part of it that is asked for. */
 export async function sendFile(
   exchange: Exchange,
   files: Pick<TaskPool<FileTasks>, 'run'>,
   file: PlacedFile,
-  most = Infinity,
 ): Promise<Answer> {
   const opened = await files.run('openFile', file);
-  const size = Math.min(opened.size, most);
+  const size = Math.min(opened.size, file.most ?? Infinity);
   const tag = `"${opened.version}"`;
   const known: Headers = [
     ['Last-Modified', new Date(opened.modifiedMs).toUTCString()],

@@ -78,7 +78,8 @@ export class TarStream implements TailSource {
     for (let entry = this.#waiting.shift(); entry !== undefined; entry = this.#waiting.shift()) {
       const opened = await this.#open(entry);
       if (opened === undefined) continue;
-      const { size, modifiedMs } = opened;
+      const { modifiedMs } = opened;
+      const size = Math.min(opened.size, entry.most ?? Infinity);
       this.#current = new FileSource(this.#files, opened);
       this.#position = 0;
       this.#contentLeft = size;

@@ -12,6 +12,8 @@ export interface RunningCapture {
   readonly name: string;
   readonly linkId: string;
   readonly packets: number;
+  /** Where the last packet ends that is in the file. */
+  readonly wholeBytes: number;
   /** In milliseconds since 1970; null before there is a packet. */
   readonly firstAt: number | null;
   readonly lastAt: number | null;
@@ -82,10 +84,11 @@ export class CaptureFiles {
     return known.filter((name) => names?.includes(name) !== false);
   }
 
-  /** Where the file of this name lies below the project's folder. Refuses (404) what is no name. */
-  pathOf(name: string): string {
+  /** Where the file of this name lies, and how much of it may be read. Refuses (404) what is no name. */
+  place(home: CaptureHome, name: string): { root: string; path: string; most: number } {
     if (/[/\0]/.test(name) || name === '.' || name === '..') throw refusals.captureFileMissing(name);
-    return `${CAPTURES}/${name}`;
+    const most = this.#running(home).get(name)?.wholeBytes ?? Infinity;
+    return { root: home.place.folder, path: `${CAPTURES}/${name}`, most };
   }
 
   async remove(home: CaptureHome, name: string): Promise<void> {

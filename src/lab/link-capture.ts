@@ -37,6 +37,8 @@ export interface LinkCapture {
   readonly fileName: string;
   readonly filePath: string;
   readonly isRunning: boolean;
+  /** Where the last packet ends that is in the file; of a ring, in its youngest file. */
+  readonly wholeBytes: number;
   status(): CaptureStatus;
   /** Everything from the oldest record that is held, and what follows until the capture ends. */
   view(): CaptureTail;

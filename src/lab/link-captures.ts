@@ -48,12 +48,15 @@ export class LinkCaptures {
   /** What is written, or is about to be. */
   *files(): Generator<RunningCapture> {
     for (const [name, linkId] of this.#names) {
-      const capture = this.#byLink.get(linkId);
-      const status = capture?.fileName === name ? capture.status() : undefined;
+      const found = this.#byLink.get(linkId);
+      const capture = found?.fileName === name ? found : undefined;
+      const status = capture?.status();
       yield {
         name,
         linkId,
         packets: status?.packets ?? 0,
+        // Of one that starts nothing is there yet, or an old file whole.
+        wholeBytes: capture?.wholeBytes ?? Infinity,
         firstAt: timeOf(status?.first_packet_at),
         lastAt: timeOf(status?.last_packet_at),
       };

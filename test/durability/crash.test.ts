@@ -9,7 +9,7 @@ import { eventually } from '../support/eventually.js';
 import { gns3Problems, parseGns3 } from '../support/gns3-schema.js';
 import { scratchFolder } from '../support/scratch.js';
 import { seededRandom } from '../support/seeded-random.js';
-import { startServer } from '../support/server-process.js';
+import { manyUdpPorts, startServer } from '../support/server-process.js';
 
 const ROUNDS = 12;
 const CONNECTIONS = 6;
@@ -500,10 +500,12 @@ void t.test(`killed ${ROUNDS} times at random moments, the server keeps what it 
   const random = seededRandom(SEED);
   const workload = new Workload(random);
   const data = scratchFolder(t);
+  // A link that finds no ports is refused.
+  const environment = { WIREFARM_UDP_PORTS: manyUdpPorts() };
   let unanswered = 0;
   let files = 0;
   for (let round = 0; round < ROUNDS; round++) {
-    const server = await startServer(t, { data });
+    const server = await startServer(t, { data, environment });
     t.same(await workload.check(server.url), [], `round ${round}: everything acknowledged is there`);
     const running = workload.run(server.url);
     // The moment is what is tested: nothing waits for this time to pass but the kill.
@@ -516,7 +518,7 @@ void t.test(`killed ${ROUNDS} times at random moments, the server keeps what it 
       files++;
     }
   }
-  const server = await startServer(t, { data });
+  const server = await startServer(t, { data, environment });
   t.same(await workload.check(server.url), [], 'at the end everything acknowledged is there');
   t.equal(await server.stop(), 0);
   t.same(workload.problems, [], 'no request failed while the server was up');

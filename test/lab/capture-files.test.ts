@@ -59,6 +59,7 @@ const capture = (name: string): RunningCapture => ({
   name,
   linkId: 'link',
   packets: 7,
+  wholeBytes: 90,
   firstAt: 3_000_000,
   lastAt: null,
 });
@@ -168,11 +169,14 @@ void t.test('what is beyond the limits is removed, but running ones', async (t) 
 });
 
 void t.test('names that are there, and names that cannot be', async (t) => {
-  const { captures, home, write } = rig(t);
+  const { captures, home, running, write } = rig(t);
   for (const name of ['a', 'b', 'c']) write(name);
   t.same(await captures.find(home, ['c', 'a']), ['a', 'c']);
   await t.rejects(captures.find(home, ['a', 'x']), { status: 404, message: /capture file x / });
-  t.equal(captures.pathOf('a b'), `${CAPTURES}/a b`);
+  const root = home.place.folder;
+  t.same(captures.place(home, 'a b'), { root, path: `${CAPTURES}/a b`, most: Infinity });
+  running.push(capture('a b'));
+  t.equal(captures.place(home, 'a b').most, 90, 'of one that is written, what is whole');
   for (const name of ['..', '.', 'a/b', '../a', 'a\0'])
-    t.throws(() => captures.pathOf(name), refusals.captureFileMissing(name), name);
+    t.throws(() => captures.place(home, name), refusals.captureFileMissing(name), name);
 });

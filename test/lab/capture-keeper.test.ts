@@ -37,7 +37,7 @@ const left = (project: Project): string[] => readdirSync(join(project.place.fold
 void t.test('finished captures that are too old go, in every project; running ones stay', async (t) => {
   const [one, two] = [projectOf(t, 'one', [1, 3, 9]), projectOf(t, 'two', [0, 30])];
   const broken = { id: 'broken', place: { folder: '/nowhere', filename: '' } } as unknown as Project;
-  const running = { name: '9.pcap', linkId: 'link', packets: 0, firstAt: null, lastAt: null };
+  const running = { name: '9.pcap', linkId: 'link', packets: 0, wholeBytes: 0, firstAt: null, lastAt: null };
   const captures = new CaptureFiles(files, (id) => (id === 'one' ? [running] : []));
   const all = new Map([broken, one, two].map((project) => [project.id, project]));
   await new CaptureKeeper(captures, { all }, 2, LOG).clean();

@@ -55,10 +55,8 @@ for (let message = 0; message < MESSAGES; message++) {
   vectors.setLong(message * VECTOR_SIZE + 8, octets);
   const at = message * MESSAGE.size;
   messages.words[(at + NAME.length) >> 2] = ADDRESS_LENGTH;
-  messages.setLong(at + MESSAGE.vectors, vectors.address + message * VECTOR_SIZE);
   messages.setLong(at + MESSAGE.vectorCount, 1);
   if (plan.segments > 1) {
-    messages.setLong(at + MESSAGE.control, control.address);
     messages.setLong(at + MESSAGE.controlLength, CONTROL_SPACE);
   }
   for (let frame = 0; frame < plan.segments; frame++) {
@@ -82,6 +80,9 @@ function send(count: number, now: number): void {
   for (let message = 0; message < count; message++) {
     const flow = (sent + message) % flows;
     messages.setLong(message * MESSAGE.size + NAME.pointer, addresses.address + flow * ADDRESS_LENGTH);
+    // Named where they are used, or they would be collected as garbage: the kernel alone reads them.
+    messages.setLong(message * MESSAGE.size + MESSAGE.vectors, vectors.address + message * VECTOR_SIZE);
+    if (plan.segments > 1) messages.setLong(message * MESSAGE.size + MESSAGE.control, control.address);
     const first = Math.floor((sent + message) / flows) * plan.segments;
     for (let frame = 0; frame < plan.segments; frame++) {
       const tag = message * octets + frame * plan.size + header.length;

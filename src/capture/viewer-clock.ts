@@ -1,9 +1,9 @@
 /**
- * Looks for all viewers that wait whether there is something for them, every 5 ms while there are any. Many that
+ * Looks for all viewers that wait whether there is something for them, every 10 ms while there are any. Many that
  * are ready at once are woken in slices, so that requests are answered in between.
  */
 
-const TICK_MS = 5;
+const TICK_MS = 10;
 const SLICE_MS = 1;
 
 export interface Waiting {

@@ -1,10 +1,9 @@
 /**
- * Looks for all viewers that wait whether there is something for them, every 10 ms while there are any. Many that
- * are ready at once are woken in slices, so that requests are answered in between.
+ * Looks for all viewers that wait whether there is something for them, every 10 ms while there are any. To be woken
+ * must cost little: streams take turns to send.
  */
 
 const TICK_MS = 10;
-const SLICE_MS = 1;
 
 export interface Waiting {
   readonly isReady: boolean;
@@ -15,12 +14,11 @@ export interface Waiting {
 export class ViewerClock {
   readonly #waiting = new Set<Waiting>();
   #timer: NodeJS.Timeout | undefined;
-  #isLooking = false;
 
   wait(viewer: Waiting): void {
     this.#waiting.add(viewer);
     this.#timer ??= setInterval(() => {
-      if (!this.#isLooking) this.#look([...this.#waiting], 0);
+      this.#look();
     }, TICK_MS).unref();
   }
 
@@ -31,20 +29,9 @@ export class ViewerClock {
     this.#timer = undefined;
   }
 
-  #look(viewers: readonly Waiting[], from: number): void {
-    const started = performance.now();
-    let next = from;
-    this.#isLooking = false;
-    for (const viewer of viewers.slice(from)) {
-      if (performance.now() - started >= SLICE_MS) {
-        this.#isLooking = true;
-        setImmediate(() => {
-          this.#look(viewers, next);
-        });
-        return;
-      }
-      next++;
-      if (!this.#waiting.has(viewer) || !viewer.isReady) continue;
+  #look(): void {
+    for (const viewer of this.#waiting) {
+      if (!viewer.isReady) continue;
       this.forget(viewer);
       viewer.wake();
     }

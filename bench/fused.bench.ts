@@ -119,7 +119,6 @@ function tapPlan(log: number, packets: TapPlan['packets']): TapPlan {
     log,
     format: 'pcap',
     packets,
-    interfaceId: 0,
     opening: undefined,
     snaplen: 65_536,
     direction: 'both',

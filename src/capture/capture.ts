@@ -17,7 +17,7 @@ export interface CapturedPort {
   readonly port: number;
 }
 
-export interface CapturePlan extends Omit<TapPlan, 'log' | 'interfaceId' | 'opening'> {
+export interface CapturePlan extends Omit<TapPlan, 'log' | 'opening'> {
   readonly linkType: LinkType;
   /** The folder of the project. */
   readonly folder: string;
@@ -105,7 +105,6 @@ export class Capture {
       const tap = await port.device.tap(port.port, {
         ...tapPlanOf(plan),
         log: deviceLog.index,
-        interfaceId: 0,
         opening: undefined,
       });
       capture = new Capture(services, port, plan, { deviceLog, log, file: written, tap }, onEnded);
@@ -195,7 +194,7 @@ export class Capture {
   }
 }
 
-function tapPlanOf(plan: CapturePlan): Omit<TapPlan, 'log' | 'interfaceId' | 'opening'> {
+function tapPlanOf(plan: CapturePlan): Omit<TapPlan, 'log' | 'opening'> {
   const { format, packets, snaplen, direction, sample, bpf, maxPackets, maxOctets } = plan;
   return { format, packets, snaplen, direction, sample, bpf, maxPackets, maxOctets };
 }

@@ -34,7 +34,6 @@ export class LogStream {
   readonly #log: CaptureLog;
   readonly #viewer: LogViewer;
   readonly #tapped = new Map<string, Tapped>();
-  #interfaces = 0;
   #ending: Promise<void> | undefined;
   #isComplete = false;
 
@@ -78,7 +77,6 @@ export class LogStream {
       ...plan,
       log: this.#deviceLog.index,
       format: 'pcapng',
-      interfaceId: this.#interfaces++,
       opening: interfaceBlock({ linkType, snaplen: plan.snaplen, name, description, filter }),
       direction: 'both',
       maxPackets: 0,

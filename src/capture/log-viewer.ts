@@ -31,7 +31,6 @@ export class LogViewer implements Waiting {
   readonly #parts: LogViewerParts;
   #position: number;
   #hasHeader = false;
-  #given = 0;
   #skipped = 0;
   #onReady: (() => void) | undefined;
   #isClosed = false;
@@ -42,10 +41,6 @@ export class LogViewer implements Waiting {
     const { file, log } = parts;
     file?.hold();
     this.#position = file?.start ?? log.drained;
-  }
-
-  get givenOctets(): number {
-    return this.#given;
   }
 
   /** What had left the ring before it came to it. */
@@ -71,7 +66,6 @@ export class LogViewer implements Waiting {
     const { log, file, header, isOver, clock } = this.#parts;
     if (!this.#hasHeader) {
       this.#hasHeader = true;
-      this.#given += header.length;
       use(header);
       return 'given';
     }
@@ -114,7 +108,7 @@ export class LogViewer implements Waiting {
     }
     const before = this.#position;
     const isTaken = log.read(before, (bytes) => {
-      this.#advance(bytes.length);
+      this.#position += bytes.length;
       use(bytes);
     });
     if (isTaken && file === undefined) log.drainTo(this.#position);
@@ -133,16 +127,11 @@ export class LogViewer implements Waiting {
       const length = Math.min(PIECE_LENGTH, (segment.end ?? log.drained) - this.#position);
       const piece = await segment.read(files, this.#position, length);
       if (piece.length > 0) {
-        this.#advance(piece.length);
+        this.#position += piece.length;
         return piece;
       }
       await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
     }
     throw new Error('a capture file was cut short while it was read');
-  }
-
-  #advance(octets: number): void {
-    this.#position += octets;
-    this.#given += octets;
   }
 }

@@ -17,7 +17,6 @@ const planOf = (log: number): TapPlan => ({
   log,
   format: 'pcap',
   packets: 'frames',
-  interfaceId: 0,
   opening: Uint8Array.of(1, 2),
   snaplen: 100,
   direction: 'both',

@@ -107,7 +107,6 @@ export function planOf(changes: Partial<TapPlan> = {}): TapPlan {
     log: 0,
     format: 'pcap',
     packets: 'frames',
-    interfaceId: 0,
     opening: undefined,
     snaplen: 262_144,
     direction: 'both',

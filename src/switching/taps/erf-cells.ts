@@ -4,7 +4,7 @@ import { CELL_PAYLOAD_LENGTH } from '../../wire/aal5.js';
 import { ERF_CELL_LENGTH, erfFraction, writeErfCellHeader } from '../../wire/erf.js';
 import { PACKET_FLAG } from '../../wire/pcapng.js';
 import type { Batch } from '../batch.js';
-import { copyOctets, octetsOver, type Octets } from './octets.js';
+import { copyOctets, type Octets } from './octets.js';
 import { untoldVpi } from './record-form.js';
 import { NOT_KEPT, type Recorder } from './recorder.js';
 import type { Packets } from './tap.js';
@@ -14,7 +14,6 @@ export class ErfCells implements Packets {
   readonly leastKept = ERF_CELL_LENGTH;
   readonly #octets: Octets;
   readonly #clock: TapClock;
-  readonly #packet = octetsOver(new Uint8Array(ERF_CELL_LENGTH));
 
   constructor(octets: Octets, clock: TapClock) {
     this.#octets = octets;
@@ -25,21 +24,18 @@ export class ErfCells implements Packets {
     const { view } = this.#octets;
     const { seconds } = this.#clock;
     const fraction = erfFraction(this.#clock.nanoseconds);
-    // An expression must see a packet before there is a record of it.
-    const { isChoosy } = recorder;
     const flags = isOut ? PACKET_FLAG.outbound : PACKET_FLAG.inbound;
     for (let index = 0; index < count; index++) {
       if (lengths[index] !== CELL_LENGTH) continue;
       const offset = offsets[index] ?? 0;
       const header = view.getInt32(offset);
       const vpi = untoldVpi(vpiOf(header));
-      const place = isChoosy ? 0 : recorder.begin(ERF_CELL_LENGTH, flags, vpi);
+      const place = recorder.begin(ERF_CELL_LENGTH, flags, vpi);
       if (place === NOT_KEPT) continue;
-      const to = isChoosy ? this.#packet.view : recorder.log.view;
+      const to = recorder.log.view;
       const payload = writeErfCellHeader(to, place, seconds, fraction, isOut, header);
       copyOctets(view, offset + CELL_LENGTH - CELL_PAYLOAD_LENGTH, to, payload, CELL_PAYLOAD_LENGTH);
-      if (isChoosy) recorder.keep(this.#packet, 0, ERF_CELL_LENGTH, flags, vpi);
-      else recorder.end(ERF_CELL_LENGTH);
+      recorder.end(ERF_CELL_LENGTH);
     }
   }
 

@@ -27,11 +27,8 @@ export const PCAP_RECORDS: RecordForm = {
 };
 
 export class PcapngRecords implements RecordForm {
-  interfaceId: number;
-
-  constructor(interfaceId: number) {
-    this.interfaceId = interfaceId;
-  }
+  /** The one that the header of the log describes, unless the log has given another. */
+  interfaceId = 0;
 
   lengthOf(kept: number, vpi: number): number {
     return packetBlockLength(kept, vpi);

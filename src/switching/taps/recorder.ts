@@ -44,7 +44,7 @@ export class Recorder {
   constructor(plan: TapPlan, leastKept: number, log: LogWriter, clock: TapClock) {
     this.log = log;
     this.#clock = clock;
-    this.#pcapng = plan.format === 'pcapng' ? new PcapngRecords(plan.interfaceId) : undefined;
+    this.#pcapng = plan.format === 'pcapng' ? new PcapngRecords() : undefined;
     this.#form = this.#pcapng ?? PCAP_RECORDS;
     this.#matcher = plan.bpf === undefined ? undefined : matcherOf(plan.bpf);
     this.#snaplen = Math.max(plan.snaplen, leastKept);
@@ -56,11 +56,6 @@ export class Recorder {
       this.#opening = octetsOver(plan.opening);
       this.#open(this.#opening);
     }
-  }
-
-  /** Whether an expression chooses packets: it must see each in `keep`. */
-  get isChoosy(): boolean {
-    return this.#matcher !== undefined;
   }
 
   /** All batches are published, and have a time, before and after. `flags` and `vpi` are those of a record form. */

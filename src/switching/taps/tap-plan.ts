@@ -7,8 +7,6 @@ export interface TapPlan {
   readonly format: 'pcap' | 'pcapng';
   /** What of a port's frames is a packet: each frame, AAL5 frames put together from cells, or each cell as ERF. */
   readonly packets: 'frames' | 'aal5' | 'cells';
-  /** Of pcapng: which of the interfaces that the header describes this port is. */
-  readonly interfaceId: number;
   /**
    * Of pcapng: describes the interface, when the header does not. It is put into the log before the first packet,
    * and by an engine that was started again once more: the log then has one interface more, and counts it.
@@ -20,7 +18,7 @@ export interface TapPlan {
   readonly direction: 'both' | 'in' | 'out';
   /** One packet in so many is kept. */
   readonly sample: number;
-  /** Only packets that it matches are kept: it sees them as they are recorded, uncut. */
+  /** Only packets that it matches are kept: it sees them as they are recorded, uncut. Not of cells. */
   readonly bpf: BpfProgram | undefined;
   /** 0 is without end. */
   readonly maxPackets: number;

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { refusals } from '../errors.js';
 import { json, jsonText } from '../http/answer.js';
 import type { Exchange } from '../http/exchange.js';
-import { sendFile, FILE_HEADERS } from '../http/file-transfer.js';
+import { FILE_ANSWERS, FILE_HEADERS, sendFile } from '../http/file-transfer.js';
 import { route, socketRoute, type RouteTable } from '../http/route.js';
 import { captureSettings, selection, LARGEST_SNAPLEN } from '../lab/capture-settings.js';
 import type { Farm } from '../lab/farm.js';
@@ -52,25 +52,31 @@ const streamQuery = z.strictObject({
   snaplen: whole.pipe(z.number().min(1).max(LARGEST_SNAPLEN)).optional(),
 });
 
+interface LinkIds {
+  readonly project_id: string;
+  readonly link_id: string;
+}
+
 export function linkCaptureRoutes(farm: Farm): RouteTable {
   const { projects } = farm;
   const one = names('project_id', 'link_id');
   const base = '/v2/projects/{project_id}/links/{link_id}';
-  const captureOf = (params: { project_id: string; link_id: string }): LinkCapture => {
+  const lastOf = (params: LinkIds): LinkCapture | undefined => {
     const { topology } = projects.find(params.project_id);
     findLink(topology, params.link_id);
-    const capture = topology.captures.get(params.link_id);
+    return topology.captures.get(params.link_id);
+  };
+  const captureOf = (params: LinkIds): LinkCapture => {
+    const capture = lastOf(params);
     if (capture === undefined) throw refusals.captureUnknown(params.link_id);
     return capture;
   };
-  const runningOf = (params: { project_id: string; link_id: string }): LinkCapture => {
-    const { topology } = projects.find(params.project_id);
-    findLink(topology, params.link_id);
-    const capture = topology.captures.get(params.link_id);
+  const runningOf = (params: LinkIds): LinkCapture => {
+    const capture = lastOf(params);
     if (capture?.isRunning !== true) throw refusals.captureInactive();
     return capture;
   };
-  const shown = (params: { project_id: string; link_id: string }): string => {
+  const shown = (params: LinkIds): string => {
     const text = projects.find(params.project_id).topology.links.published(params.link_id);
     if (text === undefined) throw refusals.linkUnknown(params.link_id);
     return text;
@@ -133,7 +139,7 @@ export function linkCaptureRoutes(farm: Farm): RouteTable {
         summary: 'The file of the last capture of a link as it is now',
         params: one,
         headers: FILE_HEADERS,
-        answers: { 200: { media: PCAP }, 206: { media: PCAP } },
+        answers: FILE_ANSWERS,
         handle: ({ params, exchange }) => {
           const root = projects.find(params.project_id).record.path;
           const capture = captureOf(params);

@@ -37,7 +37,7 @@ export class Attachments {
   }
 
   /** `folder` is the project's. */
-  async attach(port: number, nio: Nio, folder: string, conduct?: Conduct): Promise<void> {
+  async attach(port: number, nio: Nio, folder: string, conduct: Conduct): Promise<void> {
     const { device, sockets } = this.#options;
     if (this.#byPort.has(port)) throw refusals.portOccupied(port);
     if (this.#byPort.size >= MOST_PORTS) throw refusals.tooMany('ports attached', MOST_PORTS);

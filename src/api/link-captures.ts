@@ -22,6 +22,7 @@ const time = z.string().nullable();
 const count = z.number().min(0);
 
 const status = z.strictObject({
+  aal5: z.strictObject({ faulty: count, no_room: count }),
   dropped: count,
   file_bytes: count,
   file_name: z.string(),

@@ -28,6 +28,7 @@ export interface LogCounts {
   readonly firstAt: number;
   readonly lastAt: number;
   readonly aal5NoRoom: number;
+  readonly aal5Faulty: number;
 }
 
 export class CaptureLog {
@@ -52,7 +53,8 @@ export class CaptureLog {
   prepare(): void {
     this.#counters.fill(0);
     for (let slot = 0; slot < CHUNKS_A_LOG; slot++) this.#log.store(LOG.chunks + slot, NO_CHUNK);
-    for (const word of [LOG.head, LOG.drained, LOG.reclaimed, LOG.ended]) this.#log.store(word, 0);
+    for (const word of [LOG.head, LOG.drained, LOG.reclaimed, LOG.ended, LOG.interfaces])
+      this.#log.store(word, 0);
     this.#log.store(LOG.pin, NO_PIN);
     this.#log.store(LOG.active, 1);
   }
@@ -93,6 +95,7 @@ export class CaptureLog {
       firstAt: at(LOG_COUNTER.firstAt),
       lastAt: at(LOG_COUNTER.lastAt),
       aal5NoRoom: at(LOG_COUNTER.aal5NoRoom),
+      aal5Faulty: at(LOG_COUNTER.aal5Faulty),
     };
   }
 

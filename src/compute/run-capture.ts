@@ -57,8 +57,9 @@ class RunCapture implements LinkCapture {
 
 export function captureStatus(capture: Capture): CaptureStatus {
   const { plan, log, file } = capture;
-  const { packets, octets, dropped, firstAt, lastAt } = log.counters();
+  const { packets, octets, dropped, firstAt, lastAt, aal5Faulty, aal5NoRoom } = log.counters();
   return {
+    aal5: { faulty: aal5Faulty, no_room: aal5NoRoom },
     dropped,
     file_bytes: file.octets,
     file_name: basename(plan.path),

@@ -10,6 +10,8 @@ export interface CaptureTail {
 }
 
 export interface CaptureStatus {
+  /** AAL5 frames with a wrong checksum or length, which are kept, and those that there was no room to put together. */
+  readonly aal5: { readonly faulty: number; readonly no_room: number };
   readonly state: 'running' | 'draining' | 'stopped' | 'failed';
   /** Why it is not running, when nobody has stopped it. */
   readonly reason: string | null;

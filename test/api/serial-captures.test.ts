@@ -86,7 +86,24 @@ void t.test('cells are recorded as the frames that they make, with their connect
     ['8', '33', '10.0.0.1', '10.0.0.2', '8', String(other.length)],
   ]);
   const whole = await client.expect(200, 'GET', `${atm.at}/capture`);
-  t.match(whole, { packets: 2, link_type: 123 });
+  t.match(whole, { packets: 2, link_type: 123, aal5: { faulty: 0, no_room: 0 } });
+});
+
+void t.test('a frame with a wrong checksum is kept, and counted as faulty', { skip }, async (t) => {
+  const atm = await line(t, 'atm_switch', ATM);
+  const stop = await atm.record({});
+  const cells = aal5Cells(0, 100, Buffer.concat([Buffer.from(LLC_SNAP_IP), ping(100)]));
+  const spoilt = cells.map((cell, index) => {
+    const copy = Buffer.from(cell);
+    if (index === 0) copy[52] = (copy[52] ?? 0) ^ 1;
+    return copy;
+  });
+  await atm.pass([...spoilt, ...cells], 2 * cells.length);
+  t.equal(tsharkRows(await stop(), ['atm.vci']).length, 2);
+  t.match(await client.expect(200, 'GET', `${atm.at}/capture`), {
+    packets: 2,
+    aal5: { faulty: 1, no_room: 0 },
+  });
 });
 
 void t.test('cells as they are, on request', { skip }, async (t) => {

@@ -44,7 +44,15 @@ void t.test('a log is as new, whatever was there before', (t) => {
   words(3).fill(77);
   const log = prepared(2);
   t.same([log.head, log.drained, log.ended], [0, 0, 0]);
-  t.same(log.counters(), { packets: 0, octets: 0, dropped: 0, firstAt: 0, lastAt: 0, aal5NoRoom: 0 });
+  t.same(log.counters(), {
+    packets: 0,
+    octets: 0,
+    dropped: 0,
+    firstAt: 0,
+    lastAt: 0,
+    aal5NoRoom: 0,
+    aal5Faulty: 0,
+  });
   t.equal(words(2)[LOG.active], 1);
   t.equal(words(2)[LOG.pin], NO_PIN);
   t.equal(words(2)[LOG.reclaimed], 0);
@@ -133,9 +141,11 @@ void t.test('a log that has left memory is what it was', (t) => {
   scribe.put(octets(500));
   log.drainTo(300);
   countersOf(8).set([9, 8, 7], LOG_COUNTER.packets);
+  countersOf(8)[LOG_COUNTER.aal5NoRoom] = 6;
+  countersOf(8)[LOG_COUNTER.aal5Faulty] = 5;
   words(8)[LOG.ended] = LOG_END.maxPackets;
   log.leaveMemory();
-  const counts = { packets: 9, octets: 8, dropped: 7, firstAt: 0, lastAt: 0, aal5NoRoom: 0 };
+  const counts = { packets: 9, octets: 8, dropped: 7, firstAt: 0, lastAt: 0, aal5NoRoom: 6, aal5Faulty: 5 };
   prepared(8);
   t.same([log.head, log.drained, log.ended, log.isInMemory], [500, 300, LOG_END.maxPackets, false]);
   t.same(log.counters(), counts);

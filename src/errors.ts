@@ -4,20 +4,29 @@
  * 500 without details.
  */
 
+interface RefusalOptions extends ErrorOptions {
+  /** What the body of the answer has besides; this does not cross from a worker thread. */
+  readonly details?: Readonly<Record<string, string>>;
+}
+
 /** A request that is refused for a reason the client can read. */
 export class Refusal extends Error {
   override readonly name = 'Refusal';
+  readonly details: Readonly<Record<string, string>>;
 
   constructor(
     readonly status: number,
     message: string,
-    options?: ErrorOptions,
+    { details = {}, ...options }: RefusalOptions = {},
   ) {
     super(message, options);
+    this.details = details;
   }
 }
 
-const NO_SPACE = new Set(['ENOSPC', 'EDQUOT']);
+const LONGEST_ECHO = 255;
+
+const shortened = (text: string): string => text.slice(0, LONGEST_ECHO);
 
 export const refusals = {
   // Requests
@@ -52,6 +61,42 @@ export const refusals = {
   rangeBeyondEnd: (size: number) => new Refusal(416, `The range begins beyond the ${size} bytes of the file`),
   isDirectory: (path: string) => new Refusal(409, `Is a directory: '${path}'`),
   notDirectory: (path: string) => new Refusal(409, `A part of the path is not a directory: '${path}'`),
+
+  // Uploads
+  uploadLost: (reason: string) =>
+    new Refusal(
+      500,
+      `The upload was lost, because the thread that wrote it ended (${reason}): send it again`,
+    ),
+  uploadDiffers: (digest: string) =>
+    new Refusal(
+      400,
+      `What has come is not what was sent: its ${digest} differs. Nothing was changed, send it again`,
+    ),
+  uploadOvertaken: () =>
+    new Refusal(409, 'The file that is replaced was changed meanwhile. Nothing was changed, send it again'),
+  uploadDigestUnreadable: (header: string) =>
+    new Refusal(400, `The header ${header} is no digest that could be checked`),
+
+  // Resumable uploads
+  uploadUnknown: (id: string) => new Refusal(404, `Upload ID ${id.slice(0, 200)} doesn't exist`),
+  uploadHeader: (header: string, reason: string) => new Refusal(400, `Invalid ${header}: ${reason}`),
+  uploadExtension: (header: string) =>
+    new Refusal(400, `${header}: this server does not offer that extension of the tus protocol`),
+  uploadVersion: (version: string) =>
+    new Refusal(412, `Requests on uploads need the header Tus-Resumable: ${version}`),
+  uploadMediaType: (media: string) => new Refusal(415, `The bytes of an upload are sent as ${media}`),
+  uploadOffset: (offset: number, received: number) =>
+    new Refusal(409, `Upload-Offset is ${offset}, but ${received} bytes are here: go on from there`),
+  uploadTakenOver: () => new Refusal(409, 'Another request has taken over this upload: ask for its offset'),
+  uploadTooLong: (size: number) => new Refusal(413, `More is sent than the ${size} bytes of this upload`),
+  uploadChecksum: () => new Refusal(460, 'The bytes do not match their Upload-Checksum: they were dropped'),
+  uploadDigest: (digest: string) =>
+    new Refusal(460, `The upload does not have the ${digest} digest that was promised: it was dropped`),
+  tooManyUploads: (limit: number) =>
+    new Refusal(503, `There are ${limit} unfinished uploads, which is all that is allowed: delete some`),
+  uploadNoRoom: (size: number, free: number) =>
+    new Refusal(507, `An upload of ${size} bytes does not fit: ${free} bytes are free on the disk`),
 
   // Projects
   versionDiffers: (client: string, server: string) =>
@@ -98,6 +143,22 @@ export const refusals = {
   switchConnected: () => new Refusal(409, "Can't modify a switch already connected."),
   hubConnected: () => new Refusal(409, "Can't modify a hub already connected."),
   mappingConflict: (reason: string) => new Refusal(409, reason),
+
+  // Files of nodes
+  nodeFileMissing: (method: string, projectId: string, path: string) =>
+    new Refusal(404, `${method} /projects/${projectId}/files/${path} not found`),
+  nodeFileIsFolder: (path: string, listing: string) =>
+    new Refusal(409, `Is a directory: '${path}': what is in it is listed at ${listing}`),
+  folderNotEmpty: (path: string) =>
+    new Refusal(409, `The folder ${path} is not empty: recursive=true deletes it with all that is in it`),
+  archiveCompressed: () =>
+    new Refusal(400, 'The archive is compressed: send it as a plain tar archive, uncompressed'),
+  archiveDamaged: (reason: string) => new Refusal(400, `The tar archive is damaged: ${reason}`),
+  archiveMemberRefused: (name: string, reason: string) =>
+    new Refusal(
+      409,
+      `The archive was not unpacked, because of its member '${name.slice(0, 4096)}': ${reason}`,
+    ),
 
   // Links
   linkUnknown: (id: string) => new Refusal(404, `Link ID ${id} doesn't exist`),
@@ -168,6 +229,21 @@ export const refusals = {
     ),
   tooManyLogs: () => new Refusal(409, 'The packet engine has no room for another capture: stop one first'),
 
+  // Images
+  imageMissing: (name: string) =>
+    new Refusal(409, `The image ${shortened(name)} is missing`, {
+      details: { exception: 'ImageMissingError', image: shortened(name) },
+    }),
+  imageOutside: (doing: string, name: string) =>
+    new Refusal(403, `Could not ${doing} image: ${shortened(name)}, it would leave the images folder`),
+  imageNameRefused: (name: string, reason: string) =>
+    new Refusal(400, `'${shortened(name)}' cannot be the name of an image: ${reason}`),
+  imageInUse: (name: string, node: string, project: string) =>
+    new Refusal(409, `The image ${name} is used by node ${node} of project ${project}: it was not deleted`),
+  imagesNotServed: (emulator: string) =>
+    new Refusal(409, `Cannot list images: ${shortened(emulator)} is not available on this server`),
+  forwardUnknown: (request: string) => new Refusal(404, `${request} not found`),
+
   // Drawings, templates, symbols, computes
   drawingUnknown: (id: string) => new Refusal(404, `Drawing ID ${id} doesn't exist`),
   drawingLocked: (id: string) => new Refusal(409, `Drawing ID ${id} cannot be deleted because it is locked`),
@@ -210,27 +286,3 @@ export const refusals = {
       `Could not find a free port between ${first} and ${last} on host 0.0.0.0, last exception: ${reason}`,
     ),
 } as const;
-
-/** The refusal that a failed system call amounts to, or undefined when it is nothing a client can mend. */
-export function refusalOfSystemError(code: string | undefined, path: string): Refusal | undefined {
-  if (code === undefined) return undefined;
-  if (NO_SPACE.has(code)) return refusals.diskFull();
-  switch (code) {
-    case 'ENOENT':
-      return refusals.fileMissing();
-    case 'EACCES':
-    case 'EPERM':
-    case 'EROFS':
-    case 'ELOOP':
-    case 'ENXIO':
-      return refusals.fileForbidden();
-    case 'EISDIR':
-      return refusals.isDirectory(path);
-    case 'ENOTDIR':
-      return refusals.notDirectory(path);
-    case 'ENAMETOOLONG':
-      return refusals.fileNameTooLong();
-    default:
-      return undefined;
-  }
-}

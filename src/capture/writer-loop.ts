@@ -5,6 +5,7 @@
 import { closeSync } from 'node:fs';
 import { Refusal, refusals } from '../errors.js';
 import type { CaptureMemory } from '../memory/capture-memory.js';
+import type { LoopWork } from '../pool/loop-task.js';
 import type { TaskTable } from '../pool/task.js';
 import { createFirst, realFolder } from './capture-place.js';
 import { DiskRoom } from './disk-room.js';
@@ -16,27 +17,30 @@ import type {
   EndInput,
   LogPlan,
   OpenSegment,
-  WriterMessage,
+  WriterReport,
 } from './writer-orders.js';
 
-export class WriterLoop {
+/** How long a loop that has logs waits: less after a round in which one had much. */
+const WAIT_MS = 20;
+const SHORT_WAIT_MS = 4;
+const MUCH = 64 * 1024;
+/** Its next round begins at once when a log had so much. */
+const VERY_MUCH = 1024 * 1024;
+
+export class WriterLoop implements LoopWork {
   readonly #memories: readonly CaptureMemory[];
   readonly #room: DiskRoom;
-  readonly #tell: (message: WriterMessage) => void;
+  readonly #tell: (message: WriterReport) => void;
   readonly #writers = new Map<number, LogWriter>();
 
   constructor(
     memories: readonly CaptureMemory[],
     floorOctets: number,
-    tell: (message: WriterMessage) => void,
+    tell: (message: WriterReport) => void,
   ) {
     this.#memories = memories;
     this.#room = new DiskRoom(floorOctets);
     this.#tell = tell;
-  }
-
-  get isIdle(): boolean {
-    return this.#writers.size === 0;
   }
 
   readonly tasks = {
@@ -69,7 +73,7 @@ export class WriterLoop {
     },
   } satisfies TaskTable;
 
-  /** Looks at every log once; returns how much the longest write was. */
+  /** Looks at every log once. */
   round(now: number): number {
     let most = 0;
     for (const [id, writer] of this.#writers) {
@@ -77,7 +81,9 @@ export class WriterLoop {
         most = Math.max(most, writer.look(now));
       });
     }
-    return most;
+    if (this.#writers.size === 0) return Infinity;
+    if (most >= VERY_MUCH) return 0;
+    return most >= MUCH ? SHORT_WAIT_MS : WAIT_MS;
   }
 
   /** Writes everything there is. */

@@ -1,28 +1,16 @@
 /** What is said between the HTTP thread and a loop that writes captures. Everything survives a structured clone. */
-import type { MessagePort } from 'node:worker_threads';
 import type { CaptureMemory } from '../memory/capture-memory.js';
-import type { TaskOutcome } from '../pool/task.js';
+import type { LoopStart } from '../pool/loop-orders.js';
 import type { RecordFormat } from './record-boundaries.js';
 
-/** Int32 words that both have. */
-export const WRITER_CONTROL = {
-  /** Goes up when there is something new; the loop waits on it. */
-  bell: 0,
-  /** Goes up with every round. */
-  heartbeat: 1,
-  /** Not 0: the loop is to end. */
-  stop: 2,
-} as const;
-export const WRITER_CONTROL_WORDS = 3;
-
-export interface WriterStart {
-  readonly control: SharedArrayBuffer;
+/** What every life of the loop is given. */
+export interface WriterParts {
   readonly memories: readonly CaptureMemory[];
-  /** Orders come in here, answers and reports leave. */
-  readonly orders: MessagePort;
   /** Nothing is written to a disk that has less than so much free. */
   readonly floorOctets: number;
 }
+
+export type WriterStart = WriterParts & LoopStart;
 
 /** Which log goes to which files. */
 export interface LogPlan {
@@ -68,13 +56,7 @@ export type WriterCommand =
   | { readonly task: 'adopt'; readonly input: AdoptInput }
   | { readonly task: 'end'; readonly input: EndInput };
 
-export interface WriterOrder {
-  readonly number: number;
-  readonly command: WriterCommand;
-}
-
-export type WriterMessage =
-  | { readonly kind: 'answer'; readonly number: number; readonly outcome: TaskOutcome }
+export type WriterReport =
   /** The log goes on in a new file. */
   | { readonly kind: 'rotated'; readonly id: number; readonly segment: OpenSegment }
   /** The log is not drained any more. */

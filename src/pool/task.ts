@@ -3,7 +3,8 @@
  * names the task and carries its input. An error cannot cross the border as itself, so what the caller needs
  * of it crosses as data.
  */
-import { Refusal, refusalOfSystemError } from '../errors.js';
+import { Refusal } from '../errors.js';
+import { refusalOfSystemError } from '../system-errors.js';
 
 /** The tasks of one kind of worker. Inputs and outputs must survive a structured clone. */
 export type TaskTable = Readonly<Record<string, (input: never) => unknown>>;
@@ -42,7 +43,8 @@ export function valueOf(outcome: TaskOutcome): unknown {
   throw error;
 }
 
-function failureOf(error: unknown): TaskFailure {
+/** What the caller on another thread needs of an error. */
+export function failureOf(error: unknown): TaskFailure {
   const known = error instanceof Refusal ? error : refusalOfSystemError(systemCode(error), systemPath(error));
   if (known !== undefined) return { message: known.message, status: known.status, stack: undefined };
   const message = error instanceof Error ? error.message : String(error);

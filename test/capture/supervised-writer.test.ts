@@ -1,10 +1,16 @@
 import { appendFileSync, mkdirSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
+import { CaptureLog } from '../../src/capture/capture-log.js';
+import type { LogFile } from '../../src/capture/log-file.js';
+import { LogMemory } from '../../src/capture/log-memory.js';
+import { SupervisedWriter } from '../../src/capture/supervised-writer.js';
 import { refusals } from '../../src/errors.js';
+import { LOG } from '../../src/memory/capture-memory.js';
 import { eventually } from '../support/eventually.js';
+import { PaperLives } from '../support/live-loop.js';
 import { FAULTY_CAPTURE_WORKER, HEADER, LiveWriter } from '../support/live-writer.js';
-import { recordOf, recordsOf, type Format } from '../support/log-scribe.js';
+import { LogScribe, memoryOf, recordOf, recordsOf, type Format } from '../support/log-scribe.js';
 import { seededRandom } from '../support/seeded-random.js';
 import { fillDisk, NO_MOUNT, smallDisk } from '../support/small-disk.js';
 import { WRITER_FAULT } from '../support/writer-faults.js';
@@ -95,6 +101,76 @@ void t.test('what a loop wrote and did not say before it died is cut off', async
   file.release();
 });
 
+void t.test('a loop that dies before it has adopted its logs is no trouble of theirs', async (t) => {
+  const live = new LiveWriter(t);
+  const file = await live.begin(0);
+  live.onRestart = () => {
+    if (live.reasons.length < 3) live.writer.kill();
+  };
+  live.writer.kill();
+  live.scribe(0).put(recordOf(0));
+  await live.restarted(3);
+  await file.end();
+  t.same(live.troubles, []);
+  t.ok(live.content(0).equals(Buffer.concat([HEADER, recordOf(0)])));
+  file.release();
+});
+
+void t.test('each life is given its logs once, as they are by then, and before what waits', async (t) => {
+  const memory = memoryOf(4);
+  const log = new CaptureLog({ memory, index: 0 });
+  log.prepare();
+  const lives = new PaperLives(t);
+  const writer = new SupervisedWriter({
+    memories: [memory],
+    floorOctets: 7,
+    run: lives.run,
+    onRestart: () => undefined,
+  });
+  t.teardown(() => {
+    const closed = writer.close();
+    lives.end();
+    return closed;
+  });
+  const plan = { memory: 0, log: 0, folder: '/', name: 'a.pcap', files: 1, fileOctets: 0 };
+  const begin = (): Promise<LogFile> =>
+    writer.begin({ ...plan, format: 'pcap', header: HEADER }, log, {
+      sync: () => Promise.resolve(),
+      close: () => undefined,
+      onTrouble: (reason) => t.fail(reason),
+    });
+  const segment = { fd: 99, start: 0 };
+  const begun = begin();
+  const first = await lives.take(1, 1);
+  first.answer(segment);
+  await begun;
+  const waits = begin();
+  await lives.take(1, 2);
+  first.end();
+  const second = await lives.take(2, 2);
+  const adopt = { task: 'adopt', input: { plan: { ...plan, id: 1 }, segment, position: 0 } };
+  t.match(second.received, [adopt, { task: 'begin', input: { plan: { ...plan, id: 2 } } }]);
+  // It writes and dies, and has not said that it adopted the log.
+  const scribe = new LogScribe(memory, 0);
+  scribe.put(recordOf(0));
+  new LogMemory(memory, 0).store(LOG.drained, scribe.head);
+  const failed = t.rejects(waits, { name: 'LoopDeath' });
+  second.end();
+  await failed;
+  const third = await lives.take(3, 1);
+  const later = t.rejects(begin(), refusals.stopping());
+  await lives.take(3, 2);
+  t.match(third.received, [
+    { task: 'adopt', input: { segment, position: scribe.head } },
+    { task: 'begin', input: { plan: { id: 3 } } },
+  ]);
+  t.equal(third.received.length, 2);
+  const closed = writer.close();
+  third.answer(undefined);
+  third.end();
+  await Promise.all([closed, later]);
+});
+
 void t.test('a ring tells of each of its files, and lets go of the oldest', async (t) => {
   const live = new LiveWriter(t);
   const file = await live.begin(0, { files: 3, fileOctets: 20_000 });
@@ -120,7 +196,7 @@ void t.test(
     scribe.put(recordOf(0));
     const begun = live.begin(1, { name: `${WRITER_FAULT.exit}/1.pcap` });
     scribe.put(recordOf(1));
-    await t.rejects(begun, { message: /^the writer of captures ended twice with an order: / });
+    await t.rejects(begun, { message: /^the writer of captures ended twice with the order begin: / });
     await live.restarted(2);
     t.same(live.reasons, ['worker exited with code: 3', 'worker exited with code: 3']);
     t.equal(live.writer.load, 1);

@@ -30,6 +30,8 @@ export class LiveWriter {
   readonly logs: readonly CaptureLog[];
   /** Descriptors that were closed. */
   readonly closed: number[] = [];
+  /** Comes with each restart, when the loop has not adopted its logs yet. */
+  onRestart = (): void => undefined;
 
   constructor(t: Teardown, { worker = CAPTURE_WORKER, floorOctets = 0, folder = scratchFolder(t) } = {}) {
     this.folder = folder;
@@ -53,7 +55,10 @@ export class LiveWriter {
       run: async (start, move, signal) => {
         await pool.run(start, { transferList: [...move], signal });
       },
-      onRestart: (reason) => this.reasons.push(reason),
+      onRestart: (reason) => {
+        this.reasons.push(reason);
+        this.onRestart();
+      },
     });
     t.teardown(async () => {
       await this.writer.close();

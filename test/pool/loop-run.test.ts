@@ -1,28 +1,34 @@
 import t from 'tap';
 import {
-  WRITER_CONTROL,
-  WRITER_CONTROL_WORDS,
-  type WriterMessage,
-  type WriterStart,
-} from '../../src/capture/writer-orders.js';
-import { WriterRun } from '../../src/capture/writer-run.js';
+  LOOP_CONTROL,
+  LOOP_CONTROL_WORDS,
+  type LoopMessage,
+  type LoopStart,
+} from '../../src/pool/loop-orders.js';
+import { LoopRun } from '../../src/pool/loop-run.js';
 import { eventually } from '../support/eventually.js';
 
+interface Parts {
+  readonly folder: string;
+}
+
 interface Life {
-  readonly start: WriterStart;
+  readonly start: Parts & LoopStart;
+  readonly move: readonly unknown[];
   readonly signal: AbortSignal;
   readonly end: () => void;
   readonly fail: (error: unknown) => void;
 }
 
-function runOf(messages: WriterMessage[] = []): { run: WriterRun; life: Life } {
+function runOf(messages: LoopMessage<string>[] = []): { run: LoopRun<Parts, string>; life: Life } {
   let life: Life | undefined;
-  const control = new SharedArrayBuffer(WRITER_CONTROL_WORDS * Int32Array.BYTES_PER_ELEMENT);
-  const run = new WriterRun(
-    { control, memories: [], floorOctets: 0 },
-    (start, _, signal) =>
+  const control = new SharedArrayBuffer(LOOP_CONTROL_WORDS * Int32Array.BYTES_PER_ELEMENT);
+  const run = new LoopRun<Parts, string>(
+    control,
+    { folder: 'somewhere' },
+    (start, move, signal) =>
       new Promise<void>((end, fail) => {
-        life = { start, signal, end, fail };
+        life = { start, move, signal, end, fail };
       }),
     (message) => messages.push(message),
   );
@@ -31,20 +37,26 @@ function runOf(messages: WriterMessage[] = []): { run: WriterRun; life: Life } {
 }
 
 const beat = ({ start }: Life): number =>
-  Atomics.add(new Int32Array(start.control), WRITER_CONTROL.heartbeat, 1);
+  Atomics.add(new Int32Array(start.control), LOOP_CONTROL.heartbeat, 1);
 
-void t.test('orders go in, answers and reports come out', async (t) => {
-  const messages: WriterMessage[] = [];
+void t.test('parts and orders go in, answers and reports come out', async (t) => {
+  const messages: LoopMessage<string>[] = [];
   const { run, life } = runOf(messages);
+  t.equal(life.start.folder, 'somewhere');
+  t.ok(life.move.length === 1 && life.move[0] === life.start.orders);
   const received: unknown[] = [];
   life.start.orders.on('message', (order) => received.push(order));
-  const order = { number: 4, command: { task: 'end', input: { id: 1 } } } as const;
+  const order = { number: 4, request: { task: 'echo', input: { id: 1 } } } as const;
   run.send(order);
   await eventually('the order arrives', () => received[0]);
   t.same(received, [order]);
-  life.start.orders.postMessage({ kind: 'trouble', id: 1, reason: 'none' });
-  await eventually('the report arrives', () => messages[0]);
-  t.same(messages, [{ kind: 'trouble', id: 1, reason: 'none' }]);
+  const told = [
+    { kind: 'report', report: 'first' },
+    { kind: 'answer', number: 4, outcome: { value: 1 } },
+  ] as const;
+  for (const message of told) life.start.orders.postMessage(message);
+  await eventually('the answer arrives', () => messages[1]);
+  t.same(messages, told);
   life.start.orders.close();
   life.end();
   t.equal(await run.ended, 'it came to its end');

@@ -1,0 +1,52 @@
+/** The endless task of a loop's thread: orders and rounds, until it is told to stop. */
+import { setPriority } from 'node:os';
+import { receiveMessageOnPort, type MessagePort } from 'node:worker_threads';
+import { LOOP_CONTROL, type LoopOrder, type LoopStart } from './loop-orders.js';
+import { performTask, type TaskTable } from './task.js';
+
+export interface LoopWork {
+  readonly tasks: TaskTable;
+  /** Does some of what there is to do; returns how many milliseconds the next round may wait for the bell. */
+  round(now: number): number;
+  /** Comes after the last round: the loop was told to stop, or a round failed. */
+  finish(now: number): void;
+}
+
+/** Other work waits while orders are carried out: a few at a time. */
+const ORDERS_A_ROUND = 16;
+/** Engines and the HTTP thread go first. */
+const NICE = 5;
+
+export async function runLoop({ control, orders }: LoopStart, work: LoopWork): Promise<void> {
+  // On Linux this is of the calling thread, elsewhere of the whole process.
+  if (process.platform === 'linux') setPriority(NICE);
+  const words = new Int32Array(control);
+  try {
+    while (Atomics.load(words, LOOP_CONTROL.stop) === 0) {
+      Atomics.add(words, LOOP_CONTROL.heartbeat, 1);
+      // Before orders are looked for: who rings after that is not waited for.
+      const rung = Atomics.load(words, LOOP_CONTROL.bell);
+      const isObeyed = await obeySome(orders, work.tasks);
+      const waitMs = work.round(performance.now());
+      if (isObeyed && waitMs > 0) Atomics.wait(words, LOOP_CONTROL.bell, rung, waitMs);
+    }
+  } finally {
+    try {
+      work.finish(performance.now());
+    } finally {
+      // The thread lives on, and may run the next loop; the other end learns from this that the loop has gone.
+      orders.close();
+    }
+  }
+}
+
+/** Carries out waiting orders; returns whether none is left. */
+async function obeySome(orders: MessagePort, tasks: TaskTable): Promise<boolean> {
+  for (let done = 0; done < ORDERS_A_ROUND; done++) {
+    const received = receiveMessageOnPort(orders) as { message: LoopOrder } | undefined;
+    if (received === undefined) return true;
+    const { number, request } = received.message;
+    orders.postMessage({ kind: 'answer', number, outcome: await performTask(tasks, request) });
+  }
+  return false;
+}

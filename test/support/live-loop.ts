@@ -1,0 +1,171 @@
+/** Loops for tests: one in a thread that can be killed and broken, and one whose lives are what the test makes of them. */
+import type { MessagePort } from 'node:worker_threads';
+import { Piscina } from 'piscina';
+import { LOOP_CONTROL, type LoopMessage, type LoopOrder } from '../../src/pool/loop-orders.js';
+import type { RunLoop } from '../../src/pool/loop-run.js';
+import { SupervisedLoop, type LoopSurroundings } from '../../src/pool/supervised-loop.js';
+import type { TaskRequest } from '../../src/pool/task.js';
+import { eventually } from './eventually.js';
+import type { TestParts, TestReport } from './loop-worker.js';
+import type { Teardown } from './scratch.js';
+
+const WORKER = new URL('./loop-worker.js', import.meta.url);
+
+type Own = Partial<Pick<LoopSurroundings<TestParts, TestReport>, 'onceOnly' | 'isBusy' | 'onCheck'>>;
+
+abstract class TestLoop {
+  /** What the loop told of, in order. */
+  readonly told: unknown[] = [];
+  readonly loop: SupervisedLoop<TestParts, TestReport>;
+
+  constructor(run: LoopSurroundings<TestParts, TestReport>['run'], own: Own) {
+    this.loop = new SupervisedLoop<TestParts, TestReport>({
+      name: 'the loop of a test',
+      parts: { greeting: 'good morning' },
+      run,
+      onReport: (report) => this.told.push(report),
+      isBusy: () => false,
+      onceOnly: [],
+      onDeath: (reason) => this.told.push({ death: reason }),
+      onRestart: (reason) => {
+        this.told.push({ restart: reason });
+        this.restarted();
+      },
+      ...own,
+    });
+  }
+
+  /** For what is asked as soon as there is a next life. */
+  restarted = (): void => undefined;
+
+  async restarts(times: number): Promise<void> {
+    await eventually(`it is started again ${times} times`, () =>
+      this.loop.restarts >= times ? true : undefined,
+    );
+  }
+}
+
+export class LiveLoop extends TestLoop {
+  constructor(t: Teardown, own: Own = {}) {
+    const pool = new Piscina<unknown, unknown>({
+      filename: WORKER.href,
+      minThreads: 0,
+      maxThreads: 1,
+      idleTimeout: Infinity,
+      atomics: 'disabled',
+    });
+    super(async (start, move, signal) => {
+      await pool.run(start, { transferList: [...move], signal });
+    }, own);
+    t.teardown(async () => {
+      await this.loop.close();
+      await pool.destroy();
+    });
+  }
+}
+
+export class PaperLife {
+  readonly received: TaskRequest[] = [];
+  readonly #orders: MessagePort;
+  readonly #numbers: number[] = [];
+  readonly #words: Int32Array;
+  readonly #end: (error: Error | undefined) => void;
+  isKilled = false;
+  /** It is in a system call that does not come back when it is killed. */
+  isStuck = false;
+
+  constructor(control: SharedArrayBuffer, orders: MessagePort, end: (error: Error | undefined) => void) {
+    this.#words = new Int32Array(control);
+    this.#orders = orders;
+    this.#end = end;
+    orders.on('message', ({ number, request }: LoopOrder) => {
+      this.received.push(request);
+      this.#numbers.push(number);
+    });
+    this.beat();
+  }
+
+  beat(): void {
+    Atomics.add(this.#words, LOOP_CONTROL.heartbeat, 1);
+  }
+
+  get isToldToStop(): boolean {
+    return Atomics.load(this.#words, LOOP_CONTROL.stop) !== 0;
+  }
+
+  /** Answers the oldest order that has no answer yet. */
+  answer(value: unknown): void {
+    const message: LoopMessage<TestReport> = {
+      kind: 'answer',
+      number: this.#numbers.shift() ?? 0,
+      outcome: { value },
+    };
+    this.#orders.postMessage(message);
+  }
+
+  end(error?: Error): void {
+    this.#orders.close();
+    this.#end(error);
+  }
+}
+
+/** Threads for a loop that are none. */
+export class PaperLives {
+  readonly #lives: PaperLife[] = [];
+
+  constructor(t: Teardown) {
+    // Loops keep no process alive.
+    const awake = setInterval(() => undefined, 2 ** 30);
+    t.teardown(() => {
+      clearInterval(awake);
+    });
+  }
+
+  readonly run: RunLoop<unknown> = ({ control, orders }, _, signal) =>
+    new Promise((resolve, reject) => {
+      const life = new PaperLife(control, orders, (error) => {
+        if (error === undefined) resolve();
+        else reject(error);
+      });
+      this.#lives.push(life);
+      signal.addEventListener('abort', () => {
+        life.isKilled = true;
+        if (!life.isStuck) life.end(new Error('killed'));
+      });
+    });
+
+  get count(): number {
+    return this.#lives.length;
+  }
+
+  /** The life of that number, when it has come and has been given so many orders. */
+  take(number: number, orders = 0): Promise<PaperLife> {
+    return eventually(`life ${number} with ${orders} orders`, () => {
+      const life = this.#lives[number - 1];
+      return life !== undefined && life.received.length >= orders ? life : undefined;
+    });
+  }
+
+  end(): void {
+    for (const life of this.#lives) life.end();
+  }
+}
+
+export class PaperLoop extends TestLoop {
+  readonly lives: PaperLives;
+
+  constructor(t: Teardown, own: Own = {}) {
+    const lives = new PaperLives(t);
+    super(lives.run, own);
+    this.lives = lives;
+    t.teardown(() => {
+      const closed = this.loop.close();
+      lives.end();
+      return closed;
+    });
+  }
+
+  life(number: number, orders?: number): Promise<PaperLife> {
+    return this.lives.take(number, orders);
+  }
+}

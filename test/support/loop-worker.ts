@@ -1,0 +1,57 @@
+/** Thread entry for tests of loops: one that answers, tells of what it does, hangs, or ends its thread. */
+import { getPriority } from 'node:os';
+import { threadId } from 'node:worker_threads';
+import { Refusal } from '../../src/errors.js';
+import type { LoopMessage, LoopStart } from '../../src/pool/loop-orders.js';
+import { runLoop } from '../../src/pool/loop-task.js';
+import type { TaskTable } from '../../src/pool/task.js';
+
+export interface TestParts {
+  /** Told by every life. */
+  readonly greeting: string;
+}
+
+export type TestReport = { readonly greeting: string } | { readonly done: unknown } | 'finished';
+
+export interface DieInput {
+  /** How many have died of it. */
+  readonly deaths: Int32Array<SharedArrayBuffer>;
+  readonly most: number;
+}
+
+export default function serve({ greeting, ...start }: TestParts & LoopStart): Promise<void> {
+  const tell = (report: TestReport): void => {
+    const message: LoopMessage<TestReport> = { kind: 'report', report };
+    start.orders.postMessage(message);
+  };
+  const tasks = {
+    echo: (value: unknown): unknown => {
+      tell({ done: value });
+      return value;
+    },
+    refuse: (status: number): never => {
+      throw new Refusal(status, `refused with ${status}`);
+    },
+    thread: (): number => threadId,
+    priority: (): number => getPriority(),
+    /** Ends the thread until it has done so often enough; then says how often. */
+    die: ({ deaths, most }: DieInput): number => {
+      if (Atomics.load(deaths, 0) === most) return most;
+      Atomics.add(deaths, 0, 1);
+      process.exit(3);
+    },
+    /** Raises the word, and never comes back. */
+    spin: (word: Int32Array<SharedArrayBuffer>): never => {
+      Atomics.add(word, 0, 1);
+      for (;;);
+    },
+  } satisfies TaskTable;
+  tell({ greeting });
+  return runLoop(start, {
+    tasks,
+    round: () => Infinity,
+    finish: () => {
+      tell('finished');
+    },
+  });
+}

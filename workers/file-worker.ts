@@ -3,6 +3,7 @@ import { usageTasks } from '../src/capture/usage-tasks.js';
 import { hostTasks } from '../src/compute/host-tasks.js';
 import { captureFileTasks } from '../src/lab/capture-file-tasks.js';
 import { folderTasks } from '../src/lab/folder-tasks.js';
+import { nodeFileTasks } from '../src/lab/node-file-tasks.js';
 import { topologyTasks } from '../src/lab/topology-tasks.js';
 import { performTask, type TaskOutcome, type TaskRequest } from '../src/pool/task.js';
 import { fileTasks } from '../src/storage/file-tasks.js';
@@ -15,6 +16,7 @@ const tasks = {
   ...fileTasks,
   ...folderTasks,
   ...hostTasks,
+  ...nodeFileTasks,
   ...symbolTasks,
   ...topologyTasks,
   ...usageTasks,

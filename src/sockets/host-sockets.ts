@@ -5,20 +5,27 @@ import type { Opener } from './opener.js';
 export interface HostSockets {
   readonly opener: Opener;
   newBell(): Bell;
+  /** Bounds what a client can have sent before the server has read it; to be called when the server listens. */
+  boundConnectionBuffers(): void;
 }
 
 /** Each kind is loaded only where it is used, as the C library's calls are looked up when it is. */
 export async function hostSockets(platform: NodeJS.Platform): Promise<HostSockets> {
   if (platform === 'linux') {
-    const [{ LinuxOpener }, { LinuxBell }] = await Promise.all([
+    const [{ LinuxOpener }, { LinuxBell }, { boundConnectionBuffers }] = await Promise.all([
       import('./linux/linux-opener.js'),
       import('./linux/linux-bell.js'),
+      import('./linux/listener-buffer.js'),
     ]);
-    return { opener: new LinuxOpener(), newBell: () => new LinuxBell() };
+    return { opener: new LinuxOpener(), newBell: () => new LinuxBell(), boundConnectionBuffers };
   }
   const [{ PortableOpener }, { PortableBell }] = await Promise.all([
     import('./portable/portable-opener.js'),
     import('./portable/portable-bell.js'),
   ]);
-  return { opener: new PortableOpener(), newBell: () => new PortableBell() };
+  return {
+    opener: new PortableOpener(),
+    newBell: () => new PortableBell(),
+    boundConnectionBuffers: () => undefined,
+  };
 }

@@ -38,6 +38,31 @@ export function makeFoldersOf(root: string, path: string): void {
   }
 }
 
+/**
+ * The real path of the folder at `path` below the root, which no link may lead to, not even from within the root:
+ * what lies in it is its own. With `makes` what is missing of it is made.
+ */
+export function ownFolder(root: string, path: string, makes = false): string {
+  const wanted = resolve(root, path);
+  if (path.includes('\0') || !isBelow(resolve(root), wanted)) throw refusals.fileForbidden();
+  let folder = realpathSync(root);
+  for (const name of relative(resolve(root), wanted).split(sep)) {
+    folder = join(folder, name);
+    const found = lstatSync(folder, { throwIfNoEntry: false });
+    if (found?.isSymbolicLink() === true) throw refusals.fileForbidden();
+    if (found?.isDirectory() === false) throw refusals.notDirectory(name);
+    if (found !== undefined) continue;
+    if (!makes) throw refusals.fileMissing();
+    mkdirSync(folder, { recursive: true });
+  }
+  return folder;
+}
+
+/** Where a path begins that is meant to stay within a folder below the root, as above, or within the root itself. */
+export function innerRoot(root: string, folder: string | undefined, makes = false): string {
+  return folder === undefined ? root : ownFolder(root, folder, makes);
+}
+
 function followLink(path: string): string {
   const found = lstatSync(path, { throwIfNoEntry: false });
   if (found?.isSymbolicLink() !== true) return path;

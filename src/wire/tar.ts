@@ -8,10 +8,12 @@ export const TAR_BLOCK = 512;
 export const TAR_END = 2 * TAR_BLOCK;
 
 export interface TarMember {
-  /** Of a regular file, with slashes, relative. */
+  /** With slashes, relative; that of a folder ends with one. */
   readonly path: string;
+  /** None for a folder. */
   readonly size: number;
   readonly modifiedMs: number;
+  readonly isExecutable?: boolean;
 }
 
 const FIELD = {
@@ -28,18 +30,30 @@ const FIELD = {
 type Field = (typeof FIELD)[keyof typeof FIELD];
 
 const REGULAR = '0';
+const FOLDER = '5';
 const EXTENDED = 'x';
+const PLAIN_MODE = 0o644;
+/** Of folders and of programs. */
+const EXECUTABLE_MODE = 0o755;
 const LARGEST_SIZE = 0o777_7777_7777;
 
 /** Everything that stands before the content of a member. */
 export function tarHeader(member: TarMember): Uint8Array {
-  const { path, size } = member;
+  const { path, size, modifiedMs } = member;
   const name = octetsOf(path);
   const fits = name.length <= FIELD.name[1] && size <= LARGEST_SIZE;
-  const plain = header(REGULAR, name, Math.min(size, LARGEST_SIZE), member.modifiedMs);
+  const type = path.endsWith('/') ? FOLDER : REGULAR;
+  const mode = type === FOLDER || member.isExecutable === true ? EXECUTABLE_MODE : PLAIN_MODE;
+  const plain = header({ type, mode, name, size: Math.min(size, LARGEST_SIZE), modifiedMs });
   if (fits) return plain;
   const records = octetsOf(record('path', path) + record('size', String(size)));
-  const extended = header(EXTENDED, octetsOf('PaxHeaders/member'), records.length, member.modifiedMs);
+  const extended = header({
+    type: EXTENDED,
+    mode: PLAIN_MODE,
+    name: octetsOf('PaxHeaders/member'),
+    size: records.length,
+    modifiedMs,
+  });
   const all = new Uint8Array(2 * TAR_BLOCK + records.length + tarPadding(records.length));
   all.set(extended);
   all.set(records, TAR_BLOCK);
@@ -52,10 +66,18 @@ export function tarPadding(size: number): number {
   return (TAR_BLOCK - (size % TAR_BLOCK)) % TAR_BLOCK;
 }
 
-function header(type: string, name: Uint8Array, size: number, modifiedMs: number): Uint8Array {
+interface HeaderFields {
+  readonly type: string;
+  readonly mode: number;
+  readonly name: Uint8Array;
+  readonly size: number;
+  readonly modifiedMs: number;
+}
+
+function header({ type, mode, name, size, modifiedMs }: HeaderFields): Uint8Array {
   const block = new Uint8Array(TAR_BLOCK);
   block.set(name.subarray(0, FIELD.name[1]), FIELD.name[0]);
-  writeOctal(block, FIELD.mode, 0o644);
+  writeOctal(block, FIELD.mode, mode);
   writeOctal(block, FIELD.owner, 0);
   writeOctal(block, FIELD.group, 0);
   writeOctal(block, FIELD.size, size);

@@ -1,9 +1,10 @@
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join, sep } from 'node:path';
 import t, { type Test } from 'tap';
+import { refusals } from '../../src/errors.js';
 import { performTask } from '../../src/pool/task.js';
-import { containedPath } from '../../src/storage/containment.js';
+import { containedPath, ownFolder } from '../../src/storage/containment.js';
 import { scratchFolder, type Teardown } from '../support/scratch.js';
 import { seededRandom } from '../support/seeded-random.js';
 
@@ -239,4 +240,40 @@ void t.test('no spelling of parts and links leads out', async (t) => {
   }
   t.ok(allowed > 100, `${allowed} of 3000 lie below the root`);
   await Promise.resolve();
+});
+
+void t.test('a folder is its own when no link leads to it', (t) => {
+  const { root, outside } = ground(t);
+  mkdirSync(join(root, 'folder', 'deep'));
+  for (const path of ['folder', './folder/', 'folder/deep', 'folder/../folder/deep'])
+    t.equal(ownFolder(root, path), join(root, path.endsWith('deep') ? 'folder/deep' : 'folder'), path);
+  symlinkSync(outside, join(root, 'out'));
+  symlinkSync('folder', join(root, 'within'));
+  symlinkSync('nowhere', join(root, 'dangling'));
+  symlinkSync('.', join(root, 'folder', 'self'));
+  for (const makes of [false, true]) {
+    for (const path of [
+      'out',
+      'out/new',
+      'within',
+      'within/deep',
+      'dangling',
+      'folder/self/deep',
+      '..',
+      '.',
+      '',
+      'a/..',
+      'x\0y',
+    ])
+      t.throws(() => ownFolder(root, path, makes), refusals.fileForbidden(), path);
+    t.throws(() => ownFolder(root, 'file', makes), refusals.notDirectory('file'));
+    t.throws(() => ownFolder(root, 'file/x', makes), refusals.notDirectory('file'));
+  }
+  t.throws(() => ownFolder(root, 'folder/new/new'), refusals.fileMissing());
+  t.notOk(existsSync(join(root, 'folder', 'new')));
+  t.equal(ownFolder(root, 'folder/new/new', true), join(root, 'folder/new/new'));
+  t.ok(existsSync(join(root, 'folder', 'new', 'new')));
+  symlinkSync(root, join(outside, 'alias'));
+  t.equal(ownFolder(join(outside, 'alias'), 'folder'), join(root, 'folder'), 'the root itself may be a link');
+  t.end();
 });

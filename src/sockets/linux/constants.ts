@@ -12,6 +12,7 @@ export const SOCK_FLAGS = 0o4000 | 0o2000000;
 export const SOL_SOCKET = 1;
 export const SO_SNDBUF = 7;
 export const SO_RCVBUF = 8;
+export const SO_ACCEPTCONN = 30;
 export const SO_SNDBUFFORCE = 32;
 export const SO_RCVBUFFORCE = 33;
 export const SO_MEMINFO = 55;

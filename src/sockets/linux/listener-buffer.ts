@@ -1,0 +1,37 @@
+/**
+ * The receive buffer of the connections that the HTTP server accepts. Its library reads 512 KiB at a time, and goes on
+ * reading for as long as it gets that much, whether it was told to pause or not: a client as fast as the server would
+ * never be made to wait. With a smaller buffer no read is ever full.
+ */
+import { SO_ACCEPTCONN, SO_RCVBUF, SOL_SOCKET } from './constants.js';
+import { libc } from './libc.js';
+
+/** The kernel grants twice as much, a part of which is for its own records. */
+export const CONNECTION_BUFFER = 192 * 1024;
+/** The server listens early: its descriptor is a small number. */
+const MOST_DESCRIPTORS = 1024;
+const INT = 4;
+
+/** To be called when the server listens; connections take it from there. Returns how many sockets listen. */
+export function boundConnectionBuffers(): number {
+  const size = new Uint8Array(new Int32Array([CONNECTION_BUFFER]).buffer);
+  let listening = 0;
+  for (let fd = 0; fd < MOST_DESCRIPTORS; fd++) {
+    if (!isListening(fd)) continue;
+    libc.setsockopt(fd, SOL_SOCKET, SO_RCVBUF, size, INT);
+    listening++;
+  }
+  return listening;
+}
+
+function isListening(fd: number): boolean {
+  const value = new Int32Array(1);
+  const found = libc.getsockopt(
+    fd,
+    SOL_SOCKET,
+    SO_ACCEPTCONN,
+    new Uint8Array(value.buffer),
+    new Uint32Array([INT]),
+  );
+  return found === 0 && value[0] === 1;
+}

@@ -1,0 +1,186 @@
+/** What is done to whole files, because the disk may take its time: beside the loops. Runs in a disk thread. */
+import { randomUUID } from 'node:crypto';
+import {
+  closeSync,
+  constants,
+  copyFileSync,
+  fchmodSync,
+  fstatSync,
+  fsyncSync,
+  openSync,
+  readSync,
+  renameSync,
+  rmSync,
+  statSync,
+} from 'node:fs';
+import { dirname, join } from 'node:path';
+import { refusals } from '../errors.js';
+import { slabView } from '../memory/transfer-memory.js';
+import type { TaskTable } from '../pool/task.js';
+import { discardFile, syncFolder, type UnpublishedFile } from '../storage/published-file.js';
+import { openRegularFile, versionOf } from '../storage/regular-file.js';
+import { ContentWriter } from './content-writer.js';
+import { createForLanding, landingTarget, temporaryFolder } from './file-place.js';
+import type { DigestName, Digests, Landed, Twin } from './landing.js';
+import { checkPromise } from './promised-digests.js';
+import { slabOctets } from './slab-octets.js';
+import type { FilePlace } from './transfer-orders.js';
+
+interface LandInput {
+  readonly place: FilePlace;
+  readonly mode: number;
+  /** The disk has it before this is answered. */
+  readonly isSynced: boolean;
+  readonly twin: Twin | undefined;
+}
+
+export interface DiskTasks extends TaskTable {
+  /** The file gets its name; answers its version. Whatever happens, nothing else is left of it. */
+  readonly landFile: (input: LandInput & { file: UnpublishedFile }) => string;
+  /** The same for a file that has a name elsewhere, and keeps that when it cannot land. */
+  readonly landPart: (input: LandInput & { part: string }) => string;
+  /** A file that is small enough to come as one: the whole of an upload. Refuses other digests than were promised. */
+  readonly landBytes: (input: Omit<LandInput, 'twin'> & { bytes: Uint8Array; promised: Digests }) => Landed;
+  readonly discardFile: (input: UnpublishedFile) => void;
+  /** The same for a file whose loop has died, and may have done it before. */
+  readonly discardLost: (input: UnpublishedFile) => void;
+  /** Reads into a slab; answers how much, none at the end of the file. */
+  readonly readSlab: (input: { fd: number; position: number; slab: number; length: number }) => number;
+}
+
+const OPEN = constants.O_RDWR | constants.O_NOFOLLOW;
+
+export function diskTasks(memory: SharedArrayBuffer): DiskTasks {
+  const slabs = slabOctets(memory);
+  return {
+    landFile({ file, ...input }) {
+      const copy = cloneOf(input.twin, file.temporary);
+      try {
+        if (copy === undefined) return land(input, file.fd, file.temporary, file.target);
+        return landFrom(input, copy, file.target);
+      } finally {
+        discardFile(file);
+        if (copy !== undefined) rmSync(copy, { force: true });
+      }
+    },
+
+    landPart({ part, ...input }) {
+      const temporary = temporaryFolder(input.place);
+      const target = landingTarget(input.place, temporary);
+      const unpublished = join(temporary, `${randomUUID()}.tmp`);
+      const clone = cloneOf(input.twin, unpublished);
+      try {
+        const version =
+          clone === undefined
+            ? landPartFrom(input, part, unpublished, target)
+            : landFrom(input, clone, target);
+        rmSync(part, { force: true });
+        return version;
+      } finally {
+        rmSync(unpublished, { force: true });
+        if (clone !== undefined) rmSync(clone, { force: true });
+      }
+    },
+
+    landBytes({ bytes, promised, ...input }) {
+      const { place, mode } = input;
+      const { file, present } = createForLanding(place, bytes.length, mode);
+      const names = new Set<DigestName>(['sha-256', ...(Object.keys(promised) as DigestName[])]);
+      const writer = new ContentWriter(file.fd, 0, [...names], { present });
+      try {
+        while (!writer.take(bytes, () => undefined)) continue;
+        const { content, unchanged } = writer.finish();
+        checkPromise(promised, content.digests);
+        const version = unchanged ?? publish(input, file.fd, file.temporary, file.target);
+        return { ...content, version, isUnchanged: unchanged !== undefined };
+      } finally {
+        writer.close();
+        discardFile(file);
+      }
+    },
+
+    discardFile,
+
+    discardLost(file) {
+      // The number of a descriptor that was closed may be another file's by now.
+      if (isOpenAs(file)) discardFile(file);
+      else rmSync(file.temporary, { force: true });
+    },
+
+    readSlab({ fd, position, slab, length }) {
+      return readSync(fd, slabView(slabs, slab), 0, length, position);
+    },
+  };
+}
+
+/** The path is looked at again: somebody may have changed its folders while the file was on its way. */
+function land(input: LandInput, fd: number, from: string, target: string): string {
+  if (landingTarget(input.place, temporaryFolder(input.place)) !== target) throw refusals.fileForbidden();
+  return publish(input, fd, from, target);
+}
+
+function publish(
+  { mode, isSynced }: Pick<LandInput, 'mode' | 'isSynced'>,
+  fd: number,
+  from: string,
+  target: string,
+): string {
+  fchmodSync(fd, mode);
+  if (isSynced) fsyncSync(fd);
+  renameSync(from, target);
+  if (isSynced) syncFolder(dirname(target));
+  return versionOf(fstatSync(fd, { bigint: true }));
+}
+
+function landFrom(input: LandInput, path: string, target: string): string {
+  const fd = openSync(path, OPEN);
+  try {
+    return land(input, fd, path, target);
+  } finally {
+    closeSync(fd);
+  }
+}
+
+function isOpenAs({ fd, temporary }: UnpublishedFile): boolean {
+  const found = statSync(temporary, { throwIfNoEntry: false });
+  try {
+    const opened = fstatSync(fd);
+    return found?.ino === opened.ino && found.dev === opened.dev;
+  } catch {
+    return false;
+  }
+}
+
+/** A file of another file system cannot be renamed, so a copy of it is. Only trying tells: one can be mounted twice. */
+function landPartFrom(input: LandInput, part: string, copy: string, target: string): string {
+  try {
+    return landFrom(input, part, target);
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error && error.code === 'EXDEV')) throw error;
+    copyFileSync(part, copy, constants.COPYFILE_EXCL);
+    return landFrom(input, copy, target);
+  }
+}
+
+/** A file beside the one on its way that shares the blocks of the twin; undefined where that cannot be. */
+function cloneOf(twin: Twin | undefined, temporary: string): string | undefined {
+  if (twin === undefined) return undefined;
+  const copy = `${temporary}.twin`;
+  try {
+    // Copying waits for the other end of a FIFO that was put in its place.
+    if (readVersion(twin.path) !== twin.version) return undefined;
+    copyFileSync(twin.path, copy, constants.COPYFILE_FICLONE_FORCE);
+    // Looked at afterwards: what is the version now was it while the blocks were shared.
+    if (readVersion(twin.path) === twin.version) return copy;
+  } catch {
+    // The twin has gone, or the file system shares no blocks.
+  }
+  rmSync(copy, { force: true });
+  return undefined;
+}
+
+function readVersion(path: string): string {
+  const { fd, version } = openRegularFile(path);
+  closeSync(fd);
+  return version;
+}

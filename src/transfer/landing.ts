@@ -1,0 +1,62 @@
+/** Where an upload lands, what it turned out to be, and what is done when it is there. */
+
+import { join } from 'node:path';
+
+/** As HTTP calls them. */
+export type DigestName = 'md5' | 'sha' | 'sha-256' | 'sha-512';
+/** In lower-case hexadecimal. */
+export type Digests = Readonly<Partial<Record<DigestName, string>>>;
+
+/** What clients are shown of an upload. */
+export type UploadSubject =
+  | { readonly emulator: string; readonly filename: string }
+  | { readonly project_id: string; readonly node_id?: string; readonly path: string }
+  | { readonly symbol: string };
+
+export interface Content {
+  readonly size: number;
+  readonly digests: Digests;
+}
+
+export interface Twin {
+  /** Absolute. */
+  readonly path: string;
+  readonly version: string;
+}
+
+export interface Landed extends Content {
+  /** As OpenedFile has it. */
+  readonly version: string;
+  /** This very content was there already, and nothing was written. */
+  readonly isUnchanged: boolean;
+}
+
+export interface Landing {
+  /** The folder that is never left, and the file's path below it. */
+  readonly root: string;
+  readonly path: string;
+  /** A folder below the root that the path is of instead, and which no link may lead to. */
+  readonly folder?: string | undefined;
+  /** Whether folders of the path that are missing are made. */
+  readonly makesFolders: boolean;
+  /** Where the file lies while it is on its way; made when it is missing. Nothing lands in it. */
+  readonly temporary: string;
+  readonly mode: number;
+  readonly subject: UploadSubject;
+  /** A file on this host that had this content when it had this version: its blocks can be shared. */
+  readonly twinOf?: (content: Content) => Twin | undefined;
+  /** The file is there; the client has not been told yet. */
+  readonly landed?: (landed: Landed) => void;
+}
+
+const FILE_MODE = 0o644;
+
+/** A file somewhere in a folder of ours, of which the folder `tmp` is for what is on its way. */
+export function folderLanding(
+  root: string,
+  path: string,
+  subject: UploadSubject,
+  makesFolders = false,
+): Landing {
+  return { root, path, makesFolders, temporary: join(root, 'tmp'), mode: FILE_MODE, subject };
+}

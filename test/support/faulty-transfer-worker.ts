@@ -1,0 +1,20 @@
+/** The thread of a loop that writes uploads, and can be broken, in the ways of ./transfer-faults.ts. */
+import { ContentWriter } from '../../src/transfer/content-writer.js';
+import { TRANSFER_FAULT } from './transfer-faults.js';
+
+export { default } from '../../workers/transfer-worker.js';
+
+type Take = ContentWriter['take'];
+const take: unknown = Reflect.get(ContentWriter.prototype, 'take');
+
+Reflect.set(
+  ContentWriter.prototype,
+  'take',
+  function (this: ContentWriter, ...given: Parameters<Take>): boolean {
+    const [bytes] = given;
+    const beginning = Buffer.from(bytes.slice(0, TRANSFER_FAULT.exit.length)).toString();
+    if (beginning === TRANSFER_FAULT.spin) for (;;);
+    if (beginning === TRANSFER_FAULT.exit) process.exit(3);
+    return (take as Take).call(this, ...given);
+  },
+);

@@ -1,0 +1,7 @@
+/** What breaks the loop of the faulty worker when a slab begins with it. */
+export const TRANSFER_FAULT = {
+  /** It never comes back. */
+  spin: 'spin!',
+  /** It ends its thread. */
+  exit: 'exit!',
+} as const;

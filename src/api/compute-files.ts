@@ -2,15 +2,23 @@
 import { z } from 'zod';
 import type { LocalCompute } from '../compute/local-compute.js';
 import { json } from '../http/answer.js';
-import { FILE_ANSWERS, FILE_HEADERS, receiveFile, sendFile } from '../http/file-transfer.js';
+import {
+  FILE_ANSWERS,
+  FILE_HEADERS,
+  receiveFile,
+  RECEIVING_HEADERS,
+  sendFile,
+} from '../http/file-transfer.js';
 import { route, type Route } from '../http/route.js';
+import { folderLanding } from '../transfer/landing.js';
+import type { Transfers } from '../transfer/transfers.js';
 import { findProject } from './compute-ids.js';
 import { readProjectFile, writeProjectFile } from './project-files.js';
 import { names } from './schemas.js';
 
 const tag = 'Compute project files';
 
-export function computeFileRoutes(compute: LocalCompute): Route[] {
+export function computeFileRoutes(compute: LocalCompute, transfers: Transfers): Route[] {
   const { files } = compute;
   const all = '/v2/compute/projects/{project_id}/files';
   const one = `${all}/{path:.+}`;
@@ -55,13 +63,14 @@ export function computeFileRoutes(compute: LocalCompute): Route[] {
       summary: 'Write a file, which is there whole or not at all; its folders are made',
       params,
       body: 'raw',
+      headers: RECEIVING_HEADERS,
       answers: { 201: null },
       handle: ({ params: wanted, exchange }) => {
         const { id, folder } = findProject(compute, wanted.project_id);
-        const file = { path: wanted.path, makesFolders: true };
         const owner = compute.folders.ownerOf(id);
-        if (owner !== undefined) return writeProjectFile(exchange, files, owner, file);
-        return receiveFile(exchange, files, { ...file, root: folder }, 201);
+        if (owner !== undefined) return writeProjectFile(exchange, transfers, owner, wanted.path, true);
+        const subject = { project_id: id, path: wanted.path };
+        return receiveFile(exchange, transfers, folderLanding(folder, wanted.path, subject, true), 201);
       },
     }),
   ];

@@ -2,18 +2,26 @@
 import { refusals } from '../errors.js';
 import type { Answer } from '../http/answer.js';
 import type { Exchange } from '../http/exchange.js';
-import { FILE_ANSWERS, FILE_HEADERS, receiveFile, sendFile, type PlacedFile } from '../http/file-transfer.js';
+import {
+  FILE_ANSWERS,
+  FILE_HEADERS,
+  receiveFile,
+  RECEIVING_HEADERS,
+  sendFile,
+} from '../http/file-transfer.js';
 import { route, type Route } from '../http/route.js';
 import type { Farm } from '../lab/farm.js';
 import { join, resolve } from 'node:path';
 import type { Project } from '../lab/project.js';
+import { folderLanding } from '../transfer/landing.js';
+import type { Transfers } from '../transfer/transfers.js';
 import { names } from './schemas.js';
 
-type TransferFiles = Parameters<typeof receiveFile>[1];
+type FileThreads = Parameters<typeof sendFile>[1];
 
 const tag = 'Project files';
 
-export function projectFileRoutes(farm: Farm): Route[] {
+export function projectFileRoutes(farm: Farm, transfers: Transfers): Route[] {
   const path = '/v2/projects/{project_id}/files/{path:.+}';
   const params = names('project_id', 'path');
   return [
@@ -35,16 +43,17 @@ export function projectFileRoutes(farm: Farm): Route[] {
       summary: 'Write a file, which is there whole or not at all',
       params,
       body: 'raw',
+      headers: RECEIVING_HEADERS,
       answers: { 201: null },
       handle: ({ params: wanted, exchange }) =>
-        writeProjectFile(exchange, farm.files, farm.projects.find(wanted.project_id), { path: wanted.path }),
+        writeProjectFile(exchange, transfers, farm.projects.find(wanted.project_id), wanted.path, false),
     }),
   ];
 }
 
 export async function readProjectFile(
   exchange: Exchange,
-  files: TransferFiles,
+  files: FileThreads,
   project: Project,
   path: string,
 ): Promise<Answer> {
@@ -55,14 +64,16 @@ export async function readProjectFile(
 
 export function writeProjectFile(
   exchange: Exchange,
-  files: TransferFiles,
+  transfers: Transfers,
   project: Project,
-  file: Omit<PlacedFile, 'root'>,
+  path: string,
+  makesFolders: boolean,
 ): Promise<Answer> {
   const { folder, filename } = project.place;
-  if (project.isOpen && isTopologyFile(project, file.path)) throw refusals.topologyFileOpen(filename);
+  if (project.isOpen && isTopologyFile(project, path)) throw refusals.topologyFileOpen(filename);
   exchange.atEnd(project.hold());
-  return receiveFile(exchange, files, { ...file, root: folder }, 201);
+  const subject = { project_id: project.id, path };
+  return receiveFile(exchange, transfers, folderLanding(folder, path, subject, makesFolders), 201);
 }
 
 /** However the path is spelt. */

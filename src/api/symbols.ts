@@ -7,12 +7,15 @@ import {
   FILE_ANSWERS,
   FILE_HEADERS,
   receiveFile,
+  RECEIVING_HEADERS,
   sendFile,
   UNTRUSTED_CONTENT,
 } from '../http/file-transfer.js';
 import { route, type Route } from '../http/route.js';
 import { bytesSource } from '../http/streams/sized-response.js';
 import type { Farm } from '../lab/farm.js';
+import { folderLanding } from '../transfer/landing.js';
+import type { Transfers } from '../transfer/transfers.js';
 import { names, nothing } from './schemas.js';
 
 const tag = 'Symbols';
@@ -24,7 +27,7 @@ const symbol = z.strictObject({
   theme: z.string(),
 });
 
-export function symbolRoutes(farm: Farm): Route[] {
+export function symbolRoutes(farm: Farm, transfers: Transfers): Route[] {
   const { symbols, files } = farm;
   const one = names('symbol_id');
   return [
@@ -82,11 +85,13 @@ export function symbolRoutes(farm: Farm): Route[] {
       summary: 'Add a symbol of your own',
       params: one,
       body: 'raw',
+      headers: RECEIVING_HEADERS,
       answers: { 204: null },
       handle: async ({ params, exchange }) => {
         const name = posix.basename(decodedAgain(params.symbol_id));
         symbols.checkName(name);
-        const answer = await receiveFile(exchange, files, { root: symbols.folder, path: name }, 204);
+        const landing = folderLanding(symbols.folder, name, { symbol: name }, true);
+        const answer = await receiveFile(exchange, transfers, landing, 204);
         await symbols.added(name);
         return answer;
       },

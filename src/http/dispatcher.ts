@@ -36,7 +36,7 @@ export class Dispatcher {
     this.gate.checkHost(exchange.host);
     if (isChanging(exchange.method)) this.gate.checkOrigin(exchange.origin, exchange.host);
     const { endpoint, params } = this.match(exchange);
-    if (exchange.method === 'OPTIONS' && exchange.origin !== '') {
+    if (isPreflight(exchange, request, endpoint)) {
       const asked = request.getHeader('access-control-request-headers');
       return empty(200, this.gate.preflightHeaders(exchange.origin, endpoint.methods.keys(), asked));
     }
@@ -77,6 +77,12 @@ export class Dispatcher {
   }
 }
 
+/** A page may also ask for what the path itself answers to OPTIONS, which a preflight never does. */
+function isPreflight(exchange: Exchange, request: HttpRequest, { methods }: Match['endpoint']): boolean {
+  if (exchange.method !== 'OPTIONS' || exchange.origin === '') return false;
+  return !methods.has('OPTIONS') || request.getHeader('access-control-request-method') !== '';
+}
+
 /** Refuses in the contract's words what does not fit. */
 function check(exchange: Exchange, schema: z.ZodType, value: unknown, part: string): unknown {
   const parsed = schema.safeParse(value);
@@ -89,7 +95,8 @@ function check(exchange: Exchange, schema: z.ZodType, value: unknown, part: stri
 }
 
 function methodUnknown(exchange: Exchange, { methods }: Match['endpoint']): Answer {
-  const allowed = [...methods.keys()].flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method]));
+  const own = [...methods.keys()].filter((method) => method !== 'OPTIONS');
+  const allowed = own.flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method]));
   const { json, status } = errorAnswer(refusals.methodUnknown(exchange.method, exchange.path), exchange);
   return jsonText(status, json, [['Allow', [...allowed, 'OPTIONS'].join(', ')]]);
 }

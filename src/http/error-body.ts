@@ -18,7 +18,7 @@ export function errorAnswer(error: unknown, exchange: Exchange): ErrorAnswer {
     const message = `Internal error in request ${exchange.id}: the server's log has the details`;
     return { status: 500, json: JSON.stringify({ message, status: 500 }), isFault: true };
   }
-  const { status, message } = error;
+  const { status, message, details } = error;
   const body =
     status === 400
       ? {
@@ -28,7 +28,7 @@ export function errorAnswer(error: unknown, exchange: Exchange): ErrorAnswer {
           request: echo(error, exchange.body),
           status,
         }
-      : { message, status };
+      : { ...details, message, status };
   return { status, json: JSON.stringify(body), isFault: false };
 }
 

@@ -135,7 +135,7 @@ export class Exchange {
       this.#writeHead(status, headers, media);
     });
     const stream = new SizedResponse(this.#response, total, {
-      read: (position) => source.read(position),
+      give: (position, length, use) => source.give(position, length, use),
       close: () => {
         source.close();
         this.#end('answered');

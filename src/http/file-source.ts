@@ -1,41 +1,79 @@
-/** An open file that is read piece by piece by the file threads, and closed when nobody reads it any more. */
+/** An open file that is read piece by piece, and closed when nobody reads it any more. */
 import type { TaskPool } from '../pool/task-pool.js';
 import type { FileTasks } from '../storage/file-tasks.js';
+import type { FileReads, ReadPiece } from '../transfer/file-reads.js';
+import type { PieceSource } from './streams/sized-response.js';
 
+/** What a disk is asked for at once. */
 const READ_LENGTH = 256 * 1024;
 
-export class FileSource {
-  readonly #files: Pick<TaskPool<FileTasks>, 'run'>;
-  readonly #fd: number;
-  #reading: Promise<unknown> = Promise.resolve();
+export interface FileThreads extends Pick<TaskPool<FileTasks>, 'run'> {
+  readonly reads: FileReads;
+}
 
-  /** Takes the descriptor over. */
-  constructor(files: Pick<TaskPool<FileTasks>, 'run'>, { fd }: { readonly fd: number }) {
+export class FileSource implements PieceSource {
+  readonly #files: FileThreads;
+  readonly #fd: number;
+  readonly #start: number;
+  readonly #end: number;
+  /** What has been read from the disk for the next call. */
+  #read: (ReadPiece & { readonly position: number }) | undefined;
+  #reading: Promise<void> = Promise.resolve();
+  #isClosed = false;
+
+  /** Takes the descriptor over. Positions are counted from `start`; nothing is given behind `end`. */
+  constructor(files: FileThreads, { fd }: { readonly fd: number }, start: number, end: number) {
     this.#files = files;
     this.#fd = fd;
+    this.#start = start;
+    this.#end = end;
   }
 
-  /** Some bytes from `position` on, before `end`. Rejects when the file has none there any more. */
-  async read(position: number, end: number): Promise<Uint8Array> {
-    const piece = await this.readSome(position, end);
-    if (piece.length === 0) throw new Error('the file was cut short while it was read');
-    return piece;
-  }
-
-  /** None when the file ends there. */
-  readSome(position: number, end: number): Promise<Uint8Array> {
-    const length = Math.min(READ_LENGTH, end - position);
-    const reading = this.#files.run('readPiece', { fd: this.#fd, position, length });
-    this.#reading = reading;
-    return reading;
+  give(position: number, length: number, use: (bytes: Uint8Array) => void): 'given' | Promise<void> {
+    const read = this.#read;
+    this.#read = undefined;
+    if (read?.position === position) {
+      try {
+        use(read.bytes);
+      } finally {
+        // A client that does not take all of it now must not keep it from others.
+        read.giveBack();
+      }
+      return 'given';
+    }
+    read?.giveBack();
+    const bytes = this.#files.reads.readNow(this.#fd, this.#start + position, length);
+    if (bytes === undefined) return this.#readAhead(position);
+    use(bytes);
+    return 'given';
   }
 
   /** A descriptor must not be closed under a read: its number may be another file's by then. */
   close(): void {
+    this.#isClosed = true;
     const isDone = this.#reading
       .catch(() => undefined)
-      .then(() => this.#files.run('closeFile', { fd: this.#fd }));
+      .then(() => {
+        this.#read?.giveBack();
+        return this.#files.run('closeFile', { fd: this.#fd });
+      });
     // Fails only when the threads have ended, and their descriptors with them.
     isDone.catch(() => undefined);
+  }
+
+  async #readFrom(position: number): Promise<void> {
+    const from = this.#start + position;
+    const piece = await this.#files.reads.read(this.#fd, from, Math.min(READ_LENGTH, this.#end - from));
+    if (piece.bytes.length > 0 && !this.#isClosed) {
+      this.#read = { ...piece, position };
+      return;
+    }
+    piece.giveBack();
+    if (!this.#isClosed) throw new Error('the file was cut short while it was read');
+  }
+
+  #readAhead(position: number): Promise<void> {
+    this.#reading = this.#readFrom(position);
+    return this.#reading;
   }
 }

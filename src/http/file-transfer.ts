@@ -1,26 +1,33 @@
 /** Files of a folder over HTTP, both ways, in constant memory: the bytes wait for the slower side. */
 import { extname } from 'node:path';
 import { refusals } from '../errors.js';
-import type { TaskPool } from '../pool/task-pool.js';
-import type { FileTasks } from '../storage/file-tasks.js';
+import type { OpenedFile } from '../storage/regular-file.js';
+import type { DigestName, Digests, Landing } from '../transfer/landing.js';
+import { checkPromise } from '../transfer/promised-digests.js';
+import type { Transfers } from '../transfer/transfers.js';
 import { empty, jsonText, type Answer, type Headers } from './answer.js';
+import { DIGEST_HEADERS, promisedDigests } from './body-digests.js';
 import { listsTag, parseRange } from './byte-range.js';
 import { errorAnswer } from './error-body.js';
 import type { Exchange } from './exchange.js';
-import { FileSource } from './file-source.js';
-import { IDLE_LIMIT_MS } from './streams/long-stream.js';
+import { FileSource, type FileThreads } from './file-source.js';
+import { RAW_BODY_HEADERS, RawBody } from './raw-body.js';
 
 export interface PlacedFile {
   readonly root: string;
+  /** A folder below the root that the path is of instead, which no link may lead to. */
+  readonly folder?: string;
   readonly path: string;
+  /** Told instead of what the name says. */
+  readonly media?: string;
   /** What lies behind so many bytes is not sent: it is being written. */
   readonly most?: number;
-  /** Whether folders of the path that are missing are made when it is written. */
-  readonly makesFolders?: boolean;
+  /** Further headers of the answer. */
+  readonly headers?: (opened: OpenedFile) => Headers;
 }
 
-const DRAIN_MS = 2000;
-const PAUSE_ABOVE = 2 * 1024 * 1024;
+/** A body that is no longer is not streamed: it costs less as a whole. */
+const LARGEST_AT_ONCE = 64 * 1024;
 
 const MEDIA_TYPES: Readonly<Record<string, string>> = {
   '.css': 'text/css',
@@ -64,46 +71,44 @@ export const FILE_ANSWERS = {
   304: null,
 } as const;
 
+/** The request headers that say what a body is: to be declared by every route that receives a file. */
+export const RECEIVING_HEADERS = [...RAW_BODY_HEADERS, ...DIGEST_HEADERS];
+
 /** Streams the file to the client, or the part of it that is asked for. */
-export async function sendFile(
-  exchange: Exchange,
-  files: Pick<TaskPool<FileTasks>, 'run'>,
-  file: PlacedFile,
-): Promise<Answer> {
-  const opened = await files.run('openFile', file);
+export async function sendFile(exchange: Exchange, files: FileThreads, file: PlacedFile): Promise<Answer> {
+  const { root, folder, path } = file;
+  const place = { root, ...(folder === undefined ? {} : { folder }), path };
+  const opened = await files.run('openFile', place);
   const size = Math.min(opened.size, file.most ?? Infinity);
   const tag = `"${opened.version}"`;
   const known: Headers = [
     ['Last-Modified', new Date(opened.modifiedMs).toUTCString()],
     ['ETag', tag],
     ['Accept-Ranges', 'bytes'],
+    ...(file.headers?.(opened) ?? []),
   ];
-  const source = new FileSource(files, opened);
-  if (listsTag(exchange.headers['if-none-match'] ?? '', tag)) {
+  const isKnown = listsTag(exchange.headers['if-none-match'] ?? '', tag);
+  const range = isKnown ? undefined : rangeOf(exchange, size, tag);
+  const { start, end } = typeof range === 'object' ? range : { start: 0, end: size };
+  const source = new FileSource(files, opened, start, end);
+  if (isKnown) {
     source.close();
     return empty(304, known);
   }
-  const range = rangeOf(exchange, size, tag);
   if (range === 'unsatisfiable') {
     source.close();
     const { status, json } = errorAnswer(refusals.rangeBeyondEnd(size), exchange);
     return jsonText(status, json, [['Content-Range', `bytes */${size}`]]);
   }
-  const { start, end } = range ?? { start: 0, end: size };
   exchange.streamSized(
-    mediaType(file.path),
+    file.media ?? mediaType(path),
     [
       ...UNTRUSTED_CONTENT,
       ...known,
       ...(range === undefined ? [] : [['Content-Range', `bytes ${start}-${end - 1}/${size}`] as const]),
     ],
     end - start,
-    {
-      read: (position) => source.read(start + position, end),
-      close: () => {
-        source.close();
-      },
-    },
+    source,
     range === undefined ? 200 : 206,
   );
   return 'streamed';
@@ -115,105 +120,43 @@ function rangeOf({ method, headers }: Exchange, size: number, tag: string): Retu
   return parseRange(headers['range'] ?? '', size);
 }
 
-/** Writes the request body to the file, which appears whole or not at all. */
+/** Writes the request body to where it lands; the file is there whole or not at all. */
 export async function receiveFile(
   exchange: Exchange,
-  files: TaskPool<FileTasks>,
-  file: PlacedFile,
+  transfers: Pick<Transfers, 'begin' | 'store'>,
+  landing: Landing,
   success: number,
 ): Promise<Answer> {
-  const received = new BodyQueue(exchange);
-  const unpublished = await files.run('createFile', file).catch(async (error: unknown) => {
-    await received.drain();
-    throw error;
-  });
+  const body = new RawBody(exchange);
   try {
-    let position = 0;
-    for (let bytes = await received.next(); bytes !== undefined; bytes = await received.next()) {
-      const { length } = bytes;
-      await files.run('writePiece', { fd: unpublished.fd, position, bytes }, [bytes.buffer]);
-      position += length;
+    const promised = promisedDigests(exchange.headers);
+    if ((body.length ?? Infinity) <= LARGEST_AT_ONCE) {
+      await transfers.store(landing, await body.whole(), promised);
+    } else {
+      await receiveStream(body, transfers, landing, promised);
     }
   } catch (error) {
-    await files.run('discardFile', unpublished);
-    await received.drain();
+    await body.drain();
     throw error;
   }
-  await files.run('publishFile', unpublished);
   return empty(success);
 }
 
-/** The chunks of a request body between the connection and its one reader. */
-class BodyQueue {
-  readonly #incoming;
-  #chunks: Uint8Array<ArrayBuffer>[] = [];
-  #waiting = 0;
-  #isComplete = false;
-  #failure: Error | undefined;
-  #wake: (() => void) | undefined;
-
-  constructor(exchange: Exchange) {
-    this.#incoming = exchange.receive({
-      onChunk: (bytes) => {
-        this.#chunks.push(bytes);
-        this.#waiting += bytes.length;
-        if (this.#waiting > PAUSE_ABOVE) this.#incoming.pause();
-        this.#notify();
-      },
-      onEnd: () => {
-        this.#isComplete = true;
-        this.#notify();
-      },
-      onExpired: () => {
-        this.#fail(refusals.requestTooSlow(IDLE_LIMIT_MS / 1000));
-      },
-    });
-    exchange.atEnd(() => {
-      if (!this.#isComplete) this.#fail(new Error('the client went away'));
-    });
+async function receiveStream(
+  body: RawBody,
+  transfers: Pick<Transfers, 'begin'>,
+  landing: Landing,
+  promised: Digests,
+): Promise<void> {
+  const digests = Object.keys(promised) as DigestName[];
+  const upload = transfers.begin(landing, { size: body.length, digests }, body.throttle);
+  try {
+    await body.into(upload, upload.failure);
+    const { digests: found } = await upload.finish();
+    checkPromise(promised, found);
+  } catch (error) {
+    await upload.drop();
+    throw error;
   }
-
-  /** Everything that has come since the last call; undefined at the end of the body. */
-  async next(): Promise<Uint8Array<ArrayBuffer> | undefined> {
-    while (this.#chunks.length === 0 && !this.#isComplete && this.#failure === undefined) {
-      await new Promise<void>((resolve) => {
-        this.#wake = resolve;
-      });
-    }
-    if (this.#failure !== undefined) throw this.#failure;
-    if (this.#chunks.length === 0) return undefined;
-    const bytes = joined(this.#chunks);
-    this.#chunks = [];
-    this.#waiting = 0;
-    this.#incoming.resume();
-    return bytes;
-  }
-
-  /** Nothing more is wanted; what the client still sends is dropped for a while. */
-  async drain(): Promise<void> {
-    this.#chunks = [];
-    await this.#incoming.drain(DRAIN_MS);
-  }
-
-  #fail(error: Error): void {
-    this.#failure = error;
-    this.#notify();
-  }
-
-  #notify(): void {
-    this.#wake?.();
-    this.#wake = undefined;
-  }
-}
-
-function joined(chunks: readonly Uint8Array<ArrayBuffer>[]): Uint8Array<ArrayBuffer> {
-  const [only] = chunks;
-  if (chunks.length === 1 && only !== undefined) return only;
-  const bytes = new Uint8Array(chunks.reduce((length, chunk) => length + chunk.length, 0));
-  let offset = 0;
-  for (const chunk of chunks) {
-    bytes.set(chunk, offset);
-    offset += chunk.length;
-  }
-  return bytes;
+  await upload.land();
 }

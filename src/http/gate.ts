@@ -17,6 +17,13 @@ export interface GateOptions {
 const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/i;
 const EVERYWHERE = new Set(['0.0.0.0', '::']);
 
+/** What pages may read of an answer. */
+const EXPOSED_HEADERS = [
+  'Content-Length, Content-Range, ETag, Last-Modified, Location, Repr-Digest, X-Request-Id, X-Route',
+  'Tus-Checksum-Algorithm, Tus-Extension, Tus-Max-Size, Tus-Resumable, Tus-Version',
+  'Upload-Expires, Upload-Length, Upload-Metadata, Upload-Offset',
+].join(', ');
+
 export class Gate {
   readonly #isLoopback: boolean;
   readonly #ownNames: ReadonlySet<string>;
@@ -68,7 +75,7 @@ export class Gate {
     return [
       ['Access-Control-Allow-Origin', origin],
       ['Access-Control-Allow-Credentials', 'true'],
-      ['Access-Control-Expose-Headers', 'Content-Length, ETag, Last-Modified, X-Request-Id, X-Route'],
+      ['Access-Control-Expose-Headers', EXPOSED_HEADERS],
       ['Vary', 'Origin'],
     ];
   }

@@ -23,7 +23,7 @@ export function readJsonBody(exchange: Exchange, limit: number): Promise<unknown
       onChunk(bytes) {
         length += bytes.length;
         if (length <= limit) {
-          chunks.push(bytes);
+          chunks.push(bytes.slice());
           return;
         }
         clearTimeout(deadline);

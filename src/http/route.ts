@@ -7,7 +7,7 @@ import type { Answer } from './answer.js';
 import type { Exchange } from './exchange.js';
 import type { TailSource } from './streams/tail-source.js';
 
-export type Method = 'GET' | 'POST' | 'PUT' | 'DELETE';
+export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE' | 'OPTIONS';
 
 /** A body as the client sends it: `raw` is streamed to the handler. */
 export type BodyKind = z.ZodType | 'raw' | undefined;

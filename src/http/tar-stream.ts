@@ -6,14 +6,23 @@ import { Refusal } from '../errors.js';
 import type { TaskPool } from '../pool/task-pool.js';
 import type { FileTasks } from '../storage/file-tasks.js';
 import { TAR_END, tarHeader, tarPadding } from '../wire/tar.js';
-import { FileSource } from './file-source.js';
+import { FilePieces } from './file-pieces.js';
 import type { PlacedFile } from './file-transfer.js';
 import type { TailSource } from './streams/tail-source.js';
 
-export interface TarEntry extends PlacedFile {
+export interface TarFile extends PlacedFile {
   /** Within the archive. */
   readonly memberPath: string;
+  readonly isExecutable?: boolean;
 }
+
+/** A folder; nothing need be in it. */
+export interface TarFolder {
+  readonly memberPath: string;
+  readonly modifiedMs: number;
+}
+
+export type TarEntry = TarFile | TarFolder;
 
 type Files = Pick<TaskPool<FileTasks>, 'run'>;
 
@@ -23,7 +32,7 @@ const LONGEST_FILLING = 64 * 1024;
 export class TarStream implements TailSource {
   readonly #files: Files;
   readonly #waiting: TarEntry[];
-  #current: FileSource | undefined;
+  #current: FilePieces | undefined;
   /** What is left of the current member, and of the zeros behind it. */
   #contentLeft = 0;
   #position = 0;
@@ -55,8 +64,8 @@ export class TarStream implements TailSource {
     return (await this.#header()) ?? this.#end();
   }
 
-  async #content(source: FileSource): Promise<Uint8Array> {
-    const piece = await source.readSome(this.#position, this.#position + this.#contentLeft);
+  async #content(source: FilePieces): Promise<Uint8Array> {
+    const piece = await source.read(this.#position, this.#position + this.#contentLeft);
     if (piece.length === 0) {
       this.#fillingLeft += this.#contentLeft;
       this.#contentLeft = 0;
@@ -73,29 +82,32 @@ export class TarStream implements TailSource {
     return zeros;
   }
 
-  /** Of the next file that is still there. */
+  /** Of the next folder, or of the next file that is still there. */
   async #header(): Promise<Uint8Array | undefined> {
     for (let entry = this.#waiting.shift(); entry !== undefined; entry = this.#waiting.shift()) {
+      if ('modifiedMs' in entry) return folderHeader(entry);
       const opened = await this.#open(entry);
       if (opened === undefined) continue;
       const { modifiedMs } = opened;
       const size = Math.min(opened.size, entry.most ?? Infinity);
-      this.#current = new FileSource(this.#files, opened);
+      this.#current = new FilePieces(this.#files, opened);
       this.#position = 0;
       this.#contentLeft = size;
       this.#fillingLeft = tarPadding(size);
       if (this.#state === 'closed') this.#leave();
-      return tarHeader({ path: entry.memberPath, size, modifiedMs });
+      const { memberPath, isExecutable = false } = entry;
+      return tarHeader({ path: memberPath, size, modifiedMs, isExecutable });
     }
     return undefined;
   }
 
   async #open({
     root,
+    folder,
     path,
-  }: TarEntry): Promise<{ fd: number; size: number; modifiedMs: number } | undefined> {
+  }: TarFile): Promise<{ fd: number; size: number; modifiedMs: number } | undefined> {
     try {
-      return await this.#files.run('openFile', { root, path });
+      return await this.#files.run('openFile', { root, folder, path });
     } catch (error) {
       if (error instanceof Refusal && error.status === NOT_FOUND) return undefined;
       throw error;
@@ -111,4 +123,8 @@ export class TarStream implements TailSource {
     this.#current?.close();
     this.#current = undefined;
   }
+}
+
+function folderHeader({ memberPath, modifiedMs }: TarFolder): Uint8Array {
+  return tarHeader({ path: `${memberPath}/`, size: 0, modifiedMs });
 }

@@ -23,6 +23,12 @@ void t.test('a refusal says what and how; a 400 says of which request, too', (t)
     request: { a: 1 },
     status: 400,
   });
+  t.strictSame(bodyOf(refusals.imageMissing('x.img')), {
+    exception: 'ImageMissingError',
+    image: 'x.img',
+    message: 'The image x.img is missing',
+    status: 409,
+  });
   t.end();
 });
 

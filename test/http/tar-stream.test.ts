@@ -1,6 +1,14 @@
 /** An archive made while it is sent, of files that do not stand still. */
 import { spawnSync } from 'node:child_process';
-import { appendFileSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import {
+  appendFileSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
 import type { TaskPool } from '../../src/pool/task-pool.js';
@@ -132,4 +140,27 @@ void t.test('what cannot be read breaks the archive off', async (t) => {
   await stream.next();
   await t.rejects(Promise.resolve(stream.next()), { message: 'the disk is gone' });
   stream.close();
+});
+
+void t.test('folders are members, too, and programs stay what they are', { skip }, async (t) => {
+  const root = scratchFolder(t);
+  const long = `captures/${'d'.repeat(200)}`;
+  writeFileSync(join(root, 'run'), 'x');
+  const modifiedMs = 1_700_000_000_000;
+  const stream = new TarStream(filesHere(), [
+    { memberPath: 'captures/empty', modifiedMs },
+    { root, path: 'run', memberPath: 'captures/run', isExecutable: true },
+    { memberPath: long, modifiedMs },
+  ]);
+  const target = scratchFolder(t);
+  const { status, stderr } = spawnSync('tar', ['-x', '-C', target], { input: await collect(stream) });
+  t.same([status, stderr.toString()], [0, '']);
+  for (const [path, mode] of [
+    ['captures/empty', 0o755],
+    ['captures/run', 0o755],
+    [long, 0o755],
+  ] as const)
+    t.equal(statSync(join(target, path)).mode & 0o777, mode, path);
+  t.ok(statSync(join(target, long)).isDirectory());
+  t.equal(statSync(join(target, 'captures/empty')).mtimeMs, modifiedMs);
 });

@@ -3,8 +3,8 @@ import type { HttpResponse } from 'uWebSockets.js';
 import { join, leave, type LongStream } from './long-stream.js';
 
 export interface BodyReceiver {
-  /** The bytes are a copy and the receiver's to keep. */
-  onChunk(bytes: Uint8Array<ArrayBuffer>): void;
+  /** The bytes are valid only within the call. */
+  onChunk(bytes: Uint8Array): void;
   onEnd(): void;
   /** The client sent nothing for too long. */
   onExpired(): void;
@@ -28,8 +28,7 @@ export class IncomingBody implements LongStream {
       this.#movedAt = Date.now();
       this.#isComplete = isLast;
       if (this.#isOver) return;
-      if (this.#onDrained === undefined && chunk.byteLength > 0)
-        receiver.onChunk(new Uint8Array(chunk.slice(0)));
+      if (this.#onDrained === undefined && chunk.byteLength > 0) receiver.onChunk(new Uint8Array(chunk));
       if (isLast) this.#finish();
     });
   }

@@ -1,29 +1,45 @@
 /** A response of known length on its way out. */
 import type { HttpResponse } from 'uWebSockets.js';
 import { join, leave, type LongStream } from './long-stream.js';
+import { askForTurn, giveUpTurn, type TurnTaker } from './stream-turns.js';
 
 export interface PieceSource {
-  /** The bytes from `position` on, at least one. */
-  read(position: number): Promise<Uint8Array>;
+  /**
+   * Calls `use` with bytes from `position` on, at least one and at most about `length`, which are valid only within
+   * the call, and answers `given`; or answers a promise, after which it is to be asked again.
+   */
+  give(position: number, length: number, use: (bytes: Uint8Array) => void): 'given' | Promise<void>;
   /** The response is over, for whatever reason. */
   close(): void;
 }
 
 /** A source of bytes that are in memory already. */
 export function bytesSource(bytes: Uint8Array): PieceSource {
-  return { read: (position) => Promise.resolve(bytes.subarray(position)), close: () => undefined };
+  return {
+    give: (position, length, use) => {
+      use(bytes.subarray(position, position + length));
+      return 'given';
+    },
+    close: () => undefined,
+  };
 }
 
-/** A response of known length, pulled from its source at the client's pace. */
-export class SizedResponse implements LongStream {
+/** In one turn. */
+const TURN_OCTETS = 1024 * 1024;
+/** Less is asked for while the client takes less: what it does not take has to be asked for again. */
+const SHORTEST_PIECE = 16 * 1024;
+/** Sent at once, so much costs the system a third less than half of it. */
+const LONGEST_PIECE = 512 * 1024;
+
+/** A response of known length, pulled from its source at the client's pace, in turns with all other streams. */
+export class SizedResponse implements LongStream, TurnTaker {
   readonly #response: HttpResponse;
   readonly #total: number;
   readonly #source: PieceSource;
-  #piece: Uint8Array | undefined;
-  #pieceStart = 0;
-  #blockedSince: number | undefined;
+  #state: 'sending' | 'blocked' | 'reading' | 'over' = 'sending';
+  #blockedSince = 0;
   #offset = 0;
-  #isOver = false;
+  #pieceLength = LONGEST_PIECE;
 
   /** The head must have been written; `total` is at least 1. */
   constructor(response: HttpResponse, total: number, source: PieceSource) {
@@ -33,13 +49,14 @@ export class SizedResponse implements LongStream {
     join(this);
     response.onWritable((offset) => {
       this.#moved(offset);
-      return this.#send();
+      if (this.#state === 'blocked') this.#sendSoon();
+      return true;
     });
-    void this.#pull(0);
+    askForTurn(this);
   }
 
   get waitingSince(): number | undefined {
-    return this.#blockedSince;
+    return this.#state === 'blocked' ? this.#blockedSince : undefined;
   }
 
   /** The client has gone. */
@@ -48,56 +65,82 @@ export class SizedResponse implements LongStream {
   }
 
   rearm(): void {
-    if (this.#blockedSince === undefined) return;
+    if (this.#state !== 'blocked') return;
     this.#moved(this.#response.getWriteOffset());
-    this.#response.cork(() => this.#send());
+    this.#sendSoon();
   }
 
   expire(): void {
-    if (!this.#isOver) this.#response.close();
+    if (this.#state !== 'over') this.#response.close();
   }
 
-  async #pull(position: number): Promise<void> {
-    try {
-      const piece = await this.#source.read(position);
-      if (this.#isOver) return;
-      this.#piece = piece;
-      this.#pieceStart = position;
-      this.#response.cork(() => this.#send());
-    } catch {
-      // The length was promised already: only a broken connection tells the client that bytes are missing.
-      this.expire();
+  takeTurn(): boolean {
+    const end = this.#offset + TURN_OCTETS;
+    while (this.#state === 'sending' && this.#offset < end) {
+      const length = Math.min(this.#pieceLength, this.#total - this.#offset);
+      try {
+        const result = this.#source.give(this.#offset, length, this.#send);
+        if (result !== 'given') this.#wait(result);
+      } catch {
+        this.#breakOff();
+      }
     }
+    return this.#state === 'sending';
   }
 
-  /** Sends the rest of the piece; false when the client has no room. */
-  #send(): boolean {
-    if (this.#piece === undefined || this.#isOver) return true;
-    const rest = this.#piece.subarray(this.#response.getWriteOffset() - this.#pieceStart);
-    const [isSent, isDone] = this.#response.tryEnd(rest, this.#total);
-    if (isDone) {
-      this.#finish();
-    } else if (isSent) {
-      const next = this.#pieceStart + this.#piece.length;
-      this.#piece = undefined;
-      this.#blockedSince = undefined;
-      void this.#pull(next);
-    } else {
-      this.#blockedSince ??= Date.now();
-    }
-    return isSent;
+  #sendSoon(): void {
+    this.#state = 'sending';
+    askForTurn(this);
+  }
+
+  #wait(read: Promise<void>): void {
+    this.#state = 'reading';
+    read.then(
+      () => {
+        if (this.#state === 'reading') this.#sendSoon();
+      },
+      () => {
+        this.#breakOff();
+      },
+    );
+  }
+
+  /** The length was promised already: only a broken connection tells the client that bytes are missing. */
+  #breakOff(): void {
+    this.expire();
+  }
+
+  readonly #send = (bytes: Uint8Array): void => {
+    this.#response.cork(() => {
+      const [isSent, isDone] = this.#response.tryEnd(bytes, this.#total);
+      if (isDone) {
+        this.#finish();
+        return;
+      }
+      const sent = this.#response.getWriteOffset() - this.#offset;
+      this.#offset += sent;
+      this.#adapt(sent, bytes.length);
+      if (isSent) return;
+      this.#state = 'blocked';
+      this.#blockedSince = Date.now();
+    });
+  };
+
+  #adapt(sent: number, given: number): void {
+    if (sent === given) this.#pieceLength = Math.min(this.#pieceLength * 2, LONGEST_PIECE);
+    else if (sent < given / 2) this.#pieceLength = Math.max(this.#pieceLength / 2, SHORTEST_PIECE);
   }
 
   #moved(offset: number): void {
     if (offset === this.#offset) return;
     this.#offset = offset;
-    if (this.#blockedSince !== undefined) this.#blockedSince = Date.now();
+    this.#blockedSince = Date.now();
   }
 
   #finish(): void {
-    if (this.#isOver) return;
-    this.#isOver = true;
-    this.#piece = undefined;
+    if (this.#state === 'over') return;
+    this.#state = 'over';
+    giveUpTurn(this);
     leave(this);
     this.#source.close();
   }

@@ -17,4 +17,6 @@ export const errorBody = z.object({
   method: z.string().optional(),
   path: z.string().optional(),
   request: z.unknown().optional(),
+  exception: z.string().optional(),
+  image: z.string().optional(),
 });

@@ -177,6 +177,14 @@ export class Computes {
     };
   }
 
+  /** What the addresses of a compute begin with. */
+  urlOf(id: string): string {
+    const { protocol, host, port } = this.#find(id);
+    // What listens everywhere is reached under this name from where it runs.
+    const name = host === '0.0.0.0' ? '127.0.0.1' : host;
+    return `${protocol}://${name.includes(':') && !name.startsWith('[') ? `[${name}]` : name}:${port}`;
+  }
+
   /** Refuses a compute that is unknown (404) or out of reach (409). */
   checkServed(id: string, request: string): void {
     const compute = this.#find(id);

@@ -1,0 +1,223 @@
+/** Resumable uploads without threads and sockets: transfers that write at once, and bodies that a test sends. */
+import { createHash, randomUUID } from 'node:crypto';
+import { appendFileSync, renameSync, truncateSync } from 'node:fs';
+import { join } from 'node:path';
+import { Channel } from '../../src/lab/channel.js';
+import type { TaskPool } from '../../src/pool/task-pool.js';
+import type { Content, DigestName, Landing } from '../../src/transfer/landing.js';
+import type { Transfers, UploadObserver } from '../../src/transfer/transfers.js';
+import type { Upload } from '../../src/transfer/upload.js';
+import { partTasks, type PartTasks } from '../../src/uploads/part-tasks.js';
+import type { UploadBody } from '../../src/uploads/upload-body.js';
+import type { UploadRecord } from '../../src/uploads/upload-record.js';
+import type { UploadTarget, UploadWish } from '../../src/uploads/upload-wish.js';
+import { Uploads } from '../../src/uploads/uploads.js';
+import { scratchFolder, type Teardown } from './scratch.js';
+
+const ALGORITHMS: Readonly<Record<DigestName, string>> = {
+  md5: 'md5',
+  sha: 'sha1',
+  'sha-256': 'sha256',
+  'sha-512': 'sha512',
+};
+
+export const hashOf = (name: DigestName, bytes: Uint8Array): string =>
+  createHash(ALGORITHMS[name]).update(bytes).digest('hex');
+
+export const TARGET: UploadTarget = { emulator: 'qemu', filename: 'a.img' };
+
+export function wishOf(size: number, more: Partial<UploadWish> = {}): UploadWish {
+  return { size, target: { ...TARGET }, digests: {}, metadata: '', ...more };
+}
+
+export function recordOf(size: number, more: Partial<UploadRecord> = {}): UploadRecord {
+  return {
+    upload_id: randomUUID(),
+    target: { ...TARGET },
+    size,
+    digests: {},
+    metadata: '',
+    started_at: Date.now(),
+    finished_at: null,
+    ...more,
+  };
+}
+
+/** A transfer that has written whatever it was given. */
+class WrittenUpload {
+  readonly id = randomUUID();
+  readonly startedAt = Date.now();
+  readonly failure: Promise<never>;
+  fail: (error: Error) => void = () => undefined;
+  received = 0;
+  readonly #bytes: Uint8Array[] = [];
+
+  constructor(
+    readonly subject: Upload['subject'],
+    readonly size: number | undefined,
+    private readonly path: string,
+    private readonly digests: readonly DigestName[],
+    private readonly end: () => void,
+  ) {
+    this.failure = new Promise((_, reject) => {
+      this.fail = reject;
+    });
+    this.failure.catch(() => undefined);
+  }
+
+  write(bytes: Uint8Array): void {
+    appendFileSync(this.path, bytes);
+    this.#bytes.push(bytes.slice());
+    this.received += bytes.length;
+  }
+
+  finish(): Promise<Content> {
+    this.end();
+    const all = Buffer.concat(this.#bytes);
+    const digests = Object.fromEntries(this.digests.map((name) => [name, hashOf(name, all)]));
+    return Promise.resolve({ size: all.length, digests });
+  }
+
+  drop(): Promise<void> {
+    this.end();
+    return Promise.resolve();
+  }
+}
+
+/** A body of which the test decides what comes when. */
+export class SentBody implements UploadBody {
+  readonly throttle = { pause: (): void => undefined, resume: (): void => undefined };
+  /** Resolves when somebody takes the bytes. */
+  readonly taken: Promise<void>;
+  readonly length: number | undefined;
+  #sink: { write(bytes: Uint8Array): void } | undefined;
+  #noteTaken: () => void = () => undefined;
+  #end: () => void = () => undefined;
+  #vanish: (error: unknown) => void = () => undefined;
+
+  constructor(length?: number) {
+    this.length = length;
+    this.taken = new Promise((resolve) => {
+      this.#noteTaken = resolve;
+    });
+  }
+
+  /** One that is there as a whole. */
+  static of(bytes: Uint8Array, isDeclared = true): SentBody {
+    const body = new SentBody(isDeclared ? bytes.length : undefined);
+    void body.taken.then(() => {
+      if (bytes.length > 0) body.send(bytes);
+      body.end();
+    });
+    return body;
+  }
+
+  async into(sink: { write(bytes: Uint8Array): void }, failure: Promise<never>): Promise<void> {
+    this.#sink = sink;
+    const whole = new Promise<void>((resolve, reject) => {
+      this.#end = resolve;
+      this.#vanish = reject;
+    });
+    this.#noteTaken();
+    try {
+      await Promise.race([whole, failure]);
+    } finally {
+      this.#sink = undefined;
+    }
+  }
+
+  send(bytes: Uint8Array): void {
+    try {
+      this.#sink?.write(bytes);
+    } catch (error) {
+      this.#vanish(error);
+    }
+  }
+
+  end(): void {
+    this.#end();
+  }
+
+  vanish(): void {
+    this.#vanish(new Error('the client went away'));
+  }
+}
+
+export interface UploadRig {
+  readonly folder: string;
+  /** Where everything lands, by its name. */
+  readonly target: string;
+  readonly uploads: Uploads;
+  readonly events: { readonly action: string; readonly event: Record<string, unknown> }[];
+  readonly landed: Content[];
+  readonly appended: WrittenUpload[];
+  /** What landing throws, once set. */
+  refuse: Error | undefined;
+  observer: UploadObserver | undefined;
+  readonly tasks: string[];
+}
+
+export function uploadRig(
+  t: Teardown,
+  options: { folder?: string; lifetimeMs?: number; disk?: PartTasks } = {},
+): UploadRig {
+  const scratch = scratchFolder(t);
+  const folder = options.folder ?? join(scratch, 'uploads');
+  const target = join(scratch, 'landed.img');
+  const announcements = new Channel();
+  const landing: Omit<Landing, 'subject'> = {
+    root: scratch,
+    path: 'landed.img',
+    makesFolders: false,
+    temporary: folder,
+    mode: 0o644,
+  };
+  const disk = options.disk ?? partTasks;
+  const transfers = {
+    observer: undefined as UploadObserver | undefined,
+    append: ({ path, position, subject, uploadSize }, { digests }) => {
+      truncateSync(path, position);
+      const upload: WrittenUpload = new WrittenUpload(subject, uploadSize, path, digests, () => {
+        transfers.observer?.ended(upload as unknown as Upload, 'landed');
+      });
+      rig.appended.push(upload);
+      transfers.observer?.began(upload as unknown as Upload);
+      return upload as unknown as Upload;
+    },
+    place: (part, _, content) => {
+      if (rig.refuse !== undefined) return Promise.reject(rig.refuse);
+      renameSync(part, target);
+      rig.landed.push(content);
+      return Promise.resolve({ ...content, version: '1', isUnchanged: false });
+    },
+  } satisfies Pick<Transfers, 'append' | 'place' | 'observer'>;
+  const rig: UploadRig = {
+    folder,
+    target,
+    events: [],
+    landed: [],
+    appended: [],
+    tasks: [],
+    refuse: undefined,
+    observer: undefined,
+    uploads: new Uploads({
+      folder,
+      announcements,
+      transfers,
+      disk: {
+        run: (name: keyof PartTasks & string, input: never) => {
+          rig.tasks.push(name);
+          return Promise.resolve(undefined).then(() => disk[name]?.(input));
+        },
+      } as Pick<TaskPool<PartTasks>, 'run'>,
+      landingOf: (subject) => ({ ...landing, subject }),
+      ...(options.lifetimeMs === undefined ? {} : { lifetimeMs: options.lifetimeMs }),
+    }),
+  };
+  announcements.subscribe((line) => {
+    rig.events.push(JSON.parse(line) as UploadRig['events'][number]);
+  });
+  rig.observer = transfers.observer;
+  t.teardown(() => rig.uploads.close());
+  return rig;
+}

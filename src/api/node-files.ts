@@ -1,0 +1,140 @@
+/** Files in the folders of nodes of open projects. */
+import { posix } from 'node:path';
+import { z } from 'zod';
+import { Refusal, refusals } from '../errors.js';
+import { empty, json } from '../http/answer.js';
+import {
+  FILE_ANSWERS,
+  FILE_HEADERS,
+  receiveFile,
+  RECEIVING_HEADERS,
+  sendFile,
+} from '../http/file-transfer.js';
+import { route, type Route } from '../http/route.js';
+import type { Farm } from '../lab/farm.js';
+import type { FolderEntry } from '../lab/node-file-tasks.js';
+import { nodeFile, nodeFileLanding, nodeFiles, type NodeFile } from '../lab/node-folder.js';
+import type { Project } from '../lab/project.js';
+import type { Transfers } from '../transfer/transfers.js';
+import { names } from './schemas.js';
+
+const tag = 'Node files';
+const MOST_LISTED = 10_000;
+const IS_DIRECTORY = refusals.isDirectory('').message.replace("''", '');
+/** The last moment that a date can tell. */
+const LATEST_MS = 8.64e15;
+
+const entry = z.strictObject({
+  modified: z.string(),
+  path: z.string(),
+  size: z.int(),
+  type: z.enum(['file', 'folder', 'other']),
+});
+const folder = z.string().max(4096).default('');
+const recursive = z
+  .enum(['true', 'false'])
+  .default('false')
+  .transform((value) => value === 'true');
+
+export function nodeFileRoutes(farm: Farm, transfers: Transfers): Route[] {
+  const base = '/v2/projects/{project_id}/nodes/{node_id}/files';
+  const one = `${base}/{path:.+}`;
+  const node = names('project_id', 'node_id');
+  const file = names('project_id', 'node_id', 'path');
+  return [
+    route({
+      method: 'GET',
+      path: base,
+      tag,
+      summary: 'List the files of a node, or of a folder in it',
+      params: node,
+      query: z.strictObject({ folder, recursive }),
+      answers: { 200: z.array(entry) },
+      handle: async ({ params, query }) => {
+        const project = farm.projects.find(params.project_id);
+        const place = nodeFiles(project, params.node_id, query.folder);
+        const wanted = { ...place, isRecursive: query.recursive, limit: MOST_LISTED };
+        const found = await farm.files.run('listNodeFiles', wanted).catch((error: unknown) => {
+          throw missing(error, 'GET', project.id, place);
+        });
+        return json(200, found.map(listed));
+      },
+    }),
+    route({
+      method: 'GET',
+      path: one,
+      tag,
+      summary: 'Read a file of a node',
+      params: file,
+      headers: FILE_HEADERS,
+      answers: FILE_ANSWERS,
+      handle: async ({ params, exchange }) => {
+        const project = farm.projects.find(params.project_id);
+        const place = nodeFile(project, params.node_id, params.path);
+        exchange.atEnd(project.hold());
+        try {
+          return await sendFile(exchange, farm.files, { ...place, media: 'application/octet-stream' });
+        } catch (error) {
+          throw unread(error, project, params.node_id, place);
+        }
+      },
+    }),
+    route({
+      method: 'POST',
+      path: one,
+      tag,
+      summary: 'Write a file of a node, which is there whole or not at all; its folders are made',
+      params: file,
+      headers: RECEIVING_HEADERS,
+      body: 'raw',
+      answers: { 201: null },
+      handle: ({ params, exchange }) => {
+        const project = farm.projects.find(params.project_id);
+        const landing = nodeFileLanding(project, params.node_id, params.path);
+        exchange.atEnd(project.hold());
+        return receiveFile(exchange, transfers, landing, 201);
+      },
+    }),
+    route({
+      method: 'DELETE',
+      path: one,
+      tag,
+      summary: 'Delete a file of a node, or a folder that is empty; any folder with recursive=true',
+      params: file,
+      query: z.strictObject({ recursive }),
+      answers: { 204: null },
+      handle: async ({ params, query }) => {
+        const project = farm.projects.find(params.project_id);
+        const place = nodeFile(project, params.node_id, params.path);
+        await farm.files
+          .run('removeNodeFile', { ...place, isRecursive: query.recursive })
+          .catch((error: unknown) => {
+            throw missing(error, 'DELETE', project.id, place);
+          });
+        return empty(204);
+      },
+    }),
+  ];
+}
+
+function listed({ path, type, size, modifiedMs }: FolderEntry): z.output<typeof entry> {
+  return { modified: new Date(Math.min(modifiedMs, LATEST_MS)).toISOString(), path, size, type };
+}
+
+/** What a client is told of a file that cannot be read: nothing is there, or a folder is. */
+function unread(error: unknown, project: Project, nodeId: string, file: NodeFile): unknown {
+  if (!(error instanceof Refusal) || error.status !== 409) return missing(error, 'GET', project.id, file);
+  // A part of the path is a file, then.
+  if (!error.message.startsWith(IS_DIRECTORY)) return fileMissing('GET', project.id, file);
+  const listing = `/v2/projects/${project.id}/nodes/${nodeId}/files?folder=${encodeURIComponent(file.path)}`;
+  return refusals.nodeFileIsFolder(file.path, listing);
+}
+
+/** The same error in the contract's words, if it says that nothing is there. */
+export function missing(error: unknown, method: string, projectId: string, file: NodeFile): unknown {
+  return error instanceof Refusal && error.status === 404 ? fileMissing(method, projectId, file) : error;
+}
+
+function fileMissing(method: string, projectId: string, { folder, path }: NodeFile): Refusal {
+  return refusals.nodeFileMissing(method, projectId, posix.join(folder, path));
+}

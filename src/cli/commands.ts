@@ -19,6 +19,20 @@ const COMMANDS = new Map<string, Command>([
     },
   ],
   [
+    'push',
+    {
+      summary: 'makes a file an image of the server, and sends only what that has not',
+      run: async (args, environment) => (await import('./push.js')).push(args, environment),
+    },
+  ],
+  [
+    'pull',
+    {
+      summary: 'makes an image of the server a file',
+      run: async (args, environment) => (await import('./pull.js')).pull(args, environment),
+    },
+  ],
+  [
     'help',
     {
       summary: 'prints this',

@@ -1,26 +1,56 @@
 /**
- * A client of a running server. It answers within ANSWER_LIMIT_MS or counts as gone; of a stream that holds for
- * its beginning only, because a link may be silent for hours: the reason why this is node:http and not fetch,
- * which gives up after five silent minutes.
+ * A client of a running server. Lists and streams are for Wireshark, which waits for them: the server answers
+ * within ANSWER_LIMIT_MS or counts as gone; of a stream that holds for its beginning only, because a link may be
+ * silent for hours: the reason why this is node:http and not fetch, which gives up after five silent minutes.
+ * What moves files asks with `ask`, and may take as long as something moves.
  */
-import { request as httpRequest, type IncomingMessage } from 'node:http';
+import {
+  request as httpRequest,
+  type ClientRequest,
+  type IncomingMessage,
+  type RequestOptions,
+} from 'node:http';
 import { request as httpsRequest } from 'node:https';
+import { pipeline } from 'node:stream/promises';
 import { CommandError } from './command-error.js';
 import type { ServerAddress } from './server-address.js';
 
 const CONNECT_LIMIT_MS = 700;
 const ANSWER_LIMIT_MS = 2000;
 const LONGEST_REFUSAL = 4096;
+/** A transfer of which nothing has moved for so long is lost. */
+const SILENCE_LIMIT_MS = 60_000;
+/** Servers read a large file once more before they answer: to verify it, or to list its MD5. */
+export const WORK_LIMIT_MS = 15 * 60_000;
 
-/** No answer came. */
+/** No answer came, or not all of it. */
 export class Unreachable extends CommandError {
   override readonly name = 'Unreachable';
+  /** In a word. */
+  readonly reason: string;
+
+  constructor(message: string, reason: string, options?: ErrorOptions) {
+    super(message, options);
+    this.reason = reason;
+  }
 }
 
 /** The server's answer is that it will not. */
 export class Refused extends CommandError {
   override readonly name = 'Refused';
 }
+
+export interface Question {
+  readonly method: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** The content of the request. An error in it is what `ask` throws. */
+  readonly body?: AsyncIterable<Uint8Array>;
+  /** How long the server may be silent between the request and the answer. */
+  readonly workMs?: number;
+  readonly signal: AbortSignal;
+}
+
+type Asked = Omit<RequestOptions, 'headers'> & Pick<Question, 'headers'>;
 
 export class Server {
   readonly #address: ServerAddress;
@@ -29,15 +59,28 @@ export class Server {
     this.#address = address;
   }
 
+  get origin(): string {
+    return this.#address.url.origin;
+  }
+
   async list(path: string): Promise<Record<string, unknown>[]> {
     const signal = AbortSignal.timeout(ANSWER_LIMIT_MS);
     try {
-      const list = parsed(await textOf(await this.#get(path, signal)));
-      if (Array.isArray(list)) return list.filter(isRecord);
+      return this.#listOf(await textOf(await this.#get(path, signal)));
     } catch (error) {
       throw this.#explained(error, signal);
     }
-    throw new Refused(`${this.#address.url.origin} answered no list: is that a Wirefarm server?`);
+  }
+
+  /** A list that may take long to make; undefined from a server that has none there. */
+  async slowList(path: string, signal: AbortSignal): Promise<Record<string, unknown>[] | undefined> {
+    const response = await this.ask(path, { method: 'GET', workMs: WORK_LIMIT_MS, signal });
+    if (response.statusCode === 404) {
+      response.destroy();
+      return undefined;
+    }
+    if (response.statusCode !== 200) throw await this.refusal(response);
+    return this.#listOf(await this.textOf(response));
   }
 
   /** Whoever takes the answer destroys it, or reads it to its end. */
@@ -55,12 +98,60 @@ export class Server {
     }
   }
 
+  /** Any answer, whatever its status. Whoever takes it destroys it, or reads it to its end. */
+  async ask(path: string, question: Question): Promise<IncomingMessage> {
+    const { method, headers = {}, body, workMs = SILENCE_LIMIT_MS, signal } = question;
+    // A connection that has carried a body that was not taken whole carries nothing after it.
+    const agent = body === undefined ? {} : { agent: false };
+    const sent = this.#request(path, { method, headers, signal, timeout: SILENCE_LIMIT_MS, ...agent });
+    const state = { isAnswered: false };
+    try {
+      return await new Promise<IncomingMessage>((resolve, reject) => {
+        sent.on('timeout', () => sent.destroy(new Error('no answer in time')));
+        sent.on('finish', () => sent.setTimeout(workMs));
+        sent.on('error', reject);
+        sent.on('response', (response) => {
+          state.isAnswered = true;
+          sent.setTimeout(SILENCE_LIMIT_MS);
+          if (body !== undefined) response.once('end', () => sent.destroy());
+          resolve(response);
+        });
+        if (body === undefined) sent.end();
+        else pipeline(whileWanted(body, state), sent).catch(reject);
+      });
+    } catch (error) {
+      throw this.#explained(error);
+    }
+  }
+
+  /** The answer as text; Unreachable when it breaks off. */
+  async textOf(response: IncomingMessage): Promise<string> {
+    try {
+      return await textOf(response);
+    } catch (error) {
+      throw this.#explained(error);
+    }
+  }
+
+  /** What the server says in an answer that is none. */
+  async refusal(response: IncomingMessage): Promise<Refused> {
+    try {
+      return new Refused(await this.#reasonOf(response));
+    } catch (error) {
+      throw this.#explained(error);
+    }
+  }
+
+  /** The user is told of a connection that broke. */
+  broken(error: unknown): Unreachable {
+    const reason = reasonOf(error);
+    return new Unreachable(`the connection to ${this.origin} broke (${reason})`, reason, { cause: error });
+  }
+
   async #get(path: string, signal: AbortSignal): Promise<IncomingMessage> {
-    const { url, authorization } = this.#address;
-    const request = url.protocol === 'https:' ? httpsRequest : httpRequest;
-    const headers = authorization === undefined ? {} : { authorization };
     const response = await new Promise<IncomingMessage>((resolve, reject) => {
-      const sent = request(new URL(path, url), { headers, signal, timeout: CONNECT_LIMIT_MS }, resolve);
+      const sent = this.#request(path, { signal, timeout: CONNECT_LIMIT_MS });
+      sent.on('response', resolve);
       sent.on('timeout', () => {
         if (sent.socket?.connecting !== false) sent.destroy(new Error('no connection'));
       });
@@ -71,22 +162,34 @@ export class Server {
     throw new Refused(await this.#reasonOf(response));
   }
 
+  #request(path: string, options: Asked): ClientRequest {
+    const { url, authorization } = this.#address;
+    const request = url.protocol === 'https:' ? httpsRequest : httpRequest;
+    const headers = { ...options.headers, ...(authorization === undefined ? {} : { authorization }) };
+    return request(new URL(path, url), { ...options, headers });
+  }
+
+  #listOf(text: string): Record<string, unknown>[] {
+    const list = parsed(text);
+    if (Array.isArray(list)) return list.filter(isRecord);
+    throw new Refused(`${this.origin} answered no list: is that a Wirefarm server?`);
+  }
+
   async #reasonOf(response: IncomingMessage): Promise<string> {
     const status = response.statusCode ?? 0;
     const text = (await textOf(response)).slice(0, LONGEST_REFUSAL);
-    if (status === 401)
-      return `${this.#address.url.origin} wants a user: set WIREFARM_USER and WIREFARM_PASSWORD`;
+    if (status === 401) return `${this.origin} wants a user: set WIREFARM_USER and WIREFARM_PASSWORD`;
     const body = parsed(text);
     if (isRecord(body) && typeof body['message'] === 'string') return body['message'];
-    return `${this.#address.url.origin} answered ${status}: is that a Wirefarm server?`;
+    return `${this.origin} answered ${status}: is that a Wirefarm server?`;
   }
 
-  #explained(error: unknown, limit: AbortSignal): unknown {
+  #explained(error: unknown, limit?: AbortSignal): unknown {
     if (error instanceof CommandError) return error;
-    const { origin } = this.#address.url;
-    const reason = limit.aborted ? 'no answer in time' : reasonOf(error);
+    const reason = limit?.aborted === true ? 'no answer in time' : reasonOf(error);
     return new Unreachable(
-      `no server answers at ${origin} (${reason}): start it, or say where it is with --url or WIREFARM_URL`,
+      `no server answers at ${this.origin} (${reason}): start it, or say where it is with --url or WIREFARM_URL`,
+      reason,
       { cause: error },
     );
   }
@@ -95,6 +198,17 @@ export class Server {
 function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   return 'code' in error && typeof error.code === 'string' ? error.code : error.message;
+}
+
+/** A server that answers before it has everything wants no more. */
+async function* whileWanted(
+  body: AsyncIterable<Uint8Array>,
+  state: { readonly isAnswered: boolean },
+): AsyncGenerator<Uint8Array> {
+  for await (const bytes of body) {
+    if (state.isAnswered) return;
+    yield bytes;
+  }
 }
 
 /** undefined is no JSON. */

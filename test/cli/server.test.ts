@@ -1,9 +1,11 @@
 /** Answers of a server, good, bad and missing, as the user is told of them. */
 import type { RequestListener } from 'node:http';
 import t from 'tap';
+import { CommandError } from '../../src/cli/command-error.js';
 import { Refused, Server } from '../../src/cli/server.js';
 import { serverAddress } from '../../src/cli/server-address.js';
 import { serving } from '../support/cli.js';
+import { eventually } from '../support/eventually.js';
 import type { Teardown } from '../support/scratch.js';
 
 async function answering(t: Teardown, listener: RequestListener): Promise<[server: Server, origin: string]> {
@@ -69,4 +71,45 @@ void t.test('a stream may be silent for longer than an answer may take', async (
   const stream = await server.stream('/pcap', new URLSearchParams({ bpf: 'a & b' }));
   const chunks: unknown[] = await stream.toArray();
   t.equal(String(chunks[0]), '/pcap?bpf=a+%26+b');
+});
+
+void t.test('an answer before the end of a body ends its sending', async (t) => {
+  const [server, origin] = await answering(t, (_request, response) => {
+    response.writeHead(507).end('{"message": "The disk is full"}');
+  });
+  const counts = { pieces: 0, isOver: false };
+  async function* endless(): AsyncGenerator<Uint8Array> {
+    try {
+      for (;;) {
+        counts.pieces++;
+        yield await Promise.resolve(new Uint8Array(65_536));
+      }
+    } finally {
+      counts.isOver = true;
+    }
+  }
+  const { signal } = new AbortController();
+  const response = await server.ask('/upload', { method: 'POST', body: endless(), signal });
+  t.strictSame(await server.refusal(response), new Refused('The disk is full'));
+  await eventually('the body is let go', () => (counts.isOver ? true : undefined));
+  t.equal(server.origin, origin);
+});
+
+void t.test('an error of the body, a stop and a broken answer are told apart', async (t) => {
+  const [server] = await answering(t, ({ method }, response) => {
+    if (method === 'GET')
+      response.writeHead(200, { 'Content-Length': 10 }).write('half', () => response.destroy());
+  });
+  async function* broken(): AsyncGenerator<Uint8Array> {
+    yield await Promise.resolve(new Uint8Array(10));
+    throw new CommandError('the disk is broken');
+  }
+  const stop = new AbortController();
+  const question = { method: 'POST', body: broken(), signal: stop.signal };
+  await t.rejects(server.ask('/', question), new CommandError('the disk is broken'));
+  const half = await server.ask('/', { method: 'GET', signal: stop.signal });
+  await t.rejects(server.textOf(half), { name: 'Unreachable', reason: 'ECONNRESET' });
+  const silent = server.ask('/', { method: 'HEAD', signal: stop.signal });
+  stop.abort();
+  await t.rejects(silent, { name: 'Unreachable', reason: 'ABORT_ERR' });
 });

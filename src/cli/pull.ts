@@ -1,0 +1,136 @@
+/** `wirefarm pull`: an image of the server becomes a file, unless it is there already. */
+import { statSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { CommandError } from './command-error.js';
+import { Download, type Downloaded } from './download.js';
+import { interruptible } from './interruption.js';
+import { progressBar, type ProgressBar } from './progress-bar.js';
+import { amount, duration, rate } from './quantities.js';
+import { RemoteImage, type ImageFacts } from './remote-image.js';
+import { Retries } from './retries.js';
+import { Server } from './server.js';
+import { serverAddress, type Environment } from './server-address.js';
+import { SourceFile } from './source-file.js';
+import { checkImageName, emulatorOf, onlyWord, parseTransfer, TRANSFER_OPTIONS } from './transfer-options.js';
+
+const OPTIONS = { ...TRANSFER_OPTIONS, force: { type: 'boolean' }, output: { type: 'string' } } as const;
+
+const HELP = [
+  'Usage:',
+  '  wirefarm pull NAME [--iou | --dynamips] [--output PATH] [--force] [--url URL] [--quiet]',
+  '      Makes the image NAME of the server, for Qemu or for IOU or Dynamips, a file in this folder or at PATH. After a',
+  '      break the same command fetches the rest. A file that is another is not replaced without --force.',
+  '',
+].join('\n');
+
+export async function pull(args: readonly string[], environment: Environment): Promise<void> {
+  const { values, positionals } = parseTransfer('pull', args, OPTIONS);
+  if (values.help === true) {
+    process.stdout.write(HELP);
+    return;
+  }
+  const name = checkImageName(onlyWord('pull', positionals, 'image'));
+  const server = new Server(serverAddress(values.url, environment));
+  const image = new RemoteImage(server, emulatorOf(values), name);
+  const bar = progressBar(values.quiet === true);
+  const target = targetOf(values.output, name);
+  try {
+    const isForced = values.force === true;
+    const summary = await interruptible((signal) => pulled({ server, image, target, bar, isForced, signal }));
+    bar.clear();
+    if (values.quiet !== true) process.stdout.write(`${summary}\n`);
+  } finally {
+    bar.clear();
+  }
+}
+
+interface Job {
+  readonly server: Server;
+  readonly image: RemoteImage;
+  readonly target: string;
+  readonly bar: ProgressBar;
+  readonly isForced: boolean;
+  readonly signal: AbortSignal;
+}
+
+/** A folder gets the image under its own name. */
+function targetOf(output: string | undefined, name: string): string {
+  const path = output ?? basename(name);
+  return fileAt(path) === 'folder' ? join(path, basename(name)) : path;
+}
+
+type Found = { readonly size: number } | 'folder' | 'other' | undefined;
+
+function fileAt(path: string): Found {
+  const stat = statSync(path, { throwIfNoEntry: false });
+  if (stat === undefined) return undefined;
+  if (stat.isDirectory()) return 'folder';
+  return stat.isFile() ? { size: stat.size } : 'other';
+}
+
+/** Returns what there is to tell. */
+async function pulled(job: Job): Promise<string> {
+  const { image, target, signal } = job;
+  const download = new Download({ ...job, retries: new Retries() });
+  try {
+    const facts = await image.facts(signal);
+    const md5 = facts.sha256 === undefined ? await image.md5(facts.size, signal) : undefined;
+    if (await isThere(job, facts, md5)) return `${target} is ${image.name} already: nothing was fetched`;
+    const startedAt = performance.now();
+    const downloaded = await download.run(facts, md5);
+    if (!job.isForced && fileAt(target) !== undefined) throw another(target);
+    await download.publish();
+    return summary(job, downloaded, (performance.now() - startedAt) / 1000);
+  } catch (error) {
+    if (!signal.aborted) throw error;
+    const { kept } = download;
+    const rest = kept === 0 ? '' : `: the same command goes on from ${amount(kept)}`;
+    throw new CommandError(`interrupted${rest}`, { cause: error });
+  } finally {
+    await download.close();
+  }
+}
+
+/** Throws CommandError when something else is there that must not be replaced. */
+async function isThere(job: Job, facts: ImageFacts, md5: string | undefined): Promise<boolean> {
+  const { target, isForced } = job;
+  const found = fileAt(target);
+  if (found === undefined) return false;
+  if (typeof found === 'string') throw new CommandError(`${target} is no file, and is not replaced`);
+  if (found.size === facts.size && (await isSame(job, facts, md5))) return true;
+  if (!isForced) throw another(target);
+  return false;
+}
+
+async function isSame(
+  { target, bar, signal }: Job,
+  facts: ImageFacts,
+  md5: string | undefined,
+): Promise<boolean> {
+  const name = facts.sha256 === undefined ? 'md5' : 'sha256';
+  const wanted = facts.sha256 ?? md5;
+  if (wanted === undefined) return false;
+  const file = await SourceFile.open(target);
+  try {
+    bar.begin('reading', file.size);
+    const onRead = (octets: number): void => {
+      bar.moved(octets);
+    };
+    return (await file.digests([name], onRead, signal))[name] === wanted;
+  } finally {
+    await file.close();
+  }
+}
+
+function another(target: string): CommandError {
+  return new CommandError(`${target} is there and may be something else: --force replaces it`);
+}
+
+function summary({ image, target }: Job, downloaded: Downloaded, seconds: number): string {
+  const { size, before, digests, isVerified } = downloaded;
+  const octets = size - before;
+  const pace = `${amount(octets)} in ${duration(seconds)} (${rate(octets / seconds)})`;
+  const rest = before === 0 ? '' : `, ${amount(before)} were there from before`;
+  const doubt = isVerified ? '' : ', which the server has not told to compare';
+  return `${image.name} is at ${target}: fetched ${pace}${rest}, sha-256 ${digests.sha256 ?? ''}${doubt}`;
+}

@@ -1,0 +1,132 @@
+/** `wirefarm push`: a file becomes an image of the server, unless the server has it already. */
+import { basename } from 'node:path';
+import { CommandError } from './command-error.js';
+import { interruptible } from './interruption.js';
+import { progressBar, type ProgressBar } from './progress-bar.js';
+import { amount, duration, rate } from './quantities.js';
+import { ImageMissing, RemoteImage, reprDigest, type ImageFacts } from './remote-image.js';
+import { ResumablePush } from './resumable-push.js';
+import { Retries } from './retries.js';
+import { Server, Unreachable, WORK_LIMIT_MS } from './server.js';
+import { serverAddress, type Environment } from './server-address.js';
+import { SourceFile, type Digests } from './source-file.js';
+import { checkImageName, emulatorOf, onlyWord, parseTransfer, TRANSFER_OPTIONS } from './transfer-options.js';
+
+const OPTIONS = { ...TRANSFER_OPTIONS, name: { type: 'string' } } as const;
+
+const HELP = [
+  'Usage:',
+  '  wirefarm push FILE [--iou | --dynamips] [--name NAME] [--url URL] [--quiet]',
+  '      Makes FILE an image of the server: for Qemu, or for IOU or Dynamips. NAME may have folders: cisco/x.img.',
+  '      What the server has already is not sent again; after a break the same command sends the rest.',
+  '',
+].join('\n');
+
+export async function push(args: readonly string[], environment: Environment): Promise<void> {
+  const { values, positionals } = parseTransfer('push', args, OPTIONS);
+  if (values.help === true) {
+    process.stdout.write(HELP);
+    return;
+  }
+  const path = onlyWord('push', positionals, 'file');
+  const name = checkImageName(values.name ?? basename(path));
+  const server = new Server(serverAddress(values.url, environment));
+  const image = new RemoteImage(server, emulatorOf(values), name);
+  const bar = progressBar(values.quiet === true);
+  const file = await SourceFile.open(path);
+  try {
+    const summary = await interruptible((signal) => pushed({ server, image, file, bar, signal }));
+    bar.clear();
+    if (values.quiet !== true) process.stdout.write(`${summary}\n`);
+  } finally {
+    bar.clear();
+    await file.close();
+  }
+}
+
+interface Job {
+  readonly server: Server;
+  readonly image: RemoteImage;
+  readonly file: SourceFile;
+  readonly bar: ProgressBar;
+  readonly signal: AbortSignal;
+}
+
+/** Returns what there is to tell. */
+async function pushed(job: Job): Promise<string> {
+  const { server, image, signal } = job;
+  let isSending = false;
+  try {
+    const known = await knownContent(job);
+    const digests = await digestsOf(job, known);
+    if (isSame(known, digests)) return `${image.name} is on ${server.origin} already: nothing was sent`;
+    isSending = true;
+    return await sent(job, digests.sha256 ?? '');
+  } catch (error) {
+    if (!signal.aborted) throw error;
+    const rest = isSending ? ': the same command sends the rest' : ', nothing was sent';
+    throw new CommandError(`interrupted${rest}`, { cause: error });
+  }
+}
+
+/** What the server says of an image of this name and size; undefined when there is none. */
+async function knownContent({ image, file, signal }: Job): Promise<Digests | undefined> {
+  const facts = await image.facts(signal).catch((error: unknown): ImageFacts | undefined => {
+    if (error instanceof ImageMissing) return undefined;
+    throw error;
+  });
+  if (facts?.size !== file.size) return undefined;
+  if (facts.sha256 !== undefined) return { sha256: facts.sha256 };
+  const md5 = await image.md5(file.size, signal);
+  return md5 === undefined ? undefined : { md5 };
+}
+
+function digestsOf({ file, bar, signal }: Job, known: Digests | undefined): Promise<Digests> {
+  bar.begin('reading', file.size);
+  const onRead = (octets: number): void => {
+    bar.moved(octets);
+  };
+  return file.digests(known?.md5 === undefined ? ['sha256'] : ['sha256', 'md5'], onRead, signal);
+}
+
+function isSame(known: Digests | undefined, { sha256, md5 }: Digests): boolean {
+  if (known === undefined) return false;
+  return known.sha256 === undefined ? known.md5 === md5 : known.sha256 === sha256;
+}
+
+async function sent(job: Job, sha256: string): Promise<string> {
+  const { server, image, file } = job;
+  const resumable = new ResumablePush({ ...job, sha256, retries: new Retries() });
+  const startedAt = performance.now();
+  const before = (await resumable.send()) ?? (await sendWhole(job, sha256));
+  const seconds = (performance.now() - startedAt) / 1000;
+  await file.checkSame();
+  const octets = file.size - before;
+  const pace = `${amount(octets)} in ${duration(seconds)} (${rate(octets / seconds)})`;
+  const rest = before === 0 ? '' : `, ${amount(before)} were there from before`;
+  return `${image.name} is on ${server.origin}: sent ${pace}${rest}, sha-256 ${sha256}`;
+}
+
+/** To a server without resumable uploads, such as one of GNS3. */
+async function sendWhole({ server, image, file, bar, signal }: Job, sha256: string): Promise<number> {
+  bar.begin(image.name, file.size);
+  const onRead = (octets: number): void => {
+    bar.moved(octets);
+  };
+  const headers = {
+    'Content-Type': 'application/octet-stream',
+    'Content-Length': String(file.size),
+    'Repr-Digest': reprDigest(sha256),
+  };
+  const body = file.bytes(0, onRead);
+  const question = { method: 'POST', headers, body, workMs: WORK_LIMIT_MS, signal };
+  const answer = await server.ask(image.path, question).catch((error: unknown) => {
+    throw error instanceof Unreachable
+      ? new CommandError(`${server.broken(error.cause).message}, and this server cannot go on with a part`)
+      : error;
+  });
+  const status = answer.statusCode ?? 0;
+  if (status < 200 || status > 299) throw await server.refusal(answer);
+  answer.destroy();
+  return 0;
+}

@@ -1,0 +1,30 @@
+/** Numbers as people read them. */
+
+const UNITS = ['B', 'kB', 'MB', 'GB', 'TB'];
+/** More digits than these say nothing. */
+const DIGITS = 3;
+
+/** Powers of ten, as disks and networks are sold. */
+export function amount(octets: number): string {
+  let value = octets;
+  let unit = 0;
+  // What would be rounded up to 1000 is one of the next unit.
+  while (value >= 999.5 && unit < UNITS.length - 1) {
+    value /= 1000;
+    unit += 1;
+  }
+  const text = unit === 0 ? value.toFixed(0) : value.toPrecision(DIGITS);
+  return `${text} ${UNITS[unit] ?? ''}`;
+}
+
+export function rate(octetsPerSecond: number): string {
+  return `${amount(octetsPerSecond)}/s`;
+}
+
+/** `0:07`, `12:40`, `3:00:12`. */
+export function duration(seconds: number): string {
+  const whole = Math.round(seconds);
+  const two = (value: number): string => String(value).padStart(2, '0');
+  const [hours, minutes] = [Math.floor(whole / 3600), Math.floor(whole / 60) % 60];
+  return hours === 0 ? `${minutes}:${two(whole % 60)}` : `${hours}:${two(minutes)}:${two(whole % 60)}`;
+}

@@ -1,0 +1,87 @@
+/** A file on this machine that is read once to know it and once to send it, and must be the same both times. */
+import { createHash } from 'node:crypto';
+import { constants } from 'node:fs';
+import { open, type FileHandle } from 'node:fs/promises';
+import { CommandError } from './command-error.js';
+
+export type DigestName = 'md5' | 'sha256';
+/** In lower-case hexadecimal. */
+export type Digests = Readonly<Partial<Record<DigestName, string>>>;
+
+const PIECE_OCTETS = 256 * 1024;
+
+export class SourceFile {
+  readonly path: string;
+  readonly size: number;
+  readonly #handle: FileHandle;
+  readonly #modifiedNs: bigint;
+
+  private constructor(path: string, handle: FileHandle, size: number, modifiedNs: bigint) {
+    this.path = path;
+    this.size = size;
+    this.#handle = handle;
+    this.#modifiedNs = modifiedNs;
+  }
+
+  /** Throws CommandError. */
+  static async open(path: string): Promise<SourceFile> {
+    // A FIFO would be waited for otherwise.
+    const handle = await open(path, constants.O_RDONLY | constants.O_NONBLOCK).catch((error: unknown) => {
+      throw unreadable(path, error);
+    });
+    const stat = await handle.stat({ bigint: true });
+    if (stat.isFile()) return new SourceFile(path, handle, Number(stat.size), stat.mtimeNs);
+    await handle.close();
+    throw new CommandError(`${path} is no file`);
+  }
+
+  async digests(
+    names: readonly DigestName[],
+    onRead: (octets: number) => void,
+    signal: AbortSignal,
+  ): Promise<Digests> {
+    const hashes = names.map((name) => ({ name, hash: createHash(name) }));
+    for await (const bytes of this.bytes(0, onRead)) {
+      signal.throwIfAborted();
+      for (const { hash } of hashes) hash.update(bytes);
+    }
+    return Object.fromEntries(hashes.map(({ name, hash }) => [name, hash.digest('hex')]));
+  }
+
+  /** What lies behind the position. Throws CommandError, also when the file has become shorter. */
+  async *bytes(position: number, onRead: (octets: number) => void): AsyncGenerator<Uint8Array> {
+    let at = position;
+    while (at < this.size) {
+      const length = Math.min(PIECE_OCTETS, this.size - at);
+      // A new piece each time: the one before may still be on its way.
+      const { bytesRead, buffer } = await this.#handle
+        .read(Buffer.allocUnsafe(length), 0, length, at)
+        .catch((error: unknown) => {
+          throw unreadable(this.path, error);
+        });
+      if (bytesRead === 0) throw this.changed();
+      at += bytesRead;
+      yield buffer.subarray(0, bytesRead);
+      onRead(bytesRead);
+    }
+  }
+
+  /** Throws CommandError when it is not what was opened any more. */
+  async checkSame(): Promise<void> {
+    const { size, mtimeNs } = await this.#handle.stat({ bigint: true });
+    if (Number(size) !== this.size || mtimeNs !== this.#modifiedNs) throw this.changed();
+  }
+
+  changed(): CommandError {
+    return new CommandError(`${this.path} was changed while it was read: push it once more`);
+  }
+
+  close(): Promise<void> {
+    return this.#handle.close();
+  }
+}
+
+function unreadable(path: string, error: unknown): CommandError {
+  const reason = error instanceof Error && 'code' in error ? String(error.code) : String(error);
+  return new CommandError(`cannot read ${path} (${reason})`, { cause: error });
+}

@@ -1,0 +1,53 @@
+/** What the command lines of `wirefarm push` and `wirefarm pull` have in common. */
+import { parseArgs, type ParseArgsConfig } from 'node:util';
+import { UsageError } from './command-error.js';
+import type { Emulator } from './remote-image.js';
+
+export const TRANSFER_OPTIONS = {
+  dynamips: { type: 'boolean' },
+  help: { type: 'boolean' },
+  iou: { type: 'boolean' },
+  quiet: { type: 'boolean' },
+  url: { type: 'string' },
+} as const;
+
+type Options = NonNullable<ParseArgsConfig['options']>;
+type Parsed<Given extends Options> = ReturnType<
+  typeof parseArgs<{ options: Given; allowPositionals: true; strict: true }>
+>;
+
+/** Throws UsageError. */
+export function parseTransfer<Given extends Options>(
+  command: string,
+  args: readonly string[],
+  options: Given,
+): Parsed<Given> {
+  try {
+    return parseArgs({ args: [...args], options, allowPositionals: true, strict: true });
+  } catch (error) {
+    const [line = ''] = (error instanceof Error ? error.message : String(error)).split('\n');
+    throw new UsageError(`${line} (wirefarm ${command} --help)`, { cause: error });
+  }
+}
+
+/** The one word of the command line that is no option. */
+export function onlyWord(command: string, words: readonly string[], what: string): string {
+  const [word, ...more] = words;
+  if (word === undefined) throw new UsageError(`say which ${what}: wirefarm ${command} --help`);
+  if (more.length > 0) throw new UsageError(`one ${what} at a time: wirefarm ${command} --help`);
+  return word;
+}
+
+export function emulatorOf(values: { readonly iou?: boolean; readonly dynamips?: boolean }): Emulator {
+  if (values.iou === true && values.dynamips === true) throw new UsageError('--iou or --dynamips, not both');
+  if (values.iou === true) return 'iou';
+  return values.dynamips === true ? 'dynamips' : 'qemu';
+}
+
+/** An address takes `.` and `..` away before the server sees them. */
+export function checkImageName(name: string): string {
+  if (name.split('/').some((part) => ['', '.', '..'].includes(part)) || name.includes('\0')) {
+    throw new UsageError(`'${name}' is no name of an image`);
+  }
+  return name;
+}

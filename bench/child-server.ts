@@ -17,9 +17,15 @@ export class ChildServer {
     this.url = url;
   }
 
-  static async start(module: string, args: readonly string[]): Promise<ChildServer> {
+  static async start(
+    module: string,
+    args: readonly string[],
+    nodeOptions: readonly string[] = [],
+  ): Promise<ChildServer> {
     const path = fileURLToPath(new URL(module, import.meta.url));
-    const child = spawn(process.execPath, [path, ...args], { stdio: ['ignore', 'pipe', 'ignore'] });
+    const child = spawn(process.execPath, [...nodeOptions, path, ...args], {
+      stdio: ['ignore', 'pipe', 'ignore'],
+    });
     for await (const line of createInterface({ input: child.stdout })) {
       const url = LISTENS.exec(line)?.[1];
       if (url !== undefined) return new ChildServer(child, url);
@@ -27,17 +33,23 @@ export class ChildServer {
     throw new Error(`${module} did not start`);
   }
 
+  get pid(): number {
+    return this.#child.pid ?? 0;
+  }
+
   /** Seconds of CPU that the process has used so far, all threads. */
   cpuSeconds(): number {
-    return cpuSecondsOf(this.#child.pid ?? 0);
+    return cpuSecondsOf(this.pid);
   }
 
   residentMiB(): number {
-    const status = readFileSync(`/proc/${String(this.#child.pid)}/status`, 'utf8');
+    const status = readFileSync(`/proc/${this.pid}/status`, 'utf8');
     return Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1]) / 1024;
   }
 
   async stop(): Promise<void> {
+    const { exitCode, signalCode } = this.#child;
+    if (exitCode !== null || signalCode !== null) return;
     this.#child.kill('SIGTERM');
     await once(this.#child, 'exit');
   }

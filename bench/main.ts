@@ -20,6 +20,9 @@ import type { Bench, Figure } from './measurement.js';
 import { recovery } from './recovery.bench.js';
 import { requests } from './requests.bench.js';
 import { scale } from './scale.bench.js';
+import { smallFiles } from './small-files.bench.js';
+import { transferLoad } from './transfer-load.bench.js';
+import { transfers } from './transfers.bench.js';
 
 const BENCHES: readonly Bench[] = [
   requests,
@@ -35,6 +38,9 @@ const BENCHES: readonly Bench[] = [
   control,
   scale,
   recovery,
+  transfers,
+  transferLoad,
+  smallFiles,
 ];
 const RESULTS = fileURLToPath(new URL('../../bench/results/', import.meta.url));
 

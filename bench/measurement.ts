@@ -34,6 +34,12 @@ export function median(values: readonly number[]): number {
   return sorted.length % 2 === 1 ? upper : ((sorted[middle - 1] ?? Number.NaN) + upper) / 2;
 }
 
+/** `share` of the values are at most so large. */
+export function quantile(values: readonly number[], share: number): number {
+  const sorted = [...values].sort((a, b) => a - b);
+  return sorted[Math.floor(share * (sorted.length - 1))] ?? Number.NaN;
+}
+
 /** Four significant digits: more would promise a steadiness that the machine does not have. */
 function rounded(value: number): number {
   return Number(value.toPrecision(4));

@@ -1,7 +1,7 @@
 /**
  * The settings of a server: the only reader of flags and environment. A flag wins over its variable, a
- * variable over the default. `--data` is the root of everything kept on disk; `--projects` and `--state` may
- * lie elsewhere, so that an existing projects folder can be served in place.
+ * variable over the default. `--data` is the root of everything kept on disk; `--projects`, `--images` and
+ * `--state` may lie elsewhere, so that existing folders of projects and images can be served in place.
  */
 import { BlockList, isIP } from 'node:net';
 import { join, resolve } from 'node:path';
@@ -14,6 +14,11 @@ export interface Config {
   readonly data: string;
   readonly projects: string;
   readonly state: string;
+  readonly images: string;
+  /** Files on their way for days, in as many pieces as their clients need. */
+  readonly uploads: string;
+  /** Whether an upload is on the disk before it is answered. */
+  readonly syncsFiles: boolean;
   readonly local: boolean;
   readonly gns3Version: string;
   readonly credentials: { readonly user: string; readonly password: string } | undefined;
@@ -65,6 +70,12 @@ const OPTIONS = {
   data: { help: 'folder of everything kept on disk', fallback: './data' },
   projects: { help: 'projects folder, when it lies elsewhere', fallback: '' },
   state: { help: 'state folder, when it lies elsewhere', fallback: '' },
+  images: { help: 'images folder, when it lies elsewhere', fallback: '' },
+  'no-file-sync': {
+    help: 'answer uploads before the disk has them: a power cut may take them',
+    fallback: '',
+    isSwitch: true,
+  },
   local: {
     help: 'the clients share this machine: permit load, shutdown and any path',
     fallback: '',
@@ -140,6 +151,8 @@ const SETTINGS = z.object({
   data: z.string().min(1, 'must not be empty'),
   projects: z.string(),
   state: z.string(),
+  images: z.string(),
+  'no-file-sync': onOrOff,
   local: onOrOff,
   'gns3-version': z.string().regex(/^2\.2\.\d+$/, 'must look like 2.2.60'),
   user: z.string().trim(),
@@ -203,6 +216,9 @@ function configOf(settings: z.infer<typeof SETTINGS>): Config {
     data,
     projects: settings.projects === '' ? join(data, 'projects') : resolve(settings.projects),
     state: settings.state === '' ? join(data, 'state') : resolve(settings.state),
+    images: settings.images === '' ? join(data, 'images') : resolve(settings.images),
+    uploads: join(data, 'uploads'),
+    syncsFiles: !settings['no-file-sync'],
     local: settings.local,
     gns3Version: settings['gns3-version'],
     credentials: settings.user === '' ? undefined : { user: settings.user, password: settings.password },

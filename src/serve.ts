@@ -1,5 +1,7 @@
 /** A running server: everything is made here, in order, and ended in reverse. */
-import { accessSync, constants, existsSync, mkdirSync } from 'node:fs';
+import { createHash } from 'node:crypto';
+import { accessSync, constants, existsSync, mkdirSync, realpathSync, rmSync } from 'node:fs';
+import { hostname } from 'node:os';
 import { dirname, join } from 'node:path';
 import { pino, type Logger } from 'pino';
 import { routeTable } from './api/table.js';
@@ -14,8 +16,12 @@ import { UdpPorts } from './compute/udp-ports.js';
 import type { Config } from './config.js';
 import { Engines } from './engines/engines.js';
 import { Gate } from './http/gate.js';
+import { ImageLibrary } from './images/image-library.js';
+import type { ImageTasks } from './images/image-tasks.js';
 import { Farm } from './lab/farm.js';
 import type { Files } from './lab/files.js';
+import type { NodeArchiveTasks } from './lab/node-archive-tasks.js';
+import { nodeFileLanding } from './lab/node-folder.js';
 import { TaskPool } from './pool/task-pool.js';
 import { PRODUCT } from './product.js';
 import { hostSockets } from './sockets/host-sockets.js';
@@ -23,9 +29,19 @@ import { RECEIVE_BUFFER } from './sockets/opener.js';
 import { onStopSignal } from './stop-signal.js';
 import { lockFolder } from './storage/folder-lock.js';
 import { StateThread } from './store/state-thread.js';
+import type { DiskTasks } from './transfer/disk-tasks.js';
+import { FilePool } from './transfer/file-pool.js';
+import { FileReads } from './transfer/file-reads.js';
+import { Slabs } from './transfer/slabs.js';
+import { Transfers } from './transfer/transfers.js';
+import type { PartTasks } from './uploads/part-tasks.js';
+import { Uploads } from './uploads/uploads.js';
 
 const FILE_THREADS = 2;
 const FILE_QUEUE_LIMIT = 10_000;
+/** Of those who write and of those who read: what they do waits for the disk side by side. */
+const DISK_THREADS = 4;
+const DISK_QUEUE_LIMIT = 10_000;
 const JOB_THREADS = 1;
 const JOB_QUEUE_LIMIT = 1000;
 /** What is in flight when the server is told to stop has this long to finish. */
@@ -36,10 +52,31 @@ export async function serve(config: Config): Promise<void> {
   prepareFolders(config);
   const log = pino({ level: config.logLevel }, pino.destination({ dest: 2, sync: false }));
   const store = new StateThread(config.state);
-  const files: ComputeFiles & Files = new TaskPool({
-    worker: new URL('../workers/file-worker.js', import.meta.url),
-    threads: FILE_THREADS,
-    queueLimit: FILE_QUEUE_LIMIT,
+  const slabs = new Slabs();
+  const diskThreads = {
+    worker: new URL('../workers/disk-worker.js', import.meta.url),
+    threads: DISK_THREADS,
+    queueLimit: DISK_QUEUE_LIMIT,
+    startsOnUse: true,
+    workerData: { slabs: slabs.memory },
+  };
+  // Apart, so that no reader waits behind a sync of gigabytes.
+  const disk = new TaskPool<DiskTasks & NodeArchiveTasks & PartTasks>(diskThreads);
+  const readers = new TaskPool<DiskTasks & ImageTasks>(diskThreads);
+  const files: ComputeFiles & Files = new FilePool(
+    {
+      worker: new URL('../workers/file-worker.js', import.meta.url),
+      threads: FILE_THREADS,
+      queueLimit: FILE_QUEUE_LIMIT,
+    },
+    new FileReads(slabs, readers),
+  );
+  const transfers = new Transfers({
+    worker: new URL('../workers/transfer-worker.js', import.meta.url),
+    slabs,
+    disk,
+    isSynced: config.syncsFiles,
+    log,
   });
   const jobs = new TaskPool<BpfTasks>({
     worker: new URL('../workers/job-worker.js', import.meta.url),
@@ -100,6 +137,27 @@ export async function serve(config: Config): Promise<void> {
   });
   await farm.start((projectId) => compute.beginRun(projectId));
 
+  const images = new ImageLibrary({
+    folder: config.images,
+    temporary: temporaryImages(config),
+    disk: readers,
+    store,
+    projects: farm.projects,
+  });
+  const uploads = new Uploads({
+    folder: config.uploads,
+    disk,
+    transfers,
+    announcements: farm.announcements,
+    landingOf: (target) =>
+      'emulator' in target
+        ? images.landing(target.emulator, target.filename)
+        : nodeFileLanding(farm.projects.find(target.project_id), target.node_id, target.path),
+  });
+  await images.start();
+  // What it lets land must find the images ready.
+  await uploads.start();
+
   const gate = new Gate(config);
   warnOfOpenServer(config, gate, log);
   warnOfSmallBuffers(await sockets.opener.grantedBuffer(), log);
@@ -109,12 +167,13 @@ export async function serve(config: Config): Promise<void> {
   const stop = onStopSignal();
   const server = new HttpServer({
     gate,
-    table: routeTable(farm, compute, stop.begin),
+    table: routeTable({ farm, compute, transfers, disk, images, uploads, shutdown: stop.begin }),
     maxJsonBody: config.maxJsonBody,
     name: `${PRODUCT.name}/${PRODUCT.version}`,
     log,
   });
   const port = await server.listen(config.host, config.port);
+  sockets.boundConnectionBuffers();
   farm.computes.listensOn(port);
   process.stdout.write(
     `${PRODUCT.name} ${PRODUCT.version} listens on http://${urlHost(config.host)}:${port}\n`,
@@ -129,8 +188,13 @@ export async function serve(config: Config): Promise<void> {
   await writers.close();
   await engines.close();
   compute.close();
+  await uploads.close();
+  await images.close();
+  await transfers.close();
   await store.close();
   await files.close();
+  await disk.close();
+  await readers.close();
   await jobs.close();
   log.info('stopped');
   log.flush();
@@ -139,7 +203,7 @@ export async function serve(config: Config): Promise<void> {
 
 /** Fails with one clear line when the data cannot be kept where it should be. */
 function prepareFolders(config: Config): void {
-  for (const folder of [config.data, config.projects, config.state]) {
+  for (const folder of [config.data, config.projects, config.state, config.images, config.uploads]) {
     try {
       makeFolder(folder);
       accessSync(folder, constants.R_OK | constants.W_OK | constants.X_OK);
@@ -153,6 +217,18 @@ function prepareFolders(config: Config): void {
     }
   }
   lockFolder(config.state);
+  rmSync(temporaryImages(config), { recursive: true, force: true });
+}
+
+/**
+ * Images on their way: in a folder of this very server below the images folder, which others may serve, too. It is
+ * emptied at start.
+ */
+function temporaryImages({ images, state }: Config): string {
+  const server = createHash('sha256')
+    .update(`${hostname()} ${realpathSync(state)}`)
+    .digest('hex');
+  return join(images, 'tmp', server.slice(0, 12));
 }
 
 /** Not `recursive`: on a file system that refuses, as /proc does, Node tries that for ever. */

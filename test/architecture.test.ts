@@ -104,14 +104,42 @@ const LEAVES = ['errors', 'validation', 'product', 'config', 'platform', 'stop-s
 const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   ...Object.fromEntries(LEAVES.map((leaf) => [leaf, []])),
   validation: ['errors'],
-  pool: ['errors'],
+  'system-errors': ['errors'],
+  pool: ['errors', 'system-errors'],
   storage: ['pool', 'errors'],
   store: ['pool', 'errors'],
   symbols: ['storage', 'pool', 'errors'],
-  lab: ['store', 'storage', 'symbols', 'wire', 'pool', 'errors', 'validation'],
-  http: ['storage', 'wire', 'pool', 'lab', 'errors', 'validation', 'config'],
-  api: ['http', 'compute', 'capture', 'lab', 'errors', 'validation', 'product'],
-  workers: ['engines', 'compute', 'capture', 'lab', 'symbols', 'store', 'storage', 'pool', 'errors'],
+  lab: ['transfer', 'store', 'storage', 'symbols', 'wire', 'pool', 'errors', 'validation'],
+  uploads: ['transfer', 'lab', 'storage', 'pool', 'errors', 'validation'],
+  images: ['transfer', 'lab', 'store', 'storage', 'pool', 'errors'],
+  transfer: ['memory', 'storage', 'pool', 'errors'],
+  http: ['transfer', 'storage', 'wire', 'pool', 'lab', 'errors', 'validation', 'config'],
+  api: [
+    'http',
+    'compute',
+    'capture',
+    'images',
+    'uploads',
+    'transfer',
+    'lab',
+    'errors',
+    'validation',
+    'product',
+  ],
+  workers: [
+    'engines',
+    'compute',
+    'capture',
+    'images',
+    'uploads',
+    'transfer',
+    'lab',
+    'symbols',
+    'store',
+    'storage',
+    'pool',
+    'errors',
+  ],
   memory: [],
   wire: [],
   switching: ['memory', 'wire'],
@@ -120,6 +148,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   capture: ['engines', 'switching', 'memory', 'wire', 'storage', 'pool', 'errors', 'validation'],
   compute: [
     'capture',
+    'transfer',
     'lab',
     'engines',
     'sockets',
@@ -132,7 +161,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     'validation',
     'product',
   ],
-  cli: ['product'],
+  cli: ['product', 'storage'],
   main: ['config', 'platform', 'product', 'serve'],
   serve: [
     'api',
@@ -141,6 +170,9 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     'capture',
     'engines',
     'sockets',
+    'images',
+    'uploads',
+    'transfer',
     'lab',
     'pool',
     'store',
@@ -255,9 +287,16 @@ const DISK_FILES = [
   'src/capture/writer-loop.ts', // writer loops
   'src/cli/extcap-install.ts', // a program of its own
   'src/cli/fifo.ts', // a program of its own
+  'src/cli/part-file.ts', // a program of its own
+  'src/cli/pull.ts', // a program of its own
+  'src/cli/source-file.ts', // a program of its own
   'src/compute/host-tasks.ts', // file threads
+  'src/images/image-tasks.ts', // disk threads
+  'src/images/side-file.ts', // disk threads
   'src/lab/capture-file-tasks.ts', // file threads
   'src/lab/folder-tasks.ts', // file threads
+  'src/lab/node-archive-tasks.ts', // disk threads
+  'src/lab/node-file-tasks.ts', // file threads
   'src/lab/topology-disk.ts', // file threads
   'src/lab/topology-tasks.ts', // file threads
   'src/product.ts', // start
@@ -269,8 +308,16 @@ const DISK_FILES = [
   'src/storage/folder-lock.ts', // start
   'src/storage/published-file.ts', // file threads
   'src/storage/regular-file.ts', // file threads
+  'src/storage/tar-reading.ts', // disk threads
   'src/store/lmdb-store.ts', // state thread
   'src/symbols/symbol-tasks.ts', // file threads
+  'src/transfer/content-writer.ts', // transfer loops
+  'src/transfer/digester.ts', // transfer loops, disk threads
+  'src/transfer/direct-file.ts', // transfer loops
+  'src/transfer/disk-tasks.ts', // disk threads
+  'src/transfer/file-place.ts', // transfer loops, disk threads
+  'src/transfer/transfer-loop.ts', // transfer loops
+  'src/uploads/part-tasks.ts', // disk threads
 ];
 
 void t.test('the disk is touched in worker threads or at start only', (t) => {
@@ -291,10 +338,11 @@ void t.test('long streams are written in one folder', (t) => {
       ts.isCallExpression(node) &&
       ts.isPropertyAccessExpression(node.expression) &&
       names.includes(node.expression.name.text) &&
-      !/^process\.std(out|err)\.write$/.test(node.expression.getText());
+      !/(^process\.std(out|err)|\bsink|\bupload)\.write$/.test(node.expression.getText());
   const streams = 'src/http/streams/';
-  // Neither has ever seen a response.
-  const others = src.filter(({ path }) => !['sockets', 'switching'].includes(partOf(path)));
+  // None of these has ever seen a response.
+  const blind = ['sockets', 'switching', 'storage', 'transfer'];
+  const others = src.filter(({ path }) => !blind.includes(partOf(path)));
   t.same(unique(places(others, isCallOfOne('write', 'tryEnd'))), [
     `${streams}chunk-writer.ts`,
     `${streams}chunked-response.ts`,
@@ -360,10 +408,15 @@ void t.test('the compiler is on our side', (t) => {
 /** Files without a mirror test, by what tests them instead. */
 const TESTED_ELSEWHERE: Readonly<Record<string, string>> = {
   'src/capture/file-segment.ts': 'test/capture/log-file.test.ts',
-  'src/capture/writer-loop.ts': 'test/capture/supervised-writer.test.ts',
   'src/capture/writer-orders.ts': 'test/capture/supervised-writer.test.ts',
   'src/capture/writer-task.ts': 'test/capture/supervised-writer.test.ts',
+  'src/cli/download.ts': 'test/cli/pull.test.ts',
+  'src/cli/part-file.ts': 'test/cli/pull.test.ts',
+  'src/cli/remote-image.ts': 'test/cli/pull.test.ts',
+  'src/cli/source-file.ts': 'test/cli/push.test.ts',
+  'src/cli/transfer-options.ts': 'test/cli/push.test.ts',
   'src/engines/engine-task.ts': 'test/engines/supervised-engine.test.ts',
+  'src/pool/loop-orders.ts': 'test/pool/loop-run.test.ts',
   'src/sockets/linux/constants.ts': 'test/sockets/transport.contract.ts',
   'src/sockets/linux/libc.ts': 'test/sockets/transport.contract.ts',
   'src/sockets/opener.ts': 'test/sockets/opener.contract.ts',
@@ -378,6 +431,10 @@ const TESTED_ELSEWHERE: Readonly<Record<string, string>> = {
   'src/switching/taps/tap-plan.ts': 'test/switching/taps/tap.test.ts',
   'src/switching/taps/whole-frames.ts': 'test/switching/taps/tap.test.ts',
   'src/switching/transport.ts': 'test/sockets/transport.contract.ts',
+  'src/sockets/host-sockets.ts': 'test/sockets/opener.contract.ts',
+  'src/transfer/digester.ts': 'test/transfer/content-writer.test.ts',
+  'src/transfer/landing.ts': 'through HTTP',
+  'src/transfer/transfer-orders.ts': 'test/transfer/transfer-loop.test.ts',
   'src/main.ts': 'through the process',
   'src/serve.ts': 'through the process',
   'src/stop-signal.ts': 'through the process',
@@ -398,6 +455,7 @@ const TESTED_ELSEWHERE: Readonly<Record<string, string>> = {
   'src/capture/capture.ts': 'through HTTP',
   'src/capture/captures.ts': 'through HTTP',
   'src/capture/log-stream.ts': 'through HTTP',
+  'src/images/image-library.ts': 'through HTTP',
   'src/lab/computes.ts': 'through HTTP',
   'src/lab/directed-filters.ts': 'through HTTP',
   'src/lab/drawing-changes.ts': 'through HTTP',

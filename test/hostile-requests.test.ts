@@ -5,10 +5,8 @@
 import { readdirSync } from 'node:fs';
 import t from 'tap';
 import { z } from 'zod';
-import { routeTable } from '../src/api/table.js';
-import type { LocalCompute } from '../src/compute/local-compute.js';
+import { routeTable, type Services } from '../src/api/table.js';
 import type { Route } from '../src/http/route.js';
-import type { Farm } from '../src/lab/farm.js';
 import { checkReply, Client, type Reply } from './support/client.js';
 import { Random, testSeed } from './support/random.js';
 import {
@@ -29,7 +27,9 @@ const CONNECTIONS = 6;
 const LONGEST_PATH = 14_000;
 const LARGEST_BODY = 1024 * 1024;
 
-const TABLE = routeTable(Object.create(null) as Farm, Object.create(null) as LocalCompute, () => undefined);
+/** No handler runs here. */
+const SERVICES: unknown = { farm: {}, compute: {} };
+const TABLE = routeTable(SERVICES as Services);
 const TARGETS: readonly Target[] = [
   ...TABLE.routes.map((route) => ({ method: route.method, path: route.path, route })),
   ...TABLE.sockets.map(({ path }) => ({ method: 'GET', path, route: undefined })),
@@ -491,6 +491,12 @@ const errorShape = z.union([
     path: z.string(),
     request: z.unknown(),
     status: z.literal(400),
+  }),
+  z.strictObject({
+    exception: z.string(),
+    image: z.string(),
+    message: z.string().min(1),
+    status: z.literal(409),
   }),
 ]);
 

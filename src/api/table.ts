@@ -3,9 +3,13 @@ import { jsonText } from '../http/answer.js';
 import type { LocalCompute } from '../compute/local-compute.js';
 import { openApi } from '../http/openapi.js';
 import { route, type RouteTable } from '../http/route.js';
+import type { ImageLibrary } from '../images/image-library.js';
 import type { Farm } from '../lab/farm.js';
+import type { ArchiveDisk } from '../lab/node-archive-tasks.js';
 import { openObject } from '../lab/topology-schema.js';
 import { PRODUCT } from '../product.js';
+import type { Transfers } from '../transfer/transfers.js';
+import type { Uploads } from '../uploads/uploads.js';
 import { computeCaptureRoutes } from './compute-captures.js';
 import { captureFileRoutes } from './capture-files.js';
 import { computeFileRoutes } from './compute-files.js';
@@ -16,9 +20,12 @@ import { computeProjectRoutes } from './compute-projects.js';
 import { computeStatisticsRoutes } from './compute-statistics.js';
 import { computeRoutes } from './computes.js';
 import { drawingRoutes } from './drawings.js';
+import { imageRoutes } from './images.js';
 import { linkBatchRoutes } from './link-batches.js';
 import { linkCaptureRoutes } from './link-captures.js';
 import { linkRoutes } from './links.js';
+import { nodeArchiveRoutes } from './node-archives.js';
+import { nodeFileRoutes } from './node-files.js';
 import { nodeRoutes } from './nodes.js';
 import { notificationRoutes } from './notifications.js';
 import { projectFileRoutes } from './project-files.js';
@@ -26,10 +33,30 @@ import { projectRoutes } from './projects.js';
 import { errorBody, nothing } from './schemas.js';
 import { symbolRoutes } from './symbols.js';
 import { templateRoutes } from './templates.js';
+import { uploadRoutes } from './uploads.js';
 import { versionRoutes } from './version.js';
 
-/** `shutdown` begins the end of the server. */
-export function routeTable(farm: Farm, compute: LocalCompute, shutdown: () => void): RouteTable {
+/** What the routes are served by. */
+export interface Services {
+  readonly farm: Farm;
+  readonly compute: LocalCompute;
+  readonly transfers: Transfers;
+  readonly disk: ArchiveDisk;
+  readonly images: ImageLibrary;
+  readonly uploads: Uploads;
+  /** Begins the end of the server. */
+  readonly shutdown: () => void;
+}
+
+export function routeTable({
+  farm,
+  compute,
+  transfers,
+  disk,
+  images,
+  uploads,
+  shutdown,
+}: Services): RouteTable {
   const host = computeHost(farm, compute);
   const linkCaptures = linkCaptureRoutes(farm);
   const notifications = notificationRoutes(farm);
@@ -39,19 +66,23 @@ export function routeTable(farm: Farm, compute: LocalCompute, shutdown: () => vo
       ...versionRoutes(farm, shutdown),
       ...computeRoutes(farm),
       ...projectRoutes(farm),
-      ...projectFileRoutes(farm),
+      ...projectFileRoutes(farm, transfers),
       ...nodeRoutes(farm),
+      ...nodeFileRoutes(farm, transfers),
+      ...nodeArchiveRoutes(farm, transfers, disk),
       ...linkRoutes(farm, () => compute.availableFilters()),
       ...linkBatchRoutes(farm),
       ...linkCaptures.routes,
       ...captureFileRoutes(farm),
       ...drawingRoutes(farm),
       ...templateRoutes(farm),
-      ...symbolRoutes(farm),
+      ...imageRoutes(farm, images, transfers),
+      ...symbolRoutes(farm, transfers),
+      ...uploadRoutes(uploads),
       ...notifications.routes,
       ...host.routes,
       ...computeProjectRoutes(compute),
-      ...computeFileRoutes(compute),
+      ...computeFileRoutes(compute, transfers),
       ...computeNodeRoutes(compute),
       ...computeNioRoutes(compute),
       ...computeCaptureRoutes(compute),

@@ -1,8 +1,6 @@
 /** The route table and the OpenAPI document that is made of it. */
 import t from 'tap';
-import { routeTable } from '../../src/api/table.js';
-import type { LocalCompute } from '../../src/compute/local-compute.js';
-import type { Farm } from '../../src/lab/farm.js';
+import { routeTable, type Services } from '../../src/api/table.js';
 import { Client } from '../support/client.js';
 import { startServer } from '../support/server-process.js';
 
@@ -20,7 +18,9 @@ interface Operation {
 const server = await startServer(t);
 const client = new Client(server.url);
 // A farm is needed only when a handler runs, and here none does.
-const table = routeTable(Object.create(null) as Farm, Object.create(null) as LocalCompute, () => undefined);
+/** No handler runs here. */
+const SERVICES: unknown = { farm: {}, compute: {} };
+const table = routeTable(SERVICES as Services);
 const document = await client.expect(200, 'GET', '/v2/openapi.json');
 const paths = document['paths'] as Record<string, Record<string, Operation>>;
 const operations = Object.entries(paths).flatMap(([path, methods]) =>

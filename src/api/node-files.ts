@@ -91,7 +91,6 @@ export function nodeFileRoutes(farm: Farm, transfers: Transfers): Route[] {
       handle: ({ params, exchange }) => {
         const project = farm.projects.find(params.project_id);
         const landing = nodeFileLanding(project, params.node_id, params.path);
-        exchange.atEnd(project.hold());
         return receiveFile(exchange, transfers, landing, 201);
       },
     }),

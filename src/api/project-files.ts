@@ -71,9 +71,9 @@ export function writeProjectFile(
 ): Promise<Answer> {
   const { folder, filename } = project.place;
   if (project.isOpen && isTopologyFile(project, path)) throw refusals.topologyFileOpen(filename);
-  exchange.atEnd(project.hold());
   const subject = { project_id: project.id, path };
-  return receiveFile(exchange, transfers, folderLanding(folder, path, subject, makesFolders), 201);
+  const landing = folderLanding(folder, path, subject, makesFolders);
+  return receiveFile(exchange, transfers, { ...landing, hold: () => project.hold() }, 201);
 }
 
 /** However the path is spelt. */

@@ -128,6 +128,7 @@ export async function receiveFile(
   success: number,
 ): Promise<Answer> {
   const body = new RawBody(exchange);
+  if (landing.hold !== undefined) exchange.atEnd(landing.hold());
   try {
     const promised = promisedDigests(exchange.headers);
     if ((body.length ?? Infinity) <= LARGEST_AT_ONCE) {

@@ -45,6 +45,8 @@ export interface Landing {
   readonly subject: UploadSubject;
   /** A file on this host that had this content when it had this version: its blocks can be shared. */
   readonly twinOf?: (content: Content) => Twin | undefined;
+  /** Keeps what it lands in from going away by itself while the upload is on its way; returns the release. */
+  readonly hold?: () => () => void;
   /** The file is there; the client has not been told yet. */
   readonly landed?: (landed: Landed) => void;
 }

@@ -102,11 +102,17 @@ export class ResumableUpload implements ShownUpload {
       overtaken.throwIfAborted();
       if (offset !== this.#length) throw refusals.uploadOffset(offset, this.#length);
       if ((body.length ?? 0) > this.size - offset) throw refusals.uploadTooLong(this.size);
-      const { digests } =
-        offset === this.size
-          ? await this.#receiveNothing(body, overtaken)
-          : await this.#receive(body, overtaken, checksum);
-      if (this.#length === this.size) await this.#land(offset === 0 ? digests : {});
+      const landing = this.isFinished ? undefined : await this.#surroundings.landingOf(this.subject);
+      const release = landing?.hold?.();
+      try {
+        const { digests } =
+          offset === this.size
+            ? await this.#receiveNothing(body, overtaken)
+            : await this.#receive(body, overtaken, checksum);
+        if (this.#length === this.size) await this.#land(offset === 0 ? digests : {});
+      } finally {
+        release?.();
+      }
     });
   }
 

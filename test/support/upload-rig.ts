@@ -155,6 +155,8 @@ export interface UploadRig {
   refuse: Error | undefined;
   observer: UploadObserver | undefined;
   readonly tasks: string[];
+  /** How often what it lands in is held at the moment. */
+  holds: number;
 }
 
 export function uploadRig(
@@ -198,6 +200,7 @@ export function uploadRig(
     landed: [],
     appended: [],
     tasks: [],
+    holds: 0,
     refuse: undefined,
     observer: undefined,
     uploads: new Uploads({
@@ -210,7 +213,16 @@ export function uploadRig(
           return Promise.resolve(undefined).then(() => disk[name]?.(input));
         },
       } as Pick<TaskPool<PartTasks>, 'run'>,
-      landingOf: (subject) => ({ ...landing, subject }),
+      landingOf: (subject) => ({
+        ...landing,
+        subject,
+        hold: () => {
+          rig.holds++;
+          return () => {
+            rig.holds--;
+          };
+        },
+      }),
       ...(options.lifetimeMs === undefined ? {} : { lifetimeMs: options.lifetimeMs }),
     }),
   };

@@ -30,6 +30,24 @@ void t.test('bytes come in several requests, and land with the last', async (t) 
   await t.rejects(upload.append(100, SentBody.of(CONTENT)), { status: 413, message: /./ });
 });
 
+void t.test('what it lands in is held while bytes come, whatever becomes of them', async (t) => {
+  const rig = uploadRig(t);
+  const upload = await rig.uploads.create(wishOf(100));
+  t.equal(rig.holds, 0);
+  const body = SentBody.of(CONTENT.subarray(0, 40));
+  const appended = upload.append(0, {
+    ...body,
+    into: (sink, failure) => {
+      t.equal(rig.holds, 1);
+      return body.into(sink, failure);
+    },
+  });
+  await appended;
+  t.equal(rig.holds, 0);
+  await t.rejects(upload.append(40, SentBody.of(Buffer.alloc(100))), { status: 413 });
+  t.equal(rig.holds, 0);
+});
+
 void t.test('what comes at once is digested beside the write', async (t) => {
   const rig = uploadRig(t);
   const md5 = hashOf('md5', CONTENT);

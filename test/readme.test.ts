@@ -1,8 +1,11 @@
 /** What the README promises at its head is true. */
 import { execFile } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { promisify } from 'node:util';
 import t from 'tap';
+import { RandomBytes } from './support/random.js';
+import { scratchFolder } from './support/scratch.js';
 import { startServer } from './support/server-process.js';
 
 const root = new URL('../../', import.meta.url);
@@ -28,6 +31,28 @@ void t.test('the example makes a lab with a link', async (t) => {
     .replace(/\ncurl -sN .*\n$/, '\n');
   const { stdout } = await run('bash', ['-euo', 'pipefail', '-c', example]);
   t.match(JSON.parse(stdout), { link_type: 'ethernet', nodes: [{ port_number: 0 }, { port_number: 0 }] });
+});
+
+void t.test('the example of images and files does what it says', async (t) => {
+  const server = await startServer(t);
+  const folder = scratchFolder(t);
+  for (const name of ['c7200.image', 'vios.qcow2', 'startup-config.cfg']) {
+    writeFileSync(join(folder, name), new RandomBytes(name.length).next(100_000));
+  }
+  const lab = (blocks[1] ?? '').replace(/\ncurl -sN .*\n$/, '\n').replace(/.*\/links -d.*/, '');
+  const example = blocks.find((block) => block.includes('wirefarm push')) ?? '';
+  const program = `${process.execPath} ${new URL('dist/src/cli/main.js', root).pathname}`;
+  const pulled = join(folder, 'pulled');
+  const script = (lab + example)
+    .replace('http://127.0.0.1:3080', server.url)
+    .replaceAll('npx wirefarm', program)
+    .replace('/tmp/vios.qcow2', pulled)
+    .replaceAll('curl ', 'curl -sf ');
+  const environment = { ...process.env, WIREFARM_URL: server.url };
+  const { stdout } = await run('bash', ['-euo', 'pipefail', '-c', script], { cwd: folder, env: environment });
+  t.match(stdout, /startup-config\.cfg\n$/, 'the archive has the file');
+  t.ok(readFileSync(pulled).equals(readFileSync(join(folder, 'vios.qcow2'))));
+  t.ok(existsSync(join(server.data, 'images', 'IOS', 'c7200.image')));
 });
 
 void t.test('every setting of the command line stands in the table', async (t) => {

@@ -38,7 +38,7 @@ export class ContentWriter {
   #written: number;
   #isCompared = false;
   #scratch = Buffer.alloc(0);
-  #direct: DirectFile | undefined;
+  readonly #direct: DirectFile | undefined;
   #failure: Error | undefined;
 
   constructor(
@@ -89,8 +89,7 @@ export class ContentWriter {
 
   /** The file that is written stays open: it is its maker's. */
   close(): void {
-    this.#direct?.close();
-    this.#direct = undefined;
+    this.#direct?.settle();
     if (this.#present !== undefined) closeSync(this.#present.fd);
     this.#present = undefined;
   }
@@ -105,6 +104,7 @@ export class ContentWriter {
         onWritten(error);
       });
     }
+    this.#direct?.becomeOrdinary();
     writeWhole(this.#fd, bytes, position);
     this.#writeback.reached(this.#written);
     return false;

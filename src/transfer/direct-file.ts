@@ -3,7 +3,7 @@
  * took a quarter of the time so on a virtual machine, most of which the system had spent on finding memory for it;
  * and other files keep their place there. Runs in a transfer loop.
  */
-import { closeSync, constants, openSync } from 'node:fs';
+import { constants } from 'node:fs';
 import koffi from 'koffi';
 import { PAGE_LENGTH } from '../memory/transfer-memory.js';
 import { writeWhole } from '../storage/published-file.js';
@@ -13,12 +13,17 @@ import { systemCallError } from './system-call-error.js';
 /** What is smaller is written sooner than it is prepared for this. */
 const LEAST_SIZE = 1024 * 1024;
 const NO_SPACE = [28, 122];
+const SET_FLAGS = 4;
 
 type Fallocate = (fd: number, mode: number, offset: number, length: number) => number;
+type Fcntl = (fd: number, command: number, type: 'int', flags: number) => number;
 
-const fallocate =
+const libc =
   process.platform === 'linux'
-    ? (koffi.load(null).func('int fallocate(int, int, int64_t, int64_t)') as Fallocate)
+    ? {
+        fallocate: koffi.load(null).func('int fallocate(int, int, int64_t, int64_t)') as Fallocate,
+        fcntl: koffi.load(null).func('int fcntl(int, int, ...)') as Fcntl,
+      }
     : undefined;
 
 export class DirectFile {
@@ -26,6 +31,7 @@ export class DirectFile {
   /** Without one, each write is waited for. */
   readonly #queue: DiskQueue | undefined;
   #underWay = 0;
+  #isOrdinary = false;
 
   private constructor(fd: number, queue: DiskQueue | undefined) {
     this.#fd = fd;
@@ -36,30 +42,23 @@ export class DirectFile {
    * A new file, which has its whole length from now on: the disk would not write what grows by itself. Undefined when
    * that is not worth while, or cannot be done here.
    */
-  static create(
-    path: string,
-    size: number | undefined,
-    queue: DiskQueue | undefined,
-  ): DirectFile | undefined {
-    if (queue === undefined || fallocate === undefined || (size ?? 0) < LEAST_SIZE) return undefined;
-    const fd = openDirect(path);
-    if (fd === undefined) return undefined;
-    if (fallocate(fd, 0, 0, size ?? 0) === 0) return new DirectFile(fd, queue);
+  static create(fd: number, size: number | undefined, queue: DiskQueue | undefined): DirectFile | undefined {
+    if (queue === undefined || (size ?? 0) < LEAST_SIZE || !setDirect(fd, true)) return undefined;
+    if (libc?.fallocate(fd, 0, 0, size ?? 0) === 0) return new DirectFile(fd, queue);
     const error = koffi.errno();
-    closeSync(fd);
+    setDirect(fd, false);
     if (NO_SPACE.includes(error)) throw systemCallError(error, 'fallocate');
     return undefined;
   }
 
   /** A file that grows, and is as long as what has been written to it at every moment. */
-  static append(path: string, size: number): DirectFile | undefined {
-    const fd = process.platform === 'linux' && size >= LEAST_SIZE ? openDirect(path) : undefined;
-    return fd === undefined ? undefined : new DirectFile(fd, undefined);
+  static append(fd: number, size: number): DirectFile | undefined {
+    return size >= LEAST_SIZE && setDirect(fd, true) ? new DirectFile(fd, undefined) : undefined;
   }
 
   /** Whether these bytes can be written so. */
   takes(bytes: Uint8Array, position: number): boolean {
-    return bytes.length % PAGE_LENGTH === 0 && position % PAGE_LENGTH === 0;
+    return !this.#isOrdinary && bytes.length % PAGE_LENGTH === 0 && position % PAGE_LENGTH === 0;
   }
 
   /**
@@ -89,17 +88,17 @@ export class DirectFile {
     while (this.#underWay > 0) this.#queue?.reap(true);
   }
 
-  close(): void {
-    this.settle();
-    closeSync(this.#fd);
+  /** From now on the file takes whatever others do. What is under way goes on as it began. */
+  becomeOrdinary(): void {
+    if (!this.#isOrdinary) setDirect(this.#fd, false);
+    this.#isOrdinary = true;
   }
 }
 
-/** Undefined on a file system that has no such thing. */
-function openDirect(path: string): number | undefined {
-  try {
-    return openSync(path, constants.O_WRONLY | constants.O_DIRECT | constants.O_NOFOLLOW);
-  } catch {
-    return undefined;
-  }
+/**
+ * Of the descriptor that the file has anyway: another one would be nobody's when the thread dies. False on a file
+ * system that has no such thing.
+ */
+function setDirect(fd: number, isDirect: boolean): boolean {
+  return libc?.fcntl(fd, SET_FLAGS, 'int', isDirect ? constants.O_DIRECT : 0) === 0;
 }

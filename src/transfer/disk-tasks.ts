@@ -24,7 +24,7 @@ import { createForLanding, landingTarget, temporaryFolder } from './file-place.j
 import type { DigestName, Digests, Landed, Twin } from './landing.js';
 import { checkPromise } from './promised-digests.js';
 import { slabOctets } from './slab-octets.js';
-import type { FilePlace } from './transfer-orders.js';
+import type { FilePlace, OpenPart } from './transfer-orders.js';
 
 interface LandInput {
   readonly place: FilePlace;
@@ -44,6 +44,8 @@ export interface DiskTasks extends TaskTable {
   readonly discardFile: (input: UnpublishedFile) => void;
   /** The same for a file whose loop has died, and may have done it before. */
   readonly discardLost: (input: UnpublishedFile) => void;
+  /** A part that a loop has died with is closed, and kept. */
+  readonly closeLost: (input: OpenPart) => void;
   /** Reads into a slab; answers how much, none at the end of the file. */
   readonly readSlab: (input: { fd: number; position: number; slab: number; length: number }) => number;
 }
@@ -103,8 +105,12 @@ export function diskTasks(memory: SharedArrayBuffer): DiskTasks {
 
     discardLost(file) {
       // The number of a descriptor that was closed may be another file's by now.
-      if (isOpenAs(file)) discardFile(file);
+      if (isOpenAs(file.fd, file.temporary)) discardFile(file);
       else rmSync(file.temporary, { force: true });
+    },
+
+    closeLost({ fd, path }) {
+      if (isOpenAs(fd, path)) closeSync(fd);
     },
 
     readSlab({ fd, position, slab, length }) {
@@ -141,8 +147,8 @@ function landFrom(input: LandInput, path: string, target: string): string {
   }
 }
 
-function isOpenAs({ fd, temporary }: UnpublishedFile): boolean {
-  const found = statSync(temporary, { throwIfNoEntry: false });
+function isOpenAs(fd: number, path: string): boolean {
+  const found = statSync(path, { throwIfNoEntry: false });
   try {
     const opened = fstatSync(fd);
     return found?.ino === opened.ino && found.dev === opened.dev;

@@ -66,6 +66,7 @@ function presentFile(target: string, size: number | undefined, mode: number): Pr
 }
 
 function freeOctets(folder: string): number {
-  const { bavail, bsize } = statfsSync(folder);
-  return bavail * bsize;
+  const { blocks, bavail, bsize } = statfsSync(folder);
+  // A file system that has none at all does not tell.
+  return blocks === 0 ? Infinity : bavail * bsize;
 }

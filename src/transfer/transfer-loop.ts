@@ -13,6 +13,7 @@ import { slabOctets } from './slab-octets.js';
 import type {
   AppendInput,
   BeginInput,
+  OpenPart,
   StreamName,
   TransferParts,
   TransferReport,
@@ -61,7 +62,7 @@ export class TransferLoop implements LoopWork {
       const { file, present } = createForLanding(place, size, mode);
       try {
         // What may be there already is compared first.
-        const direct = present ?? DirectFile.create(file.temporary, size, this.#queue);
+        const direct = present ?? DirectFile.create(file.fd, size, this.#queue);
         const ways = direct instanceof DirectFile ? { direct } : { present };
         this.#add(stream, new ContentWriter(file.fd, 0, digests, ways), false, (isFinished) => {
           if (!isFinished) discardFile(file);
@@ -73,7 +74,7 @@ export class TransferLoop implements LoopWork {
       return file;
     },
 
-    append: ({ stream, path, position, size, digests }: AppendInput): void => {
+    append: ({ stream, path, position, size, digests }: AppendInput): OpenPart => {
       const fd = openSync(path, constants.O_WRONLY | constants.O_NOFOLLOW);
       try {
         if (fstatSync(fd).size < position) throw new Error('a part of this upload is missing on the disk');
@@ -82,10 +83,11 @@ export class TransferLoop implements LoopWork {
         closeSync(fd);
         throw error;
       }
-      const direct = DirectFile.append(path, size - position);
+      const direct = DirectFile.append(fd, size - position);
       this.#add(stream, new ContentWriter(fd, position, digests, { direct }), true, () => {
         closeSync(fd);
       });
+      return { fd, path };
     },
 
     finish: ({ stream }: StreamName): Written => {

@@ -37,6 +37,12 @@ export interface AppendInput extends StreamInput {
   readonly size: number;
 }
 
+/** What is written, and where it lies. */
+export interface OpenPart {
+  readonly fd: number;
+  readonly path: string;
+}
+
 export interface StreamName {
   readonly stream: number;
 }

@@ -10,7 +10,7 @@ import type { UnpublishedFile } from '../storage/published-file.js';
 import type { Content, DigestName, Digests, Landed, Landing, UploadSubject } from './landing.js';
 import type { Throttle } from './slab-stream.js';
 import type { Slabs } from './slabs.js';
-import { placeOf } from './transfer-orders.js';
+import { placeOf, type OpenPart } from './transfer-orders.js';
 import { landingInput, Upload, type Disk } from './upload.js';
 import { UploadLoop } from './upload-loop.js';
 
@@ -132,10 +132,10 @@ export class Transfers {
   ): Upload {
     const loop = this.#leastLoaded();
     const upload = this.#newUpload(loop, subject, uploadSize, throttle);
-    return this.#watch(
-      upload,
-      loop.ask('append', { stream: upload.name, path, position, size: uploadSize, digests }),
-    );
+    const input = { stream: upload.name, path, position, size: uploadSize, digests };
+    const opened = loop.ask('append', input) as Promise<OpenPart>;
+    upload.continues(this.#options.disk, opened);
+    return this.#watch(upload, opened);
   }
 
   /** A finished part gets the name of the landing. */

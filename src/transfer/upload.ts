@@ -5,7 +5,7 @@ import type { UnpublishedFile } from '../storage/published-file.js';
 import type { DiskTasks } from './disk-tasks.js';
 import type { Content, Landed, Landing, UploadSubject } from './landing.js';
 import { SlabStream, type SlabStreamParts } from './slab-stream.js';
-import { placeOf, type Written } from './transfer-orders.js';
+import { placeOf, type OpenPart, type Written } from './transfer-orders.js';
 
 export type Disk = Pick<TaskPool<DiskTasks>, 'run'>;
 
@@ -33,6 +33,7 @@ export class Upload extends SlabStream {
   readonly size: number | undefined;
   readonly #onEnded: UploadParts['onEnded'];
   #landing: LandingParts | undefined;
+  #part: { readonly disk: Disk; readonly part: Promise<OpenPart> } | undefined;
   #written: Written | undefined;
   #isEnded = false;
 
@@ -41,6 +42,11 @@ export class Upload extends SlabStream {
     this.subject = parts.subject;
     this.size = parts.size;
     this.#onEnded = parts.onEnded;
+  }
+
+  /** It goes on with a file, which nobody else closes when the loop dies with it. */
+  continues(disk: Disk, part: Promise<OpenPart>): void {
+    this.#part = { disk, part };
   }
 
   /** It is a file of its own, to be landed. */
@@ -84,14 +90,20 @@ export class Upload extends SlabStream {
   async drop(): Promise<void> {
     await this.stop();
     const landing = this.#landing;
+    const continued = this.#part;
     const isFinished = this.#written !== undefined;
     this.#landing = undefined;
+    this.#part = undefined;
     this.#written = undefined;
     if (landing !== undefined && isFinished) await landing.disk.run('discardFile', await landing.file);
     if (landing !== undefined && this.isLost) {
       // Of a file that the loop did not tell of, nobody knows.
       const file = await landing.file.catch(() => undefined);
       if (file !== undefined) await landing.disk.run('discardLost', file);
+    }
+    if (continued !== undefined && this.isLost) {
+      const part = await continued.part.catch(() => undefined);
+      if (part !== undefined) await continued.disk.run('closeLost', part);
     }
     this.#end('dropped');
   }

@@ -1,6 +1,7 @@
 /**
  * nginx as Debian has it, with WebDAV's PUT for uploads and sendfile for downloads. Its buffer for bodies is as large
- * as it makes it itself: with one of 1 MiB uploads were no faster.
+ * as it makes it itself: with one of 1 MiB uploads were no faster. Nor does it
+ * gather packets (tcp_nopush): with that a download was two thirds slower here.
  */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
@@ -107,7 +108,6 @@ http {
   access_log off;
   default_type application/octet-stream;
   sendfile on;
-  tcp_nopush on;
   keepalive_requests 1000000;
   client_max_body_size 0;
   client_body_temp_path ${home}/body;

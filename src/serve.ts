@@ -39,8 +39,9 @@ import { Uploads } from './uploads/uploads.js';
 
 const FILE_THREADS = 2;
 const FILE_QUEUE_LIMIT = 10_000;
-/** Of those who write and of those who read: what they do waits for the disk side by side. */
+/** What they do waits for the disk side by side. More readers would read no faster, and keep syncs waiting. */
 const DISK_THREADS = 4;
+const READER_THREADS = 3;
 const DISK_QUEUE_LIMIT = 10_000;
 const JOB_THREADS = 1;
 const JOB_QUEUE_LIMIT = 1000;
@@ -62,7 +63,7 @@ export async function serve(config: Config): Promise<void> {
   };
   // Apart, so that no reader waits behind a sync of gigabytes.
   const disk = new TaskPool<DiskTasks & NodeArchiveTasks & PartTasks>(diskThreads);
-  const readers = new TaskPool<DiskTasks & ImageTasks>(diskThreads);
+  const readers = new TaskPool<DiskTasks & ImageTasks>({ ...diskThreads, threads: READER_THREADS });
   const files: ComputeFiles & Files = new FilePool(
     {
       worker: new URL('../workers/file-worker.js', import.meta.url),

@@ -1,6 +1,7 @@
 /** Several digests of one sequence of bytes. Runs in worker threads. */
 import { createHash, type Hash } from 'node:crypto';
 import { readSync } from 'node:fs';
+import { readOnlyWhatIsAskedFor } from '../storage/read-advice.js';
 import type { DigestName, Digests } from './landing.js';
 
 /** As Node calls them. */
@@ -11,7 +12,7 @@ const ALGORITHMS: Readonly<Record<DigestName, string>> = {
   'sha-512': 'sha512',
 };
 
-const PIECE = 1024 * 1024;
+const PIECE = 256 * 1024;
 
 export class Digester {
   readonly #hashes: readonly (readonly [DigestName, Hash])[];
@@ -36,6 +37,7 @@ export function digestFile(
   names: readonly DigestName[],
   cancelled: Int32Array<SharedArrayBuffer>,
 ): Digests | undefined {
+  readOnlyWhatIsAskedFor(fd);
   const digester = new Digester(names);
   const piece = new Uint8Array(PIECE);
   for (;;) {

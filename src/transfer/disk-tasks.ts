@@ -18,6 +18,7 @@ import { refusals } from '../errors.js';
 import { slabView } from '../memory/transfer-memory.js';
 import type { TaskTable } from '../pool/task.js';
 import { discardFile, syncFolder, type UnpublishedFile } from '../storage/published-file.js';
+import { readOnlyWhatIsAskedFor } from '../storage/read-advice.js';
 import { openRegularFile, versionOf } from '../storage/regular-file.js';
 import { ContentWriter } from './content-writer.js';
 import { createForLanding, landingTarget, temporaryFolder } from './file-place.js';
@@ -114,6 +115,7 @@ export function diskTasks(memory: SharedArrayBuffer): DiskTasks {
     },
 
     readSlab({ fd, position, slab, length }) {
+      readOnlyWhatIsAskedFor(fd);
       return readSync(fd, slabView(slabs, slab), 0, length, position);
     },
   };

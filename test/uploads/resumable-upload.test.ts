@@ -36,7 +36,8 @@ void t.test('what it lands in is held while bytes come, whatever becomes of them
   t.equal(rig.holds, 0);
   const body = SentBody.of(CONTENT.subarray(0, 40));
   const appended = upload.append(0, {
-    ...body,
+    length: body.length,
+    throttle: body.throttle,
     into: (sink, failure) => {
       t.equal(rig.holds, 1);
       return body.into(sink, failure);

@@ -540,6 +540,13 @@ void t.test(
       await wirefarm.expect(201, 'POST', `${link}/stop_capture`);
     }
     await wirefarm.expect(204, 'DELETE', `/v2/projects/${warmUp['project_id']?.[0] ?? ''}`);
+    const images = '/v2/compute/qemu/images';
+    const uploads = Array.from({ length: 8 }, (_, index) =>
+      wirefarm.post(`${images}/warm-${index}`, 'x'.repeat(index < 4 ? 10 : 100_000)),
+    );
+    await Promise.all(uploads);
+    await Promise.all(uploads.map(() => wirefarm.get(images)));
+    for (const index of uploads.keys()) await wirefarm.delete(`${images}/warm-${index}`);
     const counter = await RawConnection.open(server.port);
     const before = openDescriptors(server.child.pid);
 

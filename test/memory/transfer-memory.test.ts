@@ -1,10 +1,17 @@
 import t from 'tap';
 import { IntRing } from '../../src/memory/int-ring.js';
-import { newLoopRings, newSlabs, SLAB_LENGTH, SLABS, slabView } from '../../src/memory/transfer-memory.js';
+import {
+  newLoopRings,
+  newSlabs,
+  PAGE_LENGTH,
+  SLAB_LENGTH,
+  SLABS,
+  slabView,
+} from '../../src/memory/transfer-memory.js';
 
-void t.test('slabs lie side by side, and fill their memory', (t) => {
+void t.test('slabs lie side by side in their memory', (t) => {
   const memory = new Uint8Array(newSlabs());
-  t.equal(memory.length, SLABS * SLAB_LENGTH);
+  t.equal(memory.length, SLABS * SLAB_LENGTH + PAGE_LENGTH, 'with room to begin at a page');
   slabView(memory, 0).fill(1);
   slabView(memory, 1).fill(2);
   slabView(memory, 2, 3, 5).fill(3);
@@ -13,7 +20,7 @@ void t.test('slabs lie side by side, and fill their memory', (t) => {
   t.equal(memory[2 * SLAB_LENGTH - 1], 2);
   t.same([...memory.subarray(2 * SLAB_LENGTH, 2 * SLAB_LENGTH + 7)], [0, 0, 0, 3, 3, 0, 0]);
   const last = slabView(memory, SLABS - 1);
-  t.equal(last.byteOffset + last.length, memory.length);
+  t.equal(last.byteOffset + last.length, memory.length - PAGE_LENGTH);
   t.end();
 });
 

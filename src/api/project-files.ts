@@ -9,6 +9,7 @@ import {
   RECEIVING_HEADERS,
   sendFile,
 } from '../http/file-transfer.js';
+import type { FileThreads } from '../http/file-source.js';
 import { route, type Route } from '../http/route.js';
 import type { Farm } from '../lab/farm.js';
 import { join, resolve } from 'node:path';
@@ -16,8 +17,6 @@ import type { Project } from '../lab/project.js';
 import { folderLanding } from '../transfer/landing.js';
 import type { Transfers } from '../transfer/transfers.js';
 import { names } from './schemas.js';
-
-type FileThreads = Parameters<typeof sendFile>[1];
 
 const tag = 'Project files';
 

@@ -77,8 +77,7 @@ export const RECEIVING_HEADERS = [...RAW_BODY_HEADERS, ...DIGEST_HEADERS];
 /** Streams the file to the client, or the part of it that is asked for. */
 export async function sendFile(exchange: Exchange, files: FileThreads, file: PlacedFile): Promise<Answer> {
   const { root, folder, path } = file;
-  const place = { root, ...(folder === undefined ? {} : { folder }), path };
-  const opened = await files.run('openFile', place);
+  const opened = await files.run('openFile', { root, folder, path });
   const size = Math.min(opened.size, file.most ?? Infinity);
   const tag = `"${opened.version}"`;
   const known: Headers = [

@@ -2,6 +2,7 @@
 import { closeSync, readSync } from 'node:fs';
 import type { TaskTable } from '../pool/task.js';
 import { containedPath, innerRoot } from './containment.js';
+import { readOnlyWhatIsAskedFor } from './read-advice.js';
 import { openRegularFile, type OpenedFile } from './regular-file.js';
 
 export interface FileTasks extends TaskTable {
@@ -17,6 +18,7 @@ export const fileTasks: FileTasks = {
   },
 
   readPiece({ fd, position, length }) {
+    readOnlyWhatIsAskedFor(fd);
     const bytes = new Uint8Array(length);
     const read = readSync(fd, bytes, 0, length, position);
     return read === length ? bytes : bytes.slice(0, read);

@@ -1,6 +1,6 @@
 /**
  * Reading files for responses. What the system has in memory is read at once, without waiting for any disk; the rest
- * is read into a slab by a disk thread, which the system then reads ahead of by itself, for all readers of the file.
+ * is read into a slab by a reader thread, and is in memory then for all readers of the file.
  */
 import { PageCache } from './page-cache.js';
 import type { Slabs } from './slabs.js';

@@ -82,7 +82,8 @@ export class SizedResponse implements LongStream, TurnTaker {
         const result = this.#source.give(this.#offset, length, this.#send);
         if (result !== 'given') this.#wait(result);
       } catch {
-        this.#breakOff();
+        // The length was promised already: only a broken connection tells the client that bytes are missing.
+        this.expire();
       }
     }
     return this.#state === 'sending';
@@ -100,14 +101,9 @@ export class SizedResponse implements LongStream, TurnTaker {
         if (this.#state === 'reading') this.#sendSoon();
       },
       () => {
-        this.#breakOff();
+        this.expire();
       },
     );
-  }
-
-  /** The length was promised already: only a broken connection tells the client that bytes are missing. */
-  #breakOff(): void {
-    this.expire();
   }
 
   readonly #send = (bytes: Uint8Array): void => {

@@ -1,7 +1,7 @@
 /** Images, as computes serve them and by way of the controller (contract A4), and their removal. */
 import { z } from 'zod';
 import { refusals } from '../errors.js';
-import { empty, json, type Answer } from '../http/answer.js';
+import { empty, json } from '../http/answer.js';
 import type { Exchange } from '../http/exchange.js';
 import {
   FILE_ANSWERS,
@@ -10,7 +10,7 @@ import {
   receiveFile,
   sendFile,
 } from '../http/file-transfer.js';
-import { route, type Route } from '../http/route.js';
+import { route, type AnswerKind, type Route } from '../http/route.js';
 import type { ImageLibrary } from '../images/image-library.js';
 import { EMULATORS, isEmulator, type Emulator } from '../images/image-name.js';
 import type { Farm } from '../lab/farm.js';
@@ -27,17 +27,25 @@ const image = z.strictObject({
   md5sum: z.string().nullable(),
   path: z.string(),
 });
-const list = { 200: z.array(image) };
-const summaries = {
-  list: 'List the images, with their digests as far as they are known',
-  read: 'Download an image',
-  write: 'Upload an image, which is there whole or not at all',
-  delete: 'Delete an image that no node uses',
-};
+
+/** The images of an emulator at one of the addresses where they are served. */
+interface Address {
+  /** Of the list; an image is below it by its name. */
+  readonly path: string;
+  /** Of the path, without the name of an image. */
+  readonly params: readonly ('compute_id' | 'emulator')[];
+  /** The emulator that is meant. Refuses what is not served here. */
+  readonly emulatorOf: (exchange: Exchange, params: PathParams) => Emulator;
+  /** What an upload is answered with. */
+  readonly written: Readonly<Record<number, AnswerKind>>;
+}
+
+type PathParams = Readonly<Partial<Record<'compute_id' | 'emulator' | 'filename', string>>>;
 
 export function imageRoutes(farm: Farm, images: ImageLibrary, transfers: Transfers): Route[] {
   return [
-    ...EMULATORS.flatMap((emulator) => computeRoutes(farm, images, transfers, emulator)),
+    ...EMULATORS.flatMap((emulator) => routesAt(computeAddress(emulator), farm, images, transfers)),
+    ...routesAt(controllerAddress(farm), farm, images, transfers),
     route({
       method: 'GET',
       path: `/v2/compute/${DOCKER}/images`,
@@ -49,129 +57,6 @@ export function imageRoutes(farm: Farm, images: ImageLibrary, transfers: Transfe
         throw refusals.imagesNotServed(DOCKER);
       },
     }),
-    ...controllerRoutes(farm, images, transfers),
-  ];
-}
-
-function computeRoutes(
-  { files }: Farm,
-  images: ImageLibrary,
-  transfers: Transfers,
-  emulator: Emulator,
-): Route[] {
-  const all = `/v2/compute/${emulator}/images`;
-  const one = `${all}/{filename:.+}`;
-  const params = names('filename');
-  return [
-    route({
-      method: 'GET',
-      path: all,
-      tag,
-      summary: summaries.list,
-      params: nothing,
-      answers: list,
-      handle: async () => json(200, await images.list(emulator)),
-    }),
-    route({
-      method: 'GET',
-      path: one,
-      tag,
-      summary: summaries.read,
-      params,
-      headers: FILE_HEADERS,
-      answers: FILE_ANSWERS,
-      handle: async ({ params: { filename }, exchange }) =>
-        sendFile(exchange, files, await images.place(emulator, filename)),
-    }),
-    route({
-      method: 'POST',
-      path: one,
-      tag,
-      summary: summaries.write,
-      params,
-      headers: RECEIVING_HEADERS,
-      body: 'raw',
-      answers: { 204: null },
-      handle: ({ params: { filename }, exchange }) =>
-        receiveFile(exchange, transfers, images.landing(emulator, filename), 204),
-    }),
-    route({
-      method: 'DELETE',
-      path: one,
-      tag,
-      summary: summaries.delete,
-      params,
-      answers: { 204: null },
-      handle: async ({ params: { filename } }) => {
-        await images.remove(emulator, filename);
-        return empty(204);
-      },
-    }),
-  ];
-}
-
-function controllerRoutes({ computes, files }: Farm, images: ImageLibrary, transfers: Transfers): Route[] {
-  const all = '/v2/computes/{compute_id}/{emulator}/images';
-  const one = `${all}/{filename:.+}`;
-  const params = names('compute_id', 'emulator', 'filename');
-  /** The emulator, when the compute is this server, and has images of it. */
-  const served = (
-    { method }: Exchange,
-    wanted: { readonly compute_id: string; readonly emulator: string; readonly filename?: string },
-  ): Emulator => {
-    const { emulator, filename } = wanted;
-    const request = `${method} /${emulator}/images${filename === undefined ? '' : `/${filename}`}`;
-    computes.checkServed(wanted.compute_id, request);
-    if (isEmulator(emulator)) return emulator;
-    throw emulator === DOCKER ? refusals.imagesNotServed(DOCKER) : refusals.forwardUnknown(request);
-  };
-  return [
-    route({
-      method: 'GET',
-      path: all,
-      tag,
-      summary: summaries.list,
-      params: names('compute_id', 'emulator'),
-      answers: list,
-      handle: async ({ params: wanted, exchange }) => json(200, await images.list(served(exchange, wanted))),
-    }),
-    route({
-      method: 'GET',
-      path: one,
-      tag,
-      summary: summaries.read,
-      params,
-      headers: FILE_HEADERS,
-      answers: FILE_ANSWERS,
-      handle: async ({ params: wanted, exchange }) =>
-        sendFile(exchange, files, await images.place(served(exchange, wanted), wanted.filename)),
-    }),
-    route({
-      method: 'POST',
-      path: one,
-      tag,
-      summary: summaries.write,
-      params,
-      headers: RECEIVING_HEADERS,
-      body: 'raw',
-      answers: { 200: z.strictObject({}) },
-      handle: async ({ params: wanted, exchange }) => {
-        const landing = images.landing(served(exchange, wanted), wanted.filename);
-        return withEmptyObject(await receiveFile(exchange, transfers, landing, 200));
-      },
-    }),
-    route({
-      method: 'DELETE',
-      path: one,
-      tag,
-      summary: summaries.delete,
-      params,
-      answers: { 204: null },
-      handle: async ({ params: wanted, exchange }) => {
-        await images.remove(served(exchange, wanted), wanted.filename);
-        return empty(204);
-      },
-    }),
     route({
       method: 'GET',
       path: '/v2/computes/endpoint/{compute_id}/{emulator}/{action:.+}',
@@ -181,13 +66,92 @@ function controllerRoutes({ computes, files }: Farm, images: ImageLibrary, trans
       answers: { 200: z.strictObject({ endpoint: z.string() }) },
       handle: ({ params: { compute_id: id, emulator, action } }) => {
         const path = [emulator, ...action.split('/')].map(encodeURIComponent).join('/');
-        return json(200, { endpoint: `${computes.urlOf(id)}/v2/compute/${path}` });
+        return json(200, { endpoint: `${farm.computes.urlOf(id)}/v2/compute/${path}` });
       },
     }),
   ];
 }
 
-/** By way of the controller, clients are answered with an object. */
-function withEmptyObject(answer: Answer): Answer {
-  return answer === 'streamed' ? answer : json(answer.status, {});
+function computeAddress(emulator: Emulator): Address {
+  return {
+    path: `/v2/compute/${emulator}/images`,
+    params: [],
+    emulatorOf: () => emulator,
+    written: { 204: null },
+  };
+}
+
+/** Of the compute that is this server. */
+function controllerAddress({ computes }: Farm): Address {
+  return {
+    path: '/v2/computes/{compute_id}/{emulator}/images',
+    params: ['compute_id', 'emulator'],
+    emulatorOf: ({ method }, { compute_id: id = '', emulator = '', filename }) => {
+      const request = `${method} /${emulator}/images${filename === undefined ? '' : `/${filename}`}`;
+      computes.checkServed(id, request);
+      if (isEmulator(emulator)) return emulator;
+      throw emulator === DOCKER ? refusals.imagesNotServed(DOCKER) : refusals.forwardUnknown(request);
+    },
+    written: { 200: z.strictObject({}) },
+  };
+}
+
+function routesAt(
+  { path: all, params: inPath, emulatorOf, written }: Address,
+  { files }: Farm,
+  images: ImageLibrary,
+  transfers: Transfers,
+): Route[] {
+  const one = `${all}/{filename:.+}`;
+  const params = names('filename', ...inPath);
+  return [
+    route({
+      method: 'GET',
+      path: all,
+      tag,
+      summary: 'List the images, with their digests as far as they are known',
+      params: names(...inPath),
+      answers: { 200: z.array(image) },
+      handle: async ({ params: wanted, exchange }) =>
+        json(200, await images.list(emulatorOf(exchange, wanted))),
+    }),
+    route({
+      method: 'GET',
+      path: one,
+      tag,
+      summary: 'Download an image',
+      params,
+      headers: FILE_HEADERS,
+      answers: FILE_ANSWERS,
+      handle: async ({ params: wanted, exchange }) =>
+        sendFile(exchange, files, await images.place(emulatorOf(exchange, wanted), wanted.filename)),
+    }),
+    route({
+      method: 'POST',
+      path: one,
+      tag,
+      summary: 'Upload an image, which is there whole or not at all',
+      params,
+      headers: RECEIVING_HEADERS,
+      body: 'raw',
+      answers: written,
+      handle: async ({ params: wanted, exchange }) => {
+        const landing = images.landing(emulatorOf(exchange, wanted), wanted.filename);
+        const answer = await receiveFile(exchange, transfers, landing, 204);
+        return 200 in written ? json(200, {}) : answer;
+      },
+    }),
+    route({
+      method: 'DELETE',
+      path: one,
+      tag,
+      summary: 'Delete an image that no node uses',
+      params,
+      answers: { 204: null },
+      handle: async ({ params: wanted, exchange }) => {
+        await images.remove(emulatorOf(exchange, wanted), wanted.filename);
+        return empty(204);
+      },
+    }),
+  ];
 }

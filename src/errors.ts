@@ -129,6 +129,31 @@ export const refusals = {
         'to revision 9. The file was left untouched',
     ),
 
+  // Snapshots, exports and imports
+  jobCancelled: () => new Refusal(409, 'Cancelled on request: nothing was changed'),
+  jobUnknown: (id: string) => new Refusal(404, `Job ID ${id} doesn't exist`),
+  projectRunning: () => new Refusal(409, 'Project must be stopped in order to export it'),
+  snapshotUnknown: (id: string) => new Refusal(404, `Snapshot ID ${id} doesn't exist`),
+  snapshotExists: (name: string) => new Refusal(409, `The snapshot name ${name} already exists`),
+  snapshotFileExists: (name: string) => new Refusal(409, `The snapshot file '${name}' already exists`),
+  snapshotIndexUnreadable: () => new Refusal(409, 'Could not read snapshot configuration file'),
+  snapshotDamaged: (what: string) =>
+    new Refusal(409, `The snapshot is damaged (${what}): nothing was changed`),
+  importNoArchive: () => new Refusal(409, 'Cannot import project, not a GNS3 project (invalid zip)'),
+  importNoTopology: () => new Refusal(409, 'Cannot import project, project.gns3 file could not be found'),
+  importBadTopology: () => new Refusal(409, 'Cannot import project, the project.gns3 file is corrupted'),
+  importRefused: (member: string, reason: string) =>
+    new Refusal(
+      409,
+      `Cannot import project, because of '${member.slice(0, 4096)}' in the archive: ${reason}. Nothing was changed`,
+    ),
+  libraryMissing: (method: string, library: string, debianPackage: string) =>
+    new Refusal(
+      409,
+      `${method} needs the library ${library}, which is not on this host: install it ` +
+        `(on Debian and Ubuntu, the package ${debianPackage})`,
+    ),
+
   // Nodes
   nodeUnknown: (id: string) => new Refusal(404, `Node ID ${id} doesn't exist`),
   nodeKindNotServed: (type: string, doing: string) =>

@@ -5,7 +5,7 @@ import { packRecords, unpackChanges, type Packed } from './packing.js';
 import type { Key } from './store.js';
 
 export interface StateTasks extends TaskTable {
-  readonly commit: (changes: Packed) => void;
+  readonly commit: (parts: readonly Packed[]) => void;
   readonly load: (prefixes: readonly Key[]) => Packed;
   readonly close: (input: undefined) => Promise<void>;
 }
@@ -13,8 +13,8 @@ export interface StateTasks extends TaskTable {
 export function stateTasks(folder: string): StateTasks {
   const store = new LmdbStore(folder);
   return {
-    commit: (changes) => {
-      store.commit(unpackChanges(changes));
+    commit: (parts) => {
+      store.commit(parts.flatMap(unpackChanges));
     },
     load: (prefixes) => packRecords(prefixes.flatMap((prefix) => store.load(prefix))),
     close: () => store.close(),

@@ -18,8 +18,8 @@ export class StateThread implements Store {
     await this.commitPacked(packChanges(changes));
   }
 
-  async commitPacked(changes: Packed): Promise<void> {
-    await this.#pool.run('commit', changes);
+  async commitPacked(...parts: readonly Packed[]): Promise<void> {
+    await this.#pool.run('commit', parts);
   }
 
   async load(...prefixes: readonly Key[]): Promise<StoredRecord[]> {

@@ -21,8 +21,8 @@ export interface StoredRecord {
 export interface Store {
   /** Applies the changes in order, all or none. Rejects with a 507 refusal when there is no room. */
   commit(changes: readonly Change[]): Promise<void>;
-  /** The same for changes that another thread has packed. */
-  commitPacked(changes: Packed): Promise<void>;
+  /** The same for changes that were packed, by other threads perhaps: those of all parts are one commit. */
+  commitPacked(...parts: readonly Packed[]): Promise<void>;
   /** Every record whose key starts with one of the prefixes, of one moment, in key order prefix by prefix. */
   load(...prefixes: readonly Key[]): Promise<StoredRecord[]>;
   /** The same, left packed for another thread. */

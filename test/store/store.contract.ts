@@ -228,7 +228,13 @@ export function storeContract(t: Test, factory: StoreFactory): void {
     ]);
     t.same(unpackRecords(await store.loadPacked(['p'])), records);
     await t.rejects(store.commitPacked(packChanges([put(['p', 'c']), factory.impossible])));
+    await t.rejects(
+      store.commitPacked(packChanges([put(['p', 'c'])]), packChanges([factory.impossible])),
+      'all parts are one commit',
+    );
     t.same(unpackRecords(await store.loadPacked(['p'])), records);
+    await store.commitPacked(packChanges([put(['p', 'c'])]), packChanges([{ remove: ['p', 'c'] }]));
+    t.same(unpackRecords(await store.loadPacked(['p'])), records, 'in their order');
   });
 
   withStore('commits of many callers happen in the order in which they were made', async (t, store) => {

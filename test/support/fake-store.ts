@@ -33,8 +33,8 @@ export class FakeStore implements Store {
     for (const change of taken) this.#apply(change);
   }
 
-  commitPacked(changes: Packed): Promise<void> {
-    return this.commit(unpackChanges(changes));
+  commitPacked(...parts: readonly Packed[]): Promise<void> {
+    return this.commit(parts.flatMap(unpackChanges));
   }
 
   load(...prefixes: readonly Key[]): Promise<StoredRecord[]> {

@@ -65,9 +65,12 @@ export function nodeArchiveRoutes(
         const release = project.hold();
         try {
           const answer = await receiveFile(exchange, transfers, landing, 201);
-          await disk.run('unpackNodeFiles', { ...place, archive: landing.path }).finally(() => {
-            return files.run('removeTree', { folder: posix.join(landing.root, TEMPORARY, landing.path) });
-          });
+          const input = { ...place, archive: landing.path };
+          await project.gate
+            .write(() => disk.run('unpackNodeFiles', input))
+            .finally(() => {
+              return files.run('removeTree', { folder: posix.join(landing.root, TEMPORARY, landing.path) });
+            });
           return answer;
         } finally {
           release();

@@ -105,8 +105,9 @@ export function nodeFileRoutes(farm: Farm, transfers: Transfers): Route[] {
       handle: async ({ params, query }) => {
         const project = farm.projects.find(params.project_id);
         const place = nodeFile(project, params.node_id, params.path);
-        await farm.files
-          .run('removeNodeFile', { ...place, isRecursive: query.recursive })
+        const input = { ...place, isRecursive: query.recursive };
+        await project.gate
+          .write(() => farm.files.run('removeNodeFile', input))
           .catch((error: unknown) => {
             throw missing(error, 'DELETE', project.id, place);
           });

@@ -72,7 +72,11 @@ export function writeProjectFile(
   if (project.isOpen && isTopologyFile(project, path)) throw refusals.topologyFileOpen(filename);
   const subject = { project_id: project.id, path };
   const landing = folderLanding(folder, path, subject, makesFolders);
-  return receiveFile(exchange, transfers, { ...landing, hold: () => project.hold() }, 201);
+  const home = {
+    hold: () => project.hold(),
+    turn: <Result>(work: () => Promise<Result>) => project.gate.write(work),
+  };
+  return receiveFile(exchange, transfers, { ...landing, ...home }, 201);
 }
 
 /** However the path is spelt. */

@@ -1,6 +1,8 @@
 /** Names within the projects folder and within a project's own folder (contract C.1). */
 
 export const SNAPSHOTS = 'snapshots';
+/** Within that, for what is on its way to a snapshot or from one; emptied when the project is opened. */
+export const WORK = `${SNAPSHOTS}/.work`;
 /** For files on their way; emptied when the project is opened or closed. */
 export const TEMPORARY = 'tmp';
 export const EXTENSION = '.gns3';

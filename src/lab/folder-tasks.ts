@@ -4,7 +4,7 @@ import { basename, dirname, join } from 'node:path';
 import { Refusal } from '../errors.js';
 import type { TaskTable } from '../pool/task.js';
 import { syncFolder } from '../storage/published-file.js';
-import { EXTENSION, SNAPSHOTS, TEMPORARY, TRASH_PREFIX } from './folder-layout.js';
+import { EXTENSION, SNAPSHOTS, TEMPORARY, TRASH_PREFIX, WORK } from './folder-layout.js';
 import { readTopology } from './topology-disk.js';
 import { identifyTopology } from './topology-file.js';
 import { importTopology, type ImportedProject } from './topology-import.js';
@@ -73,7 +73,7 @@ export const folderTasks: FolderTasks = {
   },
 
   emptyTemporary({ folder }) {
-    rmSync(join(folder, TEMPORARY), { recursive: true, force: true });
+    for (const name of [TEMPORARY, WORK]) rmSync(join(folder, name), { recursive: true, force: true });
   },
 
   trashFolder({ folder, projectId }) {
@@ -98,7 +98,7 @@ export const folderTasks: FolderTasks = {
   countSnapshots({ folder }) {
     const snapshots = join(folder, SNAPSHOTS);
     if (!existsSync(snapshots)) return 0;
-    return readdirSync(snapshots).filter((name) => /\.gns3(snapshot|project)$/.test(name)).length;
+    return readdirSync(snapshots).filter((name) => /\.(manifest|gns3(snapshot|project))$/.test(name)).length;
   },
 };
 

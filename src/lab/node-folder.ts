@@ -8,7 +8,7 @@ import type { Project } from './project.js';
 import type { StoredNode } from './topology-schema.js';
 
 /** What is needed of an open project. */
-export type NodeHome = Pick<Project, 'hold' | 'id' | 'place' | 'topology'>;
+export type NodeHome = Pick<Project, 'gate' | 'hold' | 'id' | 'place' | 'topology'>;
 
 export interface NodeFile {
   /** Of the project. */
@@ -56,6 +56,7 @@ export function nodeFileLanding(project: NodeHome, nodeId: string, path: string)
     mode: FILE_MODE,
     subject: { project_id: project.id, node_id: nodeId, path: file.path },
     hold: () => project.hold(),
+    turn: (work) => project.gate.write(work),
   };
 }
 

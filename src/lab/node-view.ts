@@ -66,7 +66,7 @@ export function nodeView(node: StoredNode, surroundings: NodeSurroundings): Node
     ports: surroundings.ports,
     project_id: surroundings.projectId,
     properties: node.properties ?? {},
-    status: surroundings.kind === undefined ? 'stopped' : 'started',
+    status: nodeStatus(surroundings.kind),
     symbol: node.symbol ?? DEFAULT_SYMBOL,
     template_id: node.template_id ?? null,
     width: node.width ?? DEFAULT_SIZE.width,
@@ -74,6 +74,11 @@ export function nodeView(node: StoredNode, surroundings: NodeSurroundings): Node
     y: node.y ?? 0,
     z: node.z ?? 1,
   };
+}
+
+/** A node that is only kept is never started. */
+export function nodeStatus(kind: NodeKind | undefined): NodeView['status'] {
+  return kind === undefined ? 'stopped' : 'started';
 }
 
 /** The name above the symbol, centred by the client. */

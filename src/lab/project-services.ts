@@ -16,4 +16,4 @@ export interface ProjectServices {
   readonly announcements: Channel;
 }
 
-export type ProjectState = Pick<LabRecords, 'project' | 'file' | 'version'>;
+export type ProjectState = Pick<LabRecords, 'project' | 'file' | 'version' | 'exchange'>;

@@ -4,82 +4,75 @@
  */
 import type { Logger } from 'pino';
 import { refusals } from '../errors.js';
+import type { Packed } from '../store/packing.js';
 import { AUTO_CLOSE_MS, AutoClose } from './auto-close.js';
 import { Channel, type Listener } from './channel.js';
+import type { FolderExchange } from './folder-exchange.js';
+import { FolderGate } from './folder-gate.js';
 import { Lane } from './lane.js';
+import { ProjectHead, type NewContent } from './project-head.js';
 import { forgetProject } from './project-removal.js';
-import { projectText } from './project-view.js';
-import { keysOf, projectKey, sortOut, versionKey, type LabRecords, type ProjectRecord } from './records.js';
+import { keysOf, type LabRecords, type ProjectRecord } from './records.js';
 import type { ProjectServices, ProjectState } from './project-services.js';
-import { Topology } from './topology.js';
-import { TopologyMirror, type TopologyPlace } from './topology-mirror.js';
+import { loadTopology, storedRecords } from './topology-loading.js';
+import type { Topology } from './topology.js';
+import type { TopologyPlace } from './topology-mirror.js';
 import type { ProjectSettings } from './topology-schema.js';
 import type { Transaction } from './transaction.js';
 
 export class Project {
   readonly id: string;
+  /** Whoever changes files of the project passes it. */
+  readonly gate = new FolderGate();
   readonly #services: ProjectServices;
   readonly #lane: Lane;
-  readonly #mirror: TopologyMirror;
   readonly #channel = new Channel();
   readonly #autoClose: AutoClose;
   readonly #log: Logger;
-  #record: ProjectRecord;
-  #version: number;
+  readonly #head: ProjectHead;
   #topology: Topology | undefined;
-  #text: string;
   #isDeleted = false;
 
   constructor(id: string, state: ProjectState, services: ProjectServices) {
     this.id = id;
     this.#services = services;
-    this.#record = state.project;
-    this.#version = state.version;
     this.#log = services.log.child({ project: id });
+    this.#head = new ProjectHead(this, state, services, this.#log);
     this.#lane = new Lane(services.store, (transaction) => {
-      this.#nextVersion(transaction);
-    });
-    this.#mirror = new TopologyMirror({
-      ...services,
-      projectId: id,
-      log: this.#log,
-      record: state.file,
-      place: () => this.place,
-      onKept: (path) => {
-        this.warn(
-          `The project file was changed by another program while it was open; that version is in ${path}`,
-        );
-      },
+      this.#head.nextVersion(transaction);
     });
     this.#autoClose = new AutoClose(AUTO_CLOSE_MS, () => {
-      if (!this.#record.settings.auto_close || this.#topology === undefined) return;
+      if (!this.record.settings.auto_close || this.#topology === undefined) return;
       this.close().catch((error: unknown) => {
         this.#log.error({ err: error }, 'the project could not be closed');
       });
     });
-    this.#text = projectText(id, this.#record, 'closed');
-    if (state.file.version !== state.version) this.#mirror.schedule();
   }
 
   get record(): ProjectRecord {
-    return this.#record;
+    return this.#head.record;
   }
 
   get name(): string {
-    return this.#record.settings.name;
+    return this.record.settings.name;
   }
 
   get place(): TopologyPlace {
-    return { folder: this.#record.path, filename: this.#record.filename };
+    return this.#head.place;
   }
 
   get isOpen(): boolean {
     return this.#topology !== undefined;
   }
 
+  /** Whether files are being exchanged for others, or were when something went wrong. */
+  get isExchanging(): boolean {
+    return this.#head.isExchanging;
+  }
+
   /** The project as clients see it, as JSON text. */
   get text(): string {
-    return this.#text;
+    return this.#head.text;
   }
 
   /** The content of the open project, for reading what is published. */
@@ -109,10 +102,9 @@ export class Project {
     return this.#lane.change((transaction) => {
       if (this.#isDeleted) throw refusals.projectUnknown(this.id);
       check();
-      const next: ProjectRecord = { ...this.#record, settings: { ...this.#record.settings, ...given } };
-      const text = this.#textOf(next);
-      if (text === this.#textOf(this.#record)) return text;
-      this.#replace(transaction, next);
+      const next: ProjectRecord = { ...this.record, settings: { ...this.record.settings, ...given } };
+      const text = this.#head.textOf(next);
+      if (text !== this.#head.textOf(this.record)) this.#head.replace(transaction, next);
       return text;
     });
   }
@@ -121,7 +113,7 @@ export class Project {
   async move(path: string): Promise<void> {
     await this.#services.files.run('makeFolder', { folder: path });
     await this.#lane.change((transaction) => {
-      this.#replace(transaction, { ...this.#record, path });
+      this.#head.replace(transaction, { ...this.record, path });
     });
   }
 
@@ -131,7 +123,7 @@ export class Project {
 
   /** Writes the file of a project that was just made and opens it: to its clients that is one event. */
   async openNew(): Promise<string> {
-    await this.#mirror.flush();
+    await this.#head.mirror.flush();
     return this.#open('created');
   }
 
@@ -147,24 +139,24 @@ export class Project {
   /** Ends a project that could not be made, and that nobody was told of. */
   async abandon(): Promise<void> {
     this.#isDeleted = true;
-    await this.#mirror.cancel();
+    await this.#head.mirror.cancel();
   }
 
   /** Removes the project and its folder. */
   async remove(): Promise<void> {
     await this.#exclusively(async () => {
-      await this.#mirror.cancel();
+      await this.#head.mirror.cancel();
       await this.#unload();
-      await forgetProject(this.#services, this.id, this.#record.path, () => {
+      await forgetProject(this.#services, this.id, this.record.path, () => {
         this.#isDeleted = true;
-        this.#services.announcements.emit('project.deleted', this.#text);
+        this.#services.announcements.emit('project.deleted', this.text);
       });
     });
   }
 
   /** Writes the topology file if it is out of date. A full disk loses nothing: the store has it all. */
   flush(): Promise<void> {
-    return this.#mirror.flushOrRetry();
+    return this.#head.mirror.flushOrRetry();
   }
 
   /** Compares the topology file with what we wrote, and takes over what somebody else wrote. */
@@ -172,9 +164,59 @@ export class Project {
     return this.#exclusively(() => this.#reconcile());
   }
 
+  /**
+   * What is stored of the project and its files, as of one moment: nothing of it changes while `work` runs, which should
+   * be quick.
+   */
+  still<Result>(work: (records: Packed) => Promise<Result>): Promise<Result> {
+    return this.#exclusively(async () => {
+      await this.#reconcile();
+      return this.gate.alone(async () => work(await this.#services.store.loadPacked(...keysOf(this.id))));
+    });
+  }
+
+  /** Gives the open project other content, all or none of it: what is stored, and files that lie ready beside it. */
+  replaceContent(content: NewContent, announce: (channel: Channel) => void): Promise<string> {
+    return this.#exclusively(() =>
+      this.gate.alone(async () => {
+        await this.topology.unload();
+        this.#topology = undefined;
+        try {
+          await this.#head.replaceContent(content);
+        } catch (error) {
+          this.#topology = await this.#load();
+          throw error;
+        }
+        try {
+          await this.#head.finishExchange();
+          this.#topology = await this.#load();
+        } finally {
+          this.#head.publish(this.isOpen ? 'opened' : 'closed');
+        }
+        announce(this.#channel);
+        return this.text;
+      }),
+    );
+  }
+
+  /** Changes the content of the open project together with files that lie ready beside it. */
+  changeWithFiles<Result>(
+    exchange: FolderExchange,
+    work: (topology: Topology, transaction: Transaction) => Result,
+  ): Promise<Result> {
+    return this.gate.alone(async () => {
+      const result = await this.change((topology, transaction) => {
+        this.#head.begin(transaction, exchange);
+        return work(topology, transaction);
+      });
+      await this.#head.finishExchange();
+      return result;
+    });
+  }
+
   /** What the store holds of the project; for an open project it may be a moment behind. */
-  async storedRecords(): Promise<LabRecords | undefined> {
-    return sortOut(await this.#services.store.load(...keysOf(this.id)));
+  storedRecords(): Promise<LabRecords | undefined> {
+    return storedRecords(this.#services.store, this.id);
   }
 
   /** Notifications of the project; the project may close some time after the last listener has gone. */
@@ -185,6 +227,11 @@ export class Project {
       unsubscribe();
       if (this.#channel.size === 0) this.#autoClose.lastListenerLeft();
     };
+  }
+
+  /** Tells who listens to the project. */
+  tell(action: string, text: string): void {
+    this.#channel.emit(action, text);
   }
 
   /** Tells everybody who may want to know. */
@@ -201,29 +248,29 @@ export class Project {
 
   #open(action: 'opened' | 'created'): Promise<string> {
     return this.#exclusively(async () => {
-      if (this.isOpen) return this.#text;
-      const { files, surroundings } = this.#services;
-      await files.run('makeFolder', { folder: this.#record.path });
+      if (this.isOpen) return this.text;
+      const { files } = this.#services;
+      await files.run('makeFolder', { folder: this.record.path });
       await this.#reconcile();
       await this.flush();
       await this.#emptyTemporary();
-      await files.run('mendCaptures', { root: this.#record.path });
-      const records = await this.storedRecords();
-      if (records === undefined) throw refusals.projectUnknown(this.id);
-      const topology: Topology = new Topology(this.id, this.#channel, surroundings, {
-        // In order with what is stored. The project may have been closed meanwhile.
-        publish: (work) =>
-          this.#lane.change((transaction) => {
-            if (this.#topology === topology) work(topology, transaction);
-          }),
-        hold: () => this.hold(),
-      });
-      topology.load(records);
-      await topology.run.settled();
-      this.#topology = topology;
-      this.#publish(action);
-      return this.#text;
+      await files.run('mendCaptures', { root: this.record.path });
+      this.#topology = await this.#load();
+      this.#head.publish(action);
+      return this.text;
     });
+  }
+
+  /** What the store holds of the project, made to run. */
+  #load(): Promise<Topology> {
+    return loadTopology(this.#services, this.id, this.#channel, (loaded) => ({
+      // In order with what is stored. The project may have been closed meanwhile.
+      publish: (work) =>
+        this.#lane.change((transaction) => {
+          if (this.#topology === loaded()) work(loaded(), transaction);
+        }),
+      hold: () => this.hold(),
+    }));
   }
 
   #exclusively<Result>(work: () => Promise<Result>): Promise<Result> {
@@ -236,44 +283,11 @@ export class Project {
   /** Leftovers of a crash; what is in use is none. */
   async #emptyTemporary(): Promise<void> {
     if (this.#autoClose.isHeld) return;
-    await this.#services.files.run('emptyTemporary', { folder: this.#record.path });
+    await this.#services.files.run('emptyTemporary', { folder: this.record.path });
   }
 
   async #reconcile(): Promise<void> {
-    if (this.isOpen) return;
-    const takenOver = await this.#mirror.takeOver(this.#record.order);
-    if (takenOver === undefined) return;
-    const { imported, keptAs } = takenOver;
-    this.#record = imported.project;
-    this.#version = imported.file.version;
-    this.#text = this.#textOf(this.#record);
-    const before = keptAs === undefined ? '' : `; the state before is in ${keptAs}`;
-    this.warn(`The project file was changed by another program and taken over${before}`);
-  }
-
-  /** Every commit stores the number that tells whether the topology file is out of date. */
-  #nextVersion(transaction: Transaction): void {
-    const version = this.#version;
-    this.#version = version + 1;
-    transaction.onUndo(() => {
-      this.#version = version;
-    });
-    transaction.store({ put: versionKey(this.id), value: this.#version });
-    transaction.onStored(() => {
-      this.#mirror.schedule();
-    });
-  }
-
-  #replace(transaction: Transaction, next: ProjectRecord): void {
-    const before = this.#record;
-    this.#record = next;
-    transaction.onUndo(() => {
-      this.#record = before;
-    });
-    transaction.store({ put: projectKey(this.id), value: next });
-    transaction.onStored(() => {
-      this.#publish('updated');
-    });
+    if (!this.isOpen) await this.#head.reconcile();
   }
 
   async #unload(): Promise<void> {
@@ -282,15 +296,6 @@ export class Project {
     if (topology === undefined) return;
     this.#topology = undefined;
     await topology.unload();
-    this.#publish('closed');
-  }
-
-  #publish(action: 'created' | 'opened' | 'updated' | 'closed'): void {
-    this.#text = this.#textOf(this.#record);
-    this.#services.announcements.emit(`project.${action}`, this.#text);
-  }
-
-  #textOf(record: ProjectRecord): string {
-    return projectText(this.id, record, this.isOpen ? 'opened' : 'closed');
+    this.#head.publish('closed');
   }
 }

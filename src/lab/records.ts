@@ -1,5 +1,6 @@
 /** What the store holds of the farm: the keys, and the shape of the record under each. */
 import type { Change, Key, StoredRecord } from '../store/store.js';
+import type { FolderExchange } from './folder-exchange.js';
 import type { ProjectSettings } from './topology-schema.js';
 
 /** `directed` is what links do besides, by the link's id: see directed-filters.ts. */
@@ -41,6 +42,7 @@ const labKey = (projectId: string): Key => ['lab', projectId];
 export const keysOf = (projectId: string): readonly Key[] => [headKey(projectId), labKey(projectId)];
 export const projectKey = (projectId: string): Key => [...headKey(projectId), 'project'];
 export const fileKey = (projectId: string): Key => [...headKey(projectId), 'file'];
+export const exchangeKey = (projectId: string): Key => [...headKey(projectId), 'exchange'];
 export const versionKey = (projectId: string): Key => [...headKey(projectId), 'version'];
 export const entityKey = (projectId: string, kind: EntityKind, id: string): Key => [
   'lab',
@@ -57,6 +59,8 @@ export interface LabRecords {
   readonly file: FileRecord;
   /** Counts the changes of the project; every change stores the next number. */
   readonly version: number;
+  /** What is under way in the project's folder. */
+  readonly exchange?: FolderExchange | undefined;
   readonly entities: Readonly<Record<EntityKind, EntityRecord<unknown>[]>>;
 }
 
@@ -73,6 +77,7 @@ export function sortOut(records: readonly StoredRecord[]): LabRecords | undefine
   let project: ProjectRecord | undefined;
   let file = NEVER_WRITTEN;
   let version = 0;
+  let exchange: FolderExchange | undefined;
   for (const { key, value } of records) {
     const kind = key[2] ?? '';
     switch (kind) {
@@ -85,6 +90,9 @@ export function sortOut(records: readonly StoredRecord[]): LabRecords | undefine
       case 'version':
         version = value as number;
         break;
+      case 'exchange':
+        exchange = value as FolderExchange;
+        break;
       case 'node':
       case 'link':
       case 'drawing':
@@ -95,7 +103,7 @@ export function sortOut(records: readonly StoredRecord[]): LabRecords | undefine
   }
   if (project === undefined) return undefined;
   for (const list of Object.values(entities)) list.sort((a, b) => a.order - b.order);
-  return { project, file, version, entities };
+  return { project, file, version, exchange, entities };
 }
 
 /** The changes that make the store forget a project. */

@@ -136,6 +136,11 @@ export class Topology {
     return node.compute_id === LOCAL_COMPUTE ? servedKind(node.node_type) : undefined;
   }
 
+  /** Nodes of kinds that are run here are never stopped. */
+  isRunning(node: StoredNode): boolean {
+    return this.kindOf(node) !== undefined;
+  }
+
   /** The ports that the node has by itself, and those that links hold all the same. */
   portsOf(node: StoredNode): Port[] {
     const own = this.#ownPorts(node);

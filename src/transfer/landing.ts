@@ -31,6 +31,9 @@ export interface Landed extends Content {
   readonly isUnchanged: boolean;
 }
 
+/** Runs work when it may. */
+export type Turn = <Result>(work: () => Promise<Result>) => Promise<Result>;
+
 export interface Landing {
   /** The folder that is never left, and the file's path below it. */
   readonly root: string;
@@ -47,9 +50,14 @@ export interface Landing {
   readonly twinOf?: (content: Content) => Twin | undefined;
   /** Keeps what it lands in from going away by itself while the upload is on its way; returns the release. */
   readonly hold?: () => () => void;
+  /** Lets it take its place as soon as nobody needs the folder to stay as it is. */
+  readonly turn?: Turn;
   /** The file is there; the client has not been told yet. */
   readonly landed?: (landed: Landed) => void;
 }
+
+/** For what may take its place at any time. */
+export const atOnce: Turn = (work) => work();
 
 const FILE_MODE = 0o644;
 

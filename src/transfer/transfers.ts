@@ -7,7 +7,15 @@ import { Piscina } from 'piscina';
 import type { Logger } from 'pino';
 import { SLABS } from '../memory/transfer-memory.js';
 import type { UnpublishedFile } from '../storage/published-file.js';
-import type { Content, DigestName, Digests, Landed, Landing, UploadSubject } from './landing.js';
+import {
+  atOnce,
+  type Content,
+  type DigestName,
+  type Digests,
+  type Landed,
+  type Landing,
+  type UploadSubject,
+} from './landing.js';
 import type { Throttle } from './slab-stream.js';
 import type { Slabs } from './slabs.js';
 import { placeOf, type OpenPart } from './transfer-orders.js';
@@ -119,7 +127,8 @@ export class Transfers {
   async store(landing: Landing, bytes: Uint8Array, promised: Digests): Promise<Landed> {
     const { disk, isSynced } = this.#options;
     const place = placeOf(landing);
-    const landed = await disk.run('landBytes', { place, mode: landing.mode, isSynced, bytes, promised });
+    const input = { place, mode: landing.mode, isSynced, bytes, promised };
+    const landed = await (landing.turn ?? atOnce)(() => disk.run('landBytes', input));
     landing.landed?.(landed);
     return landed;
   }
@@ -141,7 +150,8 @@ export class Transfers {
   /** A finished part gets the name of the landing. */
   async place(part: string, landing: Landing, content: Content): Promise<Landed> {
     const { disk, isSynced } = this.#options;
-    const version = await disk.run('landPart', { ...landingInput(landing, content, isSynced), part });
+    const input = { ...landingInput(landing, content, isSynced), part };
+    const version = await (landing.turn ?? atOnce)(() => disk.run('landPart', input));
     const landed: Landed = { ...content, version, isUnchanged: false };
     landing.landed?.(landed);
     return landed;

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import type { TaskPool } from '../pool/task-pool.js';
 import type { UnpublishedFile } from '../storage/published-file.js';
 import type { DiskTasks } from './disk-tasks.js';
-import type { Content, Landed, Landing, UploadSubject } from './landing.js';
+import { atOnce, type Content, type Landed, type Landing, type UploadSubject } from './landing.js';
 import { SlabStream, type SlabStreamParts } from './slab-stream.js';
 import { placeOf, type OpenPart, type Written } from './transfer-orders.js';
 
@@ -69,14 +69,13 @@ export class Upload extends SlabStream {
     const { content, unchanged } = this.#written;
     this.#written = undefined;
     try {
+      const input = { ...landingInput(landing, content, isSynced), file: await file };
       const landed: Landed = {
         ...content,
         isUnchanged: unchanged !== undefined,
-        version:
-          unchanged ??
-          (await disk.run('landFile', { ...landingInput(landing, content, isSynced), file: await file })),
+        version: unchanged ?? (await (landing.turn ?? atOnce)(() => disk.run('landFile', input))),
       };
-      if (unchanged !== undefined) await disk.run('discardFile', await file);
+      if (unchanged !== undefined) await disk.run('discardFile', input.file);
       landing.landed?.(landed);
       this.#end('landed');
       return landed;

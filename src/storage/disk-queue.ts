@@ -1,6 +1,6 @@
 /**
- * Writes that the disk does by itself, from slabs to files that were opened for that, while the thread does something
- * else: the kernel's asynchronous I/O. Only Linux has it. Runs in a transfer loop.
+ * Writes that the disk does by itself, from memory that was named before to files that were opened for that, while the
+ * thread does something else: the kernel's asynchronous I/O. Only Linux has it. Runs in worker threads.
  */
 import koffi from 'koffi';
 import { systemCallError } from './system-call-error.js';
@@ -24,7 +24,7 @@ const NUMBERS: Readonly<Record<string, readonly [setup: number, submit: number, 
   x64: [206, 209, 208],
   arm64: [0, 2, 4],
 };
-/** New slabs may come while a write is waited for. */
+/** Other work may come while a write is waited for. */
 const LONGEST_WAIT_NS = 2_000_000n;
 
 type SystemCall = (number: number, ...words: number[]) => number;
@@ -55,7 +55,7 @@ export class DiskQueue {
     call: SystemCall,
     [, submit, getEvents]: readonly [number, number, number],
     context: number,
-    memory: SharedArrayBuffer,
+    memory: ArrayBufferLike,
   ) {
     this.#call = call;
     this.#submit = submit;
@@ -73,7 +73,7 @@ export class DiskQueue {
   }
 
   /** Undefined where there is no such thing. What is written lies in this memory. */
-  static open(memory: SharedArrayBuffer): DiskQueue | undefined {
+  static open(memory: ArrayBufferLike): DiskQueue | undefined {
     const numbers = process.platform === 'linux' ? NUMBERS[process.arch] : undefined;
     if (numbers === undefined) return undefined;
     const call = koffi

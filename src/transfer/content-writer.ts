@@ -9,7 +9,7 @@ import { writeWhole } from '../storage/published-file.js';
 import { versionOf } from '../storage/regular-file.js';
 import { Digester } from './digester.js';
 import type { DirectFile } from './direct-file.js';
-import type { OnWritten } from './disk-queue.js';
+import type { OnWritten } from '../storage/disk-queue.js';
 import { EarlyWriteback } from './early-writeback.js';
 import type { DigestName } from './landing.js';
 import type { Written } from './transfer-orders.js';

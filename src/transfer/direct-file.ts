@@ -3,28 +3,16 @@
  * took a quarter of the time so on a virtual machine, most of which the system had spent on finding memory for it;
  * and other files keep their place there. Runs in a transfer loop.
  */
-import { constants } from 'node:fs';
 import koffi from 'koffi';
 import { PAGE_LENGTH } from '../memory/transfer-memory.js';
+import { fileCalls, setDirect } from '../storage/file-calls.js';
 import { writeWhole } from '../storage/published-file.js';
-import type { DiskQueue, OnWritten } from './disk-queue.js';
-import { systemCallError } from './system-call-error.js';
+import type { DiskQueue, OnWritten } from '../storage/disk-queue.js';
+import { systemCallError } from '../storage/system-call-error.js';
 
 /** What is smaller is written sooner than it is prepared for this. */
 const LEAST_SIZE = 1024 * 1024;
 const NO_SPACE = [28, 122];
-const SET_FLAGS = 4;
-
-type Fallocate = (fd: number, mode: number, offset: number, length: number) => number;
-type Fcntl = (fd: number, command: number, type: 'int', flags: number) => number;
-
-const libc =
-  process.platform === 'linux'
-    ? {
-        fallocate: koffi.load(null).func('int fallocate(int, int, int64_t, int64_t)') as Fallocate,
-        fcntl: koffi.load(null).func('int fcntl(int, int, ...)') as Fcntl,
-      }
-    : undefined;
 
 export class DirectFile {
   readonly #fd: number;
@@ -44,7 +32,7 @@ export class DirectFile {
    */
   static create(fd: number, size: number | undefined, queue: DiskQueue | undefined): DirectFile | undefined {
     if (queue === undefined || (size ?? 0) < LEAST_SIZE || !setDirect(fd, true)) return undefined;
-    if (libc?.fallocate(fd, 0, 0, size ?? 0) === 0) return new DirectFile(fd, queue);
+    if (fileCalls?.fallocate(fd, 0, 0, size ?? 0) === 0) return new DirectFile(fd, queue);
     const error = koffi.errno();
     setDirect(fd, false);
     if (NO_SPACE.includes(error)) throw systemCallError(error, 'fallocate');
@@ -93,12 +81,4 @@ export class DirectFile {
     if (!this.#isOrdinary) setDirect(this.#fd, false);
     this.#isOrdinary = true;
   }
-}
-
-/**
- * Of the descriptor that the file has anyway: another one would be nobody's when the thread dies. False on a file
- * system that has no such thing.
- */
-function setDirect(fd: number, isDirect: boolean): boolean {
-  return libc?.fcntl(fd, SET_FLAGS, 'int', isDirect ? constants.O_DIRECT : 0) === 0;
 }

@@ -17,6 +17,7 @@ import { dirname, join } from 'node:path';
 import { refusals } from '../errors.js';
 import { slabView } from '../memory/transfer-memory.js';
 import type { TaskTable } from '../pool/task.js';
+import { cloneFile } from '../storage/block-sharing.js';
 import { discardFile, syncFolder, type UnpublishedFile } from '../storage/published-file.js';
 import { readOnlyWhatIsAskedFor } from '../storage/read-advice.js';
 import { openRegularFile, versionOf } from '../storage/regular-file.js';
@@ -177,11 +178,10 @@ function cloneOf(twin: Twin | undefined, temporary: string): string | undefined 
   try {
     // Copying waits for the other end of a FIFO that was put in its place.
     if (readVersion(twin.path) !== twin.version) return undefined;
-    copyFileSync(twin.path, copy, constants.COPYFILE_FICLONE_FORCE);
     // Looked at afterwards: what is the version now was it while the blocks were shared.
-    if (readVersion(twin.path) === twin.version) return copy;
+    if (cloneFile(twin.path, copy) && readVersion(twin.path) === twin.version) return copy;
   } catch {
-    // The twin has gone, or the file system shares no blocks.
+    // The twin has gone.
   }
   rmSync(copy, { force: true });
   return undefined;

@@ -7,7 +7,7 @@ import { failureOf, valueOf, type TaskFailure } from '../pool/task.js';
 import { discardFile, type UnpublishedFile } from '../storage/published-file.js';
 import { ContentWriter } from './content-writer.js';
 import { DirectFile } from './direct-file.js';
-import { DiskQueue } from './disk-queue.js';
+import { DiskQueue } from '../storage/disk-queue.js';
 import { createForLanding } from './file-place.js';
 import { slabOctets } from './slab-octets.js';
 import type {

@@ -3,7 +3,7 @@ import { closeSync, constants, openSync, readFileSync, writeFileSync } from 'nod
 import { join } from 'node:path';
 import t from 'tap';
 import { newSlabs, PAGE_LENGTH, SLAB_LENGTH, SLABS, slabView } from '../../src/memory/transfer-memory.js';
-import { DiskQueue } from '../../src/transfer/disk-queue.js';
+import { DiskQueue } from '../../src/storage/disk-queue.js';
 import { slabOctets } from '../../src/transfer/slab-octets.js';
 import { hasDirectWrites } from '../support/direct-disk.js';
 import { Random, RandomBytes } from '../support/random.js';

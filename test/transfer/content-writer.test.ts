@@ -17,7 +17,7 @@ import { newSlabs, SLAB_LENGTH, slabView } from '../../src/memory/transfer-memor
 import { openRegularFile } from '../../src/storage/regular-file.js';
 import { ContentWriter } from '../../src/transfer/content-writer.js';
 import { DirectFile } from '../../src/transfer/direct-file.js';
-import { DiskQueue } from '../../src/transfer/disk-queue.js';
+import { DiskQueue } from '../../src/storage/disk-queue.js';
 import { slabOctets } from '../../src/transfer/slab-octets.js';
 import { RandomBytes } from '../support/random.js';
 import { scratchFolder, type Teardown } from '../support/scratch.js';

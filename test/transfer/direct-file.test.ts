@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import t from 'tap';
 import { newSlabs, PAGE_LENGTH, SLAB_LENGTH, slabView } from '../../src/memory/transfer-memory.js';
 import { DirectFile } from '../../src/transfer/direct-file.js';
-import { DiskQueue, type OnWritten } from '../../src/transfer/disk-queue.js';
+import { DiskQueue, type OnWritten } from '../../src/storage/disk-queue.js';
 import { PageCache } from '../../src/transfer/page-cache.js';
 import { slabOctets } from '../../src/transfer/slab-octets.js';
 import { hasDirectWrites, NO_DIRECT, NO_RAMFS, plainDisk } from '../support/direct-disk.js';

@@ -86,7 +86,8 @@ export const captureFileTasks: CaptureFileTasks = {
 
 function captureFolder(root: string): string | undefined {
   try {
-    return containedPath(root, CAPTURES);
+    const folder = containedPath(root, CAPTURES);
+    return lstatSync(folder).isDirectory() ? folder : undefined;
   } catch (error) {
     if (isMissing(error)) return undefined;
     throw error;

@@ -56,8 +56,12 @@ async function makeProject(name: string): Promise<Project> {
 const openDescriptors = (): number => readdirSync(`/proc/${server.child.pid ?? 0}/fd`).length;
 
 void t.test('a project without captures has none, and one that is unknown is not found', async (t) => {
-  const { path } = await makeProject('none');
+  const { path, folder } = await makeProject('none');
   t.same((await client.get(`${path}/captures`)).body, []);
+  mkdirSync(join(folder, '..', 'vpcs'), { recursive: true });
+  t.same((await client.get(`${path}/captures`)).body, [], 'nor when its nodes have files');
+  await client.expect(204, 'POST', `${path}/close`);
+  await client.expect(201, 'POST', `${path}/open`);
   t.equal((await client.get(`${path}/captures/a.pcap`)).status, 404);
   t.equal((await client.delete(`${path}/captures/a.pcap`)).status, 404);
   t.same((await client.delete(`${path}/captures?keep_bytes=0`)).body, { deleted: [], freed_bytes: 0 });

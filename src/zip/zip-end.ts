@@ -1,0 +1,108 @@
+/** The end of a zip archive, which tells where its directory is. Runs in worker threads. */
+import { readAt } from './read-window.js';
+
+export interface ByteRange {
+  readonly start: number;
+  readonly end: number;
+}
+
+export interface ZipEnd {
+  /** The position in the file that the offsets of the archive count from. */
+  readonly base: number;
+  /** Of the directory, in the file. */
+  readonly directory: ByteRange;
+  /** Of members. */
+  readonly count: number;
+  /** Whether it says that it is a part of an archive of several files. */
+  readonly isPart: boolean;
+}
+
+/** What an end record says, of either form. */
+interface EndRecord {
+  readonly position: number;
+  readonly isPart: boolean;
+  readonly count: number;
+  readonly size: number;
+  readonly offset: number;
+}
+
+const MEMBER = 0x04034b50;
+const END = 0x06054b50;
+const END_LENGTH = 22;
+const LONGEST_COMMENT = 0xffff;
+const LOCATOR = 0x07064b50;
+const LOCATOR_LENGTH = 20;
+const LARGE_END = 0x06064b50;
+const LARGE_END_LENGTH = 56;
+/** The part of that record which its own length counts. */
+const LARGE_END_COUNTED = BigInt(LARGE_END_LENGTH - 12);
+const LONGEST = LARGE_END_LENGTH + LOCATOR_LENGTH + END_LENGTH + LONGEST_COMMENT;
+const UNKNOWN_SHORT = 0xffff;
+const UNKNOWN_LONG = 0xffffffff;
+
+/**
+ * Undefined when no archive ends exactly at the end of the range. Octets before the archive are tolerated, but not
+ * before one that begins where the range begins: an archive that was cut off behind a smaller one within it must not be
+ * taken for that one.
+ */
+export function findZipEnd(fd: number, { start, end }: ByteRange): ZipEnd | undefined {
+  const tailStart = Math.max(start, end - LONGEST);
+  const tail = readAt(fd, tailStart, Math.max(0, end - tailStart));
+  const record = endRecord(tail);
+  if (record === undefined) return undefined;
+  const { size, offset, count, isPart } = record;
+  const directoryEnd = tailStart + record.position;
+  const directory = { start: directoryEnd - size, end: directoryEnd };
+  const base = directory.start - offset;
+  const first = readAt(fd, start, 4);
+  const hasNothingBefore = first.length === 4 && first.readUInt32LE() === MEMBER;
+  const isRight = hasNothingBefore ? base === start : base >= start;
+  return isRight ? { base, directory, count, isPart } : undefined;
+}
+
+function endRecord(tail: Buffer): EndRecord | undefined {
+  const position = endPosition(tail);
+  if (position === undefined) return undefined;
+  const isPart = tail.readUInt16LE(position + 4) !== 0 || tail.readUInt16LE(position + 6) !== 0;
+  const count = tail.readUInt16LE(position + 10);
+  const size = tail.readUInt32LE(position + 12);
+  const offset = tail.readUInt32LE(position + 16);
+  const locator = position - LOCATOR_LENGTH;
+  if (locator < 0 || tail.readUInt32LE(locator) !== LOCATOR) {
+    return { position, isPart: isPart || tail.readUInt16LE(position + 8) !== count, count, size, offset };
+  }
+  const large = largeEndRecord(tail, locator);
+  if (large === undefined) return undefined;
+  const isSame =
+    (count === UNKNOWN_SHORT || count === large.count) &&
+    (size === UNKNOWN_LONG || size === large.size) &&
+    (offset === UNKNOWN_LONG || offset === large.offset);
+  return isSame ? large : undefined;
+}
+
+/** The last one must be right: whatever else looks like one before it is of a comment or of a member. */
+function endPosition(tail: Buffer): number | undefined {
+  for (let position = tail.length - END_LENGTH; position >= 0; position -= 1) {
+    if (tail.readUInt32LE(position) !== END) continue;
+    const isWhole = position + END_LENGTH + tail.readUInt16LE(position + 20) === tail.length;
+    return isWhole ? position : undefined;
+  }
+  return undefined;
+}
+
+/** Zip64: right before its locator, as every program writes it. */
+function largeEndRecord(tail: Buffer, locator: number): EndRecord | undefined {
+  const position = locator - LARGE_END_LENGTH;
+  if (position < 0 || tail.readUInt32LE(position) !== LARGE_END) return undefined;
+  if (tail.readBigUInt64LE(position + 4) !== LARGE_END_COUNTED) return undefined;
+  const count = tail.readBigUInt64LE(position + 32);
+  const size = tail.readBigUInt64LE(position + 40);
+  const offset = tail.readBigUInt64LE(position + 48);
+  // The record comes right behind the directory.
+  if (tail.readBigUInt64LE(locator + 8) !== offset + size) return undefined;
+  const isPart =
+    tail.readUInt32LE(position + 16) !== 0 ||
+    tail.readUInt32LE(position + 20) !== 0 ||
+    tail.readBigUInt64LE(position + 24) !== count;
+  return { position, isPart, count: Number(count), size: Number(size), offset: Number(offset) };
+}

@@ -1,0 +1,295 @@
+/**
+ * Zip archives, made piece by piece. Nothing is held between two pieces but the cursor, so no thread waits for a slow
+ * client, and each piece can be made by another thread. What the central directory will say is kept in a file beside
+ * the plan. Runs in worker threads.
+ */
+import { crc32 } from 'node:zlib';
+import { DirectoryFile } from './directory-file.js';
+import { contentSize, readContent, unreadableBecause } from './member-content.js';
+import {
+  beginContent,
+  encodeContent,
+  endContent,
+  newHeldStream,
+  type HeldStream,
+} from './member-encoding.js';
+import { PieceRoom } from './piece-room.js';
+import {
+  descriptor,
+  directoryRecord,
+  endRecords,
+  isLargeMember,
+  localHeader,
+  type MemberStart,
+  type MemberSums,
+} from './zip-format.js';
+import type { Compression } from './zip-member.js';
+import { PlanReader, type PlannedMember } from './zip-plan.js';
+
+/** A member that is written in part. */
+interface OpenMember extends MemberSums {
+  /** Where it is in the plan. */
+  readonly line: number;
+  /** Where its local header is in the archive. */
+  readonly start: number;
+  readonly inner: ZipCursor | undefined;
+}
+
+/** Where the making of an archive is. Small, and as small at the end; a structured clone of it is as good. */
+export interface ZipCursor {
+  readonly plan: string;
+  readonly compression: Compression;
+  readonly held: HeldStream;
+  /** Where the next member is in the plan. */
+  readonly line: number;
+  readonly open: OpenMember | undefined;
+  /** How long the archive is so far. */
+  readonly position: number;
+  readonly members: number;
+  /** How long the central directory is. */
+  readonly directory: number;
+  /** How much of it is in the archive. */
+  readonly sent: number;
+}
+
+export interface ZipPiece {
+  /** All of its buffer. Empty only if the archive is over. */
+  readonly bytes: Uint8Array<ArrayBuffer>;
+  /** Undefined after the last piece. */
+  readonly cursor: ZipCursor | undefined;
+  /** For people: what was left out. */
+  readonly warnings: readonly string[];
+}
+
+const CHUNK = 512 * 1024;
+/** How much is read for one piece: the slower the compression, the less. */
+const MOST_READ: Readonly<Record<Compression, number>> = {
+  none: 16 * CHUNK,
+  zip: 16 * CHUNK,
+  bzip2: CHUNK,
+  lzma: CHUNK,
+};
+/** What is shorter does not get shorter by compression. */
+const SHORTEST_COMPRESSED = 64;
+
+/** Touches no disk. */
+export function firstCursor(plan: string, compression: Compression): ZipCursor {
+  const start = { line: 0, open: undefined, position: 0, members: 0, directory: 0, sent: 0 };
+  return { plan, compression, held: newHeldStream(), ...start };
+}
+
+/**
+ * Each cursor is used once, one after the other. When this throws, the archive is over and nothing is held for it.
+ * Refuses (409) when the library is missing that compresses.
+ */
+export function nextPiece(cursor: ZipCursor): ZipPiece {
+  try {
+    const making = new PieceMaking(cursor);
+    try {
+      return making.make();
+    } finally {
+      making.close();
+    }
+  } catch (error) {
+    dropCursor(cursor);
+    throw error;
+  }
+}
+
+/** To be called when no further piece is wanted, and none is being made; any cursor of the archive, any number of times. */
+export function dropCursor({ held, compression }: ZipCursor): void {
+  endContent(held, compression);
+}
+
+class PieceMaking {
+  readonly #warnings: string[] = [];
+  readonly #room: PieceRoom;
+  readonly #plan: PlanReader;
+  readonly #directory: DirectoryFile;
+  /** Of the members that were finished in this piece. */
+  #records: Buffer[] = [];
+  #cursor: ZipCursor;
+  /** Of the plan, after the current member. */
+  #nextLine = 0;
+
+  constructor(cursor: ZipCursor) {
+    this.#cursor = cursor;
+    this.#room = new PieceRoom(CHUNK, MOST_READ[cursor.compression]);
+    this.#directory = new DirectoryFile(cursor.plan);
+    this.#plan = new PlanReader(cursor.plan, cursor.open?.line ?? cursor.line);
+  }
+
+  make(): ZipPiece {
+    let isOver = false;
+    if (this.#cursor.open !== undefined) this.#goOn(this.#cursor.open);
+    while (!isOver && !this.#room.isEnough) {
+      if (!this.#begin()) isOver = this.#sendDirectory();
+    }
+    this.#keepRecords();
+    const { bytes } = this.#room;
+    const cursor = isOver ? undefined : { ...this.#cursor, position: this.#position };
+    return { bytes, cursor, warnings: this.#warnings };
+  }
+
+  close(): void {
+    this.#plan.close();
+  }
+
+  get #position(): number {
+    return this.#cursor.position + this.#room.length;
+  }
+
+  /** Returns whether there was a further member. */
+  #begin(): boolean {
+    const { line } = this.#cursor;
+    const planned = this.#plan.next();
+    if (planned === undefined) return false;
+    const { member, next } = planned;
+    this.#nextLine = next;
+    const size = contentSize(member);
+    const first = this.#firstBytes(member, size ?? 0);
+    if (first === undefined) this.#cursor = { ...this.#cursor, line: next };
+    else if (first.length === size) this.#addWhole(member, first);
+    else this.#addFirst(member, line, first);
+    return true;
+  }
+
+  /** Undefined when the file cannot be read: it is left out. */
+  #firstBytes(member: PlannedMember, size: number): Buffer | undefined {
+    try {
+      return readContent(member, 0, Math.min(size, CHUNK));
+    } catch (error) {
+      if (member.content === undefined || !('file' in member.content)) throw error;
+      this.#warnings.push(`Could not export file ${member.path}: ${unreadableBecause(error)}`);
+      return undefined;
+    }
+  }
+
+  #addWhole(member: PlannedMember, content: Buffer): void {
+    const { held } = this.#cursor;
+    const start = this.#startOf(member, content.length, this.#position);
+    const head = beginContent(held, start.compression, content.length);
+    const encoded = encodeContent(held, start.compression, content, true);
+    const size = content.length;
+    const sums = { crc32: crc32(content), size, compressedSize: head.length + encoded.length };
+    this.#room.add(localHeader(start, sums));
+    this.#room.add(head);
+    this.#room.add(encoded);
+    this.#room.count(size);
+    this.#finish(directoryRecord(start, sums, true));
+  }
+
+  #addFirst(member: PlannedMember, line: number, first: Buffer): void {
+    const size = contentSize(member);
+    const start = this.#startOf(member, size, this.#position);
+    const inner =
+      member.content !== undefined && 'archive' in member.content
+        ? firstCursor(member.content.archive, 'none')
+        : undefined;
+    this.#room.add(localHeader(start));
+    const head = beginContent(this.#cursor.held, start.compression, size);
+    this.#room.add(head);
+    const open = { line, start: start.start, inner, crc32: 0, size: 0, compressedSize: head.length };
+    if (inner !== undefined) this.#addInner(member, open, inner);
+    else this.#addChunks(member, open, first);
+  }
+
+  #goOn(open: OpenMember): void {
+    const planned = this.#plan.next();
+    if (planned === undefined) throw new Error('the plan of the archive is cut off');
+    this.#nextLine = planned.next;
+    if (open.inner !== undefined) this.#addInner(planned.member, open, open.inner);
+    else this.#addChunks(planned.member, open, this.#chunk(planned.member, open.size));
+  }
+
+  /** Until there is enough for this piece, or all of it. */
+  #addChunks(member: PlannedMember, before: OpenMember, first: Buffer): void {
+    const size = contentSize(member) ?? 0;
+    let open = before;
+    for (let chunk = first; ; chunk = this.#chunk(member, open.size)) {
+      if (chunk.length < Math.min(CHUNK, size - open.size)) {
+        throw new Error(`${member.path} has become shorter while it was put into an archive`);
+      }
+      const isLast = open.size + chunk.length === size;
+      open = this.#add(member, open, chunk, isLast);
+      if (isLast) this.#finishOpen(member, open);
+      if (isLast || this.#room.isEnough) return;
+    }
+  }
+
+  #addInner(member: PlannedMember, before: OpenMember, first: ZipCursor): void {
+    let open = before;
+    for (let inner: ZipCursor | undefined = first; inner !== undefined; inner = open.inner) {
+      const { bytes, cursor, warnings } = nextPiece(inner);
+      this.#warnings.push(...warnings);
+      const content = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
+      open = this.#add(member, { ...open, inner: cursor }, content, cursor === undefined);
+      if (cursor === undefined) this.#finishOpen(member, open);
+      else if (this.#room.isEnough) return;
+    }
+  }
+
+  #chunk(member: PlannedMember, position: number): Buffer {
+    return readContent(member, position, Math.min(CHUNK, (contentSize(member) ?? 0) - position));
+  }
+
+  #add(member: PlannedMember, open: OpenMember, content: Buffer, isLast: boolean): OpenMember {
+    const compression = this.#compressionOf(member, contentSize(member));
+    const encoded = encodeContent(this.#cursor.held, compression, content, isLast);
+    this.#room.add(encoded);
+    this.#room.count(content.length);
+    const changed = {
+      ...open,
+      crc32: crc32(content, open.crc32),
+      size: open.size + content.length,
+      compressedSize: open.compressedSize + encoded.length,
+    };
+    this.#cursor = { ...this.#cursor, open: changed };
+    return changed;
+  }
+
+  #finishOpen(member: PlannedMember, open: OpenMember): void {
+    const start = this.#startOf(member, contentSize(member), open.start);
+    this.#room.add(descriptor(start, open));
+    this.#finish(directoryRecord(start, open, false));
+  }
+
+  #finish(record: Buffer): void {
+    this.#records.push(record);
+    const { members } = this.#cursor;
+    this.#cursor = { ...this.#cursor, line: this.#nextLine, open: undefined, members: members + 1 };
+  }
+
+  #startOf(member: PlannedMember, size: number | undefined, start: number): MemberStart {
+    const isLarge = size === undefined || isLargeMember(size);
+    return { ...member, compression: this.#compressionOf(member, size), start, isLarge };
+  }
+
+  #compressionOf({ kind }: PlannedMember, size = Infinity): Compression {
+    return kind !== 'file' || size < SHORTEST_COMPRESSED ? 'none' : this.#cursor.compression;
+  }
+
+  #keepRecords(): void {
+    if (this.#records.length === 0) return;
+    const records = Buffer.concat(this.#records);
+    const { directory } = this.#cursor;
+    this.#directory.write(records, directory);
+    this.#records = [];
+    this.#cursor = { ...this.#cursor, directory: directory + records.length };
+  }
+
+  /** Returns whether that was all. */
+  #sendDirectory(): boolean {
+    this.#keepRecords();
+    const { members, directory, sent } = this.#cursor;
+    if (sent < directory) {
+      const records = this.#directory.read(sent, Math.min(CHUNK, directory - sent));
+      this.#room.add(records);
+      this.#cursor = { ...this.#cursor, sent: sent + records.length };
+      return false;
+    }
+    this.#room.add(endRecords(members, this.#position - directory, directory));
+    this.#directory.remove();
+    return true;
+  }
+}

@@ -107,6 +107,10 @@ export class Computes {
     Object.assign(this.#local, { port });
   }
 
+  get ids(): string[] {
+    return [LOCAL_COMPUTE, ...[...this.#others.values()].map((compute) => compute.compute_id)];
+  }
+
   list(): string {
     return `[${[this.#textOf(this.#local), ...this.#others.publishedTexts()].join(',')}]`;
   }

@@ -13,11 +13,13 @@ import type { BeginRun } from './lab-run.js';
 import { runningCaptures } from './link-captures.js';
 import { Projects } from './projects.js';
 import { Templates } from './templates.js';
+import type { KeepState } from './project-services.js';
 import type { Surroundings } from './topology.js';
 
 export interface FarmOptions {
   readonly store: Store;
   readonly files: Files;
+  readonly keepState: KeepState;
   readonly log: Logger;
   readonly udpPorts: PortNumbers;
   readonly host: string;
@@ -84,6 +86,7 @@ export class Farm {
       log,
       gns3Version,
       surroundings,
+      keepState: options.keepState,
       announcements: this.announcements,
       folder: options.projectsFolder,
       allowAnyPath: options.isLocal,

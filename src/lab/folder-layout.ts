@@ -8,5 +8,9 @@ export const TEMPORARY = 'tmp';
 export const EXTENSION = '.gns3';
 /** Folders whose project was deleted wait under this name for their removal; the project's id follows. */
 export const TRASH_PREFIX = '.deleted-';
+/** Folders in which a project is being made are called so until they get their place; the project's id follows. */
+export const MAKING_PREFIX = '.making-';
+/** Within the projects folder, for archives that are on their way. */
+export const INCOMING = '.incoming';
 /** Where the packets of links are recorded. */
 export const CAPTURES = 'project-files/captures';

@@ -1,10 +1,27 @@
 /** Finding, making and removing project folders, by worker threads, for the HTTP thread. */
-import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs';
+import {
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readlinkSync,
+  renameSync,
+  rmSync,
+  statSync,
+} from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { Refusal } from '../errors.js';
 import type { TaskTable } from '../pool/task.js';
 import { syncFolder } from '../storage/published-file.js';
-import { EXTENSION, SNAPSHOTS, TEMPORARY, TRASH_PREFIX, WORK } from './folder-layout.js';
+import {
+  EXTENSION,
+  INCOMING,
+  MAKING_PREFIX,
+  SNAPSHOTS,
+  TEMPORARY,
+  TRASH_PREFIX,
+  WORK,
+} from './folder-layout.js';
 import { readTopology } from './topology-disk.js';
 import { identifyTopology } from './topology-file.js';
 import { importTopology, type ImportedProject } from './topology-import.js';
@@ -18,6 +35,11 @@ export type Finding =
       readonly reason: string;
       readonly identity: { readonly projectId: string; readonly name: string } | undefined;
     };
+
+export interface Trash {
+  readonly folder: string;
+  readonly projectId: string | undefined;
+}
 
 export interface FolderTasks extends TaskTable {
   /** Project folders below `projects` that are not among the known folders, by name. */
@@ -33,7 +55,8 @@ export interface FolderTasks extends TaskTable {
   /** Puts the folder aside in one step; returns where. */
   readonly trashFolder: (input: { folder: string; projectId: string }) => string;
   readonly removeTree: (input: { folder: string }) => void;
-  readonly findTrash: (input: { projects: string }) => { folder: string; projectId: string }[];
+  /** What is to be removed, and what is to be forgotten with it. */
+  readonly findTrash: (input: { projects: string }) => Trash[];
   readonly countSnapshots: (input: { folder: string }) => number;
 }
 
@@ -90,9 +113,12 @@ export const folderTasks: FolderTasks = {
   },
 
   findTrash({ projects }) {
-    return readdirSync(projects)
-      .filter((name) => name.startsWith(TRASH_PREFIX))
-      .map((name) => ({ folder: join(projects, name), projectId: name.slice(TRASH_PREFIX.length) }));
+    return readdirSync(projects).flatMap((name): Trash[] => {
+      const folder = join(projects, name);
+      if (name === INCOMING) return [{ folder, projectId: undefined }];
+      if (name.startsWith(TRASH_PREFIX)) return [{ folder, projectId: name.slice(TRASH_PREFIX.length) }];
+      return name.startsWith(MAKING_PREFIX) ? halfMade(folder, name.slice(MAKING_PREFIX.length)) : [];
+    });
   },
 
   countSnapshots({ folder }) {
@@ -101,6 +127,15 @@ export const folderTasks: FolderTasks = {
     return readdirSync(snapshots).filter((name) => /\.(manifest|gns3(snapshot|project))$/.test(name)).length;
   },
 };
+
+/** A link leads to where the project was to lie; where nothing is left of that, it has its place. */
+function halfMade(folder: string, projectId: string): Trash[] {
+  if (!lstatSync(folder).isSymbolicLink()) return [{ folder, projectId }];
+  const link = { folder, projectId: undefined };
+  const made = readlinkSync(folder);
+  const isOurs = basename(made) === basename(folder) && existsSync(made);
+  return isOurs ? [{ folder: made, projectId }, link] : [link];
+}
 
 function findIn(folder: string, filename: string, order: number): Finding {
   const bytes = readTopology(join(folder, filename));

@@ -22,6 +22,13 @@ export class NodeNames {
     return this.#takeNumbered(`${escaped(base)}{0}`, base);
   }
 
+  /** Takes a name that was stored, as it is if it is free. */
+  takeBack(stored: string): string {
+    if (this.#taken.has(stored)) return this.take(stored);
+    this.#taken.add(stored);
+    return stored;
+  }
+
   /** Takes a name that was stored, whatever it is. */
   keep(name: string): void {
     this.#taken.add(name);

@@ -1,7 +1,16 @@
 /** How a node is put back as it was at another time, while everything else stays as it is. */
+import type { DirectedFilters } from './directed-filters.js';
 import type { Topology } from './topology.js';
 import type { StoredLink, StoredNode } from './topology-schema.js';
 import type { Transaction } from './transaction.js';
+
+export interface EarlierNode {
+  readonly node: StoredNode;
+  /** All that it had an end of. */
+  readonly links: readonly StoredLink[];
+  /** What those did each way. */
+  readonly directed: readonly DirectedFilters[];
+}
 
 /**
  * The node gets what it had; links that it had and that are gone come back where both ports are there and free.
@@ -10,7 +19,7 @@ import type { Transaction } from './transaction.js';
 export function restoreNode(
   topology: Topology,
   transaction: Transaction,
-  { node, links }: { readonly node: StoredNode; readonly links: readonly StoredLink[] },
+  { node, links, directed }: EarlierNode,
 ): string {
   const present = topology.nodes.get(node.node_id);
   const restored: StoredNode = {
@@ -20,7 +29,10 @@ export function restoreNode(
   };
   const action = present === undefined ? 'created' : 'updated';
   topology.nodes.put(transaction, node.node_id, restored, { action });
-  for (const link of links) restoreLink(topology, transaction, link);
+  for (const link of links) {
+    const filters = directed.find(({ link_id }) => link_id === link.link_id);
+    restoreLink(topology, transaction, link, filters);
+  }
   return topology.nodes.textOf(restored);
 }
 
@@ -38,7 +50,7 @@ function nameFor(
       topology.names.keep(present.name);
     });
   }
-  const name = topology.names.take(node.name);
+  const name = topology.names.takeBack(node.name);
   transaction.onUndo(() => {
     topology.names.release(name);
   });
@@ -57,7 +69,12 @@ function consoleFor(
   return hasConsole ? topology.reserveConsole(transaction, node.console) : node.console;
 }
 
-function restoreLink(topology: Topology, transaction: Transaction, link: StoredLink): void {
+function restoreLink(
+  topology: Topology,
+  transaction: Transaction,
+  link: StoredLink,
+  directed: DirectedFilters | undefined,
+): void {
   if (topology.links.get(link.link_id) !== undefined) return;
   const isFree = link.nodes.every((end) => {
     const node = topology.nodes.get(end.node_id);
@@ -66,5 +83,7 @@ function restoreLink(topology: Topology, transaction: Transaction, link: StoredL
   });
   if (!isFree) return;
   topology.portUse.connectIn(transaction, link);
+  // First, since the link runs with them.
+  if (directed !== undefined) topology.directed.put(transaction, link.link_id, directed);
   topology.links.put(transaction, link.link_id, link, { action: 'created' });
 }

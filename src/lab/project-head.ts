@@ -152,7 +152,7 @@ export class ProjectHead {
     this.#record = imported.project;
     this.#version = imported.file.version;
     this.#text = this.textOf(this.#record);
-    const before = keptAs === undefined ? '' : `; the state before is in ${keptAs}`;
+    const before = keptAs === undefined ? '' : `; the state before is the snapshot ${keptAs}`;
     this.#owner.warn(`The project file was changed by another program and taken over${before}`);
   }
 }

@@ -1,4 +1,7 @@
-/** How a project goes for good: its folder is put aside, the store forgets it, and the folder is removed. */
+/**
+ * How a project goes for good: its folder is put aside, the store forgets it, and the folder is removed. So goes, too,
+ * what a project was to be made of when the server ended.
+ */
 import type { ProjectServices } from './project-services.js';
 import { forgetting } from './records.js';
 
@@ -19,4 +22,19 @@ export async function forgetProject(
   }
   onForgotten();
   await files.run('removeTree', { folder: trash });
+}
+
+/** Completes what the last end of the server has interrupted. */
+export async function finishRemovals(
+  { files, store, log }: Pick<ProjectServices, 'files' | 'store' | 'log'>,
+  projects: string,
+): Promise<void> {
+  for (const { folder, projectId } of await files.run('findTrash', { projects })) {
+    // In this order on a full disk, too: the folder has the room that the store needs to forget.
+    await files.run('removeTree', { folder });
+    if (projectId === undefined) continue;
+    await store.commit(forgetting(projectId)).catch((error: unknown) => {
+      log.error({ err: error, project: projectId }, 'a deleted project cannot be forgotten yet');
+    });
+  }
 }

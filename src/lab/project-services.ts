@@ -2,9 +2,19 @@
 import type { Logger } from 'pino';
 import type { Store } from '../store/store.js';
 import type { Channel } from './channel.js';
+import type { Packed } from '../store/packing.js';
 import type { Files } from './files.js';
 import type { LabRecords } from './records.js';
 import type { Surroundings } from './topology.js';
+
+/** Keeps what was stored of a project, if anything was, as a snapshot of this name, without files. Tells whether. */
+export type KeepState = (input: {
+  /** The project's folder. */
+  readonly root: string;
+  readonly projectId: string;
+  readonly records: Packed;
+  readonly name: string;
+}) => Promise<boolean>;
 
 export interface ProjectServices {
   readonly store: Store;
@@ -12,6 +22,7 @@ export interface ProjectServices {
   readonly log: Logger;
   readonly gns3Version: string;
   readonly surroundings: Surroundings;
+  readonly keepState: KeepState;
   /** The controller's stream, where what concerns a project as a whole is announced. */
   readonly announcements: Channel;
 }

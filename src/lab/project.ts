@@ -10,9 +10,10 @@ import { Channel, type Listener } from './channel.js';
 import type { FolderExchange } from './folder-exchange.js';
 import { FolderGate } from './folder-gate.js';
 import { Lane } from './lane.js';
+import { ProjectExchange } from './project-exchange.js';
 import { ProjectHead, type NewContent } from './project-head.js';
 import { forgetProject } from './project-removal.js';
-import { keysOf, type LabRecords, type ProjectRecord } from './records.js';
+import type { LabRecords, ProjectRecord } from './records.js';
 import type { ProjectServices, ProjectState } from './project-services.js';
 import { loadTopology, storedRecords } from './topology-loading.js';
 import type { Topology } from './topology.js';
@@ -30,6 +31,7 @@ export class Project {
   readonly #autoClose: AutoClose;
   readonly #log: Logger;
   readonly #head: ProjectHead;
+  readonly #exchange: ProjectExchange;
   #topology: Topology | undefined;
   #isDeleted = false;
 
@@ -40,6 +42,16 @@ export class Project {
     this.#head = new ProjectHead(this, state, services, this.#log);
     this.#lane = new Lane(services.store, (transaction) => {
       this.#head.nextVersion(transaction);
+    });
+    this.#exchange = new ProjectExchange(this, this.#head, services.store, {
+      exclusively: (work) => this.#exclusively(work),
+      reconcile: () => this.#reconcile(),
+      load: async () => {
+        this.#topology = await this.#load();
+      },
+      drop: () => {
+        this.#topology = undefined;
+      },
     });
     this.#autoClose = new AutoClose(AUTO_CLOSE_MS, () => {
       if (!this.record.settings.auto_close || this.#topology === undefined) return;
@@ -169,49 +181,22 @@ export class Project {
    * be quick.
    */
   still<Result>(work: (records: Packed) => Promise<Result>): Promise<Result> {
-    return this.#exclusively(async () => {
-      await this.#reconcile();
-      return this.gate.alone(async () => work(await this.#services.store.loadPacked(...keysOf(this.id))));
-    });
+    return this.#exchange.still(work);
   }
 
   /** Gives the open project other content, all or none of it: what is stored, and files that lie ready beside it. */
   replaceContent(content: NewContent, announce: (channel: Channel) => void): Promise<string> {
-    return this.#exclusively(() =>
-      this.gate.alone(async () => {
-        await this.topology.unload();
-        this.#topology = undefined;
-        try {
-          await this.#head.replaceContent(content);
-        } catch (error) {
-          this.#topology = await this.#load();
-          throw error;
-        }
-        try {
-          await this.#head.finishExchange();
-          this.#topology = await this.#load();
-        } finally {
-          this.#head.publish(this.isOpen ? 'opened' : 'closed');
-        }
-        announce(this.#channel);
-        return this.text;
-      }),
-    );
+    return this.#exchange.replaceContent(content, () => {
+      announce(this.#channel);
+    });
   }
 
   /** Changes the content of the open project together with files that lie ready beside it. */
   changeWithFiles<Result>(
-    exchange: FolderExchange,
+    files: FolderExchange,
     work: (topology: Topology, transaction: Transaction) => Result,
   ): Promise<Result> {
-    return this.gate.alone(async () => {
-      const result = await this.change((topology, transaction) => {
-        this.#head.begin(transaction, exchange);
-        return work(topology, transaction);
-      });
-      await this.#head.finishExchange();
-      return result;
-    });
+    return this.#exchange.changeWithFiles(files, work);
   }
 
   /** What the store holds of the project; for an open project it may be a moment behind. */

@@ -8,17 +8,12 @@ import { refusals } from '../errors.js';
 import { isBelow } from '../storage/path-order.js';
 import type { Finding } from './folder-tasks.js';
 import { Lane } from './lane.js';
+import { makeProject, takeInProject, type ReadyProject } from './project-making.js';
+import { checkFit, freeName } from './project-names.js';
+import { finishRemovals } from './project-removal.js';
 import { Project } from './project.js';
 import type { ProjectServices } from './project-services.js';
-import {
-  forgetting,
-  NEVER_WRITTEN,
-  projectKey,
-  HEADS,
-  sortOut,
-  versionKey,
-  type ProjectRecord,
-} from './records.js';
+import { HEADS, NEVER_WRITTEN, sortOut, type ProjectRecord } from './records.js';
 import type { ImportedProject } from './topology-import.js';
 import { projectSettings, type ProjectSettings } from './topology-schema.js';
 
@@ -35,10 +30,6 @@ export interface ProjectsOptions extends ProjectServices {
   readonly allowAnyPath: boolean;
 }
 
-/** Characters that a folder or file name made of a project name must not have. */
-// eslint-disable-next-line no-control-regex -- control characters are what is refused
-const UNFIT_NAME = /[/\\\0-\x1f]|^\.\.?$/;
-
 export class Projects {
   readonly #options: ProjectsOptions;
   readonly #projects = new Map<string, Project>();
@@ -53,7 +44,7 @@ export class Projects {
 
   /** Finds what there is, takes over outside edits, and opens what is to be open. */
   async start(): Promise<void> {
-    await this.#finishDeletions();
+    await finishRemovals(this.#options, this.#options.folder);
     await this.#loadKnown();
     await this.#findNew();
     for (const project of this.#projects.values()) {
@@ -79,6 +70,11 @@ export class Projects {
       await this.#loadKnown();
       await this.#findNew();
     });
+  }
+
+  /** The projects folder. */
+  get folder(): string {
+    return this.#options.folder;
   }
 
   get all(): ReadonlyMap<string, Project> {
@@ -144,16 +140,34 @@ export class Projects {
 
   /** Refuses a name that another project has or that cannot be a file's name. */
   checkName(name: string, ownId: string | undefined): void {
-    if (UNFIT_NAME.test(name)) {
-      throw refusals.badRequest('A project name must not contain slashes or control characters');
-    }
-    const isTaken = [...this.#projects.values()].some((other) => other.id !== ownId && other.name === name);
-    if (isTaken || this.#namesBeingMade.has(name)) throw refusals.projectExists(name);
+    checkFit(name);
+    if (this.#isTaken(name, ownId)) throw refusals.projectExists(name);
   }
 
   checkPath(path: string): void {
     if (!this.#options.allowAnyPath || !isAbsolute(path) || path.includes('"'))
       throw refusals.projectPathRefused();
+  }
+
+  /** Where a project with this id will lie. Refuses a place that is taken, and (409) an id that a project has. */
+  async freePlace(id: string, wanted: string | null): Promise<string> {
+    if (this.#projects.has(id)) throw refusals.importOverProject(id);
+    const path = await this.#placeFor(id, { path: wanted });
+    const isFilled = await this.#options.files.run('hasFilledFolder', { folder: path });
+    if (isFilled) throw refusals.projectPathExists(path);
+    return path;
+  }
+
+  /** Takes in a project that lies ready, closed, under a name that no other has. All of it or nothing. */
+  takeIn(id: string, wantedName: string, ready: ReadyProject): Promise<string> {
+    return this.#lane.exclusively(async () => {
+      const place = await this.freePlace(id, ready.place);
+      const name = freeName(wantedName, (taken) => this.#isTaken(taken, undefined));
+      const imported = await ready.finish({ place, name, order: this.#nextOrder });
+      const project = await this.#adopt(imported, () => ready.settle(place));
+      this.#options.announcements.emit('project.created', project.text);
+      return project.text;
+    });
   }
 
   /** Closes everything, for the end of the server. */
@@ -163,7 +177,6 @@ export class Projects {
   }
 
   async #make(id: string, path: string, wanted: NewProject): Promise<string> {
-    const { files, store } = this.#options;
     const { project_id, path: wantedPath, ...settings } = wanted;
     const record: ProjectRecord = {
       order: this.#nextOrder++,
@@ -172,29 +185,17 @@ export class Projects {
       settings: projectSettings.parse(settings),
       computes: [],
     };
-    // A folder that has something in it is not ours to remove when the project cannot be made.
-    const isOurs = !(await files.run('hasFilledFolder', { folder: path }));
-    await files.run('makeFolder', { folder: path });
-    let project: Project | undefined;
-    try {
-      await store.commit([
-        ...forgetting(id),
-        { put: projectKey(id), value: record },
-        { put: versionKey(id), value: 1 },
-      ]);
-      project = new Project(id, { project: record, file: NEVER_WRITTEN, version: 1 }, this.#options);
-      const text = await project.openNew();
-      this.#projects.set(id, project);
-      return text;
-    } catch (error) {
-      await project?.abandon();
-      if (isOurs) await files.run('removeTree', { folder: path });
-      await store.commit(forgetting(id)).catch(() => undefined);
-      throw error;
-    }
+    const project = await makeProject(id, record, this.#options);
+    this.#projects.set(id, project);
+    return project.text;
   }
 
-  async #placeFor(id: string, wanted: NewProject): Promise<string> {
+  #isTaken(name: string, ownId: string | undefined): boolean {
+    if (this.#namesBeingMade.has(name)) return true;
+    return [...this.#projects.values()].some((other) => other.id !== ownId && other.name === name);
+  }
+
+  async #placeFor(id: string, wanted: Pick<NewProject, 'path' | 'project_id'>): Promise<string> {
     const { folder, files } = this.#options;
     const usual = join(folder, id);
     if (wanted.path == null || resolve(wanted.path) === usual) return usual;
@@ -209,17 +210,6 @@ export class Projects {
       throw refusals.projectPathExists(path);
     }
     return path;
-  }
-
-  async #finishDeletions(): Promise<void> {
-    const { files, store, folder, log } = this.#options;
-    for (const trash of await files.run('findTrash', { projects: folder })) {
-      // In this order on a full disk, too: the folder has the room that the store needs to forget.
-      await files.run('removeTree', { folder: trash.folder });
-      await store.commit(forgetting(trash.projectId)).catch((error: unknown) => {
-        log.error({ err: error, project: trash.projectId }, 'a deleted project cannot be forgotten yet');
-      });
-    }
   }
 
   async #loadKnown(): Promise<void> {
@@ -261,11 +251,8 @@ export class Projects {
     }
   }
 
-  async #adopt(imported: ImportedProject): Promise<Project> {
-    await this.#options.store.commit(forgetting(imported.projectId));
-    await this.#options.store.commitPacked(imported.changes);
-    const { version } = imported.file;
-    const project = new Project(imported.projectId, { ...imported, version }, this.#options);
+  async #adopt(imported: ImportedProject, settle = (): Promise<void> => Promise.resolve()): Promise<Project> {
+    const project = await takeInProject(imported, this.#options, settle);
     this.#projects.set(project.id, project);
     this.#nextOrder = Math.max(this.#nextOrder, imported.project.order + 1);
     return project;

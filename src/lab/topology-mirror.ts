@@ -6,6 +6,7 @@
 import type { Logger } from 'pino';
 import type { Store } from '../store/store.js';
 import type { Files } from './files.js';
+import type { KeepState } from './project-services.js';
 import { fileKey, keysOf, type FileRecord } from './records.js';
 import type { ImportedProject } from './topology-import.js';
 import type { Inspection } from './topology-tasks.js';
@@ -28,13 +29,14 @@ export interface TopologyMirrorOptions {
   readonly log: Logger;
   readonly record: FileRecord;
   readonly place: () => TopologyPlace;
+  readonly keepState: KeepState;
   /** Tells the user that somebody else's changes were put aside. */
   readonly onKept: (path: string) => void;
 }
 
 export interface TakenOver {
   readonly imported: ImportedProject;
-  /** Where the state before was put, if there was any. */
+  /** The name of the snapshot of the state before, if there was any. */
   readonly keptAs: string | undefined;
 }
 
@@ -92,19 +94,12 @@ export class TopologyMirror {
    * nothing to learn. `order` is the project's place in lists.
    */
   async takeOver(order: number): Promise<TakenOver | undefined> {
-    const { projectId, store, files, gns3Version } = this.#options;
-    const place = this.#options.place();
+    const { store } = this.#options;
     const inspection = await this.#inspect(order);
     if (inspection.found === 'missing' || inspection.found === 'older') this.schedule();
     if (inspection.found !== 'outside') return undefined;
     const { imported } = inspection;
-    const keptAs = await files.run('keepTopology', {
-      folder: place.folder,
-      projectId,
-      gns3Version,
-      records: await store.loadPacked(...keysOf(projectId)),
-      name: keptName('before-outside-edit'),
-    });
+    const keptAs = await this.#keepBefore();
     await store.commitPacked(imported.changes);
     await this.cancel();
     this.#record = imported.file;
@@ -116,6 +111,14 @@ export class TopologyMirror {
     clearTimeout(this.#timer);
     this.#isWanted = false;
     await this.#writing?.catch(() => undefined);
+  }
+
+  /** Returns the name of the snapshot; undefined when the store has nothing to keep. */
+  async #keepBefore(): Promise<string | undefined> {
+    const { projectId, store, place, keepState } = this.#options;
+    const records = await store.loadPacked(...keysOf(projectId));
+    const name = timedName('before-outside-edit');
+    return (await keepState({ root: place().folder, projectId, records, name })) ? name : undefined;
   }
 
   /** A file that cannot be read is left as it is, for whoever wrote it to mend. */
@@ -142,7 +145,7 @@ export class TopologyMirror {
       gns3Version,
       digests: this.#record.digests,
       records: await store.loadPacked(...keysOf(projectId)),
-      keptName: keptName('outside-edit'),
+      keptName: `${timedName('outside-edit')}.gns3`,
     });
     if (staged.keptAs !== undefined) this.#options.onKept(staged.keptAs);
     if (staged.file === undefined) {
@@ -166,7 +169,7 @@ export class TopologyMirror {
   }
 }
 
-/** A file name that sorts by time. */
-function keptName(what: string): string {
-  return `${what}-${new Date().toISOString().replaceAll(':', '-')}.gns3`;
+/** Sorts by time, and can be a part of a file's name. */
+function timedName(what: string): string {
+  return `${what}-${new Date().toISOString().replaceAll(':', '-')}`;
 }

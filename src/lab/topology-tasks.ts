@@ -48,17 +48,6 @@ export interface StagedTopology {
 export interface TopologyTasks extends TaskTable {
   /** Who wrote the topology file: only an unknown digest counts as somebody else. */
   readonly inspectTopology: (input: KnownFile & { order: number }) => Inspection;
-  /**
-   * Writes what the store held to a file beside the snapshots; returns its path in the project folder, or
-   * undefined when the store held nothing.
-   */
-  readonly keepTopology: (input: {
-    folder: string;
-    projectId: string;
-    records: Packed;
-    gns3Version: string;
-    name: string;
-  }) => string | undefined;
   readonly stageTopology: (
     input: Omit<KnownFile, 'stamp'> & {
       projectId: string;
@@ -82,12 +71,6 @@ export const topologyTasks: TopologyTasks = {
     const digest = digestOf(bytes);
     if (digests.includes(digest)) return { found: digest === digests.at(-1) ? 'ours' : 'older' };
     return { found: 'outside', imported: importTopology(folder, filename, bytes, order, digests) };
-  },
-
-  keepTopology({ folder, projectId, records, gns3Version, name }) {
-    const lab = sortOut(unpackRecords(records));
-    if (lab === undefined) return undefined;
-    return keepBytes(folder, name, Buffer.from(renderTopology(projectId, lab, gns3Version)));
   },
 
   stageTopology({ folder, filename, digests, projectId, records, gns3Version, keptName }) {

@@ -26,6 +26,12 @@ import { TaskPool } from './pool/task-pool.js';
 import { PRODUCT } from './product.js';
 import { hostSockets } from './sockets/host-sockets.js';
 import { RECEIVE_BUFFER } from './sockets/opener.js';
+import type { CompareTasks } from './snapshots/compare-tasks.js';
+import { Jobs } from './snapshots/jobs.js';
+import { projectExchange, type ExchangeTasks } from './snapshots/project-exchange.js';
+import type { SnapshotListTasks } from './snapshots/snapshot-list-tasks.js';
+import type { SnapshotTasks } from './snapshots/snapshot-tasks.js';
+import { Snapshots } from './snapshots/snapshots.js';
 import { onStopSignal } from './stop-signal.js';
 import { lockFolder } from './storage/folder-lock.js';
 import { StateThread } from './store/state-thread.js';
@@ -44,6 +50,8 @@ const DISK_THREADS = 4;
 const READER_THREADS = 3;
 const DISK_QUEUE_LIMIT = 10_000;
 const JOB_THREADS = 1;
+/** Two for long jobs at most; the others are for what is short, as the pieces of exports are. */
+const LONG_JOB_THREADS = 4;
 const JOB_QUEUE_LIMIT = 1000;
 /** What is in flight when the server is told to stop has this long to finish. */
 const GRACE_MS = 5000;
@@ -64,7 +72,7 @@ export async function serve(config: Config): Promise<void> {
   // Apart, so that no reader waits behind a sync of gigabytes.
   const disk = new TaskPool<DiskTasks & NodeArchiveTasks & PartTasks>(diskThreads);
   const readers = new TaskPool<DiskTasks & ImageTasks>({ ...diskThreads, threads: READER_THREADS });
-  const files: ComputeFiles & Files = new FilePool(
+  const files: ComputeFiles & Files & FilePool<SnapshotListTasks> = new FilePool(
     {
       worker: new URL('../workers/file-worker.js', import.meta.url),
       threads: FILE_THREADS,
@@ -79,17 +87,23 @@ export async function serve(config: Config): Promise<void> {
     isSynced: config.syncsFiles,
     log,
   });
-  const jobs = new TaskPool<BpfTasks>({
+  const jobThreads = {
     worker: new URL('../workers/job-worker.js', import.meta.url),
-    threads: JOB_THREADS,
     queueLimit: JOB_QUEUE_LIMIT,
     startsOnUse: true,
+  };
+  const expressions = new TaskPool<BpfTasks>({ ...jobThreads, threads: JOB_THREADS });
+  // Apart, so that nobody who sets a filter waits for a snapshot.
+  const longJobs = new TaskPool<CompareTasks & ExchangeTasks & SnapshotTasks>({
+    ...jobThreads,
+    threads: LONG_JOB_THREADS,
   });
   const sockets = await hostSockets(process.platform);
   const udpPorts = new UdpPorts(config.udpPorts, (port) => sockets.opener.isFree(port));
   const farm = new Farm({
     store,
     files,
+    keepState: (input) => files.run('keepState', input),
     log,
     udpPorts,
     host: config.host,
@@ -108,7 +122,7 @@ export async function serve(config: Config): Promise<void> {
       compute.engineRestarted(labs, reason);
     },
   });
-  const bpf = new BpfCompiler(jobs);
+  const bpf = new BpfCompiler(expressions);
   const writers = new CaptureWriters({
     worker: new URL('../workers/capture-worker.js', import.meta.url),
     memories: engines.captureMemories,
@@ -159,6 +173,16 @@ export async function serve(config: Config): Promise<void> {
   // What it lets land must find the images ready.
   await uploads.start();
 
+  const jobs = new Jobs(farm.announcements);
+  const snapshots = new Snapshots({ files, longJobs, jobs, log });
+  const archives = projectExchange({
+    farm,
+    jobs,
+    longJobs,
+    imagesFolder: config.images,
+    temporaryImages: temporaryImages(config),
+  });
+
   const gate = new Gate(config);
   warnOfOpenServer(config, gate, log);
   warnOfSmallBuffers(await sockets.opener.grantedBuffer(), log);
@@ -168,7 +192,10 @@ export async function serve(config: Config): Promise<void> {
   const stop = onStopSignal();
   const server = new HttpServer({
     gate,
-    table: routeTable({ farm, compute, transfers, disk, images, uploads, shutdown: stop.begin }),
+    table: routeTable({
+      ...{ farm, compute, transfers, disk, images, uploads, jobs, snapshots, archives },
+      shutdown: stop.begin,
+    }),
     maxJsonBody: config.maxJsonBody,
     name: `${PRODUCT.name}/${PRODUCT.version}`,
     log,
@@ -184,6 +211,7 @@ export async function serve(config: Config): Promise<void> {
   await stop.requested;
   log.info('stopping');
   await server.close(GRACE_MS);
+  await jobs.close();
   await farm.close();
   await captures.close();
   await writers.close();
@@ -196,7 +224,8 @@ export async function serve(config: Config): Promise<void> {
   await files.close();
   await disk.close();
   await readers.close();
-  await jobs.close();
+  await expressions.close();
+  await longJobs.close();
   log.info('stopped');
   log.flush();
   process.exit(0);

@@ -55,6 +55,24 @@ void t.test('the example of images and files does what it says', async (t) => {
   t.ok(existsSync(join(server.data, 'images', 'IOS', 'c7200.image')));
 });
 
+void t.test('the example of snapshots does what it says', async (t) => {
+  const server = await startServer(t);
+  const lab = (blocks[1] ?? '').replace(/\ncurl -sN .*\n$/, '\n');
+  const example = blocks.find((block) => block.includes('/restore')) ?? '';
+  const script = (lab + example)
+    .replace('http://127.0.0.1:3080', server.url)
+    .replaceAll('curl ', 'curl -sf -w "\\n" ');
+  await run('bash', ['-euo', 'pipefail', '-c', script], { cwd: scratchFolder(t) });
+  const { stdout } = await run('curl', ['-sf', `${server.url}/v2/projects`]);
+  const projects = JSON.parse(stdout) as { name: string; project_id: string }[];
+  t.same(projects.map(({ name }) => name).sort(), ['another', 'copy', 'first']);
+  for (const { project_id: id, name } of projects) {
+    const stats = await run('curl', ['-sf', `${server.url}/v2/projects/${id}/stats`]);
+    const counts = name === 'first' ? { nodes: 2, links: 1, snapshots: 1 } : { snapshots: 1 };
+    t.match(JSON.parse(stats.stdout), counts, name);
+  }
+});
+
 void t.test('every setting of the command line stands in the table', async (t) => {
   const { stdout } = await run(process.execPath, [new URL('dist/src/main.js', root).pathname, '--help']);
   const variables = [...stdout.matchAll(/WIREFARM_\w+/g)].map(([name]) => name);

@@ -2,21 +2,25 @@
 import { usageTasks } from '../src/capture/usage-tasks.js';
 import { hostTasks } from '../src/compute/host-tasks.js';
 import { captureFileTasks } from '../src/lab/capture-file-tasks.js';
+import { folderExchangeTasks } from '../src/lab/folder-exchange.js';
 import { folderTasks } from '../src/lab/folder-tasks.js';
 import { nodeFileTasks } from '../src/lab/node-file-tasks.js';
 import { topologyTasks } from '../src/lab/topology-tasks.js';
 import { performTask, type TaskOutcome, type TaskRequest } from '../src/pool/task.js';
 import { fileTasks } from '../src/storage/file-tasks.js';
 import { digestTasks } from '../src/storage/folder-digests.js';
+import { snapshotListTasks } from '../src/snapshots/snapshot-list-tasks.js';
 import { symbolTasks } from '../src/symbols/symbol-tasks.js';
 
 const tasks = {
   ...captureFileTasks,
   ...digestTasks,
   ...fileTasks,
+  ...folderExchangeTasks,
   ...folderTasks,
   ...hostTasks,
   ...nodeFileTasks,
+  ...snapshotListTasks,
   ...symbolTasks,
   ...topologyTasks,
   ...usageTasks,

@@ -6,6 +6,7 @@ import { route, type Route } from '../http/route.js';
 import type { Farm } from '../lab/farm.js';
 import { countObjects } from '../lab/project-content.js';
 import { projectSettings, supplier, text, uuid, variables } from '../lab/topology-schema.js';
+import type { Jobs } from '../snapshots/jobs.js';
 import { names, nothing } from './schemas.js';
 
 const tag = 'Projects';
@@ -49,7 +50,7 @@ export const changedProject = z.strictObject({
 });
 const stats = z.strictObject({ drawings: z.int(), links: z.int(), nodes: z.int(), snapshots: z.int() });
 
-export function projectRoutes(farm: Farm): Route[] {
+export function projectRoutes(farm: Farm, jobs: Jobs): Route[] {
   const { projects } = farm;
   const one = names('project_id');
   return [
@@ -124,6 +125,8 @@ export function projectRoutes(farm: Farm): Route[] {
       params: one,
       answers: { 204: null },
       handle: async ({ params }) => {
+        // What works in its folder must not make that again.
+        await jobs.cancelAll(params.project_id);
         await projects.delete(params.project_id);
         return empty(204);
       },

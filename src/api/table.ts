@@ -8,6 +8,9 @@ import type { Farm } from '../lab/farm.js';
 import type { ArchiveDisk } from '../lab/node-archive-tasks.js';
 import { openObject } from '../lab/topology-schema.js';
 import { PRODUCT } from '../product.js';
+import type { Jobs } from '../snapshots/jobs.js';
+import type { ProjectExchange } from '../snapshots/project-exchange.js';
+import type { Snapshots } from '../snapshots/snapshots.js';
 import type { Transfers } from '../transfer/transfers.js';
 import type { Uploads } from '../uploads/uploads.js';
 import { computeCaptureRoutes } from './compute-captures.js';
@@ -23,14 +26,17 @@ import { drawingRoutes } from './drawings.js';
 import { imageRoutes } from './images.js';
 import { linkBatchRoutes } from './link-batches.js';
 import { linkCaptureRoutes } from './link-captures.js';
+import { jobRoutes } from './jobs.js';
 import { linkRoutes } from './links.js';
 import { nodeArchiveRoutes } from './node-archives.js';
 import { nodeFileRoutes } from './node-files.js';
 import { nodeRoutes } from './nodes.js';
 import { notificationRoutes } from './notifications.js';
+import { projectArchiveRoutes } from './project-archives.js';
 import { projectFileRoutes } from './project-files.js';
 import { projectRoutes } from './projects.js';
 import { errorBody, nothing } from './schemas.js';
+import { snapshotRoutes } from './snapshots.js';
 import { symbolRoutes } from './symbols.js';
 import { templateRoutes } from './templates.js';
 import { uploadRoutes } from './uploads.js';
@@ -44,6 +50,9 @@ export interface Services {
   readonly disk: ArchiveDisk;
   readonly images: ImageLibrary;
   readonly uploads: Uploads;
+  readonly jobs: Jobs;
+  readonly snapshots: Snapshots;
+  readonly archives: ProjectExchange;
   /** Begins the end of the server. */
   readonly shutdown: () => void;
 }
@@ -55,6 +64,9 @@ export function routeTable({
   disk,
   images,
   uploads,
+  jobs,
+  snapshots,
+  archives,
   shutdown,
 }: Services): RouteTable {
   const host = computeHost(farm, compute);
@@ -65,7 +77,8 @@ export function routeTable({
     routes: [
       ...versionRoutes(farm, shutdown),
       ...computeRoutes(farm),
-      ...projectRoutes(farm),
+      ...projectRoutes(farm, jobs),
+      ...projectArchiveRoutes(farm, archives, transfers),
       ...projectFileRoutes(farm, transfers),
       ...nodeRoutes(farm),
       ...nodeFileRoutes(farm, transfers),
@@ -75,6 +88,8 @@ export function routeTable({
       ...linkCaptures.routes,
       ...captureFileRoutes(farm),
       ...drawingRoutes(farm),
+      ...snapshotRoutes(farm, snapshots),
+      ...jobRoutes(jobs),
       ...templateRoutes(farm),
       ...imageRoutes(farm, images, transfers),
       ...symbolRoutes(farm, transfers),

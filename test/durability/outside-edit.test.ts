@@ -1,6 +1,7 @@
 /** The topology file and other programs: who wins, and what is kept of the loser. */
 import {
   copyFileSync,
+  mkdirSync,
   existsSync,
   readdirSync,
   readFileSync,
@@ -9,7 +10,7 @@ import {
   utimesSync,
   writeFileSync,
 } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import t, { type Test } from 'tap';
 import { Client } from '../support/client.js';
 import { eventually } from '../support/eventually.js';
@@ -76,6 +77,10 @@ function snapshots({ folder }: Lab): string[] {
   return existsSync(kept) ? readdirSync(kept) : [];
 }
 
+async function keptStates(client: Client, { base }: Lab): Promise<{ name: string; snapshot_id: string }[]> {
+  return (await client.get(`${base}/snapshots`)).body as { name: string; snapshot_id: string }[];
+}
+
 /** What an editor does: reads the file, changes it, writes it. */
 function edit({ path }: Lab, change: (file: Gns3File) => void): string {
   const file = parseGns3(readFileSync(path, 'utf8'));
@@ -94,24 +99,25 @@ void t.test('a file changed while the server was down wins, and the state before
   const { server, client } = await opened(t, lab);
   t.same(await shownNames(client, lab), ['A', 'PC1'], 'the file wins');
   t.equal((await client.expect(200, 'GET', lab.base))['name'], 'edited', 'its settings, too');
-  const [kept = '', ...more] = snapshots(lab);
-  t.same(more, [], 'one file is kept');
-  t.same(
-    namesIn(readFileSync(join(lab.folder, 'snapshots', kept), 'utf8')),
-    ['A'],
-    'it holds the state before',
-  );
+  const [kept, ...more] = await keptStates(client, lab);
+  t.same(more, [], 'one snapshot is kept');
   const reports = server
     .log()
     .split('\n')
     .filter((line) => line.includes('changed by another program'));
   t.equal(reports.length, 1, 'the change is reported once');
-  t.ok(reports[0]?.includes(join('snapshots', kept)), 'and the report names the kept file');
+  t.ok(reports[0]?.includes(String(kept?.name)), 'and the report names the snapshot');
+  const placed = join(lab.folder, 'project-files', 'placed');
+  mkdirSync(dirname(placed), { recursive: true });
+  writeFileSync(placed, 'stays');
   await server.stop('SIGKILL');
 
   const again = await opened(t, lab);
   t.same(await shownNames(again.client, lab), ['A', 'PC1'], 'what was taken over is stored');
   t.equal(snapshots(lab).length, 1, 'and is not taken over again');
+  await again.client.expect(201, 'POST', `${lab.base}/snapshots/${String(kept?.snapshot_id)}/restore`);
+  t.same(await shownNames(again.client, lab), ['A'], 'the snapshot holds the state before');
+  t.equal(readFileSync(placed, 'utf8'), 'stays', 'and leaves the files as they are');
   t.equal(await again.server.stop(), 0);
 });
 
@@ -125,8 +131,8 @@ void t.test('a file changed while its project was closed is reported to listener
   await client.expect(201, 'POST', `${lab.base}/open`);
   for (const stream of [project, controller]) {
     const { event } = await stream.next(({ action }) => action === 'log.warning');
-    const [kept = ''] = snapshots(lab);
-    t.ok(String(event['message']).includes(join('snapshots', kept)), 'the warning names the kept file');
+    const [kept] = await keptStates(client, lab);
+    t.ok(String(event['message']).includes(String(kept?.name)), 'the warning names the snapshot');
     stream.close();
   }
   t.same(await shownNames(client, lab), ['A', 'PC1']);
@@ -252,10 +258,11 @@ void t.test('a file of another revision under a known project: 409, and the file
   t.equal(readFileSync(lab.path, 'utf8'), text);
 });
 
-void t.test('everything that is kept aside is a file that GNS3 opens', async (t) => {
+void t.test('what is kept aside of an open project is a file that GNS3 opens', async (t) => {
   const lab = await stoppedLab(t);
+  const { server, client } = await opened(t, lab);
   edit(lab, ({ topology }) => topology.nodes.push(gns3Node('vpcs', { name: 'PC1' })));
-  const { server } = await opened(t, lab);
+  await addNode(client, lab, 'B');
   t.equal(await server.stop(), 0);
   for (const kept of snapshots(lab)) {
     t.same(gns3Problems(readFileSync(join(lab.folder, 'snapshots', kept), 'utf8')), []);

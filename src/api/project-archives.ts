@@ -1,0 +1,104 @@
+/** Projects as archives that GNS3 reads and writes, out and in, and their duplicates. */
+import { z } from 'zod';
+import { refusals } from '../errors.js';
+import { jsonText } from '../http/answer.js';
+import { attachmentHeader } from '../http/attachment.js';
+import { receiveFile, RECEIVING_HEADERS } from '../http/file-transfer.js';
+import { route, type Route } from '../http/route.js';
+import type { Farm } from '../lab/farm.js';
+import { text } from '../lab/topology-schema.js';
+import type { ProjectExchange } from '../snapshots/project-exchange.js';
+import type { Transfers } from '../transfer/transfers.js';
+import { newProject, project } from './projects.js';
+import { names } from './schemas.js';
+
+const tag = 'Projects';
+const ARCHIVE = 'application/gns3project';
+const COMPRESSIONS = ['none', 'zip', 'bzip2', 'lzma'] as const;
+
+/** Anything but yes is no (contract C.2). */
+const choice = z
+  .string()
+  .optional()
+  .transform((given) => given?.toLowerCase() === 'yes');
+
+/** Of what makes a project, only its name and place are asked for. */
+const duplicated = z.strictObject({
+  ...newProject.partial().shape,
+  reset_mac_addresses: z.boolean().optional(),
+});
+
+export function projectArchiveRoutes(
+  { projects }: Farm,
+  { exports, imports, copies }: ProjectExchange,
+  transfers: Transfers,
+): Route[] {
+  const one = names('project_id');
+  return [
+    route({
+      method: 'GET',
+      path: '/v2/projects/{project_id}/export',
+      tag,
+      summary: 'Download a project, open or closed, as an archive that GNS3 reads, made while it is sent',
+      params: one,
+      query: z.object({
+        include_snapshots: choice,
+        include_images: choice,
+        reset_mac_addresses: choice,
+        keep_compute_ids: choice,
+        compression: z.string().default('zip'),
+      }),
+      answers: { 200: { media: ARCHIVE } },
+      handle: async ({ params, query, exchange }) => {
+        const found = projects.find(params.project_id);
+        const wish = {
+          includesSnapshots: query.include_snapshots,
+          includesImages: query.include_images,
+          resetsAddresses: query.reset_mac_addresses,
+          keepsComputes: query.keep_compute_ids,
+        };
+        const source = await exports.begin(found, wish, compressionOf(query.compression));
+        const headers = [attachmentHeader(`${found.name}.gns3project`)];
+        return exchange.streamTail(ARCHIVE, source, headers);
+      },
+    }),
+    route({
+      method: 'POST',
+      path: '/v2/projects/{project_id}/import',
+      tag,
+      summary: 'Make a project with this id of an archive, sent as it is or as a form',
+      params: one,
+      query: z.object({ name: text(0, 255).optional(), path: text(0, 4096).optional() }),
+      headers: RECEIVING_HEADERS,
+      body: 'raw',
+      answers: { 201: project },
+      handle: async ({ params: { project_id: id }, query: { name = '', path = '' }, exchange }) => {
+        const wish = { id, name: name === '' ? undefined : name, path: path === '' ? null : path };
+        const landing = imports.landing(wish);
+        await receiveFile(exchange, transfers, landing, 201);
+        return jsonText(201, await imports.import(wish, landing));
+      },
+    }),
+    route({
+      method: 'POST',
+      path: '/v2/projects/{project_id}/duplicate',
+      tag,
+      summary: 'Duplicate a project, open or closed, with its files and snapshots',
+      params: one,
+      body: duplicated,
+      answers: { 201: project },
+      handle: async ({ params, body: { name, path = null, reset_mac_addresses: resets } }) => {
+        const original = projects.find(params.project_id);
+        if (path !== null) projects.checkPath(path);
+        const wish = { name: name ?? original.name, path, resetsAddresses: resets ?? false };
+        return jsonText(201, await copies.duplicate(original, wish));
+      },
+    }),
+  ];
+}
+
+function compressionOf(given: string): (typeof COMPRESSIONS)[number] {
+  const found = COMPRESSIONS.find((known) => known === given);
+  if (found === undefined) throw refusals.exportCompression(given);
+  return found;
+}

@@ -1,0 +1,164 @@
+/** Snapshots of projects (contract A5), and what can be done with them besides. */
+import { z } from 'zod';
+import { empty, json, jsonText } from '../http/answer.js';
+import { route, type Route } from '../http/route.js';
+import type { Farm } from '../lab/farm.js';
+import { text, uuid } from '../lab/topology-schema.js';
+import type { Snapshots } from '../snapshots/snapshots.js';
+import { node } from './nodes.js';
+import { project } from './projects.js';
+import { names } from './schemas.js';
+
+const tag = 'Snapshots';
+
+const facts = {
+  snapshot_id: uuid,
+  name: z.string(),
+  created_at: z.int(),
+  description: z.string(),
+  filename: z.string(),
+  project_id: uuid,
+};
+const snapshot = z.strictObject(facts);
+const count = z.int().nullable();
+const details = z.strictObject({
+  ...facts,
+  form: z.enum(['wirefarm', 'topology', 'gns3']),
+  size: z.int(),
+  unique_size: z.int(),
+  nodes: count,
+  links: count,
+  drawings: count,
+  files: count,
+  state: z.enum(['whole', 'sealing']),
+  digest: z.string().nullable(),
+});
+const verdict = z.strictObject({
+  snapshot_id: uuid,
+  is_whole: z.boolean(),
+  damaged: z.array(z.strictObject({ path: z.string(), reason: z.string() })),
+});
+const changes = z.strictObject({
+  added: z.array(z.string()),
+  removed: z.array(z.string()),
+  changed: z.array(z.string()),
+});
+const comparison = z.strictObject({
+  settings: z.array(z.string()),
+  nodes: changes,
+  links: changes,
+  drawings: changes,
+  files: changes,
+});
+const number = z
+  .string()
+  .regex(/^\d{1,10}$/, 'must be a whole number')
+  .transform(Number);
+
+export function snapshotRoutes({ projects }: Farm, snapshots: Snapshots): Route[] {
+  const all = '/v2/projects/{project_id}/snapshots';
+  const one = `${all}/{snapshot_id}`;
+  const ofProject = names('project_id');
+  const params = names('project_id', 'snapshot_id');
+  return [
+    route({
+      method: 'GET',
+      path: all,
+      tag,
+      summary: 'List the snapshots of a project, open or closed, by age',
+      params: ofProject,
+      answers: { 200: z.array(snapshot) },
+      handle: async ({ params: { project_id: id } }) => json(200, await snapshots.list(projects.find(id))),
+    }),
+    route({
+      method: 'POST',
+      path: all,
+      tag,
+      summary: 'Make a snapshot of an open project: everything as of one moment',
+      params: ofProject,
+      body: z.strictObject({ name: text(1, 255), description: text(0, 4096).optional() }),
+      answers: { 201: snapshot },
+      handle: async ({ params: { project_id: id }, body: { name, description } }) =>
+        json(201, await snapshots.create(projects.find(id), name, description)),
+    }),
+    route({
+      method: 'DELETE',
+      path: all,
+      tag,
+      summary: 'Delete the snapshots that are neither among the newest nor young enough',
+      params: ofProject,
+      query: z
+        .strictObject({ keep: number.optional(), older_than: number.optional() })
+        .refine(({ keep, older_than }) => keep !== undefined || older_than !== undefined, {
+          message: 'say how many are to stay (keep), how old they must be (older_than, in seconds), or both',
+        }),
+      answers: { 200: z.array(snapshot) },
+      handle: async ({ params: { project_id: id }, query: { keep, older_than: olderThan } }) =>
+        json(200, await snapshots.prune(projects.find(id), { keep, olderThan })),
+    }),
+    route({
+      method: 'GET',
+      path: one,
+      tag,
+      summary: 'Show a snapshot: its sizes, what it holds, its digest',
+      params,
+      answers: { 200: details },
+      handle: async ({ params: { project_id: id, snapshot_id: wanted } }) =>
+        json(200, await snapshots.details(projects.find(id), wanted)),
+    }),
+    route({
+      method: 'DELETE',
+      path: one,
+      tag,
+      summary: 'Delete a snapshot',
+      params,
+      answers: { 204: null },
+      handle: async ({ params: { project_id: id, snapshot_id: wanted } }) => {
+        await snapshots.delete(projects.find(id), wanted);
+        return empty(204);
+      },
+    }),
+    route({
+      method: 'POST',
+      path: `${one}/restore`,
+      tag,
+      summary: 'Give the project back what it had: all of it, or nothing is changed',
+      params,
+      answers: { 201: project },
+      handle: async ({ params: { project_id: id, snapshot_id: wanted } }) =>
+        jsonText(201, await snapshots.restore(projects.find(id), wanted)),
+    }),
+    route({
+      method: 'POST',
+      path: `${one}/nodes/{node_id}/restore`,
+      tag,
+      summary: 'Give one node back what it had, its files and its links included; nothing else is changed',
+      params: names('project_id', 'snapshot_id', 'node_id'),
+      answers: { 201: node },
+      handle: async ({ params: { project_id: id, snapshot_id: wanted, node_id: nodeId } }) =>
+        jsonText(201, await snapshots.restoreNode(projects.find(id), wanted, nodeId)),
+    }),
+    route({
+      method: 'POST',
+      path: `${one}/verify`,
+      tag,
+      summary: 'Read all of a snapshot and say what of it is damaged',
+      params,
+      answers: { 200: verdict },
+      handle: async ({ params: { project_id: id, snapshot_id: wanted } }) => {
+        const damaged = await snapshots.verify(projects.find(id), wanted);
+        return json(200, { snapshot_id: wanted, is_whole: damaged.length === 0, damaged });
+      },
+    }),
+    route({
+      method: 'GET',
+      path: `${one}/diff`,
+      tag,
+      summary: 'Say what has changed in the open project since the snapshot',
+      params,
+      answers: { 200: comparison },
+      handle: async ({ params: { project_id: id, snapshot_id: wanted } }) =>
+        json(200, await snapshots.compare(projects.find(id), wanted)),
+    }),
+  ];
+}

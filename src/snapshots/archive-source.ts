@@ -1,0 +1,80 @@
+/**
+ * An archive on its way to a client, made while it is sent. One piece is made ahead, so the client never waits for more
+ * than a piece; no thread waits for the client.
+ */
+import type { TaskPool } from '../pool/task-pool.js';
+import type { ZipCursor, ZipPiece } from '../zip/zip-pieces.js';
+import type { BegunArchive, PieceTasks } from './export-tasks.js';
+
+export interface ArchiveSourceOptions {
+  readonly pieces: Pick<TaskPool<PieceTasks>, 'run'>;
+  readonly warn: (message: string) => void;
+  /** Called once, when nothing more is made of it. */
+  readonly onEnded: () => void;
+}
+
+/** As streams take their sources. */
+export class ArchiveSource {
+  readonly #options: ArchiveSourceOptions;
+  #cursor: ZipCursor | undefined;
+  /** Undefined at the end. */
+  #ahead: Promise<ZipPiece> | undefined;
+  #isClosed = false;
+
+  private constructor(begun: BegunArchive, options: ArchiveSourceOptions) {
+    this.#options = options;
+    for (const warning of begun.warnings) options.warn(warning);
+    this.#goOn(begun.cursor);
+  }
+
+  /** With its first piece: what is wrong from the start can still be told. */
+  static async begin(begun: BegunArchive, options: ArchiveSourceOptions): Promise<ArchiveSource> {
+    const source = new ArchiveSource(begun, options);
+    try {
+      await source.#ahead;
+      return source;
+    } catch (error) {
+      source.close();
+      throw error;
+    }
+  }
+
+  next(): 'over' | Promise<Uint8Array> {
+    return this.#ahead === undefined ? 'over' : this.#take(this.#ahead);
+  }
+
+  onReady(): void {
+    // It is always ready.
+  }
+
+  close(): void {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    void this.#end();
+  }
+
+  async #take(ahead: Promise<ZipPiece>): Promise<Uint8Array> {
+    const { bytes, cursor, warnings } = await ahead;
+    for (const warning of warnings) this.#options.warn(warning);
+    this.#ahead = undefined;
+    if (cursor === undefined) this.#cursor = undefined;
+    else if (!this.#isClosed) this.#goOn(cursor);
+    return bytes;
+  }
+
+  #goOn(cursor: ZipCursor): void {
+    this.#cursor = cursor;
+    this.#ahead = this.#options.pieces.run('exportPiece', { cursor });
+    // Whoever takes it is told.
+    this.#ahead.catch(() => undefined);
+  }
+
+  async #end(): Promise<void> {
+    const { pieces, onEnded } = this.#options;
+    await this.#ahead?.catch(() => undefined);
+    if (this.#cursor !== undefined) {
+      await pieces.run('dropCursor', { cursor: this.#cursor }).catch(() => undefined);
+    }
+    onEnded();
+  }
+}

@@ -1,0 +1,126 @@
+/** What is in the archive of a project (contract C.2), in its order. Runs in worker threads. */
+import { randomUUID } from 'node:crypto';
+import { linkSync, lstatSync } from 'node:fs';
+import { join } from 'node:path';
+import { readManifest } from '../content/manifest.js';
+import { Refusal } from '../errors.js';
+import { SNAPSHOTS } from '../lab/folder-layout.js';
+import { renderTopology } from '../lab/topology-file.js';
+import type { Packed } from '../store/packing.js';
+import { writePlan, type PlannedMember } from '../zip/zip-plan.js';
+import { plannedImages } from './export-images.js';
+import { gns3Archive } from './gns3-snapshots.js';
+import { contentOfRecords, readLabContent, recordsOf, type LabContent } from './lab-content.js';
+import { holdObjects, plannedStill, plannedStored, plannedText } from './planned-files.js';
+import { imagesNamed, portableContent, withoutAddresses } from './portable-content.js';
+import { ARCHIVE_EXTENSION, type ListedSnapshot, type Snapshot } from './snapshot.js';
+import { listSnapshots } from './snapshot-list-tasks.js';
+import { readStill } from './still-tasks.js';
+import { checkExportable } from './stopped-nodes.js';
+
+export interface ExportWish {
+  readonly includesSnapshots: boolean;
+  readonly includesImages: boolean;
+  readonly resetsAddresses: boolean;
+  readonly keepsComputes: boolean;
+}
+
+export interface ExportedProject {
+  /** The project's folder. */
+  readonly root: string;
+  /** Where `holdFiles` has kept its files, and everything else stays until the archive is made. */
+  readonly work: string;
+  readonly projectId: string;
+  readonly gns3Version: string;
+}
+
+export const TOPOLOGY = 'project.gns3';
+/** As GNS3 calls the list of them. */
+const INDEX = 'snapshots.conf';
+const ARCHIVE_MODE = 0o644;
+
+/** Returns the path of the plan, and what could not be taken along. */
+export function planProject(
+  project: ExportedProject,
+  records: Packed,
+  imagesFolder: string,
+  wish: ExportWish,
+): { plan: string; warnings: string[] } {
+  const content = contentOfRecords(project.projectId, records);
+  checkExportable(content.nodes);
+  const told = wish.keepsComputes ? content : portableContent(content);
+  const warnings: string[] = [];
+  const plan = join(project.work, 'project.plan');
+  const images = wish.includesImages ? plannedImages(imagesFolder, project.work, imagesNamed(content)) : [];
+  const taken = new Set(images.map(({ path }) => path));
+  writePlan(plan, [
+    topologyMember(project, wish.resetsAddresses ? withoutAddresses(told) : told),
+    ...images,
+    ...plannedStill(readStill(project.work)).filter(({ path }) => !taken.has(path)),
+    ...(wish.includesSnapshots ? plannedSnapshots(project, warnings) : []),
+  ]);
+  return { plan, warnings };
+}
+
+/** The archive that GNS3 would have made of one of our snapshots. */
+export function planSnapshot(project: ExportedProject, snapshot: Snapshot): string {
+  const { root, work } = project;
+  const folder = join(root, SNAPSHOTS);
+  const { topology, tree } = readManifest(folder, snapshot.snapshot_id);
+  const content = holdObjects(folder, work, tree);
+  const plan = join(work, `${snapshot.snapshot_id}.plan`);
+  writePlan(plan, [topologyMember(project, readLabContent(topology)), ...plannedStored(tree, content)]);
+  return plan;
+}
+
+function topologyMember({ projectId, gns3Version }: ExportedProject, content: LabContent): PlannedMember {
+  const { settings, computes } = content;
+  const records = recordsOf(content, { order: 0, path: '', filename: '', settings, computes });
+  return plannedText(TOPOLOGY, renderTopology(projectId, records, gns3Version));
+}
+
+function plannedSnapshots(project: ExportedProject, warnings: string[]): PlannedMember[] {
+  // A restore by GNS3 would remove the files that a topology alone does not have.
+  const listed = listSnapshots(join(project.root, SNAPSHOTS), project.projectId).filter(
+    ({ form }) => form !== 'topology',
+  );
+  const taken = new Set<string>();
+  const kept: Snapshot[] = [];
+  const members = listed.flatMap((one): PlannedMember[] => {
+    const filename = archiveName(one, taken);
+    try {
+      const member = plannedArchive(project, one, filename);
+      taken.add(filename);
+      kept.push({ ...one.snapshot, filename });
+      return [member];
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error;
+      warnings.push(`Could not export the snapshot ${one.snapshot.name}: ${error.message}`);
+      return [];
+    }
+  });
+  if (kept.length === 0) return [];
+  return [...members, plannedText(`${SNAPSHOTS}/${INDEX}`, JSON.stringify(kept, undefined, 4))];
+}
+
+function plannedArchive(project: ExportedProject, listed: ListedSnapshot, filename: string): PlannedMember {
+  const { root, work } = project;
+  const { snapshot, form } = listed;
+  const head = { path: `${SNAPSHOTS}/${filename}`, kind: 'file', mode: ARCHIVE_MODE } as const;
+  if (form === 'wirefarm') {
+    const archive = planSnapshot(project, snapshot);
+    return { ...head, modifiedMs: snapshot.created_at * 1000, content: { archive }, size: 0 };
+  }
+  const path = gns3Archive(join(root, SNAPSHOTS), snapshot);
+  const { size, mtimeMs: modifiedMs } = lstatSync(path);
+  const file = join(work, `${randomUUID()}${ARCHIVE_EXTENSION}`);
+  linkSync(path, file);
+  return { ...head, modifiedMs, content: { file }, size };
+}
+
+/** As the snapshot is called, unless that is no name, or another is called so. */
+function archiveName({ snapshot }: ListedSnapshot, taken: ReadonlySet<string>): string {
+  const { filename, snapshot_id: id } = snapshot;
+  const isName = /^[^/\\\0]+\.gns3(snapshot|project)$/.test(filename);
+  return isName && !taken.has(filename) ? filename : `${id}${ARCHIVE_EXTENSION}`;
+}

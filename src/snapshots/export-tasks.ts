@@ -1,0 +1,53 @@
+/** Making archives of projects, piece by piece, by threads of the job worker, for the HTTP thread. */
+import type { TaskTable } from '../pool/task.js';
+import type { Packed } from '../store/packing.js';
+import type { Compression } from '../zip/zip-member.js';
+import { dropCursor, firstCursor, nextPiece, type ZipCursor, type ZipPiece } from '../zip/zip-pieces.js';
+import { planProject, planSnapshot, type ExportedProject, type ExportWish } from './export-plan.js';
+import type { Snapshot } from './snapshot.js';
+import { makeWork } from './still-tasks.js';
+
+export interface BegunArchive {
+  readonly cursor: ZipCursor;
+  readonly warnings: readonly string[];
+}
+
+/** What asks for the pieces of an archive. */
+export interface PieceTasks extends TaskTable {
+  readonly exportPiece: (input: { cursor: ZipCursor }) => ZipPiece;
+  /** Gives back what is held for an archive that nobody wants any more. */
+  readonly dropCursor: (input: { cursor: ZipCursor }) => void;
+}
+
+export interface ExportTasks extends PieceTasks {
+  /** Of the files that `holdFiles` has kept in the work folder. Refuses (409) nodes that cannot be exported. */
+  readonly planExport: (
+    input: ExportedProject & {
+      records: Packed;
+      /** The images folder. */
+      images: string;
+      compression: Compression;
+      wish: ExportWish;
+    },
+  ) => BegunArchive;
+  /** The archive that GNS3 would have made of one of our snapshots. Makes the work folder. */
+  readonly planSnapshotArchive: (input: ExportedProject & { snapshot: Snapshot }) => BegunArchive;
+}
+
+export const exportTasks: ExportTasks = {
+  planExport({ records, images, compression, wish, ...project }) {
+    const { plan, warnings } = planProject(project, records, images, wish);
+    return { cursor: firstCursor(plan, compression), warnings };
+  },
+
+  planSnapshotArchive({ snapshot, ...project }) {
+    makeWork(project.root, project.work);
+    return { cursor: firstCursor(planSnapshot(project, snapshot), 'none'), warnings: [] };
+  },
+
+  exportPiece: ({ cursor }) => nextPiece(cursor),
+
+  dropCursor({ cursor }) {
+    dropCursor(cursor);
+  },
+};

@@ -1,0 +1,201 @@
+/**
+ * Long work on projects: what belongs to one project goes one after the other, everybody may see how far it is, and it can
+ * be cancelled until it takes effect.
+ */
+import { randomUUID } from 'node:crypto';
+import { JobProgress } from '../content/job-progress.js';
+import { refusals } from '../errors.js';
+import type { Channel } from '../lab/channel.js';
+
+export type JobKind =
+  | 'snapshot.create'
+  | 'snapshot.delete'
+  | 'snapshot.restore'
+  | 'snapshot.verify'
+  | 'snapshot.seal'
+  | 'snapshot.compare'
+  | 'project.export'
+  | 'project.import'
+  | 'project.duplicate';
+
+export interface JobView {
+  readonly job_id: string;
+  readonly project_id: string;
+  readonly kind: JobKind;
+  /** What it is about: the name of a snapshot, for instance. */
+  readonly subject: string;
+  readonly state: 'waiting' | 'running';
+  /** Bytes; the total is 0 while it is not known. */
+  readonly done: number;
+  readonly total: number;
+  readonly started_at: string;
+}
+
+export interface Job {
+  readonly id: string;
+  readonly progress: JobProgress;
+}
+
+/** Whom a job is for. */
+export interface JobOwner {
+  readonly id: string;
+  /** Tells the listeners of the project, if it has any. */
+  tell?(action: string, text: string): void;
+  /** Keeps the project from closing by itself; returns the release. */
+  hold?(): () => void;
+}
+
+interface Entry extends Job {
+  readonly owner: JobOwner;
+  readonly kind: JobKind;
+  readonly subject: string;
+  readonly startedAt: Date;
+  state: JobView['state'];
+}
+
+const MOST_WAITING = 64;
+/** More would take longer each, and leave no thread for what is short. */
+const MOST_RUNNING = 2;
+const TELL_MS = 500;
+
+export class Jobs {
+  readonly #announcements: Channel;
+  readonly #entries = new Map<string, Entry>();
+  /** The end of the last job of each project. */
+  readonly #last = new Map<string, Promise<unknown>>();
+  readonly #turns: (() => void)[] = [];
+  #running = 0;
+  #clock: NodeJS.Timeout | undefined;
+  #isClosing = false;
+
+  constructor(announcements: Channel) {
+    this.#announcements = announcements;
+  }
+
+  of(projectId: string): JobView[] {
+    return [...this.#entries.values()].filter(({ owner }) => owner.id === projectId).map(viewOf);
+  }
+
+  cancel(projectId: string, jobId: string): void {
+    const entry = this.#entries.get(jobId);
+    if (entry?.owner.id !== projectId) throw refusals.jobUnknown(jobId);
+    entry.progress.cancel();
+  }
+
+  /** Cancels everything of a project, and waits until it has ended. */
+  async cancelAll(projectId: string): Promise<void> {
+    for (const { owner, progress } of this.#entries.values()) if (owner.id === projectId) progress.cancel();
+    await this.#last.get(projectId);
+  }
+
+  /** Runs `work` when the jobs of this project before it have ended. */
+  async run<Result>(
+    owner: JobOwner,
+    kind: JobKind,
+    subject: string,
+    work: (job: Job) => Promise<Result>,
+  ): Promise<Result> {
+    if (this.#isClosing) throw refusals.stopping();
+    if (this.of(owner.id).length >= MOST_WAITING) throw refusals.tooBusy();
+    const id = randomUUID();
+    const entry: Entry = {
+      id,
+      owner,
+      kind,
+      subject,
+      progress: new JobProgress(),
+      startedAt: new Date(),
+      state: 'waiting',
+    };
+    this.#entries.set(id, entry);
+    const release = owner.hold?.();
+    const before = this.#last.get(owner.id);
+    const running = this.#perform(entry, before, work).finally(() => {
+      release?.();
+      this.#entries.delete(id);
+      if (this.#last.get(owner.id) === ended) this.#last.delete(owner.id);
+      if (this.#entries.size > 0) return;
+      clearInterval(this.#clock);
+      this.#clock = undefined;
+    });
+    const ended = running.then(
+      () => undefined,
+      () => undefined,
+    );
+    this.#last.set(owner.id, ended);
+    return running;
+  }
+
+  /** Cancels everything, and waits until it has ended. */
+  async close(): Promise<void> {
+    this.#isClosing = true;
+    for (const { progress } of this.#entries.values()) progress.cancel();
+    await Promise.all(this.#last.values());
+  }
+
+  async #perform<Result>(
+    entry: Entry,
+    before: Promise<unknown> | undefined,
+    work: (job: Job) => Promise<Result>,
+  ): Promise<Result> {
+    await before;
+    await this.#turn();
+    try {
+      // It may have been cancelled while it waited.
+      entry.progress.advance(0);
+      entry.state = 'running';
+      this.#tell('job.started', entry);
+      this.#clock ??= this.#newClock();
+      const result = await work(entry);
+      this.#tell('job.ended', entry, { outcome: 'done' });
+      return result;
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error);
+      this.#tell('job.ended', entry, { outcome: 'failed', reason });
+      throw error;
+    } finally {
+      const next = this.#turns.shift();
+      if (next === undefined) this.#running--;
+      else next();
+    }
+  }
+
+  /** Waits until there are few enough jobs; who ends gives its turn to the next. */
+  async #turn(): Promise<void> {
+    if (this.#running < MOST_RUNNING) {
+      this.#running++;
+      return;
+    }
+    await new Promise<void>((resolve) => {
+      this.#turns.push(resolve);
+    });
+  }
+
+  #newClock(): NodeJS.Timeout {
+    const clock = setInterval(() => {
+      for (const entry of this.#entries.values()) {
+        if (entry.state === 'running') this.#tell('job.progress', entry);
+      }
+    }, TELL_MS);
+    return clock.unref();
+  }
+
+  #tell(action: string, entry: Entry, more: object = {}): void {
+    const text = JSON.stringify({ ...viewOf(entry), ...more });
+    entry.owner.tell?.(action, text);
+    this.#announcements.emit(action, text);
+  }
+}
+
+function viewOf({ id, owner, kind, subject, state, progress, startedAt }: Entry): JobView {
+  return {
+    job_id: id,
+    project_id: owner.id,
+    kind,
+    subject,
+    state,
+    done: progress.done,
+    total: progress.total,
+    started_at: startedAt.toISOString(),
+  };
+}

@@ -1,0 +1,150 @@
+/** What a project holds besides its files, as snapshots and archives carry it. Pure; it runs in worker threads. */
+import { createHash } from 'node:crypto';
+import { z } from 'zod';
+import { refusals } from '../errors.js';
+import type { DirectedFilters } from '../lab/directed-filters.js';
+import {
+  entityChanges,
+  sortOut,
+  type EntityKind,
+  type LabRecords,
+  type ProjectRecord,
+} from '../lab/records.js';
+import {
+  projectSettings,
+  storedDrawing,
+  storedLink,
+  storedNode,
+  type ProjectSettings,
+  type StoredDrawing,
+  type StoredLink,
+  type StoredNode,
+} from '../lab/topology-schema.js';
+import { unpackRecords, type Packed } from '../store/packing.js';
+import type { Change } from '../store/store.js';
+
+export interface LabContent {
+  readonly settings: ProjectSettings;
+  readonly computes: readonly unknown[];
+  readonly nodes: readonly StoredNode[];
+  readonly links: readonly StoredLink[];
+  readonly drawings: readonly StoredDrawing[];
+  /** What links do besides, which topology files cannot tell. */
+  readonly directed: readonly DirectedFilters[];
+}
+
+const labContent = z.object({
+  settings: projectSettings,
+  computes: z.array(z.unknown()),
+  nodes: z.array(storedNode),
+  links: z.array(storedLink),
+  drawings: z.array(storedDrawing),
+  directed: z.array(z.looseObject({ link_id: z.string() })),
+});
+
+/** Of what the store holds of a project. */
+export function contentOfRecords(projectId: string, records: Packed): LabContent {
+  const lab = sortOut(unpackRecords(records));
+  if (lab === undefined) throw refusals.projectUnknown(projectId);
+  return contentOf(lab);
+}
+
+export function contentOf({ project, entities }: LabRecords): LabContent {
+  const objects = (kind: EntityKind): never[] => entities[kind].map(({ object }) => object as never);
+  return {
+    settings: project.settings,
+    computes: project.computes,
+    nodes: objects('node'),
+    links: objects('link'),
+    drawings: objects('drawing'),
+    directed: objects('directed'),
+  };
+}
+
+/** What a file says, which may have been changed or damaged. */
+export function readLabContent(value: unknown): LabContent {
+  const read = labContent.safeParse(value);
+  if (!read.success) throw refusals.snapshotDamaged('its topology cannot be read');
+  return read.data as unknown as LabContent;
+}
+
+/** The changes that make the store hold exactly this of a project, besides its settings. */
+export function contentChanges(projectId: string, content: LabContent): Change[] {
+  const { nodes, links, drawings, directed } = content;
+  return [
+    ...entityChanges(
+      projectId,
+      'node',
+      nodes.map((node) => [node.node_id, node]),
+    ),
+    ...entityChanges(
+      projectId,
+      'link',
+      links.map((link) => [link.link_id, link]),
+    ),
+    ...entityChanges(
+      projectId,
+      'drawing',
+      drawings.map((drawing) => [drawing.drawing_id, drawing]),
+    ),
+    ...entityChanges(
+      projectId,
+      'directed',
+      directed.map((filters) => [filters.link_id, filters]),
+    ),
+  ];
+}
+
+/** As `renderTopology` takes it. */
+export function recordsOf(content: LabContent, project: ProjectRecord): LabRecords {
+  const entities = (objects: readonly unknown[]): { order: number; object: unknown }[] =>
+    objects.map((object, order) => ({ order, object }));
+  return {
+    project: { ...project, settings: content.settings, computes: content.computes },
+    file: { digests: [], stamp: '', version: 0 },
+    version: 0,
+    entities: {
+      node: entities(content.nodes),
+      link: entities(content.links),
+      drawing: entities(content.drawings),
+      directed: entities(content.directed),
+    },
+  };
+}
+
+/**
+ * The id in a copy of what has this id in the original: always the same one in the same copy, so that the copy's
+ * snapshots and its topology agree.
+ */
+export function idInCopy(copyId: string, id: string): string {
+  const octets = createHash('sha256').update(`${copyId} ${id.toLowerCase()}`).digest();
+  octets[6] = ((octets[6] ?? 0) & 0x0f) | 0x80;
+  octets[8] = ((octets[8] ?? 0) & 0x3f) | 0x80;
+  const hex = octets.toString('hex', 0, 16);
+  return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join('-');
+}
+
+/** The content of a copy: everything in it has an id of its own. */
+export function contentOfCopy(copyId: string, content: LabContent): LabContent {
+  const idOf = (id: string): string => idInCopy(copyId, id);
+  return {
+    ...content,
+    nodes: content.nodes.map((node) => ({ ...node, node_id: idOf(node.node_id) })),
+    links: content.links.map((link) => ({
+      ...link,
+      link_id: idOf(link.link_id),
+      nodes: link.nodes.map((end) => ({ ...end, node_id: idOf(end.node_id) })),
+    })),
+    drawings: content.drawings.map((drawing) => ({ ...drawing, drawing_id: idOf(drawing.drawing_id) })),
+    directed: content.directed.map((filters) => ({ ...filters, link_id: idOf(filters.link_id) })),
+  };
+}
+
+/** Where a file of the original lies in a copy: folders that are called like a node are called like its copy. */
+export function pathInCopy(copyId: string, nodeIds: ReadonlySet<string>, path: string): string {
+  const parts = path.split('/');
+  if (parts[0] !== 'project-files') return path;
+  return parts
+    .map((part, index) => (index === 2 && nodeIds.has(part.toLowerCase()) ? idInCopy(copyId, part) : part))
+    .join('/');
+}

@@ -1,0 +1,19 @@
+/** Which files of a project are no part of snapshots, copies and exports. Paths are below the project's folder. */
+import { CAPTURES, EXTENSION, SNAPSHOTS, TEMPORARY } from '../lab/folder-layout.js';
+
+/** What the server writes anew, what is on its way, what was recorded, and snapshots themselves. */
+export function isLeftOut(path: string): boolean {
+  if (
+    [SNAPSHOTS, TEMPORARY, `project-files/${TEMPORARY}`, CAPTURES, `project-files/${SNAPSHOTS}`].includes(
+      path,
+    )
+  )
+    return true;
+  return !path.includes('/') && (path.endsWith(EXTENSION) || path.includes(`${EXTENSION}.backup`));
+}
+
+/** What an archive for others does not have besides (contract C.2). */
+export function isNotExported(path: string): boolean {
+  const name = path.slice(path.lastIndexOf('/') + 1);
+  return isLeftOut(path) || name.endsWith('_log.txt') || name.endsWith('.log') || name === '.DS_Store';
+}

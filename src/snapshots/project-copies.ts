@@ -1,0 +1,79 @@
+/** Duplicates of projects, open or closed. */
+import { randomUUID } from 'node:crypto';
+import { join } from 'node:path';
+import { Refusal, refusals } from '../errors.js';
+import { WORK } from '../lab/folder-layout.js';
+import type { Project } from '../lab/project.js';
+import type { TaskPool } from '../pool/task-pool.js';
+import type { CopyTasks } from './copy-tasks.js';
+import type { Job, Jobs } from './jobs.js';
+import type { ProjectMakings } from './project-makings.js';
+import type { StillTasks } from './still-tasks.js';
+import { checkStopped } from './stopped-nodes.js';
+
+export interface ProjectCopiesOptions {
+  readonly jobs: Jobs;
+  readonly longJobs: Pick<TaskPool<CopyTasks & StillTasks>, 'run'>;
+  readonly makings: ProjectMakings;
+}
+
+export interface CopyWish {
+  readonly name: string;
+  /** Outside the projects folder; null for the usual place. */
+  readonly path: string | null;
+  readonly resetsAddresses: boolean;
+}
+
+export class ProjectCopies {
+  readonly #options: ProjectCopiesOptions;
+
+  constructor(options: ProjectCopiesOptions) {
+    this.#options = options;
+  }
+
+  /** Returns the text of the copy, which is closed. */
+  duplicate(project: Project, wish: CopyWish): Promise<string> {
+    const { jobs, makings } = this.#options;
+    const copyId = randomUUID();
+    return jobs.run(project, 'project.duplicate', wish.name, async (job) => {
+      checkCopied(project);
+      return makings.make({ id: copyId, path: wish.path }, async (making) => {
+        await this.#fill(project, copyId, making, wish, job);
+        // The last moment at which it can be cancelled.
+        job.progress.advance(0);
+        return wish.name;
+      });
+    });
+  }
+
+  async #fill(
+    project: Project,
+    copyId: string,
+    making: string,
+    { resetsAddresses }: CopyWish,
+    { id, progress }: Job,
+  ): Promise<void> {
+    const { longJobs } = this.#options;
+    const root = project.place.folder;
+    const work = join(root, WORK, id);
+    try {
+      const records = await project.still(async (stored) => {
+        await longJobs.run('holdFiles', { root, work, isForOthers: true });
+        return stored;
+      });
+      const input = { root, work, making, projectId: project.id, copyId, records, resetsAddresses };
+      const warnings = await longJobs.run('copyProject', { ...input, progress: progress.memory });
+      for (const warning of warnings) project.warn(warning);
+    } finally {
+      await longJobs.run('removeWork', { work });
+    }
+  }
+}
+
+function checkCopied(project: Project): void {
+  try {
+    checkStopped(project);
+  } catch (error) {
+    throw error instanceof Refusal ? refusals.projectNotDuplicated(error.message) : error;
+  }
+}

@@ -1,0 +1,55 @@
+/** Which snapshots a project has, by file threads, for the HTTP thread. */
+import { randomUUID } from 'node:crypto';
+import { join } from 'node:path';
+import { listHeads, publishManifest } from '../content/manifest.js';
+import { SNAPSHOTS } from '../lab/folder-layout.js';
+import type { TaskTable } from '../pool/task.js';
+import { ownFolder } from '../storage/containment.js';
+import type { KeepState } from '../lab/project-services.js';
+import { sortOut } from '../lab/records.js';
+import { unpackRecords } from '../store/packing.js';
+import { findGns3Snapshots } from './gns3-snapshots.js';
+import { contentOf } from './lab-content.js';
+import { countsOf, factsOf } from './snapshot-facts.js';
+import { bySnapshotAge, newSnapshot, type ListedSnapshot, type Snapshot } from './snapshot.js';
+
+export interface SnapshotListTasks extends TaskTable {
+  /** By age. `root` is the project's folder. */
+  readonly listSnapshots: (input: { root: string; projectId: string }) => ListedSnapshot[];
+  readonly keepState: (input: Parameters<KeepState>[0]) => boolean;
+}
+
+const NO_FILES = { folders: [], files: [], links: [] };
+
+export const snapshotListTasks: SnapshotListTasks = {
+  listSnapshots({ root, projectId }) {
+    return listSnapshots(join(root, SNAPSHOTS), projectId);
+  },
+
+  keepState({ root, projectId, records, name }) {
+    const lab = sortOut(unpackRecords(records));
+    if (lab === undefined) return false;
+    const content = contentOf(lab);
+    const snapshot = newSnapshot({ snapshotId: randomUUID(), projectId }, name, undefined, new Date());
+    const folder = ownFolder(root, SNAPSHOTS, true);
+    const head = {
+      snapshot: { ...snapshot, form: 'topology' },
+      counts: countsOf(content),
+      added: 0,
+      ...factsOf(NO_FILES),
+    };
+    publishManifest(folder, head, content, NO_FILES);
+    return true;
+  },
+};
+
+export function listSnapshots(folder: string, projectId: string): ListedSnapshot[] {
+  const own = listHeads(folder).heads.map(({ snapshot }): ListedSnapshot => {
+    const { form, ...shown } = snapshot as unknown as Snapshot & { readonly form?: 'topology' };
+    return { form: form ?? 'wirefarm', snapshot: { ...shown, project_id: projectId } };
+  });
+  const others = findGns3Snapshots(folder, projectId).map((snapshot): ListedSnapshot => {
+    return { form: 'gns3', snapshot };
+  });
+  return [...own, ...others].sort((a, b) => bySnapshotAge(a.snapshot, b.snapshot));
+}

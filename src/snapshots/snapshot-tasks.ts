@@ -1,0 +1,191 @@
+/** Making, reading and removing snapshots, by threads of the job worker, for the HTTP thread. */
+import { mkdirSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { ContentStore } from '../content/content-store.js';
+import { JobProgress } from '../content/job-progress.js';
+import { publishManifest, readManifest, removeManifest } from '../content/manifest.js';
+import { refusals } from '../errors.js';
+import { SNAPSHOTS } from '../lab/folder-layout.js';
+import { nodeFolder } from '../lab/node-folder.js';
+import type { EarlierNode } from '../lab/node-restoring.js';
+import type { ProjectSettings, StoredNode } from '../lab/topology-schema.js';
+import type { TaskTable } from '../pool/task.js';
+import { packChanges, type Packed } from '../store/packing.js';
+import { checkSnapshot, unpackSnapshot } from './archived-snapshot.js';
+import { archiveSize, gns3Archive, removeGns3Snapshot } from './gns3-snapshots.js';
+import { contentChanges, contentOfRecords, readLabContent, type LabContent } from './lab-content.js';
+import type { ListedSnapshot, Snapshot, SnapshotDetails } from './snapshot.js';
+import { countsOf, factsOf } from './snapshot-facts.js';
+import { makeWork, readStill } from './still-tasks.js';
+
+/** A snapshot of a project, to be read by a job. */
+export interface SnapshotPlace {
+  /** The project's folder. */
+  readonly root: string;
+  readonly listed: ListedSnapshot;
+}
+
+export interface Damage {
+  readonly path: string;
+  readonly reason: string;
+}
+
+/** What a project is to be given back, ready beside it. */
+export interface PreparedRestore {
+  readonly settings: ProjectSettings;
+  readonly computes: readonly unknown[];
+  /** Of the nodes, links and drawings. */
+  readonly changes: Packed;
+  /** Of the project's folder, as below `new` in the work folder. */
+  readonly paths: readonly string[];
+}
+
+export interface PreparedNode extends EarlierNode {
+  readonly paths: readonly string[];
+}
+
+export interface SnapshotTasks extends TaskTable {
+  /** Of the files that `holdFiles` has kept in the work folder. It is there, and safe, or nothing of it is. */
+  readonly createSnapshot: (input: {
+    root: string;
+    work: string;
+    snapshot: Snapshot;
+    records: Packed;
+    progress: SharedArrayBuffer;
+  }) => { isSealed: boolean };
+  /** Finds out the digests that are missing. */
+  readonly sealSnapshot: (input: { root: string; id: string; progress: SharedArrayBuffer }) => void;
+  readonly deleteSnapshot: (input: SnapshotPlace) => void;
+  readonly describeSnapshot: (input: SnapshotPlace) => SnapshotDetails;
+  /** Reads everything. */
+  readonly verifySnapshot: (input: SnapshotPlace & { progress: SharedArrayBuffer }) => Promise<Damage[]>;
+  /** Checks all of it, and builds the folder `new` in the work folder. */
+  readonly prepareRestore: (
+    input: SnapshotPlace & { work: string; progress: SharedArrayBuffer },
+  ) => Promise<PreparedRestore>;
+  /** The same for one node and its files. */
+  readonly prepareNode: (
+    input: SnapshotPlace & { work: string; nodeId: string; progress: SharedArrayBuffer },
+  ) => Promise<PreparedNode>;
+}
+
+const PROJECT_FILES = 'project-files';
+
+export const snapshotTasks: SnapshotTasks = {
+  createSnapshot({ root, work, snapshot, records, progress }) {
+    const folder = join(root, SNAPSHOTS);
+    const still = readStill(work);
+    const content = contentOfRecords(snapshot.project_id, records);
+    const store = new ContentStore(folder);
+    const { tree, added } = store.store(snapshot.snapshot_id, still, new JobProgress(progress));
+    const { isSealed } = factsOf(tree);
+    publishManifest(
+      folder,
+      { snapshot: { ...snapshot }, counts: countsOf(content), added, ...factsOf(tree) },
+      content,
+      tree,
+    );
+    return { isSealed };
+  },
+
+  sealSnapshot({ root, id, progress }) {
+    const folder = join(root, SNAPSHOTS);
+    const { head, topology, tree } = readManifest(folder, id);
+    if (head.isSealed) return;
+    const sealed = new ContentStore(folder).seal(tree, new JobProgress(progress));
+    const { snapshot, counts, added } = head;
+    publishManifest(folder, { snapshot, counts, added, ...factsOf(sealed) }, topology, sealed);
+  },
+
+  deleteSnapshot({ root, listed: { snapshot, form } }) {
+    const folder = join(root, SNAPSHOTS);
+    if (form === 'gns3') {
+      removeGns3Snapshot(folder, snapshot);
+      return;
+    }
+    if (!removeManifest(folder, snapshot.snapshot_id)) throw refusals.snapshotUnknown(snapshot.snapshot_id);
+    new ContentStore(folder).collect();
+  },
+
+  describeSnapshot({ root, listed: { snapshot, form } }) {
+    const folder = join(root, SNAPSHOTS);
+    if (form === 'gns3') {
+      const size = archiveSize(folder, snapshot);
+      const unknown = { nodes: null, links: null, drawings: null, files: null, digest: null };
+      return { ...snapshot, form, size, unique_size: size, ...unknown, state: 'whole' };
+    }
+    const { head } = readManifest(folder, snapshot.snapshot_id);
+    const count = (name: string): number => head.counts[name] ?? 0;
+    return {
+      ...snapshot,
+      form,
+      size: head.size,
+      unique_size: new ContentStore(folder).uniqueBytes(snapshot.snapshot_id),
+      nodes: count('nodes'),
+      links: count('links'),
+      drawings: count('drawings'),
+      files: head.files,
+      state: head.isSealed ? 'whole' : 'sealing',
+      digest: head.digest,
+    };
+  },
+
+  async verifySnapshot({ root, listed: { snapshot, form }, progress }) {
+    const folder = join(root, SNAPSHOTS);
+    if (form === 'gns3') {
+      const reason = await checkSnapshot(gns3Archive(folder, snapshot), new JobProgress(progress));
+      return reason === undefined ? [] : [{ path: snapshot.filename, reason }];
+    }
+    const { tree } = readManifest(folder, snapshot.snapshot_id);
+    return new ContentStore(folder).verify(tree, new JobProgress(progress));
+  },
+
+  async prepareRestore({ root, listed, work, progress }) {
+    const built = join(makeWork(root, work), 'new');
+    const content = await build(root, listed, built, new JobProgress(progress), undefined);
+    if (listed.form !== 'topology') mkdirSync(join(built, PROJECT_FILES), { recursive: true });
+    return {
+      settings: content.settings,
+      computes: content.computes,
+      changes: packChanges(contentChanges(listed.snapshot.project_id, content)),
+      paths: readdirSync(built),
+    };
+  },
+
+  async prepareNode({ root, listed, work, nodeId, progress }) {
+    const built = join(makeWork(root, work), 'new');
+    const wants = (content: LabContent): ((path: string) => boolean) => {
+      const inside = `${nodeFolder(nodeOf(content, nodeId))}/`;
+      return (path) => `${path}/`.startsWith(inside);
+    };
+    const content = await build(root, listed, built, new JobProgress(progress), wants);
+    const node = nodeOf(content, nodeId);
+    const links = content.links.filter(({ nodes }) => nodes.some((end) => end.node_id === nodeId));
+    const directed = content.directed.filter(({ link_id: id }) => links.some((link) => link.link_id === id));
+    if (listed.form === 'topology') return { node, links, directed, paths: [] };
+    mkdirSync(join(built, nodeFolder(node)), { recursive: true });
+    return { node, links, directed, paths: [nodeFolder(node)] };
+  },
+};
+
+/** Makes the folder `target` of what the snapshot has of files; all of that has been checked then. */
+async function build(
+  root: string,
+  { snapshot, form }: ListedSnapshot,
+  target: string,
+  progress: JobProgress,
+  wantsOf: ((content: LabContent) => (path: string) => boolean) | undefined,
+): Promise<LabContent> {
+  const folder = join(root, SNAPSHOTS);
+  if (form === 'gns3') return unpackSnapshot(gns3Archive(folder, snapshot), target, progress, wantsOf);
+  const { topology, tree } = readManifest(folder, snapshot.snapshot_id);
+  const content = readLabContent(topology);
+  new ContentStore(folder).build(tree, target, progress, wantsOf?.(content));
+  return content;
+}
+
+function nodeOf({ nodes }: LabContent, id: string): StoredNode {
+  const node = nodes.find(({ node_id }) => node_id === id);
+  if (node === undefined) throw refusals.nodeUnknown(id);
+  return node;
+}

@@ -1,0 +1,237 @@
+/** What clients do with the snapshots of projects. One thing after the other on each project; long work is a job. */
+import { randomUUID } from 'node:crypto';
+import { join } from 'node:path';
+import type { Logger } from 'pino';
+import { refusals } from '../errors.js';
+import { WORK } from '../lab/folder-layout.js';
+import { restoreNode } from '../lab/node-restoring.js';
+import type { Project } from '../lab/project.js';
+import type { ProjectSettings } from '../lab/topology-schema.js';
+import type { TaskPool } from '../pool/task-pool.js';
+import type { CompareTasks, Comparison } from './compare-tasks.js';
+import type { Job, Jobs } from './jobs.js';
+import type { SnapshotListTasks } from './snapshot-list-tasks.js';
+import type { Damage, PreparedRestore, SnapshotTasks } from './snapshot-tasks.js';
+import { newSnapshot, type ListedSnapshot, type Snapshot, type SnapshotDetails } from './snapshot.js';
+import type { StillTasks } from './still-tasks.js';
+import { checkStopped } from './stopped-nodes.js';
+
+export interface SnapshotsOptions {
+  readonly files: Pick<TaskPool<SnapshotListTasks>, 'run'>;
+  readonly longJobs: Pick<TaskPool<CompareTasks & SnapshotTasks & StillTasks>, 'run'>;
+  readonly jobs: Jobs;
+  readonly log: Logger;
+}
+
+/** Which snapshots go: those that every given limit names. */
+export interface PruneLimits {
+  /** The newest so many stay. */
+  readonly keep?: number | undefined;
+  /** In seconds. */
+  readonly olderThan?: number | undefined;
+}
+
+/** Characters that the name of a file made of it must not have. */
+// eslint-disable-next-line no-control-regex -- control characters are what is refused
+const UNFIT_NAME = /[/\\\0-\x1f]|^\.\.?$/;
+const LONGEST_NAME = 200;
+
+export class Snapshots {
+  readonly #options: SnapshotsOptions;
+
+  constructor(options: SnapshotsOptions) {
+    this.#options = options;
+  }
+
+  /** By age; of an open or a closed project. */
+  async list(project: Project): Promise<Snapshot[]> {
+    return (await this.#listed(project)).map(({ snapshot }) => snapshot);
+  }
+
+  create(project: Project, name: string, description: string | undefined): Promise<Snapshot> {
+    checkName(name);
+    return this.#job(project, 'snapshot.create', name, async (job, work) => {
+      const { longJobs } = this.#options;
+      const newest = await this.#checkFree(project, name);
+      checkStopped(project);
+      const ids = { snapshotId: randomUUID(), projectId: project.id };
+      const root = project.place.folder;
+      const { records, snapshot } = await project.still(async (records) => {
+        await longJobs.run('holdFiles', { root, work, knownTo: newest, isForOthers: false });
+        return { records, snapshot: newSnapshot(ids, name, description, new Date()) };
+      });
+      const progress = job.progress.memory;
+      const { isSealed } = await longJobs.run('createSnapshot', { root, work, snapshot, records, progress });
+      if (!isSealed) this.#seal(project, snapshot);
+      return snapshot;
+    });
+  }
+
+  async delete(project: Project, id: string): Promise<void> {
+    // Refuses a closed project before anything else (contract A5.5).
+    void project.topology;
+    const { name } = (await this.#find(project, id)).snapshot;
+    await this.#job(project, 'snapshot.delete', name, async () => {
+      await this.#delete(project, await this.#find(project, id));
+    });
+  }
+
+  /** Returns those that are gone. */
+  prune(project: Project, { keep = 0, olderThan = 0 }: PruneLimits): Promise<Snapshot[]> {
+    return this.#job(project, 'snapshot.delete', 'older ones', async () => {
+      const listed = await this.#listed(project);
+      const before = Date.now() / 1000 - olderThan;
+      const going = listed
+        .slice(0, Math.max(0, listed.length - keep))
+        .filter(({ snapshot }) => snapshot.created_at <= before);
+      for (const one of going) await this.#delete(project, one);
+      return going.map(({ snapshot }) => snapshot);
+    });
+  }
+
+  async details(project: Project, id: string): Promise<SnapshotDetails> {
+    const listed = await this.#find(project, id);
+    return this.#options.longJobs.run('describeSnapshot', { root: project.place.folder, listed });
+  }
+
+  /** Reads everything; returns what is damaged. */
+  async verify(project: Project, id: string): Promise<Damage[]> {
+    const listed = await this.#find(project, id);
+    return this.#job(project, 'snapshot.verify', listed.snapshot.name, ({ progress }) =>
+      this.#options.longJobs.run('verifySnapshot', {
+        root: project.place.folder,
+        listed,
+        progress: progress.memory,
+      }),
+    );
+  }
+
+  /** What has changed since. */
+  async compare(project: Project, id: string): Promise<Comparison> {
+    const listed = await this.#find(project, id);
+    return this.#job(project, 'snapshot.compare', listed.snapshot.name, async ({ progress }, work) => {
+      const root = project.place.folder;
+      const records = await project.still(async (records) => {
+        const knownTo = listed.form === 'wirefarm' ? id : undefined;
+        await this.#options.longJobs.run('holdFiles', { root, work, knownTo, isForOthers: false });
+        return records;
+      });
+      const input = { root, work, listed, records, progress: progress.memory };
+      return this.#options.longJobs.run('compareSnapshot', input);
+    });
+  }
+
+  /** Returns the text of the project, which has the content of the snapshot then; or it has what it had. */
+  async restore(project: Project, id: string): Promise<string> {
+    const { name } = (await this.#find(project, id)).snapshot;
+    return this.#job(project, 'snapshot.restore', name, async ({ progress }, work, workPath) => {
+      const listed = await this.#find(project, id);
+      const root = project.place.folder;
+      const input = { root, listed, work, progress: progress.memory };
+      const prepared = await this.#options.longJobs.run('prepareRestore', input);
+      // The last moment at which it can be cancelled.
+      progress.advance(0);
+      const ended = [...project.topology.captures.running()].map(([, { fileName }]) => fileName);
+      const content = {
+        record: () => restoredRecord(project, prepared),
+        changes: prepared.changes,
+        exchange: { work: workPath, paths: prepared.paths },
+      };
+      const text = await project.replaceContent(content, (channel) => {
+        channel.emit('snapshot.restored', JSON.stringify(listed.snapshot));
+      });
+      if (ended.length > 0) {
+        const what = ended.length === 1 ? 'The capture' : 'The captures';
+        project.warn(`${what} ${ended.join(', ')} ended, because the snapshot '${name}' was restored`);
+      }
+      return text;
+    });
+  }
+
+  /** Returns the text of the node, which has what it had in the snapshot. */
+  async restoreNode(project: Project, id: string, nodeId: string): Promise<string> {
+    const { name } = (await this.#find(project, id)).snapshot;
+    return this.#job(project, 'snapshot.restore', name, async ({ progress }, work, workPath) => {
+      const listed = await this.#find(project, id);
+      const root = project.place.folder;
+      const input = { root, listed, work, nodeId, progress: progress.memory };
+      const { paths, ...earlier } = await this.#options.longJobs.run('prepareNode', input);
+      progress.advance(0);
+      return project.changeWithFiles({ work: workPath, paths }, (topology, transaction) =>
+        restoreNode(topology, transaction, earlier),
+      );
+    });
+  }
+
+  /** Runs when nothing else is done with the snapshots of the project, with a folder of its own. */
+  #job<Result>(
+    project: Project,
+    kind: Parameters<Jobs['run']>[1],
+    subject: string,
+    work: (job: Job, work: string, workPath: string) => Promise<Result>,
+  ): Promise<Result> {
+    return this.#options.jobs.run(project, kind, subject, async (job) => {
+      // Refuses a closed project.
+      if (kind !== 'snapshot.verify') void project.topology;
+      const path = `${WORK}/${job.id}`;
+      const folder = join(project.place.folder, path);
+      try {
+        return await work(job, folder, path);
+      } finally {
+        // What is half exchanged is needed to go on.
+        if (!project.isExchanging) await this.#options.longJobs.run('removeWork', { work: folder });
+      }
+    });
+  }
+
+  #listed(project: Project): Promise<ListedSnapshot[]> {
+    return this.#options.files.run('listSnapshots', { root: project.place.folder, projectId: project.id });
+  }
+
+  async #find(project: Project, id: string): Promise<ListedSnapshot> {
+    const found = (await this.#listed(project)).find(({ snapshot }) => snapshot.snapshot_id === id);
+    if (found === undefined) throw refusals.snapshotUnknown(id);
+    return found;
+  }
+
+  /** Refuses a name that is taken. Returns the id of the newest snapshot of ours. */
+  async #checkFree(project: Project, name: string): Promise<string | undefined> {
+    const listed = await this.#listed(project);
+    const { filename } = newSnapshot({ snapshotId: '', projectId: '' }, name, '', new Date());
+    if (listed.some(({ snapshot }) => snapshot.name === name)) throw refusals.snapshotExists(name);
+    if (listed.some(({ snapshot }) => snapshot.filename === filename))
+      throw refusals.snapshotFileExists(name);
+    return listed.findLast(({ form }) => form === 'wirefarm')?.snapshot.snapshot_id;
+  }
+
+  #delete(project: Project, listed: ListedSnapshot): Promise<void> {
+    return this.#options.longJobs.run('deleteSnapshot', { root: project.place.folder, listed });
+  }
+
+  /** Nobody waits for it. */
+  #seal(project: Project, { snapshot_id: id, name }: Snapshot): void {
+    this.#job(project, 'snapshot.seal', name, ({ progress }) =>
+      this.#options.longJobs.run('sealSnapshot', {
+        root: project.place.folder,
+        id,
+        progress: progress.memory,
+      }),
+    ).catch((error: unknown) => {
+      this.#options.log.warn({ err: error, project: project.id, snapshot: id }, 'a snapshot is not sealed');
+    });
+  }
+}
+
+/** What the project is called and when it opens is not taken from a snapshot (contract A5.6). */
+function restoredRecord({ record }: Project, { settings, computes }: PreparedRestore): Project['record'] {
+  const { name, auto_start, auto_open, auto_close }: ProjectSettings = record.settings;
+  return { ...record, settings: { ...settings, name, auto_start, auto_open, auto_close }, computes };
+}
+
+function checkName(name: string): void {
+  if (UNFIT_NAME.test(name) || Buffer.byteLength(name) > LONGEST_NAME) {
+    throw refusals.badRequest(
+      `The name of a snapshot must not contain slashes or control characters, and take at most ${LONGEST_NAME} bytes`,
+    );
+  }
+}

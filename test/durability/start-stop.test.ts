@@ -79,12 +79,12 @@ void t.test('what prevents a start is one clear line and exit code 1', async (t)
 });
 
 void t.test('an unsupported Node version or platform is named', (t) => {
-  t.equal(platformProblem('20.12.0', 'linux-x64'), undefined);
-  t.equal(platformProblem('22.1.0', 'darwin-arm64'), undefined);
-  for (const node of ['18.20.0', '20.11.1', '21.7.0', '24.0.0']) {
+  t.equal(platformProblem('20.15.0', 'linux-x64'), undefined);
+  t.equal(platformProblem('22.2.0', 'darwin-arm64'), undefined);
+  for (const node of ['18.20.0', '20.14.1', '21.7.0', '24.0.0']) {
     t.match(platformProblem(node, 'linux-x64'), new RegExp(node.replaceAll('.', '\\.')));
   }
-  t.match(platformProblem('20.12.0', 'sunos-x64'), /sunos-x64/);
+  t.match(platformProblem('20.15.0', 'sunos-x64'), /sunos-x64/);
   t.end();
 });
 

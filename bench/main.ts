@@ -21,6 +21,7 @@ import { recovery } from './recovery.bench.js';
 import { requests } from './requests.bench.js';
 import { scale } from './scale.bench.js';
 import { smallFiles } from './small-files.bench.js';
+import { snapshots } from './snapshots.bench.js';
 import { transferLoad } from './transfer-load.bench.js';
 import { transfers } from './transfers.bench.js';
 
@@ -41,6 +42,7 @@ const BENCHES: readonly Bench[] = [
   transfers,
   transferLoad,
   smallFiles,
+  snapshots,
 ];
 const RESULTS = fileURLToPath(new URL('../../bench/results/', import.meta.url));
 

@@ -67,7 +67,7 @@ export function nodeArchiveRoutes(
           const answer = await receiveFile(exchange, transfers, landing, 201);
           const input = { ...place, archive: landing.path };
           await project.gate
-            .write(() => disk.run('unpackNodeFiles', input))
+            .pass(() => disk.run('unpackNodeFiles', input))
             .finally(() => {
               return files.run('removeTree', { folder: posix.join(landing.root, TEMPORARY, landing.path) });
             });

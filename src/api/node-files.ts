@@ -107,7 +107,7 @@ export function nodeFileRoutes(farm: Farm, transfers: Transfers): Route[] {
         const place = nodeFile(project, params.node_id, params.path);
         const input = { ...place, isRecursive: query.recursive };
         await project.gate
-          .write(() => farm.files.run('removeNodeFile', input))
+          .pass(() => farm.files.run('removeNodeFile', input))
           .catch((error: unknown) => {
             throw missing(error, 'DELETE', project.id, place);
           });

@@ -74,7 +74,7 @@ export function writeProjectFile(
   const landing = folderLanding(folder, path, subject, makesFolders);
   const home = {
     hold: () => project.hold(),
-    turn: <Result>(work: () => Promise<Result>) => project.gate.write(work),
+    turn: <Result>(work: () => Promise<Result>) => project.gate.pass(work),
   };
   return receiveFile(exchange, transfers, { ...landing, ...home }, 201);
 }

@@ -1,15 +1,20 @@
 /** Snapshots of projects (contract A5), and what can be done with them besides. */
 import { z } from 'zod';
 import { empty, json, jsonText } from '../http/answer.js';
+import { attachmentHeader } from '../http/attachment.js';
+import { FILE_ANSWERS, FILE_HEADERS, sendFile } from '../http/file-transfer.js';
 import { route, type Route } from '../http/route.js';
 import type { Farm } from '../lab/farm.js';
+import { SNAPSHOTS } from '../lab/folder-layout.js';
 import { text, uuid } from '../lab/topology-schema.js';
+import type { ProjectExports } from '../snapshots/project-exports.js';
 import type { Snapshots } from '../snapshots/snapshots.js';
 import { node } from './nodes.js';
 import { project } from './projects.js';
 import { names } from './schemas.js';
 
 const tag = 'Snapshots';
+const ARCHIVE = 'application/gns3project';
 
 const facts = {
   snapshot_id: uuid,
@@ -55,7 +60,11 @@ const number = z
   .regex(/^\d{1,10}$/, 'must be a whole number')
   .transform(Number);
 
-export function snapshotRoutes({ projects }: Farm, snapshots: Snapshots): Route[] {
+export function snapshotRoutes(
+  { projects, files }: Farm,
+  snapshots: Snapshots,
+  exports: ProjectExports,
+): Route[] {
   const all = '/v2/projects/{project_id}/snapshots';
   const one = `${all}/{snapshot_id}`;
   const ofProject = names('project_id');
@@ -116,6 +125,25 @@ export function snapshotRoutes({ projects }: Farm, snapshots: Snapshots): Route[
       handle: async ({ params: { project_id: id, snapshot_id: wanted } }) => {
         await snapshots.delete(projects.find(id), wanted);
         return empty(204);
+      },
+    }),
+    route({
+      method: 'GET',
+      path: `${one}/archive`,
+      tag,
+      summary: 'Download a snapshot as the archive that GNS3 makes of one',
+      params,
+      headers: FILE_HEADERS,
+      answers: { ...FILE_ANSWERS, 200: { media: ARCHIVE } },
+      handle: async ({ params: { project_id: id, snapshot_id: wanted }, exchange }) => {
+        const found = projects.find(id);
+        const { snapshot: kept, form } = await snapshots.find(found, wanted);
+        const named = attachmentHeader(kept.filename);
+        if (form === 'gns3') {
+          const place = { root: found.place.folder, folder: SNAPSHOTS, path: kept.filename };
+          return sendFile(exchange, files, { ...place, media: ARCHIVE, headers: () => [named] });
+        }
+        return exchange.streamTail(ARCHIVE, await exports.beginSnapshot(found, kept), [named]);
       },
     }),
     route({

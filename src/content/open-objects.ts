@@ -3,8 +3,9 @@ import { closeSync, existsSync, readSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Refusal } from '../errors.js';
 import { dataRanges } from '../storage/file-data.js';
-import { readOnlyWhatIsAskedFor } from '../storage/read-advice.js';
+import { readNext, readOnlyWhatIsAskedFor } from '../storage/read-advice.js';
 import { openRegularFile } from '../storage/regular-file.js';
+import { PIECE_LENGTH } from './chunk-sink.js';
 import type { Extent } from './content-tree.js';
 import { damageMarkOf, isObject, isPack } from './object-name.js';
 
@@ -27,9 +28,10 @@ export class OpenObjects {
     this.#content = content;
   }
 
-  /** Fills the target. Throws `ContentDamage`. */
-  read(object: string, target: Uint8Array, offset: number): void {
+  /** Fills the target; so many bytes after these are wanted next. Throws `ContentDamage`. */
+  read(object: string, target: Uint8Array, offset: number, next: number): void {
     const { fd } = this.#opened(object);
+    readNext(fd, offset + target.length, Math.min(next, PIECE_LENGTH));
     let done = 0;
     while (done < target.length) {
       const count = inObject(object, () => readSync(fd, target, done, target.length - done, offset + done));
@@ -74,7 +76,11 @@ export class OpenObjects {
 
   #opened(object: string): OpenObject {
     const known = this.#open.get(object);
-    if (known !== undefined) return known;
+    if (known !== undefined) {
+      this.#open.delete(object);
+      this.#open.set(object, known);
+      return known;
+    }
     if (!isObject(object)) throw new ContentDamage('it names no object');
     const opened = inObject(object, () => openRegularFile(join(this.#content, object)));
     readOnlyWhatIsAskedFor(opened.fd);

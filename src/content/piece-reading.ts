@@ -19,9 +19,15 @@ export function readPieces(objects: OpenObjects, { size, extents }: StoredFile, 
       const from = Math.max(run.position, start);
       const to = Math.min(run.position + run.length, end);
       buffer.fill(0, filled - start, from - start);
-      objects.read(run.object, buffer.subarray(from - start, to - start), run.offset + from - run.position);
+      const next = run.position + run.length - to;
+      objects.read(
+        run.object,
+        buffer.subarray(from - start, to - start),
+        run.offset + from - run.position,
+        next,
+      );
       filled = to;
-      if (run.position + run.length > end) break;
+      if (next > 0) break;
       run = runs.next().value;
     }
     position = Math.min(chunkEnd(filled), size);

@@ -3,12 +3,14 @@ import { readSync } from 'node:fs';
 import { refusals } from '../errors.js';
 import { dataRanges } from '../storage/file-data.js';
 import { readable } from './source-error.js';
+import { readNext, readOnlyWhatIsAskedFor } from '../storage/read-advice.js';
 import { chunkEnd, chunkStart, PIECE_LENGTH, sinkPiece, sinkZeros, type ChunkSink } from './chunk-sink.js';
 
 const buffer = Buffer.allocUnsafeSlow(PIECE_LENGTH);
 
 /** Holes are not read. Refuses (409) a file that has become shorter than this size. */
 export function readSource(fd: number, path: string, size: number, sink: ChunkSink): void {
+  readOnlyWhatIsAskedFor(fd);
   let position = 0;
   for (const range of dataRanges(fd, size)) {
     const start = Math.max(position, chunkStart(range.start));
@@ -17,6 +19,7 @@ export function readSource(fd: number, path: string, size: number, sink: ChunkSi
     const end = Math.min(chunkEnd(range.end), size);
     while (position < end) {
       const piece = buffer.subarray(0, Math.min(PIECE_LENGTH, end - position));
+      readNext(fd, position + piece.length, Math.min(PIECE_LENGTH, end - position - piece.length));
       fill(fd, path, piece, position);
       sinkPiece(piece, sink);
       position += piece.length;

@@ -99,6 +99,7 @@ function extentsOf(numbers: ExtentNumbers, objects: readonly string[]): Extent[]
   let end = 0;
   for (let at = 0; at < numbers.length; at += NUMBERS) {
     const [gap = 0, length = 0, object = 0, offset = 0] = numbers.slice(at, at + NUMBERS);
+    if (length === 0) throw new BadText('length');
     extents.push({ position: end + gap, length, object: objects[object] ?? '', offset });
     end += gap + length;
   }

@@ -10,7 +10,7 @@ export class FolderGate {
   #onQuiet: (() => void) | undefined;
 
   /** Changes files. */
-  async write<Result>(work: () => Promise<Result>): Promise<Result> {
+  async pass<Result>(work: () => Promise<Result>): Promise<Result> {
     while (this.#alone !== undefined) await this.#alone;
     this.#writers++;
     try {

@@ -56,7 +56,7 @@ export function nodeFileLanding(project: NodeHome, nodeId: string, path: string)
     mode: FILE_MODE,
     subject: { project_id: project.id, node_id: nodeId, path: file.path },
     hold: () => project.hold(),
-    turn: (work) => project.gate.write(work),
+    turn: (work) => project.gate.pass(work),
   };
 }
 

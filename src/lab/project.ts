@@ -10,7 +10,7 @@ import { Channel, type Listener } from './channel.js';
 import type { FolderExchange } from './folder-exchange.js';
 import { FolderGate } from './folder-gate.js';
 import { Lane } from './lane.js';
-import { ProjectExchange } from './project-exchange.js';
+import { ContentExchange } from './content-exchange.js';
 import { ProjectHead, type NewContent } from './project-head.js';
 import { forgetProject } from './project-removal.js';
 import type { LabRecords, ProjectRecord } from './records.js';
@@ -31,7 +31,7 @@ export class Project {
   readonly #autoClose: AutoClose;
   readonly #log: Logger;
   readonly #head: ProjectHead;
-  readonly #exchange: ProjectExchange;
+  readonly #exchange: ContentExchange;
   #topology: Topology | undefined;
   #isDeleted = false;
 
@@ -43,7 +43,7 @@ export class Project {
     this.#lane = new Lane(services.store, (transaction) => {
       this.#head.nextVersion(transaction);
     });
-    this.#exchange = new ProjectExchange(this, this.#head, services.store, {
+    this.#exchange = new ContentExchange(this, this.#head, services.store, {
       exclusively: (work) => this.#exclusively(work),
       reconcile: () => this.#reconcile(),
       load: async () => {

@@ -10,7 +10,7 @@ export interface ArchiveSourceOptions {
   readonly pieces: Pick<TaskPool<PieceTasks>, 'run'>;
   readonly warn: (message: string) => void;
   /** Called once, when nothing more is made of it. */
-  readonly onEnded: () => void;
+  readonly onEnded: () => Promise<void>;
 }
 
 /** As streams take their sources. */
@@ -34,7 +34,8 @@ export class ArchiveSource {
       await source.#ahead;
       return source;
     } catch (error) {
-      source.close();
+      source.#isClosed = true;
+      await source.#end();
       throw error;
     }
   }
@@ -75,6 +76,6 @@ export class ArchiveSource {
     if (this.#cursor !== undefined) {
       await pieces.run('dropCursor', { cursor: this.#cursor }).catch(() => undefined);
     }
-    onEnded();
+    await onEnded();
   }
 }

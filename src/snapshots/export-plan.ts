@@ -11,7 +11,7 @@ import { writePlan, type PlannedMember } from '../zip/zip-plan.js';
 import { plannedImages } from './export-images.js';
 import { gns3Archive } from './gns3-snapshots.js';
 import { contentOfRecords, readLabContent, recordsOf, type LabContent } from './lab-content.js';
-import { holdObjects, plannedStill, plannedStored, plannedText } from './planned-files.js';
+import { holdObjects, plannedStill, plannedStored, plannedText, portable } from './planned-files.js';
 import { imagesNamed, portableContent, withoutAddresses } from './portable-content.js';
 import { ARCHIVE_EXTENSION, type ListedSnapshot, type Snapshot } from './snapshot.js';
 import { listSnapshots } from './snapshot-list-tasks.js';
@@ -56,21 +56,26 @@ export function planProject(
   writePlan(plan, [
     topologyMember(project, wish.resetsAddresses ? withoutAddresses(told) : told),
     ...images,
-    ...plannedStill(readStill(project.work)).filter(({ path }) => !taken.has(path)),
+    ...portable(plannedStill(readStill(project.work)), warnings).filter(({ path }) => !taken.has(path)),
     ...(wish.includesSnapshots ? plannedSnapshots(project, warnings) : []),
   ]);
   return { plan, warnings };
 }
 
-/** The archive that GNS3 would have made of one of our snapshots. */
-export function planSnapshot(project: ExportedProject, snapshot: Snapshot): string {
+/** The archive that GNS3 would have made of one of our snapshots; likewise. */
+export function planSnapshot(
+  project: ExportedProject,
+  snapshot: Snapshot,
+): { plan: string; warnings: string[] } {
   const { root, work } = project;
   const folder = join(root, SNAPSHOTS);
   const { topology, tree } = readManifest(folder, snapshot.snapshot_id);
   const content = holdObjects(folder, work, tree);
   const plan = join(work, `${snapshot.snapshot_id}.plan`);
-  writePlan(plan, [topologyMember(project, readLabContent(topology)), ...plannedStored(tree, content)]);
-  return plan;
+  const warnings: string[] = [];
+  const files = portable(plannedStored(tree, content), warnings);
+  writePlan(plan, [topologyMember(project, readLabContent(topology)), ...files]);
+  return { plan, warnings };
 }
 
 function topologyMember({ projectId, gns3Version }: ExportedProject, content: LabContent): PlannedMember {
@@ -89,7 +94,7 @@ function plannedSnapshots(project: ExportedProject, warnings: string[]): Planned
   const members = listed.flatMap((one): PlannedMember[] => {
     const filename = archiveName(one, taken);
     try {
-      const member = plannedArchive(project, one, filename);
+      const member = plannedArchive(project, one, filename, warnings);
       taken.add(filename);
       kept.push({ ...one.snapshot, filename });
       return [member];
@@ -103,12 +108,18 @@ function plannedSnapshots(project: ExportedProject, warnings: string[]): Planned
   return [...members, plannedText(`${SNAPSHOTS}/${INDEX}`, JSON.stringify(kept, undefined, 4))];
 }
 
-function plannedArchive(project: ExportedProject, listed: ListedSnapshot, filename: string): PlannedMember {
+function plannedArchive(
+  project: ExportedProject,
+  listed: ListedSnapshot,
+  filename: string,
+  warnings: string[],
+): PlannedMember {
   const { root, work } = project;
   const { snapshot, form } = listed;
   const head = { path: `${SNAPSHOTS}/${filename}`, kind: 'file', mode: ARCHIVE_MODE } as const;
   if (form === 'wirefarm') {
-    const archive = planSnapshot(project, snapshot);
+    const { plan: archive, warnings: own } = planSnapshot(project, snapshot);
+    warnings.push(...own);
     return { ...head, modifiedMs: snapshot.created_at * 1000, content: { archive }, size: 0 };
   }
   const path = gns3Archive(join(root, SNAPSHOTS), snapshot);

@@ -42,7 +42,8 @@ export const exportTasks: ExportTasks = {
 
   planSnapshotArchive({ snapshot, ...project }) {
     makeWork(project.root, project.work);
-    return { cursor: firstCursor(planSnapshot(project, snapshot), 'none'), warnings: [] };
+    const { plan, warnings } = planSnapshot(project, snapshot);
+    return { cursor: firstCursor(plan, 'none'), warnings };
   },
 
   exportPiece: ({ cursor }) => nextPiece(cursor),

@@ -79,10 +79,8 @@ function readIndex(folder: string): IndexEntry[] {
     throw refusals.snapshotIndexUnreadable();
   }
   if (!Array.isArray(found)) throw refusals.snapshotIndexUnreadable();
-  return found.flatMap((value) => {
-    const read = entry.safeParse(value);
-    return read.success ? [read.data] : [];
-  });
+  // As they are, since they may be written again.
+  return found.filter((value): value is IndexEntry => entry.safeParse(value).success);
 }
 
 /** Ids made of what does not change, so that they stay the same. */

@@ -82,9 +82,15 @@ export const makingTasks: MakingTasks = {
 
   settleMaking({ projects, making, place }) {
     renameSync(making, place);
-    syncFolder(dirname(place));
-    const link = linkTo(projects, making);
-    if (link !== undefined) rmSync(link);
+    try {
+      syncFolder(dirname(place));
+      const link = linkTo(projects, making);
+      if (link !== undefined) rmSync(link);
+    } catch (error) {
+      // Otherwise the next start would find a project that nobody was told of.
+      renameSync(place, making);
+      throw error;
+    }
   },
 
   dropMaking({ projects, making }) {

@@ -5,6 +5,7 @@ import type { ContentTree, StoredFolder, StoredLink } from '../content/content-t
 import { CONTENT, isObject } from '../content/object-name.js';
 import type { StillFile, StillTree } from '../content/still-tree.js';
 import { refusals } from '../errors.js';
+import { linkFault, nameFault } from '../zip/member-name.js';
 import type { PlannedMember } from '../zip/zip-plan.js';
 
 const FILE_MODE = 0o644;
@@ -30,6 +31,18 @@ export function plannedStored({ folders, files, links }: ContentTree, content: s
     return { path, kind: 'file', mode, modifiedMs, content: { stored: file, content }, size };
   });
   return inOrder([...emptyFolders(folders, [files, links]), ...stored, ...links.map(linkMember)]);
+}
+
+/** Those that an import takes; why it would not take the others is added to the warnings. */
+export function portable(members: readonly PlannedMember[], warnings: string[]): PlannedMember[] {
+  return members.filter(({ path, kind, content }) => {
+    const target = kind === 'link' && content !== undefined && 'text' in content ? content.text : undefined;
+    const fault =
+      nameFault(path, Buffer.from(path), true) ??
+      (target === undefined ? undefined : linkFault(path, target));
+    if (fault !== undefined) warnings.push(`Could not export file ${path}: ${fault}`);
+    return fault === undefined;
+  });
 }
 
 /**

@@ -65,7 +65,10 @@ export class ProjectCopies {
       const warnings = await longJobs.run('copyProject', { ...input, progress: progress.memory });
       for (const warning of warnings) project.warn(warning);
     } finally {
-      await longJobs.run('removeWork', { work });
+      // What has been done is done: what is left goes when the project is opened.
+      await longJobs.run('removeWork', { work }).catch((error: unknown) => {
+        project.warn(`The files of a job cannot be removed: ${String(error)}`);
+      });
     }
   }
 }

@@ -1,7 +1,7 @@
 /** Archives of projects for clients. A project stays as it is open or closed, and is held still for a moment only. */
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
-import { refusals } from '../errors.js';
+import { Refusal, refusals } from '../errors.js';
 import { WORK } from '../lab/folder-layout.js';
 import type { Project } from '../lab/project.js';
 import type { TaskPool } from '../pool/task-pool.js';
@@ -60,22 +60,21 @@ export class ProjectExports {
     const work = join(project.place.folder, WORK, randomUUID());
     const release = project.hold();
     const { longJobs } = this.#options;
-    const onEnded = (): void => {
-      void longJobs
-        .run('removeWork', { work })
-        .catch((error: unknown) => {
-          project.warn(`The folder ${work} could not be removed: ${String(error)}`);
-        })
-        .finally(() => {
-          this.#running--;
-          release();
-        });
+    const onEnded = async (): Promise<void> => {
+      try {
+        await longJobs.run('removeWork', { work });
+      } catch (error) {
+        project.warn(`The folder ${work} could not be removed: ${String(error)}`);
+      } finally {
+        this.#running--;
+        release();
+      }
     };
     let begun: BegunArchive;
     try {
       begun = await begin(work);
     } catch (error) {
-      onEnded();
+      await onEnded();
       throw error;
     }
     const warn = (message: string): void => {
@@ -84,25 +83,21 @@ export class ProjectExports {
     return ArchiveSource.begin(begun, { pieces: longJobs, warn, onEnded });
   }
 
-  #stage(project: Project, work: string, wish: ExportWish, compression: Compression): Promise<BegunArchive> {
+  async #stage(
+    project: Project,
+    work: string,
+    wish: ExportWish,
+    compression: Compression,
+  ): Promise<BegunArchive> {
     const { longJobs, imagesFolder: images, gns3Version } = this.#options;
     const root = project.place.folder;
-    return project
-      .still(async (records) => {
-        await longJobs.run('holdFiles', { root, work, isForOthers: true });
-        return records;
-      })
-      .then((records) =>
-        longJobs.run('planExport', {
-          root,
-          work,
-          projectId: project.id,
-          gns3Version,
-          records,
-          images,
-          compression,
-          wish,
-        }),
-      );
+    const records = await project.still(async (stored) => {
+      await longJobs.run('holdFiles', { root, work, isForOthers: true }).catch((error: unknown) => {
+        throw error instanceof Refusal && error.status === 404 ? refusals.projectFolderGone(root) : error;
+      });
+      return stored;
+    });
+    const input = { root, work, projectId: project.id, gns3Version, records, images, compression, wish };
+    return longJobs.run('planExport', input);
   }
 }

@@ -86,7 +86,7 @@ export class ProjectImports {
         ),
       );
     } finally {
-      await longJobs.run('removeWork', { work: archive });
+      await this.#removeWork(archive);
     }
   }
 
@@ -107,8 +107,15 @@ export class ProjectImports {
       if (mine.length > 0) await longJobs.run('removeImages', { root, paths: mine });
       throw error;
     } finally {
-      await longJobs.run('removeWork', { work: aside });
+      await this.#removeWork(aside);
     }
+  }
+
+  /** What has been done is done: the next start removes what is left. */
+  async #removeWork(work: string): Promise<void> {
+    await this.#options.longJobs.run('removeWork', { work }).catch((error: unknown) => {
+      this.#warn(`The files of an import cannot be removed: ${String(error)}`);
+    });
   }
 
   #warn(message: string): void {

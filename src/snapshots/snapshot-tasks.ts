@@ -79,12 +79,13 @@ export const snapshotTasks: SnapshotTasks = {
     const store = new ContentStore(folder);
     const { tree, added } = store.store(snapshot.snapshot_id, still, new JobProgress(progress));
     const { isSealed } = factsOf(tree);
-    publishManifest(
-      folder,
-      { snapshot: { ...snapshot }, counts: countsOf(content), added, ...factsOf(tree) },
-      content,
-      tree,
-    );
+    const head = { snapshot: { ...snapshot }, counts: countsOf(content), added, ...factsOf(tree) };
+    try {
+      publishManifest(folder, head, content, tree);
+    } catch (error) {
+      takeBack(folder, snapshot.snapshot_id);
+      throw error;
+    }
     return { isSealed };
   },
 
@@ -104,7 +105,7 @@ export const snapshotTasks: SnapshotTasks = {
       return;
     }
     if (!removeManifest(folder, snapshot.snapshot_id)) throw refusals.snapshotUnknown(snapshot.snapshot_id);
-    new ContentStore(folder).collect();
+    collect(folder);
   },
 
   describeSnapshot({ root, listed: { snapshot, form } }) {
@@ -167,6 +168,25 @@ export const snapshotTasks: SnapshotTasks = {
     return { node, links, directed, paths: [nodeFolder(node)] };
   },
 };
+
+/** Of a snapshot whose manifest may be there, but not for sure: the error that is told is the one from before. */
+function takeBack(folder: string, id: string): void {
+  try {
+    removeManifest(folder, id);
+  } catch {
+    // Then it is there, and whole.
+  }
+  collect(folder);
+}
+
+/** What cannot be removed now goes with the next removal: the snapshot is gone all the same. */
+function collect(folder: string): void {
+  try {
+    new ContentStore(folder).collect();
+  } catch {
+    // The disk has a fault that whoever needs it is told of.
+  }
+}
 
 /** Makes the folder `target` of what the snapshot has of files; all of that has been checked then. */
 async function build(

@@ -48,6 +48,13 @@ export class Snapshots {
     return (await this.#listed(project)).map(({ snapshot }) => snapshot);
   }
 
+  /** Refuses (404) one that is not there. */
+  async find(project: Project, id: string): Promise<ListedSnapshot> {
+    const found = (await this.#listed(project)).find(({ snapshot }) => snapshot.snapshot_id === id);
+    if (found === undefined) throw refusals.snapshotUnknown(id);
+    return found;
+  }
+
   create(project: Project, name: string, description: string | undefined): Promise<Snapshot> {
     checkName(name);
     return this.#job(project, 'snapshot.create', name, async (job, work) => {
@@ -68,11 +75,11 @@ export class Snapshots {
   }
 
   async delete(project: Project, id: string): Promise<void> {
-    // Refuses a closed project before anything else (contract A5.5).
-    void project.topology;
-    const { name } = (await this.#find(project, id)).snapshot;
+    // Before anything else (contract A5.5).
+    checkOpen(project);
+    const { name } = (await this.find(project, id)).snapshot;
     await this.#job(project, 'snapshot.delete', name, async () => {
-      await this.#delete(project, await this.#find(project, id));
+      await this.#delete(project, await this.find(project, id));
     });
   }
 
@@ -90,13 +97,13 @@ export class Snapshots {
   }
 
   async details(project: Project, id: string): Promise<SnapshotDetails> {
-    const listed = await this.#find(project, id);
+    const listed = await this.find(project, id);
     return this.#options.longJobs.run('describeSnapshot', { root: project.place.folder, listed });
   }
 
   /** Reads everything; returns what is damaged. */
   async verify(project: Project, id: string): Promise<Damage[]> {
-    const listed = await this.#find(project, id);
+    const listed = await this.find(project, id);
     return this.#job(project, 'snapshot.verify', listed.snapshot.name, ({ progress }) =>
       this.#options.longJobs.run('verifySnapshot', {
         root: project.place.folder,
@@ -108,7 +115,7 @@ export class Snapshots {
 
   /** What has changed since. */
   async compare(project: Project, id: string): Promise<Comparison> {
-    const listed = await this.#find(project, id);
+    const listed = await this.find(project, id);
     return this.#job(project, 'snapshot.compare', listed.snapshot.name, async ({ progress }, work) => {
       const root = project.place.folder;
       const records = await project.still(async (records) => {
@@ -123,9 +130,9 @@ export class Snapshots {
 
   /** Returns the text of the project, which has the content of the snapshot then; or it has what it had. */
   async restore(project: Project, id: string): Promise<string> {
-    const { name } = (await this.#find(project, id)).snapshot;
+    const { name } = (await this.find(project, id)).snapshot;
     return this.#job(project, 'snapshot.restore', name, async ({ progress }, work, workPath) => {
-      const listed = await this.#find(project, id);
+      const listed = await this.find(project, id);
       const root = project.place.folder;
       const input = { root, listed, work, progress: progress.memory };
       const prepared = await this.#options.longJobs.run('prepareRestore', input);
@@ -150,16 +157,22 @@ export class Snapshots {
 
   /** Returns the text of the node, which has what it had in the snapshot. */
   async restoreNode(project: Project, id: string, nodeId: string): Promise<string> {
-    const { name } = (await this.#find(project, id)).snapshot;
+    const { name } = (await this.find(project, id)).snapshot;
     return this.#job(project, 'snapshot.restore', name, async ({ progress }, work, workPath) => {
-      const listed = await this.#find(project, id);
+      const listed = await this.find(project, id);
       const root = project.place.folder;
       const input = { root, listed, work, nodeId, progress: progress.memory };
       const { paths, ...earlier } = await this.#options.longJobs.run('prepareNode', input);
       progress.advance(0);
-      return project.changeWithFiles({ work: workPath, paths }, (topology, transaction) =>
-        restoreNode(topology, transaction, earlier),
-      );
+      try {
+        return await project.changeWithFiles({ work: workPath, paths }, (topology, transaction) =>
+          restoreNode(topology, transaction, earlier),
+        );
+      } catch (error) {
+        // Stored, and its files are not in their place: opening the project goes on with that.
+        if (project.isExchanging) await project.close();
+        throw error;
+      }
     });
   }
 
@@ -171,27 +184,27 @@ export class Snapshots {
     work: (job: Job, work: string, workPath: string) => Promise<Result>,
   ): Promise<Result> {
     return this.#options.jobs.run(project, kind, subject, async (job) => {
-      // Refuses a closed project.
-      if (kind !== 'snapshot.verify') void project.topology;
+      if (kind !== 'snapshot.verify') checkOpen(project);
       const path = `${WORK}/${job.id}`;
       const folder = join(project.place.folder, path);
       try {
         return await work(job, folder, path);
       } finally {
         // What is half exchanged is needed to go on.
-        if (!project.isExchanging) await this.#options.longJobs.run('removeWork', { work: folder });
+        if (!project.isExchanging) await this.#removeWork(project, folder);
       }
+    });
+  }
+
+  /** What has been done is done: leftovers go when the project is opened. */
+  async #removeWork(project: Project, work: string): Promise<void> {
+    await this.#options.longJobs.run('removeWork', { work }).catch((error: unknown) => {
+      this.#options.log.warn({ err: error, project: project.id }, 'the files of a job cannot be removed');
     });
   }
 
   #listed(project: Project): Promise<ListedSnapshot[]> {
     return this.#options.files.run('listSnapshots', { root: project.place.folder, projectId: project.id });
-  }
-
-  async #find(project: Project, id: string): Promise<ListedSnapshot> {
-    const found = (await this.#listed(project)).find(({ snapshot }) => snapshot.snapshot_id === id);
-    if (found === undefined) throw refusals.snapshotUnknown(id);
-    return found;
   }
 
   /** Refuses a name that is taken. Returns the id of the newest snapshot of ours. */
@@ -226,6 +239,10 @@ export class Snapshots {
 function restoredRecord({ record }: Project, { settings, computes }: PreparedRestore): Project['record'] {
   const { name, auto_start, auto_open, auto_close }: ProjectSettings = record.settings;
   return { ...record, settings: { ...settings, name, auto_start, auto_open, auto_close }, computes };
+}
+
+function checkOpen({ isOpen }: Project): void {
+  if (!isOpen) throw refusals.projectClosed();
 }
 
 function checkName(name: string): void {

@@ -6,6 +6,7 @@
 import koffi from 'koffi';
 
 const PIECES_ONLY = 1;
+const SOON = 3;
 
 type Advise = (fd: number, offset: number, length: number, advice: number) => number;
 
@@ -17,4 +18,9 @@ const advise =
 /** From now on just what is asked for is read. */
 export function readOnlyWhatIsAskedFor(fd: number): void {
   advise?.(fd, 0, 0, PIECES_ONLY);
+}
+
+/** The disk may begin with what is read next: for who does something else with each piece before that. */
+export function readNext(fd: number, offset: number, length: number): void {
+  if (length > 0) advise?.(fd, offset, length, SOON);
 }

@@ -9,7 +9,7 @@ export class DirectoryFile {
   }
 
   /** What an archive left there that came to no end goes when the first is written. */
-  write(records: Buffer, position: number): void {
+  keep(records: Buffer, position: number): void {
     const fd = openSync(this.#path, position === 0 ? 'w' : 'r+', 0o600);
     try {
       for (let done = 0; done < records.length;)

@@ -273,7 +273,7 @@ class PieceMaking {
     if (this.#records.length === 0) return;
     const records = Buffer.concat(this.#records);
     const { directory } = this.#cursor;
-    this.#directory.write(records, directory);
+    this.#directory.keep(records, directory);
     this.#records = [];
     this.#cursor = { ...this.#cursor, directory: directory + records.length };
   }

@@ -30,7 +30,7 @@ export interface ExchangeSteps {
   readonly drop: () => void;
 }
 
-export class ProjectExchange {
+export class ContentExchange {
   readonly #project: ExchangedProject;
   readonly #head: ProjectHead;
   readonly #store: Store;

@@ -1,0 +1,66 @@
+import t from 'tap';
+import type { NodeKind } from '../../src/lab/kinds/node-kind.js';
+import { servedKind } from '../../src/lab/kinds/served-kinds.js';
+import type { Topology } from '../../src/lab/topology.js';
+import type { StoredNode } from '../../src/lab/topology-schema.js';
+import { checkExportable, checkStopped } from '../../src/snapshots/stopped-nodes.js';
+import { storedNodeOf } from '../support/stored-objects.js';
+
+const ALWAYS = [
+  'atm_switch',
+  'cloud',
+  'ethernet_hub',
+  'ethernet_switch',
+  'frame_relay_switch',
+  'nat',
+] as const;
+const MACHINES = ['qemu', 'docker', 'dynamips', 'vpcs', 'vmware', 'virtualbox', 'iou', 'traceng'] as const;
+
+/** A project in which nodes are of this kind, whatever their type. */
+function project(
+  types: readonly StoredNode['node_type'][],
+  kind: NodeKind | undefined,
+): Parameters<typeof checkStopped>[0] {
+  const nodes = types.map((node_type, index) => [String(index), storedNodeOf(index, { node_type })] as const);
+  const topology = { nodes: new Map(nodes), kindOf: () => kind };
+  return { isOpen: true, topology: topology as unknown as Topology };
+}
+
+void t.test('what always runs keeps nobody from anything', (t) => {
+  checkStopped(project(ALWAYS, servedKind('ethernet_hub')));
+  t.end();
+});
+
+void t.test('any other node that runs does', (t) => {
+  for (const type of MACHINES) {
+    checkStopped(project([type], undefined));
+    t.throws(
+      () => {
+        checkStopped(project([...ALWAYS, type], servedKind('ethernet_hub')));
+      },
+      { status: 409, message: 'Project must be stopped in order to export it' },
+      type,
+    );
+  }
+  checkStopped({ ...project(['qemu'], servedKind('ethernet_hub')), isOpen: false });
+  t.end();
+});
+
+void t.test('machines whose content is elsewhere', (t) => {
+  const clone = storedNodeOf(1, { node_type: 'virtualbox', properties: { linked_clone: true } });
+  const machine = storedNodeOf(2, { node_type: 'vmware' });
+  t.throws(
+    () => {
+      checkExportable([machine, clone]);
+    },
+    { message: /^Projects with a linked virtualbox clone node cannot not be exported/ },
+  );
+  t.throws(
+    () => {
+      checkExportable([machine]);
+    },
+    { status: 409, message: 'Projects with a vmware node cannot be exported' },
+  );
+  checkExportable(ALWAYS.map((node_type, index) => storedNodeOf(index, { node_type })));
+  t.end();
+});

@@ -1,0 +1,51 @@
+/** What a test and the server that it has die say to each other: files of a folder, so that nothing is lost by a kill. */
+import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+/** The variable that names the folder. */
+export const FAULTS = 'WIREFARM_TEST_FAULTS';
+
+/** The process is killed before or after the operation, or the operation fails. */
+export const FAULT_MODES = ['before', 'after', 'EIO', 'ENOSPC'] as const;
+export type FaultMode = (typeof FAULT_MODES)[number];
+
+export interface FaultPlan {
+  /** What is done is written to a file of this name. */
+  readonly run: string;
+  /** Changes of the disk count, or reads of stored objects. */
+  readonly of: 'changes' | 'reads';
+  /** Which operation from the moment of the plan on, from 1; 0 is none. */
+  readonly at: number;
+  readonly mode: FaultMode;
+}
+
+/** Operations are told in records of this many bytes: the place of a record is the number of the operation. */
+export const RECORD_LENGTH = 256;
+
+export function planPath(folder: string): string {
+  return join(folder, 'plan.json');
+}
+
+export function donePath(folder: string, run: string): string {
+  return join(folder, `${run}.done`);
+}
+
+/** From now on operations count. */
+export function layPlan(folder: string, plan: FaultPlan): void {
+  const path = planPath(folder);
+  writeFileSync(donePath(folder, plan.run), '');
+  writeFileSync(`${path}.new`, JSON.stringify(plan));
+  renameSync(`${path}.new`, path);
+}
+
+export function dropPlan(folder: string): void {
+  rmSync(planPath(folder), { force: true });
+}
+
+/** The operations of a run so far, as they were told before they were done. */
+export function operationsOf(folder: string, run: string): string[] {
+  const bytes = readFileSync(donePath(folder, run));
+  return Array.from({ length: Math.floor(bytes.length / RECORD_LENGTH) }, (_, index) =>
+    bytes.toString('utf8', index * RECORD_LENGTH, (index + 1) * RECORD_LENGTH).trimEnd(),
+  );
+}

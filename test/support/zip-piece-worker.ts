@@ -1,0 +1,8 @@
+/** A thread that makes pieces of archives. */
+import { parentPort } from 'node:worker_threads';
+import { nextPiece, type ZipCursor } from '../../src/zip/zip-pieces.js';
+
+parentPort?.on('message', (cursor: ZipCursor) => {
+  const piece = nextPiece(cursor);
+  parentPort?.postMessage(piece, [piece.bytes.buffer]);
+});

@@ -11,6 +11,7 @@ import { errorAnswer, withoutSecrets } from './error-body.js';
 import type { Exchange } from './exchange.js';
 import type { Gate } from './gate.js';
 import { readJsonBody } from './json-body.js';
+import { RawBody } from './raw-body.js';
 import type { Method, Route, RouteTable } from './route.js';
 import { Router, type Match } from './router.js';
 
@@ -68,12 +69,24 @@ export class Dispatcher {
     const params = check(exchange, route.params, pathParams, 'path');
     const query = this.query(exchange, route.query);
     const { body } = route;
-    if (!(body instanceof z.ZodType)) return route.handle({ params, query, body: undefined, exchange });
+    const bare = { params, query, body: undefined, exchange };
+    if (body === 'raw') return heardOut(exchange, () => route.handle(bare));
+    if (body === undefined) return route.handle(bare);
     return readJsonBody(exchange, this.#maxJsonBody).then((json) => {
       if (exchange.isGone) return 'streamed';
       exchange.body = json;
       return route.handle({ params, query, body: check(exchange, body, json, 'body'), exchange });
     });
+  }
+}
+
+/** A client that is refused while it still sends may look for its answer only when it has sent all. */
+async function heardOut(exchange: Exchange, handle: () => Answer | Promise<Answer>): Promise<Answer> {
+  try {
+    return await handle();
+  } catch (error) {
+    if (!exchange.isReceiving) await new RawBody(exchange).drain();
+    throw error;
   }
 }
 

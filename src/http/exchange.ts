@@ -63,6 +63,11 @@ export class Exchange {
     return this.#state === 'gone';
   }
 
+  /** Whether somebody takes the body, or has taken it. */
+  get isReceiving(): boolean {
+    return this.#incoming !== undefined;
+  }
+
   /** Called once when the response is complete or the client has gone. */
   atEnd(callback: (exchange: Exchange) => void): void {
     if (this.#state === 'waiting') this.#atEnd.push(callback);

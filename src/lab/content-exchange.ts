@@ -1,4 +1,5 @@
 /** How a project is held still, and how its content is exchanged together with files of its folder. */
+import { refusals } from '../errors.js';
 import type { Packed } from '../store/packing.js';
 import type { Store } from '../store/store.js';
 import type { FolderExchange } from './folder-exchange.js';
@@ -65,7 +66,7 @@ export class ContentExchange {
         await this.#steps.load();
       } catch (error) {
         this.#steps.drop();
-        throw error;
+        throw this.#head.isExchanging ? unfinished(error) : error;
       } finally {
         this.#head.publish(this.#project.isOpen ? 'opened' : 'closed');
       }
@@ -84,7 +85,9 @@ export class ContentExchange {
         this.#head.begin(transaction, exchange);
         return work(topology, transaction);
       });
-      await this.#finish();
+      await this.#finish().catch((error: unknown) => {
+        throw unfinished(error);
+      });
       return result;
     });
   }
@@ -101,4 +104,9 @@ export class ContentExchange {
   #finish(): Promise<void> {
     return this.#steps.exclusively(() => this.#head.finishExchange());
   }
+}
+
+/** It is stored, and goes on when the project is opened: whoever asked must not think that nothing has happened. */
+function unfinished(error: unknown): Error {
+  return refusals.exchangeUnfinished(error instanceof Error ? error.message : String(error));
 }

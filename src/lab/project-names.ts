@@ -20,7 +20,10 @@ export function checkFit(name: string): void {
 export function freeName(wanted: string, isTaken: (name: string) => boolean): string {
   const replaced = wanted.replace(UNFIT_CHARACTER, '_').trim();
   const base = replaced === '' || UNFIT.test(replaced) ? `_${replaced}` : replaced;
-  const named = (end: string): string => Array.from(base).slice(0, LONGEST - end.length).join('') + end;
+  const named = (end: string): string =>
+    Array.from(base)
+      .slice(0, LONGEST - end.length)
+      .join('') + end;
   for (let name = named(''), number = 1; ; number++) {
     if (!isTaken(name)) return name;
     name = named(`-${number}`);

@@ -267,7 +267,7 @@ export class Project {
 
   /** Leftovers of a crash; what is in use is none. */
   async #emptyTemporary(): Promise<void> {
-    if (this.#autoClose.isHeld) return;
+    if (this.#autoClose.isHeld || this.isExchanging) return;
     await this.#services.files.run('emptyTemporary', { folder: this.record.path });
   }
 

@@ -10,6 +10,12 @@ export const snapshotRefusals = {
   snapshotExists: (name: string) => new Refusal(409, `The snapshot name ${name} already exists`),
   snapshotFileExists: (name: string) => new Refusal(409, `The snapshot file '${name}' already exists`),
   snapshotIndexUnreadable: () => new Refusal(409, 'Could not read snapshot configuration file'),
+  exchangeUnfinished: (reason: string) =>
+    new Refusal(
+      500,
+      `The project has its other content, but not all of its files are in their place yet (${reason}): ` +
+        'open the project again, which goes on with that',
+    ),
   snapshotDamaged: (what: string) =>
     new Refusal(409, `The snapshot is damaged (${what}): nothing was changed`),
   importNoArchive: () => new Refusal(409, 'Cannot import project, not a GNS3 project (invalid zip)'),

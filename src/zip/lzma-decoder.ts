@@ -1,15 +1,8 @@
 /** What LZMA has compressed, as zip archives hold it, through the system's library. Runs in worker threads. */
-import { CoderStream } from './coder-stream.js';
 import { ContentDamage } from './content-damage.js';
-import { systemLibrary } from './system-library.js';
+import { LZMA_RESULTS, LZMA_STREAM_SIZE, lzmaLibrary } from './lzma-library.js';
+import { freeStream, newStream, stepStream } from './native-stream.js';
 
-const NAMES = ['liblzma.so.5', 'liblzma.5.dylib', 'liblzma.dylib'];
-const LAYOUT = { length: 136, input: 0, inputLeft: 8, output: 24, outputLeft: 32 };
-const OK = 0;
-const STREAM_END = 1;
-const NO_MEMORY = 5;
-const NO_PROGRESS = 10;
-const RUN = 0;
 /** All that is decoded is kept so far back: this is what it takes, and some MiB. */
 const LARGEST_DICTIONARY = 256 * 1024 * 1024;
 const MEMORY_LIMIT = 2 * LARGEST_DICTIONARY;
@@ -20,35 +13,18 @@ const SETTINGS_LENGTH = 5;
 const UNKNOWN_LENGTH = Buffer.alloc(8, 0xff);
 /** The end marker, and the last octets of the range coder. */
 const LONGEST_END = 32;
-
-interface Lzma {
-  readonly begin: (stream: number, memory: number) => number;
-  readonly decode: (stream: number, action: number) => number;
-  readonly end: (stream: number) => void;
-}
-
-let loaded: Lzma | undefined;
-
-function lzma(): Lzma {
-  if (loaded !== undefined) return loaded;
-  const library = systemLibrary('lzma', NAMES, 'liblzma5');
-  loaded = {
-    begin: library.func('int lzma_alone_decoder(uintptr_t, uint64_t)') as Lzma['begin'],
-    decode: library.func('int lzma_code(uintptr_t, int)') as Lzma['decode'],
-    end: library.func('void lzma_end(uintptr_t)') as Lzma['end'],
-  };
-  return loaded;
-}
+const ROOM = 256 * 1024;
 
 /**
  * Decodes as many bytes as there should be, so that it does not matter whether there is an end marker. The library reads
  * the form of .lzma files, which is the same behind a header of its own.
  */
 export class LzmaDecoder {
-  readonly #library = lzma();
-  readonly #stream = new CoderStream(LAYOUT);
+  readonly #library = lzmaLibrary();
+  readonly #room = Buffer.allocUnsafeSlow(ROOM);
+  /** 0 until the header is there. */
+  #address = 0;
   #missing: number;
-  #isBegun = false;
   #isAtEnd = false;
   #unread = 0;
 
@@ -56,20 +32,20 @@ export class LzmaDecoder {
     this.#missing = size;
   }
 
-  /** At most MOST_INPUT at once, and of the first all of the header. The bytes are valid only within the call. */
+  /** The first input has all of the header. The bytes are valid only within the call. */
   decode(input: Uint8Array, use: (bytes: Uint8Array) => void): void {
-    const stream = this.#stream;
-    stream.give(this.#isBegun ? input : this.#begin(input));
+    let rest = this.#address === 0 ? this.#begin(input) : input;
     while (this.#missing > 0 && !this.#isAtEnd) {
-      stream.clear(this.#missing);
-      const code = this.#library.decode(stream.address, RUN);
-      if (code !== OK && code !== STREAM_END && code !== NO_PROGRESS) throw failure(code);
-      this.#missing -= stream.made.length;
-      use(stream.made);
-      this.#isAtEnd = code === STREAM_END;
-      if (stream.isStarved) return;
+      const room = this.#room.subarray(0, this.#missing);
+      const step = stepStream(this.#address, this.#library.run, rest, room);
+      this.#isAtEnd = step.result === LZMA_RESULTS.end;
+      if (!this.#isAtEnd && step.result !== LZMA_RESULTS.noProgress) check(step.result);
+      this.#missing -= step.output.length;
+      use(step.output);
+      if (step.isStarved) return;
+      rest = step.rest;
     }
-    this.#unread += stream.left;
+    this.#unread += rest.length;
     if (this.#unread > LONGEST_END)
       throw new ContentDamage('its compressed content is longer than it should be');
   }
@@ -79,8 +55,10 @@ export class LzmaDecoder {
     if (this.#missing > 0) throw new ContentDamage('its compressed content ends too early');
   }
 
+  /** Needed after a failure too; does no harm twice. */
   close(): void {
-    this.#library.end(this.#stream.address);
+    if (this.#address !== 0) freeStream(this.#address, this.#library.end);
+    this.#address = 0;
   }
 
   /** Returns what comes behind the header. */
@@ -95,18 +73,17 @@ export class LzmaDecoder {
         `it needs a dictionary of ${dictionary} bytes to be unpacked, and at most ${LARGEST_DICTIONARY} are allowed`,
       );
     }
-    const code = this.#library.begin(this.#stream.address, MEMORY_LIMIT);
-    if (code !== OK) throw failure(code);
-    this.#isBegun = true;
-    this.#stream.give(new Uint8Array([...header.subarray(4), ...UNKNOWN_LENGTH]));
-    this.#stream.clear();
-    const answer = this.#library.decode(this.#stream.address, RUN);
-    if (answer !== OK) throw failure(answer);
+    this.#address = newStream(LZMA_STREAM_SIZE, (address) => {
+      check(this.#library.beginDecoding(address, MEMORY_LIMIT));
+    });
+    const settings = Buffer.concat([header.subarray(HEADER_LENGTH - SETTINGS_LENGTH), UNKNOWN_LENGTH]);
+    check(stepStream(this.#address, this.#library.run, settings, this.#room).result);
     return input.subarray(HEADER_LENGTH);
   }
 }
 
-function failure(code: number): Error {
-  if (code === NO_MEMORY) return new Error('liblzma has got no memory');
-  return new ContentDamage(`its content is damaged, as LZMA says (${code})`);
+function check(result: number): void {
+  if (result === LZMA_RESULTS.ok) return;
+  if (result === LZMA_RESULTS.noMemory) throw new Error('liblzma has got no memory');
+  throw new ContentDamage(`its content is damaged, as LZMA says (${result})`);
 }

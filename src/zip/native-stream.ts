@@ -1,29 +1,27 @@
 /**
- * A stream of a system library that compresses. All of its state lies in memory that no thread owns, so any thread
- * can go on with it that knows its address.
+ * A stream of libbz2 or liblzma. All of its state lies in memory that no thread owns, so any thread can go on with it
+ * that knows its address.
  */
 import koffi from 'koffi';
-
-/** Where the structure has what every such structure has. */
-export interface StreamShape {
-  readonly size: number;
-  readonly nextInput: number;
-  readonly inputLength: number;
-  readonly nextOutput: number;
-  readonly outputLength: number;
-  /** The lengths have 64 bits, not 32. */
-  readonly isLong: boolean;
-}
 
 /** One call of the library with the address of the structure. */
 export type StreamCall = (address: number) => number;
 
 export interface StreamStep {
   readonly result: number;
-  readonly inputLeft: number;
-  /** The structure keeps nothing of it. */
-  readonly output: Buffer<ArrayBuffer>;
+  /** Of the input, what has not been taken yet. */
+  readonly rest: Uint8Array;
+  /** The part of the room that was filled. */
+  readonly output: Uint8Array;
+  /** All of the input has been taken, and all that it makes has come out. */
+  readonly isStarved: boolean;
 }
+
+/**
+ * Both structures, bz_stream and lzma_stream, begin alike where pointers have 64 bits. The lengths of lzma_stream have
+ * 64 bits too: these are their lower halves, and the upper ones stay zero.
+ */
+const FIELDS = { nextInput: 0, inputLength: 8, nextOutput: 24, outputLength: 32, end: 36 } as const;
 
 const libc = koffi.load(null);
 const allocate = libc.func('uintptr_t calloc(size_t, size_t)') as (count: number, size: number) => number;
@@ -39,49 +37,49 @@ const fromNative = libc.func('uintptr_t memcpy(uint8_t *, uintptr_t, size_t)') a
   length: number,
 ) => number;
 
-/** The address of a structure of zeros. */
-export function newStream({ size }: StreamShape): number {
+/** Of the step that this thread is at. */
+const fields = Buffer.from(new ArrayBuffer(FIELDS.end));
+
+/** The address of a structure of so many octets, all zero until `begin` makes it ready; given back when `begin` throws. */
+export function newStream(size: number, begin: (address: number) => void): number {
   const address = allocate(1, size);
   if (address === 0) throw new Error('there is no memory left');
-  return address;
+  try {
+    begin(address);
+    return address;
+  } catch (error) {
+    free(address);
+    throw error;
+  }
 }
 
-/** The library has ended with it. */
-export function freeStream(address: number): void {
+/** `end` is how the library gives back what it has itself. */
+export function freeStream(address: number, end: (address: number) => unknown): void {
+  end(address);
   free(address);
 }
 
-/** Hands the library this input, and room for so much output. */
+/** Hands the library this input, and this room for output; after the call it uses neither any more. */
 export function stepStream(
-  shape: StreamShape,
   address: number,
   call: StreamCall,
   input: Uint8Array,
-  room: number,
+  room: Uint8Array,
 ): StreamStep {
-  const output = Buffer.allocUnsafeSlow(room);
-  const fields = Buffer.allocUnsafeSlow(shape.size);
-  fromNative(fields, address, shape.size);
-  fields.writeBigUInt64LE(koffi.address(input), shape.nextInput);
-  fields.writeBigUInt64LE(koffi.address(output), shape.nextOutput);
-  writeLength(shape, fields, shape.inputLength, input.length);
-  writeLength(shape, fields, shape.outputLength, room);
-  toNative(address, fields, shape.size);
+  fromNative(fields, address, FIELDS.end);
+  fields.writeBigUInt64LE(koffi.address(input), FIELDS.nextInput);
+  fields.writeUInt32LE(input.length, FIELDS.inputLength);
+  fields.writeBigUInt64LE(koffi.address(room), FIELDS.nextOutput);
+  fields.writeUInt32LE(room.length, FIELDS.outputLength);
+  toNative(address, fields, FIELDS.end);
   const result = call(address);
-  fromNative(fields, address, shape.size);
-  const written = room - readLength(shape, fields, shape.outputLength);
+  fromNative(fields, address, FIELDS.end);
+  const inputLeft = fields.readUInt32LE(FIELDS.inputLength);
+  const outputLeft = fields.readUInt32LE(FIELDS.outputLength);
   return {
     result,
-    inputLeft: readLength(shape, fields, shape.inputLength),
-    output: output.subarray(0, written),
+    rest: input.subarray(input.length - inputLeft),
+    output: room.subarray(0, room.length - outputLeft),
+    isStarved: inputLeft === 0 && outputLeft > 0,
   };
-}
-
-function writeLength({ isLong }: StreamShape, fields: Buffer, offset: number, length: number): void {
-  if (isLong) fields.writeBigUInt64LE(BigInt(length), offset);
-  else fields.writeUInt32LE(length, offset);
-}
-
-function readLength({ isLong }: StreamShape, fields: Buffer, offset: number): number {
-  return isLong ? Number(fields.readBigUInt64LE(offset)) : fields.readUInt32LE(offset);
 }

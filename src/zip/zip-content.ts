@@ -4,7 +4,6 @@ import { finished } from 'node:stream/promises';
 import { crc32, createInflateRaw, inflateRawSync } from 'node:zlib';
 import { refusals } from '../errors.js';
 import { Bzip2Decoder } from './bzip2-decoder.js';
-import { MOST_INPUT } from './coder-stream.js';
 import { ContentDamage } from './content-damage.js';
 import { LzmaDecoder } from './lzma-decoder.js';
 import { readAt } from './read-window.js';
@@ -20,7 +19,8 @@ interface Decoder {
 }
 
 const PIECE = 1024 * 1024;
-const INFLATE_INPUT = 256 * 1024;
+/** Of a decoder. */
+const INPUT = 256 * 1024;
 
 /**
  * Decodes a member piece by piece: at most 1 MiB each, valid only within the call. Refuses (409) what is damaged, as soon
@@ -95,7 +95,7 @@ async function decode(fd: number, member: ZipMember, take: Use): Promise<void> {
 
 function decodeWith(decoder: Decoder, fd: number, member: ZipMember, take: Use): void {
   try {
-    for (const piece of pieces(fd, member, MOST_INPUT)) decoder.decode(piece, take);
+    for (const piece of pieces(fd, member, INPUT)) decoder.decode(piece, take);
     decoder.finish();
   } finally {
     decoder.close();
@@ -143,7 +143,7 @@ async function inflate(fd: number, member: ZipMember, take: Use): Promise<void> 
     }
   });
   try {
-    for (const piece of pieces(fd, member, INFLATE_INPUT)) {
+    for (const piece of pieces(fd, member, INPUT)) {
       if (!inflating.write(piece)) await Promise.race([once(inflating, 'drain'), ended]);
       if (inflating.readableEnded) break;
     }

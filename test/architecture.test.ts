@@ -103,13 +103,18 @@ const LEAVES = ['errors', 'validation', 'product', 'config', 'platform', 'stop-s
 /** What each part may import besides itself. */
 const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   ...Object.fromEntries(LEAVES.map((leaf) => [leaf, []])),
+  refusals: [],
+  errors: ['refusals'],
   validation: ['errors'],
   'system-errors': ['errors'],
   pool: ['errors', 'system-errors'],
-  storage: ['pool', 'errors'],
+  storage: ['memory', 'pool', 'errors'],
   store: ['pool', 'errors'],
   symbols: ['storage', 'pool', 'errors'],
   lab: ['transfer', 'store', 'storage', 'symbols', 'wire', 'pool', 'errors', 'validation'],
+  content: ['storage', 'pool', 'errors'],
+  zip: ['content', 'storage', 'pool', 'errors'],
+  snapshots: ['content', 'zip', 'transfer', 'images', 'lab', 'store', 'storage', 'pool', 'errors'],
   uploads: ['transfer', 'lab', 'storage', 'pool', 'errors', 'validation'],
   images: ['transfer', 'lab', 'store', 'storage', 'pool', 'errors'],
   transfer: ['memory', 'storage', 'pool', 'errors'],
@@ -119,6 +124,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     'compute',
     'capture',
     'images',
+    'snapshots',
     'uploads',
     'transfer',
     'lab',
@@ -131,6 +137,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     'compute',
     'capture',
     'images',
+    'snapshots',
     'uploads',
     'transfer',
     'lab',
@@ -171,6 +178,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     'engines',
     'sockets',
     'images',
+    'snapshots',
     'uploads',
     'transfer',
     'lab',
@@ -291,9 +299,25 @@ const DISK_FILES = [
   'src/cli/pull.ts', // a program of its own
   'src/cli/source-file.ts', // a program of its own
   'src/compute/host-tasks.ts', // file threads
+  'src/content/content-store.ts', // job threads
+  'src/content/content-version.ts', // job threads
+  'src/content/intake.ts', // job threads
+  'src/content/manifest.ts', // job threads
+  'src/content/object-collection.ts', // job threads
+  'src/content/object-use.ts', // job threads
+  'src/content/open-objects.ts', // job threads
+  'src/content/pack-index.ts', // job threads
+  'src/content/pack.ts', // job threads
+  'src/content/source-digest.ts', // job threads
+  'src/content/source-reading.ts', // job threads
+  'src/content/still-tree.ts', // job threads
+  'src/content/stored-reading.ts', // job threads
+  'src/content/tree-building.ts', // job threads
+  'src/content/tree-sync.ts', // job threads
   'src/images/image-tasks.ts', // disk threads
   'src/images/side-file.ts', // disk threads
   'src/lab/capture-file-tasks.ts', // file threads
+  'src/lab/folder-exchange.ts', // file threads
   'src/lab/folder-tasks.ts', // file threads
   'src/lab/node-archive-tasks.ts', // disk threads
   'src/lab/node-file-tasks.ts', // file threads
@@ -301,8 +325,25 @@ const DISK_FILES = [
   'src/lab/topology-tasks.ts', // file threads
   'src/product.ts', // start
   'src/serve.ts', // start
+  'src/snapshots/archived-snapshot.ts', // job threads
+  'src/snapshots/copied-files.ts', // job threads
+  'src/snapshots/copied-snapshots.ts', // job threads
+  'src/snapshots/copy-tasks.ts', // job threads
+  'src/snapshots/export-images.ts', // job threads
+  'src/snapshots/export-plan.ts', // job threads
+  'src/snapshots/gns3-snapshots.ts', // file threads, job threads
+  'src/snapshots/import-tasks.ts', // job threads
+  'src/snapshots/imported-images.ts', // job threads
+  'src/snapshots/making-tasks.ts', // job threads
+  'src/snapshots/planned-files.ts', // job threads
+  'src/snapshots/project-archive.ts', // job threads
+  'src/snapshots/snapshot-tasks.ts', // job threads
+  'src/snapshots/still-tasks.ts', // job threads
   'src/sockets/linux/linux-opener.ts', // HTTP thread: removes the file of a Unix socket
+  'src/storage/block-sharing.ts', // disk threads, job thread
+  'src/storage/bulk-file.ts', // disk threads, job thread
   'src/storage/containment.ts', // file threads
+  'src/storage/file-calls.ts', // disk threads, job thread, transfer loops
   'src/storage/file-tasks.ts', // file threads
   'src/storage/folder-digests.ts', // file threads
   'src/storage/folder-lock.ts', // start
@@ -313,11 +354,14 @@ const DISK_FILES = [
   'src/symbols/symbol-tasks.ts', // file threads
   'src/transfer/content-writer.ts', // transfer loops
   'src/transfer/digester.ts', // transfer loops, disk threads
-  'src/transfer/direct-file.ts', // transfer loops
   'src/transfer/disk-tasks.ts', // disk threads
   'src/transfer/file-place.ts', // transfer loops, disk threads
   'src/transfer/transfer-loop.ts', // transfer loops
   'src/uploads/part-tasks.ts', // disk threads
+  'src/zip/directory-file.ts', // job threads
+  'src/zip/member-content.ts', // job threads
+  'src/zip/read-window.ts', // job threads
+  'src/zip/zip-plan.ts', // job threads
 ];
 
 void t.test('the disk is touched in worker threads or at start only', (t) => {
@@ -341,7 +385,7 @@ void t.test('long streams are written in one folder', (t) => {
       !/(^process\.std(out|err)|\bsink|\bupload)\.write$/.test(node.expression.getText());
   const streams = 'src/http/streams/';
   // None of these has ever seen a response.
-  const blind = ['sockets', 'switching', 'storage', 'transfer'];
+  const blind = ['sockets', 'switching', 'storage', 'transfer', 'content', 'zip', 'snapshots'];
   const others = src.filter(({ path }) => !blind.includes(partOf(path)));
   t.same(unique(places(others, isCallOfOne('write', 'tryEnd'))), [
     `${streams}chunk-writer.ts`,
@@ -407,6 +451,22 @@ void t.test('the compiler is on our side', (t) => {
 
 /** Files without a mirror test, by what tests them instead. */
 const TESTED_ELSEWHERE: Readonly<Record<string, string>> = {
+  'src/content/chunk-sink.ts': 'test/content/content-store.test.ts',
+  'src/content/content-tree.ts': 'test/content/content-store.test.ts',
+  'src/content/intake.ts': 'test/content/content-store.test.ts',
+  'src/content/job-progress.ts': 'test/content/content-store.test.ts',
+  'src/content/object-collection.ts': 'test/content/content-store.test.ts',
+  'src/content/object-name.ts': 'test/content/content-store.test.ts',
+  'src/content/object-use.ts': 'test/content/content-store.test.ts',
+  'src/content/open-objects.ts': 'test/content/content-store.test.ts',
+  'src/content/pack.ts': 'test/content/content-store.test.ts',
+  'src/content/pack-index.ts': 'test/content/content-store.test.ts',
+  'src/content/piece-reading.ts': 'test/content/content-store.test.ts',
+  'src/content/source-reading.ts': 'test/content/content-store.test.ts',
+  'src/content/tree-building.ts': 'test/content/content-store.test.ts',
+  'src/content/tree-check.ts': 'test/content/manifest.test.ts',
+  'src/content/tree-sync.ts': 'test/content/content-store.test.ts',
+  'src/content/tree-text.ts': 'test/content/manifest.test.ts',
   'src/capture/file-segment.ts': 'test/capture/log-file.test.ts',
   'src/capture/writer-orders.ts': 'test/capture/supervised-writer.test.ts',
   'src/capture/writer-task.ts': 'test/capture/supervised-writer.test.ts',
@@ -435,6 +495,11 @@ const TESTED_ELSEWHERE: Readonly<Record<string, string>> = {
   'src/transfer/digester.ts': 'test/transfer/content-writer.test.ts',
   'src/transfer/landing.ts': 'through HTTP',
   'src/transfer/transfer-orders.ts': 'test/transfer/transfer-loop.test.ts',
+  'src/refusals/compute-refusals.ts': 'test/errors.test.ts',
+  'src/refusals/lab-refusals.ts': 'test/errors.test.ts',
+  'src/refusals/refusal.ts': 'test/errors.test.ts',
+  'src/refusals/request-refusals.ts': 'test/errors.test.ts',
+  'src/refusals/snapshot-refusals.ts': 'test/errors.test.ts',
   'src/main.ts': 'through the process',
   'src/serve.ts': 'through the process',
   'src/stop-signal.ts': 'through the process',
@@ -450,6 +515,7 @@ const TESTED_ELSEWHERE: Readonly<Record<string, string>> = {
   'src/compute/run-capture.ts': 'through HTTP',
   'src/compute/run-stream.ts': 'through HTTP',
   'src/compute/switch-node.ts': 'through HTTP',
+  'src/storage/file-calls.ts': 'test/storage/bulk-file.test.ts',
   'src/store/packing.ts': 'test/store/lmdb-store.test.ts',
   'src/store/store.ts': 'test/store/store.contract.ts',
   'src/capture/capture.ts': 'through HTTP',
@@ -457,6 +523,7 @@ const TESTED_ELSEWHERE: Readonly<Record<string, string>> = {
   'src/capture/log-stream.ts': 'through HTTP',
   'src/images/image-library.ts': 'through HTTP',
   'src/lab/computes.ts': 'through HTTP',
+  'src/lab/content-exchange.ts': 'test/api/snapshots-restore.test.ts',
   'src/lab/directed-filters.ts': 'through HTTP',
   'src/lab/drawing-changes.ts': 'through HTTP',
   'src/lab/farm.ts': 'through HTTP',
@@ -467,19 +534,59 @@ const TESTED_ELSEWHERE: Readonly<Record<string, string>> = {
   'src/lab/link-making.ts': 'through HTTP',
   'src/lab/link-streams.ts': 'through HTTP',
   'src/lab/node-changes.ts': 'through HTTP',
+  'src/lab/node-restoring.ts': 'test/api/snapshots-restore.test.ts',
   'src/lab/project-content.ts': 'through HTTP',
+  'src/lab/project-head.ts': 'through HTTP',
   'src/lab/project.ts': 'through HTTP',
+  'src/lab/project-services.ts': 'through HTTP',
   'src/lab/projects.ts': 'through HTTP',
   'src/lab/template-schema.ts': 'through HTTP',
   'src/lab/templates.ts': 'through HTTP',
   'src/lab/topology-disk.ts': 'through HTTP',
+  'src/lab/topology-loading.ts': 'through HTTP',
   'src/lab/topology-import.ts': 'through HTTP',
   'src/lab/topology-tasks.ts': 'through HTTP',
   'src/lab/topology-mirror.ts': 'through HTTP',
+  'src/snapshots/archive-source.ts': 'through HTTP',
+  'src/snapshots/copied-files.ts': 'through HTTP',
+  'src/snapshots/copied-snapshots.ts': 'through HTTP',
+  'src/snapshots/copy-tasks.ts': 'through HTTP',
+  'src/snapshots/export-images.ts': 'through HTTP',
+  'src/snapshots/export-plan.ts': 'through HTTP',
+  'src/snapshots/export-tasks.ts': 'through HTTP',
+  'src/snapshots/import-tasks.ts': 'through HTTP',
+  'src/snapshots/imported-images.ts': 'through HTTP',
+  'src/snapshots/making-tasks.ts': 'through HTTP',
+  'src/snapshots/planned-files.ts': 'through HTTP',
+  'src/snapshots/project-copies.ts': 'through HTTP',
+  'src/snapshots/project-exchange.ts': 'through HTTP',
+  'src/snapshots/project-exports.ts': 'through HTTP',
+  'src/snapshots/project-imports.ts': 'through HTTP',
+  'src/snapshots/project-makings.ts': 'through HTTP',
+  'src/lab/project-making.ts': 'through HTTP',
+  'src/lab/project-removal.ts': 'through HTTP',
+  'src/snapshots/archived-snapshot.ts': 'test/api/snapshots-gns3.test.ts',
+  'src/snapshots/compare-tasks.ts': 'test/api/snapshots-restore.test.ts',
+  'src/snapshots/project-archive.ts': 'test/api/snapshots-gns3.test.ts',
+  'src/snapshots/snapshot.ts': 'test/api/snapshots.test.ts',
+  'src/snapshots/snapshot-list-tasks.ts': 'test/api/snapshots.test.ts',
+  'src/snapshots/snapshot-tasks.ts': 'test/api/snapshots.test.ts',
+  'src/snapshots/snapshots.ts': 'test/api/snapshots.test.ts',
+  'src/snapshots/still-tasks.ts': 'test/api/snapshots-consistency.test.ts',
   'src/symbols/emblem-glyphs.ts': 'test/symbols/symbol-glyphs.test.ts',
   'src/symbols/host-glyphs.ts': 'test/symbols/symbol-glyphs.test.ts',
   'src/symbols/media-glyphs.ts': 'test/symbols/symbol-glyphs.test.ts',
   'src/symbols/network-glyphs.ts': 'test/symbols/symbol-glyphs.test.ts',
+  'src/zip/bzip2-library.ts': 'test/zip/bzip2-decoder.test.ts',
+  'src/zip/directory-entry.ts': 'test/zip/zip-directory.test.ts',
+  'src/zip/directory-file.ts': 'test/zip/zip-pieces.test.ts',
+  'src/zip/lzma-library.ts': 'test/zip/lzma-decoder.test.ts',
+  'src/zip/member-content.ts': 'test/zip/zip-pieces.test.ts',
+  'src/zip/member-encoding.ts': 'test/zip/zip-pieces.test.ts',
+  'src/zip/member-name.ts': 'test/zip/zip-directory.test.ts',
+  'src/zip/piece-room.ts': 'test/zip/zip-pieces.test.ts',
+  'src/zip/read-window.ts': 'test/zip/zip-directory.test.ts',
+  'src/zip/zip-end.ts': 'test/zip/zip-directory.test.ts',
 };
 /** Folders that are tested through HTTP as a whole where they have no mirror. */
 const EDGE = ['api', 'http'];

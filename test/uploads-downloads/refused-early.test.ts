@@ -1,11 +1,30 @@
 /** Uploads that are refused by what their head says: clients that send all before they look are told why. */
 import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { connect } from 'node:net';
 import t from 'tap';
 import { Client } from '../support/client.js';
-import { jsonOf, rawRequest } from '../support/raw-client.js';
+import { requestBytes } from '../support/raw-client.js';
 import { startServer } from '../support/server-process.js';
 
 const body = Buffer.alloc(24 * 1024 * 1024, 1);
+
+/** What comes in one piece when all has been sent. Rejects when the connection ends before. */
+async function sendThenRead(port: number, bytes: Buffer): Promise<string> {
+  const socket = connect(port, '127.0.0.1');
+  try {
+    await new Promise<void>((resolve, reject) => {
+      socket.on('error', reject);
+      socket.write(bytes, () => {
+        resolve();
+      });
+    });
+    const [reply] = (await once(socket, 'data')) as [Buffer];
+    return reply.toString();
+  } finally {
+    socket.destroy();
+  }
+}
 
 void t.test('the whole body is taken, and then the answer is read', async (t) => {
   const server = await startServer(t);
@@ -20,8 +39,8 @@ void t.test('the whole body is taken, and then the answer is read', async (t) =>
     [403, '/v2/compute/qemu/images/..%2fx', /would leave the images folder/],
   ] as const;
   for (const [status, path, message] of refused) {
-    const reply = await rawRequest(server.port, 'POST', path, { body });
-    t.equal(reply.status, status, path);
-    t.match(jsonOf(reply), { status, message });
+    const reply = await sendThenRead(server.port, requestBytes('POST', path, { body }));
+    t.ok(reply.startsWith(`HTTP/1.1 ${status} `), path);
+    t.match(reply, message);
   }
 });

@@ -1,0 +1,19 @@
+/** The server is killed before each operation on the disk that restoring a project takes, or one node of it. */
+import t from 'tap';
+import { FaultLab } from '../support/fault-lab.js';
+import { faultSeries } from '../support/fault-series.js';
+import { testSeed } from '../support/random.js';
+import { restoring } from '../support/snapshot-series.js';
+
+t.setTimeout(118_000);
+const LIMITS = { seed: testSeed(63), milliseconds: 40_000 };
+const modes = ['before'] as const;
+const lab = await FaultLab.make(t);
+
+void t.test('a restore', async (t) => {
+  await faultSeries(t, lab, { modes, ...(await restoring(lab, (id) => lab.restore(id))) }, LIMITS);
+});
+
+void t.test('a restore of one node', async (t) => {
+  await faultSeries(t, lab, { modes, ...(await restoring(lab, (id) => lab.restoreNode(id))) }, LIMITS);
+});

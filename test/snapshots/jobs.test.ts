@@ -1,0 +1,147 @@
+import t from 'tap';
+import { Channel } from '../../src/lab/channel.js';
+import { Jobs, type Job, type JobOwner } from '../../src/snapshots/jobs.js';
+
+const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+interface Rig {
+  readonly jobs: Jobs;
+  readonly told: string[];
+  /** Begins a job that lasts until it is let go. */
+  readonly begin: (owner: JobOwner, subject: string) => { done: Promise<string>; letGo: () => void };
+}
+
+function rig(): Rig {
+  const announcements = new Channel();
+  const told: string[] = [];
+  announcements.subscribe((line) => {
+    const { action, event } = JSON.parse(line) as {
+      action: string;
+      event: Record<string, string | undefined>;
+    };
+    told.push(`${action} ${event['subject'] ?? ''} ${event['outcome'] ?? ''}`.trim());
+  });
+  const jobs = new Jobs(announcements);
+  return {
+    jobs,
+    told,
+    begin(owner, subject) {
+      let letGo = (): void => undefined;
+      const released = new Promise<void>((resolve) => {
+        letGo = resolve;
+      });
+      const work = async ({ progress }: Job): Promise<string> => {
+        await released;
+        progress.advance(1);
+        return subject;
+      };
+      const done = jobs.run(owner, 'snapshot.create', subject, work);
+      return {
+        done,
+        letGo: () => {
+          letGo();
+        },
+      };
+    },
+  };
+}
+
+const ONE = { id: 'one' };
+const TWO = { id: 'two' };
+const THREE = { id: 'three' };
+
+void t.test('those of a project go one after the other, and two at once in all', async (t) => {
+  const { jobs, told, begin } = rig();
+  const begun = [begin(ONE, 'a'), begin(ONE, 'b'), begin(TWO, 'c'), begin(THREE, 'd')];
+  await turn();
+  t.same(told, ['job.started a', 'job.started c']);
+  t.match(jobs.of('one'), [
+    { subject: 'a', state: 'running' },
+    { subject: 'b', state: 'waiting' },
+  ]);
+  t.match(jobs.of('three'), [{ subject: 'd', state: 'waiting' }]);
+  begun[0]?.letGo();
+  await turn();
+  t.same(told.slice(2), ['job.ended a done', 'job.started d'], 'who waited longest for a thread is next');
+  for (const { letGo } of begun) letGo();
+  t.same(await Promise.all(begun.map(({ done }) => done)), ['a', 'b', 'c', 'd']);
+  t.same([...jobs.of('one'), ...jobs.of('two'), ...jobs.of('three')], []);
+});
+
+void t.test('one that fails is told with its reason, and lets the next go on', async (t) => {
+  const { jobs, told, begin } = rig();
+  const failing = jobs.run(ONE, 'snapshot.verify', 'a', () => Promise.reject(new Error('no')));
+  const next = begin(ONE, 'b');
+  next.letGo();
+  await t.rejects(failing, { message: 'no' });
+  t.equal(await next.done, 'b');
+  t.same(told, ['job.started a', 'job.ended a failed', 'job.started b', 'job.ended b done']);
+});
+
+void t.test('cancelled, running or waiting', async (t) => {
+  const { jobs, begin } = rig();
+  const [running, waiting] = [begin(ONE, 'a'), begin(ONE, 'b')];
+  await turn();
+  const [first, second] = jobs.of('one');
+  t.throws(
+    () => {
+      jobs.cancel('two', first?.job_id ?? '');
+    },
+    { message: `Job ID ${first?.job_id ?? ''} doesn't exist` },
+  );
+  jobs.cancel('one', first?.job_id ?? '');
+  jobs.cancel('one', second?.job_id ?? '');
+  running.letGo();
+  const cancelled = { message: 'Cancelled on request: nothing was changed' };
+  await t.rejects(running.done, cancelled);
+  await t.rejects(waiting.done, cancelled, 'it does not begin');
+});
+
+void t.test('the project is held until its job has ended', async (t) => {
+  const { begin } = rig();
+  let holds = 0;
+  const owner = {
+    id: 'held',
+    hold: () => {
+      holds++;
+      return () => {
+        holds--;
+      };
+    },
+  };
+  const [a, b] = [begin(owner, 'a'), begin(owner, 'b')];
+  t.equal(holds, 2);
+  a.letGo();
+  await a.done;
+  t.equal(holds, 1);
+  b.letGo();
+  await b.done;
+  t.equal(holds, 0);
+});
+
+void t.test('at the end of the server everything is cancelled, and nothing begins', async (t) => {
+  const { jobs, begin } = rig();
+  const begun = [begin(ONE, 'a'), begin(ONE, 'b'), begin(TWO, 'c')];
+  const failed = Promise.all(begun.map(({ done }) => t.rejects(done, { name: 'Refusal', status: 409 })));
+  await turn();
+  let isClosed = false;
+  const closing = jobs.close().then(() => {
+    isClosed = true;
+  });
+  await t.rejects(begin(TWO, 'late').done, { name: 'Refusal', status: 503 });
+  t.notOk(isClosed, 'it waits for what runs');
+  for (const { letGo } of begun) letGo();
+  await closing;
+  await failed;
+});
+
+void t.test('64 may wait for one project', async (t) => {
+  const { begin } = rig();
+  const begun = Array.from({ length: 64 }, (_, index) => begin(ONE, String(index)));
+  await t.rejects(begin(ONE, 'one more').done, { name: 'Refusal', status: 503 });
+  const other = begin(TWO, 'of another');
+  other.letGo();
+  t.equal(await other.done, 'of another');
+  for (const { letGo } of begun) letGo();
+  t.equal((await Promise.all(begun.map(({ done }) => done))).length, 64);
+});

@@ -1,0 +1,47 @@
+import t from 'tap';
+import { isLeftOut, isNotExported } from '../../src/snapshots/left-out.js';
+
+void t.test('what no snapshot has', (t) => {
+  for (const path of [
+    'snapshots',
+    'tmp',
+    'project-files/tmp',
+    'project-files/captures',
+    'project-files/snapshots',
+    'lab.gns3',
+    'other.gns3',
+    'lab.gns3.backup',
+    'lab.gns3.backup.1',
+  ]) {
+    t.ok(isLeftOut(path), path);
+    t.ok(isNotExported(path), path);
+  }
+  t.end();
+});
+
+void t.test('what has such a name elsewhere is a file like others', (t) => {
+  for (const path of [
+    'project-files',
+    'captures',
+    'README.txt',
+    'lab.gns3project',
+    'project-files/lab.gns3',
+    'project-files/qemu/tmp',
+    'project-files/qemu/snapshots',
+    'notes/snapshots',
+    'snapshots2',
+    'project-files/captures.txt',
+  ]) {
+    t.notOk(isLeftOut(path), path);
+    t.notOk(isNotExported(path), path);
+  }
+  t.end();
+});
+
+void t.test('logs and what desktops leave are kept, but not given to others', (t) => {
+  for (const path of ['project-files/dynamips/x_log.txt', 'vpcs.log', 'a/.DS_Store', '.DS_Store']) {
+    t.notOk(isLeftOut(path), path);
+    t.ok(isNotExported(path), path);
+  }
+  t.end();
+});

@@ -467,6 +467,8 @@ const TESTED_ELSEWHERE: Readonly<Record<string, string>> = {
   'src/content/tree-check.ts': 'test/content/manifest.test.ts',
   'src/content/tree-sync.ts': 'test/content/content-store.test.ts',
   'src/content/tree-text.ts': 'test/content/manifest.test.ts',
+  'src/content/source-digest.ts': 'test/api/snapshots-restore.test.ts',
+  'src/storage/read-advice.ts': 'test/transfer/page-cache.test.ts',
   'src/capture/file-segment.ts': 'test/capture/log-file.test.ts',
   'src/capture/writer-orders.ts': 'test/capture/supervised-writer.test.ts',
   'src/capture/writer-task.ts': 'test/capture/supervised-writer.test.ts',

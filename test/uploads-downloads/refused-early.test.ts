@@ -9,14 +9,22 @@ import { startServer } from '../support/server-process.js';
 
 const body = Buffer.alloc(24 * 1024 * 1024, 1);
 
+/** Far longer than a refusal takes. */
+const REFUSED_MS = 100;
+
 /** What comes in one piece when all has been sent. Rejects when the connection ends before. */
 async function sendThenRead(port: number, bytes: Buffer): Promise<string> {
   const socket = connect(port, '127.0.0.1');
   try {
     await new Promise<void>((resolve, reject) => {
       socket.on('error', reject);
-      socket.write(bytes, () => {
-        resolve();
+      // The head by itself, so that it is refused before any of the body is there.
+      socket.write(bytes.subarray(0, bytes.indexOf('\r\n\r\n') + 4), () => {
+        setTimeout(() => {
+          socket.write(bytes.subarray(bytes.indexOf('\r\n\r\n') + 4), () => {
+            resolve();
+          });
+        }, REFUSED_MS);
       });
     });
     const [reply] = (await once(socket, 'data')) as [Buffer];
@@ -39,7 +47,10 @@ void t.test('the whole body is taken, and then the answer is read', async (t) =>
     [403, '/v2/compute/qemu/images/..%2fx', /would leave the images folder/],
   ] as const;
   for (const [status, path, message] of refused) {
-    const reply = await sendThenRead(server.port, requestBytes('POST', path, { body }));
+    const reply = await sendThenRead(
+      server.port,
+      requestBytes('POST', path, { body, headers: { Connection: 'close' } }),
+    );
     t.ok(reply.startsWith(`HTTP/1.1 ${status} `), path);
     t.match(reply, message);
   }

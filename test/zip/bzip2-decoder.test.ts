@@ -1,6 +1,7 @@
 import t from 'tap';
 import { Bzip2Decoder } from '../../src/zip/bzip2-decoder.js';
 import { ContentDamage } from '../../src/zip/content-damage.js';
+import { mappedMemory } from '../support/mapped-memory.js';
 import { missingPython, python } from '../support/python.js';
 import { Random, RandomBytes, testSeed } from '../support/random.js';
 
@@ -59,5 +60,17 @@ void t.test('what the reader does not want ends it', { skip }, (t) => {
     });
   }, new Error('enough'));
   decoder.close();
+  t.end();
+});
+
+void t.test('what broke off or was damaged is given back', { skip }, (t) => {
+  const made = python(COMPRESS, [], NOISE.subarray(0, 20_000));
+  const damaged = Buffer.concat([made.subarray(0, 10_000), Buffer.alloc(10_000, 0xaa)]);
+  const before = mappedMemory();
+  for (let count = 0; count < 100; count++) {
+    t.throws(() => decode(made.subarray(0, 1000)));
+    t.throws(() => decode(damaged), ContentDamage);
+  }
+  t.ok(mappedMemory() - before < 300 * 1024 * 1024, 'each has 4 MiB');
   t.end();
 });

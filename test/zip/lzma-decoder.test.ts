@@ -1,6 +1,7 @@
 import t from 'tap';
 import { ContentDamage } from '../../src/zip/content-damage.js';
 import { LzmaDecoder } from '../../src/zip/lzma-decoder.js';
+import { mappedMemory } from '../support/mapped-memory.js';
 import { missingPython, python } from '../support/python.js';
 import { Random, RandomBytes, testSeed } from '../support/random.js';
 
@@ -106,5 +107,17 @@ void t.test('what the reader does not want ends it', { skip }, (t) => {
     });
   }, new Error('enough'));
   decoder.close();
+  t.end();
+});
+
+void t.test('what broke off or was damaged is given back', { skip }, (t) => {
+  const made = compressed(TEXT);
+  const damaged = Buffer.concat([made.subarray(0, 20), Buffer.alloc(1000, 0xaa)]);
+  const before = mappedMemory();
+  for (let count = 0; count < 100; count++) {
+    t.throws(() => decode(made.subarray(0, 20), TEXT.length));
+    t.throws(() => decode(damaged, TEXT.length), ContentDamage);
+  }
+  t.ok(mappedMemory() - before < 300 * 1024 * 1024, 'each has 8 MiB');
   t.end();
 });

@@ -3,7 +3,7 @@
  * only requests that do.
  */
 import type { HttpRequest } from 'uWebSockets.js';
-import { z } from 'zod';
+import type { z } from 'zod';
 import { refusals } from '../errors.js';
 import { describeIssues } from '../validation.js';
 import { empty, jsonText, type Answer } from './answer.js';

@@ -88,7 +88,10 @@ export async function checkMembers(
 ): Promise<void> {
   progress.expect(members.reduce((sum, { size }) => sum + size, 0));
   for (const member of members) {
-    if (member.kind !== 'folder') await readMember(fd, member, ({ length }) => { progress.advance(length); });
+    if (member.kind !== 'folder')
+      await readMember(fd, member, ({ length }) => {
+        progress.advance(length);
+      });
   }
 }
 

@@ -1,17 +1,13 @@
 /** Thread entry: a disk thread, for what may wait long for the disk. */
-import { setPriority } from 'node:os';
 import { workerData } from 'piscina';
 import { imageTasks } from '../src/images/image-tasks.js';
 import { nodeArchiveTasks } from '../src/lab/node-archive-tasks.js';
+import { goAfterOthers } from '../src/pool/thread-priority.js';
 import { performTask, type TaskOutcome, type TaskRequest } from '../src/pool/task.js';
 import { diskTasks } from '../src/transfer/disk-tasks.js';
 import { partTasks } from '../src/uploads/part-tasks.js';
 
-/** Engines and the HTTP thread go first. */
-const NICE = 5;
-
-// On Linux this is of the calling thread, elsewhere of the whole process.
-if (process.platform === 'linux') setPriority(NICE);
+goAfterOthers();
 
 const tasks = {
   ...diskTasks((workerData as { slabs: SharedArrayBuffer }).slabs),

@@ -7,7 +7,10 @@ import { importTasks } from '../src/snapshots/import-tasks.js';
 import { makingTasks } from '../src/snapshots/making-tasks.js';
 import { snapshotTasks } from '../src/snapshots/snapshot-tasks.js';
 import { stillTasks } from '../src/snapshots/still-tasks.js';
+import { goAfterOthers } from '../src/pool/thread-priority.js';
 import { performTask, type TaskOutcome, type TaskRequest } from '../src/pool/task.js';
+
+goAfterOthers();
 
 const tasks = {
   ...newBpfTasks(),

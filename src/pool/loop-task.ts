@@ -1,8 +1,8 @@
 /** The endless task of a loop's thread: orders and rounds, until it is told to stop. */
-import { setPriority } from 'node:os';
 import { receiveMessageOnPort, type MessagePort } from 'node:worker_threads';
 import { LOOP_CONTROL, type LoopOrder, type LoopStart } from './loop-orders.js';
 import { performTask, type TaskTable } from './task.js';
+import { goAfterOthers } from './thread-priority.js';
 
 export interface LoopWork {
   readonly tasks: TaskTable;
@@ -14,12 +14,9 @@ export interface LoopWork {
 
 /** Other work waits while orders are carried out: a few at a time. */
 const ORDERS_A_ROUND = 16;
-/** Engines and the HTTP thread go first. */
-const NICE = 5;
 
 export async function runLoop({ control, orders }: LoopStart, work: LoopWork): Promise<void> {
-  // On Linux this is of the calling thread, elsewhere of the whole process.
-  if (process.platform === 'linux') setPriority(NICE);
+  goAfterOthers();
   const words = new Int32Array(control);
   try {
     while (Atomics.load(words, LOOP_CONTROL.stop) === 0) {

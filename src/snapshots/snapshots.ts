@@ -98,7 +98,13 @@ export class Snapshots {
 
   async details(project: Project, id: string): Promise<SnapshotDetails> {
     const listed = await this.find(project, id);
-    return this.#options.longJobs.run('describeSnapshot', { root: project.place.folder, listed });
+    const found = await this.#options.longJobs.run('describeSnapshot', {
+      root: project.place.folder,
+      listed,
+    });
+    // What was interrupted in that, and what came with a copy, is gone on with when somebody looks.
+    if (found.state === 'sealing' && project.isOpen) this.#seal(project, listed.snapshot);
+    return found;
   }
 
   /** Reads everything; returns what is damaged. */
@@ -223,6 +229,8 @@ export class Snapshots {
 
   /** Nobody waits for it. */
   #seal(project: Project, { snapshot_id: id, name }: Snapshot): void {
+    const { jobs } = this.#options;
+    if (jobs.of(project.id).some(({ kind, subject }) => kind === 'snapshot.seal' && subject === name)) return;
     this.#job(project, 'snapshot.seal', name, ({ progress }) =>
       this.#options.longJobs.run('sealSnapshot', {
         root: project.place.folder,

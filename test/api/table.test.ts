@@ -17,9 +17,8 @@ interface Operation {
 
 const server = await startServer(t);
 const client = new Client(server.url);
-// A farm is needed only when a handler runs, and here none does.
 /** No handler runs here. */
-const SERVICES: unknown = { farm: {}, compute: {} };
+const SERVICES: unknown = { farm: {}, compute: {}, archives: {} };
 const table = routeTable(SERVICES as Services);
 const document = await client.expect(200, 'GET', '/v2/openapi.json');
 const paths = document['paths'] as Record<string, Record<string, Operation>>;
@@ -51,6 +50,13 @@ const CONTRACT = `
   POST /v2/projects/{project_id}/open
   POST /v2/projects/{project_id}/close
   GET /v2/projects/{project_id}/stats
+  POST /v2/projects/{project_id}/duplicate
+  GET /v2/projects/{project_id}/export
+  POST /v2/projects/{project_id}/import
+  GET /v2/projects/{project_id}/snapshots
+  POST /v2/projects/{project_id}/snapshots
+  DELETE /v2/projects/{project_id}/snapshots/{snapshot_id}
+  POST /v2/projects/{project_id}/snapshots/{snapshot_id}/restore
   GET /v2/projects/{project_id}/files/{path}
   POST /v2/projects/{project_id}/files/{path}
   GET /v2/projects/{project_id}/nodes

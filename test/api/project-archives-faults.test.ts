@@ -5,12 +5,10 @@ import { join } from 'node:path';
 import t from 'tap';
 import { Client } from '../support/client.js';
 import { eventually } from '../support/eventually.js';
-import { recordTree, writeFiles } from '../support/file-trees.js';
+import { writeFiles } from '../support/file-trees.js';
 import { importPath, projectArchive, sendArchive } from '../support/project-archive-lab.js';
 import { RandomBytes } from '../support/random.js';
 import { RawConnection } from '../support/raw-client.js';
-import { scratchFolder } from '../support/scratch.js';
-import { seededRandom } from '../support/seeded-random.js';
 import { startServer, type ServerProcess } from '../support/server-process.js';
 import { fillDisk, NO_MOUNT, smallDisk } from '../support/small-disk.js';
 import { zipArchive } from '../support/zip-archives.js';
@@ -18,7 +16,6 @@ import { zipArchive } from '../support/zip-archives.js';
 t.setTimeout(110_000);
 const MEGABYTE = 1024 * 1024;
 const environment = { WIREFARM_LOG_LEVEL: 'warn' };
-const random = seededRandom(6);
 
 interface Made {
   readonly id: string;
@@ -46,47 +43,6 @@ function leftovers(server: Pick<ServerProcess, 'data'>): string[] {
   const archives = existsSync(incoming) ? readdirSync(incoming).filter((name) => name.endsWith('.zip')) : [];
   return [...making, ...archives];
 }
-
-void t.test('a server that is killed leaves a project whole or not at all', async (t) => {
-  const data = scratchFolder(t);
-  const first = await startServer(t, { data, environment });
-  const original = await filledProject(new Client(first.url), 'original');
-  const archive = Buffer.from(await (await fetch(`${first.url}${original.path}/export`)).arrayBuffer());
-  const files = recordTree(join(original.folder, 'project-files'));
-  await first.stop();
-  let whole = 0;
-  for (let round = 0; round < 6; round++) {
-    const server = await startServer(t, { data, environment });
-    const id = randomUUID();
-    const path = round % 2 === 0 ? importPath(id) : `${original.path}/duplicate`;
-    const body = round % 2 === 0 ? archive : '{}';
-    const answered = fetch(server.url + path, { method: 'POST', body }).catch(() => undefined);
-    const projects = join(data, 'projects');
-    const known = new Set(readdirSync(projects));
-    // Some moment between the first file of it and its end.
-    const steps = Math.floor(random() * 320);
-    await eventually('it is being made', () => {
-      const making = readdirSync(projects).find((name) => name.startsWith('.making-') && !known.has(name));
-      if (making === undefined)
-        return readdirSync(projects).some((name) => !known.has(name) && !name.startsWith('.')) || undefined;
-      const made = join(projects, making, 'project-files');
-      return (existsSync(made) && readdirSync(made).length >= steps) || undefined;
-    });
-    await server.stop('SIGKILL');
-    await answered;
-    const next = await startServer(t, { data, environment });
-    t.same(leftovers(next), [], 'nothing is left of it');
-    const listed = (await new Client(next.url).get('/v2/projects')).body as Record<string, unknown>[];
-    for (const { project_id: found, path: folder } of listed) {
-      if (found === original.id) continue;
-      whole++;
-      t.same(recordTree(join(String(folder), 'project-files')), files, 'it is whole');
-      await new Client(next.url).expect(204, 'DELETE', `/v2/projects/${String(found)}`);
-    }
-    await next.stop();
-  }
-  t.comment(`${whole} of 6 were whole`);
-});
 
 void t.test('a full disk is told, and nothing is left', async (t) => {
   const data = smallDisk(t, 64 * 1024);

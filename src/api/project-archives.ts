@@ -30,7 +30,7 @@ const duplicated = z.strictObject({
 
 export function projectArchiveRoutes(
   { projects }: Farm,
-  { exports, imports, copies }: ProjectExchange,
+  archives: ProjectExchange,
   transfers: Transfers,
 ): Route[] {
   const one = names('project_id');
@@ -57,7 +57,7 @@ export function projectArchiveRoutes(
           resetsAddresses: query.reset_mac_addresses,
           keepsComputes: query.keep_compute_ids,
         };
-        const source = await exports.begin(found, wish, compressionOf(query.compression));
+        const source = await archives.exports.begin(found, wish, compressionOf(query.compression));
         const headers = [attachmentHeader(`${found.name}.gns3project`)];
         return exchange.streamTail(ARCHIVE, source, headers);
       },
@@ -74,9 +74,9 @@ export function projectArchiveRoutes(
       answers: { 201: project },
       handle: async ({ params: { project_id: id }, query: { name = '', path = '' }, exchange }) => {
         const wish = { id, name: name === '' ? undefined : name, path: path === '' ? null : path };
-        const landing = imports.landing(wish);
+        const landing = archives.imports.landing(wish);
         await receiveFile(exchange, transfers, landing, 201);
-        return jsonText(201, await imports.import(wish, landing));
+        return jsonText(201, await archives.imports.import(wish, landing));
       },
     }),
     route({
@@ -91,7 +91,7 @@ export function projectArchiveRoutes(
         const original = projects.find(params.project_id);
         if (path !== null) projects.checkPath(path);
         const wish = { name: name ?? original.name, path, resetsAddresses: resets ?? false };
-        return jsonText(201, await copies.duplicate(original, wish));
+        return jsonText(201, await archives.copies.duplicate(original, wish));
       },
     }),
   ];

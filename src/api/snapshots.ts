@@ -7,7 +7,7 @@ import { route, type Route } from '../http/route.js';
 import type { Farm } from '../lab/farm.js';
 import { SNAPSHOTS } from '../lab/folder-layout.js';
 import { text, uuid } from '../lab/topology-schema.js';
-import type { ProjectExports } from '../snapshots/project-exports.js';
+import type { ProjectExchange } from '../snapshots/project-exchange.js';
 import type { Snapshots } from '../snapshots/snapshots.js';
 import { node } from './nodes.js';
 import { project } from './projects.js';
@@ -63,7 +63,7 @@ const number = z
 export function snapshotRoutes(
   { projects, files }: Farm,
   snapshots: Snapshots,
-  exports: ProjectExports,
+  archives: ProjectExchange,
 ): Route[] {
   const all = '/v2/projects/{project_id}/snapshots';
   const one = `${all}/{snapshot_id}`;
@@ -143,7 +143,7 @@ export function snapshotRoutes(
           const place = { root: found.place.folder, folder: SNAPSHOTS, path: kept.filename };
           return sendFile(exchange, files, { ...place, media: ARCHIVE, headers: () => [named] });
         }
-        return exchange.streamTail(ARCHIVE, await exports.beginSnapshot(found, kept), [named]);
+        return exchange.streamTail(ARCHIVE, await archives.exports.beginSnapshot(found, kept), [named]);
       },
     }),
     route({

@@ -88,7 +88,7 @@ export function routeTable({
       ...linkCaptures.routes,
       ...captureFileRoutes(farm),
       ...drawingRoutes(farm),
-      ...snapshotRoutes(farm, snapshots, archives.exports),
+      ...snapshotRoutes(farm, snapshots, archives),
       ...jobRoutes(jobs),
       ...templateRoutes(farm),
       ...imageRoutes(farm, images, transfers),

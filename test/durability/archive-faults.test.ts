@@ -7,8 +7,8 @@ import { faultSeries } from '../support/fault-series.js';
 import { testSeed } from '../support/random.js';
 
 t.setTimeout(118_000);
-const KILLED = { seed: testSeed(64), milliseconds: 26_000 };
-const FAILED = { seed: testSeed(65), milliseconds: 13_000 };
+const KILLED = { seed: testSeed(64), milliseconds: 14_000 };
+const FAILED = { seed: testSeed(65), milliseconds: 9_000 };
 const lab = await FaultLab.make(t);
 const response = await fetch(`${lab.server.url}${lab.base}/export?compression=none`);
 const archive = new Uint8Array(await response.arrayBuffer());

@@ -6,7 +6,7 @@ import { testSeed } from '../support/random.js';
 import { making, removing, restoring } from '../support/snapshot-series.js';
 
 t.setTimeout(118_000);
-const LIMITS = { seed: testSeed(62), milliseconds: 20_000 };
+const LIMITS = { seed: testSeed(62), milliseconds: 12_000 };
 const modes = ['EIO', 'ENOSPC'] as const;
 const lab = await FaultLab.make(t);
 

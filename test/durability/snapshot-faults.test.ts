@@ -6,7 +6,7 @@ import { testSeed } from '../support/random.js';
 import { making, removing } from '../support/snapshot-series.js';
 
 t.setTimeout(118_000);
-const LIMITS = { seed: testSeed(61), milliseconds: 40_000 };
+const LIMITS = { seed: testSeed(61), milliseconds: 20_000 };
 const modes = ['before'] as const;
 const lab = await FaultLab.make(t);
 

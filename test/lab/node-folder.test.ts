@@ -66,8 +66,9 @@ void t.test('a node has a folder of its own, and below that others', (t) => {
 });
 
 void t.test('what lands does so in the folder of the node, by way of that for what is on its way', (t) => {
-  const { hold, ...landing } = nodeFileLanding(home, ID, 'a\\b');
+  const { hold, turn, ...landing } = nodeFileLanding(home, ID, 'a\\b');
   t.equal(typeof hold, 'function', 'the project stays open meanwhile');
+  t.equal(typeof turn, 'function', 'and its files may be held still');
   t.same(landing, {
     root: '/lab',
     folder: `project-files/qemu/${ID}`,

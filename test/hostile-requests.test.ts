@@ -547,6 +547,12 @@ void t.test(
     await Promise.all(uploads);
     await Promise.all(uploads.map(() => wirefarm.get(images)));
     for (const index of uploads.keys()) await wirefarm.delete(`${images}/warm-${index}`);
+    const copied = await makeLab(wirefarm, random);
+    const project = `/v2/projects/${copied['project_id']?.[0] ?? ''}`;
+    const snapshot = await wirefarm.expect(201, 'POST', `${project}/snapshots`, { name: 'warm' });
+    const details = `${project}/snapshots/${String(snapshot['snapshot_id'])}`;
+    await Promise.all(Array.from({ length: 32 }, () => wirefarm.get(details)));
+    await wirefarm.expect(204, 'DELETE', project);
     const counter = await RawConnection.open(server.port);
     const before = openDescriptors(server.child.pid);
 

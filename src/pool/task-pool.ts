@@ -28,6 +28,8 @@ export class TaskPool<Table extends TaskTable> {
       idleTimeout: Infinity,
       workerData: options.workerData,
       recordTiming: false,
+      // What one thread opens another may close: its end must not close what has that number by then.
+      trackUnmanagedFds: false,
       // Otherwise a task that finds no idle thread goes back to the end of the queue.
       stricterFIFO: true,
     });

@@ -10,9 +10,14 @@ const LONGEST = 200;
 /** A file name has at most 255 bytes, and what is appended to it needs some. */
 const LONGEST_FILE_NAME = 200;
 
+/** Whether a file can be called so, but for the length. */
+export function isFit(name: string): boolean {
+  return !UNFIT.test(name);
+}
+
 /** Refuses (400) what cannot be the name of a file. */
 export function checkFit(name: string): void {
-  if (UNFIT.test(name))
+  if (!isFit(name))
     throw refusals.badRequest('A project name must not contain slashes or control characters');
 }
 

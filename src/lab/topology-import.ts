@@ -55,6 +55,14 @@ export function importTopology(
 
 function contentChanges(folder: string, { projectId, nodes, links, drawings }: TopologyContent): Change[] {
   const pictured = drawings.map((drawing) => withPicture(folder, drawing));
+  return topologyChanges(projectId, { nodes, links, drawings: pictured });
+}
+
+/** The changes that make the store hold exactly these objects of a project. */
+export function topologyChanges(
+  projectId: string,
+  { nodes, links, drawings }: Pick<TopologyContent, 'nodes' | 'links' | 'drawings'>,
+): Change[] {
   return [
     ...entityChanges(
       projectId,
@@ -69,7 +77,7 @@ function contentChanges(folder: string, { projectId, nodes, links, drawings }: T
     ...entityChanges(
       projectId,
       'drawing',
-      pictured.map((drawing) => [drawing.drawing_id, drawing]),
+      drawings.map((drawing) => [drawing.drawing_id, drawing]),
     ),
   ];
 }

@@ -8,7 +8,7 @@ import { refusals } from '../errors.js';
 import { publishBytes, syncFolder } from '../storage/published-file.js';
 import { readRegularFile } from '../storage/regular-file.js';
 import { idInCopy } from './lab-content.js';
-import { ARCHIVE_EXTENSION, newSnapshot, type Snapshot } from './snapshot.js';
+import { newSnapshot, type Snapshot } from './snapshot.js';
 
 const INDEX = 'snapshots.conf';
 const LARGEST_INDEX = 4 * 1024 * 1024;
@@ -105,8 +105,4 @@ function archiveStats(folder: string, filename: string): Stats | undefined {
   const isName = /^[^/\\\0]+\.gns3(snapshot|project)$/.test(filename);
   const found = isName ? lstatSync(join(folder, filename), { throwIfNoEntry: false }) : undefined;
   return found?.isFile() === true ? found : undefined;
-}
-
-export function isArchiveName(name: string): boolean {
-  return name.endsWith(ARCHIVE_EXTENSION) || LEGACY.test(name);
 }

@@ -10,6 +10,7 @@ import {
   type LabRecords,
   type ProjectRecord,
 } from '../lab/records.js';
+import { topologyChanges } from '../lab/topology-import.js';
 import {
   projectSettings,
   storedDrawing,
@@ -70,29 +71,16 @@ export function readLabContent(value: unknown): LabContent {
 
 /** The changes that make the store hold exactly this of a project, besides its settings. */
 export function contentChanges(projectId: string, content: LabContent): Change[] {
-  const { nodes, links, drawings, directed } = content;
-  return [
-    ...entityChanges(
-      projectId,
-      'node',
-      nodes.map((node) => [node.node_id, node]),
-    ),
-    ...entityChanges(
-      projectId,
-      'link',
-      links.map((link) => [link.link_id, link]),
-    ),
-    ...entityChanges(
-      projectId,
-      'drawing',
-      drawings.map((drawing) => [drawing.drawing_id, drawing]),
-    ),
-    ...entityChanges(
-      projectId,
-      'directed',
-      directed.map((filters) => [filters.link_id, filters]),
-    ),
-  ];
+  return [...topologyChanges(projectId, content), ...directedChanges(projectId, content)];
+}
+
+/** Of what a topology file cannot tell. */
+export function directedChanges(projectId: string, { directed }: LabContent): Change[] {
+  return entityChanges(
+    projectId,
+    'directed',
+    directed.map((filters) => [filters.link_id, filters]),
+  );
 }
 
 /** As `renderTopology` takes it. */

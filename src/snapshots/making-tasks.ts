@@ -15,13 +15,13 @@ import {
 import { basename, dirname, join } from 'node:path';
 import { EXTENSION, TEMPORARY } from '../lab/folder-layout.js';
 import { fileNameOf } from '../lab/project-names.js';
-import { entityChanges, projectKey } from '../lab/records.js';
+import { projectKey } from '../lab/records.js';
 import { renderTopology } from '../lab/topology-file.js';
 import { importTopology, type ImportedProject } from '../lab/topology-import.js';
 import type { TaskTable } from '../pool/task.js';
 import { syncFolder, writeWhole } from '../storage/published-file.js';
 import { packChanges, unpackChanges } from '../store/packing.js';
-import { recordsOf, type LabContent } from './lab-content.js';
+import { directedChanges, recordsOf, type LabContent } from './lab-content.js';
 
 export interface MakingPlace {
   /** The projects folder: what is left of a making is found there at the next start. */
@@ -109,14 +109,6 @@ export function keepContent(making: string, content: LabContent): void {
 /** What leads from the projects folder to a folder outside of it. */
 function linkTo(projects: string, making: string): string | undefined {
   return dirname(making) === projects ? undefined : join(projects, basename(making));
-}
-
-function directedChanges(projectId: string, { directed }: LabContent): ReturnType<typeof entityChanges> {
-  return entityChanges(
-    projectId,
-    'directed',
-    directed.map((filters) => [filters.link_id, filters]),
-  );
 }
 
 function writeSynced(path: string, bytes: Uint8Array): void {

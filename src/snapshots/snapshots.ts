@@ -5,6 +5,7 @@ import type { Logger } from 'pino';
 import { refusals } from '../errors.js';
 import { WORK } from '../lab/folder-layout.js';
 import { restoreNode } from '../lab/node-restoring.js';
+import { isFit } from '../lab/project-names.js';
 import type { Project } from '../lab/project.js';
 import type { ProjectSettings } from '../lab/topology-schema.js';
 import type { TaskPool } from '../pool/task-pool.js';
@@ -31,9 +32,7 @@ export interface PruneLimits {
   readonly olderThan?: number | undefined;
 }
 
-/** Characters that the name of a file made of it must not have. */
-// eslint-disable-next-line no-control-regex -- control characters are what is refused
-const UNFIT_NAME = /[/\\\0-\x1f]|^\.\.?$/;
+/** In bytes: archives are called so, too. */
 const LONGEST_NAME = 200;
 
 export class Snapshots {
@@ -254,7 +253,7 @@ function checkOpen({ isOpen }: Project): void {
 }
 
 function checkName(name: string): void {
-  if (UNFIT_NAME.test(name) || Buffer.byteLength(name) > LONGEST_NAME) {
+  if (!isFit(name) || Buffer.byteLength(name) > LONGEST_NAME) {
     throw refusals.badRequest(
       `The name of a snapshot must not contain slashes or control characters, and take at most ${LONGEST_NAME} bytes`,
     );

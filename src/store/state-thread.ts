@@ -1,5 +1,6 @@
 /** The store contract on the HTTP thread: every call is carried out by the state thread, in order. */
 import { TaskPool } from '../pool/task-pool.js';
+import type { Notice } from './journal-opening.js';
 import { packChanges, unpackRecords, type Packed } from './packing.js';
 import type { StateTasks } from './state-tasks.js';
 import type { Change, Key, Store, StoredRecord } from './store.js';
@@ -12,6 +13,11 @@ export class StateThread implements Store {
   constructor(folder: string) {
     const worker = new URL('../../workers/state-worker.js', import.meta.url);
     this.#pool = new TaskPool({ worker, threads: 1, queueLimit: QUEUE_LIMIT, workerData: { folder } });
+  }
+
+  /** Opens the store, as the first call of any sort does, and returns what the operator should know of that. */
+  async open(): Promise<readonly Notice[]> {
+    return this.#pool.run('open', undefined);
   }
 
   async commit(changes: readonly Change[]): Promise<void> {

@@ -1,6 +1,7 @@
 /**
- * The store contract: durable records under keys that are paths. What `commit` acknowledged survives the death
- * of the process at the next instruction; a commit is whole or not at all; one that fails leaves no trace.
+ * The store contract: durable records under keys that are paths. What `commit` acknowledged is on the disk: neither the
+ * death of the process nor a power cut at the next instruction loses it; a commit is whole or not at all; one that fails
+ * leaves no trace.
  */
 import type { Packed } from './packing.js';
 
@@ -19,7 +20,10 @@ export interface StoredRecord {
 }
 
 export interface Store {
-  /** Applies the changes in order, all or none. Rejects with a 507 refusal when there is no room. */
+  /**
+   * Applies the changes in order, all or none. Rejects with a 507 refusal when there is no room, which
+   * commits that make the store smaller have some of their own for, and with a 503 when the disk cannot be written.
+   */
   commit(changes: readonly Change[]): Promise<void>;
   /** The same for changes that were packed, by other threads perhaps: those of all parts are one commit. */
   commitPacked(...parts: readonly Packed[]): Promise<void>;

@@ -1,43 +1,69 @@
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, rmSync, statfsSync, truncateSync, writeFileSync } from 'node:fs';
+import {
+  closeSync,
+  mkdirSync,
+  openSync,
+  readSync,
+  rmSync,
+  statfsSync,
+  truncateSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs';
 import { join } from 'node:path';
-import { open } from 'lmdb';
+import { crc32 } from 'node:zlib';
 import t from 'tap';
 import { performTask } from '../../src/pool/task.js';
-import { LmdbStore } from '../../src/store/lmdb-store.js';
+import { HEAD_LENGTH, HEAD_PLACES } from '../../src/store/journal-format.js';
+import { JournalStore } from '../../src/store/journal-store.js';
 import { packChanges, unpackRecords, type Packed } from '../../src/store/packing.js';
 import { StateThread } from '../../src/store/state-thread.js';
 import { stateTasks, type StateTasks } from '../../src/store/state-tasks.js';
 import type { Change } from '../../src/store/store.js';
+import { Random } from '../support/random.js';
+import { refuseCommits } from '../support/refused-commits.js';
 import { scratchFolder, type Teardown } from '../support/scratch.js';
 
 const put = (key: string, value: unknown): Change => ({ put: ['x', key], value });
 
-void t.test('opens a folder of its own format again', async (t) => {
+void t.test('opens a folder of its own format again', (t) => {
   const folder = scratchFolder(t);
-  const first = new LmdbStore(folder);
+  const first = new JournalStore(folder);
   first.commit([put('a', 1)]);
-  await first.close();
-  const second = new LmdbStore(folder);
+  first.close();
+  const second = new JournalStore(folder);
   t.same(second.load(['x']), [{ key: ['x', 'a'], value: 1 }]);
-  await second.close();
+  second.close();
+  t.end();
 });
 
-void t.test('refuses a folder of an unknown format with one clear message', async (t) => {
+/** As a later version would say it. */
+function giveFormat(folder: string, format: number): void {
+  const fd = openSync(join(folder, 'journal'), 'r+');
+  for (const place of HEAD_PLACES) {
+    const head = Buffer.alloc(HEAD_LENGTH);
+    readSync(fd, head, 0, HEAD_LENGTH, place);
+    head.writeUInt32LE(format, 8);
+    head.writeUInt32LE(crc32(head.subarray(0, 40)), 40);
+    writeSync(fd, head, 0, HEAD_LENGTH, place);
+  }
+  closeSync(fd);
+}
+
+void t.test('refuses a folder of an unknown format with one clear message', (t) => {
   const folder = scratchFolder(t);
-  const database = open<unknown>({ path: folder, encoding: 'msgpack', noSubdir: false });
-  await database.put(['format'], 99);
-  await database.close();
-  t.throws(() => new LmdbStore(folder), {
-    message: 'The state folder has format 99, this Wirefarm reads format 1',
+  new JournalStore(folder).close();
+  giveFormat(folder, 99);
+  t.throws(() => new JournalStore(folder), {
+    message: 'The state folder has format 99, this Wirefarm reads format 2',
   });
+  t.end();
 });
 
 void t.test('a state thread on a folder of an unknown format refuses every request', async (t) => {
   const folder = scratchFolder(t);
-  const database = open<unknown>({ path: folder, encoding: 'msgpack', noSubdir: false });
-  await database.put(['format'], 99);
-  await database.close();
+  new JournalStore(folder).close();
+  giveFormat(folder, 99);
   const store = new StateThread(folder);
   await t.rejects(store.load(['x']), { message: /format 99/ });
 });
@@ -122,12 +148,74 @@ void t.test('the tasks of the state thread commit and load packed', async (t) =>
   });
   const outcome = await performTask(tasks, { task: 'load', input: [['x']] });
   t.same('value' in outcome && unpackRecords(outcome.value as Packed), [{ key: ['x', 'a'], value: 1 }]);
-  await tasks.close(undefined);
+  tasks.close(undefined);
 });
 
 void t.test('packed bytes own the whole of their buffer, so that they can be moved', (t) => {
   const packed = packChanges([put('a', 1)]);
   t.equal(packed.byteOffset, 0);
   t.equal(packed.buffer.byteLength, packed.byteLength);
+  t.end();
+});
+
+/** Takes all room of the disk and of the journal; what is left would not hold 10 octets. */
+function fillUp(disk: string, store: JournalStore): () => void {
+  const giveBack = fill(disk, 0);
+  for (const length of [16_384, 1024, 64, 1]) {
+    for (let count = 0; ; count++) {
+      try {
+        store.commit([put(`fill-${length}-${count}`, 'f'.repeat(length))]);
+      } catch {
+        break;
+      }
+    }
+  }
+  return giveBack;
+}
+
+void t.test('many refused commits are many times nothing', (t) => {
+  const disk = smallDisk(t);
+  if (disk === undefined) {
+    t.pass('# SKIP a tmpfs cannot be mounted here: it takes root');
+    t.end();
+    return;
+  }
+  const state = join(disk, 'state');
+  mkdirSync(state);
+  const store = new JournalStore(state);
+  store.commit(Array.from({ length: 300 }, (_, index) => put(String(index), 'x'.repeat(1000))));
+  const giveBack = fillUp(disk, store);
+  refuseCommits(t, store, new Random(61), 500, 507);
+  const count = store.load(['x']).length;
+  store.commit([{ remove: ['x', '7'] }]);
+  t.equal(store.load(['x']).length, count - 1, 'what makes the store smaller works');
+  store.commit([{ clear: ['x'] }, put('left', 1)]);
+  t.same(store.load(['x']), [{ key: ['x', 'left'], value: 1 }]);
+  giveBack();
+  store.commit([put('large', 'l'.repeat(300_000))]);
+  t.equal(store.load(['x']).length, 2, 'and so does the rest once there is room');
+  store.close();
+  const again = new JournalStore(state);
+  t.equal(again.load(['x']).length, 2);
+  t.same(again.notices, []);
+  again.close();
+  t.end();
+});
+
+void t.test('a thousand deletions fit on a full disk', (t) => {
+  const disk = smallDisk(t);
+  if (disk === undefined) {
+    t.pass('# SKIP a tmpfs cannot be mounted here: it takes root');
+    t.end();
+    return;
+  }
+  const state = join(disk, 'state');
+  mkdirSync(state);
+  const store = new JournalStore(state);
+  store.commit(Array.from({ length: 1000 }, (_, index) => put(String(index), index)));
+  fillUp(disk, store);
+  for (let index = 0; index < 1000; index++) store.commit([{ remove: ['x', String(index)] }]);
+  t.ok(store.load(['x']).every(({ key }) => key[1]?.startsWith('fill-')));
+  store.close();
   t.end();
 });

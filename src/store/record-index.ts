@@ -1,0 +1,111 @@
+/** Where the value of each record lies: a tree of the parts of the keys. */
+import type { JournalEntry, Place } from './journal-format.js';
+import type { Key } from './store.js';
+
+interface Record {
+  readonly place: Place;
+  readonly octets: number;
+}
+
+interface Branch {
+  record?: Record | undefined;
+  readonly below: Map<string, Branch>;
+}
+
+const newBranch = (): Branch => ({ below: new Map() });
+
+export class RecordIndex {
+  #root = newBranch();
+  #octets = 0;
+
+  /** What the entries of all records take in a journal. */
+  get octets(): number {
+    return this.#octets;
+  }
+
+  apply(entry: JournalEntry): void {
+    if (entry.kind === 'put') this.#put(entry);
+    else if (entry.kind === 'remove') this.#remove(entry.key);
+    else this.#clear(entry.key);
+  }
+
+  /** Every record whose key starts with the prefix, in key order. */
+  *under(prefix: Key): Generator<{ readonly key: Key; readonly place: Place }> {
+    const branch = this.#pathTo(prefix)?.at(-1);
+    if (branch !== undefined) yield* recordsOf(branch, prefix);
+  }
+
+  /** What the records that a change takes away take in a journal. */
+  octetsOf({ kind, key }: Pick<JournalEntry, 'kind' | 'key'>): number {
+    const branch = this.#pathTo(key)?.at(-1);
+    if (branch === undefined) return 0;
+    return kind === 'clear' ? octetsBelow(branch) : (branch.record?.octets ?? 0);
+  }
+
+  #put({ key, place, octets }: JournalEntry): void {
+    let branch = this.#root;
+    for (const part of key) {
+      let next = branch.below.get(part);
+      if (next === undefined) {
+        next = newBranch();
+        branch.below.set(part, next);
+      }
+      branch = next;
+    }
+    this.#octets += octets - (branch.record?.octets ?? 0);
+    branch.record = { place, octets };
+  }
+
+  #remove(key: Key): void {
+    const path = this.#pathTo(key);
+    const branch = path?.at(-1);
+    if (path === undefined || branch?.record === undefined) return;
+    this.#octets -= branch.record.octets;
+    branch.record = undefined;
+    prune(path, key);
+  }
+
+  #clear(key: Key): void {
+    const path = this.#pathTo(key);
+    const branch = path?.at(-1);
+    if (path === undefined || branch === undefined) return;
+    this.#octets -= octetsBelow(branch);
+    branch.record = undefined;
+    branch.below.clear();
+    prune(path, key);
+  }
+
+  /** The branches from the root to the key, both included. */
+  #pathTo(key: Key): Branch[] | undefined {
+    const path = [this.#root];
+    for (const part of key) {
+      const next = path.at(-1)?.below.get(part);
+      if (next === undefined) return undefined;
+      path.push(next);
+    }
+    return path;
+  }
+}
+
+/** Takes branches that hold nothing from the tree. */
+function prune(path: readonly Branch[], key: Key): void {
+  for (let depth = key.length; depth > 0; depth--) {
+    const branch = path[depth];
+    if (branch === undefined || branch.record !== undefined || branch.below.size > 0) return;
+    path[depth - 1]?.below.delete(key[depth - 1] ?? '');
+  }
+}
+
+function octetsBelow(branch: Branch): number {
+  let octets = branch.record?.octets ?? 0;
+  for (const below of branch.below.values()) octets += octetsBelow(below);
+  return octets;
+}
+
+function* recordsOf(branch: Branch, key: Key): Generator<{ readonly key: Key; readonly place: Place }> {
+  if (branch.record !== undefined) yield { key, place: branch.record.place };
+  for (const part of [...branch.below.keys()].sort()) {
+    const below = branch.below.get(part);
+    if (below !== undefined) yield* recordsOf(below, [...key, part]);
+  }
+}

@@ -3,8 +3,10 @@
  * memory, while the thread goes on with what comes next. Small ones are written plainly, and all where that cannot be.
  */
 import { closeSync, constants, fchmodSync, fsyncSync, ftruncateSync, openSync, rmSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { PAGE_LENGTH } from '../memory/transfer-memory.js';
 import { BUFFER_LENGTH, BulkBuffers, type BulkBuffer } from './bulk-buffers.js';
+import { Growth } from './disk-floor.js';
 import { setDirect } from './file-calls.js';
 import { writeWhole } from './published-file.js';
 
@@ -31,6 +33,7 @@ interface Filling {
 
 export class BulkFile {
   readonly #path: string;
+  readonly #growth: Growth;
   readonly #fd: number;
   readonly #mode: number;
   readonly #buffers: BulkBuffers | undefined;
@@ -44,6 +47,7 @@ export class BulkFile {
 
   private constructor(path: string, fd: number, mode: number, buffers: BulkBuffers | undefined) {
     this.#path = path;
+    this.#growth = new Growth(dirname(path));
     this.#fd = fd;
     this.#mode = mode;
     this.#buffers = buffers;
@@ -80,6 +84,9 @@ export class BulkFile {
    */
   write(bytes: Uint8Array): void {
     this.#check();
+    this.#attempt(() => {
+      this.#growth.reach(this.#position, this.#position + bytes.length);
+    });
     let rest = bytes;
     while (rest.length > 0) {
       const filling = this.#filling ?? this.#fill();

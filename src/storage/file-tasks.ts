@@ -1,21 +1,18 @@
 /** Reading files that clients name, for the HTTP thread. What is open is a descriptor, so a slow client holds no thread. */
 import { closeSync, readSync } from 'node:fs';
 import type { TaskTable } from '../pool/task.js';
-import { containedPath, innerRoot } from './containment.js';
+import { clientPath, type NamedFile } from './containment.js';
 import { readOnlyWhatIsAskedFor } from './read-advice.js';
 import { openRegularFile, type OpenedFile } from './regular-file.js';
 
 export interface FileTasks extends TaskTable {
-  /** `folder` is a folder below the root that the path is of and must not leave. */
-  readonly openFile: (input: { root: string; folder?: string | undefined; path: string }) => OpenedFile;
+  readonly openFile: (input: NamedFile) => OpenedFile;
   readonly readPiece: (input: { fd: number; position: number; length: number }) => Uint8Array<ArrayBuffer>;
   readonly closeFile: (input: { fd: number }) => void;
 }
 
 export const fileTasks: FileTasks = {
-  openFile({ root, folder, path }) {
-    return openRegularFile(containedPath(innerRoot(root, folder), path));
-  },
+  openFile: (input) => openRegularFile(clientPath(input, 'read')),
 
   readPiece({ fd, position, length }) {
     readOnlyWhatIsAskedFor(fd);

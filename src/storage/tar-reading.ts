@@ -1,9 +1,11 @@
 /** Reading a tar archive that somebody else made, all of it, before anything is done with it. Runs in a worker thread. */
-import { closeSync, fchmodSync, fsyncSync, mkdirSync, openSync, constants, readSync } from 'node:fs';
+import { closeSync, fchmodSync, mkdirSync, openSync, constants, readSync } from 'node:fs';
 import { join } from 'node:path';
+import { setImmediate } from 'node:timers/promises';
 import { extract, type Extract } from 'tar-stream';
 import { Refusal, refusals } from '../errors.js';
 import { writeWhole } from './published-file.js';
+import { syncTree } from './tree-sync.js';
 import { TarContent, type MemberHeader, type TarFile } from './tar-content.js';
 
 const PIECE = 256 * 1024;
@@ -13,6 +15,11 @@ const OPTIONS = { highWaterMark: PIECE, allowUnknownFormat: true };
 const FILE_MODE = 0o644;
 const EXECUTABLE_MODE = 0o755;
 const CREATE = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
+/**
+ * Only what is read feeds the library, so what has not come after these turns of the event loop never comes: it waits for
+ * the content of a member whose length it could not read.
+ */
+const MOST_TURNS = 100;
 /** What gzip, bzip2, xz and zstd begin with. */
 const COMPRESSED = ['1f8b', '425a68', 'fd377a58', '28b52ffd'];
 
@@ -35,6 +42,7 @@ export function unpackTar(fd: number, content: TarContent, folder: string): void
   mkdirSync(folder);
   for (const path of content.folders) mkdirSync(join(folder, path));
   for (const [path, file] of content.files) unpackFile(fd, file, join(folder, path));
+  syncTree(folder, [...content.folders], [...content.files.keys()]);
 }
 
 function unpackFile(fd: number, { position, size, isExecutable }: TarFile, target: string): void {
@@ -43,7 +51,6 @@ function unpackFile(fd: number, { position, size, isExecutable }: TarFile, targe
     for (let done = 0; done < size; done += PIECE)
       writeWhole(made, readAt(fd, position + done, Math.min(PIECE, size - done)), done);
     fchmodSync(made, isExecutable ? EXECUTABLE_MODE : FILE_MODE);
-    fsyncSync(made);
   } finally {
     closeSync(made);
   }
@@ -60,6 +67,8 @@ function extraction(content: TarContent): Extract {
       reading.destroy(error instanceof Error ? error : undefined);
       return;
     }
+    // The library would wait for the content of a folder that tells a length, and none follows.
+    if (header.type === 'directory') header.size = 0;
     stream.on('end', next);
     stream.resume();
   });
@@ -79,12 +88,23 @@ async function feed(reading: Extract, fd: number, size: number): Promise<Error |
     const drained = new Promise<void>((resolve) => {
       reading.once('drain', resolve);
     });
-    if (!reading.write(readAt(fd, position, Math.min(PIECE, size - position))))
-      await Promise.race([drained, closed]);
+    if (reading.write(readAt(fd, position, Math.min(PIECE, size - position)))) continue;
+    if (!(await comes(Promise.race([drained, closed])))) break;
   }
   reading.end(undefined);
-  await closed;
+  if (!(await comes(closed))) {
+    failure ??= new Error('the length of a member cannot be read');
+    reading.destroy();
+  }
   return failure;
+}
+
+async function comes(awaited: Promise<void>): Promise<boolean> {
+  const isThere = awaited.then(() => true);
+  for (let turn = 0; turn < MOST_TURNS; turn++) {
+    if (await Promise.race([isThere, setImmediate(false)])) return true;
+  }
+  return false;
 }
 
 /** As much as there is. */

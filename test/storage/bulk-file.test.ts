@@ -243,25 +243,25 @@ void t.test('a full disk is told, by whichever call', (t) => {
         for (let written = 0; written < length + MEBIBYTE; written += piece.length) file.write(piece);
         file.finish(true);
       };
-      t.throws(write, { code: 'ENOSPC' });
+      t.throws(write, { message: /no space left/i });
       t.throws(
         () => {
           file.write(Buffer.alloc(1));
         },
-        { code: 'ENOSPC' },
+        { message: /no space left/i },
         'again',
       );
       t.throws(
         () => {
           file.skip(1);
         },
-        { code: 'ENOSPC' },
+        { message: /no space left/i },
       );
       t.throws(
         () => {
           file.finish(true);
         },
-        { code: 'ENOSPC' },
+        { message: /no space left/i },
       );
       file.discard();
       t.same(readdirSync(disk), []);
@@ -280,7 +280,7 @@ void t.test('a write that fails while it is under way is told', { skip: direct }
       file.write(Buffer.alloc(5 * MEBIBYTE, 1));
       file.finish(false);
     };
-    t.throws(write, { code: 'ENOSPC' });
+    t.throws(write, { message: /no space left/i });
     file.discard();
   }
   disk.fails('full', 0);

@@ -108,3 +108,21 @@ void t.test('nothing is unpacked into a folder that is there', async (t) => {
   );
   t.notOk(existsSync(join(folder, 'a')));
 });
+
+void t.test('a folder has no content, whatever length its header tells', async (t) => {
+  const folder = tarMember({ path: 'a/', type: '5', size: 64 });
+  t.same(await read(t, Buffer.concat([folder, tarArchive([['a/b', 'content']])])), ['a', 'a/b']);
+});
+
+void t.test('a member whose length cannot be read is a damaged archive, and makes nobody wait', async (t) => {
+  const lengthAt = 124;
+  const [sumAt, sumLength] = [148, 8];
+  const file = tarMember({ path: 'a', content: 'content' });
+  // Neither octal digits nor the beginning of a binary number.
+  file[lengthAt] = 0xb0;
+  file.fill(' ', sumAt, sumAt + sumLength);
+  const sum = file.subarray(0, 512).reduce((total, octet) => total + octet, 0);
+  file.write(`${sum.toString(8).padStart(6, '0')}\0 `, sumAt);
+  const refusal = refusals.archiveDamaged('the length of a member cannot be read');
+  await t.rejects(read(t, Buffer.concat([file, tarArchive([])])), refusal);
+});

@@ -10,8 +10,10 @@ export const LOOP_CONTROL = {
   heartbeat: 1,
   /** Not 0: the loop is to end. */
   stop: 2,
+  /** The number of its thread, 0 before it has begun or where the host does not tell. */
+  thread: 3,
 } as const;
-export const LOOP_CONTROL_WORDS = 3;
+export const LOOP_CONTROL_WORDS = 4;
 
 export interface LoopStart {
   readonly control: SharedArrayBuffer;

@@ -3,6 +3,7 @@ import { receiveMessageOnPort, type MessagePort } from 'node:worker_threads';
 import { LOOP_CONTROL, type LoopOrder, type LoopStart } from './loop-orders.js';
 import { performTask, type TaskTable } from './task.js';
 import { goAfterOthers } from './thread-priority.js';
+import { ownThread } from './thread-work.js';
 
 export interface LoopWork {
   readonly tasks: TaskTable;
@@ -18,6 +19,7 @@ const ORDERS_A_ROUND = 16;
 export async function runLoop({ control, orders }: LoopStart, work: LoopWork): Promise<void> {
   goAfterOthers();
   const words = new Int32Array(control);
+  Atomics.store(words, LOOP_CONTROL.thread, ownThread());
   try {
     while (Atomics.load(words, LOOP_CONTROL.stop) === 0) {
       Atomics.add(words, LOOP_CONTROL.heartbeat, 1);

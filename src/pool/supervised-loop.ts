@@ -6,10 +6,15 @@ import { refusals } from '../errors.js';
 import { LOOP_CONTROL, LOOP_CONTROL_WORDS, type LoopMessage } from './loop-orders.js';
 import { LoopRun, type RunLoop } from './loop-run.js';
 import { valueOf, type TaskRequest } from './task.js';
+import { computedMs } from './thread-work.js';
 
-/** A loop that has not come round for so many checks hangs: 10 s, because a slow disk may take its time. */
+/** A loop that has not come round for so many checks, 10 s, is looked at. */
 const CHECK_MS = 500;
 const MOST_MISSED_CHECKS = 20;
+/** It spins when it has computed for so long meanwhile. Otherwise it waits for the disk, which nobody else could write to. */
+const SPINNING_MS = 1000;
+/** So long is a disk waited for: 5 min. */
+const MOST_CHECKS_FOR_DISK = 600;
 /** A loop that dies within a second of its start is not started again at once. */
 const SHORT_LIFE_MS = 1000;
 const REST_MS = 500;
@@ -27,6 +32,8 @@ export interface LoopSurroundings<Parts, Report> {
   readonly isBusy: () => boolean;
   /** Comes with every check. */
   readonly onCheck?: () => void;
+  /** It waits for the disk, longer than disks should take: told once. */
+  readonly onStall?: (() => void) | undefined;
   /** Orders of these tasks are not given again to the next life: they fail with a `LoopDeath`. */
   readonly onceOnly: readonly string[];
   /** The thread is gone; comes before the next life begins. */
@@ -123,7 +130,8 @@ export class SupervisedLoop<Parts, Report> {
 
   #launch(): LoopRun<Parts, Report> {
     this.#startedAt = performance.now();
-    const last = { beats: -1, missed: 0 };
+    const last = { beats: -1, missed: 0, computed: undefined };
+    Atomics.store(this.#words, LOOP_CONTROL.thread, 0);
     clearInterval(this.#watch);
     this.#watch = setInterval(() => {
       this.#check(last);
@@ -196,14 +204,29 @@ export class SupervisedLoop<Parts, Report> {
     }
   }
 
-  #check(last: { beats: number; missed: number }): void {
+  #check(last: { beats: number; missed: number; computed: number | undefined }): void {
     this.#surroundings.onCheck?.();
     const beats = Atomics.load(this.#words, LOOP_CONTROL.heartbeat);
     const hasNothingToDo = !this.#surroundings.isBusy() && this.#pending.size === 0;
     last.missed = beats === last.beats && !hasNothingToDo ? last.missed + 1 : 0;
     last.beats = beats;
+    if (last.missed === 1) last.computed = this.#computed();
     if (last.missed < MOST_MISSED_CHECKS) return;
+    if (this.#isWaiting(last.computed) && last.missed < MOST_CHECKS_FOR_DISK) {
+      if (last.missed === MOST_MISSED_CHECKS) this.#surroundings.onStall?.();
+      return;
+    }
     last.missed = 0;
     this.#run?.kill();
+  }
+
+  #computed(): number | undefined {
+    return computedMs(Atomics.load(this.#words, LOOP_CONTROL.thread));
+  }
+
+  #isWaiting(computedBefore: number | undefined): boolean {
+    const computed = this.#computed();
+    if (computed === undefined || computedBefore === undefined) return false;
+    return computed - computedBefore < SPINNING_MS;
   }
 }

@@ -2,9 +2,14 @@
  * A pool of worker threads that serve one table of finite tasks. Requests are served in the order they were
  * made; the queue is bounded, because what waits there holds memory.
  */
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Piscina } from 'piscina';
 import { refusals } from '../errors.js';
 import { valueOf, type TaskOutcome, type TaskRequest, type TaskTable } from './task.js';
+
+/** What runs or waits when a pool is closed has so long to finish; its threads then have so long to end. */
+const CLOSE_GRACE_MS = 5000;
+const END_GRACE_MS = 1000;
 
 export interface TaskPoolOptions {
   readonly worker: URL;
@@ -26,9 +31,10 @@ export class TaskPool<Table extends TaskTable> {
       minThreads: options.startsOnUse === true ? 0 : options.threads,
       maxThreads: options.threads,
       idleTimeout: Infinity,
+      closeTimeout: CLOSE_GRACE_MS,
       workerData: options.workerData,
       recordTiming: false,
-      // What one thread opens another may close: its end must not close what has that number by then.
+      // One thread closes descriptors that another opened, so the end of a thread must close none by its number.
       trackUnmanagedFds: false,
       // Otherwise a task that finds no idle thread goes back to the end of the queue.
       stricterFIFO: true,
@@ -46,8 +52,15 @@ export class TaskPool<Table extends TaskTable> {
     return valueOf(outcome) as Awaited<ReturnType<Table[Name]>>;
   }
 
-  /** Lets running and waiting tasks finish, then ends the threads. */
+  /** Lets running and waiting tasks finish, for a while, then ends the threads: what is left by then fails. */
   async close(): Promise<void> {
-    await this.#pool.close();
+    // It tells so that the while is over.
+    this.#pool.on('error', () => undefined);
+    const givenUp = new AbortController();
+    await Promise.race([
+      this.#pool.close(),
+      sleep(CLOSE_GRACE_MS + END_GRACE_MS, undefined, { signal: givenUp.signal }).catch(() => undefined),
+    ]);
+    givenUp.abort();
   }
 }

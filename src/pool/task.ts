@@ -4,7 +4,7 @@
  * of it crosses as data.
  */
 import { Refusal } from '../errors.js';
-import { refusalOfSystemError } from '../system-errors.js';
+import { messageOf, refusalOfSystemError } from '../system-errors.js';
 
 /** The tasks of one kind of worker. Inputs and outputs must survive a structured clone. */
 export type TaskTable = Readonly<Record<string, (input: never) => unknown>>;
@@ -47,8 +47,11 @@ export function valueOf(outcome: TaskOutcome): unknown {
 export function failureOf(error: unknown): TaskFailure {
   const known = error instanceof Refusal ? error : refusalOfSystemError(systemCode(error), systemPath(error));
   if (known !== undefined) return { message: known.message, status: known.status, stack: undefined };
-  const message = error instanceof Error ? error.message : String(error);
-  return { message, status: undefined, stack: error instanceof Error ? error.stack : undefined };
+  return {
+    message: messageOf(error),
+    status: undefined,
+    stack: error instanceof Error ? error.stack : undefined,
+  };
 }
 
 function systemCode(error: unknown): string | undefined {

@@ -1,7 +1,8 @@
-import t, { type Test } from 'tap';
+import t from 'tap';
 import { Refusal, refusals } from '../../src/errors.js';
 import { LoopDeath } from '../../src/pool/supervised-loop.js';
 import { eventually } from '../support/eventually.js';
+import { heldChecks } from '../support/held-checks.js';
 import { LiveLoop, PaperLoop } from '../support/live-loop.js';
 import type { DieInput } from '../support/loop-worker.js';
 import { seededRandom } from '../support/seeded-random.js';
@@ -182,21 +183,6 @@ void t.test('a loop that is killed again and again answers everything, in order'
   );
 });
 
-/** Takes the intervals of this process: those of half a second come when they are told to. */
-function heldChecks(t: Test): () => void {
-  const work: (() => void)[] = [];
-  const begin = setInterval;
-  t.intercept(globalThis, 'setInterval', {
-    value: (callback: () => void, ms: number): NodeJS.Timeout => {
-      if (ms !== 500) return begin(callback, ms);
-      work.push(callback);
-      // Never comes.
-      return begin(() => undefined, 2 ** 30);
-    },
-  });
-  return () => work.at(-1)?.();
-}
-
 void t.test('a loop with orders that has not come round for ten seconds is ended', async (t) => {
   const check = heldChecks(t);
   const paper = new PaperLoop(t);
@@ -240,6 +226,53 @@ void t.test(
     check();
     t.ok(life.isKilled);
     t.equal(looks, 4 * CHECKS);
+  },
+);
+
+const lack = process.platform === 'linux' ? false : 'this host does not tell what its threads do';
+
+void t.test('a loop that waits for the disk is waited for, minutes long', { skip: lack }, async (t) => {
+  const check = heldChecks(t);
+  let stalls = 0;
+  const paper = new PaperLoop(t, { onStall: () => stalls++ });
+  const answer = paper.loop.ask(echo(1));
+  const life = await paper.life(1, 1);
+  life.waitsForDisk();
+  life.beat();
+  for (let checks = 0; checks < 600; checks++) check();
+  t.notOk(life.isKilled);
+  t.equal(stalls, 1, 'it is told of once');
+  check();
+  t.ok(life.isKilled, 'but not for ever');
+  const next = await paper.life(2, 1);
+  next.answer('done');
+  t.equal(await answer, 'done');
+});
+
+void t.test(
+  'a thread that stalls goes on where it was, one that spins is ended',
+  { skip: lack },
+  async (t) => {
+    const check = heldChecks(t);
+    const { loop } = new LiveLoop(t);
+    const stalled = word();
+    const answer = loop.ask({ task: 'stall', input: stalled });
+    await eventually('it stalls', () => (Atomics.load(stalled, 0) > 0 ? true : undefined));
+    for (let checks = 0; checks < 3 * CHECKS; checks++) check();
+    Atomics.store(stalled, 0, 2);
+    Atomics.notify(stalled, 0);
+    await answer;
+    t.equal(loop.restarts, 0);
+
+    const spinning = word();
+    const lost = t.rejects(loop.ask({ task: 'spin', input: spinning }));
+    await eventually('it spins', () => (Atomics.load(spinning, 0) > 0 ? true : undefined));
+    await eventually('it is ended', () => {
+      check();
+      return loop.restarts > 0 ? true : undefined;
+    });
+    loop.kill();
+    await lost;
   },
 );
 

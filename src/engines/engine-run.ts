@@ -5,7 +5,10 @@ import type { Bell } from '../switching/bell.js';
 import type { NumberedOrder, OrderAnswer } from '../switching/orders.js';
 import type { EngineStart } from './engine-start.js';
 
-/** Runs an engine's task in a thread; the signal ends the thread, whatever it does. */
+/**
+ * Runs an engine's task in a thread; the signal ends the thread, whatever it does. Settles when the thread has gone,
+ * not before: until then it may still receive into the engine's memory.
+ */
 export type RunTask = (
   start: EngineStart,
   move: readonly MessagePort[],
@@ -16,7 +19,7 @@ export class EngineRun {
   readonly #bell: Bell;
   readonly #orders: MessagePort;
   readonly #abort = new AbortController();
-  /** Why it ended; never rejects. */
+  /** Why it ended; never rejects. Nothing of it uses the memory or the bell any more then. */
   readonly ended: Promise<string>;
 
   constructor(memory: EngineMemory, bell: Bell, run: RunTask, onAnswer: (answer: OrderAnswer) => void) {
@@ -25,17 +28,15 @@ export class EngineRun {
     this.#orders = port1;
     port1.on('message', onAnswer);
     port1.unref();
-    const start = { memory, orders: port2, ear: bell.ear };
-    const move = 'epoll' in bell.ear ? [port2] : [port2, bell.ear];
-    this.ended = run(start, move, this.#abort.signal)
-      .then(
-        () => 'it came to its end',
-        (error: unknown) => (error instanceof Error ? error.message : String(error)),
-      )
-      .finally(() => {
-        port1.close();
-        bell.close();
-      });
+    const ear = bell.newEar();
+    const move = 'epoll' in ear ? [port2] : [port2, ear];
+    this.ended = this.#live({ memory, orders: port2, ear }, move, run).finally(() => {
+      port1.close();
+    });
+  }
+
+  get isKilled(): boolean {
+    return this.#abort.signal.aborted;
   }
 
   send(order: NumberedOrder): void {
@@ -43,12 +44,18 @@ export class EngineRun {
     this.#bell.ring();
   }
 
-  ring(): void {
-    this.#bell.ring();
-  }
-
   /** Ends the thread without asking it. */
   kill(): void {
     this.#abort.abort();
+  }
+
+  /** A thread that cannot be started is a life that has ended at once. */
+  async #live(start: EngineStart, move: readonly MessagePort[], run: RunTask): Promise<string> {
+    try {
+      await run(start, move, this.#abort.signal);
+      return 'it came to its end';
+    } catch (error) {
+      return error instanceof Error ? error.message : String(error);
+    }
   }
 }

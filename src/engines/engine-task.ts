@@ -33,7 +33,6 @@ export async function runEngine({ memory, orders, ear }: EngineStart): Promise<v
       if (waiting !== undefined) await waiting;
     }
   } finally {
-    // The thread lives on, and may run the next engine.
     transport.close();
     orders.close();
   }

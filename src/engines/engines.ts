@@ -1,15 +1,14 @@
 /**
- * The engines of this server: a pool of threads, each with an endless task. A lab lives on one engine from its
- * first device to its last, the one that has least to do at that time.
+ * The engines of this server. A lab lives on one engine from its first device to its last, the one that has least
+ * to do at that time.
  */
 import { availableParallelism } from 'node:os';
-import { Piscina } from 'piscina';
 import type { Logger } from 'pino';
 import { MOST_LOGS, type CaptureMemory } from '../memory/capture-memory.js';
 import { MOST_CONNECTIONS, MOST_PORTS } from '../memory/engine-memory.js';
 import { FreeList } from '../memory/free-list.js';
 import type { Bell } from '../switching/bell.js';
-import type { EngineStart } from './engine-start.js';
+import { engineThread } from './engine-thread.js';
 import { RunningDevice, type EnginePlace } from './running-device.js';
 import { SupervisedEngine } from './supervised-engine.js';
 
@@ -31,7 +30,6 @@ interface Place extends EnginePlace {
 }
 
 export class Engines {
-  readonly #pool: Piscina<EngineStart, undefined>;
   readonly #options: EnginesOptions;
   readonly #places: readonly Place[];
   readonly #tellAll = (): void => {
@@ -42,18 +40,6 @@ export class Engines {
   constructor(options: EnginesOptions) {
     this.#options = options;
     const count = Math.min(MOST_ENGINES, Math.max(1, availableParallelism() - 1));
-    this.#pool = new Piscina<EngineStart, undefined>({
-      filename: options.worker.href,
-      minThreads: count,
-      maxThreads: count,
-      idleTimeout: Infinity,
-      atomics: 'disabled',
-      recordTiming: false,
-    });
-    // Of a thread that has no engine yet. One that has tells why its engine ended.
-    this.#pool.on('error', (error: unknown) => {
-      options.log.error({ err: error }, 'a thread for packet engines failed');
-    });
     const captureOctets = CAPTURE_OCTETS / count;
     this.#places = Array.from({ length: count }, () => this.#newPlace(captureOctets));
     // A thread that waits in a system call would hold up the end of the process.
@@ -79,16 +65,21 @@ export class Engines {
   async close(): Promise<void> {
     process.off('exit', this.#tellAll);
     await Promise.all(this.#places.map(({ engine }) => engine.close()));
-    await this.#pool.destroy();
   }
 
   #newPlace(captureOctets: number): Place {
-    const { newBell, log, onRestart } = this.#options;
+    const { worker, newBell, log, onRestart } = this.#options;
     const labs = new Map<string, number>();
     const engine: SupervisedEngine = new SupervisedEngine({
       captureOctets,
-      run: (start, move, signal) => this.#pool.run(start, { transferList: [...move], signal }),
+      run: engineThread(worker),
       newBell,
+      onDeath: (reason, restMs) => {
+        log.error({ reason, labs: labs.size, restMs }, 'a packet engine died');
+      },
+      onStuck: () => {
+        log.error({ labs: labs.size }, 'the thread of a packet engine does not end; its labs stand still');
+      },
       onRestart: (reason) => {
         log.error({ reason, labs: labs.size, restarts: engine.restarts }, 'a packet engine was restarted');
         onRestart([...labs.keys()], reason);

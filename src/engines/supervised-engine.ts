@@ -15,10 +15,13 @@ const CHECK_MS = 500;
 const MOST_MISSED_CHECKS = 4;
 /** The same before its first turn, because a busy host takes its time to start a thread: 10 s. */
 const MOST_CHECKS_TO_START = 20;
-/** An engine that dies within a second of its start is not started again at once. */
+/** An engine that dies within a second of its start is not started again at once; the next one twice as late, and so on. */
 const SHORT_LIFE_MS = 1000;
 const REST_MS = 500;
-/** An engine that is told to end has this long to do so. */
+const LONGEST_REST_MS = 8000;
+/** A thread that was ended and is still there after so many checks is told of: 5 s. */
+const MOST_CHECKS_TO_END = 10;
+/** An engine that is told to end has this long to do so, and then its thread has as long to be ended. */
 const GRACE_MS = 2000;
 const ENDED = 'the engine has ended';
 
@@ -27,6 +30,10 @@ export interface EngineSurroundings {
   readonly captureOctets: number;
   readonly run: RunTask;
   newBell(): Bell;
+  /** The thread has gone; the next one starts after the rest. */
+  onDeath(reason: string, restMs: number): void;
+  /** The thread does not go although it was ended. No other one is started while it may use the memory. */
+  onStuck(): void;
   /** After an engine was started again. */
   onRestart(reason: string): void;
 }
@@ -46,9 +53,12 @@ export class SupervisedEngine {
   readonly #graph = new WantedGraph();
   #pending = new Map<number, Pending>();
   #lastNumber = 0;
+  readonly #bell: Bell;
   #run: EngineRun;
   #startedAt = 0;
   #beatsAtStart = 0;
+  /** In a row. */
+  #shortLives = 0;
   #restarts = 0;
   #isClosing = false;
   #rest: NodeJS.Timeout | undefined;
@@ -61,8 +71,9 @@ export class SupervisedEngine {
     this.memory = newEngineMemory(FRAMES_LENGTH, surroundings.captureOctets);
     this.#control = new Int32Array(this.memory.control);
     this.#closed = new Promise((resolve) => (this.#noteClosed = resolve));
+    this.#bell = surroundings.newBell();
     this.#run = this.#launch();
-    const last = { beats: -1, missed: 0 };
+    const last = { beats: -1, missed: 0, afterKill: 0 };
     this.#watch = setInterval(() => {
       this.#check(last);
     }, CHECK_MS);
@@ -83,18 +94,26 @@ export class SupervisedEngine {
   tellToEnd(): void {
     this.#isClosing = true;
     Atomics.store(this.#control, CONTROL.stop, 1);
-    this.#run.ring();
+    this.#bell.ring();
   }
 
   async close(): Promise<void> {
     clearInterval(this.#watch);
     this.tellToEnd();
-    if (this.#rest !== undefined) this.#finish();
+    if (this.#rest !== undefined) {
+      this.#bell.close();
+      this.#finish();
+    }
     const patience = setTimeout(() => {
       this.kill();
     }, GRACE_MS);
+    const despair = setTimeout(() => {
+      this.#surroundings.onStuck();
+      this.#finish();
+    }, 2 * GRACE_MS);
     await this.#closed;
     clearTimeout(patience);
+    clearTimeout(despair);
   }
 
   /** Ends the thread as if it had died. */
@@ -114,8 +133,7 @@ export class SupervisedEngine {
   #launch(): EngineRun {
     this.#startedAt = performance.now();
     this.#beatsAtStart = Atomics.load(this.#control, CONTROL.heartbeat);
-    const surroundings = this.#surroundings;
-    const run = new EngineRun(this.memory, surroundings.newBell(), surroundings.run, (answer) => {
+    const run = new EngineRun(this.memory, this.#bell, this.#surroundings.run, (answer) => {
       this.#settle(answer);
     });
     void run.ended.then((reason) => {
@@ -134,17 +152,18 @@ export class SupervisedEngine {
 
   #onEnd(reason: string): void {
     if (this.#isClosing) {
+      this.#bell.close();
       this.#finish();
       return;
     }
-    const age = performance.now() - this.#startedAt;
-    this.#rest = setTimeout(
-      () => {
-        this.#rest = undefined;
-        this.#restart(reason);
-      },
-      age < SHORT_LIFE_MS ? REST_MS : 0,
-    );
+    const isShort = performance.now() - this.#startedAt < SHORT_LIFE_MS;
+    const restMs = isShort ? Math.min(LONGEST_REST_MS, REST_MS * 2 ** this.#shortLives) : 0;
+    this.#shortLives = isShort ? this.#shortLives + 1 : 0;
+    this.#surroundings.onDeath(reason, restMs);
+    this.#rest = setTimeout(() => {
+      this.#rest = undefined;
+      this.#restart(reason);
+    }, restMs);
   }
 
   #finish(): void {
@@ -173,10 +192,15 @@ export class SupervisedEngine {
     });
   }
 
-  #check(last: { beats: number; missed: number }): void {
+  #check(last: { beats: number; missed: number; afterKill: number }): void {
+    if (this.#rest === undefined && this.#run.isKilled) {
+      if (++last.afterKill === MOST_CHECKS_TO_END) this.#surroundings.onStuck();
+      return;
+    }
     const beats = Atomics.load(this.#control, CONTROL.heartbeat);
     last.missed = beats === last.beats ? last.missed + 1 : 0;
     last.beats = beats;
+    last.afterKill = 0;
     if (last.missed < (beats === this.#beatsAtStart ? MOST_CHECKS_TO_START : MOST_MISSED_CHECKS)) return;
     last.missed = 0;
     this.#run.kill();

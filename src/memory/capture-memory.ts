@@ -36,7 +36,10 @@ export const LOG = {
   reclaimed: 4,
   /** Why a tap takes nothing more, one of LOG_END; 0 while it does. */
   ended: 5,
-  /** How many interfaces have been described in the log. */
+  /**
+   * One number over two words, stored at once: how many interfaces the log describes up to a position (16 bits), and
+   * that position (48). Before `head` has reached it there is one less.
+   */
   interfaces: 6,
   chunks: 8,
 } as const;

@@ -118,7 +118,7 @@ void t.test('an engine that breaks is started again, and the labs that were on i
   await gone.install(HUB);
   await gone.remove();
   t.equal(restarts.length, 0);
-  await t.rejects(doomed.inspect(), { message: 'worker exited with code: 3' });
+  await t.rejects(doomed.inspect(), { message: 'its thread exited with code 3' });
   await device.configure(HUB);
   t.equal(restarts.length, 2, 'it was asked twice');
   await near.send(nearPort, numbered(0, 10));
@@ -126,7 +126,7 @@ void t.test('an engine that breaks is started again, and the labs that were on i
   t.equal(restarts.length, 2);
   for (const { labs, reason } of restarts) {
     t.same(labs, ['lab'], 'no lab that has no device any more');
-    t.equal(reason, 'worker exited with code: 3');
+    t.equal(reason, 'its thread exited with code 3');
   }
   t.match(log.join(''), /a packet engine was restarted/);
 });

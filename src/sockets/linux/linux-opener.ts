@@ -1,5 +1,5 @@
 /** Opens UDP, TAP, packet and Unix sockets as descriptors, with buffers that outlast a burst. */
-import { unlinkSync } from 'node:fs';
+import { lstatSync, unlinkSync } from 'node:fs';
 import { getSystemErrorMap } from 'node:util';
 import koffi from 'koffi';
 import type { Endpoint, OpenEndpoint } from '../../switching/endpoint.js';
@@ -39,10 +39,31 @@ const TUNSETIFF = 0x4004_54ca;
 const TAP_WITHOUT_HEADER = 0x0002 | 0x1000;
 const INTERFACE_NAME_LENGTH = 16;
 
+/** The file that a Unix socket is bound to. */
+interface SocketFile {
+  readonly path: string;
+  readonly dev: bigint;
+  readonly ino: bigint;
+}
+
 export class LinuxOpener implements Opener {
-  readonly #unixFiles = new Map<number, string>();
+  readonly #unixFiles = new Map<number, SocketFile>();
+  readonly #ceiling: number;
+
+  /** Opens no descriptor from the ceiling on. */
+  constructor(ceiling = Infinity) {
+    this.#ceiling = ceiling;
+  }
 
   open(wanted: Attachable): Endpoint {
+    const endpoint = this.#open(wanted);
+    // The kernel gives out the lowest that is free: all below are in use.
+    if (!('descriptor' in endpoint) || endpoint.descriptor < this.#ceiling) return endpoint;
+    this.close(endpoint);
+    throw new OpenError('too many open files (EMFILE): raise the limit of the server (ulimit -n)');
+  }
+
+  #open(wanted: Attachable): Endpoint {
     switch (wanted.type) {
       case 'udp':
         return openUdp(wanted);
@@ -51,8 +72,8 @@ export class LinuxOpener implements Opener {
       case 'packet':
         return openPacket(wanted.device);
       case 'unix': {
-        const endpoint = openUnix(wanted.localFile, wanted.remoteFile);
-        this.#unixFiles.set(endpoint.descriptor, wanted.localFile);
+        const { endpoint, file } = openUnix(wanted.localFile, wanted.remoteFile);
+        this.#unixFiles.set(endpoint.descriptor, file);
         return endpoint;
       }
       case 'null':
@@ -146,7 +167,7 @@ function openPacket(device: string): OpenEndpoint {
   });
 }
 
-function openUnix(localFile: string, remoteFile: string): OpenEndpoint & { readonly type: 'unix' } {
+function openUnix(localFile: string, remoteFile: string): { endpoint: OpenEndpoint; file: SocketFile } {
   const local = unixAddress(localFile);
   const remote = unixAddress(remoteFile);
   if (local === undefined || remote === undefined)
@@ -154,12 +175,13 @@ function openUnix(localFile: string, remoteFile: string): OpenEndpoint & { reado
   return opened(libc.socket(AF_UNIX, SOCK_DGRAM | SOCK_FLAGS, 0), (descriptor) => {
     setBuffers(descriptor);
     check(libc.bind(descriptor, local, local.length));
+    const file = socketFile(localFile);
     if (libc.connect(descriptor, remote, remote.length) !== 0) {
       const reason = lastError();
-      removeSocketFile(localFile);
+      removeSocketFile(file);
       throw new OpenError(`${remoteFile}: ${reason}`);
     }
-    return { type: 'unix', descriptor };
+    return { endpoint: { type: 'unix', descriptor }, file };
   });
 }
 
@@ -207,10 +229,18 @@ function lastError(): string {
   return `${text} (${name})`;
 }
 
-function removeSocketFile(file: string): void {
+/** To be called when it has just been made. */
+function socketFile(path: string): SocketFile {
+  const { dev, ino } = lstatSync(path, { bigint: true });
+  return { path, dev, ino };
+}
+
+/** Unless somebody else has removed it, and perhaps put another in its place. */
+function removeSocketFile({ path, dev, ino }: SocketFile): void {
   try {
-    unlinkSync(file);
+    const found = lstatSync(path, { bigint: true });
+    if (found.dev === dev && found.ino === ino) unlinkSync(path);
   } catch {
-    // Somebody else has removed it.
+    // It has gone.
   }
 }

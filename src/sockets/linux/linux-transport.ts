@@ -119,9 +119,11 @@ export class LinuxTransport implements Transport {
     const ready = this.#poller.wait(Math.min(patienceMs, this.#patience()));
     for (let index = 0; index < ready; index++) {
       const descriptor = this.#poller.descriptorAt(index);
-      if (descriptor === this.#bell) {
-        this.#answerBell();
-      } else this.#serve(this.#links[descriptor]);
+      const link = this.#links[descriptor];
+      if (descriptor === this.#bell) this.#answerBell();
+      else if (link !== undefined) this.#serve(link);
+      // An engine that has died had it, or the bell of this very turn has removed it.
+      else this.#poller.remove(descriptor);
     }
     if (planned > 0) this.#serveDue(planned);
     if (this.#broken.length > 0) this.#tryBroken();
@@ -145,9 +147,9 @@ export class LinuxTransport implements Transport {
     return Math.max(0, first.dueAt - performance.now());
   }
 
-  #serve(link: LinuxLink | undefined): void {
-    // It may have been removed by the bell of this very turn. Errors are told even of what is disarmed.
-    if (link === undefined || link.dueAt !== undefined) return;
+  #serve(link: LinuxLink): void {
+    // Errors are told even of what is disarmed.
+    if (link.dueAt !== undefined) return;
     const frames = this.#receiveTurn(link);
     if (frames === 0) {
       // A socket tells of an error once, a TAP whose interface has gone does so for ever.

@@ -42,8 +42,9 @@ export class Poller {
     return this.#wait !== undefined;
   }
 
+  /** It may be there from an engine that has died, and disarmed. */
   add(descriptor: number): void {
-    this.#control(EPOLL_CTL_ADD, descriptor, EPOLLIN);
+    if (this.#control(EPOLL_CTL_ADD, descriptor, EPOLLIN) !== 0) this.arm(descriptor);
   }
 
   remove(descriptor: number): void {
@@ -75,10 +76,10 @@ export class Poller {
     return this.#events.words[(index * EPOLL_EVENT.size + EPOLL_EVENT.data) >> 2] ?? -1;
   }
 
-  #control(operation: number, descriptor: number, events: number): void {
+  #control(operation: number, descriptor: number, events: number): number {
     this.#change.words[0] = events;
     this.#change.words[EPOLL_EVENT.data >> 2] = descriptor;
-    libc.epollControl(this.#epoll, operation, descriptor, this.#change.address);
+    return libc.epollControl(this.#epoll, operation, descriptor, this.#change.address);
   }
 }
 

@@ -1,16 +1,24 @@
 /** A message port, where threads share no descriptors. */
-import { MessageChannel } from 'node:worker_threads';
+import { MessageChannel, type MessagePort } from 'node:worker_threads';
 import type { Bell } from '../../switching/bell.js';
 
 export class PortableBell implements Bell {
-  readonly #channel = new MessageChannel();
-  readonly ear = this.#channel.port2;
+  #rope: MessagePort | undefined;
+
+  /** A port goes with the thread that has it: every life gets another. */
+  newEar(): MessagePort {
+    this.close();
+    const { port1, port2 } = new MessageChannel();
+    this.#rope = port1;
+    return port2;
+  }
 
   ring(): void {
-    this.#channel.port1.postMessage(null);
+    this.#rope?.postMessage(null);
   }
 
   close(): void {
-    this.#channel.port1.close();
+    this.#rope?.close();
+    this.#rope = undefined;
   }
 }

@@ -12,15 +12,19 @@ import {
 } from '../../memory/capture-memory.js';
 
 const ORDINAL_MASK = 0xffff;
+const COUNT_BITS = 16n;
+const COUNT_MASK = 0xffffn;
 
 export class LogWords {
   readonly counters: Float64Array;
   readonly #words: Int32Array;
+  readonly #interfaces: BigInt64Array;
 
   constructor(memory: CaptureMemory, log: number) {
     const { BYTES_PER_ELEMENT: word } = Int32Array;
     const { BYTES_PER_ELEMENT: counter } = Float64Array;
     this.#words = new Int32Array(memory.words, log * LOG_WORDS * word, LOG_WORDS);
+    this.#interfaces = new BigInt64Array(memory.words, (log * LOG_WORDS + LOG.interfaces) * word, 1);
     this.counters = new Float64Array(memory.counters, log * LOG_COUNTERS * counter, LOG_COUNTERS);
   }
 
@@ -53,12 +57,16 @@ export class LogWords {
     Atomics.store(this.#words, LOG.ended, reason);
   }
 
-  get interfaces(): number {
-    return Atomics.load(this.#words, LOG.interfaces);
+  /** How many interfaces are described before a position, up to which everything is in the log. */
+  interfacesBefore(position: number): number {
+    const noted = Atomics.load(this.#interfaces, 0);
+    const count = Number(noted & COUNT_MASK);
+    return position < Number(noted >> COUNT_BITS) ? count - 1 : count;
   }
 
-  set interfaces(count: number) {
-    Atomics.store(this.#words, LOG.interfaces, count);
+  /** So many are described when everything before the position is in the log. */
+  noteInterfaces(count: number, position: number): void {
+    Atomics.store(this.#interfaces, 0, (BigInt(position) << COUNT_BITS) | BigInt(count));
   }
 
   chunkOf(ordinal: number): number {
@@ -81,7 +89,7 @@ export class LogWords {
   /** Not in use any more. */
   clear(): void {
     for (let slot = 0; slot < CHUNKS_A_LOG; slot++) this.setChunk(slot, NO_CHUNK);
-    this.interfaces = 0;
+    this.noteInterfaces(0, 0);
     Atomics.store(this.#words, LOG.active, 0);
   }
 }

@@ -63,6 +63,8 @@ export class LogWriter implements ChunkHolder {
     this.#next = Math.ceil(this.#position / CHUNK_LENGTH);
     this.#oldest = this.#next - ((this.#next - words.reclaimed) & 0xffff);
     this.#locate();
+    // What an engine has put and not published is not there.
+    words.noteInterfaces(words.interfacesBefore(this.#position), 0);
   }
 
   /** When its last packet was, in milliseconds since 1970. */
@@ -115,6 +117,15 @@ export class LogWriter implements ChunkHolder {
     copyOctets(octets.view, 0, this.view, this.at, length);
     this.commit(length);
     return true;
+  }
+
+  /** Puts the description of an interface; returns the number that it has then, undefined when there is no room. */
+  describe(description: Octets): number | undefined {
+    const number = this.words.interfacesBefore(this.#position);
+    if (!this.put(description)) return undefined;
+    // At once with what says when it holds: an engine that dies before it publishes has described nothing.
+    this.words.noteInterfaces(number + 1, this.#position);
+    return number;
   }
 
   /** Lets everybody see what was committed; `now` is the time of all of it, in milliseconds since 1970. */

@@ -129,11 +129,9 @@ export class Recorder {
       log.end(LOG_END.maxOctets);
       return false;
     }
-    if (!log.put(opening)) return false;
+    const interfaceId = log.describe(opening);
+    if (interfaceId === undefined) return false;
     this.#opening = undefined;
-    const interfaceId = log.words.interfaces;
-    // The two belong together: a later engine must find as many as there are.
-    log.words.interfaces = interfaceId + 1;
     log.publish(this.#clock.milliseconds);
     if (this.#pcapng !== undefined) this.#pcapng.interfaceId = interfaceId;
     return true;

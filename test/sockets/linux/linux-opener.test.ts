@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, unlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { LinuxOpener } from '../../../src/sockets/linux/linux-opener.js';
@@ -213,4 +213,37 @@ void t.test('a packet socket puts back the tag that the kernel takes off', { ski
   t.same(left.arrived, frames);
   t.same(third.arrived, frames);
   t.equal(right.arrived.length, frames.length);
+});
+
+void t.test('what took the place of the file of a Unix socket stays', (t) => {
+  const folder = scratchFolder(t);
+  const [near, far] = [join(folder, 'near'), join(folder, 'far')];
+  const opener = new LinuxOpener();
+  new UnixPeer(t, far);
+  const endpoint = opener.open({ type: 'unix', localFile: near, remoteFile: far });
+  unlinkSync(near);
+  writeFileSync(near, 'precious');
+  opener.close(endpoint);
+  t.equal(readFileSync(near, 'utf8'), 'precious');
+  t.end();
+});
+
+void t.test('sockets leave the last descriptors alone', (t) => {
+  const before = readdirSync('/proc/self/fd').length;
+  const opener = new LinuxOpener(5);
+  t.throws(
+    () =>
+      opener.open({
+        type: 'udp',
+        localHost: '127.0.0.1',
+        localPort: 0,
+        remoteHost: '127.0.0.1',
+        remotePort: 9,
+      }),
+    {
+      message: /raise the limit of the server/,
+    },
+  );
+  t.equal(readdirSync('/proc/self/fd').length, before);
+  t.end();
 });

@@ -1,4 +1,5 @@
 import t from 'tap';
+import { LogWriter } from '../../../src/switching/taps/log-writer.js';
 import { LOG_END } from '../../../src/memory/capture-memory.js';
 import { LINK_TYPE } from '../../../src/wire/pcap.js';
 import { interfaceBlock } from '../../../src/wire/pcapng.js';
@@ -202,6 +203,44 @@ void t.test('the interfaces of a log are numbered as they are described in it', 
   ]);
   t.end();
 });
+
+for (const when of ['before', 'after'] as const) {
+  void t.test(`an engine that dies right ${when} it publishes an interface shifts no number`, (t) => {
+    const rig = new TapRig();
+    rig.prepare(0);
+    const plan = planOf({ format: 'pcapng' });
+    rig.logs.newTap({ ...plan, opening: opening('one') }).record('in', rig.batch(frame(1)));
+    const publish: (this: LogWriter, now: number) => void = Reflect.get(LogWriter.prototype, 'publish');
+    const dying = t.intercept(LogWriter.prototype, 'publish', {
+      value: function (this: LogWriter, now: number): void {
+        if (when === 'after') publish.call(this, now);
+        throw new Error('dead');
+      },
+    });
+    t.throws(() => rig.logs.newTap({ ...plan, opening: opening('two') }), { message: 'dead' });
+    dying.restore();
+    rig.restart();
+    rig.logs.newTap({ ...plan, opening: opening('one') }).record('in', rig.batch(frame(2)));
+    // Nor later, when the log has grown beyond where it would have been.
+    rig.restart();
+    rig.logs.newTap({ ...plan, opening: opening('three') }).record('in', rig.batch(frame(3)));
+    let interfaces = 0;
+    const ids: number[] = [];
+    for (const { type, block } of blocksOf(rig.drain(0))) {
+      if (type === BLOCK.interface) interfaces++;
+      else {
+        t.equal(
+          block.readUInt32LE(8),
+          interfaces - 1,
+          'a packet is of the interface that was described last',
+        );
+        ids.push(block.readUInt32LE(8));
+      }
+    }
+    t.same(ids, when === 'after' ? [0, 2, 3] : [0, 1, 2]);
+    t.end();
+  });
+}
 
 void t.test('an interface that the header describes has the number that the plan says', (t) => {
   const { rig, pass } = tapped({ format: 'pcapng' });

@@ -3,10 +3,10 @@
  * comes is the same as what a file of the same length has at the same place, nothing is written; at the first
  * difference that file's beginning is copied, piece by piece. Runs in a transfer loop.
  */
-import { closeSync, fstatSync, ftruncateSync, readSync } from 'node:fs';
+import { closeSync, ftruncateSync, readSync } from 'node:fs';
 import { refusals } from '../errors.js';
 import { writeWhole } from '../storage/published-file.js';
-import { versionOf } from '../storage/regular-file.js';
+import type { Growth } from '../storage/disk-floor.js';
 import { Digester } from './digester.js';
 import type { DirectFile } from './direct-file.js';
 import type { OnWritten } from '../storage/disk-queue.js';
@@ -16,13 +16,16 @@ import type { Written } from './transfer-orders.js';
 
 const COPIED_AT_ONCE = 4 * 1024 * 1024;
 
-/** The file that may have this very content already. */
+/** The file that may have this very content already. Its maker has it digested by SHA-256. */
 export interface Present {
   readonly fd: number;
+  /** As `contentVersion` has it, of before anything was compared. */
   readonly version: string;
 }
 
 export interface ContentWays {
+  /** Without one, nobody asks whether the disk has room. */
+  readonly growth?: Growth | undefined;
   readonly present?: Present | undefined;
   readonly direct?: DirectFile | undefined;
 }
@@ -37,18 +40,22 @@ export class ContentWriter {
   /** Up to where the file has its bytes: less than the position only while the beginning is still compared. */
   #written: number;
   #isCompared = false;
+  /** Of the beginning, as it is copied. */
+  readonly #copied = new Digester(['sha-256']);
   #scratch = Buffer.alloc(0);
   readonly #direct: DirectFile | undefined;
+  readonly #growth: Growth | undefined;
   #failure: Error | undefined;
 
   constructor(
     fd: number,
     position: number,
     digests: readonly DigestName[],
-    { present, direct }: ContentWays = {},
+    { present, direct, growth }: ContentWays = {},
   ) {
     this.#fd = fd;
     this.#direct = direct;
+    this.#growth = growth;
     this.#start = position;
     this.#position = position;
     this.#written = position;
@@ -78,9 +85,8 @@ export class ContentWriter {
   finish(): Written {
     this.#direct?.settle();
     if (this.#failure !== undefined) throw this.#failure;
-    // It has had its whole length from the beginning.
+    // It was made longer ahead of its bytes.
     if (this.#direct !== undefined) ftruncateSync(this.#fd, this.#position);
-    if (this.#isCompared) this.#checkPresent();
     return {
       content: { size: this.#position - this.#start, digests: this.#digester.finish() },
       unchanged: this.#isCompared ? this.#present?.version : undefined,
@@ -105,6 +111,7 @@ export class ContentWriter {
       });
     }
     this.#direct?.becomeOrdinary();
+    this.#growth?.reach(position, this.#written);
     writeWhole(this.#fd, bytes, position);
     this.#writeback.reached(this.#written);
     return false;
@@ -129,22 +136,18 @@ export class ContentWriter {
     const piece = this.#room(wanted);
     const length = readSync(this.#present.fd, piece, 0, wanted, this.#written);
     if (length === 0) throw refusals.uploadOvertaken();
+    this.#growth?.reach(this.#written, this.#written + length);
     writeWhole(this.#fd, piece.subarray(0, length), this.#written);
+    this.#copied.update(piece.subarray(0, length));
     this.#written += length;
     if (this.#written < this.#position) return false;
-    this.#checkPresent();
+    // Somebody may have written into the file since it was compared: what it has is not what came then.
+    if (this.#copied.soFar('sha-256') !== this.#digester.soFar('sha-256')) throw refusals.uploadOvertaken();
     return true;
   }
 
   #room(length: number): Buffer {
     if (this.#scratch.length < length) this.#scratch = Buffer.allocUnsafe(length);
     return this.#scratch.subarray(0, length);
-  }
-
-  /** Somebody may have written into the file since it was compared: what it has is not what came then. */
-  #checkPresent(): void {
-    if (this.#present === undefined) return;
-    const { fd, version } = this.#present;
-    if (versionOf(fstatSync(fd, { bigint: true })) !== version) throw refusals.uploadOvertaken();
   }
 }

@@ -25,6 +25,14 @@ export class Digester {
     for (const [, hash] of this.#hashes) hash.update(bytes);
   }
 
+  /** Of what has come up to now; undefined for one that is not digested. */
+  soFar(wanted: DigestName): string | undefined {
+    return this.#hashes
+      .find(([name]) => name === wanted)?.[1]
+      .copy()
+      .digest('hex');
+  }
+
   /** Nothing more comes. */
   finish(): Digests {
     return Object.fromEntries(this.#hashes.map(([name, hash]) => [name, hash.digest('hex')]));

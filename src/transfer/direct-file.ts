@@ -5,6 +5,7 @@
  */
 import koffi from 'koffi';
 import { PAGE_LENGTH } from '../memory/transfer-memory.js';
+import type { Growth } from '../storage/disk-floor.js';
 import { fileCalls, setDirect } from '../storage/file-calls.js';
 import { writeWhole } from '../storage/published-file.js';
 import type { DiskQueue, OnWritten } from '../storage/disk-queue.js';
@@ -12,36 +13,57 @@ import { systemCallError } from '../storage/system-call-error.js';
 
 /** What is smaller is written sooner than it is prepared for this. */
 const LEAST_SIZE = 1024 * 1024;
+/** The room that a new file has ahead of its bytes: as much as has come, within these bounds. */
+const SHORTEST_STEP = LEAST_SIZE;
+const LONGEST_STEP = 64 * 1024 * 1024;
 const NO_SPACE = [28, 122];
 
 export class DirectFile {
   readonly #fd: number;
   /** Without one, each write is waited for. */
   readonly #queue: DiskQueue | undefined;
+  readonly #growth: Growth;
+  /** Of a new file, how long it will be. */
+  readonly #size: number;
+  /** Of a new file, how long it is, with the room ahead of its bytes. */
+  #allocated = 0;
   #underWay = 0;
   #isOrdinary = false;
 
-  private constructor(fd: number, queue: DiskQueue | undefined) {
+  private constructor(fd: number, size: number, queue: DiskQueue | undefined, growth: Growth) {
     this.#fd = fd;
+    this.#size = size;
     this.#queue = queue;
+    this.#growth = growth;
   }
 
   /**
-   * A new file, which has its whole length from now on: the disk would not write what grows by itself. Undefined when
-   * that is not worth while, or cannot be done here.
+   * A new file, which is made longer a step ahead of its bytes: the disk would not write by itself what makes a file
+   * longer. Undefined when that is not worth while, or cannot be done here.
    */
-  static create(fd: number, size: number | undefined, queue: DiskQueue | undefined): DirectFile | undefined {
-    if (queue === undefined || (size ?? 0) < LEAST_SIZE || !setDirect(fd, true)) return undefined;
-    if (fileCalls?.fallocate(fd, 0, 0, size ?? 0) === 0) return new DirectFile(fd, queue);
-    const error = koffi.errno();
-    setDirect(fd, false);
-    if (NO_SPACE.includes(error)) throw systemCallError(error, 'fallocate');
-    return undefined;
+  static create(
+    fd: number,
+    size: number | undefined,
+    queue: DiskQueue | undefined,
+    growth: Growth,
+  ): DirectFile | undefined {
+    if (size === undefined || queue === undefined || size < LEAST_SIZE || !setDirect(fd, true))
+      return undefined;
+    const file = new DirectFile(fd, size, queue, growth);
+    let isLonger = false;
+    try {
+      isLonger = file.#lengthen(SHORTEST_STEP);
+    } finally {
+      if (!isLonger) setDirect(fd, false);
+    }
+    return isLonger ? file : undefined;
   }
 
   /** A file that grows, and is as long as what has been written to it at every moment. */
-  static append(fd: number, size: number): DirectFile | undefined {
-    return size >= LEAST_SIZE && setDirect(fd, true) ? new DirectFile(fd, undefined) : undefined;
+  static append(fd: number, size: number, growth: Growth): DirectFile | undefined {
+    return size >= LEAST_SIZE && setDirect(fd, true)
+      ? new DirectFile(fd, size, undefined, growth)
+      : undefined;
   }
 
   /** Whether these bytes can be written so. */
@@ -54,6 +76,7 @@ export class DirectFile {
    * already: nobody is told of that.
    */
   write(bytes: Uint8Array, position: number, onWritten: OnWritten): boolean {
+    this.#makeRoom(position, position + bytes.length);
     if (this.#queue === undefined) {
       writeWhole(this.#fd, bytes, position);
       return false;
@@ -80,5 +103,25 @@ export class DirectFile {
   becomeOrdinary(): void {
     if (!this.#isOrdinary) setDirect(this.#fd, false);
     this.#isOrdinary = true;
+  }
+
+  #makeRoom(from: number, to: number): void {
+    if (this.#queue === undefined) this.#growth.reach(from, to);
+    else if (to > this.#allocated && !this.#lengthen(to))
+      throw new Error('the file system no longer gives this file room ahead of its bytes');
+  }
+
+  /** At least to this place. False when the file system has no such thing. */
+  #lengthen(least: number): boolean {
+    const step = Math.min(LONGEST_STEP, Math.max(SHORTEST_STEP, this.#allocated));
+    const end = Math.max(least, Math.min(this.#size, this.#allocated + step));
+    this.#growth.reach(this.#allocated, end);
+    if (fileCalls?.fallocate(this.#fd, 0, this.#allocated, end - this.#allocated) !== 0) {
+      const error = koffi.errno();
+      if (NO_SPACE.includes(error)) throw systemCallError(error, 'fallocate');
+      return false;
+    }
+    this.#allocated = end;
+    return true;
   }
 }

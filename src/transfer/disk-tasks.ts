@@ -5,6 +5,7 @@ import {
   constants,
   copyFileSync,
   fchmodSync,
+  fdatasyncSync,
   fstatSync,
   fsyncSync,
   openSync,
@@ -18,12 +19,15 @@ import { refusals } from '../errors.js';
 import { slabView } from '../memory/transfer-memory.js';
 import type { TaskTable } from '../pool/task.js';
 import { cloneFile } from '../storage/block-sharing.js';
-import { discardFile, syncFolder, type UnpublishedFile } from '../storage/published-file.js';
+import { checkGrowth } from '../storage/disk-floor.js';
+import { discardFile, replaceSynced, syncFolder, type UnpublishedFile } from '../storage/published-file.js';
 import { readOnlyWhatIsAskedFor } from '../storage/read-advice.js';
+import { contentVersion } from '../storage/content-version.js';
 import { openRegularFile, versionOf } from '../storage/regular-file.js';
 import { ContentWriter } from './content-writer.js';
 import { createForLanding, landingTarget, temporaryFolder } from './file-place.js';
-import type { DigestName, Digests, Landed, Twin } from './landing.js';
+import type { Content, DigestName, Digests, Landed, Twin } from './landing.js';
+import { digestFile } from './digester.js';
 import { checkPromise } from './promised-digests.js';
 import { slabOctets } from './slab-octets.js';
 import type { FilePlace, OpenPart } from './transfer-orders.js';
@@ -43,6 +47,13 @@ export interface DiskTasks extends TaskTable {
   readonly landPart: (input: LandInput & { part: string }) => string;
   /** A file that is small enough to come as one: the whole of an upload. Refuses other digests than were promised. */
   readonly landBytes: (input: Omit<LandInput, 'twin'> & { bytes: Uint8Array; promised: Digests }) => Landed;
+  /**
+   * The same for a file that has nothing, because the one at its place had all of it: `compared` is the version of that
+   * before it was compared. Refuses when it has something else by now.
+   */
+  readonly keepPresent: (
+    input: Omit<LandInput, 'twin'> & { file: UnpublishedFile; content: Content; compared: string },
+  ) => string;
   readonly discardFile: (input: UnpublishedFile) => void;
   /** The same for a file whose loop has died, and may have done it before. */
   readonly discardLost: (input: UnpublishedFile) => void;
@@ -53,6 +64,8 @@ export interface DiskTasks extends TaskTable {
 }
 
 const OPEN = constants.O_RDWR | constants.O_NOFOLLOW;
+/** A digest that nobody cancels. */
+const WANTED = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
 
 export function diskTasks(memory: SharedArrayBuffer): DiskTasks {
   const slabs = slabOctets(memory);
@@ -88,17 +101,29 @@ export function diskTasks(memory: SharedArrayBuffer): DiskTasks {
 
     landBytes({ bytes, promised, ...input }) {
       const { place, mode } = input;
-      const { file, present } = createForLanding(place, bytes.length, mode);
+      const { file, present, growth } = createForLanding(place, bytes.length, mode);
       const names = new Set<DigestName>(['sha-256', ...(Object.keys(promised) as DigestName[])]);
-      const writer = new ContentWriter(file.fd, 0, [...names], { present });
+      const writer = new ContentWriter(file.fd, 0, [...names], { present, growth });
       try {
         while (!writer.take(bytes, () => undefined)) continue;
         const { content, unchanged } = writer.finish();
         checkPromise(promised, content.digests);
-        const version = unchanged ?? publish(input, file.fd, file.temporary, file.target);
+        const version =
+          unchanged === undefined
+            ? publish(input, file.fd, file.temporary, file.target)
+            : keep(file.target, content, unchanged, input.isSynced);
         return { ...content, version, isUnchanged: unchanged !== undefined };
       } finally {
         writer.close();
+        discardFile(file);
+      }
+    },
+
+    keepPresent({ place, isSynced, file, content, compared }) {
+      try {
+        if (landingTarget(place, temporaryFolder(place)) !== file.target) throw refusals.fileForbidden();
+        return keep(file.target, content, compared, isSynced);
+      } finally {
         discardFile(file);
       }
     },
@@ -135,10 +160,29 @@ function publish(
   target: string,
 ): string {
   fchmodSync(fd, mode);
-  if (isSynced) fsyncSync(fd);
-  renameSync(from, target);
-  if (isSynced) syncFolder(dirname(target));
+  if (isSynced) {
+    fsyncSync(fd);
+    replaceSynced(from, target);
+  } else {
+    renameSync(from, target);
+  }
   return versionOf(fstatSync(fd, { bigint: true }));
+}
+
+/** Whoever put it there may not have had it synced. */
+function keep(target: string, { digests }: Content, compared: string, isSynced: boolean): string {
+  const { fd, version } = openRegularFile(target);
+  try {
+    const isTouched = contentVersion(fstatSync(fd, { bigint: true })) !== compared;
+    if (isTouched && sha256Of(fd) !== digests['sha-256']) throw refusals.uploadOvertaken();
+    if (isSynced) {
+      fdatasyncSync(fd);
+      syncFolder(dirname(target));
+    }
+    return version;
+  } finally {
+    closeSync(fd);
+  }
 }
 
 function landFrom(input: LandInput, path: string, target: string): string {
@@ -166,6 +210,7 @@ function landPartFrom(input: LandInput, part: string, copy: string, target: stri
     return landFrom(input, part, target);
   } catch (error) {
     if (!(error instanceof Error && 'code' in error && error.code === 'EXDEV')) throw error;
+    checkGrowth(dirname(copy), statSync(part).size);
     copyFileSync(part, copy, constants.COPYFILE_EXCL);
     return landFrom(input, copy, target);
   }
@@ -178,13 +223,26 @@ function cloneOf(twin: Twin | undefined, temporary: string): string | undefined 
   try {
     // Copying waits for the other end of a FIFO that was put in its place.
     if (readVersion(twin.path) !== twin.version) return undefined;
-    // Looked at afterwards: what is the version now was it while the blocks were shared.
-    if (cloneFile(twin.path, copy) && readVersion(twin.path) === twin.version) return copy;
+    // Nobody else knows the copy. A version does not tell it all: whoever writes can put the time of the change back.
+    if (cloneFile(twin.path, copy) && hasContent(copy, twin.sha256)) return copy;
   } catch {
     // The twin has gone.
   }
   rmSync(copy, { force: true });
   return undefined;
+}
+
+function hasContent(path: string, sha256: string): boolean {
+  const { fd } = openRegularFile(path);
+  try {
+    return sha256Of(fd) === sha256;
+  } finally {
+    closeSync(fd);
+  }
+}
+
+function sha256Of(fd: number): string | undefined {
+  return digestFile(fd, ['sha-256'], WANTED)?.['sha-256'];
 }
 
 function readVersion(path: string): string {

@@ -1,10 +1,12 @@
 /** Where uploads lie while they are on their way, and where they go. Runs in worker threads. */
-import { closeSync, lstatSync, mkdirSync, realpathSync, statfsSync, statSync } from 'node:fs';
+import { closeSync, fstatSync, lstatSync, realpathSync, statSync } from 'node:fs';
 import { basename, dirname } from 'node:path';
 import { refusals } from '../errors.js';
-import { containedPath, innerRoot, makeFoldersOf } from '../storage/containment.js';
+import { clientPath } from '../storage/containment.js';
+import { contentVersion } from '../storage/content-version.js';
+import { checkGrowth, Growth } from '../storage/disk-floor.js';
 import { isBelow } from '../storage/path-order.js';
-import { createUnpublished, type UnpublishedFile } from '../storage/published-file.js';
+import { createUnpublished, makeFolder, type UnpublishedFile } from '../storage/published-file.js';
 import { openRegularFile } from '../storage/regular-file.js';
 import type { Present } from './content-writer.js';
 import type { FilePlace } from './transfer-orders.js';
@@ -16,13 +18,13 @@ export function createForLanding(
   place: FilePlace,
   size: number | undefined,
   mode: number,
-): { file: UnpublishedFile; present: Present | undefined } {
+): { file: UnpublishedFile; present: Present | undefined; growth: Growth } {
   const temporary = temporaryFolder(place);
   const target = landingTarget(place, temporary);
   const present = presentFile(target, size, mode);
   try {
-    if (present === undefined && (size ?? 0) > freeOctets(temporary)) throw refusals.diskFull();
-    return { file: createUnpublished(temporary, target), present };
+    if (present === undefined) checkGrowth(temporary, size ?? 0);
+    return { file: createUnpublished(temporary, target), present, growth: new Growth(temporary) };
   } catch (error) {
     if (present !== undefined) closeSync(present.fd);
     throw error;
@@ -30,10 +32,9 @@ export function createForLanding(
 }
 
 /** The real path that the file gets. Its folder is there afterwards; the path itself may be free, or a file. */
-export function landingTarget({ root, folder, path, makesFolders }: FilePlace, temporary: string): string {
-  const inner = innerRoot(root, folder, makesFolders);
-  if (makesFolders) makeFoldersOf(inner, path);
-  const target = containedPath(inner, path);
+export function landingTarget(place: FilePlace, temporary: string): string {
+  const { path, makesFolders } = place;
+  const target = clientPath(place, 'write', makesFolders);
   // What is put into the temporary folder is lost when its owner empties it.
   if (target === temporary || isBelow(temporary, target)) throw refusals.fileForbidden();
   if (!statSync(dirname(target)).isDirectory()) throw refusals.notDirectory(basename(path));
@@ -46,7 +47,7 @@ export function landingTarget({ root, folder, path, makesFolders }: FilePlace, t
 /** Made when it is not there, unless the root has gone meanwhile. Refuses a link that was planted in its place. */
 export function temporaryFolder({ root, temporary }: Pick<FilePlace, 'root' | 'temporary'>): string {
   statSync(root);
-  mkdirSync(temporary, { recursive: true });
+  makeFolder(temporary);
   if (!lstatSync(temporary).isDirectory()) throw refusals.fileForbidden();
   return realpathSync(temporary);
 }
@@ -57,16 +58,10 @@ function presentFile(target: string, size: number | undefined, mode: number): Pr
   const found = statSync(target, { throwIfNoEntry: false });
   if (found?.size !== size || (found.mode & PERMISSIONS) !== mode) return undefined;
   try {
-    const { fd, version } = openRegularFile(target);
-    return { fd, version };
+    const { fd } = openRegularFile(target);
+    return { fd, version: contentVersion(fstatSync(fd, { bigint: true })) };
   } catch {
     // It has gone meanwhile, or may not be read, and can be replaced all the same.
     return undefined;
   }
-}
-
-function freeOctets(folder: string): number {
-  const { blocks, bavail, bsize } = statfsSync(folder);
-  // A file system that has none at all does not tell.
-  return blocks === 0 ? Infinity : bavail * bsize;
 }

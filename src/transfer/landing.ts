@@ -22,6 +22,8 @@ export interface Twin {
   /** Absolute. */
   readonly path: string;
   readonly version: string;
+  /** Of the content that is meant. */
+  readonly sha256: string;
 }
 
 export interface Landed extends Content {
@@ -46,7 +48,7 @@ export interface Landing {
   readonly temporary: string;
   readonly mode: number;
   readonly subject: UploadSubject;
-  /** A file on this host that had this content when it had this version: its blocks can be shared. */
+  /** A file on this host that had this content when it had this version: its blocks can be shared, if it still has. */
   readonly twinOf?: (content: Content) => Twin | undefined;
   /** Keeps what it lands in from going away by itself while the upload is on its way; returns the release. */
   readonly hold?: () => () => void;

@@ -19,11 +19,15 @@ export interface SlabStreamParts {
   readonly loop: UploadLoop;
   readonly slabs: Slabs;
   readonly throttle: Throttle;
+  /** Whose it is, as far as places are shared out. */
+  readonly client: string;
   /** How many slabs it may hold before its client has to wait. */
   readonly share: () => number;
 }
 
 const NOTHING = new Uint8Array();
+/** What comes in less than this is not worth a place that others wait for. */
+const WORTH_A_PLACE = 16 * 1024;
 
 export class SlabStream implements StreamEnd {
   /** What it is called in its loop. */
@@ -33,10 +37,13 @@ export class SlabStream implements StreamEnd {
   readonly #parts: SlabStreamParts;
   readonly #inFlight = new Set<number>();
   #received = 0;
+  /** Since it last got on. */
+  #little = 0;
   #filling: { readonly slab: number; length: number } | undefined;
   /** Less than a page. */
   #rest = NOTHING;
   #isPaused = false;
+  #isFinishing = false;
   #isOver = false;
   #isLost = false;
   #error: { readonly reason: unknown } | undefined;
@@ -45,7 +52,7 @@ export class SlabStream implements StreamEnd {
 
   constructor(parts: SlabStreamParts) {
     this.#parts = parts;
-    const name = parts.loop.open(this);
+    const name = parts.loop.open(this, parts.client);
     if (name === undefined) throw refusals.tooBusy();
     this.name = name;
     this.failure = new Promise((_, reject) => {
@@ -59,6 +66,10 @@ export class SlabStream implements StreamEnd {
     return this.#received;
   }
 
+  get mayGiveWay(): boolean {
+    return !this.#isPaused && !this.#isFinishing && !this.#isOver && this.#error === undefined;
+  }
+
   /** Its loop has died with it, and has left what it had made. */
   get isLost(): boolean {
     return this.#isLost;
@@ -68,6 +79,8 @@ export class SlabStream implements StreamEnd {
   write(bytes: Uint8Array): void {
     if (this.#error !== undefined || this.#isOver) return;
     this.#received += bytes.length;
+    this.#little += bytes.length;
+    if (this.#little >= WORTH_A_PLACE) this.#getOn();
     for (let offset = 0; offset < bytes.length;) {
       const filling = this.#slabToFill();
       if (filling === undefined) {
@@ -87,6 +100,7 @@ export class SlabStream implements StreamEnd {
 
   /** When it resolves, everything has been written. */
   async written(): Promise<Written> {
+    this.#isFinishing = true;
     this.#passAll();
     // What is much is waited for here, so that the loop has little to do at once.
     if (this.#received > SLAB_LENGTH) await this.#drained();
@@ -196,8 +210,14 @@ export class SlabStream implements StreamEnd {
       throttle.pause();
     } else if (this.#isPaused && held <= most / 2) {
       this.#isPaused = false;
+      this.#getOn();
       throttle.resume();
     }
+  }
+
+  #getOn(): void {
+    this.#little = 0;
+    this.#parts.loop.gotOn(this);
   }
 
   #drained(): Promise<void> {

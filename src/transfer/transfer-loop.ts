@@ -1,9 +1,11 @@
 /** The uploads of one loop, each written as its slabs come in. One that cannot be written is told of; others go on. */
 import { closeSync, constants, fstatSync, ftruncateSync, openSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { IntRing } from '../memory/int-ring.js';
 import { slabView } from '../memory/transfer-memory.js';
 import type { LoopWork } from '../pool/loop-task.js';
 import { failureOf, valueOf, type TaskFailure } from '../pool/task.js';
+import { Growth } from '../storage/disk-floor.js';
 import { discardFile, type UnpublishedFile } from '../storage/published-file.js';
 import { ContentWriter } from './content-writer.js';
 import { DirectFile } from './direct-file.js';
@@ -32,6 +34,8 @@ interface Stream {
 
 /** Of one stream in one turn. */
 const SLABS_A_TURN = 4;
+/** A FIFO that lies in the place of a file makes nothing wait. */
+const APPEND = constants.O_WRONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 /** Orders wait as long. A loop that does not come round at all hangs, so a slow disk must not make a round long. */
 const ROUND_MS = 20;
 
@@ -59,11 +63,12 @@ export class TransferLoop implements LoopWork {
 
   readonly tasks = {
     begin: ({ stream, place, size, mode, digests }: BeginInput): UnpublishedFile => {
-      const { file, present } = createForLanding(place, size, mode);
+      const { file, present, growth } = createForLanding(place, size, mode);
       try {
         // What may be there already is compared first.
-        const direct = present ?? DirectFile.create(file.fd, size, this.#queue);
-        const ways = direct instanceof DirectFile ? { direct } : { present };
+        const isNew = present === undefined;
+        const direct = isNew ? DirectFile.create(file.fd, size, this.#queue, growth) : undefined;
+        const ways = { present, direct, growth };
         this.#add(stream, new ContentWriter(file.fd, 0, digests, ways), false, (isFinished) => {
           if (!isFinished) discardFile(file);
         });
@@ -75,16 +80,19 @@ export class TransferLoop implements LoopWork {
     },
 
     append: ({ stream, path, position, size, digests }: AppendInput): OpenPart => {
-      const fd = openSync(path, constants.O_WRONLY | constants.O_NOFOLLOW);
+      const fd = openSync(path, APPEND);
       try {
-        if (fstatSync(fd).size < position) throw new Error('a part of this upload is missing on the disk');
+        const found = fstatSync(fd);
+        if (!found.isFile() || found.size < position)
+          throw new Error('a part of this upload is missing on the disk');
         ftruncateSync(fd, position);
       } catch (error) {
         closeSync(fd);
         throw error;
       }
-      const direct = DirectFile.append(fd, size - position);
-      this.#add(stream, new ContentWriter(fd, position, digests, { direct }), true, () => {
+      const growth = new Growth(dirname(path));
+      const direct = DirectFile.append(fd, size - position, growth);
+      this.#add(stream, new ContentWriter(fd, position, digests, { direct, growth }), true, () => {
         closeSync(fd);
       });
       return { fd, path };

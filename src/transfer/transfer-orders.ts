@@ -50,7 +50,7 @@ export interface StreamName {
 /** Everything has been written. */
 export interface Written {
   readonly content: Content;
-  /** Set when the target has this very content already: its version. */
+  /** Set when the target had this very content while it was compared: its version before that. It may have changed. */
   readonly unchanged: string | undefined;
 }
 

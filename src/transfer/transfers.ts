@@ -19,7 +19,7 @@ import {
 import type { Throttle } from './slab-stream.js';
 import type { Slabs } from './slabs.js';
 import { placeOf, type OpenPart } from './transfer-orders.js';
-import { landingInput, Upload, type Disk } from './upload.js';
+import { landingInput, Upload, type Disk, type UploadParts } from './upload.js';
 import { UploadLoop } from './upload-loop.js';
 
 const CORES_A_LOOP = 2;
@@ -35,6 +35,8 @@ export interface TransfersOptions {
   readonly disk: Disk;
   /** A file is on the disk before its upload is answered. */
   readonly isSynced: boolean;
+  /** What they leave free of the disk, in octets; undefined is the usual. */
+  readonly floor: number | undefined;
   readonly log: Logger;
 }
 
@@ -48,6 +50,8 @@ export interface WantedContent {
   /** As the client says. */
   readonly size?: number | undefined;
   readonly digests: readonly DigestName[];
+  /** The address that it comes from, as far as places are shared out. */
+  readonly client?: string;
 }
 
 /** A file that has a part of its bytes. */
@@ -74,7 +78,7 @@ export class Transfers {
 
   constructor(options: TransfersOptions) {
     this.#options = options;
-    const { worker, slabs, log } = options;
+    const { worker, slabs, floor, log } = options;
     const count = Math.max(1, Math.floor(availableParallelism() / CORES_A_LOOP));
     this.#pool = new Piscina<unknown, undefined>({
       filename: worker.href,
@@ -83,6 +87,7 @@ export class Transfers {
       idleTimeout: Infinity,
       atomics: 'disabled',
       recordTiming: false,
+      workerData: { floor },
       // Descriptors are passed on to other threads.
       trackUnmanagedFds: false,
     });
@@ -96,6 +101,9 @@ export class Transfers {
         onRestart: (reason, uploads) => {
           log.error({ reason, uploads }, 'a thread that writes uploads was restarted');
         },
+        onStall: () => {
+          log.warn('a thread that writes uploads has been waiting for the disk for ten seconds');
+        },
       });
     });
     // A thread that waits would hold up the end of the process.
@@ -107,9 +115,9 @@ export class Transfers {
   }
 
   /** A new file. Its SHA-256 is digested in any case. */
-  begin(landing: Landing, { size, digests }: WantedContent, throttle: Throttle): Upload {
+  begin(landing: Landing, { size, digests, client = '' }: WantedContent, throttle: Throttle): Upload {
     const loop = this.#leastLoaded();
-    const upload = this.#newUpload(loop, landing.subject, size, throttle);
+    const upload = this.#newUpload(loop, { subject: landing.subject, size, throttle, client });
     const input = {
       stream: upload.name,
       place: placeOf(landing),
@@ -136,11 +144,11 @@ export class Transfers {
   /** Goes on with a file. */
   append(
     { path, position, subject, uploadSize }: Part,
-    { digests }: WantedContent,
+    { digests, client = '' }: WantedContent,
     throttle: Throttle,
   ): Upload {
     const loop = this.#leastLoaded();
-    const upload = this.#newUpload(loop, subject, uploadSize, throttle);
+    const upload = this.#newUpload(loop, { subject, size: uploadSize, throttle, client });
     const input = { stream: upload.name, path, position, size: uploadSize, digests };
     const opened = loop.ask('append', input) as Promise<OpenPart>;
     upload.continues(this.#options.disk, opened);
@@ -168,13 +176,11 @@ export class Transfers {
     return this.#loops.reduce((least, other) => (other.load < least.load ? other : least));
   }
 
-  #newUpload(loop: UploadLoop, subject: UploadSubject, size: number | undefined, throttle: Throttle): Upload {
+  #newUpload(loop: UploadLoop, parts: Pick<UploadParts, 'subject' | 'size' | 'throttle' | 'client'>): Upload {
     return new Upload({
-      subject,
-      size,
+      ...parts,
       loop,
       slabs: this.#options.slabs,
-      throttle,
       share: () => Math.min(MOST_SHARE, Math.max(LEAST_SHARE, Math.floor(SHARED_SLABS / this.#running.size))),
       onEnded: (ended, outcome) => {
         if (this.#running.delete(ended)) this.observer?.ended(ended, outcome);

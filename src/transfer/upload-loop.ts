@@ -4,6 +4,7 @@ import { FreeList } from '../memory/free-list.js';
 import { IntRing } from '../memory/int-ring.js';
 import { newLoopRings, SLABS } from '../memory/transfer-memory.js';
 import type { RunLoop } from '../pool/loop-run.js';
+import { Places } from '../pool/places.js';
 import { LoopDeath, SupervisedLoop } from '../pool/supervised-loop.js';
 import { valueOf } from '../pool/task.js';
 import type {
@@ -18,9 +19,13 @@ type StreamInput = AppendInput | BeginInput | StreamName;
 
 /** More at once would need more than all slabs. */
 const MOST_STREAMS = SLABS;
+/** Those that have given way to others keep their names until the loop has done with them. */
+const NAMES = 2 * MOST_STREAMS;
 
 /** The HTTP thread's end of one stream. */
 export interface StreamEnd {
+  /** It waits for its client, so it can be ended when others wait for a place. */
+  readonly mayGiveWay: boolean;
   /** The loop has done with the slab. */
   slabDone(slab: number): void;
   /** Nothing of the stream is written any more. */
@@ -33,6 +38,7 @@ export interface UploadLoopOptions {
   readonly slabs: SharedArrayBuffer;
   readonly run: RunLoop<TransferParts>;
   readonly onRestart: (reason: string, uploads: number) => void;
+  readonly onStall?: (() => void) | undefined;
 }
 
 export class UploadLoop {
@@ -40,13 +46,20 @@ export class UploadLoop {
   readonly #filled: IntRing;
   readonly #done: IntRing;
   readonly #told: Int32Array;
-  readonly #names = new FreeList(MOST_STREAMS);
+  readonly #names = new FreeList(NAMES);
+  readonly #places = new Places<StreamEnd>({
+    count: MOST_STREAMS,
+    mayGiveWay: [({ mayGiveWay }) => mayGiveWay],
+    gaveWay: (end) => {
+      end.failed(refusals.uploadGaveWay());
+    },
+  });
   readonly #ends = new Map<number, StreamEnd>();
   #lost = 0;
   /** Slabs that the loop has. */
   #underWay = 0;
 
-  constructor({ slabs, run, onRestart }: UploadLoopOptions) {
+  constructor({ slabs, run, onRestart, onStall }: UploadLoopOptions) {
     const rings = newLoopRings();
     this.#filled = new IntRing(rings.filled);
     this.#done = new IntRing(rings.done);
@@ -61,6 +74,7 @@ export class UploadLoop {
       onReport: (report) => {
         this.#hear(report);
       },
+      onStall,
       onDeath: (reason) => {
         this.#loseAll(reason);
       },
@@ -75,16 +89,33 @@ export class UploadLoop {
     return this.#ends.size;
   }
 
-  /** What the stream is called; undefined when there are too many. */
-  open(end: StreamEnd): number | undefined {
+  /**
+   * What the stream of the client is called. When there are too many, the one of which nothing has come for longest gives
+   * way; undefined when none may.
+   */
+  open(end: StreamEnd, client: string): number | undefined {
     const name = this.#names.take();
-    if (name !== undefined) this.#ends.set(name, end);
-    return name;
+    if (name === undefined) return undefined;
+    if (this.#places.take(end, client)) {
+      this.#ends.set(name, end);
+      return name;
+    }
+    this.#names.giveBack(name);
+    return undefined;
+  }
+
+  /** Something worth a place has come of the stream. */
+  gotOn(end: StreamEnd): void {
+    this.#places.gotOn(end);
   }
 
   /** Nothing is on its way any more. */
   close(name: number): void {
-    if (this.#ends.delete(name)) this.#names.giveBack(name);
+    const end = this.#ends.get(name);
+    if (end === undefined) return;
+    this.#ends.delete(name);
+    this.#places.leave(end);
+    this.#names.giveBack(name);
   }
 
   async ask(task: 'begin' | 'append' | 'finish' | 'drop', input: StreamInput): Promise<unknown> {

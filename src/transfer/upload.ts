@@ -70,12 +70,12 @@ export class Upload extends SlabStream {
     this.#written = undefined;
     try {
       const input = { ...landingInput(landing, content, isSynced), file: await file };
-      const landed: Landed = {
-        ...content,
-        isUnchanged: unchanged !== undefined,
-        version: unchanged ?? (await (landing.turn ?? atOnce)(() => disk.run('landFile', input))),
-      };
-      if (unchanged !== undefined) await disk.run('discardFile', input.file);
+      const version = await (landing.turn ?? atOnce)(() =>
+        unchanged === undefined
+          ? disk.run('landFile', input)
+          : disk.run('keepPresent', { ...input, content, compared: unchanged }),
+      );
+      const landed: Landed = { ...content, isUnchanged: unchanged !== undefined, version };
       landing.landed?.(landed);
       this.#end('landed');
       return landed;

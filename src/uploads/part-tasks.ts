@@ -1,21 +1,22 @@
 /**
  * The folder of unfinished uploads: of each a part, which is what has arrived, and a record beside it. The record is
- * what makes it an upload: it comes after the part and goes before it. A part that is missing has landed. Runs in a
- * disk thread.
+ * what makes it an upload: it comes after the part and goes before it. A part that is missing has landed when the record
+ * says that it was about to, and otherwise somebody has taken it away. Runs in a disk thread.
  */
 import {
   closeSync,
+  lstatSync,
   mkdirSync,
   openSync,
   readdirSync,
   rmSync,
-  statfsSync,
-  statSync,
   truncateSync,
+  writeFileSync,
+  type Stats,
 } from 'node:fs';
 import { join } from 'node:path';
-import { refusals } from '../errors.js';
 import type { TaskTable } from '../pool/task.js';
+import { checkGrowth } from '../storage/disk-floor.js';
 import { publishBytes } from '../storage/published-file.js';
 import { openRegularFile, readRegularFile } from '../storage/regular-file.js';
 import { digestFile } from '../transfer/digester.js';
@@ -35,8 +36,11 @@ export interface StoredUpload {
 }
 
 export interface PartTasks extends TaskTable {
-  /** Afterwards both are on the disk. Refuses (507) what has no room. */
+  /**
+   * Nothing is synced yet: of an upload without bytes a power cut takes nothing away. Refuses (507) what has no room.
+   */
   readonly createPart: (input: { folder: string; record: UploadRecord }) => void;
+  /** Afterwards it is on the disk. */
   readonly writeRecord: (input: { folder: string; record: UploadRecord }) => void;
   /** At start: what a crash has left behind is removed. */
   readonly loadParts: (input: { folder: string }) => StoredUpload[];
@@ -62,20 +66,23 @@ function recordPath({ folder, id }: UploadPlace): string {
 export const partTasks: PartTasks = {
   createPart({ folder, record }) {
     mkdirSync(folder, { recursive: true });
-    const { bavail, bsize } = statfsSync(folder);
-    if (record.size > bavail * bsize) throw refusals.uploadNoRoom(record.size, bavail * bsize);
+    checkGrowth(folder, record.size);
     const part = partPath({ folder, id: record.upload_id });
     closeSync(openSync(part, 'wx', 0o600));
     try {
-      publishRecord(folder, record);
+      writeFileSync(recordPath({ folder, id: record.upload_id }), JSON.stringify(record), {
+        flag: 'wx',
+        mode: 0o600,
+      });
     } catch (error) {
-      rmSync(part, { force: true });
+      partTasks.removeUpload({ folder, id: record.upload_id });
       throw error;
     }
   },
 
   writeRecord({ folder, record }) {
-    publishRecord(folder, record);
+    const target = recordPath({ folder, id: record.upload_id });
+    publishBytes(folder, target, Buffer.from(JSON.stringify(record)));
   },
 
   loadParts({ folder }) {
@@ -87,12 +94,12 @@ export const partTasks: PartTasks = {
       if (!kept.has(name) && /\.(json|part|tmp)$/.test(name)) rmSync(join(folder, name), { force: true });
     }
     return known.map((record) => {
-      const found = statSync(partPath({ folder, id: record.upload_id }), { throwIfNoEntry: false });
+      const found = partStats({ folder, id: record.upload_id });
       return { record, part: found && { size: found.size, modifiedMs: found.mtimeMs } };
     });
   },
 
-  measurePart: (place) => statSync(partPath(place), { throwIfNoEntry: false })?.size,
+  measurePart: (place) => partStats(place)?.size,
 
   truncatePart({ length, ...place }) {
     truncateSync(partPath(place), length);
@@ -108,14 +115,14 @@ export const partTasks: PartTasks = {
   },
 
   removeUpload(place) {
-    rmSync(recordPath(place), { force: true });
-    rmSync(partPath(place), { force: true });
+    for (const path of [recordPath(place), partPath(place)]) rmSync(path, { recursive: true, force: true });
   },
 };
 
-function publishRecord(folder: string, record: UploadRecord): void {
-  const target = recordPath({ folder, id: record.upload_id });
-  publishBytes(folder, target, Buffer.from(JSON.stringify(record)));
+/** Undefined where there is none: a link, a folder or a FIFO in its place is no part, and nothing is written there. */
+function partStats(place: UploadPlace): Stats | undefined {
+  const found = lstatSync(partPath(place), { throwIfNoEntry: false });
+  return found?.isFile() === true ? found : undefined;
 }
 
 /** Undefined for a file that is no record under its own name. */

@@ -15,6 +15,13 @@ import type { UploadRecord } from './upload-record.js';
 import { UploadTurns } from './upload-turns.js';
 import type { UploadTarget } from './upload-wish.js';
 
+export interface UploadClock {
+  /** For spans of time within this life of the process: nobody sets it. In milliseconds. */
+  readonly monotonic: () => number;
+  /** For moments that are told, or outlive the process. In milliseconds since 1970. */
+  readonly wall: () => number;
+}
+
 export interface UploadSurroundings {
   /** Of the parts and their records. */
   readonly folder: string;
@@ -25,12 +32,19 @@ export interface UploadSurroundings {
   readonly landingOf: (target: UploadTarget) => Landing | Promise<Landing>;
   /** How long an upload is kept after its last byte. */
   readonly lifetimeMs: number;
+  readonly clock: UploadClock;
+  /** Something has come of it. */
+  readonly onMoved: (upload: ResumableUpload) => void;
+  /** Somebody has taken its part away. */
+  readonly onLost: (upload: ResumableUpload) => void;
   /** It has landed, or there is nothing left of it. */
   readonly onEnded: (upload: ResumableUpload, outcome: 'finished' | 'deleted') => void;
 }
 
 /** Too many of them, or others than were promised. */
 const WRONG_BYTES = [413, 460];
+/** What an earlier life has left is kept so long in any case: the time of day may be wrong, or have been. */
+const GRACE_MS = 60 * 60 * 1000;
 
 export class ResumableUpload implements ShownUpload {
   readonly protocol = 'tus';
@@ -41,7 +55,12 @@ export class ResumableUpload implements ShownUpload {
   #record: UploadRecord;
   /** The length of the part when nobody is sending. */
   #length: number;
+  /** When it is forgotten, if nothing more comes; monotonic. */
+  #deadline: number;
+  /** When something last came of it, in this life of the process; monotonic. */
   #movedAt: number;
+  /** The record is on the disk for good. */
+  #isKept = false;
   #sending: { readonly upload: Upload; readonly position: number } | undefined;
   #isLanding = false;
   #isDeleted = false;
@@ -50,7 +69,11 @@ export class ResumableUpload implements ShownUpload {
     this.#record = record;
     this.#surroundings = surroundings;
     this.#length = part?.size ?? record.size;
-    this.#movedAt = record.finished_at ?? part?.modifiedMs ?? Date.now();
+    const { clock, lifetimeMs } = surroundings;
+    const age = clock.wall() - (record.finished_at ?? part?.modifiedMs ?? clock.wall());
+    const left = Math.max(lifetimeMs - Math.max(0, age), Math.min(GRACE_MS, lifetimeMs));
+    this.#movedAt = clock.monotonic();
+    this.#deadline = this.#movedAt + left;
     surroundings.board.claim(record.target);
   }
 
@@ -82,7 +105,22 @@ export class ResumableUpload implements ShownUpload {
   }
 
   get expiresAt(): number {
-    return (this.#sending === undefined ? this.#movedAt : Date.now()) + this.#surroundings.lifetimeMs;
+    const { clock, lifetimeMs } = this.#surroundings;
+    const left = this.#sending === undefined ? this.#deadline - clock.monotonic() : lifetimeMs;
+    return clock.wall() + left;
+  }
+
+  get isExpired(): boolean {
+    return (
+      this.#deadline <= this.#surroundings.clock.monotonic() &&
+      this.#sending === undefined &&
+      !this.#isLanding
+    );
+  }
+
+  /** For how long nothing has come of it. */
+  get restedMs(): number {
+    return this.#surroundings.clock.monotonic() - this.#movedAt;
   }
 
   get isFinished(): boolean {
@@ -120,7 +158,17 @@ export class ResumableUpload implements ShownUpload {
   settle(): Promise<void> {
     return this.#turns.take(async () => {
       this.#checkThere();
+      const length = this.isFinished ? this.size : await this.#measured();
+      if (length !== undefined) this.#length = length;
       if (this.#length === this.size) await this.#land({});
+    });
+  }
+
+  /** Makes it; to be called once, before anything else. */
+  create(): Promise<void> {
+    const { disk, folder } = this.#surroundings;
+    return this.#turns.take(async () => {
+      await disk.run('createPart', { folder, record: this.#record });
     });
   }
 
@@ -161,7 +209,7 @@ export class ResumableUpload implements ShownUpload {
     const { transfers, board } = this.#surroundings;
     const upload = transfers.append(
       { path: partPath(this.#place), position, subject: this.subject, uploadSize: this.size },
-      { digests: this.#digestsBeside(position, body, checksum) },
+      { digests: this.#digestsBeside(position, body, checksum), client: body.client },
       body.throttle,
     );
     this.#sending = { upload, position };
@@ -178,6 +226,7 @@ export class ResumableUpload implements ShownUpload {
       if (checksum !== undefined && content.digests[checksum.digest] !== checksum.hex)
         throw refusals.uploadChecksum();
       this.#length = position + content.size;
+      await this.#keep();
       return content;
     } catch (error) {
       await upload.drop();
@@ -185,7 +234,8 @@ export class ResumableUpload implements ShownUpload {
       throw error;
     } finally {
       this.#sending = undefined;
-      this.#movedAt = Date.now();
+      this.#moved();
+      this.#surroundings.onMoved(this);
       board.rests(this);
     }
   }
@@ -208,29 +258,69 @@ export class ResumableUpload implements ShownUpload {
     if (error instanceof Refusal && WRONG_BYTES.includes(error.status)) {
       await disk.run('truncatePart', { ...this.#place, length: position });
     } else {
-      this.#length = (await disk.run('measurePart', this.#place)) ?? position;
+      this.#length = (await this.#measured()) ?? position;
     }
+  }
+
+  #moved(): void {
+    const { clock, lifetimeMs } = this.#surroundings;
+    this.#movedAt = clock.monotonic();
+    this.#deadline = this.#movedAt + lifetimeMs;
+  }
+
+  /** Afterwards a power cut leaves the record of what has come, unless it lands now: then that is noted. */
+  async #keep(): Promise<void> {
+    if (!this.#isKept && this.#length > 0 && this.#length < this.size) await this.#note({});
+  }
+
+  /** Durably. */
+  async #note(change: Partial<UploadRecord>): Promise<void> {
+    const { disk, folder } = this.#surroundings;
+    const record = { ...this.#record, ...change };
+    await disk.run('writeRecord', { folder, record });
+    this.#record = record;
+    this.#isKept = true;
+  }
+
+  /** How long its part is; undefined when it has landed. Refuses (404) an upload whose part has been taken away. */
+  async #measured(): Promise<number | undefined> {
+    const length = await this.#surroundings.disk.run('measurePart', this.#place);
+    if (length !== undefined || this.#record.landing) return length;
+    this.#surroundings.onLost(this);
+    await this.#delete();
+    throw refusals.uploadUnknown(this.id);
   }
 
   /** Does nothing when it has landed already. */
   async #land(known: Digests): Promise<void> {
     if (this.isFinished) return;
-    const { transfers, landingOf, disk, folder } = this.#surroundings;
+    const { clock } = this.#surroundings;
     this.#isLanding = true;
     try {
-      // A landing that could not be noted, because the process ended or the disk was full, has taken the part away.
-      if ((await disk.run('measurePart', this.#place)) !== undefined) {
-        const digests = await this.#verified(known);
-        const landing = await landingOf(this.subject);
-        await transfers.place(partPath(this.#place), landing, { size: this.size, digests });
-      }
-      this.#movedAt = Date.now();
-      this.#record = { ...this.#record, finished_at: this.#movedAt };
-      await disk.run('writeRecord', { folder, record: this.#record }).catch(() => undefined);
+      if ((await this.#measured()) !== undefined) await this.#takePlace(known);
+      this.#moved();
+      const finished = { finished_at: clock.wall() };
+      // It has landed, whether that can be noted or not.
+      await this.#note(finished).catch(() => undefined);
+      this.#record = { ...this.#record, ...finished };
     } finally {
       this.#isLanding = false;
     }
     this.#surroundings.onEnded(this, 'finished');
+  }
+
+  /** The part gets the name of the upload. Before it is taken away, the record says that it may have landed. */
+  async #takePlace(known: Digests): Promise<void> {
+    const { transfers, landingOf } = this.#surroundings;
+    const digests = await this.#verified(known);
+    const landing = await landingOf(this.subject);
+    await this.#note({ landing: true });
+    try {
+      await transfers.place(partPath(this.#place), landing, { size: this.size, digests });
+    } catch (error) {
+      await this.#note({ landing: false }).catch(() => undefined);
+      throw error;
+    }
   }
 
   /** The digests of the part; refuses (460) an upload that has others than were promised, and drops it. */

@@ -85,7 +85,7 @@ export class UploadBoard {
   /** From now on its pace is measured, and its progress announced. */
   moves(upload: ShownUpload): void {
     const pace = new Pace();
-    pace.note(Date.now(), upload.received);
+    pace.note(performance.now(), upload.received);
     this.#moving.set(upload, pace);
     this.#timer ??= setInterval(() => {
       this.#tick();
@@ -111,7 +111,7 @@ export class UploadBoard {
       ...subject,
       expires_at: expiresAt === undefined ? null : isoTime(expiresAt),
       protocol: upload.protocol,
-      rate: this.#moving.get(upload)?.rate(Date.now(), received) ?? 0,
+      rate: this.#moving.get(upload)?.rate(performance.now(), received) ?? 0,
       received,
       size: size ?? null,
       started_at: isoTime(upload.startedAt),
@@ -147,7 +147,7 @@ export class UploadBoard {
   }
 
   #tick(): void {
-    const now = Date.now();
+    const now = performance.now();
     for (const [upload, pace] of this.#moving) {
       const hasMoved = pace.note(now, upload.received);
       if (upload instanceof PlainUpload) {

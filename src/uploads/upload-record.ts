@@ -9,6 +9,8 @@ export const uploadRecord = z.strictObject({
   /** What the whole must have, in lower-case hexadecimal. */
   digests: z.partialRecord(z.enum(['md5', 'sha-256']), z.string()),
   metadata: z.string(),
+  /** It may have landed: who finds no part finds it where it was to land. */
+  landing: z.boolean().default(false),
   /** Times are in milliseconds since 1970. */
   started_at: z.number(),
   /** Null while it has not landed. */

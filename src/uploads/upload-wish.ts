@@ -28,6 +28,8 @@ export interface UploadWish {
   readonly digests: Digests;
   /** As the client sent it, and gets it back. */
   readonly metadata: string;
+  /** The address that it comes from, as far as places are shared out. */
+  readonly client?: string;
 }
 
 export function targetOf(metadata: ReadonlyMap<string, string>): UploadTarget {

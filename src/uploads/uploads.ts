@@ -1,12 +1,14 @@
 /** All resumable uploads: unfinished ones, and for a while those that have landed, for clients that missed the answer. */
 import { randomUUID } from 'node:crypto';
+import type { Logger } from 'pino';
 import { refusals } from '../errors.js';
 import type { Channel } from '../lab/channel.js';
+import { Places } from '../pool/places.js';
 import type { TaskPool } from '../pool/task-pool.js';
 import type { Landing } from '../transfer/landing.js';
 import type { Transfers } from '../transfer/transfers.js';
 import type { PartTasks } from './part-tasks.js';
-import { ResumableUpload, type UploadSurroundings } from './resumable-upload.js';
+import { ResumableUpload, type UploadClock, type UploadSurroundings } from './resumable-upload.js';
 import type { Checksum } from './tus-headers.js';
 import { UploadBoard, type ShownUpload, type UploadView } from './upload-board.js';
 import type { UploadBody } from './upload-body.js';
@@ -21,13 +23,19 @@ export interface UploadsOptions {
   readonly announcements: Channel;
   /** Refuses a target that nothing may land at. */
   readonly landingOf: (target: UploadTarget) => Landing | Promise<Landing>;
+  readonly log: Pick<Logger, 'warn'>;
   /** How long an upload is kept after its last byte. */
   readonly lifetimeMs?: number;
+  readonly clock?: UploadClock;
 }
 
 const LIFETIME_MS = 24 * 60 * 60 * 1000;
 const LOOK_MS = 60_000;
 const MOST_UNFINISHED = 1000;
+/** An upload of which less has come gives way to others when there are too many: it is soon sent again. */
+const LITTLE = 64 * 1024;
+/** So long an upload that has more is safe from others of its address: its client may be on its way back. */
+const LONG_REST_MS = 60 * 60 * 1000;
 const MOST_FINISHED = 10_000;
 
 export class Uploads {
@@ -36,16 +44,38 @@ export class Uploads {
   /** The oldest first. */
   readonly #unfinished = new Map<string, ResumableUpload>();
   readonly #finished = new Map<string, ResumableUpload>();
-  #creating = 0;
+  readonly #places = new Places<ResumableUpload>({
+    count: MOST_UNFINISHED,
+    mayGiveWay: [
+      ({ received, state }) => state === 'waiting' && received === 0,
+      ({ received, state }) => state === 'waiting' && received < LITTLE,
+      ({ restedMs, state }) => state === 'waiting' && restedMs >= LONG_REST_MS,
+    ],
+    mayGiveWayToOthers: [({ state }) => state === 'waiting', ({ state }) => state === 'receiving'],
+    gaveWay: (upload) => {
+      void forget(upload);
+    },
+  });
   #timer: NodeJS.Timeout | undefined;
 
-  constructor({ announcements, transfers, lifetimeMs = LIFETIME_MS, ...rest }: UploadsOptions) {
+  constructor(options: UploadsOptions) {
+    const { announcements, transfers, log, lifetimeMs = LIFETIME_MS, clock = CLOCK, ...rest } = options;
     this.#board = new UploadBoard(announcements, transfers);
     this.#surroundings = {
       ...rest,
       transfers,
       lifetimeMs,
+      clock,
       board: this.#board,
+      onMoved: (upload) => {
+        this.#places.gotOn(upload);
+      },
+      onLost: ({ id, subject, size }) => {
+        log.warn(
+          { upload: id, subject, size },
+          'what had come of an upload has been taken from the uploads folder',
+        );
+      },
       onEnded: (upload, outcome) => {
         this.#ended(upload, outcome);
       },
@@ -60,9 +90,10 @@ export class Uploads {
     for (const one of stored) {
       const upload = new ResumableUpload(one, this.#surroundings);
       (upload.isFinished ? this.#finished : this.#unfinished).set(upload.id, upload);
+      if (!upload.isFinished) this.#places.take(upload, '');
     }
     await this.#expire();
-    void this.#landComplete();
+    void this.#settleAll();
     this.#timer = setInterval(() => {
       void this.#expire();
     }, LOOK_MS).unref();
@@ -106,34 +137,35 @@ export class Uploads {
     return this.#board.view(upload);
   }
 
-  async #begin({ size, target, digests, metadata }: UploadWish): Promise<ResumableUpload> {
-    if (this.#unfinished.size + this.#creating >= MOST_UNFINISHED)
-      throw refusals.tooManyUploads(MOST_UNFINISHED);
-    const { disk, folder, landingOf } = this.#surroundings;
-    const now = Date.now();
+  async #begin({ size, target, digests, metadata, client = '' }: UploadWish): Promise<ResumableUpload> {
+    const { clock, landingOf } = this.#surroundings;
+    await landingOf(target);
+    const now = clock.wall();
     const record: UploadRecord = {
       upload_id: randomUUID(),
       target,
       size,
       digests,
       metadata,
+      landing: false,
       started_at: now,
       finished_at: null,
     };
-    this.#creating++;
-    try {
-      await landingOf(target);
-      await disk.run('createPart', { folder, record });
-    } finally {
-      this.#creating--;
-    }
     const upload = new ResumableUpload({ record, part: { size: 0, modifiedMs: now } }, this.#surroundings);
+    if (!this.#places.take(upload, client)) throw refusals.tooManyUploads(MOST_UNFINISHED);
+    try {
+      await upload.create();
+    } catch (error) {
+      this.#places.leave(upload);
+      throw error;
+    }
     this.#unfinished.set(upload.id, upload);
     this.#board.created(upload);
     return upload;
   }
 
   #ended(upload: ResumableUpload, outcome: 'finished' | 'deleted'): void {
+    this.#places.leave(upload);
     const wasUnfinished = this.#unfinished.delete(upload.id);
     if (outcome === 'deleted') {
       this.#finished.delete(upload.id);
@@ -148,20 +180,21 @@ export class Uploads {
   }
 
   async #expire(): Promise<void> {
-    const now = Date.now();
     for (const upload of [...this.#unfinished.values(), ...this.#finished.values()]) {
-      if (upload.expiresAt <= now && upload.state !== 'landing') await forget(upload);
+      if (upload.isExpired) await forget(upload);
     }
   }
 
-  /** One after the other: it may take long. */
-  async #landComplete(): Promise<void> {
+  /** Lets land what is complete, and forgets what has no part. One after the other: it may take long. */
+  async #settleAll(): Promise<void> {
     for (const upload of [...this.#unfinished.values()]) {
       // Who asks for it is told why it cannot land.
-      if (upload.received === upload.size) await upload.settle().catch(() => undefined);
+      if (upload.state === 'waiting') await upload.settle().catch(() => undefined);
     }
   }
 }
+
+const CLOCK: UploadClock = { monotonic: () => performance.now(), wall: () => Date.now() };
 
 /** Somebody else may have been faster; and what cannot be removed now is looked at again. */
 async function forget(upload: ResumableUpload): Promise<void> {

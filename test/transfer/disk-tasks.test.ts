@@ -4,6 +4,7 @@ import {
   closeSync,
   existsSync,
   fstatSync,
+  linkSync,
   mkdirSync,
   openSync,
   readdirSync,
@@ -21,6 +22,7 @@ import t from 'tap';
 import { refusals } from '../../src/errors.js';
 import { newSlabs, SLAB_LENGTH, slabView } from '../../src/memory/transfer-memory.js';
 import { createUnpublished, type UnpublishedFile } from '../../src/storage/published-file.js';
+import { contentVersion } from '../../src/storage/content-version.js';
 import { openRegularFile } from '../../src/storage/regular-file.js';
 import { diskTasks } from '../../src/transfer/disk-tasks.js';
 import { slabOctets } from '../../src/transfer/slab-octets.js';
@@ -192,7 +194,7 @@ void t.test('a part of another file system is copied; when there is no room it s
   t.ok(folder.content('a').equals(CONTENT));
   t.same(readdirSync(parts), []);
   writeFileSync(part, CONTENT);
-  t.throws(() => folder.landPart(part, 'b'), { code: 'ENOSPC' });
+  t.throws(() => folder.landPart(part, 'b'), { status: 507, message: /No space left/ });
   t.ok(readFileSync(part).equals(CONTENT));
   t.same(folder.unfinished, []);
   t.notOk(existsSync(join(disk, 'b')));
@@ -234,7 +236,7 @@ void t.test('a file shares the blocks of its twin where that can be', (t) => {
   const large = new RandomBytes(2).next(4 * 1024 * 1024);
   const path = join(disk, 'twin');
   writeFileSync(path, large);
-  const twin = { path, version: versionAt(path) };
+  const twin = { path, version: versionAt(path), sha256: hashOf('sha-256', large) };
   const version = folder.land(folder.file('a', large), 'a', { mode: 0o755, twin });
   const part = join(disk, 'part');
   writeFileSync(part, large);
@@ -263,12 +265,13 @@ void t.test('a twin that cannot be one is no trouble', (t) => {
   for (const folder of folders) {
     const path = join(folder.root, 'twin');
     writeFileSync(path, 'x'.repeat(CONTENT.length));
-    const twin = { path, version: versionAt(path) };
+    const twin = { path, version: versionAt(path), sha256: hashOf('sha-256', CONTENT) };
     const check = (name: string): void => {
       folder.land(folder.file('a'), 'a', { twin });
       t.ok(folder.content('a').equals(CONTENT), name);
       t.same(folder.unfinished, [], name);
     };
+    check('another content all along');
     utimesSync(path, 1, 1);
     check('changed');
     rmSync(path);
@@ -331,6 +334,37 @@ void t.test('a file that came as one replaces what is there, with its own permis
   const { version } = store(other, 0o755);
   t.equal(version, versionAt(path));
   t.ok(folder.content('a').equals(other));
+  t.same(folder.unfinished, []);
+  t.end();
+});
+
+void t.test('what an upload was compared with stays, if it still is the same', (t) => {
+  const folder = new Folder(t);
+  const path = join(folder.root, 'a');
+  writeFileSync(path, CONTENT);
+  utimesSync(path, 1, 1);
+  const compared = contentVersion(statSync(path, { bigint: true }));
+  const content = { size: CONTENT.length, digests: { 'sha-256': hashOf('sha-256', CONTENT) } };
+  const keep = (): string => {
+    const file = folder.file('a', Buffer.alloc(0));
+    return tasks.keepPresent({
+      place: folder.place('a'),
+      mode: 0o644,
+      isSynced: true,
+      file,
+      content,
+      compared,
+    });
+  };
+  t.equal(keep(), versionAt(path));
+  linkSync(path, join(folder.root, 'another name'));
+  t.equal(keep(), versionAt(path), 'another name is no other content');
+  writeFileSync(path, Buffer.alloc(CONTENT.length), { flag: 'r+' });
+  utimesSync(path, 1, 1);
+  t.throws(keep, refusals.uploadOvertaken(), 'changed in place, with the time of before');
+  rmSync(path);
+  t.throws(keep, { code: 'ENOENT' });
+  mkdirSync(join(folder.root, 'sub'));
   t.same(folder.unfinished, []);
   t.end();
 });

@@ -11,18 +11,23 @@ import { Random, RandomBytes } from '../support/random.js';
 const WRITTEN = { content: { size: 1, digests: {} }, unchanged: undefined };
 
 /** What was asked of it waits for its answer. */
-class PaperLoop implements Pick<UploadLoop, 'open' | 'close' | 'ask' | 'push'> {
+class PaperLoop implements Pick<UploadLoop, 'open' | 'close' | 'ask' | 'push' | 'gotOn'> {
   readonly pushed: { readonly slab: number; readonly bytes: Buffer }[] = [];
   readonly asked: { readonly task: string; answer(value: unknown): void; refuse(error: Error): void }[] = [];
   readonly closed: number[] = [];
   end: StreamEnd | undefined;
   name: number | undefined = 5;
+  gotOnTimes = 0;
 
   constructor(readonly slabs: Slabs) {}
 
   open(end: StreamEnd): number | undefined {
     this.end = end;
     return this.name;
+  }
+
+  gotOn(): void {
+    this.gotOnTimes++;
   }
 
   close(name: number): void {
@@ -62,7 +67,8 @@ function begin(share = 4): { slabs: Slabs; loop: PaperLoop; throttle: CountingTh
   const slabs = new Slabs();
   const loop = new PaperLoop(slabs);
   const throttle = new CountingThrottle();
-  const stream = new SlabStream({ loop: loop as unknown as UploadLoop, slabs, throttle, share: () => share });
+  const parts = { loop: loop as unknown as UploadLoop, slabs, throttle, client: '', share: () => share };
+  const stream = new SlabStream(parts);
   return { slabs, loop, throttle, stream };
 }
 
@@ -202,6 +208,7 @@ void t.test('more streams than a loop can name are refused', (t) => {
     loop: loop as unknown as UploadLoop,
     slabs,
     throttle: new CountingThrottle(),
+    client: '',
     share: () => 1,
   };
   t.throws(() => new SlabStream(parts), refusals.tooBusy());

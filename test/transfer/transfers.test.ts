@@ -11,8 +11,6 @@ import { Random, RandomBytes } from '../support/random.js';
 import { scratchFolder } from '../support/scratch.js';
 import { hashOf } from '../support/upload-rig.js';
 
-t.setTimeout(110_000);
-
 void t.test('many uploads at once land whole, each with its own fate', async (t) => {
   const live = new LiveTransfers(t);
   const random = new Random(11);

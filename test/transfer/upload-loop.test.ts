@@ -11,8 +11,6 @@ import { RandomBytes } from '../support/random.js';
 import type { Teardown } from '../support/scratch.js';
 import { TRANSFER_FAULT } from '../support/transfer-faults.js';
 
-t.setTimeout(110_000);
-
 const faulty = (t: Teardown): LiveTransfers => new LiveTransfers(t, { worker: FAULTY_TRANSFER_WORKER });
 const ownDescriptors = (): string[] => descriptorsOf({ child: { pid: process.pid } } as never);
 

@@ -9,7 +9,6 @@ import { LiveTransfers } from '../support/live-transfers.js';
 import { RandomBytes } from '../support/random.js';
 import { hashOf } from '../support/upload-rig.js';
 
-t.setTimeout(60_000);
 const BYTES = new RandomBytes(1).next(1_000_003);
 
 void t.test('a new file lands when it is complete, and not before', async (t) => {

@@ -38,6 +38,7 @@ void t.test('what it lands in is held while bytes come, whatever becomes of them
   const appended = upload.append(0, {
     length: body.length,
     throttle: body.throttle,
+    client: '',
     into: (sink, failure) => {
       t.equal(rig.holds, 1);
       return body.into(sink, failure);
@@ -206,17 +207,22 @@ void t.test('an upload that cannot land is kept, and tried again by whoever asks
   t.ok(readFileSync(rig.target).equals(CONTENT));
 });
 
-void t.test('that a landing cannot be noted does not undo it', async (t) => {
+void t.test('that the end of a landing cannot be noted does not undo it', async (t) => {
+  let isFull = true;
   const folder = join(t.testdir(), 'uploads');
   const disk = {
     ...partTasks,
-    writeRecord: () => {
-      throw refusals.diskFull();
+    writeRecord: (input: Parameters<typeof partTasks.writeRecord>[0]) => {
+      if (input.record.finished_at !== null || isFull) throw refusals.diskFull();
+      partTasks.writeRecord(input);
     },
   };
   const rig = uploadRig(t, { folder, disk });
   const upload = await rig.uploads.create(wishOf(100));
-  await upload.append(0, SentBody.of(CONTENT));
+  await t.rejects(upload.append(0, SentBody.of(CONTENT)), { status: 507, message: /./ });
+  t.notOk(existsSync(rig.target), 'it does not land before the record says that it may have');
+  isFull = false;
+  await upload.settle();
   t.equal(upload.state, 'finished');
 
   const later = uploadRig(t, { folder });

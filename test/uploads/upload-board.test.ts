@@ -25,8 +25,9 @@ interface Rig {
 
 function rigOf(t: Teardown): Rig {
   mock.timers.enable({ apis: ['setInterval', 'Date'], now: START });
+  mock.method(performance, 'now', () => Date.now() - START);
   t.teardown(() => {
-    mock.timers.reset();
+    mock.reset();
   });
   const announcements = new Channel();
   const told: Told[] = [];

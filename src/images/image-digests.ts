@@ -81,7 +81,7 @@ export class ImageDigests {
     if (sha256 === undefined || size === 0) return undefined;
     for (const [path, known] of this.#known) {
       if (known.sha256 !== sha256 || known.size !== size) continue;
-      return { path: join(this.#options.folder, path), version: known.version };
+      return { path: join(this.#options.folder, path), version: known.version, sha256 };
     }
     return undefined;
   }

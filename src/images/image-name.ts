@@ -1,6 +1,7 @@
 /** The names that clients give to images, and the folders that the images of an emulator lie in. */
 import { posix } from 'node:path';
 import { refusals } from '../errors.js';
+import { foldedName } from '../storage/own-names.js';
 
 export const EMULATORS = ['qemu', 'iou', 'dynamips'] as const;
 export type Emulator = (typeof EMULATORS)[number];
@@ -48,9 +49,10 @@ export function imageName(given: string, doing: 'read' | 'write' | 'delete'): st
 }
 
 function faultOf(part: string): string | undefined {
+  const folded = foldedName(part);
   if (part.startsWith('.')) return 'no part of it may begin with a dot';
-  if (part.endsWith(SIDE_FILE)) return `${SIDE_FILE} files are written by the server`;
-  if (part.endsWith(UNFINISHED_FILE)) return `${UNFINISHED_FILE} is what unfinished files end in`;
+  if (folded.endsWith(SIDE_FILE)) return `${SIDE_FILE} files are written by the server`;
+  if (folded.endsWith(UNFINISHED_FILE)) return `${UNFINISHED_FILE} is what unfinished files end in`;
   if (Buffer.byteLength(part) > LONGEST_PART) return `a part of it is longer than ${LONGEST_PART} bytes`;
   return undefined;
 }

@@ -103,16 +103,19 @@ export const imageTasks: ImageTasks = {
   },
 };
 
-/** What may be images in a folder and those below it, by path. Links are not followed. */
+/**
+ * What may be images in a folder and those below it, by path, and no more of them than are looked at. Links are not
+ * followed.
+ */
 function imageFiles(root: string, folder: string, depth: number): string[] {
   const found: string[] = [];
   const walk = (below: string, entries: readonly Entry[], left: number): void => {
     for (const entry of entries) {
+      if (found.length >= MOST_FILES) return;
       const path = posix.join(below, entry.name);
       if (entry.name.startsWith('.') || entry.name.endsWith(SIDE_FILE)) continue;
       if (entry.isDirectory() && left > 0) walk(path, entriesOf(root, path, isSystemError), left - 1);
       else if (entry.isFile() && !entry.name.endsWith(UNFINISHED_FILE)) found.push(path);
-      if (found.length > MOST_FILES) throw refusals.tooMany('files among the images', MOST_FILES);
     }
   };
   walk(folder, entriesOf(root, folder, isMissing), depth);
@@ -128,7 +131,9 @@ interface Entry {
 /** None of a folder that cannot be read, for a reason that is passed over. Refuses (403) one that a link leads out to. */
 function entriesOf(root: string, folder: string, isPassedOver: (error: unknown) => boolean): Entry[] {
   try {
-    return readdirSync(folder === '' ? root : containedPath(root, folder), { withFileTypes: true });
+    const entries = readdirSync(folder === '' ? root : containedPath(root, folder), { withFileTypes: true });
+    // So that the same ones are found each time, when there are more than are looked at.
+    return entries.sort((a, b) => (a.name < b.name ? -1 : 1));
   } catch (error) {
     if (isPassedOver(error)) return [];
     throw error;

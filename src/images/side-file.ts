@@ -40,7 +40,7 @@ export function writeSideFile({ image, version }: Digested, temporary: string, m
 }
 
 export function removeSideFile(image: string): void {
-  rmSync(image + SIDE_FILE, { force: true });
+  rmSync(image + SIDE_FILE, { recursive: true, force: true });
 }
 
 function isStill(image: string, version: string): boolean {

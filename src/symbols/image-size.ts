@@ -7,6 +7,10 @@ export interface ImageSize {
 
 const PNG = Buffer.from('89504e470d0a1a0a', 'hex');
 const LARGEST = 100_000;
+/** An SVG says its size in its first tag, which begins within so much of it and is at most so long. */
+const SVG_HEAD = 64 * 1024;
+const LONGEST_TAG = 4096;
+const SVG_TAG = '<svg';
 
 /** Whether a file of this name is taken for a picture. */
 export function isPictureName(name: string): boolean {
@@ -20,7 +24,7 @@ export function imageSize(bytes: Buffer): ImageSize | undefined {
       ? gifSize(bytes)
       : bytes[0] === 0xff && bytes[1] === 0xd8
         ? jpegSize(bytes)
-        : svgSize(bytes.toString('utf8'));
+        : svgSize(bytes.toString('utf8', 0, SVG_HEAD));
   if (size === undefined || !isSide(size.width) || !isSide(size.height)) return undefined;
   return { width: Math.round(size.width), height: Math.round(size.height) };
 }
@@ -51,8 +55,11 @@ function jpegSize(bytes: Buffer): ImageSize | undefined {
 
 /** Widths without a unit or in pixels; failing these, the view box. */
 function svgSize(text: string): ImageSize | undefined {
-  const tag = /<svg\b[^>]{0,4096}>/.exec(text)?.[0];
-  if (tag === undefined) return undefined;
+  const start = text.indexOf(SVG_TAG);
+  const rest = start < 0 ? '' : text.slice(start + SVG_TAG.length, start + LONGEST_TAG);
+  const end = rest.indexOf('>');
+  if (end < 0) return undefined;
+  const tag = rest.slice(0, end);
   const width = pixels(/\swidth\s*=\s*["']([^"']*)["']/.exec(tag)?.[1]);
   const height = pixels(/\sheight\s*=\s*["']([^"']*)["']/.exec(tag)?.[1]);
   if (width !== undefined && height !== undefined) return { width, height };

@@ -9,6 +9,8 @@ import type { SymbolTasks } from './symbol-tasks.js';
 
 const CUSTOM_THEME = 'Custom symbols';
 const FALLBACK = ':/symbols/classic/computer.svg';
+const LARGEST = 1024 * 1024;
+const MOST_CUSTOM = 10_000;
 
 export interface SymbolEntry {
   readonly builtin: boolean;
@@ -20,10 +22,19 @@ export interface SymbolEntry {
 /** A symbol's picture: drawn by us, or a file of the custom folder. */
 export type SymbolPicture = { readonly svg: string } | { readonly file: string };
 
+interface CustomSymbol {
+  /** Begun when somebody first asks for the size. */
+  reading?: Promise<ImageSize | undefined>;
+  /** When it has been read, and can be told. */
+  size?: ImageSize | undefined;
+}
+
 export class SymbolLibrary {
   readonly folder: string;
+  /** In bytes. */
+  readonly largest = LARGEST;
   readonly #files: TaskPool<SymbolTasks>;
-  readonly #custom = new Map<string, ImageSize | undefined>();
+  readonly #custom = new Map<string, CustomSymbol>();
 
   constructor(folder: string, files: TaskPool<SymbolTasks>) {
     this.folder = folder;
@@ -31,9 +42,8 @@ export class SymbolLibrary {
   }
 
   async start(): Promise<void> {
-    for (const { name, size } of await this.#files.run('listSymbols', { folder: this.folder })) {
-      this.#custom.set(name, size);
-    }
+    const names = await this.#files.run('listSymbols', { folder: this.folder, most: MOST_CUSTOM });
+    for (const name of names) this.#custom.set(name, {});
   }
 
   list(): SymbolEntry[] {
@@ -63,25 +73,39 @@ export class SymbolLibrary {
   }
 
   /** Undefined for a custom symbol whose size cannot be read. */
-  size(id: string): ImageSize | undefined {
-    if (this.#custom.has(id)) return this.#custom.get(id);
-    return sizeOf(builtinOrFallback(id));
+  async size(id: string): Promise<ImageSize | undefined> {
+    const custom = this.#custom.get(id);
+    if (custom === undefined) return sizeOf(builtinOrFallback(id));
+    custom.reading ??= this.#files.run('readSymbolSize', {
+      folder: this.folder,
+      name: id,
+      largest: this.largest,
+    });
+    try {
+      custom.size = await custom.reading;
+    } catch (error) {
+      delete custom.reading;
+      throw error;
+    }
+    return custom.size;
   }
 
-  /** The size that a node with this symbol gets. */
+  /** The size that a node with this symbol gets: to be asked for when `size` has answered. */
   nodeSize(id: string): ImageSize {
-    return this.size(id) ?? sizeOf(builtinOrFallback(FALLBACK));
+    const known = this.#custom.has(id) ? this.#custom.get(id)?.size : sizeOf(builtinOrFallback(id));
+    return known ?? sizeOf(builtinOrFallback(FALLBACK));
   }
 
-  /** Refuses (400) a file name that no picture has: it would not be found again. */
+  /** Refuses a file name that no picture has (400): it would not be found again. So it does one too many (409). */
   checkName(name: string): void {
     if (!isPictureName(name)) throw refusals.symbolNameRefused();
+    if (!this.#custom.has(name) && this.#custom.size >= MOST_CUSTOM)
+      throw refusals.tooManySymbols(MOST_CUSTOM);
   }
 
-  /** A picture was put into the folder. */
-  async added(name: string): Promise<void> {
-    const { size } = await this.#files.run('readSymbolSize', { folder: this.folder, name });
-    this.#custom.set(name, size);
+  /** A picture was put into the folder, or another one in its place. */
+  added(name: string): void {
+    this.#custom.set(name, {});
   }
 }
 

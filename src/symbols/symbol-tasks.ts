@@ -6,39 +6,33 @@ import { containedPath } from '../storage/containment.js';
 import { readRegularFile } from '../storage/regular-file.js';
 import { imageSize, isPictureName, type ImageSize } from './image-size.js';
 
-export interface CustomSymbol {
-  /** The path below the folder, which is also the symbol's id. */
-  readonly name: string;
-  readonly size: ImageSize | undefined;
-}
-
 export interface SymbolTasks extends TaskTable {
-  /** At start: what a crash has left of uploads is removed. */
-  readonly listSymbols: (input: { folder: string }) => CustomSymbol[];
-  readonly readSymbolSize: (input: { folder: string; name: string }) => CustomSymbol;
+  /** The paths below the folder, which are also the symbols' ids. At start: what a crash has left of uploads is removed. */
+  readonly listSymbols: (input: { folder: string; most: number }) => string[];
+  /** Undefined when it cannot be read, or is larger than a symbol may be. */
+  readonly readSymbolSize: (input: {
+    folder: string;
+    name: string;
+    largest: number;
+  }) => ImageSize | undefined;
 }
-
-const LARGEST_SYMBOL = 16 * 1024 * 1024;
-const MOST_SYMBOLS = 10_000;
 
 export const symbolTasks: SymbolTasks = {
-  listSymbols({ folder }) {
+  listSymbols({ folder, most }) {
     mkdirSync(folder, { recursive: true });
     rmSync(join(folder, 'tmp'), { recursive: true, force: true });
     return readdirSync(folder, { recursive: true, withFileTypes: true })
       .filter((entry) => entry.isFile() && isPictureName(entry.name))
-      .slice(0, MOST_SYMBOLS)
-      .map((entry) => describe(folder, relative(folder, join(entry.parentPath, entry.name))))
-      .sort((a, b) => (a.name < b.name ? -1 : 1));
+      .slice(0, most)
+      .map((entry) => relative(folder, join(entry.parentPath, entry.name)))
+      .sort();
   },
 
-  readSymbolSize: ({ folder, name }) => describe(folder, name),
+  readSymbolSize({ folder, name, largest }) {
+    try {
+      return imageSize(readRegularFile(containedPath(folder, name), largest));
+    } catch {
+      return undefined;
+    }
+  },
 };
-
-function describe(folder: string, name: string): CustomSymbol {
-  try {
-    return { name, size: imageSize(readRegularFile(containedPath(folder, name), LARGEST_SYMBOL)) };
-  } catch {
-    return { name, size: undefined };
-  }
-}

@@ -203,7 +203,7 @@ void t.test('a twin has the same digest and the same length', async (t) => {
   const image = rig.put('QEMU/a', 'content a');
   const sha256 = hex('sha256', 'content a');
   rig.digests.landed('QEMU/a', rig.landed(image, { 'sha-256': sha256 }));
-  const twin = { path: join(rig.folder, 'QEMU/a'), version: image.version };
+  const twin = { path: join(rig.folder, 'QEMU/a'), version: image.version, sha256 };
   t.same(rig.digests.twinOf({ size: 9, digests: { 'sha-256': sha256 } }), twin);
   t.equal(rig.digests.twinOf({ size: 8, digests: { 'sha-256': sha256 } }), undefined);
   t.equal(rig.digests.twinOf({ size: 9, digests: { 'sha-256': hex('sha256', '') } }), undefined);

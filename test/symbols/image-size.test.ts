@@ -31,6 +31,16 @@ void t.test('an SVG tells it in pixels or by its view box', (t) => {
   t.end();
 });
 
+void t.test('an SVG tells it in its first tag, near its beginning', (t) => {
+  const tag = '<svg width="3" height="4">';
+  t.same(imageSize(Buffer.from(' '.repeat(60_000) + tag)), { width: 3, height: 4 });
+  t.equal(imageSize(Buffer.from(' '.repeat(66_000) + tag)), undefined, 'it begins late');
+  t.equal(imageSize(Buffer.from(`<svg ${' '.repeat(4096)}width="3" height="4">`)), undefined, 'it is long');
+  t.equal(imageSize(Buffer.from(`<svg>${tag}`)), undefined, 'only the first is looked at');
+  t.equal(imageSize(Buffer.from('<svg '.repeat(200_000))), undefined);
+  t.end();
+});
+
 void t.test('what does not tell its size has none', (t) => {
   const without: readonly Buffer[] = [
     Buffer.alloc(0),

@@ -38,8 +38,8 @@ void t.test('a custom symbol is a file, a built-in one is drawn', async (t) => {
   const library = await openLibrary(t, { 'own.svg': picture(10, 20) });
   t.same(library.picture('own.svg'), { file: 'own.svg' });
   t.match(library.picture(':/symbols/router.svg'), { svg: /^<svg/ });
-  t.same(library.size('own.svg'), { width: 10, height: 20 });
-  t.same(library.size(':/symbols/router.svg'), { width: 66, height: 45 });
+  t.same(await library.size('own.svg'), { width: 10, height: 20 });
+  t.same(await library.size(':/symbols/router.svg'), { width: 66, height: 45 });
 });
 
 void t.test('an unknown symbol looks like a computer', async (t) => {
@@ -52,8 +52,28 @@ void t.test('an unknown symbol looks like a computer', async (t) => {
 
 void t.test('a custom symbol without a size gives its node that of a computer', async (t) => {
   const library = await openLibrary(t, { 'broken.svg': 'no picture' });
-  t.equal(library.size('broken.svg'), undefined);
+  t.equal(await library.size('broken.svg'), undefined);
   t.match(library.nodeSize('broken.svg'), { width: 65, height: 59 });
+});
+
+void t.test('a size is read once, when it is first asked for', async (t) => {
+  const asked: string[] = [];
+  const files = {
+    run: (task: string): Promise<unknown> => {
+      asked.push(task);
+      return Promise.resolve(task === 'listSymbols' ? ['own.svg', 'other.svg'] : { width: 3, height: 4 });
+    },
+  } as unknown as TaskPool<SymbolTasks>;
+  const library = new SymbolLibrary('/nowhere', files);
+  await library.start();
+  t.equal(library.list().filter(({ builtin }) => !builtin).length, 2);
+  t.same(asked, ['listSymbols']);
+  t.same(await Promise.all([library.size('own.svg'), library.size('own.svg')]), [
+    { width: 3, height: 4 },
+    { width: 3, height: 4 },
+  ]);
+  t.same(library.nodeSize('own.svg'), { width: 3, height: 4 });
+  t.same(asked, ['listSymbols', 'readSymbolSize']);
 });
 
 void t.test('a picture that is added or replaced is known with its size', async (t) => {
@@ -61,8 +81,12 @@ void t.test('a picture that is added or replaced is known with its size', async 
   writeFileSync(join(library.folder, 'own.svg'), picture(30, 40));
   writeFileSync(join(library.folder, 'new.svg'), picture(50, 60));
   t.same(library.picture('new.svg'), library.picture('nothing.svg'));
-  await library.added('own.svg');
-  await library.added('new.svg');
+  library.added('own.svg');
+  library.added('new.svg');
+  t.same(await Promise.all([library.size('own.svg'), library.size('new.svg')]), [
+    { width: 30, height: 40 },
+    { width: 50, height: 60 },
+  ]);
   t.same(library.nodeSize('own.svg'), { width: 30, height: 40 });
   t.same(library.nodeSize('new.svg'), { width: 50, height: 60 });
   t.same(library.picture('new.svg'), { file: 'new.svg' });

@@ -7,10 +7,12 @@ import { scratchFolder } from '../support/scratch.js';
 
 const PICTURE = '<svg width="6" height="7"/>';
 const SIZE = { width: 6, height: 7 };
+const MOST = 100;
+const LARGEST = 1000;
 
 void t.test('a folder that is not there is made, and is empty', (t) => {
   const folder = join(scratchFolder(t), 'deep', 'symbols');
-  t.same(symbolTasks.listSymbols({ folder }), []);
+  t.same(symbolTasks.listSymbols({ folder, most: MOST }), []);
   t.same(readdirSync(folder), []);
   t.end();
 });
@@ -19,7 +21,7 @@ void t.test('what a crash has left of uploads is removed', (t) => {
   const folder = scratchFolder(t);
   mkdirSync(join(folder, 'tmp'));
   writeFileSync(join(folder, 'tmp', 'half.tmp'), 'half');
-  symbolTasks.listSymbols({ folder });
+  symbolTasks.listSymbols({ folder, most: MOST });
   t.same(readdirSync(folder), []);
   t.end();
 });
@@ -31,12 +33,13 @@ void t.test('pictures are found at every depth, sorted by name', (t) => {
     writeFileSync(join(folder, name), PICTURE);
   }
   writeFileSync(join(folder, 'broken.png'), 'no picture');
-  t.same(symbolTasks.listSymbols({ folder }), [
-    { name: 'a.svg', size: SIZE },
-    { name: 'b/deep/a.SVG', size: SIZE },
-    { name: 'broken.png', size: undefined },
-    { name: 'z.svg', size: SIZE },
-  ]);
+  t.same(symbolTasks.listSymbols({ folder, most: MOST }), ['a.svg', 'b/deep/a.SVG', 'broken.png', 'z.svg']);
+  t.equal(symbolTasks.listSymbols({ folder, most: 2 }).length, 2);
+  const sizeOf = (name: string): unknown => symbolTasks.readSymbolSize({ folder, name, largest: LARGEST });
+  t.same(sizeOf('b/deep/a.SVG'), SIZE);
+  t.equal(sizeOf('broken.png'), undefined);
+  writeFileSync(join(folder, 'z.svg'), PICTURE + ' '.repeat(LARGEST));
+  t.equal(sizeOf('z.svg'), undefined, 'it is too large');
   t.end();
 });
 
@@ -48,9 +51,9 @@ void t.test('links, FIFOs and folders are no pictures', (t) => {
   symlinkSync(outside, join(folder, 'out'));
   mkdirSync(join(folder, 'folder.svg'));
   t.equal(spawnSync('mkfifo', [join(folder, 'fifo.svg')]).status, 0);
-  t.same(symbolTasks.listSymbols({ folder }), []);
+  t.same(symbolTasks.listSymbols({ folder, most: MOST }), []);
   for (const name of ['link.svg', 'out/secret.svg', 'fifo.svg', 'folder.svg', '../x.svg', 'missing.svg']) {
-    t.same(symbolTasks.readSymbolSize({ folder, name }), { name, size: undefined });
+    t.equal(symbolTasks.readSymbolSize({ folder, name, largest: LARGEST }), undefined, name);
   }
   t.end();
 });

@@ -3,14 +3,14 @@
  * in a worker thread.
  */
 import { lstatSync, mkdirSync, rmSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { Refusal, refusals } from '../errors.js';
 import { ownFolder } from '../storage/containment.js';
-import { syncFolder } from '../storage/published-file.js';
+import { makeFolder, syncFolder } from '../storage/published-file.js';
 import { ChunkTable } from './chunk-table.js';
 import { ContentDigest } from './content-digest.js';
 import type { ContentTree, StoredFile } from './content-tree.js';
-import { NO_VERSION } from './content-version.js';
+import { NO_VERSION } from '../storage/content-version.js';
 import { Intake } from './intake.js';
 import type { JobProgress } from './job-progress.js';
 import { manifestIds, manifestName, readManifest } from './manifest.js';
@@ -41,10 +41,13 @@ export class ContentStore {
     this.#content = join(folder, CONTENT);
   }
 
-  /** For `holdStill`: the versions by the paths of the files of this snapshot that need not be stored again. */
+  /**
+   * For `holdStill`: the versions by the paths of the files of this snapshot that need not be stored again; none when it
+   * is damaged, since a later snapshot does not have to rely on it.
+   */
   versions(id: string): ReadonlyMap<string, string> {
     const ends = new Map<string, number>();
-    const { files } = readManifest(this.#folder, id).tree;
+    const files = readableFiles(this.#folder, id);
     for (const { object, offset, length } of files.flatMap(({ extents }) => extents)) {
       ends.set(object, Math.max(ends.get(object) ?? 0, offset + length));
     }
@@ -66,7 +69,12 @@ export class ContentStore {
     const known = this.#knownFiles(still);
     this.#make();
     const table = read.length > 0 ? this.#chunks() : new ChunkTable();
-    const intake = new Intake(this.#content, id, table, most, progress);
+    const intake = new Intake(
+      { content: this.#content, storeId: id, held: still.held },
+      table,
+      most,
+      progress,
+    );
     try {
       const files = still.files.map((file): StoredFile => {
         if (file.source !== undefined) return intake.take(file, file.source);
@@ -150,10 +158,8 @@ export class ContentStore {
   }
 
   #make(): void {
-    const made = mkdirSync(this.#folder, { recursive: true });
+    makeFolder(this.#folder);
     ownFolder(this.#folder, CONTENT, true);
-    syncFolder(this.#folder);
-    if (made !== undefined) syncFolder(dirname(this.#folder));
   }
 
   /** The chunks that are stored, and that a snapshot relies on: others may go, or have gone. */

@@ -9,14 +9,14 @@ import {
   rmSync,
   unlinkSync,
 } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { refusals } from '../errors.js';
 import { openRegularFile } from '../storage/regular-file.js';
 import type { ChunkSink } from './chunk-sink.js';
 import type { ChunkTable } from './chunk-table.js';
 import { CHUNK_LENGTH, chunkDigest, ContentDigest } from './content-digest.js';
 import type { StoredFile } from './content-tree.js';
-import { contentVersion, hasSameContent, NO_VERSION } from './content-version.js';
+import { contentVersion, hasSameContent, NO_VERSION } from '../storage/content-version.js';
 import { ExtentList } from './extent-list.js';
 import type { JobProgress } from './job-progress.js';
 import { cloneOf } from './object-name.js';
@@ -27,20 +27,26 @@ import type { StillFile } from './still-tree.js';
 
 const OBJECT_MODE = 0o600;
 
+export interface IntakePlace {
+  /** The folder of the store's objects. */
+  readonly content: string;
+  readonly storeId: string;
+  /** The folder of what is held: nothing else is moved or removed. */
+  readonly held: string;
+}
+
 export class Intake {
-  readonly #content: string;
-  readonly #storeId: string;
+  readonly #place: IntakePlace;
   readonly #table: ChunkTable;
   readonly #pack: Pack;
   readonly #progress: JobProgress;
   readonly #clones: string[] = [];
 
   /** The table has what may be relied upon; `most` is the most that there is to store. */
-  constructor(content: string, storeId: string, table: ChunkTable, most: number, progress: JobProgress) {
-    this.#content = content;
-    this.#storeId = storeId;
+  constructor(place: IntakePlace, table: ChunkTable, most: number, progress: JobProgress) {
+    this.#place = place;
     this.#table = table;
-    this.#pack = new Pack(content, storeId, table, most);
+    this.#pack = new Pack(place.content, place.storeId, table, most);
     this.#progress = progress;
   }
 
@@ -51,10 +57,12 @@ export class Intake {
 
   /** A file that has to be read, or is a clone. What holds it is gone afterwards. */
   take(file: StillFile, source: string): StoredFile {
-    const { path, size, mode, modifiedMs } = file;
+    const { path, size, mode, modifiedMs, hold } = file;
+    if (hold !== 'none' && dirname(source) !== this.#place.held)
+      throw new RangeError(`${path} is not held where it should be`);
     const facts = { path, size, mode, modifiedMs };
     // A small one would take more than its content as a file of its own.
-    if (file.hold === 'clone' && size >= CHUNK_LENGTH) {
+    if (hold === 'clone' && size >= CHUNK_LENGTH) {
       const object = this.#adopt(source);
       this.#progress.advance(size);
       const extents = [{ position: 0, length: size, object, offset: 0 }];
@@ -81,8 +89,8 @@ export class Intake {
   }
 
   #adopt(source: string): string {
-    const object = cloneOf(this.#storeId, this.#clones.length);
-    const path = join(this.#content, object);
+    const object = cloneOf(this.#place.storeId, this.#clones.length);
+    const path = join(this.#place.content, object);
     this.#clones.push(path);
     renameSync(source, path);
     chmodSync(path, OBJECT_MODE);

@@ -154,7 +154,8 @@ function readLines<Result>(folder: string, id: string, read: (lines: Lines) => R
   try {
     bytes = readRegularFile(join(folder, name), LARGEST);
   } catch (error) {
-    throw isMissing(error) ? refusals.snapshotUnknown(id) : error;
+    if (isMissing(error)) throw refusals.snapshotUnknown(id);
+    throw isInPlace(error) ? damagedManifest(name) : error;
   }
   const start = BEFORE_DIGEST.length + DIGEST_DIGITS;
   const digest = createHash('sha256').update(bytes.subarray(start)).digest('hex');
@@ -216,6 +217,11 @@ function parseHead(line: string, id: string): ManifestHead {
 
 function damagedManifest(name: string): Error {
   return refusals.snapshotDamaged(`${name} is not what was written`);
+}
+
+/** Something else is there that is no file: a link is told by the system. */
+function isInPlace(error: unknown): boolean {
+  return error instanceof Refusal || (error instanceof Error && 'code' in error && error.code === 'ELOOP');
 }
 
 function isMissing(error: unknown): boolean {

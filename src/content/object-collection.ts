@@ -20,7 +20,8 @@ export function collectObjects(folder: string): void {
   if (!isComplete) return;
   for (const name of names) {
     const object = objectBehind(name);
-    if (object !== undefined && !use.has(object)) rmSync(join(content, name), { force: true });
+    if (object !== undefined && !use.has(object))
+      rmSync(join(content, name), { recursive: true, force: true });
   }
   for (const [object, ranges] of use) {
     if (isPack(object) && names.includes(object)) punchGaps(join(content, object), ranges);

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { refusals } from '../errors.js';
 import { cloneFile } from '../storage/block-sharing.js';
 import type { StoredFolder, StoredLink } from './content-tree.js';
-import { contentVersion, hasSameContent } from './content-version.js';
+import { contentVersion, hasSameContent } from '../storage/content-version.js';
 import { codeOf, readable } from './source-error.js';
 
 /** How the content of a file stays what it was. */
@@ -44,6 +44,8 @@ export interface StillTree {
   readonly links: readonly StoredLink[];
   /** Of all files. */
   readonly bytes: number;
+  /** The absolute path of the folder of what is cloned, or has a second name: it lies there at once. */
+  readonly held: string;
 }
 
 export interface HoldOptions {
@@ -90,7 +92,7 @@ class Walk {
     this.#enter('');
     this.#folders.sort((a, b) => comparePaths(a.path, b.path));
     const bytes = this.#files.reduce((sum, { size }) => sum + size, 0);
-    return { folders: this.#folders, files: this.#files, links: this.#links, bytes };
+    return { folders: this.#folders, files: this.#files, links: this.#links, bytes, held: this.#work };
   }
 
   #enter(folder: string): void {

@@ -10,7 +10,7 @@ import type { JobProgress } from './job-progress.js';
 import { isPack } from './object-name.js';
 import { ContentDamage, type OpenObjects } from './open-objects.js';
 import { readPieces } from './piece-reading.js';
-import { syncTree } from './tree-sync.js';
+import { syncTree } from '../storage/tree-sync.js';
 
 const UNFINISHED_MODE = 0o700;
 
@@ -32,7 +32,7 @@ export function buildTree(
     setModified(path, file.modifiedMs);
   }
   for (const { path, target: text } of links) symlinkSync(text, join(target, path));
-  syncTree(target, folders, files);
+  syncTree(target, folders.map(pathOf), files.map(pathOf));
   // Last, because they may forbid what was done before.
   for (const { path, mode } of [...folders].reverse()) chmodSync(join(target, path), mode);
 }
@@ -141,4 +141,8 @@ class Content implements ChunkSink {
 function setModified(path: string, modifiedMs: number): void {
   const time = modifiedMs < 0 ? new Date(modifiedMs) : modifiedMs / 1000;
   lutimesSync(path, time, time);
+}
+
+function pathOf({ path }: { readonly path: string }): string {
+  return path;
 }

@@ -1,8 +1,12 @@
 /** Whether a tree can be built as it says: what says so may be damaged or planted. Pure. */
 import { refusals } from '../errors.js';
+import { isOwnPath } from '../storage/own-names.js';
 import type { ContentTree } from './content-tree.js';
 
-/** Refuses (409) paths that leave the root or lead through a link, and names that are there twice. */
+/**
+ * Refuses (409) paths that leave the root or lead through a link, names that are there twice, and names at the top that
+ * are the server's own.
+ */
 export function checkTree({ folders, files, links }: ContentTree): void {
   const made = new Set<string>();
   const check = (path: string): void => {
@@ -12,6 +16,8 @@ export function checkTree({ folders, files, links }: ContentTree): void {
     // A folder comes after the one that it is in, so every part of the path has been looked at.
     const isInFolder = parent === '' ? path === name : made.has(parent);
     if (!isPlain || !isInFolder) throw refusals.snapshotDamaged(`'${path}' is no path in it`);
+    if (parent === '' && isOwnPath(path))
+      throw refusals.snapshotDamaged(`'${path}' is a name of the server's own`);
   };
   const enter = (path: string): void => {
     check(path);

@@ -9,6 +9,8 @@ import type { BegunArchive, PieceTasks } from './export-tasks.js';
 export interface ArchiveSourceOptions {
   readonly pieces: Pick<TaskPool<PieceTasks>, 'run'>;
   readonly warn: (message: string) => void;
+  /** The client asks for more: it has what was sent before. */
+  readonly onMoved: () => void;
   /** Called once, when nothing more is made of it. */
   readonly onEnded: () => Promise<void>;
 }
@@ -19,6 +21,9 @@ export class ArchiveSource {
   #cursor: ZipCursor | undefined;
   /** Undefined at the end. */
   #ahead: Promise<ZipPiece> | undefined;
+  #isMaking = false;
+  /** When the client asked for something, or could have. */
+  #movedAt = 0;
   #isClosed = false;
 
   private constructor(begun: BegunArchive, options: ArchiveSourceOptions) {
@@ -40,7 +45,16 @@ export class ArchiveSource {
     }
   }
 
+  /** For how long its client has left alone what is ready for it. */
+  get stalledMs(): number {
+    return this.#isMaking ? 0 : performance.now() - this.#movedAt;
+  }
+
+  /** Throws when it was closed: the client must not take what it has for the whole. */
   next(): 'over' | Promise<Uint8Array> {
+    if (this.#isClosed) throw new Error('the archive was closed before its end');
+    this.#movedAt = performance.now();
+    this.#options.onMoved();
     return this.#ahead === undefined ? 'over' : this.#take(this.#ahead);
   }
 
@@ -65,7 +79,11 @@ export class ArchiveSource {
 
   #goOn(cursor: ZipCursor): void {
     this.#cursor = cursor;
-    this.#ahead = this.#options.pieces.run('exportPiece', { cursor });
+    this.#isMaking = true;
+    this.#ahead = this.#options.pieces.run('exportPiece', { cursor }).finally(() => {
+      this.#isMaking = false;
+      this.#movedAt = performance.now();
+    });
     // Whoever takes it is told.
     this.#ahead.catch(() => undefined);
   }

@@ -1,8 +1,8 @@
 /** A snapshot that GNS3 made, read where it lies. By threads of the job worker. */
-import { statfsSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { JobProgress } from '../content/job-progress.js';
 import { Refusal, refusals } from '../errors.js';
+import { roomFor } from '../storage/disk-floor.js';
 import type { ZipLimits } from '../zip/zip-directory.js';
 import type { LabContent } from './lab-content.js';
 import { isLeftOut } from './left-out.js';
@@ -42,8 +42,7 @@ export async function checkSnapshot(path: string, progress: JobProgress): Promis
 
 /** No more than there is room for. */
 export function limitsFor(folder: string): ZipLimits {
-  const { blocks, bavail, bsize } = statfsSync(folder);
-  return { members: MOST_MEMBERS, bytes: blocks === 0 ? Infinity : bavail * bsize, ratio: MOST_RATIO };
+  return { members: MOST_MEMBERS, bytes: roomFor(folder), ratio: MOST_RATIO };
 }
 
 export function isBelowLeftOut(path: string): boolean {

@@ -13,6 +13,7 @@ import { unpackSnapshot } from './archived-snapshot.js';
 import { gns3Archive } from './gns3-snapshots.js';
 import { contentOfRecords, readLabContent, type LabContent } from './lab-content.js';
 import type { SnapshotPlace } from './snapshot-tasks.js';
+import type { JobPlace } from './job-place.js';
 import { readStill } from './still-tasks.js';
 
 /** Of one sort of things: their ids, or paths. */
@@ -35,7 +36,7 @@ export interface Comparison {
 export interface CompareTasks extends TaskTable {
   /** With the files that `holdFiles` has kept in the work folder. */
   readonly compareSnapshot: (
-    input: SnapshotPlace & { work: string; records: Packed; progress: SharedArrayBuffer },
+    input: SnapshotPlace & JobPlace & { records: Packed; progress: SharedArrayBuffer },
   ) => Promise<Comparison>;
 }
 
@@ -43,11 +44,12 @@ export interface CompareTasks extends TaskTable {
 const OF_THE_PROJECT = ['name', 'auto_start', 'auto_open', 'auto_close'];
 
 export const compareTasks: CompareTasks = {
-  async compareSnapshot({ root, work, listed: { snapshot, form }, records, progress: memory }) {
+  async compareSnapshot({ listed: { snapshot, form }, records, progress: memory, ...place }) {
+    const { root, work } = place;
     const folder = join(root, SNAPSHOTS);
     const progress = new JobProgress(memory);
     const now = contentOfRecords(snapshot.project_id, records);
-    const still = readStill(work);
+    const still = readStill(place);
     if (form === 'gns3') {
       const unpacked = join(work, 'then');
       const then = await unpackSnapshot(gns3Archive(folder, snapshot), unpacked, progress, undefined);

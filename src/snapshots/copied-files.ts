@@ -1,10 +1,10 @@
 /** Files of a project in a copy of it: blocks are shared where they can be, and holes stay holes. Runs in worker threads. */
 import { chmodSync, closeSync, lstatSync, mkdirSync, readSync, symlinkSync, utimesSync } from 'node:fs';
 import { join } from 'node:path';
-import { contentVersion } from '../content/content-version.js';
+import { contentVersion } from '../storage/content-version.js';
 import type { JobProgress } from '../content/job-progress.js';
 import type { StillFile, StillTree } from '../content/still-tree.js';
-import { syncTree } from '../content/tree-sync.js';
+import { syncTree } from '../storage/tree-sync.js';
 import { refusals } from '../errors.js';
 import { cloneFile } from '../storage/block-sharing.js';
 import { BulkFile } from '../storage/bulk-file.js';
@@ -19,7 +19,7 @@ export function copyTree({ folders, files, links }: StillTree, target: string, p
   for (const { path } of folders) mkdirSync(join(target, path));
   for (const file of files) copies.copy(file, join(target, file.path));
   for (const link of links) symlinkSync(link.target, join(target, link.path));
-  syncTree(target, folders, files);
+  syncTree(target, folders.map(pathOf), files.map(pathOf));
   // Last, because some may be closed to writers.
   for (const { path, mode } of folders.toReversed()) chmodSync(join(target, path), mode);
 }
@@ -79,4 +79,8 @@ class FileCopies {
 /** What could be kept by no second name may have been written to meanwhile. */
 function checkVersion(source: string, { path, version }: StillFile): void {
   if (contentVersion(lstatSync(source, { bigint: true })) !== version) throw refusals.contentChanging(path);
+}
+
+function pathOf({ path }: { readonly path: string }): string {
+  return path;
 }

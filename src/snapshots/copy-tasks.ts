@@ -20,6 +20,7 @@ import { contentOfCopy, contentOfRecords } from './lab-content.js';
 import { keepContent } from './making-tasks.js';
 import { withoutAddresses } from './portable-content.js';
 import { listSnapshots } from './snapshot-list-tasks.js';
+import type { JobPlace } from './job-place.js';
 import { readStill } from './still-tasks.js';
 
 export interface CopyTasks extends TaskTable {
@@ -27,23 +28,24 @@ export interface CopyTasks extends TaskTable {
    * Makes a copy of the files that `holdFiles` has kept in the work folder, and of the snapshots; the folder `making` is
    * there and empty. Returns what could not be taken along.
    */
-  readonly copyProject: (input: {
-    root: string;
-    work: string;
-    making: string;
-    projectId: string;
-    copyId: string;
-    records: Packed;
-    resetsAddresses: boolean;
-    progress: SharedArrayBuffer;
-  }) => Promise<string[]>;
+  readonly copyProject: (
+    input: JobPlace & {
+      making: string;
+      projectId: string;
+      copyId: string;
+      records: Packed;
+      resetsAddresses: boolean;
+      progress: SharedArrayBuffer;
+    },
+  ) => Promise<string[]>;
 }
 
 export const copyTasks: CopyTasks = {
-  async copyProject({ root, work, making, projectId, copyId, records, resetsAddresses, progress: memory }) {
+  async copyProject({ making, projectId, copyId, records, resetsAddresses, progress: memory, ...place }) {
+    const { root } = place;
     const progress = new JobProgress(memory);
     const original = contentOfRecords(projectId, records);
-    const still = readStill(work);
+    const still = readStill(place);
     progress.expect(still.bytes);
     copyTree(treeOfCopy(copyId, nodeIdsOf(original), still), making, progress);
     const folder = join(making, SNAPSHOTS);

@@ -1,11 +1,12 @@
 /** The images that an export takes along (contract C.2). Runs in worker threads. */
-import { linkSync, lstatSync, mkdirSync } from 'node:fs';
-import { join, posix } from 'node:path';
+import { linkSync, lstatSync, mkdirSync, realpathSync } from 'node:fs';
+import { join, posix, relative } from 'node:path';
 import { Refusal } from '../errors.js';
 import { IMAGE_FOLDERS, imageName } from '../images/image-name.js';
 import { imageTasks } from '../images/image-tasks.js';
 import { containedPath } from '../storage/containment.js';
-import type { PlannedMember } from '../zip/zip-plan.js';
+import type { PlannedMember, PlannedPath } from '../zip/zip-plan.js';
+import { ROOT } from './planned-files.js';
 import { baseName, type NamedImage } from './portable-content.js';
 
 export const IMAGES = 'images';
@@ -20,7 +21,7 @@ export function plannedImages(root: string, work: string, named: readonly NamedI
     const found = members.has(path) ? undefined : findImage(root, image);
     if (found === undefined) continue;
     const { size, mode, mtimeMs: modifiedMs } = lstatSync(found);
-    const file = hold(found, join(held, String(members.size)));
+    const file = hold(root, found, held, String(members.size));
     members.set(path, { path, kind: 'file', mode: mode & 0o777, modifiedMs, content: { file }, size });
   }
   return [...members.values()];
@@ -42,11 +43,11 @@ function findImage(root: string, { emulator, name }: NamedImage): string | undef
 }
 
 /** An upload that replaces the image leaves the second name with what it had. */
-function hold(path: string, second: string): string {
+function hold(root: string, path: string, held: string, name: string): PlannedPath {
   try {
-    linkSync(path, second);
-    return second;
+    linkSync(path, join(held, name));
+    return { root: ROOT.work, path: `${IMAGES}/${name}` };
   } catch {
-    return path;
+    return { root: ROOT.images, path: relative(realpathSync(root), path) };
   }
 }

@@ -7,14 +7,15 @@ import { Refusal } from '../errors.js';
 import { SNAPSHOTS } from '../lab/folder-layout.js';
 import { renderTopology } from '../lab/topology-file.js';
 import type { Packed } from '../store/packing.js';
-import { writePlan, type PlannedMember } from '../zip/zip-plan.js';
+import { writePlan, type PlannedMember, type PlanRoots } from '../zip/zip-plan.js';
 import { plannedImages } from './export-images.js';
 import { gns3Archive } from './gns3-snapshots.js';
 import { contentOfRecords, readLabContent, recordsOf, type LabContent } from './lab-content.js';
-import { holdObjects, plannedStill, plannedStored, plannedText, portable } from './planned-files.js';
+import { holdObjects, plannedStill, plannedStored, plannedText, portable, ROOT } from './planned-files.js';
 import { imagesNamed, portableContent, withoutAddresses } from './portable-content.js';
 import { ARCHIVE_EXTENSION, type ListedSnapshot, type Snapshot } from './snapshot.js';
 import { listSnapshots } from './snapshot-list-tasks.js';
+import type { JobPlace } from './job-place.js';
 import { readStill } from './still-tasks.js';
 import { checkExportable } from './stopped-nodes.js';
 
@@ -25,11 +26,8 @@ export interface ExportWish {
   readonly keepsComputes: boolean;
 }
 
-export interface ExportedProject {
-  /** The project's folder. */
-  readonly root: string;
-  /** Where `holdFiles` has kept its files, and everything else stays until the archive is made. */
-  readonly work: string;
+/** In its folders `holdFiles` has kept the files, and everything else stays until the archive is made. */
+export interface ExportedProject extends JobPlace {
   readonly projectId: string;
   readonly gns3Version: string;
 }
@@ -50,13 +48,13 @@ export function planProject(
   checkExportable(content.nodes);
   const told = wish.keepsComputes ? content : portableContent(content);
   const warnings: string[] = [];
-  const plan = join(project.work, 'project.plan');
+  const plan = join(project.notes, 'project.plan');
   const images = wish.includesImages ? plannedImages(imagesFolder, project.work, imagesNamed(content)) : [];
   const taken = new Set(images.map(({ path }) => path));
   writePlan(plan, [
     topologyMember(project, wish.resetsAddresses ? withoutAddresses(told) : told),
     ...images,
-    ...portable(plannedStill(readStill(project.work)), warnings).filter(({ path }) => !taken.has(path)),
+    ...portable(plannedStill(readStill(project)), warnings).filter(({ path }) => !taken.has(path)),
     ...(wish.includesSnapshots ? plannedSnapshots(project, warnings) : []),
   ]);
   return { plan, warnings };
@@ -67,15 +65,22 @@ export function planSnapshot(
   project: ExportedProject,
   snapshot: Snapshot,
 ): { plan: string; warnings: string[] } {
-  const { root, work } = project;
-  const folder = join(root, SNAPSHOTS);
-  const { topology, tree } = readManifest(folder, snapshot.snapshot_id);
-  const content = holdObjects(folder, work, tree);
-  const plan = join(work, `${snapshot.snapshot_id}.plan`);
+  const { topology, tree } = readManifest(join(project.root, SNAPSHOTS), snapshot.snapshot_id);
+  const content = holdObjects(project, tree);
+  const plan = join(project.notes, planName(snapshot));
   const warnings: string[] = [];
   const files = portable(plannedStored(tree, content), warnings);
   writePlan(plan, [topologyMember(project, readLabContent(topology)), ...files]);
   return { plan, warnings };
+}
+
+/** The folders that the plans of an export lead to. */
+export function rootsOf({ root, work, notes }: JobPlace, images: string): PlanRoots {
+  return { [ROOT.project]: root, [ROOT.work]: work, [ROOT.notes]: notes, [ROOT.images]: images };
+}
+
+function planName({ snapshot_id: id }: Snapshot): string {
+  return `${id}.plan`;
 }
 
 function topologyMember({ projectId, gns3Version }: ExportedProject, content: LabContent): PlannedMember {
@@ -118,15 +123,15 @@ function plannedArchive(
   const { snapshot, form } = listed;
   const head = { path: `${SNAPSHOTS}/${filename}`, kind: 'file', mode: ARCHIVE_MODE } as const;
   if (form === 'wirefarm') {
-    const { plan: archive, warnings: own } = planSnapshot(project, snapshot);
-    warnings.push(...own);
+    warnings.push(...planSnapshot(project, snapshot).warnings);
+    const archive = { root: ROOT.notes, path: planName(snapshot) };
     return { ...head, modifiedMs: snapshot.created_at * 1000, content: { archive }, size: 0 };
   }
   const path = gns3Archive(join(root, SNAPSHOTS), snapshot);
   const { size, mtimeMs: modifiedMs } = lstatSync(path);
-  const file = join(work, `${randomUUID()}${ARCHIVE_EXTENSION}`);
-  linkSync(path, file);
-  return { ...head, modifiedMs, content: { file }, size };
+  const name = `${randomUUID()}${ARCHIVE_EXTENSION}`;
+  linkSync(path, join(work, name));
+  return { ...head, modifiedMs, content: { file: { root: ROOT.work, path: name } }, size };
 }
 
 /** As the snapshot is called, unless that is no name, or another is called so. */

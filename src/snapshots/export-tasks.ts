@@ -3,9 +3,9 @@ import type { TaskTable } from '../pool/task.js';
 import type { Packed } from '../store/packing.js';
 import type { Compression } from '../zip/zip-member.js';
 import { dropCursor, firstCursor, nextPiece, type ZipCursor, type ZipPiece } from '../zip/zip-pieces.js';
-import { planProject, planSnapshot, type ExportedProject, type ExportWish } from './export-plan.js';
+import { planProject, planSnapshot, rootsOf, type ExportedProject, type ExportWish } from './export-plan.js';
 import type { Snapshot } from './snapshot.js';
-import { makeWork } from './still-tasks.js';
+import { makeNotes, makeWork } from './still-tasks.js';
 
 export interface BegunArchive {
   readonly cursor: ZipCursor;
@@ -31,19 +31,22 @@ export interface ExportTasks extends PieceTasks {
     },
   ) => BegunArchive;
   /** The archive that GNS3 would have made of one of our snapshots. Makes the work folder. */
-  readonly planSnapshotArchive: (input: ExportedProject & { snapshot: Snapshot }) => BegunArchive;
+  readonly planSnapshotArchive: (
+    input: ExportedProject & { images: string; snapshot: Snapshot },
+  ) => BegunArchive;
 }
 
 export const exportTasks: ExportTasks = {
   planExport({ records, images, compression, wish, ...project }) {
     const { plan, warnings } = planProject(project, records, images, wish);
-    return { cursor: firstCursor(plan, compression), warnings };
+    return { cursor: firstCursor(plan, rootsOf(project, images), compression), warnings };
   },
 
-  planSnapshotArchive({ snapshot, ...project }) {
+  planSnapshotArchive({ snapshot, images, ...project }) {
     makeWork(project.root, project.work);
+    makeNotes(project.notes);
     const { plan, warnings } = planSnapshot(project, snapshot);
-    return { cursor: firstCursor(plan, 'none'), warnings };
+    return { cursor: firstCursor(plan, rootsOf(project, images), 'none'), warnings };
   },
 
   exportPiece: ({ cursor }) => nextPiece(cursor),

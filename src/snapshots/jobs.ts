@@ -39,6 +39,8 @@ export interface Job {
 /** Whom a job is for. */
 export interface JobOwner {
   readonly id: string;
+  /** Whose turns it takes, when it is not the project's: the lanes take turns. */
+  readonly lane?: string;
   /** Tells the listeners of the project, if it has any. */
   tell?(action: string, text: string): void;
   /** Keeps the project from closing by itself; returns the release. */
@@ -63,7 +65,8 @@ export class Jobs {
   readonly #entries = new Map<string, Entry>();
   /** The end of the last job of each project. */
   readonly #last = new Map<string, Promise<unknown>>();
-  readonly #turns: (() => void)[] = [];
+  /** Those that wait for a turn, by lane; whose turn is next comes first. */
+  readonly #turns = new Map<string, (() => void)[]>();
   #running = 0;
   #clock: NodeJS.Timeout | undefined;
   #isClosing = false;
@@ -139,7 +142,7 @@ export class Jobs {
     work: (job: Job) => Promise<Result>,
   ): Promise<Result> {
     await before;
-    await this.#turn();
+    await this.#turn(entry.owner.lane ?? entry.owner.id);
     try {
       // It may have been cancelled while it waited.
       entry.progress.advance(0);
@@ -154,21 +157,35 @@ export class Jobs {
       this.#tell('job.ended', entry, { outcome: 'failed', reason });
       throw error;
     } finally {
-      const next = this.#turns.shift();
-      if (next === undefined) this.#running--;
-      else next();
+      this.#nextTurn();
     }
   }
 
   /** Waits until there are few enough jobs; who ends gives its turn to the next. */
-  async #turn(): Promise<void> {
+  async #turn(lane: string): Promise<void> {
     if (this.#running < MOST_RUNNING) {
       this.#running++;
       return;
     }
     await new Promise<void>((resolve) => {
-      this.#turns.push(resolve);
+      const waiting = this.#turns.get(lane);
+      if (waiting === undefined) this.#turns.set(lane, [resolve]);
+      else waiting.push(resolve);
     });
+  }
+
+  /** One of each lane, so that nobody waits for more than one of each other's. */
+  #nextTurn(): void {
+    const [first] = this.#turns;
+    if (first === undefined) {
+      this.#running--;
+      return;
+    }
+    const [lane, waiting] = first;
+    const next = waiting.shift();
+    this.#turns.delete(lane);
+    if (waiting.length > 0) this.#turns.set(lane, waiting);
+    next?.();
   }
 
   #newClock(): NodeJS.Timeout {

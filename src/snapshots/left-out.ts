@@ -1,15 +1,13 @@
 /** Which files of a project are no part of snapshots, copies and exports. Paths are below the project's folder. */
 import { CAPTURES, EXTENSION, SNAPSHOTS, TEMPORARY } from '../lab/folder-layout.js';
+import { isOwnPath } from '../storage/own-names.js';
+
+const LEFT_OUT = [CAPTURES, `project-files/${TEMPORARY}`, `project-files/${SNAPSHOTS}`];
 
 /** What the server writes anew, what is on its way, what was recorded, and snapshots themselves. */
 export function isLeftOut(path: string): boolean {
-  if (
-    [SNAPSHOTS, TEMPORARY, `project-files/${TEMPORARY}`, CAPTURES, `project-files/${SNAPSHOTS}`].includes(
-      path,
-    )
-  )
-    return true;
-  return !path.includes('/') && (path.endsWith(EXTENSION) || path.includes(`${EXTENSION}.backup`));
+  if (path.includes('/')) return LEFT_OUT.includes(path);
+  return isOwnPath(path) || path.includes(`${EXTENSION}.backup`);
 }
 
 /** What an archive for others does not have besides (contract C.2). */

@@ -1,5 +1,5 @@
 /**
- * Folders in which projects are being made, beside where they will lie. By threads of the job worker, for the HTTP thread.
+ * Folders in which projects are being made. By threads of the job worker, for the HTTP thread.
  */
 import {
   closeSync,
@@ -9,10 +9,9 @@ import {
   readFileSync,
   renameSync,
   rmSync,
-  symlinkSync,
   writeFileSync,
 } from 'node:fs';
-import { basename, dirname, join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { EXTENSION, TEMPORARY } from '../lab/folder-layout.js';
 import { fileNameOf } from '../lab/project-names.js';
 import { projectKey } from '../lab/records.js';
@@ -23,15 +22,8 @@ import { syncFolder, writeWhole } from '../storage/published-file.js';
 import { packChanges, unpackChanges } from '../store/packing.js';
 import { directedChanges, recordsOf, type LabContent } from './lab-content.js';
 
-export interface MakingPlace {
-  /** The projects folder: what is left of a making is found there at the next start. */
-  readonly projects: string;
-  /** Absolute; beside the place of the project. */
-  readonly making: string;
-}
-
 export interface MakingTasks extends TaskTable {
-  readonly beginMaking: (input: MakingPlace) => void;
+  readonly beginMaking: (input: { making: string }) => void;
   /** Writes the topology file of what `keepContent` has kept; returns what the store is to hold. */
   readonly finishMaking: (input: {
     making: string;
@@ -43,20 +35,14 @@ export interface MakingTasks extends TaskTable {
     gns3Version: string;
   }) => ImportedProject;
   /** The project has its place then. */
-  readonly settleMaking: (input: MakingPlace & { place: string }) => void;
-  readonly dropMaking: (input: MakingPlace) => void;
+  readonly settleMaking: (input: { making: string; place: string }) => void;
+  readonly dropMaking: (input: { making: string }) => void;
 }
 
 const CONTENT = 'content.json';
 
 export const makingTasks: MakingTasks = {
-  beginMaking({ projects, making }) {
-    rmSync(making, { recursive: true, force: true });
-    const link = linkTo(projects, making);
-    if (link !== undefined) {
-      rmSync(link, { recursive: true, force: true });
-      symlinkSync(making, link);
-    }
+  beginMaking({ making }) {
     mkdirSync(making, { recursive: true });
   },
 
@@ -80,12 +66,10 @@ export const makingTasks: MakingTasks = {
     return { ...imported, project, changes: packChanges(changes) };
   },
 
-  settleMaking({ projects, making, place }) {
+  settleMaking({ making, place }) {
     renameSync(making, place);
     try {
       syncFolder(dirname(place));
-      const link = linkTo(projects, making);
-      if (link !== undefined) rmSync(link);
     } catch (error) {
       // Otherwise the next start would find a project that nobody was told of.
       renameSync(place, making);
@@ -93,10 +77,8 @@ export const makingTasks: MakingTasks = {
     }
   },
 
-  dropMaking({ projects, making }) {
+  dropMaking({ making }) {
     rmSync(making, { recursive: true, force: true });
-    const link = linkTo(projects, making);
-    if (link !== undefined) rmSync(link, { force: true });
   },
 };
 
@@ -104,11 +86,6 @@ export const makingTasks: MakingTasks = {
 export function keepContent(making: string, content: LabContent): void {
   mkdirSync(join(making, TEMPORARY), { recursive: true });
   writeFileSync(join(making, TEMPORARY, CONTENT), JSON.stringify(content));
-}
-
-/** What leads from the projects folder to a folder outside of it. */
-function linkTo(projects: string, making: string): string | undefined {
-  return dirname(making) === projects ? undefined : join(projects, basename(making));
 }
 
 function writeSynced(path: string, bytes: Uint8Array): void {

@@ -1,12 +1,17 @@
 /** What is to be in an archive: the members for files, folders and links. Runs in worker threads. */
-import { linkSync, mkdirSync } from 'node:fs';
-import { join } from 'node:path';
+import { linkSync, lstatSync, mkdirSync } from 'node:fs';
+import { basename, join } from 'node:path';
 import type { ContentTree, StoredFolder, StoredLink } from '../content/content-tree.js';
 import { CONTENT, isObject } from '../content/object-name.js';
 import type { StillFile, StillTree } from '../content/still-tree.js';
 import { refusals } from '../errors.js';
 import { linkFault, nameFault } from '../zip/member-name.js';
-import type { PlannedMember } from '../zip/zip-plan.js';
+import { SNAPSHOTS } from '../lab/folder-layout.js';
+import type { PlannedMember, PlannedPath } from '../zip/zip-plan.js';
+import type { JobPlace } from './job-place.js';
+
+/** What plans call the folders that they lead to. */
+export const ROOT = { project: 'project', work: 'work', notes: 'notes', images: 'images' } as const;
 
 const FILE_MODE = 0o644;
 const LINK_MODE = 0o777;
@@ -16,16 +21,16 @@ export function plannedText(path: string, text: string): PlannedMember {
 }
 
 /** By path; folders only where nothing is in them. */
-export function plannedStill({ folders, files, links }: StillTree): PlannedMember[] {
+export function plannedStill({ folders, files, links, held }: StillTree): PlannedMember[] {
   return inOrder([
     ...emptyFolders(folders, [files, links]),
-    ...files.map(stillMember),
+    ...files.map((file) => stillMember(file, basename(held))),
     ...links.map(linkMember),
   ]);
 }
 
 /** The same for what a snapshot has of files. */
-export function plannedStored({ folders, files, links }: ContentTree, content: string): PlannedMember[] {
+export function plannedStored({ folders, files, links }: ContentTree, content: PlannedPath): PlannedMember[] {
   const stored = files.map((file): PlannedMember => {
     const { path, mode, modifiedMs, size } = file;
     return { path, kind: 'file', mode, modifiedMs, content: { stored: file, content }, size };
@@ -49,26 +54,33 @@ export function portable(members: readonly PlannedMember[], warnings: string[]):
  * The folder in which the objects of the tree stay, whatever becomes of their snapshot: they get second names in the work
  * folder. Where that cannot be, it is the store's own.
  */
-export function holdObjects(snapshots: string, work: string, { files }: ContentTree): string {
-  const content = join(snapshots, CONTENT);
+export function holdObjects({ root, work }: JobPlace, { files }: ContentTree): PlannedPath {
+  const own = `${SNAPSHOTS}/${CONTENT}`;
+  const content = join(root, own);
   const held = join(work, CONTENT);
   mkdirSync(held, { recursive: true });
   for (const object of new Set(files.flatMap(({ extents }) => extents.map((extent) => extent.object)))) {
     if (!isObject(object)) throw refusals.snapshotDamaged('it names no object');
+    if (lstatSync(join(content, object), { throwIfNoEntry: false })?.isFile() === false)
+      throw refusals.snapshotDamaged(`${object} is no file`);
     try {
       linkSync(join(content, object), join(held, object));
     } catch (error) {
       const code = error instanceof Error && 'code' in error ? error.code : undefined;
       if (code === 'ENOENT') throw refusals.snapshotDamaged(`${object} is missing`);
-      if (code !== 'EEXIST') return content;
+      if (code !== 'EEXIST') return { root: ROOT.project, path: own };
     }
   }
-  return held;
+  return { root: ROOT.work, path: CONTENT };
 }
 
-function stillMember({ path, mode, modifiedMs, size, source }: StillFile): PlannedMember {
+function stillMember({ path, mode, modifiedMs, size, source, hold }: StillFile, held: string): PlannedMember {
+  const place =
+    hold === 'none'
+      ? { root: ROOT.project, path }
+      : { root: ROOT.work, path: `${held}/${basename(source ?? '')}` };
   // Nothing has to be kept of an empty file.
-  const content = source === undefined ? { text: '' } : { file: source };
+  const content = source === undefined ? { text: '' } : { file: place };
   return { path, kind: 'file', mode, modifiedMs, content, size };
 }
 

@@ -7,6 +7,7 @@ import { dirname, join } from 'node:path';
 import { CHUNK_LENGTH, isZeros } from '../content/content-digest.js';
 import type { JobProgress } from '../content/job-progress.js';
 import { Refusal, refusals } from '../errors.js';
+import { MOST_CHARACTERS } from '../lab/content-limit.js';
 import { parseTopology } from '../lab/topology-file.js';
 import { BulkFile } from '../storage/bulk-file.js';
 import { syncFolder } from '../storage/published-file.js';
@@ -28,7 +29,8 @@ export interface ProjectArchive {
 export type PlaceOf = (path: string) => string | undefined;
 
 const TOPOLOGY = 'project.gns3';
-const LARGEST_TOPOLOGY = 256 * 1024 * 1024;
+/** Twice what a topology may hold, for what the form of the file adds. */
+const LARGEST_TOPOLOGY = 2 * MOST_CHARACTERS;
 const FILE_MODE = 0o644;
 const OWNER_WRITES = 0o600;
 

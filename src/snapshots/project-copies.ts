@@ -1,11 +1,10 @@
 /** Duplicates of projects, open or closed. */
 import { randomUUID } from 'node:crypto';
-import { join } from 'node:path';
 import { Refusal, refusals } from '../errors.js';
-import { WORK } from '../lab/folder-layout.js';
 import type { Project } from '../lab/project.js';
 import type { TaskPool } from '../pool/task-pool.js';
 import type { CopyTasks } from './copy-tasks.js';
+import { jobPlace } from './job-place.js';
 import type { Job, Jobs } from './jobs.js';
 import type { ProjectMakings } from './project-makings.js';
 import type { StillTasks } from './still-tasks.js';
@@ -15,6 +14,8 @@ export interface ProjectCopiesOptions {
   readonly jobs: Jobs;
   readonly longJobs: Pick<TaskPool<CopyTasks & StillTasks>, 'run'>;
   readonly makings: ProjectMakings;
+  /** Where all jobs have their notes. */
+  readonly notes: string;
 }
 
 export interface CopyWish {
@@ -53,20 +54,19 @@ export class ProjectCopies {
     { resetsAddresses }: CopyWish,
     { id, progress }: Job,
   ): Promise<void> {
-    const { longJobs } = this.#options;
-    const root = project.place.folder;
-    const work = join(root, WORK, id);
+    const { longJobs, notes } = this.#options;
+    const place = jobPlace(notes, project.place.folder, id);
     try {
       const records = await project.still(async (stored) => {
-        await longJobs.run('holdFiles', { root, work, isForOthers: true });
+        await longJobs.run('holdFiles', { ...place, isForOthers: true });
         return stored;
       });
-      const input = { root, work, making, projectId: project.id, copyId, records, resetsAddresses };
+      const input = { ...place, making, projectId: project.id, copyId, records, resetsAddresses };
       const warnings = await longJobs.run('copyProject', { ...input, progress: progress.memory });
       for (const warning of warnings) project.warn(warning);
     } finally {
       // What has been done is done: what is left goes when the project is opened.
-      await longJobs.run('removeWork', { work }).catch((error: unknown) => {
+      await longJobs.run('removeWork', { paths: [place.notes, place.work] }).catch((error: unknown) => {
         project.warn(`The files of a job cannot be removed: ${String(error)}`);
       });
     }

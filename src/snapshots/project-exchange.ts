@@ -27,6 +27,8 @@ export interface ProjectExchangeOptions {
   readonly imagesFolder: string;
   /** On the same file system as that. */
   readonly temporaryImages: string;
+  /** Where all jobs have their notes. */
+  readonly notes: string;
 }
 
 export function projectExchange({ farm, ...options }: ProjectExchangeOptions): ProjectExchange {

@@ -36,6 +36,8 @@ export interface ImportWish {
 
 /** Only the server reads it. */
 const ARCHIVE_MODE = 0o600;
+/** Each is of a project of its own: together they take the turns of one. */
+const IMPORTS = 'imports';
 
 export class ProjectImports {
   readonly #options: ProjectImportsOptions;
@@ -71,7 +73,7 @@ export class ProjectImports {
     const archive = join(projects.folder, INCOMING, landing.path);
     const images = join(temporaryImages, randomUUID());
     try {
-      return await jobs.run({ id }, 'project.import', name ?? id, ({ progress }) =>
+      return await jobs.run({ id, lane: IMPORTS }, 'project.import', name ?? id, ({ progress }) =>
         this.#withImages(images, (placeImages) =>
           makings.make({ id, path }, async (making) => {
             const computes = this.#options.computes.ids;
@@ -113,7 +115,7 @@ export class ProjectImports {
 
   /** What has been done is done: the next start removes what is left. */
   async #removeWork(work: string): Promise<void> {
-    await this.#options.longJobs.run('removeWork', { work }).catch((error: unknown) => {
+    await this.#options.longJobs.run('removeWork', { paths: [work] }).catch((error: unknown) => {
       this.#warn(`The files of an import cannot be removed: ${String(error)}`);
     });
   }

@@ -1,6 +1,4 @@
 /** Projects that are made beside their place, from what is there already: all of each, or nothing of it. */
-import { dirname, join } from 'node:path';
-import { MAKING_PREFIX } from '../lab/folder-layout.js';
 import type { Projects } from '../lab/projects.js';
 import type { TaskPool } from '../pool/task-pool.js';
 import type { MakingTasks } from './making-tasks.js';
@@ -30,18 +28,22 @@ export class ProjectMakings {
    */
   async make({ id, path }: WantedProject, fill: (making: string) => Promise<string>): Promise<string> {
     const { projects, longJobs, gns3Version } = this.#options;
-    const making = join(dirname(await projects.freePlace(id, path)), `${MAKING_PREFIX}${id}`);
-    const input = { projects: projects.folder, making };
+    const aside = await projects.asides.beginMaking(await projects.freePlace(id, path));
+    const making = aside.folder;
     try {
-      await longJobs.run('beginMaking', input);
+      await longJobs.run('beginMaking', { making });
       const name = await fill(making);
-      return await projects.takeIn(id, name, {
+      const text = await projects.takeIn(id, name, {
+        aside,
         place: path,
         finish: (head) => longJobs.run('finishMaking', { ...head, making, projectId: id, gns3Version }),
-        settle: (place) => longJobs.run('settleMaking', { ...input, place }),
+        settle: (place) => longJobs.run('settleMaking', { making, place }),
       });
+      await projects.asides.end(aside);
+      return text;
     } catch (error) {
-      await longJobs.run('dropMaking', input);
+      await longJobs.run('dropMaking', { making });
+      await projects.asides.end(aside);
       throw error;
     }
   }

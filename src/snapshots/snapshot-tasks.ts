@@ -2,6 +2,7 @@
 import { mkdirSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { ContentStore } from '../content/content-store.js';
+import type { StoredLink } from '../content/content-tree.js';
 import { JobProgress } from '../content/job-progress.js';
 import { publishManifest, readManifest, removeManifest } from '../content/manifest.js';
 import { refusals } from '../errors.js';
@@ -11,11 +12,13 @@ import type { EarlierNode } from '../lab/node-restoring.js';
 import type { ProjectSettings, StoredNode } from '../lab/topology-schema.js';
 import type { TaskTable } from '../pool/task.js';
 import { packChanges, type Packed } from '../store/packing.js';
+import { linkFault } from '../zip/member-name.js';
 import { checkSnapshot, unpackSnapshot } from './archived-snapshot.js';
 import { archiveSize, gns3Archive, removeGns3Snapshot } from './gns3-snapshots.js';
 import { contentChanges, contentOfRecords, readLabContent, type LabContent } from './lab-content.js';
 import type { ListedSnapshot, Snapshot, SnapshotDetails } from './snapshot.js';
 import { countsOf, factsOf } from './snapshot-facts.js';
+import type { JobPlace } from './job-place.js';
 import { makeWork, readStill } from './still-tasks.js';
 
 /** A snapshot of a project, to be read by a job. */
@@ -45,14 +48,13 @@ export interface PreparedNode extends EarlierNode {
 }
 
 export interface SnapshotTasks extends TaskTable {
-  /** Of the files that `holdFiles` has kept in the work folder. It is there, and safe, or nothing of it is. */
-  readonly createSnapshot: (input: {
-    root: string;
-    work: string;
-    snapshot: Snapshot;
-    records: Packed;
-    progress: SharedArrayBuffer;
-  }) => { isSealed: boolean };
+  /**
+   * Of the files that `holdFiles` has kept in the work folder. It is there, and safe, or nothing of it is. Returns what
+   * is not in it, too.
+   */
+  readonly createSnapshot: (
+    input: JobPlace & { snapshot: Snapshot; records: Packed; progress: SharedArrayBuffer },
+  ) => { isSealed: boolean; warnings: readonly string[] };
   /** Finds out the digests that are missing. */
   readonly sealSnapshot: (input: { root: string; id: string; progress: SharedArrayBuffer }) => void;
   readonly deleteSnapshot: (input: SnapshotPlace) => void;
@@ -70,14 +72,19 @@ export interface SnapshotTasks extends TaskTable {
 }
 
 const PROJECT_FILES = 'project-files';
+/** Of what is left out. */
+const MOST_NAMED = 3;
 
 export const snapshotTasks: SnapshotTasks = {
-  createSnapshot({ root, work, snapshot, records, progress }) {
-    const folder = join(root, SNAPSHOTS);
-    const still = readStill(work);
+  createSnapshot({ snapshot, records, progress, ...place }) {
+    const folder = join(place.root, SNAPSHOTS);
+    const held = readStill(place);
+    const leadsOut = ({ path, target }: StoredLink): boolean => linkFault(path, target) !== undefined;
+    const links = held.links.filter((link) => !leadsOut(link));
+    const leftOut = held.links.filter(leadsOut).map(({ path }) => path);
     const content = contentOfRecords(snapshot.project_id, records);
     const store = new ContentStore(folder);
-    const { tree, added } = store.store(snapshot.snapshot_id, still, new JobProgress(progress));
+    const { tree, added } = store.store(snapshot.snapshot_id, { ...held, links }, new JobProgress(progress));
     const { isSealed } = factsOf(tree);
     const head = { snapshot: { ...snapshot }, counts: countsOf(content), added, ...factsOf(tree) };
     try {
@@ -86,7 +93,7 @@ export const snapshotTasks: SnapshotTasks = {
       takeBack(folder, snapshot.snapshot_id);
       throw error;
     }
-    return { isSealed };
+    return { isSealed, warnings: leftOut.length > 0 ? [leftOutLinks(snapshot, leftOut)] : [] };
   },
 
   sealSnapshot({ root, id, progress }) {
@@ -200,8 +207,25 @@ async function build(
   if (form === 'gns3') return unpackSnapshot(gns3Archive(folder, snapshot), target, progress, wantsOf);
   const { topology, tree } = readManifest(folder, snapshot.snapshot_id);
   const content = readLabContent(topology);
-  new ContentStore(folder).build(tree, target, progress, wantsOf?.(content));
+  const wants = wantsOf?.(content) ?? (() => true);
+  // Our own have none: it is damaged, or was planted.
+  for (const { path, target } of tree.links.filter(({ path }) => wants(path))) {
+    const fault = linkFault(path, target);
+    if (fault !== undefined) throw refusals.linkNotRestored(path, fault);
+  }
+  new ContentStore(folder).build(tree, target, progress, wants);
   return content;
+}
+
+/** Where a link leads to is no part of a snapshot, so none may lead out of the project: the same as for archives. */
+function leftOutLinks({ name }: Snapshot, paths: readonly string[]): string {
+  const one = paths.length === 1;
+  const more = paths.length > MOST_NAMED ? ` and ${paths.length - MOST_NAMED} more` : '';
+  return (
+    `${one ? '1 link is' : `${paths.length} links are`} not in the snapshot '${name}', because ` +
+    `${one ? 'it leads' : 'they lead'} out of the project: ${paths.slice(0, MOST_NAMED).join(', ')}${more}. ` +
+    'Restoring it removes those that lie in the folders that it gives back'
+  );
 }
 
 function nodeOf({ nodes }: LabContent, id: string): StoredNode {

@@ -1,15 +1,15 @@
 /** What clients do with the snapshots of projects. One thing after the other on each project; long work is a job. */
 import { randomUUID } from 'node:crypto';
-import { join } from 'node:path';
+import { relative } from 'node:path';
 import type { Logger } from 'pino';
 import { refusals } from '../errors.js';
-import { WORK } from '../lab/folder-layout.js';
 import { restoreNode } from '../lab/node-restoring.js';
 import { isFit } from '../lab/project-names.js';
 import type { Project } from '../lab/project.js';
 import type { ProjectSettings } from '../lab/topology-schema.js';
 import type { TaskPool } from '../pool/task-pool.js';
 import type { CompareTasks, Comparison } from './compare-tasks.js';
+import { jobPlace, type JobPlace } from './job-place.js';
 import type { Job, Jobs } from './jobs.js';
 import type { SnapshotListTasks } from './snapshot-list-tasks.js';
 import type { Damage, PreparedRestore, SnapshotTasks } from './snapshot-tasks.js';
@@ -21,6 +21,8 @@ export interface SnapshotsOptions {
   readonly files: Pick<TaskPool<SnapshotListTasks>, 'run'>;
   readonly longJobs: Pick<TaskPool<CompareTasks & SnapshotTasks & StillTasks>, 'run'>;
   readonly jobs: Jobs;
+  /** Where all jobs have their notes. */
+  readonly notes: string;
   readonly log: Logger;
 }
 
@@ -56,18 +58,19 @@ export class Snapshots {
 
   create(project: Project, name: string, description: string | undefined): Promise<Snapshot> {
     checkName(name);
-    return this.#job(project, 'snapshot.create', name, async (job, work) => {
+    return this.#job(project, 'snapshot.create', name, async (job, place) => {
       const { longJobs } = this.#options;
       const newest = await this.#checkFree(project, name);
       checkStopped(project);
       const ids = { snapshotId: randomUUID(), projectId: project.id };
-      const root = project.place.folder;
       const { records, snapshot } = await project.still(async (records) => {
-        await longJobs.run('holdFiles', { root, work, knownTo: newest, isForOthers: false });
+        await longJobs.run('holdFiles', { ...place, knownTo: newest, isForOthers: false });
         return { records, snapshot: newSnapshot(ids, name, description, new Date()) };
       });
       const progress = job.progress.memory;
-      const { isSealed } = await longJobs.run('createSnapshot', { root, work, snapshot, records, progress });
+      const input = { ...place, snapshot, records, progress };
+      const { isSealed, warnings } = await longJobs.run('createSnapshot', input);
+      for (const warning of warnings) project.warn(warning);
       if (!isSealed) this.#seal(project, snapshot);
       return snapshot;
     });
@@ -121,14 +124,13 @@ export class Snapshots {
   /** What has changed since. */
   async compare(project: Project, id: string): Promise<Comparison> {
     const listed = await this.find(project, id);
-    return this.#job(project, 'snapshot.compare', listed.snapshot.name, async ({ progress }, work) => {
-      const root = project.place.folder;
+    return this.#job(project, 'snapshot.compare', listed.snapshot.name, async ({ progress }, place) => {
       const records = await project.still(async (records) => {
         const knownTo = listed.form === 'wirefarm' ? id : undefined;
-        await this.#options.longJobs.run('holdFiles', { root, work, knownTo, isForOthers: false });
+        await this.#options.longJobs.run('holdFiles', { ...place, knownTo, isForOthers: false });
         return records;
       });
-      const input = { root, work, listed, records, progress: progress.memory };
+      const input = { ...place, listed, records, progress: progress.memory };
       return this.#options.longJobs.run('compareSnapshot', input);
     });
   }
@@ -136,9 +138,8 @@ export class Snapshots {
   /** Returns the text of the project, which has the content of the snapshot then; or it has what it had. */
   async restore(project: Project, id: string): Promise<string> {
     const { name } = (await this.find(project, id)).snapshot;
-    return this.#job(project, 'snapshot.restore', name, async ({ progress }, work, workPath) => {
+    return this.#job(project, 'snapshot.restore', name, async ({ progress }, { root, work }) => {
       const listed = await this.find(project, id);
-      const root = project.place.folder;
       const input = { root, listed, work, progress: progress.memory };
       const prepared = await this.#options.longJobs.run('prepareRestore', input);
       // The last moment at which it can be cancelled.
@@ -147,7 +148,7 @@ export class Snapshots {
       const content = {
         record: () => restoredRecord(project, prepared),
         changes: prepared.changes,
-        exchange: { work: workPath, paths: prepared.paths },
+        exchange: { work: relative(root, work), paths: prepared.paths },
       };
       const text = await project.replaceContent(content, (channel) => {
         channel.emit('snapshot.restored', JSON.stringify(listed.snapshot));
@@ -163,14 +164,13 @@ export class Snapshots {
   /** Returns the text of the node, which has what it had in the snapshot. */
   async restoreNode(project: Project, id: string, nodeId: string): Promise<string> {
     const { name } = (await this.find(project, id)).snapshot;
-    return this.#job(project, 'snapshot.restore', name, async ({ progress }, work, workPath) => {
+    return this.#job(project, 'snapshot.restore', name, async ({ progress }, { root, work }) => {
       const listed = await this.find(project, id);
-      const root = project.place.folder;
       const input = { root, listed, work, nodeId, progress: progress.memory };
       const { paths, ...earlier } = await this.#options.longJobs.run('prepareNode', input);
       progress.advance(0);
       try {
-        return await project.changeWithFiles({ work: workPath, paths }, (topology, transaction) =>
+        return await project.changeWithFiles({ work: relative(root, work), paths }, (topology, transaction) =>
           restoreNode(topology, transaction, earlier),
         );
       } catch (error) {
@@ -186,24 +186,24 @@ export class Snapshots {
     project: Project,
     kind: Parameters<Jobs['run']>[1],
     subject: string,
-    work: (job: Job, work: string, workPath: string) => Promise<Result>,
+    work: (job: Job, place: JobPlace) => Promise<Result>,
   ): Promise<Result> {
     return this.#options.jobs.run(project, kind, subject, async (job) => {
       if (kind !== 'snapshot.verify') checkOpen(project);
-      const path = `${WORK}/${job.id}`;
-      const folder = join(project.place.folder, path);
+      const place = jobPlace(this.#options.notes, project.place.folder, job.id);
       try {
-        return await work(job, folder, path);
+        return await work(job, place);
       } finally {
         // What is half exchanged is needed to go on.
-        if (!project.isExchanging) await this.#removeWork(project, folder);
+        const paths = project.isExchanging ? [place.notes] : [place.notes, place.work];
+        await this.#removeWork(project, paths);
       }
     });
   }
 
   /** What has been done is done: leftovers go when the project is opened. */
-  async #removeWork(project: Project, work: string): Promise<void> {
-    await this.#options.longJobs.run('removeWork', { work }).catch((error: unknown) => {
+  async #removeWork(project: Project, paths: readonly string[]): Promise<void> {
+    await this.#options.longJobs.run('removeWork', { paths }).catch((error: unknown) => {
       this.#options.log.warn({ err: error, project: project.id }, 'the files of a job cannot be removed');
     });
   }

@@ -4,7 +4,7 @@ import { getSystemErrorMap } from 'node:util';
 import { readStored } from '../content/stored-reading.js';
 import { readOnlyWhatIsAskedFor } from '../storage/read-advice.js';
 import { openRegularFile } from '../storage/regular-file.js';
-import type { PlannedMember } from './zip-plan.js';
+import { plannedPath, type PlannedMember, type PlanRoots } from './zip-plan.js';
 
 /** What is read of a file by this thread: each reading overwrites the one before. */
 let room = Buffer.alloc(0);
@@ -20,11 +20,17 @@ export function contentSize({ kind, content, size }: PlannedMember): number | un
  * So many bytes from this position on; fewer where the content ends before that. They are valid until the next call.
  * Nothing is left open, so the next ones can be read by another thread.
  */
-export function readContent({ content }: PlannedMember, position: number, length: number): Buffer {
+export function readContent(
+  { content }: PlannedMember,
+  roots: PlanRoots,
+  position: number,
+  length: number,
+): Buffer {
   if (content === undefined || 'archive' in content) return Buffer.alloc(0);
   if ('text' in content) return Buffer.from(content.text).subarray(position, position + length);
-  if ('stored' in content) return readStored(content.content, content.stored, position, length);
-  return readFile(content.file, position, length);
+  if ('stored' in content)
+    return readStored(plannedPath(roots, content.content), content.stored, position, length);
+  return readFile(plannedPath(roots, content.file), position, length);
 }
 
 /** For people. */

@@ -24,7 +24,7 @@ import {
   type MemberSums,
 } from './zip-format.js';
 import type { Compression } from './zip-member.js';
-import { PlanReader, type PlannedMember } from './zip-plan.js';
+import { plannedPath, PlanReader, type PlannedMember, type PlanRoots } from './zip-plan.js';
 
 /** A member that is written in part. */
 interface OpenMember extends MemberSums {
@@ -38,6 +38,7 @@ interface OpenMember extends MemberSums {
 /** Where the making of an archive is. Small, and as small at the end; a structured clone of it is as good. */
 export interface ZipCursor {
   readonly plan: string;
+  readonly roots: PlanRoots;
   readonly compression: Compression;
   readonly held: HeldStream;
   /** Where the next member is in the plan. */
@@ -73,9 +74,9 @@ const MOST_READ: Readonly<Record<Compression, number>> = {
 const SHORTEST_COMPRESSED = 64;
 
 /** Touches no disk. */
-export function firstCursor(plan: string, compression: Compression): ZipCursor {
+export function firstCursor(plan: string, roots: PlanRoots, compression: Compression): ZipCursor {
   const start = { line: 0, open: undefined, position: 0, members: 0, directory: 0, sent: 0 };
-  return { plan, compression, held: newHeldStream(), ...start };
+  return { plan, roots, compression, held: newHeldStream(), ...start };
 }
 
 /**
@@ -157,7 +158,7 @@ class PieceMaking {
   /** Undefined when the file cannot be read: it is left out. */
   #firstBytes(member: PlannedMember, size: number): Buffer | undefined {
     try {
-      return readContent(member, 0, Math.min(size, CHUNK));
+      return readContent(member, this.#cursor.roots, 0, Math.min(size, CHUNK));
     } catch (error) {
       if (member.content === undefined || !('file' in member.content)) throw error;
       this.#warnings.push(`Could not export file ${member.path}: ${unreadableBecause(error)}`);
@@ -182,9 +183,10 @@ class PieceMaking {
   #addFirst(member: PlannedMember, line: number, first: Buffer): void {
     const size = contentSize(member);
     const start = this.#startOf(member, size, this.#position);
+    const { roots } = this.#cursor;
     const inner =
       member.content !== undefined && 'archive' in member.content
-        ? firstCursor(member.content.archive, 'none')
+        ? firstCursor(plannedPath(roots, member.content.archive), roots, 'none')
         : undefined;
     this.#room.add(localHeader(start));
     const head = beginContent(this.#cursor.held, start.compression, size);
@@ -230,7 +232,8 @@ class PieceMaking {
   }
 
   #chunk(member: PlannedMember, position: number): Buffer {
-    return readContent(member, position, Math.min(CHUNK, (contentSize(member) ?? 0) - position));
+    const length = Math.min(CHUNK, (contentSize(member) ?? 0) - position);
+    return readContent(member, this.#cursor.roots, position, length);
   }
 
   #add(member: PlannedMember, open: OpenMember, content: Buffer, isLast: boolean): OpenMember {

@@ -3,16 +3,27 @@
  * goes from thread to thread by its path alone. It is written once and never changed. Runs in worker threads.
  */
 import { closeSync, openSync, readSync, writeSync } from 'node:fs';
+import { resolve } from 'node:path';
 import type { StoredFile } from '../content/content-tree.js';
+import { isBelow } from '../storage/path-order.js';
 
 export type PlannedContent =
   | { readonly text: string }
-  /** The absolute path of a regular file that nobody changes. */
-  | { readonly file: string }
+  /** A regular file that nobody changes. */
+  | { readonly file: PlannedPath }
   /** A file of a content store, and the folder of the store's objects. */
-  | { readonly stored: StoredFile; readonly content: string }
-  /** The path of another plan: an archive within the archive. */
-  | { readonly archive: string };
+  | { readonly stored: StoredFile; readonly content: PlannedPath }
+  /** Another plan: an archive within the archive. */
+  | { readonly archive: PlannedPath };
+
+/** A path below one of the folders that whoever makes the archive names: a plan leads nowhere else. */
+export interface PlannedPath {
+  readonly root: string;
+  readonly path: string;
+}
+
+/** Absolute paths of folders, by what plans call them. */
+export type PlanRoots = Readonly<Record<string, string>>;
 
 export interface PlannedMember {
   /** With slashes; of a folder without the last slash. */
@@ -35,6 +46,15 @@ export interface PlanLine {
 
 const BLOCK = 64 * 1024;
 const NEW_LINE = 0x0a;
+
+/** The absolute path. */
+export function plannedPath(roots: PlanRoots, { root, path }: PlannedPath): string {
+  const folder = Object.hasOwn(roots, root) ? roots[root] : undefined;
+  const full = folder === undefined ? undefined : resolve(folder, path);
+  if (folder === undefined || full === undefined || !isBelow(folder, full))
+    throw new RangeError('the plan of the archive leads out of its folders');
+  return full;
+}
 
 export function writePlan(path: string, members: Iterable<PlannedMember>): void {
   const fd = openSync(path, 'wx', 0o600);

@@ -18,8 +18,6 @@ import { scratchFolder } from '../support/scratch.js';
 const PROGRAM = fileURLToPath(new URL('../support/content-steps.js', import.meta.url));
 const CHUNK = 64 * 1024;
 
-t.setTimeout(110_000);
-
 type Job = keyof typeof contentJobs;
 
 interface Setting {

@@ -145,3 +145,24 @@ void t.test('64 may wait for one project', async (t) => {
   for (const { letGo } of begun) letGo();
   t.equal((await Promise.all(begun.map(({ done }) => done))).length, 64);
 });
+
+void t.test('beside many of one lane nobody waits for more than one of them', async (t) => {
+  const { told, begin } = rig();
+  const many = Array.from({ length: 20 }, (_, index) =>
+    begin({ id: `import-${index}`, lane: 'imports' }, `import ${index}`),
+  );
+  await turn();
+  const honest = begin(ONE, 'honest');
+  await turn();
+  t.same(told, ['job.started import 0', 'job.started import 1']);
+  for (const index of [0, 1, 2]) {
+    many[index]?.letGo();
+    await turn();
+  }
+  const started = told.filter((line) => line.startsWith('job.started'));
+  t.equal(started.indexOf('job.started honest') - 2, 1, 'one of the others was before it');
+  honest.letGo();
+  for (const { letGo } of many) letGo();
+  await Promise.all([honest.done, ...many.map(({ done }) => done)]);
+  t.equal(told.filter((line) => line.startsWith('job.ended')).length, 21, 'all end');
+});

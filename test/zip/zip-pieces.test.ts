@@ -31,7 +31,9 @@ import { scratchFolder } from '../support/scratch.js';
 import {
   lackOf,
   makeArchive,
+  onDisk,
   planOf,
+  ROOTS,
   pythonSays,
   seenByPython,
   testWithUnzip,
@@ -75,7 +77,14 @@ function sha256(bytes: Uint8Array | string): string {
 }
 
 function fileMember(path: string, file: string, size: number, mode = 0o644): PlannedMember {
-  return { path, kind: 'file', mode, modifiedMs: Date.UTC(2024, 1, 29, 23, 59, 57), content: { file }, size };
+  return {
+    path,
+    kind: 'file',
+    mode,
+    modifiedMs: Date.UTC(2024, 1, 29, 23, 59, 57),
+    content: { file: onDisk(file) },
+    size,
+  };
 }
 
 for (const compression of COMPRESSIONS) {
@@ -161,7 +170,7 @@ for (const compression of COMPRESSIONS) {
     writeFileSync(file, new RandomBytes(13).next(3 * CHUNK));
     truncateSync(file, size);
     const plan = planOf(folder, [fileMember('a', file, size)]);
-    const cursors = Array.from({ length: 5 }, () => firstCursor(plan, compression));
+    const cursors = Array.from({ length: 5 }, () => firstCursor(plan, ROOTS, compression));
     const before = mappedMemory();
     for (const first of cursors) {
       const { cursor = missing('cursor') } = nextPiece(first);
@@ -276,7 +285,14 @@ void t.test('an archive within the archive', python, async (t) => {
   const size = 0;
   const plan = planOf(folder, [
     textMember('before', ''),
-    { path: 'snapshots/a', kind: 'file', mode: 0o644, modifiedMs: 0, content: { archive: inner }, size },
+    {
+      path: 'snapshots/a',
+      kind: 'file',
+      mode: 0o644,
+      modifiedMs: 0,
+      content: { archive: onDisk(inner) },
+      size,
+    },
     textMember('after', 'x'),
   ]);
   const program = `
@@ -321,7 +337,7 @@ void t.test('a file that has become shorter breaks the archive off, and nothing 
     writeFileSync(file, new RandomBytes(16).next(size));
     const plan = `${folder}/${randomUUID()}`;
     writePlan(plan, [fileMember('a', file, size)]);
-    let cursor: ZipCursor | undefined = firstCursor(plan, compression);
+    let cursor: ZipCursor | undefined = firstCursor(plan, ROOTS, compression);
     const { held } = cursor;
     if (size > CHUNK) ({ cursor } = nextPiece(cursor));
     truncateSync(file, cut);
@@ -361,7 +377,7 @@ void t.test('files of a content store, extents and holes', python, async (t) => 
   };
   const member: PlannedMember = {
     ...{ path: 'a', kind: 'file', mode: 0o600, modifiedMs: SECOND, size },
-    content: { stored, content: store },
+    content: { stored, content: onDisk(store) },
   };
   const { path } = await makeArchive(planOf(folder, [member]), 'zip');
   t.equal(seenByPython(path)[0]?.sha256, sha256(expected));

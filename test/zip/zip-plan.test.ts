@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
-import { PlanReader, writePlan, type PlannedMember } from '../../src/zip/zip-plan.js';
+import { plannedPath, PlanReader, writePlan, type PlannedMember } from '../../src/zip/zip-plan.js';
 import { Random, testSeed } from '../support/random.js';
 import { scratchFolder } from '../support/scratch.js';
 import { textMember } from '../support/zip-making.js';
@@ -50,5 +50,18 @@ void t.test('it may be empty, is written once, and must not be cut off', (t) => 
   writePlan(`${path}2`, [textMember('a', 'b')]);
   writeFileSync(path, readFileSync(`${path}2`).subarray(0, -1));
   t.throws(() => readAll(path), /cut off/);
+  t.end();
+});
+
+void t.test('it leads to the folders of whoever makes the archive, and nowhere else', (t) => {
+  const roots = { work: '/data/work', images: '/images' };
+  t.equal(plannedPath(roots, { root: 'work', path: 'held/1' }), '/data/work/held/1');
+  t.equal(plannedPath(roots, { root: 'images', path: 'QEMU/../IOU/a' }), '/images/IOU/a');
+  for (const path of ['/etc/shadow', '../x', 'held/../../x', '.', '', '/data/workshop/x']) {
+    t.throws(() => plannedPath(roots, { root: 'work', path }), RangeError, path);
+  }
+  for (const root of ['other', 'toString', '__proto__']) {
+    t.throws(() => plannedPath(roots, { root, path: 'x' }), RangeError, root);
+  }
   t.end();
 });

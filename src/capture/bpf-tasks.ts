@@ -1,4 +1,4 @@
-/** BPF expressions made into programs. Runs in a worker thread. */
+/** BPF expressions made into programs. Runs in a process of its own (compiler-process.ts). */
 import { refusals } from '../errors.js';
 import type { TaskTable } from '../pool/task.js';
 import { matcherOf, type BpfProgram } from '../wire/bpf.js';
@@ -6,6 +6,12 @@ import { LIBRARY_NAMES, Libpcap } from './libpcap.js';
 
 export interface BpfTasks extends TaskTable {
   /** The link type is libpcap's number for what packets begin with (DLT_...). Whatever this answers can be run. */
+  readonly compileBpf: (input: { expression: string; linkType: number }) => BpfProgram | Promise<BpfProgram>;
+  readonly hasLibpcap: (input: undefined) => boolean | Promise<boolean>;
+}
+
+/** As libpcap itself carries them out. */
+export interface LibpcapTasks extends BpfTasks {
   readonly compileBpf: (input: { expression: string; linkType: number }) => BpfProgram;
   readonly hasLibpcap: (input: undefined) => boolean;
 }
@@ -14,7 +20,7 @@ export interface BpfTasks extends TaskTable {
 const SNAPLEN = 262_144;
 
 /** The library is looked for when it is first needed, and again until it is there. */
-export function newBpfTasks(libraryNames: readonly string[] = LIBRARY_NAMES): BpfTasks {
+export function newBpfTasks(libraryNames: readonly string[] = LIBRARY_NAMES): LibpcapTasks {
   let found: Libpcap | undefined;
   const libpcap = (): Libpcap | undefined => (found ??= Libpcap.find(libraryNames));
   return {

@@ -53,7 +53,7 @@ export class CaptureLog {
   prepare(): void {
     this.#counters.fill(0);
     for (let slot = 0; slot < CHUNKS_A_LOG; slot++) this.#log.store(LOG.chunks + slot, NO_CHUNK);
-    for (const word of [LOG.head, LOG.drained, LOG.reclaimed, LOG.ended, LOG.interfaces])
+    for (const word of [LOG.head, LOG.drained, LOG.reclaimed, LOG.ended, LOG.interfaces, LOG.interfaces + 1])
       this.#log.store(word, 0);
     this.#log.store(LOG.pin, NO_PIN);
     this.#log.store(LOG.active, 1);

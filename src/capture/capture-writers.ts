@@ -72,6 +72,9 @@ export class CaptureWriters {
         onRestart: (reason, logs) => {
           log.error({ reason, captures: logs }, 'a writer of captures was restarted');
         },
+        onStall: () => {
+          log.warn('a writer of captures has been waiting for the disk for ten seconds');
+        },
       });
     });
     // A thread that waits would hold up the end of the process.

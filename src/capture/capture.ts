@@ -50,6 +50,7 @@ interface Parts {
 export class Capture {
   readonly plan: CapturePlan;
   readonly startedAt = Date.now();
+  readonly #begun = performance.now();
   readonly #services: CaptureServices;
   readonly #port: CapturedPort;
   readonly #parts: Parts;
@@ -165,7 +166,7 @@ export class Capture {
     const { maxSeconds } = this.plan;
     const limit = LIMITS[this.#parts.log.ended];
     if (limit !== undefined) void this.end('stopped', limit);
-    else if (maxSeconds > 0 && now - this.startedAt >= maxSeconds * 1000)
+    else if (maxSeconds > 0 && now - this.#begun >= maxSeconds * 1000)
       void this.end('stopped', 'max_seconds was reached');
   }
 

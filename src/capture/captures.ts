@@ -109,7 +109,7 @@ export class Captures {
   }
 
   #look(): void {
-    const now = Date.now();
+    const now = performance.now();
     for (const budget of this.#budgets.values()) {
       for (const capture of budget.running) capture.look(now);
       if (usedBy(budget) >= this.#options.quotaOctets && budget.isMeasured) this.#review(budget);

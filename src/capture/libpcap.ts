@@ -1,6 +1,6 @@
 /**
- * The compiler of BPF expressions: the libpcap of this host. A call may take seconds, because libpcap asks the
- * network for the addresses of host names: worker threads only.
+ * The compiler of BPF expressions: the libpcap of this host. What a call costs grows with the third power of the terms,
+ * so it belongs into a process that is ended when it takes too long (compiler-process.ts).
  */
 import koffi from 'koffi';
 import { refusals } from '../errors.js';
@@ -150,5 +150,9 @@ function reasonNotToRun(list: readonly RawInstruction[]): string | undefined {
 
 /** The reason alone: that it is about an expression is said before it. */
 function shortReason(message: string): string {
-  return message.replace(/^can't parse filter expression: /, '');
+  const reason = message.replace(/^can't parse filter expression: /, '');
+  const isName = /^unknown (?:host|network)/.test(reason);
+  return isName
+    ? `${reason}: names are looked up in the files of this server only, give the address`
+    : reason;
 }

@@ -12,6 +12,7 @@ export interface WriterSurroundings extends WriterParts {
   readonly run: RunLoop<WriterParts>;
   /** When a loop was started again with so many logs. */
   readonly onRestart: (reason: string, logs: number) => void;
+  readonly onStall?: (() => void) | undefined;
 }
 
 /** A log that is drained, and what its loop has to be told of it. */
@@ -27,7 +28,7 @@ export class SupervisedWriter {
   #lastId = 0;
   #load = 0;
 
-  constructor({ memories, floorOctets, run, onRestart }: WriterSurroundings) {
+  constructor({ memories, floorOctets, run, onRestart, onStall }: WriterSurroundings) {
     this.#loop = new SupervisedLoop<WriterParts, WriterReport>({
       name: 'the writer of captures',
       parts: { memories, floorOctets },
@@ -40,6 +41,7 @@ export class SupervisedWriter {
         // Their positions must be looked at now and then.
         for (const { log } of this.#drains.values()) log.look();
       },
+      onStall,
       // The log is given again in any case.
       onceOnly: ['adopt'],
       onRestart: (reason) => {

@@ -13,8 +13,6 @@ import { LogScribe, memoryOf, recordOf } from '../support/log-scribe.js';
 import { scratchFolder } from '../support/scratch.js';
 import { WRITER_FAULT } from '../support/writer-faults.js';
 
-t.setTimeout(100_000);
-
 const memories = [memoryOf(4), memoryOf(4)];
 
 class Rig {

@@ -17,8 +17,6 @@ import { LogScribe, memoryOf, recordOf, recordsOf } from '../support/log-scribe.
 import { scratchFolder } from '../support/scratch.js';
 import { seededRandom } from '../support/seeded-random.js';
 
-t.setTimeout(60_000);
-
 /** Takes all that it is given. */
 class Audience {
   readonly viewer: LogViewer;

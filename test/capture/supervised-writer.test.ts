@@ -15,8 +15,6 @@ import { seededRandom } from '../support/seeded-random.js';
 import { fillDisk, NO_MOUNT, smallDisk } from '../support/small-disk.js';
 import { WRITER_FAULT } from '../support/writer-faults.js';
 
-t.setTimeout(110_000);
-
 const wait = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
 void t.test(

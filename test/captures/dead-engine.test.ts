@@ -24,8 +24,6 @@ const QUOTA = 1024 ** 3;
 const PORTIONS = 40;
 const PORTION = 20;
 
-t.setTimeout(110_000);
-
 function planOf(folder: string): CapturePlan {
   return {
     folder,

@@ -15,8 +15,6 @@ import { RawConnection } from '../support/raw-client.js';
 import { startServer, type ServerProcess } from '../support/server-process.js';
 import { missingTshark, tsharkRows } from '../support/tshark.js';
 
-t.setTimeout(110_000);
-
 /** Before what ends it, all of which arrive; then until it is ended. */
 const BEFORE = 300;
 const PORTION = 40;

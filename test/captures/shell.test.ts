@@ -13,8 +13,6 @@ const skip = missingTshark();
 const readme = readFileSync(new URL('../../../README.md', import.meta.url), 'utf8');
 const COUNT = 200;
 
-t.setTimeout(110_000);
-
 void t.test(
   'packets are seen in a pipe while they pass, and it ends with the capture',
   { skip },

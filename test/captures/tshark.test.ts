@@ -21,8 +21,6 @@ const COUNT = 1500;
 const LENGTH = 300;
 const MOST_COPIES = 40;
 
-t.setTimeout(110_000);
-
 interface Kind {
   readonly medium: Medium;
   readonly settings: Json;

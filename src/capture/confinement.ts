@@ -1,0 +1,91 @@
+/**
+ * The limits of the process in which libpcap runs. Linux ends it when it has computed for too long, and gives it no
+ * sockets: names are looked up in the files of this host only, never on a network.
+ */
+import koffi from 'koffi';
+
+/** For one expression. */
+export const BUDGET_MS = 500;
+
+/** Its signal ends the process: it counts the CPU time of all threads. */
+const ITIMER_PROF = 2;
+const TIMER = koffi.struct({
+  everySeconds: 'long',
+  everyMicroseconds: 'long',
+  seconds: 'long',
+  microseconds: 'long',
+});
+
+const PR_SET_SECCOMP = 22;
+const PR_SET_NO_NEW_PRIVS = 38;
+const SECCOMP_MODE_FILTER = 2;
+/** The number of the system call `socket`. */
+const SOCKET: Readonly<Partial<Record<NodeJS.Architecture, number>>> = { x64: 41, arm64: 198 };
+const NOT_PERMITTED = 1;
+const LOAD_WORD = 0x20;
+const JUMP_EQUAL = 0x15;
+const RETURN = 0x06;
+const ALLOW = 0x7fff0000;
+const FAIL = 0x00050000;
+const INSTRUCTION_OCTETS = 8;
+const FILTER = koffi.struct({ length: 'uint16_t', instructions: 'uint8_t *' });
+
+type Call = (...given: unknown[]) => number;
+
+/** Runs the work within the budget; the process ends when it takes more. */
+export function withinBudget<Result>(work: () => Result): Result {
+  if (process.platform !== 'linux') return work();
+  const setTimer = koffi.load(null).func('setitimer', 'int', ['int', koffi.pointer(TIMER), 'void *']) as Call;
+  const set = (milliseconds: number): void => {
+    const microseconds = milliseconds * 1000;
+    setTimer(ITIMER_PROF, { everySeconds: 0, everyMicroseconds: 0, seconds: 0, microseconds }, null);
+  };
+  set(BUDGET_MS);
+  try {
+    return work();
+  } finally {
+    set(0);
+  }
+}
+
+/** From now on this thread opens no socket. Returns whether the system took it. */
+export function forbidSockets(): boolean {
+  const number = SOCKET[process.arch];
+  if (process.platform !== 'linux' || number === undefined) return false;
+  const self = koffi.load(null);
+  const prctl = self.func('prctl', 'int', [
+    'int',
+    'unsigned long',
+    'unsigned long',
+    'unsigned long',
+    'unsigned long',
+  ]) as Call;
+  const setFilter = self.func('prctl', 'int', [
+    'int',
+    'unsigned long',
+    'void *',
+    'unsigned long',
+    'unsigned long',
+  ]) as Call;
+  const instructions = Buffer.concat([
+    instruction(LOAD_WORD, 0, 0, 0),
+    instruction(JUMP_EQUAL, 0, 1, number),
+    instruction(RETURN, 0, 0, FAIL | NOT_PERMITTED),
+    instruction(RETURN, 0, 0, ALLOW),
+  ]);
+  const filter: unknown = koffi.alloc(FILTER, 1);
+  koffi.encode(filter, FILTER, { length: instructions.length / INSTRUCTION_OCTETS, instructions });
+  return (
+    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) === 0 &&
+    setFilter(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, filter, 0, 0) === 0
+  );
+}
+
+function instruction(code: number, jumpTrue: number, jumpFalse: number, k: number): Buffer {
+  const octets = Buffer.alloc(INSTRUCTION_OCTETS);
+  octets.writeUInt16LE(code, 0);
+  octets.writeUInt8(jumpTrue, 2);
+  octets.writeUInt8(jumpFalse, 3);
+  octets.writeUInt32LE(k >>> 0, 4);
+  return octets;
+}

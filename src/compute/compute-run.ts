@@ -5,7 +5,7 @@
 import { refusals } from '../errors.js';
 import type { CaptureSettings } from '../lab/capture-settings.js';
 import type { AcceptedFilters } from '../lab/filters.js';
-import type { LabRun, RunLink } from '../lab/lab-run.js';
+import type { Client, LabRun, RunLink } from '../lab/lab-run.js';
 import type { CaptureTail, LinkCapture, StreamSettings } from '../lab/link-capture.js';
 import type { Properties } from '../lab/kinds/node-kind.js';
 import { storedList } from '../lab/kinds/ports-mapping.js';
@@ -102,9 +102,10 @@ export class ComputeRun implements LabRun {
     return failure;
   }
 
-  async checkFilters(node: StoredNode, filters: AcceptedFilters): Promise<void> {
+  async checkFilters(node: StoredNode, filters: AcceptedFilters, client: Client): Promise<void> {
     const kind = switchKind(node);
-    if (kind !== undefined) await this.#services.filterPlans.check(kind.type, filters);
+    if (kind === undefined) return;
+    await this.#services.filterPlans.check(kind.type, filters, { projectId: this.#id, client });
   }
 
   async startCapture(link: StoredLink, settings: CaptureSettings, onEnded: () => void): Promise<LinkCapture> {

@@ -1,5 +1,5 @@
 /** The files of a project with their digests. One file is digested at a time, so that file threads stay free. */
-import { TEMPORARY } from '../lab/folder-layout.js';
+import { isOwnPath } from '../storage/own-names.js';
 import type { ComputeFiles } from './files.js';
 import { Turns } from './turns.js';
 
@@ -26,8 +26,7 @@ export class FileLists {
       const listed: ListedFile[] = [];
       if (isSet(cancelled)) return listed;
       for (const path of await this.#files.run('findFiles', { root, limit: MOST_FILES })) {
-        // What lies in the temporary folder is not a file yet.
-        if (path.endsWith(NOT_LISTED) || path.startsWith(`${TEMPORARY}/`)) continue;
+        if (path.endsWith(NOT_LISTED) || isOwnPath(path, 'read')) continue;
         if (isSet(cancelled)) break;
         const md5sum = await this.#files.run('md5OfFile', { root, path, cancelled });
         if (md5sum !== undefined) listed.push({ md5sum, path });

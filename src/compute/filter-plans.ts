@@ -1,5 +1,5 @@
 /** Packet filters as engines run them: from what is stored of a link, for a kind of node. */
-import type { BpfCompiler } from '../capture/bpf-compiler.js';
+import type { BpfAsker, BpfCompiler } from '../capture/bpf-compiler.js';
 import { Refusal } from '../errors.js';
 import type { AcceptedFilters } from '../lab/filters.js';
 import type { FilterPlan } from '../switching/filters/filter-plan.js';
@@ -19,20 +19,23 @@ export class FilterPlans {
   }
 
   /** Refuses (400) an expression that cannot be compiled, with the reason. */
-  async check(kind: DeviceKind, filters: AcceptedFilters): Promise<void> {
+  async check(kind: DeviceKind, filters: AcceptedFilters, asker: BpfAsker): Promise<void> {
     const linkType = filterLinkType(kind);
-    await Promise.all(expressionsOf(filters).map((expression) => this.#bpf.compile(expression, linkType)));
+    await Promise.all(
+      expressionsOf(filters).map((expression) => this.#bpf.compile(expression, linkType, asker)),
+    );
   }
 
   /** Undefined when everything passes as it is. An expression that cannot be compiled is told, and left out. */
   planOf(
     kind: DeviceKind,
     wanted: WantedFilters,
+    asker: BpfAsker,
     onIgnored: (message: string) => void,
   ): Promise<FilterPlan | undefined> {
     const linkType = filterLinkType(kind);
     return filterPlan(wanted, (expression) =>
-      this.#bpf.compile(expression, linkType).catch((error: unknown) => {
+      this.#bpf.compile(expression, linkType, asker).catch((error: unknown) => {
         if (!(error instanceof Refusal)) throw error;
         onIgnored(`ignoring BPF packet filter '${expression}': ${error.message}`);
         return MATCHES_NOTHING;

@@ -1,10 +1,9 @@
 /** What has to be looked up on the disk of this host for attachments. Runs in a worker thread. */
 import { readdirSync, readFileSync } from 'node:fs';
-import { networkInterfaces, tmpdir } from 'node:os';
-import { isAbsolute, join } from 'node:path';
-import { Refusal, refusals } from '../errors.js';
+import { networkInterfaces } from 'node:os';
+import { join } from 'node:path';
 import type { TaskTable } from '../pool/task.js';
-import { containedPath } from '../storage/containment.js';
+import { clientPath } from '../storage/containment.js';
 
 export interface HostInterface {
   readonly name: string;
@@ -13,12 +12,14 @@ export interface HostInterface {
   /** The first IPv4 address and its mask; empty without one. */
   readonly address: string;
   readonly netmask: string;
+  /** The user that a TAP was made for; undefined for what is no TAP. -1 is nobody. */
+  readonly tapOwner: number | undefined;
 }
 
 export interface HostTasks extends TaskTable {
   /** By name. */
   readonly findInterfaces: (input: undefined) => HostInterface[];
-  /** The real path of a socket's file, which must lie in the folder or in the host's folder for temporary files. */
+  /** The real path of a socket's file, which must lie in the folder. */
   readonly placeSocketFile: (input: { folder: string; path: string }) => string;
 }
 
@@ -39,19 +40,13 @@ export const hostTasks: HostTasks = {
         mac: systemText(name, 'address') ?? addresses[0]?.mac ?? '',
         address: first?.address ?? '',
         netmask: first?.netmask ?? '',
+        tapOwner: numberOf(systemText(name, 'owner')),
       };
     });
   },
 
   placeSocketFile({ folder, path }) {
-    for (const root of isAbsolute(path) ? [folder, tmpdir()] : [folder]) {
-      try {
-        return containedPath(root, path);
-      } catch (error) {
-        if (!(error instanceof Refusal) || error.status !== 403) throw error;
-      }
-    }
-    throw refusals.fileForbidden();
+    return clientPath({ root: folder, path }, 'write');
   },
 };
 
@@ -75,4 +70,8 @@ function systemText(name: string, file: string): string | undefined {
 function isUp(name: string): boolean | undefined {
   const flags = systemText(name, 'flags');
   return flags === undefined ? undefined : (Number(flags) & UP) !== 0;
+}
+
+function numberOf(text: string | undefined): number | undefined {
+  return text === undefined ? undefined : Number(text);
 }

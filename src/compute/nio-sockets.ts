@@ -4,6 +4,7 @@ import { refusals } from '../errors.js';
 import { OpenError, type Attachable, type Opener } from '../sockets/opener.js';
 import type { Endpoint } from '../switching/endpoint.js';
 import type { ComputeFiles } from './files.js';
+import type { HostInterface } from './host-tasks.js';
 import type { Nio } from './nio.js';
 import { udpAttachable } from './udp-peer.js';
 
@@ -12,6 +13,8 @@ export interface NioSocketsOptions {
   readonly files: ComputeFiles;
   /** Where UDP may lead; undefined is anywhere. */
   readonly networks: BlockList | undefined;
+  /** The interfaces of the host that ports may be attached to, besides TAPs of the server's own user. */
+  readonly interfaces: ReadonlySet<string>;
 }
 
 const NOT_PERMITTED = /\((EPERM|EACCES)\)$/;
@@ -20,11 +23,13 @@ export class NioSockets {
   readonly #opener: Opener;
   readonly #files: ComputeFiles;
   readonly #networks: BlockList | undefined;
+  readonly #interfaces: ReadonlySet<string>;
 
-  constructor({ opener, files, networks }: NioSocketsOptions) {
+  constructor({ opener, files, networks, interfaces }: NioSocketsOptions) {
     this.#opener = opener;
     this.#files = files;
     this.#networks = networks;
+    this.#interfaces = interfaces;
   }
 
   /** `folder` is the project's. */
@@ -34,13 +39,17 @@ export class NioSockets {
         const attachable = await udpAttachable(nio, this.#networks);
         return this.#open(attachable, (reason) => refusals.udpNotConnected(nio.rhost, nio.rport, reason));
       }
-      case 'nio_tap':
-        await this.#checkUp('TAP', nio.tap_device);
+      case 'nio_tap': {
+        const tap = await this.#findUp('TAP', nio.tap_device);
+        if (tap?.tapOwner !== process.geteuid?.()) this.#checkAllowed(nio.tap_device);
         return this.#openInterface({ type: 'tap', device: nio.tap_device }, 'CAP_NET_ADMIN');
+      }
       case 'nio_generic_ethernet':
-        await this.#checkUp('Ethernet', nio.ethernet_device);
+        await this.#findUp('Ethernet', nio.ethernet_device);
+        this.#checkAllowed(nio.ethernet_device);
         return this.#openInterface({ type: 'packet', device: nio.ethernet_device }, 'CAP_NET_RAW');
       case 'nio_linux_ethernet':
+        this.#checkAllowed(nio.ethernet_device);
         return this.#openInterface({ type: 'packet', device: nio.ethernet_device }, 'CAP_NET_RAW');
       case 'nio_unix': {
         const [localFile, remoteFile] = await Promise.all(
@@ -89,11 +98,16 @@ export class NioSockets {
     }
   }
 
+  /** A port attached to an interface of the host reads what others send there, and sends in their name. */
+  #checkAllowed(name: string): void {
+    if (!this.#interfaces.has(name)) throw refusals.interfaceNotAllowed(name);
+  }
+
   /** Elsewhere than on Linux the opener says that it needs Linux. */
-  async #checkUp(kind: string, name: string): Promise<void> {
-    if (process.platform !== 'linux') return;
-    const interfaces = await this.#files.run('findInterfaces', undefined);
-    if (interfaces.find((known) => known.name === name)?.isUp !== true)
-      throw refusals.interfaceDown(kind, name);
+  async #findUp(kind: string, name: string): Promise<HostInterface | undefined> {
+    if (process.platform !== 'linux') return undefined;
+    const found = (await this.#files.run('findInterfaces', undefined)).find((known) => known.name === name);
+    if (found?.isUp !== true) throw refusals.interfaceDown(kind, name);
+    return found;
   }
 }

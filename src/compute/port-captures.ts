@@ -26,6 +26,8 @@ export interface PortCapturesOptions {
   readonly device: RunningDevice;
   readonly captures: Captures;
   readonly bpf: BpfCompiler;
+  /** The project that the port is of. */
+  readonly projectId: string;
 }
 
 /** What a capture says of where it was made. */
@@ -75,7 +77,7 @@ export class PortCaptures {
   }
 
   async #planOf(port: number, settings: CaptureSettings, place: CapturePlace): Promise<CapturePlan> {
-    const { kind, bpf } = this.#options;
+    const { kind, bpf, projectId } = this.#options;
     checkRing(settings);
     const { snaplen = LARGEST_SNAPLEN, files = 1, format = 'pcap', cells = false } = settings;
     const { linkType, packets } = packetDesign(kind, settings.data_link_type, cells);
@@ -92,7 +94,7 @@ export class PortCaptures {
       snaplen,
       direction: DIRECTIONS[settings.direction ?? 'both'],
       sample: settings.sample ?? 1,
-      bpf: settings.bpf === undefined ? undefined : await bpf.compile(settings.bpf, linkType),
+      bpf: settings.bpf === undefined ? undefined : await bpf.compile(settings.bpf, linkType, { projectId }),
       files,
       fileOctets: files > 1 ? Math.floor(maxBytes / files) : 0,
       maxOctets: files > 1 || maxBytes === 0 ? 0 : maxBytes - header.length,

@@ -45,12 +45,14 @@ export class ProjectFolders {
   /** Removes the folder of a project that is forgotten, when that can lose nobody's lab. */
   async remove(id: string, folder: string): Promise<void> {
     if (folder !== this.usualFolder(id)) return;
-    const trash = await this.#projects.undisturbed(async () => {
+    const aside = await this.#projects.undisturbed(async () => {
       if (this.#partOwner(id, folder) !== undefined) return undefined;
       if (await this.#files.run('hasTopology', { folder })) return undefined;
-      return this.#files.run('trashFolder', { folder, projectId: `compute-${id}` });
+      const removal = await this.#projects.asides.beginRemoval(null);
+      await this.#files.run('moveFolder', { from: folder, to: removal.folder });
+      return removal;
     });
-    if (trash !== undefined) await this.#files.run('removeTree', { folder: trash });
+    if (aside !== undefined) await this.#projects.asides.remove(aside);
   }
 
   /** The controller's project with this id, or whose folder is this one, holds it or lies in it. */

@@ -94,7 +94,10 @@ export class RunStream implements CaptureTail {
     const { node, port } = near;
     const { bpf, cells = false, sample = 1, snaplen = LARGEST_SNAPLEN } = this.#settings;
     const { linkType, packets } = packetDesign(node.kind.type, undefined, cells);
-    const program = bpf === undefined ? undefined : await this.#services.bpf.compile(bpf, linkType);
+    const program =
+      bpf === undefined
+        ? undefined
+        : await this.#services.bpf.compile(bpf, linkType, { projectId: node.home.id });
     if (this.#wires.get(linkId) !== wire) return;
     await this.#stream.add(linkId, {
       device: node.device,

@@ -80,7 +80,12 @@ export class SwitchNode {
     this.#device = services.newDevice(home.id);
     const { sockets, udpPorts } = services;
     this.#attachments = new Attachments({ device: this.#device, sockets, udpPorts, projectId: home.id });
-    this.#captures = new PortCaptures({ ...services, kind: kind.type, device: this.#device });
+    this.#captures = new PortCaptures({
+      ...services,
+      kind: kind.type,
+      device: this.#device,
+      projectId: home.id,
+    });
   }
 
   get name(): string {
@@ -233,9 +238,10 @@ export class SwitchNode {
     if (nio.type !== 'nio_udp') return { suspended: false, filters: undefined };
     const { filterPlans } = this.#services;
     const both = acceptFilters(nio.filters ?? {});
-    await filterPlans.check(this.kind.type, both);
+    const asker = { projectId: this.home.id };
+    await filterPlans.check(this.kind.type, both, asker);
     const wanted = { both, outward: {}, inward: {}, seed: undefined };
-    const filters = await filterPlans.planOf(this.kind.type, wanted, () => undefined);
+    const filters = await filterPlans.planOf(this.kind.type, wanted, asker, () => undefined);
     return { suspended: nio.suspend === true, filters };
   }
 

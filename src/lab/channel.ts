@@ -1,10 +1,52 @@
-/** One stream of notifications: of the controller, or of one project. */
+/**
+ * One stream of notifications: of the controller, or of one project. Listeners are told in slices of a few
+ * milliseconds for all channels together, between which the thread does everything else.
+ */
 
 /** Receives one event: a JSON object on a single line, without the line's end. */
 export type Listener = (event: string) => void;
 
+/** What all channels may take of one turn of the event loop. */
+const SLICE_MS = 3;
+/** Of one channel, in characters: when more than that waits, its oldest events are told whatever it takes. */
+const MOST_WAITING = 16 * 1024 * 1024;
+
+interface Telling {
+  readonly line: string;
+  /** Those who listened when it happened. */
+  readonly listeners: readonly Listener[];
+  told: number;
+}
+
+/** Channels that have more to tell. */
+const behind = new Set<Channel>();
+let spentMs = 0;
+let isTurnKnown = false;
+
+/** Lets the channel tell what is left of the slice of this turn, and the rest in later turns. */
+function tellSome(channel: Channel): void {
+  if (!isTurnKnown) {
+    isTurnKnown = true;
+    setImmediate(beginTurn);
+  }
+  const start = performance.now();
+  if (spentMs >= SLICE_MS || !channel.tellUntil(start + SLICE_MS - spentMs)) behind.add(channel);
+  spentMs += performance.now() - start;
+}
+
+function beginTurn(): void {
+  isTurnKnown = false;
+  spentMs = 0;
+  for (const channel of [...behind]) {
+    behind.delete(channel);
+    tellSome(channel);
+  }
+}
+
 export class Channel {
   readonly #listeners = new Set<Listener>();
+  readonly #waiting: Telling[] = [];
+  #waitingLength = 0;
 
   get size(): number {
     return this.#listeners.size;
@@ -14,14 +56,10 @@ export class Channel {
   emit(action: string, event: string, projectId?: string): void {
     if (this.#listeners.size === 0) return;
     const line = envelope(action, event, projectId);
-    for (const listener of this.#listeners) {
-      try {
-        listener(line);
-      } catch {
-        // Its client is in a state that cannot be sent to. Changes and other listeners must not suffer.
-        this.#listeners.delete(listener);
-      }
-    }
+    this.#waiting.push({ line, listeners: [...this.#listeners], told: 0 });
+    this.#waitingLength += line.length;
+    while (this.#waitingLength > MOST_WAITING) this.#tellFirst(Infinity);
+    if (!behind.has(this)) tellSome(this);
   }
 
   subscribe(listener: Listener): () => void {
@@ -29,6 +67,38 @@ export class Channel {
     return () => {
       this.#listeners.delete(listener);
     };
+  }
+
+  /** Returns whether nothing is left to be told. */
+  tellUntil(end: number): boolean {
+    while (this.#waiting.length > 0) {
+      if (!this.#tellFirst(end)) return false;
+    }
+    return true;
+  }
+
+  /** Tells the oldest event, at least to one. Returns whether all know it. */
+  #tellFirst(end: number): boolean {
+    const [first] = this.#waiting;
+    if (first === undefined) return true;
+    for (const listener of first.listeners.slice(first.told)) {
+      first.told++;
+      this.#tell(listener, first.line);
+      if (first.told < first.listeners.length && performance.now() >= end) return false;
+    }
+    this.#waiting.shift();
+    this.#waitingLength -= first.line.length;
+    return true;
+  }
+
+  #tell(listener: Listener, line: string): void {
+    if (!this.#listeners.has(listener)) return;
+    try {
+      listener(line);
+    } catch {
+      // Its client is in a state that cannot be sent to. Changes and other listeners must not suffer.
+      this.#listeners.delete(listener);
+    }
   }
 }
 

@@ -5,6 +5,7 @@
  */
 import type { Key } from '../store/store.js';
 import type { Channel } from './channel.js';
+import type { ContentLimit } from './content-limit.js';
 import type { EntityRecord } from './records.js';
 import type { Transaction } from './transaction.js';
 
@@ -27,6 +28,9 @@ export class Collection<Entity> {
   /** The JSON text of an object as clients see it. */
   readonly textOf: (entity: Entity) => string;
   readonly #follower: Follower<Entity> | undefined;
+  readonly #limit: ContentLimit | undefined;
+  /** Of the texts that count for the limit. */
+  readonly #lengths = new Map<string, number>();
   readonly #working = new Map<string, EntityRecord<Entity>>();
   readonly #published = new Map<string, string>();
   #nextOrder = 0;
@@ -38,12 +42,14 @@ export class Collection<Entity> {
     channel: Channel,
     textOf: (entity: Entity) => string,
     follower?: Follower<Entity>,
+    limit?: ContentLimit,
   ) {
     this.#name = name;
     this.#keyOf = keyOf;
     this.#channel = channel;
     this.textOf = textOf;
     this.#follower = follower;
+    this.#limit = limit;
   }
 
   get size(): number {
@@ -52,6 +58,10 @@ export class Collection<Entity> {
 
   get(id: string): Entity | undefined {
     return this.#working.get(id)?.object;
+  }
+
+  ids(): Iterable<string> {
+    return this.#working.keys();
   }
 
   *values(): Generator<Entity> {
@@ -83,12 +93,18 @@ export class Collection<Entity> {
 
   /** Makes everything that was loaded readable, and announces it. */
   publishLoaded(): void {
-    for (const [id, { object }] of this.#working) {
-      const text = this.textOf(object);
-      this.#published.set(id, text);
-      this.#follower?.stored(object);
-      this.#channel.emit(`${this.#name}.created`, text);
-    }
+    for (const id of this.ids()) this.publishOne(id);
+  }
+
+  /** The same for one object. */
+  publishOne(id: string): void {
+    const object = this.get(id);
+    if (object === undefined) return;
+    const text = this.textOf(object);
+    this.#count(id, text.length);
+    this.#published.set(id, text);
+    this.#follower?.stored(object);
+    this.#channel.emit(`${this.#name}.created`, text);
   }
 
   /** Stores a new or changed object; returns its text. One that is unseen is readable when it is refreshed. */
@@ -100,8 +116,9 @@ export class Collection<Entity> {
       if (before === undefined) this.#working.delete(id);
       else this.#working.set(id, before);
     });
-    transaction.store({ put: this.#keyOf(id), value: record });
     const text = this.textOf(object);
+    transaction.onUndo(this.#count(id, text.length));
+    transaction.store({ put: this.#keyOf(id), value: record });
     transaction.onStored(() => {
       if (announcement !== 'unseen') this.#published.set(id, text);
       this.#follower?.stored(object);
@@ -146,10 +163,29 @@ export class Collection<Entity> {
     if (before === undefined) return;
     this.#working.delete(id);
     transaction.onUndo(() => this.#working.set(id, before));
+    transaction.onUndo(this.#count(id, undefined));
     transaction.store({ remove: this.#keyOf(id) });
     transaction.onStored(() => {
       this.#published.delete(id);
       this.#follower?.removed(before.object);
     });
+  }
+
+  /** The object's share of what may be held; undefined when it goes. Refuses too much. Returns how to take it back. */
+  #count(id: string, length: number | undefined): () => void {
+    const before = this.#lengths.get(id);
+    const objects = Number(length !== undefined) - Number(before !== undefined);
+    const characters = (length ?? 0) - (before ?? 0);
+    this.#limit?.add(objects, characters);
+    this.#keepLength(id, length);
+    return () => {
+      this.#limit?.takeBack(objects, characters);
+      this.#keepLength(id, before);
+    };
+  }
+
+  #keepLength(id: string, length: number | undefined): void {
+    if (length === undefined) this.#lengths.delete(id);
+    else this.#lengths.set(id, length);
   }
 }

@@ -54,7 +54,9 @@ export class ContentExchange {
   /** Readers see what there was until the new content runs. */
   replaceContent(content: NewContent, announce: () => void): Promise<string> {
     return this.#alone(async () => {
+      await this.#head.checkExchange(content.exchange);
       await this.#project.topology.unload();
+      let givenUp: string | undefined;
       try {
         await this.#head.replaceContent(content);
       } catch (error) {
@@ -62,7 +64,7 @@ export class ContentExchange {
         throw error;
       }
       try {
-        await this.#head.finishExchange();
+        givenUp = await this.#head.finishExchange();
         await this.#steps.load();
       } catch (error) {
         this.#steps.drop();
@@ -70,6 +72,7 @@ export class ContentExchange {
       } finally {
         this.#head.publish(this.#project.isOpen ? 'opened' : 'closed');
       }
+      if (givenUp !== undefined) throw refusals.exchangeGivenUp(givenUp);
       announce();
       return this.#project.text;
     });
@@ -81,13 +84,15 @@ export class ContentExchange {
   ): Promise<Result> {
     return this.#project.gate.alone(async () => {
       await this.#finish();
+      await this.#head.checkExchange(exchange);
       const result = await this.#project.change((topology, transaction) => {
         this.#head.begin(transaction, exchange);
         return work(topology, transaction);
       });
-      await this.#finish().catch((error: unknown) => {
+      const givenUp = await this.#finish().catch((error: unknown) => {
         throw unfinished(error);
       });
+      if (givenUp !== undefined) throw refusals.exchangeGivenUp(givenUp);
       return result;
     });
   }
@@ -101,7 +106,7 @@ export class ContentExchange {
   }
 
   /** What a fault has left half done goes before anything else, since only one exchange is remembered. */
-  #finish(): Promise<void> {
+  #finish(): Promise<string | undefined> {
     return this.#steps.exclusively(() => this.#head.finishExchange());
   }
 }

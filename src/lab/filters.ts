@@ -85,7 +85,8 @@ export const FILTER_TYPES: readonly FilterType[] = [
   },
 ];
 
-const LARGEST_TEXT = 65_536;
+/** What libpcap takes of one expression, and all that a link can need. */
+const LONGEST_TEXT = 4096;
 
 /** By type: what has an effect, checked. */
 export type AcceptedFilters = Readonly<Record<string, readonly (number | string)[]>>;
@@ -130,8 +131,9 @@ function hasEffect(type: string, values: readonly (number | string)[]): boolean 
 function checkedValue(type: string, parameter: FilterParameter, value: unknown): number | string {
   if (parameter.type === 'text') {
     if (typeof value !== 'string') throw refuse(type, `${parameter.name} must be a string`);
-    if (value.length > LARGEST_TEXT) throw refuse(type, `${parameter.name} is longer than ${LARGEST_TEXT}`);
-    return value.replace(/^[ \n]+|[ \n]+$/g, '');
+    if (value.length > LONGEST_TEXT)
+      throw refuse(type, `${parameter.name} is longer than ${LONGEST_TEXT} characters`);
+    return value.trim();
   }
   if (typeof value !== 'number' || !Number.isFinite(value))
     throw refuse(type, `${parameter.name} must be a number`);

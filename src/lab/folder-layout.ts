@@ -1,16 +1,17 @@
 /** Names within the projects folder and within a project's own folder (contract C.1). */
+import { OWN_FOLDER, SNAPSHOTS } from '../storage/own-names.js';
 
-export const SNAPSHOTS = 'snapshots';
-/** Within that, for what is on its way to a snapshot or from one; emptied when the project is opened. */
+export { EXTENSION, OWN_FOLDER, SNAPSHOTS, TEMPORARY } from '../storage/own-names.js';
+
+/** Within the projects folder: folders of projects that are gone, until they are removed. */
+export const TRASH = `${OWN_FOLDER}/deleted`;
+/** Folders in which projects are being made until they get their place. */
+export const MAKINGS = `${OWN_FOLDER}/making`;
+/** For archives that are on their way. */
+export const INCOMING = `${OWN_FOLDER}/incoming`;
+/** For what the tasks of a job tell each other: no path of a client leads there. */
+export const NOTES = `${OWN_FOLDER}/work`;
+/** Within a project's snapshots, for files on their way to one or from one; emptied at start and at opening. */
 export const WORK = `${SNAPSHOTS}/.work`;
-/** For files on their way; emptied when the project is opened or closed. */
-export const TEMPORARY = 'tmp';
-export const EXTENSION = '.gns3';
-/** Folders whose project was deleted wait under this name for their removal; the project's id follows. */
-export const TRASH_PREFIX = '.deleted-';
-/** Folders in which a project is being made are called so until they get their place; the project's id follows. */
-export const MAKING_PREFIX = '.making-';
-/** Within the projects folder, for archives that are on their way. */
-export const INCOMING = '.incoming';
 /** Where the packets of links are recorded. */
 export const CAPTURES = 'project-files/captures';

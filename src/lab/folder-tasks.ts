@@ -1,10 +1,12 @@
 /** Finding, making and removing project folders, by worker threads, for the HTTP thread. */
 import {
+  chmodSync,
   existsSync,
   lstatSync,
   mkdirSync,
   readdirSync,
   readlinkSync,
+  realpathSync,
   renameSync,
   rmSync,
   statSync,
@@ -12,19 +14,26 @@ import {
 import { basename, dirname, join } from 'node:path';
 import { Refusal } from '../errors.js';
 import type { TaskTable } from '../pool/task.js';
-import { syncFolder } from '../storage/published-file.js';
+import { isBelow } from '../storage/path-order.js';
+import { makeFolder, syncFolder } from '../storage/published-file.js';
+import { placingTasks } from './file-placing.js';
 import {
   EXTENSION,
   INCOMING,
-  MAKING_PREFIX,
+  MAKINGS,
+  OWN_FOLDER,
   SNAPSHOTS,
   TEMPORARY,
-  TRASH_PREFIX,
+  TRASH,
   WORK,
 } from './folder-layout.js';
 import { readTopology } from './topology-disk.js';
 import { identifyTopology } from './topology-file.js';
 import { importTopology, type ImportedProject } from './topology-import.js';
+
+const OWNER_ONLY = 0o700;
+const OLDER_INCOMING = '.incoming';
+const OLDER_LEFTOVER = /^\.(deleted|making)-((?:compute-)?[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$/i;
 
 export type Finding =
   | { readonly found: 'new'; readonly imported: ImportedProject }
@@ -36,8 +45,10 @@ export type Finding =
       readonly identity: { readonly projectId: string; readonly name: string } | undefined;
     };
 
-export interface Trash {
+/** What a version without a folder of our own has left. */
+export interface OlderLeftover {
   readonly folder: string;
+  /** The project that was being made or removed. */
   readonly projectId: string | undefined;
 }
 
@@ -51,12 +62,18 @@ export interface FolderTasks extends TaskTable {
   readonly makeFolder: (input: { folder: string }) => void;
   /** Whether the folder may be a project's. */
   readonly hasTopology: (input: { folder: string }) => boolean;
+  /** Of a project whose files nobody is placing. */
   readonly emptyTemporary: (input: { folder: string }) => void;
-  /** Puts the folder aside in one step; returns where. */
-  readonly trashFolder: (input: { folder: string; projectId: string }) => string;
+  readonly isThere: (input: { path: string }) => boolean;
+  /** The first of the folders that is the path, lies in it or holds it, whatever links lead to them. */
+  readonly findOverlap: (input: { path: string; folders: readonly string[] }) => string | undefined;
+  /** Both folders of ours, and no archives that were on their way when the last server ended. */
+  readonly makeOwnFolders: (input: { projects: string }) => void;
+  /** In one step, all or nothing. A folder that is not there stays so. */
+  readonly moveFolder: (input: { from: string; to: string }) => void;
   readonly removeTree: (input: { folder: string }) => void;
-  /** What is to be removed, and what is to be forgotten with it. */
-  readonly findTrash: (input: { projects: string }) => Trash[];
+  /** Nothing, once there is a folder of our own. */
+  readonly findOlderLeftovers: (input: { projects: string }) => OlderLeftover[];
   readonly countSnapshots: (input: { folder: string }) => number;
 }
 
@@ -87,8 +104,7 @@ export const folderTasks: FolderTasks = {
   },
 
   makeFolder({ folder }) {
-    mkdirSync(folder, { recursive: true });
-    syncFolder(dirname(folder));
+    makeFolder(folder);
   },
 
   hasTopology({ folder }) {
@@ -96,28 +112,56 @@ export const folderTasks: FolderTasks = {
   },
 
   emptyTemporary({ folder }) {
+    placingTasks.undoPlacings({ root: folder });
     for (const name of [TEMPORARY, WORK]) rmSync(join(folder, name), { recursive: true, force: true });
   },
 
-  trashFolder({ folder, projectId }) {
-    const trash = join(dirname(folder), `${TRASH_PREFIX}${projectId}`);
-    if (!existsSync(folder)) return trash;
-    rmSync(trash, { recursive: true, force: true });
-    renameSync(folder, trash);
-    syncFolder(dirname(folder));
-    return trash;
+  isThere({ path }) {
+    return lstatSync(path, { throwIfNoEntry: false }) !== undefined;
+  },
+
+  findOverlap({ path, folders }) {
+    const own = realPlace(path);
+    return folders.find((folder) => {
+      const other = realPlace(folder);
+      return other === own || isBelow(own, other) || isBelow(other, own);
+    });
+  },
+
+  makeOwnFolders({ projects }) {
+    rmSync(join(projects, INCOMING), { recursive: true, force: true });
+    makeOwn(join(projects, OWN_FOLDER));
+    chmodSync(join(projects, OWN_FOLDER), OWNER_ONLY);
+    for (const name of [TRASH, MAKINGS]) makeOwn(join(projects, name));
+    syncFolder(join(projects, OWN_FOLDER));
+    syncFolder(projects);
+  },
+
+  moveFolder({ from, to }) {
+    if (!existsSync(from)) return;
+    mkdirSync(dirname(to), { recursive: true });
+    renameSync(from, to);
+    try {
+      syncFolder(dirname(to));
+      syncFolder(dirname(from));
+    } catch (error) {
+      renameSync(to, from);
+      throw error;
+    }
   },
 
   removeTree({ folder }) {
     rmSync(folder, { recursive: true, force: true });
   },
 
-  findTrash({ projects }) {
-    return readdirSync(projects).flatMap((name): Trash[] => {
+  findOlderLeftovers({ projects }) {
+    if (existsSync(join(projects, OWN_FOLDER))) return [];
+    return readdirSync(projects).flatMap((name): OlderLeftover[] => {
       const folder = join(projects, name);
-      if (name === INCOMING) return [{ folder, projectId: undefined }];
-      if (name.startsWith(TRASH_PREFIX)) return [{ folder, projectId: name.slice(TRASH_PREFIX.length) }];
-      return name.startsWith(MAKING_PREFIX) ? halfMade(folder, name.slice(MAKING_PREFIX.length)) : [];
+      if (name === OLDER_INCOMING) return [{ folder, projectId: undefined }];
+      const [, kind, projectId = ''] = OLDER_LEFTOVER.exec(name) ?? [];
+      if (kind === undefined) return [];
+      return kind === 'making' ? halfMade(folder, projectId) : [{ folder, projectId }];
     });
   },
 
@@ -128,8 +172,21 @@ export const folderTasks: FolderTasks = {
   },
 };
 
+/** What lies in its place and is no folder is nothing of ours: it goes. */
+function makeOwn(folder: string): void {
+  if (lstatSync(folder, { throwIfNoEntry: false })?.isDirectory() === false) rmSync(folder);
+  mkdirSync(folder, { recursive: true });
+}
+
+/** As if what is not there yet were there, without links. */
+function realPlace(path: string): string {
+  if (existsSync(path)) return realpathSync(path);
+  const above = dirname(path);
+  return above === path ? path : join(realPlace(above), basename(path));
+}
+
 /** A link leads to where the project was to lie; where nothing is left of that, it has its place. */
-function halfMade(folder: string, projectId: string): Trash[] {
+function halfMade(folder: string, projectId: string): OlderLeftover[] {
   if (!lstatSync(folder).isSymbolicLink()) return [{ folder, projectId }];
   const link = { folder, projectId: undefined };
   const made = readlinkSync(folder);
@@ -138,12 +195,14 @@ function halfMade(folder: string, projectId: string): Trash[] {
 }
 
 function findIn(folder: string, filename: string, order: number): Finding {
-  const bytes = readTopology(join(folder, filename));
+  let text = '';
   try {
+    const bytes = readTopology(join(folder, filename));
+    text = bytes.toString('utf8');
     return { found: 'new', imported: importTopology(folder, filename, bytes, order) };
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;
-    const identity = identifyTopology(bytes.toString('utf8'));
+    const identity = identifyTopology(text);
     return { found: 'unreadable', folder, filename, reason: error.message, identity };
   }
 }

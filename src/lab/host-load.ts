@@ -11,12 +11,11 @@ const SHORTEST_SPAN_MS = 500;
 export class HostLoadMeter {
   #busy = 0;
   #total = 0;
-  #readAt = 0;
+  #readAt = -Infinity;
   #last: HostLoad = { cpu_usage_percent: 0, memory_usage_percent: 0 };
 
   /** Readings that follow each other at once share one value: a shorter span tells nothing. */
-  read(): HostLoad {
-    const now = Date.now();
+  read(now = performance.now()): HostLoad {
     if (now - this.#readAt < SHORTEST_SPAN_MS) return this.#last;
     let busy = 0;
     let total = 0;

@@ -17,6 +17,11 @@ export interface RunLink {
   readonly isNew: boolean;
 }
 
+/** Who waits for an answer: what is not begun yet is left out when it has gone. */
+export interface Client {
+  readonly isGone: boolean;
+}
+
 export interface LabRun {
   /** A node of a kind that is served here is new or has changed. */
   nodeStored(node: StoredNode): void;
@@ -28,7 +33,7 @@ export interface LabRun {
   /** Why a new link could not be connected; asked once. */
   takeFailure(linkId: string): Error | undefined;
   /** Refuses (400) filters that could not work on a link of this node. */
-  checkFilters(node: StoredNode, filters: AcceptedFilters): Promise<void>;
+  checkFilters(node: StoredNode, filters: AcceptedFilters, client: Client): Promise<void>;
   /** Begins to record what passes a link; `onEnded` when that ends by itself. */
   startCapture(link: StoredLink, settings: CaptureSettings, onEnded: () => void): Promise<LinkCapture>;
   /** Records what passes several links into one stream, as long as somebody reads it. */

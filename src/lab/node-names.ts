@@ -13,7 +13,7 @@ export class NodeNames {
   /** Takes the name that comes nearest to the wanted one. */
   take(wanted: string): string {
     let base = wanted.replaceAll(' ', '');
-    if (this.#taken.has(base)) base = base.replace(/\d+$/, '{0}');
+    if (this.#taken.has(base)) base = base.replace(/(?<!\d)\d+$/, '{0}');
     if (base.includes('{0}') || base.includes('{id}')) return this.#takeNumbered(base, base);
     if (!this.#taken.has(base)) {
       this.#taken.add(base);

@@ -1,6 +1,8 @@
 /** What clients may ask of a project's content whether it is open or closed. */
+import { refusals } from '../errors.js';
 import type { Files } from './files.js';
 import type { Project } from './project.js';
+import type { LabRecords } from './records.js';
 
 export interface ProjectStats {
   readonly drawings: number;
@@ -15,8 +17,8 @@ const COLLECTIONS = { node: 'nodes', link: 'links', drawing: 'drawings' } as con
 export async function listObjects(project: Project, kind: keyof typeof COLLECTIONS): Promise<string> {
   await project.settled();
   if (project.isOpen) return project.topology[COLLECTIONS[kind]].publishedList();
-  const records = await project.storedRecords();
-  return JSON.stringify(records?.entities[kind].map(({ object }) => object) ?? []);
+  const { entities } = await recordsOf(project);
+  return JSON.stringify(entities[kind].map(({ object }) => object));
 }
 
 export async function countObjects(project: Project, files: Files): Promise<ProjectStats> {
@@ -25,11 +27,13 @@ export async function countObjects(project: Project, files: Files): Promise<Proj
     const { nodes, links, drawings } = project.topology;
     return { drawings: drawings.size, links: links.size, nodes: nodes.size, snapshots };
   }
-  const entities = (await project.storedRecords())?.entities;
-  return {
-    drawings: entities?.drawing.length ?? 0,
-    links: entities?.link.length ?? 0,
-    nodes: entities?.node.length ?? 0,
-    snapshots,
-  };
+  const { node, link, drawing } = (await recordsOf(project)).entities;
+  return { drawings: drawing.length, links: link.length, nodes: node.length, snapshots };
+}
+
+/** Refuses (404) a project that was deleted meanwhile. */
+async function recordsOf(project: Project): Promise<LabRecords> {
+  const records = await project.storedRecords();
+  if (records === undefined) throw refusals.projectUnknown(project.id);
+  return records;
 }

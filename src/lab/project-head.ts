@@ -3,6 +3,7 @@
  * file; and what is under way in its folder. Its owner calls one thing after the other.
  */
 import type { Logger } from 'pino';
+import { refusals } from '../errors.js';
 import { packChanges, type Packed } from '../store/packing.js';
 import type { FolderExchange } from './folder-exchange.js';
 import type { ProjectServices, ProjectState } from './project-services.js';
@@ -23,6 +24,7 @@ export interface NewContent {
 export interface HeadOwner {
   readonly id: string;
   readonly isOpen: boolean;
+  readonly isPlacing: boolean;
   /** Tells everybody who may want to know. */
   warn(message: string): void;
 }
@@ -135,16 +137,28 @@ export class ProjectHead {
     });
   }
 
-  /** What a crash or a fault of the disk has interrupted is gone on with when the project is looked at again. */
-  async finishExchange(): Promise<void> {
-    if (this.#exchange === undefined) return;
-    await this.#services.files.run('finishExchange', { root: this.#record.path, ...this.#exchange });
+  /**
+   * What a crash or a fault of the disk has interrupted is gone on with when the project is looked at again. Returns why
+   * the files are what they were before, if they can never be exchanged.
+   */
+  async finishExchange(): Promise<string | undefined> {
+    if (this.#exchange === undefined) return undefined;
+    const input = { root: this.#record.path, ...this.#exchange };
+    const givenUp = await this.#services.files.run('finishExchange', input);
     await this.#services.store.commit([{ remove: exchangeKey(this.#owner.id) }]);
     this.#exchange = undefined;
+    if (givenUp !== undefined) this.#owner.warn(refusals.exchangeGivenUp(givenUp).message);
+    return givenUp;
   }
 
-  /** Of a closed project: goes on with what was interrupted, and takes over what somebody else wrote to its file. */
+  /** Refuses (409) one that could not be finished once it has begun. */
+  checkExchange(exchange: FolderExchange): Promise<void> {
+    return this.#services.files.run('checkExchange', { root: this.#record.path, ...exchange });
+  }
+
+  /** Of a closed project: undoes or goes on with what was interrupted, and takes over what somebody else wrote to its file. */
   async reconcile(): Promise<void> {
+    if (!this.#owner.isPlacing) await this.#services.files.run('undoPlacings', { root: this.#record.path });
     await this.finishExchange();
     const takenOver = await this.mirror.takeOver(this.#record.order);
     if (takenOver === undefined) return;

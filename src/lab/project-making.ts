@@ -1,4 +1,6 @@
 /** How a project comes to be: made new, or taken in from a folder that lies ready. All of it or nothing. */
+import { packChanges } from '../store/packing.js';
+import { noteAside, type AsideFolder } from './aside-folders.js';
 import { Project } from './project.js';
 import type { ProjectServices } from './project-services.js';
 import { forgetting, NEVER_WRITTEN, projectKey, versionKey, type ProjectRecord } from './records.js';
@@ -8,6 +10,8 @@ import type { ImportedProject } from './topology-import.js';
 export interface ReadyProject {
   /** Outside the projects folder; null for the usual place. */
   readonly place: string | null;
+  /** The folder. */
+  readonly aside: AsideFolder;
   /** Writes its topology file; returns what the store is to hold for it. */
   readonly finish: (head: { place: string; name: string; order: number }) => Promise<ImportedProject>;
   /** Gives the folder its place, in one step. */
@@ -43,21 +47,23 @@ export async function makeProject(
   }
 }
 
-/** Stores what was read of a folder; `settle` may still refuse, and then nothing is stored. */
+/**
+ * Stores what was read of a folder that is in its place, or that gets it now: `settle` may still refuse, and then nothing
+ * is stored. The store forgets the project of a folder that a crash leaves aside.
+ */
 export async function takeInProject(
   imported: ImportedProject,
-  services: ProjectServices,
-  settle: () => Promise<void>,
+  { store, ...services }: ProjectServices,
+  making?: { readonly aside: AsideFolder; readonly settle: () => Promise<void> },
 ): Promise<Project> {
-  const { store } = services;
   const { projectId: id, file } = imported;
-  await store.commit(forgetting(id));
-  await store.commitPacked(imported.changes);
+  const noted = making === undefined ? [] : [noteAside(making.aside, id)];
+  await store.commitPacked(packChanges([...forgetting(id), ...noted]), imported.changes);
   try {
-    await settle();
+    await making?.settle();
   } catch (error) {
     await store.commit(forgetting(id)).catch(() => undefined);
     throw error;
   }
-  return new Project(id, { ...imported, version: file.version }, services);
+  return new Project(id, { ...imported, version: file.version }, { store, ...services });
 }

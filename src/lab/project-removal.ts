@@ -1,40 +1,31 @@
-/**
- * How a project goes for good: its folder is put aside, the store forgets it, and the folder is removed. So goes, too,
- * what a project was to be made of when the server ended.
- */
+/** How a project is forgotten together with its folder, which lies aside then: both of it or nothing. */
+import { noteAside, type AsideFolder, type AsideFolders } from './aside-folders.js';
 import type { ProjectServices } from './project-services.js';
 import { forgetting } from './records.js';
 
-/** A crash on the way leaves the folder under its name for trash, with which the next start completes it. */
-export async function forgetProject(
-  { files, store }: Pick<ProjectServices, 'files' | 'store'>,
-  projectId: string,
-  folder: string,
-  onForgotten: () => void,
-): Promise<void> {
-  const trash = await files.run('trashFolder', { folder, projectId });
-  try {
-    await store.commit(forgetting(projectId));
-  } catch {
-    // A full disk: the folder has the room that the store needs to forget.
-    await files.run('removeTree', { folder: trash });
-    await store.commit(forgetting(projectId));
-  }
-  onForgotten();
-  await files.run('removeTree', { folder: trash });
+export interface LeavingProject {
+  readonly id: string;
+  readonly folder: string;
+  /** Ends everything that could write to the folder. */
+  readonly leave: () => Promise<void>;
 }
 
-/** Completes what the last end of the server has interrupted. */
-export async function finishRemovals(
+/** A crash before the folder lies aside changes nothing; after that the next start completes the removal. */
+export async function forgetProject(
   { files, store, log }: Pick<ProjectServices, 'files' | 'store' | 'log'>,
-  projects: string,
-): Promise<void> {
-  for (const { folder, projectId } of await files.run('findTrash', { projects })) {
-    // In this order on a full disk, too: the folder has the room that the store needs to forget.
-    await files.run('removeTree', { folder });
-    if (projectId === undefined) continue;
-    await store.commit(forgetting(projectId)).catch((error: unknown) => {
-      log.error({ err: error, project: projectId }, 'a deleted project cannot be forgotten yet');
-    });
+  asides: AsideFolders,
+  { id, folder, leave }: LeavingProject,
+): Promise<AsideFolder> {
+  const aside = await asides.beginRemoval(id);
+  try {
+    await leave();
+    await files.run('moveFolder', { from: folder, to: aside.folder });
+    await store.commit([...forgetting(id), noteAside(aside, null)]);
+    return aside;
+  } catch (error) {
+    log.warn({ err: error, project: id }, 'the project could not be deleted');
+    await files.run('moveFolder', { from: aside.folder, to: folder });
+    await asides.end(aside);
+    throw error;
   }
 }

@@ -27,4 +27,4 @@ export interface ProjectServices {
   readonly announcements: Channel;
 }
 
-export type ProjectState = Pick<LabRecords, 'project' | 'file' | 'version' | 'exchange'>;
+export type ProjectState = Pick<LabRecords, 'project' | 'file' | 'version' | 'exchange' | 'openState'>;

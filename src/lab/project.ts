@@ -5,6 +5,7 @@
 import type { Logger } from 'pino';
 import { refusals } from '../errors.js';
 import type { Packed } from '../store/packing.js';
+import type { AsideFolder, AsideFolders } from './aside-folders.js';
 import { AUTO_CLOSE_MS, AutoClose } from './auto-close.js';
 import { Channel, type Listener } from './channel.js';
 import type { FolderExchange } from './folder-exchange.js';
@@ -13,7 +14,7 @@ import { Lane } from './lane.js';
 import { ContentExchange } from './content-exchange.js';
 import { ProjectHead, type NewContent } from './project-head.js';
 import { forgetProject } from './project-removal.js';
-import type { LabRecords, ProjectRecord } from './records.js';
+import { openKey, type LabRecords, type OpenState, type ProjectRecord } from './records.js';
 import type { ProjectServices, ProjectState } from './project-services.js';
 import { loadTopology, storedRecords } from './topology-loading.js';
 import type { Topology } from './topology.js';
@@ -25,6 +26,8 @@ export class Project {
   readonly id: string;
   /** Whoever changes files of the project passes it. */
   readonly gate = new FolderGate();
+  /** Whether it was open when the server before this one died. */
+  readonly openStateAtStart: OpenState | undefined;
   readonly #services: ProjectServices;
   readonly #lane: Lane;
   readonly #channel = new Channel();
@@ -34,9 +37,13 @@ export class Project {
   readonly #exchange: ContentExchange;
   #topology: Topology | undefined;
   #isDeleted = false;
+  #isPlacing = false;
+  /** Whether somebody has said since the start that it is to be open, or closed. */
+  #isDecided = false;
 
   constructor(id: string, state: ProjectState, services: ProjectServices) {
     this.id = id;
+    this.openStateAtStart = state.openState;
     this.#services = services;
     this.#log = services.log.child({ project: id });
     this.#head = new ProjectHead(this, state, services, this.#log);
@@ -82,6 +89,11 @@ export class Project {
     return this.#head.isExchanging;
   }
 
+  /** Whether files take their places just now. */
+  get isPlacing(): boolean {
+    return this.#isPlacing;
+  }
+
   /** The project as clients see it, as JSON text. */
   get text(): string {
     return this.#head.text;
@@ -125,12 +137,19 @@ export class Project {
   async move(path: string): Promise<void> {
     await this.#services.files.run('makeFolder', { folder: path });
     await this.#lane.change((transaction) => {
+      if (this.#isDeleted) throw refusals.projectUnknown(this.id);
       this.#head.replace(transaction, { ...this.record, path });
     });
   }
 
   open(): Promise<string> {
+    this.#isDecided = true;
     return this.#open('opened');
+  }
+
+  /** At a start; nothing when somebody has opened or closed it since. */
+  async openAtStart(): Promise<void> {
+    if (!this.#isDecided) await this.#open('opened');
   }
 
   /** Writes the file of a project that was just made and opens it: to its clients that is one event. */
@@ -140,11 +159,14 @@ export class Project {
   }
 
   close(): Promise<void> {
+    this.#isDecided = true;
     return this.#exclusively(async () => {
       if (!this.isOpen) return;
       await this.flush();
       await this.#unload();
-      await this.#emptyTemporary();
+      this.#head.publish('closed');
+      await this.#rememberState(undefined);
+      await this.tidy();
     });
   }
 
@@ -154,16 +176,37 @@ export class Project {
     await this.#head.mirror.cancel();
   }
 
-  /** Removes the project and its folder. */
-  async remove(): Promise<void> {
-    await this.#exclusively(async () => {
-      await this.#head.mirror.cancel();
-      await this.#unload();
-      await forgetProject(this.#services, this.id, this.record.path, () => {
+  /** Removes the project; its folder lies aside then, to be removed. When that fails the project is as it was. */
+  remove(asides: AsideFolders, onForgotten: () => void): Promise<AsideFolder> {
+    return this.#exclusively(async () => {
+      const before = this.#topology;
+      const leave = async (): Promise<void> => {
+        await this.#head.mirror.cancel();
+        await this.#unload();
+      };
+      try {
+        const leaving = { id: this.id, folder: this.record.path, leave };
+        const aside = await forgetProject(this.#services, asides, leaving);
         this.#isDeleted = true;
+        onForgotten();
+        if (before !== undefined) this.#head.publish('closed');
         this.#services.announcements.emit('project.deleted', this.text);
-      });
+        return aside;
+      } catch (error) {
+        this.#head.mirror.schedule();
+        if (before !== undefined && this.#topology === undefined) await this.#comeBack();
+        throw error;
+      }
     });
+  }
+
+  /** Of a project that was about to go. */
+  async #comeBack(): Promise<void> {
+    try {
+      this.#topology = await this.#load();
+    } finally {
+      this.#head.publish(this.isOpen ? 'opened' : 'closed');
+    }
   }
 
   /** Writes the topology file if it is out of date. A full disk loses nothing: the store has it all. */
@@ -199,6 +242,19 @@ export class Project {
     return this.#exchange.changeWithFiles(files, work);
   }
 
+  /** Files that lie ready take their places in the open project, while nothing else changes files there. */
+  placeFiles(place: () => Promise<void>): Promise<void> {
+    return this.gate.alone(async () => {
+      if (!this.isOpen) throw refusals.projectClosed();
+      this.#isPlacing = true;
+      try {
+        await place();
+      } finally {
+        this.#isPlacing = false;
+      }
+    });
+  }
+
   /** What the store holds of the project; for an open project it may be a moment behind. */
   storedRecords(): Promise<LabRecords | undefined> {
     return storedRecords(this.#services.store, this.id);
@@ -212,6 +268,12 @@ export class Project {
       unsubscribe();
       if (this.#channel.size === 0) this.#autoClose.lastListenerLeft();
     };
+  }
+
+  /** Removes what a crash has left in the folder; what is in use stays. */
+  async tidy(): Promise<void> {
+    if (this.#autoClose.isHeld || this.isExchanging) return;
+    await this.#services.files.run('emptyTemporary', { folder: this.record.path });
   }
 
   /** Tells who listens to the project. */
@@ -238,11 +300,25 @@ export class Project {
       await files.run('makeFolder', { folder: this.record.path });
       await this.#reconcile();
       await this.flush();
-      await this.#emptyTemporary();
+      await this.tidy();
       await files.run('mendCaptures', { root: this.record.path });
-      this.#topology = await this.#load();
+      await this.#rememberState('opening');
+      try {
+        this.#topology = await this.#load();
+      } finally {
+        await this.#rememberState(this.#topology === undefined ? undefined : 'open');
+      }
       this.#head.publish(action);
       return this.text;
+    });
+  }
+
+  /** For the next server, should this one die. What cannot be remembered keeps no project from opening or closing. */
+  async #rememberState(state: OpenState | undefined): Promise<void> {
+    const key = openKey(this.id);
+    const change = state === undefined ? { remove: key } : { put: key, value: state };
+    await this.#services.store.commit([change]).catch((error: unknown) => {
+      this.#log.warn({ err: error }, `the store cannot remember that the project is ${state ?? 'closed'}`);
     });
   }
 
@@ -265,12 +341,6 @@ export class Project {
     });
   }
 
-  /** Leftovers of a crash; what is in use is none. */
-  async #emptyTemporary(): Promise<void> {
-    if (this.#autoClose.isHeld || this.isExchanging) return;
-    await this.#services.files.run('emptyTemporary', { folder: this.record.path });
-  }
-
   async #reconcile(): Promise<void> {
     if (!this.isOpen) await this.#head.reconcile();
   }
@@ -281,6 +351,5 @@ export class Project {
     if (topology === undefined) return;
     this.#topology = undefined;
     await topology.unload();
-    this.#head.publish('closed');
   }
 }

@@ -3,17 +3,19 @@
  * A project whose folder is gone is not shown, but what is stored of it is kept in case the folder comes back.
  */
 import { randomUUID } from 'node:crypto';
-import { dirname, isAbsolute, join, resolve } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { refusals } from '../errors.js';
 import { isBelow } from '../storage/path-order.js';
+import { AsideFolders } from './aside-folders.js';
 import type { Finding } from './folder-tasks.js';
 import { Lane } from './lane.js';
+import { finishOlderLayout } from './older-layout.js';
 import { makeProject, takeInProject, type ReadyProject } from './project-making.js';
 import { checkFit, freeName } from './project-names.js';
-import { finishRemovals } from './project-removal.js';
+import { ProjectPlaces } from './project-places.js';
 import { Project } from './project.js';
-import type { ProjectServices } from './project-services.js';
-import { HEADS, NEVER_WRITTEN, sortOut, type ProjectRecord } from './records.js';
+import type { ProjectServices, ProjectState } from './project-services.js';
+import { headKey, HEADS, NEVER_WRITTEN, projectKey, sortOut, type ProjectRecord } from './records.js';
 import type { ImportedProject } from './topology-import.js';
 import { projectSettings, type ProjectSettings } from './topology-schema.js';
 
@@ -31,28 +33,42 @@ export interface ProjectsOptions extends ProjectServices {
 }
 
 export class Projects {
+  /** What lies beside the projects. */
+  readonly asides: AsideFolders;
   readonly #options: ProjectsOptions;
   readonly #projects = new Map<string, Project>();
+  readonly #places: ProjectPlaces;
   readonly #lane: Lane;
   readonly #namesBeingMade = new Set<string>();
   #nextOrder = 0;
+  #isClosing = false;
 
   constructor(options: ProjectsOptions) {
     this.#options = options;
     this.#lane = new Lane(options.store);
+    this.asides = new AsideFolders(options, options.folder);
+    this.#places = new ProjectPlaces({ ...options, projects: this.#projects });
   }
 
-  /** Finds what there is, takes over outside edits, and opens what is to be open. */
+  /** Finds what there is, takes over outside edits, and begins to open what is to be open. */
   async start(): Promise<void> {
-    await finishRemovals(this.#options, this.#options.folder);
+    await finishOlderLayout(this.#options, this.#options.folder);
+    await this.asides.finish();
     await this.#loadKnown();
+    const known = this.#projects.size;
     await this.#findNew();
+    if (known === 0 && this.#projects.size > 0) {
+      this.#options.log.info(
+        { projects: this.#projects.size },
+        'the store knew no project: those in the projects folder were taken in from their topology files',
+      );
+    }
     for (const project of this.#projects.values()) {
-      if (!project.record.settings.auto_open) continue;
-      project.open().catch((error: unknown) => {
-        this.#options.log.error({ err: error, project: project.id }, 'the project could not be opened');
+      await project.tidy().catch((error: unknown) => {
+        this.#options.log.warn({ err: error, project: project.id }, 'what was on its way cannot be removed');
       });
     }
+    void this.#openAll([...this.#projects.values()].filter((project) => this.#isToBeOpen(project)));
   }
 
   /** Forgets closed projects whose folder is gone, and finds new ones. */
@@ -102,7 +118,9 @@ export class Projects {
       if (known !== undefined) return known.text;
       this.checkName(wanted.name, undefined);
       const id = wanted.project_id ?? randomUUID();
-      const path = await this.#placeFor(id, wanted);
+      const path = this.#places.choose(id, wanted.path);
+      if (wanted.project_id == null) await this.#refuseFilled(path);
+      await this.#places.checkAlone(id, path);
       this.#namesBeingMade.add(wanted.name);
       try {
         return await this.#make(id, path, wanted);
@@ -123,19 +141,36 @@ export class Projects {
       const { files } = this.#options;
       const imported = await files.run('importTopology', { path: file, order: this.#nextOrder });
       const taken = this.#projects.get(imported.projectId);
-      return taken ?? this.#adopt(imported);
+      if (taken !== undefined) return taken;
+      await this.#places.checkAlone(imported.projectId, dirname(file));
+      return this.#adopt(imported);
     });
     return project.open();
   }
 
+  /** Points a project at another folder. */
+  move(id: string, wanted: string): Promise<void> {
+    this.checkPath(wanted);
+    return this.#lane.exclusively(async () => {
+      const path = this.#places.choose(id, wanted);
+      await this.#places.checkAlone(id, path);
+      await this.find(id).move(path);
+    });
+  }
+
+  /** As soon as a project is forgotten another one can have its id; its files are gone at the end. */
   async delete(id: string): Promise<void> {
-    const project = this.find(id);
-    if (!isBelow(this.#options.folder, project.record.path)) {
-      await project.close();
-      throw refusals.projectOutside(project.name, this.#options.folder);
-    }
-    await project.remove();
-    this.#projects.delete(id);
+    const aside = await this.#lane.exclusively(async () => {
+      const project = this.find(id);
+      const { path } = project.record;
+      if (!isBelow(this.#options.folder, path)) {
+        await project.close();
+        throw refusals.projectOutside(project.name, this.#options.folder);
+      }
+      await this.#places.checkAlone(id, path);
+      return project.remove(this.asides, () => this.#projects.delete(id));
+    });
+    await this.asides.remove(aside);
   }
 
   /** Refuses a name that another project has or that cannot be a file's name. */
@@ -144,17 +179,17 @@ export class Projects {
     if (this.#isTaken(name, ownId)) throw refusals.projectExists(name);
   }
 
+  /** Refuses a path outside the projects folder that no client may name. */
   checkPath(path: string): void {
-    if (!this.#options.allowAnyPath || !isAbsolute(path) || path.includes('"'))
-      throw refusals.projectPathRefused();
+    this.#places.checkPath(path);
   }
 
   /** Where a project with this id will lie. Refuses a place that is taken, and (409) an id that a project has. */
   async freePlace(id: string, wanted: string | null): Promise<string> {
     if (this.#projects.has(id)) throw refusals.importOverProject(id);
-    const path = await this.#placeFor(id, { path: wanted });
-    const isFilled = await this.#options.files.run('hasFilledFolder', { folder: path });
-    if (isFilled) throw refusals.projectPathExists(path);
+    const path = this.#places.choose(id, wanted);
+    await this.#places.checkAlone(id, path);
+    await this.#refuseFilled(path);
     return path;
   }
 
@@ -164,7 +199,11 @@ export class Projects {
       const place = await this.freePlace(id, ready.place);
       const name = freeName(wantedName, (taken) => this.#isTaken(taken, undefined));
       const imported = await ready.finish({ place, name, order: this.#nextOrder });
-      const project = await this.#adopt(imported, () => ready.settle(place));
+      const project = await takeInProject(imported, this.#options, {
+        aside: ready.aside,
+        settle: () => ready.settle(place),
+      });
+      this.#add(project);
       this.#options.announcements.emit('project.created', project.text);
       return project.text;
     });
@@ -172,6 +211,7 @@ export class Projects {
 
   /** Closes everything, for the end of the server. */
   async close(): Promise<void> {
+    this.#isClosing = true;
     await Promise.all([...this.#projects.values()].map((project) => project.close()));
     await Promise.all([...this.#projects.values()].map((project) => project.flush()));
   }
@@ -195,21 +235,30 @@ export class Projects {
     return [...this.#projects.values()].some((other) => other.id !== ownId && other.name === name);
   }
 
-  async #placeFor(id: string, wanted: Pick<NewProject, 'path' | 'project_id'>): Promise<string> {
-    const { folder, files } = this.#options;
-    const usual = join(folder, id);
-    if (wanted.path == null || resolve(wanted.path) === usual) return usual;
-    const path = resolve(wanted.path);
-    if (path.includes('"')) throw refusals.projectPathRefused();
-    if (!isBelow(folder, path)) this.checkPath(wanted.path);
-    else if (dirname(path) !== folder) throw refusals.projectPathRefused();
-    if (wanted.project_id == null && (await files.run('hasFilledFolder', { folder: path }))) {
-      throw refusals.projectPathExists(path);
+  async #refuseFilled(path: string): Promise<void> {
+    const isFilled = await this.#options.files.run('hasFilledFolder', { folder: path });
+    if (isFilled) throw refusals.projectPathExists(path);
+  }
+
+  /** What was open when the last server died, too; but not what it may have died of. */
+  #isToBeOpen(project: Project): boolean {
+    if (project.openStateAtStart !== 'opening') {
+      return project.openStateAtStart === 'open' || project.record.settings.auto_open;
     }
-    if ([...this.#projects.values()].some((project) => project.record.path === path)) {
-      throw refusals.projectPathExists(path);
+    project.warn(
+      'The server ended while this project was being opened, so it is not opened by itself: open it by hand',
+    );
+    return false;
+  }
+
+  /** One after the other: should the server die of one, the others are open or untouched. */
+  async #openAll(projects: readonly Project[]): Promise<void> {
+    for (const project of projects) {
+      if (this.#isClosing) return;
+      await project.openAtStart().catch((error: unknown) => {
+        this.#options.log.error({ err: error, project: project.id }, 'the project could not be opened');
+      });
     }
-    return path;
   }
 
   async #loadKnown(): Promise<void> {
@@ -240,7 +289,7 @@ export class Projects {
     for (const finding of findings) {
       if (finding.found === 'unreadable') {
         log.warn({ folder: finding.folder }, finding.reason);
-        this.#showUnreadable(finding);
+        await this.#showUnreadable(finding);
       } else if (this.#projects.has(finding.imported.projectId)) {
         log.warn({ folder: finding.imported.project.path }, 'a second folder of a known project is ignored');
       } else {
@@ -251,16 +300,46 @@ export class Projects {
     }
   }
 
-  async #adopt(imported: ImportedProject, settle = (): Promise<void> => Promise.resolve()): Promise<Project> {
-    const project = await takeInProject(imported, this.#options, settle);
-    this.#projects.set(project.id, project);
-    this.#nextOrder = Math.max(this.#nextOrder, imported.project.order + 1);
+  /**
+   * Takes in the project of a folder that was found. One that the store knows was moved here: what is stored of it stays,
+   * and its file is looked at like that of any known project.
+   */
+  async #adopt(imported: ImportedProject): Promise<Project> {
+    const { projectId, project } = imported;
+    const moved = await this.#relocate(projectId, project.path, project.filename);
+    if (moved !== undefined) return moved;
+    const taken = await takeInProject(imported, this.#options);
+    this.#add(taken);
+    return taken;
+  }
+
+  /** Undefined when the store does not know the project. */
+  async #relocate(id: string, path: string, filename: string): Promise<Project | undefined> {
+    const { store, log } = this.#options;
+    const state: ProjectState | undefined = sortOut(await store.load(headKey(id)));
+    if (state === undefined) return undefined;
+    const record = { ...state.project, path, filename };
+    await store.commit([{ put: projectKey(id), value: record }]);
+    log.warn({ project: id, from: state.project.path, to: path }, 'a project is kept: its folder was moved');
+    const project = new Project(id, { ...state, project: record }, this.#options);
+    this.#add(project);
+    await this.#reconcile(project);
     return project;
   }
 
+  #add(project: Project): void {
+    this.#projects.set(project.id, project);
+    this.#nextOrder = Math.max(this.#nextOrder, project.record.order + 1);
+  }
+
   /** Listed so that opening it can say what is wrong; nothing of it is stored. */
-  #showUnreadable({ folder, filename, identity }: Extract<Finding, { found: 'unreadable' }>): void {
+  async #showUnreadable({
+    folder,
+    filename,
+    identity,
+  }: Extract<Finding, { found: 'unreadable' }>): Promise<void> {
     if (identity === undefined || this.#projects.has(identity.projectId)) return;
+    if ((await this.#relocate(identity.projectId, folder, filename)) !== undefined) return;
     const record: ProjectRecord = {
       order: this.#nextOrder++,
       path: folder,

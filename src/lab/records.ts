@@ -26,6 +26,9 @@ export interface FileRecord {
   readonly version: number;
 }
 
+/** Of a project that is open, or that is just being opened; a closed one has no such record. */
+export type OpenState = 'opening' | 'open';
+
 export interface EntityRecord<Entity> {
   readonly order: number;
   readonly object: Entity;
@@ -35,8 +38,10 @@ export interface EntityRecord<Entity> {
 export const HEADS: Key = ['head'];
 export const TEMPLATES: Key = ['template'];
 export const COMPUTES: Key = ['compute'];
+/** Of folders beside the projects: see aside-folders.ts. */
+export const ASIDES: Key = ['aside'];
 
-const headKey = (projectId: string): Key => ['head', projectId];
+export const headKey = (projectId: string): Key => ['head', projectId];
 const labKey = (projectId: string): Key => ['lab', projectId];
 /** The prefixes of everything that is stored of a project. */
 export const keysOf = (projectId: string): readonly Key[] => [headKey(projectId), labKey(projectId)];
@@ -44,6 +49,8 @@ export const projectKey = (projectId: string): Key => [...headKey(projectId), 'p
 export const fileKey = (projectId: string): Key => [...headKey(projectId), 'file'];
 export const exchangeKey = (projectId: string): Key => [...headKey(projectId), 'exchange'];
 export const versionKey = (projectId: string): Key => [...headKey(projectId), 'version'];
+export const openKey = (projectId: string): Key => [...headKey(projectId), 'open'];
+export const asideKey = (id: string): Key => [...ASIDES, id];
 export const entityKey = (projectId: string, kind: EntityKind, id: string): Key => [
   'lab',
   projectId,
@@ -59,6 +66,8 @@ export interface LabRecords {
   readonly file: FileRecord;
   /** Counts the changes of the project; every change stores the next number. */
   readonly version: number;
+  /** What was so when this was stored, of a server that may have died since. */
+  readonly openState?: OpenState | undefined;
   /** What is under way in the project's folder. */
   readonly exchange?: FolderExchange | undefined;
   readonly entities: Readonly<Record<EntityKind, EntityRecord<unknown>[]>>;
@@ -77,6 +86,7 @@ export function sortOut(records: readonly StoredRecord[]): LabRecords | undefine
   let project: ProjectRecord | undefined;
   let file = NEVER_WRITTEN;
   let version = 0;
+  let openState: OpenState | undefined;
   let exchange: FolderExchange | undefined;
   for (const { key, value } of records) {
     const kind = key[2] ?? '';
@@ -89,6 +99,9 @@ export function sortOut(records: readonly StoredRecord[]): LabRecords | undefine
         break;
       case 'version':
         version = value as number;
+        break;
+      case 'open':
+        openState = value as OpenState;
         break;
       case 'exchange':
         exchange = value as FolderExchange;
@@ -103,7 +116,7 @@ export function sortOut(records: readonly StoredRecord[]): LabRecords | undefine
   }
   if (project === undefined) return undefined;
   for (const list of Object.values(entities)) list.sort((a, b) => a.order - b.order);
-  return { project, file, version, exchange, entities };
+  return { project, file, version, openState, exchange, entities };
 }
 
 /** The changes that make the store forget a project. */

@@ -4,7 +4,8 @@
  */
 import { z } from 'zod';
 import { refusals } from '../errors.js';
-import { describeIssues } from '../validation.js';
+import { describeIssues, nestingOf } from '../validation.js';
+import { checkObjects, ContentLimit } from './content-limit.js';
 import type { LabRecords } from './records.js';
 import {
   projectSettings,
@@ -19,6 +20,8 @@ import {
 } from './topology-schema.js';
 
 export const REVISION = 9;
+/** What is deeper would overflow the stack of whoever walks it. Requests nest less deep, and a file adds little to that. */
+const DEEPEST = 100;
 
 export interface TopologyContent {
   readonly projectId: string;
@@ -52,9 +55,14 @@ const topologyFile = z.strictObject({
 export function parseTopology(text: string, path: string): TopologyContent {
   const json = parseJson(text, path);
   checkRevision(json, path);
+  checkObjects(countObjects(json));
   const parsed = topologyFile.safeParse(json);
   if (!parsed.success) throw refusals.topologyInvalid(describeIssues(parsed.error));
   const { project_id, topology, ...head } = parsed.data;
+  const limit = new ContentLimit();
+  for (const object of [...topology.nodes, ...topology.links, ...topology.drawings]) {
+    limit.add(1, JSON.stringify(object).length);
+  }
   checkIds(topology.nodes.map((node) => node.node_id));
   checkIds(topology.links.map((link) => link.link_id));
   checkIds(topology.drawings.map((drawing) => drawing.drawing_id));
@@ -96,10 +104,13 @@ function isUnnamed(variable: unknown): boolean {
 }
 
 function parseJson(text: string, path: string): unknown {
+  if (nestingOf(text) > DEEPEST)
+    throw refusals.topologyUnreadable(path, `it is nested deeper than ${DEEPEST} levels`);
   try {
     return JSON.parse(text);
-  } catch (error) {
-    throw refusals.topologyUnreadable(path, error instanceof Error ? error.message : String(error));
+  } catch {
+    // The parser's message would show a piece of a file that may be anything.
+    throw refusals.topologyUnreadable(path, 'it is not valid JSON');
   }
 }
 
@@ -109,6 +120,14 @@ function checkRevision(json: unknown, path: string): void {
   const { revision, version } = head.data;
   if (revision < REVISION) throw refusals.topologyOlder(revision);
   if (revision > REVISION) throw refusals.topologyNewer(revision, version ?? 'unknown');
+}
+
+/** Of all lists of the file, before anything is made of them. */
+function countObjects(json: unknown): number {
+  const lists = z.object({ topology: z.record(z.string(), z.unknown()) }).safeParse(json);
+  return Object.values(lists.data?.topology ?? {})
+    .filter((list) => Array.isArray(list))
+    .reduce((sum, list) => sum + list.length, 0);
 }
 
 function checkIds(ids: readonly string[]): void {

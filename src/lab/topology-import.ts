@@ -2,6 +2,7 @@
 import { join } from 'node:path';
 import { packChanges, type Packed } from '../store/packing.js';
 import type { Change } from '../store/store.js';
+import { ContentLimit } from './content-limit.js';
 import { withPicture } from './drawing-pictures.js';
 import {
   entityChanges,
@@ -54,7 +55,12 @@ export function importTopology(
 }
 
 function contentChanges(folder: string, { projectId, nodes, links, drawings }: TopologyContent): Change[] {
-  const pictured = drawings.map((drawing) => withPicture(folder, drawing));
+  const limit = new ContentLimit();
+  const pictured = drawings.map((drawing) => {
+    const whole = withPicture(folder, drawing);
+    limit.add(1, whole.svg?.length ?? 0);
+    return whole;
+  });
   return topologyChanges(projectId, { nodes, links, drawings: pictured });
 }
 

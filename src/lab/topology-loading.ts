@@ -1,12 +1,16 @@
 /** How the content of a project comes from the store into memory, and runs. */
 import { refusals } from '../errors.js';
+import { recordBatches } from '../store/packing.js';
+import type { StoredRecord } from '../store/store.js';
 import type { Channel } from './channel.js';
+import { checkObjects } from './content-limit.js';
 import type { CaptureHome } from './link-captures.js';
+import { Slices } from './slices.js';
 import type { ProjectServices } from './project-services.js';
 import { keysOf, sortOut, type LabRecords } from './records.js';
 import { Topology } from './topology.js';
 
-/** Announces everything; what could not be made to run is told to the project's listeners. */
+/** In slices. Announces everything; what could not be made to run is told to the project's listeners. */
 export async function loadTopology(
   { store, surroundings }: Pick<ProjectServices, 'store' | 'surroundings'>,
   projectId: string,
@@ -15,20 +19,33 @@ export async function loadTopology(
 ): Promise<Topology> {
   const records = await storedRecords(store, projectId);
   if (records === undefined) throw refusals.projectUnknown(projectId);
+  const { node, link, drawing } = records.entities;
+  checkObjects(node.length + link.length + drawing.length);
   const topology: Topology = new Topology(
     projectId,
     channel,
     surroundings,
     home(() => topology),
   );
-  topology.load(records);
-  await topology.run.settled();
-  return topology;
+  try {
+    await topology.load(records, new Slices());
+    await topology.run.settled();
+    return topology;
+  } catch (error) {
+    await topology.unload();
+    throw error;
+  }
 }
 
 export async function storedRecords(
   store: ProjectServices['store'],
   projectId: string,
 ): Promise<LabRecords | undefined> {
-  return sortOut(await store.load(...keysOf(projectId)));
+  const slices = new Slices();
+  const records: StoredRecord[] = [];
+  for (const batch of recordBatches(await store.loadPacked(...keysOf(projectId)))) {
+    for (const record of batch) records.push(record);
+    await slices.rest();
+  }
+  return sortOut(records);
 }

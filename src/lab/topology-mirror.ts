@@ -55,7 +55,7 @@ export class TopologyMirror {
 
   /** A change was stored: the file is to be written once no more come. */
   schedule(): void {
-    const now = Date.now();
+    const now = performance.now();
     if (!this.#isWanted) this.#waitingSince = now;
     this.#isWanted = true;
     const wait = Math.min(QUIET_MS, Math.max(0, this.#waitingSince + LONGEST_WAIT_MS - now));

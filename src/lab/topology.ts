@@ -4,6 +4,7 @@
  */
 import type { Channel } from './channel.js';
 import { Collection } from './collection.js';
+import { ContentLimit } from './content-limit.js';
 import type { ConsolePorts } from './console-ports.js';
 import { undirected, type DirectedFilters } from './directed-filters.js';
 import { drawingView, type DrawingView } from './drawing-view.js';
@@ -14,6 +15,7 @@ import { LinkCaptures, type CaptureHome } from './link-captures.js';
 import { linkView } from './link-view.js';
 import { NodeNames } from './node-names.js';
 import { nodeView } from './node-view.js';
+import type { Slices } from './slices.js';
 import { PortUse } from './port-use.js';
 import { entityKey, type EntityKind, type EntityRecord, type LabRecords } from './records.js';
 import {
@@ -60,6 +62,7 @@ export class Topology {
     this.surroundings = surroundings;
     this.run = surroundings.beginRun(projectId);
     this.captures = new LinkCaptures(this, home);
+    const limit = new ContentLimit();
     const keyOf = (kind: EntityKind) => (id: string) => entityKey(projectId, kind, id);
     this.nodes = new Collection(
       'node',
@@ -74,6 +77,7 @@ export class Topology {
           if (this.kindOf(node) !== undefined) this.run.nodeRemoved(node);
         },
       },
+      limit,
     );
     this.links = new Collection(
       'link',
@@ -91,24 +95,32 @@ export class Topology {
           this.run.linkRemoved(link);
         },
       },
+      limit,
     );
     this.directed = new Collection('directed', keyOf('directed'), channel, (directed) =>
       JSON.stringify(directed),
     );
-    this.drawings = new Collection('drawing', keyOf('drawing'), channel, (drawing) =>
-      JSON.stringify(this.viewDrawing(drawing)),
+    this.drawings = new Collection(
+      'drawing',
+      keyOf('drawing'),
+      channel,
+      (drawing) => JSON.stringify(this.viewDrawing(drawing)),
+      undefined,
+      limit,
     );
   }
 
   /** Takes over what the store holds and announces it, object by object. */
-  load({ entities }: LabRecords): void {
+  async load({ entities }: LabRecords, slices: Slices): Promise<void> {
     for (const record of entities.node as EntityRecord<StoredNode>[]) {
       this.names.keep(record.object.name);
       this.nodes.load(record.object.node_id, { ...record, object: this.#withConsole(record.object) });
+      await slices.rest();
     }
     for (const record of entities.link as EntityRecord<StoredLink>[]) {
       this.portUse.connect(record.object);
       this.links.load(record.object.link_id, record);
+      await slices.rest();
     }
     for (const record of entities.directed as EntityRecord<DirectedFilters>[]) {
       this.directed.load(record.object.link_id, record);
@@ -116,9 +128,12 @@ export class Topology {
     for (const record of entities.drawing as EntityRecord<StoredDrawing>[]) {
       this.drawings.load(record.object.drawing_id, record);
     }
-    this.nodes.publishLoaded();
-    this.links.publishLoaded();
-    this.drawings.publishLoaded();
+    for (const collection of [this.nodes, this.links, this.drawings]) {
+      for (const id of collection.ids()) {
+        collection.publishOne(id);
+        await slices.rest();
+      }
+    }
   }
 
   /** Stops what runs, and gives back what the project held of the host. */

@@ -20,6 +20,8 @@ function plansOf(compiled: [string, number][] = []): FilterPlans {
   return new FilterPlans(compiler as BpfCompiler);
 }
 
+const ASKER = { projectId: 'one' };
+
 const wanted = (text: string): Parameters<FilterPlans['planOf']>[1] => {
   return { both: { bpf: [text] }, outward: {}, inward: {}, seed: 1 };
 };
@@ -29,18 +31,22 @@ const nobody = (message: string): void => {
 
 void t.test('each line is checked as the frames of the node are seen', async (t) => {
   const compiled: [string, number][] = [];
-  await plansOf(compiled).check('frame_relay_switch', { bpf: ['ip\n\n tcp '], delay: [3] });
-  await plansOf(compiled).check('atm_switch', { delay: [3] });
+  await plansOf(compiled).check('frame_relay_switch', { bpf: ['ip\n\n tcp '], delay: [3] }, ASKER);
+  await plansOf(compiled).check('atm_switch', { delay: [3] }, ASKER);
   t.same(compiled, [
     ['ip', 107],
     ['tcp', 107],
   ]);
-  await t.rejects(plansOf().check('ethernet_hub', { bpf: ['ip\nbad'] }), { message: /'bad': syntax error/ });
+  await t.rejects(plansOf().check('ethernet_hub', { bpf: ['ip\nbad'] }, ASKER), {
+    message: /'bad': syntax error/,
+  });
 });
 
 void t.test('an expression that does not compile is told and drops nothing, the others do', async (t) => {
   const told: string[] = [];
-  const plan = await plansOf().planOf('ethernet_hub', wanted('ip\nbad'), (message) => told.push(message));
+  const plan = await plansOf().planOf('ethernet_hub', wanted('ip\nbad'), ASKER, (message) =>
+    told.push(message),
+  );
   t.match(told, ["ignoring BPF packet filter 'bad': Invalid BPF expression 'bad': syntax error"]);
   const [stage] = plan?.outward ?? [];
   const packet = new Uint8Array(60);
@@ -51,12 +57,12 @@ void t.test('an expression that does not compile is told and drops nothing, the 
 });
 
 void t.test('what is not the fault of the expression is not hidden', async (t) => {
-  await t.rejects(plansOf().planOf('ethernet_hub', wanted('broken'), nobody), {
+  await t.rejects(plansOf().planOf('ethernet_hub', wanted('broken'), ASKER, nobody), {
     message: 'the thread has died',
   });
 });
 
 void t.test('without filters there is no plan', async (t) => {
   const none = { both: {}, outward: {}, inward: {}, seed: undefined };
-  t.equal(await plansOf().planOf('ethernet_hub', none, nobody), undefined);
+  t.equal(await plansOf().planOf('ethernet_hub', none, ASKER, nobody), undefined);
 });

@@ -7,6 +7,7 @@ const seen = {
   mac: '02:00:00:00:00:01',
   address: '192.0.2.2',
   netmask: '255.255.255.0',
+  tapOwner: undefined,
 };
 
 void t.test('an interface is shown with the keys of the contract', (t) => {

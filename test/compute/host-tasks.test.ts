@@ -20,7 +20,7 @@ void t.test('every interface of the host is found once, by name, with its first 
   t.end();
 });
 
-void t.test('a socket may lie in the folder of the project or of temporary files, and nowhere else', (t) => {
+void t.test('a socket may lie in the folder of the project and nowhere else', (t) => {
   const folder = scratchFolder(t);
   mkdirSync(join(folder, 'sub'));
   symlinkSync('/etc', join(folder, 'out'));
@@ -28,8 +28,16 @@ void t.test('a socket may lie in the folder of the project or of temporary files
   t.equal(place('a.sock'), join(folder, 'a.sock'));
   t.equal(place('sub/a.sock'), join(folder, 'sub', 'a.sock'));
   t.equal(place(join(folder, 'a.sock')), join(folder, 'a.sock'));
-  t.equal(place(join(tmpdir(), 'wirefarm-test.sock')), join(tmpdir(), 'wirefarm-test.sock'));
-  for (const path of ['/etc/x.sock', '/run/x.sock', 'out/x.sock', '../../etc/x', '/tmp/../etc/x', 'a\0b']) {
+  const temporary = join(tmpdir(), 'wirefarm-test.sock');
+  for (const path of [
+    temporary,
+    '/etc/x.sock',
+    '/run/x.sock',
+    'out/x.sock',
+    '../../etc/x',
+    '/tmp/../etc/x',
+    'a\0b',
+  ]) {
     t.throws(() => place(path), refusals.fileForbidden(), path);
   }
   t.end();

@@ -1,11 +1,13 @@
 import { cpSync, existsSync, mkdirSync, renameSync, rmSync, symlinkSync } from 'node:fs';
+import fs from 'node:fs';
+import { syncBuiltinESMExports } from 'node:module';
 import { dirname, join } from 'node:path';
 import t, { type Test } from 'tap';
 import { folderExchangeTasks } from '../../src/lab/folder-exchange.js';
 import { recordTree, writeFiles } from '../support/file-trees.js';
 import { scratchFolder } from '../support/scratch.js';
 
-const { finishExchange } = folderExchangeTasks;
+const { checkExchange, finishExchange } = folderExchangeTasks;
 const WORK = 'snapshots/.work/job';
 
 /** Paths and contents, without times. */
@@ -81,12 +83,50 @@ void t.test('no link is followed out of the project', (t) => {
   writeFiles(outside, { 'hub/1/a': 'outside' });
   symlinkSync(outside, join(root, 'project-files'));
   writeFiles(join(root, WORK, 'new'), { 'project-files/hub/1/a': 'new' });
+  const exchange = { root, work: WORK, paths: ['project-files/hub/1'] };
+  t.match(finishExchange(exchange), /Forbidden/);
   t.throws(() => {
-    finishExchange({ root, work: WORK, paths: ['project-files/hub/1'] });
-  });
+    checkExchange(exchange);
+  }, /project-files\/hub\/1 cannot be exchanged, because what is on the way to it is no folder/);
   t.match(contents(outside).at(-1), /^hub\/1\/a file/);
   rmSync(join(root, 'project-files'));
   finishExchange({ root, work: WORK, paths: ['project-files/hub/1'] });
   t.ok(existsSync(join(root, 'project-files/hub/1/a')), 'and it can be gone on with');
+  t.end();
+});
+
+void t.test('what can never be done is given up, and everything is where it was', (t) => {
+  const { root } = begin(t);
+  const before = contents(root, ['snapshots']);
+  writeFiles(join(root, WORK, 'new'), { 'snapshots/planted': 'x' });
+  // The folder of the exchange itself is within what is to be exchanged.
+  const exchange = { root, work: WORK, paths: [...PATHS, 'snapshots'] };
+  t.throws(() => {
+    checkExchange(exchange);
+  }, /snapshots cannot be exchanged, because it is a name of the server's own: nothing was changed/);
+  for (const round of ['once', 'once more']) {
+    t.equal(finishExchange(exchange), 'EINVAL: invalid argument', round);
+    t.same(contents(root, ['snapshots']), before);
+  }
+  checkExchange({ root, work: WORK, paths: PATHS });
+  t.equal(finishExchange({ root, work: WORK, paths: PATHS }), undefined, 'the rest can be exchanged');
+  t.end();
+});
+
+void t.test('a disk that refuses may be mended: nothing is given up', (t) => {
+  const { root } = begin(t);
+  const disk = { code: 'EIO' };
+  const { renameSync: rename } = fs;
+  fs.renameSync = () => {
+    throw Object.assign(new Error('EIO'), disk);
+  };
+  syncBuiltinESMExports();
+  try {
+    t.throws(() => finishExchange({ root, work: WORK, paths: PATHS }), disk);
+  } finally {
+    fs.renameSync = rename;
+    syncBuiltinESMExports();
+  }
+  t.equal(finishExchange({ root, work: WORK, paths: PATHS }), undefined);
   t.end();
 });

@@ -18,8 +18,6 @@ import { asReferenceWrites, gns3Problems, parseGns3 } from '../support/gns3-sche
 import { scratchFolder } from '../support/scratch.js';
 import { startServer, type ServerProcess } from '../support/server-process.js';
 
-t.setTimeout(110_000);
-
 const FOREIGN = ['vpcs', 'qemu', 'docker', 'dynamips', 'iou', 'cloud', 'nat'];
 const NODE_KEYS = 27;
 

@@ -10,6 +10,8 @@ const DIGEST_LENGTHS: Readonly<Partial<Record<DigestName, number>>> = {
   'sha-256': 32,
   'sha-512': 64,
 };
+/** More than all digests that are known here need. */
+const LONGEST_HEADER = 1024;
 /** One member of a list: a name, and its octets in Base64 between colons. */
 const MEMBER = /^([a-z0-9_-]+)\s*=\s*:([A-Za-z0-9+/=]*):$/;
 
@@ -22,7 +24,7 @@ export function promisedDigests(headers: Readonly<Record<string, string>>): Dige
     digests[name] = digest;
   };
   for (const header of ['content-digest', 'repr-digest']) {
-    for (const member of listed(headers[header] ?? '')) {
+    for (const member of listed(header, headers[header] ?? '')) {
       const [, name = '', base64 = ''] = MEMBER.exec(member) ?? [];
       if (name === '') throw refusals.uploadDigestUnreadable(header);
       if (isDigestName(name)) promise(name, base64, header);
@@ -33,8 +35,9 @@ export function promisedDigests(headers: Readonly<Record<string, string>>): Dige
   return digests;
 }
 
-function listed(header: string): string[] {
-  return header
+function listed(header: string, members: string): string[] {
+  if (members.length > LONGEST_HEADER) throw refusals.uploadDigestUnreadable(header);
+  return members
     .split(',')
     .map((member) => member.trim())
     .filter((member) => member !== '');
@@ -47,11 +50,13 @@ function isDigestName(name: string): name is DigestName {
 function hexadecimal(base64: string, name: DigestName, header: string): string {
   const octets = Buffer.from(base64, 'base64');
   // Decoding passes over what is no Base64, and ends at the first padding.
-  const isWhole = unpadded(octets.toString('base64')) === unpadded(base64.trim());
+  const isWhole = spellings(octets).includes(base64.trim());
   if (!isWhole || octets.length !== DIGEST_LENGTHS[name]) throw refusals.uploadDigestUnreadable(header);
   return octets.toString('hex');
 }
 
-function unpadded(base64: string): string {
-  return base64.replace(/=+$/, '');
+/** With the padding, and without. */
+function spellings(octets: Buffer): string[] {
+  const padded = octets.toString('base64');
+  return [padded, padded.replaceAll('=', '')];
 }

@@ -6,14 +6,19 @@ export interface ByteRange {
   readonly end: number;
 }
 
-const SINGLE = /^\s*bytes\s*=\s*(\d*)\s*-\s*(\d*)\s*$/i;
+/** More than two positions of 20 digits and some spaces need. */
+const LONGEST_RANGE = 100;
+const POSITIONS = /^(\d*)\s*-\s*(\d*)$/;
 
 /**
  * What a `Range` header means for a file of `size` bytes; undefined when the whole file is to be sent, as for
  * several ranges, other units, and what is no range at all.
  */
 export function parseRange(header: string, size: number): ByteRange | 'unsatisfiable' | undefined {
-  const [, first = '', last = ''] = SINGLE.exec(header) ?? [];
+  if (header.length > LONGEST_RANGE) return undefined;
+  const [unit = '', positions = '', ...more] = header.split('=');
+  if (unit.trim().toLowerCase() !== 'bytes' || more.length > 0) return undefined;
+  const [, first = '', last = ''] = POSITIONS.exec(positions.trim()) ?? [];
   if (first === '' && last === '') return undefined;
   if (first === '') {
     const length = Math.min(Number(last), size);

@@ -41,7 +41,10 @@ export class Dispatcher {
       const asked = request.getHeader('access-control-request-headers');
       return empty(200, this.gate.preflightHeaders(exchange.origin, endpoint.methods.keys(), asked));
     }
-    if (this.gate.needsCredentials) this.gate.checkCredentials(request.getHeader('authorization'));
+    if (this.gate.needsCredentials) {
+      const refused = this.gate.checkCredentials(request.getHeader('authorization'), exchange.address);
+      if (refused !== undefined) return refused;
+    }
     const route = endpoint.methods.get((exchange.method === 'HEAD' ? 'GET' : exchange.method) as Method);
     if (route === undefined) {
       if (endpoint.socket !== undefined && exchange.method === 'GET') throw refusals.webSocketOnly();

@@ -63,6 +63,11 @@ export class Exchange {
     return this.#state === 'gone';
   }
 
+  /** The address that the request comes from; to be asked for before the handler waits for anything. */
+  get address(): string {
+    return this.isGone ? '' : Buffer.from(this.#response.getRemoteAddressAsText()).toString();
+  }
+
   /** Whether somebody takes the body, or has taken it. */
   get isReceiving(): boolean {
     return this.#incoming !== undefined;
@@ -177,6 +182,11 @@ export class Exchange {
     this.#tail?.finish();
   }
 
+  /** Ends a stream before its end, so that the client can tell. */
+  breakOff(): void {
+    this.#tail?.breakOff();
+  }
+
   /** Hands the connection over to a WebSocket. */
   upgrade(handOver: (response: HttpResponse) => void): void {
     if (this.#state !== 'waiting') return;
@@ -207,11 +217,21 @@ export class Exchange {
   #writeHead(status: number, headers: Headers, media: string | undefined): void {
     this.#status = status;
     this.#response.writeStatus(statusLine(status));
-    if (media !== undefined) this.#response.writeHeader('Content-Type', media);
-    if (this.template !== undefined) this.#response.writeHeader('X-Route', this.template);
-    this.#response.writeHeader('X-Request-Id', this.id);
-    for (const [name, value] of this.#commonHeaders(this.origin)) this.#response.writeHeader(name, value);
-    for (const [name, value] of headers) this.#response.writeHeader(name, value);
+    for (const [name, value] of this.#headOf(headers, media)) this.#response.writeHeader(name, value);
+  }
+
+  /** No name is there twice, in whatever case: a browser refuses an answer for that. */
+  #headOf(headers: Headers, media: string | undefined): Iterable<Headers[number]> {
+    const head = new Map<string, Headers[number]>();
+    const add = (header: Headers[number]): void => {
+      head.set(header[0].toLowerCase(), header);
+    };
+    if (media !== undefined) add(['Content-Type', media]);
+    if (this.template !== undefined) add(['X-Route', this.template]);
+    add(['X-Request-Id', this.id]);
+    this.#commonHeaders(this.origin).forEach(add);
+    headers.forEach(add);
+    return head.values();
   }
 
   #end(state: 'answered' | 'gone'): void {

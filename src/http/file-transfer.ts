@@ -119,14 +119,15 @@ function rangeOf({ method, headers }: Exchange, size: number, tag: string): Retu
   return parseRange(headers['range'] ?? '', size);
 }
 
-/** Writes the request body to where it lands; the file is there whole or not at all. */
+/** Writes the request body to where it lands; the file is there whole or not at all. A larger one is refused (413). */
 export async function receiveFile(
   exchange: Exchange,
   transfers: Pick<Transfers, 'begin' | 'store'>,
   landing: Landing,
   success: number,
+  largest = Infinity,
 ): Promise<Answer> {
-  const body = new RawBody(exchange);
+  const body = new RawBody(exchange, largest);
   if (landing.hold !== undefined) exchange.atEnd(landing.hold());
   try {
     const promised = promisedDigests(exchange.headers);
@@ -149,7 +150,7 @@ async function receiveStream(
   promised: Digests,
 ): Promise<void> {
   const digests = Object.keys(promised) as DigestName[];
-  const upload = transfers.begin(landing, { size: body.length, digests }, body.throttle);
+  const upload = transfers.begin(landing, { size: body.length, digests, client: body.client }, body.throttle);
   try {
     await body.into(upload, upload.failure);
     const { digests: found } = await upload.finish();

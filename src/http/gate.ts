@@ -3,19 +3,27 @@
  * act on a lab by a page from elsewhere, neither by a cross-site request nor by a name that resolves here.
  */
 import { createHash, timingSafeEqual } from 'node:crypto';
-import { hostname, networkInterfaces } from 'node:os';
+import { isIP } from 'node:net';
+import { hostname } from 'node:os';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { isLoopback } from '../config.js';
 import { refusals } from '../errors.js';
 import type { Headers } from './answer.js';
+import type { GuessBrake } from './guess-brake.js';
 import type { Method } from './route.js';
 
 export interface GateOptions {
+  /** The address that is listened on. */
   readonly host: string;
+  /** Names of this server that it cannot know by itself. */
+  readonly allowedHosts: readonly string[];
   readonly allowedOrigins: readonly string[];
   readonly credentials: { readonly user: string; readonly password: string } | undefined;
 }
 
 const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/i;
-const EVERYWHERE = new Set(['0.0.0.0', '::']);
+/** Wrong passwords of all addresses together that wait for their answer. */
+const MOST_WAITING = 64;
 
 /** What pages may read of an answer. */
 const EXPOSED_HEADERS = [
@@ -29,10 +37,14 @@ export class Gate {
   readonly #ownNames: ReadonlySet<string>;
   readonly #allowedOrigins: ReadonlySet<string>;
   readonly #authorization: Buffer | undefined;
+  readonly #brake: GuessBrake;
+  #waiting = 0;
 
-  constructor({ host, allowedOrigins, credentials }: GateOptions) {
-    this.#isLoopback = LOOPBACK.test(bracketed(host));
-    this.#ownNames = ownNames(host);
+  constructor({ host, allowedHosts, allowedOrigins, credentials }: GateOptions, brake: GuessBrake) {
+    this.#brake = brake;
+    this.#isLoopback = isLoopback(host);
+    const ownHost = this.#isLoopback ? [] : [hostname()];
+    this.#ownNames = new Set([...[host, ...allowedHosts].map(bracketed), ...ownHost].map(lowerCase));
     this.#allowedOrigins = new Set(allowedOrigins);
     this.#authorization =
       credentials === undefined
@@ -44,13 +56,9 @@ export class Gate {
     return this.#authorization !== undefined;
   }
 
-  get isLoopback(): boolean {
-    return this.#isLoopback;
-  }
-
-  /** A server on loopback answers to loopback names only: another name was made to resolve here. */
+  /** Another name may have been made to resolve here, by whoever wants to speak to us from somebody's browser. */
   checkHost(host: string): void {
-    if (this.#isLoopback && !LOOPBACK.test(withoutPort(host))) throw refusals.hostRefused(host);
+    if (!this.#isOwn(withoutPort(host))) throw refusals.hostRefused(withoutPort(host));
   }
 
   /** Requests that change something, and WebSockets, come from no page but an allowed one or our own. */
@@ -64,9 +72,16 @@ export class Gate {
     return this.#allowedOrigins.has(origin);
   }
 
-  checkCredentials(authorization: string): void {
-    if (this.#authorization === undefined) return;
-    if (!timingSafeEqual(digest(authorization), this.#authorization)) throw refusals.unauthorized();
+  /** A wrong password is answered late when many from that address were wrong. */
+  checkCredentials(authorization: string, address: string): Promise<never> | undefined {
+    if (this.#authorization === undefined) return undefined;
+    if (authorization === '') throw refusals.unauthorized();
+    const closedMs = this.#brake.closedMs(address);
+    if (closedMs > 0) throw refusals.tooManyGuesses(Math.ceil(closedMs / 1000));
+    if (timingSafeEqual(digest(authorization), this.#authorization)) return undefined;
+    const waitMs = this.#brake.wrong(address);
+    if (waitMs === 0) throw refusals.unauthorized();
+    return this.#refuseLater(waitMs);
   }
 
   /** What lets a page of this origin read the answer. */
@@ -80,11 +95,10 @@ export class Gate {
     ];
   }
 
-  /** The answer to a preflight request, or a refusal. */
+  /** The headers that only the answer to a preflight request has. Refuses other origins. */
   preflightHeaders(origin: string, methods: Iterable<Method>, requestHeaders: string): Headers {
     if (!this.isAllowedOrigin(origin)) throw refusals.originRefused(origin);
     return [
-      ...this.crossOriginHeaders(origin),
       ['Access-Control-Allow-Methods', [...methods].join(', ')],
       [
         'Access-Control-Allow-Headers',
@@ -94,31 +108,39 @@ export class Gate {
     ];
   }
 
-  /** Our own pages: the origin is the very host asked, and that host is one of this machine's names. */
+  async #refuseLater(waitMs: number): Promise<never> {
+    if (this.#waiting >= MOST_WAITING) throw refusals.tooManyGuesses(Math.ceil(waitMs / 1000));
+    this.#waiting++;
+    await sleep(waitMs);
+    this.#waiting--;
+    throw refusals.unauthorized();
+  }
+
+  /** Our own pages: the origin is the very host asked, and that is this server. */
   #isOwnOrigin(origin: string, host: string): boolean {
-    return (
-      origin === `http://${host}` &&
-      (this.#ownNames.has(withoutPort(host)) || LOOPBACK.test(withoutPort(host)))
-    );
+    return origin === `http://${host}` && this.#isOwn(withoutPort(host));
+  }
+
+  /** An address cannot be made to lead elsewhere, as a name can; but none but loopback leads to loopback. */
+  #isOwn(name: string): boolean {
+    return LOOPBACK.test(name) || this.#ownNames.has(name) || (!this.#isLoopback && isAddress(name));
   }
 }
 
-function ownNames(host: string): ReadonlySet<string> {
-  const names = new Set([bracketed(host), hostname().toLowerCase()]);
-  if (EVERYWHERE.has(host)) {
-    for (const address of Object.values(networkInterfaces()).flat()) {
-      if (address !== undefined) names.add(bracketed(address.address));
-    }
-  }
-  return names;
+function isAddress(name: string): boolean {
+  return name.startsWith('[') ? isIP(name.slice(1, -1)) === 6 : isIP(name) === 4;
 }
 
 function bracketed(host: string): string {
-  return host.includes(':') ? `[${host}]` : host;
+  return isIP(host) === 6 ? `[${host}]` : host;
+}
+
+function lowerCase(name: string): string {
+  return name.toLowerCase();
 }
 
 function withoutPort(host: string): string {
-  return host.replace(/:\d+$/, '').toLowerCase();
+  return lowerCase(host.replace(/:\d+$/, ''));
 }
 
 function digest(text: string): Buffer {

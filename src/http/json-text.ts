@@ -1,5 +1,6 @@
 /** Reading a JSON request body that may be anything. */
 import { Refusal } from '../errors.js';
+import { nestingOf } from '../validation.js';
 
 /** Far deeper than any client nests; what is deeper would overflow the stack of whoever walks it. */
 const DEEPEST = 64;
@@ -19,7 +20,7 @@ export class MalformedJson extends Refusal {
 export function parseJsonBody(bytes: Uint8Array): unknown {
   if (bytes.length === 0) return {};
   const text = decode(bytes);
-  if (nesting(text) > DEEPEST) throw new MalformedJson(`nested deeper than ${DEEPEST} levels`, text);
+  if (nestingOf(text) > DEEPEST) throw new MalformedJson(`nested deeper than ${DEEPEST} levels`, text);
   try {
     return JSON.parse(text);
   } catch (error) {
@@ -33,30 +34,4 @@ function decode(bytes: Uint8Array): string {
   } catch {
     throw new MalformedJson('that is not UTF-8', Buffer.from(bytes).toString('latin1'));
   }
-}
-
-/** How deep brackets nest outside strings; right for valid JSON, enough of a bound for the rest. */
-function nesting(text: string): number {
-  let depth = 0;
-  let deepest = 0;
-  let isInString = false;
-  for (let index = 0; index < text.length; index++) {
-    switch (text.charCodeAt(index)) {
-      case 0x22: // "
-        isInString = !isInString;
-        break;
-      case 0x5c: // backslash
-        index++;
-        break;
-      case 0x5b: // [
-      case 0x7b: // {
-        if (!isInString && ++depth > deepest) deepest = depth;
-        break;
-      case 0x5d: // ]
-      case 0x7d: // }
-        if (!isInString) depth--;
-        break;
-    }
-  }
-  return deepest;
 }

@@ -1,4 +1,5 @@
 /** The OpenAPI 3.1 document of a route table. */
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { z } from 'zod';
 import type { AnswerKind, BodyKind, RouteTable } from './route.js';
 import { statusLine } from './status-line.js';
@@ -17,9 +18,11 @@ interface Operation {
   readonly responses: Readonly<Record<string, object>>;
 }
 
-export function openApi(table: RouteTable, info: ApiTitle, errorBody: z.ZodType): object {
+/** Describes one route a turn: all of them would hold the thread. */
+export async function openApi(table: RouteTable, info: ApiTitle, errorBody: z.ZodType): Promise<object> {
   const paths: Record<string, Record<string, Operation>> = {};
   for (const route of table.routes) {
+    await nextTurn();
     const operations = (paths[documentedPath(route.path)] ??= {});
     const body = requestBody(route.body);
     operations[route.method.toLowerCase()] = {

@@ -18,6 +18,10 @@ export class RawBody {
   /** As the client says; undefined when it does not. */
   readonly length: number | undefined;
   readonly throttle;
+  readonly #largest: number;
+  #received = 0;
+  /** The address that it comes from. */
+  readonly client: string;
   /** What came before there was a sink: what the library had read already. */
   #early: Uint8Array[] = [];
   #state: 'coming' | 'complete' | 'unwanted' = 'coming';
@@ -25,9 +29,11 @@ export class RawBody {
   #sink: ByteSink | undefined;
   #wake: (() => void) | undefined;
 
-  constructor(exchange: Exchange) {
+  constructor(exchange: Exchange, largest = Infinity) {
+    this.#largest = largest;
     const declared = exchange.headers['content-length'] ?? '';
     this.length = /^\d{1,15}$/.test(declared) ? Number(declared) : undefined;
+    this.client = exchange.address;
     this.throttle = exchange.receive({
       onChunk: (bytes) => {
         this.#take(bytes);
@@ -40,6 +46,7 @@ export class RawBody {
         this.#fail(refusals.requestTooSlow(IDLE_LIMIT_MS / 1000));
       },
     });
+    if ((this.length ?? 0) > largest) this.#fail(refusals.bodyTooLarge(largest));
     exchange.atEnd(() => {
       if (this.#state === 'coming') this.#fail(new Error('the client went away'));
     });
@@ -89,6 +96,11 @@ export class RawBody {
 
   #take(bytes: Uint8Array): void {
     if (this.#state !== 'coming' || this.#failure !== undefined) return;
+    this.#received += bytes.length;
+    if (this.#received > this.#largest) {
+      this.#fail(refusals.bodyTooLarge(this.#largest));
+      return;
+    }
     if (this.#sink === undefined) {
       this.#early.push(bytes.slice());
       this.throttle.pause();

@@ -9,13 +9,15 @@ import {
   type TemplatedApp,
   type us_listen_socket,
 } from 'uWebSockets.js';
-import { refusals } from '../errors.js';
+import { Refusal, refusals } from '../errors.js';
+import { Admission, type DescriptorTable } from './admission.js';
 import { jsonText, type Answer, type Headers } from './answer.js';
 import { Dispatcher, isChanging } from './dispatcher.js';
 import { errorAnswer } from './error-body.js';
 import { Exchange } from './exchange.js';
 import type { Gate } from './gate.js';
 import type { RouteTable } from './route.js';
+import { statusLine } from './status-line.js';
 import { WebSockets } from './web-sockets.js';
 
 export interface HttpServerOptions {
@@ -25,6 +27,7 @@ export interface HttpServerOptions {
   /** The value of the `Server` header. */
   readonly name: string;
   readonly log: Logger;
+  readonly descriptors: DescriptorTable;
 }
 
 /** By default the library lets several servers share a port. */
@@ -34,6 +37,7 @@ export class HttpServer {
   readonly #options: HttpServerOptions;
   readonly #dispatcher: Dispatcher;
   readonly #sockets: WebSockets;
+  readonly #admission: Admission;
   readonly #app: TemplatedApp = App();
   readonly #active = new Set<Exchange>();
   readonly #serverHeader: Headers;
@@ -45,12 +49,21 @@ export class HttpServer {
     this.#options = options;
     this.#serverHeader = [['Server', options.name]];
     this.#dispatcher = new Dispatcher(options.table, options.gate, options.maxJsonBody);
+    this.#admission = new Admission(options.descriptors, options.log);
     this.#sockets = new WebSockets({
       dispatcher: this.#dispatcher,
       begin: (response, request) => this.#begin(response, request),
       fail: (exchange, error) => {
         this.#fail(exchange, error);
       },
+      // The library does not tell its filter of connections that have become WebSockets.
+      onClose: () => {
+        this.#admission.closed();
+      },
+    });
+    this.#app.filter((response, change) => {
+      if (change > 0) this.#admit(response);
+      else this.#admission.closed();
     });
     this.#app.ws('/*', this.#sockets.behavior);
     this.#app.any('/*', (response, request) => {
@@ -99,6 +112,15 @@ export class HttpServer {
     }
   }
 
+  /** A connection that has no room is answered before it has asked, and closed. */
+  #admit(response: HttpResponse): void {
+    const refusal = this.#admission.opened(new Uint8Array(response.getRemoteAddress()));
+    if (refusal === undefined) return;
+    const { status, message } = refusal;
+    response.writeStatus(statusLine(status)).writeHeader('Content-Type', 'application/json');
+    response.end(JSON.stringify({ message, status }), true);
+  }
+
   #begin(response: HttpResponse, request: HttpRequest): Exchange {
     const id = (this.#nextId++).toString(36);
     const exchange = new Exchange(id, request, response, (origin) => this.#commonHeaders(origin));
@@ -141,8 +163,7 @@ export class HttpServer {
     const { status, json, isFault } = errorAnswer(error, exchange);
     if (isFault)
       this.#options.log.error({ err: error, req: exchange.id, path: exchange.path }, 'a request failed');
-    const headers: Headers = status === 401 ? [['WWW-Authenticate', 'Basic realm="GNS3 server"']] : [];
-    exchange.answer(jsonText(status, json, headers));
+    exchange.answer(jsonText(status, json, headersOf(error)));
   }
 
   /** The library adds the date and the length. */
@@ -159,6 +180,13 @@ export class HttpServer {
     const { id: req, method, path } = exchange;
     log[level]({ req, method, path, status: exchange.isGone ? 'gone' : exchange.status, ms }, 'request');
   }
+}
+
+function headersOf(error: unknown): Headers {
+  if (!(error instanceof Refusal)) return [];
+  if (error.status === 401) return [['WWW-Authenticate', 'Basic realm="GNS3 server"']];
+  const { retryAfterSeconds } = error;
+  return retryAfterSeconds === undefined ? [] : [['Retry-After', String(retryAfterSeconds)]];
 }
 
 function timeout(milliseconds: number): Promise<void> {

@@ -33,6 +33,8 @@ export interface WebSocketsOptions {
   /** Makes the exchange of an upgrade request. */
   readonly begin: (response: HttpResponse, request: HttpRequest) => Exchange;
   readonly fail: (exchange: Exchange, error: unknown) => void;
+  /** One of them has gone. */
+  readonly onClose: () => void;
 }
 
 const IDLE_SECONDS = 120;
@@ -66,6 +68,7 @@ export class WebSockets {
       },
       close: (socket) => {
         this.#sockets.delete(socket);
+        this.#options.onClose();
         socket.getUserData().stop?.();
       },
     };
@@ -100,7 +103,7 @@ export class WebSockets {
     dispatcher.gate.checkHost(exchange.host);
     dispatcher.gate.checkOrigin(exchange.origin, exchange.host);
     const { endpoint, params } = dispatcher.match(exchange);
-    dispatcher.gate.checkCredentials(authorization);
+    await dispatcher.gate.checkCredentials(authorization, exchange.address);
     if (endpoint.socket === undefined) throw refusals.badRequest('This path does not speak WebSocket');
     const route = endpoint.socket;
     const query = dispatcher.query(exchange, route.query);

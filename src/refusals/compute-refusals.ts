@@ -15,6 +15,11 @@ export const computeRefusals = {
   udpNotConnected: (host: string, port: number, reason: string) =>
     new Refusal(409, `Could not create an UDP connection to ${host}:${port}: ${reason}`),
   interfaceDown: (kind: string, name: string) => new Refusal(409, `${kind} interface ${name} is down`),
+  interfaceNotAllowed: (name: string) =>
+    new Refusal(
+      409,
+      `Could not attach to the interface ${name}: this server's --nio-interfaces do not have it`,
+    ),
   nioNotOpened: (what: string, reason: string) => new Refusal(409, `Could not attach to ${what}: ${reason}`),
   udpPortsTaken: (first: number, last: number, reason: string) =>
     new Refusal(

@@ -9,17 +9,28 @@ export const labRefusals = {
   projectExists: (name: string) => new Refusal(409, `Project "${name}" already exists`),
   projectClosed: () => new Refusal(403, 'The project is not opened'),
   projectPathExists: (path: string) => new Refusal(403, `The path ${path} already exist.`),
+  projectPathShared: (path: string, owner: string, ownersPath: string) =>
+    new Refusal(
+      409,
+      `The path ${path} is not free for this project: the project "${owner}" lies at ${ownersPath}`,
+    ),
   projectPathRefused: () => new Refusal(403, 'The path is not allowed'),
   projectOutside: (name: string, folder: string) =>
     new Refusal(
       409,
       `Project '${name}' cannot be deleted because it is not in the default project directory: '${folder}'`,
     ),
-  topologyFileOpen: (filename: string) =>
-    new Refusal(409, `${filename} is written by the server while the project is open: close it first`),
   topologyUnreadable: (path: string, reason: string) =>
     new Refusal(409, `Could not load topology ${path}: ${reason}`),
   topologyInvalid: (reason: string) => new Refusal(409, `Invalid data in topology file: ${reason}`),
+  topologyFull: (most: number) =>
+    new Refusal(409, `A project can hold ${most} nodes, links and drawings together: this would be more`),
+  topologyTooLong: (most: number) =>
+    new Refusal(
+      409,
+      `The nodes, links and drawings of a project can have ${most} characters together, pictures included: ` +
+        'this would be more',
+    ),
   topologyNewer: (revision: number, version: string) =>
     new Refusal(
       409,
@@ -74,6 +85,8 @@ export const labRefusals = {
     new Refusal(409, `Connecting a ${first}${what} to a ${second}${what} is not allowed`),
   bpfRefused: (expression: string, reason: string) =>
     new Refusal(400, `Invalid BPF expression '${expression}': ${reason}`),
+  bpfTooSlow: (expression: string) =>
+    new Refusal(400, `Invalid BPF expression '${expression}': it takes too long to compile, make it simpler`),
   bpfUnavailable: () =>
     new Refusal(
       409,
@@ -145,6 +158,11 @@ export const labRefusals = {
     new Refusal(409, `Templates of type ${type} are not served by this server`),
   symbolNameRefused: () =>
     new Refusal(400, 'The name of a symbol must end in .svg, .png, .gif, .jpg or .jpeg'),
+  tooManySymbols: (most: number) =>
+    new Refusal(
+      409,
+      `There are ${most} custom symbols, which is all that is allowed: delete some of their files`,
+    ),
   symbolUnreadable: () => new Refusal(404, 'The size of this symbol cannot be read'),
   computeUnknown: (id: string) => new Refusal(404, `Compute ID ${id} doesn't exist`),
   virtualMachineUnknown: () =>

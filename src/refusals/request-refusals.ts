@@ -5,27 +5,47 @@ export const requestRefusals = {
   // Requests
   badRequest: (message: string) => new Refusal(400, message),
   unauthorized: () => new Refusal(401, 'This server needs a user name and a password'),
+  tooManyGuesses: (seconds: number) =>
+    new Refusal(503, 'Too many wrong passwords came from this address: try again later', {
+      retryAfterSeconds: seconds,
+    }),
   pathUnknown: (path: string) => new Refusal(404, `No such path: ${path}`),
   methodUnknown: (method: string, path: string) =>
     new Refusal(405, `Method ${method} is not allowed on ${path}`),
   requestTooSlow: (seconds: number) =>
     new Refusal(408, `The request body was not complete within ${seconds} s`),
   bodyTooLarge: (limit: number) => new Refusal(413, `Maximum request body size ${limit} exceeded.`),
-  originRefused: (origin: string) => new Refusal(403, `Requests from the origin ${origin} are not allowed`),
+  originRefused: (origin: string) =>
+    new Refusal(403, `Requests from the origin ${shortened(origin)} are not allowed`),
   hostRefused: (host: string) =>
     new Refusal(
       403,
-      `The host name ${host} is not a loopback name, and this server listens on loopback only`,
+      `This server does not know that it is called ${shortened(host)}: start it with --allow-hosts if it is`,
     ),
   webSocketOnly: () => new Refusal(400, 'This path speaks WebSocket: no valid upgrade request was found'),
   stopLocalOnly: () => new Refusal(403, 'You can only stop a local server'),
   loadLocalOnly: () => new Refusal(403, 'You can only load a file of a local server'),
   tooBusy: () => new Refusal(503, 'Too many requests are waiting, try again'),
+  tooManyConnections: () =>
+    new Refusal(503, 'This server has no room for another connection, try again later'),
+  tooManyConnectionsOfOne: () =>
+    new Refusal(503, 'Your address has half of all connections that this server can have: close some'),
+  clientGone: () => new Refusal(503, 'The client has gone: nothing was done for it'),
   stopping: () => new Refusal(503, 'The server is stopping'),
 
   // Disk
   diskFull: (cause?: unknown) =>
     new Refusal(507, 'No space left on the disk of the data folder: nothing was changed', { cause }),
+  diskFloor: (octets: number, free: number, floor: number) =>
+    new Refusal(
+      507,
+      `No space left for ${inMebibytes(octets)} more: the disk has ${inMebibytes(free)} free, of which uploads, imports ` +
+        `and snapshots leave ${inMebibytes(floor)} for the labs (--upload-floor). Make room on it`,
+    ),
+  diskFailing: (code: string, cause?: unknown) =>
+    new Refusal(503, `The disk of the data folder could not be written (${code}): nothing was changed`, {
+      cause,
+    }),
   fileMissing: () => new Refusal(404, '404: Not Found'),
   fileForbidden: () => new Refusal(403, '403: Forbidden'),
   fileNameTooLong: () => new Refusal(400, 'The file name is too long'),
@@ -40,6 +60,11 @@ export const requestRefusals = {
     new Refusal(
       500,
       `The upload was lost, because the thread that wrote it ended (${reason}): send it again`,
+    ),
+  uploadGaveWay: () =>
+    new Refusal(
+      503,
+      'Other uploads needed the place of this one, of which nothing had come for longest: send it again',
     ),
   uploadDiffers: (digest: string) =>
     new Refusal(
@@ -68,8 +93,6 @@ export const requestRefusals = {
     new Refusal(460, `The upload does not have the ${digest} digest that was promised: it was dropped`),
   tooManyUploads: (limit: number) =>
     new Refusal(503, `There are ${limit} unfinished uploads, which is all that is allowed: delete some`),
-  uploadNoRoom: (size: number, free: number) =>
-    new Refusal(507, `An upload of ${size} bytes does not fit: ${free} bytes are free on the disk`),
 
   // Images
   imageMissing: (name: string) =>
@@ -86,3 +109,7 @@ export const requestRefusals = {
     new Refusal(409, `Cannot list images: ${shortened(emulator)} is not available on this server`),
   forwardUnknown: (request: string) => new Refusal(404, `${request} not found`),
 } as const;
+
+function inMebibytes(octets: number): string {
+  return `${Math.round((octets / 2 ** 20) * 100) / 100} MiB`;
+}

@@ -16,6 +16,19 @@ export const snapshotRefusals = {
       `The project has its other content, but not all of its files are in their place yet (${reason}): ` +
         'open the project again, which goes on with that',
     ),
+  exchangeGivenUp: (reason: string) =>
+    new Refusal(
+      409,
+      `The project has its other content, but its files could not be exchanged (${reason}): they are what they ` +
+        'were before',
+    ),
+  filesNotExchanged: (path: string, reason: string) =>
+    new Refusal(409, `${path} cannot be exchanged, because ${reason}: nothing was changed`),
+  linkNotRestored: (path: string, fault: string) =>
+    new Refusal(
+      409,
+      `The snapshot has a link ${path} that is not made, because ${fault}: nothing was changed`,
+    ),
   snapshotDamaged: (what: string) =>
     new Refusal(409, `The snapshot is damaged (${what}): nothing was changed`),
   importNoArchive: () => new Refusal(409, 'Cannot import project, not a GNS3 project (invalid zip)'),

@@ -18,7 +18,6 @@ const ROUNDS = 5;
 /** Half of what is moved: what the collector has not come to yet may be a good part of a file. */
 const LARGEST_GROWTH = LARGE * ROUNDS * MEGABYTE;
 
-t.setTimeout(110_000);
 const server = await startServer(t, { environment: { WIREFARM_LOG_LEVEL: 'warn' } });
 const client = new Client(server.url);
 

@@ -2,11 +2,13 @@
 import { hostname } from 'node:os';
 import { once } from 'node:events';
 import t from 'tap';
-import { WebSocket } from 'ws';
+import { isLoopback } from '../../src/config.js';
 import { Refusal } from '../../src/errors.js';
-import { Gate, type GateOptions } from '../../src/http/gate.js';
+import type { Gate, GateOptions } from '../../src/http/gate.js';
 import { Client } from '../support/client.js';
+import { newGate } from '../support/new-gate.js';
 import { headerOf, jsonOf, rawRequest, type RawReply } from '../support/raw-client.js';
+import { upgrade } from '../support/upgrade.js';
 import { startServer, type ServerProcess } from '../support/server-process.js';
 
 const STOCK_ORIGINS = [
@@ -14,18 +16,18 @@ const STOCK_ORIGINS = [
   'http://localhost:3080',
   'http://127.0.0.1:4200',
   'http://localhost:4200',
-  'http://gns3.github.io',
   'https://gns3.github.io',
 ];
 const FOREIGN_ORIGINS = [
   'https://evil.example',
   'null',
+  'http://gns3.github.io',
   'http://gns3.github.io.evil.example',
   'http://127.0.0.1:1',
 ];
 
 const gate = (options: Partial<GateOptions> = {}): Gate =>
-  new Gate({ host: '127.0.0.1', allowedOrigins: ['http://a.example'], credentials: undefined, ...options });
+  newGate({ allowedOrigins: ['http://a.example'], ...options });
 
 function refusal(check: () => void): number | undefined {
   try {
@@ -39,7 +41,7 @@ function refusal(check: () => void): number | undefined {
 void t.test('a gate on loopback knows loopback names from others', (t) => {
   for (const host of ['127.0.0.1', 'localhost', '::1', '127.3.2.1']) {
     const closed = gate({ host });
-    t.ok(closed.isLoopback, host);
+    t.ok(isLoopback(host), host);
     for (const name of ['127.0.0.1', '127.0.0.1:80', 'LocalHost:3080', '[::1]', '[::1]:3080', '127.9.9.9'])
       t.equal(
         refusal(() => {
@@ -68,15 +70,46 @@ void t.test('a gate on loopback knows loopback names from others', (t) => {
   t.end();
 });
 
-void t.test('a gate beyond loopback takes any name', (t) => {
-  const open = gate({ host: '0.0.0.0' });
-  t.notOk(open.isLoopback);
-  t.equal(
+void t.test('a gate takes the names that it is told of, on loopback as well', (t) => {
+  const check = (host: string, name: string): number | undefined =>
     refusal(() => {
-      open.checkHost('a.example');
-    }),
-    undefined,
-  );
+      gate({ host, allowedHosts: ['Lab.Example', '2001:db8::7'] }).checkHost(name);
+    });
+  for (const host of ['127.0.0.1', '0.0.0.0', '10.1.2.3'])
+    for (const name of ['lab.example', 'LAB.example:3080', '[2001:db8::7]:80', 'localhost', '127.0.0.1:1'])
+      t.equal(check(host, name), undefined, `${host} ${name}`);
+  t.equal(check('0.0.0.0', 'x.lab.example'), 403);
+  t.end();
+});
+
+void t.test('a gate beyond loopback takes addresses and the name of the machine', (t) => {
+  for (const host of ['0.0.0.0', '::', '10.1.2.3', 'fe80::1']) {
+    t.notOk(isLoopback(host), host);
+    const open = gate({ host });
+    const check = (name: string): number | undefined =>
+      refusal(() => {
+        open.checkHost(name);
+      });
+    for (const name of [
+      hostname(),
+      `${hostname().toUpperCase()}:3080`,
+      'localhost:3080',
+      '10.9.8.7',
+      '192.0.2.1:3080',
+      '[2001:db8::1]:3080',
+    ])
+      t.equal(check(name), undefined, name);
+    for (const name of [
+      '',
+      'a.example',
+      `${hostname()}.a.example`,
+      '10.1.2.3.a.example',
+      '1.2.3',
+      '[::1',
+      '::1',
+    ])
+      t.equal(check(name), 403, name);
+  }
   t.end();
 });
 
@@ -104,7 +137,7 @@ void t.test('credentials are compared as a whole', (t) => {
   const header = (text: string): string => `Basic ${Buffer.from(text).toString('base64')}`;
   const check = (value: string): number | undefined =>
     refusal(() => {
-      guarded.checkCredentials(value);
+      void guarded.checkCredentials(value, '192.0.2.1');
     });
   t.ok(guarded.needsCredentials);
   t.equal(check(header('ann:sécret:x')), undefined);
@@ -132,22 +165,6 @@ const ask = (
 
 const CORS = 'Access-Control-Allow-Origin';
 
-/** How an upgrade is answered: 101 when it succeeds. */
-async function upgrade(url: string, headers: Record<string, string>): Promise<number> {
-  const socket = new WebSocket(url.replace('http', 'ws'), { headers });
-  const status = await new Promise<number>((resolve, reject) => {
-    socket.on('open', () => {
-      resolve(101);
-    });
-    socket.on('unexpected-response', (_request, response) => {
-      resolve(response.statusCode ?? 0);
-    });
-    socket.on('error', reject);
-  });
-  socket.terminate();
-  return status;
-}
-
 void t.test('a server with its defaults', async (t) => {
   const server = await startServer(t);
 
@@ -166,6 +183,9 @@ void t.test('a server with its defaults', async (t) => {
       t.equal(headerOf(reply, 'Access-Control-Allow-Headers'), 'content-type, x-other');
       t.equal(headerOf(reply, 'Access-Control-Max-Age'), '0');
       t.equal(headerOf(reply, 'Vary'), 'Origin');
+      t.match(headerOf(reply, 'Access-Control-Expose-Headers'), /X-Route/);
+      const names = reply.headers.map(([name]) => name.toLowerCase());
+      t.strictSame(names, [...new Set(names)], 'no name is there twice');
     }
   });
 
@@ -241,7 +261,7 @@ void t.test('a server with its defaults', async (t) => {
     ]) {
       const reply = await ask(server, 'GET', '/v2/version', { Host: name });
       t.equal(reply.status, 403, name);
-      t.match(jsonOf(reply), { message: /is not a loopback name/, status: 403 });
+      t.match(jsonOf(reply), { message: /does not know that it is called/, status: 403 });
     }
   });
 
@@ -259,15 +279,23 @@ void t.test('a server for other origins knows those only', async (t) => {
   t.equal(await preflight(STOCK_ORIGINS[0] ?? ''), 403);
 });
 
-void t.test('a server beyond loopback takes any name, and says in its log that it is open', async (t) => {
-  const server = await startServer(t, { flags: ['--host', '0.0.0.0'] });
-  t.equal((await ask(server, 'GET', '/v2/version', { Host: 'lab.example' })).status, 200);
-  t.equal(
-    (await ask(server, 'POST', '/v2/reload', { Host: 'lab.example', Origin: 'http://lab.example' })).status,
-    403,
-  );
-  const own = { Host: `127.0.0.1:${server.port}`, Origin: `http://127.0.0.1:${server.port}` };
-  t.equal((await ask(server, 'POST', '/v2/reload', own)).status, 200);
+void t.test('a server beyond loopback knows its names, and says in its log that it is open', async (t) => {
+  const server = await startServer(t, {
+    flags: ['--host', '0.0.0.0', '--open', '--allow-hosts', 'lab.example'],
+  });
+  for (const name of ['lab.example', hostname(), '192.0.2.7:80', '[2001:db8::1]', 'localhost'])
+    t.equal((await ask(server, 'GET', '/v2/version', { Host: name })).status, 200, name);
+  const socket = `${server.url}/v2/notifications/ws`;
+  for (const name of ['evil.example', `evil.example:${server.port}`, 'x.lab.example']) {
+    t.equal((await ask(server, 'GET', '/v2/projects', { Host: name })).status, 403, name);
+    t.equal(await upgrade(socket, { Host: name }), 403, name);
+  }
+  const reload = async (name: string, origin: string): Promise<number> =>
+    (await ask(server, 'POST', '/v2/reload', { Host: name, Origin: origin })).status;
+  t.equal(await reload('lab.example', 'http://lab.example'), 200);
+  t.equal(await reload('lab.example', 'http://evil.example'), 403);
+  t.equal(await reload('evil.example', 'http://evil.example'), 403);
+  t.equal(await reload(`127.0.0.1:${server.port}`, `http://127.0.0.1:${server.port}`), 200);
   const warnings = server
     .log()
     .split('\n')

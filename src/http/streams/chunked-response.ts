@@ -69,7 +69,7 @@ export class ChunkedResponse implements LongStream {
 
   #flush(): void {
     while (this.#queue.length > 0 && this.#blockedSince === undefined) {
-      if (!this.#writer.write(Buffer.from(this.#takePiece()))) this.#blockedSince = Date.now();
+      if (!this.#writer.write(Buffer.from(this.#takePiece()))) this.#blockedSince = performance.now();
     }
     if (!this.#isEnding || this.#queue.length > 0 || this.#isOver) return;
     this.#isOver = true;

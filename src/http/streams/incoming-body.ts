@@ -18,14 +18,14 @@ export class IncomingBody implements LongStream {
   #isOver = false;
   #isComplete = false;
   #onDrained: (() => void) | undefined;
-  #movedAt = Date.now();
+  #movedAt = performance.now();
 
   constructor(response: HttpResponse, receiver: BodyReceiver) {
     this.#response = response;
     this.#receiver = receiver;
     join(this);
     response.onData((chunk, isLast) => {
-      this.#movedAt = Date.now();
+      this.#movedAt = performance.now();
       this.#isComplete = isLast;
       if (this.#isOver) return;
       if (this.#onDrained === undefined && chunk.byteLength > 0) receiver.onChunk(new Uint8Array(chunk));
@@ -34,7 +34,7 @@ export class IncomingBody implements LongStream {
   }
 
   get waitingSince(): number | undefined {
-    return this.#isPaused ? undefined : this.#movedAt;
+    return this.#isPaused || this.#isOver ? undefined : this.#movedAt;
   }
 
   get isComplete(): boolean {
@@ -51,7 +51,7 @@ export class IncomingBody implements LongStream {
   resume(): void {
     if (!this.#isPaused || this.#isOver) return;
     this.#isPaused = false;
-    this.#movedAt = Date.now();
+    this.#movedAt = performance.now();
     this.#response.resume();
   }
 
@@ -68,7 +68,7 @@ export class IncomingBody implements LongStream {
     });
   }
 
-  /** Nothing more is received. */
+  /** Nothing more is received, and nothing is waited for. */
   stop(): void {
     this.#isOver = true;
     leave(this);
@@ -89,8 +89,9 @@ export class IncomingBody implements LongStream {
   #finish(): void {
     // The last bytes may come after a pause, and the connection's next request would wait behind it.
     this.resume();
-    const isDrained = this.#onDrained !== undefined;
-    this.stop();
-    if (!isDrained) this.#receiver.onEnd();
+    this.#isOver = true;
+    // The connection is kept until it is answered: `resume` has set the library's clock going.
+    if (this.#onDrained === undefined) this.#receiver.onEnd();
+    else this.#onDrained();
   }
 }

@@ -12,7 +12,7 @@ export const IDLE_LIMIT_MS = 120_000;
 export interface LongStream {
   /** Keeps the connection; called every REARM_MS while the stream lives. */
   rearm(): void;
-  /** When the client last moved a byte; undefined while it is not the client that is waited for. */
+  /** When the client last moved a byte, by the clock that nobody sets; undefined while it is not the client that is waited for. */
   readonly waitingSince: number | undefined;
   /** The client has moved nothing for too long. */
   expire(): void;
@@ -23,15 +23,17 @@ let timer: NodeJS.Timeout | undefined;
 
 export function join(stream: LongStream): void {
   live.add(stream);
-  timer ??= setInterval(tick, REARM_MS).unref();
+  timer ??= setInterval(() => {
+    lookAtStreams(performance.now());
+  }, REARM_MS).unref();
 }
 
 export function leave(stream: LongStream): void {
   live.delete(stream);
 }
 
-function tick(): void {
-  const now = Date.now();
+/** Keeps every stream, or ends it. */
+export function lookAtStreams(now: number): void {
   for (const stream of live) {
     const since = stream.waitingSince;
     if (since !== undefined && now - since >= IDLE_LIMIT_MS) stream.expire();

@@ -118,7 +118,7 @@ export class SizedResponse implements LongStream, TurnTaker {
       this.#adapt(sent, bytes.length);
       if (isSent) return;
       this.#state = 'blocked';
-      this.#blockedSince = Date.now();
+      this.#blockedSince = performance.now();
     });
   };
 
@@ -130,7 +130,7 @@ export class SizedResponse implements LongStream, TurnTaker {
   #moved(offset: number): void {
     if (offset === this.#offset) return;
     this.#offset = offset;
-    this.#blockedSince = Date.now();
+    this.#blockedSince = performance.now();
   }
 
   #finish(): void {

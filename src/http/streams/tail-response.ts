@@ -57,7 +57,7 @@ export class TailResponse implements LongStream, TailSink {
 
   send(bytes: Uint8Array): boolean {
     const isTaken = this.#writer.write(bytes);
-    if (!isTaken) this.#blockedSince = Date.now();
+    if (!isTaken) this.#blockedSince = performance.now();
     return isTaken;
   }
 

@@ -7,8 +7,6 @@ import { RawConnection } from '../../support/raw-client.js';
 import { seededRandom } from '../../support/seeded-random.js';
 import { startTailServer } from '../../support/tail-server.js';
 
-t.setTimeout(110_000);
-
 const streams: ChunkedResponse[] = [];
 const { port } = await startTailServer(
   t,

@@ -5,7 +5,6 @@ import { setTimeout as wait } from 'node:timers/promises';
 import t from 'tap';
 import { pino } from 'pino';
 import { z } from 'zod';
-import { Gate } from '../../../src/http/gate.js';
 import { route } from '../../../src/http/route.js';
 import { HttpServer } from '../../../src/http/server.js';
 import { bytesSource, type PieceSource } from '../../../src/http/streams/sized-response.js';
@@ -13,8 +12,9 @@ import { eventually } from '../../support/eventually.js';
 import { RandomBytes } from '../../support/random.js';
 import { headerOf, RawConnection, rawRequest } from '../../support/raw-client.js';
 import { seededRandom } from '../../support/seeded-random.js';
+import { newGate } from '../../support/new-gate.js';
+import { Descriptors } from '../../../src/sockets/descriptors.js';
 
-t.setTimeout(60_000);
 const MEDIA = 'application/x-test';
 
 /** What the next requests are answered from. */
@@ -52,7 +52,7 @@ class PaperSource implements PieceSource {
 }
 
 const server = new HttpServer({
-  gate: new Gate({ host: '127.0.0.1', allowedOrigins: [], credentials: undefined }),
+  gate: newGate(),
   table: {
     routes: [
       route({
@@ -72,6 +72,7 @@ const server = new HttpServer({
   },
   maxJsonBody: 1000,
   name: 'Test',
+  descriptors: new Descriptors(),
   log: pino({ level: 'silent' }),
 });
 t.teardown(() => server.close(0));

@@ -12,8 +12,6 @@ import { startTailServer, TAIL_MEDIA } from '../../support/tail-server.js';
 const MEGABYTE = 1024 * 1024;
 const HEAD = 24;
 
-t.setTimeout(110_000);
-
 let log = new TailLog(HEAD, 1);
 let special: (() => TailSource) | undefined;
 let sources = 0;

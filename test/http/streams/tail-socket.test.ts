@@ -13,8 +13,6 @@ import { startTailServer } from '../../support/tail-server.js';
 
 const MEGABYTE = 1024 * 1024;
 
-t.setTimeout(110_000);
-
 let log = new TailLog(1, 1);
 let open = (which: string): TailSource | Promise<TailSource> => log.source(Number(which), Number(which) / 4);
 const asLog = open;

@@ -5,6 +5,7 @@ import { jsonText } from '../http/answer.js';
 import { route, type Route } from '../http/route.js';
 import { captureSettings } from '../lab/capture-settings.js';
 import type { Farm } from '../lab/farm.js';
+import type { Client } from '../lab/lab-run.js';
 import { deleteLink } from '../lab/link-changes.js';
 import { changeLink, makeLink } from '../lab/link-making.js';
 import type { Project } from '../lab/project.js';
@@ -60,11 +61,11 @@ export function linkBatchRoutes({ projects }: Farm): Route[] {
       params: names('project_id'),
       body: batch,
       answers: { 200: results },
-      handle: async ({ params, body }) => {
+      handle: async ({ params, body, exchange }) => {
         const project = projects.find(params.project_id);
         if (!project.isOpen) throw refusals.projectClosed();
         const texts: string[] = [];
-        for (const [action, steps] of stepsOf(project, body)) {
+        for (const [action, steps] of stepsOf(project, exchange, body)) {
           texts.push(...(await Promise.all(steps.map((step) => resultOf(project, action, step)))));
         }
         return jsonText(200, `{"results":[${texts.join(',')}]}`);
@@ -73,7 +74,7 @@ export function linkBatchRoutes({ projects }: Farm): Route[] {
   ];
 }
 
-function stepsOf(project: Project, body: z.output<typeof batch>): [Action, Step[]][] {
+function stepsOf(project: Project, client: Client, body: z.output<typeof batch>): [Action, Step[]][] {
   const shown = (id: string): { link?: string } => {
     const text = project.topology.links.published(id);
     return text === undefined ? {} : { link: text };
@@ -94,14 +95,14 @@ function stepsOf(project: Project, body: z.output<typeof batch>): [Action, Step[
       'create',
       (body.create ?? []).map((wanted) => ({
         linkId: null,
-        run: async () => ({ status: 201, link: await makeLink(project, wanted) }),
+        run: async () => ({ status: 201, link: await makeLink(project, client, wanted) }),
       })),
     ],
     [
       'update',
       (body.update ?? []).map(({ link_id: linkId, ...wanted }) => ({
         linkId,
-        run: async () => ({ status: 201, link: await changeLink(project, linkId, wanted) }),
+        run: async () => ({ status: 201, link: await changeLink(project, client, linkId, wanted) }),
       })),
     ],
     [

@@ -99,8 +99,8 @@ export function linkRoutes(farm: Farm, availableFilters: () => Promise<readonly 
       params: all,
       body: newLink,
       answers: { 201: link },
-      handle: async ({ params, body }) => {
-        return jsonText(201, await makeLink(projects.find(params.project_id), body));
+      handle: async ({ params, body, exchange }) => {
+        return jsonText(201, await makeLink(projects.find(params.project_id), exchange, body));
       },
     }),
     route({
@@ -124,8 +124,11 @@ export function linkRoutes(farm: Farm, availableFilters: () => Promise<readonly 
       params: one,
       body: changedLink,
       answers: { 201: link },
-      handle: async ({ params, body }) => {
-        return jsonText(201, await changeLink(projects.find(params.project_id), params.link_id, body));
+      handle: async ({ params, body, exchange }) => {
+        return jsonText(
+          201,
+          await changeLink(projects.find(params.project_id), exchange, params.link_id, body),
+        );
       },
     }),
     route({
@@ -172,8 +175,11 @@ export function linkRoutes(farm: Farm, availableFilters: () => Promise<readonly 
       params: one,
       body: newDirected,
       answers: { 200: directed },
-      handle: async ({ params, body }) =>
-        jsonText(200, await changeDirection(projects.find(params.project_id), params.link_id, body)),
+      handle: async ({ params, body, exchange }) =>
+        jsonText(
+          200,
+          await changeDirection(projects.find(params.project_id), exchange, params.link_id, body),
+        ),
     }),
   ];
 }

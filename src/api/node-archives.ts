@@ -6,8 +6,7 @@ import { receiveFile, RECEIVING_HEADERS } from '../http/file-transfer.js';
 import { route, type Route } from '../http/route.js';
 import { TarStream, type TarEntry } from '../http/tar-stream.js';
 import type { Farm } from '../lab/farm.js';
-import { TEMPORARY } from '../lab/folder-layout.js';
-import type { ArchiveDisk } from '../lab/node-archive-tasks.js';
+import type { NodeArchives } from '../lab/node-archives.js';
 import type { FolderEntry } from '../lab/node-file-tasks.js';
 import { nodeArchiveLanding, nodeFiles, type NodeFile } from '../lab/node-folder.js';
 import type { Transfers } from '../transfer/transfers.js';
@@ -21,7 +20,7 @@ const MOST_PACKED = 100_000;
 export function nodeArchiveRoutes(
   { projects, files }: Farm,
   transfers: Transfers,
-  disk: ArchiveDisk,
+  archives: NodeArchives,
 ): Route[] {
   const path = '/v2/projects/{project_id}/nodes/{node_id}/files.tar';
   const params = names('project_id', 'node_id');
@@ -65,12 +64,7 @@ export function nodeArchiveRoutes(
         const release = project.hold();
         try {
           const answer = await receiveFile(exchange, transfers, landing, 201);
-          const input = { ...place, archive: landing.path };
-          await project.gate
-            .pass(() => disk.run('unpackNodeFiles', input))
-            .finally(() => {
-              return files.run('removeTree', { folder: posix.join(landing.root, TEMPORARY, landing.path) });
-            });
+          await archives.unpack(project, place, landing.path);
           return answer;
         } finally {
           release();

@@ -136,7 +136,7 @@ const changedNode = z
 const place = z.strictObject({ x: coordinate, y: coordinate, z: coordinate.optional() });
 
 export function nodeRoutes(farm: Farm): Route[] {
-  const { projects } = farm;
+  const { projects, symbols } = farm;
   const all = names('project_id');
   const one = names('project_id', 'node_id');
   const base = '/v2/projects/{project_id}/nodes';
@@ -162,6 +162,7 @@ export function nodeRoutes(farm: Farm): Route[] {
       answers: { 201: node },
       handle: async ({ params, body }) => {
         const project = projects.find(params.project_id);
+        await symbols.size(body.symbol ?? '');
         return jsonText(
           201,
           await project.change((topology, transaction) => createNode(topology, transaction, body)),
@@ -195,6 +196,7 @@ export function nodeRoutes(farm: Farm): Route[] {
       answers: { 200: node },
       handle: async ({ params, body }) => {
         const project = projects.find(params.project_id);
+        await symbols.size(body.symbol ?? '');
         const changed = await project.change((topology, transaction) =>
           updateNode(topology, transaction, params.node_id, body),
         );
@@ -225,6 +227,7 @@ export function nodeRoutes(farm: Farm): Route[] {
       answers: { 201: node },
       handle: async ({ params, body }) => {
         const project = projects.find(params.project_id);
+        await symbols.size(findNode(project.topology, params.node_id).symbol ?? '');
         const copy = await project.change((topology, transaction) =>
           duplicateNode(topology, transaction, params.node_id, body),
         );

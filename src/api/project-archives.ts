@@ -57,7 +57,8 @@ export function projectArchiveRoutes(
           resetsAddresses: query.reset_mac_addresses,
           keepsComputes: query.keep_compute_ids,
         };
-        const source = await archives.exports.begin(found, wish, compressionOf(query.compression));
+        const compression = compressionOf(query.compression);
+        const source = await archives.exports.begin(found, wish, compression, exchange);
         const headers = [attachmentHeader(`${found.name}.gns3project`)];
         return exchange.streamTail(ARCHIVE, source, headers);
       },

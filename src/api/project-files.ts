@@ -1,5 +1,4 @@
-/** Files of a project's folder. The topology file is ours to write while the project is open. */
-import { refusals } from '../errors.js';
+/** Files of a project's folder. */
 import type { Answer } from '../http/answer.js';
 import type { Exchange } from '../http/exchange.js';
 import {
@@ -68,8 +67,7 @@ export function writeProjectFile(
   path: string,
   makesFolders: boolean,
 ): Promise<Answer> {
-  const { folder, filename } = project.place;
-  if (project.isOpen && isTopologyFile(project, path)) throw refusals.topologyFileOpen(filename);
+  const { folder } = project.place;
   const subject = { project_id: project.id, path };
   const landing = folderLanding(folder, path, subject, makesFolders);
   const home = {

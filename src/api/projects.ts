@@ -106,8 +106,7 @@ export function projectRoutes(farm: Farm, jobs: Jobs): Route[] {
       handle: async ({ params, body: { path: wantedPath, ...wanted } }) => {
         const found = projects.find(params.project_id);
         if (wantedPath != null && wantedPath !== found.record.path) {
-          projects.checkPath(wantedPath);
-          await found.move(wantedPath);
+          await projects.move(found.id, wantedPath);
         }
         return jsonText(
           200,

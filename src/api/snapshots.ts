@@ -136,6 +136,12 @@ export function snapshotRoutes(
       headers: FILE_HEADERS,
       answers: { ...FILE_ANSWERS, 200: { media: ARCHIVE } },
       handle: async ({ params: { project_id: id, snapshot_id: wanted }, exchange }) => {
+        const client = {
+          address: exchange.address,
+          breakOff: () => {
+            exchange.breakOff();
+          },
+        };
         const found = projects.find(id);
         const { snapshot: kept, form } = await snapshots.find(found, wanted);
         const named = attachmentHeader(kept.filename);
@@ -143,7 +149,8 @@ export function snapshotRoutes(
           const place = { root: found.place.folder, folder: SNAPSHOTS, path: kept.filename };
           return sendFile(exchange, files, { ...place, media: ARCHIVE, headers: () => [named] });
         }
-        return exchange.streamTail(ARCHIVE, await archives.exports.beginSnapshot(found, kept), [named]);
+        const source = await archives.exports.beginSnapshot(found, kept, client);
+        return exchange.streamTail(ARCHIVE, source, [named]);
       },
     }),
     route({

@@ -56,8 +56,8 @@ export function symbolRoutes(farm: Farm, transfers: Transfers): Route[] {
       summary: 'The size of a symbol',
       params: one,
       answers: { 200: z.strictObject({ height: z.int(), width: z.int() }) },
-      handle: ({ params }) => {
-        const size = symbols.size(decodedAgain(params.symbol_id));
+      handle: async ({ params }) => {
+        const size = await symbols.size(decodedAgain(params.symbol_id));
         if (size === undefined) throw refusals.symbolUnreadable();
         return json(200, { height: size.height, width: size.width });
       },
@@ -91,8 +91,8 @@ export function symbolRoutes(farm: Farm, transfers: Transfers): Route[] {
         const name = posix.basename(decodedAgain(params.symbol_id));
         symbols.checkName(name);
         const landing = folderLanding(symbols.folder, name, { symbol: name }, true);
-        const answer = await receiveFile(exchange, transfers, landing, 204);
-        await symbols.added(name);
+        const answer = await receiveFile(exchange, transfers, landing, 204, symbols.largest);
+        symbols.added(name);
         return answer;
       },
     }),

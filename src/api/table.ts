@@ -5,7 +5,7 @@ import { openApi } from '../http/openapi.js';
 import { route, type RouteTable } from '../http/route.js';
 import type { ImageLibrary } from '../images/image-library.js';
 import type { Farm } from '../lab/farm.js';
-import type { ArchiveDisk } from '../lab/node-archive-tasks.js';
+import type { NodeArchives } from '../lab/node-archives.js';
 import { openObject } from '../lab/topology-schema.js';
 import { PRODUCT } from '../product.js';
 import type { Jobs } from '../snapshots/jobs.js';
@@ -47,7 +47,7 @@ export interface Services {
   readonly farm: Farm;
   readonly compute: LocalCompute;
   readonly transfers: Transfers;
-  readonly disk: ArchiveDisk;
+  readonly nodeArchives: NodeArchives;
   readonly images: ImageLibrary;
   readonly uploads: Uploads;
   readonly jobs: Jobs;
@@ -61,7 +61,7 @@ export function routeTable({
   farm,
   compute,
   transfers,
-  disk,
+  nodeArchives,
   images,
   uploads,
   jobs,
@@ -72,7 +72,7 @@ export function routeTable({
   const host = computeHost(farm, compute);
   const linkCaptures = linkCaptureRoutes(farm);
   const notifications = notificationRoutes(farm);
-  let document: string | undefined;
+  let document: Promise<object> | undefined;
   const table: RouteTable = {
     routes: [
       ...versionRoutes(farm, shutdown),
@@ -82,7 +82,7 @@ export function routeTable({
       ...projectFileRoutes(farm, transfers),
       ...nodeRoutes(farm),
       ...nodeFileRoutes(farm, transfers),
-      ...nodeArchiveRoutes(farm, transfers, disk),
+      ...nodeArchiveRoutes(farm, transfers, nodeArchives),
       ...linkRoutes(farm, () => compute.availableFilters()),
       ...linkBatchRoutes(farm),
       ...linkCaptures.routes,
@@ -109,11 +109,9 @@ export function routeTable({
         summary: 'This interface as an OpenAPI 3.1 document',
         params: nothing,
         answers: { 200: openObject },
-        handle: () => {
-          document ??= JSON.stringify(
-            openApi(table, { title: PRODUCT.name, version: PRODUCT.version }, errorBody),
-          );
-          return jsonText(200, document);
+        handle: async () => {
+          document ??= openApi(table, { title: PRODUCT.name, version: PRODUCT.version }, errorBody);
+          return jsonText(200, JSON.stringify(await document));
         },
       }),
     ],

@@ -38,7 +38,7 @@ const usage = z.strictObject({
 });
 
 export function templateRoutes(farm: Farm): Route[] {
-  const { templates, projects } = farm;
+  const { templates, projects, symbols } = farm;
   const one = names('template_id');
   return [
     route({
@@ -116,8 +116,10 @@ export function templateRoutes(farm: Farm): Route[] {
       answers: { 201: node },
       handle: async ({ params, body }) => {
         const project = projects.find(params.project_id);
+        const wanted = templates.nodeFrom(params.template_id, body);
+        await symbols.size(wanted.symbol ?? '');
         const made = await project.change((topology, transaction) =>
-          createNode(topology, transaction, templates.nodeFrom(params.template_id, body)),
+          createNode(topology, transaction, wanted),
         );
         return jsonText(201, made);
       },

@@ -116,7 +116,13 @@ export function uploadRoutes(uploads: Uploads): Route[] {
           const size = parseOctets('Upload-Length', headers['upload-length'] ?? '');
           const metadata = headers['upload-metadata'] ?? '';
           const entries = parseMetadata(metadata);
-          const wish = { size, metadata, target: targetOf(entries), digests: promisedDigests(entries) };
+          const wish = {
+            size,
+            metadata,
+            target: targetOf(entries),
+            digests: promisedDigests(entries),
+            client: body.client,
+          };
           const checksum = parseChecksum(headers['upload-checksum'] ?? '');
           const upload = await uploads.create(wish, hasBytes ? body : undefined, checksum);
           return empty(201, [

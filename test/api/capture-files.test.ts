@@ -21,7 +21,6 @@ import { headerOf, RawConnection, rawRequest } from '../support/raw-client.js';
 import { scratchFolder } from '../support/scratch.js';
 import { startServer } from '../support/server-process.js';
 
-t.setTimeout(110_000);
 const server = await startServer(t, { environment: { WIREFARM_LOG_LEVEL: 'warn' } });
 const client = new Client(server.url);
 const MEGABYTE = 1024 * 1024;

@@ -78,7 +78,7 @@ void t.test('what is not there, and what is no file, is told', async (t) => {
   t.equal((await client.post(`${files}/large.bin/below/x`, 'x')).status, 409);
 });
 
-void t.test('a project of the controller has its own rules for its topology file', async (t) => {
+void t.test('the topology file of a project of the controller is only for reading', async (t) => {
   const { project_id, path } = await client.expect(201, 'POST', '/v2/projects', {
     name: 'open',
     auto_close: false,
@@ -90,8 +90,8 @@ void t.test('a project of the controller has its own rules for its topology file
     'a/..%2fopen.gns3',
     `%2f${String(path).slice(1)}/open.gns3`,
   ]) {
-    t.equal((await client.post(`${its.path}/files/${name}`, '{}')).status, 409, name);
-    t.equal((await client.post(`/v2/projects/${its.id}/files/${name}`, '{}')).status, 409, name);
+    t.equal((await client.post(`${its.path}/files/${name}`, '{}')).status, 403, name);
+    t.equal((await client.post(`/v2/projects/${its.id}/files/${name}`, '{}')).status, 403, name);
   }
   const { body } = await client.get(`${its.path}/files`);
   const text = (await client.get(`${its.path}/files/open.gns3`)).text;

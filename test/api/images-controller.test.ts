@@ -7,7 +7,6 @@ import { gns3Node, placeGns3Project } from '../support/gns3-project.js';
 import { scratchFolder } from '../support/scratch.js';
 import { startServer } from '../support/server-process.js';
 
-t.setTimeout(110_000);
 const data = scratchFolder(t);
 mkdirSync(join(data, 'projects'));
 placeGns3Project(join(data, 'projects'), 'Closed lab', {

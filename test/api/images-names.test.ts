@@ -7,7 +7,6 @@ import { Random, testSeed } from '../support/random.js';
 import { jsonOf, rawRequest, type RawReply } from '../support/raw-client.js';
 import { startServer } from '../support/server-process.js';
 
-t.setTimeout(110_000);
 const server = await startServer(t, { environment: { WIREFARM_LOG_LEVEL: 'warn' } });
 const folder = join(server.data, 'images');
 const SECRET = 'nobody should see this';

@@ -25,7 +25,6 @@ import { scratchFolder } from '../support/scratch.js';
 import { startServer } from '../support/server-process.js';
 import { tarArchive, tarMember, TAR_ZEROS } from '../support/tar-archive.js';
 
-t.setTimeout(110_000);
 const MEGABYTE = 1024 * 1024;
 const NODE = gns3Node('docker');
 const data = scratchFolder(t);

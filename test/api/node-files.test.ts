@@ -23,7 +23,6 @@ import { headerOf, rawRequest } from '../support/raw-client.js';
 import { scratchFolder } from '../support/scratch.js';
 import { startServer } from '../support/server-process.js';
 
-t.setTimeout(110_000);
 const MEGABYTE = 1024 * 1024;
 const UNKNOWN = '00000000-0000-4000-8000-000000000000';
 const TYPES = [

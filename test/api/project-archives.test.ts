@@ -31,7 +31,6 @@ import { startServer } from '../support/server-process.js';
 import { SnapshotLab } from '../support/snapshot-lab.js';
 import { plainArchive, zipArchive, LINK } from '../support/zip-archives.js';
 
-t.setTimeout(110_000);
 const server = await startServer(t, { environment: { WIREFARM_LOG_LEVEL: 'warn' } });
 const client = new Client(server.url);
 const host = { client, url: server.url };

@@ -20,7 +20,6 @@ import { projectArchive } from '../support/project-archive-lab.js';
 import { startServer } from '../support/server-process.js';
 import { SnapshotLab } from '../support/snapshot-lab.js';
 
-t.setTimeout(110_000);
 const server = await startServer(t, { environment: { WIREFARM_LOG_LEVEL: 'warn' } });
 const client = new Client(server.url);
 const host = { client, url: server.url };

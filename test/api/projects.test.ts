@@ -380,6 +380,11 @@ void t.test('a local server', async (t) => {
     const reply = await its.post('/v2/projects/load', { path });
     t.equal(reply.status, 409);
     t.match((reply.body as Json)['message'], `Could not load topology ${path}: `);
+    writeFileSync(path, 'a secret of somebody');
+    t.hasStrict(await its.post('/v2/projects/load', { path }), {
+      status: 409,
+      body: { message: `Could not load topology ${path}: it is not valid JSON`, status: 409 },
+    });
     writeFileSync(path, gns3Text('no-uuid', 'broken'));
     t.match((await its.post('/v2/projects/load', { path })).text, 'Invalid data in topology file: ');
     t.equal((await listed(its)).length, 1);

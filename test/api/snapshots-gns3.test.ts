@@ -16,7 +16,6 @@ import { startServer } from '../support/server-process.js';
 import { SnapshotLab } from '../support/snapshot-lab.js';
 import { LINK, plainArchive, zipArchive } from '../support/zip-archives.js';
 
-t.setTimeout(110_000);
 const server = await startServer(t);
 const client = new Client(server.url);
 const host = { client, url: server.url };

@@ -8,7 +8,6 @@ import { NotificationLog } from '../support/notification-log.js';
 import { startServer } from '../support/server-process.js';
 import { SnapshotLab } from '../support/snapshot-lab.js';
 
-t.setTimeout(110_000);
 const server = await startServer(t);
 const client = new Client(server.url);
 const host = { client, url: server.url };

@@ -11,7 +11,6 @@ import { scratchFolder } from '../support/scratch.js';
 import { startServer } from '../support/server-process.js';
 import { image, OFFSET_STREAM, TUS, TusTalk } from '../support/tus.js';
 
-t.setTimeout(110_000);
 const MEGABYTE = 1024 * 1024;
 const QUIET = { WIREFARM_LOG_LEVEL: 'warn' };
 const server = await startServer(t, { environment: QUIET });

@@ -15,7 +15,6 @@ import { startServer } from '../support/server-process.js';
 import { fillDisk, NO_MOUNT, smallDisk } from '../support/small-disk.js';
 import { image, metadataOf, OFFSET_STREAM, TUS, TusTalk } from '../support/tus.js';
 
-t.setTimeout(110_000);
 const MEGABYTE = 1024 * 1024;
 const UPLOADS = '/v2/uploads';
 const data = scratchFolder(t);

@@ -4,6 +4,7 @@
  * `--state` may lie elsewhere, so that existing folders of projects and images can be served in place.
  */
 import { BlockList, isIP } from 'node:net';
+import { networkInterfaces } from 'node:os';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { z } from 'zod';
@@ -19,20 +20,30 @@ export interface Config {
   readonly uploads: string;
   /** Whether an upload is on the disk before it is answered. */
   readonly syncsFiles: boolean;
+  /** Whether the group of the server's user may read images and projects. */
+  readonly groupAccess: boolean;
   readonly local: boolean;
   readonly gns3Version: string;
   readonly credentials: { readonly user: string; readonly password: string } | undefined;
+  /** Whether everybody who can reach the server may use it. */
+  readonly isOpen: boolean;
+  /** Names of this server that it cannot know by itself. */
+  readonly allowedHosts: readonly string[];
   readonly allowedOrigins: readonly string[];
   readonly maxJsonBody: number;
   /** The first and the last UDP port that is given out. */
   readonly udpPorts: readonly [first: number, last: number];
   /** Where UDP attachments may lead; undefined is anywhere. */
   readonly nioNetworks: BlockList | undefined;
+  /** The interfaces of the host that ports may be attached to. */
+  readonly nioInterfaces: ReadonlySet<string>;
   /** Whether ATM switches drop cells with a wrong header error control, instead of mending it. */
   readonly refusesBadHec: boolean;
   /** What the captures of one project may take, and what they leave free of the disk, in octets. */
   readonly captureQuota: number;
   readonly captureFloor: number;
+  /** Octets of the disk that uploads, imports and snapshots leave free; undefined is the usual floor. */
+  readonly uploadFloor: number | undefined;
   /** Finished captures that are older go by themselves; 0 keeps all. */
   readonly captureKeepDays: number;
   readonly logLevel: 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'silent';
@@ -60,7 +71,6 @@ const STOCK_ORIGINS = [
   'http://localhost:3080',
   'http://127.0.0.1:4200',
   'http://localhost:4200',
-  'http://gns3.github.io',
   'https://gns3.github.io',
 ].join(',');
 
@@ -76,6 +86,11 @@ const OPTIONS = {
     fallback: '',
     isSwitch: true,
   },
+  'group-access': {
+    help: "let the group of the server's user read images and projects",
+    fallback: '',
+    isSwitch: true,
+  },
   local: {
     help: 'the clients share this machine: permit load, shutdown and any path',
     fallback: '',
@@ -84,10 +99,20 @@ const OPTIONS = {
   'gns3-version': { help: 'the GNS3 version that clients are told', fallback: '2.2.60' },
   user: { help: 'user name for HTTP Basic authentication', fallback: '' },
   password: { help: 'password for HTTP Basic authentication', fallback: '', isSecret: true },
+  open: {
+    help: 'listen beyond loopback without a password',
+    fallback: '',
+    isSwitch: true,
+  },
+  'allow-hosts': { help: 'comma-separated names that clients may call this server', fallback: '' },
   'allow-origins': { help: 'comma-separated origins of browser clients', fallback: STOCK_ORIGINS },
   'max-json-body': { help: 'largest JSON request body, in bytes', fallback: '1048576' },
   'udp-ports': { help: 'UDP ports that are given out to links', fallback: '20000-30000' },
-  'nio-networks': { help: 'comma-separated networks that UDP links may lead to, or any', fallback: 'any' },
+  'nio-networks': {
+    help: 'comma-separated networks that UDP links may lead to, or any; auto is any, with --open this host',
+    fallback: 'auto',
+  },
+  'nio-interfaces': { help: 'comma-separated interfaces of the host that labs may use', fallback: '' },
   'refuse-bad-hec': {
     help: 'ATM switches drop cells with a wrong header checksum',
     fallback: '',
@@ -96,6 +121,10 @@ const OPTIONS = {
   'capture-quota': { help: 'what the captures of one project may take, in MiB', fallback: '10240' },
   'capture-floor': { help: 'captures stop when less is free on their disk, in MiB', fallback: '1024' },
   'capture-keep-days': { help: 'delete finished captures that are older; 0 keeps all', fallback: '0' },
+  'upload-floor': {
+    help: 'uploads, imports and snapshots leave so much free, in MiB (1024, or 5 % of a small disk)',
+    fallback: '',
+  },
   'log-level': { help: 'trace, debug, info, warn, error or silent', fallback: 'info' },
 } as const satisfies Record<string, Option>;
 
@@ -126,8 +155,29 @@ const portRange = z
   })
   .refine(([first, last]) => first >= 1 && first <= last && last <= 65_535, 'must lie between 1 and 65535');
 
+const listOf = (entry: z.ZodType<string, string>): z.ZodType<readonly string[], string> =>
+  z
+    .string()
+    .transform((list) =>
+      list
+        .split(',')
+        .map((item) => item.trim())
+        .filter((item) => item !== ''),
+    )
+    .pipe(z.array(entry));
+
+const hostName: z.ZodType<string, string> = z
+  .string()
+  .refine((name) => isIP(name) !== 0 || /^[\w.-]{1,253}$/.test(name), 'must be names without a port');
+
+/** Loopback carries what programs of the host say to each other in confidence. */
+const interfaceName: z.ZodType<string, string> = z
+  .string()
+  .regex(/^[^/\s:]{1,15}$/, 'must be names of interfaces')
+  .refine((name) => !/^lo0?$/.test(name), 'must not have the loopback interface');
+
 const networkList = z.string().transform((list, context) => {
-  if (list === 'any') return undefined;
+  if (list === 'any' || list === 'auto') return list;
   const networks = new BlockList();
   for (const network of list.split(',').map((entry) => entry.trim())) {
     const [address = '', length, ...more] = network.split('/');
@@ -153,20 +203,27 @@ const SETTINGS = z.object({
   state: z.string(),
   images: z.string(),
   'no-file-sync': onOrOff,
+  'group-access': onOrOff,
   local: onOrOff,
   'gns3-version': z.string().regex(/^2\.2\.\d+$/, 'must look like 2.2.60'),
   user: z.string().trim(),
   password: z.string().trim(),
-  'allow-origins': z.string().transform((list) => list.split(',').filter((origin) => origin !== '')),
+  open: onOrOff,
+  'allow-hosts': listOf(hostName),
+  'allow-origins': listOf(z.string()),
   'max-json-body': whole(1024, 64 * 1024 * 1024),
   'udp-ports': portRange,
   'nio-networks': networkList,
+  'nio-interfaces': listOf(interfaceName),
   'refuse-bad-hec': onOrOff,
   'capture-quota': whole(1, 1_000_000_000),
   'capture-floor': whole(0, 1_000_000_000),
   'capture-keep-days': whole(0, 36_500),
+  'upload-floor': z.union([z.literal('').transform(() => undefined), whole(0, 1_000_000_000)]),
   'log-level': z.enum(['trace', 'debug', 'info', 'warn', 'error', 'silent']),
 });
+
+type Settings = z.infer<typeof SETTINGS>;
 
 /** Reads the command line and the environment. Throws ConfigError. */
 export function readCommand(args: readonly string[], environment: NodeJS.ProcessEnv): Command {
@@ -205,10 +262,13 @@ function parseFlags(args: readonly string[]): Record<string, string | boolean | 
   }
 }
 
-function configOf(settings: z.infer<typeof SETTINGS>): Config {
-  if ((settings.user === '') !== (settings.password === '')) {
-    throw new ConfigError('authentication needs both a user (--user) and a password (WIREFARM_PASSWORD)');
-  }
+/** Whether only this machine can reach a server that listens on that host. */
+export function isLoopback(host: string): boolean {
+  return host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'));
+}
+
+function configOf(settings: Settings): Config {
+  checkAccess(settings);
   const data = resolve(settings.data);
   return Object.freeze({
     host: settings.host,
@@ -219,19 +279,56 @@ function configOf(settings: z.infer<typeof SETTINGS>): Config {
     images: settings.images === '' ? join(data, 'images') : resolve(settings.images),
     uploads: join(data, 'uploads'),
     syncsFiles: !settings['no-file-sync'],
+    groupAccess: settings['group-access'],
     local: settings.local,
     gns3Version: settings['gns3-version'],
     credentials: settings.user === '' ? undefined : { user: settings.user, password: settings.password },
+    isOpen: settings.open,
+    allowedHosts: settings['allow-hosts'],
     allowedOrigins: settings['allow-origins'],
     maxJsonBody: settings['max-json-body'],
     udpPorts: settings['udp-ports'],
-    nioNetworks: settings['nio-networks'],
+    nioNetworks: networksOf(settings),
+    nioInterfaces: new Set(settings['nio-interfaces']),
     refusesBadHec: settings['refuse-bad-hec'],
     captureQuota: settings['capture-quota'] * MEBI,
     captureFloor: settings['capture-floor'] * MEBI,
     captureKeepDays: settings['capture-keep-days'],
+    uploadFloor: settings['upload-floor'] === undefined ? undefined : settings['upload-floor'] * MEBI,
     logLevel: settings['log-level'],
   });
+}
+
+/** Anybody who reaches an open server can send from it, so its default is where labs of one host send. */
+function networksOf({ host, user, 'nio-networks': given }: Settings): BlockList | undefined {
+  if (given instanceof BlockList) return given;
+  if (given === 'any' || user !== '' || isLoopback(host)) return undefined;
+  const own = new BlockList();
+  own.addSubnet('127.0.0.0', 8, 'ipv4');
+  own.addAddress('::1', 'ipv6');
+  for (const { address, family } of Object.values(networkInterfaces()).flatMap((list) => list ?? [])) {
+    own.addAddress(address, family === 'IPv6' ? 'ipv6' : 'ipv4');
+  }
+  return own;
+}
+
+/** A server that others can reach has a password, or is meant to have none. */
+function checkAccess({ host, user, password, local, open }: Settings): void {
+  if ((user === '') !== (password === '')) {
+    throw new ConfigError('authentication needs both a user (--user) and a password (WIREFARM_PASSWORD)');
+  }
+  if (isLoopback(host)) return;
+  if (local) {
+    throw new ConfigError(
+      '--local (WIREFARM_LOCAL) lets clients use any file and stop the server: it needs a --host on loopback',
+    );
+  }
+  if (user === '' && !open) {
+    throw new ConfigError(
+      `everybody who can reach ${host} could use this server: set --user and WIREFARM_PASSWORD, ` +
+        'or --open (WIREFARM_OPEN) if that is meant',
+    );
+  }
 }
 
 /** The text of `--help`. */

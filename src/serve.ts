@@ -1,6 +1,15 @@
 /** A running server: everything is made here, in order, and ended in reverse. */
 import { createHash } from 'node:crypto';
-import { accessSync, constants, existsSync, mkdirSync, realpathSync, rmSync } from 'node:fs';
+import {
+  accessSync,
+  chmodSync,
+  constants,
+  existsSync,
+  mkdirSync,
+  realpathSync,
+  rmSync,
+  statSync,
+} from 'node:fs';
 import { hostname } from 'node:os';
 import { dirname, join } from 'node:path';
 import { pino, type Logger } from 'pino';
@@ -13,14 +22,17 @@ import { ViewerClock } from './capture/viewer-clock.js';
 import { LocalCompute } from './compute/local-compute.js';
 import type { ComputeFiles } from './compute/files.js';
 import { UdpPorts } from './compute/udp-ports.js';
-import type { Config } from './config.js';
+import { isLoopback, type Config } from './config.js';
 import { Engines } from './engines/engines.js';
 import { Gate } from './http/gate.js';
+import { GuessBrake } from './http/guess-brake.js';
 import { ImageLibrary } from './images/image-library.js';
 import type { ImageTasks } from './images/image-tasks.js';
 import { Farm } from './lab/farm.js';
 import type { Files } from './lab/files.js';
+import { NOTES } from './lab/folder-layout.js';
 import type { NodeArchiveTasks } from './lab/node-archive-tasks.js';
+import { NodeArchives } from './lab/node-archives.js';
 import { nodeFileLanding } from './lab/node-folder.js';
 import { TaskPool } from './pool/task-pool.js';
 import { PRODUCT } from './product.js';
@@ -33,7 +45,8 @@ import type { SnapshotListTasks } from './snapshots/snapshot-list-tasks.js';
 import type { SnapshotTasks } from './snapshots/snapshot-tasks.js';
 import { Snapshots } from './snapshots/snapshots.js';
 import { onStopSignal } from './stop-signal.js';
-import { lockFolder } from './storage/folder-lock.js';
+import { lockFolders } from './storage/folder-lock.js';
+import type { Notice } from './store/journal-opening.js';
 import { StateThread } from './store/state-thread.js';
 import type { DiskTasks } from './transfer/disk-tasks.js';
 import { FilePool } from './transfer/file-pool.js';
@@ -48,29 +61,39 @@ const FILE_QUEUE_LIMIT = 10_000;
 /** What they do waits for the disk side by side. More readers would read no faster, and keep syncs waiting. */
 const DISK_THREADS = 4;
 const READER_THREADS = 3;
+const ARCHIVE_THREADS = 2;
 const DISK_QUEUE_LIMIT = 10_000;
-const JOB_THREADS = 1;
+const EXPRESSION_THREADS = 1;
 /** Two for long jobs at most; the others are for what is short, as the pieces of exports are. */
 const LONG_JOB_THREADS = 4;
 const JOB_QUEUE_LIMIT = 1000;
 /** What is in flight when the server is told to stop has this long to finish. */
 const GRACE_MS = 5000;
 const LARGEST_HEADERS = 16 * 1024;
+const EVERY_PERMISSION = 0o777;
+const OWN_FOLDER = 0o700;
+const GROUP_PASSES = 0o010;
 
 export async function serve(config: Config): Promise<void> {
   prepareFolders(config);
   const log = pino({ level: config.logLevel }, pino.destination({ dest: 2, sync: false }));
+  const stop = onStopSignal((error) => {
+    log.fatal({ err: error }, 'the server has a fault and ends: whoever started it should start it again');
+  });
   const store = new StateThread(config.state);
+  tellOfStore(await store.open(), log);
   const slabs = new Slabs();
   const diskThreads = {
     worker: new URL('../workers/disk-worker.js', import.meta.url),
     threads: DISK_THREADS,
     queueLimit: DISK_QUEUE_LIMIT,
     startsOnUse: true,
-    workerData: { slabs: slabs.memory },
+    workerData: { slabs: slabs.memory, floor: config.uploadFloor },
   };
   // Apart, so that no reader waits behind a sync of gigabytes.
-  const disk = new TaskPool<DiskTasks & NodeArchiveTasks & PartTasks>(diskThreads);
+  const disk = new TaskPool<DiskTasks & PartTasks>(diskThreads);
+  // Apart, so that no upload waits behind tens of thousands of files.
+  const archiveDisk = new TaskPool<NodeArchiveTasks>({ ...diskThreads, threads: ARCHIVE_THREADS });
   const readers = new TaskPool<DiskTasks & ImageTasks>({ ...diskThreads, threads: READER_THREADS });
   const files: ComputeFiles & Files & FilePool<SnapshotListTasks> = new FilePool(
     {
@@ -85,18 +108,21 @@ export async function serve(config: Config): Promise<void> {
     slabs,
     disk,
     isSynced: config.syncsFiles,
+    floor: config.uploadFloor,
     log,
   });
-  const jobThreads = {
-    worker: new URL('../workers/job-worker.js', import.meta.url),
+  const expressions = new TaskPool<BpfTasks>({
+    worker: new URL('../workers/expression-worker.js', import.meta.url),
+    threads: EXPRESSION_THREADS,
     queueLimit: JOB_QUEUE_LIMIT,
     startsOnUse: true,
-  };
-  const expressions = new TaskPool<BpfTasks>({ ...jobThreads, threads: JOB_THREADS });
-  // Apart, so that nobody who sets a filter waits for a snapshot.
+  });
   const longJobs = new TaskPool<CompareTasks & ExchangeTasks & SnapshotTasks>({
-    ...jobThreads,
+    worker: new URL('../workers/job-worker.js', import.meta.url),
     threads: LONG_JOB_THREADS,
+    queueLimit: JOB_QUEUE_LIMIT,
+    startsOnUse: true,
+    workerData: { floor: config.uploadFloor },
   });
   const sockets = await hostSockets(process.platform);
   const udpPorts = new UdpPorts(config.udpPorts, (port) => sockets.opener.isFree(port));
@@ -143,6 +169,7 @@ export async function serve(config: Config): Promise<void> {
     bpf,
     opener: sockets.opener,
     networks: config.nioNetworks,
+    interfaces: config.nioInterfaces,
     refusesBadHec: config.refusesBadHec,
     gns3Version: config.gns3Version,
     projectsFolder: config.projects,
@@ -164,6 +191,7 @@ export async function serve(config: Config): Promise<void> {
     disk,
     transfers,
     announcements: farm.announcements,
+    log,
     landingOf: (target) =>
       'emulator' in target
         ? images.landing(target.emulator, target.filename)
@@ -174,31 +202,34 @@ export async function serve(config: Config): Promise<void> {
   await uploads.start();
 
   const jobs = new Jobs(farm.announcements);
-  const snapshots = new Snapshots({ files, longJobs, jobs, log });
+  const notes = join(config.projects, NOTES);
+  const snapshots = new Snapshots({ files, longJobs, jobs, notes, log });
   const archives = projectExchange({
     farm,
     jobs,
     longJobs,
     imagesFolder: config.images,
     temporaryImages: temporaryImages(config),
+    notes,
   });
 
-  const gate = new Gate(config);
-  warnOfOpenServer(config, gate, log);
+  const gate = new Gate(config, new GuessBrake({ log, now: () => performance.now() }));
+  warnOfOpenServer(config, log);
   warnOfSmallBuffers(await sockets.opener.grantedBuffer(), log);
   // The library reads the limit when it is loaded.
   process.env['UWS_HTTP_MAX_HEADERS_SIZE'] = String(LARGEST_HEADERS);
   const { HttpServer } = await import('./http/server.js');
-  const stop = onStopSignal();
   const server = new HttpServer({
     gate,
     table: routeTable({
-      ...{ farm, compute, transfers, disk, images, uploads, jobs, snapshots, archives },
+      ...{ farm, compute, transfers, images, uploads, jobs, snapshots, archives },
+      nodeArchives: new NodeArchives({ disk: archiveDisk, atOnce: ARCHIVE_THREADS }),
       shutdown: stop.begin,
     }),
     maxJsonBody: config.maxJsonBody,
     name: `${PRODUCT.name}/${PRODUCT.version}`,
     log,
+    descriptors: sockets.descriptors,
   });
   const port = await server.listen(config.host, config.port);
   sockets.boundConnectionBuffers();
@@ -211,7 +242,9 @@ export async function serve(config: Config): Promise<void> {
   await stop.requested;
   log.info('stopping');
   await server.close(GRACE_MS);
+  bpf.close();
   await jobs.close();
+  await archives.exports.close();
   await farm.close();
   await captures.close();
   await writers.close();
@@ -223,20 +256,33 @@ export async function serve(config: Config): Promise<void> {
   await store.close();
   await files.close();
   await disk.close();
+  await archiveDisk.close();
   await readers.close();
   await expressions.close();
   await longJobs.close();
   log.info('stopped');
   log.flush();
-  process.exit(0);
+  process.exit(stop.exitCode());
 }
 
 /** Fails with one clear line when the data cannot be kept where it should be. */
 function prepareFolders(config: Config): void {
-  for (const folder of [config.data, config.projects, config.state, config.images, config.uploads]) {
+  const shared = config.groupAccess ? 0o750 : OWN_FOLDER;
+  process.umask(EVERY_PERMISSION & ~shared);
+  // Folders that lie elsewhere may be those of GNS3.
+  const unlessElsewhere = (folder: string): number | undefined =>
+    dirname(folder) === config.data ? shared : undefined;
+  for (const [folder, mode] of [
+    [config.data, undefined],
+    [config.projects, unlessElsewhere(config.projects)],
+    [config.images, unlessElsewhere(config.images)],
+    [config.state, OWN_FOLDER],
+    [config.uploads, OWN_FOLDER],
+  ] as const) {
     try {
       makeFolder(folder);
       accessSync(folder, constants.R_OK | constants.W_OK | constants.X_OK);
+      if (mode !== undefined) setPermissions(folder, () => mode);
     } catch (error) {
       throw new Error(
         `cannot write to the folder ${folder}: ${error instanceof Error ? error.message : ''}`,
@@ -246,8 +292,19 @@ function prepareFolders(config: Config): void {
       );
     }
   }
-  lockFolder(config.state);
-  rmSync(temporaryImages(config), { recursive: true, force: true });
+  if (config.groupAccess) setPermissions(config.data, (mode) => mode | GROUP_PASSES);
+  // Images may be shared. The folder of those on their way is of the state folder, and held with it.
+  lockFolders([config.state, config.data, config.projects, config.uploads]);
+  for (const leftover of [temporaryImages(config), join(config.projects, NOTES)])
+    rmSync(leftover, { recursive: true, force: true });
+}
+
+/** Of a folder of this user; others keep what they have chosen for theirs. */
+function setPermissions(folder: string, change: (mode: number) => number): void {
+  const { uid, mode } = statSync(folder);
+  if (uid !== process.geteuid?.()) return;
+  const special = mode & ~EVERY_PERMISSION & 0o7777;
+  chmodSync(folder, special | change(mode & EVERY_PERMISSION));
 }
 
 /**
@@ -268,12 +325,17 @@ function makeFolder(folder: string): void {
   mkdirSync(folder);
 }
 
-function warnOfOpenServer(config: Config, gate: Gate, log: Logger): void {
-  if (gate.isLoopback || gate.needsCredentials) return;
-  log.warn(
-    { host: config.host },
-    'everybody who can reach this address can use this server: it has no password',
-  );
+/** Twice when it is bad: as it is for people, too, who may look at the last lines of a server that just came up. */
+function tellOfStore(notices: readonly Notice[], log: Logger): void {
+  for (const { level, text } of notices) {
+    log[level](text);
+    if (level === 'error') process.stderr.write(`wirefarm: ${text}\n`);
+  }
+}
+
+function warnOfOpenServer({ host, credentials }: Config, log: Logger): void {
+  if (isLoopback(host) || credentials !== undefined) return;
+  log.warn({ host }, 'everybody who can reach this address can use this server: it has no password');
 }
 
 function warnOfSmallBuffers(granted: number, log: Logger): void {

@@ -1,31 +1,48 @@
 /**
- * The wish to stop, from a signal or from a client. One Ctrl-C in a terminal may arrive twice, because npm
+ * The wish to stop, from a signal, from a client, or from a fault of the server itself, after which nothing can be relied
+ * on: it ends in order as far as it can, and with another code. One Ctrl-C in a terminal may arrive twice, because npm
  * passes it on; a later one means that the user will not wait.
  */
 
 const SAME_WISH_MS = 1000;
+/** After a fault the end may take so long, and then comes without order. */
+const LONGEST_END_MS = 20_000;
+const FAULT_CODE = 1;
 
 export interface StopSignal {
   /** Resolves at the first wish. */
   readonly requested: Promise<void>;
   readonly begin: () => void;
+  /** What the process is to end with. */
+  readonly exitCode: () => number;
 }
 
-export function onStopSignal(): StopSignal {
+/** `onFault` is told of everything that was thrown and that nobody has caught. */
+export function onStopSignal(onFault: (error: unknown) => void): StopSignal {
+  let exitCode = 0;
   let begunAt: number | undefined;
   let resolve: () => void = () => undefined;
   const requested = new Promise<void>((resolver) => {
     resolve = resolver;
   });
   const begin = (): void => {
-    begunAt ??= Date.now();
+    begunAt ??= performance.now();
     resolve();
   };
   const signalled = (): void => {
-    if (begunAt !== undefined && Date.now() - begunAt > SAME_WISH_MS) process.exit(1);
+    if (begunAt !== undefined && performance.now() - begunAt > SAME_WISH_MS) process.exit(1);
     begin();
   };
+  // Promises that are rejected and that nobody looks at come here, too.
+  process.on('uncaughtException', (error) => {
+    onFault(error);
+    if (exitCode !== FAULT_CODE) setTimeout(() => process.exit(FAULT_CODE), LONGEST_END_MS).unref();
+    exitCode = FAULT_CODE;
+    begin();
+  });
   process.on('SIGTERM', signalled);
   process.on('SIGINT', signalled);
-  return { requested, begin };
+  // A terminal that is closed.
+  process.on('SIGHUP', signalled);
+  return { requested, begin, exitCode: () => exitCode };
 }

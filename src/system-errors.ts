@@ -1,4 +1,5 @@
 /** What a client is told when the system refuses something. */
+import { getSystemErrorMap } from 'node:util';
 import { refusals, type Refusal } from './errors.js';
 
 const NO_SPACE = new Set(['ENOSPC', 'EDQUOT']);
@@ -25,4 +26,12 @@ export function refusalOfSystemError(code: string | undefined, path: string): Re
     default:
       return undefined;
   }
+}
+
+/** What is said of an error: of one of the system without the paths of this host, which only its stack has. */
+export function messageOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  if (!('errno' in error) || typeof error.errno !== 'number') return error.message;
+  const [code, text] = getSystemErrorMap().get(error.errno) ?? [];
+  return code === undefined || text === undefined ? error.message : `${code}: ${text}`;
 }

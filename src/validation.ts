@@ -1,4 +1,7 @@
-/** How a value that does not fit its schema is refused: 400, with the place and the reason. */
+/**
+ * How a value that does not fit its schema is refused: 400, with the place and the reason; and how deep the text of one
+ * nests.
+ */
 import type { z } from 'zod';
 import { refusals } from './errors.js';
 
@@ -12,6 +15,32 @@ export function parseOrRefuse<Schema extends z.ZodType>(
   const parsed = schema.safeParse(value);
   if (parsed.success) return parsed.data;
   throw refusals.badRequest(`JSON schema error in ${where}: ${describeIssues(parsed.error)}`);
+}
+
+/** How deep brackets nest outside strings; right for valid JSON, enough of a bound for the rest. */
+export function nestingOf(text: string): number {
+  let depth = 0;
+  let deepest = 0;
+  let isInString = false;
+  for (let index = 0; index < text.length; index++) {
+    switch (text.charCodeAt(index)) {
+      case 0x22: // "
+        isInString = !isInString;
+        break;
+      case 0x5c: // backslash
+        index++;
+        break;
+      case 0x5b: // [
+      case 0x7b: // {
+        if (!isInString && ++depth > deepest) deepest = depth;
+        break;
+      case 0x5d: // ]
+      case 0x7d: // }
+        if (!isInString) depth--;
+        break;
+    }
+  }
+  return deepest;
 }
 
 /** The first few issues, each as `field: reason`. */

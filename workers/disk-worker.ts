@@ -4,13 +4,17 @@ import { imageTasks } from '../src/images/image-tasks.js';
 import { nodeArchiveTasks } from '../src/lab/node-archive-tasks.js';
 import { goAfterOthers } from '../src/pool/thread-priority.js';
 import { performTask, type TaskOutcome, type TaskRequest } from '../src/pool/task.js';
+import { setDiskFloor } from '../src/storage/disk-floor.js';
 import { diskTasks } from '../src/transfer/disk-tasks.js';
 import { partTasks } from '../src/uploads/part-tasks.js';
 
+const { slabs, floor } = workerData as { slabs: SharedArrayBuffer; floor: number | undefined };
+
 goAfterOthers();
+setDiskFloor(floor);
 
 const tasks = {
-  ...diskTasks((workerData as { slabs: SharedArrayBuffer }).slabs),
+  ...diskTasks(slabs),
   ...imageTasks,
   ...nodeArchiveTasks,
   ...partTasks,

@@ -2,6 +2,7 @@
 import { usageTasks } from '../src/capture/usage-tasks.js';
 import { hostTasks } from '../src/compute/host-tasks.js';
 import { captureFileTasks } from '../src/lab/capture-file-tasks.js';
+import { placingTasks } from '../src/lab/file-placing.js';
 import { folderExchangeTasks } from '../src/lab/folder-exchange.js';
 import { folderTasks } from '../src/lab/folder-tasks.js';
 import { nodeFileTasks } from '../src/lab/node-file-tasks.js';
@@ -20,6 +21,7 @@ const tasks = {
   ...folderTasks,
   ...hostTasks,
   ...nodeFileTasks,
+  ...placingTasks,
   ...snapshotListTasks,
   ...symbolTasks,
   ...topologyTasks,

@@ -1,5 +1,5 @@
 /** Thread entry: a job thread, for finite work that may take long. */
-import { newBpfTasks } from '../src/capture/bpf-tasks.js';
+import { workerData } from 'piscina';
 import { compareTasks } from '../src/snapshots/compare-tasks.js';
 import { copyTasks } from '../src/snapshots/copy-tasks.js';
 import { exportTasks } from '../src/snapshots/export-tasks.js';
@@ -8,12 +8,13 @@ import { makingTasks } from '../src/snapshots/making-tasks.js';
 import { snapshotTasks } from '../src/snapshots/snapshot-tasks.js';
 import { stillTasks } from '../src/snapshots/still-tasks.js';
 import { goAfterOthers } from '../src/pool/thread-priority.js';
+import { setDiskFloor } from '../src/storage/disk-floor.js';
 import { performTask, type TaskOutcome, type TaskRequest } from '../src/pool/task.js';
 
 goAfterOthers();
+setDiskFloor((workerData as { floor: number | undefined } | null)?.floor);
 
 const tasks = {
-  ...newBpfTasks(),
   ...compareTasks,
   ...copyTasks,
   ...exportTasks,

@@ -1,4 +1,4 @@
-/** Thread entry: the state thread, the only one that touches LMDB. */
+/** Thread entry: the state thread, the only one that touches the store. */
 import { workerData } from 'piscina';
 import { performTask, type TaskOutcome, type TaskRequest } from '../src/pool/task.js';
 import { stateTasks } from '../src/store/state-tasks.js';

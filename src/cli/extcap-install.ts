@@ -12,7 +12,8 @@ import { CommandError } from './command-error.js';
 import { CONFIG_SENTENCES, DLT_SENTENCES } from './extcap-sentences.js';
 import { givenUrl, serverUrl, type Environment } from './server-address.js';
 
-const PROGRAM = fileURLToPath(new URL('main.js', import.meta.url));
+/** By way of the link, because the folder that it leads to goes with a later build. */
+const PROGRAM = fileURLToPath(new URL('../../../dist/src/cli/main.js', import.meta.url));
 const NAME = 'wirefarm';
 const PATIENCE_MS = 10_000;
 

@@ -37,9 +37,9 @@ void t.test('the script answers what is the same for all by itself, and runs the
 
 void t.test('it is written over', async (t) => {
   const folder = scratchFolder(t);
-  writeFileSync(join(folder, 'wirefarm'), 'old', { mode: 0o600 });
+  writeFileSync(join(folder, 'wirefarm'), 'written before', { mode: 0o600 });
   t.match(await cli(t, [...INSTALL, '--folder', folder]), { code: 0 });
-  t.notMatch(readFileSync(join(folder, 'wirefarm'), 'utf8'), /old|WIREFARM_URL/);
+  t.notMatch(readFileSync(join(folder, 'wirefarm'), 'utf8'), /written before|WIREFARM_URL/);
   t.equal(statSync(join(folder, 'wirefarm')).mode & 0o777, 0o755);
 });
 

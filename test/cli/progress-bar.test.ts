@@ -1,5 +1,6 @@
 /** The line of a transfer, on a terminal that the test holds, and on one of the system. */
 import { spawnSync } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
 import t from 'tap';
 import { ProgressBar } from '../../src/cli/progress-bar.js';
 import { Program } from '../support/cli.js';
@@ -66,7 +67,7 @@ const hasScript = spawnSync('script', ['--version']).status === 0;
 void t.test('a terminal shows it', { skip: hasScript ? false : 'needs bsdutils' }, async (t) => {
   const stock = await StockImages.start(t);
   stock.content.set('x.img', Buffer.alloc(1_000_000));
-  const main = new URL('../../src/cli/main.js', import.meta.url).pathname;
+  const main = fileURLToPath(new URL('../../src/cli/main.js', import.meta.url));
   const command = `'${process.execPath}' '${main}' pull x.img --url ${stock.url} --output '${scratchFolder(t)}'`;
   const shown = async (more = ''): Promise<string> =>
     (await new Program(t, 'script', ['-qec', command + more, '/dev/null']).ended).output;

@@ -11,7 +11,6 @@ import { scratchFolder, type Teardown } from '../support/scratch.js';
 import { startServer } from '../support/server-process.js';
 import { StockImages } from '../support/stock-images.js';
 
-t.setTimeout(110_000);
 const environment = { WIREFARM_LOG_LEVEL: 'warn' };
 const server = await startServer(t, { environment });
 const MEGABYTE = 1_000_000;

@@ -1,0 +1,9 @@
+/** Thread entry: BPF expressions, which the process of compiler-worker.ts compiles. */
+import { CompilerProcess } from '../src/capture/compiler-process.js';
+import { performTask, type TaskOutcome, type TaskRequest } from '../src/pool/task.js';
+
+const { tasks } = new CompilerProcess(new URL('./compiler-worker.js', import.meta.url));
+
+export default function serve(request: TaskRequest): Promise<TaskOutcome> {
+  return performTask(tasks, request);
+}

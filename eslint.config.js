@@ -1,9 +1,10 @@
 import js from '@eslint/js';
 import { defineConfig } from 'eslint/config';
+import * as regexp from 'eslint-plugin-regexp';
 import tseslint from 'typescript-eslint';
 
 export default defineConfig(
-  { ignores: ['dist/', 'data/', '.tap/'] },
+  { ignores: ['dist/', '.dist-*/', 'data/', '.tap/'] },
   js.configs.recommended,
   tseslint.configs.strictTypeChecked,
   tseslint.configs.stylisticTypeChecked,
@@ -22,7 +23,24 @@ export default defineConfig(
     },
   },
   {
-    files: ['eslint.config.js'],
+    // No expression has two ways to match the same octets, or looks at a text more than once.
+    files: ['src/**/*.ts', 'workers/**/*.ts'],
+    plugins: { regexp },
+    rules: {
+      'regexp/no-dupe-disjunctions': ['error', { report: 'all', reportExponentialBacktracking: 'potential' }],
+      'regexp/no-super-linear-backtracking': ['error', { report: 'potential' }],
+      'regexp/no-super-linear-move': [
+        'error',
+        { report: 'potential', ignoreSticky: false, ignorePartial: false },
+      ],
+      'regexp/optimal-quantifier-concatenation': ['error', { capturingGroups: 'ignore' }],
+    },
+  },
+  {
+    // They run as they are, before anything is built.
+    files: ['eslint.config.js', 'scripts/*.js'],
     extends: [tseslint.configs.disableTypeChecked],
+    languageOptions: { globals: { process: 'readonly', performance: 'readonly', URL: 'readonly' } },
+    rules: { '@typescript-eslint/explicit-module-boundary-types': 'off' },
   },
 );

@@ -1,8 +1,7 @@
 /** From the death of an engine to the first cell that it carries again, and how long busy engines take to end. */
 import { createSocket, type Socket } from 'node:dgram';
 import { once } from 'node:events';
-import { Piscina } from 'piscina';
-import type { EngineStart } from '../src/engines/engine-start.js';
+import { engineThread } from '../src/engines/engine-thread.js';
 import { SupervisedEngine } from '../src/engines/supervised-engine.js';
 import { hostSockets } from '../src/sockets/host-sockets.js';
 import { figure, type Bench } from './measurement.js';
@@ -28,17 +27,14 @@ export const recovery: Bench = {
 };
 
 async function timeRestart(): Promise<number> {
-  const pool = new Piscina<EngineStart, undefined>({
-    filename: new URL('../workers/engine-worker.js', import.meta.url).href,
-    maxThreads: 1,
-    atomics: 'disabled',
-  });
   const sockets = await hostSockets(process.platform);
   const { opener } = sockets;
   const engine = new SupervisedEngine({
-    run: (start, move, signal) => pool.run(start, { transferList: [...move], signal }),
+    run: engineThread(new URL('../workers/engine-worker.js', import.meta.url)),
     captureOctets: 0,
     newBell: () => sockets.newBell(),
+    onDeath: () => undefined,
+    onStuck: () => undefined,
     onRestart: () => undefined,
   });
   const [near = 0, nearPeer = 0, far = 0, farPeer = 0] = await freePorts(4);
@@ -69,7 +65,6 @@ async function timeRestart(): Promise<number> {
     source.close();
     sink.close();
     await engine.close();
-    await pool.destroy();
     for (const endpoint of endpoints) opener.close(endpoint);
   }
 }

@@ -1,3 +1,4 @@
+import { networkInterfaces } from 'node:os';
 import { resolve } from 'node:path';
 import t, { type Test } from 'tap';
 import { ConfigError, helpText, readCommand, type Config } from '../src/config.js';
@@ -26,6 +27,7 @@ void t.test('without flags and variables everything has its default', (t) => {
     data: resolve('data'),
     projects: resolve('data/projects'),
     state: resolve('data/state'),
+    groupAccess: false,
     local: false,
     gns3Version: '2.2.60',
     credentials: undefined,
@@ -88,6 +90,11 @@ void t.test('a value that cannot be used is refused in one line that names flag 
     ['nio-networks', '10.0.0.0/8,example.org'],
     ['nio-networks', 'fe80::1%eth0'],
     ['nio-networks', '::/129'],
+    ['nio-interfaces', 'lo'],
+    ['nio-interfaces', 'eth0, lo'],
+    ['nio-interfaces', 'a/b'],
+    ['nio-interfaces', 'eth0:1'],
+    ['nio-interfaces', 'x'.repeat(16)],
   ];
   for (const [name, value] of wrong) {
     const variable = `WIREFARM_${name.toUpperCase().replaceAll('-', '_')}`;
@@ -120,10 +127,38 @@ void t.test('a password comes from the environment only, and needs a user', (t) 
   t.end();
 });
 
+void t.test('a server that others can reach needs a password, or to be meant to have none', (t) => {
+  const password = { WIREFARM_PASSWORD: 'p' };
+  for (const host of ['0.0.0.0', '::', '192.0.2.1', '::ffff:127.0.0.1', '128.0.0.1']) {
+    refuses(t, ['--host', host], {}, /--user .*WIREFARM_PASSWORD.* --open /);
+    refuses(t, ['--host', host, '--local'], {}, /^--local .* loopback/);
+    refuses(t, ['--host', host, '--local', '--open'], {}, /^--local .* loopback/);
+    refuses(t, ['--host', host, '--local', '--user', 'u'], password, /^--local .* loopback/);
+    t.match(configOf(['--host', host, '--open']), { host, isOpen: true });
+    t.match(configOf(['--host', host], { WIREFARM_OPEN: '1' }), { host, isOpen: true });
+    t.match(configOf(['--host', host, '--user', 'u'], password), { host, isOpen: false });
+  }
+  for (const host of ['127.0.0.1', '127.3.2.1', '::1', 'localhost'])
+    t.match(configOf(['--host', host, '--local']), { host, local: true });
+  t.end();
+});
+
+void t.test('names of the server are a list', (t) => {
+  t.same(configOf().allowedHosts, []);
+  t.same(configOf(['--allow-hosts', 'lab.example, 2001:db8::7,']).allowedHosts, [
+    'lab.example',
+    '2001:db8::7',
+  ]);
+  for (const name of ['lab.example:80', 'http://lab', 'a b', 'x'.repeat(254)])
+    refuses(t, ['--allow-hosts', name], {}, /^--allow-hosts \(WIREFARM_ALLOW_HOSTS\): /);
+  t.end();
+});
+
 void t.test('origins are a list', (t) => {
   t.same(configOf(['--allow-origins', 'http://a,,http://b']).allowedOrigins, ['http://a', 'http://b']);
   t.same(configOf(['--allow-origins', '']).allowedOrigins, []);
   t.ok(configOf().allowedOrigins.includes('https://gns3.github.io'));
+  t.notOk(configOf().allowedOrigins.includes('http://gns3.github.io'), 'anybody on the way can be that page');
   t.end();
 });
 
@@ -142,6 +177,27 @@ void t.test('networks are a list of either version, with or without a length', (
     t.equal(has(outside), false, outside);
   t.equal(configOf(['--nio-networks', 'any']).nioNetworks, undefined);
   t.equal(configOf(['--nio-networks', '0.0.0.0/0']).nioNetworks?.check('8.8.8.8'), true);
+  t.end();
+});
+
+void t.test('UDP leads anywhere, from a server that is open to this host only', (t) => {
+  const open = ['--host', '0.0.0.0', '--open'];
+  t.equal(configOf().nioNetworks, undefined);
+  t.equal(configOf(['--open']).nioNetworks, undefined, 'on loopback nobody else can use it');
+  t.equal(configOf([...open, '--nio-networks', 'any']).nioNetworks, undefined);
+  t.equal(configOf([...open, '--user', 'u'], { WIREFARM_PASSWORD: 'p' }).nioNetworks, undefined);
+  const { nioNetworks } = configOf(open);
+  const addresses = Object.values(networkInterfaces()).flatMap((list) => list ?? []);
+  for (const address of ['127.0.0.1', '127.9.9.9', '::1', ...addresses.map((own) => own.address)])
+    t.equal(nioNetworks?.check(address, address.includes(':') ? 'ipv6' : 'ipv4'), true, address);
+  for (const address of ['192.0.2.1', '2001:db8::1'])
+    t.equal(nioNetworks?.check(address, address.includes(':') ? 'ipv6' : 'ipv4'), false, address);
+  t.end();
+});
+
+void t.test('interfaces are a list', (t) => {
+  t.same(configOf().nioInterfaces, new Set());
+  t.same(configOf(['--nio-interfaces', 'eth1, br0,']).nioInterfaces, new Set(['eth1', 'br0']));
   t.end();
 });
 

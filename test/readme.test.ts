@@ -2,6 +2,7 @@
 import { execFile } from 'node:child_process';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import t from 'tap';
 import { RandomBytes } from './support/random.js';
@@ -41,7 +42,7 @@ void t.test('the example of images and files does what it says', async (t) => {
   }
   const lab = (blocks[1] ?? '').replace(/\ncurl -sN .*\n$/, '\n').replace(/.*\/links -d.*/, '');
   const example = blocks.find((block) => block.includes('wirefarm push')) ?? '';
-  const program = `${process.execPath} ${new URL('dist/src/cli/main.js', root).pathname}`;
+  const program = `'${process.execPath}' '${fileURLToPath(new URL('dist/src/cli/main.js', root))}'`;
   const pulled = join(folder, 'pulled');
   const script = (lab + example)
     .replace('http://127.0.0.1:3080', server.url)
@@ -74,7 +75,10 @@ void t.test('the example of snapshots does what it says', async (t) => {
 });
 
 void t.test('every setting of the command line stands in the table', async (t) => {
-  const { stdout } = await run(process.execPath, [new URL('dist/src/main.js', root).pathname, '--help']);
+  const { stdout } = await run(process.execPath, [
+    fileURLToPath(new URL('dist/src/main.js', root)),
+    '--help',
+  ]);
   const variables = [...stdout.matchAll(/WIREFARM_\w+/g)].map(([name]) => name);
   t.ok(variables.length > 5);
   for (const variable of variables) t.ok(readme.includes(`\`${variable}\``), variable);

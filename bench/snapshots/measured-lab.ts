@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { readdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
-import { TRASH_PREFIX } from '../../src/lab/folder-layout.js';
+import { TRASH } from '../../src/lab/folder-layout.js';
 import { ChildServer } from '../child-server.js';
 import { call } from '../compute-client.js';
 import { syncFile, syncFileSystem } from '../files/command.js';
@@ -91,7 +91,7 @@ export class MeasuredLab {
     await look(path);
     await call(url, 'DELETE');
     // What is deleted goes behind the answer, and would slow down who comes next.
-    const isGone = (): boolean => !readdirSync(dirname(path)).some((name) => name.startsWith(TRASH_PREFIX));
+    const isGone = (): boolean => readdirSync(join(dirname(path), TRASH)).length === 0;
     await until(isGone, 'the files of a deleted project do not go');
     return turn;
   }

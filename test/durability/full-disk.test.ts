@@ -6,6 +6,7 @@ import { mkdirSync, readdirSync, rmSync, statfsSync, writeFileSync } from 'node:
 import { request, type IncomingMessage } from 'node:http';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
+import { asideNames, projectFolders } from '../support/aside-folders.js';
 import { Client, type Reply } from '../support/client.js';
 import { parseGns3 } from '../support/gns3-schema.js';
 import { NotificationLog } from '../support/notification-log.js';
@@ -15,8 +16,6 @@ import { startServer } from '../support/server-process.js';
 type Json = Readonly<Record<string, unknown>>;
 /** Requests of one sort until the disk has no room for another. */
 const MOST = 400;
-
-t.setTimeout(110_000);
 
 /** A file system of its own; undefined when this process may not mount one. */
 function smallDisk(t: Test, megabytes: number): string | undefined {
@@ -137,7 +136,7 @@ void t.test('writes are refused with 507, leave nothing, and work again once the
   const id = randomUUID();
   const created = await client.post('/v2/projects', { name: 'late', project_id: id, auto_close: false });
   t.match(created, isFull, 'a project is refused');
-  t.same(readdirSync(join(data, 'projects')), [String(project['project_id'])], 'and no folder is left of it');
+  t.same(projectFolders(data), [String(project['project_id'])], 'and no folder is left of it');
   t.equal((await client.get(`/v2/projects/${id}`)).status, 404);
   const uploaded = await client.request('POST', `${base}/files/big.bin`, new Uint8Array(300_000));
   t.match(uploaded, isFull, 'an upload is refused');
@@ -287,11 +286,20 @@ void t.test('on a full disk a project can be deleted, which makes room', async (
     (await client.request('POST', `/v2/projects/${old}/files/a.bin`, new Uint8Array(500_000))).status,
     201,
   );
+  const nodes = `/v2/projects/${kept}/nodes`;
+  const node = { name: 'S', node_type: 'ethernet_switch', compute_id: 'local' };
+  const { node_id } = await client.expect(201, 'POST', nodes, node);
   fill(disk);
   const svg = `<svg>${'z'.repeat(100_000)}</svg>`;
   await untilRefused(() => client.post(`/v2/projects/${kept}/drawings`, { svg }));
+  await untilRefused(() => client.post(nodes, node));
+  t.equal(
+    (await client.delete(`${nodes}/${String(node_id)}`)).status,
+    204,
+    'a node can be deleted, which makes none',
+  );
   t.equal((await client.delete(`/v2/projects/${old}`)).status, 204);
   t.equal((await client.post(`/v2/projects/${kept}/drawings`, { svg })).status, 201, 'there is room now');
-  t.same(readdirSync(join(data, 'projects')), [kept]);
+  t.same([...projectFolders(data), ...asideNames(data)], [kept]);
   t.equal(await server.stop(), 0);
 });

@@ -20,8 +20,6 @@ import { NotificationLog } from '../support/notification-log.js';
 import { scratchFolder } from '../support/scratch.js';
 import { startServer, type ServerProcess } from '../support/server-process.js';
 
-t.setTimeout(110_000);
-
 interface Lab {
   readonly data: string;
   readonly id: string;

@@ -1,12 +1,12 @@
-/** The server is killed before each operation on the disk that restoring a project takes, or one node of it. */
+/** The server is killed before operations on the disk that restoring a project takes, or one node of it. */
 import t from 'tap';
 import { FaultLab } from '../support/fault-lab.js';
 import { faultSeries } from '../support/fault-series.js';
 import { testSeed } from '../support/random.js';
+import { rounds } from '../support/rounds.js';
 import { restoring } from '../support/snapshot-series.js';
 
-t.setTimeout(118_000);
-const LIMITS = { seed: testSeed(63), milliseconds: 20_000 };
+const LIMITS = { seed: testSeed(63), most: rounds(3, 15) };
 const modes = ['before'] as const;
 const lab = await FaultLab.make(t);
 

@@ -5,7 +5,6 @@ import t from 'tap';
 import { FaultLab } from '../support/fault-lab.js';
 import { fillDisk, NO_MOUNT, smallDisk } from '../support/small-disk.js';
 
-t.setTimeout(118_000);
 const isFull = { status: 507, body: { status: 507, message: /No space left/ } };
 
 function contentNames(lab: FaultLab): string[] {

@@ -1,7 +1,7 @@
 /** How the server starts, refuses to start, and stops. */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { request } from 'node:http';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -15,8 +15,6 @@ import { parseGns3 } from '../support/gns3-schema.js';
 import { NotificationLog } from '../support/notification-log.js';
 import { scratchFolder } from '../support/scratch.js';
 import { MAIN, startServer } from '../support/server-process.js';
-
-t.setTimeout(110_000);
 
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
 const PASSWORD = 'correct-horse-battery';
@@ -65,6 +63,15 @@ void t.test('what prevents a start is one clear line and exit code 1', async (t)
     new RegExp(`port ${running.port}.* in use`),
   );
   refused(t, await outcomeOf(['--port', '0', '--data', running.data]), /held by another running server/);
+  // One folder in common is enough.
+  for (const [folder, ...flags] of [
+    [running.data, '--data', running.data, '--state', join(data, 's'), '--projects', join(data, 'p')],
+    [join(running.data, 'projects'), '--data', join(data, 'b'), '--projects', join(running.data, 'projects')],
+    [join(running.data, 'state'), '--data', join(data, 'd'), '--state', join(running.data, 'state')],
+  ] as const) {
+    const reason = new RegExp(`the folder ${folder} is held by another running server`);
+    refused(t, await outcomeOf(['--port', '0', ...flags]), reason);
+  }
   refused(t, await outcomeOf(['--port', '0', '--data', file]), /cannot write to the folder .*file/);
   refused(t, await outcomeOf(['--port', '0', '--data', join(file, 'below')]), /cannot write to the folder/);
   refused(t, await outcomeOf(['--colour', 'blue']), /--colour/);
@@ -74,6 +81,7 @@ void t.test('what prevents a start is one clear line and exit code 1', async (t)
   refused(t, await outcomeOf(['--host', 'example.org']), /--host/);
   refused(t, await outcomeOf([], { WIREFARM_PORT: '-1' }), /WIREFARM_PORT/);
   refused(t, await outcomeOf(['--user', 'me']), /WIREFARM_PASSWORD/);
+  refused(t, await outcomeOf(['--host', '0.0.0.0']), /--user .*WIREFARM_PASSWORD.* --open /);
   t.equal((await new Client(running.url).get('/v2/version')).status, 200, 'the running server is unharmed');
   t.equal(await running.stop(), 0);
 });
@@ -137,6 +145,14 @@ void t.test('two SIGINTs at once are one wish to stop', async (t) => {
   t.match(server.log(), /"msg":"stopped"/);
 });
 
+void t.test('a terminal that is closed ends the server in order', async (t) => {
+  const server = await startServer(t);
+  const stream = await NotificationLog.open(`${server.url}/v2/notifications`);
+  t.equal(await server.stop('SIGHUP'), 0);
+  await stream.ended;
+  t.match(server.log(), /"msg":"stopped"/);
+});
+
 void t.test('a slow upload holds the stop back for a while, not for ever', async (t) => {
   const server = await startServer(t);
   const client = new Client(server.url);
@@ -145,10 +161,8 @@ void t.test('a slow upload holds the stop back for a while, not for ever', async
   const upload = request(server.url + path, { method: 'POST', headers: { 'content-length': '1000000' } });
   const broken = once(upload, 'error');
   upload.write('the beginning');
-  await eventually('the upload has begun', async () => {
-    const found = await client.get(`/v2/projects/${String(project['project_id'])}/files/tmp`);
-    return found.status === 409 ? true : undefined;
-  });
+  const temporary = join(String(project['path']), 'tmp');
+  await eventually('the upload has begun', () => (existsSync(temporary) ? true : undefined));
   t.equal(await server.stop(), 0);
   await broken;
   t.throws(() => readFileSync(join(String(project['path']), 'slow.bin')), { code: 'ENOENT' });

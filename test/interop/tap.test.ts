@@ -19,12 +19,11 @@ function missing(): string | false {
 }
 
 /** An interface with an address, up, and gone with the test. */
-function tapInterface(t: Teardown): string {
-  const name = `wf${process.pid}`;
+function tapInterface(t: Teardown, name: string, ...owner: readonly string[]): string {
   const ip = (...words: readonly string[]): void => {
     execFileSync('ip', words);
   };
-  ip('tuntap', 'add', 'dev', name, 'mode', 'tap');
+  ip('tuntap', 'add', 'dev', name, 'mode', 'tap', ...owner);
   t.teardown(() => {
     ip('link', 'del', name);
   });
@@ -44,10 +43,11 @@ function whoHas(): Buffer {
 }
 
 void t.test('the host answers through a TAP at a port', { skip: missing() }, async (t) => {
-  const client = new Client((await startServer(t)).url);
+  const name = `wf${process.pid}`;
+  const client = new Client((await startServer(t, { flags: ['--nio-interfaces', name] })).url);
   const lab = await ComputeLab.open(client);
   const node = await lab.node('ethernet_switch');
-  const device = tapInterface(t);
+  const device = tapInterface(t, name);
   const reply = await lab.nio(node, 0, { type: 'nio_tap', tap_device: device });
   t.hasStrict(reply, { status: 201, body: { tap_device: device, type: 'nio_tap' } });
   const station = await UdpPeer.open(t);
@@ -67,3 +67,33 @@ void t.test('the host answers through a TAP at a port', { skip: missing() }, asy
   });
   await lab.part(node, 0);
 });
+
+void t.test(
+  'a server uses interfaces that it is told of, and TAPs of its own user',
+  { skip: missing() },
+  async (t) => {
+    const names = ['a', 'b', 'c'].map((letter) => `wf${process.pid}${letter}`);
+    const [allowed = '', own = '', others = ''] = names;
+    const client = new Client((await startServer(t, { flags: ['--nio-interfaces', allowed] })).url);
+    const lab = await ComputeLab.open(client);
+    const node = await lab.node('ethernet_switch');
+    tapInterface(t, allowed);
+    tapInterface(t, own, 'user', String(process.geteuid?.()));
+    tapInterface(t, others, 'user', '65534');
+    const outcome = async (type: string, device: string): Promise<number> => {
+      const word = type === 'nio_tap' ? 'tap_device' : 'ethernet_device';
+      const { status, text } = await lab.nio(node, 0, { type, [word]: device });
+      if (status === 201) await lab.part(node, 0);
+      else t.match(text, /--nio-interfaces/, `${type} ${device}`);
+      return status;
+    };
+    for (const type of ['nio_linux_ethernet', 'nio_generic_ethernet']) {
+      t.equal(await outcome(type, allowed), 201);
+      t.equal(await outcome(type, own), 409, 'it is not said to be for labs');
+      t.equal(await outcome(type, 'lo'), 409);
+    }
+    t.equal(await outcome('nio_tap', allowed), 201);
+    t.equal(await outcome('nio_tap', own), 201);
+    t.equal(await outcome('nio_tap', others), 409);
+  },
+);

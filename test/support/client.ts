@@ -53,6 +53,8 @@ export class Client {
     body?: unknown,
     headers: Record<string, string> = {},
   ): Promise<Reply> {
+    // A connection that the server closed while this process was busy is noticed first, and not used.
+    await new Promise((resolve) => setImmediate(resolve));
     const raw = typeof body === 'string' || body instanceof Uint8Array ? body : JSON.stringify(body);
     const response = await fetch(this.#url + path, {
       method,

@@ -1,8 +1,8 @@
 /** Waiting for what nothing announces: the state of files and processes. */
-const TRIES = 600;
+const TRIES = 2400;
 const BETWEEN_MS = 50;
 
-/** Looks again and again until there is an answer; fails after half a minute. */
+/** Looks again and again until there is an answer; fails after two minutes. */
 export async function eventually<Found>(
   what: string,
   look: () => Found | undefined | Promise<Found | undefined>,

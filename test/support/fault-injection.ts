@@ -2,7 +2,6 @@
  * Loaded before everything else in a server and in all its threads: counts what they do to the disk from the moment at
  * which there is a plan, and at the operation that the plan names the process dies or the operation fails.
  */
-import { EventEmitter } from 'node:events';
 import fs from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';
 import { constants as systemConstants } from 'node:os';
@@ -72,8 +71,16 @@ function fateOf(kind: FaultPlan['of'], operation: string, subject: string): Faul
   const inProject = subject.replaceAll(/\S*\/projects\/([0-9a-f-]{36}\/)?/g, '');
   const bytes = Buffer.from(`${operation} ${inProject} (thread ${threadId})`.padEnd(RECORD_LENGTH));
   writeSync(told.fd, bytes.subarray(0, RECORD_LENGTH));
+  hold(plan, subject);
   const end = Number(/^pos:\s*(\d+)/m.exec(readFileSync(`/proc/self/fdinfo/${told.fd}`, 'utf8'))?.[1]);
   return end / RECORD_LENGTH === plan.at ? plan.mode : undefined;
+}
+
+/** Waits in the very thread. */
+function hold(plan: FaultPlan, subject: string): void {
+  if (plan.holds === undefined || !subject.includes(plan.holds)) return;
+  const never = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
+  while (currentPlan()?.run === plan.run) Atomics.wait(never, 0, 0, 10);
 }
 
 function perform<Result>(
@@ -183,32 +190,6 @@ function wrapNative(): void {
   };
 }
 
-interface StoreEnvironment {
-  readonly commitTxn: () => unknown;
-  readonly abortTxn: () => unknown;
-}
-
-/** The store says when a transaction begins, and who will commit it. */
-function wrapCommits(): void {
-  const known = new WeakSet<StoreEnvironment>();
-  // eslint-disable-next-line @typescript-eslint/unbound-method -- it is called with the emitter
-  const { emit } = EventEmitter.prototype;
-  EventEmitter.prototype.emit = function (this: EventEmitter & { env?: StoreEnvironment }, name, ...given) {
-    const { env } = this;
-    if (name === 'begin-transaction' && env !== undefined && !known.has(env)) {
-      known.add(env);
-      const commit = env.commitTxn.bind(env);
-      const mayFail = (): unknown =>
-        perform('commit', fateOf('changes', 'commit', 'of the store'), commit, (code) => {
-          env.abortTxn();
-          throw new Error({ EIO: 'Input/output error', ENOSPC: 'No space left on device' }[code]);
-        });
-      Object.defineProperty(env, 'commitTxn', { value: mayFail });
-    }
-    return emit.call(this, name, ...given);
-  };
-}
-
 if (folder !== '') {
   for (const name of OF_PATHS) wrap('changes', name, pathsOf);
   for (const name of OF_DESCRIPTORS) {
@@ -217,6 +198,5 @@ if (folder !== '') {
   wrap('reads', 'readSync', openPathOf, (given) => isObject(openPathOf(given)));
   wrap('changes', 'openSync', pathOf, opensForWriting);
   wrapNative();
-  wrapCommits();
   syncBuiltinESMExports();
 }

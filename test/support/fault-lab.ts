@@ -3,45 +3,32 @@ import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync
 import { join } from 'node:path';
 import { manifestIds, readPlaces } from '../../src/content/manifest.js';
 import { objectBehind } from '../../src/content/object-name.js';
-import { Client, type Reply } from './client.js';
-import { dropPlan, FAULTS, layPlan, operationsOf, type FaultMode, type FaultPlan } from './fault-plan.js';
+import { asideNames } from './aside-folders.js';
+import type { Client, Reply } from './client.js';
+import type { FaultMode, FaultPlan } from './fault-plan.js';
+import { FaultServer, type Outcome } from './fault-server.js';
 import { folderContent, namesIn } from './folder-content.js';
 import { gns3Drawing, gns3Link, gns3Node, placeGns3Project, type Json } from './gns3-project.js';
 import { parseGns3 } from './gns3-schema.js';
 import { RandomBytes } from './random.js';
 import { scratchFolder, type Teardown } from './scratch.js';
-import { startServer, type ServerProcess } from './server-process.js';
+import type { ServerProcess } from './server-process.js';
 
-const INJECTION = new URL('./fault-injection.js', import.meta.url).href;
 const NOT_COMPARED = ['snapshots', 'tmp', 'project-files/captures', 'lab.gns3'];
 const CAPTURE = 'project-files/captures/kept.pcap';
 
-/** What became of a request while there was a plan. */
-export interface Outcome {
-  /** Undefined when the server died before it answered. */
-  readonly reply: Reply | undefined;
-  readonly hasFired: boolean;
-  /** What was done of what counts; the last is the one that was hit, if one was. */
-  readonly operations: readonly string[];
-}
-
 export class FaultLab {
   readonly data: string;
-  readonly #t: Teardown;
-  readonly #faults: string;
+  readonly #faulty: FaultServer;
   readonly #bytes = new RandomBytes(6);
   readonly #switch = gns3Node('ethernet_switch', { name: 'SW1', console: null });
   readonly #qemu = gns3Node('qemu', { name: 'Q1', console: null });
   readonly #hub = gns3Node('ethernet_hub', { name: 'Hub1', console: null });
   readonly #place: { readonly id: string; readonly folder: string };
-  #server: ServerProcess | undefined;
-  #client = new Client('');
-  #runs = 0;
 
   private constructor(t: Teardown, data: string) {
-    this.#t = t;
     this.data = data;
-    this.#faults = scratchFolder(t);
+    this.#faulty = new FaultServer(t, data);
     const projects = join(data, 'projects');
     mkdirSync(projects, { recursive: true });
     const [ours, qemu, hub] = [this.#switch, this.#qemu, this.#hub];
@@ -71,12 +58,11 @@ export class FaultLab {
   }
 
   get client(): Client {
-    return this.#client;
+    return this.#faulty.client;
   }
 
   get server(): ServerProcess {
-    if (this.#server === undefined) throw new Error('there is no server yet');
-    return this.#server;
+    return this.#faulty.process;
   }
 
   get base(): string {
@@ -98,9 +84,7 @@ export class FaultLab {
 
   /** A server where the last one left everything, and in it the project, open. */
   async revive(): Promise<void> {
-    const environment = { NODE_OPTIONS: `--import=${INJECTION}`, [FAULTS]: this.#faults };
-    this.#server = await startServer(this.#t, { data: this.data, environment });
-    this.#client = new Client(this.#server.url);
+    await this.#faulty.start();
     await this.open();
   }
 
@@ -109,24 +93,11 @@ export class FaultLab {
   }
 
   /** Does it with a fault; afterwards there is a server that works. */
-  async under(
+  under(
     plan: { of?: FaultPlan['of']; at: number; mode: FaultMode },
     act: () => Promise<Reply>,
   ): Promise<Outcome> {
-    const run = `run-${++this.#runs}`;
-    layPlan(this.#faults, { of: 'changes', ...plan, run });
-    const reply = await act().catch(() => undefined);
-    dropPlan(this.#faults);
-    const operations = operationsOf(this.#faults, run);
-    const hasFired = plan.at > 0 && operations.length >= plan.at;
-    const isDeadly = plan.mode === 'before' || plan.mode === 'after';
-    if (hasFired && isDeadly) {
-      await this.server.stop('SIGKILL');
-      await this.revive();
-    } else if (reply === undefined) {
-      throw new Error(`the server ended by itself: ${this.server.log()}`);
-    }
-    return { reply, hasFired, operations: operations.slice(0, hasFired ? plan.at : undefined) };
+    return this.#faulty.under(plan, act, () => this.revive());
   }
 
   async listed(): Promise<ReadonlyMap<string, string>> {
@@ -191,8 +162,7 @@ export class FaultLab {
     const inProject = ['snapshots/.work', 'tmp'].flatMap((folder) =>
       namesIn(join(this.folder, folder)).map((name) => `${folder}/${name}`),
     );
-    const beside = namesIn(join(this.data, 'projects')).filter((name) => name.startsWith('.'));
-    return [...inProject, ...beside].map((path) => `${path} is left`);
+    return [...inProject, ...asideNames(this.data)].map((path) => `${path} is left`);
   }
 
   /** Objects that no snapshot relies on. */

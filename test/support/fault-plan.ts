@@ -17,6 +17,8 @@ export interface FaultPlan {
   /** Which operation from the moment of the plan on, from 1; 0 is none. */
   readonly at: number;
   readonly mode: FaultMode;
+  /** Changes of what has this in its path wait for as long as there is this plan. */
+  readonly holds?: string;
 }
 
 /** Operations are told in records of this many bytes: the place of a record is the number of the operation. */

@@ -1,10 +1,11 @@
 /** The thread of a packet engine that can be broken, in the ways of ./engine-faults.ts. */
+import { workerData } from 'node:worker_threads';
+import type { EngineStart } from '../../src/engines/engine-start.js';
+import { runEngine } from '../../src/engines/engine-task.js';
 import { PortableTransport } from '../../src/sockets/portable/portable-transport.js';
 import { Engine } from '../../src/switching/engine.js';
 import type { Order } from '../../src/switching/orders.js';
 import { FAULT, STILLBORN } from './engine-faults.js';
-
-export { runEngine as default } from '../../src/engines/engine-task.js';
 
 if (process.env[STILLBORN] !== undefined) throw new Error('stillborn');
 
@@ -36,8 +37,9 @@ if (process.platform === 'linux') {
 for (const transport of transports) {
   intercept(transport, 'turn', () => {
     if (!isFailing) return;
-    // The thread lives on, and may run the next engine.
     isFailing = false;
     throw new TypeError('out of luck');
   });
 }
+
+await runEngine(workerData as EngineStart);

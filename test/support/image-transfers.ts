@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { eventually } from './eventually.js';
 import { headerOf, RawConnection, type RawReply } from './raw-client.js';
 import type { ServerProcess } from './server-process.js';
 
@@ -44,6 +45,11 @@ export function unfinishedImages(images: string): string[] {
   if (!existsSync(folder)) return [];
   const entries = readdirSync(folder, { recursive: true, withFileTypes: true });
   return entries.filter((entry) => !entry.isDirectory()).map(({ name }) => name);
+}
+
+/** Waits until nothing lies unfinished. A file with the MD5 digest of an image is written after the answer. */
+export async function nothingUnfinished(images: string): Promise<void> {
+  await eventually('nothing is unfinished', () => (unfinishedImages(images).length === 0 ? true : undefined));
 }
 
 /** A number that the system tells of the process, in octets. */

@@ -1,6 +1,5 @@
 /** An engine in a thread of its own, with real sockets, that can be killed and broken. */
-import { Piscina } from 'piscina';
-import type { EngineStart } from '../../src/engines/engine-start.js';
+import { engineThread } from '../../src/engines/engine-thread.js';
 import { RunningDevice } from '../../src/engines/running-device.js';
 import { SupervisedEngine } from '../../src/engines/supervised-engine.js';
 import { MOST_LOGS } from '../../src/memory/capture-memory.js';
@@ -40,23 +39,15 @@ export class LiveEngine {
 
   constructor(t: Teardown, sockets: HostSockets, worker: URL = ENGINE_WORKER) {
     this.sockets = sockets;
-    const pool = new Piscina<EngineStart, undefined>({
-      filename: worker.href,
-      minThreads: 1,
-      maxThreads: 1,
-      idleTimeout: Infinity,
-      atomics: 'disabled',
-    });
     this.engine = new SupervisedEngine({
-      run: (start, move, signal) => pool.run(start, { transferList: [...move], signal }),
+      run: engineThread(worker),
       captureOctets: CAPTURES,
       newBell: () => sockets.newBell(),
+      onDeath: () => undefined,
+      onStuck: () => undefined,
       onRestart: (reason) => this.reasons.push(reason),
     });
-    t.teardown(async () => {
-      await this.engine.close();
-      await pool.destroy();
-    });
+    t.teardown(() => this.engine.close());
   }
 
   newDevice(): RunningDevice {

@@ -5,13 +5,16 @@ import { LOOP_CONTROL, type LoopMessage, type LoopOrder } from '../../src/pool/l
 import type { RunLoop } from '../../src/pool/loop-run.js';
 import { SupervisedLoop, type LoopSurroundings } from '../../src/pool/supervised-loop.js';
 import type { TaskRequest } from '../../src/pool/task.js';
+import { ownThread } from '../../src/pool/thread-work.js';
 import { eventually } from './eventually.js';
 import type { TestParts, TestReport } from './loop-worker.js';
 import type { Teardown } from './scratch.js';
 
 const WORKER = new URL('./loop-worker.js', import.meta.url);
 
-type Own = Partial<Pick<LoopSurroundings<TestParts, TestReport>, 'onceOnly' | 'isBusy' | 'onCheck'>>;
+type Own = Partial<
+  Pick<LoopSurroundings<TestParts, TestReport>, 'onceOnly' | 'isBusy' | 'onCheck' | 'onStall'>
+>;
 
 abstract class TestLoop {
   /** What the loop told of, in order. */
@@ -83,6 +86,11 @@ export class PaperLife {
       this.#numbers.push(number);
     });
     this.beat();
+  }
+
+  /** Its thread is the one that runs the test, which computes next to nothing. */
+  waitsForDisk(): void {
+    Atomics.store(this.#words, LOOP_CONTROL.thread, ownThread());
   }
 
   beat(): void {

@@ -80,6 +80,7 @@ export class LiveTransfers {
       slabs: this.slabs,
       disk: this.disk,
       isSynced,
+      floor: undefined,
       log: pino({ level: 'error' }, { write: (line: string) => this.log.push(line) }),
     });
     const pathOf = ({ subject }: Upload): string => ('path' in subject ? subject.path : '');

@@ -40,6 +40,11 @@ export default function serve({ greeting, ...start }: TestParts & LoopStart): Pr
       Atomics.add(deaths, 0, 1);
       process.exit(3);
     },
+    /** Raises the word, and waits without work until it is raised again, as for a disk. */
+    stall: (word: Int32Array<SharedArrayBuffer>): void => {
+      Atomics.add(word, 0, 1);
+      Atomics.wait(word, 0, 1);
+    },
     /** Raises the word, and never comes back. */
     spin: (word: Int32Array<SharedArrayBuffer>): never => {
       Atomics.add(word, 0, 1);

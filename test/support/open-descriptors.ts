@@ -28,6 +28,6 @@ export async function noMoreDescriptors(server: ServerProcess, most: number): Pr
 export async function noProjectFiles(server: ServerProcess): Promise<void> {
   const folder = join(server.data, 'projects');
   await eventually('no file of a project is open', () =>
-    descriptorsOf(server).some((target) => target.startsWith(folder)) ? undefined : true,
+    descriptorsOf(server).some((target) => target.startsWith(`${folder}/`)) ? undefined : true,
   );
 }

@@ -49,8 +49,10 @@ export function chunked(...pieces: readonly (string | Uint8Array)[]): Buffer {
   return Buffer.concat([...parts, Buffer.from(`0${CRLF}${CRLF}`)]);
 }
 
+/** As Fetch has it: the values of a name that comes several times are one list. */
 export function headerOf(reply: Head, name: string): string | undefined {
-  return reply.headers.find(([known]) => known.toLowerCase() === name.toLowerCase())?.[1];
+  const values = reply.headers.filter(([known]) => known.toLowerCase() === name.toLowerCase());
+  return values.length === 0 ? undefined : values.map(([, value]) => value).join(', ');
 }
 
 /** The body of a reply that must be JSON. */
@@ -82,10 +84,21 @@ export class RawConnection {
     });
   }
 
-  static async open(port: number, host = '127.0.0.1'): Promise<RawConnection> {
-    const socket = connect({ port, host, noDelay: true });
+  /** `from` is an address of this host that the connection comes from. */
+  static async open(port: number, host = '127.0.0.1', from?: string): Promise<RawConnection> {
+    const socket = connect({
+      port,
+      host,
+      noDelay: true,
+      ...(from === undefined ? {} : { localAddress: from }),
+    });
     await once(socket, 'connect');
     return new RawConnection(socket);
+  }
+
+  /** Whether anything has come that was not read yet. */
+  get hasReceived(): boolean {
+    return this.#length > 0;
   }
 
   get isClosed(): boolean {

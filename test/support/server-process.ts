@@ -2,10 +2,13 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
+import type { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { scratchFolder, type Teardown } from './scratch.js';
+import { LONGEST_TURN_MS, TurnReports } from './turn-watch.js';
 
 export const MAIN = fileURLToPath(new URL('../../src/main.js', import.meta.url));
+const WATCHED = fileURLToPath(new URL('./watched-server.js', import.meta.url));
 
 export interface ServerProcess {
   readonly child: ChildProcess;
@@ -14,7 +17,10 @@ export interface ServerProcess {
   readonly data: string;
   /** Everything written to standard error so far: the log, one JSON object a line. */
   readonly log: () => string;
-  /** Ends the process; resolves with its exit code or signal. */
+  /**
+   * Ends the process; resolves with its exit code or signal. Rejects when a turn of the HTTP thread was too long; the
+   * end of the test does so otherwise.
+   */
   stop(signal?: NodeJS.Signals): Promise<number | NodeJS.Signals | null>;
 }
 
@@ -22,6 +28,10 @@ export interface ServerOptions {
   readonly data?: string;
   readonly flags?: readonly string[];
   readonly environment?: NodeJS.ProcessEnv;
+  /** For a test that is known to hold the HTTP thread: say there what does. */
+  readonly allowedTurnMs?: number;
+  /** How many descriptors it may have. */
+  readonly descriptors?: number;
 }
 
 /** Servers of tests that run at the same time must not give out the same UDP ports. */
@@ -49,25 +59,38 @@ const READY = /listens on (http:\/\/\S+:(\d+))$/;
 
 export async function startServer(t: Teardown, options: ServerOptions = {}): Promise<ServerProcess> {
   const data = options.data ?? scratchFolder(t);
-  const child = spawn(process.execPath, [MAIN, '--port', '0', '--data', data, ...(options.flags ?? [])], {
+  const node = [process.execPath, WATCHED, '--port', '0', '--data', data, ...(options.flags ?? [])];
+  const limit = options.descriptors === undefined ? '' : `ulimit -n ${options.descriptors}; `;
+  const child = spawn('/bin/sh', ['-c', `${limit}exec "$@"`, 'sh', ...node], {
     // What the test runner adds to every Node.js process is not for the server.
     env: { ...process.env, NODE_OPTIONS: '', WIREFARM_UDP_PORTS: udpPorts(), ...options.environment },
-    stdio: ['ignore', 'pipe', 'pipe'],
+    stdio: ['ignore', 'pipe', 'pipe', 'pipe'],
   });
-  t.teardown(() => child.kill('SIGKILL'));
+  const { stdout, stderr } = child as ChildProcess & { stdout: Readable; stderr: Readable };
+  const turns = new TurnReports(child.stdio[3] as Readable);
   let log = '';
-  child.stderr.on('data', (bytes: Buffer) => {
+  stderr.on('data', (bytes: Buffer) => {
     log += bytes.toString();
   });
   const exited = once(child, 'exit') as Promise<[number | null, NodeJS.Signals | null]>;
+  const checkTurns = async (): Promise<void> => {
+    await Promise.all([exited, turns.ended]);
+    const complaint = turns.complaint(options.allowedTurnMs ?? LONGEST_TURN_MS);
+    if (complaint !== undefined) throw new Error(complaint);
+  };
+  t.teardown(async () => {
+    child.kill('SIGKILL');
+    await checkTurns();
+  });
   const ready = new Promise<RegExpExecArray>((resolve) => {
-    createInterface({ input: child.stdout }).on('line', (line) => {
+    createInterface({ input: stdout }).on('line', (line) => {
       const match = READY.exec(line);
       if (match !== null) resolve(match);
     });
   });
   const match = await Promise.race([ready, exited.then(() => undefined)]);
   if (match === undefined) throw new Error(`the server ended before it was ready: ${log}`);
+  turns.countFromNow();
   return {
     child,
     port: Number(match[2]),
@@ -77,6 +100,7 @@ export async function startServer(t: Teardown, options: ServerOptions = {}): Pro
     async stop(signal = 'SIGTERM') {
       child.kill(signal);
       const [code, by] = await exited;
+      await checkTurns();
       return by ?? code;
     },
   };

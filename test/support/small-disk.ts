@@ -27,3 +27,8 @@ export function fillDisk(disk: string, left: number): () => void {
     rmSync(ballast);
   };
 }
+
+/** In memory where that can be had, for tests that sync much and do not mean the disk. */
+export function quickFolder(t: Teardown): string {
+  return smallDisk(t, 256 * 1024) ?? scratchFolder(t);
+}

@@ -1,11 +1,12 @@
 /** What is done with snapshots while faults strike, and what must be so afterwards. */
 import type { Reply } from './client.js';
-import type { FaultLab, Outcome } from './fault-lab.js';
+import type { FaultLab } from './fault-lab.js';
+import type { Outcome } from './fault-server.js';
 import type { Series } from './fault-series.js';
 
 type Work = Pick<Series, 'prepare' | 'act' | 'check'>;
 
-const REFUSALS = [409, 500, 507];
+const REFUSALS = [409, 500, 503, 507];
 
 /** A third snapshot, which is whole or not there, and can be made and removed then. */
 export async function making(lab: FaultLab): Promise<Work> {

@@ -1,12 +1,13 @@
 /** An HTTP server in this process, with live streams at `/tail`, `/tail/ws` and `/texts`. */
 import { pino } from 'pino';
 import { z } from 'zod';
-import { Gate } from '../../src/http/gate.js';
 import { route, socketRoute } from '../../src/http/route.js';
 import { HttpServer } from '../../src/http/server.js';
 import type { ChunkedResponse } from '../../src/http/streams/chunked-response.js';
 import type { TailSource } from '../../src/http/streams/tail-source.js';
 import type { Teardown } from './scratch.js';
+import { newGate } from './new-gate.js';
+import { Descriptors } from '../../src/sockets/descriptors.js';
 
 export const TAIL_MEDIA = 'application/x-tail';
 
@@ -27,7 +28,7 @@ export async function startTailServer(
   const params = z.object({});
   const query = z.strictObject({ which: z.string().max(5) });
   const server = new HttpServer({
-    gate: new Gate({ host: '127.0.0.1', allowedOrigins: [], credentials: undefined }),
+    gate: newGate(),
     table: {
       routes: [
         route({
@@ -68,6 +69,7 @@ export async function startTailServer(
     },
     maxJsonBody: 1000,
     name: 'Test',
+    descriptors: new Descriptors(),
     log: pino({ level: 'silent' }),
   });
   let isClosed = false;

@@ -47,7 +47,7 @@ export class TransportRig {
   constructor(t: Teardown, kind: TransportKind) {
     this.sockets = kind.sockets;
     this.bell = kind.sockets.newBell();
-    this.transport = kind.newTransport(this.memory, this.bell.ear, () => this.onBell());
+    this.transport = kind.newTransport(this.memory, this.bell.newEar(), () => this.onBell());
     t.teardown(() => {
       this.transport.close();
       this.bell.close();

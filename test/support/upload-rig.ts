@@ -2,12 +2,14 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { appendFileSync, renameSync, truncateSync } from 'node:fs';
 import { join } from 'node:path';
+import type { Logger } from 'pino';
 import { Channel } from '../../src/lab/channel.js';
 import type { TaskPool } from '../../src/pool/task-pool.js';
 import type { Content, DigestName, Landing } from '../../src/transfer/landing.js';
 import type { Transfers, UploadObserver } from '../../src/transfer/transfers.js';
 import type { Upload } from '../../src/transfer/upload.js';
 import { partTasks, type PartTasks } from '../../src/uploads/part-tasks.js';
+import type { UploadClock } from '../../src/uploads/resumable-upload.js';
 import type { UploadBody } from '../../src/uploads/upload-body.js';
 import type { UploadRecord } from '../../src/uploads/upload-record.js';
 import type { UploadTarget, UploadWish } from '../../src/uploads/upload-wish.js';
@@ -37,6 +39,7 @@ export function recordOf(size: number, more: Partial<UploadRecord> = {}): Upload
     size,
     digests: {},
     metadata: '',
+    landing: false,
     started_at: Date.now(),
     finished_at: null,
     ...more,
@@ -90,6 +93,7 @@ export class SentBody implements UploadBody {
   /** Resolves when somebody takes the bytes. */
   readonly taken: Promise<void>;
   readonly length: number | undefined;
+  readonly client = '';
   #sink: { write(bytes: Uint8Array): void } | undefined;
   #noteTaken: () => void = () => undefined;
   #end: () => void = () => undefined;
@@ -155,13 +159,14 @@ export interface UploadRig {
   refuse: Error | undefined;
   observer: UploadObserver | undefined;
   readonly tasks: string[];
+  readonly warnings: unknown[];
   /** How often what it lands in is held at the moment. */
   holds: number;
 }
 
 export function uploadRig(
   t: Teardown,
-  options: { folder?: string; lifetimeMs?: number; disk?: PartTasks } = {},
+  options: { folder?: string; lifetimeMs?: number; disk?: PartTasks; clock?: UploadClock } = {},
 ): UploadRig {
   const scratch = scratchFolder(t);
   const folder = options.folder ?? join(scratch, 'uploads');
@@ -200,6 +205,7 @@ export function uploadRig(
     landed: [],
     appended: [],
     tasks: [],
+    warnings: [],
     holds: 0,
     refuse: undefined,
     observer: undefined,
@@ -207,6 +213,7 @@ export function uploadRig(
       folder,
       announcements,
       transfers,
+      log: { warn: (facts: unknown) => rig.warnings.push(facts) } as Pick<Logger, 'warn'>,
       disk: {
         run: (name: keyof PartTasks & string, input: never) => {
           rig.tasks.push(name);
@@ -223,6 +230,7 @@ export function uploadRig(
           };
         },
       }),
+      ...(options.clock === undefined ? {} : { clock: options.clock }),
       ...(options.lifetimeMs === undefined ? {} : { lifetimeMs: options.lifetimeMs }),
     }),
   };

@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { closeSync, openSync, writeFileSync, writeSync } from 'node:fs';
 import { firstCursor, nextPiece, type ZipCursor, type ZipPiece } from '../../src/zip/zip-pieces.js';
 import type { Compression } from '../../src/zip/zip-member.js';
-import { writePlan, type PlannedMember } from '../../src/zip/zip-plan.js';
+import { writePlan, type PlannedMember, type PlannedPath, type PlanRoots } from '../../src/zip/zip-plan.js';
 
 export interface MadeArchive {
   readonly path: string;
@@ -25,6 +25,13 @@ export interface SeenMember {
   readonly time: readonly number[];
   /** Of the content. */
   readonly sha256: string;
+}
+
+/** Tests plan what lies anywhere. */
+export const ROOTS: PlanRoots = { disk: '/' };
+
+export function onDisk(path: string): PlannedPath {
+  return { root: 'disk', path };
 }
 
 type MakePiece = (cursor: ZipCursor) => ZipPiece | Promise<ZipPiece>;
@@ -52,7 +59,7 @@ export async function makeArchive(
   const fd = openSync(path, 'r+');
   try {
     let position = 0;
-    for (let cursor: ZipCursor | undefined = firstCursor(plan, compression); cursor !== undefined;) {
+    for (let cursor: ZipCursor | undefined = firstCursor(plan, ROOTS, compression); cursor !== undefined;) {
       const piece: ZipPiece = await makePiece(cursor);
       if (!isZeros(piece.bytes)) writeSync(fd, piece.bytes, 0, piece.bytes.length, position);
       position += piece.bytes.length;

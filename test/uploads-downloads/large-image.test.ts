@@ -14,14 +14,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import t from 'tap';
-import { eventually } from '../support/eventually.js';
-import { IMAGES, memoryOf, putImage, unfinishedImages } from '../support/image-transfers.js';
+import { IMAGES, memoryOf, putImage, nothingUnfinished } from '../support/image-transfers.js';
 import { Random, RandomBytes } from '../support/random.js';
 import { headerOf, rawRequest } from '../support/raw-client.js';
 import { scratchFolder } from '../support/scratch.js';
 import { startServer } from '../support/server-process.js';
 
-t.setTimeout(119_000);
 const run = promisify(execFile);
 const GIBIBYTE = 2 ** 30;
 const LENGTH = 5 * GIBIBYTE + 12_345;
@@ -113,8 +111,6 @@ void t.test('memory stays what it was', async (t) => {
   t.equal(headerOf(reply, 'Content-Length'), String(LENGTH));
   t.equal(headerOf(reply, 'Repr-Digest'), `sha-256=:${Buffer.from(sent, 'hex').toString('base64')}:`);
   // Its MD5 is found out beside it, and then written to a file of its own.
-  await eventually('nothing on its way', () =>
-    unfinishedImages(join(server.data, 'images')).length === 0 ? true : undefined,
-  );
+  await nothingUnfinished(join(server.data, 'images'));
   for (const file of [source, stored]) rmSync(file);
 });

@@ -3,12 +3,11 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
 import { eventually } from '../support/eventually.js';
-import { getImage, putImage, sha256, unfinishedImages } from '../support/image-transfers.js';
+import { getImage, putImage, sha256, nothingUnfinished } from '../support/image-transfers.js';
 import { descriptorsOf } from '../support/open-descriptors.js';
 import { Random, RandomBytes } from '../support/random.js';
 import { startServer } from '../support/server-process.js';
 
-t.setTimeout(110_000);
 const AT_ONCE = 64;
 const LARGEST = 8 * 1024 * 1024;
 
@@ -29,7 +28,7 @@ void t.test('each is what it is, and nothing is left', async (t) => {
     t.equal(reply.status, 204, `old ${number}`);
   }
   await getImage(server, 'old-3.img');
-  await eventually('the digests are known', () => (unfinishedImages(images).length === 0 ? true : undefined));
+  await nothingUnfinished(images);
   // Threads, which are started as they are needed, have some of their own.
   const opened = (): string[] =>
     descriptorsOf(server).filter((target) => target.startsWith(images) || target.startsWith('socket:'));
@@ -50,7 +49,7 @@ void t.test('each is what it is, and nothing is left', async (t) => {
     const file = readFileSync(join(images, 'QEMU', `new-${number}.img`));
     t.equal(sha256(file), sha256(contentOf(2, number)), `new ${number}`);
   }
-  t.same(unfinishedImages(images), []);
+  await nothingUnfinished(images);
   await eventually('no more descriptors than before', () => (opened().length <= before ? true : undefined));
   t.equal(server.log(), '');
 });

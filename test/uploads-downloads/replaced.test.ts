@@ -9,6 +9,7 @@ import {
   putImage,
   sha256,
   tagOf,
+  nothingUnfinished,
   unfinishedImages,
   writtenBy,
 } from '../support/image-transfers.js';
@@ -16,7 +17,6 @@ import { RandomBytes } from '../support/random.js';
 import { headerOf, RawConnection, requestBytes } from '../support/raw-client.js';
 import { startServer } from '../support/server-process.js';
 
-t.setTimeout(110_000);
 const MEBIBYTE = 1024 * 1024;
 const LENGTH = 24 * MEBIBYTE;
 const OLD = new RandomBytes(1).next(LENGTH);
@@ -62,7 +62,7 @@ void t.test('of two uploads of one name one wins whole', async (t) => {
     const stored = sha256((await getImage(server, 'race.img')).body);
     t.ok(contents.some((content) => sha256(content) === stored));
   }
-  t.same(unfinishedImages(images), []);
+  await nothingUnfinished(images);
 });
 
 void t.test('of two uploads that differ late, in turns, one wins whole', async (t) => {
@@ -78,7 +78,7 @@ void t.test('of two uploads that differ late, in turns, one wins whole', async (
   t.ok(replies.every(({ status }) => status === 204));
   const stored = sha256((await getImage(server, 'turns.img')).body);
   t.ok([...others, OLD].some((content) => sha256(content) === stored));
-  t.same(unfinishedImages(images), []);
+  await nothingUnfinished(images);
 });
 
 void t.test('the same image again writes nothing', async (t) => {
@@ -96,7 +96,7 @@ void t.test('the same image again writes nothing', async (t) => {
   t.same([after.ino, after.mtimeNs, after.ctimeNs], [found.ino, found.mtimeNs, found.ctimeNs]);
   const etag = headers.find(([name]) => name.toLowerCase() === 'etag');
   t.equal(tagOf(await getImage(server, 'same.img')), etag?.[1]);
-  t.same(unfinishedImages(images), []);
+  await nothingUnfinished(images);
 });
 
 void t.test('an upload of the same image that is broken off changes nothing', async (t) => {
@@ -106,6 +106,6 @@ void t.test('an upload of the same image that is broken off changes nothing', as
   connection.write(OLD.subarray(0, LENGTH / 2));
   await eventually('it is on its way', () => (unfinishedImages(images).length > 0 ? true : undefined));
   connection.vanish();
-  await eventually('nothing is left', () => (unfinishedImages(images).length === 0 ? true : undefined));
+  await nothingUnfinished(images);
   t.equal(sha256((await getImage(server, 'cut.img')).body), sha256(OLD));
 });

@@ -1,10 +1,10 @@
 /** What arrives while the server is kept from running is not lost. */
 import { readFileSync } from 'node:fs';
 import t from 'tap';
-import { Client } from '../support/client.js';
-import { ComputeLab } from '../support/compute-lab.js';
-import { startServer } from '../support/server-process.js';
-import { UdpPeer } from '../support/udp-peer.js';
+import { Client } from '../../support/client.js';
+import { ComputeLab } from '../../support/compute-lab.js';
+import { startServer } from '../../support/server-process.js';
+import { UdpPeer } from '../../support/udp-peer.js';
 
 const WANTED = 4 * 1024 * 1024;
 const granted = Number(readFileSync('/proc/sys/net/core/rmem_max', 'utf8'));

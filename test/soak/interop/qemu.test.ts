@@ -2,12 +2,12 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import t from 'tap';
-import { Client } from '../support/client.js';
-import { ComputeLab } from '../support/compute-lab.js';
-import { dhcpKind, DISCOVER, offerTo, REQUEST } from '../support/dhcp.js';
-import type { Teardown } from '../support/scratch.js';
-import { startServer } from '../support/server-process.js';
-import { freePort, UdpPeer } from '../support/udp-peer.js';
+import { Client } from '../../support/client.js';
+import { ComputeLab } from '../../support/compute-lab.js';
+import { dhcpKind, DISCOVER, offerTo, REQUEST } from '../../support/dhcp.js';
+import type { Teardown } from '../../support/scratch.js';
+import { startServer } from '../../support/server-process.js';
+import { freePort, UdpPeer } from '../../support/udp-peer.js';
 
 const PROGRAM = 'qemu-system-x86_64';
 const MAC = '52:54:00:12:34:56';

@@ -1,0 +1,1 @@
+import '../../durability/archive-faults.test.js';

@@ -1,0 +1,1 @@
+import '../../durability/crash.test.js';

@@ -1,0 +1,1 @@
+import '../../durability/damaged-files.test.js';

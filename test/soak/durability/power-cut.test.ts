@@ -1,0 +1,1 @@
+import '../../durability/power-cut.test.js';

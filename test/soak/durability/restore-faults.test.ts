@@ -1,0 +1,1 @@
+import '../../durability/restore-faults.test.js';

@@ -1,0 +1,1 @@
+import '../../durability/snapshot-errors.test.js';

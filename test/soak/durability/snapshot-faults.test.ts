@@ -1,0 +1,1 @@
+import '../../durability/snapshot-faults.test.js';

@@ -1,0 +1,1 @@
+import '../../durability/writer-faults.test.js';

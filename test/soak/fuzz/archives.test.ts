@@ -1,0 +1,1 @@
+import '../../fuzz/archives.test.js';

@@ -1,0 +1,1 @@
+import '../../fuzz/frames.test.js';

@@ -1,0 +1,1 @@
+import '../../fuzz/mappings.test.js';

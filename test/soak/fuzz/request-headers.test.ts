@@ -1,0 +1,1 @@
+import '../../fuzz/request-headers.test.js';

@@ -1,0 +1,1 @@
+import '../../fuzz/stored-files.test.js';

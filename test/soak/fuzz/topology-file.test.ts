@@ -1,0 +1,1 @@
+import '../../fuzz/topology-file.test.js';

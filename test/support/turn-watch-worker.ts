@@ -1,0 +1,101 @@
+/**
+ * Thread entry: watches the turns of the main thread's event loop from beside it, so that the main thread does nothing
+ * for it. A turn that takes more CPU time of that thread than is usual is written to a descriptor, a JSON object a
+ * line: once when it is too long, with the calls it is in, and once when it has ended. Time in which the thread waits,
+ * or others have its core, does not count.
+ */
+import { Session, type Debugger } from 'node:inspector';
+import { workerData } from 'node:worker_threads';
+import koffi from 'koffi';
+import { LONGEST_TURN_MS, type TurnReport, type TurnWatchStart } from './turn-watch.js';
+
+const SAMPLE_MS = 5;
+const MOST_CALLS = 8;
+/** The kernel's number of the clock of a thread's CPU time is made of its id; a main thread has that of the process. */
+const MAIN_THREAD_CLOCK = (~process.pid << 3) | 6;
+/** `uv_metrics_t`: the count of turns, and 15 words more. */
+const METRICS_WORDS = 16;
+
+const { descriptor } = workerData as TurnWatchStart;
+const self = koffi.load(null);
+const TIME = koffi.struct({ seconds: 'int64_t', nanoseconds: 'int64_t' });
+const readClock = self.func('clock_gettime', 'int', ['int', koffi.out(koffi.pointer(TIME))]) as (
+  clock: number,
+  time: { seconds?: number; nanoseconds?: number },
+) => number;
+const readMetrics = self.func('uv_metrics_info', 'int', ['void *', 'uint64_t *']) as (
+  loop: unknown,
+  metrics: BigUint64Array,
+) => number;
+// Not through node:fs, which tests make fail.
+const write = self.func('write', 'intptr_t', ['int', 'const char *', 'size_t']) as (
+  ...given: [descriptor: number, text: string, length: number]
+) => number;
+const mainLoop: unknown = (self.func('uv_default_loop', 'void *', []) as () => unknown)();
+const metrics = new BigUint64Array(METRICS_WORDS);
+
+function spentMs(): number {
+  const time: { seconds?: number; nanoseconds?: number } = {};
+  if (readClock(MAIN_THREAD_CLOCK, time) !== 0)
+    throw new Error('the clock of the main thread cannot be read');
+  return Number(time.seconds) * 1e3 + Number(time.nanoseconds) / 1e6;
+}
+
+function countTurns(): bigint {
+  readMetrics(mainLoop, metrics);
+  return metrics[0] ?? 0n;
+}
+
+function report(turn: TurnReport): void {
+  const line = `${JSON.stringify(turn)}\n`;
+  write(descriptor, line, Buffer.byteLength(line));
+}
+
+/** Stops the main thread for a moment to see which calls it is in; a turn that has ended by then has none. */
+function findCalls(isStillRunning: () => boolean, found: (calls: readonly string[]) => void): void {
+  const session = new Session();
+  session.connectToMainThread();
+  session.on('Debugger.paused', ({ params }: { params: Debugger.PausedEventDataType }) => {
+    if (isStillRunning()) {
+      found(
+        params.callFrames
+          .slice(0, MOST_CALLS)
+          .map(
+            ({ functionName, url, location }) =>
+              `${functionName} (${url.split('/dist/').at(-1) ?? url}:${location.lineNumber + 1})`,
+          ),
+      );
+    }
+    session.post('Debugger.resume', () => {
+      session.disconnect();
+    });
+  });
+  session.post('Debugger.enable', () => {
+    session.post('Debugger.pause');
+  });
+}
+
+let turn = { number: countTurns(), beganAt: Date.now(), spentBefore: spentMs(), longMs: 0 };
+
+setInterval(() => {
+  const number = countTurns();
+  const spent = spentMs();
+  if (number !== turn.number) {
+    if (turn.longMs > 0) report({ beganAt: turn.beganAt, cpuMs: turn.longMs });
+    turn = { number, beganAt: Date.now(), spentBefore: spent, longMs: 0 };
+    return;
+  }
+  const cpuMs = spent - turn.spentBefore;
+  if (cpuMs <= LONGEST_TURN_MS) return;
+  const isNew = turn.longMs === 0;
+  turn.longMs = cpuMs;
+  if (!isNew) return;
+  const { beganAt } = turn;
+  report({ beganAt, cpuMs });
+  findCalls(
+    () => countTurns() === number,
+    (calls) => {
+      report({ beganAt, cpuMs, calls });
+    },
+  );
+}, SAMPLE_MS);

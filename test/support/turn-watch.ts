@@ -1,0 +1,68 @@
+/**
+ * No request may hold the HTTP thread: a server that a test starts is watched, and a turn of its event loop that took
+ * too much CPU time of that thread fails the test.
+ */
+import type { Readable } from 'node:stream';
+import { createInterface } from 'node:readline';
+import { Worker } from 'node:worker_threads';
+
+/** What every turn may take. */
+export const LONGEST_TURN_MS = 50;
+
+export interface TurnWatchStart {
+  /** Where reports are written. */
+  readonly descriptor: number;
+}
+
+/** Of a turn that is or was too long. */
+export interface TurnReport {
+  readonly beganAt: number;
+  /** So far; the last report of a turn has nearly all of it. */
+  readonly cpuMs: number;
+  /** What it was doing, the innermost call first. */
+  readonly calls?: readonly string[];
+}
+
+/** Starts to watch the main thread of this process. Nothing is kept awake by it, and no event loop turns for it. */
+export function watchTurns(start: TurnWatchStart): Worker {
+  const worker = new Worker(new URL('./turn-watch-worker.js', import.meta.url), {
+    workerData: start,
+    execArgv: [],
+    env: { ...process.env, NODE_OPTIONS: '' },
+  });
+  worker.unref();
+  return worker;
+}
+
+/** The reports of one server, on the side of the test. */
+export class TurnReports {
+  readonly #reports: TurnReport[] = [];
+  /** Turns that began earlier are the server's start. */
+  #countsFrom = Infinity;
+  readonly ended: Promise<void>;
+
+  constructor(source: Readable) {
+    const lines = createInterface({ input: source });
+    lines.on('line', (line) => this.#reports.push(JSON.parse(line) as TurnReport));
+    this.ended = new Promise((resolve) => lines.once('close', resolve));
+  }
+
+  countFromNow(): void {
+    this.#countsFrom = Date.now();
+  }
+
+  /** What is wrong, in words; undefined when no turn was longer. Tells nothing a second time. */
+  complaint(allowedMs: number): string | undefined {
+    const counted = this.#reports.filter(({ beganAt }) => beganAt >= this.#countsFrom);
+    this.#reports.length = 0;
+    const [worst] = counted.toSorted((a, b) => b.cpuMs - a.cpuMs);
+    if (worst === undefined || worst.cpuMs <= allowedMs) return undefined;
+    const calls = counted.find(
+      ({ beganAt, calls }) => beganAt === worst.beganAt && calls !== undefined,
+    )?.calls;
+    // Without calls it was over before it could be asked, or garbage was collected, which is no request's doing.
+    if (calls === undefined && worst.cpuMs <= allowedMs * 2) return undefined;
+    const doing = calls === undefined ? '' : ` in ${calls.join(' < ')}`;
+    return `a turn of the HTTP thread took ${Math.round(worst.cpuMs)} ms of its CPU time, ${allowedMs} ms are allowed${doing}`;
+  }
+}

@@ -1,0 +1,63 @@
+/** That the watch of the HTTP thread sees what it is there for: otherwise nobody would miss it. */
+import { openSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import t from 'tap';
+import { scratchFolder } from './support/scratch.js';
+import { LONGEST_TURN_MS, TurnReports, watchTurns, type TurnReport } from './support/turn-watch.js';
+
+const HELD_MS = 300;
+const MOST_TURNS = 200;
+const nextTurn = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 20));
+
+function holdTheThread(): void {
+  const before = process.cpuUsage();
+  const end = (): boolean => process.cpuUsage(before).user > HELD_MS * 1000;
+  while (!end()) JSON.parse('[1,2,3]');
+}
+
+void t.test(
+  'a turn that computes for long is told with its calls',
+  { skip: process.platform !== 'linux' },
+  async (t) => {
+    const file = join(scratchFolder(t), 'reports');
+    const worker = watchTurns({ descriptor: openSync(file, 'w') });
+    t.teardown(() => worker.terminate());
+    const reports = (): TurnReport[] =>
+      readFileSync(file, 'utf8')
+        .split('\n')
+        .filter((line) => line !== '')
+        .map((line) => JSON.parse(line) as TurnReport);
+    const isTold = (): boolean => reports().some(({ calls = [] }) => calls.join().includes('holdTheThread'));
+    for (let turn = 0; turn < MOST_TURNS && !isTold(); turn++) {
+      holdTheThread();
+      await nextTurn();
+    }
+    t.ok(isTold());
+    t.ok(reports().every(({ cpuMs }) => cpuMs > LONGEST_TURN_MS));
+    await nextTurn();
+    const before = reports().length;
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, HELD_MS);
+    await nextTurn();
+    t.equal(reports().length, before, 'waiting is no work');
+  },
+);
+
+void t.test('the worst turn since the server was ready is complained of, once', async (t) => {
+  const now = Date.now() + 1000;
+  const lines = [
+    { beganAt: 1, cpuMs: 900 },
+    { beganAt: now, cpuMs: 51 },
+    { beganAt: now + 1, cpuMs: 60 },
+    { beganAt: now + 1, cpuMs: 60, calls: ['slow (here)', 'handle (there)'] },
+    { beganAt: now + 1, cpuMs: 80.4 },
+  ];
+  const reports = new TurnReports(Readable.from(lines.map((line) => `${JSON.stringify(line)}\n`)));
+  reports.countFromNow();
+  await reports.ended;
+  t.equal(
+    reports.complaint(LONGEST_TURN_MS),
+    'a turn of the HTTP thread took 80 ms of its CPU time, 50 ms are allowed in slow (here) < handle (there)',
+  );
+  t.equal(reports.complaint(LONGEST_TURN_MS), undefined);
+});

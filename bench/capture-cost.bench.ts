@@ -6,11 +6,11 @@ import { mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
-import { headerOf, hecOf } from '../src/wire/atm-cell.js';
-import { ERF_CELL_LENGTH } from '../src/wire/erf.js';
-import { PCAP_HEADER_LENGTH, RECORD_HEADER_LENGTH } from '../src/wire/pcap.js';
-import { CELL_PAYLOAD_LENGTH } from '../src/wire/aal5.js';
-import { SUN_ATM_LENGTH } from '../src/wire/sun-atm.js';
+import { headerOf, hecOf } from '../src/engine/wire/atm-cell.js';
+import { ERF_CELL_LENGTH } from '../src/engine/wire/erf.js';
+import { PCAP_HEADER_LENGTH, RECORD_HEADER_LENGTH } from '../src/engine/wire/pcap.js';
+import { CELL_PAYLOAD_LENGTH } from '../src/engine/wire/aal5.js';
+import { SUN_ATM_LENGTH } from '../src/engine/wire/sun-atm.js';
 import { ChildServer } from './child-server.js';
 import { ComputeClient, portPath } from './compute-client.js';
 import { figure, type Bench, type Figure } from './measurement.js';
@@ -73,7 +73,7 @@ export const captureCost: Bench = {
   name: 'capture-cost',
   async run() {
     const data = mkdtempSync(join(tmpdir(), 'wirefarm-bench-'));
-    const server = await ChildServer.start('../src/main.js', ['--port', '0', '--data', data]);
+    const server = await ChildServer.start('../src/server/main.js', ['--port', '0', '--data', data]);
     try {
       const client = await ComputeClient.withProject(server.url);
       const figures: Figure[] = [];

@@ -25,7 +25,7 @@ export const captureMany: Bench = {
   name: 'capture-many',
   async run() {
     const data = mkdtempSync(join(tmpdir(), 'wirefarm-bench-'));
-    const server = await ChildServer.start('../src/main.js', ['--port', '0', '--data', data]);
+    const server = await ChildServer.start('../src/server/main.js', ['--port', '0', '--data', data]);
     try {
       const lab = await CaptureLab.open(server.url, LINKS);
       const start = performance.now();

@@ -5,7 +5,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { RECORD_HEADER_LENGTH } from '../src/wire/pcap.js';
+import { RECORD_HEADER_LENGTH } from '../src/engine/wire/pcap.js';
 import { ChildServer } from './child-server.js';
 import { figure, type Bench, type Figure } from './measurement.js';
 import { CaptureLab } from './traffic/capture-lab.js';
@@ -34,7 +34,7 @@ export const captureViewers: Bench = {
   name: 'capture-viewers',
   async run() {
     const data = mkdtempSync(join(tmpdir(), 'wirefarm-bench-'));
-    const server = await ChildServer.start('../src/main.js', ['--port', '0', '--data', data]);
+    const server = await ChildServer.start('../src/server/main.js', ['--port', '0', '--data', data]);
     try {
       const lab = await CaptureLab.open(server.url, 1);
       const figures: Figure[] = [];

@@ -24,7 +24,7 @@ export const control: Bench = {
   name: 'control',
   async run() {
     const data = mkdtempSync(join(tmpdir(), 'wirefarm-bench-'));
-    const server = await ChildServer.start('../src/main.js', ['--port', '0', '--data', data]);
+    const server = await ChildServer.start('../src/server/main.js', ['--port', '0', '--data', data]);
     try {
       const client = await ComputeClient.withProject(server.url);
       const node = await client.newNode('atm_switch', { name: 'A', mappings: STEADY });

@@ -5,13 +5,13 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Libpcap } from '../src/capture/libpcap.js';
-import { refusals } from '../src/errors.js';
-import { Batch, BATCH_FRAMES } from '../src/switching/batch.js';
-import type { Endpoint } from '../src/switching/endpoint.js';
-import type { FilterStage } from '../src/switching/filters/filter-plan.js';
-import type { BpfProgram } from '../src/wire/bpf.js';
-import { LINK_TYPE } from '../src/wire/pcap.js';
+import { Libpcap } from '../src/engine/bpf/libpcap.js';
+import { refusals } from '../src/base/errors/errors.js';
+import { Batch, BATCH_FRAMES } from '../src/engine/forwarding/batch.js';
+import type { Endpoint } from '../src/engine/forwarding/endpoint.js';
+import type { FilterStage } from '../src/engine/filters/filter-plan.js';
+import type { BpfProgram } from '../src/engine/wire/bpf.js';
+import { LINK_TYPE } from '../src/engine/wire/pcap.js';
 import { ChildServer } from './child-server.js';
 import { ComputeClient } from './compute-client.js';
 import { figure, type Bench, type Figure } from './measurement.js';
@@ -135,7 +135,7 @@ function sideOf(name: string, outward: readonly FilterStage[]): Side {
 
 async function delays(): Promise<Figure[]> {
   const data = mkdtempSync(join(tmpdir(), 'wirefarm-bench-'));
-  const server = await ChildServer.start('../src/main.js', ['--port', '0', '--data', data]);
+  const server = await ChildServer.start('../src/server/main.js', ['--port', '0', '--data', data]);
   try {
     const client = await ComputeClient.withProject(server.url);
     const node = await client.newNode('ethernet_switch', { name: 'SW' });

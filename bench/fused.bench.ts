@@ -2,14 +2,14 @@
  * Two ATM switches in one engine, linked: cells move from one to the other by reference. Once as they are, and with a
  * filter each way and a tap at every port; the logs are drained between turns, without a file.
  */
-import type { AtmConnection } from '../src/switching/atm-switch.js';
-import { Batch, BATCH_FRAMES } from '../src/switching/batch.js';
-import type { Endpoint } from '../src/switching/endpoint.js';
-import type { FilterStage } from '../src/switching/filters/filter-plan.js';
-import type { TapPlan } from '../src/switching/taps/tap-plan.js';
-import { AAL5_TRAILER_LENGTH, CELL_PAYLOAD_LENGTH } from '../src/wire/aal5.js';
-import { CELL_LENGTH, HEC_OFFSET, headerOf, hecOf } from '../src/wire/atm-cell.js';
-import { crc32, CRC32_START } from '../src/wire/crc32.js';
+import type { AtmConnection } from '../src/engine/devices/atm-switch.js';
+import { Batch, BATCH_FRAMES } from '../src/engine/forwarding/batch.js';
+import type { Endpoint } from '../src/engine/forwarding/endpoint.js';
+import type { FilterStage } from '../src/engine/filters/filter-plan.js';
+import type { TapPlan } from '../src/engine/taps/tap-plan.js';
+import { AAL5_TRAILER_LENGTH, CELL_PAYLOAD_LENGTH } from '../src/engine/wire/aal5.js';
+import { CELL_LENGTH, HEC_OFFSET, headerOf, hecOf } from '../src/engine/wire/atm-cell.js';
+import { crc32, CRC32_START } from '../src/engine/wire/crc32.js';
 import { figure, type Bench, type Figure } from './measurement.js';
 import { MemoryEngine } from './traffic/memory-engine.js';
 

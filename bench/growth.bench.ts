@@ -18,7 +18,7 @@ export const growth: Bench = {
   name: 'growth',
   async run() {
     const data = mkdtempSync(join(tmpdir(), 'wirefarm-bench-'));
-    const server = await ChildServer.start('../src/main.js', ['--port', '0', '--data', data]);
+    const server = await ChildServer.start('../src/server/main.js', ['--port', '0', '--data', data]);
     const connection = new Connection(server.url);
     try {
       const nodes = await compare(connection, 'nodes');

@@ -19,7 +19,7 @@ export const idle: Bench = {
     for (let round = 0; round < ROUNDS; round++) {
       const data = mkdtempSync(join(tmpdir(), 'wirefarm-bench-'));
       const startedAt = performance.now();
-      const server = await ChildServer.start('../src/main.js', ['--port', '0', '--data', data]);
+      const server = await ChildServer.start('../src/server/main.js', ['--port', '0', '--data', data]);
       await fetch(`${server.url}/v2/version`);
       startMs.push(performance.now() - startedAt);
       await wait(SETTLE_MS);

@@ -1,9 +1,9 @@
 /** From the death of an engine to the first cell that it carries again, and how long busy engines take to end. */
 import { createSocket, type Socket } from 'node:dgram';
 import { once } from 'node:events';
-import { engineThread } from '../src/engines/engine-thread.js';
-import { SupervisedEngine } from '../src/engines/supervised-engine.js';
-import { hostSockets } from '../src/sockets/host-sockets.js';
+import { engineThread } from '../src/engine/control/engine-thread.js';
+import { SupervisedEngine } from '../src/engine/control/supervised-engine.js';
+import { hostSockets } from '../src/engine/sockets/host-sockets.js';
 import { figure, type Bench } from './measurement.js';
 import { Forwarder, freePorts } from './traffic/forwarder.js';
 import { ATM } from './traffic/setting.js';

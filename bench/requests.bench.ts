@@ -24,7 +24,7 @@ export const requests: Bench = {
   name: 'requests',
   async run() {
     const data = mkdtempSync(join(tmpdir(), 'wirefarm-bench-'));
-    const server = await ChildServer.start('../src/main.js', ['--port', '0', '--data', data]);
+    const server = await ChildServer.start('../src/server/main.js', ['--port', '0', '--data', data]);
     const lab = await makeLab(server.url);
     const bareRead = await ChildServer.start('./bare-server.js', [String(lab.linkSize)]);
     const bareWrite = await ChildServer.start('./bare-server.js', [String(lab.nodeSize)]);

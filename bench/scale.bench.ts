@@ -17,7 +17,7 @@ export const scale: Bench = {
   name: 'scale',
   async run() {
     const data = mkdtempSync(join(tmpdir(), 'wirefarm-bench-'));
-    const server = await ChildServer.start('../src/main.js', ['--port', '0', '--data', data]);
+    const server = await ChildServer.start('../src/server/main.js', ['--port', '0', '--data', data]);
     try {
       const client = await ComputeClient.withProject(server.url);
       const before = server.residentMiB();

@@ -210,8 +210,8 @@ void t.test('imports point one way', (t) => {
 void t.test('the HTTP edge knows of the lab only how events are told, and of worker code only types', (t) => {
   const ofHttp = src.filter(({ path }) => partOf(path) === 'http').flatMap((file) => file.imports);
   t.same(unique(ofHttp.filter(({ target }) => partOf(target) === 'lab').map(({ target }) => target)), [
-    'src/lab/channel.ts',
-    'src/lab/host-load.ts',
+    'src/base/streams/channel.ts',
+    'src/base/host-load.ts',
   ]);
   for (const { target, isTypeOnly } of ofHttp) {
     if (['storage', 'pool'].includes(partOf(target)) && target.startsWith('src/')) t.ok(isTypeOnly, target);
@@ -265,12 +265,12 @@ void t.test('the environment is read in one place', (t) => {
   // main hands it to config, that of the program to its command; serve sets what the HTTP library reads at loading.
   t.same(unique(places([...src, ...workers], isEnvironment)), [
     'src/cli/main.ts',
-    'src/main.ts',
-    'src/serve.ts',
+    'src/server/main.ts',
+    'src/server/serve.ts',
   ]);
-  t.match(readSource('src/main.ts').text, 'readCommand(process.argv.slice(2), process.env)');
+  t.match(readSource('src/server/main.ts').text, 'readCommand(process.argv.slice(2), process.env)');
   t.match(readSource('src/cli/main.ts').text, 'runCommand(process.argv.slice(2), process.env)');
-  const inServe = readSource('src/serve.ts').text.match(/process\.env.*/g) ?? [];
+  const inServe = readSource('src/server/serve.ts').text.match(/process\.env.*/g) ?? [];
   t.equal(inServe.length, 1);
   t.match(inServe[0], /^process\.env\['UWS_HTTP_MAX_HEADERS_SIZE'\] = /);
   t.end();
@@ -278,14 +278,14 @@ void t.test('the environment is read in one place', (t) => {
 
 /** Who asks for the time of day: it is told, or kept for another life, or compared with times of files. */
 const ASK_THE_DAY = [
-  'src/capture/capture.ts',
-  'src/content/still-tree.ts',
-  'src/lab/capture-files.ts',
-  'src/snapshots/planned-files.ts',
+  'src/captures/capture.ts',
+  'src/snapshots/content/still-tree.ts',
+  'src/captures/files/capture-files.ts',
+  'src/snapshots/projects/planned-files.ts',
   'src/snapshots/snapshots.ts',
-  'src/switching/taps/tap-clock.ts',
-  'src/transfer/upload.ts',
-  'src/uploads/uploads.ts',
+  'src/engine/taps/tap-clock.ts',
+  'src/files/transfer/upload.ts',
+  'src/files/uploads/uploads.ts',
 ];
 
 void t.test('spans of time are measured by the clock that nobody sets', (t) => {
@@ -295,96 +295,96 @@ void t.test('spans of time are measured by the clock that nobody sets', (t) => {
 
 void t.test('the process is ended in three places', (t) => {
   t.same(unique(places([...src, ...workers], (node) => isCallOf(node, 'process.exit'))), [
-    'src/main.ts',
-    'src/serve.ts',
-    'src/stop-signal.ts',
+    'src/server/main.ts',
+    'src/server/serve.ts',
+    'src/server/stop-signal.ts',
   ]);
   t.end();
 });
 
 /** Files that touch the disk at once, and the thread or the moment that permits it. */
 const DISK_FILES = [
-  'src/capture/capture-place.ts', // writer loops
-  'src/capture/disk-room.ts', // writer loops
-  'src/capture/file-chores.ts', // beside the writer loops
-  'src/capture/log-writer.ts', // writer loops
-  'src/capture/usage-tasks.ts', // file threads
-  'src/capture/writer-loop.ts', // writer loops
+  'src/captures/writing/capture-place.ts', // writer loops
+  'src/captures/writing/disk-room.ts', // writer loops
+  'src/captures/writing/file-chores.ts', // beside the writer loops
+  'src/captures/writing/log-writer.ts', // writer loops
+  'src/captures/usage-tasks.ts', // file threads
+  'src/captures/writing/writer-loop.ts', // writer loops
   'src/cli/extcap-install.ts', // a program of its own
   'src/cli/fifo.ts', // a program of its own
   'src/cli/part-file.ts', // a program of its own
   'src/cli/pull.ts', // a program of its own
   'src/cli/source-file.ts', // a program of its own
-  'src/compute/host-tasks.ts', // file threads
-  'src/content/content-store.ts', // job threads
-  'src/content/intake.ts', // job threads
-  'src/content/manifest.ts', // job threads
-  'src/content/object-collection.ts', // job threads
-  'src/content/object-use.ts', // job threads
-  'src/content/open-objects.ts', // job threads
-  'src/content/pack-index.ts', // job threads
-  'src/content/pack.ts', // job threads
-  'src/content/source-digest.ts', // job threads
-  'src/content/source-reading.ts', // job threads
-  'src/content/still-tree.ts', // job threads
-  'src/content/stored-reading.ts', // job threads
-  'src/content/tree-building.ts', // job threads
-  'src/images/image-tasks.ts', // disk threads
-  'src/images/side-file.ts', // disk threads
-  'src/lab/capture-file-tasks.ts', // file threads
-  'src/lab/file-placing.ts', // disk threads, file threads
-  'src/lab/folder-exchange.ts', // file threads
-  'src/lab/folder-tasks.ts', // file threads
-  'src/lab/node-archive-tasks.ts', // disk threads
-  'src/lab/node-file-tasks.ts', // file threads
-  'src/lab/topology-disk.ts', // file threads
-  'src/lab/topology-tasks.ts', // file threads
-  'src/pool/thread-work.ts', // HTTP thread, loops: /proc, which is no disk
-  'src/product.ts', // start
-  'src/serve.ts', // start
-  'src/snapshots/copied-files.ts', // job threads
-  'src/snapshots/copied-snapshots.ts', // job threads
-  'src/snapshots/copy-tasks.ts', // job threads
-  'src/snapshots/export-images.ts', // job threads
-  'src/snapshots/export-plan.ts', // job threads
-  'src/snapshots/gns3-snapshots.ts', // file threads, job threads
-  'src/snapshots/import-tasks.ts', // job threads
-  'src/snapshots/imported-images.ts', // job threads
-  'src/snapshots/making-tasks.ts', // job threads
-  'src/snapshots/planned-files.ts', // job threads
-  'src/snapshots/project-archive.ts', // job threads
+  'src/run/host-tasks.ts', // file threads
+  'src/snapshots/content/content-store.ts', // job threads
+  'src/snapshots/content/intake.ts', // job threads
+  'src/snapshots/content/manifest.ts', // job threads
+  'src/snapshots/content/object-collection.ts', // job threads
+  'src/snapshots/content/object-use.ts', // job threads
+  'src/snapshots/content/open-objects.ts', // job threads
+  'src/snapshots/content/pack-index.ts', // job threads
+  'src/snapshots/content/pack.ts', // job threads
+  'src/snapshots/content/source-digest.ts', // job threads
+  'src/snapshots/content/source-reading.ts', // job threads
+  'src/snapshots/content/still-tree.ts', // job threads
+  'src/snapshots/content/stored-reading.ts', // job threads
+  'src/snapshots/content/tree-building.ts', // job threads
+  'src/files/images/image-tasks.ts', // disk threads
+  'src/files/images/side-file.ts', // disk threads
+  'src/captures/files/capture-file-tasks.ts', // file threads
+  'src/files/node-files/file-placing.ts', // disk threads, file threads
+  'src/lab/projects/folder-exchange.ts', // file threads
+  'src/lab/projects/folder-tasks.ts', // file threads
+  'src/files/node-files/node-archive-tasks.ts', // disk threads
+  'src/files/node-files/node-file-tasks.ts', // file threads
+  'src/lab/gns3-file/topology-disk.ts', // file threads
+  'src/lab/gns3-file/topology-tasks.ts', // file threads
+  'src/base/threads/thread-work.ts', // HTTP thread, loops: /proc, which is no disk
+  'src/base/product.ts', // start
+  'src/server/serve.ts', // start
+  'src/snapshots/projects/copied-files.ts', // job threads
+  'src/snapshots/projects/copied-snapshots.ts', // job threads
+  'src/snapshots/projects/copy-tasks.ts', // job threads
+  'src/snapshots/projects/export-images.ts', // job threads
+  'src/snapshots/projects/export-plan.ts', // job threads
+  'src/snapshots/projects/gns3-snapshots.ts', // file threads, job threads
+  'src/snapshots/projects/import-tasks.ts', // job threads
+  'src/snapshots/projects/imported-images.ts', // job threads
+  'src/snapshots/projects/making-tasks.ts', // job threads
+  'src/snapshots/projects/planned-files.ts', // job threads
+  'src/snapshots/projects/project-archive.ts', // job threads
   'src/snapshots/snapshot-tasks.ts', // job threads
   'src/snapshots/still-tasks.ts', // job threads
-  'src/sockets/linux/linux-opener.ts', // HTTP thread: removes the file of a Unix socket
-  'src/storage/block-sharing.ts', // disk threads, job thread
-  'src/storage/bulk-file.ts', // disk threads, job thread
-  'src/storage/containment.ts', // file threads
-  'src/storage/content-version.ts', // job threads, disk threads
-  'src/storage/disk-floor.ts', // disk threads, job threads, transfer loops
-  'src/storage/file-calls.ts', // disk threads, job thread, transfer loops
-  'src/storage/file-tasks.ts', // file threads
-  'src/storage/folder-digests.ts', // file threads
-  'src/storage/folder-lock.ts', // start
-  'src/storage/published-file.ts', // file threads
-  'src/storage/regular-file.ts', // file threads
-  'src/storage/tar-reading.ts', // disk threads
-  'src/storage/tree-sync.ts', // disk threads, job threads
-  'src/store/journal-file.ts', // state thread
-  'src/store/journal-opening.ts', // state thread
-  'src/store/journal-reading.ts', // state thread
-  'src/store/journal-store.ts', // state thread
-  'src/store/lmdb-reading.ts', // state thread
-  'src/symbols/symbol-tasks.ts', // file threads
-  'src/transfer/content-writer.ts', // transfer loops
-  'src/transfer/digester.ts', // transfer loops, disk threads
-  'src/transfer/disk-tasks.ts', // disk threads
-  'src/transfer/file-place.ts', // transfer loops, disk threads
-  'src/transfer/transfer-loop.ts', // transfer loops
-  'src/uploads/part-tasks.ts', // disk threads
-  'src/zip/directory-file.ts', // job threads
-  'src/zip/member-content.ts', // job threads
-  'src/zip/read-window.ts', // job threads
-  'src/zip/zip-plan.ts', // job threads
+  'src/engine/sockets/linux/linux-opener.ts', // HTTP thread: removes the file of a Unix socket
+  'src/base/disk/block-sharing.ts', // disk threads, job thread
+  'src/base/disk/bulk-file.ts', // disk threads, job thread
+  'src/base/disk/containment.ts', // file threads
+  'src/base/disk/content-version.ts', // job threads, disk threads
+  'src/base/disk/disk-floor.ts', // disk threads, job threads, transfer loops
+  'src/base/disk/file-calls.ts', // disk threads, job thread, transfer loops
+  'src/base/disk/file-tasks.ts', // file threads
+  'src/base/disk/folder-digests.ts', // file threads
+  'src/base/disk/folder-lock.ts', // start
+  'src/base/disk/published-file.ts', // file threads
+  'src/base/disk/regular-file.ts', // file threads
+  'src/base/disk/tar-reading.ts', // disk threads
+  'src/base/disk/tree-sync.ts', // disk threads, job threads
+  'src/base/store/journal-file.ts', // state thread
+  'src/base/store/journal-opening.ts', // state thread
+  'src/base/store/journal-reading.ts', // state thread
+  'src/base/store/journal-store.ts', // state thread
+  'src/base/store/lmdb-reading.ts', // state thread
+  'src/lab/symbols/symbol-tasks.ts', // file threads
+  'src/files/transfer/content-writer.ts', // transfer loops
+  'src/files/transfer/digester.ts', // transfer loops, disk threads
+  'src/files/transfer/disk-tasks.ts', // disk threads
+  'src/files/transfer/file-place.ts', // transfer loops, disk threads
+  'src/files/transfer/transfer-loop.ts', // transfer loops
+  'src/files/uploads/part-tasks.ts', // disk threads
+  'src/snapshots/archives/directory-file.ts', // job threads
+  'src/snapshots/archives/member-content.ts', // job threads
+  'src/snapshots/archives/read-window.ts', // job threads
+  'src/snapshots/archives/zip-plan.ts', // job threads
 ];
 
 void t.test('the disk is touched in worker threads or at start only', (t) => {
@@ -400,13 +400,13 @@ void t.test('the disk is touched in worker threads or at start only', (t) => {
 
 /** Files that wait for something in one step, the disk apart, and the thread that permits it. */
 const WAITING_FILES = [
-  'src/pool/loop-task.ts', // endless tasks, for their bell
-  'src/zip/member-encoding.ts', // job threads
-  'src/zip/zip-content.ts', // job threads
+  'src/base/threads/loop-task.ts', // endless tasks, for their bell
+  'src/snapshots/archives/member-encoding.ts', // job threads
+  'src/snapshots/archives/zip-content.ts', // job threads
 ];
 /** Files that start a process: that of the server stands still while it is done. */
 const STARTING_FILES = [
-  'src/capture/compiler-process.ts', // the expression thread
+  'src/engine/bpf/compiler-process.ts', // the expression thread
   'src/cli/extcap-install.ts', // a program of its own
 ];
 
@@ -500,148 +500,148 @@ void t.test('the compiler is on our side', (t) => {
 
 /** Files without a mirror test, by what tests them instead. */
 const TESTED_ELSEWHERE: Readonly<Record<string, string>> = {
-  'src/content/chunk-sink.ts': 'test/content/content-store.test.ts',
-  'src/content/content-tree.ts': 'test/content/content-store.test.ts',
-  'src/content/intake.ts': 'test/content/content-store.test.ts',
-  'src/content/job-progress.ts': 'test/content/content-store.test.ts',
-  'src/content/object-collection.ts': 'test/content/content-store.test.ts',
-  'src/content/object-name.ts': 'test/content/content-store.test.ts',
-  'src/content/object-use.ts': 'test/content/content-store.test.ts',
-  'src/content/open-objects.ts': 'test/content/content-store.test.ts',
-  'src/content/pack.ts': 'test/content/content-store.test.ts',
-  'src/content/pack-index.ts': 'test/content/content-store.test.ts',
-  'src/content/piece-reading.ts': 'test/content/content-store.test.ts',
-  'src/content/source-reading.ts': 'test/content/content-store.test.ts',
-  'src/content/tree-building.ts': 'test/content/content-store.test.ts',
-  'src/content/tree-check.ts': 'test/content/manifest.test.ts',
-  'src/storage/tree-sync.ts': 'test/content/content-store.test.ts',
-  'src/content/tree-text.ts': 'test/content/manifest.test.ts',
-  'src/content/source-digest.ts': 'test/api/snapshots-restore.test.ts',
-  'src/storage/read-advice.ts': 'test/transfer/page-cache.test.ts',
-  'src/capture/file-segment.ts': 'test/capture/log-file.test.ts',
-  'src/capture/writer-orders.ts': 'test/capture/supervised-writer.test.ts',
-  'src/capture/writer-task.ts': 'test/capture/supervised-writer.test.ts',
+  'src/snapshots/content/chunk-sink.ts': 'test/snapshots/content/content-store.test.ts',
+  'src/snapshots/content/content-tree.ts': 'test/snapshots/content/content-store.test.ts',
+  'src/snapshots/content/intake.ts': 'test/snapshots/content/content-store.test.ts',
+  'src/snapshots/content/job-progress.ts': 'test/snapshots/content/content-store.test.ts',
+  'src/snapshots/content/object-collection.ts': 'test/snapshots/content/content-store.test.ts',
+  'src/snapshots/content/object-name.ts': 'test/snapshots/content/content-store.test.ts',
+  'src/snapshots/content/object-use.ts': 'test/snapshots/content/content-store.test.ts',
+  'src/snapshots/content/open-objects.ts': 'test/snapshots/content/content-store.test.ts',
+  'src/snapshots/content/pack.ts': 'test/snapshots/content/content-store.test.ts',
+  'src/snapshots/content/pack-index.ts': 'test/snapshots/content/content-store.test.ts',
+  'src/snapshots/content/piece-reading.ts': 'test/snapshots/content/content-store.test.ts',
+  'src/snapshots/content/source-reading.ts': 'test/snapshots/content/content-store.test.ts',
+  'src/snapshots/content/tree-building.ts': 'test/snapshots/content/content-store.test.ts',
+  'src/snapshots/content/tree-check.ts': 'test/snapshots/content/manifest.test.ts',
+  'src/base/disk/tree-sync.ts': 'test/snapshots/content/content-store.test.ts',
+  'src/snapshots/content/tree-text.ts': 'test/snapshots/content/manifest.test.ts',
+  'src/snapshots/content/source-digest.ts': 'test/api/snapshots-restore.test.ts',
+  'src/base/disk/read-advice.ts': 'test/files/downloads/page-cache.test.ts',
+  'src/captures/log/file-segment.ts': 'test/captures/log/log-file.test.ts',
+  'src/captures/writing/writer-orders.ts': 'test/captures/writing/supervised-writer.test.ts',
+  'src/captures/writing/writer-task.ts': 'test/captures/writing/supervised-writer.test.ts',
   'src/cli/download.ts': 'test/cli/pull.test.ts',
   'src/cli/part-file.ts': 'test/cli/pull.test.ts',
   'src/cli/remote-image.ts': 'test/cli/pull.test.ts',
   'src/cli/source-file.ts': 'test/cli/push.test.ts',
   'src/cli/transfer-options.ts': 'test/cli/push.test.ts',
-  'src/engines/engine-task.ts': 'test/engines/supervised-engine.test.ts',
-  'src/capture/confinement.ts': 'test/capture/compiler-process.test.ts',
-  'src/pool/loop-orders.ts': 'test/pool/loop-run.test.ts',
-  'src/sockets/linux/constants.ts': 'test/sockets/transport.contract.ts',
-  'src/sockets/linux/libc.ts': 'test/sockets/transport.contract.ts',
-  'src/sockets/opener.ts': 'test/sockets/opener.contract.ts',
-  'src/switching/device.ts': 'what each device must do',
-  'src/switching/endpoint.ts': 'test/sockets/opener.contract.ts',
-  'src/switching/filters/filter-plan.ts': 'test/switching/filters/filter-chain.test.ts',
-  'src/switching/orders.ts': 'test/switching/engine.test.ts',
-  'src/switching/taps/aal5-frames.ts': 'test/switching/taps/tshark.test.ts',
-  'src/switching/taps/log-words.ts': 'test/switching/taps/log-writer.test.ts',
-  'src/switching/taps/record-form.ts': 'test/switching/taps/tap.test.ts',
-  'src/switching/taps/recorder.ts': 'test/switching/taps/tap.test.ts',
-  'src/switching/taps/tap-plan.ts': 'test/switching/taps/tap.test.ts',
-  'src/switching/taps/whole-frames.ts': 'test/switching/taps/tap.test.ts',
-  'src/switching/transport.ts': 'test/sockets/transport.contract.ts',
-  'src/sockets/host-sockets.ts': 'test/sockets/opener.contract.ts',
-  'src/transfer/digester.ts': 'test/transfer/content-writer.test.ts',
-  'src/transfer/landing.ts': 'through HTTP',
-  'src/transfer/transfer-orders.ts': 'test/transfer/transfer-loop.test.ts',
-  'src/refusals/compute-refusals.ts': 'test/errors.test.ts',
-  'src/refusals/lab-refusals.ts': 'test/errors.test.ts',
-  'src/refusals/refusal.ts': 'test/errors.test.ts',
-  'src/refusals/request-refusals.ts': 'test/errors.test.ts',
-  'src/refusals/snapshot-refusals.ts': 'test/errors.test.ts',
-  'src/main.ts': 'through the process',
-  'src/serve.ts': 'through the process',
-  'src/stop-signal.ts': 'through the process',
-  'src/compute/attachments.ts': 'through HTTP',
-  'src/compute/compute-project.ts': 'through HTTP',
-  'src/compute/compute-projects.ts': 'through HTTP',
-  'src/compute/file-list.ts': 'through HTTP',
-  'src/compute/local-compute.ts': 'through HTTP',
-  'src/compute/link-wires.ts': 'through HTTP',
-  'src/compute/nio-sockets.ts': 'through HTTP',
-  'src/compute/project-folders.ts': 'through HTTP',
-  'src/compute/port-captures.ts': 'through HTTP',
-  'src/compute/run-capture.ts': 'through HTTP',
-  'src/compute/run-stream.ts': 'through HTTP',
-  'src/compute/switch-node.ts': 'through HTTP',
-  'src/storage/file-calls.ts': 'test/storage/bulk-file.test.ts',
-  'src/store/journal-format.ts': 'test/store/journal-reading.test.ts',
-  'src/store/state-tasks.ts': 'test/store/journal-store.test.ts',
-  'src/store/packing.ts': 'test/store/journal-store.test.ts',
-  'src/lab/aside-folders.ts': 'test/durability/projects-folder.test.ts',
-  'src/lab/content-limit.ts': 'test/lab/topology-loading.test.ts',
-  'src/lab/older-layout.ts': 'test/durability/projects-folder.test.ts',
-  'src/lab/project-places.ts': 'test/api/project-places.test.ts',
-  'src/store/store.ts': 'test/store/store.contract.ts',
-  'src/capture/capture.ts': 'through HTTP',
-  'src/capture/captures.ts': 'through HTTP',
-  'src/capture/log-stream.ts': 'through HTTP',
-  'src/images/image-library.ts': 'through HTTP',
+  'src/engine/control/engine-task.ts': 'test/engine/control/supervised-engine.test.ts',
+  'src/engine/bpf/confinement.ts': 'test/engine/bpf/compiler-process.test.ts',
+  'src/base/threads/loop-orders.ts': 'test/base/threads/loop-run.test.ts',
+  'src/engine/sockets/linux/constants.ts': 'test/engine/sockets/transport.contract.ts',
+  'src/engine/sockets/linux/libc.ts': 'test/engine/sockets/transport.contract.ts',
+  'src/engine/sockets/opener.ts': 'test/engine/sockets/opener.contract.ts',
+  'src/engine/devices/device.ts': 'what each device must do',
+  'src/engine/forwarding/endpoint.ts': 'test/engine/sockets/opener.contract.ts',
+  'src/engine/filters/filter-plan.ts': 'test/engine/filters/filter-chain.test.ts',
+  'src/engine/forwarding/orders.ts': 'test/engine/forwarding/engine.test.ts',
+  'src/engine/taps/aal5-frames.ts': 'test/engine/taps/tshark.test.ts',
+  'src/engine/taps/log-words.ts': 'test/engine/taps/log-writer.test.ts',
+  'src/engine/taps/record-form.ts': 'test/engine/taps/tap.test.ts',
+  'src/engine/taps/recorder.ts': 'test/engine/taps/tap.test.ts',
+  'src/engine/taps/tap-plan.ts': 'test/engine/taps/tap.test.ts',
+  'src/engine/taps/whole-frames.ts': 'test/engine/taps/tap.test.ts',
+  'src/engine/forwarding/transport.ts': 'test/engine/sockets/transport.contract.ts',
+  'src/engine/sockets/host-sockets.ts': 'test/engine/sockets/opener.contract.ts',
+  'src/files/transfer/digester.ts': 'test/files/transfer/content-writer.test.ts',
+  'src/files/transfer/landing.ts': 'through HTTP',
+  'src/files/transfer/transfer-orders.ts': 'test/files/transfer/transfer-loop.test.ts',
+  'src/base/errors/compute-refusals.ts': 'test/base/errors/errors.test.ts',
+  'src/base/errors/lab-refusals.ts': 'test/base/errors/errors.test.ts',
+  'src/base/errors/refusal.ts': 'test/base/errors/errors.test.ts',
+  'src/base/errors/request-refusals.ts': 'test/base/errors/errors.test.ts',
+  'src/base/errors/snapshot-refusals.ts': 'test/base/errors/errors.test.ts',
+  'src/server/main.ts': 'through the process',
+  'src/server/serve.ts': 'through the process',
+  'src/server/stop-signal.ts': 'through the process',
+  'src/run/switches/attachments.ts': 'through HTTP',
+  'src/run/compute-project.ts': 'through HTTP',
+  'src/run/compute-projects.ts': 'through HTTP',
+  'src/run/file-list.ts': 'through HTTP',
+  'src/run/local-compute.ts': 'through HTTP',
+  'src/run/links/link-wires.ts': 'through HTTP',
+  'src/run/links/nio-sockets.ts': 'through HTTP',
+  'src/run/project-folders.ts': 'through HTTP',
+  'src/captures/port-captures.ts': 'through HTTP',
+  'src/captures/run-capture.ts': 'through HTTP',
+  'src/captures/run-stream.ts': 'through HTTP',
+  'src/run/switches/switch-node.ts': 'through HTTP',
+  'src/base/disk/file-calls.ts': 'test/base/disk/bulk-file.test.ts',
+  'src/base/store/journal-format.ts': 'test/base/store/journal-reading.test.ts',
+  'src/base/store/state-tasks.ts': 'test/base/store/journal-store.test.ts',
+  'src/base/store/packing.ts': 'test/base/store/journal-store.test.ts',
+  'src/lab/projects/aside-folders.ts': 'test/durability/projects-folder.test.ts',
+  'src/lab/projects/content-limit.ts': 'test/lab/topology/topology-loading.test.ts',
+  'src/lab/projects/older-layout.ts': 'test/durability/projects-folder.test.ts',
+  'src/lab/projects/project-places.ts': 'test/api/project-places.test.ts',
+  'src/base/store/store.ts': 'test/base/store/store.contract.ts',
+  'src/captures/capture.ts': 'through HTTP',
+  'src/captures/captures.ts': 'through HTTP',
+  'src/captures/log/log-stream.ts': 'through HTTP',
+  'src/files/images/image-library.ts': 'through HTTP',
   'src/lab/computes.ts': 'through HTTP',
-  'src/lab/content-exchange.ts': 'test/api/snapshots-restore.test.ts',
-  'src/lab/directed-filters.ts': 'through HTTP',
-  'src/lab/drawing-changes.ts': 'through HTTP',
+  'src/lab/projects/content-exchange.ts': 'test/api/snapshots-restore.test.ts',
+  'src/lab/topology/directed-filters.ts': 'through HTTP',
+  'src/lab/topology/drawing-changes.ts': 'through HTTP',
   'src/lab/farm.ts': 'through HTTP',
-  'src/lab/folder-tasks.ts': 'through HTTP',
-  'src/lab/lab-run.ts': 'test/compute/compute-run.test.ts',
-  'src/lab/link-capture.ts': 'through HTTP',
-  'src/lab/link-changes.ts': 'through HTTP',
-  'src/lab/link-making.ts': 'through HTTP',
-  'src/lab/link-streams.ts': 'through HTTP',
-  'src/lab/node-changes.ts': 'through HTTP',
-  'src/lab/node-restoring.ts': 'test/api/snapshots-restore.test.ts',
-  'src/lab/project-content.ts': 'through HTTP',
-  'src/lab/project-head.ts': 'through HTTP',
-  'src/lab/project.ts': 'through HTTP',
-  'src/lab/project-services.ts': 'through HTTP',
-  'src/lab/projects.ts': 'through HTTP',
+  'src/lab/projects/folder-tasks.ts': 'through HTTP',
+  'src/lab/lab-run.ts': 'test/run/compute-run.test.ts',
+  'src/captures/link-capture.ts': 'through HTTP',
+  'src/lab/topology/link-changes.ts': 'through HTTP',
+  'src/lab/topology/link-making.ts': 'through HTTP',
+  'src/captures/link-streams.ts': 'through HTTP',
+  'src/lab/topology/node-changes.ts': 'through HTTP',
+  'src/lab/projects/node-restoring.ts': 'test/api/snapshots-restore.test.ts',
+  'src/lab/projects/project-content.ts': 'through HTTP',
+  'src/lab/projects/project-head.ts': 'through HTTP',
+  'src/lab/projects/project.ts': 'through HTTP',
+  'src/lab/projects/project-services.ts': 'through HTTP',
+  'src/lab/projects/projects.ts': 'through HTTP',
   'src/lab/template-schema.ts': 'through HTTP',
   'src/lab/templates.ts': 'through HTTP',
-  'src/lab/topology-disk.ts': 'through HTTP',
-  'src/lab/topology-import.ts': 'through HTTP',
-  'src/lab/topology-tasks.ts': 'through HTTP',
-  'src/lab/topology-mirror.ts': 'through HTTP',
-  'src/snapshots/archive-source.ts': 'through HTTP',
-  'src/snapshots/copied-files.ts': 'through HTTP',
-  'src/snapshots/copied-snapshots.ts': 'through HTTP',
-  'src/snapshots/copy-tasks.ts': 'through HTTP',
-  'src/snapshots/export-images.ts': 'through HTTP',
-  'src/snapshots/export-plan.ts': 'through HTTP',
-  'src/snapshots/export-tasks.ts': 'through HTTP',
-  'src/snapshots/import-tasks.ts': 'through HTTP',
-  'src/snapshots/imported-images.ts': 'through HTTP',
-  'src/snapshots/making-tasks.ts': 'through HTTP',
-  'src/snapshots/planned-files.ts': 'through HTTP',
-  'src/snapshots/project-copies.ts': 'through HTTP',
-  'src/snapshots/project-exchange.ts': 'through HTTP',
-  'src/snapshots/project-imports.ts': 'through HTTP',
-  'src/snapshots/project-makings.ts': 'through HTTP',
-  'src/lab/project-making.ts': 'through HTTP',
-  'src/lab/project-removal.ts': 'through HTTP',
-  'src/snapshots/archived-snapshot.ts': 'test/api/snapshots-gns3.test.ts',
+  'src/lab/gns3-file/topology-disk.ts': 'through HTTP',
+  'src/lab/gns3-file/topology-import.ts': 'through HTTP',
+  'src/lab/gns3-file/topology-tasks.ts': 'through HTTP',
+  'src/lab/gns3-file/topology-mirror.ts': 'through HTTP',
+  'src/snapshots/projects/archive-source.ts': 'through HTTP',
+  'src/snapshots/projects/copied-files.ts': 'through HTTP',
+  'src/snapshots/projects/copied-snapshots.ts': 'through HTTP',
+  'src/snapshots/projects/copy-tasks.ts': 'through HTTP',
+  'src/snapshots/projects/export-images.ts': 'through HTTP',
+  'src/snapshots/projects/export-plan.ts': 'through HTTP',
+  'src/snapshots/projects/export-tasks.ts': 'through HTTP',
+  'src/snapshots/projects/import-tasks.ts': 'through HTTP',
+  'src/snapshots/projects/imported-images.ts': 'through HTTP',
+  'src/snapshots/projects/making-tasks.ts': 'through HTTP',
+  'src/snapshots/projects/planned-files.ts': 'through HTTP',
+  'src/snapshots/projects/project-copies.ts': 'through HTTP',
+  'src/snapshots/projects/project-exchange.ts': 'through HTTP',
+  'src/snapshots/projects/project-imports.ts': 'through HTTP',
+  'src/snapshots/projects/project-makings.ts': 'through HTTP',
+  'src/lab/projects/project-making.ts': 'through HTTP',
+  'src/lab/projects/project-removal.ts': 'through HTTP',
+  'src/snapshots/projects/archived-snapshot.ts': 'test/api/snapshots-gns3.test.ts',
   'src/snapshots/compare-tasks.ts': 'test/api/snapshots-restore.test.ts',
-  'src/snapshots/project-archive.ts': 'test/api/snapshots-gns3.test.ts',
+  'src/snapshots/projects/project-archive.ts': 'test/api/snapshots-gns3.test.ts',
   'src/snapshots/snapshot.ts': 'test/api/snapshots.test.ts',
   'src/snapshots/snapshot-list-tasks.ts': 'test/api/snapshots.test.ts',
   'src/snapshots/snapshot-tasks.ts': 'test/api/snapshots.test.ts',
   'src/snapshots/snapshots.ts': 'test/api/snapshots.test.ts',
-  'src/symbols/emblem-glyphs.ts': 'test/symbols/symbol-glyphs.test.ts',
-  'src/symbols/host-glyphs.ts': 'test/symbols/symbol-glyphs.test.ts',
-  'src/symbols/media-glyphs.ts': 'test/symbols/symbol-glyphs.test.ts',
-  'src/symbols/network-glyphs.ts': 'test/symbols/symbol-glyphs.test.ts',
-  'src/zip/bzip2-library.ts': 'test/zip/bzip2-decoder.test.ts',
-  'src/zip/directory-entry.ts': 'test/zip/zip-directory.test.ts',
-  'src/zip/directory-file.ts': 'test/zip/zip-pieces.test.ts',
-  'src/zip/lzma-library.ts': 'test/zip/lzma-decoder.test.ts',
-  'src/zip/member-content.ts': 'test/zip/zip-pieces.test.ts',
-  'src/zip/member-encoding.ts': 'test/zip/zip-pieces.test.ts',
-  'src/zip/member-name.ts': 'test/zip/zip-directory.test.ts',
-  'src/zip/piece-room.ts': 'test/zip/zip-pieces.test.ts',
-  'src/zip/read-window.ts': 'test/zip/zip-directory.test.ts',
-  'src/zip/zip-end.ts': 'test/zip/zip-directory.test.ts',
+  'src/lab/symbols/emblem-glyphs.ts': 'test/lab/symbols/symbol-glyphs.test.ts',
+  'src/lab/symbols/host-glyphs.ts': 'test/lab/symbols/symbol-glyphs.test.ts',
+  'src/lab/symbols/media-glyphs.ts': 'test/lab/symbols/symbol-glyphs.test.ts',
+  'src/lab/symbols/network-glyphs.ts': 'test/lab/symbols/symbol-glyphs.test.ts',
+  'src/snapshots/archives/bzip2-library.ts': 'test/snapshots/archives/bzip2-decoder.test.ts',
+  'src/snapshots/archives/directory-entry.ts': 'test/snapshots/archives/zip-directory.test.ts',
+  'src/snapshots/archives/directory-file.ts': 'test/snapshots/archives/zip-pieces.test.ts',
+  'src/snapshots/archives/lzma-library.ts': 'test/snapshots/archives/lzma-decoder.test.ts',
+  'src/snapshots/archives/member-content.ts': 'test/snapshots/archives/zip-pieces.test.ts',
+  'src/snapshots/archives/member-encoding.ts': 'test/snapshots/archives/zip-pieces.test.ts',
+  'src/snapshots/archives/member-name.ts': 'test/snapshots/archives/zip-directory.test.ts',
+  'src/snapshots/archives/piece-room.ts': 'test/snapshots/archives/zip-pieces.test.ts',
+  'src/snapshots/archives/read-window.ts': 'test/snapshots/archives/zip-directory.test.ts',
+  'src/snapshots/archives/zip-end.ts': 'test/snapshots/archives/zip-directory.test.ts',
 };
 /** Folders that are tested through HTTP as a whole where they have no mirror. */
 const EDGE = ['api', 'http'];

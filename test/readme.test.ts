@@ -76,7 +76,7 @@ void t.test('the example of snapshots does what it says', async (t) => {
 
 void t.test('every setting of the command line stands in the table', async (t) => {
   const { stdout } = await run(process.execPath, [
-    fileURLToPath(new URL('dist/src/main.js', root)),
+    fileURLToPath(new URL('dist/src/server/main.js', root)),
     '--help',
   ]);
   const variables = [...stdout.matchAll(/WIREFARM_\w+/g)].map(([name]) => name);

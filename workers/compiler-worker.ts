@@ -1,8 +1,8 @@
 /** Process entry: libpcap, confined. It ends with whoever started it. */
-import { newBpfTasks } from '../src/capture/bpf-tasks.js';
-import { forbidSockets, withinBudget } from '../src/capture/confinement.js';
-import { performTask, type TaskRequest } from '../src/pool/task.js';
-import { goAfterOthers } from '../src/pool/thread-priority.js';
+import { newBpfTasks } from '../src/engine/bpf/bpf-tasks.js';
+import { forbidSockets, withinBudget } from '../src/engine/bpf/confinement.js';
+import { performTask, type TaskRequest } from '../src/base/threads/task.js';
+import { goAfterOthers } from '../src/base/threads/thread-priority.js';
 
 goAfterOthers();
 forbidSockets();

@@ -1,12 +1,12 @@
 /** Thread entry: a disk thread, for what may wait long for the disk. */
 import { workerData } from 'piscina';
-import { imageTasks } from '../src/images/image-tasks.js';
-import { nodeArchiveTasks } from '../src/lab/node-archive-tasks.js';
-import { goAfterOthers } from '../src/pool/thread-priority.js';
-import { performTask, type TaskOutcome, type TaskRequest } from '../src/pool/task.js';
-import { setDiskFloor } from '../src/storage/disk-floor.js';
-import { diskTasks } from '../src/transfer/disk-tasks.js';
-import { partTasks } from '../src/uploads/part-tasks.js';
+import { imageTasks } from '../src/files/images/image-tasks.js';
+import { nodeArchiveTasks } from '../src/files/node-files/node-archive-tasks.js';
+import { goAfterOthers } from '../src/base/threads/thread-priority.js';
+import { performTask, type TaskOutcome, type TaskRequest } from '../src/base/threads/task.js';
+import { setDiskFloor } from '../src/base/disk/disk-floor.js';
+import { diskTasks } from '../src/files/transfer/disk-tasks.js';
+import { partTasks } from '../src/files/uploads/part-tasks.js';
 
 const { slabs, floor } = workerData as { slabs: SharedArrayBuffer; floor: number | undefined };
 

@@ -1,6 +1,6 @@
 /** Thread entry: BPF expressions, which the process of compiler-worker.ts compiles. */
-import { CompilerProcess } from '../src/capture/compiler-process.js';
-import { performTask, type TaskOutcome, type TaskRequest } from '../src/pool/task.js';
+import { CompilerProcess } from '../src/engine/bpf/compiler-process.js';
+import { performTask, type TaskOutcome, type TaskRequest } from '../src/base/threads/task.js';
 
 const { tasks } = new CompilerProcess(new URL('./compiler-worker.js', import.meta.url));
 

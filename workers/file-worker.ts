@@ -1,17 +1,17 @@
 /** Thread entry: a file thread, for everything on the disk but the store. */
-import { usageTasks } from '../src/capture/usage-tasks.js';
-import { hostTasks } from '../src/compute/host-tasks.js';
-import { captureFileTasks } from '../src/lab/capture-file-tasks.js';
-import { placingTasks } from '../src/lab/file-placing.js';
-import { folderExchangeTasks } from '../src/lab/folder-exchange.js';
-import { folderTasks } from '../src/lab/folder-tasks.js';
-import { nodeFileTasks } from '../src/lab/node-file-tasks.js';
-import { topologyTasks } from '../src/lab/topology-tasks.js';
-import { performTask, type TaskOutcome, type TaskRequest } from '../src/pool/task.js';
-import { fileTasks } from '../src/storage/file-tasks.js';
-import { digestTasks } from '../src/storage/folder-digests.js';
+import { usageTasks } from '../src/captures/usage-tasks.js';
+import { hostTasks } from '../src/run/host-tasks.js';
+import { captureFileTasks } from '../src/captures/files/capture-file-tasks.js';
+import { placingTasks } from '../src/files/node-files/file-placing.js';
+import { folderExchangeTasks } from '../src/lab/projects/folder-exchange.js';
+import { folderTasks } from '../src/lab/projects/folder-tasks.js';
+import { nodeFileTasks } from '../src/files/node-files/node-file-tasks.js';
+import { topologyTasks } from '../src/lab/gns3-file/topology-tasks.js';
+import { performTask, type TaskOutcome, type TaskRequest } from '../src/base/threads/task.js';
+import { fileTasks } from '../src/base/disk/file-tasks.js';
+import { digestTasks } from '../src/base/disk/folder-digests.js';
 import { snapshotListTasks } from '../src/snapshots/snapshot-list-tasks.js';
-import { symbolTasks } from '../src/symbols/symbol-tasks.js';
+import { symbolTasks } from '../src/lab/symbols/symbol-tasks.js';
 
 const tasks = {
   ...captureFileTasks,

@@ -1,15 +1,15 @@
 /** Thread entry: a job thread, for finite work that may take long. */
 import { workerData } from 'piscina';
 import { compareTasks } from '../src/snapshots/compare-tasks.js';
-import { copyTasks } from '../src/snapshots/copy-tasks.js';
-import { exportTasks } from '../src/snapshots/export-tasks.js';
-import { importTasks } from '../src/snapshots/import-tasks.js';
-import { makingTasks } from '../src/snapshots/making-tasks.js';
+import { copyTasks } from '../src/snapshots/projects/copy-tasks.js';
+import { exportTasks } from '../src/snapshots/projects/export-tasks.js';
+import { importTasks } from '../src/snapshots/projects/import-tasks.js';
+import { makingTasks } from '../src/snapshots/projects/making-tasks.js';
 import { snapshotTasks } from '../src/snapshots/snapshot-tasks.js';
 import { stillTasks } from '../src/snapshots/still-tasks.js';
-import { goAfterOthers } from '../src/pool/thread-priority.js';
-import { setDiskFloor } from '../src/storage/disk-floor.js';
-import { performTask, type TaskOutcome, type TaskRequest } from '../src/pool/task.js';
+import { goAfterOthers } from '../src/base/threads/thread-priority.js';
+import { setDiskFloor } from '../src/base/disk/disk-floor.js';
+import { performTask, type TaskOutcome, type TaskRequest } from '../src/base/threads/task.js';
 
 goAfterOthers();
 setDiskFloor((workerData as { floor: number | undefined } | null)?.floor);

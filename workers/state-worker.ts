@@ -1,7 +1,7 @@
 /** Thread entry: the state thread, the only one that touches the store. */
 import { workerData } from 'piscina';
-import { performTask, type TaskOutcome, type TaskRequest } from '../src/pool/task.js';
-import { stateTasks } from '../src/store/state-tasks.js';
+import { performTask, type TaskOutcome, type TaskRequest } from '../src/base/threads/task.js';
+import { stateTasks } from '../src/base/store/state-tasks.js';
 
 const tasks = stateTasks((workerData as { folder: string }).folder);
 

@@ -1,7 +1,7 @@
 /** The thread of a loop that writes uploads. */
 import { workerData } from 'piscina';
-import { setDiskFloor } from '../src/storage/disk-floor.js';
+import { setDiskFloor } from '../src/base/disk/disk-floor.js';
 
 setDiskFloor((workerData as { floor: number | undefined }).floor);
 
-export { runTransfers as default } from '../src/transfer/transfer-task.js';
+export { runTransfers as default } from '../src/files/transfer/transfer-task.js';

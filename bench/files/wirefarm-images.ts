@@ -28,7 +28,7 @@ export class WirefarmImages implements FileServer {
   static async start(data: string, options: WirefarmOptions = {}): Promise<WirefarmImages> {
     const { args = [], images = join(data, 'images'), nodeOptions = [] } = options;
     const all = ['--port', '0', '--data', data, '--images', images, ...args];
-    return new WirefarmImages(await ChildServer.start('../src/main.js', all, nodeOptions), images);
+    return new WirefarmImages(await ChildServer.start('../src/server/main.js', all, nodeOptions), images);
   }
 
   url(name: string): string {

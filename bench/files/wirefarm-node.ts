@@ -1,7 +1,7 @@
 /** Wirefarm, with files as those of a node. */
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { nodeFolder } from '../../src/lab/node-folder.js';
+import { nodeFolder } from '../../src/files/node-files/node-folder.js';
 import { call } from '../compute-client.js';
 import { ChildServer } from '../child-server.js';
 import type { FileServer } from './file-server.js';
@@ -21,7 +21,7 @@ export class WirefarmNode implements FileServer {
   }
 
   static async start(data: string, args: readonly string[] = []): Promise<WirefarmNode> {
-    const server = await ChildServer.start('../src/main.js', ['--port', '0', '--data', data, ...args]);
+    const server = await ChildServer.start('../src/server/main.js', ['--port', '0', '--data', data, ...args]);
     const { project, node } = await newNode(server.url);
     const folder = join(project.path, nodeFolder({ node_type: NODE_TYPE, node_id: node.id }));
     return new WirefarmNode(server, folder, `${node.url}/files`);

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { readdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
-import { TRASH } from '../../src/lab/folder-layout.js';
+import { TRASH } from '../../src/lab/projects/folder-layout.js';
 import { ChildServer } from '../child-server.js';
 import { call } from '../compute-client.js';
 import { syncFile, syncFileSystem } from '../files/command.js';
@@ -38,7 +38,7 @@ export class MeasuredLab {
   static async start(home: string, links: number): Promise<MeasuredLab> {
     const delayFile = join(home, 'delay.json');
     const args = ['--port', '0', '--data', join(home, 'data')];
-    const server = await ChildServer.start('../src/main.js', args, delayOptions(delayFile));
+    const server = await ChildServer.start('../src/server/main.js', args, delayOptions(delayFile));
     try {
       const project = (await call(`${server.url}/v2/projects`, 'POST', { name: 'bench' })) as ProjectBody;
       const lab = new MeasuredLab(server, delayFile, project);

@@ -1,8 +1,8 @@
 /** An engine with one switch between two UDP sockets: port 1 to port 2, cells of 1/100 becoming 2/200. */
 import { pino } from 'pino';
-import { Engines } from '../../src/engines/engines.js';
-import { hostSockets } from '../../src/sockets/host-sockets.js';
-import type { DeviceDesign } from '../../src/switching/orders.js';
+import { Engines } from '../../src/engine/control/engines.js';
+import { hostSockets } from '../../src/engine/sockets/host-sockets.js';
+import type { DeviceDesign } from '../../src/engine/forwarding/orders.js';
 import { openEnd, readPath, type ForwarderPath } from './forwarder-path.js';
 
 const path = readPath();

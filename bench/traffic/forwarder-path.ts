@@ -1,8 +1,8 @@
 /** Between which sockets a forwarder under measurement forwards, given as JSON in its only argument. */
-import { SOL_UDP, UDP_GRO } from '../../src/sockets/linux/constants.js';
-import { libc } from '../../src/sockets/linux/libc.js';
-import type { Opener } from '../../src/sockets/opener.js';
-import type { OpenEndpoint } from '../../src/switching/endpoint.js';
+import { SOL_UDP, UDP_GRO } from '../../src/engine/sockets/linux/constants.js';
+import { libc } from '../../src/engine/sockets/linux/libc.js';
+import type { Opener } from '../../src/engine/sockets/opener.js';
+import type { OpenEndpoint } from '../../src/engine/forwarding/endpoint.js';
 
 export interface ForwarderPath {
   readonly kind: 'atm_switch' | 'ethernet_switch';

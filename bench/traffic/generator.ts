@@ -16,10 +16,10 @@ import {
   UDP_GRO,
   UDP_SEGMENT,
   VECTOR_SIZE,
-} from '../../src/sockets/linux/constants.js';
-import { libc } from '../../src/sockets/linux/libc.js';
-import { NativeMemory } from '../../src/sockets/linux/native-memory.js';
-import { internetAddress } from '../../src/sockets/linux/socket-address.js';
+} from '../../src/engine/sockets/linux/constants.js';
+import { libc } from '../../src/engine/sockets/linux/libc.js';
+import { NativeMemory } from '../../src/engine/sockets/linux/native-memory.js';
+import { internetAddress } from '../../src/engine/sockets/linux/socket-address.js';
 import { TAG, TAG_LENGTH } from './frame-tag.js';
 import type { Load, LoadResult } from './load.js';
 import { monotonicMs } from './monotonic.js';

@@ -9,18 +9,18 @@ import {
   NO_CHUNK,
   NO_PIN,
   type CaptureMemory,
-} from '../../src/memory/capture-memory.js';
-import { COUNTER, ROW_LENGTH } from '../../src/memory/port-counters.js';
-import type { Batch } from '../../src/switching/batch.js';
-import type { Fabric } from '../../src/switching/device.js';
-import type { Endpoint } from '../../src/switching/endpoint.js';
-import { Engine } from '../../src/switching/engine.js';
-import type { FilterPlan } from '../../src/switching/filters/filter-plan.js';
-import { FrameMemory } from '../../src/switching/frame-memory.js';
-import { Outbox } from '../../src/switching/outbox.js';
-import { countSent } from '../../src/switching/port.js';
-import { Logs } from '../../src/switching/taps/logs.js';
-import type { Transport } from '../../src/switching/transport.js';
+} from '../../src/base/memory/capture-memory.js';
+import { COUNTER, ROW_LENGTH } from '../../src/base/memory/port-counters.js';
+import type { Batch } from '../../src/engine/forwarding/batch.js';
+import type { Fabric } from '../../src/engine/devices/device.js';
+import type { Endpoint } from '../../src/engine/forwarding/endpoint.js';
+import { Engine } from '../../src/engine/forwarding/engine.js';
+import type { FilterPlan } from '../../src/engine/filters/filter-plan.js';
+import { FrameMemory } from '../../src/engine/forwarding/frame-memory.js';
+import { Outbox } from '../../src/engine/forwarding/outbox.js';
+import { countSent } from '../../src/engine/forwarding/port.js';
+import { Logs } from '../../src/engine/taps/logs.js';
+import type { Transport } from '../../src/engine/forwarding/transport.js';
 
 const RECEIVED = 64 * 1024;
 const WORKSPACE = 1024 * 1024;

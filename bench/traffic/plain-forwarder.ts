@@ -3,13 +3,13 @@
  * function layer. Arguments as of engine-forwarder; rewrites cells as an ATM switch would.
  */
 import koffi from 'koffi';
-import { SLAB_LENGTH } from '../../src/switching/slabs.js';
-import { EPOLL_CLOEXEC, MSG_DONTWAIT } from '../../src/sockets/linux/constants.js';
-import { libc } from '../../src/sockets/linux/libc.js';
-import { LinuxOpener } from '../../src/sockets/linux/linux-opener.js';
-import { NativeMemory } from '../../src/sockets/linux/native-memory.js';
-import { Poller } from '../../src/sockets/linux/poller.js';
-import { headerOf, hecOf, PAYLOAD_BITS } from '../../src/wire/atm-cell.js';
+import { SLAB_LENGTH } from '../../src/engine/forwarding/slabs.js';
+import { EPOLL_CLOEXEC, MSG_DONTWAIT } from '../../src/engine/sockets/linux/constants.js';
+import { libc } from '../../src/engine/sockets/linux/libc.js';
+import { LinuxOpener } from '../../src/engine/sockets/linux/linux-opener.js';
+import { NativeMemory } from '../../src/engine/sockets/linux/native-memory.js';
+import { Poller } from '../../src/engine/sockets/linux/poller.js';
+import { headerOf, hecOf, PAYLOAD_BITS } from '../../src/engine/wire/atm-cell.js';
 import { openEnd, readPath } from './forwarder-path.js';
 
 const recv = koffi.load(null).func('int64_t recv(int, uintptr_t, size_t, int)') as (

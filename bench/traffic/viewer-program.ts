@@ -1,5 +1,5 @@
 /** The program of traffic/viewer-crowd.ts: reports once when all watch, and once when all streams have ended. */
-import { PCAP_HEADER_LENGTH, RECORD_HEADER_LENGTH } from '../../src/wire/pcap.js';
+import { PCAP_HEADER_LENGTH, RECORD_HEADER_LENGTH } from '../../src/engine/wire/pcap.js';
 import { TAG } from './frame-tag.js';
 import { monotonicMs } from './monotonic.js';
 import { print, readPlan } from './program.js';

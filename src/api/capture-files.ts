@@ -1,6 +1,6 @@
 /** The capture files of a project, open or closed: listing, downloads, and their removal. */
 import { z } from 'zod';
-import { refusals } from '../errors.js';
+import { refusals } from '../base/errors/errors.js';
 import { empty, json } from '../http/answer.js';
 import { FILE_ANSWERS, FILE_HEADERS, sendFile } from '../http/file-transfer.js';
 import { route, type Route } from '../http/route.js';

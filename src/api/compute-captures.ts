@@ -1,12 +1,12 @@
 /** Captures of the ports of switches, as the compute interface has them. */
 import { z } from 'zod';
-import type { LocalCompute } from '../compute/local-compute.js';
-import { captureFilePath } from '../compute/port-captures.js';
-import { SWITCH_KINDS, type SwitchKind } from '../compute/switch-kinds.js';
-import { refusals } from '../errors.js';
+import type { LocalCompute } from '../run/local-compute.js';
+import { captureFilePath } from '../captures/port-captures.js';
+import { SWITCH_KINDS, type SwitchKind } from '../run/switches/switch-kinds.js';
+import { refusals } from '../base/errors/errors.js';
 import { empty, json } from '../http/answer.js';
 import { route, type Route } from '../http/route.js';
-import { captureSettings } from '../lab/capture-settings.js';
+import { captureSettings } from '../captures/capture-settings.js';
 import { findNode, portNumber } from './compute-ids.js';
 import { nodesPath } from './compute-nodes.js';
 import { PCAP, PCAPNG } from './link-captures.js';

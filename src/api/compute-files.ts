@@ -1,6 +1,6 @@
 /** Files of a project as computes serve them. Those of a project of the controller are its own files. */
 import { z } from 'zod';
-import type { LocalCompute } from '../compute/local-compute.js';
+import type { LocalCompute } from '../run/local-compute.js';
 import { json } from '../http/answer.js';
 import {
   FILE_ANSWERS,
@@ -10,8 +10,8 @@ import {
   sendFile,
 } from '../http/file-transfer.js';
 import { route, type Route } from '../http/route.js';
-import { folderLanding } from '../transfer/landing.js';
-import type { Transfers } from '../transfer/transfers.js';
+import { folderLanding } from '../files/transfer/landing.js';
+import type { Transfers } from '../files/transfer/transfers.js';
 import { findProject } from './compute-ids.js';
 import { readProjectFile, writeProjectFile } from './project-files.js';
 import { names } from './schemas.js';

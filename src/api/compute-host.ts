@@ -1,12 +1,12 @@
 /** This server as a compute: its version, what it can do, what it has given out, and its notifications. */
 import { z } from 'zod';
-import type { LocalCompute } from '../compute/local-compute.js';
+import type { LocalCompute } from '../run/local-compute.js';
 import { json } from '../http/answer.js';
 import { COMPUTE_PING_AFTER_MS, sendEvents } from '../http/event-stream.js';
 import { route, type Route, type SocketRoute } from '../http/route.js';
-import { LOCAL_COMPUTE } from '../lab/topology-schema.js';
+import { LOCAL_COMPUTE } from '../lab/gns3-file/topology-schema.js';
 import type { Farm } from '../lab/farm.js';
-import { nodeType } from '../lab/topology-schema.js';
+import { nodeType } from '../lab/gns3-file/topology-schema.js';
 import { ports } from './computes.js';
 import { names, nothing } from './schemas.js';
 import { version } from './version.js';

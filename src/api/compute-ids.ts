@@ -1,10 +1,10 @@
 /** What the compute side says of ids and port numbers in a path (contract 0.7, A2.1). */
-import type { ComputeProject } from '../compute/compute-project.js';
-import type { LocalCompute } from '../compute/local-compute.js';
-import type { SwitchKind } from '../compute/switch-kinds.js';
-import type { SwitchNode } from '../compute/switch-node.js';
-import { refusals } from '../errors.js';
-import { uuid } from '../lab/topology-schema.js';
+import type { ComputeProject } from '../run/compute-project.js';
+import type { LocalCompute } from '../run/local-compute.js';
+import type { SwitchKind } from '../run/switches/switch-kinds.js';
+import type { SwitchNode } from '../run/switches/switch-node.js';
+import { refusals } from '../base/errors/errors.js';
+import { uuid } from '../lab/gns3-file/topology-schema.js';
 
 interface NodePath {
   readonly project_id: string;

@@ -1,7 +1,7 @@
 /** Where the ports of switches lead. */
-import type { LocalCompute } from '../compute/local-compute.js';
-import { canonical, canonicalNio, nio } from '../compute/nio.js';
-import { SWITCH_KINDS, type SwitchKind } from '../compute/switch-kinds.js';
+import type { LocalCompute } from '../run/local-compute.js';
+import { canonical, canonicalNio, nio } from '../run/links/nio.js';
+import { SWITCH_KINDS, type SwitchKind } from '../run/switches/switch-kinds.js';
 import { empty, json } from '../http/answer.js';
 import { route, type Route } from '../http/route.js';
 import { findNode, portNumber } from './compute-ids.js';

@@ -1,10 +1,10 @@
 /** Switches that run here: the same routes for each of the four kinds. */
 import { z } from 'zod';
-import type { LocalCompute } from '../compute/local-compute.js';
-import { SWITCH_KINDS, type SwitchKind } from '../compute/switch-kinds.js';
+import type { LocalCompute } from '../run/local-compute.js';
+import { SWITCH_KINDS, type SwitchKind } from '../run/switches/switch-kinds.js';
 import { empty, jsonText } from '../http/answer.js';
 import { route, type Route } from '../http/route.js';
-import { openObject, tcpPort, text, uuid } from '../lab/topology-schema.js';
+import { openObject, tcpPort, text, uuid } from '../lab/gns3-file/topology-schema.js';
 import { checkId, findNode, findProject } from './compute-ids.js';
 import { names } from './schemas.js';
 

@@ -1,9 +1,9 @@
 /** Projects of the compute side: what controllers make before they place nodes here. */
 import { z } from 'zod';
-import type { LocalCompute } from '../compute/local-compute.js';
+import type { LocalCompute } from '../run/local-compute.js';
 import { empty, json, jsonText } from '../http/answer.js';
 import { route, type Route } from '../http/route.js';
-import { tcpPort, uuid, variables } from '../lab/topology-schema.js';
+import { tcpPort, uuid, variables } from '../lab/gns3-file/topology-schema.js';
 import { checkId, findProject } from './compute-ids.js';
 import { changedProject, newProject } from './projects.js';
 import { names, nothing } from './schemas.js';

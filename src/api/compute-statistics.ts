@@ -1,9 +1,9 @@
 /** What has passed through switches, and what they have learnt. */
 import type { z } from 'zod';
-import { dlciTable, dlciTableOf, macTable, macTableOf } from '../compute/device-tables.js';
-import type { LocalCompute } from '../compute/local-compute.js';
-import { statistics } from '../compute/statistics.js';
-import { SWITCH_KINDS, type SwitchKind } from '../compute/switch-kinds.js';
+import { dlciTable, dlciTableOf, macTable, macTableOf } from '../run/switches/device-tables.js';
+import type { LocalCompute } from '../run/local-compute.js';
+import { statistics } from '../run/switches/statistics.js';
+import { SWITCH_KINDS, type SwitchKind } from '../run/switches/switch-kinds.js';
 import { empty, json } from '../http/answer.js';
 import { route, type Route } from '../http/route.js';
 import { findNode } from './compute-ids.js';

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { empty, json, jsonText } from '../http/answer.js';
 import { route, type Route } from '../http/route.js';
 import type { Farm } from '../lab/farm.js';
-import { nodeType } from '../lab/topology-schema.js';
+import { nodeType } from '../lab/gns3-file/topology-schema.js';
 import { names, nothing } from './schemas.js';
 
 const tag = 'Computes';

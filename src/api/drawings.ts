@@ -1,12 +1,12 @@
 /** Drawings of a project. */
 import { z } from 'zod';
-import { refusals } from '../errors.js';
+import { refusals } from '../base/errors/errors.js';
 import { empty, jsonText } from '../http/answer.js';
 import { route, type Route } from '../http/route.js';
-import { createDrawing, deleteDrawing, updateDrawing } from '../lab/drawing-changes.js';
+import { createDrawing, deleteDrawing, updateDrawing } from '../lab/topology/drawing-changes.js';
 import type { Farm } from '../lab/farm.js';
-import { listObjects } from '../lab/project-content.js';
-import { coordinate, openObject, rotation, uuid } from '../lab/topology-schema.js';
+import { listObjects } from '../lab/projects/project-content.js';
+import { coordinate, openObject, rotation, uuid } from '../lab/gns3-file/topology-schema.js';
 import { names } from './schemas.js';
 
 const tag = 'Drawings';

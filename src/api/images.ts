@@ -1,6 +1,6 @@
 /** Images, as computes serve them and by way of the controller (contract A4), and their removal. */
 import { z } from 'zod';
-import { refusals } from '../errors.js';
+import { refusals } from '../base/errors/errors.js';
 import { empty, json } from '../http/answer.js';
 import type { Exchange } from '../http/exchange.js';
 import {
@@ -11,10 +11,10 @@ import {
   sendFile,
 } from '../http/file-transfer.js';
 import { route, type AnswerKind, type Route } from '../http/route.js';
-import type { ImageLibrary } from '../images/image-library.js';
-import { EMULATORS, isEmulator, type Emulator } from '../images/image-name.js';
+import type { ImageLibrary } from '../files/images/image-library.js';
+import { EMULATORS, isEmulator, type Emulator } from '../files/images/image-name.js';
 import type { Farm } from '../lab/farm.js';
-import type { Transfers } from '../transfer/transfers.js';
+import type { Transfers } from '../files/transfer/transfers.js';
 import { names, nothing } from './schemas.js';
 
 const tag = 'Images';

@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { empty, json } from '../http/answer.js';
 import { route, type Route } from '../http/route.js';
-import { uuid } from '../lab/topology-schema.js';
+import { uuid } from '../lab/gns3-file/topology-schema.js';
 import type { Jobs } from '../snapshots/jobs.js';
 import { names } from './schemas.js';
 

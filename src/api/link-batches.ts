@@ -1,15 +1,15 @@
 /** Many changes of links and of their captures in one call, with a result for each. */
 import { z } from 'zod';
-import { Refusal, refusals } from '../errors.js';
+import { Refusal, refusals } from '../base/errors/errors.js';
 import { jsonText } from '../http/answer.js';
 import { route, type Route } from '../http/route.js';
-import { captureSettings } from '../lab/capture-settings.js';
+import { captureSettings } from '../captures/capture-settings.js';
 import type { Farm } from '../lab/farm.js';
 import type { Client } from '../lab/lab-run.js';
-import { deleteLink } from '../lab/link-changes.js';
-import { changeLink, makeLink } from '../lab/link-making.js';
-import type { Project } from '../lab/project.js';
-import { uuid } from '../lab/topology-schema.js';
+import { deleteLink } from '../lab/topology/link-changes.js';
+import { changeLink, makeLink } from '../lab/topology/link-making.js';
+import type { Project } from '../lab/projects/project.js';
+import { uuid } from '../lab/gns3-file/topology-schema.js';
 import { changedLink, link, newLink } from './links.js';
 import { names } from './schemas.js';
 

@@ -1,16 +1,16 @@
 /** Captures of links, and streams of what passes them. */
 import { z } from 'zod';
-import { refusals } from '../errors.js';
+import { refusals } from '../base/errors/errors.js';
 import { json, jsonText } from '../http/answer.js';
 import type { Exchange } from '../http/exchange.js';
 import { FILE_ANSWERS, FILE_HEADERS, sendFile } from '../http/file-transfer.js';
 import { route, socketRoute, type RouteTable } from '../http/route.js';
-import { captureSettings, selection, LARGEST_SNAPLEN } from '../lab/capture-settings.js';
+import { captureSettings, selection, LARGEST_SNAPLEN } from '../captures/capture-settings.js';
 import type { Farm } from '../lab/farm.js';
-import type { CaptureTail, LinkCapture } from '../lab/link-capture.js';
-import { findLink } from '../lab/link-changes.js';
-import { openLinkStream } from '../lab/link-streams.js';
-import { CAPTURES } from '../lab/folder-layout.js';
+import type { CaptureTail, LinkCapture } from '../captures/link-capture.js';
+import { findLink } from '../lab/topology/link-changes.js';
+import { openLinkStream } from '../captures/link-streams.js';
+import { CAPTURES } from '../lab/projects/folder-layout.js';
 import { link } from './links.js';
 import { names } from './schemas.js';
 

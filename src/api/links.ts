@@ -1,15 +1,15 @@
 /** Links of a project. */
 import { z } from 'zod';
-import { refusals } from '../errors.js';
+import { refusals } from '../base/errors/errors.js';
 import { empty, json, jsonText } from '../http/answer.js';
 import { route, type Route } from '../http/route.js';
 import type { Farm } from '../lab/farm.js';
-import type { FilterType } from '../lab/filters.js';
-import { listObjects } from '../lab/project-content.js';
-import { directedFiltersOf } from '../lab/directed-filters.js';
-import { deleteLink, findLink } from '../lab/link-changes.js';
-import { changeDirection, changeLink, makeLink } from '../lab/link-making.js';
-import { endpoint, label, linkStyle, linkType, openObject, uuid } from '../lab/topology-schema.js';
+import type { FilterType } from '../lab/topology/filters.js';
+import { listObjects } from '../lab/projects/project-content.js';
+import { directedFiltersOf } from '../lab/topology/directed-filters.js';
+import { deleteLink, findLink } from '../lab/topology/link-changes.js';
+import { changeDirection, changeLink, makeLink } from '../lab/topology/link-making.js';
+import { endpoint, label, linkStyle, linkType, openObject, uuid } from '../lab/gns3-file/topology-schema.js';
 import { names } from './schemas.js';
 
 const tag = 'Links';

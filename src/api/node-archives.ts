@@ -6,10 +6,10 @@ import { receiveFile, RECEIVING_HEADERS } from '../http/file-transfer.js';
 import { route, type Route } from '../http/route.js';
 import { TarStream, type TarEntry } from '../http/tar-stream.js';
 import type { Farm } from '../lab/farm.js';
-import type { NodeArchives } from '../lab/node-archives.js';
-import type { FolderEntry } from '../lab/node-file-tasks.js';
-import { nodeArchiveLanding, nodeFiles, type NodeFile } from '../lab/node-folder.js';
-import type { Transfers } from '../transfer/transfers.js';
+import type { NodeArchives } from '../files/node-files/node-archives.js';
+import type { FolderEntry } from '../files/node-files/node-file-tasks.js';
+import { nodeArchiveLanding, nodeFiles, type NodeFile } from '../files/node-files/node-folder.js';
+import type { Transfers } from '../files/transfer/transfers.js';
 import { missing } from './node-files.js';
 import { names } from './schemas.js';
 

@@ -1,7 +1,7 @@
 /** Files in the folders of nodes of open projects. */
 import { posix } from 'node:path';
 import { z } from 'zod';
-import { Refusal, refusals } from '../errors.js';
+import { Refusal, refusals } from '../base/errors/errors.js';
 import { empty, json } from '../http/answer.js';
 import {
   FILE_ANSWERS,
@@ -12,10 +12,10 @@ import {
 } from '../http/file-transfer.js';
 import { route, type Route } from '../http/route.js';
 import type { Farm } from '../lab/farm.js';
-import type { FolderEntry } from '../lab/node-file-tasks.js';
-import { nodeFile, nodeFileLanding, nodeFiles, type NodeFile } from '../lab/node-folder.js';
-import type { Project } from '../lab/project.js';
-import type { Transfers } from '../transfer/transfers.js';
+import type { FolderEntry } from '../files/node-files/node-file-tasks.js';
+import { nodeFile, nodeFileLanding, nodeFiles, type NodeFile } from '../files/node-files/node-folder.js';
+import type { Project } from '../lab/projects/project.js';
+import type { Transfers } from '../files/transfer/transfers.js';
 import { names } from './schemas.js';
 
 const tag = 'Node files';

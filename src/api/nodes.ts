@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { empty, jsonText } from '../http/answer.js';
 import { route, type Route } from '../http/route.js';
 import type { Farm } from '../lab/farm.js';
-import { listObjects } from '../lab/project-content.js';
+import { listObjects } from '../lab/projects/project-content.js';
 import {
   actOnAllNodes,
   actOnNode,
@@ -13,7 +13,7 @@ import {
   findNode,
   updateNode,
   type NodeAction,
-} from '../lab/node-changes.js';
+} from '../lab/topology/node-changes.js';
 import {
   consoleType,
   coordinate,
@@ -25,9 +25,9 @@ import {
   tcpPort,
   text,
   uuid,
-} from '../lab/topology-schema.js';
+} from '../lab/gns3-file/topology-schema.js';
 import { link } from './links.js';
-import { refusals } from '../errors.js';
+import { refusals } from '../base/errors/errors.js';
 import { names } from './schemas.js';
 
 const tag = 'Nodes';

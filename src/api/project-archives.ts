@@ -1,14 +1,14 @@
 /** Projects as archives that GNS3 reads and writes, out and in, and their duplicates. */
 import { z } from 'zod';
-import { refusals } from '../errors.js';
+import { refusals } from '../base/errors/errors.js';
 import { jsonText } from '../http/answer.js';
 import { attachmentHeader } from '../http/attachment.js';
 import { receiveFile, RECEIVING_HEADERS } from '../http/file-transfer.js';
 import { route, type Route } from '../http/route.js';
 import type { Farm } from '../lab/farm.js';
-import { text } from '../lab/topology-schema.js';
-import type { ProjectExchange } from '../snapshots/project-exchange.js';
-import type { Transfers } from '../transfer/transfers.js';
+import { text } from '../lab/gns3-file/topology-schema.js';
+import type { ProjectExchange } from '../snapshots/projects/project-exchange.js';
+import type { Transfers } from '../files/transfer/transfers.js';
 import { newProject, project } from './projects.js';
 import { names } from './schemas.js';
 

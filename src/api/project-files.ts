@@ -12,9 +12,9 @@ import type { FileThreads } from '../http/file-source.js';
 import { route, type Route } from '../http/route.js';
 import type { Farm } from '../lab/farm.js';
 import { join, resolve } from 'node:path';
-import type { Project } from '../lab/project.js';
-import { folderLanding } from '../transfer/landing.js';
-import type { Transfers } from '../transfer/transfers.js';
+import type { Project } from '../lab/projects/project.js';
+import { folderLanding } from '../files/transfer/landing.js';
+import type { Transfers } from '../files/transfer/transfers.js';
 import { names } from './schemas.js';
 
 const tag = 'Project files';

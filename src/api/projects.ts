@@ -1,11 +1,11 @@
 /** Projects: made, opened, changed, closed and deleted. */
 import { z } from 'zod';
-import { refusals } from '../errors.js';
+import { refusals } from '../base/errors/errors.js';
 import { empty, json, jsonText } from '../http/answer.js';
 import { route, type Route } from '../http/route.js';
 import type { Farm } from '../lab/farm.js';
-import { countObjects } from '../lab/project-content.js';
-import { projectSettings, supplier, text, uuid, variables } from '../lab/topology-schema.js';
+import { countObjects } from '../lab/projects/project-content.js';
+import { projectSettings, supplier, text, uuid, variables } from '../lab/gns3-file/topology-schema.js';
 import type { Jobs } from '../snapshots/jobs.js';
 import { names, nothing } from './schemas.js';
 

@@ -1,7 +1,7 @@
 /** Symbols that nodes are drawn with. */
 import { posix } from 'node:path';
 import { z } from 'zod';
-import { refusals } from '../errors.js';
+import { refusals } from '../base/errors/errors.js';
 import { json } from '../http/answer.js';
 import {
   FILE_ANSWERS,
@@ -14,8 +14,8 @@ import {
 import { route, type Route } from '../http/route.js';
 import { bytesSource } from '../http/streams/sized-response.js';
 import type { Farm } from '../lab/farm.js';
-import { folderLanding } from '../transfer/landing.js';
-import type { Transfers } from '../transfer/transfers.js';
+import { folderLanding } from '../files/transfer/landing.js';
+import type { Transfers } from '../files/transfer/transfers.js';
 import { names, nothing } from './schemas.js';
 
 const tag = 'Symbols';

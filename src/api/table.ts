@@ -1,18 +1,18 @@
 /** The route table: every path of the server. A new resource adds its file and one line here. */
 import { jsonText } from '../http/answer.js';
-import type { LocalCompute } from '../compute/local-compute.js';
+import type { LocalCompute } from '../run/local-compute.js';
 import { openApi } from '../http/openapi.js';
 import { route, type RouteTable } from '../http/route.js';
-import type { ImageLibrary } from '../images/image-library.js';
+import type { ImageLibrary } from '../files/images/image-library.js';
 import type { Farm } from '../lab/farm.js';
-import type { NodeArchives } from '../lab/node-archives.js';
-import { openObject } from '../lab/topology-schema.js';
-import { PRODUCT } from '../product.js';
+import type { NodeArchives } from '../files/node-files/node-archives.js';
+import { openObject } from '../lab/gns3-file/topology-schema.js';
+import { PRODUCT } from '../base/product.js';
 import type { Jobs } from '../snapshots/jobs.js';
-import type { ProjectExchange } from '../snapshots/project-exchange.js';
+import type { ProjectExchange } from '../snapshots/projects/project-exchange.js';
 import type { Snapshots } from '../snapshots/snapshots.js';
-import type { Transfers } from '../transfer/transfers.js';
-import type { Uploads } from '../uploads/uploads.js';
+import type { Transfers } from '../files/transfer/transfers.js';
+import type { Uploads } from '../files/uploads/uploads.js';
 import { computeCaptureRoutes } from './compute-captures.js';
 import { captureFileRoutes } from './capture-files.js';
 import { computeFileRoutes } from './compute-files.js';

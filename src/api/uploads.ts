@@ -1,12 +1,12 @@
 /** Resumable uploads by the tus protocol 1.0, and the list of all uploads that are on their way. */
 import { z } from 'zod';
-import { Refusal, refusals } from '../errors.js';
+import { Refusal, refusals } from '../base/errors/errors.js';
 import { empty, json, jsonText, type Answer, type Headers } from '../http/answer.js';
 import { errorAnswer } from '../http/error-body.js';
 import type { Exchange } from '../http/exchange.js';
 import { RAW_BODY_HEADERS, RawBody } from '../http/raw-body.js';
 import { route, type Route, type RouteRequest } from '../http/route.js';
-import type { ResumableUpload } from '../uploads/resumable-upload.js';
+import type { ResumableUpload } from '../files/uploads/resumable-upload.js';
 import {
   parseChecksum,
   parseMetadata,
@@ -14,9 +14,9 @@ import {
   TUS_CHECKSUMS,
   TUS_EXTENSIONS,
   TUS_VERSION,
-} from '../uploads/tus-headers.js';
-import { promisedDigests, targetOf } from '../uploads/upload-wish.js';
-import type { Uploads } from '../uploads/uploads.js';
+} from '../files/uploads/tus-headers.js';
+import { promisedDigests, targetOf } from '../files/uploads/upload-wish.js';
+import type { Uploads } from '../files/uploads/uploads.js';
 import { names, nothing } from './schemas.js';
 
 const tag = 'Uploads';

@@ -1,6 +1,6 @@
 /** The version of the server, its reload and its end. */
 import { z } from 'zod';
-import { refusals } from '../errors.js';
+import { refusals } from '../base/errors/errors.js';
 import { empty, json } from '../http/answer.js';
 import { route, type Route } from '../http/route.js';
 import type { Farm } from '../lab/farm.js';

@@ -46,7 +46,7 @@ const COMMANDS = new Map<string, Command>([
     {
       summary: 'prints the version',
       run: async () => {
-        const { PRODUCT } = await import('../product.js');
+        const { PRODUCT } = await import('../base/product.js');
         process.stdout.write(`${PRODUCT.name} ${PRODUCT.version}\n`);
       },
     },

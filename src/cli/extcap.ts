@@ -92,7 +92,7 @@ function interfaceOf(values: Values): ExtcapInterface {
 
 /** Wireshark runs this whenever it starts: without a server there is nothing to list, and nothing to complain of. */
 async function interfacesOf(server: Server): Promise<string[]> {
-  const { PRODUCT } = await import('../product.js');
+  const { PRODUCT } = await import('../base/product.js');
   const head = extcapSentence(PRODUCT.version, README);
   try {
     return [head, ...(await interfaceSentences(server))];

@@ -7,7 +7,7 @@ import { createHash, randomUUID, type Hash } from 'node:crypto';
 import { constants, ftruncateSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import { open, type FileHandle } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import { syncFolder, writeWhole } from '../storage/published-file.js';
+import { syncFolder, writeWhole } from '../base/disk/published-file.js';
 import { CommandError } from './command-error.js';
 import { SourceFile, type DigestName, type Digests } from './source-file.js';
 

@@ -4,7 +4,7 @@
  * connection that does not fit is refused while there is still something to refuse it with.
  */
 import type { Logger } from 'pino';
-import { refusals, type Refusal } from '../errors.js';
+import { refusals, type Refusal } from '../base/errors/errors.js';
 
 /** The descriptors of this process. */
 export interface DescriptorTable {

@@ -1,6 +1,6 @@
 /** The digests that a client gives of the body that it sends (RFC 9530, RFC 1864). */
-import { refusals } from '../errors.js';
-import type { DigestName, Digests } from '../transfer/landing.js';
+import { refusals } from '../base/errors/errors.js';
+import type { DigestName, Digests } from '../files/transfer/landing.js';
 
 /** The request headers that are read here. */
 export const DIGEST_HEADERS = ['content-md5', 'content-digest', 'repr-digest'] as const;

@@ -4,8 +4,8 @@
  */
 import type { HttpRequest } from 'uWebSockets.js';
 import type { z } from 'zod';
-import { refusals } from '../errors.js';
-import { describeIssues } from '../validation.js';
+import { refusals } from '../base/errors/errors.js';
+import { describeIssues } from '../base/errors/validation.js';
 import { empty, jsonText, type Answer } from './answer.js';
 import { errorAnswer, withoutSecrets } from './error-body.js';
 import type { Exchange } from './exchange.js';

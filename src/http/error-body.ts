@@ -1,5 +1,5 @@
 /** The one place where an error becomes a status and a body (contract 0.3). */
-import { Refusal } from '../errors.js';
+import { Refusal } from '../base/errors/errors.js';
 import type { Exchange } from './exchange.js';
 import { MalformedJson } from './json-text.js';
 

@@ -2,8 +2,8 @@
  * Notifications on their way to one client: a ping at once, then every event, and a ping whenever there was
  * none for a while. The same for both transports; each bounds by itself what waits for its client.
  */
-import { envelope, type Listener } from '../lab/channel.js';
-import type { HostLoad } from '../lab/host-load.js';
+import { envelope, type Listener } from '../base/streams/channel.js';
+import type { HostLoad } from '../base/host-load.js';
 
 const PING_AFTER_MS = 5000;
 /** Of the stream of a compute. */

@@ -1,6 +1,6 @@
 /** An open file that is read piece by piece by the file threads, each piece the reader's to keep. */
-import type { TaskPool } from '../pool/task-pool.js';
-import type { FileTasks } from '../storage/file-tasks.js';
+import type { TaskPool } from '../base/threads/task-pool.js';
+import type { FileTasks } from '../base/disk/file-tasks.js';
 
 const READ_LENGTH = 256 * 1024;
 

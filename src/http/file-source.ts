@@ -1,7 +1,7 @@
 /** An open file that is read piece by piece, and closed when nobody reads it any more. */
-import type { TaskPool } from '../pool/task-pool.js';
-import type { FileTasks } from '../storage/file-tasks.js';
-import type { FileReads, ReadPiece } from '../transfer/file-reads.js';
+import type { TaskPool } from '../base/threads/task-pool.js';
+import type { FileTasks } from '../base/disk/file-tasks.js';
+import type { FileReads, ReadPiece } from '../files/downloads/file-reads.js';
 import type { PieceSource } from './streams/sized-response.js';
 
 /** What a disk is asked for at once. */

@@ -1,10 +1,10 @@
 /** Files of a folder over HTTP, both ways, in constant memory: the bytes wait for the slower side. */
 import { extname } from 'node:path';
-import { refusals } from '../errors.js';
-import type { OpenedFile } from '../storage/regular-file.js';
-import type { DigestName, Digests, Landing } from '../transfer/landing.js';
-import { checkPromise } from '../transfer/promised-digests.js';
-import type { Transfers } from '../transfer/transfers.js';
+import { refusals } from '../base/errors/errors.js';
+import type { OpenedFile } from '../base/disk/regular-file.js';
+import type { DigestName, Digests, Landing } from '../files/transfer/landing.js';
+import { checkPromise } from '../files/transfer/promised-digests.js';
+import type { Transfers } from '../files/transfer/transfers.js';
 import { empty, jsonText, type Answer, type Headers } from './answer.js';
 import { DIGEST_HEADERS, promisedDigests } from './body-digests.js';
 import { listsTag, parseRange } from './byte-range.js';

@@ -1,5 +1,5 @@
 /** Collects a JSON request body: bounded in size and in time. */
-import { refusals } from '../errors.js';
+import { refusals } from '../base/errors/errors.js';
 import type { Exchange } from './exchange.js';
 import { parseJsonBody } from './json-text.js';
 

@@ -1,6 +1,6 @@
 /** Reading a JSON request body that may be anything. */
-import { Refusal } from '../errors.js';
-import { nestingOf } from '../validation.js';
+import { Refusal } from '../base/errors/errors.js';
+import { nestingOf } from '../base/errors/validation.js';
 
 /** Far deeper than any client nests; what is deeper would overflow the stack of whoever walks it. */
 const DEEPEST = 64;

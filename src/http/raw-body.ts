@@ -1,5 +1,5 @@
 /** A request body that waits until somebody takes it, and then flows at the pace of who does. */
-import { refusals } from '../errors.js';
+import { refusals } from '../base/errors/errors.js';
 import type { Exchange } from './exchange.js';
 import { IDLE_LIMIT_MS } from './streams/long-stream.js';
 

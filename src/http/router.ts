@@ -3,7 +3,7 @@
  * or more, which literal segments may follow. Segments are decoded one by one, so an encoded slash never makes
  * a segment of its own.
  */
-import { refusals } from '../errors.js';
+import { refusals } from '../base/errors/errors.js';
 import type { Method, Route, RouteTable, SocketRoute } from './route.js';
 
 export interface Endpoint {

@@ -9,7 +9,7 @@ import {
   type TemplatedApp,
   type us_listen_socket,
 } from 'uWebSockets.js';
-import { Refusal, refusals } from '../errors.js';
+import { Refusal, refusals } from '../base/errors/errors.js';
 import { Admission, type DescriptorTable } from './admission.js';
 import { jsonText, type Answer, type Headers } from './answer.js';
 import { Dispatcher, isChanging } from './dispatcher.js';

@@ -2,10 +2,10 @@
  * Files as one tar archive, made while it is sent, in constant memory. Each member is as long as its file was when
  * its turn came: what grows is cut there, what shrinks is filled up with zeros, what has gone is left out.
  */
-import { Refusal } from '../errors.js';
-import type { TaskPool } from '../pool/task-pool.js';
-import type { FileTasks } from '../storage/file-tasks.js';
-import { TAR_END, tarHeader, tarPadding } from '../wire/tar.js';
+import { Refusal } from '../base/errors/errors.js';
+import type { TaskPool } from '../base/threads/task-pool.js';
+import type { FileTasks } from '../base/disk/file-tasks.js';
+import { TAR_END, tarHeader, tarPadding } from '../base/disk/tar.js';
 import { FilePieces } from './file-pieces.js';
 import type { PlacedFile } from './file-transfer.js';
 import type { TailSource } from './streams/tail-source.js';

@@ -9,7 +9,7 @@ import type {
   WebSocket,
   WebSocketBehavior,
 } from 'uWebSockets.js';
-import { refusals } from '../errors.js';
+import { refusals } from '../base/errors/errors.js';
 import type { Dispatcher } from './dispatcher.js';
 import type { Exchange } from './exchange.js';
 import type { TextSocketRoute } from './route.js';

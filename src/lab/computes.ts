@@ -4,16 +4,16 @@
  */
 import { randomUUID } from 'node:crypto';
 import { hostname, platform } from 'node:os';
-import { refusals } from '../errors.js';
-import type { Store } from '../store/store.js';
-import type { Channel } from './channel.js';
-import { Collection } from './collection.js';
+import { refusals } from '../base/errors/errors.js';
+import type { Store } from '../base/store/store.js';
+import type { Channel } from '../base/streams/channel.js';
+import { Collection } from './projects/collection.js';
 import { CONSOLE_PORT_RANGE, type ConsolePorts } from './console-ports.js';
-import type { HostLoad } from './host-load.js';
+import type { HostLoad } from '../base/host-load.js';
 import { SERVED_KINDS } from './kinds/served-kinds.js';
-import { Lane } from './lane.js';
-import { computeKey, COMPUTES, type EntityRecord } from './records.js';
-import { LOCAL_COMPUTE } from './topology-schema.js';
+import { Lane } from './projects/lane.js';
+import { computeKey, COMPUTES, type EntityRecord } from './projects/records.js';
+import { LOCAL_COMPUTE } from './gns3-file/topology-schema.js';
 
 export interface ComputeRequest {
   readonly compute_id?: string | undefined;

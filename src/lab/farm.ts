@@ -1,20 +1,20 @@
 /** Everything that the controller interface is about, wired: computes, projects, templates, symbols. */
 import type { Logger } from 'pino';
-import type { Store } from '../store/store.js';
-import { SymbolLibrary } from '../symbols/symbol-library.js';
-import { CaptureFiles } from './capture-files.js';
-import { CaptureKeeper } from './capture-keeper.js';
-import { Channel } from './channel.js';
+import type { Store } from '../base/store/store.js';
+import { SymbolLibrary } from './symbols/symbol-library.js';
+import { CaptureFiles } from '../captures/files/capture-files.js';
+import { CaptureKeeper } from '../captures/files/capture-keeper.js';
+import { Channel } from '../base/streams/channel.js';
 import { Computes, type PortNumbers } from './computes.js';
 import { ConsolePorts } from './console-ports.js';
 import type { Files } from './files.js';
-import { HostLoadMeter, type HostLoad } from './host-load.js';
+import { HostLoadMeter, type HostLoad } from '../base/host-load.js';
 import type { BeginRun } from './lab-run.js';
-import { runningCaptures } from './link-captures.js';
-import { Projects } from './projects.js';
+import { runningCaptures } from '../captures/link-captures.js';
+import { Projects } from './projects/projects.js';
 import { Templates } from './templates.js';
-import type { KeepState } from './project-services.js';
-import type { Surroundings } from './topology.js';
+import type { KeepState } from './projects/project-services.js';
+import type { Surroundings } from './topology/topology.js';
 
 export interface FarmOptions {
   readonly store: Store;

@@ -1,13 +1,13 @@
 /** The file threads as the lab uses them. */
-import type { FilePool } from '../transfer/file-pool.js';
-import type { FileTasks } from '../storage/file-tasks.js';
-import type { SymbolTasks } from '../symbols/symbol-tasks.js';
-import type { CaptureFileTasks } from './capture-file-tasks.js';
-import type { PlacingTasks } from './file-placing.js';
-import type { FolderExchangeTasks } from './folder-exchange.js';
-import type { FolderTasks } from './folder-tasks.js';
-import type { NodeFileTasks } from './node-file-tasks.js';
-import type { TopologyTasks } from './topology-tasks.js';
+import type { FilePool } from '../files/downloads/file-pool.js';
+import type { FileTasks } from '../base/disk/file-tasks.js';
+import type { SymbolTasks } from './symbols/symbol-tasks.js';
+import type { CaptureFileTasks } from '../captures/files/capture-file-tasks.js';
+import type { PlacingTasks } from '../files/node-files/file-placing.js';
+import type { FolderExchangeTasks } from './projects/folder-exchange.js';
+import type { FolderTasks } from './projects/folder-tasks.js';
+import type { NodeFileTasks } from '../files/node-files/node-file-tasks.js';
+import type { TopologyTasks } from './gns3-file/topology-tasks.js';
 
 export type Files = FilePool<
   CaptureFileTasks &

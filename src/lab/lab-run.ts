@@ -3,11 +3,11 @@
  * it follows. Telling never fails and never waits: what could not be made to run is told to the project's
  * listeners, or, of a link that is just being made, to whoever makes it.
  */
-import type { CaptureSettings } from './capture-settings.js';
-import type { DirectedFilters } from './directed-filters.js';
-import type { AcceptedFilters } from './filters.js';
-import type { CaptureTail, LinkCapture, StreamSettings } from './link-capture.js';
-import type { StoredLink, StoredNode } from './topology-schema.js';
+import type { CaptureSettings } from '../captures/capture-settings.js';
+import type { DirectedFilters } from './topology/directed-filters.js';
+import type { AcceptedFilters } from './topology/filters.js';
+import type { CaptureTail, LinkCapture, StreamSettings } from '../captures/link-capture.js';
+import type { StoredLink, StoredNode } from './gns3-file/topology-schema.js';
 
 /** A link that runs, with what it does besides. */
 export interface RunLink {

@@ -1,6 +1,6 @@
 /** Templates, kind by kind: what a client may say of them, and the defaults (contract B6, appendix 2). */
 import { z } from 'zod';
-import { text } from './topology-schema.js';
+import { text } from './gns3-file/topology-schema.js';
 import { defaultPorts, LARGEST_PORT_COUNT } from './kinds/ports-mapping.js';
 
 const name = text(1, 255);

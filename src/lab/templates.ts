@@ -1,16 +1,16 @@
 /** The templates that nodes are made from: the built-in ones, and those that clients made. */
 import { randomUUID } from 'node:crypto';
-import { refusals } from '../errors.js';
-import type { Store } from '../store/store.js';
-import { parseOrRefuse } from '../validation.js';
-import type { Channel } from './channel.js';
+import { refusals } from '../base/errors/errors.js';
+import type { Store } from '../base/store/store.js';
+import { parseOrRefuse } from '../base/errors/validation.js';
+import type { Channel } from '../base/streams/channel.js';
 import type { Properties } from './kinds/node-kind.js';
-import { Collection } from './collection.js';
-import { Lane } from './lane.js';
-import type { NewNode } from './node-changes.js';
-import { templateKey, TEMPLATES, type EntityRecord } from './records.js';
+import { Collection } from './projects/collection.js';
+import { Lane } from './projects/lane.js';
+import type { NewNode } from './topology/node-changes.js';
+import { templateKey, TEMPLATES, type EntityRecord } from './projects/records.js';
 import { BUILTIN_TEMPLATES, TEMPLATE_KINDS, type TemplateSettings } from './template-schema.js';
-import { nodeType, type StoredNode } from './topology-schema.js';
+import { nodeType, type StoredNode } from './gns3-file/topology-schema.js';
 
 export interface Template extends TemplateSettings {
   readonly template_id: string;

@@ -1,16 +1,16 @@
 /** What has changed in a project since a snapshot, by threads of the job worker, for the HTTP thread. */
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
-import type { ContentTree, StoredFile } from '../content/content-tree.js';
-import { JobProgress } from '../content/job-progress.js';
-import { readManifest } from '../content/manifest.js';
-import { sourceDigest } from '../content/source-digest.js';
-import { holdStill, type StillFile, type StillTree } from '../content/still-tree.js';
-import { SNAPSHOTS } from '../lab/folder-layout.js';
-import type { TaskTable } from '../pool/task.js';
-import type { Packed } from '../store/packing.js';
-import { unpackSnapshot } from './archived-snapshot.js';
-import { gns3Archive } from './gns3-snapshots.js';
+import type { ContentTree, StoredFile } from './content/content-tree.js';
+import { JobProgress } from './content/job-progress.js';
+import { readManifest } from './content/manifest.js';
+import { sourceDigest } from './content/source-digest.js';
+import { holdStill, type StillFile, type StillTree } from './content/still-tree.js';
+import { SNAPSHOTS } from '../lab/projects/folder-layout.js';
+import type { TaskTable } from '../base/threads/task.js';
+import type { Packed } from '../base/store/packing.js';
+import { unpackSnapshot } from './projects/archived-snapshot.js';
+import { gns3Archive } from './projects/gns3-snapshots.js';
 import { contentOfRecords, readLabContent, type LabContent } from './lab-content.js';
 import type { SnapshotPlace } from './snapshot-tasks.js';
 import type { JobPlace } from './job-place.js';

@@ -1,6 +1,6 @@
 /** Where a job on a project works. Pure. */
 import { join } from 'node:path';
-import { WORK } from '../lab/folder-layout.js';
+import { WORK } from '../lab/projects/folder-layout.js';
 
 export interface JobPlace {
   /** The project's folder. */

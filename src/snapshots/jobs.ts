@@ -3,9 +3,9 @@
  * be cancelled until it takes effect.
  */
 import { randomUUID } from 'node:crypto';
-import { JobProgress } from '../content/job-progress.js';
-import { refusals } from '../errors.js';
-import type { Channel } from '../lab/channel.js';
+import { JobProgress } from './content/job-progress.js';
+import { refusals } from '../base/errors/errors.js';
+import type { Channel } from '../base/streams/channel.js';
 
 export type JobKind =
   | 'snapshot.create'

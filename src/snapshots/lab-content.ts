@@ -1,16 +1,16 @@
 /** What a project holds besides its files, as snapshots and archives carry it. Pure; it runs in worker threads. */
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
-import { refusals } from '../errors.js';
-import type { DirectedFilters } from '../lab/directed-filters.js';
+import { refusals } from '../base/errors/errors.js';
+import type { DirectedFilters } from '../lab/topology/directed-filters.js';
 import {
   entityChanges,
   sortOut,
   type EntityKind,
   type LabRecords,
   type ProjectRecord,
-} from '../lab/records.js';
-import { topologyChanges } from '../lab/topology-import.js';
+} from '../lab/projects/records.js';
+import { topologyChanges } from '../lab/gns3-file/topology-import.js';
 import {
   projectSettings,
   storedDrawing,
@@ -20,9 +20,9 @@ import {
   type StoredDrawing,
   type StoredLink,
   type StoredNode,
-} from '../lab/topology-schema.js';
-import { unpackRecords, type Packed } from '../store/packing.js';
-import type { Change } from '../store/store.js';
+} from '../lab/gns3-file/topology-schema.js';
+import { unpackRecords, type Packed } from '../base/store/packing.js';
+import type { Change } from '../base/store/store.js';
 
 export interface LabContent {
   readonly settings: ProjectSettings;

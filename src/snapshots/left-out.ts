@@ -1,6 +1,6 @@
 /** Which files of a project are no part of snapshots, copies and exports. Paths are below the project's folder. */
-import { CAPTURES, EXTENSION, SNAPSHOTS, TEMPORARY } from '../lab/folder-layout.js';
-import { isOwnPath } from '../storage/own-names.js';
+import { CAPTURES, EXTENSION, SNAPSHOTS, TEMPORARY } from '../lab/projects/folder-layout.js';
+import { isOwnPath } from '../base/disk/own-names.js';
 
 const LEFT_OUT = [CAPTURES, `project-files/${TEMPORARY}`, `project-files/${SNAPSHOTS}`];
 

@@ -1,6 +1,6 @@
 /** What the head of a manifest says of a snapshot. Runs in worker threads. */
-import type { ContentTree } from '../content/content-tree.js';
-import type { ManifestHead } from '../content/manifest.js';
+import type { ContentTree } from './content/content-tree.js';
+import type { ManifestHead } from './content/manifest.js';
 import type { LabContent } from './lab-content.js';
 
 export function factsOf({ files }: ContentTree): Pick<ManifestHead, 'files' | 'isSealed' | 'size'> {

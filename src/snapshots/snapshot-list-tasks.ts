@@ -1,14 +1,14 @@
 /** Which snapshots a project has, by file threads, for the HTTP thread. */
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
-import { listHeads, publishManifest } from '../content/manifest.js';
-import { SNAPSHOTS } from '../lab/folder-layout.js';
-import type { TaskTable } from '../pool/task.js';
-import { ownFolder } from '../storage/containment.js';
-import type { KeepState } from '../lab/project-services.js';
-import { sortOut } from '../lab/records.js';
-import { unpackRecords } from '../store/packing.js';
-import { findGns3Snapshots } from './gns3-snapshots.js';
+import { listHeads, publishManifest } from './content/manifest.js';
+import { SNAPSHOTS } from '../lab/projects/folder-layout.js';
+import type { TaskTable } from '../base/threads/task.js';
+import { ownFolder } from '../base/disk/containment.js';
+import type { KeepState } from '../lab/projects/project-services.js';
+import { sortOut } from '../lab/projects/records.js';
+import { unpackRecords } from '../base/store/packing.js';
+import { findGns3Snapshots } from './projects/gns3-snapshots.js';
 import { contentOf } from './lab-content.js';
 import { countsOf, factsOf } from './snapshot-facts.js';
 import { bySnapshotAge, newSnapshot, type ListedSnapshot, type Snapshot } from './snapshot.js';

@@ -2,12 +2,12 @@
 import { randomUUID } from 'node:crypto';
 import { relative } from 'node:path';
 import type { Logger } from 'pino';
-import { refusals } from '../errors.js';
-import { restoreNode } from '../lab/node-restoring.js';
-import { isFit } from '../lab/project-names.js';
-import type { Project } from '../lab/project.js';
-import type { ProjectSettings } from '../lab/topology-schema.js';
-import type { TaskPool } from '../pool/task-pool.js';
+import { refusals } from '../base/errors/errors.js';
+import { restoreNode } from '../lab/projects/node-restoring.js';
+import { isFit } from '../lab/projects/project-names.js';
+import type { Project } from '../lab/projects/project.js';
+import type { ProjectSettings } from '../lab/gns3-file/topology-schema.js';
+import type { TaskPool } from '../base/threads/task-pool.js';
 import type { CompareTasks, Comparison } from './compare-tasks.js';
 import { jobPlace, type JobPlace } from './job-place.js';
 import type { Job, Jobs } from './jobs.js';

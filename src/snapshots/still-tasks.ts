@@ -1,11 +1,11 @@
 /** The files of a project as of one moment, by threads of the job worker, for the HTTP thread. */
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, join, relative } from 'node:path';
-import { ContentStore } from '../content/content-store.js';
-import { holdStill, type StillFile, type StillTree } from '../content/still-tree.js';
-import { SNAPSHOTS } from '../lab/folder-layout.js';
-import type { TaskTable } from '../pool/task.js';
-import { ownFolder } from '../storage/containment.js';
+import { ContentStore } from './content/content-store.js';
+import { holdStill, type StillFile, type StillTree } from './content/still-tree.js';
+import { SNAPSHOTS } from '../lab/projects/folder-layout.js';
+import type { TaskTable } from '../base/threads/task.js';
+import { ownFolder } from '../base/disk/containment.js';
 import type { JobPlace } from './job-place.js';
 import { isLeftOut, isNotExported } from './left-out.js';
 

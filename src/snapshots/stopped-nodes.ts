@@ -1,8 +1,8 @@
 /** Which nodes keep a project from being copied, exported and put into a snapshot (contract A5.4, C.2). */
-import { refusals } from '../errors.js';
-import { nodeStatus } from '../lab/node-view.js';
-import type { Project } from '../lab/project.js';
-import type { StoredNode } from '../lab/topology-schema.js';
+import { refusals } from '../base/errors/errors.js';
+import { nodeStatus } from '../lab/topology/node-view.js';
+import type { Project } from '../lab/projects/project.js';
+import type { StoredNode } from '../lab/gns3-file/topology-schema.js';
 
 /** They run for as long as their project is open, and what they hold lies in no file. */
 const RUNS_ALWAYS: ReadonlySet<StoredNode['node_type']> = new Set([

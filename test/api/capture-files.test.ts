@@ -12,7 +12,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
-import { CAPTURES } from '../../src/lab/folder-layout.js';
+import { CAPTURES } from '../../src/lab/projects/folder-layout.js';
 import { pcapFile } from '../support/capture-samples.js';
 import { Client } from '../support/client.js';
 import { eventually } from '../support/eventually.js';

@@ -11,7 +11,7 @@ import t, { type Test } from 'tap';
 import { z } from 'zod';
 import { routeTable, type Services } from '../../src/api/table.js';
 import type { Route } from '../../src/http/route.js';
-import { EXTENSION, OWN_FOLDERS } from '../../src/storage/own-names.js';
+import { EXTENSION, OWN_FOLDERS } from '../../src/base/disk/own-names.js';
 import { Client } from '../support/client.js';
 import { ComputeLab } from '../support/compute-lab.js';
 import { eventually } from '../support/eventually.js';

@@ -11,7 +11,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
-import { CAPTURES } from '../../src/lab/folder-layout.js';
+import { CAPTURES } from '../../src/lab/projects/folder-layout.js';
 import { Client } from '../support/client.js';
 import { eventually } from '../support/eventually.js';
 import { recordTree, writeFiles } from '../support/file-trees.js';

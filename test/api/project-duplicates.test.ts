@@ -10,7 +10,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
-import { CAPTURES } from '../../src/lab/folder-layout.js';
+import { CAPTURES } from '../../src/lab/projects/folder-layout.js';
 import { Client } from '../support/client.js';
 import { recordTree, writeFiles } from '../support/file-trees.js';
 import { gns3Node, placeGns3Project } from '../support/gns3-project.js';

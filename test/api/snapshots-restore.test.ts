@@ -2,7 +2,7 @@
 import { lstatSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
-import { CAPTURES } from '../../src/lab/folder-layout.js';
+import { CAPTURES } from '../../src/lab/projects/folder-layout.js';
 import { Client, type Reply } from '../support/client.js';
 import { eventually } from '../support/eventually.js';
 import { gns3Drawing, gns3Link, gns3Node, placeGns3Project } from '../support/gns3-project.js';

@@ -6,7 +6,7 @@ import { cpSync, lstatSync, mkdirSync, readdirSync, renameSync, rmSync, writeFil
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { Client, type Reply } from '../support/client.js';
-import { placingName } from '../../src/lab/file-placing.js';
+import { placingName } from '../../src/files/node-files/file-placing.js';
 import { FILE_DAMAGES } from '../support/file-damages.js';
 import { end, type Json, type LabHost } from '../support/link-lab.js';
 import { Random, testSeed } from '../support/random.js';

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import t, { type Test } from 'tap';
-import { platformProblem } from '../../src/platform.js';
+import { platformProblem } from '../../src/server/platform.js';
 import { Client } from '../support/client.js';
 import { eventually } from '../support/eventually.js';
 import { placeGns3Project } from '../support/gns3-project.js';

@@ -1,17 +1,17 @@
 /** What comes from the far ends of links, and what looks at it: frames, cells, filter programs, records of captures. */
 import { deepEqual, equal, ok } from 'node:assert/strict';
 import t from 'tap';
-import { CaptureLog } from '../../src/capture/capture-log.js';
-import { LogMemory } from '../../src/capture/log-memory.js';
-import { lastBoundary } from '../../src/capture/record-boundaries.js';
-import { AtmSwitch } from '../../src/switching/atm-switch.js';
-import { EthernetSwitch } from '../../src/switching/ethernet-switch.js';
-import { FrameRelaySwitch } from '../../src/switching/frame-relay-switch.js';
-import { imageSize } from '../../src/symbols/image-size.js';
-import { matcherOf } from '../../src/wire/bpf.js';
-import { BPF } from '../../src/wire/bpf-instruction.js';
-import { readDlci, writeDlci } from '../../src/wire/frame-relay.js';
-import { parseEnquiry } from '../../src/wire/lmi.js';
+import { CaptureLog } from '../../src/captures/log/capture-log.js';
+import { LogMemory } from '../../src/captures/log/log-memory.js';
+import { lastBoundary } from '../../src/captures/log/record-boundaries.js';
+import { AtmSwitch } from '../../src/engine/devices/atm-switch.js';
+import { EthernetSwitch } from '../../src/engine/devices/ethernet-switch.js';
+import { FrameRelaySwitch } from '../../src/engine/devices/frame-relay-switch.js';
+import { imageSize } from '../../src/lab/symbols/image-size.js';
+import { matcherOf } from '../../src/engine/wire/bpf.js';
+import { BPF } from '../../src/engine/wire/bpf-instruction.js';
+import { readDlci, writeDlci } from '../../src/engine/wire/frame-relay.js';
+import { parseEnquiry } from '../../src/engine/wire/lmi.js';
 import { interpretBpf } from '../support/bpf-interpreter.js';
 import { ALL_CODES } from '../support/bpf-programs.js';
 import { DeviceRig } from '../support/device-rig.js';

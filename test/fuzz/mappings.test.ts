@@ -1,11 +1,11 @@
 /** The mappings of switches that clients send, and AAL5 frames put together from whatever cells come. */
 import { deepEqual, ok } from 'node:assert/strict';
 import t from 'tap';
-import { connectionsOf } from '../../src/compute/mapped-connections.js';
+import { connectionsOf } from '../../src/run/switches/mapped-connections.js';
 import { atmSwitch } from '../../src/lab/kinds/atm-switch.js';
 import { frameRelaySwitch } from '../../src/lab/kinds/frame-relay-switch.js';
-import { Aal5Memory } from '../../src/switching/taps/aal5-memory.js';
-import { Reassembly } from '../../src/switching/taps/reassembly.js';
+import { Aal5Memory } from '../../src/engine/taps/aal5-memory.js';
+import { Reassembly } from '../../src/engine/taps/reassembly.js';
 import { fuzz, unlessRefused } from '../support/fuzzer.js';
 import { rounds } from '../support/rounds.js';
 

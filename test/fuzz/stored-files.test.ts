@@ -5,7 +5,7 @@ import { closeSync, openSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
 import t from 'tap';
-import { publishManifest, readManifest } from '../../src/content/manifest.js';
+import { publishManifest, readManifest } from '../../src/snapshots/content/manifest.js';
 import {
   encodeFrame,
   encodeHead,
@@ -14,9 +14,9 @@ import {
   HEAD_LENGTH,
   HEAD_PLACES,
   rawChange,
-} from '../../src/store/journal-format.js';
-import { readFrames, readHead } from '../../src/store/journal-reading.js';
-import { readLmdb } from '../../src/store/lmdb-reading.js';
+} from '../../src/base/store/journal-format.js';
+import { readFrames, readHead } from '../../src/base/store/journal-reading.js';
+import { readLmdb } from '../../src/base/store/lmdb-reading.js';
 import { fuzz, unlessRefused } from '../support/fuzzer.js';
 import { lmdbFolder } from '../support/lmdb-folder.js';
 import { Random } from '../support/random.js';

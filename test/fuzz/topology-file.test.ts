@@ -1,14 +1,14 @@
 /** Topology files and upload records: JSON that anybody may have written. */
 import { deepEqual, equal } from 'node:assert/strict';
 import t from 'tap';
-import { NEVER_WRITTEN, type LabRecords } from '../../src/lab/records.js';
+import { NEVER_WRITTEN, type LabRecords } from '../../src/lab/projects/records.js';
 import {
   identifyTopology,
   parseTopology,
   renderTopology,
   type TopologyContent,
-} from '../../src/lab/topology-file.js';
-import { parseRecord } from '../../src/uploads/upload-record.js';
+} from '../../src/lab/gns3-file/topology-file.js';
+import { parseRecord } from '../../src/files/uploads/upload-record.js';
 import { fuzz, unlessRefused } from '../support/fuzzer.js';
 import { rounds } from '../support/rounds.js';
 import { idOf } from '../support/stored-objects.js';

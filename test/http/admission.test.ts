@@ -1,6 +1,6 @@
 import { pino } from 'pino';
 import t from 'tap';
-import { refusals } from '../../src/errors.js';
+import { refusals } from '../../src/base/errors/errors.js';
 import { Admission } from '../../src/http/admission.js';
 
 const LOOPBACK = Uint8Array.of(127, 0, 0, 1);

@@ -1,7 +1,7 @@
 /** What clients say of their bodies, well and ill. */
 import { createHash } from 'node:crypto';
 import t from 'tap';
-import { refusals } from '../../src/errors.js';
+import { refusals } from '../../src/base/errors/errors.js';
 import { promisedDigests } from '../../src/http/body-digests.js';
 
 const BODY = Buffer.from('{"hello": "world"}\n');

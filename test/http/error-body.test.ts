@@ -1,5 +1,5 @@
 import t from 'tap';
-import { refusals } from '../../src/errors.js';
+import { refusals } from '../../src/base/errors/errors.js';
 import { errorAnswer, withoutSecrets } from '../../src/http/error-body.js';
 import type { Exchange } from '../../src/http/exchange.js';
 import { MalformedJson } from '../../src/http/json-text.js';

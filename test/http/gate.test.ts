@@ -2,8 +2,8 @@
 import { hostname } from 'node:os';
 import { once } from 'node:events';
 import t from 'tap';
-import { isLoopback } from '../../src/config.js';
-import { Refusal } from '../../src/errors.js';
+import { isLoopback } from '../../src/server/config.js';
+import { Refusal } from '../../src/base/errors/errors.js';
 import type { Gate, GateOptions } from '../../src/http/gate.js';
 import { Client } from '../support/client.js';
 import { newGate } from '../support/new-gate.js';

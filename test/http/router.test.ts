@@ -1,6 +1,6 @@
 import t from 'tap';
 import { z } from 'zod';
-import { Refusal } from '../../src/errors.js';
+import { Refusal } from '../../src/base/errors/errors.js';
 import { empty } from '../../src/http/answer.js';
 import { route, type Method, type SocketRoute } from '../../src/http/route.js';
 import { Router } from '../../src/http/router.js';

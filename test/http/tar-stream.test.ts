@@ -11,11 +11,11 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
-import type { TaskPool } from '../../src/pool/task-pool.js';
-import { performTask } from '../../src/pool/task.js';
-import { Refusal } from '../../src/errors.js';
+import type { TaskPool } from '../../src/base/threads/task-pool.js';
+import { performTask } from '../../src/base/threads/task.js';
+import { Refusal } from '../../src/base/errors/errors.js';
 import { TarStream, type TarEntry } from '../../src/http/tar-stream.js';
-import { fileTasks, type FileTasks } from '../../src/storage/file-tasks.js';
+import { fileTasks, type FileTasks } from '../../src/base/disk/file-tasks.js';
 import { eventually } from '../support/eventually.js';
 import { RandomBytes } from '../support/random.js';
 import { scratchFolder } from '../support/scratch.js';

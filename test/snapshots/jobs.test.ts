@@ -1,5 +1,5 @@
 import t from 'tap';
-import { Channel } from '../../src/lab/channel.js';
+import { Channel } from '../../src/base/streams/channel.js';
 import { Jobs, type Job, type JobOwner } from '../../src/snapshots/jobs.js';
 
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));

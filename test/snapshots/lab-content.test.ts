@@ -1,6 +1,6 @@
 import t from 'tap';
-import { sortOut } from '../../src/lab/records.js';
-import { projectSettings } from '../../src/lab/topology-schema.js';
+import { sortOut } from '../../src/lab/projects/records.js';
+import { projectSettings } from '../../src/lab/gns3-file/topology-schema.js';
 import {
   contentChanges,
   contentOf,

@@ -1,5 +1,5 @@
 /** Cells of AAL5 frames, made the long way. */
-import { headerOf, hecOf } from '../../src/wire/atm-cell.js';
+import { headerOf, hecOf } from '../../src/engine/wire/atm-cell.js';
 
 export interface Aal5Spoiling {
   /** Changes this bit of the CRC. */

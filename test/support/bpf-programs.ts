@@ -1,5 +1,5 @@
 /** BPF programs at random, every one of them valid. */
-import { BPF, WITH_X } from '../../src/wire/bpf-instruction.js';
+import { BPF, WITH_X } from '../../src/engine/wire/bpf-instruction.js';
 import type { Random } from './random.js';
 
 const COMPARISONS = [BPF.jumpEqual, BPF.jumpGreater, BPF.jumpGreaterOrEqual, BPF.jumpSet];

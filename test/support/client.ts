@@ -6,7 +6,7 @@ import { z } from 'zod';
 import { routeTable, type Services } from '../../src/api/table.js';
 import { errorBody } from '../../src/api/schemas.js';
 import type { AnswerKind, Route } from '../../src/http/route.js';
-import { describeIssues } from '../../src/validation.js';
+import { describeIssues } from '../../src/base/errors/validation.js';
 
 export interface Reply {
   readonly status: number;

@@ -1,7 +1,7 @@
 /** What is done to a content store while it is killed. */
 import { join } from 'node:path';
-import { JobProgress } from '../../src/content/job-progress.js';
-import { publishManifest, removeManifest } from '../../src/content/manifest.js';
+import { JobProgress } from '../../src/snapshots/content/job-progress.js';
+import { publishManifest, removeManifest } from '../../src/snapshots/content/manifest.js';
 import type { ContentRig } from './content-rig.js';
 
 export type ContentJob = (rig: ContentRig, ids: readonly string[]) => void;

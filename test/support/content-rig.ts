@@ -2,10 +2,10 @@
 import { randomUUID } from 'node:crypto';
 import { mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { ContentStore } from '../../src/content/content-store.js';
-import { JobProgress } from '../../src/content/job-progress.js';
-import { publishManifest, readManifest, type Manifest } from '../../src/content/manifest.js';
-import { holdStill, type StillTree } from '../../src/content/still-tree.js';
+import { ContentStore } from '../../src/snapshots/content/content-store.js';
+import { JobProgress } from '../../src/snapshots/content/job-progress.js';
+import { publishManifest, readManifest, type Manifest } from '../../src/snapshots/content/manifest.js';
+import { holdStill, type StillTree } from '../../src/snapshots/content/still-tree.js';
 import { recordTree } from './file-trees.js';
 
 export const SNAPSHOTS = 'snapshots';

@@ -5,12 +5,12 @@ import {
   DROP_CAUSES,
   ROW_LENGTH,
   type CounterName,
-} from '../../src/memory/port-counters.js';
-import { Batch, BATCH_FRAMES } from '../../src/switching/batch.js';
-import type { Device, Fabric } from '../../src/switching/device.js';
-import { FrameMemory } from '../../src/switching/frame-memory.js';
-import { Outbox } from '../../src/switching/outbox.js';
-import { Port } from '../../src/switching/port.js';
+} from '../../src/base/memory/port-counters.js';
+import { Batch, BATCH_FRAMES } from '../../src/engine/forwarding/batch.js';
+import type { Device, Fabric } from '../../src/engine/devices/device.js';
+import { FrameMemory } from '../../src/engine/forwarding/frame-memory.js';
+import { Outbox } from '../../src/engine/forwarding/outbox.js';
+import { Port } from '../../src/engine/forwarding/port.js';
 
 const SLAB = 4 * 1024 * 1024;
 const WORKSPACE = 8 * 1024 * 1024;

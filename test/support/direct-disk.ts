@@ -2,8 +2,8 @@
 import { execFileSync } from 'node:child_process';
 import { closeSync, constants, openSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { newSlabs } from '../../src/memory/transfer-memory.js';
-import { DiskQueue } from '../../src/storage/disk-queue.js';
+import { newSlabs } from '../../src/base/memory/transfer-memory.js';
+import { DiskQueue } from '../../src/base/disk/disk-queue.js';
 import { scratchFolder, type Teardown } from './scratch.js';
 
 export const NO_DIRECT = 'it takes Linux, and a file system that writes without a copy';

@@ -3,8 +3,8 @@
  * `close` it closes its engines. Its engine has a frame that goes round for ever, through sockets.
  */
 import { pino } from 'pino';
-import { Engines } from '../../src/engines/engines.js';
-import { hostSockets } from '../../src/sockets/host-sockets.js';
+import { Engines } from '../../src/engine/control/engines.js';
+import { hostSockets } from '../../src/engine/sockets/host-sockets.js';
 import { ENGINE_WORKER } from './live-engine.js';
 import { freePort, UdpPeer } from './udp-peer.js';
 

@@ -1,8 +1,8 @@
 /** A server that dies or fails at a wanted operation, and a project with two snapshots that must outlive it. */
 import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { manifestIds, readPlaces } from '../../src/content/manifest.js';
-import { objectBehind } from '../../src/content/object-name.js';
+import { manifestIds, readPlaces } from '../../src/snapshots/content/manifest.js';
+import { objectBehind } from '../../src/snapshots/content/object-name.js';
 import { asideNames } from './aside-folders.js';
 import type { Client, Reply } from './client.js';
 import type { FaultMode, FaultPlan } from './fault-plan.js';

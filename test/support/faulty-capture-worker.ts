@@ -1,6 +1,6 @@
 /** The thread of a writer loop that can be broken, in the ways of ./writer-faults.ts. */
 import { basename } from 'node:path';
-import { DiskRoom } from '../../src/capture/disk-room.js';
+import { DiskRoom } from '../../src/captures/writing/disk-room.js';
 import { WRITER_FAULT } from './writer-faults.js';
 
 export { doChore, default } from '../../workers/capture-worker.js';

@@ -1,10 +1,10 @@
 /** The thread of a packet engine that can be broken, in the ways of ./engine-faults.ts. */
 import { workerData } from 'node:worker_threads';
-import type { EngineStart } from '../../src/engines/engine-start.js';
-import { runEngine } from '../../src/engines/engine-task.js';
-import { PortableTransport } from '../../src/sockets/portable/portable-transport.js';
-import { Engine } from '../../src/switching/engine.js';
-import type { Order } from '../../src/switching/orders.js';
+import type { EngineStart } from '../../src/engine/control/engine-start.js';
+import { runEngine } from '../../src/engine/control/engine-task.js';
+import { PortableTransport } from '../../src/engine/sockets/portable/portable-transport.js';
+import { Engine } from '../../src/engine/forwarding/engine.js';
+import type { Order } from '../../src/engine/forwarding/orders.js';
 import { FAULT, STILLBORN } from './engine-faults.js';
 
 if (process.env[STILLBORN] !== undefined) throw new Error('stillborn');
@@ -31,7 +31,7 @@ intercept(Engine.prototype, 'perform', (argument) => {
 
 const transports: object[] = [PortableTransport.prototype];
 if (process.platform === 'linux') {
-  const { LinuxTransport } = await import('../../src/sockets/linux/linux-transport.js');
+  const { LinuxTransport } = await import('../../src/engine/sockets/linux/linux-transport.js');
   transports.push(LinuxTransport.prototype);
 }
 for (const transport of transports) {

@@ -1,5 +1,5 @@
 /** The thread of a loop that writes uploads, and can be broken, in the ways of ./transfer-faults.ts. */
-import { ContentWriter } from '../../src/transfer/content-writer.js';
+import { ContentWriter } from '../../src/files/transfer/content-writer.js';
 import { TRANSFER_FAULT } from './transfer-faults.js';
 
 export { default } from '../../workers/transfer-worker.js';

@@ -1,6 +1,6 @@
 /** Reads pieces of files in this thread, as late as it is told to. */
-import { fileTasks } from '../../src/storage/file-tasks.js';
-import type { FileReads } from '../../src/capture/file-segment.js';
+import { fileTasks } from '../../src/base/disk/file-tasks.js';
+import type { FileReads } from '../../src/captures/log/file-segment.js';
 
 export class PaperReads {
   reads = 0;

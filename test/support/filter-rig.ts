@@ -1,11 +1,11 @@
 /** Filters on the bench: frames in as bytes, frames out as bytes with their time, on a clock that the test moves. */
-import { COUNTER, type CounterName } from '../../src/memory/port-counters.js';
-import { Batch, BATCH_FRAMES } from '../../src/switching/batch.js';
-import { matcherOf } from '../../src/wire/bpf.js';
-import { FilterChain } from '../../src/switching/filters/filter-chain.js';
-import type { FilterStage } from '../../src/switching/filters/filter-plan.js';
-import { Schedule } from '../../src/switching/filters/schedule.js';
-import { FrameMemory } from '../../src/switching/frame-memory.js';
+import { COUNTER, type CounterName } from '../../src/base/memory/port-counters.js';
+import { Batch, BATCH_FRAMES } from '../../src/engine/forwarding/batch.js';
+import { matcherOf } from '../../src/engine/wire/bpf.js';
+import { FilterChain } from '../../src/engine/filters/filter-chain.js';
+import type { FilterStage } from '../../src/engine/filters/filter-plan.js';
+import { Schedule } from '../../src/engine/filters/schedule.js';
+import { FrameMemory } from '../../src/engine/forwarding/frame-memory.js';
 import { PortBooks } from './port-books.js';
 
 const SLAB = 4 * 1024 * 1024;

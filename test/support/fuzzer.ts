@@ -4,7 +4,7 @@
  * choices come from a seed, and the work is bounded by a number of inputs.
  */
 import { Session, type Profiler } from 'node:inspector';
-import { Refusal } from '../../src/errors.js';
+import { Refusal } from '../../src/base/errors/errors.js';
 import { Random, testSeed } from './random.js';
 
 export interface FuzzTarget {

@@ -1,7 +1,7 @@
 /** The tasks of images, carried out at once, and what was asked for. */
-import { imageTasks, type ImageTasks } from '../../src/images/image-tasks.js';
-import type { TaskPool } from '../../src/pool/task-pool.js';
-import { performTask, valueOf } from '../../src/pool/task.js';
+import { imageTasks, type ImageTasks } from '../../src/files/images/image-tasks.js';
+import type { TaskPool } from '../../src/base/threads/task-pool.js';
+import { performTask, valueOf } from '../../src/base/threads/task.js';
 
 type Run = TaskPool<ImageTasks>['run'];
 

@@ -1,6 +1,6 @@
 /** The libpcap of this host as a second opinion: what it says of a packet. */
 import koffi from 'koffi';
-import { LIBRARY_NAMES, Libpcap } from '../../src/capture/libpcap.js';
+import { LIBRARY_NAMES, Libpcap } from '../../src/engine/bpf/libpcap.js';
 
 /** Names the package of what is missing; false when nothing is. */
 export function libpcapLack(): string | false {

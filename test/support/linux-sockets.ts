@@ -1,6 +1,6 @@
 /** The sockets of Linux and their transport. Can only be imported there. */
-import { hostSockets } from '../../src/sockets/host-sockets.js';
-import { LinuxTransport } from '../../src/sockets/linux/linux-transport.js';
+import { hostSockets } from '../../src/engine/sockets/host-sockets.js';
+import { LinuxTransport } from '../../src/engine/sockets/linux/linux-transport.js';
 import type { TransportKind } from './transport-rig.js';
 
 export const linuxSockets: TransportKind = {

@@ -1,12 +1,12 @@
 /** An engine in a thread of its own, with real sockets, that can be killed and broken. */
-import { engineThread } from '../../src/engines/engine-thread.js';
-import { RunningDevice } from '../../src/engines/running-device.js';
-import { SupervisedEngine } from '../../src/engines/supervised-engine.js';
-import { MOST_LOGS } from '../../src/memory/capture-memory.js';
-import { MOST_CONNECTIONS, MOST_PORTS } from '../../src/memory/engine-memory.js';
-import { FreeList } from '../../src/memory/free-list.js';
-import type { HostSockets } from '../../src/sockets/host-sockets.js';
-import type { Endpoint } from '../../src/switching/endpoint.js';
+import { engineThread } from '../../src/engine/control/engine-thread.js';
+import { RunningDevice } from '../../src/engine/control/running-device.js';
+import { SupervisedEngine } from '../../src/engine/control/supervised-engine.js';
+import { MOST_LOGS } from '../../src/base/memory/capture-memory.js';
+import { MOST_CONNECTIONS, MOST_PORTS } from '../../src/base/memory/engine-memory.js';
+import { FreeList } from '../../src/base/memory/free-list.js';
+import type { HostSockets } from '../../src/engine/sockets/host-sockets.js';
+import type { Endpoint } from '../../src/engine/forwarding/endpoint.js';
 import { eventually } from './eventually.js';
 import type { Teardown } from './scratch.js';
 import { freePort, UdpPeer } from './udp-peer.js';

@@ -1,11 +1,11 @@
 /** Loops for tests: one in a thread that can be killed and broken, and one whose lives are what the test makes of them. */
 import type { MessagePort } from 'node:worker_threads';
 import { Piscina } from 'piscina';
-import { LOOP_CONTROL, type LoopMessage, type LoopOrder } from '../../src/pool/loop-orders.js';
-import type { RunLoop } from '../../src/pool/loop-run.js';
-import { SupervisedLoop, type LoopSurroundings } from '../../src/pool/supervised-loop.js';
-import type { TaskRequest } from '../../src/pool/task.js';
-import { ownThread } from '../../src/pool/thread-work.js';
+import { LOOP_CONTROL, type LoopMessage, type LoopOrder } from '../../src/base/threads/loop-orders.js';
+import type { RunLoop } from '../../src/base/threads/loop-run.js';
+import { SupervisedLoop, type LoopSurroundings } from '../../src/base/threads/supervised-loop.js';
+import type { TaskRequest } from '../../src/base/threads/task.js';
+import { ownThread } from '../../src/base/threads/thread-work.js';
 import { eventually } from './eventually.js';
 import type { TestParts, TestReport } from './loop-worker.js';
 import type { Teardown } from './scratch.js';

@@ -2,13 +2,13 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pino } from 'pino';
-import { TaskPool } from '../../src/pool/task-pool.js';
-import type { DiskTasks } from '../../src/transfer/disk-tasks.js';
-import type { DigestName, Landing } from '../../src/transfer/landing.js';
-import type { Throttle } from '../../src/transfer/slab-stream.js';
-import { Slabs } from '../../src/transfer/slabs.js';
-import { Transfers } from '../../src/transfer/transfers.js';
-import type { Upload } from '../../src/transfer/upload.js';
+import { TaskPool } from '../../src/base/threads/task-pool.js';
+import type { DiskTasks } from '../../src/files/transfer/disk-tasks.js';
+import type { DigestName, Landing } from '../../src/files/transfer/landing.js';
+import type { Throttle } from '../../src/files/transfer/slab-stream.js';
+import { Slabs } from '../../src/files/transfer/slabs.js';
+import { Transfers } from '../../src/files/transfer/transfers.js';
+import type { Upload } from '../../src/files/transfer/upload.js';
 import { eventually } from './eventually.js';
 import { scratchFolder, type Teardown } from './scratch.js';
 

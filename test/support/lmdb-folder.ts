@@ -1,6 +1,6 @@
 /** A state folder as earlier versions left it, which kept the store in LMDB. */
 import { open } from 'lmdb';
-import type { StoredRecord } from '../../src/store/store.js';
+import type { StoredRecord } from '../../src/base/store/store.js';
 import type { Random } from './random.js';
 
 const PARTS = [

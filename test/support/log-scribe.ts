@@ -10,8 +10,8 @@ import {
   newCaptureMemory,
   NO_CHUNK,
   type CaptureMemory,
-} from '../../src/memory/capture-memory.js';
-import { FreeList } from '../../src/memory/free-list.js';
+} from '../../src/base/memory/capture-memory.js';
+import { FreeList } from '../../src/base/memory/free-list.js';
 import { seededRandom } from './seeded-random.js';
 
 export type Format = 'pcap' | 'pcapng';

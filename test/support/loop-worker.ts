@@ -1,10 +1,10 @@
 /** Thread entry for tests of loops: one that answers, tells of what it does, hangs, or ends its thread. */
 import { getPriority } from 'node:os';
 import { threadId } from 'node:worker_threads';
-import { Refusal } from '../../src/errors.js';
-import type { LoopMessage, LoopStart } from '../../src/pool/loop-orders.js';
-import { runLoop } from '../../src/pool/loop-task.js';
-import type { TaskTable } from '../../src/pool/task.js';
+import { Refusal } from '../../src/base/errors/errors.js';
+import type { LoopMessage, LoopStart } from '../../src/base/threads/loop-orders.js';
+import { runLoop } from '../../src/base/threads/loop-task.js';
+import type { TaskTable } from '../../src/base/threads/task.js';
 
 export interface TestParts {
   /** Told by every life. */

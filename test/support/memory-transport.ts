@@ -2,12 +2,12 @@
  * A network in memory that behaves as the kernel's: an endpoint is a socket with a queue from when it is opened
  * until it is closed, whoever it is attached to; it hears its far end only; and what is sent to nobody is lost.
  */
-import { COUNTER } from '../../src/memory/port-counters.js';
-import { Batch, BATCH_FRAMES } from '../../src/switching/batch.js';
-import type { Endpoint, UdpEndpoint } from '../../src/switching/endpoint.js';
-import type { FrameMemory } from '../../src/switching/frame-memory.js';
-import { countSent, octetsOf, type Port } from '../../src/switching/port.js';
-import type { Link, Transport } from '../../src/switching/transport.js';
+import { COUNTER } from '../../src/base/memory/port-counters.js';
+import { Batch, BATCH_FRAMES } from '../../src/engine/forwarding/batch.js';
+import type { Endpoint, UdpEndpoint } from '../../src/engine/forwarding/endpoint.js';
+import type { FrameMemory } from '../../src/engine/forwarding/frame-memory.js';
+import { countSent, octetsOf, type Port } from '../../src/engine/forwarding/port.js';
+import type { Link, Transport } from '../../src/engine/forwarding/transport.js';
 
 /** What waits at one socket. */
 const LONGEST_QUEUE = 2000;

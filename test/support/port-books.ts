@@ -5,8 +5,8 @@ import {
   DROP_CAUSES,
   ROW_LENGTH,
   type CounterName,
-} from '../../src/memory/port-counters.js';
-import { Port } from '../../src/switching/port.js';
+} from '../../src/base/memory/port-counters.js';
+import { Port } from '../../src/engine/forwarding/port.js';
 
 export class PortBooks {
   readonly values: Float64Array;

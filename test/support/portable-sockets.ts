@@ -1,7 +1,7 @@
 /** The sockets of node:dgram and their transport, which run here for the platforms that need them. */
 import { MessagePort } from 'node:worker_threads';
-import { hostSockets } from '../../src/sockets/host-sockets.js';
-import { PortableTransport } from '../../src/sockets/portable/portable-transport.js';
+import { hostSockets } from '../../src/engine/sockets/host-sockets.js';
+import { PortableTransport } from '../../src/engine/sockets/portable/portable-transport.js';
 import type { TransportKind } from './transport-rig.js';
 
 export const portableSockets: TransportKind = {

@@ -1,6 +1,6 @@
 /** Commits that a disk refuses, in any number: each changes nothing. */
 import type { Test } from 'tap';
-import type { JournalStore } from '../../src/store/journal-store.js';
+import type { JournalStore } from '../../src/base/store/journal-store.js';
 import type { Random } from './random.js';
 
 export function refuseCommits(

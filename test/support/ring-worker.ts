@@ -1,6 +1,6 @@
 /** Thread entry for tests of rings: puts in records that the reader can tell apart, as fast as there is room. */
 import { workerData } from 'node:worker_threads';
-import { IntRing, type IntRingPlan } from '../../src/memory/int-ring.js';
+import { IntRing, type IntRingPlan } from '../../src/base/memory/int-ring.js';
 import { seededRandom } from './seeded-random.js';
 
 interface RingWork {

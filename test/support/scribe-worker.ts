@@ -1,6 +1,6 @@
 /** A thread that writes numbered records into a log as fast as they are drained. */
 import { parentPort, workerData } from 'node:worker_threads';
-import type { CaptureMemory } from '../../src/memory/capture-memory.js';
+import type { CaptureMemory } from '../../src/base/memory/capture-memory.js';
 import { LogScribe, recordOf, type Format } from './log-scribe.js';
 import { seededRandom } from './seeded-random.js';
 

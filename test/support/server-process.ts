@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { scratchFolder, type Teardown } from './scratch.js';
 import { LONGEST_TURN_MS, TurnReports } from './turn-watch.js';
 
-export const MAIN = fileURLToPath(new URL('../../src/main.js', import.meta.url));
+export const MAIN = fileURLToPath(new URL('../../src/server/main.js', import.meta.url));
 const WATCHED = fileURLToPath(new URL('./watched-server.js', import.meta.url));
 
 export interface ServerProcess {

@@ -1,6 +1,6 @@
 /** What a store should hold, and random commits for it. */
 import { createHash } from 'node:crypto';
-import type { Change, StoredRecord } from '../../src/store/store.js';
+import type { Change, StoredRecord } from '../../src/base/store/store.js';
 import type { Random } from './random.js';
 
 export class StoreModel {

@@ -1,5 +1,5 @@
 /** Small objects of a topology, as they stand in the store. */
-import type { StoredLink, StoredNode } from '../../src/lab/topology-schema.js';
+import type { StoredLink, StoredNode } from '../../src/lab/gns3-file/topology-schema.js';
 
 /** A UUID that ends in this number. */
 export function idOf(number: number): string {

@@ -7,7 +7,7 @@ import type { ChunkedResponse } from '../../src/http/streams/chunked-response.js
 import type { TailSource } from '../../src/http/streams/tail-source.js';
 import type { Teardown } from './scratch.js';
 import { newGate } from './new-gate.js';
-import { Descriptors } from '../../src/sockets/descriptors.js';
+import { Descriptors } from '../../src/engine/sockets/descriptors.js';
 
 export const TAIL_MEDIA = 'application/x-tail';
 

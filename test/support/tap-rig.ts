@@ -1,11 +1,11 @@
 /** Taps on the bench: memory for logs, a clock that is set, and a drainer that takes what is in a log. */
-import { CHUNK_LENGTH, LOG, LOG_COUNTER, LOG_COUNTERS, LOG_WORDS } from '../../src/memory/capture-memory.js';
-import { newCaptureMemory, NO_CHUNK, NO_PIN, type CaptureMemory } from '../../src/memory/capture-memory.js';
-import { Batch } from '../../src/switching/batch.js';
-import { FrameMemory } from '../../src/switching/frame-memory.js';
-import { Logs } from '../../src/switching/taps/logs.js';
-import { TapClock } from '../../src/switching/taps/tap-clock.js';
-import type { TapPlan } from '../../src/switching/taps/tap-plan.js';
+import { CHUNK_LENGTH, LOG, LOG_COUNTER, LOG_COUNTERS, LOG_WORDS } from '../../src/base/memory/capture-memory.js';
+import { newCaptureMemory, NO_CHUNK, NO_PIN, type CaptureMemory } from '../../src/base/memory/capture-memory.js';
+import { Batch } from '../../src/engine/forwarding/batch.js';
+import { FrameMemory } from '../../src/engine/forwarding/frame-memory.js';
+import { Logs } from '../../src/engine/taps/logs.js';
+import { TapClock } from '../../src/engine/taps/tap-clock.js';
+import type { TapPlan } from '../../src/engine/taps/tap-plan.js';
 
 export const FRAME_ROOM = 256 * 1024;
 /** 2026-11-21, 12:00 UTC. */

@@ -2,8 +2,8 @@
 import { mkdirSync } from 'node:fs';
 import { threadId } from 'node:worker_threads';
 import { workerData } from 'piscina';
-import { Refusal } from '../../src/errors.js';
-import { performTask, type TaskOutcome, type TaskRequest, type TaskTable } from '../../src/pool/task.js';
+import { Refusal } from '../../src/base/errors/errors.js';
+import { performTask, type TaskOutcome, type TaskRequest, type TaskTable } from '../../src/base/threads/task.js';
 
 export interface TestTasks extends TaskTable {
   readonly echo: (value: unknown) => unknown;

@@ -1,12 +1,12 @@
 /** A loop that writes uploads, through its tasks and its rings; what its thread would do is done by the test. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { IntRing } from '../../src/memory/int-ring.js';
-import { newLoopRings, newSlabs, SLAB_LENGTH, slabView } from '../../src/memory/transfer-memory.js';
-import type { UnpublishedFile } from '../../src/storage/published-file.js';
-import { slabOctets } from '../../src/transfer/slab-octets.js';
-import { TransferLoop } from '../../src/transfer/transfer-loop.js';
-import type { TransferReport } from '../../src/transfer/transfer-orders.js';
+import { IntRing } from '../../src/base/memory/int-ring.js';
+import { newLoopRings, newSlabs, SLAB_LENGTH, slabView } from '../../src/base/memory/transfer-memory.js';
+import type { UnpublishedFile } from '../../src/base/disk/published-file.js';
+import { slabOctets } from '../../src/files/transfer/slab-octets.js';
+import { TransferLoop } from '../../src/files/transfer/transfer-loop.js';
+import type { TransferReport } from '../../src/files/transfer/transfer-orders.js';
 import { scratchFolder, type Teardown } from './scratch.js';
 
 const memory = newSlabs();

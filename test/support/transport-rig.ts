@@ -1,13 +1,13 @@
 /** A transport on the bench: real sockets on this side, turns as the test wants them, and the books kept. */
-import { Batch, BATCH_FRAMES } from '../../src/switching/batch.js';
-import type { Bell, Ear } from '../../src/switching/bell.js';
-import type { Endpoint } from '../../src/switching/endpoint.js';
-import { FrameMemory } from '../../src/switching/frame-memory.js';
-import type { Port } from '../../src/switching/port.js';
-import { SLABS_LENGTH, WORKSPACE_LENGTH } from '../../src/switching/slabs.js';
-import type { Link, Transport } from '../../src/switching/transport.js';
-import type { HostSockets } from '../../src/sockets/host-sockets.js';
-import type { Attachable } from '../../src/sockets/opener.js';
+import { Batch, BATCH_FRAMES } from '../../src/engine/forwarding/batch.js';
+import type { Bell, Ear } from '../../src/engine/forwarding/bell.js';
+import type { Endpoint } from '../../src/engine/forwarding/endpoint.js';
+import { FrameMemory } from '../../src/engine/forwarding/frame-memory.js';
+import type { Port } from '../../src/engine/forwarding/port.js';
+import { SLABS_LENGTH, WORKSPACE_LENGTH } from '../../src/engine/forwarding/slabs.js';
+import type { Link, Transport } from '../../src/engine/forwarding/transport.js';
+import type { HostSockets } from '../../src/engine/sockets/host-sockets.js';
+import type { Attachable } from '../../src/engine/sockets/opener.js';
 import { PortBooks } from './port-books.js';
 import type { Teardown } from './scratch.js';
 import { freePort } from './udp-peer.js';

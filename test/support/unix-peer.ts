@@ -1,9 +1,9 @@
 /** The far end of a Unix datagram link. Node.js has none, so it is one of the C library's. */
 import koffi from 'koffi';
-import { AF_UNIX, MSG_DONTWAIT, SOCK_DGRAM, SOCK_FLAGS } from '../../src/sockets/linux/constants.js';
-import { libc } from '../../src/sockets/linux/libc.js';
-import { NativeMemory } from '../../src/sockets/linux/native-memory.js';
-import { unixAddress } from '../../src/sockets/linux/socket-address.js';
+import { AF_UNIX, MSG_DONTWAIT, SOCK_DGRAM, SOCK_FLAGS } from '../../src/engine/sockets/linux/constants.js';
+import { libc } from '../../src/engine/sockets/linux/libc.js';
+import { NativeMemory } from '../../src/engine/sockets/linux/native-memory.js';
+import { unixAddress } from '../../src/engine/sockets/linux/socket-address.js';
 import type { Teardown } from './scratch.js';
 
 const LARGEST = 128 * 1024;

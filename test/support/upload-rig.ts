@@ -3,17 +3,17 @@ import { createHash, randomUUID } from 'node:crypto';
 import { appendFileSync, renameSync, truncateSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Logger } from 'pino';
-import { Channel } from '../../src/lab/channel.js';
-import type { TaskPool } from '../../src/pool/task-pool.js';
-import type { Content, DigestName, Landing } from '../../src/transfer/landing.js';
-import type { Transfers, UploadObserver } from '../../src/transfer/transfers.js';
-import type { Upload } from '../../src/transfer/upload.js';
-import { partTasks, type PartTasks } from '../../src/uploads/part-tasks.js';
-import type { UploadClock } from '../../src/uploads/resumable-upload.js';
-import type { UploadBody } from '../../src/uploads/upload-body.js';
-import type { UploadRecord } from '../../src/uploads/upload-record.js';
-import type { UploadTarget, UploadWish } from '../../src/uploads/upload-wish.js';
-import { Uploads } from '../../src/uploads/uploads.js';
+import { Channel } from '../../src/base/streams/channel.js';
+import type { TaskPool } from '../../src/base/threads/task-pool.js';
+import type { Content, DigestName, Landing } from '../../src/files/transfer/landing.js';
+import type { Transfers, UploadObserver } from '../../src/files/transfer/transfers.js';
+import type { Upload } from '../../src/files/transfer/upload.js';
+import { partTasks, type PartTasks } from '../../src/files/uploads/part-tasks.js';
+import type { UploadClock } from '../../src/files/uploads/resumable-upload.js';
+import type { UploadBody } from '../../src/files/uploads/upload-body.js';
+import type { UploadRecord } from '../../src/files/uploads/upload-record.js';
+import type { UploadTarget, UploadWish } from '../../src/files/uploads/upload-wish.js';
+import { Uploads } from '../../src/files/uploads/uploads.js';
 import { scratchFolder, type Teardown } from './scratch.js';
 
 const ALGORITHMS: Readonly<Record<DigestName, string>> = {

@@ -4,4 +4,4 @@ import { watchTurns } from './turn-watch.js';
 const REPORTS = 3;
 
 if (process.platform === 'linux') watchTurns({ descriptor: REPORTS });
-await import('../../src/main.js');
+await import('../../src/server/main.js');

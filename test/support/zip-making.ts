@@ -1,9 +1,9 @@
 /** Whole archives, made piece by piece, and what other programs read in them. */
 import { execFileSync } from 'node:child_process';
 import { closeSync, openSync, writeFileSync, writeSync } from 'node:fs';
-import { firstCursor, nextPiece, type ZipCursor, type ZipPiece } from '../../src/zip/zip-pieces.js';
-import type { Compression } from '../../src/zip/zip-member.js';
-import { writePlan, type PlannedMember, type PlannedPath, type PlanRoots } from '../../src/zip/zip-plan.js';
+import { firstCursor, nextPiece, type ZipCursor, type ZipPiece } from '../../src/snapshots/archives/zip-pieces.js';
+import type { Compression } from '../../src/snapshots/archives/zip-member.js';
+import { writePlan, type PlannedMember, type PlannedPath, type PlanRoots } from '../../src/snapshots/archives/zip-plan.js';
 
 export interface MadeArchive {
   readonly path: string;

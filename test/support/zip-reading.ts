@@ -1,10 +1,10 @@
 /** What of an archive is read, or why it is refused. */
 import { closeSync, openSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { Refusal } from '../../src/errors.js';
-import { archiveRange } from '../../src/zip/form-part.js';
-import { readMember } from '../../src/zip/zip-content.js';
-import { openZip, USUAL_RATIO, type ZipArchive, type ZipLimits } from '../../src/zip/zip-directory.js';
+import { Refusal } from '../../src/base/errors/errors.js';
+import { archiveRange } from '../../src/snapshots/archives/form-part.js';
+import { readMember } from '../../src/snapshots/archives/zip-content.js';
+import { openZip, USUAL_RATIO, type ZipArchive, type ZipLimits } from '../../src/snapshots/archives/zip-directory.js';
 import { scratchFolder, type Teardown } from './scratch.js';
 
 export const LIMITS: ZipLimits = { members: 1000, bytes: 1024 * 1024 * 1024, ratio: USUAL_RATIO };

@@ -3,7 +3,7 @@
  * nothing does not answer pings either, and is given up by the library for that.
  */
 import type { WebSocket } from 'uWebSockets.js';
-import { Refusal } from '../../errors.js';
+import { Refusal } from '../../base/errors/errors.js';
 import { TailFlow, type TailSink } from './tail-flow.js';
 import type { TailSource } from './tail-source.js';
 

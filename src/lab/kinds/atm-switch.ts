@@ -3,7 +3,7 @@
  * channel of its VPI, so a port's VPI is either a path or holds channels, never both.
  */
 import { z } from 'zod';
-import { refusals } from '../../errors.js';
+import { refusals } from '../../base/errors/errors.js';
 import { checkInputsUsedOnce, isPortNumber, mappedPorts, mappingsOf, parseSide } from './mapping.js';
 import type { NodeKind } from './node-kind.js';
 

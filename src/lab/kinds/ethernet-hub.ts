@@ -1,7 +1,7 @@
 /** The Ethernet hub: ports without settings. */
 import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
-import { refusals } from '../../errors.js';
+import { refusals } from '../../base/errors/errors.js';
 import type { NodeKind } from './node-kind.js';
 import {
   defaultPorts,

@@ -4,8 +4,8 @@
  * is accepted and means nothing more.
  */
 import { z } from 'zod';
-import { refusals } from '../../errors.js';
-import type { Port } from '../topology-schema.js';
+import { refusals } from '../../base/errors/errors.js';
+import type { Port } from '../gns3-file/topology-schema.js';
 import type { Properties } from './node-kind.js';
 
 const LARGEST_PORT = 65_535;

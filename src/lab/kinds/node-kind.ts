@@ -1,6 +1,6 @@
 /** What a kind of node decides for itself: its properties, and the ports they make. */
 import type { z } from 'zod';
-import type { LinkType, NODE_TYPES, Port } from '../topology-schema.js';
+import type { LinkType, NODE_TYPES, Port } from '../gns3-file/topology-schema.js';
 
 export type Properties = Readonly<Record<string, unknown>>;
 

@@ -2,7 +2,7 @@
  * The `ports_mapping` of Ethernet switches and hubs: a list, of which the position alone is the port's number.
  * A changed list is renamed and renumbered by position, as clients expect.
  */
-import type { Port } from '../topology-schema.js';
+import type { Port } from '../gns3-file/topology-schema.js';
 import type { Properties } from './node-kind.js';
 
 export const LARGEST_PORT_COUNT = 1024;

@@ -13,7 +13,7 @@ import { RandomBytes } from '../../support/random.js';
 import { headerOf, RawConnection, rawRequest } from '../../support/raw-client.js';
 import { seededRandom } from '../../support/seeded-random.js';
 import { newGate } from '../../support/new-gate.js';
-import { Descriptors } from '../../../src/sockets/descriptors.js';
+import { Descriptors } from '../../../src/engine/sockets/descriptors.js';
 
 const MEDIA = 'application/x-test';
 

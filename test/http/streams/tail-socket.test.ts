@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { setTimeout as wait } from 'node:timers/promises';
 import t from 'tap';
 import { WebSocket } from 'ws';
-import { refusals } from '../../../src/errors.js';
+import { refusals } from '../../../src/base/errors/errors.js';
 import { liveTails } from '../../../src/http/streams/tail-flow.js';
 import { closeReason } from '../../../src/http/streams/tail-socket.js';
 import { LARGEST_PIECE, type TailSource } from '../../../src/http/streams/tail-source.js';

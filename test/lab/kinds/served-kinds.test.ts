@@ -1,6 +1,6 @@
 import t from 'tap';
 import { SERVED_KINDS, servedKind } from '../../../src/lab/kinds/served-kinds.js';
-import { NODE_TYPES } from '../../../src/lab/topology-schema.js';
+import { NODE_TYPES } from '../../../src/lab/gns3-file/topology-schema.js';
 
 void t.test('every served kind is found by its type, and no other', (t) => {
   for (const kind of SERVED_KINDS) t.equal(servedKind(kind.type), kind);

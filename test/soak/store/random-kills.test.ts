@@ -5,7 +5,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import t from 'tap';
-import { JournalStore } from '../../../src/store/journal-store.js';
+import { JournalStore } from '../../../src/base/store/journal-store.js';
 import { Random, testSeed } from '../../support/random.js';
 import { scratchFolder } from '../../support/scratch.js';
 import { digestOf, StoreModel } from '../../support/store-model.js';
@@ -20,7 +20,7 @@ void t.test(`${KILLS} kills at random moments`, async (t) => {
   writeFileSync(
     program,
     `
-    const { JournalStore } = await import(${url('../../../src/store/journal-store.js')});
+    const { JournalStore } = await import(${url('../../../src/base/store/journal-store.js')});
     const { StoreModel } = await import(${url('../../support/store-model.js')});
     const { Random } = await import(${url('../../support/random.js')});
     const random = new Random(Number(process.argv[2]));

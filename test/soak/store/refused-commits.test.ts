@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process';
 import { mkdirSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
-import { JournalStore } from '../../../src/store/journal-store.js';
+import { JournalStore } from '../../../src/base/store/journal-store.js';
 import { Random, testSeed } from '../../support/random.js';
 import { refuseCommits } from '../../support/refused-commits.js';
 import { scratchFolder } from '../../support/scratch.js';
@@ -58,7 +58,7 @@ void t.test('1,000 commits whose sync the kernel fails, and one that it does not
     return;
   }
   const folder = scratchFolder(t);
-  const module = new URL('../../../src/store/journal-store.js', import.meta.url).href;
+  const module = new URL('../../../src/base/store/journal-store.js', import.meta.url).href;
   // The journal is made with fsync twice; the first fdatasync makes its room, the second is of the first commit. Each
   // refused commit then takes one that fails, and one that takes its octets off the disk again.
   const program = `

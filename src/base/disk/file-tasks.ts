@@ -1,0 +1,27 @@
+/** Reading files that clients name, for the HTTP thread. What is open is a descriptor, so a slow client holds no thread. */
+import { closeSync, readSync } from 'node:fs';
+import type { TaskTable } from '../threads/task.js';
+import { clientPath, type NamedFile } from './containment.js';
+import { readOnlyWhatIsAskedFor } from './read-advice.js';
+import { openRegularFile, type OpenedFile } from './regular-file.js';
+
+export interface FileTasks extends TaskTable {
+  readonly openFile: (input: NamedFile) => OpenedFile;
+  readonly readPiece: (input: { fd: number; position: number; length: number }) => Uint8Array<ArrayBuffer>;
+  readonly closeFile: (input: { fd: number }) => void;
+}
+
+export const fileTasks: FileTasks = {
+  openFile: (input) => openRegularFile(clientPath(input, 'read')),
+
+  readPiece({ fd, position, length }) {
+    readOnlyWhatIsAskedFor(fd);
+    const bytes = new Uint8Array(length);
+    const read = readSync(fd, bytes, 0, length, position);
+    return read === length ? bytes : bytes.slice(0, read);
+  },
+
+  closeFile({ fd }) {
+    closeSync(fd);
+  },
+};

@@ -1,0 +1,158 @@
+/**
+ * The store contract over a journal, for the state thread: a commit is one frame, synced before it is acknowledged, and
+ * an index in memory knows where each value lies. A journal that is more than half outdated is replaced.
+ */
+import { statfsSync } from 'node:fs';
+import { unpack } from 'msgpackr';
+import { refusals } from '../errors/errors.js';
+import { syncFolder } from '../disk/published-file.js';
+import type { JournalFile } from './journal-file.js';
+import { entriesOf, FRAMES_START, rawChange, type RawChange } from './journal-format.js';
+import {
+  groupsOf,
+  openJournal,
+  removePrevious,
+  replaceJournal,
+  valueAt,
+  type Notice,
+} from './journal-opening.js';
+import type { RecordIndex } from './record-index.js';
+import type { Change, Key, StoredRecord } from './store.js';
+
+const MEBIBYTE = 1024 * 1024;
+/** Less that is outdated is not worth a new journal, */
+const LEAST_OUTDATED = 4 * MEBIBYTE;
+/** unless the disk is full. */
+const LEAST_OUTDATED_WHEN_FULL = MEBIBYTE / 16;
+/** After a replacement that failed, the journal must grow by this before the next. */
+const RETRY_AFTER = MEBIBYTE / 4;
+const FULL = ['ENOSPC', 'EDQUOT', 'EFBIG'];
+const READ_AHEAD = 32 * 1024;
+
+export class JournalStore {
+  readonly #folder: string;
+  readonly #notices: Notice[] = [];
+  #file: JournalFile;
+  #index: RecordIndex;
+  /** False while a power cut might bring back the journal before this one. */
+  #isNameSynced = true;
+  #replaceFrom = 0;
+
+  constructor(folder: string) {
+    this.#folder = folder;
+    ({ file: this.#file, index: this.#index } = openJournal(folder, this.#notices));
+  }
+
+  /** What happened when it was opened. */
+  get notices(): readonly Notice[] {
+    return this.#notices;
+  }
+
+  commit(changes: readonly Change[]): void {
+    if (changes.length === 0) return;
+    const raw = changes.map(rawChange);
+    try {
+      this.#syncName();
+      this.#append(raw);
+    } catch (error) {
+      throw refusalOf(error);
+    }
+    if (this.#outdated > Math.max(LEAST_OUTDATED, this.#index.octets)) this.#replace();
+  }
+
+  load(prefix: Key): StoredRecord[] {
+    const window = this.#file.window(READ_AHEAD);
+    const records: StoredRecord[] = [];
+    for (const { key, place } of this.#index.under(prefix)) {
+      records.push({ key, value: unpack(valueAt(window, key, place)) });
+    }
+    return records;
+  }
+
+  close(): void {
+    this.#file.close();
+  }
+
+  /** Octets of the journal that say nothing any more. */
+  get #outdated(): number {
+    return this.#file.end - FRAMES_START - this.#index.octets;
+  }
+
+  #append(changes: readonly RawChange[]): void {
+    try {
+      this.#appendOnce(changes);
+    } catch (error) {
+      const isWorthIt =
+        isFull(error) && this.#outdated > Math.max(LEAST_OUTDATED_WHEN_FULL, this.#index.octets / 4);
+      if (!isWorthIt || !this.#replace()) throw error;
+      this.#syncName();
+      removePrevious(this.#folder);
+      this.#appendOnce(changes);
+    }
+  }
+
+  #appendOnce(changes: readonly RawChange[]): void {
+    const { octets, position } = this.#file.append(changes, () => this.#makesSmaller(changes));
+    for (const entry of entriesOf(octets, position)) this.#index.apply(entry);
+  }
+
+  /** Whether the store holds less after these changes, or no more. */
+  #makesSmaller(changes: readonly RawChange[]): boolean {
+    let octets = 0;
+    for (const change of changes) {
+      octets +=
+        change.kind === 'put'
+          ? change.value.length + change.key.join('').length
+          : -this.#index.octetsOf(change);
+    }
+    return octets <= 0;
+  }
+
+  /** The records alone, in a new journal. Returns false when it cannot be now. */
+  #replace(): boolean {
+    const { end, number } = this.#file;
+    if (end < this.#replaceFrom || !this.#hasRoom()) return false;
+    try {
+      const made = replaceJournal(this.#folder, number, groupsOf(this.#index, this.#file.window(MEBIBYTE)));
+      const replaced = this.#file;
+      ({ file: this.#file, index: this.#index } = made);
+      this.#isNameSynced = false;
+      this.#replaceFrom = 0;
+      replaced.abandon();
+      return true;
+    } catch {
+      this.#replaceFrom = end + RETRY_AFTER;
+      return false;
+    }
+  }
+
+  #hasRoom(): boolean {
+    const needed = this.#index.octets + this.#file.roomAhead;
+    if (this.#free() < needed) removePrevious(this.#folder);
+    return this.#free() >= needed;
+  }
+
+  #free(): number {
+    const { bavail, bsize } = statfsSync(this.#folder);
+    return bavail * bsize;
+  }
+
+  #syncName(): void {
+    if (this.#isNameSynced) return;
+    syncFolder(this.#folder);
+    this.#isNameSynced = true;
+  }
+}
+
+function isFull(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && FULL.includes(String(error.code));
+}
+
+/** What the system refused is the client's to know; what the store cannot hold is a fault of ours. */
+function refusalOf(error: unknown): unknown {
+  if (isFull(error)) return refusals.diskFull(error);
+  if (error instanceof Error && 'syscall' in error && 'code' in error) {
+    return refusals.diskFailing(String(error.code), error);
+  }
+  return error;
+}

@@ -1,0 +1,30 @@
+/** What the state thread does for the HTTP thread. */
+import type { TaskTable } from '../threads/task.js';
+import type { Notice } from './journal-opening.js';
+import { JournalStore } from './journal-store.js';
+import { packRecords, unpackChanges, type Packed } from './packing.js';
+import type { Key } from './store.js';
+
+export interface StateTasks extends TaskTable {
+  /** Returns what happened when the store was opened. */
+  readonly open: (input: undefined) => readonly Notice[];
+  readonly commit: (parts: readonly Packed[]) => void;
+  readonly load: (prefixes: readonly Key[]) => Packed;
+  readonly close: (input: undefined) => void;
+}
+
+/** The first of them opens the store; when that fails, so do they all, each with the reason. */
+export function stateTasks(folder: string): StateTasks {
+  let opened: JournalStore | undefined;
+  const store = (): JournalStore => (opened ??= new JournalStore(folder));
+  return {
+    open: () => store().notices,
+    commit: (parts) => {
+      store().commit(parts.flatMap(unpackChanges));
+    },
+    load: (prefixes) => packRecords(prefixes.flatMap((prefix) => store().load(prefix))),
+    close: () => {
+      opened?.close();
+    },
+  };
+}

@@ -1,0 +1,201 @@
+/**
+ * One capture of one port: a log, the tap that writes it, the file that it is drained to, and who looks on. It ends
+ * when it is stopped, when its port goes, or by itself, with a reason.
+ */
+import { refusals } from '../base/errors/errors.js';
+import type { DeviceLog, RunningDevice } from '../engine/control/running-device.js';
+import { LOG_END } from '../base/memory/capture-memory.js';
+import type { TapPlan } from '../engine/taps/tap-plan.js';
+import type { LinkType } from '../engine/wire/pcap.js';
+import { CaptureLog } from './log/capture-log.js';
+import type { CaptureServices } from './captures.js';
+import type { LogFile } from './log/log-file.js';
+import { LogViewer } from './log/log-viewer.js';
+
+export interface CapturedPort {
+  readonly device: RunningDevice;
+  readonly port: number;
+}
+
+export interface CapturePlan extends Omit<TapPlan, 'log' | 'opening'> {
+  readonly linkType: LinkType;
+  /** The folder of the project. */
+  readonly folder: string;
+  /** Of the file, below the folder. */
+  readonly path: string;
+  /** What every file begins with. */
+  readonly header: Uint8Array;
+  readonly files: number;
+  /** Of each file of a ring. */
+  readonly fileOctets: number;
+  /** 0 is without end. */
+  readonly maxSeconds: number;
+}
+
+export type CaptureState = 'running' | 'draining' | 'stopped' | 'failed';
+
+const LIMITS: Readonly<Record<number, string>> = {
+  [LOG_END.maxOctets]: 'max_bytes was reached',
+  [LOG_END.maxPackets]: 'max_packets was reached',
+};
+
+/** What a capture is made of, once it runs. */
+interface Parts {
+  readonly deviceLog: DeviceLog;
+  readonly log: CaptureLog;
+  readonly file: LogFile;
+  readonly tap: number;
+}
+
+export class Capture {
+  readonly plan: CapturePlan;
+  readonly startedAt = Date.now();
+  readonly #begun = performance.now();
+  readonly #services: CaptureServices;
+  readonly #port: CapturedPort;
+  readonly #parts: Parts;
+  readonly #viewers = new Set<LogViewer>();
+  readonly #onEnded: (capture: Capture) => void;
+  #state: CaptureState = 'running';
+  #reason: string | null = null;
+  #ending: Promise<void> | undefined;
+
+  private constructor(
+    services: CaptureServices,
+    port: CapturedPort,
+    plan: CapturePlan,
+    parts: Parts,
+    onEnded: (capture: Capture) => void,
+  ) {
+    this.#services = services;
+    this.#port = port;
+    this.plan = plan;
+    this.#parts = parts;
+    this.#onEnded = onEnded;
+  }
+
+  /** When it resolves, the file is there with its header, and what passes the port from now on is recorded. */
+  static async begin(
+    services: CaptureServices,
+    port: CapturedPort,
+    plan: CapturePlan,
+    onEnded: (capture: Capture) => void,
+  ): Promise<Capture> {
+    const deviceLog = port.device.takeLog();
+    if (deviceLog === undefined) throw refusals.tooManyLogs();
+    const log = new CaptureLog(deviceLog);
+    log.prepare();
+    let capture: Capture | undefined;
+    let trouble: string | undefined;
+    let file: LogFile | undefined;
+    try {
+      const written = await services.writers.begin({
+        log,
+        folder: plan.folder,
+        name: plan.path,
+        format: plan.format,
+        header: plan.header,
+        files: plan.files,
+        fileOctets: plan.fileOctets,
+        onTrouble: (reason) => {
+          trouble = reason;
+          void capture?.end('failed', reason);
+        },
+      });
+      file = written;
+      const tap = await port.device.tap(port.port, {
+        ...tapPlanOf(plan),
+        log: deviceLog.index,
+        opening: undefined,
+      });
+      capture = new Capture(services, port, plan, { deviceLog, log, file: written, tap }, onEnded);
+    } catch (error) {
+      await file?.end().catch(() => undefined);
+      file?.release();
+      log.leaveMemory();
+      await deviceLog.release();
+      throw error;
+    }
+    if (trouble !== undefined) void capture.end('failed', trouble);
+    return capture;
+  }
+
+  get state(): CaptureState {
+    return this.#state;
+  }
+
+  /** Why it ended, when nobody has stopped it. */
+  get reason(): string | null {
+    return this.#reason;
+  }
+
+  get log(): CaptureLog {
+    return this.#parts.log;
+  }
+
+  get file(): LogFile {
+    return this.#parts.file;
+  }
+
+  get viewers(): Iterable<LogViewer> {
+    return this.#viewers;
+  }
+
+  get isOver(): boolean {
+    return this.#state === 'stopped' || this.#state === 'failed';
+  }
+
+  /** Everything from the oldest record that is held, and what follows until the capture is over. */
+  view(): LogViewer {
+    const { log, file } = this.#parts;
+    const viewer: LogViewer = new LogViewer({
+      log,
+      file,
+      header: this.plan.header,
+      files: this.#services.files,
+      clock: this.#services.clock,
+      isOver: () => this.isOver,
+      onClosed: () => this.#viewers.delete(viewer),
+    });
+    this.#viewers.add(viewer);
+    return viewer;
+  }
+
+  /** Ends it when a limit has been reached. */
+  look(now: number): void {
+    const { maxSeconds } = this.plan;
+    const limit = LIMITS[this.#parts.log.ended];
+    if (limit !== undefined) void this.end('stopped', limit);
+    else if (maxSeconds > 0 && now - this.#begun >= maxSeconds * 1000)
+      void this.end('stopped', 'max_seconds was reached');
+  }
+
+  /** When it resolves, the file has everything. Never rejects: what went wrong is the reason. */
+  end(state: 'stopped' | 'failed' = 'stopped', reason: string | null = null): Promise<void> {
+    this.#ending ??= this.#finish(state, reason);
+    return this.#ending;
+  }
+
+  async #finish(state: 'stopped' | 'failed', reason: string | null): Promise<void> {
+    const { deviceLog, log, file, tap } = this.#parts;
+    this.#state = 'draining';
+    this.#reason = reason;
+    // A port that has gone has taken its taps along.
+    await this.#port.device.untap(this.#port.port, tap).catch(() => undefined);
+    const failure = await file.end().then(
+      () => undefined,
+      (error: unknown) => (error instanceof Error ? error.message : String(error)),
+    );
+    log.leaveMemory();
+    this.#state = failure === undefined ? state : 'failed';
+    this.#reason ??= failure ?? null;
+    await deviceLog.release().catch(() => undefined);
+    file.release();
+    this.#onEnded(this);
+  }
+}
+
+function tapPlanOf(plan: CapturePlan): Omit<TapPlan, 'log' | 'opening'> {
+  const { format, packets, snaplen, direction, sample, bpf, maxPackets, maxOctets } = plan;
+  return { format, packets, snaplen, direction, sample, bpf, maxPackets, maxOctets };
+}

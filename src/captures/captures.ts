@@ -1,0 +1,151 @@
+/**
+ * The captures that run on this host: begun within what a project may take of the disk, each with files of its own,
+ * and watched.
+ */
+import { basename, dirname, join } from 'node:path';
+import { refusals } from '../base/errors/errors.js';
+import type { TaskPool } from '../base/threads/task-pool.js';
+import type { FileTasks } from '../base/disk/file-tasks.js';
+import type { UsageTasks } from './usage-tasks.js';
+import { Capture, type CapturedPort, type CapturePlan } from './capture.js';
+import { ringName } from './writing/capture-place.js';
+import type { CaptureWriters } from './writing/capture-writers.js';
+import type { ViewerClock } from './log/viewer-clock.js';
+
+export interface CaptureServices {
+  readonly writers: CaptureWriters;
+  readonly clock: ViewerClock;
+  readonly files: Pick<TaskPool<FileTasks & UsageTasks>, 'run'>;
+}
+
+export interface CapturesOptions extends CaptureServices {
+  /** What the captures of a project may take. */
+  readonly quotaOctets: number;
+}
+
+const WATCH_MS = 250;
+const QUOTA_REACHED = 'the captures of the project have reached their quota';
+
+/** Of the captures that lie in one folder, while any of them is written. */
+interface Budget {
+  readonly folder: string;
+  /** What the files that nobody writes took when that was last looked at. */
+  finished: number;
+  readonly running: Set<Capture>;
+  /** Of the files that are written, or are about to be. */
+  readonly names: Set<string>;
+  isMeasured: boolean;
+}
+
+export class Captures {
+  readonly #options: CapturesOptions;
+  /** By folder. */
+  readonly #budgets = new Map<string, Budget>();
+  #watch: NodeJS.Timeout | undefined;
+
+  constructor(options: CapturesOptions) {
+    this.#options = options;
+  }
+
+  /** For streams, which have no file. */
+  get services(): CaptureServices {
+    return this.#options;
+  }
+
+  /** Refuses names that another one writes (409), and a project that has used up its share (507). */
+  async begin(port: CapturedPort, plan: CapturePlan, onEnded: () => void): Promise<Capture> {
+    const budget = this.#budgetOf(dirname(join(plan.folder, plan.path)));
+    const names = Array.from({ length: plan.files }, (_, number) => ringName(basename(plan.path), number));
+    const busy = names.find((name) => budget.names.has(name));
+    if (busy !== undefined) throw refusals.captureFileBusy(busy);
+    for (const name of names) budget.names.add(name);
+    try {
+      await this.#checkRoom(budget, names);
+      const capture = await Capture.begin(this.#options, port, plan, (ended) => {
+        budget.running.delete(ended);
+        budget.finished += ended.file.octets;
+        this.#forget(budget, names);
+        onEnded();
+      });
+      if (!capture.isOver) budget.running.add(capture);
+      return capture;
+    } catch (error) {
+      this.#forget(budget, names);
+      throw error;
+    }
+  }
+
+  /** Ends all that run. */
+  async close(): Promise<void> {
+    const running = [...this.#budgets.values()].flatMap((budget) => [...budget.running]);
+    await Promise.all(running.map((capture) => capture.end('stopped', 'the server is stopping')));
+  }
+
+  #budgetOf(folder: string): Budget {
+    let budget = this.#budgets.get(folder);
+    if (budget === undefined) {
+      budget = { folder, finished: 0, running: new Set(), names: new Set(), isMeasured: false };
+      this.#budgets.set(folder, budget);
+      this.#watch ??= setInterval(() => {
+        this.#look();
+      }, WATCH_MS).unref();
+    }
+    return budget;
+  }
+
+  /** Files that are about to be replaced do not count. */
+  async #checkRoom(budget: Budget, names: readonly string[]): Promise<void> {
+    const { quotaOctets } = this.#options;
+    if (budget.isMeasured && usedBy(budget) < quotaOctets) return;
+    const used = await this.#measure(budget, names);
+    if (used >= quotaOctets) throw refusals.captureQuota(quotaOctets);
+  }
+
+  async #measure(budget: Budget, except: readonly string[]): Promise<number> {
+    const used = await this.#options.files.run('measureUsage', { folder: budget.folder, except });
+    budget.finished = used - sumOf(budget.running);
+    budget.isMeasured = true;
+    return used;
+  }
+
+  #look(): void {
+    const now = performance.now();
+    for (const budget of this.#budgets.values()) {
+      for (const capture of budget.running) capture.look(now);
+      if (usedBy(budget) >= this.#options.quotaOctets && budget.isMeasured) this.#review(budget);
+    }
+  }
+
+  /** What is not written any more may have been deleted meanwhile. */
+  #review(budget: Budget): void {
+    // Until that is known.
+    budget.isMeasured = false;
+    this.#measure(budget, [])
+      .then((used) => {
+        if (used < this.#options.quotaOctets) return;
+        for (const capture of budget.running) void capture.end('stopped', QUOTA_REACHED);
+      })
+      .catch(() => {
+        budget.isMeasured = true;
+      });
+  }
+
+  #forget(budget: Budget, names: readonly string[]): void {
+    for (const name of names) budget.names.delete(name);
+    if (budget.names.size > 0) return;
+    this.#budgets.delete(budget.folder);
+    if (this.#budgets.size > 0) return;
+    clearInterval(this.#watch);
+    this.#watch = undefined;
+  }
+}
+
+function usedBy({ finished, running }: Budget): number {
+  return finished + sumOf(running);
+}
+
+function sumOf(captures: Iterable<Capture>): number {
+  let octets = 0;
+  for (const { file } of captures) octets += file.octets;
+  return octets;
+}

@@ -1,0 +1,154 @@
+/** The capture files of a project on the disk, by worker threads, for the HTTP thread. */
+import { chmodSync, closeSync, lstatSync, readdirSync, readSync, truncateSync, unlinkSync } from 'node:fs';
+import { join } from 'node:path';
+import type { TaskTable } from '../../base/threads/task.js';
+import { containedPath } from '../../base/disk/containment.js';
+import { openRegularFile, versionOf } from '../../base/disk/regular-file.js';
+import {
+  countPackets,
+  readCaptureHead,
+  UNFINISHED_BIT,
+  type CaptureHead,
+  type FileOctets,
+  type PacketSpan,
+} from '../../engine/wire/capture-file.js';
+import { CAPTURES } from '../../lab/projects/folder-layout.js';
+
+export interface CaptureFacts extends CaptureHead {
+  readonly name: string;
+  readonly size: number;
+  readonly modifiedMs: number;
+  /** Of this content of this very file. */
+  readonly version: string;
+}
+
+export interface CaptureFileTasks extends TaskTable {
+  /** By name. Of a project that was never captured there are none. */
+  readonly listCaptures: (input: { root: string }) => CaptureFacts[];
+  /** Reads the whole file. */
+  readonly countCapture: (input: { root: string; name: string }) => PacketSpan;
+  /** What a server left that was ended in the middle of a record: the record goes. Nothing may be written then. */
+  readonly mendCaptures: (input: { root: string }) => void;
+  /** Those that are still what they were; returns which have gone. */
+  readonly removeCaptures: (input: {
+    root: string;
+    files: readonly Pick<CaptureFacts, 'name' | 'version'>[];
+  }) => string[];
+}
+
+/** Of what a file begins with, to know what it is. */
+const HEAD_LENGTH = 16 * 1024;
+const WINDOW_LENGTH = 1024 * 1024;
+const FINISHED_MODE = 0o644;
+
+export const captureFileTasks: CaptureFileTasks = {
+  listCaptures({ root }) {
+    const folder = captureFolder(root);
+    if (folder === undefined) return [];
+    return readdirSync(folder, { withFileTypes: true })
+      .filter((entry) => entry.isFile())
+      .map(({ name }) => name)
+      .sort()
+      .flatMap((name) => factsOf(folder, name) ?? []);
+  },
+
+  countCapture({ root, name }) {
+    const { fd, size } = openRegularFile(containedPath(root, join(CAPTURES, name)));
+    try {
+      return countPackets(new FileWindow(fd, size, WINDOW_LENGTH));
+    } finally {
+      closeSync(fd);
+    }
+  },
+
+  mendCaptures({ root }) {
+    const folder = captureFolder(root);
+    if (folder === undefined) return;
+    for (const entry of readdirSync(folder, { withFileTypes: true })) {
+      const path = join(folder, entry.name);
+      if (entry.isFile() && (lstatSync(path).mode & UNFINISHED_BIT) !== 0) mend(path);
+    }
+  },
+
+  removeCaptures({ root, files }) {
+    const folder = captureFolder(root);
+    if (folder === undefined) return [];
+    const gone = files.filter(({ name, version }) => {
+      const path = join(folder, name);
+      const found = lstatSync(path, { bigint: true, throwIfNoEntry: false });
+      if (found?.isFile() !== true || versionOf(found) !== version) return false;
+      unlinkSync(path);
+      return true;
+    });
+    return gone.map(({ name }) => name);
+  },
+};
+
+function captureFolder(root: string): string | undefined {
+  try {
+    const folder = containedPath(root, CAPTURES);
+    return lstatSync(folder).isDirectory() ? folder : undefined;
+  } catch (error) {
+    if (isMissing(error)) return undefined;
+    throw error;
+  }
+}
+
+/** Undefined when it has gone meanwhile, or cannot be read. */
+function factsOf(folder: string, name: string): CaptureFacts | undefined {
+  let fd: number | undefined;
+  try {
+    const { fd: opened, ...found } = openRegularFile(join(folder, name));
+    fd = opened;
+    const head = readCaptureHead(new FileWindow(fd, Math.min(found.size, HEAD_LENGTH), HEAD_LENGTH));
+    return { name, ...found, ...head };
+  } catch {
+    return undefined;
+  } finally {
+    if (fd !== undefined) closeSync(fd);
+  }
+}
+
+function mend(path: string): void {
+  const { fd, size } = openRegularFile(path);
+  let end: number;
+  try {
+    ({ end } = countPackets(new FileWindow(fd, size, WINDOW_LENGTH)));
+  } finally {
+    closeSync(fd);
+  }
+  if (end < size) truncateSync(path, end);
+  chmodSync(path, FINISHED_MODE);
+}
+
+function isMissing(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === 'ENOENT';
+}
+
+/** A file through one buffer. */
+class FileWindow implements FileOctets {
+  readonly size: number;
+  readonly #fd: number;
+  #buffer: ArrayBuffer;
+  #start = 0;
+  #filled = 0;
+
+  constructor(fd: number, size: number, length: number) {
+    this.#fd = fd;
+    this.size = size;
+    this.#buffer = new ArrayBuffer(length);
+  }
+
+  at(position: number, length: number): DataView {
+    const isHere = position >= this.#start && position + length <= this.#start + this.#filled;
+    if (!isHere) this.#fill(position, length);
+    return new DataView(this.#buffer, position - this.#start, length);
+  }
+
+  #fill(position: number, length: number): void {
+    if (length > this.#buffer.byteLength) this.#buffer = new ArrayBuffer(length);
+    this.#start = position;
+    this.#filled = readSync(this.#fd, new Uint8Array(this.#buffer), 0, this.#buffer.byteLength, position);
+    if (this.#filled < length) throw new Error('the file was cut short while it was read');
+  }
+}

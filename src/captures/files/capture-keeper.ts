@@ -1,0 +1,54 @@
+/** Deletes finished captures when they are old, of all projects, once an hour. */
+import type { Logger } from 'pino';
+import type { CaptureFiles } from './capture-files.js';
+import type { Projects } from '../../lab/projects/projects.js';
+
+const DAY_MS = 86_400_000;
+const ROUND_MS = 3_600_000;
+
+export class CaptureKeeper {
+  readonly #captures: CaptureFiles;
+  readonly #projects: Pick<Projects, 'all'>;
+  readonly #olderThanMs: number;
+  readonly #log: Logger;
+  #timer: NodeJS.Timeout | undefined;
+
+  /** 0 days keep all. */
+  constructor(captures: CaptureFiles, projects: Pick<Projects, 'all'>, days: number, log: Logger) {
+    this.#captures = captures;
+    this.#projects = projects;
+    this.#olderThanMs = days * DAY_MS;
+    this.#log = log;
+  }
+
+  start(): void {
+    if (this.#olderThanMs === 0) return;
+    const round = (): void => {
+      this.clean().catch((error: unknown) => {
+        this.#log.error({ err: error }, 'old captures could not be deleted');
+      });
+    };
+    this.#timer = setInterval(round, ROUND_MS).unref();
+    round();
+  }
+
+  stop(): void {
+    clearInterval(this.#timer);
+  }
+
+  /** One round. A project that cannot be looked at does not keep the others from it. */
+  async clean(): Promise<void> {
+    for (const project of [...this.#projects.all.values()]) {
+      try {
+        const gone = await this.#captures.prune(project, { olderThanMs: this.#olderThanMs });
+        if (gone.length > 0)
+          this.#log.info({ project: project.id, captures: gone.length }, 'old captures were deleted');
+      } catch (error) {
+        this.#log.error(
+          { err: error, project: project.id },
+          'the captures of a project could not be looked at',
+        );
+      }
+    }
+  }
+}

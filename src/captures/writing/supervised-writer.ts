@@ -1,0 +1,141 @@
+/**
+ * One writer loop as the HTTP thread sees it, and the logs that it drains. A loop that is started again is given
+ * all of them, before the orders that were on their way.
+ */
+import { LoopDeath, SupervisedLoop } from '../../base/threads/supervised-loop.js';
+import type { RunLoop } from '../../base/threads/loop-run.js';
+import type { CaptureLog } from '../log/capture-log.js';
+import { LogFile, type LogFileParts } from '../log/log-file.js';
+import type { LogPlan, OpenSegment, WriterCommand, WriterParts, WriterReport } from './writer-orders.js';
+
+export interface WriterSurroundings extends WriterParts {
+  readonly run: RunLoop<WriterParts>;
+  /** When a loop was started again with so many logs. */
+  readonly onRestart: (reason: string, logs: number) => void;
+  readonly onStall?: (() => void) | undefined;
+}
+
+/** A log that is drained, and what its loop has to be told of it. */
+interface Drain {
+  readonly plan: LogPlan;
+  readonly log: CaptureLog;
+  readonly file: LogFile;
+}
+
+export class SupervisedWriter {
+  readonly #loop: SupervisedLoop<WriterParts, WriterReport>;
+  readonly #drains = new Map<number, Drain>();
+  #lastId = 0;
+  #load = 0;
+
+  constructor({ memories, floorOctets, run, onRestart, onStall }: WriterSurroundings) {
+    this.#loop = new SupervisedLoop<WriterParts, WriterReport>({
+      name: 'the writer of captures',
+      parts: { memories, floorOctets },
+      run,
+      onReport: (report) => {
+        this.#hear(report);
+      },
+      isBusy: () => this.#load > 0,
+      onCheck: () => {
+        // Their positions must be looked at now and then.
+        for (const { log } of this.#drains.values()) log.look();
+      },
+      onStall,
+      // The log is given again in any case.
+      onceOnly: ['adopt'],
+      onRestart: (reason) => {
+        for (const drain of this.#drains.values()) this.#adopt(drain);
+        onRestart(reason, this.#drains.size);
+      },
+    });
+  }
+
+  /** How many logs it has, or is about to have. */
+  get load(): number {
+    return this.#load;
+  }
+
+  get restarts(): number {
+    return this.#loop.restarts;
+  }
+
+  /** Drains the log from where it is on. When it resolves, the file is there with its header. */
+  async begin(
+    plan: Omit<LogPlan, 'id'>,
+    log: CaptureLog,
+    parts: Pick<LogFileParts, 'sync' | 'close' | 'onTrouble'>,
+  ): Promise<LogFile> {
+    const id = ++this.#lastId;
+    this.#load++;
+    try {
+      const numbered = { ...plan, id };
+      const segment = await this.#ask({
+        task: 'begin',
+        input: { plan: numbered, position: log.drained },
+      });
+      const file: LogFile = new LogFile({
+        ...parts,
+        log,
+        segment: segment as OpenSegment,
+        headerLength: plan.header.length,
+        files: plan.files,
+        finish: () => this.#end(id),
+      });
+      // What the loop says of the log comes later than its answer, and finds it here.
+      this.#drains.set(id, { plan: numbered, log, file });
+      return file;
+    } catch (error) {
+      this.#load--;
+      throw error;
+    }
+  }
+
+  /** The files that are still written. */
+  get files(): LogFile[] {
+    return [...this.#drains.values()].map(({ file }) => file);
+  }
+
+  /** Tells the thread to end, which it does after its round. */
+  tellToEnd(): void {
+    this.#loop.tellToEnd();
+  }
+
+  close(): Promise<void> {
+    return this.#loop.close();
+  }
+
+  /** Ends the thread as if it had died. */
+  kill(): void {
+    this.#loop.kill();
+  }
+
+  #ask(command: WriterCommand): Promise<unknown> {
+    return this.#loop.ask(command);
+  }
+
+  #adopt({ plan, log, file }: Drain): void {
+    if (file.failure !== undefined) return;
+    const { fd, start } = file.current;
+    const input = { plan, segment: { fd, start }, position: log.drained };
+    this.#ask({ task: 'adopt', input }).catch((error: unknown) => {
+      // The next loop adopts it.
+      if (error instanceof LoopDeath) return;
+      file.failed(error instanceof Error ? error.message : String(error));
+    });
+  }
+
+  async #end(id: number): Promise<void> {
+    try {
+      await this.#ask({ task: 'end', input: { id } });
+    } finally {
+      if (this.#drains.delete(id)) this.#load--;
+    }
+  }
+
+  #hear(report: WriterReport): void {
+    const file = this.#drains.get(report.id)?.file;
+    if (report.kind === 'rotated') file?.rotated(report.segment);
+    else file?.failed(report.reason);
+  }
+}

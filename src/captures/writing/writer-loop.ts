@@ -1,0 +1,122 @@
+/**
+ * The logs of one writer loop, drained in turn. A log that cannot be written is told of and left alone; the others
+ * go on.
+ */
+import { closeSync } from 'node:fs';
+import { Refusal, refusals } from '../../base/errors/errors.js';
+import type { CaptureMemory } from '../../base/memory/capture-memory.js';
+import type { LoopWork } from '../../base/threads/loop-task.js';
+import type { TaskTable } from '../../base/threads/task.js';
+import { createFirst, realFolder } from './capture-place.js';
+import { DiskRoom } from './disk-room.js';
+import { LogMemory } from '../log/log-memory.js';
+import { LogWriter } from './log-writer.js';
+import type {
+  AdoptInput,
+  BeginInput,
+  EndInput,
+  LogPlan,
+  OpenSegment,
+  WriterReport,
+} from './writer-orders.js';
+
+/** How long a loop that has logs waits: less after a round in which one had much. */
+const WAIT_MS = 20;
+const SHORT_WAIT_MS = 4;
+const MUCH = 64 * 1024;
+/** Its next round begins at once when a log had so much. */
+const VERY_MUCH = 1024 * 1024;
+
+export class WriterLoop implements LoopWork {
+  readonly #memories: readonly CaptureMemory[];
+  readonly #room: DiskRoom;
+  readonly #tell: (message: WriterReport) => void;
+  readonly #writers = new Map<number, LogWriter>();
+
+  constructor(
+    memories: readonly CaptureMemory[],
+    floorOctets: number,
+    tell: (message: WriterReport) => void,
+  ) {
+    this.#memories = memories;
+    this.#room = new DiskRoom(floorOctets);
+    this.#tell = tell;
+  }
+
+  readonly tasks = {
+    begin: ({ plan, position }: BeginInput): OpenSegment => {
+      this.#room.check(realFolder(plan), performance.now());
+      const segment = { fd: createFirst(plan, plan.header), start: position };
+      try {
+        this.#writers.set(plan.id, this.#newWriter(plan, segment, position));
+      } catch (error) {
+        closeSync(segment.fd);
+        throw error;
+      }
+      return segment;
+    },
+
+    adopt: ({ plan, segment, position }: AdoptInput): void => {
+      const writer = this.#newWriter(plan, segment, position);
+      writer.cut();
+      this.#writers.set(plan.id, writer);
+    },
+
+    end: ({ id }: EndInput): void => {
+      const writer = this.#writers.get(id);
+      // One that was given up is not here any more, and has been told of.
+      if (writer === undefined) return;
+      this.#attempt(id, () => {
+        writer.finish(performance.now());
+      });
+      this.#writers.delete(id);
+    },
+  } satisfies TaskTable;
+
+  /** Looks at every log once. */
+  round(now: number): number {
+    let most = 0;
+    for (const [id, writer] of this.#writers) {
+      this.#attempt(id, () => {
+        most = Math.max(most, writer.look(now));
+      });
+    }
+    if (this.#writers.size === 0) return Infinity;
+    if (most >= VERY_MUCH) return 0;
+    return most >= MUCH ? SHORT_WAIT_MS : WAIT_MS;
+  }
+
+  /** Writes everything there is. */
+  finish(now: number): void {
+    for (const [id, writer] of this.#writers) {
+      this.#attempt(id, () => {
+        writer.finish(now);
+      });
+    }
+  }
+
+  #newWriter(plan: LogPlan, segment: OpenSegment, position: number): LogWriter {
+    const memory = this.#memories[plan.memory];
+    if (memory === undefined) throw new RangeError(`there is no memory ${plan.memory}`);
+    const log = new LogMemory(memory, plan.log);
+    return new LogWriter(plan, log, this.#room, { segment, position }, (next) => {
+      this.#tell({ kind: 'rotated', id: plan.id, segment: next });
+    });
+  }
+
+  #attempt(id: number, work: () => void): void {
+    try {
+      work();
+    } catch (error) {
+      this.#writers.delete(id);
+      this.#tell({ kind: 'trouble', id, reason: reasonOf(error) });
+    }
+  }
+}
+
+function reasonOf(error: unknown): string {
+  if (error instanceof Refusal) return error.message;
+  const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+  if (code === 'ENOSPC' || code === 'EDQUOT') return refusals.captureDiskFull().message;
+  return refusals.captureUnwritten(error instanceof Error ? error.message : String(error)).message;
+}

@@ -1,0 +1,78 @@
+/** The endless task of an engine's thread: one turn after the other, until it is told to stop. */
+import { receiveMessageOnPort, type MessagePort } from 'node:worker_threads';
+import { CONTROL } from '../../base/memory/engine-memory.js';
+import type { Ear } from '../forwarding/bell.js';
+import type { Fabric } from '../devices/device.js';
+import { Engine } from '../forwarding/engine.js';
+import { FrameMemory } from '../forwarding/frame-memory.js';
+import type { NumberedOrder, OrderAnswer } from '../forwarding/orders.js';
+import { Outbox } from '../forwarding/outbox.js';
+import { FRAMES_LENGTH, SLABS_LENGTH } from '../forwarding/slabs.js';
+import { Logs } from '../taps/logs.js';
+import type { Transport } from '../forwarding/transport.js';
+import type { EngineStart } from './engine-start.js';
+
+/** Frames wait while orders are carried out: a few at a time. */
+const ORDERS_A_TURN = 16;
+
+export async function runEngine({ memory, orders, ear }: EngineStart): Promise<void> {
+  const control = new Int32Array(memory.control);
+  const fabric: Fabric = {
+    memory: new FrameMemory(new Uint8Array(memory.frames), SLABS_LENGTH, FRAMES_LENGTH),
+    outbox: new Outbox(),
+    connectionCounters: new Float64Array(memory.connectionCounters),
+    seconds: 0,
+  };
+  const transport = await openTransport(fabric.memory, ear, () => obeySome(orders, engine));
+  const logs = new Logs(memory.captures, fabric.memory);
+  const engine = new Engine(fabric, new Float64Array(memory.portCounters), transport, logs);
+  try {
+    while (Atomics.load(control, CONTROL.stop) === 0) {
+      Atomics.add(control, CONTROL.heartbeat, 1);
+      const waiting = engine.turn();
+      if (waiting !== undefined) await waiting;
+    }
+  } finally {
+    transport.close();
+    orders.close();
+  }
+}
+
+/** Each is loaded only where it is used: the C library's calls are looked up when the first one is. */
+async function openTransport(memory: FrameMemory, ear: Ear, onBell: () => boolean): Promise<Transport> {
+  if ('epoll' in ear) {
+    const { LinuxTransport } = await import('../sockets/linux/linux-transport.js');
+    return new LinuxTransport(memory, ear, onBell);
+  }
+  const { PortableTransport } = await import('../sockets/portable/portable-transport.js');
+  return new PortableTransport(memory, ear, onBell);
+}
+
+/** Carries out waiting orders; returns whether none is left. */
+function obeySome(orders: MessagePort, engine: Engine): boolean {
+  for (let done = 0; done < ORDERS_A_TURN; done++) {
+    const received = receiveMessageOnPort(orders) as { message: NumberedOrder } | undefined;
+    if (received === undefined) return true;
+    obey(orders, engine, received.message);
+  }
+  return false;
+}
+
+function obey(orders: MessagePort, engine: Engine, { number, order }: NumberedOrder): void {
+  const answer = (message: OrderAnswer): void => {
+    orders.postMessage(message);
+  };
+  const fail = (error: unknown): void => {
+    answer({ number, failure: error instanceof Error ? error.message : String(error) });
+  };
+  try {
+    const value = engine.perform(order);
+    if (value instanceof Promise)
+      value.then((result: unknown) => {
+        answer({ number, value: result });
+      }, fail);
+    else answer({ number, value });
+  } catch (error) {
+    fail(error);
+  }
+}

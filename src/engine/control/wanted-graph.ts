@@ -1,0 +1,74 @@
+/**
+ * What an engine is wanted to run. Kept outside of the engine, so that one that died is rebuilt from it: every
+ * order changes this first.
+ */
+import type { Attachment, DeviceDesign, NumberedTap, Order } from '../forwarding/orders.js';
+
+interface Wanted {
+  design: DeviceDesign;
+  readonly attachments: Map<number, WantedPort>;
+}
+
+interface WantedPort {
+  attachment: Attachment;
+  readonly taps: Map<number, NumberedTap>;
+}
+
+export class WantedGraph {
+  readonly #devices = new Map<number, Wanted>();
+
+  note(order: Order): void {
+    switch (order.do) {
+      case 'add':
+        this.#devices.set(order.device, { design: order.design, attachments: new Map() });
+        return;
+      case 'configure': {
+        const wanted = this.#devices.get(order.device);
+        if (wanted !== undefined) wanted.design = order.design;
+        return;
+      }
+      case 'remove':
+        this.#devices.delete(order.device);
+        return;
+      case 'attach':
+        this.#devices.get(order.device)?.attachments.set(order.attachment.port, {
+          attachment: order.attachment,
+          taps: new Map(),
+        });
+        return;
+      case 'detach':
+        this.#devices.get(order.device)?.attachments.delete(order.port);
+        return;
+      case 'conduct': {
+        const port = this.#findPort(order.device, order.port);
+        if (port !== undefined) port.attachment = { ...port.attachment, conduct: order.conduct };
+        return;
+      }
+      case 'tap':
+        this.#findPort(order.device, order.tap.port)?.taps.set(order.tap.tap, order.tap);
+        return;
+      case 'untap':
+        this.#findPort(order.device, order.port)?.taps.delete(order.tap);
+        return;
+      case 'release':
+      case 'inspect':
+    }
+  }
+
+  /** The orders that make all of it. */
+  orders(): Order[] {
+    const orders: Order[] = [];
+    for (const [device, { design, attachments }] of this.#devices) {
+      orders.push({ do: 'add', device, design });
+      for (const { attachment, taps } of attachments.values()) {
+        orders.push({ do: 'attach', device, attachment });
+        for (const tap of taps.values()) orders.push({ do: 'tap', device, tap });
+      }
+    }
+    return orders;
+  }
+
+  #findPort(device: number, port: number): WantedPort | undefined {
+    return this.#devices.get(device)?.attachments.get(port);
+  }
+}

@@ -1,0 +1,32 @@
+/**
+ * A device moves frames between its ports and knows nothing else: no sockets, no threads, no clock of its own.
+ * Settings speak of port numbers, whether or not such a port is attached yet.
+ */
+import type { Batch } from '../forwarding/batch.js';
+import type { FrameMemory } from '../forwarding/frame-memory.js';
+import type { Outbox } from '../forwarding/outbox.js';
+import type { Port } from '../forwarding/port.js';
+
+/** What the devices of one engine share. */
+export interface Fabric {
+  readonly memory: FrameMemory;
+  readonly outbox: Outbox;
+  /** Float64 counters of connections, by the index that settings name. */
+  readonly connectionCounters: Float64Array;
+  /** Seconds on a clock that never goes back, read once a turn. */
+  seconds: number;
+}
+
+export interface Device<Settings> {
+  /** Applies the difference to what runs; never disturbs what stays the same. Settings have been validated. */
+  configure(settings: Settings): void;
+  attach(port: Port): void;
+  detach(port: Port): void;
+  /**
+   * Takes frames that came in on a port: each is sent, dropped or consumed, and counted as such at `port`. A
+   * drop is counted by its cause; each frame sent beyond the first of a flood is a copy.
+   */
+  receive(port: Port, frames: Batch): void;
+  /** What the device has learnt and how its connections stand, as plain data. */
+  inspect(): unknown;
+}

@@ -1,0 +1,239 @@
+/**
+ * The Ethernet switch. A frame belongs to one VLAN from where it comes in to where it leaves:
+ *
+ * - An access port takes any frame into its VLAN. It does not read tags: they are part of what is carried.
+ * - A dot1q port, the trunk, reads the first tag and takes it off; a frame without one, or whose tag speaks of
+ *   priority alone, is of the native VLAN. Frames leave tagged, those of the native VLAN untagged.
+ * - A qinq port is the customer's side of a tunnel. It takes frames that the customer has tagged, with whatever
+ *   VLAN, into its outer VLAN. Trunks get them with the outer tag in front, native VLAN or not: without it the
+ *   customer's tag would pass for one of ours. What a trunk brings in the outer VLAN leaves without the outer
+ *   tag. Between qinq ports of one VLAN frames pass unchanged; between access and qinq ports they do not pass.
+ *
+ * A tag that is put on carries the priority of the tag that the frame came with. A frame's bytes are shared by
+ * all its outputs: whatever has to look different is made anew, once for all ports that want it so.
+ */
+import { COUNTER, type Counter } from '../../base/memory/port-counters.js';
+import {
+  ADDRESS_LENGTH,
+  addressHigh,
+  addressLow,
+  DOT1Q_ETHERTYPE,
+  ethertypeOf,
+  isTagEthertype,
+  NO_VLAN,
+  NOT_WRITTEN,
+  PRIORITY_BITS,
+  RESERVED_VLAN,
+  SMALLEST_FRAME,
+  TAG_LENGTH,
+  tagOf,
+  TwofoldFrame,
+  VLAN_BITS,
+} from '../wire/ethernet.js';
+import type { Batch } from '../forwarding/batch.js';
+import type { Device, Fabric } from './device.js';
+import { MacTable, type MacEntry } from './mac-table.js';
+import type { Port } from '../forwarding/port.js';
+
+export interface EthernetPort {
+  readonly port: number;
+  readonly type: 'access' | 'dot1q' | 'qinq';
+  /** The VLAN of an access port, the native one of a trunk, the outer one of a qinq port. */
+  readonly vlan: number;
+  /** Of the outer tag that frames of a qinq port get. */
+  readonly ethertype: number;
+}
+
+export interface EthernetSwitchSettings {
+  readonly ports: readonly EthernetPort[];
+}
+
+/** No VLAN: the next frame begins a row. */
+const NO_ROW = -1;
+
+/** Between whom the last frame of a batch went: frames come in rows, and what was found out holds for the row. */
+interface Row {
+  sourceHigh: number;
+  sourceLow: number;
+  targetHigh: number;
+  targetLow: number;
+  vlan: number;
+  /** Where the target is. */
+  to: Side | undefined;
+}
+
+/** What is known of a port number, attached or not. */
+interface Side {
+  port: Port | undefined;
+  settings: EthernetPort;
+}
+
+export class EthernetSwitch implements Device<EthernetSwitchSettings> {
+  readonly #fabric: Fabric;
+  readonly #sides = new Map<number, Side>();
+  /** The same, for floods. */
+  readonly #everySide: Side[] = [];
+  readonly #stations = new MacTable();
+  /** The frame at hand: one object for all. */
+  readonly #frame = new TwofoldFrame();
+  readonly #row: Row = {
+    sourceHigh: 0,
+    sourceLow: 0,
+    targetHigh: 0,
+    targetLow: 0,
+    vlan: NO_ROW,
+    to: undefined,
+  };
+
+  constructor(fabric: Fabric) {
+    this.#fabric = fabric;
+  }
+
+  configure({ ports }: EthernetSwitchSettings): void {
+    const wanted = new Map(ports.map((settings) => [settings.port, settings]));
+    for (const number of wanted.keys()) this.#side(number);
+    for (const [number, side] of this.#sides) {
+      const settings = wanted.get(number) ?? usualSettings(number);
+      if (!isSame(side.settings, settings)) this.#stations.forgetPort(number);
+      side.settings = settings;
+    }
+  }
+
+  attach(port: Port): void {
+    this.#side(port.number).port = port;
+  }
+
+  detach(port: Port): void {
+    this.#side(port.number).port = undefined;
+    this.#stations.forgetPort(port.number);
+  }
+
+  receive(port: Port, frames: Batch): void {
+    const from = this.#side(port.number);
+    const { offsets, lengths, count } = frames;
+    this.#row.vlan = NO_ROW;
+    const seconds = this.#wholeSeconds();
+    for (let index = 0; index < count; index++) {
+      const offset = offsets[index] ?? 0;
+      const fault = this.#enter(from.settings, offset, lengths[index] ?? 0);
+      if (fault === undefined) this.#forward(port, from, offset, seconds);
+      else port.count(fault);
+    }
+  }
+
+  inspect(): { readonly mac_table: readonly MacEntry[] } {
+    return { mac_table: this.#stations.list(this.#wholeSeconds()) };
+  }
+
+  #wholeSeconds(): number {
+    return Math.trunc(this.#fabric.seconds);
+  }
+
+  #side(number: number): Side {
+    let side = this.#sides.get(number);
+    if (side === undefined) {
+      side = { port: undefined, settings: usualSettings(number) };
+      this.#sides.set(number, side);
+      this.#everySide.push(side);
+    }
+    return side;
+  }
+
+  /** Makes it the frame at hand, or says why it may not come in. */
+  #enter({ type, vlan, ethertype }: EthernetPort, offset: number, length: number): Counter | undefined {
+    if (length < SMALLEST_FRAME) return COUNTER.malformed;
+    const { bytes } = this.#fabric.memory;
+    const first = ethertypeOf(bytes, offset);
+    const hasTag = isTagEthertype(first);
+    const isCut = hasTag && length < SMALLEST_FRAME + TAG_LENGTH;
+    if (isCut && type !== 'access') return COUNTER.malformed;
+    if (type === 'qinq' && !hasTag) return COUNTER.vlan_mismatch;
+    const tag = hasTag && !isCut ? tagOf(bytes, offset) : 0;
+    const priority = tag & PRIORITY_BITS;
+    if (type !== 'dot1q' || !hasTag) {
+      const ownTag = type === 'qinq' ? ethertype : DOT1Q_ETHERTYPE;
+      this.#frame.setUntagged(offset, length, ownTag, priority | vlan);
+      return undefined;
+    }
+    const named = tag & VLAN_BITS;
+    if (named === RESERVED_VLAN) return COUNTER.malformed;
+    const isNamed = named !== NO_VLAN;
+    this.#frame.setTagged(offset, length, first, priority | (isNamed ? named : vlan), isNamed);
+    return undefined;
+  }
+
+  /** Learns where the frame at hand comes from, and sends it to where it belongs. */
+  #forward(port: Port, from: Side, offset: number, seconds: number): void {
+    const { bytes } = this.#fabric.memory;
+    const { vlan } = this.#frame;
+    const row = this.#row;
+    const source = offset + ADDRESS_LENGTH;
+    const sourceHigh = addressHigh(bytes, source);
+    const sourceLow = addressLow(bytes, source);
+    const targetHigh = addressHigh(bytes, offset);
+    const targetLow = addressLow(bytes, offset);
+    if (
+      row.vlan !== vlan ||
+      row.sourceLow !== sourceLow ||
+      row.targetLow !== targetLow ||
+      row.sourceHigh !== sourceHigh ||
+      row.targetHigh !== targetHigh
+    ) {
+      this.#stations.learn(sourceHigh, sourceLow, vlan, port.number, seconds);
+      row.to = this.#sides.get(this.#stations.find(targetHigh, targetLow, vlan, seconds));
+      row.sourceHigh = sourceHigh;
+      row.sourceLow = sourceLow;
+      row.targetHigh = targetHigh;
+      row.targetLow = targetLow;
+      row.vlan = vlan;
+    }
+    const { to } = row;
+    if (to?.port === undefined) this.#flood(port, from);
+    else if (to === from) port.count(COUNTER.same_port);
+    else this.#leave(port, from, to.port, to.settings);
+  }
+
+  #flood(port: Port, from: Side): void {
+    const { vlan } = this.#frame;
+    let outputs = 0;
+    for (const { port: output, settings } of this.#everySide) {
+      if (output === undefined || output.number === port.number) continue;
+      if (settings.type !== 'dot1q' && settings.vlan !== vlan) continue;
+      outputs++;
+      this.#leave(port, from, output, settings);
+    }
+    if (outputs === 0) port.count(COUNTER.no_output);
+    else if (outputs > 1) port.count(COUNTER.copies, outputs - 1);
+  }
+
+  /** One output of the frame at hand: sent in the form that the port wants, or counted as dropped. */
+  #leave(port: Port, from: Side, output: Port, { type, vlan }: EthernetPort): void {
+    const frame = this.#frame;
+    const cameFrom = from.settings.type;
+    if (type !== 'dot1q' && cameFrom !== 'dot1q' && type !== cameFrom) {
+      port.count(COUNTER.vlan_mismatch);
+      return;
+    }
+    const isTagged = type === 'dot1q' && (vlan !== frame.vlan || cameFrom === 'qinq');
+    const { memory, outbox } = this.#fabric;
+    const length = frame.lengthOf(isTagged);
+    let offset = frame.offsetOf(isTagged);
+    if (offset === NOT_WRITTEN) {
+      offset = memory.take(length);
+      if (offset === -1) {
+        port.count(COUNTER.no_memory);
+        return;
+      }
+      frame.write(memory.bytes, offset, isTagged);
+    }
+    outbox.send(output, offset, length);
+  }
+}
+
+function usualSettings(port: number): EthernetPort {
+  return { port, type: 'access', vlan: 1, ethertype: DOT1Q_ETHERTYPE };
+}
+
+function isSame(a: EthernetPort, b: EthernetPort): boolean {
+  return a.type === b.type && a.vlan === b.vlan && a.ethertype === b.ethertype;
+}

@@ -1,0 +1,71 @@
+/** Lets some frames go on twice, one right behind the other. They lie apart: devices write into frames. */
+import { COUNTER } from '../../base/memory/port-counters.js';
+import { Batch, BATCH_FRAMES } from '../forwarding/batch.js';
+import type { FrameMemory } from '../forwarding/frame-memory.js';
+import { Hold, type HoldSurroundings } from './hold.js';
+import type { RandomStream } from './random-stream.js';
+import type { Stage } from './stage.js';
+
+/** Long ago: at the next opportunity. */
+const OVERDUE = 0;
+
+export class Duplicator implements Stage {
+  /** What does not fit into one batch: behind a port there is room for one at a time. */
+  readonly surplus: Hold;
+  readonly #percent: number;
+  readonly #random: RandomStream;
+  readonly #port: HoldSurroundings['port'];
+  readonly #memory: FrameMemory;
+  readonly #next: Stage;
+  readonly #batch = new Batch();
+
+  constructor(percent: number, random: RandomStream, surroundings: HoldSurroundings, next: Stage) {
+    this.surplus = new Hold(surroundings, next);
+    this.#percent = percent;
+    this.#random = random;
+    this.#port = surroundings.port;
+    this.#memory = surroundings.memory;
+    this.#next = next;
+  }
+
+  pass(frames: Batch): void {
+    const { offsets, lengths, count } = frames;
+    let copies = 0;
+    for (let index = 0; index < count; index++) {
+      const offset = offsets[index] ?? 0;
+      const length = lengths[index] ?? 0;
+      this.#put(offset, length);
+      if (!this.#random.chance(this.#percent)) continue;
+      copies++;
+      this.#putCopy(offset, length);
+    }
+    this.#port.count(COUNTER.copies, copies);
+    const batch = this.#batch;
+    if (batch.count > 0) this.#next.pass(batch);
+    batch.count = 0;
+  }
+
+  #put(offset: number, length: number): void {
+    if (this.#hasRoom) this.#batch.add(offset, length);
+    else if (!this.surplus.keep(offset, length, OVERDUE)) this.#port.count(COUNTER.delay_full);
+  }
+
+  #putCopy(offset: number, length: number): void {
+    if (!this.#hasRoom) {
+      // What is kept is a copy anyway.
+      this.#put(offset, length);
+      return;
+    }
+    const copy = this.#memory.take(length);
+    if (copy < 0) {
+      this.#port.count(COUNTER.no_memory);
+      return;
+    }
+    this.#memory.bytes.copyWithin(copy, offset, offset + length);
+    this.#batch.add(copy, length);
+  }
+
+  get #hasRoom(): boolean {
+    return this.surplus.isEmpty && this.#batch.count < BATCH_FRAMES;
+  }
+}

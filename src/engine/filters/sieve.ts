@@ -1,0 +1,72 @@
+/** Drops frames by a verdict, and counts them. */
+import type { Counter } from '../../base/memory/port-counters.js';
+import type { Batch } from '../forwarding/batch.js';
+import type { FrameMemory } from '../forwarding/frame-memory.js';
+import type { Port } from '../forwarding/port.js';
+import type { RandomStream } from './random-stream.js';
+import type { Stage } from './stage.js';
+
+/** Whether a frame is to be dropped; asked once for each, in order. */
+export type Verdict = (bytes: Uint8Array, offset: number, length: number) => boolean;
+
+export class Sieve implements Stage {
+  readonly #drops: Verdict;
+  readonly #cause: Counter;
+  readonly #port: Port;
+  readonly #memory: FrameMemory;
+  readonly #next: Stage;
+
+  constructor(
+    drops: Verdict,
+    cause: Counter,
+    { port, memory }: { readonly port: Port; readonly memory: FrameMemory },
+    next: Stage,
+  ) {
+    this.#drops = drops;
+    this.#cause = cause;
+    this.#port = port;
+    this.#memory = memory;
+    this.#next = next;
+  }
+
+  pass(frames: Batch): void {
+    const { offsets, lengths, count } = frames;
+    const { bytes } = this.#memory;
+    let kept = 0;
+    for (let index = 0; index < count; index++) {
+      const offset = offsets[index] ?? 0;
+      const length = lengths[index] ?? 0;
+      if (this.#drops(bytes, offset, length)) continue;
+      offsets[kept] = offset;
+      lengths[kept] = length;
+      kept++;
+    }
+    frames.count = kept;
+    if (kept < count) this.#port.count(this.#cause, count - kept);
+    if (kept > 0) this.#next.pass(frames);
+  }
+}
+
+export function anyOf(verdicts: readonly Verdict[]): Verdict {
+  const [first] = verdicts;
+  if (verdicts.length === 1 && first !== undefined) return first;
+  return (bytes, offset, length) => {
+    for (const drops of verdicts) if (drops(bytes, offset, length)) return true;
+    return false;
+  };
+}
+
+/** -1 is everything, as 1 is. */
+export function everyNth(every: number): Verdict {
+  let passed = 0;
+  return () => {
+    passed++;
+    if (passed < every) return false;
+    passed = 0;
+    return true;
+  };
+}
+
+export function byChance(percent: number, random: RandomStream): Verdict {
+  return () => random.chance(percent);
+}

@@ -1,0 +1,88 @@
+/**
+ * Carries frames between devices of one engine without a socket, within the turn in which they arrived. Links
+ * are passed in rounds; a frame that would pass more of them than any sane lab has is in a loop, and is dropped
+ * and counted, so that a loop neither grows nor stalls anything.
+ */
+import { COUNTER } from '../../base/memory/port-counters.js';
+import type { AttachedPort } from './attached-port.js';
+import { Batch, BATCH_FRAMES } from './batch.js';
+import type { Outbox } from './outbox.js';
+import { octetsOf, type Exit, type Port } from './port.js';
+
+const MOST_ROUNDS = 64;
+/** What one turn carries at most, whatever multiplies it: a full batch flooded to 256 fused ports. */
+const MOST_FRAMES = 256 * BATCH_FRAMES;
+
+export class FusedPaths {
+  readonly #outbox: Outbox;
+  readonly #spare: Batch[] = [];
+  #waiting: AttachedPort[] = [];
+  #next: AttachedPort[] = [];
+  readonly #deliver = (port: Port, frames: Batch): void => {
+    port.exit.send(port, frames);
+  };
+
+  constructor(outbox: Outbox) {
+    this.#outbox = outbox;
+  }
+
+  /** The way from a port to the one it is fused with. */
+  exitTo(peer: AttachedPort): Exit {
+    return {
+      send: (from, frames) => {
+        let inbox = peer.inbox;
+        if (inbox === undefined) {
+          inbox = this.#spare.pop() ?? new Batch();
+          peer.inbox = inbox;
+          this.#next.push(peer);
+        }
+        append(inbox, from, frames);
+      },
+    };
+  }
+
+  /** Sends what devices have put into the outbox, and all that follows from it. */
+  settle(): void {
+    this.#outbox.empty(this.#deliver);
+    let budget = MOST_FRAMES;
+    for (let round = 1; this.#next.length > 0; round++) {
+      const arrived = this.#next;
+      this.#next = this.#waiting;
+      this.#waiting = arrived;
+      for (const port of arrived) {
+        const frames = port.inbox;
+        if (frames === undefined) continue;
+        port.inbox = undefined;
+        budget -= frames.count;
+        this.#enter(port, frames, round > MOST_ROUNDS || budget < 0);
+        frames.count = 0;
+        this.#spare.push(frames);
+      }
+      arrived.length = 0;
+    }
+  }
+
+  #enter(port: AttachedPort, frames: Batch, isLoop: boolean): void {
+    port.count(COUNTER.frames_in, frames.count);
+    port.count(COUNTER.octets_in, octetsOf(frames));
+    if (isLoop) {
+      port.count(COUNTER.hop_limit, frames.count);
+      return;
+    }
+    port.enter(frames);
+    this.#outbox.empty(this.#deliver);
+  }
+}
+
+function append(inbox: Batch, from: Port, { offsets, lengths, count }: Batch): void {
+  const room = Math.min(count, BATCH_FRAMES - inbox.count);
+  let octets = 0;
+  for (let index = 0; index < room; index++) {
+    const length = lengths[index] ?? 0;
+    inbox.add(offsets[index] ?? 0, length);
+    octets += length;
+  }
+  from.count(COUNTER.frames_out, room);
+  from.count(COUNTER.octets_out, octets);
+  if (room < count) from.count(COUNTER.queue_full, count - room);
+}

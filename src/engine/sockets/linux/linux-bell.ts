@@ -1,0 +1,37 @@
+/** An eventfd(2), and the epoll instance that an engine waits on, owned by the thread that never dies. */
+import koffi from 'koffi';
+import type { Bell } from '../../forwarding/bell.js';
+import { EPOLL_CLOEXEC, SOCK_FLAGS } from './constants.js';
+import { libc } from './libc.js';
+import { NativeMemory } from './native-memory.js';
+
+export class LinuxBell implements Bell {
+  readonly #ear: { readonly epoll: number; readonly event: number };
+  readonly #one = new NativeMemory(8);
+  #isOpen = true;
+
+  constructor() {
+    this.#ear = { epoll: libc.epollCreate(EPOLL_CLOEXEC), event: libc.eventfd(0, SOCK_FLAGS) };
+    if (this.#ear.epoll < 0 || this.#ear.event < 0) {
+      throw new Error(`an engine needs two descriptors: error ${koffi.errno()}`);
+    }
+    this.#one.setLong(0, 1);
+  }
+
+  /** All lives have the same; the transport of the next one finds there what the one before has left. */
+  newEar(): { readonly epoll: number; readonly event: number } {
+    return this.#ear;
+  }
+
+  ring(): void {
+    // Once it is closed its descriptors are somebody else's.
+    if (this.#isOpen) libc.write(this.#ear.event, this.#one.address, 8);
+  }
+
+  close(): void {
+    if (!this.#isOpen) return;
+    this.#isOpen = false;
+    libc.close(this.#ear.epoll);
+    libc.close(this.#ear.event);
+  }
+}

@@ -1,0 +1,246 @@
+/** Opens UDP, TAP, packet and Unix sockets as descriptors, with buffers that outlast a burst. */
+import { lstatSync, unlinkSync } from 'node:fs';
+import { getSystemErrorMap } from 'node:util';
+import koffi from 'koffi';
+import type { Endpoint, OpenEndpoint } from '../../forwarding/endpoint.js';
+import { OpenError, RECEIVE_BUFFER, type Attachable, type Opener } from '../opener.js';
+import {
+  AF_INET,
+  AF_INET6,
+  AF_PACKET,
+  AF_UNIX,
+  PACKET_ADD_MEMBERSHIP,
+  PACKET_AUXDATA,
+  PACKET_IGNORE_OUTGOING,
+  PACKET_MR_PROMISC,
+  SO_MEMINFO,
+  SO_RCVBUF,
+  SO_RCVBUFFORCE,
+  SO_SNDBUF,
+  SO_SNDBUFFORCE,
+  SOCK_DGRAM,
+  SOCK_FLAGS,
+  SOCK_RAW,
+  SOL_PACKET,
+  SOL_SOCKET,
+  SOL_UDP,
+  UDP_GRO,
+} from './constants.js';
+import { libc } from './libc.js';
+import { internetAddress, packetAddress, unixAddress } from './socket-address.js';
+
+const SEND_BUFFER = 1024 * 1024;
+const ALL_PROTOCOLS = 3;
+/** Of SO_MEMINFO: nine numbers, the last of which counts what did not fit into the receive buffer. */
+const MEMINFO = { length: 36, drops: 32 } as const;
+const TUN_DEVICE = '/dev/net/tun';
+const O_RDWR_NONBLOCK_CLOEXEC = 2 | 0o4000 | 0o2000000;
+const TUNSETIFF = 0x4004_54ca;
+const TAP_WITHOUT_HEADER = 0x0002 | 0x1000;
+const INTERFACE_NAME_LENGTH = 16;
+
+/** The file that a Unix socket is bound to. */
+interface SocketFile {
+  readonly path: string;
+  readonly dev: bigint;
+  readonly ino: bigint;
+}
+
+export class LinuxOpener implements Opener {
+  readonly #unixFiles = new Map<number, SocketFile>();
+  readonly #ceiling: number;
+
+  /** Opens no descriptor from the ceiling on. */
+  constructor(ceiling = Infinity) {
+    this.#ceiling = ceiling;
+  }
+
+  open(wanted: Attachable): Endpoint {
+    const endpoint = this.#open(wanted);
+    // The kernel gives out the lowest that is free: all below are in use.
+    if (!('descriptor' in endpoint) || endpoint.descriptor < this.#ceiling) return endpoint;
+    this.close(endpoint);
+    throw new OpenError('too many open files (EMFILE): raise the limit of the server (ulimit -n)');
+  }
+
+  #open(wanted: Attachable): Endpoint {
+    switch (wanted.type) {
+      case 'udp':
+        return openUdp(wanted);
+      case 'tap':
+        return openTap(wanted.device);
+      case 'packet':
+        return openPacket(wanted.device);
+      case 'unix': {
+        const { endpoint, file } = openUnix(wanted.localFile, wanted.remoteFile);
+        this.#unixFiles.set(endpoint.descriptor, file);
+        return endpoint;
+      }
+      case 'null':
+        return wanted;
+    }
+  }
+
+  close(endpoint: Endpoint): void {
+    if (!('descriptor' in endpoint)) return;
+    libc.close(endpoint.descriptor);
+    const file = this.#unixFiles.get(endpoint.descriptor);
+    if (file === undefined) return;
+    this.#unixFiles.delete(endpoint.descriptor);
+    removeSocketFile(file);
+  }
+
+  isFree(port: number): Promise<boolean> {
+    const descriptor = libc.socket(AF_INET, SOCK_DGRAM | SOCK_FLAGS, 0);
+    const address = internetAddress('0.0.0.0', port);
+    const isFree = libc.bind(descriptor, address, address.length) === 0;
+    libc.close(descriptor);
+    return Promise.resolve(isFree);
+  }
+
+  grantedBuffer(): Promise<number> {
+    const descriptor = libc.socket(AF_INET, SOCK_DGRAM | SOCK_FLAGS, 0);
+    setBuffers(descriptor);
+    const granted = Buffer.alloc(4);
+    libc.getsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, granted, Uint32Array.of(granted.length));
+    libc.close(descriptor);
+    // The kernel doubles what is asked for, and tells that.
+    return Promise.resolve(granted.readInt32LE() / 2);
+  }
+
+  lost(endpoint: Endpoint): number {
+    if (!('descriptor' in endpoint) || endpoint.type === 'tap') return 0;
+    const numbers = Buffer.alloc(MEMINFO.length);
+    const length = Uint32Array.of(MEMINFO.length);
+    if (libc.getsockopt(endpoint.descriptor, SOL_SOCKET, SO_MEMINFO, numbers, length) !== 0) return 0;
+    return numbers.readUInt32LE(MEMINFO.drops);
+  }
+}
+
+function openUdp(wanted: Extract<Attachable, { type: 'udp' }>): OpenEndpoint {
+  const { localHost, localPort, remoteHost, remotePort } = wanted;
+  const local = internetAddress(localHost, localPort);
+  const remote = internetAddress(remoteHost, remotePort);
+  const family = remote.length === 16 ? AF_INET : AF_INET6;
+  return opened(libc.socket(family, SOCK_DGRAM | SOCK_FLAGS, 0), (descriptor) => {
+    setBuffers(descriptor);
+    setOption(descriptor, SOL_UDP, UDP_GRO, int(1));
+    check(libc.bind(descriptor, local, local.length));
+    check(libc.connect(descriptor, remote, remote.length));
+    return {
+      type: 'udp',
+      descriptor,
+      local: `${localHost}:${localPort}`,
+      remote: `${remoteHost}:${remotePort}`,
+    };
+  });
+}
+
+function openTap(device: string): OpenEndpoint {
+  if (Buffer.byteLength(device) >= INTERFACE_NAME_LENGTH) {
+    throw new OpenError(`${device} is too long for the name of an interface`);
+  }
+  return opened(libc.open(TUN_DEVICE, O_RDWR_NONBLOCK_CLOEXEC), (descriptor) => {
+    const request = Buffer.alloc(40);
+    request.write(device, 0);
+    request.writeUInt16LE(TAP_WITHOUT_HEADER, INTERFACE_NAME_LENGTH);
+    check(libc.ioctl(descriptor, TUNSETIFF, request));
+    return { type: 'tap', descriptor };
+  });
+}
+
+function openPacket(device: string): OpenEndpoint {
+  const index = libc.ifNameToIndex(device);
+  if (index === 0) throw new OpenError(`there is no interface ${device}`);
+  // Bound before it listens: else it would hear the whole host for a moment.
+  return opened(libc.socket(AF_PACKET, SOCK_RAW | SOCK_FLAGS, 0), (descriptor) => {
+    setBuffers(descriptor);
+    setOption(descriptor, SOL_PACKET, PACKET_AUXDATA, int(1));
+    setOption(descriptor, SOL_PACKET, PACKET_IGNORE_OUTGOING, int(1));
+    const membership = Buffer.alloc(16);
+    membership.writeInt32LE(index, 0);
+    membership.writeUInt16LE(PACKET_MR_PROMISC, 4);
+    setOption(descriptor, SOL_PACKET, PACKET_ADD_MEMBERSHIP, membership);
+    const address = packetAddress(index, ALL_PROTOCOLS);
+    check(libc.bind(descriptor, address, address.length));
+    return { type: 'packet', descriptor };
+  });
+}
+
+function openUnix(localFile: string, remoteFile: string): { endpoint: OpenEndpoint; file: SocketFile } {
+  const local = unixAddress(localFile);
+  const remote = unixAddress(remoteFile);
+  if (local === undefined || remote === undefined)
+    throw new OpenError('the path of a Unix socket is too long');
+  return opened(libc.socket(AF_UNIX, SOCK_DGRAM | SOCK_FLAGS, 0), (descriptor) => {
+    setBuffers(descriptor);
+    check(libc.bind(descriptor, local, local.length));
+    const file = socketFile(localFile);
+    if (libc.connect(descriptor, remote, remote.length) !== 0) {
+      const reason = lastError();
+      removeSocketFile(file);
+      throw new OpenError(`${remoteFile}: ${reason}`);
+    }
+    return { endpoint: { type: 'unix', descriptor }, file };
+  });
+}
+
+/** Uses a new descriptor; closes it when that fails. */
+function opened<Opened>(descriptor: number, use: (descriptor: number) => Opened): Opened {
+  check(descriptor);
+  try {
+    return use(descriptor);
+  } catch (error) {
+    libc.close(descriptor);
+    throw error;
+  }
+}
+
+function setBuffers(descriptor: number): void {
+  for (const [force, usual, length] of [
+    [SO_RCVBUFFORCE, SO_RCVBUF, RECEIVE_BUFFER],
+    [SO_SNDBUFFORCE, SO_SNDBUF, SEND_BUFFER],
+  ] as const) {
+    // The first needs a privilege; the second takes as much as the host allows.
+    const value = int(length);
+    if (libc.setsockopt(descriptor, SOL_SOCKET, force, value, value.length) !== 0) {
+      setOption(descriptor, SOL_SOCKET, usual, value);
+    }
+  }
+}
+
+/** Options make things faster, not possible: an older kernel may lack one. */
+function setOption(descriptor: number, level: number, name: number, value: Uint8Array): void {
+  libc.setsockopt(descriptor, level, name, value, value.length);
+}
+
+function int(value: number): Buffer {
+  const bytes = Buffer.alloc(4);
+  bytes.writeInt32LE(value);
+  return bytes;
+}
+
+function check(result: number): void {
+  if (result < 0) throw new OpenError(lastError());
+}
+
+function lastError(): string {
+  const [name = '', text = ''] = getSystemErrorMap().get(-koffi.errno()) ?? [];
+  return `${text} (${name})`;
+}
+
+/** To be called when it has just been made. */
+function socketFile(path: string): SocketFile {
+  const { dev, ino } = lstatSync(path, { bigint: true });
+  return { path, dev, ino };
+}
+
+/** Unless somebody else has removed it, and perhaps put another in its place. */
+function removeSocketFile({ path, dev, ino }: SocketFile): void {
+  try {
+    const found = lstatSync(path, { bigint: true });
+    if (found.dev === dev && found.ino === ino) unlinkSync(path);
+  } catch {
+    // It has gone.
+  }
+}

@@ -1,0 +1,239 @@
+/**
+ * The transport of Linux: one epoll over descriptors that the HTTP thread has opened, batched in both
+ * directions.
+ *
+ * Runs of equal frames, which make sends cheap, only form where frames wait. So a busy socket is left alone for
+ * a moment to gather a run: it is disarmed and looked at when it is due, while all others are served. A socket
+ * that brought a single frame is served at once, always.
+ */
+import type { MessagePort } from 'node:worker_threads';
+import type { Ear } from '../../forwarding/bell.js';
+import type { Batch } from '../../forwarding/batch.js';
+import type { Endpoint, OpenEndpoint } from '../../forwarding/endpoint.js';
+import type { FrameMemory } from '../../forwarding/frame-memory.js';
+import { countSent, type Port } from '../../forwarding/port.js';
+import type { Link, Transport } from '../../forwarding/transport.js';
+import { libc } from './libc.js';
+import { addressOf, NativeMemory } from './native-memory.js';
+import { Poller } from './poller.js';
+import { Receiver, type Inlet } from './receiver.js';
+import { Sender, type Outlet } from './sender.js';
+
+/** How long a busy socket is left alone. */
+const GATHERING_MS = 0.1;
+/** A socket is busy when its frames come closer than this: gathering then makes runs of five and more. */
+const BUSY_GAP_MS = 0.02;
+/** A socket is quiet when its frames come farther apart than this. */
+const QUIET_GAP_MS = 0.04;
+/** How much the latest gap tells about the next. */
+const GAP_WEIGHT = 0.2;
+/** Bounds a wait, so that the thread can be told to end. */
+const LONGEST_WAIT_MS = 500;
+/** Bounds a drain: in a loop of links everything that is handed over comes back. */
+const LONGEST_DRAIN_MS = 50;
+/** A TAP that is ready and has nothing this often is broken for now: its interface has gone. */
+const MOST_FALSE_ALARMS = 8;
+/** The most that a link may bring while others wait. */
+const TURN_FRAMES = 256;
+
+interface LinuxLink extends Link, Inlet, Outlet {
+  readonly endpoint: OpenEndpoint;
+  /** When it is to be looked at; undefined while epoll watches it. */
+  dueAt: number | undefined;
+  servedAt: number;
+  /** Between frames, on the average of the recent past. */
+  gap: number;
+  isRemoved: boolean;
+  falseAlarms: number;
+}
+
+export class LinuxTransport implements Transport {
+  readonly #poller: Poller;
+  readonly #receiver: Receiver;
+  readonly #sender: Sender;
+  readonly #links: (LinuxLink | undefined)[] = [];
+  readonly #bell: number;
+  readonly #onBell: () => boolean;
+  readonly #scratch = new NativeMemory(8);
+  /** In the order in which they are due, as all wait for the same time. */
+  readonly #due: LinuxLink[] = [];
+  /** The same of those that are left alone because they are broken. */
+  readonly #broken: LinuxLink[] = [];
+
+  /** `onBell` is called when the bell has rung; it returns whether all is done that it rang for. */
+  constructor(memory: FrameMemory, ear: Exclude<Ear, MessagePort>, onBell: () => boolean) {
+    this.#poller = new Poller(ear.epoll);
+    this.#receiver = new Receiver(memory);
+    this.#sender = new Sender(addressOf(memory.bytes));
+    this.#bell = ear.event;
+    this.#onBell = onBell;
+    this.#poller.add(ear.event);
+  }
+
+  add(endpoint: Endpoint, port: Port, arrive: (frames: Batch) => void): Link {
+    if (endpoint.type === 'null') return { endpoint, send: countSent };
+    if (endpoint.type === 'udp-address') throw new Error('this transport takes open descriptors');
+    const sender = this.#sender;
+    const link: LinuxLink = {
+      endpoint,
+      descriptor: endpoint.descriptor,
+      port,
+      arrive,
+      framesPerMessage: 1,
+      largestSegment: endpoint.type === 'udp' ? Infinity : 0,
+      dueAt: undefined,
+      servedAt: 0,
+      gap: Infinity,
+      isRemoved: false,
+      falseAlarms: 0,
+      send:
+        endpoint.type === 'tap'
+          ? (to, frames) => {
+              sender.write(link, to, frames);
+            }
+          : (to, frames) => {
+              sender.send(link, to, frames);
+            },
+    };
+    this.#links[endpoint.descriptor] = link;
+    this.#poller.add(endpoint.descriptor);
+    return link;
+  }
+
+  remove(link: Link): void {
+    if (!isOpen(link)) return;
+    link.isRemoved = true;
+    this.#links[link.descriptor] = undefined;
+    this.#poller.remove(link.descriptor);
+  }
+
+  drain(link: Link): void {
+    if (!isOpen(link)) return;
+    const until = performance.now() + LONGEST_DRAIN_MS;
+    while (this.#receive(link) !== 0 && performance.now() < until);
+  }
+
+  turn(patienceMs = Infinity): void {
+    // What a link that is full plans now is for the next turn.
+    const planned = this.#due.length;
+    const ready = this.#poller.wait(Math.min(patienceMs, this.#patience()));
+    for (let index = 0; index < ready; index++) {
+      const descriptor = this.#poller.descriptorAt(index);
+      const link = this.#links[descriptor];
+      if (descriptor === this.#bell) this.#answerBell();
+      else if (link !== undefined) this.#serve(link);
+      // An engine that has died had it, or the bell of this very turn has removed it.
+      else this.#poller.remove(descriptor);
+    }
+    if (planned > 0) this.#serveDue(planned);
+    if (this.#broken.length > 0) this.#tryBroken();
+  }
+
+  close(): void {
+    // Descriptors belong to who opened them.
+  }
+
+  /** Silences it first: what comes after that rings again. What is left for the next turn must ring, too. */
+  #answerBell(): void {
+    libc.read(this.#bell, this.#scratch.address, 8);
+    if (this.#onBell()) return;
+    this.#scratch.setLong(0, 1);
+    libc.write(this.#bell, this.#scratch.address, 8);
+  }
+
+  #patience(): number {
+    const first = this.#due[0];
+    if (first?.dueAt === undefined) return LONGEST_WAIT_MS;
+    return Math.max(0, first.dueAt - performance.now());
+  }
+
+  #serve(link: LinuxLink): void {
+    // Errors are told even of what is disarmed.
+    if (link.dueAt !== undefined) return;
+    const frames = this.#receiveTurn(link);
+    if (frames === 0) {
+      // A socket tells of an error once, a TAP whose interface has gone does so for ever.
+      if (link.endpoint.type === 'tap') this.#noteFalseAlarm(link);
+      return;
+    }
+    link.falseAlarms = 0;
+    const now = performance.now();
+    if (!gathers(link, frames, now) || !this.#poller.isPrecise) return;
+    this.#poller.disarm(link.descriptor);
+    this.#plan(link, frames, now);
+  }
+
+  #serveDue(planned: number): void {
+    const before = performance.now();
+    let served = 0;
+    for (; served < planned; served++) {
+      const link = this.#due[served];
+      if (link?.dueAt === undefined || link.dueAt > before) break;
+      if (link.isRemoved) continue;
+      const frames = this.#receiveTurn(link);
+      const now = performance.now();
+      if (gathers(link, frames, now)) this.#plan(link, frames, now);
+      else {
+        link.dueAt = undefined;
+        this.#poller.arm(link.descriptor);
+      }
+    }
+    this.#due.splice(0, served);
+  }
+
+  /** A socket that still has frames is due at once. */
+  #plan(link: LinuxLink, frames: number, now: number): void {
+    link.dueAt = frames < TURN_FRAMES ? now + GATHERING_MS : now;
+    this.#due.push(link);
+  }
+
+  #noteFalseAlarm(link: LinuxLink): void {
+    if (++link.falseAlarms < MOST_FALSE_ALARMS) return;
+    this.#poller.disarm(link.descriptor);
+    link.dueAt = performance.now() + LONGEST_WAIT_MS;
+    this.#broken.push(link);
+  }
+
+  /** Perhaps they work again. */
+  #tryBroken(): void {
+    const now = performance.now();
+    for (let link = this.#broken[0]; link?.dueAt !== undefined && link.dueAt <= now; link = this.#broken[0]) {
+      this.#broken.shift();
+      link.falseAlarms = 0;
+      link.dueAt = undefined;
+      if (!link.isRemoved) this.#poller.arm(link.descriptor);
+    }
+  }
+
+  /** Returns the number of frames, all there were or a turn's worth. */
+  #receiveTurn(link: LinuxLink): number {
+    // To look for a second frame costs as much as to fetch one, and here there hardly ever is any.
+    if (link.gap > QUIET_GAP_MS && link.endpoint.type !== 'tap')
+      return Math.abs(this.#receiver.receive(link, 1));
+    let total = 0;
+    for (;;) {
+      const frames = this.#receive(link);
+      total += Math.abs(frames);
+      if (frames >= 0 || total >= TURN_FRAMES) return total;
+    }
+  }
+
+  #receive(link: LinuxLink): number {
+    if (link.endpoint.type !== 'tap') return this.#receiver.receive(link);
+    let frames = 0;
+    while (frames < TURN_FRAMES && this.#receiver.read(link)) frames++;
+    return frames === TURN_FRAMES ? -frames : frames;
+  }
+}
+
+/** Whether the link is busy enough to be left alone for a moment; takes note of what it has just brought. */
+function gathers(link: LinuxLink, frames: number, now: number): boolean {
+  const latest = (now - link.servedAt) / Math.max(1, frames);
+  link.gap = link.gap === Infinity ? latest : link.gap + (latest - link.gap) * GAP_WEIGHT;
+  link.servedAt = now;
+  return frames > 1 && link.gap < BUSY_GAP_MS;
+}
+
+function isOpen(link: Link): link is LinuxLink {
+  return link.endpoint.type !== 'null';
+}

@@ -1,0 +1,52 @@
+/** Where engines open their UDP sockets themselves: here nothing is opened, and nothing but UDP is to be had. */
+import { createSocket } from 'node:dgram';
+import type { Endpoint } from '../../forwarding/endpoint.js';
+import { OpenError, RECEIVE_BUFFER, type Attachable, type Opener } from '../opener.js';
+
+export class PortableOpener implements Opener {
+  open(wanted: Attachable): Endpoint {
+    if (wanted.type === 'null') return wanted;
+    if (wanted.type !== 'udp') throw new OpenError(`not to be had on ${process.platform}: it needs Linux`);
+    const { localHost, localPort, remoteHost, remotePort } = wanted;
+    return {
+      ...wanted,
+      type: 'udp-address',
+      local: `${localHost}:${localPort}`,
+      remote: `${remoteHost}:${remotePort}`,
+    };
+  }
+
+  close(): void {
+    // The engine closes what it has opened.
+  }
+
+  isFree(port: number): Promise<boolean> {
+    return new Promise((resolve) => {
+      const socket = createSocket('udp4');
+      socket.once('error', () => {
+        socket.close();
+        resolve(false);
+      });
+      socket.bind({ port, address: '0.0.0.0', exclusive: true }, () => {
+        socket.close();
+        resolve(true);
+      });
+    });
+  }
+
+  grantedBuffer(): Promise<number> {
+    return new Promise((resolve, reject) => {
+      const socket = createSocket({ type: 'udp4', recvBufferSize: RECEIVE_BUFFER });
+      socket.once('error', reject);
+      socket.bind(0, '127.0.0.1', () => {
+        resolve(socket.getRecvBufferSize());
+        socket.close();
+      });
+    });
+  }
+
+  /** Not told here. */
+  lost(): number {
+    return 0;
+  }
+}

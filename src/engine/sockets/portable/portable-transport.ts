@@ -1,0 +1,187 @@
+/**
+ * The transport of platforms whose sockets cannot be handed to an engine: UDP by node:dgram, one event a
+ * datagram. It copies what arrives into frame memory turn by turn, and keeps the same order and the same counts.
+ */
+import { createSocket, type Socket } from 'node:dgram';
+import { once } from 'node:events';
+import { isIPv6 } from 'node:net';
+import type { MessagePort } from 'node:worker_threads';
+import { COUNTER } from '../../../base/memory/port-counters.js';
+import { Batch, BATCH_FRAMES } from '../../forwarding/batch.js';
+import type { Endpoint, UdpEndpoint } from '../../forwarding/endpoint.js';
+import type { FrameMemory } from '../../forwarding/frame-memory.js';
+import { countSent, type Port } from '../../forwarding/port.js';
+import { SLAB_STRIDE, SLABS } from '../../forwarding/slabs.js';
+import type { Link, Transport } from '../../forwarding/transport.js';
+import { RECEIVE_BUFFER } from '../opener.js';
+
+/** What may wait of one link, between its arrival and the next turn. */
+const LONGEST_QUEUE = 4096;
+/** What may be on its way out of one link. */
+const MOST_SENDS = 4096;
+const LONGEST_WAIT_MS = 500;
+
+interface PortableLink extends Link {
+  readonly endpoint: UdpEndpoint;
+  readonly socket: Socket;
+  readonly port: Port;
+  readonly arrive: (frames: Batch) => void;
+  readonly queue: Buffer[];
+  sending: number;
+}
+
+export class PortableTransport implements Transport {
+  readonly #memory: FrameMemory;
+  readonly #bell: MessagePort;
+  readonly #onBell: () => boolean;
+  readonly #links = new Set<PortableLink>();
+  readonly #batch = new Batch();
+  #hasRung = false;
+  #wake: (() => void) | undefined;
+
+  /** `bell` gets a message when there is something else to do; `onBell` returns whether it is done. */
+  constructor(memory: FrameMemory, bell: MessagePort, onBell: () => boolean) {
+    this.#memory = memory;
+    this.#bell = bell;
+    this.#onBell = onBell;
+    bell.on('message', () => {
+      this.#hasRung = true;
+      this.#wake?.();
+    });
+  }
+
+  add(endpoint: Endpoint, port: Port, arrive: (frames: Batch) => void): Link | Promise<Link> {
+    if (endpoint.type === 'null') return { endpoint, send: countSent };
+    if (endpoint.type !== 'udp-address') throw new Error('this transport opens its sockets itself');
+    return this.#open(endpoint, port, arrive);
+  }
+
+  remove(link: Link): void {
+    if (!isPortable(link)) return;
+    this.#links.delete(link);
+    link.socket.close();
+  }
+
+  drain(link: Link): void {
+    if (!isPortable(link)) return;
+    while (link.queue.length > 0) this.#handOver(link);
+  }
+
+  async turn(patienceMs = Infinity): Promise<void> {
+    if (!this.#hasRung && ![...this.#links].some((link) => link.queue.length > 0))
+      await this.#wait(Math.min(patienceMs, LONGEST_WAIT_MS));
+    if (this.#hasRung) this.#hasRung = !this.#onBell();
+    for (const link of [...this.#links]) if (link.queue.length > 0) this.#handOver(link);
+    // Sockets are read and orders arrive between turns only.
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+
+  close(): void {
+    this.#bell.close();
+    for (const link of this.#links) link.socket.close();
+    this.#links.clear();
+  }
+
+  async #open(endpoint: UdpEndpoint, port: Port, arrive: (frames: Batch) => void): Promise<Link> {
+    const socket = createSocket({
+      type: isIPv6(endpoint.remoteHost) ? 'udp6' : 'udp4',
+      recvBufferSize: RECEIVE_BUFFER,
+    });
+    const link: PortableLink = {
+      endpoint,
+      socket,
+      port,
+      arrive,
+      queue: [],
+      sending: 0,
+      send: (to, frames) => {
+        this.#send(link, to, frames);
+      },
+    };
+    try {
+      await connected(socket, endpoint);
+    } catch (error) {
+      socket.close();
+      throw error;
+    }
+    // The echo of a frame that found nobody.
+    socket.on('error', () => undefined);
+    socket.on('message', (frame) => {
+      this.#keep(link, frame);
+    });
+    this.#links.add(link);
+    return link;
+  }
+
+  #keep(link: PortableLink, frame: Buffer): void {
+    const { port, queue } = link;
+    const fault =
+      frame.length === 0 ? COUNTER.empty : queue.length < LONGEST_QUEUE ? undefined : COUNTER.queue_full;
+    if (fault === undefined) queue.push(frame);
+    else {
+      countIn(port, frame);
+      port.count(fault);
+    }
+    this.#wake?.();
+  }
+
+  #handOver(link: PortableLink): void {
+    const batch = this.#batch;
+    for (const frame of link.queue.splice(0, Math.min(SLABS, BATCH_FRAMES))) {
+      const offset = batch.count * SLAB_STRIDE;
+      countIn(link.port, frame);
+      this.#memory.bytes.set(frame, offset);
+      batch.add(offset, frame.length);
+    }
+    link.arrive(batch);
+    batch.count = 0;
+  }
+
+  #send(link: PortableLink, to: Port, { offsets, lengths, count }: Batch): void {
+    for (let index = 0; index < count; index++) {
+      const offset = offsets[index] ?? 0;
+      const length = lengths[index] ?? 0;
+      if (link.sending >= MOST_SENDS) {
+        to.count(COUNTER.send_buffer_full);
+        continue;
+      }
+      link.sending++;
+      // Copied: the memory is used again before the socket has sent it.
+      link.socket.send(Buffer.from(this.#memory.bytes.slice(offset, offset + length)), (error) => {
+        link.sending--;
+        if (error === null) {
+          to.count(COUNTER.frames_out);
+          to.count(COUNTER.octets_out, length);
+        } else to.count(COUNTER.send_failed);
+      });
+    }
+  }
+
+  #wait(milliseconds: number): Promise<void> {
+    return new Promise((resolve) => {
+      const done = (): void => {
+        clearTimeout(timer);
+        this.#wake = undefined;
+        resolve();
+      };
+      const timer = setTimeout(done, milliseconds);
+      this.#wake = done;
+    });
+  }
+}
+
+async function connected(socket: Socket, endpoint: UdpEndpoint): Promise<void> {
+  socket.bind(endpoint.localPort, endpoint.localHost);
+  await once(socket, 'listening');
+  socket.connect(endpoint.remotePort, endpoint.remoteHost);
+  await once(socket, 'connect');
+}
+
+function countIn(port: Port, frame: Uint8Array): void {
+  port.count(COUNTER.frames_in);
+  port.count(COUNTER.octets_in, frame.length);
+}
+
+function isPortable(link: Link): link is PortableLink {
+  return link.endpoint.type === 'udp-address';
+}

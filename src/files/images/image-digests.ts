@@ -1,0 +1,170 @@
+/**
+ * The digests of images: known from uploads and from the store, or found out in the background, one image at a time.
+ * Each is that of one version of one file, so what is remembered can be out of date but never wrong. Paths are below
+ * the images folder.
+ */
+import { join } from 'node:path';
+import type { Change, Key, Store } from '../../base/store/store.js';
+import type { Content, Landed, Twin } from '../transfer/landing.js';
+import type { ImageFacts } from './image-tasks.js';
+import { SideFiles, type SideFilesOptions } from './side-files.js';
+
+export interface KnownDigests {
+  readonly version: string;
+  readonly size: number;
+  readonly md5?: string | undefined;
+  readonly sha256?: string | undefined;
+}
+
+export interface ImageDigestsOptions extends SideFilesOptions {
+  readonly store: Pick<Store, 'commit' | 'load'>;
+}
+
+const BOTH = ['md5', 'sha-256'] as const;
+const MD5 = ['md5'] as const;
+const RECORDS: Key = ['image'];
+const MOST_KNOWN = 30_000;
+/** Keys of the store have an end. */
+const LONGEST_KEY = 1500;
+
+export class ImageDigests {
+  readonly #options: ImageDigestsOptions;
+  readonly #sideFiles: SideFiles;
+  readonly #known = new Map<string, KnownDigests>();
+  /** Images that are to be digested, first come, first served. */
+  readonly #waiting = new Set<string>();
+  /** Not 0 when what is digested now is no longer wanted. */
+  readonly #cancelled = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
+  #current: string | undefined;
+  #running: Promise<void> | undefined;
+  #isClosed = false;
+
+  constructor(options: ImageDigestsOptions) {
+    this.#options = options;
+    this.#sideFiles = new SideFiles(options);
+  }
+
+  async start(): Promise<void> {
+    for (const { key, value } of await this.#options.store.load(RECORDS)) {
+      this.#known.set(key[1] ?? '', value as KnownDigests);
+    }
+  }
+
+  /** Resolves when nothing of it runs any more. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    this.#waiting.clear();
+    Atomics.store(this.#cancelled, 0, 1);
+    await this.#running;
+    await this.#sideFiles.idle();
+  }
+
+  /** What is known of this version; what is missing will be found out. */
+  of(path: string, version: string): KnownDigests | undefined {
+    const known = this.#known.get(path);
+    const isSame = known?.version === version;
+    if (known !== undefined && !isSame) this.#forget(path);
+    if (!isSame || known.md5 === undefined || known.sha256 === undefined) this.#want(path);
+    return isSame ? known : undefined;
+  }
+
+  /** The MD5 of an image, and that of the file beside it, which is mended when it differs. */
+  md5Of({ path, version, md5 }: ImageFacts): string | undefined {
+    const known = this.of(path, version)?.md5;
+    if (known !== undefined && known !== md5) this.#sideFiles.settle(path, version, known);
+    return known ?? md5;
+  }
+
+  /** A file that had this content when it was looked at last. */
+  twinOf({ size, digests }: Content): Twin | undefined {
+    const sha256 = digests['sha-256'];
+    if (sha256 === undefined || size === 0) return undefined;
+    for (const [path, known] of this.#known) {
+      if (known.sha256 !== sha256 || known.size !== size) continue;
+      return { path: join(this.#options.folder, path), version: known.version, sha256 };
+    }
+    return undefined;
+  }
+
+  /** An upload is there. */
+  landed(path: string, { version, size, digests, isUnchanged }: Landed): void {
+    const before = isUnchanged ? this.#known.get(path) : undefined;
+    const known = before?.version === version ? before : undefined;
+    const md5 = digests.md5 ?? known?.md5;
+    const sha256 = digests['sha-256'] ?? known?.sha256;
+    this.#drop(path);
+    this.#note(path, { version, size, md5, sha256 });
+    // What is beside an unchanged image may still be right.
+    if (md5 !== undefined || !isUnchanged) this.#sideFiles.settle(path, version, md5);
+    if (md5 === undefined || sha256 === undefined) this.#want(path);
+  }
+
+  removed(path: string): void {
+    this.#drop(path);
+    this.#forget(path);
+  }
+
+  #want(path: string): void {
+    if (this.#isClosed || path === this.#current || this.#waiting.size >= MOST_KNOWN) return;
+    this.#waiting.add(path);
+    this.#running ??= this.#work();
+  }
+
+  /** What is being found out of the file is no longer of interest. */
+  #drop(path: string): void {
+    this.#waiting.delete(path);
+    if (path !== this.#current) return;
+    this.#current = undefined;
+    Atomics.store(this.#cancelled, 0, 1);
+  }
+
+  async #work(): Promise<void> {
+    for (let [path] = this.#waiting; path !== undefined; [path] = this.#waiting) {
+      this.#waiting.delete(path);
+      this.#current = path;
+      Atomics.store(this.#cancelled, 0, 0);
+      await this.#digest(path);
+      this.#current = undefined;
+    }
+    this.#running = undefined;
+  }
+
+  async #digest(path: string): Promise<void> {
+    const { disk, folder: root } = this.#options;
+    const cancelled = this.#cancelled;
+    const known = this.#known.get(path);
+    // An upload has brought its SHA-256.
+    const digests = known?.sha256 === undefined ? BOTH : MD5;
+    // One that cannot be read is tried again when somebody asks for it next.
+    const found = await disk.run('digestImage', { root, path, digests, cancelled }).catch(() => undefined);
+    if (found === undefined || Atomics.load(cancelled, 0) !== 0) return;
+    const { version, size } = found;
+    const { md5, 'sha-256': sha256 = known?.version === version ? known.sha256 : undefined } = found.digests;
+    this.#note(path, { version, size, md5, sha256 });
+    this.#sideFiles.settle(path, version, md5);
+  }
+
+  #note(path: string, digests: KnownDigests): void {
+    this.#known.delete(path);
+    this.#known.set(path, digests);
+    const key = keyOf(path);
+    this.#keep(key === undefined ? [] : [{ put: key, value: digests }]);
+    const [oldest] = this.#known.keys();
+    if (this.#known.size > MOST_KNOWN && oldest !== undefined) this.#forget(oldest);
+  }
+
+  #forget(path: string): void {
+    if (!this.#known.delete(path)) return;
+    const key = keyOf(path);
+    this.#keep(key === undefined ? [] : [{ remove: key }]);
+  }
+
+  /** Only a cache: what cannot be stored is found out again after the next start. */
+  #keep(changes: readonly Change[]): void {
+    if (changes.length > 0) this.#options.store.commit(changes).catch(() => undefined);
+  }
+}
+
+function keyOf(path: string): Key | undefined {
+  return Buffer.byteLength(path) > LONGEST_KEY ? undefined : [...RECORDS, path];
+}

@@ -1,0 +1,129 @@
+/** The images of this server: what there is, where one lies, where a new one goes, and how one is removed. */
+import { basename, join } from 'node:path';
+import { refusals } from '../../base/errors/errors.js';
+import type { Projects } from '../../lab/projects/projects.js';
+import type { Landing } from '../transfer/landing.js';
+import { ImageDigests, type ImageDigestsOptions } from './image-digests.js';
+import { IMAGE_FOLDERS, imageName, type Emulator } from './image-name.js';
+import { findImageUse } from './image-use.js';
+
+export interface ImageLibraryOptions extends ImageDigestsOptions {
+  readonly projects: Pick<Projects, 'all'>;
+}
+
+/** As clients see it. */
+export interface ListedImage {
+  readonly filename: string;
+  readonly filesize: number;
+  /** Null until it is known. */
+  readonly md5sum: string | null;
+  /** Below the emulator's folder, or absolute. */
+  readonly path: string;
+}
+
+/** Where an image lies that can be sent, and what is told about it with every answer. */
+export interface PlacedImage {
+  readonly root: string;
+  readonly path: string;
+  readonly headers: (opened: {
+    readonly version: string;
+  }) => readonly (readonly [name: string, value: string])[];
+}
+
+const EXECUTABLE = 0o755;
+const PLAIN = 0o644;
+
+export class ImageLibrary {
+  readonly #options: ImageLibraryOptions;
+  readonly #digests: ImageDigests;
+
+  constructor(options: ImageLibraryOptions) {
+    this.#options = options;
+    this.#digests = new ImageDigests(options);
+  }
+
+  async start(): Promise<void> {
+    await this.#options.disk.run('makeImagesFolder', { root: this.#options.folder });
+    await this.#digests.start();
+  }
+
+  /** Ends what runs in the background; the disk threads and the store are still needed. */
+  close(): Promise<void> {
+    return this.#digests.close();
+  }
+
+  /** Where an upload of this name lands. Refuses (400, 403) what cannot be the name of an image. */
+  landing(emulator: Emulator, filename: string): Landing {
+    const name = imageName(filename, 'write');
+    const { folder, temporary } = this.#options;
+    const path = `${IMAGE_FOLDERS[emulator]}/${name}`;
+    return {
+      root: folder,
+      path,
+      makesFolders: true,
+      temporary,
+      // Images of this kind are programs.
+      mode: emulator === 'iou' ? EXECUTABLE : PLAIN,
+      subject: { emulator, filename: name },
+      twinOf: (content) => this.#digests.twinOf(content),
+      landed: (landed) => {
+        this.#digests.landed(path, landed);
+      },
+    };
+  }
+
+  /** By name. Digests that are not known yet will be soon. */
+  async list(emulator: Emulator): Promise<ListedImage[]> {
+    const { disk, folder: root } = this.#options;
+    const images = await disk.run('listImages', { root, emulator });
+    const listed = images.map((image) => ({
+      filename: basename(image.path),
+      filesize: image.size,
+      md5sum: this.#digests.md5Of(image) ?? null,
+      path: shownPath(root, image.path, emulator),
+    }));
+    return listed.sort((a, b) => order(a.filename, b.filename) || order(a.path, b.path));
+  }
+
+  /** Refuses (409) an image that is not there. */
+  async place(emulator: Emulator, filename: string): Promise<PlacedImage> {
+    const path = await this.#find(emulator, filename, 'read');
+    return {
+      root: this.#options.folder,
+      path,
+      headers: ({ version }) => {
+        const sha256 = this.#digests.of(path, version)?.sha256;
+        if (sha256 === undefined) return [];
+        return [['Repr-Digest', `sha-256=:${Buffer.from(sha256, 'hex').toString('base64')}:`]];
+      },
+    };
+  }
+
+  /** Refuses (409) an image that a node of any project uses. */
+  async remove(emulator: Emulator, filename: string): Promise<void> {
+    const { disk, folder: root, projects } = this.#options;
+    const path = await this.#find(emulator, filename, 'delete');
+    const names = [shownPath(root, path, emulator), join(root, path), basename(path)];
+    const use = await findImageUse([...projects.all.values()], emulator, names);
+    if (use !== undefined) throw refusals.imageInUse(basename(path), use.node, use.project);
+    await disk.run('removeImage', { root, path });
+    this.#digests.removed(path);
+  }
+
+  async #find(emulator: Emulator, filename: string, doing: 'read' | 'delete'): Promise<string> {
+    const name = imageName(filename, doing);
+    const { disk, folder: root } = this.#options;
+    const path = await disk.run('findImage', { root, emulator, name });
+    if (path === undefined) throw refusals.imageMissing(filename);
+    return path;
+  }
+}
+
+function shownPath(root: string, path: string, emulator: Emulator): string {
+  const own = `${IMAGE_FOLDERS[emulator]}/`;
+  return path.startsWith(own) ? path.slice(own.length) : join(root, path);
+}
+
+function order(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}

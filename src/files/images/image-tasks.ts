@@ -1,0 +1,177 @@
+/** The images on the disk, by worker threads, for the HTTP thread. Paths are below the images folder. */
+import { closeSync, fstatSync, lstatSync, mkdirSync, readdirSync, readSync, unlinkSync } from 'node:fs';
+import { basename, dirname, join, posix } from 'node:path';
+import { refusals } from '../../base/errors/errors.js';
+import type { TaskTable } from '../../base/threads/task.js';
+import { containedPath } from '../../base/disk/containment.js';
+import { syncFolder } from '../../base/disk/published-file.js';
+import { openRegularFile, versionOf } from '../../base/disk/regular-file.js';
+import { digestFile } from '../transfer/digester.js';
+import type { DigestName, Digests } from '../transfer/landing.js';
+import { isImageOf, MAGIC_LENGTH } from './image-magic.js';
+import { DEEPEST, IMAGE_FOLDERS, SIDE_FILE, UNFINISHED_FILE, type Emulator } from './image-name.js';
+import { readSideFile, removeSideFile, writeSideFile } from './side-file.js';
+
+export interface ImageFacts {
+  readonly path: string;
+  readonly size: number;
+  /** Of this content of this very file. */
+  readonly version: string;
+  /** What the file beside it tells, when that can be trusted. */
+  readonly md5: string | undefined;
+}
+
+export interface ImageDigest {
+  readonly version: string;
+  readonly size: number;
+  readonly digests: Digests;
+}
+
+export interface ImageTasks extends TaskTable {
+  readonly makeImagesFolder: (input: { root: string }) => void;
+  /** Those of the emulator's folder by path, then those in the images folder itself whose names are not taken. */
+  readonly listImages: (input: { root: string; emulator: Emulator }) => ImageFacts[];
+  /** Where the image of this name lies. A name alone is looked for in folders, too. */
+  readonly findImage: (input: { root: string; emulator: Emulator; name: string }) => string | undefined;
+  /** Undefined when it cannot be read, when it changed meanwhile, or when word 0 is no longer 0. */
+  readonly digestImage: (input: {
+    root: string;
+    path: string;
+    digests: readonly DigestName[];
+    cancelled: Int32Array<SharedArrayBuffer>;
+  }) => ImageDigest | undefined;
+  readonly removeImage: (input: { root: string; path: string }) => void;
+  /** What is beside an image that has just come, or was just digested; without a digest, nothing. */
+  readonly settleSideFile: (input: {
+    root: string;
+    path: string;
+    version: string;
+    temporary: string;
+    md5: string | undefined;
+  }) => void;
+}
+
+const MOST_FILES = 10_000;
+
+export const imageTasks: ImageTasks = {
+  makeImagesFolder({ root }) {
+    mkdirSync(root, { recursive: true });
+  },
+
+  listImages({ root, emulator }) {
+    const own = imageFiles(root, IMAGE_FOLDERS[emulator], DEEPEST);
+    const taken = new Set(own.map((path) => basename(path)));
+    const others = imageFiles(root, '', 0).filter((path) => !taken.has(path));
+    return [...own, ...others].flatMap((path) => factsOf(root, path, emulator) ?? []);
+  },
+
+  findImage({ root, emulator, name }) {
+    const folder = IMAGE_FOLDERS[emulator];
+    const path = `${folder}/${name}`;
+    if (isThere(root, path)) return path;
+    if (name.includes('/')) return undefined;
+    const below = imageFiles(root, folder, DEEPEST).find((found) => basename(found) === name);
+    return below ?? imageFiles(root, '', 0).find((found) => found === name);
+  },
+
+  digestImage({ root, path, digests, cancelled }) {
+    const { fd, size, version } = openRegularFile(containedPath(root, path));
+    try {
+      const found = digestFile(fd, digests, cancelled);
+      const isSame = versionOf(fstatSync(fd, { bigint: true })) === version;
+      return found !== undefined && isSame ? { version, size, digests: found } : undefined;
+    } finally {
+      closeSync(fd);
+    }
+  },
+
+  removeImage({ root, path }) {
+    const image = containedPath(root, path);
+    if (lstatSync(join(root, path)).isSymbolicLink()) throw refusals.fileForbidden();
+    const found = lstatSync(image);
+    if (found.isDirectory()) throw refusals.isDirectory(basename(path));
+    if (!found.isFile()) throw refusals.fileForbidden();
+    unlinkSync(image);
+    removeSideFile(image);
+    syncFolder(dirname(image));
+  },
+
+  settleSideFile({ root, path, version, temporary, md5 }) {
+    const image = containedPath(root, path);
+    if (md5 === undefined) removeSideFile(image);
+    else writeSideFile({ image, version }, temporary, md5);
+  },
+};
+
+/**
+ * What may be images in a folder and those below it, by path, and no more of them than are looked at. Links are not
+ * followed.
+ */
+function imageFiles(root: string, folder: string, depth: number): string[] {
+  const found: string[] = [];
+  const walk = (below: string, entries: readonly Entry[], left: number): void => {
+    for (const entry of entries) {
+      if (found.length >= MOST_FILES) return;
+      const path = posix.join(below, entry.name);
+      if (entry.name.startsWith('.') || entry.name.endsWith(SIDE_FILE)) continue;
+      if (entry.isDirectory() && left > 0) walk(path, entriesOf(root, path, isSystemError), left - 1);
+      else if (entry.isFile() && !entry.name.endsWith(UNFINISHED_FILE)) found.push(path);
+    }
+  };
+  walk(folder, entriesOf(root, folder, isMissing), depth);
+  return found.sort();
+}
+
+interface Entry {
+  readonly name: string;
+  isDirectory(): boolean;
+  isFile(): boolean;
+}
+
+/** None of a folder that cannot be read, for a reason that is passed over. Refuses (403) one that a link leads out to. */
+function entriesOf(root: string, folder: string, isPassedOver: (error: unknown) => boolean): Entry[] {
+  try {
+    const entries = readdirSync(folder === '' ? root : containedPath(root, folder), { withFileTypes: true });
+    // So that the same ones are found each time, when there are more than are looked at.
+    return entries.sort((a, b) => (a.name < b.name ? -1 : 1));
+  } catch (error) {
+    if (isPassedOver(error)) return [];
+    throw error;
+  }
+}
+
+/** Undefined for what is no image of the emulator, has gone meanwhile, or cannot be read. */
+function factsOf(root: string, path: string, emulator: Emulator): ImageFacts | undefined {
+  let fd: number | undefined;
+  try {
+    const image = containedPath(root, path);
+    const opened = openRegularFile(image);
+    fd = opened.fd;
+    const head = new Uint8Array(MAGIC_LENGTH);
+    if (readSync(fd, head, 0, MAGIC_LENGTH, 0) < MAGIC_LENGTH || !isImageOf(emulator, head)) return undefined;
+    const md5 = readSideFile(image, fstatSync(fd, { bigint: true }));
+    return { path, size: opened.size, version: opened.version, md5 };
+  } catch {
+    return undefined;
+  } finally {
+    if (fd !== undefined) closeSync(fd);
+  }
+}
+
+/** Whether there is anything at the path; what it is is seen when it is opened. */
+function isThere(root: string, path: string): boolean {
+  try {
+    return lstatSync(containedPath(root, path), { throwIfNoEntry: false }) !== undefined;
+  } catch (error) {
+    if (isMissing(error)) return false;
+    throw error;
+  }
+}
+
+function isSystemError(error: unknown): error is NodeJS.ErrnoException {
+  return error instanceof Error && 'code' in error;
+}
+
+function isMissing(error: unknown): boolean {
+  return isSystemError(error) && (error.code === 'ENOENT' || error.code === 'ENOTDIR');
+}

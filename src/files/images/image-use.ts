@@ -1,0 +1,52 @@
+/** Which node uses an image: the properties of a node that name one (contract A4.7). */
+import type { Project } from '../../lab/projects/project.js';
+import type { EntityRecord } from '../../lab/projects/records.js';
+import type { StoredNode } from '../../lab/gns3-file/topology-schema.js';
+import type { Emulator } from './image-name.js';
+
+export interface ImageUse {
+  readonly node: string;
+  readonly project: string;
+}
+
+export type UsingProject = Pick<Project, 'isOpen' | 'name' | 'storedRecords' | 'topology'>;
+
+const PROPERTIES: Readonly<Record<Emulator, RegExp>> = {
+  qemu: /_image$|^initrd$/,
+  iou: /^path$/,
+  dynamips: /^image$/,
+};
+
+/** The first node of a project, open or closed, that has an image by one of these names. */
+export async function findImageUse(
+  projects: Iterable<UsingProject>,
+  emulator: Emulator,
+  names: readonly string[],
+): Promise<ImageUse | undefined> {
+  for (const project of projects) {
+    for (const node of await nodesOf(project)) {
+      if (usesImage(node, emulator, names)) return { node: node.name, project: project.name };
+    }
+  }
+  return undefined;
+}
+
+export function usesImage(
+  { node_type: type, properties = {} }: Pick<StoredNode, 'node_type' | 'properties'>,
+  emulator: Emulator,
+  names: readonly string[],
+): boolean {
+  if (type !== emulator) return false;
+  return Object.entries(properties).some(
+    ([key, value]) =>
+      PROPERTIES[emulator].test(key) &&
+      typeof value === 'string' &&
+      names.includes(value.replaceAll('\\', '/')),
+  );
+}
+
+async function nodesOf(project: UsingProject): Promise<readonly StoredNode[]> {
+  if (project.isOpen) return [...project.topology.nodes.values()];
+  const records = (await project.storedRecords())?.entities.node ?? [];
+  return (records as EntityRecord<StoredNode>[]).map(({ object }) => object);
+}

@@ -1,0 +1,52 @@
+/**
+ * The files beside images, changed one after the other in the background: of several wishes for one image the last
+ * counts, so a late digest never stays beside a newer image.
+ */
+import type { TaskPool } from '../../base/threads/task-pool.js';
+import type { ImageTasks } from './image-tasks.js';
+
+export interface SideFilesOptions {
+  /** The images folder. */
+  readonly folder: string;
+  /** Where files lie before they are published. */
+  readonly temporary: string;
+  readonly disk: Pick<TaskPool<ImageTasks>, 'run'>;
+}
+
+interface Wish {
+  readonly version: string;
+  readonly md5: string | undefined;
+}
+
+export class SideFiles {
+  readonly #options: SideFilesOptions;
+  readonly #wishes = new Map<string, Wish>();
+  #running: Promise<void> | undefined;
+
+  constructor(options: SideFilesOptions) {
+    this.#options = options;
+  }
+
+  /** Writes the MD5 of this version of an image beside it; without one, takes away what is there. */
+  settle(path: string, version: string, md5: string | undefined): void {
+    this.#wishes.delete(path);
+    this.#wishes.set(path, { version, md5 });
+    this.#running ??= this.#work();
+  }
+
+  /** Resolves when all of it is done. */
+  async idle(): Promise<void> {
+    await this.#running;
+  }
+
+  async #work(): Promise<void> {
+    const { disk, folder: root, temporary } = this.#options;
+    for (let [first] = this.#wishes; first !== undefined; [first] = this.#wishes) {
+      const [path, wish] = first;
+      this.#wishes.delete(path);
+      // Nothing depends on it but how soon another program knows the digest.
+      await disk.run('settleSideFile', { root, path, temporary, ...wish }).catch(() => undefined);
+    }
+    this.#running = undefined;
+  }
+}

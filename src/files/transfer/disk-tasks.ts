@@ -1,0 +1,252 @@
+/** What is done to whole files, because the disk may take its time: beside the loops. Runs in a disk thread. */
+import { randomUUID } from 'node:crypto';
+import {
+  closeSync,
+  constants,
+  copyFileSync,
+  fchmodSync,
+  fdatasyncSync,
+  fstatSync,
+  fsyncSync,
+  openSync,
+  readSync,
+  renameSync,
+  rmSync,
+  statSync,
+} from 'node:fs';
+import { dirname, join } from 'node:path';
+import { refusals } from '../../base/errors/errors.js';
+import { slabView } from '../../base/memory/transfer-memory.js';
+import type { TaskTable } from '../../base/threads/task.js';
+import { cloneFile } from '../../base/disk/block-sharing.js';
+import { checkGrowth } from '../../base/disk/disk-floor.js';
+import { discardFile, replaceSynced, syncFolder, type UnpublishedFile } from '../../base/disk/published-file.js';
+import { readOnlyWhatIsAskedFor } from '../../base/disk/read-advice.js';
+import { contentVersion } from '../../base/disk/content-version.js';
+import { openRegularFile, versionOf } from '../../base/disk/regular-file.js';
+import { ContentWriter } from './content-writer.js';
+import { createForLanding, landingTarget, temporaryFolder } from './file-place.js';
+import type { Content, DigestName, Digests, Landed, Twin } from './landing.js';
+import { digestFile } from './digester.js';
+import { checkPromise } from './promised-digests.js';
+import { slabOctets } from './slab-octets.js';
+import type { FilePlace, OpenPart } from './transfer-orders.js';
+
+interface LandInput {
+  readonly place: FilePlace;
+  readonly mode: number;
+  /** The disk has it before this is answered. */
+  readonly isSynced: boolean;
+  readonly twin: Twin | undefined;
+}
+
+export interface DiskTasks extends TaskTable {
+  /** The file gets its name; answers its version. Whatever happens, nothing else is left of it. */
+  readonly landFile: (input: LandInput & { file: UnpublishedFile }) => string;
+  /** The same for a file that has a name elsewhere, and keeps that when it cannot land. */
+  readonly landPart: (input: LandInput & { part: string }) => string;
+  /** A file that is small enough to come as one: the whole of an upload. Refuses other digests than were promised. */
+  readonly landBytes: (input: Omit<LandInput, 'twin'> & { bytes: Uint8Array; promised: Digests }) => Landed;
+  /**
+   * The same for a file that has nothing, because the one at its place had all of it: `compared` is the version of that
+   * before it was compared. Refuses when it has something else by now.
+   */
+  readonly keepPresent: (
+    input: Omit<LandInput, 'twin'> & { file: UnpublishedFile; content: Content; compared: string },
+  ) => string;
+  readonly discardFile: (input: UnpublishedFile) => void;
+  /** The same for a file whose loop has died, and may have done it before. */
+  readonly discardLost: (input: UnpublishedFile) => void;
+  /** A part that a loop has died with is closed, and kept. */
+  readonly closeLost: (input: OpenPart) => void;
+  /** Reads into a slab; answers how much, none at the end of the file. */
+  readonly readSlab: (input: { fd: number; position: number; slab: number; length: number }) => number;
+}
+
+const OPEN = constants.O_RDWR | constants.O_NOFOLLOW;
+/** A digest that nobody cancels. */
+const WANTED = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
+
+export function diskTasks(memory: SharedArrayBuffer): DiskTasks {
+  const slabs = slabOctets(memory);
+  return {
+    landFile({ file, ...input }) {
+      const copy = cloneOf(input.twin, file.temporary);
+      try {
+        if (copy === undefined) return land(input, file.fd, file.temporary, file.target);
+        return landFrom(input, copy, file.target);
+      } finally {
+        discardFile(file);
+        if (copy !== undefined) rmSync(copy, { force: true });
+      }
+    },
+
+    landPart({ part, ...input }) {
+      const temporary = temporaryFolder(input.place);
+      const target = landingTarget(input.place, temporary);
+      const unpublished = join(temporary, `${randomUUID()}.tmp`);
+      const clone = cloneOf(input.twin, unpublished);
+      try {
+        const version =
+          clone === undefined
+            ? landPartFrom(input, part, unpublished, target)
+            : landFrom(input, clone, target);
+        rmSync(part, { force: true });
+        return version;
+      } finally {
+        rmSync(unpublished, { force: true });
+        if (clone !== undefined) rmSync(clone, { force: true });
+      }
+    },
+
+    landBytes({ bytes, promised, ...input }) {
+      const { place, mode } = input;
+      const { file, present, growth } = createForLanding(place, bytes.length, mode);
+      const names = new Set<DigestName>(['sha-256', ...(Object.keys(promised) as DigestName[])]);
+      const writer = new ContentWriter(file.fd, 0, [...names], { present, growth });
+      try {
+        while (!writer.take(bytes, () => undefined)) continue;
+        const { content, unchanged } = writer.finish();
+        checkPromise(promised, content.digests);
+        const version =
+          unchanged === undefined
+            ? publish(input, file.fd, file.temporary, file.target)
+            : keep(file.target, content, unchanged, input.isSynced);
+        return { ...content, version, isUnchanged: unchanged !== undefined };
+      } finally {
+        writer.close();
+        discardFile(file);
+      }
+    },
+
+    keepPresent({ place, isSynced, file, content, compared }) {
+      try {
+        if (landingTarget(place, temporaryFolder(place)) !== file.target) throw refusals.fileForbidden();
+        return keep(file.target, content, compared, isSynced);
+      } finally {
+        discardFile(file);
+      }
+    },
+
+    discardFile,
+
+    discardLost(file) {
+      // The number of a descriptor that was closed may be another file's by now.
+      if (isOpenAs(file.fd, file.temporary)) discardFile(file);
+      else rmSync(file.temporary, { force: true });
+    },
+
+    closeLost({ fd, path }) {
+      if (isOpenAs(fd, path)) closeSync(fd);
+    },
+
+    readSlab({ fd, position, slab, length }) {
+      readOnlyWhatIsAskedFor(fd);
+      return readSync(fd, slabView(slabs, slab), 0, length, position);
+    },
+  };
+}
+
+/** The path is looked at again: somebody may have changed its folders while the file was on its way. */
+function land(input: LandInput, fd: number, from: string, target: string): string {
+  if (landingTarget(input.place, temporaryFolder(input.place)) !== target) throw refusals.fileForbidden();
+  return publish(input, fd, from, target);
+}
+
+function publish(
+  { mode, isSynced }: Pick<LandInput, 'mode' | 'isSynced'>,
+  fd: number,
+  from: string,
+  target: string,
+): string {
+  fchmodSync(fd, mode);
+  if (isSynced) {
+    fsyncSync(fd);
+    replaceSynced(from, target);
+  } else {
+    renameSync(from, target);
+  }
+  return versionOf(fstatSync(fd, { bigint: true }));
+}
+
+/** Whoever put it there may not have had it synced. */
+function keep(target: string, { digests }: Content, compared: string, isSynced: boolean): string {
+  const { fd, version } = openRegularFile(target);
+  try {
+    const isTouched = contentVersion(fstatSync(fd, { bigint: true })) !== compared;
+    if (isTouched && sha256Of(fd) !== digests['sha-256']) throw refusals.uploadOvertaken();
+    if (isSynced) {
+      fdatasyncSync(fd);
+      syncFolder(dirname(target));
+    }
+    return version;
+  } finally {
+    closeSync(fd);
+  }
+}
+
+function landFrom(input: LandInput, path: string, target: string): string {
+  const fd = openSync(path, OPEN);
+  try {
+    return land(input, fd, path, target);
+  } finally {
+    closeSync(fd);
+  }
+}
+
+function isOpenAs(fd: number, path: string): boolean {
+  const found = statSync(path, { throwIfNoEntry: false });
+  try {
+    const opened = fstatSync(fd);
+    return found?.ino === opened.ino && found.dev === opened.dev;
+  } catch {
+    return false;
+  }
+}
+
+/** A file of another file system cannot be renamed, so a copy of it is. Only trying tells: one can be mounted twice. */
+function landPartFrom(input: LandInput, part: string, copy: string, target: string): string {
+  try {
+    return landFrom(input, part, target);
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error && error.code === 'EXDEV')) throw error;
+    checkGrowth(dirname(copy), statSync(part).size);
+    copyFileSync(part, copy, constants.COPYFILE_EXCL);
+    return landFrom(input, copy, target);
+  }
+}
+
+/** A file beside the one on its way that shares the blocks of the twin; undefined where that cannot be. */
+function cloneOf(twin: Twin | undefined, temporary: string): string | undefined {
+  if (twin === undefined) return undefined;
+  const copy = `${temporary}.twin`;
+  try {
+    // Copying waits for the other end of a FIFO that was put in its place.
+    if (readVersion(twin.path) !== twin.version) return undefined;
+    // Nobody else knows the copy. A version does not tell it all: whoever writes can put the time of the change back.
+    if (cloneFile(twin.path, copy) && hasContent(copy, twin.sha256)) return copy;
+  } catch {
+    // The twin has gone.
+  }
+  rmSync(copy, { force: true });
+  return undefined;
+}
+
+function hasContent(path: string, sha256: string): boolean {
+  const { fd } = openRegularFile(path);
+  try {
+    return sha256Of(fd) === sha256;
+  } finally {
+    closeSync(fd);
+  }
+}
+
+function sha256Of(fd: number): string | undefined {
+  return digestFile(fd, ['sha-256'], WANTED)?.['sha-256'];
+}
+
+function readVersion(path: string): string {
+  const { fd, version } = openRegularFile(path);
+  closeSync(fd);
+  return version;
+}

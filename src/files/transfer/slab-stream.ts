@@ -1,0 +1,241 @@
+/**
+ * A stream of bytes from the HTTP thread to a loop: copied into slabs, which the loop writes. A slab is passed on when
+ * it is full, or when the loop has nothing of this stream to do: a fast stream travels in whole slabs, a slow one holds
+ * none. All but the last are whole pages, as disks want them; what is left over waits apart.
+ */
+import { refusals } from '../../base/errors/errors.js';
+import { PAGE_LENGTH, SLAB_LENGTH } from '../../base/memory/transfer-memory.js';
+import type { Slabs } from './slabs.js';
+import type { Written } from './transfer-orders.js';
+import type { StreamEnd, UploadLoop } from './upload-loop.js';
+
+/** What makes the client wait. */
+export interface Throttle {
+  pause(): void;
+  resume(): void;
+}
+
+export interface SlabStreamParts {
+  readonly loop: UploadLoop;
+  readonly slabs: Slabs;
+  readonly throttle: Throttle;
+  /** Whose it is, as far as places are shared out. */
+  readonly client: string;
+  /** How many slabs it may hold before its client has to wait. */
+  readonly share: () => number;
+}
+
+const NOTHING = new Uint8Array();
+/** What comes in less than this is not worth a place that others wait for. */
+const WORTH_A_PLACE = 16 * 1024;
+
+export class SlabStream implements StreamEnd {
+  /** What it is called in its loop. */
+  readonly name: number;
+  /** Rejects when nothing more is written of it. */
+  readonly failure: Promise<never>;
+  readonly #parts: SlabStreamParts;
+  readonly #inFlight = new Set<number>();
+  #received = 0;
+  /** Since it last got on. */
+  #little = 0;
+  #filling: { readonly slab: number; length: number } | undefined;
+  /** Less than a page. */
+  #rest = NOTHING;
+  #isPaused = false;
+  #isFinishing = false;
+  #isOver = false;
+  #isLost = false;
+  #error: { readonly reason: unknown } | undefined;
+  #noteFailure: (reason: unknown) => void = () => undefined;
+  #noteDrained: (() => void) | undefined;
+
+  constructor(parts: SlabStreamParts) {
+    this.#parts = parts;
+    const name = parts.loop.open(this, parts.client);
+    if (name === undefined) throw refusals.tooBusy();
+    this.name = name;
+    this.failure = new Promise((_, reject) => {
+      this.#noteFailure = reject;
+    });
+    // Whoever does not wait for it need not.
+    this.failure.catch(() => undefined);
+  }
+
+  get received(): number {
+    return this.#received;
+  }
+
+  get mayGiveWay(): boolean {
+    return !this.#isPaused && !this.#isFinishing && !this.#isOver && this.#error === undefined;
+  }
+
+  /** Its loop has died with it, and has left what it had made. */
+  get isLost(): boolean {
+    return this.#isLost;
+  }
+
+  /** The bytes are needed within the call only. */
+  write(bytes: Uint8Array): void {
+    if (this.#error !== undefined || this.#isOver) return;
+    this.#received += bytes.length;
+    this.#little += bytes.length;
+    if (this.#little >= WORTH_A_PLACE) this.#getOn();
+    for (let offset = 0; offset < bytes.length;) {
+      const filling = this.#slabToFill();
+      if (filling === undefined) {
+        this.failed(refusals.tooBusy());
+        return;
+      }
+      const { slab, length } = filling;
+      const end = Math.min(bytes.length, offset + SLAB_LENGTH - length);
+      this.#parts.slabs.fill(slab, length, bytes.subarray(offset, end));
+      filling.length += end - offset;
+      offset = end;
+      if (filling.length === SLAB_LENGTH) this.#pass();
+    }
+    if (this.#inFlight.size === 0) this.#passPages();
+    this.#throttle();
+  }
+
+  /** When it resolves, everything has been written. */
+  async written(): Promise<Written> {
+    this.#isFinishing = true;
+    this.#passAll();
+    // What is much is waited for here, so that the loop has little to do at once.
+    if (this.#received > SLAB_LENGTH) await this.#drained();
+    this.#throwFailure();
+    try {
+      return (await this.#parts.loop.ask('finish', { stream: this.name })) as Written;
+    } catch (error) {
+      throw this.#firstReason(error);
+    } finally {
+      this.#leave();
+    }
+  }
+
+  /** Nothing more comes; resolves when everything that came has been written, as far as it is kept. */
+  async stop(): Promise<void> {
+    if (this.#isOver) return;
+    this.#passAll();
+    // A loop that has died or ends keeps nothing of it either.
+    await this.#parts.loop.ask('drop', { stream: this.name }).catch(() => undefined);
+    this.#leave();
+  }
+
+  slabDone(slab: number): void {
+    if (!this.#inFlight.delete(slab)) return;
+    this.#parts.slabs.giveBack(slab);
+    if (this.#inFlight.size === 0) {
+      this.#passPages();
+      this.#tellDrained();
+    }
+    this.#throttle();
+  }
+
+  failed(reason: unknown): void {
+    if (this.#error !== undefined) return;
+    this.#error = { reason };
+    this.#noteFailure(reason);
+    this.#noteDrained?.();
+  }
+
+  lost(reason: unknown): void {
+    this.#isLost = true;
+    this.failed(reason);
+    this.#giveBackAll();
+  }
+
+  #throwFailure(): void {
+    if (this.#error !== undefined) throw this.#error.reason;
+  }
+
+  /** The loop has done with it, and may call another stream so. */
+  #leave(): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.#parts.loop.close(this.name);
+    this.#giveBackAll();
+  }
+
+  /** A stream that could not even begin cannot be finished either, which is not the reason to tell. */
+  #firstReason(reason: unknown): unknown {
+    return this.#error === undefined ? reason : this.#error.reason;
+  }
+
+  #slabToFill(): { readonly slab: number; length: number } | undefined {
+    if (this.#filling !== undefined) return this.#filling;
+    const slab = this.#parts.slabs.take();
+    if (slab === undefined) return undefined;
+    this.#parts.slabs.fill(slab, 0, this.#rest);
+    this.#filling = { slab, length: this.#rest.length };
+    this.#rest = NOTHING;
+    return this.#filling;
+  }
+
+  /** Everything there is. */
+  #passAll(): void {
+    if (this.#rest.length > 0 && this.#slabToFill() === undefined) this.failed(refusals.tooBusy());
+    this.#pass();
+  }
+
+  #passPages(): void {
+    const filling = this.#filling;
+    if (filling === undefined) return;
+    const pages = filling.length - (filling.length % PAGE_LENGTH);
+    this.#rest = this.#parts.slabs.view(filling.slab, pages, filling.length).slice();
+    filling.length = pages;
+    if (pages > 0) {
+      this.#pass();
+    } else {
+      this.#filling = undefined;
+      this.#parts.slabs.giveBack(filling.slab);
+    }
+  }
+
+  #pass(): void {
+    const filling = this.#filling;
+    if (filling === undefined) return;
+    this.#filling = undefined;
+    this.#inFlight.add(filling.slab);
+    this.#parts.loop.push(this.name, filling.slab, filling.length);
+  }
+
+  #throttle(): void {
+    const held = this.#inFlight.size;
+    const { throttle, share } = this.#parts;
+    const most = share();
+    if (!this.#isPaused && held >= most) {
+      this.#isPaused = true;
+      throttle.pause();
+    } else if (this.#isPaused && held <= most / 2) {
+      this.#isPaused = false;
+      this.#getOn();
+      throttle.resume();
+    }
+  }
+
+  #getOn(): void {
+    this.#little = 0;
+    this.#parts.loop.gotOn(this);
+  }
+
+  #drained(): Promise<void> {
+    if (this.#inFlight.size === 0 || this.#error !== undefined) return Promise.resolve();
+    return new Promise((resolve) => {
+      this.#noteDrained = resolve;
+    });
+  }
+
+  #tellDrained(): void {
+    if (this.#inFlight.size === 0) this.#noteDrained?.();
+  }
+
+  #giveBackAll(): void {
+    for (const slab of this.#inFlight) this.#parts.slabs.giveBack(slab);
+    this.#inFlight.clear();
+    if (this.#filling !== undefined) this.#parts.slabs.giveBack(this.#filling.slab);
+    this.#filling = undefined;
+    this.#rest = NOTHING;
+  }
+}

@@ -1,0 +1,219 @@
+/** The uploads of one loop, each written as its slabs come in. One that cannot be written is told of; others go on. */
+import { closeSync, constants, fstatSync, ftruncateSync, openSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { IntRing } from '../../base/memory/int-ring.js';
+import { slabView } from '../../base/memory/transfer-memory.js';
+import type { LoopWork } from '../../base/threads/loop-task.js';
+import { failureOf, valueOf, type TaskFailure } from '../../base/threads/task.js';
+import { Growth } from '../../base/disk/disk-floor.js';
+import { discardFile, type UnpublishedFile } from '../../base/disk/published-file.js';
+import { ContentWriter } from './content-writer.js';
+import { DirectFile } from './direct-file.js';
+import { DiskQueue } from '../../base/disk/disk-queue.js';
+import { createForLanding } from './file-place.js';
+import { slabOctets } from './slab-octets.js';
+import type {
+  AppendInput,
+  BeginInput,
+  OpenPart,
+  StreamName,
+  TransferParts,
+  TransferReport,
+  Written,
+} from './transfer-orders.js';
+
+interface Stream {
+  readonly writer: ContentWriter;
+  /** Closes what is written when the stream is over, and removes what would be left behind. */
+  readonly leave: (isFinished: boolean) => void;
+  readonly waiting: { readonly slab: number; readonly length: number }[];
+  /** What has come is kept when nothing more comes. */
+  readonly isKept: boolean;
+  failure: TaskFailure | undefined;
+}
+
+/** Of one stream in one turn. */
+const SLABS_A_TURN = 4;
+/** A FIFO that lies in the place of a file makes nothing wait. */
+const APPEND = constants.O_WRONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
+/** Orders wait as long. A loop that does not come round at all hangs, so a slow disk must not make a round long. */
+const ROUND_MS = 20;
+
+export class TransferLoop implements LoopWork {
+  readonly #slabs: Uint8Array;
+  readonly #queue: DiskQueue | undefined;
+  readonly #filled: IntRing;
+  readonly #done: IntRing;
+  readonly #told: Int32Array;
+  readonly #report: (report: TransferReport) => void;
+  readonly #streams = new Map<number, Stream>();
+  /** Those that have slabs waiting, in the order of their turns. */
+  readonly #busy = new Set<number>();
+  /** Of streams whose begin has not been seen yet, or has failed. */
+  readonly #early = new Map<number, { slab: number; length: number }[]>();
+
+  constructor({ slabs, rings }: TransferParts, report: (report: TransferReport) => void) {
+    this.#slabs = slabOctets(slabs);
+    this.#queue = DiskQueue.open(slabs);
+    this.#filled = new IntRing(rings.filled);
+    this.#done = new IntRing(rings.done);
+    this.#told = new Int32Array(rings.told);
+    this.#report = report;
+  }
+
+  readonly tasks = {
+    begin: ({ stream, place, size, mode, digests }: BeginInput): UnpublishedFile => {
+      const { file, present, growth } = createForLanding(place, size, mode);
+      try {
+        // What may be there already is compared first.
+        const isNew = present === undefined;
+        const direct = isNew ? DirectFile.create(file.fd, size, this.#queue, growth) : undefined;
+        const ways = { present, direct, growth };
+        this.#add(stream, new ContentWriter(file.fd, 0, digests, ways), false, (isFinished) => {
+          if (!isFinished) discardFile(file);
+        });
+      } catch (error) {
+        discardFile(file);
+        throw error;
+      }
+      return file;
+    },
+
+    append: ({ stream, path, position, size, digests }: AppendInput): OpenPart => {
+      const fd = openSync(path, APPEND);
+      try {
+        const found = fstatSync(fd);
+        if (!found.isFile() || found.size < position)
+          throw new Error('a part of this upload is missing on the disk');
+        ftruncateSync(fd, position);
+      } catch (error) {
+        closeSync(fd);
+        throw error;
+      }
+      const growth = new Growth(dirname(path));
+      const direct = DirectFile.append(fd, size - position, growth);
+      this.#add(stream, new ContentWriter(fd, position, digests, { direct, growth }), true, () => {
+        closeSync(fd);
+      });
+      return { fd, path };
+    },
+
+    finish: ({ stream }: StreamName): Written => {
+      const found = this.#takeAway(stream, true);
+      if (found === undefined) throw new Error('there is no such upload');
+      const { writer, failure, leave } = found;
+      try {
+        if (failure !== undefined) valueOf({ failure });
+        const written = writer.finish();
+        leave(true);
+        return written;
+      } catch (error) {
+        leave(false);
+        throw error;
+      } finally {
+        writer.close();
+      }
+    },
+
+    drop: ({ stream }: StreamName): void => {
+      const found = this.#takeAway(stream, false);
+      found?.writer.close();
+      found?.leave(false);
+    },
+  };
+
+  round(now: number): number {
+    this.#queue?.reap(false);
+    this.#collect();
+    for (const name of this.#busy) {
+      this.#busy.delete(name);
+      const stream = this.#streams.get(name);
+      // Whoever is added comes last in this very loop.
+      if (stream !== undefined && this.#work(name, stream)) this.#busy.add(name);
+      if (performance.now() >= now + ROUND_MS) break;
+    }
+    if (this.#busy.size > 0) return 0;
+    if (this.#queue === undefined || this.#queue.underWay === 0) return Infinity;
+    this.#queue.reap(true);
+    return 0;
+  }
+
+  /** What was not finished is not kept. */
+  finish(): void {
+    for (const stream of this.#streams.keys()) this.tasks.drop({ stream });
+  }
+
+  #add(name: number, writer: ContentWriter, isKept: boolean, leave: Stream['leave']): void {
+    const waiting = this.#early.get(name) ?? [];
+    this.#early.delete(name);
+    this.#streams.set(name, { writer, leave, waiting, isKept, failure: undefined });
+    if (waiting.length > 0) this.#busy.add(name);
+  }
+
+  /** Does all that waits for it first, unless nobody wants it. */
+  #takeAway(name: number, isWanted: boolean): Stream | undefined {
+    this.#collect();
+    this.#busy.delete(name);
+    for (const { slab, length } of this.#early.get(name) ?? []) this.#giveBack(name, slab, length);
+    this.#early.delete(name);
+    const stream = this.#streams.get(name);
+    if (stream === undefined) return undefined;
+    if (isWanted || stream.isKept) while (stream.waiting.length > 0) this.#work(name, stream);
+    else for (const { slab, length } of stream.waiting) this.#giveBack(name, slab, length);
+    this.#streams.delete(name);
+    return stream;
+  }
+
+  /** Sorts what has come by stream. */
+  #collect(): void {
+    while (this.#filled.pull(this.#sort)) continue;
+  }
+
+  readonly #sort = (name: number, slab: number, length: number): void => {
+    const stream = this.#streams.get(name);
+    if (stream !== undefined) this.#busy.add(name);
+    const known = stream?.waiting ?? this.#early.get(name);
+    if (known === undefined) this.#early.set(name, [{ slab, length }]);
+    else known.push({ slab, length });
+  };
+
+  /** Returns whether there is more to do for the stream. */
+  #work(name: number, stream: Stream): boolean {
+    for (let count = 0; count < SLABS_A_TURN; count++) {
+      const next = stream.waiting[0];
+      if (next === undefined) return false;
+      const { slab, length } = next;
+      if (!this.#write(name, stream, slab, length)) return true;
+      stream.waiting.shift();
+    }
+    return stream.waiting.length > 0;
+  }
+
+  #write(name: number, stream: Stream, slab: number, length: number): boolean {
+    const onWritten = (error?: Error): void => {
+      if (error !== undefined) this.#fail(name, stream, error);
+      this.#giveBack(name, slab, length);
+    };
+    try {
+      if (stream.failure === undefined) {
+        return stream.writer.take(slabView(this.#slabs, slab, 0, length), onWritten);
+      }
+      onWritten();
+    } catch (error) {
+      onWritten(error instanceof Error ? error : new Error(String(error)));
+    }
+    return true;
+  }
+
+  /** Told once. */
+  #fail(name: number, stream: Stream, error: Error): void {
+    if (stream.failure !== undefined) return;
+    stream.failure = failureOf(error);
+    this.#report({ kind: 'trouble', stream: name, failure: stream.failure });
+  }
+
+  #giveBack(name: number, slab: number, length: number): void {
+    this.#done.push(name, slab, length);
+    if (Atomics.exchange(this.#told, 0, 1) === 0) this.#report({ kind: 'done' });
+  }
+}

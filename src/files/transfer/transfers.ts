@@ -1,0 +1,199 @@
+/**
+ * Everything that comes in as a file. Each upload stays with the loop that had least to do when it began; slabs are
+ * shared fairly between all that are on their way.
+ */
+import { availableParallelism } from 'node:os';
+import { Piscina } from 'piscina';
+import type { Logger } from 'pino';
+import { SLABS } from '../../base/memory/transfer-memory.js';
+import type { UnpublishedFile } from '../../base/disk/published-file.js';
+import {
+  atOnce,
+  type Content,
+  type DigestName,
+  type Digests,
+  type Landed,
+  type Landing,
+  type UploadSubject,
+} from './landing.js';
+import type { Throttle } from './slab-stream.js';
+import type { Slabs } from './slabs.js';
+import { placeOf, type OpenPart } from './transfer-orders.js';
+import { landingInput, Upload, type Disk, type UploadParts } from './upload.js';
+import { UploadLoop } from './upload-loop.js';
+
+const CORES_A_LOOP = 2;
+/** The fewest and the most slabs that one upload may hold before its client has to wait. */
+const LEAST_SHARE = 1;
+const MOST_SHARE = 16;
+/** What all shares together may take; the rest is for what the clients that wait have sent already. */
+const SHARED_SLABS = SLABS / 4;
+
+export interface TransfersOptions {
+  readonly worker: URL;
+  readonly slabs: Slabs;
+  readonly disk: Disk;
+  /** A file is on the disk before its upload is answered. */
+  readonly isSynced: boolean;
+  /** What they leave free of the disk, in octets; undefined is the usual. */
+  readonly floor: number | undefined;
+  readonly log: Logger;
+}
+
+/** Is told of uploads. */
+export interface UploadObserver {
+  began(upload: Upload): void;
+  ended(upload: Upload, outcome: 'landed' | 'dropped'): void;
+}
+
+export interface WantedContent {
+  /** As the client says. */
+  readonly size?: number | undefined;
+  readonly digests: readonly DigestName[];
+  /** The address that it comes from, as far as places are shared out. */
+  readonly client?: string;
+}
+
+/** A file that has a part of its bytes. */
+export interface Part {
+  /** Absolute, and there. */
+  readonly path: string;
+  /** What is behind it goes. */
+  readonly position: number;
+  readonly subject: UploadSubject;
+  /** Of the whole. */
+  readonly uploadSize: number;
+}
+
+export class Transfers {
+  /** Set once, before anything begins. */
+  observer: UploadObserver | undefined;
+  readonly #options: TransfersOptions;
+  readonly #pool: Piscina<unknown, undefined>;
+  readonly #loops: readonly UploadLoop[];
+  readonly #running = new Set<Upload>();
+  readonly #tellAll = (): void => {
+    for (const loop of this.#loops) loop.tellToEnd();
+  };
+
+  constructor(options: TransfersOptions) {
+    this.#options = options;
+    const { worker, slabs, floor, log } = options;
+    const count = Math.max(1, Math.floor(availableParallelism() / CORES_A_LOOP));
+    this.#pool = new Piscina<unknown, undefined>({
+      filename: worker.href,
+      minThreads: 0,
+      maxThreads: count,
+      idleTimeout: Infinity,
+      atomics: 'disabled',
+      recordTiming: false,
+      workerData: { floor },
+      // Descriptors are passed on to other threads.
+      trackUnmanagedFds: false,
+    });
+    this.#pool.on('error', (error: unknown) => {
+      log.error({ err: error }, 'a thread that writes uploads failed');
+    });
+    this.#loops = Array.from({ length: count }, () => {
+      return new UploadLoop({
+        slabs: slabs.memory,
+        run: (start, move, signal) => this.#pool.run(start, { transferList: [...move], signal }),
+        onRestart: (reason, uploads) => {
+          log.error({ reason, uploads }, 'a thread that writes uploads was restarted');
+        },
+        onStall: () => {
+          log.warn('a thread that writes uploads has been waiting for the disk for ten seconds');
+        },
+      });
+    });
+    // A thread that waits would hold up the end of the process.
+    process.once('exit', this.#tellAll);
+  }
+
+  get running(): ReadonlySet<Upload> {
+    return this.#running;
+  }
+
+  /** A new file. Its SHA-256 is digested in any case. */
+  begin(landing: Landing, { size, digests, client = '' }: WantedContent, throttle: Throttle): Upload {
+    const loop = this.#leastLoaded();
+    const upload = this.#newUpload(loop, { subject: landing.subject, size, throttle, client });
+    const input = {
+      stream: upload.name,
+      place: placeOf(landing),
+      size,
+      mode: landing.mode,
+      digests: [...new Set<DigestName>(['sha-256', ...digests])],
+    };
+    const { disk, isSynced } = this.#options;
+    const file = loop.ask('begin', input) as Promise<UnpublishedFile>;
+    upload.landsIn({ landing, disk, isSynced, file });
+    return this.#watch(upload, file);
+  }
+
+  /** A file that came as one; small, because it is copied on its way. Refuses other digests than were promised. */
+  async store(landing: Landing, bytes: Uint8Array, promised: Digests): Promise<Landed> {
+    const { disk, isSynced } = this.#options;
+    const place = placeOf(landing);
+    const input = { place, mode: landing.mode, isSynced, bytes, promised };
+    const landed = await (landing.turn ?? atOnce)(() => disk.run('landBytes', input));
+    landing.landed?.(landed);
+    return landed;
+  }
+
+  /** Goes on with a file. */
+  append(
+    { path, position, subject, uploadSize }: Part,
+    { digests, client = '' }: WantedContent,
+    throttle: Throttle,
+  ): Upload {
+    const loop = this.#leastLoaded();
+    const upload = this.#newUpload(loop, { subject, size: uploadSize, throttle, client });
+    const input = { stream: upload.name, path, position, size: uploadSize, digests };
+    const opened = loop.ask('append', input) as Promise<OpenPart>;
+    upload.continues(this.#options.disk, opened);
+    return this.#watch(upload, opened);
+  }
+
+  /** A finished part gets the name of the landing. */
+  async place(part: string, landing: Landing, content: Content): Promise<Landed> {
+    const { disk, isSynced } = this.#options;
+    const input = { ...landingInput(landing, content, isSynced), part };
+    const version = await (landing.turn ?? atOnce)(() => disk.run('landPart', input));
+    const landed: Landed = { ...content, version, isUnchanged: false };
+    landing.landed?.(landed);
+    return landed;
+  }
+
+  /** Nothing is left of what is still on its way. */
+  async close(): Promise<void> {
+    process.off('exit', this.#tellAll);
+    await Promise.all(this.#loops.map((loop) => loop.end()));
+    await this.#pool.destroy();
+  }
+
+  #leastLoaded(): UploadLoop {
+    return this.#loops.reduce((least, other) => (other.load < least.load ? other : least));
+  }
+
+  #newUpload(loop: UploadLoop, parts: Pick<UploadParts, 'subject' | 'size' | 'throttle' | 'client'>): Upload {
+    return new Upload({
+      ...parts,
+      loop,
+      slabs: this.#options.slabs,
+      share: () => Math.min(MOST_SHARE, Math.max(LEAST_SHARE, Math.floor(SHARED_SLABS / this.#running.size))),
+      onEnded: (ended, outcome) => {
+        if (this.#running.delete(ended)) this.observer?.ended(ended, outcome);
+      },
+    });
+  }
+
+  #watch(upload: Upload, begun: Promise<unknown>): Upload {
+    this.#running.add(upload);
+    this.observer?.began(upload);
+    begun.catch((error: unknown) => {
+      upload.failed(error);
+    });
+    return upload;
+  }
+}

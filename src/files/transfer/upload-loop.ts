@@ -1,0 +1,182 @@
+/** A loop that writes uploads as the HTTP thread sees it. Uploads that a loop dies with are lost, and told so. */
+import { refusals } from '../../base/errors/errors.js';
+import { FreeList } from '../../base/memory/free-list.js';
+import { IntRing } from '../../base/memory/int-ring.js';
+import { newLoopRings, SLABS } from '../../base/memory/transfer-memory.js';
+import type { RunLoop } from '../../base/threads/loop-run.js';
+import { Places } from '../../base/threads/places.js';
+import { LoopDeath, SupervisedLoop } from '../../base/threads/supervised-loop.js';
+import { valueOf } from '../../base/threads/task.js';
+import type {
+  AppendInput,
+  BeginInput,
+  StreamName,
+  TransferParts,
+  TransferReport,
+} from './transfer-orders.js';
+
+type StreamInput = AppendInput | BeginInput | StreamName;
+
+/** More at once would need more than all slabs. */
+const MOST_STREAMS = SLABS;
+/** Those that have given way to others keep their names until the loop has done with them. */
+const NAMES = 2 * MOST_STREAMS;
+
+/** The HTTP thread's end of one stream. */
+export interface StreamEnd {
+  /** It waits for its client, so it can be ended when others wait for a place. */
+  readonly mayGiveWay: boolean;
+  /** The loop has done with the slab. */
+  slabDone(slab: number): void;
+  /** Nothing of the stream is written any more. */
+  failed(error: unknown): void;
+  /** The loop has died: it has done with everything. */
+  lost(error: unknown): void;
+}
+
+export interface UploadLoopOptions {
+  readonly slabs: SharedArrayBuffer;
+  readonly run: RunLoop<TransferParts>;
+  readonly onRestart: (reason: string, uploads: number) => void;
+  readonly onStall?: (() => void) | undefined;
+}
+
+export class UploadLoop {
+  readonly #loop: SupervisedLoop<TransferParts, TransferReport>;
+  readonly #filled: IntRing;
+  readonly #done: IntRing;
+  readonly #told: Int32Array;
+  readonly #names = new FreeList(NAMES);
+  readonly #places = new Places<StreamEnd>({
+    count: MOST_STREAMS,
+    mayGiveWay: [({ mayGiveWay }) => mayGiveWay],
+    gaveWay: (end) => {
+      end.failed(refusals.uploadGaveWay());
+    },
+  });
+  readonly #ends = new Map<number, StreamEnd>();
+  #lost = 0;
+  /** Slabs that the loop has. */
+  #underWay = 0;
+
+  constructor({ slabs, run, onRestart, onStall }: UploadLoopOptions) {
+    const rings = newLoopRings();
+    this.#filled = new IntRing(rings.filled);
+    this.#done = new IntRing(rings.done);
+    this.#told = new Int32Array(rings.told);
+    this.#loop = new SupervisedLoop<TransferParts, TransferReport>({
+      name: 'the thread that writes uploads',
+      parts: { slabs, rings },
+      run,
+      // An upload of which nothing comes gives it nothing to do.
+      isBusy: () => this.#underWay > 0,
+      onceOnly: ['begin', 'append', 'finish', 'drop'],
+      onReport: (report) => {
+        this.#hear(report);
+      },
+      onStall,
+      onDeath: (reason) => {
+        this.#loseAll(reason);
+      },
+      onRestart: (reason) => {
+        onRestart(reason, this.#lost);
+      },
+    });
+  }
+
+  /** How many uploads it has. */
+  get load(): number {
+    return this.#ends.size;
+  }
+
+  /**
+   * What the stream of the client is called. When there are too many, the one of which nothing has come for longest gives
+   * way; undefined when none may.
+   */
+  open(end: StreamEnd, client: string): number | undefined {
+    const name = this.#names.take();
+    if (name === undefined) return undefined;
+    if (this.#places.take(end, client)) {
+      this.#ends.set(name, end);
+      return name;
+    }
+    this.#names.giveBack(name);
+    return undefined;
+  }
+
+  /** Something worth a place has come of the stream. */
+  gotOn(end: StreamEnd): void {
+    this.#places.gotOn(end);
+  }
+
+  /** Nothing is on its way any more. */
+  close(name: number): void {
+    const end = this.#ends.get(name);
+    if (end === undefined) return;
+    this.#ends.delete(name);
+    this.#places.leave(end);
+    this.#names.giveBack(name);
+  }
+
+  async ask(task: 'begin' | 'append' | 'finish' | 'drop', input: StreamInput): Promise<unknown> {
+    try {
+      return await this.#loop.ask({ task, input });
+    } catch (error) {
+      throw error instanceof LoopDeath ? refusals.uploadLost(error.message) : error;
+    }
+  }
+
+  /** Has so many octets of the slab written. */
+  push(name: number, slab: number, length: number): void {
+    this.#filled.push(name, slab, length);
+    this.#underWay++;
+    this.#loop.ring();
+  }
+
+  tellToEnd(): void {
+    this.#loop.tellToEnd();
+  }
+
+  end(): Promise<void> {
+    return this.#loop.close();
+  }
+
+  /** Ends the thread as if it had died. */
+  kill(): void {
+    this.#loop.kill();
+  }
+
+  #hear(report: TransferReport): void {
+    if (report.kind === 'trouble') {
+      this.#ends.get(report.stream)?.failed(errorOf(() => valueOf({ failure: report.failure })));
+      return;
+    }
+    // First: what is done from here on is told again.
+    Atomics.store(this.#told, 0, 0);
+    while (this.#done.pull(this.#giveBack)) continue;
+  }
+
+  readonly #giveBack = (name: number, slab: number): void => {
+    this.#underWay--;
+    this.#ends.get(name)?.slabDone(slab);
+  };
+
+  #loseAll(reason: string): void {
+    while (this.#done.pull(this.#giveBack)) continue;
+    // These are still their uploads', which give them back.
+    while (this.#filled.pull(() => undefined)) continue;
+    this.#underWay = 0;
+    Atomics.store(this.#told, 0, 0);
+    this.#lost = this.#ends.size;
+    const error = refusals.uploadLost(reason);
+    for (const end of [...this.#ends.values()]) end.lost(error);
+  }
+}
+
+function errorOf(failing: () => unknown): unknown {
+  try {
+    return failing();
+  } catch (error) {
+    return error;
+  }
+}

@@ -1,0 +1,129 @@
+/** One upload: a stream of bytes into a file that lands when it is complete, or is continued another time. */
+import { randomUUID } from 'node:crypto';
+import type { TaskPool } from '../../base/threads/task-pool.js';
+import type { UnpublishedFile } from '../../base/disk/published-file.js';
+import type { DiskTasks } from './disk-tasks.js';
+import { atOnce, type Content, type Landed, type Landing, type UploadSubject } from './landing.js';
+import { SlabStream, type SlabStreamParts } from './slab-stream.js';
+import { placeOf, type OpenPart, type Written } from './transfer-orders.js';
+
+export type Disk = Pick<TaskPool<DiskTasks>, 'run'>;
+
+export interface UploadParts extends SlabStreamParts {
+  readonly subject: UploadSubject;
+  /** As far as the client has said. */
+  readonly size: number | undefined;
+  readonly onEnded: (upload: Upload, outcome: 'landed' | 'dropped') => void;
+}
+
+/** What a new file needs to land. */
+export interface LandingParts {
+  readonly landing: Landing;
+  readonly disk: Disk;
+  /** The disk has the file before it counts as landed. */
+  readonly isSynced: boolean;
+  /** The file as its loop has made it. */
+  readonly file: Promise<UnpublishedFile>;
+}
+
+export class Upload extends SlabStream {
+  readonly id = randomUUID();
+  readonly startedAt = Date.now();
+  readonly subject: UploadSubject;
+  readonly size: number | undefined;
+  readonly #onEnded: UploadParts['onEnded'];
+  #landing: LandingParts | undefined;
+  #part: { readonly disk: Disk; readonly part: Promise<OpenPart> } | undefined;
+  #written: Written | undefined;
+  #isEnded = false;
+
+  constructor(parts: UploadParts) {
+    super(parts);
+    this.subject = parts.subject;
+    this.size = parts.size;
+    this.#onEnded = parts.onEnded;
+  }
+
+  /** It goes on with a file, which nobody else closes when the loop dies with it. */
+  continues(disk: Disk, part: Promise<OpenPart>): void {
+    this.#part = { disk, part };
+  }
+
+  /** It is a file of its own, to be landed. */
+  landsIn(landing: LandingParts): void {
+    this.#landing = landing;
+  }
+
+  /** Everything has been written. What a file that is continued got in this upload, or a new file as a whole. */
+  async finish(): Promise<Content> {
+    this.#written = await this.written();
+    if (this.#landing === undefined) this.#end('landed');
+    return this.#written.content;
+  }
+
+  /** Gives a finished new file its name. Nothing is left of one that cannot have it. */
+  async land(): Promise<Landed> {
+    if (this.#landing === undefined || this.#written === undefined)
+      throw new Error('there is nothing to land');
+    const { landing, disk, isSynced, file } = this.#landing;
+    const { content, unchanged } = this.#written;
+    this.#written = undefined;
+    try {
+      const input = { ...landingInput(landing, content, isSynced), file: await file };
+      const version = await (landing.turn ?? atOnce)(() =>
+        unchanged === undefined
+          ? disk.run('landFile', input)
+          : disk.run('keepPresent', { ...input, content, compared: unchanged }),
+      );
+      const landed: Landed = { ...content, isUnchanged: unchanged !== undefined, version };
+      landing.landed?.(landed);
+      this.#end('landed');
+      return landed;
+    } catch (error) {
+      this.#end('dropped');
+      throw error;
+    }
+  }
+
+  /** Nothing is left of a new file; one that is continued keeps what has come. */
+  async drop(): Promise<void> {
+    await this.stop();
+    const landing = this.#landing;
+    const continued = this.#part;
+    const isFinished = this.#written !== undefined;
+    this.#landing = undefined;
+    this.#part = undefined;
+    this.#written = undefined;
+    if (landing !== undefined && isFinished) await landing.disk.run('discardFile', await landing.file);
+    if (landing !== undefined && this.isLost) {
+      // Of a file that the loop did not tell of, nobody knows.
+      const file = await landing.file.catch(() => undefined);
+      if (file !== undefined) await landing.disk.run('discardLost', file);
+    }
+    if (continued !== undefined && this.isLost) {
+      const part = await continued.part.catch(() => undefined);
+      if (part !== undefined) await continued.disk.run('closeLost', part);
+    }
+    this.#end('dropped');
+  }
+
+  #end(outcome: 'landed' | 'dropped'): void {
+    if (this.#isEnded) return;
+    this.#isEnded = true;
+    this.#onEnded(this, outcome);
+  }
+}
+
+/** What a disk thread is told of a landing. */
+export function landingInput(
+  landing: Landing,
+  content: Content,
+  isSynced: boolean,
+): Omit<Parameters<DiskTasks['landFile']>[0], 'file'> {
+  return {
+    place: placeOf(landing),
+    mode: landing.mode,
+    isSynced,
+    twin: landing.twinOf?.(content),
+  };
+}

@@ -1,0 +1,363 @@
+/**
+ * One upload that may come in several requests, over more than one life of the process. What counts is the part on
+ * the disk; it lands when it is complete and has the digests that were promised.
+ */
+import { Refusal, refusals } from '../../base/errors/errors.js';
+import type { TaskPool } from '../../base/threads/task-pool.js';
+import type { Content, DigestName, Digests, Landing } from '../transfer/landing.js';
+import type { Transfers } from '../transfer/transfers.js';
+import type { Upload } from '../transfer/upload.js';
+import { partPath, type PartTasks, type StoredUpload } from './part-tasks.js';
+import type { Checksum } from './tus-headers.js';
+import type { ShownUpload, UploadBoard, UploadState } from './upload-board.js';
+import type { UploadBody } from './upload-body.js';
+import type { UploadRecord } from './upload-record.js';
+import { UploadTurns } from './upload-turns.js';
+import type { UploadTarget } from './upload-wish.js';
+
+export interface UploadClock {
+  /** For spans of time within this life of the process: nobody sets it. In milliseconds. */
+  readonly monotonic: () => number;
+  /** For moments that are told, or outlive the process. In milliseconds since 1970. */
+  readonly wall: () => number;
+}
+
+export interface UploadSurroundings {
+  /** Of the parts and their records. */
+  readonly folder: string;
+  readonly disk: Pick<TaskPool<PartTasks>, 'run'>;
+  readonly transfers: Pick<Transfers, 'append' | 'place'>;
+  readonly board: UploadBoard;
+  /** Refuses a target that nothing may land at. */
+  readonly landingOf: (target: UploadTarget) => Landing | Promise<Landing>;
+  /** How long an upload is kept after its last byte. */
+  readonly lifetimeMs: number;
+  readonly clock: UploadClock;
+  /** Something has come of it. */
+  readonly onMoved: (upload: ResumableUpload) => void;
+  /** Somebody has taken its part away. */
+  readonly onLost: (upload: ResumableUpload) => void;
+  /** It has landed, or there is nothing left of it. */
+  readonly onEnded: (upload: ResumableUpload, outcome: 'finished' | 'deleted') => void;
+}
+
+/** Too many of them, or others than were promised. */
+const WRONG_BYTES = [413, 460];
+/** What an earlier life has left is kept so long in any case: the time of day may be wrong, or have been. */
+const GRACE_MS = 60 * 60 * 1000;
+
+export class ResumableUpload implements ShownUpload {
+  readonly protocol = 'tus';
+  readonly #surroundings: UploadSurroundings;
+  readonly #turns = new UploadTurns();
+  /** Not 0: nobody wants its digests any more. */
+  readonly #cancelled = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
+  #record: UploadRecord;
+  /** The length of the part when nobody is sending. */
+  #length: number;
+  /** When it is forgotten, if nothing more comes; monotonic. */
+  #deadline: number;
+  /** When something last came of it, in this life of the process; monotonic. */
+  #movedAt: number;
+  /** The record is on the disk for good. */
+  #isKept = false;
+  #sending: { readonly upload: Upload; readonly position: number } | undefined;
+  #isLanding = false;
+  #isDeleted = false;
+
+  constructor({ record, part }: StoredUpload, surroundings: UploadSurroundings) {
+    this.#record = record;
+    this.#surroundings = surroundings;
+    this.#length = part?.size ?? record.size;
+    const { clock, lifetimeMs } = surroundings;
+    const age = clock.wall() - (record.finished_at ?? part?.modifiedMs ?? clock.wall());
+    const left = Math.max(lifetimeMs - Math.max(0, age), Math.min(GRACE_MS, lifetimeMs));
+    this.#movedAt = clock.monotonic();
+    this.#deadline = this.#movedAt + left;
+    surroundings.board.claim(record.target);
+  }
+
+  get id(): string {
+    return this.#record.upload_id;
+  }
+
+  get subject(): UploadTarget {
+    return this.#record.target;
+  }
+
+  get size(): number {
+    return this.#record.size;
+  }
+
+  get received(): number {
+    return this.#sending === undefined
+      ? this.#length
+      : this.#sending.position + this.#sending.upload.received;
+  }
+
+  /** As the client sent it. */
+  get metadata(): string {
+    return this.#record.metadata;
+  }
+
+  get startedAt(): number {
+    return this.#record.started_at;
+  }
+
+  get expiresAt(): number {
+    const { clock, lifetimeMs } = this.#surroundings;
+    const left = this.#sending === undefined ? this.#deadline - clock.monotonic() : lifetimeMs;
+    return clock.wall() + left;
+  }
+
+  get isExpired(): boolean {
+    return (
+      this.#deadline <= this.#surroundings.clock.monotonic() &&
+      this.#sending === undefined &&
+      !this.#isLanding
+    );
+  }
+
+  /** For how long nothing has come of it. */
+  get restedMs(): number {
+    return this.#surroundings.clock.monotonic() - this.#movedAt;
+  }
+
+  get isFinished(): boolean {
+    return this.#record.finished_at !== null;
+  }
+
+  get state(): UploadState {
+    if (this.isFinished) return 'finished';
+    if (this.#isLanding) return 'landing';
+    return this.#sending === undefined ? 'waiting' : 'receiving';
+  }
+
+  /** Goes on at this offset. When everything is there then, it has landed. */
+  append(offset: number, body: UploadBody, checksum?: Checksum): Promise<void> {
+    return this.#turns.take(async (overtaken) => {
+      this.#checkThere();
+      overtaken.throwIfAborted();
+      if (offset !== this.#length) throw refusals.uploadOffset(offset, this.#length);
+      if ((body.length ?? 0) > this.size - offset) throw refusals.uploadTooLong(this.size);
+      const landing = this.isFinished ? undefined : await this.#surroundings.landingOf(this.subject);
+      const release = landing?.hold?.();
+      try {
+        const { digests } =
+          offset === this.size
+            ? await this.#receiveNothing(body, overtaken)
+            : await this.#receive(body, overtaken, checksum);
+        if (this.#length === this.size) await this.#land(offset === 0 ? digests : {});
+      } finally {
+        release?.();
+      }
+    });
+  }
+
+  /** Ends a request that is sending; resolves when what has come is written and, if that is everything, has landed. */
+  settle(): Promise<void> {
+    return this.#turns.take(async () => {
+      this.#checkThere();
+      const length = this.isFinished ? this.size : await this.#measured();
+      if (length !== undefined) this.#length = length;
+      if (this.#length === this.size) await this.#land({});
+    });
+  }
+
+  /** Makes it; to be called once, before anything else. */
+  create(): Promise<void> {
+    const { disk, folder } = this.#surroundings;
+    return this.#turns.take(async () => {
+      await disk.run('createPart', { folder, record: this.#record });
+    });
+  }
+
+  /** Nothing is left of it but what has landed. */
+  async remove(): Promise<void> {
+    Atomics.store(this.#cancelled, 0, 1);
+    try {
+      await this.#turns.take(async () => {
+        this.#checkThere();
+        await this.#delete();
+      });
+    } finally {
+      Atomics.store(this.#cancelled, 0, 0);
+    }
+  }
+
+  /** Ends what is being done; nothing is lost that has arrived. */
+  async close(): Promise<void> {
+    Atomics.store(this.#cancelled, 0, 1);
+    await this.#turns.take(() => Promise.resolve()).catch(() => undefined);
+  }
+
+  #checkThere(): void {
+    if (this.#isDeleted) throw refusals.uploadUnknown(this.id);
+  }
+
+  /** Everything is there, and may have landed: the body must be empty. */
+  async #receiveNothing(body: UploadBody, overtaken: AbortSignal): Promise<Content> {
+    const refuse = (): never => {
+      throw refusals.uploadTooLong(this.size);
+    };
+    await body.into({ write: refuse }, aborted(overtaken));
+    return { size: 0, digests: {} };
+  }
+
+  async #receive(body: UploadBody, overtaken: AbortSignal, checksum?: Checksum): Promise<Content> {
+    const position = this.#length;
+    const { transfers, board } = this.#surroundings;
+    const upload = transfers.append(
+      { path: partPath(this.#place), position, subject: this.subject, uploadSize: this.size },
+      { digests: this.#digestsBeside(position, body, checksum), client: body.client },
+      body.throttle,
+    );
+    this.#sending = { upload, position };
+    board.moves(this);
+    try {
+      const sink = {
+        write: (bytes: Uint8Array): void => {
+          if (bytes.length > this.size - this.received) throw refusals.uploadTooLong(this.size);
+          upload.write(bytes);
+        },
+      };
+      await body.into(sink, Promise.race([upload.failure, aborted(overtaken)]));
+      const content = await upload.finish();
+      if (checksum !== undefined && content.digests[checksum.digest] !== checksum.hex)
+        throw refusals.uploadChecksum();
+      this.#length = position + content.size;
+      await this.#keep();
+      return content;
+    } catch (error) {
+      await upload.drop();
+      await this.#takeBack(position, error);
+      throw error;
+    } finally {
+      this.#sending = undefined;
+      this.#moved();
+      this.#surroundings.onMoved(this);
+      board.rests(this);
+    }
+  }
+
+  /** Only of a whole that comes at once can the promised digests be had while it is written. */
+  #digestsBeside(position: number, body: UploadBody, checksum: Checksum | undefined): DigestName[] {
+    const names = new Set<DigestName>(checksum === undefined ? [] : [checksum.digest]);
+    if (position === 0 && (body.length ?? this.size) === this.size)
+      for (const name of ['sha-256', ...this.#promised] as const) names.add(name);
+    return [...names];
+  }
+
+  get #promised(): ('md5' | 'sha-256')[] {
+    return (['md5', 'sha-256'] as const).filter((name) => this.#record.digests[name] !== undefined);
+  }
+
+  /** Wrong bytes go; those that only were not the last ones stay. */
+  async #takeBack(position: number, error: unknown): Promise<void> {
+    const { disk } = this.#surroundings;
+    if (error instanceof Refusal && WRONG_BYTES.includes(error.status)) {
+      await disk.run('truncatePart', { ...this.#place, length: position });
+    } else {
+      this.#length = (await this.#measured()) ?? position;
+    }
+  }
+
+  #moved(): void {
+    const { clock, lifetimeMs } = this.#surroundings;
+    this.#movedAt = clock.monotonic();
+    this.#deadline = this.#movedAt + lifetimeMs;
+  }
+
+  /** Afterwards a power cut leaves the record of what has come, unless it lands now: then that is noted. */
+  async #keep(): Promise<void> {
+    if (!this.#isKept && this.#length > 0 && this.#length < this.size) await this.#note({});
+  }
+
+  /** Durably. */
+  async #note(change: Partial<UploadRecord>): Promise<void> {
+    const { disk, folder } = this.#surroundings;
+    const record = { ...this.#record, ...change };
+    await disk.run('writeRecord', { folder, record });
+    this.#record = record;
+    this.#isKept = true;
+  }
+
+  /** How long its part is; undefined when it has landed. Refuses (404) an upload whose part has been taken away. */
+  async #measured(): Promise<number | undefined> {
+    const length = await this.#surroundings.disk.run('measurePart', this.#place);
+    if (length !== undefined || this.#record.landing) return length;
+    this.#surroundings.onLost(this);
+    await this.#delete();
+    throw refusals.uploadUnknown(this.id);
+  }
+
+  /** Does nothing when it has landed already. */
+  async #land(known: Digests): Promise<void> {
+    if (this.isFinished) return;
+    const { clock } = this.#surroundings;
+    this.#isLanding = true;
+    try {
+      if ((await this.#measured()) !== undefined) await this.#takePlace(known);
+      this.#moved();
+      const finished = { finished_at: clock.wall() };
+      // It has landed, whether that can be noted or not.
+      await this.#note(finished).catch(() => undefined);
+      this.#record = { ...this.#record, ...finished };
+    } finally {
+      this.#isLanding = false;
+    }
+    this.#surroundings.onEnded(this, 'finished');
+  }
+
+  /** The part gets the name of the upload. Before it is taken away, the record says that it may have landed. */
+  async #takePlace(known: Digests): Promise<void> {
+    const { transfers, landingOf } = this.#surroundings;
+    const digests = await this.#verified(known);
+    const landing = await landingOf(this.subject);
+    await this.#note({ landing: true });
+    try {
+      await transfers.place(partPath(this.#place), landing, { size: this.size, digests });
+    } catch (error) {
+      await this.#note({ landing: false }).catch(() => undefined);
+      throw error;
+    }
+  }
+
+  /** The digests of the part; refuses (460) an upload that has others than were promised, and drops it. */
+  async #verified(known: Digests): Promise<Digests> {
+    const promised = this.#record.digests;
+    const missing = this.#promised.filter((name) => known[name] === undefined);
+    const digests =
+      missing.length === 0
+        ? known
+        : await this.#surroundings.disk.run('digestPart', {
+            ...this.#place,
+            digests: missing,
+            cancelled: this.#cancelled,
+          });
+    if (digests === undefined) throw refusals.uploadUnknown(this.id);
+    const wrong = this.#promised.find((name) => digests[name] !== promised[name]);
+    if (wrong === undefined) return { ...known, ...digests };
+    await this.#delete();
+    throw refusals.uploadDigest(wrong);
+  }
+
+  async #delete(): Promise<void> {
+    await this.#surroundings.disk.run('removeUpload', this.#place);
+    this.#isDeleted = true;
+    this.#surroundings.onEnded(this, 'deleted');
+  }
+
+  get #place(): { folder: string; id: string } {
+    return { folder: this.#surroundings.folder, id: this.id };
+  }
+}
+
+/** Rejects with the reason. */
+function aborted(signal: AbortSignal): Promise<never> {
+  return new Promise((_, reject) => {
+    signal.addEventListener('abort', () => {
+      reject(signal.reason instanceof Error ? signal.reason : new Error('aborted'));
+    });
+  });
+}

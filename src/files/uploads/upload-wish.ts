@@ -1,0 +1,59 @@
+/** What a client wants of an upload, as its metadata says: where it lands, and what it must turn out to be. */
+import { z } from 'zod';
+import { refusals } from '../../base/errors/errors.js';
+import type { Digests } from '../transfer/landing.js';
+import { parseOrRefuse } from '../../base/errors/validation.js';
+
+const LONGEST_NAME = 4096;
+const name = z.string().min(1).max(LONGEST_NAME);
+
+const imageTarget = z.strictObject({ emulator: z.enum(['qemu', 'iou', 'dynamips']), filename: name });
+const nodeFileTarget = z.strictObject({ project_id: name, node_id: name, path: name });
+export const uploadTarget = z.union([imageTarget, nodeFileTarget]);
+/** An image, or a file of a node. */
+export type UploadTarget = z.output<typeof uploadTarget>;
+
+const hexDigest = (octets: number): z.ZodType<string | undefined> =>
+  z
+    .string()
+    .regex(new RegExp(`^[0-9A-Fa-f]{${octets * 2}}$`), `must be ${octets * 2} hexadecimal digits`)
+    .transform((hex) => hex.toLowerCase())
+    .optional();
+const promises = z.object({ sha256: hexDigest(32), md5: hexDigest(16) });
+
+export interface UploadWish {
+  readonly size: number;
+  readonly target: UploadTarget;
+  /** What the whole must have. */
+  readonly digests: Digests;
+  /** As the client sent it, and gets it back. */
+  readonly metadata: string;
+  /** The address that it comes from, as far as places are shared out. */
+  readonly client?: string;
+}
+
+export function targetOf(metadata: ReadonlyMap<string, string>): UploadTarget {
+  const emulator = metadata.get('emulator');
+  const projectId = metadata.get('project_id');
+  const filename = metadata.get('filename');
+  if (emulator !== undefined && projectId !== undefined)
+    throw refusals.uploadHeader(
+      'Upload-Metadata',
+      'it names an emulator and a project: only one can be meant',
+    );
+  if (emulator !== undefined) return parseOrRefuse(imageTarget, { emulator, filename }, 'Upload-Metadata');
+  if (projectId === undefined)
+    throw refusals.uploadHeader(
+      'Upload-Metadata',
+      'say where it is to land: emulator and filename for an image, or project_id, node_id and path for a file ' +
+        'of a node',
+    );
+  const path = metadata.get('path') ?? filename;
+  const target = { project_id: projectId, node_id: metadata.get('node_id'), path };
+  return parseOrRefuse(nodeFileTarget, target, 'Upload-Metadata');
+}
+
+export function promisedDigests(metadata: ReadonlyMap<string, string>): Digests {
+  const { sha256, md5 } = parseOrRefuse(promises, Object.fromEntries(metadata), 'Upload-Metadata');
+  return { ...(sha256 === undefined ? {} : { 'sha-256': sha256 }), ...(md5 === undefined ? {} : { md5 }) };
+}

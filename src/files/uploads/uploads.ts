@@ -1,0 +1,202 @@
+/** All resumable uploads: unfinished ones, and for a while those that have landed, for clients that missed the answer. */
+import { randomUUID } from 'node:crypto';
+import type { Logger } from 'pino';
+import { refusals } from '../../base/errors/errors.js';
+import type { Channel } from '../../base/streams/channel.js';
+import { Places } from '../../base/threads/places.js';
+import type { TaskPool } from '../../base/threads/task-pool.js';
+import type { Landing } from '../transfer/landing.js';
+import type { Transfers } from '../transfer/transfers.js';
+import type { PartTasks } from './part-tasks.js';
+import { ResumableUpload, type UploadClock, type UploadSurroundings } from './resumable-upload.js';
+import type { Checksum } from './tus-headers.js';
+import { UploadBoard, type ShownUpload, type UploadView } from './upload-board.js';
+import type { UploadBody } from './upload-body.js';
+import type { UploadRecord } from './upload-record.js';
+import type { UploadTarget, UploadWish } from './upload-wish.js';
+
+export interface UploadsOptions {
+  /** Nobody else's. */
+  readonly folder: string;
+  readonly disk: Pick<TaskPool<PartTasks>, 'run'>;
+  readonly transfers: Pick<Transfers, 'append' | 'place' | 'observer'>;
+  readonly announcements: Channel;
+  /** Refuses a target that nothing may land at. */
+  readonly landingOf: (target: UploadTarget) => Landing | Promise<Landing>;
+  readonly log: Pick<Logger, 'warn'>;
+  /** How long an upload is kept after its last byte. */
+  readonly lifetimeMs?: number;
+  readonly clock?: UploadClock;
+}
+
+const LIFETIME_MS = 24 * 60 * 60 * 1000;
+const LOOK_MS = 60_000;
+const MOST_UNFINISHED = 1000;
+/** An upload of which less has come gives way to others when there are too many: it is soon sent again. */
+const LITTLE = 64 * 1024;
+/** So long an upload that has more is safe from others of its address: its client may be on its way back. */
+const LONG_REST_MS = 60 * 60 * 1000;
+const MOST_FINISHED = 10_000;
+
+export class Uploads {
+  readonly #surroundings: UploadSurroundings;
+  readonly #board: UploadBoard;
+  /** The oldest first. */
+  readonly #unfinished = new Map<string, ResumableUpload>();
+  readonly #finished = new Map<string, ResumableUpload>();
+  readonly #places = new Places<ResumableUpload>({
+    count: MOST_UNFINISHED,
+    mayGiveWay: [
+      ({ received, state }) => state === 'waiting' && received === 0,
+      ({ received, state }) => state === 'waiting' && received < LITTLE,
+      ({ restedMs, state }) => state === 'waiting' && restedMs >= LONG_REST_MS,
+    ],
+    mayGiveWayToOthers: [({ state }) => state === 'waiting', ({ state }) => state === 'receiving'],
+    gaveWay: (upload) => {
+      void forget(upload);
+    },
+  });
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(options: UploadsOptions) {
+    const { announcements, transfers, log, lifetimeMs = LIFETIME_MS, clock = CLOCK, ...rest } = options;
+    this.#board = new UploadBoard(announcements, transfers);
+    this.#surroundings = {
+      ...rest,
+      transfers,
+      lifetimeMs,
+      clock,
+      board: this.#board,
+      onMoved: (upload) => {
+        this.#places.gotOn(upload);
+      },
+      onLost: ({ id, subject, size }) => {
+        log.warn(
+          { upload: id, subject, size },
+          'what had come of an upload has been taken from the uploads folder',
+        );
+      },
+      onEnded: (upload, outcome) => {
+        this.#ended(upload, outcome);
+      },
+    };
+  }
+
+  /** Finds what an earlier life of the process has left, and lets land what is complete. */
+  async start(): Promise<void> {
+    const { disk, folder } = this.#surroundings;
+    const stored = await disk.run('loadParts', { folder });
+    stored.sort((a, b) => a.record.started_at - b.record.started_at);
+    for (const one of stored) {
+      const upload = new ResumableUpload(one, this.#surroundings);
+      (upload.isFinished ? this.#finished : this.#unfinished).set(upload.id, upload);
+      if (!upload.isFinished) this.#places.take(upload, '');
+    }
+    await this.#expire();
+    void this.#settleAll();
+    this.#timer = setInterval(() => {
+      void this.#expire();
+    }, LOOK_MS).unref();
+  }
+
+  async close(): Promise<void> {
+    clearInterval(this.#timer);
+    this.#board.close();
+    await Promise.all([...this.#unfinished.values()].map((upload) => upload.close()));
+  }
+
+  /**
+   * Resolves when the disk knows of it, and has what the body brings. One that cannot be had is removed: its client
+   * would not know what to ask for.
+   */
+  async create(wish: UploadWish, body?: UploadBody, checksum?: Checksum): Promise<ResumableUpload> {
+    const upload = await this.#begin(wish);
+    try {
+      if (body !== undefined) await upload.append(0, body, checksum);
+      else if (upload.size === 0) await upload.settle();
+    } catch (error) {
+      await forget(upload);
+      throw error;
+    }
+    return upload;
+  }
+
+  /** Refuses (404) an id that none has. */
+  find(id: string): ResumableUpload {
+    const upload = this.#unfinished.get(id) ?? this.#finished.get(id);
+    if (upload === undefined) throw refusals.uploadUnknown(id);
+    return upload;
+  }
+
+  /** Everything that is on its way, plain uploads, too. */
+  list(): UploadView[] {
+    return [...this.#unfinished.values(), ...this.#board.plain].map((upload) => this.view(upload));
+  }
+
+  view(upload: ShownUpload): UploadView {
+    return this.#board.view(upload);
+  }
+
+  async #begin({ size, target, digests, metadata, client = '' }: UploadWish): Promise<ResumableUpload> {
+    const { clock, landingOf } = this.#surroundings;
+    await landingOf(target);
+    const now = clock.wall();
+    const record: UploadRecord = {
+      upload_id: randomUUID(),
+      target,
+      size,
+      digests,
+      metadata,
+      landing: false,
+      started_at: now,
+      finished_at: null,
+    };
+    const upload = new ResumableUpload({ record, part: { size: 0, modifiedMs: now } }, this.#surroundings);
+    if (!this.#places.take(upload, client)) throw refusals.tooManyUploads(MOST_UNFINISHED);
+    try {
+      await upload.create();
+    } catch (error) {
+      this.#places.leave(upload);
+      throw error;
+    }
+    this.#unfinished.set(upload.id, upload);
+    this.#board.created(upload);
+    return upload;
+  }
+
+  #ended(upload: ResumableUpload, outcome: 'finished' | 'deleted'): void {
+    this.#places.leave(upload);
+    const wasUnfinished = this.#unfinished.delete(upload.id);
+    if (outcome === 'deleted') {
+      this.#finished.delete(upload.id);
+      // What has landed is not gone when it is no longer spoken of.
+      if (wasUnfinished) this.#board.deleted(upload);
+      return;
+    }
+    this.#board.finished(upload);
+    this.#finished.set(upload.id, upload);
+    const [oldest] = this.#finished.values();
+    if (this.#finished.size > MOST_FINISHED && oldest !== undefined) void forget(oldest);
+  }
+
+  async #expire(): Promise<void> {
+    for (const upload of [...this.#unfinished.values(), ...this.#finished.values()]) {
+      if (upload.isExpired) await forget(upload);
+    }
+  }
+
+  /** Lets land what is complete, and forgets what has no part. One after the other: it may take long. */
+  async #settleAll(): Promise<void> {
+    for (const upload of [...this.#unfinished.values()]) {
+      // Who asks for it is told why it cannot land.
+      if (upload.state === 'waiting') await upload.settle().catch(() => undefined);
+    }
+  }
+}
+
+const CLOCK: UploadClock = { monotonic: () => performance.now(), wall: () => Date.now() };
+
+/** Somebody else may have been faster; and what cannot be removed now is looked at again. */
+async function forget(upload: ResumableUpload): Promise<void> {
+  await upload.remove().catch(() => undefined);
+}

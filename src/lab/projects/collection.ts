@@ -1,0 +1,191 @@
+/**
+ * Stored objects of one sort: the nodes of an open project, the templates of the farm. Requests change the
+ * working objects; readers are served from the published texts, the JSON of the last stored state in creation
+ * order.
+ */
+import type { Key } from '../../base/store/store.js';
+import type { Channel } from '../../base/streams/channel.js';
+import type { ContentLimit } from './content-limit.js';
+import type { EntityRecord } from './records.js';
+import type { Transaction } from './transaction.js';
+
+export interface Announcement {
+  readonly action: 'created' | 'updated';
+  /** The text of the event, when it is not that of the whole object. */
+  readonly event?: string;
+}
+
+/** Is told what is stored, when it is. Must not throw. */
+export interface Follower<Entity> {
+  stored(object: Entity): void;
+  removed(object: Entity): void;
+}
+
+export class Collection<Entity> {
+  readonly #name: string;
+  readonly #keyOf: (id: string) => Key;
+  readonly #channel: Channel;
+  /** The JSON text of an object as clients see it. */
+  readonly textOf: (entity: Entity) => string;
+  readonly #follower: Follower<Entity> | undefined;
+  readonly #limit: ContentLimit | undefined;
+  /** Of the texts that count for the limit. */
+  readonly #lengths = new Map<string, number>();
+  readonly #working = new Map<string, EntityRecord<Entity>>();
+  readonly #published = new Map<string, string>();
+  #nextOrder = 0;
+
+  /** `name` is what one of the objects is called in notifications. */
+  constructor(
+    name: string,
+    keyOf: (id: string) => Key,
+    channel: Channel,
+    textOf: (entity: Entity) => string,
+    follower?: Follower<Entity>,
+    limit?: ContentLimit,
+  ) {
+    this.#name = name;
+    this.#keyOf = keyOf;
+    this.#channel = channel;
+    this.textOf = textOf;
+    this.#follower = follower;
+    this.#limit = limit;
+  }
+
+  get size(): number {
+    return this.#working.size;
+  }
+
+  get(id: string): Entity | undefined {
+    return this.#working.get(id)?.object;
+  }
+
+  ids(): Iterable<string> {
+    return this.#working.keys();
+  }
+
+  *values(): Generator<Entity> {
+    for (const { object } of this.#working.values()) yield object;
+  }
+
+  published(id: string): string | undefined {
+    return this.#published.get(id);
+  }
+
+  publishedTexts(): Iterable<string> {
+    return this.#published.values();
+  }
+
+  publishedList(): string {
+    return `[${[...this.#published.values()].join(',')}]`;
+  }
+
+  /** Takes over a stored record without announcing it; records come in creation order. */
+  load(id: string, record: EntityRecord<Entity>): void {
+    this.#working.set(id, record);
+    this.#nextOrder = Math.max(this.#nextOrder, record.order + 1);
+  }
+
+  /** Takes over an object that stands first and is not stored. */
+  loadBuiltin(id: string, object: Entity): void {
+    this.load(id, { order: this.#nextOrder, object });
+  }
+
+  /** Makes everything that was loaded readable, and announces it. */
+  publishLoaded(): void {
+    for (const id of this.ids()) this.publishOne(id);
+  }
+
+  /** The same for one object. */
+  publishOne(id: string): void {
+    const object = this.get(id);
+    if (object === undefined) return;
+    const text = this.textOf(object);
+    this.#count(id, text.length);
+    this.#published.set(id, text);
+    this.#follower?.stored(object);
+    this.#channel.emit(`${this.#name}.created`, text);
+  }
+
+  /** Stores a new or changed object; returns its text. One that is unseen is readable when it is refreshed. */
+  put(transaction: Transaction, id: string, object: Entity, announcement?: Announcement | 'unseen'): string {
+    const before = this.#working.get(id);
+    const record = { order: before?.order ?? this.#nextOrder++, object };
+    this.#working.set(id, record);
+    transaction.onUndo(() => {
+      if (before === undefined) this.#working.delete(id);
+      else this.#working.set(id, before);
+    });
+    const text = this.textOf(object);
+    transaction.onUndo(this.#count(id, text.length));
+    transaction.store({ put: this.#keyOf(id), value: record });
+    transaction.onStored(() => {
+      if (announcement !== 'unseen') this.#published.set(id, text);
+      this.#follower?.stored(object);
+      if (announcement === undefined || announcement === 'unseen') return;
+      this.#channel.emit(`${this.#name}.${announcement.action}`, announcement.event ?? text);
+    });
+    return text;
+  }
+
+  /** Computes the text of an unchanged object anew, because something that it shows has changed. */
+  refresh(transaction: Transaction, id: string, action?: Announcement['action']): void {
+    transaction.onStored(() => {
+      const object = this.get(id);
+      if (object === undefined) return;
+      const text = this.textOf(object);
+      this.#published.set(id, text);
+      if (action !== undefined) this.#channel.emit(`${this.#name}.${action}`, text);
+    });
+  }
+
+  /** Tells the follower of an unchanged object again, because something that belongs to it has changed. */
+  retell(transaction: Transaction, id: string): void {
+    transaction.onStored(() => {
+      const object = this.get(id);
+      if (object !== undefined) this.#follower?.stored(object);
+    });
+  }
+
+  remove(transaction: Transaction, id: string): void {
+    const before = this.get(id);
+    if (before === undefined) return;
+    const text = this.textOf(before);
+    this.withdraw(transaction, id);
+    transaction.onStored(() => {
+      this.#channel.emit(`${this.#name}.deleted`, text);
+    });
+  }
+
+  /** Removes an object that nobody needs to be told of. */
+  withdraw(transaction: Transaction, id: string): void {
+    const before = this.#working.get(id);
+    if (before === undefined) return;
+    this.#working.delete(id);
+    transaction.onUndo(() => this.#working.set(id, before));
+    transaction.onUndo(this.#count(id, undefined));
+    transaction.store({ remove: this.#keyOf(id) });
+    transaction.onStored(() => {
+      this.#published.delete(id);
+      this.#follower?.removed(before.object);
+    });
+  }
+
+  /** The object's share of what may be held; undefined when it goes. Refuses too much. Returns how to take it back. */
+  #count(id: string, length: number | undefined): () => void {
+    const before = this.#lengths.get(id);
+    const objects = Number(length !== undefined) - Number(before !== undefined);
+    const characters = (length ?? 0) - (before ?? 0);
+    this.#limit?.add(objects, characters);
+    this.#keepLength(id, length);
+    return () => {
+      this.#limit?.takeBack(objects, characters);
+      this.#keepLength(id, before);
+    };
+  }
+
+  #keepLength(id: string, length: number | undefined): void {
+    if (length === undefined) this.#lengths.delete(id);
+    else this.#lengths.set(id, length);
+  }
+}

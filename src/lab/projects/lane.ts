@@ -1,0 +1,123 @@
+/**
+ * The order of changes of one project (or of the farm itself): first come, first served, one at a time. While
+ * one commit is on its way to the disk the next requests gather and share the following commit, so waiting
+ * for the disk costs latency but not throughput.
+ */
+import { setImmediate } from 'node:timers/promises';
+import { refusals } from '../../base/errors/errors.js';
+import type { Store } from '../../base/store/store.js';
+import { Transaction } from './transaction.js';
+
+/** Requests that may wait for one lane: far above what clients do, far below what would hurt. */
+const WAITING_LIMIT = 10_000;
+const COMMIT_LIMIT = 256;
+
+interface Change {
+  readonly work: (transaction: Transaction) => unknown;
+  readonly resolve: (result: unknown) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+interface Exclusive {
+  readonly exclusive: () => Promise<void>;
+}
+
+export class Lane {
+  readonly #store: Store;
+  readonly #beforeCommit: (transaction: Transaction) => void;
+  readonly #waiting: (Change | Exclusive)[] = [];
+  #running: Promise<void> | undefined;
+
+  /** `beforeCommit` may add to every commit that has something to store. */
+  constructor(store: Store, beforeCommit: (transaction: Transaction) => void = () => undefined) {
+    this.#store = store;
+    this.#beforeCommit = beforeCommit;
+  }
+
+  /** Changes state and answers when the change is stored. `work` must not wait for anything. */
+  change<Result>(work: (transaction: Transaction) => Result): Promise<Result> {
+    return new Promise((resolve, reject) => {
+      this.#enqueue({ work, resolve: resolve as (result: unknown) => void, reject }, reject);
+    });
+  }
+
+  /** Runs work that has to wait (for files, for workers) with the lane to itself. */
+  exclusively<Result>(work: () => Promise<Result>): Promise<Result> {
+    return new Promise((resolve, reject) => {
+      // Begun inside a promise: work that throws before it returns one is refused like any other.
+      this.#enqueue({ exclusive: () => Promise.resolve().then(work).then(resolve, reject) }, reject);
+    });
+  }
+
+  /** Resolves when nothing waits or runs. */
+  async idle(): Promise<void> {
+    while (this.#running !== undefined) await this.#running;
+  }
+
+  #enqueue(job: Change | Exclusive, reject: (error: unknown) => void): void {
+    if (this.#waiting.length >= WAITING_LIMIT) {
+      reject(refusals.tooBusy());
+      return;
+    }
+    this.#waiting.push(job);
+    this.#running ??= this.#run();
+  }
+
+  async #run(): Promise<void> {
+    for (;;) {
+      // A turn of the event loop before each commit: requests that arrived together share it. With 16 connections
+      // changing nodes this made 3,800 changes/s of 3,200 (2026-11, bench `requests`).
+      await setImmediate();
+      const first = this.#waiting[0];
+      if (first === undefined) {
+        // In the same step as the look at the queue: a request that comes next must start the lane again.
+        this.#running = undefined;
+        return;
+      }
+      if ('exclusive' in first) {
+        this.#waiting.shift();
+        await first.exclusive();
+      } else {
+        await this.#commit(this.#takeChanges());
+      }
+    }
+  }
+
+  #takeChanges(): Change[] {
+    let count = 0;
+    while (count < COMMIT_LIMIT && this.#waiting[count] !== undefined && isChange(this.#waiting[count]))
+      count++;
+    return this.#waiting.splice(0, count).filter(isChange);
+  }
+
+  async #commit(changes: readonly Change[]): Promise<void> {
+    const transaction = new Transaction();
+    const accepted: { readonly change: Change; readonly result: unknown }[] = [];
+    for (const change of changes) {
+      try {
+        accepted.push({ change, result: transaction.attempt(change.work) });
+      } catch (error) {
+        change.reject(error);
+      }
+    }
+    try {
+      await this.#persist(transaction);
+    } catch (error) {
+      transaction.undoAll();
+      for (const { change } of accepted) change.reject(error);
+      return;
+    }
+    transaction.publishAll();
+    for (const { change, result } of accepted) change.resolve(result);
+  }
+
+  async #persist(transaction: Transaction): Promise<void> {
+    if (transaction.changes.length === 0) return;
+    this.#beforeCommit(transaction);
+    await this.#store.commit(transaction.changes);
+  }
+}
+
+function isChange(job: Change | Exclusive | undefined): job is Change {
+  return job !== undefined && 'work' in job;
+}

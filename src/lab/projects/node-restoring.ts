@@ -1,0 +1,89 @@
+/** How a node is put back as it was at another time, while everything else stays as it is. */
+import type { DirectedFilters } from '../topology/directed-filters.js';
+import type { Topology } from '../topology/topology.js';
+import type { StoredLink, StoredNode } from '../gns3-file/topology-schema.js';
+import type { Transaction } from './transaction.js';
+
+export interface EarlierNode {
+  readonly node: StoredNode;
+  /** All that it had an end of. */
+  readonly links: readonly StoredLink[];
+  /** What those did each way. */
+  readonly directed: readonly DirectedFilters[];
+}
+
+/**
+ * The node gets what it had; links that it had and that are gone come back where both ports are there and free.
+ * Returns the node's text.
+ */
+export function restoreNode(
+  topology: Topology,
+  transaction: Transaction,
+  { node, links, directed }: EarlierNode,
+): string {
+  const present = topology.nodes.get(node.node_id);
+  const restored: StoredNode = {
+    ...node,
+    name: nameFor(topology, transaction, node, present),
+    console: consoleFor(topology, transaction, node, present),
+  };
+  const action = present === undefined ? 'created' : 'updated';
+  topology.nodes.put(transaction, node.node_id, restored, { action });
+  for (const link of links) {
+    const filters = directed.find(({ link_id }) => link_id === link.link_id);
+    restoreLink(topology, transaction, link, filters);
+  }
+  return topology.nodes.textOf(restored);
+}
+
+/** Another node may have its name by now. */
+function nameFor(
+  topology: Topology,
+  transaction: Transaction,
+  node: StoredNode,
+  present: StoredNode | undefined,
+): string {
+  if (present?.name === node.name) return node.name;
+  if (present !== undefined) {
+    topology.names.release(present.name);
+    transaction.onUndo(() => {
+      topology.names.keep(present.name);
+    });
+  }
+  const name = topology.names.takeBack(node.name);
+  transaction.onUndo(() => {
+    topology.names.release(name);
+  });
+  return name;
+}
+
+/** One that is there keeps its port: clients may be connected. */
+function consoleFor(
+  topology: Topology,
+  transaction: Transaction,
+  node: StoredNode,
+  present: StoredNode | undefined,
+): StoredNode['console'] {
+  if (present !== undefined) return present.console;
+  const hasConsole = (topology.kindOf(node)?.consoleTypes.length ?? 0) > 0;
+  return hasConsole ? topology.reserveConsole(transaction, node.console) : node.console;
+}
+
+function restoreLink(
+  topology: Topology,
+  transaction: Transaction,
+  link: StoredLink,
+  directed: DirectedFilters | undefined,
+): void {
+  if (topology.links.get(link.link_id) !== undefined) return;
+  const isFree = link.nodes.every((end) => {
+    const node = topology.nodes.get(end.node_id);
+    if (node === undefined || topology.portUse.isUsed(end)) return false;
+    return topology.findPort(node, end.adapter_number, end.port_number) !== undefined;
+  });
+  if (!isFree) return;
+  topology.portUse.connectIn(transaction, link);
+  // First, since the link runs with them.
+  if (directed !== undefined) topology.directed.put(transaction, link.link_id, directed);
+  topology.links.put(transaction, link.link_id, link, { action: 'created' });
+}

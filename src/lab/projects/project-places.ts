@@ -1,0 +1,67 @@
+/** Where projects lie: each in a folder that no other has, lies in or holds, and none where the server keeps its own. */
+import { basename, dirname, isAbsolute, join, resolve } from 'node:path';
+import { refusals } from '../../base/errors/errors.js';
+import { isBelow } from '../../base/disk/path-order.js';
+import type { Files } from '../files.js';
+import { OWN_FOLDER } from './folder-layout.js';
+
+export interface PlacedProject {
+  readonly id: string;
+  readonly name: string;
+  readonly record: { readonly path: string };
+}
+
+export interface ProjectPlacesOptions {
+  readonly files: Files;
+  /** The projects folder. */
+  readonly folder: string;
+  /** Whether projects may lie outside the projects folder. */
+  readonly allowAnyPath: boolean;
+  readonly projects: ReadonlyMap<string, PlacedProject>;
+}
+
+export class ProjectPlaces {
+  readonly #options: ProjectPlacesOptions;
+
+  constructor(options: ProjectPlacesOptions) {
+    this.#options = options;
+  }
+
+  /** Refuses a path outside the projects folder that no client may name. */
+  checkPath(path: string): void {
+    if (!this.#options.allowAnyPath || !isAbsolute(path) || path.includes('"'))
+      throw refusals.projectPathRefused();
+  }
+
+  /** The place that is wanted for the project with this id, or the usual one. Refuses one that no project can have. */
+  choose(id: string, wanted: string | null | undefined): string {
+    const { folder } = this.#options;
+    const path = wanted == null ? this.#usual(id) : resolve(wanted);
+    if (wanted == null || path === this.#usual(id)) return path;
+    if (path.includes('"') || basename(path).startsWith('.')) throw refusals.projectPathRefused();
+    if (!isBelow(folder, path)) this.checkPath(wanted);
+    else if (dirname(path) !== folder) throw refusals.projectPathRefused();
+    return path;
+  }
+
+  /** Refuses a folder that another project, or the server itself, has a part in. */
+  async checkAlone(id: string, path: string): Promise<void> {
+    const { files, folder, projects } = this.#options;
+    const isUsual = path === this.#usual(id);
+    // Those at their usual places lie beside this one if it does, too.
+    const others = [...projects.values()].filter(
+      (other) => other.id !== id && !(isUsual && other.record.path === this.#usual(other.id)),
+    );
+    const own = isBelow(folder, path) ? join(folder, OWN_FOLDER) : folder;
+    const folders = [own, ...others.map(({ record }) => record.path)];
+    const found = await files.run('findOverlap', { path, folders });
+    if (found === undefined) return;
+    const owner = others.find(({ record }) => record.path === found);
+    if (owner === undefined) throw refusals.projectPathRefused();
+    throw refusals.projectPathShared(path, owner.name, found);
+  }
+
+  #usual(id: string): string {
+    return join(this.#options.folder, id);
+  }
+}

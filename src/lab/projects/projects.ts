@@ -1,0 +1,365 @@
+/**
+ * The projects of the farm: those of the store whose folder is there, and those found in the projects folder.
+ * A project whose folder is gone is not shown, but what is stored of it is kept in case the folder comes back.
+ */
+import { randomUUID } from 'node:crypto';
+import { dirname, join, resolve } from 'node:path';
+import { refusals } from '../../base/errors/errors.js';
+import { isBelow } from '../../base/disk/path-order.js';
+import { AsideFolders } from './aside-folders.js';
+import type { Finding } from './folder-tasks.js';
+import { Lane } from './lane.js';
+import { finishOlderLayout } from './older-layout.js';
+import { makeProject, takeInProject, type ReadyProject } from './project-making.js';
+import { checkFit, freeName } from './project-names.js';
+import { ProjectPlaces } from './project-places.js';
+import { Project } from './project.js';
+import type { ProjectServices, ProjectState } from './project-services.js';
+import { headKey, HEADS, NEVER_WRITTEN, projectKey, sortOut, type ProjectRecord } from './records.js';
+import type { ImportedProject } from '../gns3-file/topology-import.js';
+import { projectSettings, type ProjectSettings } from '../gns3-file/topology-schema.js';
+
+export interface NewProject extends Partial<ProjectSettings> {
+  readonly name: string;
+  readonly project_id?: string | null | undefined;
+  readonly path?: string | null | undefined;
+}
+
+export interface ProjectsOptions extends ProjectServices {
+  /** The projects folder. */
+  readonly folder: string;
+  /** Whether projects may lie outside the projects folder. */
+  readonly allowAnyPath: boolean;
+}
+
+export class Projects {
+  /** What lies beside the projects. */
+  readonly asides: AsideFolders;
+  readonly #options: ProjectsOptions;
+  readonly #projects = new Map<string, Project>();
+  readonly #places: ProjectPlaces;
+  readonly #lane: Lane;
+  readonly #namesBeingMade = new Set<string>();
+  #nextOrder = 0;
+  #isClosing = false;
+
+  constructor(options: ProjectsOptions) {
+    this.#options = options;
+    this.#lane = new Lane(options.store);
+    this.asides = new AsideFolders(options, options.folder);
+    this.#places = new ProjectPlaces({ ...options, projects: this.#projects });
+  }
+
+  /** Finds what there is, takes over outside edits, and begins to open what is to be open. */
+  async start(): Promise<void> {
+    await finishOlderLayout(this.#options, this.#options.folder);
+    await this.asides.finish();
+    await this.#loadKnown();
+    const known = this.#projects.size;
+    await this.#findNew();
+    if (known === 0 && this.#projects.size > 0) {
+      this.#options.log.info(
+        { projects: this.#projects.size },
+        'the store knew no project: those in the projects folder were taken in from their topology files',
+      );
+    }
+    for (const project of this.#projects.values()) {
+      await project.tidy().catch((error: unknown) => {
+        this.#options.log.warn({ err: error, project: project.id }, 'what was on its way cannot be removed');
+      });
+    }
+    void this.#openAll([...this.#projects.values()].filter((project) => this.#isToBeOpen(project)));
+  }
+
+  /** Forgets closed projects whose folder is gone, and finds new ones. */
+  reload(): Promise<void> {
+    return this.#lane.exclusively(async () => {
+      for (const project of this.#projects.values()) {
+        if (project.isOpen) continue;
+        if (await this.#hasFolder(project.record)) {
+          await this.#reconcile(project);
+        } else {
+          await project.abandon();
+          this.#projects.delete(project.id);
+        }
+      }
+      await this.#loadKnown();
+      await this.#findNew();
+    });
+  }
+
+  /** The projects folder. */
+  get folder(): string {
+    return this.#options.folder;
+  }
+
+  get all(): ReadonlyMap<string, Project> {
+    return this.#projects;
+  }
+
+  /** Runs `work` while no project comes or goes. */
+  undisturbed<Result>(work: () => Promise<Result>): Promise<Result> {
+    return this.#lane.exclusively(work);
+  }
+
+  list(): string {
+    return `[${[...this.#projects.values()].map((project) => project.text).join(',')}]`;
+  }
+
+  find(id: string): Project {
+    const project = this.#projects.get(id);
+    if (project === undefined) throw refusals.projectUnknown(id);
+    return project;
+  }
+
+  create(wanted: NewProject): Promise<string> {
+    return this.#lane.exclusively(async () => {
+      const known = wanted.project_id == null ? undefined : this.#projects.get(wanted.project_id);
+      if (known !== undefined) return known.text;
+      this.checkName(wanted.name, undefined);
+      const id = wanted.project_id ?? randomUUID();
+      const path = this.#places.choose(id, wanted.path);
+      if (wanted.project_id == null) await this.#refuseFilled(path);
+      await this.#places.checkAlone(id, path);
+      this.#namesBeingMade.add(wanted.name);
+      try {
+        return await this.#make(id, path, wanted);
+      } finally {
+        this.#namesBeingMade.delete(wanted.name);
+      }
+    });
+  }
+
+  /** Opens a topology file anywhere on this machine. */
+  async load(path: string): Promise<string> {
+    const file = resolve(path);
+    const known = [...this.#projects.values()].find(
+      ({ place }) => join(place.folder, place.filename) === file,
+    );
+    if (known !== undefined) return known.open();
+    const project = await this.#lane.exclusively(async () => {
+      const { files } = this.#options;
+      const imported = await files.run('importTopology', { path: file, order: this.#nextOrder });
+      const taken = this.#projects.get(imported.projectId);
+      if (taken !== undefined) return taken;
+      await this.#places.checkAlone(imported.projectId, dirname(file));
+      return this.#adopt(imported);
+    });
+    return project.open();
+  }
+
+  /** Points a project at another folder. */
+  move(id: string, wanted: string): Promise<void> {
+    this.checkPath(wanted);
+    return this.#lane.exclusively(async () => {
+      const path = this.#places.choose(id, wanted);
+      await this.#places.checkAlone(id, path);
+      await this.find(id).move(path);
+    });
+  }
+
+  /** As soon as a project is forgotten another one can have its id; its files are gone at the end. */
+  async delete(id: string): Promise<void> {
+    const aside = await this.#lane.exclusively(async () => {
+      const project = this.find(id);
+      const { path } = project.record;
+      if (!isBelow(this.#options.folder, path)) {
+        await project.close();
+        throw refusals.projectOutside(project.name, this.#options.folder);
+      }
+      await this.#places.checkAlone(id, path);
+      return project.remove(this.asides, () => this.#projects.delete(id));
+    });
+    await this.asides.remove(aside);
+  }
+
+  /** Refuses a name that another project has or that cannot be a file's name. */
+  checkName(name: string, ownId: string | undefined): void {
+    checkFit(name);
+    if (this.#isTaken(name, ownId)) throw refusals.projectExists(name);
+  }
+
+  /** Refuses a path outside the projects folder that no client may name. */
+  checkPath(path: string): void {
+    this.#places.checkPath(path);
+  }
+
+  /** Where a project with this id will lie. Refuses a place that is taken, and (409) an id that a project has. */
+  async freePlace(id: string, wanted: string | null): Promise<string> {
+    if (this.#projects.has(id)) throw refusals.importOverProject(id);
+    const path = this.#places.choose(id, wanted);
+    await this.#places.checkAlone(id, path);
+    await this.#refuseFilled(path);
+    return path;
+  }
+
+  /** Takes in a project that lies ready, closed, under a name that no other has. All of it or nothing. */
+  takeIn(id: string, wantedName: string, ready: ReadyProject): Promise<string> {
+    return this.#lane.exclusively(async () => {
+      const place = await this.freePlace(id, ready.place);
+      const name = freeName(wantedName, (taken) => this.#isTaken(taken, undefined));
+      const imported = await ready.finish({ place, name, order: this.#nextOrder });
+      const project = await takeInProject(imported, this.#options, {
+        aside: ready.aside,
+        settle: () => ready.settle(place),
+      });
+      this.#add(project);
+      this.#options.announcements.emit('project.created', project.text);
+      return project.text;
+    });
+  }
+
+  /** Closes everything, for the end of the server. */
+  async close(): Promise<void> {
+    this.#isClosing = true;
+    await Promise.all([...this.#projects.values()].map((project) => project.close()));
+    await Promise.all([...this.#projects.values()].map((project) => project.flush()));
+  }
+
+  async #make(id: string, path: string, wanted: NewProject): Promise<string> {
+    const { project_id, path: wantedPath, ...settings } = wanted;
+    const record: ProjectRecord = {
+      order: this.#nextOrder++,
+      path,
+      filename: `${wanted.name}.gns3`,
+      settings: projectSettings.parse(settings),
+      computes: [],
+    };
+    const project = await makeProject(id, record, this.#options);
+    this.#projects.set(id, project);
+    return project.text;
+  }
+
+  #isTaken(name: string, ownId: string | undefined): boolean {
+    if (this.#namesBeingMade.has(name)) return true;
+    return [...this.#projects.values()].some((other) => other.id !== ownId && other.name === name);
+  }
+
+  async #refuseFilled(path: string): Promise<void> {
+    const isFilled = await this.#options.files.run('hasFilledFolder', { folder: path });
+    if (isFilled) throw refusals.projectPathExists(path);
+  }
+
+  /** What was open when the last server died, too; but not what it may have died of. */
+  #isToBeOpen(project: Project): boolean {
+    if (project.openStateAtStart !== 'opening') {
+      return project.openStateAtStart === 'open' || project.record.settings.auto_open;
+    }
+    project.warn(
+      'The server ended while this project was being opened, so it is not opened by itself: open it by hand',
+    );
+    return false;
+  }
+
+  /** One after the other: should the server die of one, the others are open or untouched. */
+  async #openAll(projects: readonly Project[]): Promise<void> {
+    for (const project of projects) {
+      if (this.#isClosing) return;
+      await project.openAtStart().catch((error: unknown) => {
+        this.#options.log.error({ err: error, project: project.id }, 'the project could not be opened');
+      });
+    }
+  }
+
+  async #loadKnown(): Promise<void> {
+    const grouped = new Map<string, Awaited<ReturnType<ProjectServices['store']['load']>>>();
+    for (const record of await this.#options.store.load(HEADS)) {
+      const id = record.key[1] ?? '';
+      grouped.set(id, [...(grouped.get(id) ?? []), record]);
+    }
+    const states = [...grouped].flatMap(([id, records]) => {
+      const state = sortOut(records);
+      return state === undefined ? [] : [{ id, state }];
+    });
+    states.sort((a, b) => a.state.project.order - b.state.project.order);
+    for (const { id, state } of states) {
+      this.#nextOrder = Math.max(this.#nextOrder, state.project.order + 1);
+      if (this.#projects.has(id) || !(await this.#hasFolder(state.project))) continue;
+      const project = new Project(id, state, this.#options);
+      this.#projects.set(id, project);
+      await this.#reconcile(project);
+    }
+  }
+
+  /** What cannot be taken in now is tried again at the next start or reload. */
+  async #findNew(): Promise<void> {
+    const { files, folder, log } = this.#options;
+    const known = [...this.#projects.values()].map((project) => project.record.path);
+    const findings = await files.run('findProjects', { projects: folder, known, order: this.#nextOrder });
+    for (const finding of findings) {
+      if (finding.found === 'unreadable') {
+        log.warn({ folder: finding.folder }, finding.reason);
+        await this.#showUnreadable(finding);
+      } else if (this.#projects.has(finding.imported.projectId)) {
+        log.warn({ folder: finding.imported.project.path }, 'a second folder of a known project is ignored');
+      } else {
+        await this.#adopt(finding.imported).catch((error: unknown) => {
+          log.error({ err: error, folder: finding.imported.project.path }, 'a project cannot be taken in');
+        });
+      }
+    }
+  }
+
+  /**
+   * Takes in the project of a folder that was found. One that the store knows was moved here: what is stored of it stays,
+   * and its file is looked at like that of any known project.
+   */
+  async #adopt(imported: ImportedProject): Promise<Project> {
+    const { projectId, project } = imported;
+    const moved = await this.#relocate(projectId, project.path, project.filename);
+    if (moved !== undefined) return moved;
+    const taken = await takeInProject(imported, this.#options);
+    this.#add(taken);
+    return taken;
+  }
+
+  /** Undefined when the store does not know the project. */
+  async #relocate(id: string, path: string, filename: string): Promise<Project | undefined> {
+    const { store, log } = this.#options;
+    const state: ProjectState | undefined = sortOut(await store.load(headKey(id)));
+    if (state === undefined) return undefined;
+    const record = { ...state.project, path, filename };
+    await store.commit([{ put: projectKey(id), value: record }]);
+    log.warn({ project: id, from: state.project.path, to: path }, 'a project is kept: its folder was moved');
+    const project = new Project(id, { ...state, project: record }, this.#options);
+    this.#add(project);
+    await this.#reconcile(project);
+    return project;
+  }
+
+  #add(project: Project): void {
+    this.#projects.set(project.id, project);
+    this.#nextOrder = Math.max(this.#nextOrder, project.record.order + 1);
+  }
+
+  /** Listed so that opening it can say what is wrong; nothing of it is stored. */
+  async #showUnreadable({
+    folder,
+    filename,
+    identity,
+  }: Extract<Finding, { found: 'unreadable' }>): Promise<void> {
+    if (identity === undefined || this.#projects.has(identity.projectId)) return;
+    if ((await this.#relocate(identity.projectId, folder, filename)) !== undefined) return;
+    const record: ProjectRecord = {
+      order: this.#nextOrder++,
+      path: folder,
+      filename,
+      settings: projectSettings.parse({ name: identity.name }),
+      computes: [],
+    };
+    const state = { project: record, file: { ...NEVER_WRITTEN, version: 0 }, version: 0 };
+    this.#projects.set(identity.projectId, new Project(identity.projectId, state, this.#options));
+  }
+
+  /** A file that cannot be read is reported again, to the client, when the project is opened. */
+  async #reconcile(project: Project): Promise<void> {
+    await project.reconcile().catch((error: unknown) => {
+      this.#options.log.warn({ err: error, project: project.id }, 'the project file cannot be read');
+    });
+  }
+
+  /** An empty folder counts: what is stored of its project may have been acknowledged before the first file. */
+  #hasFolder(record: ProjectRecord): Promise<boolean> {
+    return this.#options.files.run('hasFolder', { folder: record.path });
+  }
+}

@@ -1,0 +1,140 @@
+/** What the store holds of the farm: the keys, and the shape of the record under each. */
+import type { Change, Key, StoredRecord } from '../../base/store/store.js';
+import type { FolderExchange } from './folder-exchange.js';
+import type { ProjectSettings } from '../gns3-file/topology-schema.js';
+
+/** `directed` is what links do besides, by the link's id: see directed-filters.ts. */
+export type EntityKind = 'node' | 'link' | 'drawing' | 'directed';
+
+export interface ProjectRecord {
+  /** Lists are in creation order: of projects by this number, of what they hold by the entities' own. */
+  readonly order: number;
+  readonly path: string;
+  readonly filename: string;
+  readonly settings: ProjectSettings;
+  /** The `computes` of the topology file, kept as they were read. */
+  readonly computes: readonly unknown[];
+}
+
+/** What is known of the topology file. */
+export interface FileRecord {
+  /** Digests that Wirefarm wrote or was about to write, the newest last. */
+  readonly digests: readonly string[];
+  /** Size and times of the file after the last write: when they still hold, it need not be read. */
+  readonly stamp: string;
+  /** The version of the project that the file shows; it is out of date when the project has another. */
+  readonly version: number;
+}
+
+/** Of a project that is open, or that is just being opened; a closed one has no such record. */
+export type OpenState = 'opening' | 'open';
+
+export interface EntityRecord<Entity> {
+  readonly order: number;
+  readonly object: Entity;
+}
+
+/** Apart from what the projects hold, so that a start reads little. */
+export const HEADS: Key = ['head'];
+export const TEMPLATES: Key = ['template'];
+export const COMPUTES: Key = ['compute'];
+/** Of folders beside the projects: see aside-folders.ts. */
+export const ASIDES: Key = ['aside'];
+
+export const headKey = (projectId: string): Key => ['head', projectId];
+const labKey = (projectId: string): Key => ['lab', projectId];
+/** The prefixes of everything that is stored of a project. */
+export const keysOf = (projectId: string): readonly Key[] => [headKey(projectId), labKey(projectId)];
+export const projectKey = (projectId: string): Key => [...headKey(projectId), 'project'];
+export const fileKey = (projectId: string): Key => [...headKey(projectId), 'file'];
+export const exchangeKey = (projectId: string): Key => [...headKey(projectId), 'exchange'];
+export const versionKey = (projectId: string): Key => [...headKey(projectId), 'version'];
+export const openKey = (projectId: string): Key => [...headKey(projectId), 'open'];
+export const asideKey = (id: string): Key => [...ASIDES, id];
+export const entityKey = (projectId: string, kind: EntityKind, id: string): Key => [
+  'lab',
+  projectId,
+  kind,
+  id,
+];
+export const templateKey = (id: string): Key => ['template', id];
+export const computeKey = (id: string): Key => ['compute', id];
+
+/** The records of one project, sorted out. */
+export interface LabRecords {
+  readonly project: ProjectRecord;
+  readonly file: FileRecord;
+  /** Counts the changes of the project; every change stores the next number. */
+  readonly version: number;
+  /** What was so when this was stored, of a server that may have died since. */
+  readonly openState?: OpenState | undefined;
+  /** What is under way in the project's folder. */
+  readonly exchange?: FolderExchange | undefined;
+  readonly entities: Readonly<Record<EntityKind, EntityRecord<unknown>[]>>;
+}
+
+export const NEVER_WRITTEN: FileRecord = { digests: [], stamp: '', version: -1 };
+
+/** Undefined when the store has no such project. Entities come in creation order. */
+export function sortOut(records: readonly StoredRecord[]): LabRecords | undefined {
+  const entities: Record<EntityKind, EntityRecord<unknown>[]> = {
+    node: [],
+    link: [],
+    drawing: [],
+    directed: [],
+  };
+  let project: ProjectRecord | undefined;
+  let file = NEVER_WRITTEN;
+  let version = 0;
+  let openState: OpenState | undefined;
+  let exchange: FolderExchange | undefined;
+  for (const { key, value } of records) {
+    const kind = key[2] ?? '';
+    switch (kind) {
+      case 'project':
+        project = value as ProjectRecord;
+        break;
+      case 'file':
+        file = value as FileRecord;
+        break;
+      case 'version':
+        version = value as number;
+        break;
+      case 'open':
+        openState = value as OpenState;
+        break;
+      case 'exchange':
+        exchange = value as FolderExchange;
+        break;
+      case 'node':
+      case 'link':
+      case 'drawing':
+      case 'directed':
+        entities[kind].push(value as EntityRecord<unknown>);
+        break;
+    }
+  }
+  if (project === undefined) return undefined;
+  for (const list of Object.values(entities)) list.sort((a, b) => a.order - b.order);
+  return { project, file, version, openState, exchange, entities };
+}
+
+/** The changes that make the store forget a project. */
+export function forgetting(projectId: string): Change[] {
+  return keysOf(projectId).map((key) => ({ clear: key }));
+}
+
+/** The changes that make the store hold exactly these entities of a project. */
+export function entityChanges(
+  projectId: string,
+  kind: EntityKind,
+  objects: readonly (readonly [id: string, object: unknown])[],
+): Change[] {
+  return [
+    { clear: [...labKey(projectId), kind] },
+    ...objects.map(([id, object], order) => ({
+      put: entityKey(projectId, kind, id),
+      value: { order, object },
+    })),
+  ];
+}

@@ -1,0 +1,150 @@
+/** The packet filters of a link: what clients are offered, and what they may store. */
+import { refusals } from '../../base/errors/errors.js';
+
+interface FilterParameter {
+  readonly name: string;
+  readonly type: 'int' | 'text';
+  readonly minimum?: number;
+  readonly maximum?: number;
+  readonly unit?: string;
+}
+
+export interface FilterType {
+  readonly type: string;
+  readonly name: string;
+  readonly description: string;
+  readonly parameters: readonly FilterParameter[];
+}
+
+/**
+ * Clients build their dialogs from these. Names, texts and limits of the first five are the contract's (A1.6). Keys
+ * are sorted, as in everything that is answered.
+ */
+export const FILTER_TYPES: readonly FilterType[] = [
+  {
+    description:
+      'It will drop everything with a -1 frequency, drop every Nth packet with a positive frequency, or drop nothing',
+    name: 'Frequency drop',
+    parameters: [{ maximum: 32_767, minimum: -1, name: 'Frequency', type: 'int', unit: 'th packet' }],
+    type: 'frequency_drop',
+  },
+  {
+    description: 'The percentage represents the chance for a packet to be lost',
+    name: 'Packet loss',
+    parameters: [{ maximum: 100, minimum: 0, name: 'Chance', type: 'int', unit: '%' }],
+    type: 'packet_loss',
+  },
+  {
+    description: 'Delay packets in milliseconds. You can add jitter in milliseconds (+/-) of the delay',
+    name: 'Delay',
+    parameters: [
+      { maximum: 32_767, minimum: 0, name: 'Latency', type: 'int', unit: 'ms' },
+      { maximum: 32_767, minimum: 0, name: 'Jitter (-/+)', type: 'int', unit: 'ms' },
+    ],
+    type: 'delay',
+  },
+  {
+    description: 'The percentage represents the chance for a packet to be corrupted',
+    name: 'Corrupt',
+    parameters: [{ maximum: 100, minimum: 0, name: 'Chance', type: 'int', unit: '%' }],
+    type: 'corrupt',
+  },
+  {
+    description: 'This filter will drop any packet matching a BPF expression. Put one expression per line',
+    name: 'Berkeley Packet Filter (BPF)',
+    parameters: [{ name: 'Filters', type: 'text' }],
+    type: 'bpf',
+  },
+  {
+    description:
+      'Packets are sent one after the other as on a line of this rate, and dropped when they would wait longer than ' +
+      'the queue limit. A queue limit of 0 is 500 ms',
+    name: 'Rate',
+    parameters: [
+      { maximum: 100_000_000, minimum: 0, name: 'Rate', type: 'int', unit: 'kbit/s' },
+      { maximum: 32_767, minimum: 0, name: 'Queue limit', type: 'int', unit: 'ms' },
+    ],
+    type: 'rate',
+  },
+  {
+    description: 'The percentage represents the chance for a packet to be sent twice',
+    name: 'Duplicate',
+    parameters: [{ maximum: 100, minimum: 0, name: 'Chance', type: 'int', unit: '%' }],
+    type: 'duplicate',
+  },
+  {
+    description:
+      'The percentage represents the chance for a packet to be held, so that those behind overtake it. ' +
+      'A hold of 0 is 10 ms',
+    name: 'Reorder',
+    parameters: [
+      { maximum: 100, minimum: 0, name: 'Chance', type: 'int', unit: '%' },
+      { maximum: 32_767, minimum: 0, name: 'Hold', type: 'int', unit: 'ms' },
+    ],
+    type: 'reorder',
+  },
+];
+
+/** What libpcap takes of one expression, and all that a link can need. */
+const LONGEST_TEXT = 4096;
+
+/** By type: what has an effect, checked. */
+export type AcceptedFilters = Readonly<Record<string, readonly (number | string)[]>>;
+
+/** Checks what a client sent and leaves out filters that do nothing: clients reset them by sending zeros. */
+export function acceptFilters(given: Readonly<Record<string, unknown>>): AcceptedFilters {
+  const accepted: [string, (number | string)[]][] = [];
+  for (const [type, values] of Object.entries(given)) {
+    const filter = FILTER_TYPES.find((known) => known.type === type);
+    if (filter === undefined)
+      throw refuse(type, `is none of ${FILTER_TYPES.map((known) => known.type).join(', ')}`);
+    if (!Array.isArray(values)) throw refuse(type, 'must be an array');
+    if (values.length > filter.parameters.length) {
+      throw refuse(type, `takes at most ${filter.parameters.length} parameters`);
+    }
+    const checked = filter.parameters
+      .slice(0, values.length)
+      .map((parameter, index) => checkedValue(type, parameter, (values as unknown[])[index]));
+    if (hasEffect(type, checked)) accepted.push([type, checked]);
+  }
+  return Object.fromEntries(accepted);
+}
+
+/** What of stored filters would be accepted: they may be of another server, and older than the rules here. */
+export function storedFilters({ filters }: { readonly filters?: object | undefined }): AcceptedFilters {
+  const understood = Object.entries(filters ?? {}).map(([type, values]: [string, unknown]) => {
+    try {
+      return acceptFilters({ [type]: values });
+    } catch {
+      return {};
+    }
+  });
+  return Object.assign({}, ...understood) as AcceptedFilters;
+}
+
+/** Jitter works without latency; of the others the first value says how much there is of it. */
+function hasEffect(type: string, values: readonly (number | string)[]): boolean {
+  const telling = type === 'delay' ? values : values.slice(0, 1);
+  return telling.some((value) => value !== 0 && value !== '');
+}
+
+function checkedValue(type: string, parameter: FilterParameter, value: unknown): number | string {
+  if (parameter.type === 'text') {
+    if (typeof value !== 'string') throw refuse(type, `${parameter.name} must be a string`);
+    if (value.length > LONGEST_TEXT)
+      throw refuse(type, `${parameter.name} is longer than ${LONGEST_TEXT} characters`);
+    return value.trim();
+  }
+  if (typeof value !== 'number' || !Number.isFinite(value))
+    throw refuse(type, `${parameter.name} must be a number`);
+  const whole = Math.trunc(value);
+  const { minimum = 0, maximum = 0 } = parameter;
+  if (whole < minimum || whole > maximum) {
+    throw refuse(type, `${parameter.name} must lie between ${minimum} and ${maximum}`);
+  }
+  return whole;
+}
+
+function refuse(type: string, reason: string): Error {
+  return refusals.badRequest(`JSON schema error in filters: ${type}: ${reason}`);
+}

@@ -1,0 +1,277 @@
+/** What clients do to the nodes of an open project. Each function is one request inside a transaction. */
+import { randomUUID } from 'node:crypto';
+import { isDeepStrictEqual } from 'node:util';
+import { refusals } from '../../base/errors/errors.js';
+import { parseOrRefuse } from '../../base/errors/validation.js';
+import type { NodeKind, Properties } from '../kinds/node-kind.js';
+import { servedKind } from '../kinds/served-kinds.js';
+import { defaultLabel, DEFAULT_SYMBOL } from './node-view.js';
+import type { Topology } from './topology.js';
+import type { Label, StoredNode } from '../gns3-file/topology-schema.js';
+import type { Transaction } from '../projects/transaction.js';
+
+/** What a client may say of a node, new or not. */
+export interface NodeRequest {
+  readonly name?: string | undefined;
+  readonly console?: number | null | undefined;
+  readonly console_type?: StoredNode['console_type'];
+  readonly console_auto_start?: boolean | undefined;
+  readonly properties?: Properties | undefined;
+  readonly label?: Label | undefined;
+  readonly symbol?: string | null | undefined;
+  readonly x?: number | undefined;
+  readonly y?: number | undefined;
+  readonly z?: number | undefined;
+  readonly locked?: boolean | undefined;
+  readonly port_name_format?: string | undefined;
+  readonly port_segment_size?: number | undefined;
+  readonly first_port_name?: string | null | undefined;
+  readonly custom_adapters?: StoredNode['custom_adapters'];
+}
+
+export interface NewNode extends NodeRequest {
+  readonly name: string;
+  readonly node_type: StoredNode['node_type'];
+  readonly compute_id: string;
+  readonly node_id?: string | undefined;
+  readonly template_id?: string | null | undefined;
+}
+
+/** Returns the node's text; a known `node_id` is answered with the node that has it. */
+export function createNode(topology: Topology, transaction: Transaction, wanted: NewNode): string {
+  const known = wanted.node_id === undefined ? undefined : topology.nodes.get(wanted.node_id);
+  if (known !== undefined) return topology.nodes.textOf(known);
+
+  topology.surroundings.checkCompute(
+    wanted.compute_id,
+    `POST /projects/${topology.projectId}/${wanted.node_type}/nodes`,
+  );
+  const kind = servedKind(wanted.node_type);
+  if (kind === undefined) throw refusals.nodeKindNotServed(wanted.node_type, 'create the node');
+
+  const properties = kind.create(checkProperties(kind, wanted.properties ?? {}));
+  const consoleType = checkConsoleType(kind, wanted.console_type) ?? kind.consoleTypes[0] ?? null;
+  const name = takeName(topology, transaction, wanted.name);
+  const symbol = wanted.symbol ?? DEFAULT_SYMBOL;
+  const size = topology.surroundings.symbolSize(symbol);
+  const node: StoredNode = {
+    compute_id: wanted.compute_id,
+    console: kind.consoleTypes.length > 0 ? topology.reserveConsole(transaction, wanted.console) : null,
+    console_auto_start: wanted.console_auto_start ?? false,
+    console_type: consoleType,
+    custom_adapters: wanted.custom_adapters ?? [],
+    first_port_name: wanted.first_port_name ?? null,
+    height: size.height,
+    label: { ...(wanted.label ?? defaultLabel(name, size.height)), text: name },
+    locked: wanted.locked ?? false,
+    name,
+    node_id: wanted.node_id ?? randomUUID(),
+    node_type: wanted.node_type,
+    port_name_format: wanted.port_name_format ?? 'Ethernet{0}',
+    port_segment_size: wanted.port_segment_size ?? 0,
+    properties,
+    symbol,
+    template_id: wanted.template_id ?? null,
+    width: size.width,
+    x: wanted.x ?? 0,
+    y: wanted.y ?? 0,
+    z: wanted.z ?? 1,
+  };
+  warnOfTelnet(topology, transaction, node, undefined);
+  return topology.nodes.put(transaction, node.node_id, node, { action: 'created' });
+}
+
+export function updateNode(
+  topology: Topology,
+  transaction: Transaction,
+  id: string,
+  wanted: NodeRequest,
+): string {
+  const node = findNode(topology, id);
+  const changed: Record<string, unknown> = { ...node, ...drawn(topology, node, wanted) };
+  const kind = topology.kindOf(node);
+  if (kind === undefined) refuseRemoteChange(node, wanted);
+  else Object.assign(changed, applied(topology, transaction, kind, node, wanted));
+
+  const next = changed as StoredNode;
+  if (next.label != null) changed['label'] = { ...next.label, text: next.name };
+  // What concerns the compute is confirmed by an event even when nothing has changed.
+  const isConfirmed = kind !== undefined && (wanted.name !== undefined || wanted.properties !== undefined);
+  if (!isConfirmed && isDeepStrictEqual(next, node)) return topology.nodes.textOf(node);
+  warnOfTelnet(topology, transaction, next, node);
+  return topology.nodes.put(transaction, id, next, { action: 'updated' });
+}
+
+export function deleteNode(topology: Topology, transaction: Transaction, id: string): void {
+  const node = findNode(topology, id);
+  if (node.locked === true) throw refusals.nodeLocked(node.name);
+  for (const linkId of topology.portUse.linksOf(id)) {
+    const link = topology.links.get(linkId);
+    if (link !== undefined) topology.removeLink(transaction, link);
+  }
+  topology.nodes.remove(transaction, id);
+  topology.names.release(node.name);
+  transaction.onUndo(() => {
+    topology.names.keep(node.name);
+  });
+  const reserved = topology.kindOf(node) === undefined ? null : node.console;
+  if (reserved != null) {
+    transaction.onStored(() => {
+      topology.surroundings.consolePorts.release(reserved);
+    });
+  }
+}
+
+export interface Place {
+  readonly x: number;
+  readonly y: number;
+  readonly z?: number | undefined;
+}
+
+export function duplicateNode(
+  topology: Topology,
+  transaction: Transaction,
+  id: string,
+  place: Place,
+): string {
+  const node = findNode(topology, id);
+  checkServed(topology, node, 'duplicate the node');
+  const { node_id, console, template_id, ...copied } = node;
+  return createNode(topology, transaction, {
+    ...copied,
+    label: copied.label ?? undefined,
+    // The lock is on the node that was copied, as in the reference.
+    locked: false,
+    template_id,
+    x: place.x,
+    y: place.y,
+    z: place.z ?? 0,
+  });
+}
+
+export type NodeAction = 'start' | 'stop' | 'suspend' | 'reload';
+
+/** Nodes of the served kinds always run, so there is nothing to do but to refuse the others. */
+export function actOnNode(topology: Topology, id: string, action: NodeAction): string {
+  const node = findNode(topology, id);
+  checkAction(topology, node, action);
+  return topology.nodes.textOf(node);
+}
+
+/** Every node is attempted; one failure is reported. */
+export function actOnAllNodes(topology: Topology, action: NodeAction): void {
+  let failure: unknown;
+  for (const node of topology.nodes.values()) {
+    try {
+      checkAction(topology, node, action);
+    } catch (error) {
+      failure ??= error;
+    }
+  }
+  if (failure !== undefined) throw failure as Error;
+}
+
+export function findNode(topology: Topology, id: string): StoredNode {
+  const node = topology.nodes.get(id);
+  if (node === undefined) throw refusals.nodeUnknown(id);
+  return node;
+}
+
+/** A node that is not run here is stopped, and stopping it or suspending it changes nothing. */
+function checkAction(topology: Topology, node: StoredNode, action: NodeAction): void {
+  if (action === 'start' || action === 'reload') checkServed(topology, node, `${action} the node`);
+}
+
+function checkServed(topology: Topology, node: StoredNode, doing: string): void {
+  if (topology.kindOf(node) !== undefined) return;
+  if (servedKind(node.node_type) === undefined) throw refusals.nodeKindNotServed(node.node_type, doing);
+  throw refusals.nodeComputeNotServed(node.name, node.node_type, doing);
+}
+
+/** What only concerns how the node is drawn and described. */
+function drawn(topology: Topology, node: StoredNode, wanted: NodeRequest): Partial<StoredNode> {
+  const { name, console, console_type, properties, ...rest } = wanted;
+  const { custom_adapters, symbol, ...described } = rest;
+  const given = Object.fromEntries(Object.entries(described).filter(([, value]) => value !== undefined));
+  if (symbol === undefined || symbol === node.symbol) return given;
+  const shown = symbol ?? DEFAULT_SYMBOL;
+  return { ...given, symbol: shown, ...topology.surroundings.symbolSize(shown) };
+}
+
+/** What concerns the compute that runs the node. */
+function applied(
+  topology: Topology,
+  transaction: Transaction,
+  kind: NodeKind,
+  node: StoredNode,
+  wanted: NodeRequest,
+): Partial<StoredNode> {
+  const given = checkProperties(kind, wanted.properties ?? {});
+  const properties = kind.update(node.properties ?? {}, given, topology.portUse.isConnected(node.node_id));
+  const consoleType = checkConsoleType(kind, wanted.console_type);
+  const isRenamed = wanted.name !== undefined && wanted.name !== node.name;
+  return {
+    properties,
+    ...(consoleType === undefined ? {} : { console_type: consoleType }),
+    ...(wanted.custom_adapters === undefined ? {} : { custom_adapters: wanted.custom_adapters }),
+    ...(isRenamed ? { name: rename(topology, transaction, node.name, wanted.name ?? node.name) } : {}),
+  };
+}
+
+/** The same values may be sent back; others would have to reach a compute that is not there. */
+function refuseRemoteChange(node: StoredNode, wanted: NodeRequest): void {
+  const properties = wanted.properties ?? {};
+  const isSame =
+    (wanted.name === undefined || wanted.name === node.name) &&
+    (Object.keys(properties).length === 0 || isDeepStrictEqual(properties, node.properties)) &&
+    (wanted.custom_adapters === undefined || isDeepStrictEqual(wanted.custom_adapters, node.custom_adapters));
+  if (isSame) return;
+  if (servedKind(node.node_type) === undefined)
+    throw refusals.nodeKindNotServed(node.node_type, 'change the node');
+  throw refusals.nodeComputeNotServed(node.name, node.node_type, 'change the node');
+}
+
+function rename(topology: Topology, transaction: Transaction, from: string, to: string): string {
+  topology.names.release(from);
+  transaction.onUndo(() => {
+    topology.names.keep(from);
+  });
+  return takeName(topology, transaction, to);
+}
+
+function takeName(topology: Topology, transaction: Transaction, wanted: string): string {
+  if (wanted.includes('"')) throw refusals.nodeNameRefused();
+  if (wanted.trim() === '') throw refusals.nodeNameBlank();
+  const name = topology.names.take(wanted);
+  transaction.onUndo(() => {
+    topology.names.release(name);
+  });
+  return name;
+}
+
+function checkProperties(kind: NodeKind, given: Properties): Properties {
+  return parseOrRefuse(kind.properties, given, `properties of ${kind.type}`);
+}
+
+function checkConsoleType(kind: NodeKind, wanted: StoredNode['console_type']): 'telnet' | 'none' | undefined {
+  if (wanted == null || kind.consoleTypes.length === 0) return undefined;
+  const type = kind.consoleTypes.find((known) => known === wanted);
+  if (type !== undefined) return type;
+  throw refusals.badRequest(
+    `JSON schema error in console_type: ${kind.type} has ${kind.consoleTypes.join(', ')}`,
+  );
+}
+
+function warnOfTelnet(
+  topology: Topology,
+  transaction: Transaction,
+  node: StoredNode,
+  before: StoredNode | undefined,
+): void {
+  if (node.node_type !== 'ethernet_switch') return;
+  if (node.console_type !== 'telnet' || before?.console_type === 'telnet') return;
+  const message = `"${node.name}": Telnet access for switches is not available in this version of GNS3`;
+  transaction.onStored(() => {
+    topology.channel.emit('log.warning', JSON.stringify({ message }));
+  });
+}

@@ -1,0 +1,259 @@
+/**
+ * The content of an open project: its nodes, links and drawings, and what is derived from them (names, console
+ * ports, used ports). Lives in memory from open to close; every change goes through a transaction.
+ */
+import type { Channel } from '../../base/streams/channel.js';
+import { Collection } from '../projects/collection.js';
+import { ContentLimit } from '../projects/content-limit.js';
+import type { ConsolePorts } from '../console-ports.js';
+import { undirected, type DirectedFilters } from './directed-filters.js';
+import { drawingView, type DrawingView } from './drawing-view.js';
+import type { NodeKind } from '../kinds/node-kind.js';
+import { servedKind } from '../kinds/served-kinds.js';
+import type { BeginRun, LabRun } from '../lab-run.js';
+import { LinkCaptures, type CaptureHome } from '../../captures/link-captures.js';
+import { linkView } from './link-view.js';
+import { NodeNames } from './node-names.js';
+import { nodeView } from './node-view.js';
+import type { Slices } from '../projects/slices.js';
+import { PortUse } from './port-use.js';
+import { entityKey, type EntityKind, type EntityRecord, type LabRecords } from '../projects/records.js';
+import {
+  LOCAL_COMPUTE,
+  type LinkType,
+  type Port,
+  type StoredDrawing,
+  type StoredLink,
+  type StoredNode,
+} from '../gns3-file/topology-schema.js';
+import type { Transaction } from '../projects/transaction.js';
+
+/** What the topologies of a farm share. */
+export interface Surroundings {
+  readonly consoleHost: string;
+  readonly consolePorts: ConsolePorts;
+  symbolSize(symbol: string): { readonly width: number; readonly height: number };
+  /** Refuses (404, 409) a compute on which this server can not make a node. */
+  checkCompute(computeId: string, request: string): void;
+  /** Makes what a project holds run. */
+  readonly beginRun: BeginRun;
+}
+
+export class Topology {
+  readonly projectId: string;
+  readonly nodes: Collection<StoredNode>;
+  readonly links: Collection<StoredLink>;
+  readonly drawings: Collection<StoredDrawing>;
+  readonly directed: Collection<DirectedFilters>;
+  /** Links that are being made: they are announced when they are connected. */
+  readonly unconfirmed = new Set<string>();
+  readonly names = new NodeNames();
+  readonly portUse = new PortUse();
+  readonly surroundings: Surroundings;
+  readonly channel: Channel;
+  /** What runs of it. */
+  readonly run: LabRun;
+  readonly captures: LinkCaptures;
+  readonly #portsOfProperties = new WeakMap<object, readonly Port[]>();
+
+  constructor(projectId: string, channel: Channel, surroundings: Surroundings, home: CaptureHome) {
+    this.projectId = projectId;
+    this.channel = channel;
+    this.surroundings = surroundings;
+    this.run = surroundings.beginRun(projectId);
+    this.captures = new LinkCaptures(this, home);
+    const limit = new ContentLimit();
+    const keyOf = (kind: EntityKind) => (id: string) => entityKey(projectId, kind, id);
+    this.nodes = new Collection(
+      'node',
+      keyOf('node'),
+      channel,
+      (node) => JSON.stringify(this.#viewNode(node)),
+      {
+        stored: (node) => {
+          if (this.kindOf(node) !== undefined) this.run.nodeStored(node);
+        },
+        removed: (node) => {
+          if (this.kindOf(node) !== undefined) this.run.nodeRemoved(node);
+        },
+      },
+      limit,
+    );
+    this.links = new Collection(
+      'link',
+      keyOf('link'),
+      channel,
+      (link) =>
+        JSON.stringify(linkView(link, projectId, this.linkType(link), this.captures.get(link.link_id))),
+      {
+        stored: (link) => {
+          const directed = this.directed.get(link.link_id) ?? undirected(link.link_id);
+          this.run.linkStored({ link, directed, isNew: this.unconfirmed.has(link.link_id) });
+        },
+        removed: (link) => {
+          this.captures.forget(link.link_id);
+          this.run.linkRemoved(link);
+        },
+      },
+      limit,
+    );
+    this.directed = new Collection('directed', keyOf('directed'), channel, (directed) =>
+      JSON.stringify(directed),
+    );
+    this.drawings = new Collection(
+      'drawing',
+      keyOf('drawing'),
+      channel,
+      (drawing) => JSON.stringify(this.viewDrawing(drawing)),
+      undefined,
+      limit,
+    );
+  }
+
+  /** Takes over what the store holds and announces it, object by object. */
+  async load({ entities }: LabRecords, slices: Slices): Promise<void> {
+    for (const record of entities.node as EntityRecord<StoredNode>[]) {
+      this.names.keep(record.object.name);
+      this.nodes.load(record.object.node_id, { ...record, object: this.#withConsole(record.object) });
+      await slices.rest();
+    }
+    for (const record of entities.link as EntityRecord<StoredLink>[]) {
+      this.portUse.connect(record.object);
+      this.links.load(record.object.link_id, record);
+      await slices.rest();
+    }
+    for (const record of entities.directed as EntityRecord<DirectedFilters>[]) {
+      this.directed.load(record.object.link_id, record);
+    }
+    for (const record of entities.drawing as EntityRecord<StoredDrawing>[]) {
+      this.drawings.load(record.object.drawing_id, record);
+    }
+    for (const collection of [this.nodes, this.links, this.drawings]) {
+      for (const id of collection.ids()) {
+        collection.publishOne(id);
+        await slices.rest();
+      }
+    }
+  }
+
+  /** Stops what runs, and gives back what the project held of the host. */
+  async unload(): Promise<void> {
+    await this.run.end();
+    for (const node of this.nodes.values()) {
+      if (this.kindOf(node) !== undefined && node.console != null) {
+        this.surroundings.consolePorts.release(node.console);
+      }
+    }
+  }
+
+  /** The kind that runs the node; undefined for a node that is only kept. */
+  kindOf(node: StoredNode): NodeKind | undefined {
+    return node.compute_id === LOCAL_COMPUTE ? servedKind(node.node_type) : undefined;
+  }
+
+  /** Nodes of kinds that are run here are never stopped. */
+  isRunning(node: StoredNode): boolean {
+    return this.kindOf(node) !== undefined;
+  }
+
+  /** The ports that the node has by itself, and those that links hold all the same. */
+  portsOf(node: StoredNode): Port[] {
+    const own = this.#ownPorts(node);
+    const strays = this.portUse
+      .usedPorts(node.node_id)
+      .filter((used) => !own.some((port) => isPort(port, used.adapter, used.port)))
+      .map((used) => this.#strayPort(node, used.adapter, used.port, used.linkId));
+    return [...own, ...strays];
+  }
+
+  findPort(node: StoredNode, adapter: number, number: number): Port | undefined {
+    return this.portsOf(node).find((port) => isPort(port, adapter, number));
+  }
+
+  /** Of the last end whose kind is known. */
+  linkType(link: StoredLink): LinkType {
+    for (const end of link.nodes.toReversed()) {
+      const node = this.nodes.get(end.node_id);
+      const type = node === undefined ? undefined : this.kindOf(node)?.linkType;
+      if (type !== undefined) return type;
+    }
+    return 'ethernet';
+  }
+
+  viewDrawing(drawing: StoredDrawing): DrawingView {
+    return drawingView(drawing, this.projectId);
+  }
+
+  /** Of a link that is still being made nobody was told, and nobody is told. */
+  removeLink(transaction: Transaction, link: StoredLink): void {
+    if (this.unconfirmed.has(link.link_id)) {
+      this.links.withdraw(transaction, link.link_id);
+      transaction.onStored(() => {
+        this.unconfirmed.delete(link.link_id);
+      });
+    } else this.links.remove(transaction, link.link_id);
+    this.portUse.disconnectIn(transaction, link);
+    this.directed.withdraw(transaction, link.link_id);
+    for (const end of link.nodes) {
+      const node = this.nodes.get(end.node_id);
+      // A stray port was shown for the sake of this link only.
+      if (node !== undefined && this.findPort(node, end.adapter_number, end.port_number) === undefined) {
+        this.nodes.refresh(transaction, end.node_id);
+      }
+    }
+  }
+
+  reserveConsole(transaction: Transaction, wanted: number | null | undefined): number | null {
+    const { consolePorts } = this.surroundings;
+    const port = consolePorts.reserve(wanted);
+    if (port !== null) {
+      transaction.onUndo(() => {
+        consolePorts.release(port);
+      });
+    }
+    return port;
+  }
+
+  /** Ports that the properties make; computed once for each version of the properties. */
+  #ownPorts(node: StoredNode): readonly Port[] {
+    const kind = this.kindOf(node);
+    if (kind === undefined || node.properties === undefined) return [];
+    let ports = this.#portsOfProperties.get(node.properties);
+    if (ports === undefined) {
+      ports = kind.ports(node.properties);
+      this.#portsOfProperties.set(node.properties, ports);
+    }
+    return ports;
+  }
+
+  #viewNode(node: StoredNode): object {
+    return nodeView(node, {
+      projectId: this.projectId,
+      consoleHost: this.surroundings.consoleHost,
+      kind: this.kindOf(node),
+      ports: this.portsOf(node),
+    });
+  }
+
+  #withConsole(node: StoredNode): StoredNode {
+    const kind = this.kindOf(node);
+    if (kind === undefined || kind.consoleTypes.length === 0) return node;
+    return { ...node, console: this.surroundings.consolePorts.reserve(node.console) };
+  }
+
+  #strayPort(node: StoredNode, adapter: number, port: number, linkId: string): Port {
+    const link = this.links.get(linkId);
+    return {
+      adapter_number: adapter,
+      data_link_types: {},
+      link_type: this.kindOf(node)?.linkType ?? (link === undefined ? 'ethernet' : this.linkType(link)),
+      name: `${adapter}/${port}`,
+      port_number: port,
+      short_name: `${adapter}/${port}`,
+    };
+  }
+}
+
+function isPort(port: Port, adapter: number, number: number): boolean {
+  return port.adapter_number === adapter && port.port_number === number;
+}

@@ -1,0 +1,141 @@
+/** A project of the compute side: the nodes that run here, and the UDP ports that were given to it. */
+import { randomUUID } from 'node:crypto';
+import { refusals } from '../base/errors/errors.js';
+import type { ProjectSettings } from '../lab/gns3-file/topology-schema.js';
+import type { ComputeServices } from './compute-services.js';
+import type { NodeTable } from './node-table.js';
+import type { SwitchKind } from './switches/switch-kinds.js';
+import { SwitchNode, type NewSwitch, type NodeHome } from './switches/switch-node.js';
+
+export type Variables = ProjectSettings['variables'];
+
+export interface ProjectHead {
+  readonly id: string;
+  readonly name: string;
+  readonly variables: Variables;
+}
+
+/** Of a project of the controller both may change while it runs. */
+export interface ProjectPlace {
+  readonly name: string;
+  readonly folder: string;
+}
+
+const MOST_NODES = 4096;
+
+export class ComputeProject implements NodeHome {
+  readonly id: string;
+  readonly #place: ProjectPlace;
+  readonly #services: ComputeServices;
+  readonly #table: NodeTable;
+  readonly #nodes = new Set<SwitchNode>();
+  #variables: Variables;
+  #isClosed = false;
+
+  constructor(
+    { id, variables }: ProjectHead,
+    place: ProjectPlace,
+    table: NodeTable,
+    services: ComputeServices,
+  ) {
+    this.id = id;
+    this.#variables = variables;
+    this.#place = place;
+    this.#table = table;
+    this.#services = services;
+  }
+
+  get name(): string {
+    return this.#place.name;
+  }
+
+  get folder(): string {
+    return this.#place.folder;
+  }
+
+  /** The project as clients see it, as JSON text. */
+  get text(): string {
+    return JSON.stringify({ name: this.name, project_id: this.id, variables: this.#variables });
+  }
+
+  update(variables: Variables): void {
+    this.#variables = variables;
+  }
+
+  /** A known id is answered with the node that has it. */
+  async createNode(
+    kind: SwitchKind,
+    wanted: Omit<NewSwitch, 'node_id'> & { node_id?: string | undefined },
+  ): Promise<string> {
+    const id = wanted.node_id ?? randomUUID();
+    const known = this.#table.get(id);
+    if (known !== undefined) {
+      if (known.home !== this || known.kind !== kind) throw refusals.nodeIdTaken(id);
+      return known.settled();
+    }
+    if (this.#nodes.size >= MOST_NODES) throw refusals.tooMany('nodes in this project', MOST_NODES);
+    const node = new SwitchNode(this, kind, { ...wanted, node_id: id }, this.#services);
+    this.#table.add(node);
+    this.#nodes.add(node);
+    try {
+      await node.install();
+      return node.text;
+    } catch (error) {
+      await this.#forget(node).catch(() => undefined);
+      throw error;
+    }
+  }
+
+  /** Refuses (404) a node that is not of this project and kind. */
+  node(kind: SwitchKind, id: string): SwitchNode {
+    const node = this.#table.get(id);
+    if (node?.kind !== kind) throw refusals.nodeUnknown(id);
+    if (node.home !== this) throw refusals.nodeOfOtherProject(this.id, node.name);
+    return node;
+  }
+
+  /** Of whatever kind. */
+  findNode(id: string): SwitchNode | undefined {
+    const node = this.#table.get(id);
+    return node?.home === this ? node : undefined;
+  }
+
+  async deleteNode(kind: SwitchKind, id: string): Promise<void> {
+    const node = this.node(kind, id);
+    if (!(await this.#forget(node))) throw refusals.nodeUnknown(id);
+    this.#services.channel.emit('node.deleted', node.text, this.id);
+  }
+
+  async reserveUdpPort(): Promise<number> {
+    const { udpPorts } = this.#services;
+    const port = await udpPorts.reserve(this.id);
+    if (!this.#isClosed) return port;
+    udpPorts.release(port, this.id);
+    throw refusals.projectUnknown(this.id);
+  }
+
+  releaseUdpPort(port: number): void {
+    this.#services.udpPorts.release(port, this.id);
+  }
+
+  /** Ends all nodes and gives everything back. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    await Promise.all([...this.#nodes].map((node) => this.#forget(node)));
+    this.#services.udpPorts.releaseAllOf(this.id);
+  }
+
+  /** For the end of the process, when no engine runs any more. */
+  closeSockets(): void {
+    for (const node of this.#nodes) node.closeSockets();
+  }
+
+  async #forget(node: SwitchNode): Promise<boolean> {
+    try {
+      return await node.remove();
+    } finally {
+      this.#nodes.delete(node);
+      this.#table.delete(node);
+    }
+  }
+}

@@ -1,0 +1,148 @@
+/** The projects of the compute side. They live as long as the process, apart from those of the controller. */
+import { randomUUID } from 'node:crypto';
+import { isAbsolute, resolve } from 'node:path';
+import { refusals } from '../base/errors/errors.js';
+import type { Project } from '../lab/projects/project.js';
+import { ComputeProject, type ProjectHead, type ProjectPlace, type Variables } from './compute-project.js';
+import type { ComputeServices } from './compute-services.js';
+import { NodeTable } from './node-table.js';
+import type { ProjectFolders } from './project-folders.js';
+
+export interface NewComputeProject {
+  readonly name: string;
+  readonly project_id?: string | null | undefined;
+  readonly path?: string | null | undefined;
+  readonly variables?: Variables | undefined;
+}
+
+interface Entry {
+  readonly project: ComputeProject;
+  readonly ownFolder: string;
+  readonly ready: Promise<void>;
+}
+
+const MOST_PROJECTS = 10_000;
+
+export class ComputeProjects {
+  readonly #folders: ProjectFolders;
+  readonly #allowsAnyPath: boolean;
+  readonly #services: ComputeServices;
+  readonly #entries = new Map<string, Entry>();
+  /** Those of which something still runs, and those of which anything is left. Neither ever rejects. */
+  readonly #closing = new Map<string, Promise<void>>();
+  readonly #ending = new Map<string, Promise<void>>();
+  readonly #nodes = new NodeTable();
+
+  constructor(folders: ProjectFolders, allowsAnyPath: boolean, services: ComputeServices) {
+    this.#folders = folders;
+    this.#allowsAnyPath = allowsAnyPath;
+    this.#services = services;
+  }
+
+  list(): string {
+    return `[${[...this.#entries.values()].map(({ project }) => project.text).join(',')}]`;
+  }
+
+  find(id: string): ComputeProject {
+    const entry = this.#entries.get(id);
+    if (entry === undefined) throw refusals.projectUnknown(id);
+    return entry.project;
+  }
+
+  /** A known id is answered with the project that has it. */
+  async create({ name, project_id, path, variables = null }: NewComputeProject): Promise<string> {
+    const id = project_id ?? randomUUID();
+    const ownFolder = this.#folderFor(id, path);
+    // Its folder must not be removed under the new one.
+    while (this.#ending.has(id)) await this.#ending.get(id);
+    const entry =
+      this.#entries.get(id) ??
+      this.#add({ id, name, variables }, ownFolder, () => this.#folders.prepare(id, ownFolder));
+    await entry.ready;
+    return entry.project.text;
+  }
+
+  /**
+   * Lets a project of the controller run here. Its folder is the controller's, and there already; nothing that
+   * concerns folders is waited for, because that may itself wait until the project is open.
+   */
+  async adopt(id: string, name: string): Promise<void> {
+    while (this.#closing.has(id)) await this.#closing.get(id);
+    if (this.#entries.has(id)) return;
+    this.#add({ id, name, variables: null }, this.#folders.usualFolder(id), () => Promise.resolve());
+  }
+
+  /** Ends what runs of the project and forgets it; its files stay. */
+  close(id: string): Promise<void> {
+    return this.#end(id, () => Promise.resolve());
+  }
+
+  /** Removes its folder, too, unless that is of a project of the controller. */
+  delete(id: string): Promise<void> {
+    return this.#end(id, async ({ ready, ownFolder }) => {
+      await ready;
+      await this.#folders.remove(id, ownFolder);
+    });
+  }
+
+  /** For the end of the process, when no engine runs any more. */
+  closeSockets(): void {
+    for (const { project } of this.#entries.values()) project.closeSockets();
+  }
+
+  async #end(id: string, finish: (entry: Entry) => Promise<void>): Promise<void> {
+    const entry = this.#entries.get(id);
+    if (entry === undefined) throw refusals.projectUnknown(id);
+    this.#entries.delete(id);
+    const closed = entry.project.close();
+    const ended = closed.then(() => finish(entry));
+    remember(this.#closing, id, closed);
+    remember(this.#ending, id, ended);
+    await ended;
+  }
+
+  #add(settings: ProjectHead, ownFolder: string, prepare: () => Promise<void>): Entry {
+    const { id } = settings;
+    if (this.#entries.size >= MOST_PROJECTS) throw refusals.tooMany('projects', MOST_PROJECTS);
+    const project = new ComputeProject(
+      settings,
+      this.#placeOf(settings, ownFolder),
+      this.#nodes,
+      this.#services,
+    );
+    const entry = { project, ownFolder, ready: prepare() };
+    this.#entries.set(id, entry);
+    entry.ready.catch(() => {
+      if (this.#entries.get(id) === entry) this.#entries.delete(id);
+    });
+    return entry;
+  }
+
+  #placeOf({ id, name }: ProjectHead, ownFolder: string): ProjectPlace {
+    const ownerOf = (): Project | undefined => this.#folders.ownerOf(id);
+    return {
+      get name() {
+        return ownerOf()?.name ?? name;
+      },
+      get folder() {
+        return ownerOf()?.place.folder ?? ownFolder;
+      },
+    };
+  }
+
+  #folderFor(id: string, path: string | null | undefined): string {
+    if (!this.#allowsAnyPath || path == null) return this.#folders.usualFolder(id);
+    if (!isAbsolute(path) || path.includes('"')) throw refusals.projectPathRefused();
+    return resolve(path);
+  }
+}
+
+/** As long as it is under way. */
+function remember(under: Map<string, Promise<void>>, id: string, work: Promise<void>): void {
+  const done = work
+    .catch(() => undefined)
+    .then(() => {
+      if (under.get(id) === done) under.delete(id);
+    });
+  under.set(id, done);
+}

@@ -1,0 +1,183 @@
+/**
+ * Makes an open project of the controller run on this compute, through the same doors as any client of the
+ * compute interface: its switches are nodes of a compute project, and each end of a link is a UDP attachment.
+ */
+import { refusals } from '../base/errors/errors.js';
+import type { CaptureSettings } from '../captures/capture-settings.js';
+import type { AcceptedFilters } from '../lab/topology/filters.js';
+import type { Client, LabRun, RunLink } from '../lab/lab-run.js';
+import type { CaptureTail, LinkCapture, StreamSettings } from '../captures/link-capture.js';
+import type { Properties } from '../lab/kinds/node-kind.js';
+import { storedList } from '../lab/kinds/ports-mapping.js';
+import type { StoredLink, StoredNode } from '../lab/gns3-file/topology-schema.js';
+import type { ComputeProjects } from './compute-projects.js';
+import type { ComputeServices } from './compute-services.js';
+import { LinkWires } from './links/link-wires.js';
+import { RunStream } from '../captures/run-stream.js';
+import { startLinkCapture } from '../captures/run-capture.js';
+import { SWITCH_KINDS, type SwitchKind } from './switches/switch-kinds.js';
+import type { SwitchNode } from './switches/switch-node.js';
+
+/** The project as it was begun, for what has to be said about it. */
+export interface RunOwner {
+  readonly name: string;
+  warn(message: string): void;
+}
+
+export class ComputeRun implements LabRun {
+  readonly #id: string;
+  readonly #projects: ComputeProjects;
+  readonly #services: Pick<ComputeServices, 'filterPlans' | 'bpf' | 'captures'>;
+  readonly #ownerOf: (projectId: string) => RunOwner | undefined;
+  readonly #nodes = new Map<string, StoredNode>();
+  readonly #wires: LinkWires;
+  readonly #streams = new Set<RunStream>();
+  /** Of links that are being made. */
+  readonly #failures = new Map<string, Error>();
+  #last: Promise<void> = Promise.resolve();
+  #waiting = 0;
+
+  constructor(
+    id: string,
+    projects: ComputeProjects,
+    services: Pick<ComputeServices, 'filterPlans' | 'bpf' | 'captures'>,
+    ownerOf: (projectId: string) => RunOwner | undefined,
+  ) {
+    this.#id = id;
+    this.#projects = projects;
+    this.#services = services;
+    this.#ownerOf = ownerOf;
+    this.#wires = new LinkWires(
+      () => projects.find(id),
+      services.filterPlans,
+      (message) => ownerOf(id)?.warn(message),
+    );
+    this.#follow('The project', () => projects.adopt(id, ownerOf(id)?.name ?? id));
+  }
+
+  nodeStored(node: StoredNode): void {
+    const before = this.#nodes.get(node.node_id);
+    // Most changes only move a node about.
+    if (before?.name === node.name && before.properties === node.properties) return;
+    this.#nodes.set(node.node_id, node);
+    const what = `Node ${node.name}`;
+    this.#follow(what, () => (before === undefined ? this.#create(node) : this.#update(node)));
+  }
+
+  nodeRemoved({ node_id: id, name }: StoredNode): void {
+    this.#nodes.delete(id);
+    this.#follow(`Node ${name}`, async () => {
+      const node = this.#find(id);
+      if (node !== undefined) await this.#projects.find(this.#id).deleteNode(node.kind, id);
+    });
+  }
+
+  linkStored(run: RunLink): void {
+    const id = run.link.link_id;
+    this.#follow(`Link ${id}`, async () => {
+      try {
+        if ((await this.#wires.follow(run)) !== undefined) this.reconsiderStreams();
+      } catch (error) {
+        if (!run.isNew || !(error instanceof Error)) throw error;
+        this.#failures.set(id, error);
+      }
+    });
+  }
+
+  linkRemoved({ link_id: id }: StoredLink): void {
+    this.#failures.delete(id);
+    this.#follow(`Link ${id}`, async () => {
+      await this.#wires.disconnect(id);
+      this.reconsiderStreams();
+    });
+  }
+
+  settled(): Promise<void> | undefined {
+    return this.#waiting === 0 ? undefined : this.#last;
+  }
+
+  takeFailure(linkId: string): Error | undefined {
+    const failure = this.#failures.get(linkId);
+    this.#failures.delete(linkId);
+    return failure;
+  }
+
+  async checkFilters(node: StoredNode, filters: AcceptedFilters, client: Client): Promise<void> {
+    const kind = switchKind(node);
+    if (kind === undefined) return;
+    await this.#services.filterPlans.check(kind.type, filters, { projectId: this.#id, client });
+  }
+
+  async startCapture(link: StoredLink, settings: CaptureSettings, onEnded: () => void): Promise<LinkCapture> {
+    await this.settled();
+    const wire = this.#wires.get(link.link_id);
+    if (wire === undefined) throw refusals.captureNowhere();
+    return startLinkCapture(wire, settings, onEnded);
+  }
+
+  async openStream(settings: StreamSettings): Promise<CaptureTail> {
+    await this.settled();
+    const stream = await RunStream.open(this.#services, this.#wires, settings, () => {
+      this.#streams.delete(stream);
+    });
+    this.#streams.add(stream);
+    // Links may have come and gone while it was being opened.
+    stream.reconsider();
+    return stream;
+  }
+
+  reconsiderStreams(): void {
+    for (const stream of this.#streams) stream.reconsider();
+  }
+
+  async end(): Promise<void> {
+    for (const stream of this.#streams) stream.end();
+    this.#follow('The project', () => this.#projects.close(this.#id));
+    await this.#last;
+  }
+
+  /** One thing after the other. What fails is told, and does not keep the next from being done. */
+  #follow(what: string, work: () => Promise<void>): void {
+    this.#waiting++;
+    this.#last = this.#last.then(work).catch((error: unknown) => {
+      const reason = error instanceof Error ? error.message : String(error);
+      this.#ownerOf(this.#id)?.warn(`${what} does not run as it should: ${reason}`);
+    });
+    this.#last = this.#last.finally(() => {
+      this.#waiting--;
+    });
+  }
+
+  async #create(node: StoredNode): Promise<void> {
+    const kind = switchKind(node);
+    if (kind === undefined) return;
+    await this.#projects.find(this.#id).createNode(kind, {
+      name: node.name,
+      node_id: node.node_id,
+      properties: byPosition(node.properties ?? {}),
+      heldConsole: node.console ?? null,
+    });
+  }
+
+  async #update(node: StoredNode): Promise<void> {
+    await this.#find(node.node_id)?.update({
+      name: node.name,
+      properties: byPosition(node.properties ?? {}),
+    });
+  }
+
+  #find(id: string): SwitchNode | undefined {
+    return this.#projects.find(this.#id).findNode(id);
+  }
+}
+
+function switchKind(node: StoredNode): SwitchKind | undefined {
+  return SWITCH_KINDS.find(({ type }) => type === node.node_type);
+}
+
+/** The controller counts the ports of Ethernet nodes by position, and so do its links. */
+function byPosition(properties: Properties): Properties {
+  if (!('ports_mapping' in properties)) return properties;
+  const list = storedList(properties).map((entry, index) => ({ ...(entry as object), port_number: index }));
+  return { ...properties, ports_mapping: list };
+}

@@ -1,0 +1,23 @@
+/** What the projects and nodes of the compute side work with. */
+import type { BpfCompiler } from '../engine/bpf/bpf-compiler.js';
+import type { Captures } from '../captures/captures.js';
+import type { RunningDevice } from '../engine/control/running-device.js';
+import type { Channel } from '../base/streams/channel.js';
+import type { ConsolePorts } from '../lab/console-ports.js';
+import type { FilterPlans } from './switches/filter-plans.js';
+import type { NioSockets } from './links/nio-sockets.js';
+import type { UdpPorts } from './links/udp-ports.js';
+
+export interface ComputeServices {
+  readonly channel: Channel;
+  readonly consolePorts: ConsolePorts;
+  readonly udpPorts: UdpPorts;
+  readonly sockets: NioSockets;
+  readonly captures: Captures;
+  readonly bpf: BpfCompiler;
+  readonly filterPlans: FilterPlans;
+  /** Of ATM switches. */
+  readonly refusesBadHec: boolean;
+  /** Reserves a place on an engine for a device of a lab. */
+  readonly newDevice: (lab: string) => RunningDevice;
+}

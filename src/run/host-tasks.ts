@@ -1,0 +1,77 @@
+/** What has to be looked up on the disk of this host for attachments. Runs in a worker thread. */
+import { readdirSync, readFileSync } from 'node:fs';
+import { networkInterfaces } from 'node:os';
+import { join } from 'node:path';
+import type { TaskTable } from '../base/threads/task.js';
+import { clientPath } from '../base/disk/containment.js';
+
+export interface HostInterface {
+  readonly name: string;
+  readonly isUp: boolean;
+  readonly mac: string;
+  /** The first IPv4 address and its mask; empty without one. */
+  readonly address: string;
+  readonly netmask: string;
+  /** The user that a TAP was made for; undefined for what is no TAP. -1 is nobody. */
+  readonly tapOwner: number | undefined;
+}
+
+export interface HostTasks extends TaskTable {
+  /** By name. */
+  readonly findInterfaces: (input: undefined) => HostInterface[];
+  /** The real path of a socket's file, which must lie in the folder. */
+  readonly placeSocketFile: (input: { folder: string; path: string }) => string;
+}
+
+/** Where Linux shows its interfaces, also those that have no address. */
+const SYSTEM_FOLDER = '/sys/class/net';
+const UP = 1;
+
+export const hostTasks: HostTasks = {
+  findInterfaces() {
+    const addressed = networkInterfaces();
+    const names = new Set([...Object.keys(addressed), ...systemNames()]);
+    return [...names].sort().map((name) => {
+      const addresses = addressed[name] ?? [];
+      const first = addresses.find(({ family }) => family === 'IPv4');
+      return {
+        name,
+        isUp: isUp(name) ?? addresses.length > 0,
+        mac: systemText(name, 'address') ?? addresses[0]?.mac ?? '',
+        address: first?.address ?? '',
+        netmask: first?.netmask ?? '',
+        tapOwner: numberOf(systemText(name, 'owner')),
+      };
+    });
+  },
+
+  placeSocketFile({ folder, path }) {
+    return clientPath({ root: folder, path }, 'write');
+  },
+};
+
+function systemNames(): string[] {
+  try {
+    // The kernel keeps files there, too.
+    return readdirSync(SYSTEM_FOLDER).filter((name) => systemText(name, 'flags') !== undefined);
+  } catch {
+    return [];
+  }
+}
+
+function systemText(name: string, file: string): string | undefined {
+  try {
+    return readFileSync(join(SYSTEM_FOLDER, name, file), 'utf8').trim();
+  } catch {
+    return undefined;
+  }
+}
+
+function isUp(name: string): boolean | undefined {
+  const flags = systemText(name, 'flags');
+  return flags === undefined ? undefined : (Number(flags) & UP) !== 0;
+}
+
+function numberOf(text: string | undefined): number | undefined {
+  return text === undefined ? undefined : Number(text);
+}

@@ -1,0 +1,145 @@
+/**
+ * The links of an open project that are connected: two UDP attachments each. Filters and captures are at the first
+ * end, where both ways pass.
+ */
+import { Refusal } from '../../base/errors/errors.js';
+import type { RunLink } from '../../lab/lab-run.js';
+import { acceptFilters, storedFilters } from '../../lab/topology/filters.js';
+import type { StoredLink } from '../../lab/gns3-file/topology-schema.js';
+import type { FilterPlan } from '../../engine/filters/filter-plan.js';
+import type { ComputeProject } from '../compute-project.js';
+import type { FilterPlans } from '../switches/filter-plans.js';
+import type { NioUdp } from './nio.js';
+import type { SwitchNode } from '../switches/switch-node.js';
+
+const LOOPBACK = '127.0.0.1';
+
+export interface WireEnd {
+  readonly node: SwitchNode;
+  readonly port: number;
+}
+
+export interface Wire {
+  readonly linkId: string;
+  readonly near: WireEnd;
+  readonly far: WireEnd;
+  /** As it was last carried out. */
+  run: RunLink;
+}
+
+export class LinkWires {
+  readonly #project: () => ComputeProject;
+  readonly #plans: FilterPlans;
+  readonly #warn: (message: string) => void;
+  readonly #wires = new Map<string, Wire>();
+
+  /** The project must be there whenever something is done. */
+  constructor(project: () => ComputeProject, plans: FilterPlans, warn: (message: string) => void) {
+    this.#project = project;
+    this.#plans = plans;
+    this.#warn = warn;
+  }
+
+  get(linkId: string): Wire | undefined {
+    return this.#wires.get(linkId);
+  }
+
+  values(): Iterable<Wire> {
+    return this.#wires.values();
+  }
+
+  /** Connects both ends or none, or changes what is connected. Returns a wire that is new. */
+  async follow(run: RunLink): Promise<Wire | undefined> {
+    const wire = this.#wires.get(run.link.link_id);
+    if (wire === undefined) return this.#connect(run);
+    if (isSameConduct(wire.run, run)) return undefined;
+    await this.#conduct(wire, run);
+    wire.run = run;
+    return undefined;
+  }
+
+  async disconnect(linkId: string): Promise<void> {
+    const wire = this.#wires.get(linkId);
+    if (wire === undefined) return;
+    this.#wires.delete(linkId);
+    const results = await Promise.allSettled(
+      [wire.near, wire.far].map(({ node, port }) => node.detach(port)),
+    );
+    const failed = results.find((result) => result.status === 'rejected');
+    if (failed !== undefined) throw failed.reason;
+  }
+
+  /** A link that leads to a node that does not run here stays unconnected. */
+  async #connect(run: RunLink): Promise<Wire | undefined> {
+    const { link } = run;
+    const [near, far] = this.#endsOf(link);
+    if (near === undefined || far === undefined) return undefined;
+    const project = this.#project();
+    const suspend = link.suspend ?? false;
+    const nio = (lport: number, rport: number): NioUdp => {
+      return { type: 'nio_udp', lport, rhost: LOOPBACK, rport, suspend };
+    };
+    this.#tellIgnored(link);
+    const filters = await this.#filtersOf(near, run);
+    const first = await project.reserveUdpPort();
+    let second: number | undefined;
+    try {
+      second = await project.reserveUdpPort();
+      await near.node.attach(near.port, nio(first, second), { suspended: suspend, filters });
+    } catch (error) {
+      project.releaseUdpPort(first);
+      if (second !== undefined) project.releaseUdpPort(second);
+      throw error;
+    }
+    try {
+      await far.node.attach(far.port, nio(second, first));
+    } catch (error) {
+      project.releaseUdpPort(second);
+      await near.node.detach(near.port);
+      throw error;
+    }
+    const wire = { linkId: link.link_id, near, far, run };
+    this.#wires.set(link.link_id, wire);
+    return wire;
+  }
+
+  async #conduct({ near, far }: Wire, run: RunLink): Promise<void> {
+    const suspended = run.link.suspend ?? false;
+    await near.node.conduct(near.port, { suspended, filters: await this.#filtersOf(near, run) });
+    await far.node.conduct(far.port, { suspended, filters: undefined });
+  }
+
+  #filtersOf({ node }: WireEnd, { link, directed }: RunLink): Promise<FilterPlan | undefined> {
+    const { forward: outward, backward: inward, seed } = directed;
+    const wanted = { both: storedFilters(link), outward, inward, seed: seed ?? undefined };
+    return this.#plans.planOf(node.kind.type, wanted, { projectId: node.home.id }, (message) => {
+      this.#warn(`Link ${link.link_id}: ${message}`);
+    });
+  }
+
+  /** Filters of a file that somebody else has written may be none. */
+  #tellIgnored({ link_id: id, filters = {} }: StoredLink): void {
+    for (const [type, values] of Object.entries(filters)) {
+      try {
+        acceptFilters({ [type]: values });
+      } catch (error) {
+        if (!(error instanceof Refusal)) throw error;
+        this.#warn(`ignoring a packet filter of link ${id}: ${error.message}`);
+      }
+    }
+  }
+
+  #endsOf(link: StoredLink): WireEnd[] {
+    return link.nodes.flatMap(({ node_id: id, port_number: port }) => {
+      const node = this.#project().findNode(id);
+      return node === undefined ? [] : [{ node, port }];
+    });
+  }
+}
+
+/** Whether the frames of a link meet the same fate by both. */
+function isSameConduct(a: RunLink, b: RunLink): boolean {
+  const fate = ({ link, directed }: RunLink): string =>
+    JSON.stringify([link.suspend ?? false, link.filters ?? {}, directed]);
+  return fate(a) === fate(b);
+}

@@ -1,0 +1,113 @@
+/** Opens what a port is to be attached to. What this host cannot do is refused (409) with what is missing. */
+import type { BlockList } from 'node:net';
+import { refusals } from '../../base/errors/errors.js';
+import { OpenError, type Attachable, type Opener } from '../../engine/sockets/opener.js';
+import type { Endpoint } from '../../engine/forwarding/endpoint.js';
+import type { ComputeFiles } from '../files.js';
+import type { HostInterface } from '../host-tasks.js';
+import type { Nio } from './nio.js';
+import { udpAttachable } from './udp-peer.js';
+
+export interface NioSocketsOptions {
+  readonly opener: Opener;
+  readonly files: ComputeFiles;
+  /** Where UDP may lead; undefined is anywhere. */
+  readonly networks: BlockList | undefined;
+  /** The interfaces of the host that ports may be attached to, besides TAPs of the server's own user. */
+  readonly interfaces: ReadonlySet<string>;
+}
+
+const NOT_PERMITTED = /\((EPERM|EACCES)\)$/;
+
+export class NioSockets {
+  readonly #opener: Opener;
+  readonly #files: ComputeFiles;
+  readonly #networks: BlockList | undefined;
+  readonly #interfaces: ReadonlySet<string>;
+
+  constructor({ opener, files, networks, interfaces }: NioSocketsOptions) {
+    this.#opener = opener;
+    this.#files = files;
+    this.#networks = networks;
+    this.#interfaces = interfaces;
+  }
+
+  /** `folder` is the project's. */
+  async open(nio: Nio, folder: string): Promise<Endpoint> {
+    switch (nio.type) {
+      case 'nio_udp': {
+        const attachable = await udpAttachable(nio, this.#networks);
+        return this.#open(attachable, (reason) => refusals.udpNotConnected(nio.rhost, nio.rport, reason));
+      }
+      case 'nio_tap': {
+        const tap = await this.#findUp('TAP', nio.tap_device);
+        if (tap?.tapOwner !== process.geteuid?.()) this.#checkAllowed(nio.tap_device);
+        return this.#openInterface({ type: 'tap', device: nio.tap_device }, 'CAP_NET_ADMIN');
+      }
+      case 'nio_generic_ethernet':
+        await this.#findUp('Ethernet', nio.ethernet_device);
+        this.#checkAllowed(nio.ethernet_device);
+        return this.#openInterface({ type: 'packet', device: nio.ethernet_device }, 'CAP_NET_RAW');
+      case 'nio_linux_ethernet':
+        this.#checkAllowed(nio.ethernet_device);
+        return this.#openInterface({ type: 'packet', device: nio.ethernet_device }, 'CAP_NET_RAW');
+      case 'nio_unix': {
+        const [localFile, remoteFile] = await Promise.all(
+          [nio.local_file, nio.remote_file].map((path) =>
+            this.#files.run('placeSocketFile', { folder, path }),
+          ),
+        );
+        if (localFile === undefined || remoteFile === undefined) throw refusals.fileForbidden();
+        return this.#open({ type: 'unix', localFile, remoteFile }, (reason) =>
+          refusals.nioNotOpened('the Unix socket', reason),
+        );
+      }
+      case 'nio_null':
+        return this.#opener.open({ type: 'null' });
+      case 'nio_ethernet':
+      case 'nio_nat':
+      case 'nio_vde':
+      case 'nio_vmnet':
+        throw refusals.nioNotSupported(nio.type);
+    }
+  }
+
+  close(endpoint: Endpoint): void {
+    this.#opener.close(endpoint);
+  }
+
+  lost(endpoint: Endpoint): number {
+    return this.#opener.lost(endpoint);
+  }
+
+  #openInterface(wanted: Extract<Attachable, { device: string }>, capability: string): Endpoint {
+    return this.#open(wanted, (reason) =>
+      refusals.nioNotOpened(
+        `the interface ${wanted.device}`,
+        NOT_PERMITTED.test(reason) ? `this needs the capability ${capability}` : reason,
+      ),
+    );
+  }
+
+  #open(wanted: Attachable, refusalOf: (reason: string) => Error): Endpoint {
+    try {
+      return this.#opener.open(wanted);
+    } catch (error) {
+      if (error instanceof OpenError) throw refusalOf(error.message);
+      throw error;
+    }
+  }
+
+  /** A port attached to an interface of the host reads what others send there, and sends in their name. */
+  #checkAllowed(name: string): void {
+    if (!this.#interfaces.has(name)) throw refusals.interfaceNotAllowed(name);
+  }
+
+  /** Elsewhere than on Linux the opener says that it needs Linux. */
+  async #findUp(kind: string, name: string): Promise<HostInterface | undefined> {
+    if (process.platform !== 'linux') return undefined;
+    const found = (await this.#files.run('findInterfaces', undefined)).find((known) => known.name === name);
+    if (found?.isUp !== true) throw refusals.interfaceDown(kind, name);
+    return found;
+  }
+}

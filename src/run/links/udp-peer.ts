@@ -1,0 +1,60 @@
+/** Where a UDP attachment leads: names are resolved here, and what must not be sent to is refused. */
+import { lookup } from 'node:dns/promises';
+import { BlockList, isIP } from 'node:net';
+import { refusals } from '../../base/errors/errors.js';
+import type { Attachable } from '../../engine/sockets/opener.js';
+import type { NioUdp } from './nio.js';
+
+const LOOPBACK = new BlockList();
+LOOPBACK.addSubnet('127.0.0.0', 8, 'ipv4');
+LOOPBACK.addAddress('::1', 'ipv6');
+
+/** Where nobody is, or more than one. */
+const NOT_A_PEER = new BlockList();
+NOT_A_PEER.addSubnet('0.0.0.0', 8, 'ipv4');
+NOT_A_PEER.addSubnet('224.0.0.0', 4, 'ipv4');
+NOT_A_PEER.addAddress('255.255.255.255', 'ipv4');
+NOT_A_PEER.addAddress('::', 'ipv6');
+NOT_A_PEER.addSubnet('ff00::', 8, 'ipv6');
+
+/** IPv4 in the clothes of IPv6. */
+const MAPPED = new BlockList();
+MAPPED.addSubnet('::ffff:0:0', 96, 'ipv6');
+
+/** The sockets of a UDP attachment. Refuses (409) a peer that cannot or must not be reached. */
+export async function udpAttachable(given: NioUdp, networks: BlockList | undefined): Promise<Attachable> {
+  const { lport, rhost, rport } = given;
+  const fail = (reason: string): never => {
+    throw refusals.udpNotConnected(rhost, rport, reason);
+  };
+  const address = await addressOf(rhost, fail);
+  const version = isIP(address) === 6 ? 'ipv6' : 'ipv4';
+  if (address.includes('%')) return fail('an address with a zone cannot be used');
+  if (version === 'ipv6' && MAPPED.check(address, version)) return fail('write this address as IPv4');
+  if (NOT_A_PEER.check(address, version)) return fail(`${address} is not the address of one host`);
+  if (networks?.check(address, version) === false) {
+    return fail(`${address} is outside of the networks that this server is allowed to reach`);
+  }
+  return {
+    type: 'udp',
+    localHost: localHost(version, LOOPBACK.check(address, version)),
+    localPort: lport,
+    remoteHost: address,
+    remotePort: rport,
+  };
+}
+
+/** Nobody but this host can send to an attachment that leads to this host. */
+function localHost(version: 'ipv4' | 'ipv6', isLoopback: boolean): string {
+  if (version === 'ipv6') return isLoopback ? '::1' : '::';
+  return isLoopback ? '127.0.0.1' : '0.0.0.0';
+}
+
+async function addressOf(host: string, fail: (reason: string) => never): Promise<string> {
+  if (isIP(host) !== 0) return host;
+  try {
+    return (await lookup(host, { verbatim: false })).address;
+  } catch (error) {
+    return fail(error instanceof Error ? error.message : 'the name cannot be resolved');
+  }
+}

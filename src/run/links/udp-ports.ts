@@ -1,0 +1,50 @@
+/**
+ * The UDP port numbers that are given out, each to one project at a time: the lowest that nobody has and that
+ * could be bound. A number is taken before the host is asked, so requests that come at once get different ones.
+ */
+import { refusals } from '../../base/errors/errors.js';
+
+export class UdpPorts {
+  readonly range: readonly [first: number, last: number];
+  readonly #isFree: (port: number) => Promise<boolean>;
+  /** Who has each. */
+  readonly #owners = new Map<number, string>();
+  #lowest: number;
+
+  constructor(range: readonly [first: number, last: number], isFree: (port: number) => Promise<boolean>) {
+    this.range = range;
+    this.#isFree = isFree;
+    [this.#lowest] = range;
+  }
+
+  get reserved(): number[] {
+    return [...this.#owners.keys()].sort((a, b) => a - b);
+  }
+
+  async reserve(owner: string): Promise<number> {
+    const [first, last] = this.range;
+    let reason = 'all are given out';
+    for (let port = this.#lowest; port <= last; port++) {
+      if (this.#owners.has(port)) {
+        if (port === this.#lowest) this.#lowest++;
+        continue;
+      }
+      this.#owners.set(port, owner);
+      if (await this.#isFree(port)) return port;
+      this.release(port, owner);
+      reason = `port ${port} is in use by another program`;
+    }
+    throw refusals.udpPortsTaken(first, last, reason);
+  }
+
+  /** Does nothing when the port is not this owner's. */
+  release(port: number, owner: string): void {
+    if (this.#owners.get(port) !== owner) return;
+    this.#owners.delete(port);
+    this.#lowest = Math.min(this.#lowest, port);
+  }
+
+  releaseAllOf(owner: string): void {
+    for (const [port, known] of this.#owners) if (known === owner) this.release(port, owner);
+  }
+}

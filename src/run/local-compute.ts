@@ -1,0 +1,110 @@
+/** This server as a compute: what it can do, what it has given out, and the projects that run here. */
+import { platform } from 'node:os';
+import type { BpfCompiler } from '../engine/bpf/bpf-compiler.js';
+import type { Captures } from '../captures/captures.js';
+import type { Engines } from '../engine/control/engines.js';
+import { Channel } from '../base/streams/channel.js';
+import type { ConsolePorts } from '../lab/console-ports.js';
+import { FILTER_TYPES, type FilterType } from '../lab/topology/filters.js';
+import { SERVED_KINDS } from '../lab/kinds/served-kinds.js';
+import type { Projects } from '../lab/projects/projects.js';
+import { ComputeProjects } from './compute-projects.js';
+import { ComputeRun } from './compute-run.js';
+import type { ComputeServices } from './compute-services.js';
+import { FileLists } from './file-list.js';
+import { FilterPlans } from './switches/filter-plans.js';
+import type { ComputeFiles } from './files.js';
+import { shownInterface, type ShownInterface } from './host-interfaces.js';
+import { NioSockets, type NioSocketsOptions } from './links/nio-sockets.js';
+import { ProjectFolders } from './project-folders.js';
+import type { UdpPorts } from './links/udp-ports.js';
+
+export interface LocalComputeOptions extends NioSocketsOptions {
+  readonly engines: Engines;
+  readonly udpPorts: UdpPorts;
+  /** Of ATM switches. */
+  readonly refusesBadHec: boolean;
+  readonly gns3Version: string;
+  readonly projectsFolder: string;
+  readonly allowsAnyPath: boolean;
+  /** Those of the controller. */
+  readonly projects: Projects;
+  readonly consolePorts: ConsolePorts;
+  readonly captures: Captures;
+  readonly bpf: BpfCompiler;
+}
+
+export interface Capabilities {
+  readonly node_types: readonly string[];
+  readonly platform: string;
+  readonly version: string;
+}
+
+export class LocalCompute {
+  readonly channel = new Channel();
+  readonly projects: ComputeProjects;
+  readonly folders: ProjectFolders;
+  readonly files: ComputeFiles;
+  readonly fileLists: FileLists;
+  readonly #gns3Version: string;
+  readonly #services: ComputeServices;
+
+  constructor(options: LocalComputeOptions) {
+    const { engines, files, udpPorts, consolePorts, refusesBadHec } = options;
+    this.files = files;
+    this.fileLists = new FileLists(files);
+    this.#gns3Version = options.gns3Version;
+    this.folders = new ProjectFolders(options.projectsFolder, options.projects, files);
+    this.#services = {
+      channel: this.channel,
+      consolePorts,
+      udpPorts,
+      sockets: new NioSockets(options),
+      refusesBadHec,
+      newDevice: (lab) => engines.newDevice(lab),
+      captures: options.captures,
+      bpf: options.bpf,
+      filterPlans: new FilterPlans(options.bpf),
+    };
+    this.projects = new ComputeProjects(this.folders, options.allowsAnyPath, this.#services);
+  }
+
+  get capabilities(): Capabilities {
+    return {
+      node_types: SERVED_KINDS.map((kind) => kind.type),
+      platform: platform(),
+      version: this.#gns3Version,
+    };
+  }
+
+  /** Makes a project run that the controller has opened. */
+  beginRun(projectId: string): ComputeRun {
+    return new ComputeRun(projectId, this.projects, this.#services, (id) => this.folders.ownerOf(id));
+  }
+
+  /** The packet filters that this host can run. */
+  async availableFilters(): Promise<readonly FilterType[]> {
+    const hasBpf = await this.#services.bpf.isAvailable;
+    return hasBpf ? FILTER_TYPES : FILTER_TYPES.filter(({ type }) => type !== 'bpf');
+  }
+
+  async interfaces(): Promise<ShownInterface[]> {
+    return (await this.files.run('findInterfaces', undefined)).map(shownInterface);
+  }
+
+  /** Tells those whose labs ran on an engine that had to be started again. */
+  engineRestarted(labs: readonly string[], reason: string): void {
+    const message =
+      `The packet engine of this project was restarted (${reason}): ` +
+      'frames on their way were lost, and what its switches had learnt is forgotten';
+    for (const lab of labs) {
+      this.channel.emit('log.warning', JSON.stringify({ message }), lab);
+      this.folders.ownerOf(lab)?.warn(message);
+    }
+  }
+
+  /** Removes what open sockets leave on the disk. Comes when no engine runs any more. */
+  close(): void {
+    this.projects.closeSockets();
+  }
+}

@@ -1,0 +1,109 @@
+/** The ports of one node that lead somewhere. Each is let go by the engine before its socket is closed. */
+import type { RunningDevice } from '../../engine/control/running-device.js';
+import { refusals } from '../../base/errors/errors.js';
+import type { Endpoint } from '../../engine/forwarding/endpoint.js';
+import type { Conduct } from '../../engine/forwarding/orders.js';
+import type { Nio } from '../links/nio.js';
+import type { NioSockets } from '../links/nio-sockets.js';
+import { portStatistics, type PortStatistics } from './statistics.js';
+import type { UdpPorts } from '../links/udp-ports.js';
+
+interface Attachment {
+  readonly nio: Nio;
+  readonly endpoint: Endpoint;
+  /** What the kernel had thrown away when the counters were last reset. */
+  lostBefore: number;
+}
+
+export interface AttachmentsOptions {
+  readonly device: RunningDevice;
+  readonly sockets: NioSockets;
+  readonly udpPorts: UdpPorts;
+  readonly projectId: string;
+}
+
+const MOST_PORTS = 1024;
+
+export class Attachments {
+  readonly #options: AttachmentsOptions;
+  readonly #byPort = new Map<number, Attachment>();
+
+  constructor(options: AttachmentsOptions) {
+    this.#options = options;
+  }
+
+  get size(): number {
+    return this.#byPort.size;
+  }
+
+  /** `folder` is the project's. */
+  async attach(port: number, nio: Nio, folder: string, conduct: Conduct): Promise<void> {
+    const { device, sockets } = this.#options;
+    if (this.#byPort.has(port)) throw refusals.portOccupied(port);
+    if (this.#byPort.size >= MOST_PORTS) throw refusals.tooMany('ports attached', MOST_PORTS);
+    const endpoint = await sockets.open(nio, folder);
+    try {
+      await device.attach(port, endpoint, conduct);
+    } catch (error) {
+      sockets.close(endpoint);
+      throw refusalOf(error, nio, endpoint);
+    }
+    this.#byPort.set(port, { nio, endpoint, lostBefore: 0 });
+  }
+
+  /** Changes what lies between an attached port and its link. */
+  async conduct(port: number, conduct: Conduct): Promise<void> {
+    this.check(port);
+    await this.#options.device.conduct(port, conduct);
+  }
+
+  /** Refuses (409) a port that is not attached. */
+  check(port: number): void {
+    if (!this.#byPort.has(port)) throw refusals.portUnattached(port);
+  }
+
+  async detach(port: number): Promise<void> {
+    const attachment = this.#byPort.get(port);
+    if (attachment === undefined) throw refusals.portUnattached(port);
+    await this.#options.device.detach(port);
+    this.#close(port, attachment);
+  }
+
+  /** After the device was removed, which detaches everything. */
+  closeAll(): void {
+    for (const [port, attachment] of this.#byPort) this.#close(port, attachment);
+  }
+
+  /** By port number. */
+  statistics(): PortStatistics[] {
+    const ports = [...this.#byPort].sort(([a], [b]) => a - b);
+    return ports.flatMap(([port, { endpoint, lostBefore }]) => {
+      const counters = this.#options.device.counters(port);
+      // The kernel counts in 32 bits.
+      const lost = (this.#options.sockets.lost(endpoint) - lostBefore) >>> 0;
+      return counters === undefined ? [] : [portStatistics(port, counters, lost)];
+    });
+  }
+
+  resetStatistics(): void {
+    const { device, sockets } = this.#options;
+    for (const [port, attachment] of this.#byPort) {
+      device.resetCounters(port);
+      attachment.lostBefore = sockets.lost(attachment.endpoint);
+    }
+  }
+
+  #close(port: number, { nio, endpoint }: Attachment): void {
+    const { sockets, udpPorts, projectId } = this.#options;
+    this.#byPort.delete(port);
+    sockets.close(endpoint);
+    if (nio.type === 'nio_udp') udpPorts.release(nio.lport, projectId);
+  }
+}
+
+/** What an engine could not attach. Where engines open their sockets themselves, only they can tell. */
+function refusalOf(error: unknown, nio: Nio, endpoint: Endpoint): unknown {
+  if (error instanceof RangeError) return refusals.engineFull(error.message);
+  if (nio.type !== 'nio_udp' || endpoint.type !== 'udp-address' || !(error instanceof Error)) return error;
+  return refusals.udpNotConnected(nio.rhost, nio.rport, error.message);
+}

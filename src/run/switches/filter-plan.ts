@@ -1,0 +1,76 @@
+/** From the filters of a link to what an engine does at one of its ports. */
+import { randomInt } from 'node:crypto';
+import { storedFilters, type AcceptedFilters } from '../../lab/topology/filters.js';
+import { STAGE_ORDER, type FilterPlan, type FilterStage } from '../../engine/filters/filter-plan.js';
+import type { BpfProgram } from '../../engine/wire/bpf.js';
+
+/** Values that would not be accepted are passed over. */
+export interface WantedFilters {
+  readonly both: AcceptedFilters;
+  /** Out of the device: what is named here counts instead of what is named in `both`. */
+  readonly outward: AcceptedFilters;
+  readonly inward: AcceptedFilters;
+  /** Undefined is any. */
+  readonly seed: number | undefined;
+}
+
+export type CompileBpf = (expression: string) => Promise<BpfProgram>;
+
+/** What zeros stand for; `lab/filters.ts` tells clients. */
+const USUAL_QUEUE_MS = 500;
+const USUAL_HOLD_MS = 10;
+/** Seeds are words of 32 bits. */
+const SEEDS = 2 ** 32;
+
+/** Undefined when there is nothing to do. Rejects only as `compile` does. */
+export async function filterPlan(
+  { both, outward, inward, seed = randomInt(SEEDS) }: WantedFilters,
+  compile: CompileBpf,
+): Promise<FilterPlan | undefined> {
+  const common = storedFilters({ filters: both });
+  const stagesOf = async (directed: AcceptedFilters): Promise<FilterStage[]> => {
+    const filters = { ...common, ...storedFilters({ filters: directed }) };
+    const stages = await Promise.all(STAGE_ORDER.map((type) => stageOf(type, filters, compile)));
+    return stages.filter((stage) => stage !== undefined);
+  };
+  const [out, into] = await Promise.all([stagesOf(outward), stagesOf(inward)]);
+  return out.length + into.length === 0 ? undefined : { seed, outward: out, inward: into };
+}
+
+/** Each line of the BPF filter that says something. */
+export function expressionsOf(filters: AcceptedFilters): string[] {
+  const [text] = filters['bpf'] ?? [];
+  if (typeof text !== 'string') return [];
+  return text
+    .split('\n')
+    .map((line) => line.trim())
+    .filter((line) => line !== '');
+}
+
+async function stageOf(
+  type: FilterStage['type'],
+  filters: AcceptedFilters,
+  compile: CompileBpf,
+): Promise<FilterStage | undefined> {
+  const values = filters[type];
+  if (values === undefined) return undefined;
+  if (type === 'bpf') {
+    const programs = await Promise.all(expressionsOf(filters).map((expression) => compile(expression)));
+    return programs.length === 0 ? undefined : { type, programs };
+  }
+  const [first = 0, second = 0] = values.map(Number);
+  switch (type) {
+    case 'frequency_drop':
+      return { type, every: first };
+    case 'packet_loss':
+    case 'corrupt':
+    case 'duplicate':
+      return { type, percent: first };
+    case 'reorder':
+      return { type, percent: first, holdMs: second === 0 ? USUAL_HOLD_MS : second };
+    case 'rate':
+      return { type, kilobits: first, queueMs: second === 0 ? USUAL_QUEUE_MS : second };
+    case 'delay':
+      return { type, latencyMs: first, jitterMs: second };
+  }
+}

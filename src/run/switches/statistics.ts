@@ -1,0 +1,67 @@
+/** What has passed through a node, as clients read it. */
+import { z } from 'zod';
+import type { PortCounters, RunningDevice } from '../../engine/control/running-device.js';
+import type { Properties } from '../../lab/kinds/node-kind.js';
+import { COUNTER_NAMES, DROP_CAUSES, type CounterName } from '../../base/memory/port-counters.js';
+import type { DeviceKind } from '../../engine/forwarding/orders.js';
+import { connectionsOf } from './mapped-connections.js';
+
+const PASSED = COUNTER_NAMES.filter((name) => !DROP_CAUSES.includes(name));
+
+const count = z.int().min(0);
+const counts = (names: readonly CounterName[]): Record<string, typeof count> =>
+  Object.fromEntries(names.map((name) => [name, count]));
+
+const port = z.strictObject({
+  adapter_number: z.literal(0),
+  counters: z.strictObject({
+    ...counts(PASSED),
+    /** By cause. */
+    drops: z.strictObject(counts(DROP_CAUSES)),
+    /** What the kernel threw away before the engine could fetch it. */
+    socket_full: count,
+  }),
+  port_number: z.int(),
+});
+
+/** One direction of a mapping, its ends as the mapping has them. */
+const connection = z.strictObject({
+  cells: count.optional(),
+  frames: count.optional(),
+  from: z.string(),
+  to: z.string(),
+});
+
+export const statistics = z.strictObject({
+  /** Of ATM and Frame Relay switches. */
+  connections: z.array(connection).optional(),
+  ports: z.array(port),
+});
+
+export type PortStatistics = z.infer<typeof port>;
+export type ConnectionStatistics = z.infer<typeof connection>;
+
+export function portStatistics(number: number, counters: PortCounters, socketFull: number): PortStatistics {
+  return {
+    adapter_number: 0,
+    counters: { ...only(PASSED, counters), drops: only(DROP_CAUSES, counters), socket_full: socketFull },
+    port_number: number,
+  };
+}
+
+/** Undefined for kinds without connections. */
+export function connectionStatistics(
+  kind: DeviceKind,
+  properties: Properties,
+  { connections }: RunningDevice,
+): ConnectionStatistics[] | undefined {
+  if (kind !== 'atm_switch' && kind !== 'frame_relay_switch') return undefined;
+  return connectionsOf(properties).map(({ name, from, to }) => {
+    const passed = connections.read(name);
+    return kind === 'atm_switch' ? { cells: passed, from, to } : { frames: passed, from, to };
+  });
+}
+
+function only(names: readonly CounterName[], counters: PortCounters): Record<string, number> {
+  return Object.fromEntries(names.map((name) => [name, counters[name]]));
+}

@@ -1,0 +1,267 @@
+/**
+ * A switch that runs here: what clients know of it, the device on an engine, and where its ports lead. Requests
+ * on one node never overlap.
+ */
+import type { Capture } from '../../captures/capture.js';
+import type { RunningDevice } from '../../engine/control/running-device.js';
+import { refusals } from '../../base/errors/errors.js';
+import type { CaptureSettings } from '../../captures/capture-settings.js';
+import { acceptFilters } from '../../lab/topology/filters.js';
+import type { Properties } from '../../lab/kinds/node-kind.js';
+import type { SwitchKind } from './switch-kinds.js';
+import type { Conduct } from '../../engine/forwarding/orders.js';
+import { Attachments } from './attachments.js';
+import type { ComputeServices } from '../compute-services.js';
+import { designOf, mappedNumbers } from './device-design.js';
+import type { Nio } from '../links/nio.js';
+import { PortCaptures } from '../../captures/port-captures.js';
+import { connectionStatistics, type ConnectionStatistics, type PortStatistics } from './statistics.js';
+import { Turns } from './turns.js';
+
+export type ConsoleType = 'telnet' | 'none';
+
+/** What a client may say of a node, new or not. */
+export interface SwitchRequest {
+  readonly name?: string | undefined;
+  readonly console_type?: ConsoleType | undefined;
+  readonly properties: Properties;
+}
+
+export interface NewSwitch extends SwitchRequest {
+  readonly name: string;
+  readonly node_id: string;
+  readonly console?: number | null | undefined;
+  /** The console port that the controller holds for the node, which then needs no other. */
+  readonly heldConsole?: number | null | undefined;
+}
+
+/** The project that a node is of. */
+export interface NodeHome {
+  readonly id: string;
+  readonly name: string;
+  readonly folder: string;
+}
+
+export interface SwitchStatistics {
+  readonly connections?: readonly ConnectionStatistics[];
+  readonly ports: readonly PortStatistics[];
+}
+
+export class SwitchNode {
+  readonly id: string;
+  readonly kind: SwitchKind;
+  readonly home: NodeHome;
+  readonly #captures: PortCaptures;
+  readonly #services: ComputeServices;
+  readonly #device: RunningDevice;
+  readonly #attachments: Attachments;
+  readonly #turns = new Turns();
+  readonly #ownsConsole: boolean;
+  readonly #console: number | null;
+  #name: string;
+  #consoleType: ConsoleType | undefined;
+  #properties: Properties;
+  #isRemoved = false;
+
+  /** Refuses what cannot work. Nothing runs before `install`, and everything that was taken is given back by `remove`. */
+  constructor(home: NodeHome, kind: SwitchKind, wanted: NewSwitch, services: ComputeServices) {
+    checkName(wanted.name);
+    this.#properties = kind.create(wanted.properties);
+    this.id = wanted.node_id;
+    this.kind = kind;
+    this.home = home;
+    this.#services = services;
+    this.#name = wanted.name;
+    const hasConsole = kind.consoleTypes.length > 0;
+    this.#consoleType = hasConsole ? (wanted.console_type ?? kind.consoleTypes[0]) : undefined;
+    this.#ownsConsole = hasConsole && wanted.heldConsole === undefined;
+    const { consolePorts } = services;
+    this.#console = this.#ownsConsole ? consolePorts.reserve(wanted.console) : (wanted.heldConsole ?? null);
+    this.#device = services.newDevice(home.id);
+    const { sockets, udpPorts } = services;
+    this.#attachments = new Attachments({ device: this.#device, sockets, udpPorts, projectId: home.id });
+    this.#captures = new PortCaptures({
+      ...services,
+      kind: kind.type,
+      device: this.#device,
+      projectId: home.id,
+    });
+  }
+
+  get name(): string {
+    return this.#name;
+  }
+
+  /** The node as clients see it, as JSON text. */
+  get text(): string {
+    const hasConsole = this.kind.consoleTypes.length > 0;
+    const shown = {
+      ...this.#properties,
+      ...(hasConsole ? { console: this.#console, console_type: this.#consoleType } : {}),
+      name: this.#name,
+      node_id: this.id,
+      project_id: this.home.id,
+      status: 'started',
+    };
+    return JSON.stringify(Object.fromEntries(Object.entries(shown).sort(([a], [b]) => (a < b ? -1 : 1))));
+  }
+
+  /** Comes first. */
+  install(): Promise<void> {
+    return this.#turn(async () => {
+      await this.#device.install(this.#design(this.#properties));
+      if (this.#consoleType === 'telnet') this.#warnOfTelnet();
+    });
+  }
+
+  /** Waits for what is under way. */
+  settled(): Promise<string> {
+    return this.#turn(() => Promise.resolve(this.text));
+  }
+
+  update({ name = this.#name, console_type: consoleType, properties }: SwitchRequest): Promise<string> {
+    return this.#turn(async () => {
+      if (name !== this.#name) checkName(name);
+      const next = this.kind.update(this.#properties, properties, this.#attachments.size > 0);
+      if (next !== this.#properties) await this.#device.configure(this.#design(next));
+      this.#properties = next;
+      this.#name = name;
+      if (consoleType !== undefined && this.#consoleType !== undefined) {
+        const isNews = consoleType === 'telnet' && this.#consoleType !== consoleType;
+        this.#consoleType = consoleType;
+        if (isNews) this.#warnOfTelnet();
+      }
+      this.#services.channel.emit('node.updated', this.text, this.home.id);
+      return this.text;
+    });
+  }
+
+  /** Comes last. Resolves with false when it was removed already. */
+  remove(): Promise<boolean> {
+    return this.#turns.takeSurely(async () => {
+      if (this.#isRemoved) return false;
+      this.#isRemoved = true;
+      try {
+        await this.#captures.endAll('its node was closed');
+        await this.#device.remove();
+      } finally {
+        this.#attachments.closeAll();
+        if (this.#ownsConsole && this.#console !== null) this.#services.consolePorts.release(this.#console);
+      }
+      return true;
+    });
+  }
+
+  /** Without a conduct it is as the attachment says. */
+  attach(port: number, nio: Nio, conduct?: Conduct): Promise<void> {
+    return this.#turn(async () => {
+      const isHub = this.kind.type === 'ethernet_hub';
+      if (isHub && !mappedNumbers(this.#properties).has(port)) throw refusals.portMissing(port);
+      await this.#attachments.attach(port, nio, this.home.folder, conduct ?? (await this.#conductOf(nio)));
+    });
+  }
+
+  detach(port: number): Promise<void> {
+    return this.#turn(async () => {
+      this.#attachments.check(port);
+      await this.#captures.end(port, 'its port was detached');
+      await this.#attachments.detach(port);
+    });
+  }
+
+  /** Suspends or filters an attached port. */
+  conduct(port: number, conduct: Conduct): Promise<void> {
+    return this.#turn(() => this.#attachments.conduct(port, conduct));
+  }
+
+  /** Begins to record what passes an attached port; `onEnded` when that has ended, for whatever reason. */
+  startCapture(
+    port: number,
+    settings: CaptureSettings,
+    onEnded: () => void = () => undefined,
+    description = '',
+  ): Promise<Capture> {
+    return this.#turn(() => {
+      this.#attachments.check(port);
+      const name = `${this.home.name} ${this.#name} port ${port}`;
+      return this.#captures.start(port, settings, { folder: this.home.folder, name, description }, onEnded);
+    });
+  }
+
+  /** The one that runs at the port; refuses (409) a port that is not attached. */
+  capture(port: number): Capture | undefined {
+    this.#attachments.check(port);
+    return this.#captures.running(port);
+  }
+
+  stopCapture(port: number): Promise<void> {
+    return this.#turn(async () => {
+      this.#attachments.check(port);
+      await this.#captures.end(port, null);
+    });
+  }
+
+  /** For streams of several ports. */
+  get device(): RunningDevice {
+    return this.#device;
+  }
+
+  statistics(): SwitchStatistics {
+    const connections = connectionStatistics(this.kind.type, this.#properties, this.#device);
+    const ports = this.#attachments.statistics();
+    return connections === undefined ? { ports } : { connections, ports };
+  }
+
+  resetStatistics(): void {
+    this.#attachments.resetStatistics();
+    this.#device.connections.reset();
+  }
+
+  /** What the device has learnt, as its kind tells it. */
+  inspect(): Promise<unknown> {
+    return this.#turn(() => this.#device.inspect());
+  }
+
+  /** For the end of the process, when no engine runs any more. */
+  closeSockets(): void {
+    this.#attachments.closeAll();
+  }
+
+  #turn<Result>(work: () => Promise<Result>): Promise<Result> {
+    return this.#turns.take(() => {
+      if (this.#isRemoved) throw refusals.nodeUnknown(this.id);
+      return work();
+    });
+  }
+
+  async #conductOf(nio: Nio): Promise<Conduct> {
+    if (nio.type !== 'nio_udp') return { suspended: false, filters: undefined };
+    const { filterPlans } = this.#services;
+    const both = acceptFilters(nio.filters ?? {});
+    const asker = { projectId: this.home.id };
+    await filterPlans.check(this.kind.type, both, asker);
+    const wanted = { both, outward: {}, inward: {}, seed: undefined };
+    const filters = await filterPlans.planOf(this.kind.type, wanted, asker, () => undefined);
+    return { suspended: nio.suspend === true, filters };
+  }
+
+  #design(properties: Properties): ReturnType<typeof designOf> {
+    const { refusesBadHec } = this.#services;
+    const countersOf = (names: readonly string[]): number[] => this.#device.connections.assign(names);
+    try {
+      return designOf(this.kind.type, properties, { refusesBadHec, countersOf });
+    } catch (error) {
+      throw error instanceof RangeError ? refusals.engineFull(error.message) : error;
+    }
+  }
+
+  #warnOfTelnet(): void {
+    const message = `"${this.#name}": Telnet access for switches is not available in this version of GNS3`;
+    this.#services.channel.emit('log.warning', JSON.stringify({ message }), this.home.id);
+  }
+}
+
+function checkName(name: string): void {
+  if (name.includes('"')) throw refusals.nodeNameRefused();
+  if (name.trim() === '') throw refusals.nodeNameBlank();
+}

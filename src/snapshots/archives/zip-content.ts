@@ -1,0 +1,181 @@
+/** The content of members of an archive, decoded piece by piece and checked. Runs in worker threads. */
+import { once } from 'node:events';
+import { finished } from 'node:stream/promises';
+import { crc32, createInflateRaw, inflateRawSync } from 'node:zlib';
+import { refusals } from '../../base/errors/errors.js';
+import { Bzip2Decoder } from './bzip2-decoder.js';
+import { ContentDamage } from './content-damage.js';
+import { LzmaDecoder } from './lzma-decoder.js';
+import { readAt } from './read-window.js';
+import type { ZipMember } from './zip-member.js';
+
+type Use = (bytes: Uint8Array) => void;
+
+/** What is decoded by a library of the system. */
+interface Decoder {
+  decode(input: Uint8Array, use: Use): void;
+  finish(): void;
+  close(): void;
+}
+
+const PIECE = 1024 * 1024;
+/** Of a decoder. */
+const INPUT = 256 * 1024;
+
+/**
+ * Decodes a member piece by piece: at most 1 MiB each, valid only within the call. Refuses (409) what is damaged, as soon
+ * as more comes than the directory says; what `use` has been given until then may be wrong.
+ */
+export async function readMember(fd: number, member: ZipMember, use: Use): Promise<void> {
+  const check = new ContentCheck(member, use);
+  try {
+    await decode(fd, member, check.take);
+    check.finish();
+  } catch (error) {
+    throw error instanceof ContentDamage ? refusals.importRefused(member.path, error.message) : error;
+  }
+}
+
+/** Refuses (409) what is longer. */
+export async function readSmallMember(fd: number, member: ZipMember, limit: number): Promise<Buffer> {
+  if (member.size > limit) {
+    throw refusals.importRefused(member.path, `it is longer than the ${limit} bytes that are allowed`);
+  }
+  const pieces: Buffer[] = [];
+  await readMember(fd, member, (bytes) => {
+    pieces.push(Buffer.from(bytes));
+  });
+  return Buffer.concat(pieces);
+}
+
+class ContentCheck {
+  readonly #member: ZipMember;
+  readonly #use: Use;
+  #length = 0;
+  #crc32 = 0;
+
+  constructor(member: ZipMember, use: Use) {
+    this.#member = member;
+    this.#use = use;
+  }
+
+  readonly take = (bytes: Uint8Array): void => {
+    this.#length += bytes.length;
+    if (this.#length > this.#member.size) {
+      throw new ContentDamage(`more comes out of it than the ${this.#member.size} bytes that it should have`);
+    }
+    this.#crc32 = crc32(bytes, this.#crc32);
+    if (bytes.length > 0) this.#use(bytes);
+  };
+
+  finish(): void {
+    const { size, crc32: expected } = this.#member;
+    if (this.#length < size) throw new ContentDamage(`it has ${this.#length} bytes instead of ${size}`);
+    if (this.#crc32 !== expected) throw new ContentDamage('its content is damaged: the checksum differs');
+  }
+}
+
+async function decode(fd: number, member: ZipMember, take: Use): Promise<void> {
+  switch (member.compression) {
+    case 'none':
+      for (const piece of pieces(fd, member, PIECE)) take(piece);
+      return;
+    case 'zip':
+      if (Math.max(member.size, member.compressedSize) > PIECE) await inflate(fd, member, take);
+      else inflateAtOnce(fd, member, take);
+      return;
+    case 'bzip2':
+      decodeWith(new Bzip2Decoder(), fd, member, take);
+      return;
+    case 'lzma':
+      decodeWith(new LzmaDecoder(member.size), fd, member, take);
+      return;
+  }
+}
+
+function decodeWith(decoder: Decoder, fd: number, member: ZipMember, take: Use): void {
+  try {
+    for (const piece of pieces(fd, member, INPUT)) decoder.decode(piece, take);
+    decoder.finish();
+  } finally {
+    decoder.close();
+  }
+}
+
+/** What comes with the option `info`, of which the types do not tell. */
+interface Inflated {
+  readonly buffer: Buffer;
+  readonly engine: { readonly bytesWritten: number };
+}
+
+/** A thread hop costs more than a short content takes. */
+function inflateAtOnce(fd: number, member: ZipMember, take: Use): void {
+  for (const piece of pieces(fd, member, PIECE)) {
+    const { bytes, taken } = inflateWhole(piece, member.size);
+    take(bytes);
+    checkTaken(taken, member);
+  }
+}
+
+function inflateWhole(piece: Uint8Array, size: number): { bytes: Uint8Array; taken: number } {
+  try {
+    // One more than there should be, so that it is seen when more comes.
+    const inflated: unknown = inflateRawSync(piece, { info: true, maxOutputLength: size + 1 });
+    const { buffer, engine } = inflated as Inflated;
+    return { bytes: buffer, taken: engine.bytesWritten };
+  } catch (error) {
+    throw inflateDamage(error);
+  }
+}
+
+async function inflate(fd: number, member: ZipMember, take: Use): Promise<void> {
+  const inflating = createInflateRaw({ chunkSize: PIECE });
+  const ended = finished(inflating, { writable: false });
+  // It may fail when nobody waits for it any more.
+  ended.catch(() => undefined);
+  let failure: unknown;
+  inflating.on('data', (bytes: Uint8Array) => {
+    try {
+      take(bytes);
+    } catch (error) {
+      failure ??= error;
+      inflating.destroy();
+    }
+  });
+  try {
+    for (const piece of pieces(fd, member, INPUT)) {
+      if (!inflating.write(piece)) await Promise.race([once(inflating, 'drain'), ended]);
+      if (inflating.readableEnded) break;
+    }
+    inflating.end();
+    await ended;
+  } catch (error) {
+    throw failure ?? inflateDamage(error);
+  } finally {
+    inflating.destroy();
+  }
+  checkTaken(inflating.bytesWritten, member);
+}
+
+function checkTaken(taken: number, { compressedSize }: ZipMember): void {
+  if (taken < compressedSize)
+    throw new ContentDamage('there is something behind the end of its compressed content');
+}
+
+function inflateDamage(error: unknown): unknown {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+  if (code === 'ERR_BUFFER_TOO_LARGE') return new ContentDamage('more comes out of it than it should have');
+  if (code === 'Z_BUF_ERROR') return new ContentDamage('its compressed content ends too early');
+  if (code === 'Z_DATA_ERROR') return new ContentDamage('its compressed content is damaged');
+  return error;
+}
+
+/** Its compressed octets. */
+function* pieces(fd: number, { position, compressedSize }: ZipMember, length: number): Generator<Buffer> {
+  for (let done = 0; done < compressedSize; done += length) {
+    const wanted = Math.min(length, compressedSize - done);
+    const piece = readAt(fd, position + done, wanted);
+    if (piece.length < wanted) throw new ContentDamage('the archive ends within it');
+    yield piece;
+  }
+}

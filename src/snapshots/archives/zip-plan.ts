@@ -1,0 +1,138 @@
+/**
+ * What is to be in a zip archive: a file with a member a line, in the order of the archive. There may be many, so it
+ * goes from thread to thread by its path alone. It is written once and never changed. Runs in worker threads.
+ */
+import { closeSync, openSync, readSync, writeSync } from 'node:fs';
+import { resolve } from 'node:path';
+import type { StoredFile } from '../content/content-tree.js';
+import { isBelow } from '../../base/disk/path-order.js';
+
+export type PlannedContent =
+  | { readonly text: string }
+  /** A regular file that nobody changes. */
+  | { readonly file: PlannedPath }
+  /** A file of a content store, and the folder of the store's objects. */
+  | { readonly stored: StoredFile; readonly content: PlannedPath }
+  /** Another plan: an archive within the archive. */
+  | { readonly archive: PlannedPath };
+
+/** A path below one of the folders that whoever makes the archive names: a plan leads nowhere else. */
+export interface PlannedPath {
+  readonly root: string;
+  readonly path: string;
+}
+
+/** Absolute paths of folders, by what plans call them. */
+export type PlanRoots = Readonly<Record<string, string>>;
+
+export interface PlannedMember {
+  /** With slashes; of a folder without the last slash. */
+  readonly path: string;
+  readonly kind: 'file' | 'folder' | 'link';
+  /** The permissions. */
+  readonly mode: number;
+  readonly modifiedMs: number;
+  /** Of a link, the text of its target. */
+  readonly content?: PlannedContent;
+  /** Of the content of a file; of text and of an archive it is not asked for. */
+  readonly size: number;
+}
+
+/** A member, and where the next one is in the plan. */
+export interface PlanLine {
+  readonly member: PlannedMember;
+  readonly next: number;
+}
+
+const BLOCK = 64 * 1024;
+const NEW_LINE = 0x0a;
+
+/** The absolute path. */
+export function plannedPath(roots: PlanRoots, { root, path }: PlannedPath): string {
+  const folder = Object.hasOwn(roots, root) ? roots[root] : undefined;
+  const full = folder === undefined ? undefined : resolve(folder, path);
+  if (folder === undefined || full === undefined || !isBelow(folder, full))
+    throw new RangeError('the plan of the archive leads out of its folders');
+  return full;
+}
+
+export function writePlan(path: string, members: Iterable<PlannedMember>): void {
+  const fd = openSync(path, 'wx', 0o600);
+  try {
+    let waiting = '';
+    for (const member of members) {
+      waiting += `${JSON.stringify(member)}\n`;
+      if (waiting.length < BLOCK) continue;
+      writeWhole(fd, waiting);
+      waiting = '';
+    }
+    writeWhole(fd, waiting);
+  } finally {
+    closeSync(fd);
+  }
+}
+
+/** Of a file in many pieces, which would take long to read again for every part of it; this thread's last one. */
+let lastLong: { readonly path: string; readonly start: number; readonly line: PlanLine } | undefined;
+
+export class PlanReader {
+  readonly #path: string;
+  readonly #fd: number;
+  /** Of what is known of the plan and has not been told. */
+  #position: number;
+  #known = Buffer.alloc(0);
+
+  constructor(path: string, position: number) {
+    this.#path = path;
+    this.#position = position;
+    this.#fd = openSync(path, 'r');
+  }
+
+  /** Undefined at the end. */
+  next(): PlanLine | undefined {
+    if (lastLong?.path === this.#path && lastLong.start === this.#position) {
+      return this.#tell(lastLong.line);
+    }
+    const text = this.#line();
+    if (text === undefined) return undefined;
+    const member = JSON.parse(text.toString()) as PlannedMember;
+    const line = { member, next: this.#position + text.length + 1 };
+    if (text.length > BLOCK) lastLong = { path: this.#path, start: this.#position, line };
+    return this.#tell(line);
+  }
+
+  close(): void {
+    closeSync(this.#fd);
+  }
+
+  #tell(line: PlanLine): PlanLine {
+    this.#known = this.#known.subarray(line.next - this.#position);
+    this.#position = line.next;
+    return line;
+  }
+
+  #line(): Buffer | undefined {
+    for (let searched = 0; ;) {
+      const end = this.#known.indexOf(NEW_LINE, searched);
+      if (end >= 0) return this.#known.subarray(0, end);
+      searched = this.#known.length;
+      if (this.#grow() > 0) continue;
+      if (searched > 0) throw new Error('the plan of the archive is cut off');
+      return undefined;
+    }
+  }
+
+  /** Reads as much again as is known, so that a long line is not copied often. */
+  #grow(): number {
+    const more = Buffer.allocUnsafeSlow(Math.max(BLOCK, this.#known.length));
+    const count = readSync(this.#fd, more, 0, more.length, this.#position + this.#known.length);
+    const added = more.subarray(0, count);
+    this.#known = this.#known.length === 0 ? added : Buffer.concat([this.#known, added]);
+    return count;
+  }
+}
+
+function writeWhole(fd: number, text: string): void {
+  const bytes = Buffer.from(text);
+  for (let done = 0; done < bytes.length;) done += writeSync(fd, bytes, done);
+}

@@ -1,0 +1,237 @@
+/**
+ * The content of the files of a project as its snapshots hold it, each chunk once. One job at a time works with it. Runs
+ * in a worker thread.
+ */
+import { lstatSync, mkdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { Refusal, refusals } from '../../base/errors/errors.js';
+import { ownFolder } from '../../base/disk/containment.js';
+import { makeFolder, syncFolder } from '../../base/disk/published-file.js';
+import { ChunkTable } from './chunk-table.js';
+import { ContentDigest } from './content-digest.js';
+import type { ContentTree, StoredFile } from './content-tree.js';
+import { NO_VERSION } from '../../base/disk/content-version.js';
+import { Intake } from './intake.js';
+import type { JobProgress } from './job-progress.js';
+import { manifestIds, manifestName, readManifest } from './manifest.js';
+import { CONTENT, indexOf, isPack, isStoreId } from './object-name.js';
+import { isSound, objectUse } from './object-use.js';
+import { ContentDamage, OpenObjects } from './open-objects.js';
+import { readPackIndex } from './pack-index.js';
+import { collectObjects, uniqueBytes } from './object-collection.js';
+import type { StillTree } from './still-tree.js';
+import { buildTree, checkFile, digestOf } from './tree-building.js';
+import { checkTree } from './tree-check.js';
+
+const EMPTY = new ContentDigest().hex();
+
+export interface StoredContent {
+  readonly tree: ContentTree;
+  /** What the store has grown by, besides files that share their blocks with those of the project. */
+  readonly added: number;
+}
+
+export class ContentStore {
+  readonly #folder: string;
+  readonly #content: string;
+
+  /** The folder of the project's snapshots. */
+  constructor(folder: string) {
+    this.#folder = folder;
+    this.#content = join(folder, CONTENT);
+  }
+
+  /**
+   * For `holdStill`: the versions by the paths of the files of this snapshot that need not be stored again; none when it
+   * is damaged, since a later snapshot does not have to rely on it.
+   */
+  versions(id: string): ReadonlyMap<string, string> {
+    const ends = new Map<string, number>();
+    const files = readableFiles(this.#folder, id);
+    for (const { object, offset, length } of files.flatMap(({ extents }) => extents)) {
+      ends.set(object, Math.max(ends.get(object) ?? 0, offset + length));
+    }
+    const unsound = new Set<string>();
+    for (const [object, end] of ends) if (!isSound(this.#folder, object, end)) unsound.add(object);
+    const sound = files.filter(({ extents }) => extents.every(({ object }) => !unsound.has(object)));
+    return new Map(sound.map(({ path, version }) => [path, version]));
+  }
+
+  /**
+   * Nothing refers to what this stores until a manifest does; the disk has it afterwards. The id is nobody else's. What
+   * held the files has partly gone. Whatever fails, nothing is left.
+   */
+  store(id: string, still: StillTree, progress: JobProgress): StoredContent {
+    if (!isStoreId(id)) throw new RangeError('this is no id of a store');
+    const read = still.files.filter(({ source }) => source !== undefined);
+    const most = read.reduce((sum, { size }) => sum + size, 0);
+    progress.expect(most);
+    const known = this.#knownFiles(still);
+    this.#make();
+    const table = read.length > 0 ? this.#chunks() : new ChunkTable();
+    const intake = new Intake(
+      { content: this.#content, storeId: id, held: still.held },
+      table,
+      most,
+      progress,
+    );
+    try {
+      const files = still.files.map((file): StoredFile => {
+        if (file.source !== undefined) return intake.take(file, file.source);
+        const { path, size, mode, modifiedMs, isSettled } = file;
+        const version = isSettled || size > 0 ? file.version : NO_VERSION;
+        const { digest, extents } = known.get(path) ?? { digest: EMPTY, extents: [] };
+        return { path, size, mode, modifiedMs, version, digest, extents };
+      });
+      intake.finish();
+      syncFolder(this.#content);
+      return { tree: { folders: still.folders, files, links: still.links }, added: intake.added };
+    } catch (error) {
+      intake.discard();
+      throw error;
+    }
+  }
+
+  /**
+   * Builds the tree, or what is wanted of it, in a folder that is not there yet, and checks all that is read; the disk
+   * has it afterwards. Refuses (409) what is damaged. Whatever fails, nothing is left.
+   */
+  build(
+    tree: ContentTree,
+    target: string,
+    progress: JobProgress,
+    wants: (path: string) => boolean = () => true,
+  ): void {
+    checkTree(tree);
+    const part = wantedPart(tree, wants);
+    mkdirSync(target);
+    this.#withObjects((objects) => {
+      try {
+        buildTree(part, this.#content, objects, target, progress);
+      } catch (error) {
+        rmSync(target, { recursive: true, force: true });
+        throw error;
+      }
+    });
+  }
+
+  /** Reads everything; what is not what it should be. No snapshot that is made later relies on what was damaged. */
+  verify(tree: ContentTree, progress: JobProgress): { path: string; reason: string }[] {
+    const found: { path: string; reason: string }[] = [];
+    progress.expect(tree.files.reduce((sum, { size }) => sum + size, 0));
+    this.#withObjects((objects) => {
+      for (const file of tree.files) {
+        try {
+          checkFile(file, objects, progress);
+        } catch (error) {
+          if (!(error instanceof ContentDamage)) throw error;
+          found.push({ path: file.path, reason: error.message });
+        }
+      }
+    });
+    return found;
+  }
+
+  /** The same tree with the digests of the files that have none. Refuses (409) what is damaged. */
+  seal(tree: ContentTree, progress: JobProgress): ContentTree {
+    const unknown = tree.files.filter(({ digest }) => digest === undefined);
+    progress.expect(unknown.reduce((sum, { size }) => sum + size, 0));
+    return this.#withObjects((objects) => {
+      const files = tree.files.map((file) =>
+        file.digest === undefined ? { ...file, digest: digestOf(file, objects, progress) } : file,
+      );
+      return { ...tree, files };
+    });
+  }
+
+  /**
+   * Removes what no snapshot relies on any more. Where a manifest cannot be read nothing is removed, since nobody knows
+   * what it relied on.
+   */
+  collect(): void {
+    collectObjects(this.#folder);
+  }
+
+  /** What would be given back without this snapshot. */
+  uniqueBytes(id: string): number {
+    return uniqueBytes(this.#folder, id);
+  }
+
+  #make(): void {
+    makeFolder(this.#folder);
+    ownFolder(this.#folder, CONTENT, true);
+  }
+
+  /** The chunks that are stored, and that a snapshot relies on: others may go, or have gone. */
+  #chunks(): ChunkTable {
+    const table = new ChunkTable();
+    for (const [object, ranges] of objectUse(this.#folder).use) {
+      if (!isPack(object) || !isSound(this.#folder, object, ranges.end)) continue;
+      const records = readPackIndex(join(this.#content, indexOf(object)));
+      table.addRecords(object, records, (start, end) => ranges.covers(start, end));
+    }
+    return table;
+  }
+
+  /** What snapshots have of the files that need not be read, by their paths; the newest snapshot is asked first. */
+  #knownFiles(still: StillTree): ReadonlyMap<string, StoredFile> {
+    const wanted = new Map<string, string>();
+    for (const { path, size, version, source } of still.files) {
+      if (source === undefined && size > 0) wanted.set(path, version);
+    }
+    const known = new Map<string, StoredFile>();
+    for (const id of wanted.size > 0 ? idsByAge(this.#folder) : []) {
+      if (wanted.size === 0) break;
+      for (const file of readableFiles(this.#folder, id)) {
+        if (wanted.get(file.path) !== file.version) continue;
+        known.set(file.path, file);
+        wanted.delete(file.path);
+      }
+    }
+    const [missing] = wanted.keys();
+    if (missing !== undefined) throw refusals.contentChanging(missing);
+    return known;
+  }
+
+  #withObjects<Result>(act: (objects: OpenObjects) => Result): Result {
+    const objects = new OpenObjects(this.#content);
+    try {
+      return act(objects);
+    } catch (error) {
+      throw error instanceof ContentDamage ? refusals.snapshotDamaged(error.message) : error;
+    } finally {
+      objects.close();
+    }
+  }
+}
+
+/** The newest first. */
+function idsByAge(folder: string): string[] {
+  const age = (id: string): number =>
+    lstatSync(join(folder, manifestName(id)), { throwIfNoEntry: false })?.mtimeMs ?? 0;
+  return manifestIds(folder)
+    .map((id) => ({ id, at: age(id) }))
+    .sort((a, b) => b.at - a.at)
+    .map(({ id }) => id);
+}
+
+function readableFiles(folder: string, id: string): readonly StoredFile[] {
+  try {
+    return readManifest(folder, id).tree.files;
+  } catch (error) {
+    if (error instanceof Refusal) return [];
+    throw error;
+  }
+}
+
+function wantedPart({ folders, files, links }: ContentTree, wants: (path: string) => boolean): ContentTree {
+  const part = {
+    files: files.filter(({ path }) => wants(path)),
+    links: links.filter(({ path }) => wants(path)),
+  };
+  const needed = new Set<string>();
+  for (const { path } of [...part.files, ...part.links, ...folders.filter(({ path }) => wants(path))]) {
+    for (let end = path.length; end > 0; end = path.lastIndexOf('/', end - 1)) needed.add(path.slice(0, end));
+  }
+  return { ...part, folders: folders.filter(({ path }) => needed.has(path)) };
+}

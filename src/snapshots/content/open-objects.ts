@@ -1,0 +1,108 @@
+/** The objects of a content store that are being read. Runs in a worker thread. */
+import { closeSync, existsSync, readSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Refusal } from '../../base/errors/errors.js';
+import { dataRanges } from '../../base/disk/file-data.js';
+import { readNext, readOnlyWhatIsAskedFor } from '../../base/disk/read-advice.js';
+import { openRegularFile } from '../../base/disk/regular-file.js';
+import { PIECE_LENGTH } from './chunk-sink.js';
+import type { Extent } from './content-tree.js';
+import { damageMarkOf, isObject, isPack } from './object-name.js';
+
+const MOST_OPEN = 16;
+
+/** What is stored is not what was stored; the message says how. */
+export class ContentDamage extends Error {}
+
+interface OpenObject {
+  readonly fd: number;
+  readonly size: number;
+}
+
+export class OpenObjects {
+  readonly #content: string;
+  /** The one that was used last comes last. */
+  readonly #open = new Map<string, OpenObject>();
+
+  constructor(content: string) {
+    this.#content = content;
+  }
+
+  /** Fills the target; so many bytes after these are wanted next. Throws `ContentDamage`. */
+  read(object: string, target: Uint8Array, offset: number, next: number): void {
+    const { fd } = this.#opened(object);
+    readNext(fd, offset + target.length, Math.min(next, PIECE_LENGTH));
+    let done = 0;
+    while (done < target.length) {
+      const count = inObject(object, () => readSync(fd, target, done, target.length - done, offset + done));
+      if (count === 0) throw new ContentDamage(`${object} is too short`);
+      done += count;
+    }
+  }
+
+  /** The parts of the extent that have to be read: a file of its own has the holes of the file that it was. */
+  *dataOf(extent: Extent): Generator<Extent, void, undefined> {
+    const { fd, size } = this.#opened(extent.object);
+    const end = extent.offset + extent.length;
+    if (end > size) throw new ContentDamage(`${extent.object} is too short`);
+    if (isPack(extent.object)) {
+      yield extent;
+      return;
+    }
+    for (const range of dataRanges(fd, end)) {
+      const start = Math.max(range.start, extent.offset);
+      if (start >= range.end) continue;
+      const position = extent.position + start - extent.offset;
+      yield { object: extent.object, offset: start, position, length: range.end - start };
+    }
+  }
+
+  /** What is stored from now on does not rely on them. Best effort: it only spares later snapshots. */
+  distrust(names: readonly string[]): void {
+    for (const name of new Set(names)) {
+      const path = join(this.#content, name);
+      try {
+        if (isObject(name) && existsSync(path)) writeFileSync(damageMarkOf(path), '');
+      } catch {
+        // The disk is full, or read only.
+      }
+    }
+  }
+
+  close(): void {
+    for (const { fd } of this.#open.values()) closeSync(fd);
+    this.#open.clear();
+  }
+
+  #opened(object: string): OpenObject {
+    const known = this.#open.get(object);
+    if (known !== undefined) {
+      this.#open.delete(object);
+      this.#open.set(object, known);
+      return known;
+    }
+    if (!isObject(object)) throw new ContentDamage('it names no object');
+    const opened = inObject(object, () => openRegularFile(join(this.#content, object)));
+    readOnlyWhatIsAskedFor(opened.fd);
+    const [oldest] = this.#open;
+    if (oldest !== undefined && this.#open.size >= MOST_OPEN) {
+      this.#open.delete(oldest[0]);
+      closeSync(oldest[1].fd);
+    }
+    this.#open.set(object, opened);
+    return opened;
+  }
+}
+
+/** What the system says of an object is no fault of the request. */
+function inObject<Result>(object: string, act: () => Result): Result {
+  try {
+    return act();
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+    if (error instanceof Refusal) throw new ContentDamage(`${object} is no file`);
+    if (code === 'ENOENT') throw new ContentDamage(`${object} is missing`);
+    if (code === 'EIO' || code === 'ELOOP') throw new ContentDamage(`${object} cannot be read: ${code}`);
+    throw error;
+  }
+}

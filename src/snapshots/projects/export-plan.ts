@@ -1,0 +1,142 @@
+/** What is in the archive of a project (contract C.2), in its order. Runs in worker threads. */
+import { randomUUID } from 'node:crypto';
+import { linkSync, lstatSync } from 'node:fs';
+import { join } from 'node:path';
+import { readManifest } from '../content/manifest.js';
+import { Refusal } from '../../base/errors/errors.js';
+import { SNAPSHOTS } from '../../lab/projects/folder-layout.js';
+import { renderTopology } from '../../lab/gns3-file/topology-file.js';
+import type { Packed } from '../../base/store/packing.js';
+import { writePlan, type PlannedMember, type PlanRoots } from '../archives/zip-plan.js';
+import { plannedImages } from './export-images.js';
+import { gns3Archive } from './gns3-snapshots.js';
+import { contentOfRecords, readLabContent, recordsOf, type LabContent } from '../lab-content.js';
+import { holdObjects, plannedStill, plannedStored, plannedText, portable, ROOT } from './planned-files.js';
+import { imagesNamed, portableContent, withoutAddresses } from './portable-content.js';
+import { ARCHIVE_EXTENSION, type ListedSnapshot, type Snapshot } from '../snapshot.js';
+import { listSnapshots } from '../snapshot-list-tasks.js';
+import type { JobPlace } from '../job-place.js';
+import { readStill } from '../still-tasks.js';
+import { checkExportable } from '../stopped-nodes.js';
+
+export interface ExportWish {
+  readonly includesSnapshots: boolean;
+  readonly includesImages: boolean;
+  readonly resetsAddresses: boolean;
+  readonly keepsComputes: boolean;
+}
+
+/** In its folders `holdFiles` has kept the files, and everything else stays until the archive is made. */
+export interface ExportedProject extends JobPlace {
+  readonly projectId: string;
+  readonly gns3Version: string;
+}
+
+export const TOPOLOGY = 'project.gns3';
+/** As GNS3 calls the list of them. */
+const INDEX = 'snapshots.conf';
+const ARCHIVE_MODE = 0o644;
+
+/** Returns the path of the plan, and what could not be taken along. */
+export function planProject(
+  project: ExportedProject,
+  records: Packed,
+  imagesFolder: string,
+  wish: ExportWish,
+): { plan: string; warnings: string[] } {
+  const content = contentOfRecords(project.projectId, records);
+  checkExportable(content.nodes);
+  const told = wish.keepsComputes ? content : portableContent(content);
+  const warnings: string[] = [];
+  const plan = join(project.notes, 'project.plan');
+  const images = wish.includesImages ? plannedImages(imagesFolder, project.work, imagesNamed(content)) : [];
+  const taken = new Set(images.map(({ path }) => path));
+  writePlan(plan, [
+    topologyMember(project, wish.resetsAddresses ? withoutAddresses(told) : told),
+    ...images,
+    ...portable(plannedStill(readStill(project)), warnings).filter(({ path }) => !taken.has(path)),
+    ...(wish.includesSnapshots ? plannedSnapshots(project, warnings) : []),
+  ]);
+  return { plan, warnings };
+}
+
+/** The archive that GNS3 would have made of one of our snapshots; likewise. */
+export function planSnapshot(
+  project: ExportedProject,
+  snapshot: Snapshot,
+): { plan: string; warnings: string[] } {
+  const { topology, tree } = readManifest(join(project.root, SNAPSHOTS), snapshot.snapshot_id);
+  const content = holdObjects(project, tree);
+  const plan = join(project.notes, planName(snapshot));
+  const warnings: string[] = [];
+  const files = portable(plannedStored(tree, content), warnings);
+  writePlan(plan, [topologyMember(project, readLabContent(topology)), ...files]);
+  return { plan, warnings };
+}
+
+/** The folders that the plans of an export lead to. */
+export function rootsOf({ root, work, notes }: JobPlace, images: string): PlanRoots {
+  return { [ROOT.project]: root, [ROOT.work]: work, [ROOT.notes]: notes, [ROOT.images]: images };
+}
+
+function planName({ snapshot_id: id }: Snapshot): string {
+  return `${id}.plan`;
+}
+
+function topologyMember({ projectId, gns3Version }: ExportedProject, content: LabContent): PlannedMember {
+  const { settings, computes } = content;
+  const records = recordsOf(content, { order: 0, path: '', filename: '', settings, computes });
+  return plannedText(TOPOLOGY, renderTopology(projectId, records, gns3Version));
+}
+
+function plannedSnapshots(project: ExportedProject, warnings: string[]): PlannedMember[] {
+  // A restore by GNS3 would remove the files that a topology alone does not have.
+  const listed = listSnapshots(join(project.root, SNAPSHOTS), project.projectId).filter(
+    ({ form }) => form !== 'topology',
+  );
+  const taken = new Set<string>();
+  const kept: Snapshot[] = [];
+  const members = listed.flatMap((one): PlannedMember[] => {
+    const filename = archiveName(one, taken);
+    try {
+      const member = plannedArchive(project, one, filename, warnings);
+      taken.add(filename);
+      kept.push({ ...one.snapshot, filename });
+      return [member];
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error;
+      warnings.push(`Could not export the snapshot ${one.snapshot.name}: ${error.message}`);
+      return [];
+    }
+  });
+  if (kept.length === 0) return [];
+  return [...members, plannedText(`${SNAPSHOTS}/${INDEX}`, JSON.stringify(kept, undefined, 4))];
+}
+
+function plannedArchive(
+  project: ExportedProject,
+  listed: ListedSnapshot,
+  filename: string,
+  warnings: string[],
+): PlannedMember {
+  const { root, work } = project;
+  const { snapshot, form } = listed;
+  const head = { path: `${SNAPSHOTS}/${filename}`, kind: 'file', mode: ARCHIVE_MODE } as const;
+  if (form === 'wirefarm') {
+    warnings.push(...planSnapshot(project, snapshot).warnings);
+    const archive = { root: ROOT.notes, path: planName(snapshot) };
+    return { ...head, modifiedMs: snapshot.created_at * 1000, content: { archive }, size: 0 };
+  }
+  const path = gns3Archive(join(root, SNAPSHOTS), snapshot);
+  const { size, mtimeMs: modifiedMs } = lstatSync(path);
+  const name = `${randomUUID()}${ARCHIVE_EXTENSION}`;
+  linkSync(path, join(work, name));
+  return { ...head, modifiedMs, content: { file: { root: ROOT.work, path: name } }, size };
+}
+
+/** As the snapshot is called, unless that is no name, or another is called so. */
+function archiveName({ snapshot }: ListedSnapshot, taken: ReadonlySet<string>): string {
+  const { filename, snapshot_id: id } = snapshot;
+  const isName = /^[^/\\\0]+\.gns3(snapshot|project)$/.test(filename);
+  return isName && !taken.has(filename) ? filename : `${id}${ARCHIVE_EXTENSION}`;
+}

@@ -1,0 +1,57 @@
+/** Making archives of projects, piece by piece, by threads of the job worker, for the HTTP thread. */
+import type { TaskTable } from '../../base/threads/task.js';
+import type { Packed } from '../../base/store/packing.js';
+import type { Compression } from '../archives/zip-member.js';
+import { dropCursor, firstCursor, nextPiece, type ZipCursor, type ZipPiece } from '../archives/zip-pieces.js';
+import { planProject, planSnapshot, rootsOf, type ExportedProject, type ExportWish } from './export-plan.js';
+import type { Snapshot } from '../snapshot.js';
+import { makeNotes, makeWork } from '../still-tasks.js';
+
+export interface BegunArchive {
+  readonly cursor: ZipCursor;
+  readonly warnings: readonly string[];
+}
+
+/** What asks for the pieces of an archive. */
+export interface PieceTasks extends TaskTable {
+  readonly exportPiece: (input: { cursor: ZipCursor }) => ZipPiece;
+  /** Gives back what is held for an archive that nobody wants any more. */
+  readonly dropCursor: (input: { cursor: ZipCursor }) => void;
+}
+
+export interface ExportTasks extends PieceTasks {
+  /** Of the files that `holdFiles` has kept in the work folder. Refuses (409) nodes that cannot be exported. */
+  readonly planExport: (
+    input: ExportedProject & {
+      records: Packed;
+      /** The images folder. */
+      images: string;
+      compression: Compression;
+      wish: ExportWish;
+    },
+  ) => BegunArchive;
+  /** The archive that GNS3 would have made of one of our snapshots. Makes the work folder. */
+  readonly planSnapshotArchive: (
+    input: ExportedProject & { images: string; snapshot: Snapshot },
+  ) => BegunArchive;
+}
+
+export const exportTasks: ExportTasks = {
+  planExport({ records, images, compression, wish, ...project }) {
+    const { plan, warnings } = planProject(project, records, images, wish);
+    return { cursor: firstCursor(plan, rootsOf(project, images), compression), warnings };
+  },
+
+  planSnapshotArchive({ snapshot, images, ...project }) {
+    makeWork(project.root, project.work);
+    makeNotes(project.notes);
+    const { plan, warnings } = planSnapshot(project, snapshot);
+    return { cursor: firstCursor(plan, rootsOf(project, images), 'none'), warnings };
+  },
+
+  exportPiece: ({ cursor }) => nextPiece(cursor),
+
+  dropCursor({ cursor }) {
+    dropCursor(cursor);
+  },
+};

@@ -1,0 +1,108 @@
+/**
+ * The snapshots that GNS3 made, as it keeps them: archives beside an index. By worker threads.
+ */
+import { lstatSync, readdirSync, rmSync, statSync, type Stats } from 'node:fs';
+import { join } from 'node:path';
+import { z } from 'zod';
+import { refusals } from '../../base/errors/errors.js';
+import { publishBytes, syncFolder } from '../../base/disk/published-file.js';
+import { readRegularFile } from '../../base/disk/regular-file.js';
+import { idInCopy } from '../lab-content.js';
+import { newSnapshot, type Snapshot } from '../snapshot.js';
+
+const INDEX = 'snapshots.conf';
+const LARGEST_INDEX = 4 * 1024 * 1024;
+/** Archives from before there was an index say in their names what they are. */
+const LEGACY = /^(.+)_(\d{2})(\d{2})(\d{2})_(\d{2})(\d{2})(\d{2})\.gns3project$/;
+
+const entry = z.looseObject({
+  snapshot_id: z.string(),
+  name: z.string(),
+  created_at: z.int(),
+  description: z.string(),
+  filename: z.string(),
+});
+
+type IndexEntry = z.output<typeof entry>;
+
+/** Those whose archive is there. Refuses (409) an index that cannot be read. */
+export function findGns3Snapshots(folder: string, projectId: string): Snapshot[] {
+  const entries = readIndex(folder);
+  if (entries.length === 0) return findLegacy(folder, projectId);
+  return entries
+    .filter(({ filename }) => archiveStats(folder, filename) !== undefined)
+    .map(({ snapshot_id, name, created_at, description, filename }) => ({
+      snapshot_id,
+      name,
+      created_at,
+      description,
+      filename,
+      project_id: projectId,
+    }));
+}
+
+/** The absolute path of the archive. */
+export function gns3Archive(folder: string, { filename }: Snapshot): string {
+  if (archiveStats(folder, filename) === undefined)
+    throw refusals.snapshotDamaged('its archive is not there');
+  return join(folder, filename);
+}
+
+export function archiveSize(folder: string, { filename }: Snapshot): number {
+  return archiveStats(folder, filename)?.size ?? 0;
+}
+
+/** First from the index, so that nobody sees one without its archive. */
+export function removeGns3Snapshot(folder: string, snapshot: Snapshot): void {
+  const entries = readIndex(folder);
+  const left = entries.filter(({ snapshot_id: id }) => id !== snapshot.snapshot_id);
+  if (left.length < entries.length) {
+    const text = JSON.stringify(left, undefined, 4);
+    publishBytes(join(folder, '.work'), join(folder, INDEX), Buffer.from(text));
+  }
+  rmSync(join(folder, snapshot.filename), { force: true });
+  syncFolder(folder);
+}
+
+function readIndex(folder: string): IndexEntry[] {
+  let text: string;
+  try {
+    text = readRegularFile(join(folder, INDEX), LARGEST_INDEX).toString('utf8');
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return [];
+    throw refusals.snapshotIndexUnreadable();
+  }
+  let found: unknown;
+  try {
+    found = text.trim() === '' ? [] : JSON.parse(text);
+  } catch {
+    throw refusals.snapshotIndexUnreadable();
+  }
+  if (!Array.isArray(found)) throw refusals.snapshotIndexUnreadable();
+  // As they are, since they may be written again.
+  return found.filter((value): value is IndexEntry => entry.safeParse(value).success);
+}
+
+/** Ids made of what does not change, so that they stay the same. */
+function findLegacy(folder: string, projectId: string): Snapshot[] {
+  return namesIn(folder).flatMap((filename) => {
+    const parts = LEGACY.exec(filename);
+    if (parts === null || archiveStats(folder, filename) === undefined) return [];
+    const [, name = '', day, month, year, hour, minute, second] = parts;
+    const taken = new Date(`20${year}-${month}-${day}T${hour}:${minute}:${second}Z`);
+    if (Number.isNaN(taken.getTime())) return [];
+    const ids = { snapshotId: idInCopy(projectId, filename), projectId };
+    return [{ ...newSnapshot(ids, name, undefined, taken), filename }];
+  });
+}
+
+function namesIn(folder: string): string[] {
+  return statSync(folder, { throwIfNoEntry: false })?.isDirectory() === true ? readdirSync(folder) : [];
+}
+
+/** Undefined for what is no file of this very folder, whatever the index says. */
+function archiveStats(folder: string, filename: string): Stats | undefined {
+  const isName = /^[^/\\\0]+\.gns3(snapshot|project)$/.test(filename);
+  const found = isName ? lstatSync(join(folder, filename), { throwIfNoEntry: false }) : undefined;
+  return found?.isFile() === true ? found : undefined;
+}

@@ -1,0 +1,123 @@
+/** Making a project of an archive (contract C.3), by threads of the job worker, for the HTTP thread. */
+import { mkdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { JobProgress } from '../content/job-progress.js';
+import { imageTasks } from '../../files/images/image-tasks.js';
+import { SNAPSHOTS, TEMPORARY } from '../../lab/projects/folder-layout.js';
+import { LOCAL_COMPUTE } from '../../lab/gns3-file/topology-schema.js';
+import type { TaskTable } from '../../base/threads/task.js';
+import { syncFolder } from '../../base/disk/published-file.js';
+import { isBelowLeftOut, limitsFor } from './archived-snapshot.js';
+import { nodeIdsOf } from './copied-snapshots.js';
+import { takeInAll } from './copy-tasks.js';
+import { isOfLibrary, placeImages, unpackImages, type PlacedImages } from './imported-images.js';
+import { contentOfCopy, pathInCopy, type LabContent } from '../lab-content.js';
+import { keepContent } from './making-tasks.js';
+import { unpack, withArchive, type ProjectArchive } from './project-archive.js';
+
+export interface UnpackedProject {
+  /** As the archive calls it. */
+  readonly name: string;
+  /** Of the library, where they lie in their folder. */
+  readonly images: readonly string[];
+  readonly warnings: readonly string[];
+}
+
+export interface ImportTasks extends TaskTable {
+  /**
+   * Checks the archive and unpacks it into the folder `making`, which is there and empty, and its images into the folder
+   * `images`, which is not. `computes` are those that there are.
+   */
+  readonly unpackProject: (input: {
+    archive: string;
+    making: string;
+    images: string;
+    projectId: string;
+    computes: readonly string[];
+    progress: SharedArrayBuffer;
+  }) => Promise<UnpackedProject>;
+  /** `root` is the images folder. */
+  readonly placeImages: (input: { root: string; aside: string; paths: readonly string[] }) => PlacedImages;
+  readonly removeImages: (input: { root: string; paths: readonly string[] }) => void;
+}
+
+export const importTasks: ImportTasks = {
+  unpackProject({ archive: path, making, images: aside, projectId, computes, progress: memory }) {
+    const progress = new JobProgress(memory);
+    return withArchive(path, limitsFor(making), async (fd, archive) => {
+      const { content } = archive;
+      const isCopy = archive.projectId.toLowerCase() !== projectId.toLowerCase();
+      await unpackFiles(fd, archive, { making, copyId: isCopy ? projectId : undefined }, progress);
+      const images = await unpackImages(fd, archive, aside, progress);
+      const warnings = await unpackSnapshots(fd, archive, { making, projectId, isCopy }, progress);
+      keepContent(making, importedContent(isCopy ? contentOfCopy(projectId, content) : content, computes));
+      return { name: content.settings.name, images, warnings };
+    });
+  },
+
+  placeImages({ root, aside, paths }) {
+    return placeImages(root, aside, paths);
+  },
+
+  removeImages({ root, paths }) {
+    for (const path of paths) imageTasks.removeImage({ root, path });
+  },
+};
+
+async function unpackFiles(
+  fd: number,
+  archive: ProjectArchive,
+  { making, copyId }: { readonly making: string; readonly copyId: string | undefined },
+  progress: JobProgress,
+): Promise<void> {
+  const nodeIds = nodeIdsOf(archive.content);
+  await unpack(
+    fd,
+    archive,
+    making,
+    (path) => {
+      if (isBelowLeftOut(path) || isOfLibrary(path)) return undefined;
+      return copyId === undefined ? path : pathInCopy(copyId, nodeIds, path);
+    },
+    progress,
+  );
+}
+
+/** Returns what could not be taken along. */
+async function unpackSnapshots(
+  fd: number,
+  archive: ProjectArchive,
+  home: { readonly making: string; readonly projectId: string; readonly isCopy: boolean },
+  progress: JobProgress,
+): Promise<string[]> {
+  const folder = join(home.making, SNAPSHOTS);
+  const aside = join(home.making, TEMPORARY, SNAPSHOTS);
+  mkdirSync(folder);
+  const members = archive.members.filter(
+    ({ kind, path }) => kind === 'file' && /^snapshots\/[^/]+$/.test(path),
+  );
+  if (members.length === 0) return [];
+  const placeOf = (path: string): string => path.slice(`${SNAPSHOTS}/`.length);
+  await unpack(fd, { ...archive, members }, aside, placeOf, progress);
+  const work = join(home.making, TEMPORARY, 'snapshot');
+  const warnings = await takeInAll(aside, home.projectId, { ...home, folder, work }, progress);
+  rmSync(aside, { recursive: true });
+  syncFolder(folder);
+  return warnings;
+}
+
+/** A compute that is not here can run nothing: its nodes come to this one. */
+function importedContent(content: LabContent, known: readonly string[]): LabContent {
+  const computeOf = (id: string): string => (known.includes(id) ? id : LOCAL_COMPUTE);
+  const isKnown = (compute: unknown): boolean =>
+    typeof compute === 'object' &&
+    compute !== null &&
+    'compute_id' in compute &&
+    known.includes(String(compute.compute_id));
+  return {
+    ...content,
+    settings: { ...content.settings, auto_open: false, auto_start: false, auto_close: true },
+    computes: content.computes.filter(isKnown),
+    nodes: content.nodes.map((node) => ({ ...node, compute_id: computeOf(node.compute_id) })),
+  };
+}

@@ -1,0 +1,107 @@
+/** What is to be in an archive: the members for files, folders and links. Runs in worker threads. */
+import { linkSync, lstatSync, mkdirSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import type { ContentTree, StoredFolder, StoredLink } from '../content/content-tree.js';
+import { CONTENT, isObject } from '../content/object-name.js';
+import type { StillFile, StillTree } from '../content/still-tree.js';
+import { refusals } from '../../base/errors/errors.js';
+import { linkFault, nameFault } from '../archives/member-name.js';
+import { SNAPSHOTS } from '../../lab/projects/folder-layout.js';
+import type { PlannedMember, PlannedPath } from '../archives/zip-plan.js';
+import type { JobPlace } from '../job-place.js';
+
+/** What plans call the folders that they lead to. */
+export const ROOT = { project: 'project', work: 'work', notes: 'notes', images: 'images' } as const;
+
+const FILE_MODE = 0o644;
+const LINK_MODE = 0o777;
+
+export function plannedText(path: string, text: string): PlannedMember {
+  return { path, kind: 'file', mode: FILE_MODE, modifiedMs: Date.now(), content: { text }, size: 0 };
+}
+
+/** By path; folders only where nothing is in them. */
+export function plannedStill({ folders, files, links, held }: StillTree): PlannedMember[] {
+  return inOrder([
+    ...emptyFolders(folders, [files, links]),
+    ...files.map((file) => stillMember(file, basename(held))),
+    ...links.map(linkMember),
+  ]);
+}
+
+/** The same for what a snapshot has of files. */
+export function plannedStored({ folders, files, links }: ContentTree, content: PlannedPath): PlannedMember[] {
+  const stored = files.map((file): PlannedMember => {
+    const { path, mode, modifiedMs, size } = file;
+    return { path, kind: 'file', mode, modifiedMs, content: { stored: file, content }, size };
+  });
+  return inOrder([...emptyFolders(folders, [files, links]), ...stored, ...links.map(linkMember)]);
+}
+
+/** Those that an import takes; why it would not take the others is added to the warnings. */
+export function portable(members: readonly PlannedMember[], warnings: string[]): PlannedMember[] {
+  return members.filter(({ path, kind, content }) => {
+    const target = kind === 'link' && content !== undefined && 'text' in content ? content.text : undefined;
+    const fault =
+      nameFault(path, Buffer.from(path), true) ??
+      (target === undefined ? undefined : linkFault(path, target));
+    if (fault !== undefined) warnings.push(`Could not export file ${path}: ${fault}`);
+    return fault === undefined;
+  });
+}
+
+/**
+ * The folder in which the objects of the tree stay, whatever becomes of their snapshot: they get second names in the work
+ * folder. Where that cannot be, it is the store's own.
+ */
+export function holdObjects({ root, work }: JobPlace, { files }: ContentTree): PlannedPath {
+  const own = `${SNAPSHOTS}/${CONTENT}`;
+  const content = join(root, own);
+  const held = join(work, CONTENT);
+  mkdirSync(held, { recursive: true });
+  for (const object of new Set(files.flatMap(({ extents }) => extents.map((extent) => extent.object)))) {
+    if (!isObject(object)) throw refusals.snapshotDamaged('it names no object');
+    if (lstatSync(join(content, object), { throwIfNoEntry: false })?.isFile() === false)
+      throw refusals.snapshotDamaged(`${object} is no file`);
+    try {
+      linkSync(join(content, object), join(held, object));
+    } catch (error) {
+      const code = error instanceof Error && 'code' in error ? error.code : undefined;
+      if (code === 'ENOENT') throw refusals.snapshotDamaged(`${object} is missing`);
+      if (code !== 'EEXIST') return { root: ROOT.project, path: own };
+    }
+  }
+  return { root: ROOT.work, path: CONTENT };
+}
+
+function stillMember({ path, mode, modifiedMs, size, source, hold }: StillFile, held: string): PlannedMember {
+  const place =
+    hold === 'none'
+      ? { root: ROOT.project, path }
+      : { root: ROOT.work, path: `${held}/${basename(source ?? '')}` };
+  // Nothing has to be kept of an empty file.
+  const content = source === undefined ? { text: '' } : { file: place };
+  return { path, kind: 'file', mode, modifiedMs, content, size };
+}
+
+function linkMember({ path, target }: StoredLink): PlannedMember {
+  return { path, kind: 'link', mode: LINK_MODE, modifiedMs: Date.now(), content: { text: target }, size: 0 };
+}
+
+function emptyFolders(
+  folders: readonly StoredFolder[],
+  others: readonly (readonly { readonly path: string }[])[],
+): PlannedMember[] {
+  const filled = new Set([folders, ...others].flatMap((list) => list.map(({ path }) => parentOf(path))));
+  return folders
+    .filter(({ path }) => !filled.has(path))
+    .map(({ path, mode }) => ({ path, kind: 'folder', mode, modifiedMs: Date.now(), size: 0 }));
+}
+
+function parentOf(path: string): string {
+  return path.slice(0, Math.max(path.lastIndexOf('/'), 0));
+}
+
+function inOrder(members: PlannedMember[]): PlannedMember[] {
+  return members.sort((a, b) => (a.path < b.path ? -1 : 1));
+}

@@ -1,0 +1,69 @@
+/** What a project's content becomes on its way to somebody else (contract C.2). Pure. */
+import { posix } from 'node:path';
+import type { Emulator } from '../../files/images/image-name.js';
+import { LOCAL_COMPUTE, type StoredNode } from '../../lab/gns3-file/topology-schema.js';
+import type { LabContent } from '../lab-content.js';
+
+export interface NamedImage {
+  readonly emulator: Emulator;
+  /** As the node says: the path of the image below the emulator's folder, or an absolute one. */
+  readonly name: string;
+}
+
+/** Which properties of a node name an image. */
+const IMAGE_PROPERTIES: Readonly<Record<Emulator, RegExp>> = {
+  qemu: /image$|^initrd$/,
+  iou: /^path$/,
+  dynamips: /image$/,
+};
+const ADDRESSES = ['mac_addr', 'mac_address'];
+
+/** Nothing in it is of this host: not its computes, and no path of its. */
+export function portableContent(content: LabContent): LabContent {
+  const nodes = content.nodes.map((node) => {
+    const images = imagesOf(node).map(([key, name]) => [key, baseName(name)] as const);
+    return withProperties({ ...node, compute_id: LOCAL_COMPUTE }, images);
+  });
+  return { ...content, computes: [], nodes };
+}
+
+/** The addresses are chosen anew where it comes to. */
+export function withoutAddresses(content: LabContent): LabContent {
+  const nodes = content.nodes.map((node) => {
+    const found = ADDRESSES.filter((key) => node.properties?.[key] !== undefined);
+    return withProperties(
+      node,
+      found.map((key) => [key, null] as const),
+    );
+  });
+  return { ...content, nodes };
+}
+
+/** Each once, in the order of the nodes. */
+export function imagesNamed({ nodes }: LabContent): NamedImage[] {
+  const found = new Map<string, NamedImage>();
+  for (const node of nodes) {
+    for (const [, name] of imagesOf(node)) {
+      const image = { emulator: node.node_type as Emulator, name };
+      found.set(`${image.emulator} ${name}`, image);
+    }
+  }
+  return [...found.values()];
+}
+
+export function baseName(path: string): string {
+  return posix.basename(path.replaceAll('\\', '/'));
+}
+
+function imagesOf({ node_type: type, properties = {} }: StoredNode): [key: string, name: string][] {
+  if (!(type in IMAGE_PROPERTIES)) return [];
+  const named = IMAGE_PROPERTIES[type as Emulator];
+  return Object.entries(properties).flatMap(([key, value]): [string, string][] =>
+    named.test(key) && typeof value === 'string' && value !== '' ? [[key, value]] : [],
+  );
+}
+
+function withProperties(node: StoredNode, changed: readonly (readonly [string, unknown])[]): StoredNode {
+  if (changed.length === 0) return node;
+  return { ...node, properties: { ...node.properties, ...Object.fromEntries(changed) } };
+}

@@ -1,0 +1,142 @@
+/**
+ * A project in an archive, as GNS3 exports it and keeps its snapshots (contract C.2): everything is checked before
+ * anything of it is made. By threads of the job worker.
+ */
+import { closeSync, mkdirSync, symlinkSync, utimesSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { CHUNK_LENGTH, isZeros } from '../content/content-digest.js';
+import type { JobProgress } from '../content/job-progress.js';
+import { Refusal, refusals } from '../../base/errors/errors.js';
+import { MOST_CHARACTERS } from '../../lab/projects/content-limit.js';
+import { parseTopology } from '../../lab/gns3-file/topology-file.js';
+import { BulkFile } from '../../base/disk/bulk-file.js';
+import { syncFolder } from '../../base/disk/published-file.js';
+import { openRegularFile } from '../../base/disk/regular-file.js';
+import { archiveRange } from '../archives/form-part.js';
+import { readMember, readSmallMember } from '../archives/zip-content.js';
+import { openZip, type ZipArchive, type ZipLimits } from '../archives/zip-directory.js';
+import type { ZipMember } from '../archives/zip-member.js';
+import type { LabContent } from '../lab-content.js';
+
+export interface ProjectArchive {
+  readonly projectId: string;
+  readonly content: LabContent;
+  /** Besides the topology file. */
+  readonly members: readonly ZipMember[];
+}
+
+/** Where a member is to lie below the target; undefined leaves it out. */
+export type PlaceOf = (path: string) => string | undefined;
+
+const TOPOLOGY = 'project.gns3';
+/** Twice what a topology may hold, for what the form of the file adds. */
+const LARGEST_TOPOLOGY = 2 * MOST_CHARACTERS;
+const FILE_MODE = 0o644;
+const OWNER_WRITES = 0o600;
+
+/** Opens the archive in this file for as long as `use` takes. Refuses (409) what is none, or must not be unpacked. */
+export async function withArchive<Result>(
+  path: string,
+  limits: ZipLimits,
+  use: (fd: number, archive: ProjectArchive) => Promise<Result>,
+): Promise<Result> {
+  const { fd, size } = openRegularFile(path);
+  try {
+    const zip = await openZip(fd, archiveRange(fd, size), limits);
+    return await use(fd, await readProject(fd, zip));
+  } finally {
+    closeSync(fd);
+  }
+}
+
+/** Makes the target folder, and in it what has a place there; it is on the disk afterwards. */
+export async function unpack(
+  fd: number,
+  { members }: ProjectArchive,
+  target: string,
+  placeOf: PlaceOf,
+  progress: JobProgress,
+): Promise<void> {
+  mkdirSync(target, { recursive: true });
+  const folders = new Set<string>([target]);
+  const makeFolder = (folder: string): void => {
+    if (folders.has(folder)) return;
+    makeFolder(dirname(folder));
+    mkdirSync(folder);
+    folders.add(folder);
+  };
+  const placed = members.flatMap((member) => {
+    const place = placeOf(member.path);
+    return place === undefined ? [] : [{ member, path: join(target, place) }];
+  });
+  progress.expect(placed.reduce((sum, { member }) => sum + member.size, 0));
+  for (const { member, path } of placed) {
+    makeFolder(member.kind === 'folder' ? path : dirname(path));
+    if (member.kind === 'file') await unpackFile(fd, member, path, progress);
+  }
+  // Last, so that nothing is ever made through one.
+  for (const { member, path } of placed) {
+    if (member.kind === 'link')
+      symlinkSync((await readSmallMember(fd, member, member.size)).toString(), path);
+  }
+  for (const folder of folders) syncFolder(folder);
+}
+
+/** Reads all of it. */
+export async function checkMembers(
+  fd: number,
+  { members }: ProjectArchive,
+  progress: JobProgress,
+): Promise<void> {
+  progress.expect(members.reduce((sum, { size }) => sum + size, 0));
+  for (const member of members) {
+    if (member.kind !== 'folder')
+      await readMember(fd, member, ({ length }) => {
+        progress.advance(length);
+      });
+  }
+}
+
+async function unpackFile(fd: number, member: ZipMember, path: string, progress: JobProgress): Promise<void> {
+  const file = BulkFile.create(path, (member.mode ?? FILE_MODE) | OWNER_WRITES, member.size);
+  try {
+    await readMember(fd, member, (bytes) => {
+      writeSparsely(file, bytes);
+      progress.advance(bytes.length);
+    });
+    file.finish(true);
+  } catch (error) {
+    file.discard();
+    throw error;
+  }
+  const seconds = member.modifiedMs / 1000;
+  utimesSync(path, seconds, seconds);
+}
+
+/** An archive cannot tell holes from zeros: what is zeros becomes a hole. */
+function writeSparsely(file: BulkFile, bytes: Uint8Array): void {
+  for (let done = 0; done < bytes.length; done += CHUNK_LENGTH) {
+    const chunk = bytes.subarray(done, done + CHUNK_LENGTH);
+    if (isZeros(chunk)) file.skip(chunk.length);
+    else file.write(chunk);
+  }
+}
+
+async function readProject(fd: number, { members }: ZipArchive): Promise<ProjectArchive> {
+  // An archive of a folder with two topology files has two of them; unpacking would leave the last.
+  const topology = members.findLast(({ path, kind }) => path === TOPOLOGY && kind === 'file');
+  if (topology === undefined) throw refusals.importNoTopology();
+  const text = (await readSmallMember(fd, topology, LARGEST_TOPOLOGY)).toString('utf8');
+  try {
+    const { projectId, settings, computes, nodes, links, drawings } = parseTopology(text, TOPOLOGY);
+    return {
+      projectId,
+      content: { settings, computes, nodes, links, drawings, directed: [] },
+      members: members.filter(({ path }) => path !== TOPOLOGY),
+    };
+  } catch (error) {
+    if (error instanceof Refusal && error.message.startsWith('Could not load topology'))
+      throw refusals.importBadTopology();
+    throw error;
+  }
+}

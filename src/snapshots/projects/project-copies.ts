@@ -1,0 +1,82 @@
+/** Duplicates of projects, open or closed. */
+import { randomUUID } from 'node:crypto';
+import { Refusal, refusals } from '../../base/errors/errors.js';
+import type { Project } from '../../lab/projects/project.js';
+import type { TaskPool } from '../../base/threads/task-pool.js';
+import type { CopyTasks } from './copy-tasks.js';
+import { jobPlace } from '../job-place.js';
+import type { Job, Jobs } from '../jobs.js';
+import type { ProjectMakings } from './project-makings.js';
+import type { StillTasks } from '../still-tasks.js';
+import { checkStopped } from '../stopped-nodes.js';
+
+export interface ProjectCopiesOptions {
+  readonly jobs: Jobs;
+  readonly longJobs: Pick<TaskPool<CopyTasks & StillTasks>, 'run'>;
+  readonly makings: ProjectMakings;
+  /** Where all jobs have their notes. */
+  readonly notes: string;
+}
+
+export interface CopyWish {
+  readonly name: string;
+  /** Outside the projects folder; null for the usual place. */
+  readonly path: string | null;
+  readonly resetsAddresses: boolean;
+}
+
+export class ProjectCopies {
+  readonly #options: ProjectCopiesOptions;
+
+  constructor(options: ProjectCopiesOptions) {
+    this.#options = options;
+  }
+
+  /** Returns the text of the copy, which is closed. */
+  duplicate(project: Project, wish: CopyWish): Promise<string> {
+    const { jobs, makings } = this.#options;
+    const copyId = randomUUID();
+    return jobs.run(project, 'project.duplicate', wish.name, async (job) => {
+      checkCopied(project);
+      return makings.make({ id: copyId, path: wish.path }, async (making) => {
+        await this.#fill(project, copyId, making, wish, job);
+        // The last moment at which it can be cancelled.
+        job.progress.advance(0);
+        return wish.name;
+      });
+    });
+  }
+
+  async #fill(
+    project: Project,
+    copyId: string,
+    making: string,
+    { resetsAddresses }: CopyWish,
+    { id, progress }: Job,
+  ): Promise<void> {
+    const { longJobs, notes } = this.#options;
+    const place = jobPlace(notes, project.place.folder, id);
+    try {
+      const records = await project.still(async (stored) => {
+        await longJobs.run('holdFiles', { ...place, isForOthers: true });
+        return stored;
+      });
+      const input = { ...place, making, projectId: project.id, copyId, records, resetsAddresses };
+      const warnings = await longJobs.run('copyProject', { ...input, progress: progress.memory });
+      for (const warning of warnings) project.warn(warning);
+    } finally {
+      // What has been done is done: what is left goes when the project is opened.
+      await longJobs.run('removeWork', { paths: [place.notes, place.work] }).catch((error: unknown) => {
+        project.warn(`The files of a job cannot be removed: ${String(error)}`);
+      });
+    }
+  }
+}
+
+function checkCopied(project: Project): void {
+  try {
+    checkStopped(project);
+  } catch (error) {
+    throw error instanceof Refusal ? refusals.projectNotDuplicated(error.message) : error;
+  }
+}

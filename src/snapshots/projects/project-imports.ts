@@ -1,0 +1,126 @@
+/** Projects that come in as archives. Nothing of one is to be seen until all of it is there. */
+import { randomUUID } from 'node:crypto';
+import { join } from 'node:path';
+import { refusals } from '../../base/errors/errors.js';
+import type { Channel } from '../../base/streams/channel.js';
+import type { Computes } from '../../lab/computes.js';
+import { INCOMING } from '../../lab/projects/folder-layout.js';
+import type { Projects } from '../../lab/projects/projects.js';
+import { uuid } from '../../lab/gns3-file/topology-schema.js';
+import type { TaskPool } from '../../base/threads/task-pool.js';
+import type { Landing } from '../../files/transfer/landing.js';
+import type { ImportTasks } from './import-tasks.js';
+import type { Jobs } from '../jobs.js';
+import type { ProjectMakings } from './project-makings.js';
+import type { StillTasks } from '../still-tasks.js';
+
+export interface ProjectImportsOptions {
+  readonly projects: Projects;
+  readonly computes: Computes;
+  readonly jobs: Jobs;
+  readonly longJobs: Pick<TaskPool<ImportTasks & StillTasks>, 'run'>;
+  readonly makings: ProjectMakings;
+  readonly announcements: Channel;
+  readonly imagesFolder: string;
+  /** On the same file system as that. */
+  readonly temporaryImages: string;
+}
+
+export interface ImportWish {
+  readonly id: string;
+  /** Instead of the one in the archive. */
+  readonly name: string | undefined;
+  /** Outside the projects folder; null for the usual place. */
+  readonly path: string | null;
+}
+
+/** Only the server reads it. */
+const ARCHIVE_MODE = 0o600;
+/** Each is of a project of its own: together they take the turns of one. */
+const IMPORTS = 'imports';
+
+export class ProjectImports {
+  readonly #options: ProjectImportsOptions;
+
+  constructor(options: ProjectImportsOptions) {
+    this.#options = options;
+  }
+
+  /** Where an archive is kept until it is unpacked. Refuses what is wished before anything of it has come. */
+  landing({ id, path }: ImportWish): Landing {
+    const { projects } = this.#options;
+    if (!uuid.safeParse(id).success) throw refusals.idNoUuid('Project', id);
+    if (path !== null) {
+      projects.checkPath(path);
+      if (path.includes('.gns3')) throw refusals.importPathOfFile();
+    }
+    if (projects.all.has(id)) throw refusals.importOverProject(id);
+    const name = `${randomUUID()}.zip`;
+    return {
+      root: projects.folder,
+      folder: INCOMING,
+      path: name,
+      makesFolders: true,
+      temporary: join(projects.folder, INCOMING, 'tmp'),
+      mode: ARCHIVE_MODE,
+      subject: { project_id: id, path: name },
+    };
+  }
+
+  /** Returns the text of the project, which is closed. The archive is gone afterwards. */
+  async import({ id, name, path }: ImportWish, landing: Landing): Promise<string> {
+    const { projects, jobs, longJobs, makings, temporaryImages } = this.#options;
+    const archive = join(projects.folder, INCOMING, landing.path);
+    const images = join(temporaryImages, randomUUID());
+    try {
+      return await jobs.run({ id, lane: IMPORTS }, 'project.import', name ?? id, ({ progress }) =>
+        this.#withImages(images, (placeImages) =>
+          makings.make({ id, path }, async (making) => {
+            const computes = this.#options.computes.ids;
+            const input = { archive, making, images, projectId: id, computes };
+            const found = await longJobs.run('unpackProject', { ...input, progress: progress.memory });
+            // The last moment at which it can be cancelled.
+            progress.advance(0);
+            await placeImages(found.images);
+            for (const warning of found.warnings) this.#warn(warning);
+            return name ?? found.name;
+          }),
+        ),
+      );
+    } finally {
+      await this.#removeWork(archive);
+    }
+  }
+
+  /** Images that were placed for a project that could not be made are taken back. */
+  async #withImages(
+    aside: string,
+    make: (placeImages: (paths: readonly string[]) => Promise<void>) => Promise<string>,
+  ): Promise<string> {
+    const { longJobs, imagesFolder: root } = this.#options;
+    let mine: readonly string[] = [];
+    try {
+      return await make(async (paths) => {
+        const { placed, warnings } = await longJobs.run('placeImages', { root, aside, paths });
+        mine = placed;
+        for (const warning of warnings) this.#warn(warning);
+      });
+    } catch (error) {
+      if (mine.length > 0) await longJobs.run('removeImages', { root, paths: mine });
+      throw error;
+    } finally {
+      await this.#removeWork(aside);
+    }
+  }
+
+  /** What has been done is done: the next start removes what is left. */
+  async #removeWork(work: string): Promise<void> {
+    await this.#options.longJobs.run('removeWork', { paths: [work] }).catch((error: unknown) => {
+      this.#warn(`The files of an import cannot be removed: ${String(error)}`);
+    });
+  }
+
+  #warn(message: string): void {
+    this.#options.announcements.emit('log.warning', JSON.stringify({ message }));
+  }
+}

@@ -1,0 +1,50 @@
+/** Projects that are made beside their place, from what is there already: all of each, or nothing of it. */
+import type { Projects } from '../../lab/projects/projects.js';
+import type { TaskPool } from '../../base/threads/task-pool.js';
+import type { MakingTasks } from './making-tasks.js';
+
+export interface ProjectMakingsOptions {
+  readonly projects: Projects;
+  readonly longJobs: Pick<TaskPool<MakingTasks>, 'run'>;
+  readonly gns3Version: string;
+}
+
+export interface WantedProject {
+  readonly id: string;
+  /** Outside the projects folder; null for the usual place. */
+  readonly path: string | null;
+}
+
+export class ProjectMakings {
+  readonly #options: ProjectMakingsOptions;
+
+  constructor(options: ProjectMakingsOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * `fill` makes all of the project but its topology file in a folder, and returns the wanted name. Returns the text of
+   * the project, which is closed.
+   */
+  async make({ id, path }: WantedProject, fill: (making: string) => Promise<string>): Promise<string> {
+    const { projects, longJobs, gns3Version } = this.#options;
+    const aside = await projects.asides.beginMaking(await projects.freePlace(id, path));
+    const making = aside.folder;
+    try {
+      await longJobs.run('beginMaking', { making });
+      const name = await fill(making);
+      const text = await projects.takeIn(id, name, {
+        aside,
+        place: path,
+        finish: (head) => longJobs.run('finishMaking', { ...head, making, projectId: id, gns3Version }),
+        settle: (place) => longJobs.run('settleMaking', { making, place }),
+      });
+      await projects.asides.end(aside);
+      return text;
+    } catch (error) {
+      await longJobs.run('dropMaking', { making });
+      await projects.asides.end(aside);
+      throw error;
+    }
+  }
+}

@@ -1,0 +1,97 @@
+import t from 'tap';
+import { Channel, envelope } from '../../../src/base/streams/channel.js';
+
+void t.test('an event is one line of JSON in the envelope that clients know', (t) => {
+  t.equal(envelope('node.created', '{"a":1}'), '{"action": "node.created", "event": {"a":1}}');
+  t.equal(envelope('a', '1', 'p'), '{"action": "a", "event": 1, "project_id": "p"}');
+  t.same(JSON.parse(envelope('ping', '{}')), { action: 'ping', event: {} });
+  t.end();
+});
+
+void t.test('every listener receives every event, in order', (t) => {
+  const channel = new Channel();
+  const first: string[] = [];
+  const second: string[] = [];
+  channel.subscribe((line) => first.push(line));
+  channel.emit('a', '1');
+  channel.subscribe((line) => second.push(line));
+  channel.emit('b', '2');
+  t.same(first, [envelope('a', '1'), envelope('b', '2')]);
+  t.same(second, [envelope('b', '2')]);
+  t.equal(channel.size, 2);
+  t.end();
+});
+
+void t.test('a listener that left receives nothing more, even when it leaves during an event', (t) => {
+  const channel = new Channel();
+  const log: string[] = [];
+  const leave = channel.subscribe(() => {
+    log.push('first');
+    leave();
+  });
+  channel.subscribe(() => log.push('second'));
+  channel.emit('a', '{}');
+  channel.emit('b', '{}');
+  leave();
+  t.same(log, ['first', 'second', 'second']);
+  t.equal(channel.size, 1);
+  t.end();
+});
+
+void t.test('many listeners are told in turns of the event loop, each of every event in order', async (t) => {
+  const channel = new Channel();
+  const heard = Array.from({ length: 200 }, (): string[] => []);
+  let count = 0;
+  for (const lines of heard) {
+    channel.subscribe((line) => {
+      const end = performance.now() + 1;
+      while (performance.now() < end) continue;
+      lines.push(line);
+      count++;
+    });
+  }
+  let turns = 0;
+  channel.emit('a', '1');
+  channel.emit('b', '2');
+  t.ok(count < 20, `${count} are told at once`);
+  const late: string[] = [];
+  channel.subscribe((line) => late.push(line));
+  channel.emit('c', '3');
+  while (late.length === 0) {
+    await new Promise((resolve) => setImmediate(resolve));
+    turns++;
+  }
+  t.ok(turns > 20, `${turns} turns`);
+  const lines = [envelope('a', '1'), envelope('b', '2'), envelope('c', '3')];
+  for (const one of heard) t.same(one, lines);
+  t.same(late, lines.slice(2));
+});
+
+void t.test('a listener that leaves before it is told is not told', async (t) => {
+  const channel = new Channel();
+  const slow = (): void => {
+    const end = performance.now() + 5;
+    while (performance.now() < end) continue;
+  };
+  channel.subscribe(slow);
+  let heard = 0;
+  const leave = channel.subscribe(() => heard++);
+  channel.emit('a', '1');
+  leave();
+  for (let turn = 0; turn < 5; turn++) await new Promise((resolve) => setImmediate(resolve));
+  t.equal(heard, 0);
+});
+
+void t.test('a listener that throws is dropped, and the others hear everything', (t) => {
+  const channel = new Channel();
+  const heard: string[] = [];
+  channel.subscribe(() => {
+    throw new Error('gone');
+  });
+  channel.subscribe((event) => heard.push(event));
+  channel.emit('node.created', '{}');
+  channel.emit('node.deleted', '{}');
+  t.equal(heard.length, 2);
+  t.equal(channel.size, 1);
+  t.end();
+});

@@ -1,0 +1,180 @@
+import t from 'tap';
+import {
+  AttachedPort,
+  type Filters,
+  type Place,
+  type PortFilter,
+} from '../../../src/engine/forwarding/attached-port.js';
+import { matcherOf } from '../../../src/engine/wire/bpf.js';
+import { Batch } from '../../../src/engine/forwarding/batch.js';
+import type { Link } from '../../../src/engine/forwarding/transport.js';
+import { PortBooks } from '../../support/port-books.js';
+
+function portOn(books: PortBooks, isSuspended: boolean): { port: AttachedPort; received: number[] } {
+  const received: number[] = [];
+  const device: Place['device'] = {
+    receive: (_, { count }) => {
+      received.push(count);
+    },
+  };
+  const place: Place = { number: 7, device, medium: 'serial', endpoint: { type: 'null' }, matcherOf };
+  return { port: new AttachedPort(place, books.values, 3, isSuspended), received };
+}
+
+function batchOf(...lengths: readonly number[]): Batch {
+  const batch = new Batch();
+  for (const length of lengths) batch.add(0, length);
+  return batch;
+}
+
+/** A link that keeps how many frames it was given. */
+function linkInto(sent: number[]): Link {
+  return { endpoint: { type: 'null' }, send: (_, { count }) => void sent.push(count) };
+}
+
+void t.test('a port counts in its own row, and swallows what it has no link for', (t) => {
+  const books = new PortBooks(5);
+  const { port } = portOn(books, false);
+  t.equal(port.number, 7);
+  port.exit.send(port, batchOf(10, 20));
+  t.same(books.counters(3), { frames_out: 2, octets_out: 30 });
+  t.same(books.totals(), books.counters(3), 'nothing is counted elsewhere');
+  t.end();
+});
+
+void t.test('what leaves goes to the link, until it leaves by something else', (t) => {
+  const { port } = portOn(new PortBooks(5), false);
+  const [sent, fused]: [number[], number[]] = [[], []];
+  const link = linkInto(sent);
+  port.link = link;
+  t.equal(port.link, link);
+  port.exit.send(port, batchOf(1));
+  port.leaveBy(linkInto(fused));
+  port.exit.send(port, batchOf(1, 2));
+  port.leaveBy(port.link);
+  port.exit.send(port, batchOf(1, 2, 3));
+  t.same([sent, fused], [[1, 3], [2]]);
+  port.link = undefined;
+  port.exit.send(port, batchOf(1));
+  t.same([sent, fused], [[1, 3], [2]]);
+  t.end();
+});
+
+void t.test('frames that enter are the device’s', (t) => {
+  const { port, received } = portOn(new PortBooks(5), false);
+  port.enter(batchOf(1, 2, 3));
+  t.same(received, [3]);
+  t.end();
+});
+
+void t.test('a suspended port lets nothing through, whatever it leaves by', (t) => {
+  const books = new PortBooks(5);
+  const { port, received } = portOn(books, true);
+  const sent: number[] = [];
+  port.link = linkInto(sent);
+  port.exit.send(port, batchOf(1, 2));
+  port.leaveBy(linkInto(sent));
+  port.exit.send(port, batchOf(1));
+  port.enter(batchOf(1, 2, 3));
+  t.same([sent, received], [[], []]);
+  t.same(books.counters(3), { suspended: 6 });
+  t.end();
+});
+
+/** Lets everything pass, and says what was done to it. */
+function filterInto(said: string[], name: string, deliver: (frames: Batch) => void): PortFilter {
+  return {
+    pass: (frames) => {
+      said.push(`${name} passes ${frames.count}`);
+      deliver(frames);
+    },
+    flush: () => void said.push(`${name} is flushed`),
+    drop: () => void said.push(`${name} is dropped`),
+  };
+}
+
+function between(): {
+  port: AttachedPort;
+  said: string[];
+  filters: (name: string) => Filters;
+} {
+  const said: string[] = [];
+  const device: Place['device'] = { receive: (_, { count }) => void said.push(`the device has ${count}`) };
+  const place: Place = { number: 7, device, medium: 'serial', endpoint: { type: 'null' }, matcherOf };
+  const port = new AttachedPort(place, new PortBooks(5).values, 3, false);
+  port.link = { endpoint: { type: 'null' }, send: (_, { count }) => void said.push(`the link has ${count}`) };
+  const filters = (name: string): Filters => ({
+    outward: filterInto(said, `${name} out`, (frames) => {
+      port.depart(frames);
+    }),
+    inward: filterInto(said, `${name} in`, (frames) => {
+      port.arrive(frames);
+    }),
+  });
+  return { port, said, filters };
+}
+
+void t.test('frames pass filters, then taps, then the link or the device', (t) => {
+  const { port, said, filters } = between();
+  port.tap(1, {
+    record: (direction, { count }) => void said.push(`tapped ${count} ${direction}`),
+    close: () => void said.push('the tap is closed'),
+  });
+  port.conduct(false, filters('first'));
+  port.exit.send(port, batchOf(1, 2));
+  port.enter(batchOf(1, 2, 3));
+  t.same(said, [
+    'first out passes 2',
+    'tapped 2 out',
+    'the link has 2',
+    'first in passes 3',
+    'tapped 3 in',
+    'the device has 3',
+  ]);
+  said.length = 0;
+  port.untap(1);
+  port.conduct(false, { outward: undefined, inward: undefined });
+  port.exit.send(port, batchOf(1));
+  port.enter(batchOf(1));
+  t.same(said, [
+    'the tap is closed',
+    'first out is flushed',
+    'first in is flushed',
+    'the link has 1',
+    'the device has 1',
+  ]);
+  t.throws(() => {
+    port.untap(1);
+  }, /there is no tap 1/);
+  t.end();
+});
+
+void t.test(
+  'what waits in filters goes on when they are changed, and nowhere when the port is suspended',
+  (t) => {
+    const { port, said, filters } = between();
+    port.conduct(false, filters('first'));
+    port.conduct(false, filters('second'));
+    port.conduct(true, filters('third'));
+    port.exit.send(port, batchOf(1));
+    port.enter(batchOf(1));
+    port.conduct(false, filters('fourth'));
+    port.leaveBy(linkInto([]));
+    port.exit.send(port, batchOf(1));
+    port.tap(4, { record: () => undefined, close: () => void said.push('the tap is closed') });
+    port.close();
+    t.same(said, [
+      'first out is flushed',
+      'first in is flushed',
+      'second out is dropped',
+      'second in is dropped',
+      'third out is flushed',
+      'third in is flushed',
+      'fourth out passes 1',
+      'fourth out is dropped',
+      'fourth in is dropped',
+      'the tap is closed',
+    ]);
+    t.end();
+  },
+);

@@ -1,0 +1,42 @@
+/** Where the slabs lie in their memory. */
+import { Worker } from 'node:worker_threads';
+import koffi from 'koffi';
+import t from 'tap';
+import { newSlabs, PAGE_LENGTH, SLAB_LENGTH, SLABS, slabView } from '../../../src/base/memory/transfer-memory.js';
+import { slabOctets } from '../../../src/files/transfer/slab-octets.js';
+
+const MODULE = new URL('../../../src/files/transfer/slab-octets.js', import.meta.url);
+
+void t.test('every slab begins at a whole page, and the last one fits', (t) => {
+  for (let count = 0; count < 3; count++) {
+    const octets = slabOctets(newSlabs());
+    t.equal(octets.length, SLABS * SLAB_LENGTH);
+    for (const slab of [0, 1, SLABS - 1]) {
+      const view = slabView(octets, slab);
+      t.equal(view.length, SLAB_LENGTH);
+      t.equal(koffi.address(view) % BigInt(PAGE_LENGTH), 0n);
+    }
+  }
+  t.end();
+});
+
+void t.test('every thread finds them at the same place', async (t) => {
+  const memory = newSlabs();
+  const worker = new Worker(
+    `const { parentPort, workerData: { module, memory } } = require('node:worker_threads');
+    import(module).then(({ slabOctets }) => {
+      const octets = slabOctets(memory);
+      octets[5] = 77;
+      parentPort.postMessage(octets.byteOffset);
+    });`,
+    { eval: true, workerData: { module: MODULE.href, memory } },
+  );
+  const found = await new Promise((resolve, reject) => {
+    worker.once('message', resolve);
+    worker.once('error', reject);
+  });
+  const octets = slabOctets(memory);
+  t.equal(found, octets.byteOffset);
+  t.equal(octets[5], 77);
+  await worker.terminate();
+});

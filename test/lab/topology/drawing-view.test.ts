@@ -1,0 +1,25 @@
+import t from 'tap';
+import { drawingView } from '../../../src/lab/topology/drawing-view.js';
+import { idOf } from '../../support/stored-objects.js';
+
+void t.test('a drawing has exactly the 8 keys of the contract, sorted, with its defaults', (t) => {
+  const view = drawingView({ drawing_id: idOf(1), later: 1 }, idOf(9));
+  const expected = {
+    drawing_id: idOf(1),
+    locked: false,
+    project_id: idOf(9),
+    rotation: 0,
+    svg: '<svg></svg>',
+    x: 0,
+    y: 0,
+    z: 2,
+  };
+  t.equal(JSON.stringify(view), JSON.stringify(expected));
+  t.end();
+});
+
+void t.test('what is stored is shown, zero and empty as well', (t) => {
+  const stored = { locked: true, rotation: -90, svg: '', x: -1, y: 1, z: 0 };
+  t.match(drawingView({ drawing_id: idOf(1), ...stored }, idOf(9)), stored);
+  t.end();
+});

@@ -2,7 +2,7 @@
 import { usageTasks } from '../src/captures/usage-tasks.js';
 import { hostTasks } from '../src/run/host-tasks.js';
 import { captureFileTasks } from '../src/captures/files/capture-file-tasks.js';
-import { placingTasks } from '../src/files/node-files/file-placing.js';
+import { placingTasks } from '../src/lab/projects/file-placing.js';
 import { folderExchangeTasks } from '../src/lab/projects/folder-exchange.js';
 import { folderTasks } from '../src/lab/projects/folder-tasks.js';
 import { nodeFileTasks } from '../src/files/node-files/node-file-tasks.js';

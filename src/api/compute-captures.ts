@@ -1,7 +1,7 @@
 /** Captures of the ports of switches, as the compute interface has them. */
 import { z } from 'zod';
 import type { LocalCompute } from '../run/local-compute.js';
-import { captureFilePath } from '../captures/port-captures.js';
+import { captureFilePath, type PortCaptures } from '../captures/port-captures.js';
 import { SWITCH_KINDS, type SwitchKind } from '../run/switches/switch-kinds.js';
 import { refusals } from '../base/errors/errors.js';
 import { empty, json } from '../http/answer.js';
@@ -17,11 +17,11 @@ const params = names('project_id', 'node_id', 'adapter_number', 'port_number');
 const started = z.strictObject({ pcap_file_path: z.string() });
 const portCapture = captureSettings.required({ capture_file_name: true });
 
-export function computeCaptureRoutes(compute: LocalCompute): Route[] {
-  return SWITCH_KINDS.flatMap((kind) => routesOf(compute, kind));
+export function computeCaptureRoutes(compute: LocalCompute, captures: PortCaptures): Route[] {
+  return SWITCH_KINDS.flatMap((kind) => routesOf(compute, captures, kind));
 }
 
-function routesOf(compute: LocalCompute, kind: SwitchKind): Route[] {
+function routesOf(compute: LocalCompute, captures: PortCaptures, kind: SwitchKind): Route[] {
   const base = `${nodesPath(kind)}/{node_id}/adapters/{adapter_number}/ports/{port_number}`;
   const what = `a port of the ${kind.type.replaceAll('_', ' ')}`;
   return [
@@ -35,7 +35,7 @@ function routesOf(compute: LocalCompute, kind: SwitchKind): Route[] {
       answers: { 200: started },
       handle: async ({ params: wanted, body, exchange }) => {
         const port = portNumber(wanted.adapter_number, wanted.port_number, exchange.path);
-        const capture = await findNode(compute, kind, wanted).startCapture(port, body);
+        const capture = await captures.start(findNode(compute, kind, wanted), port, { settings: body });
         return json(200, { pcap_file_path: captureFilePath(capture) });
       },
     }),
@@ -48,7 +48,7 @@ function routesOf(compute: LocalCompute, kind: SwitchKind): Route[] {
       answers: { 204: null },
       handle: async ({ params: wanted, exchange }) => {
         const port = portNumber(wanted.adapter_number, wanted.port_number, exchange.path);
-        await findNode(compute, kind, wanted).stopCapture(port);
+        await captures.stop(findNode(compute, kind, wanted), port);
         return empty(204);
       },
     }),
@@ -61,7 +61,7 @@ function routesOf(compute: LocalCompute, kind: SwitchKind): Route[] {
       answers: { 200: { media: PCAP } },
       handle: ({ params: wanted, exchange }) => {
         const port = portNumber(wanted.adapter_number, wanted.port_number, exchange.path);
-        const capture = findNode(compute, kind, wanted).capture(port);
+        const capture = captures.running(findNode(compute, kind, wanted), port);
         if (capture === undefined) throw refusals.captureNothingToStream();
         return exchange.streamTail(capture.plan.format === 'pcap' ? PCAP : PCAPNG, capture.view());
       },

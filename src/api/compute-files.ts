@@ -1,4 +1,5 @@
 /** Files of a project as computes serve them. Those of a project of the controller are its own files. */
+import type { FileThreads } from '../http/file-source.js';
 import { z } from 'zod';
 import type { LocalCompute } from '../run/local-compute.js';
 import { json } from '../http/answer.js';
@@ -18,8 +19,11 @@ import { names } from './schemas.js';
 
 const tag = 'Compute project files';
 
-export function computeFileRoutes(compute: LocalCompute, transfers: Transfers): Route[] {
-  const { files } = compute;
+export function computeFileRoutes(
+  compute: LocalCompute,
+  transfers: Transfers,
+  files: FileThreads,
+): Route[] {
   const all = '/v2/compute/projects/{project_id}/files';
   const one = `${all}/{path:.+}`;
   const params = names('project_id', 'path');

@@ -13,6 +13,7 @@ import {
 import { route, type AnswerKind, type Route } from '../http/route.js';
 import type { ImageLibrary } from '../files/images/image-library.js';
 import { EMULATORS, isEmulator, type Emulator } from '../files/images/image-name.js';
+import type { FileThreads } from '../http/file-source.js';
 import type { Farm } from '../lab/farm.js';
 import type { Transfers } from '../files/transfer/transfers.js';
 import { names, nothing } from './schemas.js';
@@ -42,10 +43,15 @@ interface Address {
 
 type PathParams = Readonly<Partial<Record<'compute_id' | 'emulator' | 'filename', string>>>;
 
-export function imageRoutes(farm: Farm, images: ImageLibrary, transfers: Transfers): Route[] {
+export function imageRoutes(
+  farm: Farm,
+  images: ImageLibrary,
+  transfers: Transfers,
+  files: FileThreads,
+): Route[] {
   return [
-    ...EMULATORS.flatMap((emulator) => routesAt(computeAddress(emulator), farm, images, transfers)),
-    ...routesAt(controllerAddress(farm), farm, images, transfers),
+    ...EMULATORS.flatMap((emulator) => routesAt(computeAddress(emulator), files, images, transfers)),
+    ...routesAt(controllerAddress(farm), files, images, transfers),
     route({
       method: 'GET',
       path: `/v2/compute/${DOCKER}/images`,
@@ -98,7 +104,7 @@ function controllerAddress({ computes }: Farm): Address {
 
 function routesAt(
   { path: all, params: inPath, emulatorOf, written }: Address,
-  { files }: Farm,
+  files: FileThreads,
   images: ImageLibrary,
   transfers: Transfers,
 ): Route[] {

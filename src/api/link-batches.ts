@@ -4,6 +4,8 @@ import { Refusal, refusals } from '../base/errors/errors.js';
 import { jsonText } from '../http/answer.js';
 import { route, type Route } from '../http/route.js';
 import { captureSettings } from '../captures/capture-settings.js';
+import type { LabCaptures } from '../captures/lab-captures.js';
+import type { LinkCaptures } from '../captures/link-captures.js';
 import type { Farm } from '../lab/farm.js';
 import type { Client } from '../lab/lab-run.js';
 import { deleteLink } from '../lab/topology/link-changes.js';
@@ -50,7 +52,7 @@ interface Step {
   run(): Promise<{ readonly status: number; readonly link?: string }>;
 }
 
-export function linkBatchRoutes({ projects }: Farm): Route[] {
+export function linkBatchRoutes({ projects }: Farm, captures: LabCaptures): Route[] {
   return [
     route({
       method: 'POST',
@@ -65,7 +67,7 @@ export function linkBatchRoutes({ projects }: Farm): Route[] {
         const project = projects.find(params.project_id);
         if (!project.isOpen) throw refusals.projectClosed();
         const texts: string[] = [];
-        for (const [action, steps] of stepsOf(project, exchange, body)) {
+        for (const [action, steps] of stepsOf(project, captures.of(project), exchange, body)) {
           texts.push(...(await Promise.all(steps.map((step) => resultOf(project, action, step)))));
         }
         return jsonText(200, `{"results":[${texts.join(',')}]}`);
@@ -74,7 +76,12 @@ export function linkBatchRoutes({ projects }: Farm): Route[] {
   ];
 }
 
-function stepsOf(project: Project, client: Client, body: z.output<typeof batch>): [Action, Step[]][] {
+function stepsOf(
+  project: Project,
+  captures: LinkCaptures,
+  client: Client,
+  body: z.output<typeof batch>,
+): [Action, Step[]][] {
   const shown = (id: string): { link?: string } => {
     const text = project.topology.links.published(id);
     return text === undefined ? {} : { link: text };
@@ -108,7 +115,7 @@ function stepsOf(project: Project, client: Client, body: z.output<typeof batch>)
     [
       'stop_capture',
       each(body.stop_capture, async (id) => {
-        await project.topology.captures.stop(id);
+        await captures.stop(id);
         return { status: 201, ...shown(id) };
       }),
     ],
@@ -117,7 +124,7 @@ function stepsOf(project: Project, client: Client, body: z.output<typeof batch>)
       (body.start_capture ?? []).map(({ link_id: linkId, ...settings }) => ({
         linkId,
         run: async () => {
-          const isNews = await project.topology.captures.ensure(linkId, settings);
+          const isNews = await captures.ensure(linkId, settings);
           return { status: isNews ? 201 : 200, ...shown(linkId) };
         },
       })),

@@ -7,9 +7,11 @@ import { FILE_ANSWERS, FILE_HEADERS, sendFile } from '../http/file-transfer.js';
 import { route, socketRoute, type RouteTable } from '../http/route.js';
 import { captureSettings, selection, LARGEST_SNAPLEN } from '../captures/capture-settings.js';
 import type { Farm } from '../lab/farm.js';
-import type { CaptureTail, LinkCapture } from '../captures/link-capture.js';
+import type { LabCaptures } from '../captures/lab-captures.js';
+import type { LinkCapture } from '../captures/link-capture.js';
+import type { LinkStream } from '../captures/link-stream.js';
+import type { FileThreads } from '../http/file-source.js';
 import { findLink } from '../lab/topology/link-changes.js';
-import { openLinkStream } from '../captures/link-streams.js';
 import { CAPTURES } from '../lab/projects/folder-layout.js';
 import { link } from './links.js';
 import { names } from './schemas.js';
@@ -58,14 +60,13 @@ interface LinkIds {
   readonly link_id: string;
 }
 
-export function linkCaptureRoutes(farm: Farm): RouteTable {
-  const { projects } = farm;
+export function linkCaptureRoutes({ projects }: Farm, captures: LabCaptures, files: FileThreads): RouteTable {
   const one = names('project_id', 'link_id');
   const base = '/v2/projects/{project_id}/links/{link_id}';
   const lastOf = (params: LinkIds): LinkCapture | undefined => {
-    const { topology } = projects.find(params.project_id);
-    findLink(topology, params.link_id);
-    return topology.captures.get(params.link_id);
+    const project = projects.find(params.project_id);
+    findLink(project.topology, params.link_id);
+    return captures.of(project).get(params.link_id);
   };
   const captureOf = (params: LinkIds): LinkCapture => {
     const capture = lastOf(params);
@@ -85,8 +86,8 @@ export function linkCaptureRoutes(farm: Farm): RouteTable {
   const openStream = (
     projectId: string,
     { links, cells, ...selected }: z.output<typeof streamQuery>,
-  ): Promise<CaptureTail> =>
-    openLinkStream(projects.find(projectId), links, { ...selected, cells: cells === 'true' });
+  ): Promise<LinkStream> =>
+    captures.of(projects.find(projectId)).openStream(links, { ...selected, cells: cells === 'true' });
 
   return {
     routes: [
@@ -99,7 +100,7 @@ export function linkCaptureRoutes(farm: Farm): RouteTable {
         body: captureSettings,
         answers: { 201: link },
         handle: async ({ params, body }) => {
-          await projects.find(params.project_id).topology.captures.start(params.link_id, body);
+          await captures.of(projects.find(params.project_id)).start(params.link_id, body);
           return jsonText(201, shown(params));
         },
       }),
@@ -111,7 +112,7 @@ export function linkCaptureRoutes(farm: Farm): RouteTable {
         params: one,
         answers: { 201: link },
         handle: async ({ params }) => {
-          await projects.find(params.project_id).topology.captures.stop(params.link_id);
+          await captures.of(projects.find(params.project_id)).stop(params.link_id);
           return jsonText(201, shown(params));
         },
       }),
@@ -145,7 +146,7 @@ export function linkCaptureRoutes(farm: Farm): RouteTable {
           const root = projects.find(params.project_id).record.path;
           const capture = captureOf(params);
           const path = `${CAPTURES}/${capture.fileName}`;
-          return sendFile(exchange, farm.files, { root, path, most: capture.wholeBytes });
+          return sendFile(exchange, files, { root, path, most: capture.wholeBytes });
         },
       }),
       route({

@@ -1,4 +1,7 @@
 /** The folders of nodes of open projects as tar archives, out and in. */
+import type { NodeFileTasks } from '../files/node-files/node-file-tasks.js';
+import type { FileThreads } from '../http/file-source.js';
+import type { TaskRunner } from '../base/threads/task-pool.js';
 import { randomUUID } from 'node:crypto';
 import { posix } from 'node:path';
 import { z } from 'zod';
@@ -18,9 +21,10 @@ const TAR = 'application/x-tar';
 const MOST_PACKED = 100_000;
 
 export function nodeArchiveRoutes(
-  { projects, files }: Farm,
+  { projects }: Farm,
   transfers: Transfers,
   archives: NodeArchives,
+  files: FileThreads & TaskRunner<NodeFileTasks>,
 ): Route[] {
   const path = '/v2/projects/{project_id}/nodes/{node_id}/files.tar';
   const params = names('project_id', 'node_id');

@@ -1,4 +1,7 @@
 /** Files in the folders of nodes of open projects. */
+import type { NodeFileTasks } from '../files/node-files/node-file-tasks.js';
+import type { FileThreads } from '../http/file-source.js';
+import type { TaskRunner } from '../base/threads/task-pool.js';
 import { posix } from 'node:path';
 import { z } from 'zod';
 import { Refusal, refusals } from '../base/errors/errors.js';
@@ -36,7 +39,11 @@ const recursive = z
   .default('false')
   .transform((value) => value === 'true');
 
-export function nodeFileRoutes(farm: Farm, transfers: Transfers): Route[] {
+export function nodeFileRoutes(
+  farm: Farm,
+  transfers: Transfers,
+  files: FileThreads & TaskRunner<NodeFileTasks>,
+): Route[] {
   const base = '/v2/projects/{project_id}/nodes/{node_id}/files';
   const one = `${base}/{path:.+}`;
   const node = names('project_id', 'node_id');
@@ -54,7 +61,7 @@ export function nodeFileRoutes(farm: Farm, transfers: Transfers): Route[] {
         const project = farm.projects.find(params.project_id);
         const place = nodeFiles(project, params.node_id, query.folder);
         const wanted = { ...place, isRecursive: query.recursive, limit: MOST_LISTED };
-        const found = await farm.files.run('listNodeFiles', wanted).catch((error: unknown) => {
+        const found = await files.run('listNodeFiles', wanted).catch((error: unknown) => {
           throw missing(error, 'GET', project.id, place);
         });
         return json(200, found.map(listed));
@@ -73,7 +80,7 @@ export function nodeFileRoutes(farm: Farm, transfers: Transfers): Route[] {
         const place = nodeFile(project, params.node_id, params.path);
         exchange.atEnd(project.hold());
         try {
-          return await sendFile(exchange, farm.files, { ...place, media: 'application/octet-stream' });
+          return await sendFile(exchange, files, { ...place, media: 'application/octet-stream' });
         } catch (error) {
           throw unread(error, project, params.node_id, place);
         }
@@ -107,7 +114,7 @@ export function nodeFileRoutes(farm: Farm, transfers: Transfers): Route[] {
         const place = nodeFile(project, params.node_id, params.path);
         const input = { ...place, isRecursive: query.recursive };
         await project.gate
-          .pass(() => farm.files.run('removeNodeFile', input))
+          .pass(() => files.run('removeNodeFile', input))
           .catch((error: unknown) => {
             throw missing(error, 'DELETE', project.id, place);
           });

@@ -1,4 +1,5 @@
 /** Files of a project's folder. */
+
 import type { Answer } from '../http/answer.js';
 import type { Exchange } from '../http/exchange.js';
 import {
@@ -19,7 +20,7 @@ import { names } from './schemas.js';
 
 const tag = 'Project files';
 
-export function projectFileRoutes(farm: Farm, transfers: Transfers): Route[] {
+export function projectFileRoutes(farm: Farm, transfers: Transfers, files: FileThreads): Route[] {
   const path = '/v2/projects/{project_id}/files/{path:.+}';
   const params = names('project_id', 'path');
   return [
@@ -32,7 +33,7 @@ export function projectFileRoutes(farm: Farm, transfers: Transfers): Route[] {
       headers: FILE_HEADERS,
       answers: FILE_ANSWERS,
       handle: ({ params: wanted, exchange }) =>
-        readProjectFile(exchange, farm.files, farm.projects.find(wanted.project_id), wanted.path),
+        readProjectFile(exchange, files, farm.projects.find(wanted.project_id), wanted.path),
     }),
     route({
       method: 'POST',

@@ -1,4 +1,6 @@
 /** Projects: made, opened, changed, closed and deleted. */
+import type { TaskRunner } from '../base/threads/task-pool.js';
+import type { FolderTasks } from '../lab/projects/folder-tasks.js';
 import { z } from 'zod';
 import { refusals } from '../base/errors/errors.js';
 import { empty, json, jsonText } from '../http/answer.js';
@@ -50,7 +52,7 @@ export const changedProject = z.strictObject({
 });
 const stats = z.strictObject({ drawings: z.int(), links: z.int(), nodes: z.int(), snapshots: z.int() });
 
-export function projectRoutes(farm: Farm, jobs: Jobs): Route[] {
+export function projectRoutes(farm: Farm, jobs: Jobs, files: TaskRunner<FolderTasks>): Route[] {
   const { projects } = farm;
   const one = names('project_id');
   return [
@@ -159,7 +161,7 @@ export function projectRoutes(farm: Farm, jobs: Jobs): Route[] {
       params: one,
       answers: { 200: stats },
       handle: async ({ params }) =>
-        json(200, await countObjects(projects.find(params.project_id), farm.files)),
+        json(200, await countObjects(projects.find(params.project_id), files)),
     }),
   ];
 }

@@ -1,4 +1,5 @@
 /** Snapshots of projects (contract A5), and what can be done with them besides. */
+import type { FileThreads } from '../http/file-source.js';
 import { z } from 'zod';
 import { empty, json, jsonText } from '../http/answer.js';
 import { attachmentHeader } from '../http/attachment.js';
@@ -61,9 +62,10 @@ const number = z
   .transform(Number);
 
 export function snapshotRoutes(
-  { projects, files }: Farm,
+  { projects }: Farm,
   snapshots: Snapshots,
   archives: ProjectExchange,
+  files: FileThreads,
 ): Route[] {
   const all = '/v2/projects/{project_id}/snapshots';
   const one = `${all}/{snapshot_id}`;

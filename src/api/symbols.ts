@@ -1,4 +1,5 @@
 /** Symbols that nodes are drawn with. */
+import type { FileThreads } from '../http/file-source.js';
 import { posix } from 'node:path';
 import { z } from 'zod';
 import { refusals } from '../base/errors/errors.js';
@@ -27,8 +28,7 @@ const symbol = z.strictObject({
   theme: z.string(),
 });
 
-export function symbolRoutes(farm: Farm, transfers: Transfers): Route[] {
-  const { symbols, files } = farm;
+export function symbolRoutes({ symbols }: Farm, transfers: Transfers, files: FileThreads): Route[] {
   const one = names('symbol_id');
   return [
     route({

@@ -1,5 +1,12 @@
 /** The route table: every path of the server. A new resource adds its file and one line here. */
 import { jsonText } from '../http/answer.js';
+import type { TaskRunner } from '../base/threads/task-pool.js';
+import type { CaptureFiles } from '../captures/files/capture-files.js';
+import type { LabCaptures } from '../captures/lab-captures.js';
+import type { PortCaptures } from '../captures/port-captures.js';
+import type { NodeFileTasks } from '../files/node-files/node-file-tasks.js';
+import type { FileThreads } from '../http/file-source.js';
+import type { FolderTasks } from '../lab/projects/folder-tasks.js';
 import type { LocalCompute } from '../run/local-compute.js';
 import { openApi } from '../http/openapi.js';
 import { route, type RouteTable } from '../http/route.js';
@@ -45,7 +52,11 @@ import { versionRoutes } from './version.js';
 /** What the routes are served by. */
 export interface Services {
   readonly farm: Farm;
+  readonly files: FileThreads & TaskRunner<FolderTasks & NodeFileTasks>;
   readonly compute: LocalCompute;
+  readonly captures: LabCaptures;
+  readonly captureFiles: CaptureFiles;
+  readonly portCaptures: PortCaptures;
   readonly transfers: Transfers;
   readonly nodeArchives: NodeArchives;
   readonly images: ImageLibrary;
@@ -59,7 +70,11 @@ export interface Services {
 
 export function routeTable({
   farm,
+  files,
   compute,
+  captures,
+  captureFiles,
+  portCaptures,
   transfers,
   nodeArchives,
   images,
@@ -70,37 +85,37 @@ export function routeTable({
   shutdown,
 }: Services): RouteTable {
   const host = computeHost(farm, compute);
-  const linkCaptures = linkCaptureRoutes(farm);
+  const linkCaptures = linkCaptureRoutes(farm, captures, files);
   const notifications = notificationRoutes(farm);
   let document: Promise<object> | undefined;
   const table: RouteTable = {
     routes: [
       ...versionRoutes(farm, shutdown),
       ...computeRoutes(farm),
-      ...projectRoutes(farm, jobs),
+      ...projectRoutes(farm, jobs, files),
       ...projectArchiveRoutes(farm, archives, transfers),
-      ...projectFileRoutes(farm, transfers),
+      ...projectFileRoutes(farm, transfers, files),
       ...nodeRoutes(farm),
-      ...nodeFileRoutes(farm, transfers),
-      ...nodeArchiveRoutes(farm, transfers, nodeArchives),
+      ...nodeFileRoutes(farm, transfers, files),
+      ...nodeArchiveRoutes(farm, transfers, nodeArchives, files),
       ...linkRoutes(farm, () => compute.availableFilters()),
-      ...linkBatchRoutes(farm),
+      ...linkBatchRoutes(farm, captures),
       ...linkCaptures.routes,
-      ...captureFileRoutes(farm),
+      ...captureFileRoutes(farm, captureFiles, files),
       ...drawingRoutes(farm),
-      ...snapshotRoutes(farm, snapshots, archives),
+      ...snapshotRoutes(farm, snapshots, archives, files),
       ...jobRoutes(jobs),
       ...templateRoutes(farm),
-      ...imageRoutes(farm, images, transfers),
-      ...symbolRoutes(farm, transfers),
+      ...imageRoutes(farm, images, transfers, files),
+      ...symbolRoutes(farm, transfers, files),
       ...uploadRoutes(uploads),
       ...notifications.routes,
       ...host.routes,
       ...computeProjectRoutes(compute),
-      ...computeFileRoutes(compute, transfers),
+      ...computeFileRoutes(compute, transfers, files),
       ...computeNodeRoutes(compute),
       ...computeNioRoutes(compute),
-      ...computeCaptureRoutes(compute),
+      ...computeCaptureRoutes(compute, portCaptures),
       ...computeStatisticsRoutes(compute),
       route({
         method: 'GET',

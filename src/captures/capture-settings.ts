@@ -1,4 +1,5 @@
 /** How a packet capture is asked for: the contract's two fields, and what is offered beyond them. */
+import { extname } from 'node:path';
 import { z } from 'zod';
 import { refusals } from '../base/errors/errors.js';
 
@@ -29,6 +30,8 @@ export const selection = {
   /** Of ATM: each cell by itself, instead of the frames that they make. */
   cells: z.boolean().optional(),
 };
+
+export type Selection = z.infer<z.ZodObject<typeof selection>>;
 
 export const captureSettings = z.strictObject({
   ...selection,
@@ -65,4 +68,11 @@ export function checkRing({ files = 1, max_bytes: maxBytes }: CaptureSettings): 
   if (files === 1) return;
   if (maxBytes === undefined || maxBytes < files * LEAST_BYTES)
     throw refusals.captureRingRefused(files, LEAST_BYTES);
+}
+
+/** What a file of a ring is called: a.pcap, then a.1.pcap. */
+export function ringName(name: string, number: number): string {
+  if (number === 0) return name;
+  const extension = extname(name);
+  return `${name.slice(0, name.length - extension.length)}.${number}${extension}`;
 }

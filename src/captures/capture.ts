@@ -2,15 +2,26 @@
  * One capture of one port: a log, the tap that writes it, the file that it is drained to, and who looks on. It ends
  * when it is stopped, when its port goes, or by itself, with a reason.
  */
+import type { FileTasks } from '../base/disk/file-tasks.js';
 import { refusals } from '../base/errors/errors.js';
 import type { DeviceLog, RunningDevice } from '../engine/control/running-device.js';
 import { LOG_END } from '../base/memory/capture-memory.js';
 import type { TapPlan } from '../engine/taps/tap-plan.js';
 import type { LinkType } from '../engine/wire/pcap.js';
 import { CaptureLog } from './log/capture-log.js';
-import type { CaptureServices } from './captures.js';
+import type { TaskRunner } from '../base/threads/task-pool.js';
+import type { UsageTasks } from './usage-tasks.js';
+import type { ViewerClock } from './log/viewer-clock.js';
+import type { CaptureWriters } from './writing/capture-writers.js';
 import type { LogFile } from './log/log-file.js';
 import { LogViewer } from './log/log-viewer.js';
+
+/** What captures work with. */
+export interface CaptureServices {
+  readonly writers: CaptureWriters;
+  readonly clock: ViewerClock;
+  readonly files: TaskRunner<FileTasks & UsageTasks>;
+}
 
 export interface CapturedPort {
   readonly device: RunningDevice;

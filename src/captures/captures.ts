@@ -4,19 +4,8 @@
  */
 import { basename, dirname, join } from 'node:path';
 import { refusals } from '../base/errors/errors.js';
-import type { TaskPool } from '../base/threads/task-pool.js';
-import type { FileTasks } from '../base/disk/file-tasks.js';
-import type { UsageTasks } from './usage-tasks.js';
-import { Capture, type CapturedPort, type CapturePlan } from './capture.js';
-import { ringName } from './writing/capture-place.js';
-import type { CaptureWriters } from './writing/capture-writers.js';
-import type { ViewerClock } from './log/viewer-clock.js';
-
-export interface CaptureServices {
-  readonly writers: CaptureWriters;
-  readonly clock: ViewerClock;
-  readonly files: Pick<TaskPool<FileTasks & UsageTasks>, 'run'>;
-}
+import { Capture, type CapturedPort, type CapturePlan, type CaptureServices } from './capture.js';
+import { ringName } from './capture-settings.js';
 
 export interface CapturesOptions extends CaptureServices {
   /** What the captures of a project may take. */

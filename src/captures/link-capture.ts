@@ -1,18 +1,16 @@
-/** A capture of a link, and a stream of several, as the lab sees them. */
-import type { z } from 'zod';
-import type { selection } from './capture-settings.js';
-
-/** Octets for one viewer, at its pace. Structurally what HTTP streams pull from. */
-export interface CaptureTail {
-  next(use: (bytes: Uint8Array) => void): 'given' | 'nothing' | 'over' | Promise<Uint8Array>;
-  onReady(callback: () => void): void;
-  close(): void;
-}
+/** A capture of a link of an open project: that of the port at its near end. */
+import { basename } from 'node:path';
+import type { ShownCapture } from '../lab/topology/link-view.js';
+import type { Wire } from '../run/links/link-wires.js';
+import type { Capture, CaptureState } from './capture.js';
+import type { CaptureSettings } from './capture-settings.js';
+import type { LogViewer } from './log/log-viewer.js';
+import { captureFilePath, type PortCaptures } from './port-captures.js';
 
 export interface CaptureStatus {
   /** AAL5 frames with a wrong checksum or length, which are kept, and those that there was no room to put together. */
   readonly aal5: { readonly faulty: number; readonly no_room: number };
-  readonly state: 'running' | 'draining' | 'stopped' | 'failed';
+  readonly state: CaptureState;
   /** Why it is not running, when nobody has stopped it. */
   readonly reason: string | null;
   readonly file_name: string;
@@ -35,22 +33,90 @@ export interface CaptureStatus {
   readonly viewers: readonly { readonly lag_bytes: number; readonly skipped_bytes: number }[];
 }
 
-export interface LinkCapture {
+/** Expressions of filters may be long. */
+const LONGEST_DESCRIPTION = 1000;
+
+export class LinkCapture implements ShownCapture {
   readonly fileName: string;
   readonly filePath: string;
-  readonly isRunning: boolean;
+  readonly #capture: Capture;
+
+  private constructor(capture: Capture) {
+    this.#capture = capture;
+    this.fileName = basename(capture.plan.path);
+    this.filePath = captureFilePath(capture);
+  }
+
+  /** Refuses what its port refuses; `onEnded` is called when it has ended, for whatever reason. */
+  static async start(
+    ports: PortCaptures,
+    { near: { node, port }, far, run }: Wire,
+    settings: CaptureSettings,
+    onEnded: () => void,
+  ): Promise<LinkCapture> {
+    const { link_id: id, filters = {} } = run.link;
+    const inForce = Object.keys(filters).length > 0 ? `, filters: ${JSON.stringify(filters)}` : '';
+    const description = `link ${id} to ${far.node.name} port ${far.port}${inForce}`;
+    const capture = await ports.start(node, port, {
+      settings,
+      description: description.slice(0, LONGEST_DESCRIPTION),
+      onEnded,
+    });
+    return new LinkCapture(capture);
+  }
+
+  get isRunning(): boolean {
+    return this.#capture.state === 'running';
+  }
+
   /** Where the last packet ends that is in the file; of a ring, in its youngest file. */
-  readonly wholeBytes: number;
-  status(): CaptureStatus;
+  get wholeBytes(): number {
+    return this.#capture.file.wholeOctets;
+  }
+
+  /** The times of the first and the last packet, in milliseconds since 1970; 0 before there is one. */
+  get packets(): { readonly count: number; readonly firstAt: number; readonly lastAt: number } {
+    const { packets, firstAt, lastAt } = this.#capture.log.counters();
+    return { count: packets, firstAt, lastAt };
+  }
+
+  status(): CaptureStatus {
+    const { plan, log, file, reason, state, startedAt, viewers } = this.#capture;
+    const { packets, octets, dropped, firstAt, lastAt, aal5Faulty, aal5NoRoom } = log.counters();
+    return {
+      aal5: { faulty: aal5Faulty, no_room: aal5NoRoom },
+      dropped,
+      file_bytes: file.octets,
+      file_name: this.fileName,
+      first_packet_at: shownTime(firstAt),
+      format: plan.format,
+      last_packet_at: shownTime(lastAt),
+      link_type: plan.linkType,
+      octets,
+      packets,
+      reason,
+      rotated_away: { bytes: file.rotatedAway.octets, files: file.rotatedAway.files },
+      started_at: new Date(startedAt).toISOString(),
+      state,
+      unwritten_bytes: log.head - log.drained,
+      viewers: [...viewers].map(({ lag, skippedOctets }) => ({
+        lag_bytes: lag,
+        skipped_bytes: skippedOctets,
+      })),
+    };
+  }
+
   /** Everything from the oldest record that is held, and what follows until the capture ends. */
-  view(): CaptureTail;
+  view(): LogViewer {
+    return this.#capture.view();
+  }
+
   /** When it resolves, the file has everything. */
-  stop(): Promise<void>;
+  stop(): Promise<void> {
+    return this.#capture.end();
+  }
 }
 
-export type Selection = z.infer<z.ZodObject<typeof selection>>;
-
-export interface StreamSettings extends Selection {
-  /** Whether a link is of the stream; links that come later are asked about, too. */
-  readonly includes: (linkId: string) => boolean;
+function shownTime(milliseconds: number): string | null {
+  return milliseconds === 0 ? null : new Date(milliseconds).toISOString();
 }

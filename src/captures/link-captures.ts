@@ -1,64 +1,78 @@
 /**
- * The captures of an open project's links, at most one a link. They are not stored: what is shown of them in a link
- * is published like a change of the link, and ends with the project.
+ * The captures of an open project's links, at most one a link, and the streams of several links. They are not stored:
+ * what a link shows of its capture is published like a change of the link, and ends with the project.
  */
 import { refusals } from '../base/errors/errors.js';
-import { defaultFileName, type CaptureSettings } from './capture-settings.js';
-import { findLink } from '../lab/topology/link-changes.js';
-import type { RunningCapture } from './files/capture-files.js';
-import type { LinkCapture } from './link-capture.js';
-import type { Project } from '../lab/projects/project.js';
-import type { Topology } from '../lab/topology/topology.js';
+import type { BpfCompiler } from '../engine/bpf/bpf-compiler.js';
 import type { StoredLink } from '../lab/gns3-file/topology-schema.js';
-import type { Transaction } from '../lab/projects/transaction.js';
+import type { Project } from '../lab/projects/project.js';
+import { findLink } from '../lab/topology/link-changes.js';
+import type { Topology } from '../lab/topology/topology.js';
+import type { ComputeRun } from '../run/compute-run.js';
+import { defaultFileName, type CaptureSettings, type Selection } from './capture-settings.js';
+import type { Captures } from './captures.js';
+import type { RunningCapture } from './files/capture-files.js';
+import { LinkCapture } from './link-capture.js';
+import { LinkStream } from './link-stream.js';
+import type { PortCaptures } from './port-captures.js';
 
-/** What captures need of their project. */
-export interface CaptureHome {
-  /** Publishes what the transaction says, in order with the changes of the project. */
-  publish(work: (topology: Topology, transaction: Transaction) => void): Promise<void>;
-  /** Keeps the project from closing by itself; returns the release. */
-  hold(): () => void;
+export interface LinkCapturesOptions {
+  readonly captures: Captures;
+  readonly ports: PortCaptures;
+  readonly bpf: BpfCompiler;
+  /** What runs of an open project. */
+  readonly runOf: (projectId: string) => ComputeRun | undefined;
 }
 
+/** What a stream is asked for with `links`: those that are being captured. */
+const CAPTURING = 'capturing';
+
 export class LinkCaptures {
+  readonly #project: Project;
   readonly #topology: Topology;
-  readonly #home: CaptureHome;
-  readonly #byLink = new Map<string, LinkCapture>();
+  readonly #options: LinkCapturesOptions;
   readonly #starting = new Map<string, Promise<void>>();
   /** Links whose capture is being stopped by a request, which tells of it when it is done. */
   readonly #stopping = new Set<string>();
   /** The links of the captures that run or start, by the names of their files. */
   readonly #names = new Map<string, string>();
+  readonly #streams = new Set<LinkStream>();
 
-  constructor(topology: Topology, home: CaptureHome) {
-    this.#topology = topology;
-    this.#home = home;
+  /** Of a project that is open; its run, where there is one, tells when links come and go. */
+  constructor(project: Project, options: LinkCapturesOptions) {
+    this.#project = project;
+    this.#topology = project.topology;
+    this.#options = options;
+    options.runOf(project.id)?.listen({
+      linksChanged: () => {
+        this.#reconsiderStreams();
+      },
+      ending: () => {
+        for (const stream of this.#streams) stream.end();
+      },
+    });
   }
 
   /** The last one of the link, which may have ended. */
   get(linkId: string): LinkCapture | undefined {
-    return this.#byLink.get(linkId);
-  }
-
-  /** Those that run, by link. */
-  *running(): Generator<readonly [linkId: string, capture: LinkCapture]> {
-    for (const entry of this.#byLink) if (entry[1].isRunning) yield entry;
+    const capture = this.#topology.captures.get(linkId);
+    return capture instanceof LinkCapture ? capture : undefined;
   }
 
   /** What is written, or is about to be. */
   *files(): Generator<RunningCapture> {
     for (const [name, linkId] of this.#names) {
-      const found = this.#byLink.get(linkId);
+      const found = this.get(linkId);
       const capture = found?.fileName === name ? found : undefined;
-      const status = capture?.status();
+      const { count, firstAt, lastAt } = capture?.packets ?? { count: 0, firstAt: 0, lastAt: 0 };
       yield {
         name,
         linkId,
-        packets: status?.packets ?? 0,
-        // Of one that starts nothing is there yet, or an old file whole.
+        packets: count,
+        // While a capture starts there is no file yet, or an older one, which is complete.
         wholeBytes: capture?.wholeBytes ?? Infinity,
-        firstAt: timeOf(status?.first_packet_at),
-        lastAt: timeOf(status?.last_packet_at),
+        firstAt: firstAt === 0 ? null : firstAt,
+        lastAt: lastAt === 0 ? null : lastAt,
       };
     }
   }
@@ -66,7 +80,7 @@ export class LinkCaptures {
   /** Refuses (409) a link that is being captured, and does not disturb it. */
   async start(linkId: string, settings: CaptureSettings): Promise<void> {
     const link = findLink(this.#topology, linkId);
-    if (this.#starting.has(linkId) || this.#byLink.get(linkId)?.isRunning === true)
+    if (this.#starting.has(linkId) || this.get(linkId)?.isRunning === true)
       throw refusals.captureRunning(link.nodes[0]?.port_number ?? 0);
     const begun = this.#begin(link, settings).finally(() => this.#starting.delete(linkId));
     this.#starting.set(linkId, begun);
@@ -77,7 +91,7 @@ export class LinkCaptures {
   async ensure(linkId: string, settings: CaptureSettings): Promise<boolean> {
     const starting = this.#starting.get(linkId);
     if (starting !== undefined) await starting.catch(() => undefined);
-    if (this.#byLink.get(linkId)?.isRunning === true) return false;
+    if (this.get(linkId)?.isRunning === true) return false;
     await this.start(linkId, settings);
     return true;
   }
@@ -88,16 +102,42 @@ export class LinkCaptures {
     await this.#starting.get(linkId)?.catch(() => undefined);
     this.#stopping.add(linkId);
     try {
-      await this.#byLink.get(linkId)?.stop();
+      await this.get(linkId)?.stop();
     } finally {
       this.#stopping.delete(linkId);
     }
     await this.#show(linkId);
   }
 
-  /** The link is no more; its capture ends with its port. */
-  forget(linkId: string): void {
-    this.#byLink.delete(linkId);
+  /**
+   * What passes several links from now on, for one reader. `links` is `capturing`, or ids separated by commas; all links
+   * without it. Which these are may change meanwhile. An open stream keeps the project from closing by itself.
+   */
+  async openStream(links: string | undefined, selection: Selection): Promise<LinkStream> {
+    const run = this.#run();
+    const { bpf, captures } = this.#options;
+    const includes = this.#chooser(links);
+    const letGo = this.#project.hold();
+    try {
+      const stream = await LinkStream.open({
+        run,
+        bpf,
+        services: captures.services,
+        selection,
+        includes,
+        onClosed: () => {
+          this.#streams.delete(stream);
+          letGo();
+        },
+      });
+      this.#streams.add(stream);
+      // Links may have come and gone while it was being opened.
+      stream.reconsider();
+      return stream;
+    } catch (error) {
+      letGo();
+      throw error;
+    }
   }
 
   async #begin(link: StoredLink, settings: CaptureSettings): Promise<void> {
@@ -105,25 +145,26 @@ export class LinkCaptures {
     const wanted = settings.capture_file_name ?? '';
     const name = wanted === '' ? this.#freeName(link, settings.format) : wanted;
     this.#names.set(name, linkId);
-    const letGo = this.#home.hold();
+    const letGo = this.#project.hold();
     const release = (): void => {
       this.#names.delete(name);
       letGo();
     };
     try {
-      const capture = await this.#topology.run.startCapture(
-        link,
-        { ...settings, capture_file_name: name },
-        () => {
-          release();
-          if (!this.#stopping.has(linkId)) this.#show(linkId).catch(() => undefined);
-        },
-      );
+      const run = this.#run();
+      await run.settled();
+      const wire = run.wires.get(linkId);
+      if (wire === undefined) throw refusals.captureNowhere();
+      const named = { ...settings, capture_file_name: name };
+      const capture = await LinkCapture.start(this.#options.ports, wire, named, () => {
+        release();
+        if (!this.#stopping.has(linkId)) this.#show(linkId).catch(() => undefined);
+      });
       if (this.#topology.links.get(linkId) === undefined) {
         await capture.stop();
         throw refusals.linkUnknown(linkId);
       }
-      this.#byLink.set(linkId, capture);
+      this.#topology.captures.set(linkId, capture);
     } catch (error) {
       release();
       throw error;
@@ -131,13 +172,32 @@ export class LinkCaptures {
     await this.#show(linkId);
   }
 
+  #run(): ComputeRun {
+    const run = this.#options.runOf(this.#project.id);
+    if (run === undefined) throw refusals.captureNowhere();
+    return run;
+  }
+
   #show(linkId: string): Promise<void> {
-    return this.#home.publish((topology, transaction) => {
-      topology.links.refresh(transaction, linkId, 'updated');
+    return this.#project.publish(this.#topology, (transaction) => {
+      this.#topology.links.refresh(transaction, linkId, 'updated');
       transaction.onStored(() => {
-        topology.run.reconsiderStreams();
+        this.#reconsiderStreams();
       });
     });
+  }
+
+  #reconsiderStreams(): void {
+    for (const stream of this.#streams) stream.reconsider();
+  }
+
+  /** Refuses (404) links that are not there. */
+  #chooser(links: string | undefined): (linkId: string) => boolean {
+    if (links === undefined) return () => true;
+    if (links === CAPTURING) return (id) => this.get(id)?.isRunning === true;
+    const ids = new Set(links.split(',').filter((id) => id !== ''));
+    for (const id of ids) findLink(this.#topology, id);
+    return (id) => ids.has(id);
   }
 
   /** Names of nodes may differ only in what a file name does not show. */
@@ -148,12 +208,4 @@ export class LinkCaptures {
     const name = defaultFileName(ends, format);
     return this.#names.has(name) ? defaultFileName([...ends, link.link_id], format) : name;
   }
-}
-
-export function runningCaptures(project: Project): RunningCapture[] {
-  return project.isOpen ? [...project.topology.captures.files()] : [];
-}
-
-function timeOf(shown: string | null | undefined): number | null {
-  return shown == null ? null : Date.parse(shown);
 }

@@ -1,9 +1,8 @@
-/** The captures at the ports of one node, at most one a port. */
+/** The captures at the ports of switches, at most one a port. They end before their port does. */
 import { join } from 'node:path';
 import type { BpfCompiler } from '../engine/bpf/bpf-compiler.js';
 import type { Capture, CapturePlan } from './capture.js';
 import type { Captures } from './captures.js';
-import type { RunningDevice } from '../engine/control/running-device.js';
 import { refusals } from '../base/errors/errors.js';
 import {
   captureFileName,
@@ -12,80 +11,93 @@ import {
   type CaptureSettings,
 } from './capture-settings.js';
 import { CAPTURES } from '../lab/projects/folder-layout.js';
-import type { DeviceKind } from '../engine/forwarding/orders.js';
 import { PRODUCT } from '../base/product.js';
-import { pcapHeader, type LinkType } from '../engine/wire/pcap.js';
+import { pcapHeader } from '../engine/wire/pcap.js';
 import { interfaceBlock, sectionHeader } from '../engine/wire/pcapng.js';
-import { packetDesign } from '../run/switches/packet-design.js';
+import type { SwitchNode } from '../run/switches/switch-node.js';
+import { packetDesign } from './packet-design.js';
 
 /** Of a link, which is captured at its first end, and of a port. */
 const DIRECTIONS = { both: 'both', forward: 'out', backward: 'in', in: 'in', out: 'out' } as const;
 
 export interface PortCapturesOptions {
-  readonly kind: DeviceKind;
-  readonly device: RunningDevice;
   readonly captures: Captures;
   readonly bpf: BpfCompiler;
-  /** The project that the port is of. */
-  readonly projectId: string;
 }
 
-/** What a capture says of where it was made. */
-export interface CapturePlace {
-  /** The folder of the project. */
-  readonly folder: string;
-  readonly name: string;
-  readonly description: string;
+/** A capture that is asked for. */
+export interface PortCaptureRequest {
+  readonly settings: CaptureSettings;
+  /** What the file says of the port besides its name. */
+  readonly description?: string;
+  /** Called when the capture has ended, for whatever reason. */
+  readonly onEnded?: () => void;
 }
 
 export class PortCaptures {
   readonly #options: PortCapturesOptions;
-  readonly #byPort = new Map<number, Capture>();
+  readonly #byNode = new WeakMap<SwitchNode, Map<number, Capture>>();
 
   constructor(options: PortCapturesOptions) {
     this.#options = options;
   }
 
-  /** Refuses a port that is being captured, and waits for one that is coming to its end. The port must be attached. */
-  async start(
-    port: number,
-    settings: CaptureSettings,
-    place: CapturePlace,
-    onEnded: () => void,
-  ): Promise<Capture> {
-    if (this.running(port) !== undefined) throw refusals.captureRunning(port);
-    await this.#byPort.get(port)?.end();
-    const { device, captures } = this.#options;
-    const plan = await this.#planOf(port, settings, place);
-    const capture = await captures.begin({ device, port }, plan, onEnded);
-    this.#byPort.set(port, capture);
-    return capture;
+  /** Refuses (409) a port that is not attached or is being captured, and waits for a capture that comes to its end. */
+  start(node: SwitchNode, port: number, request: PortCaptureRequest): Promise<Capture> {
+    return node.onPort(port, async () => {
+      if (this.running(node, port) !== undefined) throw refusals.captureRunning(port);
+      const byPort = this.#capturesOf(node);
+      await byPort.get(port)?.end();
+      const plan = await this.#planOf(node, port, request);
+      const capture = await this.#options.captures.begin(
+        { device: node.device, port },
+        plan,
+        request.onEnded ?? (() => undefined),
+      );
+      byPort.set(port, capture);
+      return capture;
+    });
   }
 
-  running(port: number): Capture | undefined {
-    const capture = this.#byPort.get(port);
+  /** The one that runs at the port; refuses (409) a port that is not attached. */
+  running(node: SwitchNode, port: number): Capture | undefined {
+    node.checkPort(port);
+    const capture = this.#byNode.get(node)?.get(port);
     return capture?.state === 'running' ? capture : undefined;
   }
 
-  async end(port: number, reason: string | null): Promise<void> {
-    await this.#byPort.get(port)?.end('stopped', reason);
-    this.#byPort.delete(port);
+  stop(node: SwitchNode, port: number): Promise<void> {
+    return node.onPort(port, () => end(this.#capturesOf(node), port, null));
   }
 
-  async endAll(reason: string): Promise<void> {
-    await Promise.all([...this.#byPort.values()].map((capture) => capture.end('stopped', reason)));
+  #capturesOf(node: SwitchNode): Map<number, Capture> {
+    const known = this.#byNode.get(node);
+    if (known !== undefined) return known;
+    const byPort = new Map<number, Capture>();
+    this.#byNode.set(node, byPort);
+    node.beforeDetach(async (port) => {
+      if (port !== 'all') await end(byPort, port, 'its port was detached');
+      else await Promise.all([...byPort.keys()].map((each) => end(byPort, each, 'its node was closed')));
+    });
+    return byPort;
   }
 
-  async #planOf(port: number, settings: CaptureSettings, place: CapturePlace): Promise<CapturePlan> {
-    const { kind, bpf, projectId } = this.#options;
+  async #planOf(
+    node: SwitchNode,
+    port: number,
+    { settings, description = '' }: PortCaptureRequest,
+  ): Promise<CapturePlan> {
+    const { bpf } = this.#options;
+    const { id: projectId, folder, name: projectName } = node.home;
     checkRing(settings);
     const { snaplen = LARGEST_SNAPLEN, files = 1, format = 'pcap', cells = false } = settings;
-    const { linkType, packets } = packetDesign(kind, settings.data_link_type, cells);
+    const { linkType, packets } = packetDesign(node.kind.type, settings.data_link_type, cells);
     if (packets === 'cells' && settings.bpf !== undefined) throw refusals.captureFilterRefused();
     const maxBytes = settings.max_bytes ?? 0;
-    const header = headerOf(format, linkType, snaplen, settings.bpf, place);
+    const name = `${projectName} ${node.name} port ${port}`;
+    const header = headerOf(format, { linkType, snaplen, name, description, filter: settings.bpf });
     return {
-      folder: place.folder,
+      folder,
       path: `${CAPTURES}/${captureFileName(settings.capture_file_name, `port${port}.pcap`)}`,
       header,
       format,
@@ -104,6 +116,11 @@ export class PortCaptures {
   }
 }
 
+async function end(byPort: Map<number, Capture>, port: number, reason: string | null): Promise<void> {
+  await byPort.get(port)?.end('stopped', reason);
+  byPort.delete(port);
+}
+
 /** Where the file of a capture lies. */
 export function captureFilePath({ plan: { folder, path } }: Capture): string {
   return join(folder, path);
@@ -114,13 +131,8 @@ export function pcapngHeader(): Uint8Array {
   return sectionHeader({ application: `${PRODUCT.name} ${PRODUCT.version}` });
 }
 
-function headerOf(
-  format: 'pcap' | 'pcapng',
-  linkType: LinkType,
-  snaplen: number,
-  filter: string | undefined,
-  { name, description }: CapturePlace,
-): Uint8Array {
+function headerOf(format: 'pcap' | 'pcapng', recorded: Parameters<typeof interfaceBlock>[0]): Uint8Array {
+  const { linkType, snaplen } = recorded;
   if (format === 'pcap') return pcapHeader(linkType, snaplen);
-  return Buffer.concat([pcapngHeader(), interfaceBlock({ linkType, snaplen, name, description, filter })]);
+  return Buffer.concat([pcapngHeader(), interfaceBlock(recorded)]);
 }

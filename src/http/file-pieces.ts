@@ -1,16 +1,16 @@
 /** An open file that is read piece by piece by the file threads, each piece the reader's to keep. */
-import type { TaskPool } from '../base/threads/task-pool.js';
+import type { TaskRunner } from '../base/threads/task-pool.js';
 import type { FileTasks } from '../base/disk/file-tasks.js';
 
 const READ_LENGTH = 256 * 1024;
 
 export class FilePieces {
-  readonly #files: Pick<TaskPool<FileTasks>, 'run'>;
+  readonly #files: TaskRunner<FileTasks>;
   readonly #fd: number;
   #reading: Promise<unknown> = Promise.resolve();
 
   /** Takes the descriptor over. */
-  constructor(files: Pick<TaskPool<FileTasks>, 'run'>, { fd }: { readonly fd: number }) {
+  constructor(files: TaskRunner<FileTasks>, { fd }: { readonly fd: number }) {
     this.#files = files;
     this.#fd = fd;
   }

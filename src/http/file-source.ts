@@ -1,5 +1,5 @@
 /** An open file that is read piece by piece, and closed when nobody reads it any more. */
-import type { TaskPool } from '../base/threads/task-pool.js';
+import type { TaskRunner } from '../base/threads/task-pool.js';
 import type { FileTasks } from '../base/disk/file-tasks.js';
 import type { FileReads, ReadPiece } from '../files/downloads/file-reads.js';
 import type { PieceSource } from './streams/sized-response.js';
@@ -7,7 +7,7 @@ import type { PieceSource } from './streams/sized-response.js';
 /** What a disk is asked for at once. */
 const READ_LENGTH = 256 * 1024;
 
-export interface FileThreads extends Pick<TaskPool<FileTasks>, 'run'> {
+export interface FileThreads extends TaskRunner<FileTasks> {
   readonly reads: FileReads;
 }
 

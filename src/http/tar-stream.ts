@@ -3,7 +3,7 @@
  * its turn came: what grows is cut there, what shrinks is filled up with zeros, what has gone is left out.
  */
 import { Refusal } from '../base/errors/errors.js';
-import type { TaskPool } from '../base/threads/task-pool.js';
+import type { TaskRunner } from '../base/threads/task-pool.js';
 import type { FileTasks } from '../base/disk/file-tasks.js';
 import { TAR_END, tarHeader, tarPadding } from '../base/disk/tar.js';
 import { FilePieces } from './file-pieces.js';
@@ -24,7 +24,7 @@ export interface TarFolder {
 
 export type TarEntry = TarFile | TarFolder;
 
-type Files = Pick<TaskPool<FileTasks>, 'run'>;
+type Files = TaskRunner<FileTasks>;
 
 const NOT_FOUND = 404;
 const LONGEST_FILLING = 64 * 1024;

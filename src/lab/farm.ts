@@ -2,23 +2,22 @@
 import type { Logger } from 'pino';
 import type { Store } from '../base/store/store.js';
 import { SymbolLibrary } from './symbols/symbol-library.js';
-import { CaptureFiles } from '../captures/files/capture-files.js';
-import { CaptureKeeper } from '../captures/files/capture-keeper.js';
 import { Channel } from '../base/streams/channel.js';
 import { Computes, type PortNumbers } from './computes.js';
 import { ConsolePorts } from './console-ports.js';
-import type { Files } from './files.js';
 import { HostLoadMeter, type HostLoad } from '../base/host-load.js';
 import type { BeginRun } from './lab-run.js';
-import { runningCaptures } from '../captures/link-captures.js';
 import { Projects } from './projects/projects.js';
 import { Templates } from './templates.js';
-import type { KeepState } from './projects/project-services.js';
+import type { SymbolTasks } from './symbols/symbol-tasks.js';
+import type { TaskRunner } from '../base/threads/task-pool.js';
+import type { KeepState, ProjectFiles, ProjectServices } from './projects/project-services.js';
 import type { Surroundings } from './topology/topology.js';
 
 export interface FarmOptions {
   readonly store: Store;
-  readonly files: Files;
+  readonly files: ProjectFiles & TaskRunner<SymbolTasks>;
+  readonly mendFolder: ProjectServices['mendFolder'];
   readonly keepState: KeepState;
   readonly log: Logger;
   readonly udpPorts: PortNumbers;
@@ -28,8 +27,6 @@ export interface FarmOptions {
   readonly symbolsFolder: string;
   readonly gns3Version: string;
   readonly isLocal: boolean;
-  /** Finished captures that are older go; 0 keeps all. */
-  readonly captureKeepDays: number;
 }
 
 const LOAD_INTERVAL_MS = 1000;
@@ -39,13 +36,10 @@ export class Farm {
   readonly consolePorts = new ConsolePorts();
   readonly computes: Computes;
   readonly projects: Projects;
-  readonly captureFiles: CaptureFiles;
   readonly templates: Templates;
   readonly symbols: SymbolLibrary;
-  readonly files: Files;
   readonly gns3Version: string;
   readonly isLocal: boolean;
-  readonly #captureKeeper: CaptureKeeper;
   readonly #meter = new HostLoadMeter();
   #loadTimer: NodeJS.Timeout | undefined;
   #beginRun: BeginRun = () => {
@@ -55,7 +49,6 @@ export class Farm {
   constructor(options: FarmOptions) {
     const { store, files, log, gns3Version } = options;
     const { consolePorts } = this;
-    this.files = files;
     this.gns3Version = gns3Version;
     this.isLocal = options.isLocal;
     this.symbols = new SymbolLibrary(options.symbolsFolder, files);
@@ -87,12 +80,11 @@ export class Farm {
       gns3Version,
       surroundings,
       keepState: options.keepState,
+      mendFolder: options.mendFolder,
       announcements: this.announcements,
       folder: options.projectsFolder,
       allowAnyPath: options.isLocal,
     });
-    this.captureFiles = new CaptureFiles(files, (id) => runningCaptures(this.projects.find(id)));
-    this.#captureKeeper = new CaptureKeeper(this.captureFiles, this.projects, options.captureKeepDays, log);
   }
 
   /** `beginRun` is what makes projects run that are opened from now on. */
@@ -100,7 +92,6 @@ export class Farm {
     this.#beginRun = beginRun;
     await Promise.all([this.computes.start(), this.templates.start(), this.symbols.start()]);
     await this.projects.start();
-    this.#captureKeeper.start();
     this.#loadTimer = setInterval(() => {
       if (this.announcements.size > 0) this.computes.announceLoad();
     }, LOAD_INTERVAL_MS);
@@ -109,7 +100,6 @@ export class Farm {
 
   async close(): Promise<void> {
     clearInterval(this.#loadTimer);
-    this.#captureKeeper.stop();
     await this.projects.close();
   }
 

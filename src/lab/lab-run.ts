@@ -3,10 +3,8 @@
  * it follows. Telling never fails and never waits: what could not be made to run is told to the project's
  * listeners, or, of a link that is just being made, to whoever makes it.
  */
-import type { CaptureSettings } from '../captures/capture-settings.js';
 import type { DirectedFilters } from './topology/directed-filters.js';
 import type { AcceptedFilters } from './topology/filters.js';
-import type { CaptureTail, LinkCapture, StreamSettings } from '../captures/link-capture.js';
 import type { StoredLink, StoredNode } from './gns3-file/topology-schema.js';
 
 /** A link that runs, with what it does besides. */
@@ -34,12 +32,6 @@ export interface LabRun {
   takeFailure(linkId: string): Error | undefined;
   /** Refuses (400) filters that could not work on a link of this node. */
   checkFilters(node: StoredNode, filters: AcceptedFilters, client: Client): Promise<void>;
-  /** Begins to record what passes a link; `onEnded` when that ends by itself. */
-  startCapture(link: StoredLink, settings: CaptureSettings, onEnded: () => void): Promise<LinkCapture>;
-  /** Records what passes several links into one stream, as long as somebody reads it. */
-  openStream(settings: StreamSettings): Promise<CaptureTail>;
-  /** Which links are of the open streams may have changed. */
-  reconsiderStreams(): void;
   /** Stops everything. */
   end(): Promise<void>;
 }

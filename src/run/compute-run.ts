@@ -2,19 +2,14 @@
  * Makes an open project of the controller run on this compute, through the same doors as any client of the
  * compute interface: its switches are nodes of a compute project, and each end of a link is a UDP attachment.
  */
-import { refusals } from '../base/errors/errors.js';
-import type { CaptureSettings } from '../captures/capture-settings.js';
 import type { AcceptedFilters } from '../lab/topology/filters.js';
 import type { Client, LabRun, RunLink } from '../lab/lab-run.js';
-import type { CaptureTail, LinkCapture, StreamSettings } from '../captures/link-capture.js';
 import type { Properties } from '../lab/kinds/node-kind.js';
 import { storedList } from '../lab/kinds/ports-mapping.js';
 import type { StoredLink, StoredNode } from '../lab/gns3-file/topology-schema.js';
 import type { ComputeProjects } from './compute-projects.js';
 import type { ComputeServices } from './compute-services.js';
 import { LinkWires } from './links/link-wires.js';
-import { RunStream } from '../captures/run-stream.js';
-import { startLinkCapture } from '../captures/run-capture.js';
 import { SWITCH_KINDS, type SwitchKind } from './switches/switch-kinds.js';
 import type { SwitchNode } from './switches/switch-node.js';
 
@@ -24,14 +19,22 @@ export interface RunOwner {
   warn(message: string): void;
 }
 
+/** What goes on beside a run, such as streams of its links. */
+export interface RunListener {
+  /** Links were connected or disconnected. */
+  linksChanged(): void;
+  /** Everything is about to be stopped. */
+  ending(): void;
+}
+
 export class ComputeRun implements LabRun {
   readonly #id: string;
   readonly #projects: ComputeProjects;
-  readonly #services: Pick<ComputeServices, 'filterPlans' | 'bpf' | 'captures'>;
+  readonly #services: Pick<ComputeServices, 'filterPlans'>;
   readonly #ownerOf: (projectId: string) => RunOwner | undefined;
   readonly #nodes = new Map<string, StoredNode>();
-  readonly #wires: LinkWires;
-  readonly #streams = new Set<RunStream>();
+  readonly wires: LinkWires;
+  readonly #listeners = new Set<RunListener>();
   /** Of links that are being made. */
   readonly #failures = new Map<string, Error>();
   #last: Promise<void> = Promise.resolve();
@@ -40,14 +43,14 @@ export class ComputeRun implements LabRun {
   constructor(
     id: string,
     projects: ComputeProjects,
-    services: Pick<ComputeServices, 'filterPlans' | 'bpf' | 'captures'>,
+    services: Pick<ComputeServices, 'filterPlans'>,
     ownerOf: (projectId: string) => RunOwner | undefined,
   ) {
     this.#id = id;
     this.#projects = projects;
     this.#services = services;
     this.#ownerOf = ownerOf;
-    this.#wires = new LinkWires(
+    this.wires = new LinkWires(
       () => projects.find(id),
       services.filterPlans,
       (message) => ownerOf(id)?.warn(message),
@@ -76,7 +79,7 @@ export class ComputeRun implements LabRun {
     const id = run.link.link_id;
     this.#follow(`Link ${id}`, async () => {
       try {
-        if ((await this.#wires.follow(run)) !== undefined) this.reconsiderStreams();
+        if ((await this.wires.follow(run)) !== undefined) this.#linksChanged();
       } catch (error) {
         if (!run.isNew || !(error instanceof Error)) throw error;
         this.#failures.set(id, error);
@@ -87,8 +90,8 @@ export class ComputeRun implements LabRun {
   linkRemoved({ link_id: id }: StoredLink): void {
     this.#failures.delete(id);
     this.#follow(`Link ${id}`, async () => {
-      await this.#wires.disconnect(id);
-      this.reconsiderStreams();
+      await this.wires.disconnect(id);
+      this.#linksChanged();
     });
   }
 
@@ -108,30 +111,16 @@ export class ComputeRun implements LabRun {
     await this.#services.filterPlans.check(kind.type, filters, { projectId: this.#id, client });
   }
 
-  async startCapture(link: StoredLink, settings: CaptureSettings, onEnded: () => void): Promise<LinkCapture> {
-    await this.settled();
-    const wire = this.#wires.get(link.link_id);
-    if (wire === undefined) throw refusals.captureNowhere();
-    return startLinkCapture(wire, settings, onEnded);
-  }
-
-  async openStream(settings: StreamSettings): Promise<CaptureTail> {
-    await this.settled();
-    const stream = await RunStream.open(this.#services, this.#wires, settings, () => {
-      this.#streams.delete(stream);
-    });
-    this.#streams.add(stream);
-    // Links may have come and gone while it was being opened.
-    stream.reconsider();
-    return stream;
-  }
-
-  reconsiderStreams(): void {
-    for (const stream of this.#streams) stream.reconsider();
+  /** Returns what ends the listening. */
+  listen(listener: RunListener): () => void {
+    this.#listeners.add(listener);
+    return () => {
+      this.#listeners.delete(listener);
+    };
   }
 
   async end(): Promise<void> {
-    for (const stream of this.#streams) stream.end();
+    for (const listener of this.#listeners) listener.ending();
     this.#follow('The project', () => this.#projects.close(this.#id));
     await this.#last;
   }
@@ -146,6 +135,10 @@ export class ComputeRun implements LabRun {
     this.#last = this.#last.finally(() => {
       this.#waiting--;
     });
+  }
+
+  #linksChanged(): void {
+    for (const listener of this.#listeners) listener.linksChanged();
   }
 
   async #create(node: StoredNode): Promise<void> {

@@ -1,6 +1,4 @@
 /** What the projects and nodes of the compute side work with. */
-import type { BpfCompiler } from '../engine/bpf/bpf-compiler.js';
-import type { Captures } from '../captures/captures.js';
 import type { RunningDevice } from '../engine/control/running-device.js';
 import type { Channel } from '../base/streams/channel.js';
 import type { ConsolePorts } from '../lab/console-ports.js';
@@ -13,8 +11,6 @@ export interface ComputeServices {
   readonly consolePorts: ConsolePorts;
   readonly udpPorts: UdpPorts;
   readonly sockets: NioSockets;
-  readonly captures: Captures;
-  readonly bpf: BpfCompiler;
   readonly filterPlans: FilterPlans;
   /** Of ATM switches. */
   readonly refusesBadHec: boolean;

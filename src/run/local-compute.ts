@@ -1,7 +1,6 @@
 /** This server as a compute: what it can do, what it has given out, and the projects that run here. */
 import { platform } from 'node:os';
 import type { BpfCompiler } from '../engine/bpf/bpf-compiler.js';
-import type { Captures } from '../captures/captures.js';
 import type { Engines } from '../engine/control/engines.js';
 import { Channel } from '../base/streams/channel.js';
 import type { ConsolePorts } from '../lab/console-ports.js';
@@ -30,7 +29,6 @@ export interface LocalComputeOptions extends NioSocketsOptions {
   /** Those of the controller. */
   readonly projects: Projects;
   readonly consolePorts: ConsolePorts;
-  readonly captures: Captures;
   readonly bpf: BpfCompiler;
 }
 
@@ -44,14 +42,17 @@ export class LocalCompute {
   readonly channel = new Channel();
   readonly projects: ComputeProjects;
   readonly folders: ProjectFolders;
-  readonly files: ComputeFiles;
   readonly fileLists: FileLists;
+  readonly #files: ComputeFiles;
+  readonly #bpf: BpfCompiler;
+  readonly #runs = new Map<string, ComputeRun>();
   readonly #gns3Version: string;
   readonly #services: ComputeServices;
 
   constructor(options: LocalComputeOptions) {
     const { engines, files, udpPorts, consolePorts, refusesBadHec } = options;
-    this.files = files;
+    this.#files = files;
+    this.#bpf = options.bpf;
     this.fileLists = new FileLists(files);
     this.#gns3Version = options.gns3Version;
     this.folders = new ProjectFolders(options.projectsFolder, options.projects, files);
@@ -62,8 +63,6 @@ export class LocalCompute {
       sockets: new NioSockets(options),
       refusesBadHec,
       newDevice: (lab) => engines.newDevice(lab),
-      captures: options.captures,
-      bpf: options.bpf,
       filterPlans: new FilterPlans(options.bpf),
     };
     this.projects = new ComputeProjects(this.folders, options.allowsAnyPath, this.#services);
@@ -79,17 +78,30 @@ export class LocalCompute {
 
   /** Makes a project run that the controller has opened. */
   beginRun(projectId: string): ComputeRun {
-    return new ComputeRun(projectId, this.projects, this.#services, (id) => this.folders.ownerOf(id));
+    const run = new ComputeRun(projectId, this.projects, this.#services, (id) => this.folders.ownerOf(id));
+    this.#runs.set(projectId, run);
+    run.listen({
+      linksChanged: () => undefined,
+      ending: () => {
+        if (this.#runs.get(projectId) === run) this.#runs.delete(projectId);
+      },
+    });
+    return run;
+  }
+
+  /** What runs of a project of the controller that is open. */
+  runOf(projectId: string): ComputeRun | undefined {
+    return this.#runs.get(projectId);
   }
 
   /** The packet filters that this host can run. */
   async availableFilters(): Promise<readonly FilterType[]> {
-    const hasBpf = await this.#services.bpf.isAvailable;
+    const hasBpf = await this.#bpf.isAvailable;
     return hasBpf ? FILTER_TYPES : FILTER_TYPES.filter(({ type }) => type !== 'bpf');
   }
 
   async interfaces(): Promise<ShownInterface[]> {
-    return (await this.files.run('findInterfaces', undefined)).map(shownInterface);
+    return (await this.#files.run('findInterfaces', undefined)).map(shownInterface);
   }
 
   /** Tells those whose labs ran on an engine that had to be started again. */

@@ -4,6 +4,7 @@
  * `--state` may lie elsewhere, so that existing folders of projects and images can be served in place.
  */
 import { BlockList, isIP } from 'node:net';
+import { isLoopback } from '../base/loopback.js';
 import { networkInterfaces } from 'node:os';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -260,11 +261,6 @@ function parseFlags(args: readonly string[]): Record<string, string | boolean | 
     const [line] = (error instanceof Error ? error.message : String(error)).split('\n');
     throw new ConfigError(`${line ?? ''} (--help lists the flags)`, { cause: error });
   }
-}
-
-/** Whether only this machine can reach a server that listens on that host. */
-export function isLoopback(host: string): boolean {
-  return host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'));
 }
 
 function configOf(settings: Settings): Config {

@@ -1,78 +1,43 @@
 /** A running server: everything is made here, in order, and ended in reverse. */
-import { createHash } from 'node:crypto';
-import {
-  accessSync,
-  chmodSync,
-  constants,
-  existsSync,
-  mkdirSync,
-  realpathSync,
-  rmSync,
-  statSync,
-} from 'node:fs';
-import { hostname } from 'node:os';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { pino, type Logger } from 'pino';
 import { routeTable } from '../api/table.js';
-import { BpfCompiler } from '../engine/bpf/bpf-compiler.js';
-import type { BpfTasks } from '../engine/bpf/bpf-tasks.js';
-import { CaptureWriters } from '../captures/writing/capture-writers.js';
-import { Captures } from '../captures/captures.js';
-import { ViewerClock } from '../captures/log/viewer-clock.js';
-import { LocalCompute } from '../run/local-compute.js';
-import type { ComputeFiles } from '../run/files.js';
-import { UdpPorts } from '../run/links/udp-ports.js';
-import { isLoopback, type Config } from './config.js';
-import { Engines } from '../engine/control/engines.js';
-import { Gate } from '../http/gate.js';
-import { GuessBrake } from '../http/guess-brake.js';
-import { ImageLibrary } from '../files/images/image-library.js';
-import type { ImageTasks } from '../files/images/image-tasks.js';
-import { Farm } from '../lab/farm.js';
-import type { Files } from '../lab/files.js';
-import { NOTES } from '../lab/projects/folder-layout.js';
-import type { NodeArchiveTasks } from '../files/node-files/node-archive-tasks.js';
-import { NodeArchives } from '../files/node-files/node-archives.js';
-import { nodeFileLanding } from '../files/node-files/node-folder.js';
-import { TaskPool } from '../base/threads/task-pool.js';
+import { isLoopback } from '../base/loopback.js';
 import { PRODUCT } from '../base/product.js';
-import { hostSockets } from '../engine/sockets/host-sockets.js';
-import { RECEIVE_BUFFER } from '../engine/sockets/opener.js';
-import type { CompareTasks } from '../snapshots/compare-tasks.js';
-import { Jobs } from '../snapshots/jobs.js';
-import { projectExchange, type ExchangeTasks } from '../snapshots/projects/project-exchange.js';
-import type { SnapshotListTasks } from '../snapshots/snapshot-list-tasks.js';
-import type { SnapshotTasks } from '../snapshots/snapshot-tasks.js';
-import { Snapshots } from '../snapshots/snapshots.js';
-import { onStopSignal } from './stop-signal.js';
-import { lockFolders } from '../base/disk/folder-lock.js';
 import type { Notice } from '../base/store/journal-opening.js';
 import { StateThread } from '../base/store/state-thread.js';
-import type { DiskTasks } from '../files/transfer/disk-tasks.js';
-import { FilePool } from '../files/downloads/file-pool.js';
-import { FileReads } from '../files/downloads/file-reads.js';
-import { Slabs } from '../files/transfer/slabs.js';
+import { CaptureFiles } from '../captures/files/capture-files.js';
+import { CaptureKeeper } from '../captures/files/capture-keeper.js';
+import { Captures } from '../captures/captures.js';
+import { LabCaptures } from '../captures/lab-captures.js';
+import { ViewerClock } from '../captures/log/viewer-clock.js';
+import { PortCaptures } from '../captures/port-captures.js';
+import { CaptureWriters } from '../captures/writing/capture-writers.js';
+import { BpfCompiler } from '../engine/bpf/bpf-compiler.js';
+import { Engines } from '../engine/control/engines.js';
+import { hostSockets } from '../engine/sockets/host-sockets.js';
+import { RECEIVE_BUFFER } from '../engine/sockets/opener.js';
+import { ImageLibrary } from '../files/images/image-library.js';
+import { NodeArchives } from '../files/node-files/node-archives.js';
+import { nodeFileLanding } from '../files/node-files/node-folder.js';
 import { Transfers } from '../files/transfer/transfers.js';
-import type { PartTasks } from '../files/uploads/part-tasks.js';
 import { Uploads } from '../files/uploads/uploads.js';
+import { Gate } from '../http/gate.js';
+import { GuessBrake } from '../http/guess-brake.js';
+import { Farm } from '../lab/farm.js';
+import { UdpPorts } from '../run/links/udp-ports.js';
+import { LocalCompute } from '../run/local-compute.js';
+import { Jobs } from '../snapshots/jobs.js';
+import { projectExchange } from '../snapshots/projects/project-exchange.js';
+import { Snapshots } from '../snapshots/snapshots.js';
+import type { Config } from './config.js';
+import { notesFolder, prepareFolders, temporaryImages } from './folders.js';
+import { onStopSignal } from './stop-signal.js';
+import { ARCHIVES_AT_ONCE, LOOPS, Threads } from './threads.js';
 
-const FILE_THREADS = 2;
-const FILE_QUEUE_LIMIT = 10_000;
-/** What they do waits for the disk side by side. More readers would read no faster, and keep syncs waiting. */
-const DISK_THREADS = 4;
-const READER_THREADS = 3;
-const ARCHIVE_THREADS = 2;
-const DISK_QUEUE_LIMIT = 10_000;
-const EXPRESSION_THREADS = 1;
-/** Two for long jobs at most; the others are for what is short, as the pieces of exports are. */
-const LONG_JOB_THREADS = 4;
-const JOB_QUEUE_LIMIT = 1000;
 /** What is in flight when the server is told to stop has this long to finish. */
 const GRACE_MS = 5000;
 const LARGEST_HEADERS = 16 * 1024;
-const EVERY_PERMISSION = 0o777;
-const OWN_FOLDER = 0o700;
-const GROUP_PASSES = 0o010;
 
 export async function serve(config: Config): Promise<void> {
   prepareFolders(config);
@@ -82,47 +47,15 @@ export async function serve(config: Config): Promise<void> {
   });
   const store = new StateThread(config.state);
   tellOfStore(await store.open(), log);
-  const slabs = new Slabs();
-  const diskThreads = {
-    worker: new URL('../../workers/disk-worker.js', import.meta.url),
-    threads: DISK_THREADS,
-    queueLimit: DISK_QUEUE_LIMIT,
-    startsOnUse: true,
-    workerData: { slabs: slabs.memory, floor: config.uploadFloor },
-  };
-  // Apart, so that no reader waits behind a sync of gigabytes.
-  const disk = new TaskPool<DiskTasks & PartTasks>(diskThreads);
-  // Apart, so that no upload waits behind tens of thousands of files.
-  const archiveDisk = new TaskPool<NodeArchiveTasks>({ ...diskThreads, threads: ARCHIVE_THREADS });
-  const readers = new TaskPool<DiskTasks & ImageTasks>({ ...diskThreads, threads: READER_THREADS });
-  const files: ComputeFiles & Files & FilePool<SnapshotListTasks> = new FilePool(
-    {
-      worker: new URL('../../workers/file-worker.js', import.meta.url),
-      threads: FILE_THREADS,
-      queueLimit: FILE_QUEUE_LIMIT,
-    },
-    new FileReads(slabs, readers),
-  );
+  const threads = new Threads(config);
+  const { files, slabs, disk } = threads;
   const transfers = new Transfers({
-    worker: new URL('../../workers/transfer-worker.js', import.meta.url),
+    worker: LOOPS.transfer,
     slabs,
     disk,
     isSynced: config.syncsFiles,
     floor: config.uploadFloor,
     log,
-  });
-  const expressions = new TaskPool<BpfTasks>({
-    worker: new URL('../../workers/expression-worker.js', import.meta.url),
-    threads: EXPRESSION_THREADS,
-    queueLimit: JOB_QUEUE_LIMIT,
-    startsOnUse: true,
-  });
-  const longJobs = new TaskPool<CompareTasks & ExchangeTasks & SnapshotTasks>({
-    worker: new URL('../../workers/job-worker.js', import.meta.url),
-    threads: LONG_JOB_THREADS,
-    queueLimit: JOB_QUEUE_LIMIT,
-    startsOnUse: true,
-    workerData: { floor: config.uploadFloor },
   });
   const sockets = await hostSockets(process.platform);
   const udpPorts = new UdpPorts(config.udpPorts, (port) => sockets.opener.isFree(port));
@@ -130,6 +63,7 @@ export async function serve(config: Config): Promise<void> {
     store,
     files,
     keepState: (input) => files.run('keepState', input),
+    mendFolder: (root) => files.run('mendCaptures', { root }),
     log,
     udpPorts,
     host: config.host,
@@ -138,34 +72,26 @@ export async function serve(config: Config): Promise<void> {
     symbolsFolder: join(config.data, 'symbols'),
     gns3Version: config.gns3Version,
     isLocal: config.local,
-    captureKeepDays: config.captureKeepDays,
   });
   const engines = new Engines({
-    worker: new URL('../../workers/engine-worker.js', import.meta.url),
+    worker: LOOPS.engine,
     newBell: () => sockets.newBell(),
     log,
     onRestart: (labs, reason) => {
       compute.engineRestarted(labs, reason);
     },
   });
-  const bpf = new BpfCompiler(expressions);
+  const bpf = new BpfCompiler(threads.expressions);
   const writers = new CaptureWriters({
-    worker: new URL('../../workers/capture-worker.js', import.meta.url),
+    worker: LOOPS.capture,
     memories: engines.captureMemories,
     log,
     floorOctets: config.captureFloor,
-  });
-  const captures = new Captures({
-    writers,
-    clock: new ViewerClock(),
-    files,
-    quotaOctets: config.captureQuota,
   });
   const compute = new LocalCompute({
     engines,
     files,
     udpPorts,
-    captures,
     bpf,
     opener: sockets.opener,
     networks: config.nioNetworks,
@@ -177,12 +103,28 @@ export async function serve(config: Config): Promise<void> {
     projects: farm.projects,
     consolePorts: farm.consolePorts,
   });
+  const runningCaptures = new Captures({
+    writers,
+    clock: new ViewerClock(),
+    files,
+    quotaOctets: config.captureQuota,
+  });
+  const portCaptures = new PortCaptures({ captures: runningCaptures, bpf });
+  const captures = new LabCaptures({
+    captures: runningCaptures,
+    ports: portCaptures,
+    bpf,
+    runOf: (projectId) => compute.runOf(projectId),
+  });
+  const captureFiles = new CaptureFiles(files, (id) => captures.running(farm.projects.find(id)));
+  const captureKeeper = new CaptureKeeper(captureFiles, farm.projects, config.captureKeepDays, log);
   await farm.start((projectId) => compute.beginRun(projectId));
+  captureKeeper.start();
 
   const images = new ImageLibrary({
     folder: config.images,
     temporary: temporaryImages(config),
-    disk: readers,
+    disk: threads.readers,
     store,
     projects: farm.projects,
   });
@@ -202,12 +144,12 @@ export async function serve(config: Config): Promise<void> {
   await uploads.start();
 
   const jobs = new Jobs(farm.announcements);
-  const notes = join(config.projects, NOTES);
-  const snapshots = new Snapshots({ files, longJobs, jobs, notes, log });
+  const notes = notesFolder(config);
+  const snapshots = new Snapshots({ files, longJobs: threads.jobs, jobs, notes, log });
   const archives = projectExchange({
     farm,
     jobs,
-    longJobs,
+    longJobs: threads.jobs,
     imagesFolder: config.images,
     temporaryImages: temporaryImages(config),
     notes,
@@ -222,8 +164,9 @@ export async function serve(config: Config): Promise<void> {
   const server = new HttpServer({
     gate,
     table: routeTable({
-      ...{ farm, compute, transfers, images, uploads, jobs, snapshots, archives },
-      nodeArchives: new NodeArchives({ disk: archiveDisk, atOnce: ARCHIVE_THREADS }),
+      ...{ farm, files, compute, captures, captureFiles, portCaptures },
+      ...{ transfers, images, uploads, jobs, snapshots, archives },
+      nodeArchives: new NodeArchives({ disk: threads.archives, atOnce: ARCHIVES_AT_ONCE }),
       shutdown: stop.begin,
     }),
     maxJsonBody: config.maxJsonBody,
@@ -245,8 +188,9 @@ export async function serve(config: Config): Promise<void> {
   bpf.close();
   await jobs.close();
   await archives.exports.close();
+  captureKeeper.stop();
   await farm.close();
-  await captures.close();
+  await runningCaptures.close();
   await writers.close();
   await engines.close();
   compute.close();
@@ -254,75 +198,10 @@ export async function serve(config: Config): Promise<void> {
   await images.close();
   await transfers.close();
   await store.close();
-  await files.close();
-  await disk.close();
-  await archiveDisk.close();
-  await readers.close();
-  await expressions.close();
-  await longJobs.close();
+  await threads.close();
   log.info('stopped');
   log.flush();
   process.exit(stop.exitCode());
-}
-
-/** Fails with one clear line when the data cannot be kept where it should be. */
-function prepareFolders(config: Config): void {
-  const shared = config.groupAccess ? 0o750 : OWN_FOLDER;
-  process.umask(EVERY_PERMISSION & ~shared);
-  // Folders that lie elsewhere may be those of GNS3.
-  const unlessElsewhere = (folder: string): number | undefined =>
-    dirname(folder) === config.data ? shared : undefined;
-  for (const [folder, mode] of [
-    [config.data, undefined],
-    [config.projects, unlessElsewhere(config.projects)],
-    [config.images, unlessElsewhere(config.images)],
-    [config.state, OWN_FOLDER],
-    [config.uploads, OWN_FOLDER],
-  ] as const) {
-    try {
-      makeFolder(folder);
-      accessSync(folder, constants.R_OK | constants.W_OK | constants.X_OK);
-      if (mode !== undefined) setPermissions(folder, () => mode);
-    } catch (error) {
-      throw new Error(
-        `cannot write to the folder ${folder}: ${error instanceof Error ? error.message : ''}`,
-        {
-          cause: error,
-        },
-      );
-    }
-  }
-  if (config.groupAccess) setPermissions(config.data, (mode) => mode | GROUP_PASSES);
-  // Images may be shared. The folder of those on their way is of the state folder, and held with it.
-  lockFolders([config.state, config.data, config.projects, config.uploads]);
-  for (const leftover of [temporaryImages(config), join(config.projects, NOTES)])
-    rmSync(leftover, { recursive: true, force: true });
-}
-
-/** Of a folder of this user; others keep what they have chosen for theirs. */
-function setPermissions(folder: string, change: (mode: number) => number): void {
-  const { uid, mode } = statSync(folder);
-  if (uid !== process.geteuid?.()) return;
-  const special = mode & ~EVERY_PERMISSION & 0o7777;
-  chmodSync(folder, special | change(mode & EVERY_PERMISSION));
-}
-
-/**
- * Images on their way: in a folder of this very server below the images folder, which others may serve, too. It is
- * emptied at start.
- */
-function temporaryImages({ images, state }: Config): string {
-  const server = createHash('sha256')
-    .update(`${hostname()} ${realpathSync(state)}`)
-    .digest('hex');
-  return join(images, 'tmp', server.slice(0, 12));
-}
-
-/** Not `recursive`: on a file system that refuses, as /proc does, Node tries that for ever. */
-function makeFolder(folder: string): void {
-  if (existsSync(folder)) return;
-  makeFolder(dirname(folder));
-  mkdirSync(folder);
 }
 
 /** Twice when it is bad: as it is for people, too, who may look at the last lines of a server that just came up. */

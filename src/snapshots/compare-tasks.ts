@@ -8,7 +8,7 @@ import { sourceDigest } from './content/source-digest.js';
 import { holdStill, type StillFile, type StillTree } from './content/still-tree.js';
 import { SNAPSHOTS } from '../lab/projects/folder-layout.js';
 import type { TaskTable } from '../base/threads/task.js';
-import type { Packed } from '../base/store/packing.js';
+import type { Packed } from '../base/store/store.js';
 import { unpackSnapshot } from './projects/archived-snapshot.js';
 import { gns3Archive } from './projects/gns3-snapshots.js';
 import { contentOfRecords, readLabContent, type LabContent } from './lab-content.js';

@@ -21,8 +21,8 @@ import {
   type StoredLink,
   type StoredNode,
 } from '../lab/gns3-file/topology-schema.js';
-import { unpackRecords, type Packed } from '../base/store/packing.js';
-import type { Change } from '../base/store/store.js';
+import { unpackRecords } from '../base/store/packing.js';
+import type { Change, Packed } from '../base/store/store.js';
 
 export interface LabContent {
   readonly settings: ProjectSettings;

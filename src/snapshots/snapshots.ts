@@ -7,7 +7,7 @@ import { restoreNode } from '../lab/projects/node-restoring.js';
 import { isFit } from '../lab/projects/project-names.js';
 import type { Project } from '../lab/projects/project.js';
 import type { ProjectSettings } from '../lab/gns3-file/topology-schema.js';
-import type { TaskPool } from '../base/threads/task-pool.js';
+import type { TaskRunner } from '../base/threads/task-pool.js';
 import type { CompareTasks, Comparison } from './compare-tasks.js';
 import { jobPlace, type JobPlace } from './job-place.js';
 import type { Job, Jobs } from './jobs.js';
@@ -18,8 +18,8 @@ import type { StillTasks } from './still-tasks.js';
 import { checkStopped } from './stopped-nodes.js';
 
 export interface SnapshotsOptions {
-  readonly files: Pick<TaskPool<SnapshotListTasks>, 'run'>;
-  readonly longJobs: Pick<TaskPool<CompareTasks & SnapshotTasks & StillTasks>, 'run'>;
+  readonly files: TaskRunner<SnapshotListTasks>;
+  readonly longJobs: TaskRunner<CompareTasks & SnapshotTasks & StillTasks>;
   readonly jobs: Jobs;
   /** Where all jobs have their notes. */
   readonly notes: string;
@@ -144,7 +144,8 @@ export class Snapshots {
       const prepared = await this.#options.longJobs.run('prepareRestore', input);
       // The last moment at which it can be cancelled.
       progress.advance(0);
-      const ended = [...project.topology.captures.running()].map(([, { fileName }]) => fileName);
+      const captures = [...project.topology.captures.values()].filter(({ isRunning }) => isRunning);
+      const ended = captures.map(({ fileName }) => fileName);
       const content = {
         record: () => restoredRecord(project, prepared),
         changes: prepared.changes,

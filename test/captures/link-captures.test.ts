@@ -1,9 +1,11 @@
 import { setImmediate } from 'node:timers/promises';
 import t from 'tap';
 import type { CaptureSettings } from '../../src/captures/capture-settings.js';
-import { LinkCaptures } from '../../src/captures/link-captures.js';
-import type { LinkCapture } from '../../src/captures/link-capture.js';
-import type { Topology } from '../../src/lab/topology/topology.js';
+import type { Capture } from '../../src/captures/capture.js';
+import { LinkCaptures, type LinkCapturesOptions } from '../../src/captures/link-captures.js';
+import type { PortCaptures } from '../../src/captures/port-captures.js';
+import type { Project } from '../../src/lab/projects/project.js';
+import type { ComputeRun } from '../../src/run/compute-run.js';
 import type { StoredLink } from '../../src/lab/gns3-file/topology-schema.js';
 import { idOf, storedLinkOf, storedNodeOf } from '../support/stored-objects.js';
 
@@ -29,23 +31,11 @@ class Bench {
     const topology = {
       links: this.links,
       nodes: new Map(nodes.map((node) => [node.node_id, node])),
-      run: {
-        startCapture: (_link: StoredLink, settings: CaptureSettings, onEnded: () => void) =>
-          new Promise<LinkCapture>((resolve, reject) => {
-            this.begun.push({
-              settings,
-              onEnded,
-              give: () => {
-                resolve(this.#capture(settings, onEnded));
-              },
-              fail: () => {
-                reject(new Error('the disk is full'));
-              },
-            });
-          }),
-      },
+      captures: new Map(),
     };
-    this.captures = new LinkCaptures(topology as unknown as Topology, {
+    const project = {
+      id: 'project',
+      topology,
       publish: () => {
         this.shown++;
         return Promise.resolve();
@@ -55,26 +45,50 @@ class Bench {
         this.#holds.add(hold);
         return () => this.#holds.delete(hold);
       },
-    });
+    };
+    const near = { node: {}, port: 0 };
+    const run = {
+      listen: () => () => undefined,
+      settled: () => undefined,
+      wires: { get: (id: string) => ({ near, far: near, run: { link: this.links.get(id) } }) },
+    };
+    const start: PortCaptures['start'] = (_node, _port, { settings, onEnded = () => undefined }) =>
+      new Promise<Capture>((resolve, reject) => {
+        this.begun.push({
+          settings,
+          onEnded,
+          give: () => {
+            resolve(this.#capture(settings, onEnded));
+          },
+          fail: () => {
+            reject(new Error('the disk is full'));
+          },
+        });
+      });
+    this.captures = new LinkCaptures(project as unknown as Project, {
+      ports: { start } as unknown as PortCaptures,
+      runOf: () => run as unknown as ComputeRun,
+    } as unknown as LinkCapturesOptions);
   }
 
   get held(): number {
     return this.#holds.size;
   }
 
-  #capture({ capture_file_name: name = '' }: CaptureSettings, onEnded: () => void): LinkCapture {
+  #capture({ capture_file_name: name = '' }: CaptureSettings, onEnded: () => void): Capture {
     const capture = {
-      fileName: name,
-      isRunning: true,
-      stop: () => {
+      plan: { folder: '/p', path: `captures/${name}` },
+      state: 'running',
+      end: () => {
         this.stops.push(name);
-        capture.isRunning = false;
+        capture.state = 'stopped';
         onEnded();
         return Promise.resolve();
       },
-      status: () => ({ packets: 4, first_packet_at: '1970-01-01T00:00:01.000Z', last_packet_at: null }),
+      log: { counters: () => ({ packets: 4, firstAt: 1000, lastAt: 0 }) },
+      file: { wholeOctets: 24 },
     };
-    return capture as unknown as LinkCapture;
+    return capture as unknown as Capture;
   }
 }
 
@@ -84,6 +98,7 @@ const bench = (): Bench => new Bench([storedLinkOf(9, [1, 0], [2, 3])], ['PC 1',
 void t.test('a capture holds its project from the request to its end', async (t) => {
   const lab = bench();
   const started = lab.captures.start(LINK, {});
+  await setImmediate();
   t.equal(lab.held, 1);
   t.same(lab.begun[0]?.settings, { capture_file_name: 'PC1_0-0_to_SW_1_0-3.pcap' });
   t.match(
@@ -94,10 +109,7 @@ void t.test('a capture holds its project from the request to its end', async (t)
   await started;
   t.equal(lab.shown, 1);
   t.match([...lab.captures.files()], [{ packets: 4, firstAt: 1000, lastAt: null }]);
-  t.same(
-    [...lab.captures.running()].map(([id]) => id),
-    [LINK],
-  );
+  t.equal(lab.captures.get(LINK)?.isRunning, true);
   await lab.captures.stop(LINK);
   t.same([lab.held, lab.shown], [0, 2], 'the stop is told of once');
   t.same([...lab.captures.files()], []);
@@ -106,11 +118,13 @@ void t.test('a capture holds its project from the request to its end', async (t)
 void t.test('one that could not begin leaves nothing', async (t) => {
   const lab = bench();
   const started = lab.captures.start(LINK, { capture_file_name: 'x' });
+  await setImmediate();
   lab.begun[0]?.fail();
   await t.rejects(started, { message: 'the disk is full' });
   t.same([lab.held, lab.shown, [...lab.captures.files()]], [0, 0, []]);
   t.equal(lab.captures.get(LINK), undefined);
   const again = lab.captures.start(LINK, { capture_file_name: 'x' });
+  await setImmediate();
   lab.begun[1]?.give();
   await again;
 });
@@ -136,6 +150,7 @@ void t.test('a second start is refused while the first is under way, and a stop 
 void t.test('what ends by itself is told', async (t) => {
   const lab = bench();
   const started = lab.captures.start(LINK, {});
+  await setImmediate();
   lab.begun[0]?.give();
   await started;
   lab.begun[0]?.onEnded();
@@ -145,6 +160,7 @@ void t.test('what ends by itself is told', async (t) => {
 void t.test('a link that was deleted while its capture began has none', async (t) => {
   const lab = bench();
   const started = lab.captures.start(LINK, {});
+  await setImmediate();
   lab.links.clear();
   lab.begun[0]?.give();
   await t.rejects(started, { message: `Link ID ${LINK} doesn't exist` });
@@ -152,14 +168,14 @@ void t.test('a link that was deleted while its capture began has none', async (t
   t.equal(lab.captures.get(LINK), undefined);
 });
 
-void t.test('names that are not chosen are never those of another', (t) => {
+void t.test('names that are not chosen are never those of another', async (t) => {
   const links = [storedLinkOf(9, [1, 0], [2, 0]), storedLinkOf(10, [3, 0], [4, 0])];
   const lab = new Bench(links, ['PC 1', 'X', 'PC1', 'X ']);
   void lab.captures.start(idOf(9), { format: 'pcapng' });
   void lab.captures.start(idOf(10), { format: 'pcapng' });
+  await setImmediate();
   t.same(
     lab.begun.map(({ settings }) => settings.capture_file_name),
     ['PC1_0-0_to_X_0-0.pcapng', `PC1_0-0_to_X_0-0_to_${idOf(10)}.pcapng`],
   );
-  t.end();
 });

@@ -6,7 +6,7 @@ import { cpSync, lstatSync, mkdirSync, readdirSync, renameSync, rmSync, writeFil
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { Client, type Reply } from '../support/client.js';
-import { placingName } from '../../src/files/node-files/file-placing.js';
+import { PLACING } from '../../src/lab/projects/folder-layout.js';
 import { FILE_DAMAGES } from '../support/file-damages.js';
 import { end, type Json, type LabHost } from '../support/link-lab.js';
 import { Random, testSeed } from '../support/random.js';
@@ -74,7 +74,7 @@ async function dataFolder(t: Test, data: string) {
 /** As when a server died while files took their places: the new one has its place. */
 function interruptPlacing({ of, hub }: Lab): string {
   const folder = `project-files/ethernet_hub/${String(hub['node_id'])}`;
-  const work = join(of.folder, 'tmp', placingName('x'));
+  const work = join(of.folder, 'tmp', `x${PLACING}`);
   mkdirSync(join(work, 'old'), { recursive: true });
   writeFileSync(join(work, 'old/0'), BEFORE);
   const inode = String(lstatSync(join(of.folder, folder, 'disk')).ino);

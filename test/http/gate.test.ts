@@ -2,7 +2,7 @@
 import { hostname } from 'node:os';
 import { once } from 'node:events';
 import t from 'tap';
-import { isLoopback } from '../../src/server/config.js';
+import { isLoopback } from '../../src/base/loopback.js';
 import { Refusal } from '../../src/base/errors/errors.js';
 import type { Gate, GateOptions } from '../../src/http/gate.js';
 import { Client } from '../support/client.js';

@@ -11,7 +11,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
-import type { TaskPool } from '../../src/base/threads/task-pool.js';
+import type { TaskPool, TaskRunner } from '../../src/base/threads/task-pool.js';
 import { performTask } from '../../src/base/threads/task.js';
 import { Refusal } from '../../src/base/errors/errors.js';
 import { TarStream, type TarEntry } from '../../src/http/tar-stream.js';
@@ -25,7 +25,7 @@ const skip = HAS_TAR ? false : 'there is no tar: install the package tar';
 const MEBIBYTE = 1024 * 1024;
 
 /** The tasks are real, the thread is this one. `before` is called before each. */
-function filesHere(before: (task: string) => void = () => undefined): Pick<TaskPool<FileTasks>, 'run'> {
+function filesHere(before: (task: string) => void = () => undefined): TaskRunner<FileTasks> {
   const run = async (task: string, input: unknown): Promise<unknown> => {
     before(task);
     const outcome = await performTask(fileTasks, { task, input });

@@ -1,6 +1,6 @@
 /** A store in memory that records its commits, and can be told to refuse them or to make them wait. */
-import { packRecords, unpackChanges, type Packed } from '../../src/base/store/packing.js';
-import type { Change, Key, Store, StoredRecord } from '../../src/base/store/store.js';
+import { packRecords, unpackChanges } from '../../src/base/store/packing.js';
+import type { Change, Key, Packed, Store, StoredRecord } from '../../src/base/store/store.js';
 
 export class FakeStore implements Store {
   /** The changes of every commit that succeeded, in order. */

@@ -4,7 +4,7 @@ import { appendFileSync, renameSync, truncateSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Logger } from 'pino';
 import { Channel } from '../../src/base/streams/channel.js';
-import type { TaskPool } from '../../src/base/threads/task-pool.js';
+import type { TaskRunner } from '../../src/base/threads/task-pool.js';
 import type { Content, DigestName, Landing } from '../../src/files/transfer/landing.js';
 import type { Transfers, UploadObserver } from '../../src/files/transfer/transfers.js';
 import type { Upload } from '../../src/files/transfer/upload.js';
@@ -219,7 +219,7 @@ export function uploadRig(
           rig.tasks.push(name);
           return Promise.resolve(undefined).then(() => disk[name]?.(input));
         },
-      } as Pick<TaskPool<PartTasks>, 'run'>,
+      } as TaskRunner<PartTasks>,
       landingOf: (subject) => ({
         ...landing,
         subject,

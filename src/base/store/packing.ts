@@ -1,8 +1,6 @@
 /** How changes and records cross threads: msgpack in a buffer of exactly their size, so that it can be moved. */
 import { pack, unpack, unpackMultiple } from 'msgpackr';
-import type { Change, StoredRecord } from './store.js';
-
-export type Packed = Uint8Array<ArrayBuffer>;
+import type { Change, Packed, StoredRecord } from './store.js';
 
 /** The encoder hands out slices of a pooled buffer, which would be cloned or moved whole: copy them out. */
 function exact(bytes: Uint8Array): Packed {

@@ -2,8 +2,8 @@
 import type { TaskTable } from '../threads/task.js';
 import type { Notice } from './journal-opening.js';
 import { JournalStore } from './journal-store.js';
-import { packRecords, unpackChanges, type Packed } from './packing.js';
-import type { Key } from './store.js';
+import { packRecords, unpackChanges } from './packing.js';
+import type { Key, Packed } from './store.js';
 
 export interface StateTasks extends TaskTable {
   /** Returns what happened when the store was opened. */

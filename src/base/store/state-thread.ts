@@ -1,9 +1,9 @@
 /** The store contract on the HTTP thread: every call is carried out by the state thread, in order. */
 import { TaskPool } from '../threads/task-pool.js';
 import type { Notice } from './journal-opening.js';
-import { packChanges, unpackRecords, type Packed } from './packing.js';
+import { packChanges, unpackRecords } from './packing.js';
 import type { StateTasks } from './state-tasks.js';
-import type { Change, Key, Store, StoredRecord } from './store.js';
+import type { Change, Key, Packed, Store, StoredRecord } from './store.js';
 
 const QUEUE_LIMIT = 10_000;
 

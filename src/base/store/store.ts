@@ -3,7 +3,9 @@
  * death of the process nor a power cut at the next instruction loses it; a commit is whole or not at all; one that fails
  * leaves no trace.
  */
-import type { Packed } from './packing.js';
+
+/** Changes or records in one buffer of exactly their size, which can be moved to another thread. */
+export type Packed = Uint8Array<ArrayBuffer>;
 
 /** A path of non-empty strings, from the general to the particular. */
 export type Key = readonly string[];

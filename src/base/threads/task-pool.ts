@@ -64,3 +64,6 @@ export class TaskPool<Table extends TaskTable> {
     givenUp.abort();
   }
 }
+
+/** What those need of a pool who only have tasks carried out. */
+export type TaskRunner<Table extends TaskTable> = Pick<TaskPool<Table>, 'run'>;

@@ -1,9 +1,9 @@
 /** The capture files of projects, open or closed: what there is, what is in them, and their removal. */
 import { refusals } from '../../base/errors/errors.js';
 import type { PacketSpan } from '../../engine/wire/capture-file.js';
-import type { CaptureFacts } from './capture-file-tasks.js';
+import type { CaptureFacts, CaptureFileTasks } from './capture-file-tasks.js';
 import { expired, type RetentionLimits } from './capture-retention.js';
-import type { Files } from '../../lab/files.js';
+import type { TaskRunner } from '../../base/threads/task-pool.js';
 import { CAPTURES } from '../../lab/projects/folder-layout.js';
 
 /** A capture that is being written, or is about to be. */
@@ -50,14 +50,14 @@ type Packets = { readonly [Key in 'packets' | 'firstAt' | 'lastAt']: PacketSpan[
 const UNKNOWN: Packets = { packets: null, firstAt: null, lastAt: null };
 
 export class CaptureFiles {
-  readonly #files: Files;
+  readonly #files: TaskRunner<CaptureFileTasks>;
   readonly #findRunning: FindRunning;
   /** By what tells one content of one file from every other; the oldest goes first. */
   readonly #counted = new Map<string, PacketSpan>();
   /** One file at a time is counted, so that the other file threads are there for everybody else. */
   #counting: Promise<unknown> = Promise.resolve();
 
-  constructor(files: Files, findRunning: FindRunning) {
+  constructor(files: TaskRunner<CaptureFileTasks>, findRunning: FindRunning) {
     this.#files = files;
     this.#findRunning = findRunning;
   }

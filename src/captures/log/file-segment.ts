@@ -1,8 +1,8 @@
 /** One file of a log: which stretch of the log is in it, and its descriptor while anybody reads it. */
-import type { TaskPool } from '../../base/threads/task-pool.js';
+import type { TaskRunner } from '../../base/threads/task-pool.js';
 import type { FileTasks } from '../../base/disk/file-tasks.js';
 
-export type FileReads = Pick<TaskPool<FileTasks>, 'run'>;
+export type FileReads = TaskRunner<FileTasks>;
 
 export class FileSegment {
   readonly fd: number;

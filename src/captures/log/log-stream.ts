@@ -9,7 +9,7 @@ import type { TapPlan } from '../../engine/taps/tap-plan.js';
 import type { LinkType } from '../../engine/wire/pcap.js';
 import { interfaceBlock } from '../../engine/wire/pcapng.js';
 import { CaptureLog } from './capture-log.js';
-import type { CaptureServices } from '../captures.js';
+import type { CaptureServices } from '../capture.js';
 import { LogViewer } from './log-viewer.js';
 
 export interface StreamedPort {

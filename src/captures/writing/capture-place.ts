@@ -3,8 +3,9 @@
  * appears with its header and takes its name from whatever had it, link or not, so who reads the old one goes on
  * doing so. Runs in a writer loop.
  */
+import { ringName } from '../capture-settings.js';
 import { fchmodSync, fstatSync, lstatSync, realpathSync, renameSync, rmSync } from 'node:fs';
-import { basename, dirname, extname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { refusals } from '../../base/errors/errors.js';
 import { containedPath, makeFoldersOf } from '../../base/disk/containment.js';
 import { createUnpublished, discardFile, writeWhole } from '../../base/disk/published-file.js';
@@ -20,13 +21,6 @@ export interface CapturePlace {
 /** A file that is being written has the sticky bit, which means nothing else of a file: who finds one mends it. */
 const FINISHED_MODE = 0o644;
 const UNFINISHED_MODE = FINISHED_MODE | UNFINISHED_BIT;
-
-/** What a file of a ring is called: a.pcap, then a.1.pcap. */
-export function ringName(name: string, number: number): string {
-  if (number === 0) return name;
-  const extension = extname(name);
-  return `${name.slice(0, name.length - extension.length)}.${number}${extension}`;
-}
 
 /** It has all that it will have. */
 export function finish(fd: number): void {

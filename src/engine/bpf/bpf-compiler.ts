@@ -4,7 +4,7 @@
  */
 import { refusals } from '../../base/errors/errors.js';
 import { FairTurns } from '../../base/threads/fair-turns.js';
-import type { TaskPool } from '../../base/threads/task-pool.js';
+import type { TaskRunner } from '../../base/threads/task-pool.js';
 import type { BpfProgram } from '../wire/bpf.js';
 import type { BpfTasks } from './bpf-tasks.js';
 
@@ -25,7 +25,7 @@ interface Pending {
 }
 
 export class BpfCompiler {
-  readonly #jobs: Pick<TaskPool<BpfTasks>, 'run'>;
+  readonly #jobs: TaskRunner<BpfTasks>;
   readonly #turns = new FairTurns({
     atOnce: 1,
     mostWaiting: MOST_WAITING,
@@ -37,7 +37,7 @@ export class BpfCompiler {
   readonly #pending = new Map<string, Pending>();
   #isFound = false;
 
-  constructor(jobs: Pick<TaskPool<BpfTasks>, 'run'>) {
+  constructor(jobs: TaskRunner<BpfTasks>) {
     this.#jobs = jobs;
   }
 

@@ -1,14 +1,12 @@
 /** Records what passes a port into a log. */
 import type { Batch } from '../forwarding/batch.js';
-import { Aal5Frames } from './aal5-frames.js';
 import type { Aal5Memory } from './aal5-memory.js';
-import { ErfCells } from './erf-cells.js';
 import type { LogWriter } from './log-writer.js';
 import type { Octets } from './octets.js';
+import { Aal5Frames, ErfCells, WholeFrames, type Packets } from './packets.js';
 import { Recorder } from './recorder.js';
 import type { TapClock } from './tap-clock.js';
 import type { TapPlan } from './tap-plan.js';
-import { WholeFrames } from './whole-frames.js';
 
 /** What all taps of an engine share. */
 export interface TapPlace {
@@ -16,14 +14,6 @@ export interface TapPlace {
   readonly octets: Octets;
   readonly clock: TapClock;
   readonly aal5: Aal5Memory;
-}
-
-/** What of a port's frames is a packet. */
-export interface Packets {
-  /** At least so much of a packet is kept. */
-  readonly leastKept: number;
-  take(frames: Batch, isOut: boolean, recorder: Recorder): void;
-  close(): void;
 }
 
 export class Tap {

@@ -2,7 +2,7 @@
  * The files beside images, changed one after the other in the background: of several wishes for one image the last
  * counts, so a late digest never stays beside a newer image.
  */
-import type { TaskPool } from '../../base/threads/task-pool.js';
+import type { TaskRunner } from '../../base/threads/task-pool.js';
 import type { ImageTasks } from './image-tasks.js';
 
 export interface SideFilesOptions {
@@ -10,7 +10,7 @@ export interface SideFilesOptions {
   readonly folder: string;
   /** Where files lie before they are published. */
   readonly temporary: string;
-  readonly disk: Pick<TaskPool<ImageTasks>, 'run'>;
+  readonly disk: TaskRunner<ImageTasks>;
 }
 
 interface Wish {

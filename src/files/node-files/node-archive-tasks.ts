@@ -7,7 +7,7 @@ import { checkGrowth } from '../../base/disk/disk-floor.js';
 import { openRegularFile } from '../../base/disk/regular-file.js';
 import type { TarContent } from '../../base/disk/tar-content.js';
 import { readTar, unpackTar } from '../../base/disk/tar-reading.js';
-import { placeFiles, removeWork } from './file-placing.js';
+import { placeFiles, removeWork } from '../../lab/projects/file-placing.js';
 import { TEMPORARY } from '../../lab/projects/folder-layout.js';
 import type { NodeFile } from './node-folder.js';
 

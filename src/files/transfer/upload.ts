@@ -1,13 +1,13 @@
 /** One upload: a stream of bytes into a file that lands when it is complete, or is continued another time. */
 import { randomUUID } from 'node:crypto';
-import type { TaskPool } from '../../base/threads/task-pool.js';
+import type { TaskRunner } from '../../base/threads/task-pool.js';
 import type { UnpublishedFile } from '../../base/disk/published-file.js';
 import type { DiskTasks } from './disk-tasks.js';
 import { atOnce, type Content, type Landed, type Landing, type UploadSubject } from './landing.js';
 import { SlabStream, type SlabStreamParts } from './slab-stream.js';
 import { placeOf, type OpenPart, type Written } from './transfer-orders.js';
 
-export type Disk = Pick<TaskPool<DiskTasks>, 'run'>;
+export type Disk = TaskRunner<DiskTasks>;
 
 export interface UploadParts extends SlabStreamParts {
   readonly subject: UploadSubject;

@@ -21,13 +21,7 @@ import { publishBytes } from '../../base/disk/published-file.js';
 import { openRegularFile, readRegularFile } from '../../base/disk/regular-file.js';
 import { digestFile } from '../transfer/digester.js';
 import type { DigestName, Digests } from '../transfer/landing.js';
-import { parseRecord, type UploadRecord } from './upload-record.js';
-
-interface UploadPlace {
-  readonly folder: string;
-  /** A UUID of ours. */
-  readonly id: string;
-}
+import { parseRecord, type UploadRecord, partPath, type UploadPlace } from './upload-record.js';
 
 export interface StoredUpload {
   readonly record: UploadRecord;
@@ -55,10 +49,6 @@ export interface PartTasks extends TaskTable {
 }
 
 const LARGEST_RECORD = 64 * 1024;
-export function partPath({ folder, id }: UploadPlace): string {
-  return join(folder, `${id}.part`);
-}
-
 function recordPath({ folder, id }: UploadPlace): string {
   return join(folder, `${id}.json`);
 }

@@ -3,15 +3,15 @@
  * the disk; it lands when it is complete and has the digests that were promised.
  */
 import { Refusal, refusals } from '../../base/errors/errors.js';
-import type { TaskPool } from '../../base/threads/task-pool.js';
+import type { TaskRunner } from '../../base/threads/task-pool.js';
 import type { Content, DigestName, Digests, Landing } from '../transfer/landing.js';
 import type { Transfers } from '../transfer/transfers.js';
 import type { Upload } from '../transfer/upload.js';
-import { partPath, type PartTasks, type StoredUpload } from './part-tasks.js';
+import type { PartTasks, StoredUpload } from './part-tasks.js';
 import type { Checksum } from './tus-headers.js';
 import type { ShownUpload, UploadBoard, UploadState } from './upload-board.js';
 import type { UploadBody } from './upload-body.js';
-import type { UploadRecord } from './upload-record.js';
+import { type UploadRecord, partPath } from './upload-record.js';
 import { UploadTurns } from './upload-turns.js';
 import type { UploadTarget } from './upload-wish.js';
 
@@ -25,7 +25,7 @@ export interface UploadClock {
 export interface UploadSurroundings {
   /** Of the parts and their records. */
   readonly folder: string;
-  readonly disk: Pick<TaskPool<PartTasks>, 'run'>;
+  readonly disk: TaskRunner<PartTasks>;
   readonly transfers: Pick<Transfers, 'append' | 'place'>;
   readonly board: UploadBoard;
   /** Refuses a target that nothing may land at. */

@@ -1,4 +1,5 @@
 /** What is on the disk of an upload beside its part: a JSON file, so that it outlives the process. */
+import { join } from 'node:path';
 import { z } from 'zod';
 import { uploadTarget } from './upload-wish.js';
 
@@ -25,4 +26,15 @@ export function parseRecord(text: string): UploadRecord | undefined {
   } catch {
     return undefined;
   }
+}
+
+/** Which upload it is, and where uploads lie. */
+export interface UploadPlace {
+  readonly folder: string;
+  /** A UUID of ours. */
+  readonly id: string;
+}
+
+export function partPath({ folder, id }: UploadPlace): string {
+  return join(folder, `${id}.part`);
 }

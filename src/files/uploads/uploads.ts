@@ -4,7 +4,7 @@ import type { Logger } from 'pino';
 import { refusals } from '../../base/errors/errors.js';
 import type { Channel } from '../../base/streams/channel.js';
 import { Places } from '../../base/threads/places.js';
-import type { TaskPool } from '../../base/threads/task-pool.js';
+import type { TaskRunner } from '../../base/threads/task-pool.js';
 import type { Landing } from '../transfer/landing.js';
 import type { Transfers } from '../transfer/transfers.js';
 import type { PartTasks } from './part-tasks.js';
@@ -18,7 +18,7 @@ import type { UploadTarget, UploadWish } from './upload-wish.js';
 export interface UploadsOptions {
   /** Nobody else's. */
   readonly folder: string;
-  readonly disk: Pick<TaskPool<PartTasks>, 'run'>;
+  readonly disk: TaskRunner<PartTasks>;
   readonly transfers: Pick<Transfers, 'append' | 'place' | 'observer'>;
   readonly announcements: Channel;
   /** Refuses a target that nothing may land at. */

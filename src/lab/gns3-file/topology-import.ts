@@ -1,7 +1,7 @@
 /** What the store is to hold for a topology file. Runs in a worker thread. */
 import { join } from 'node:path';
-import { packChanges, type Packed } from '../../base/store/packing.js';
-import type { Change } from '../../base/store/store.js';
+import { packChanges } from '../../base/store/packing.js';
+import type { Change, Packed } from '../../base/store/store.js';
 import { ContentLimit } from '../projects/content-limit.js';
 import { withPicture } from '../topology/drawing-pictures.js';
 import {

@@ -5,7 +5,8 @@
  */
 import type { Logger } from 'pino';
 import type { Store } from '../../base/store/store.js';
-import type { Files } from '../files.js';
+import type { TaskRunner } from '../../base/threads/task-pool.js';
+import type { TopologyTasks } from './topology-tasks.js';
 import type { KeepState } from '../projects/project-services.js';
 import { fileKey, keysOf, type FileRecord } from '../projects/records.js';
 import type { ImportedProject } from './topology-import.js';
@@ -24,7 +25,7 @@ export interface TopologyPlace {
 export interface TopologyMirrorOptions {
   readonly projectId: string;
   readonly store: Store;
-  readonly files: Files;
+  readonly files: TaskRunner<TopologyTasks>;
   readonly gns3Version: string;
   readonly log: Logger;
   readonly record: FileRecord;

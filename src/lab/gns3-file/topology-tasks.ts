@@ -15,7 +15,8 @@ import {
   writeWhole,
   type UnpublishedFile,
 } from '../../base/disk/published-file.js';
-import { unpackRecords, type Packed } from '../../base/store/packing.js';
+import { unpackRecords } from '../../base/store/packing.js';
+import type { Packed } from '../../base/store/store.js';
 import { SNAPSHOTS, TEMPORARY } from '../projects/folder-layout.js';
 import { sortOut } from '../projects/records.js';
 import { digestOf, readTopology, stampOf } from './topology-disk.js';

@@ -1,7 +1,6 @@
 /** How a project is held still, and how its content is exchanged together with files of its folder. */
 import { refusals } from '../../base/errors/errors.js';
-import type { Packed } from '../../base/store/packing.js';
-import type { Store } from '../../base/store/store.js';
+import type { Packed, Store } from '../../base/store/store.js';
 import type { FolderExchange } from './folder-exchange.js';
 import type { FolderGate } from './folder-gate.js';
 import type { NewContent, ProjectHead } from './project-head.js';

@@ -15,3 +15,5 @@ export const NOTES = `${OWN_FOLDER}/work`;
 export const WORK = `${SNAPSHOTS}/.work`;
 /** Where the packets of links are recorded. */
 export const CAPTURES = 'project-files/captures';
+/** What the names of folders end in from which files take their places; they lie in the temporary folder of a project. */
+export const PLACING = '.placing';

@@ -16,7 +16,7 @@ import { Refusal } from '../../base/errors/errors.js';
 import type { TaskTable } from '../../base/threads/task.js';
 import { isBelow } from '../../base/disk/path-order.js';
 import { makeFolder, syncFolder } from '../../base/disk/published-file.js';
-import { placingTasks } from '../../files/node-files/file-placing.js';
+import { placingTasks } from './file-placing.js';
 import {
   EXTENSION,
   INCOMING,

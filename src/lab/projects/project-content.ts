@@ -1,6 +1,7 @@
 /** What clients may ask of a project's content whether it is open or closed. */
 import { refusals } from '../../base/errors/errors.js';
-import type { Files } from '../files.js';
+import type { TaskRunner } from '../../base/threads/task-pool.js';
+import type { FolderTasks } from './folder-tasks.js';
 import type { Project } from './project.js';
 import type { LabRecords } from './records.js';
 
@@ -21,7 +22,7 @@ export async function listObjects(project: Project, kind: keyof typeof COLLECTIO
   return JSON.stringify(entities[kind].map(({ object }) => object));
 }
 
-export async function countObjects(project: Project, files: Files): Promise<ProjectStats> {
+export async function countObjects(project: Project, files: TaskRunner<FolderTasks>): Promise<ProjectStats> {
   const snapshots = await files.run('countSnapshots', { folder: project.record.path });
   if (project.isOpen) {
     const { nodes, links, drawings } = project.topology;

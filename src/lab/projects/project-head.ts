@@ -4,7 +4,8 @@
  */
 import type { Logger } from 'pino';
 import { refusals } from '../../base/errors/errors.js';
-import { packChanges, type Packed } from '../../base/store/packing.js';
+import { packChanges } from '../../base/store/packing.js';
+import type { Packed } from '../../base/store/store.js';
 import type { FolderExchange } from './folder-exchange.js';
 import type { ProjectServices, ProjectState } from './project-services.js';
 import { projectText } from './project-view.js';

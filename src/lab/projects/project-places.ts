@@ -2,7 +2,8 @@
 import { basename, dirname, isAbsolute, join, resolve } from 'node:path';
 import { refusals } from '../../base/errors/errors.js';
 import { isBelow } from '../../base/disk/path-order.js';
-import type { Files } from '../files.js';
+import type { TaskRunner } from '../../base/threads/task-pool.js';
+import type { FolderTasks } from './folder-tasks.js';
 import { OWN_FOLDER } from './folder-layout.js';
 
 export interface PlacedProject {
@@ -12,7 +13,7 @@ export interface PlacedProject {
 }
 
 export interface ProjectPlacesOptions {
-  readonly files: Files;
+  readonly files: TaskRunner<FolderTasks>;
   /** The projects folder. */
   readonly folder: string;
   /** Whether projects may lie outside the projects folder. */

@@ -4,7 +4,7 @@
  */
 import type { Logger } from 'pino';
 import { refusals } from '../../base/errors/errors.js';
-import type { Packed } from '../../base/store/packing.js';
+import type { Packed } from '../../base/store/store.js';
 import type { AsideFolder, AsideFolders } from './aside-folders.js';
 import { AUTO_CLOSE_MS, AutoClose } from './auto-close.js';
 import { Channel, type Listener } from '../../base/streams/channel.js';
@@ -288,6 +288,13 @@ export class Project {
     this.#services.announcements.emit('log.warning', JSON.stringify({ message: `${this.name}: ${message}` }));
   }
 
+  /** Publishes something about the topology, in order with what is stored, unless it was closed meanwhile. */
+  publish(topology: Topology, work: (transaction: Transaction) => void): Promise<void> {
+    return this.#lane.change((transaction) => {
+      if (this.#topology === topology) work(transaction);
+    });
+  }
+
   /** Keeps the project from closing by itself while something of it is in use; returns the release. */
   hold(): () => void {
     return this.#autoClose.hold();
@@ -301,7 +308,7 @@ export class Project {
       await this.#reconcile();
       await this.flush();
       await this.tidy();
-      await files.run('mendCaptures', { root: this.record.path });
+      await this.#services.mendFolder(this.record.path);
       await this.#rememberState('opening');
       try {
         this.#topology = await this.#load();
@@ -324,14 +331,7 @@ export class Project {
 
   /** What the store holds of the project, made to run. */
   #load(): Promise<Topology> {
-    return loadTopology(this.#services, this.id, this.#channel, (loaded) => ({
-      // In order with what is stored. The project may have been closed meanwhile.
-      publish: (work) =>
-        this.#lane.change((transaction) => {
-          if (this.#topology === loaded()) work(loaded(), transaction);
-        }),
-      hold: () => this.hold(),
-    }));
+    return loadTopology(this.#services, this.id, this.#channel);
   }
 
   #exclusively<Result>(work: () => Promise<Result>): Promise<Result> {

@@ -1,6 +1,6 @@
 /** The symbols that nodes are drawn with: the built-in ones, and those in the folder of custom symbols. */
 import { refusals } from '../../base/errors/errors.js';
-import type { TaskPool } from '../../base/threads/task-pool.js';
+import type { TaskRunner } from '../../base/threads/task-pool.js';
 import { BUILTIN_SYMBOLS, findBuiltinSymbol, type BuiltinSymbol } from './builtin-symbols.js';
 import { DEFAULT_SYMBOLS } from './default-symbols.js';
 import { isPictureName, type ImageSize } from './image-size.js';
@@ -33,10 +33,10 @@ export class SymbolLibrary {
   readonly folder: string;
   /** In bytes. */
   readonly largest = LARGEST;
-  readonly #files: TaskPool<SymbolTasks>;
+  readonly #files: TaskRunner<SymbolTasks>;
   readonly #custom = new Map<string, CustomSymbol>();
 
-  constructor(folder: string, files: TaskPool<SymbolTasks>) {
+  constructor(folder: string, files: TaskRunner<SymbolTasks>) {
     this.folder = folder;
     this.#files = files;
   }

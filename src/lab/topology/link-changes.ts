@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import { refusals } from '../../base/errors/errors.js';
+import { undirected, type DirectedFilters, type DirectedRequest } from './directed-filters.js';
 import { acceptFilters } from './filters.js';
 import { defaultEndLabel } from './link-view.js';
 import { findNode } from './node-changes.js';
@@ -83,6 +84,30 @@ export function updateLink(
 
 export function deleteLink(topology: Topology, transaction: Transaction, id: string): void {
   topology.removeLink(transaction, findLink(topology, id));
+}
+
+/** Replaces all of it. Returns the text. */
+export function directFilters(
+  topology: Topology,
+  transaction: Transaction,
+  linkId: string,
+  wanted: DirectedRequest,
+): string {
+  const link = findLink(topology, linkId);
+  const directed: DirectedFilters = {
+    backward: acceptFilters(wanted.backward ?? {}),
+    forward: acceptFilters(wanted.forward ?? {}),
+    link_id: link.link_id,
+    seed: wanted.seed ?? null,
+  };
+  const text = topology.directed.put(transaction, linkId, directed);
+  topology.links.retell(transaction, link.link_id);
+  return text;
+}
+
+export function directedFiltersOf(topology: Topology, linkId: string): DirectedFilters {
+  findLink(topology, linkId);
+  return topology.directed.get(linkId) ?? undirected(linkId);
 }
 
 export function findLink(topology: Topology, id: string): StoredLink {

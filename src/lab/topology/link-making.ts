@@ -6,12 +6,13 @@ import { acceptFilters } from './filters.js';
 import {
   confirmLink,
   createLink,
+  directFilters,
   findLink,
   updateLink,
   type LinkRequest,
   type NewLink,
 } from './link-changes.js';
-import { directFilters, type DirectedRequest } from './directed-filters.js';
+import type { DirectedRequest } from './directed-filters.js';
 import type { Client } from '../lab-run.js';
 import { findNode } from './node-changes.js';
 import type { Project } from '../projects/project.js';

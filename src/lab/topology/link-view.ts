@@ -1,9 +1,15 @@
 /** A link as clients see it: exactly the contract's 11 keys, sorted. */
-import type { LinkCapture } from '../../captures/link-capture.js';
 import { LOCAL_COMPUTE, type Label, type LinkType, type StoredLink } from '../gns3-file/topology-schema.js';
 
 const LABEL_STYLE =
   'font-family: TypeWriter;font-size: 10.0;font-weight: bold;fill: #000000;fill-opacity: 1.0;';
+
+/** What a link shows of its capture. */
+export interface ShownCapture {
+  readonly fileName: string;
+  readonly filePath: string;
+  readonly isRunning: boolean;
+}
 
 export interface LinkView {
   readonly capture_compute_id: string | null;
@@ -29,7 +35,7 @@ export function linkView(
   link: StoredLink,
   projectId: string,
   type: LinkType,
-  capture: LinkCapture | undefined,
+  capture: ShownCapture | undefined,
 ): LinkView {
   const isCapturing = capture?.isRunning === true;
   return {

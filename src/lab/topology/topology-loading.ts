@@ -4,7 +4,6 @@ import { recordBatches } from '../../base/store/packing.js';
 import type { StoredRecord } from '../../base/store/store.js';
 import type { Channel } from '../../base/streams/channel.js';
 import { checkObjects } from '../projects/content-limit.js';
-import type { CaptureHome } from '../../captures/link-captures.js';
 import { Slices } from '../projects/slices.js';
 import type { ProjectServices } from '../projects/project-services.js';
 import { keysOf, sortOut, type LabRecords } from '../projects/records.js';
@@ -15,18 +14,12 @@ export async function loadTopology(
   { store, surroundings }: Pick<ProjectServices, 'store' | 'surroundings'>,
   projectId: string,
   channel: Channel,
-  home: (loaded: () => Topology) => CaptureHome,
 ): Promise<Topology> {
   const records = await storedRecords(store, projectId);
   if (records === undefined) throw refusals.projectUnknown(projectId);
   const { node, link, drawing } = records.entities;
   checkObjects(node.length + link.length + drawing.length);
-  const topology: Topology = new Topology(
-    projectId,
-    channel,
-    surroundings,
-    home(() => topology),
-  );
+  const topology = new Topology(projectId, channel, surroundings);
   try {
     await topology.load(records, new Slices());
     await topology.run.settled();

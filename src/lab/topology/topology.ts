@@ -11,8 +11,7 @@ import { drawingView, type DrawingView } from './drawing-view.js';
 import type { NodeKind } from '../kinds/node-kind.js';
 import { servedKind } from '../kinds/served-kinds.js';
 import type { BeginRun, LabRun } from '../lab-run.js';
-import { LinkCaptures, type CaptureHome } from '../../captures/link-captures.js';
-import { linkView } from './link-view.js';
+import { linkView, type ShownCapture } from './link-view.js';
 import { NodeNames } from './node-names.js';
 import { nodeView } from './node-view.js';
 import type { Slices } from '../projects/slices.js';
@@ -53,15 +52,15 @@ export class Topology {
   readonly channel: Channel;
   /** What runs of it. */
   readonly run: LabRun;
-  readonly captures: LinkCaptures;
+  /** The last capture of each link that had one. */
+  readonly captures = new Map<string, ShownCapture>();
   readonly #portsOfProperties = new WeakMap<object, readonly Port[]>();
 
-  constructor(projectId: string, channel: Channel, surroundings: Surroundings, home: CaptureHome) {
+  constructor(projectId: string, channel: Channel, surroundings: Surroundings) {
     this.projectId = projectId;
     this.channel = channel;
     this.surroundings = surroundings;
     this.run = surroundings.beginRun(projectId);
-    this.captures = new LinkCaptures(this, home);
     const limit = new ContentLimit();
     const keyOf = (kind: EntityKind) => (id: string) => entityKey(projectId, kind, id);
     this.nodes = new Collection(
@@ -91,7 +90,7 @@ export class Topology {
           this.run.linkStored({ link, directed, isNew: this.unconfirmed.has(link.link_id) });
         },
         removed: (link) => {
-          this.captures.forget(link.link_id);
+          this.captures.delete(link.link_id);
           this.run.linkRemoved(link);
         },
       },

@@ -6,7 +6,7 @@ import type { FilterPlan } from '../../engine/filters/filter-plan.js';
 import type { DeviceKind } from '../../engine/forwarding/orders.js';
 import type { BpfProgram } from '../../engine/wire/bpf.js';
 import { expressionsOf, filterPlan, type WantedFilters } from './filter-plan.js';
-import { filterLinkType } from './packet-design.js';
+import { LINK_TYPES } from './link-types.js';
 
 /** Returns 0 for everything: what drops what it matches drops nothing. */
 const MATCHES_NOTHING: BpfProgram = { instructions: Uint32Array.of(0x06, 0, 0, 0) };
@@ -20,7 +20,7 @@ export class FilterPlans {
 
   /** Refuses (400) an expression that cannot be compiled, with the reason. */
   async check(kind: DeviceKind, filters: AcceptedFilters, asker: BpfAsker): Promise<void> {
-    const linkType = filterLinkType(kind);
+    const linkType = LINK_TYPES[kind];
     await Promise.all(
       expressionsOf(filters).map((expression) => this.#bpf.compile(expression, linkType, asker)),
     );
@@ -33,7 +33,7 @@ export class FilterPlans {
     asker: BpfAsker,
     onIgnored: (message: string) => void,
   ): Promise<FilterPlan | undefined> {
-    const linkType = filterLinkType(kind);
+    const linkType = LINK_TYPES[kind];
     return filterPlan(wanted, (expression) =>
       this.#bpf.compile(expression, linkType, asker).catch((error: unknown) => {
         if (!(error instanceof Refusal)) throw error;

@@ -2,10 +2,8 @@
  * A switch that runs here: what clients know of it, the device on an engine, and where its ports lead. Requests
  * on one node never overlap.
  */
-import type { Capture } from '../../captures/capture.js';
 import type { RunningDevice } from '../../engine/control/running-device.js';
 import { refusals } from '../../base/errors/errors.js';
-import type { CaptureSettings } from '../../captures/capture-settings.js';
 import { acceptFilters } from '../../lab/topology/filters.js';
 import type { Properties } from '../../lab/kinds/node-kind.js';
 import type { SwitchKind } from './switch-kinds.js';
@@ -14,7 +12,6 @@ import { Attachments } from './attachments.js';
 import type { ComputeServices } from '../compute-services.js';
 import { designOf, mappedNumbers } from './device-design.js';
 import type { Nio } from '../links/nio.js';
-import { PortCaptures } from '../../captures/port-captures.js';
 import { connectionStatistics, type ConnectionStatistics, type PortStatistics } from './statistics.js';
 import { Turns } from './turns.js';
 
@@ -47,15 +44,18 @@ export interface SwitchStatistics {
   readonly ports: readonly PortStatistics[];
 }
 
+/** Told before a port leads nowhere any more, or before all do: it is waited for. */
+export type PortListener = (port: number | 'all') => Promise<void>;
+
 export class SwitchNode {
   readonly id: string;
   readonly kind: SwitchKind;
   readonly home: NodeHome;
-  readonly #captures: PortCaptures;
   readonly #services: ComputeServices;
   readonly #device: RunningDevice;
   readonly #attachments: Attachments;
   readonly #turns = new Turns();
+  readonly #portListeners = new Set<PortListener>();
   readonly #ownsConsole: boolean;
   readonly #console: number | null;
   #name: string;
@@ -80,12 +80,6 @@ export class SwitchNode {
     this.#device = services.newDevice(home.id);
     const { sockets, udpPorts } = services;
     this.#attachments = new Attachments({ device: this.#device, sockets, udpPorts, projectId: home.id });
-    this.#captures = new PortCaptures({
-      ...services,
-      kind: kind.type,
-      device: this.#device,
-      projectId: home.id,
-    });
   }
 
   get name(): string {
@@ -142,7 +136,7 @@ export class SwitchNode {
       if (this.#isRemoved) return false;
       this.#isRemoved = true;
       try {
-        await this.#captures.endAll('its node was closed');
+        await this.#portsGo('all');
         await this.#device.remove();
       } finally {
         this.#attachments.closeAll();
@@ -164,7 +158,7 @@ export class SwitchNode {
   detach(port: number): Promise<void> {
     return this.#turn(async () => {
       this.#attachments.check(port);
-      await this.#captures.end(port, 'its port was detached');
+      await this.#portsGo(port);
       await this.#attachments.detach(port);
     });
   }
@@ -174,34 +168,24 @@ export class SwitchNode {
     return this.#turn(() => this.#attachments.conduct(port, conduct));
   }
 
-  /** Begins to record what passes an attached port; `onEnded` when that has ended, for whatever reason. */
-  startCapture(
-    port: number,
-    settings: CaptureSettings,
-    onEnded: () => void = () => undefined,
-    description = '',
-  ): Promise<Capture> {
+  /** Does work on an attached port, between requests; refuses (409) a port that is not attached. */
+  onPort<Result>(port: number, work: () => Promise<Result>): Promise<Result> {
     return this.#turn(() => {
       this.#attachments.check(port);
-      const name = `${this.home.name} ${this.#name} port ${port}`;
-      return this.#captures.start(port, settings, { folder: this.home.folder, name, description }, onEnded);
+      return work();
     });
   }
 
-  /** The one that runs at the port; refuses (409) a port that is not attached. */
-  capture(port: number): Capture | undefined {
+  /** Refuses (409) a port that is not attached. */
+  checkPort(port: number): void {
     this.#attachments.check(port);
-    return this.#captures.running(port);
   }
 
-  stopCapture(port: number): Promise<void> {
-    return this.#turn(async () => {
-      this.#attachments.check(port);
-      await this.#captures.end(port, null);
-    });
+  beforeDetach(listener: PortListener): void {
+    this.#portListeners.add(listener);
   }
 
-  /** For streams of several ports. */
+  /** For what is recorded of its ports. */
   get device(): RunningDevice {
     return this.#device;
   }
@@ -232,6 +216,10 @@ export class SwitchNode {
       if (this.#isRemoved) throw refusals.nodeUnknown(this.id);
       return work();
     });
+  }
+
+  async #portsGo(port: number | 'all'): Promise<void> {
+    await Promise.all([...this.#portListeners].map((listener) => listener(port)));
   }
 
   async #conductOf(nio: Nio): Promise<Conduct> {

@@ -2,12 +2,12 @@
  * An archive on its way to a client, made while it is sent. One piece is made ahead, so the client never waits for more
  * than a piece; no thread waits for the client.
  */
-import type { TaskPool } from '../../base/threads/task-pool.js';
+import type { TaskRunner } from '../../base/threads/task-pool.js';
 import type { ZipCursor, ZipPiece } from '../archives/zip-pieces.js';
 import type { BegunArchive, PieceTasks } from './export-tasks.js';
 
 export interface ArchiveSourceOptions {
-  readonly pieces: Pick<TaskPool<PieceTasks>, 'run'>;
+  readonly pieces: TaskRunner<PieceTasks>;
   readonly warn: (message: string) => void;
   /** The client asks for more: it has what was sent before. */
   readonly onMoved: () => void;

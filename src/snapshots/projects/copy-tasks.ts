@@ -5,7 +5,7 @@ import { JobProgress } from '../content/job-progress.js';
 import { SNAPSHOTS } from '../../lab/projects/folder-layout.js';
 import type { TaskTable } from '../../base/threads/task.js';
 import { syncFolder } from '../../base/disk/published-file.js';
-import type { Packed } from '../../base/store/packing.js';
+import type { Packed } from '../../base/store/store.js';
 import { copyTree } from './copied-files.js';
 import {
   copySnapshots,

@@ -6,7 +6,7 @@ import { readManifest } from '../content/manifest.js';
 import { Refusal } from '../../base/errors/errors.js';
 import { SNAPSHOTS } from '../../lab/projects/folder-layout.js';
 import { renderTopology } from '../../lab/gns3-file/topology-file.js';
-import type { Packed } from '../../base/store/packing.js';
+import type { Packed } from '../../base/store/store.js';
 import { writePlan, type PlannedMember, type PlanRoots } from '../archives/zip-plan.js';
 import { plannedImages } from './export-images.js';
 import { gns3Archive } from './gns3-snapshots.js';

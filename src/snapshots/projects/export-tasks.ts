@@ -1,6 +1,6 @@
 /** Making archives of projects, piece by piece, by threads of the job worker, for the HTTP thread. */
 import type { TaskTable } from '../../base/threads/task.js';
-import type { Packed } from '../../base/store/packing.js';
+import type { Packed } from '../../base/store/store.js';
 import type { Compression } from '../archives/zip-member.js';
 import { dropCursor, firstCursor, nextPiece, type ZipCursor, type ZipPiece } from '../archives/zip-pieces.js';
 import { planProject, planSnapshot, rootsOf, type ExportedProject, type ExportWish } from './export-plan.js';

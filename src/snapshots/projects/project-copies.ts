@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { Refusal, refusals } from '../../base/errors/errors.js';
 import type { Project } from '../../lab/projects/project.js';
-import type { TaskPool } from '../../base/threads/task-pool.js';
+import type { TaskRunner } from '../../base/threads/task-pool.js';
 import type { CopyTasks } from './copy-tasks.js';
 import { jobPlace } from '../job-place.js';
 import type { Job, Jobs } from '../jobs.js';
@@ -12,7 +12,7 @@ import { checkStopped } from '../stopped-nodes.js';
 
 export interface ProjectCopiesOptions {
   readonly jobs: Jobs;
-  readonly longJobs: Pick<TaskPool<CopyTasks & StillTasks>, 'run'>;
+  readonly longJobs: TaskRunner<CopyTasks & StillTasks>;
   readonly makings: ProjectMakings;
   /** Where all jobs have their notes. */
   readonly notes: string;

@@ -1,6 +1,6 @@
 /** What leads from projects to other projects: archives out and in, and duplicates. */
 import type { Farm } from '../../lab/farm.js';
-import type { TaskPool } from '../../base/threads/task-pool.js';
+import type { TaskRunner } from '../../base/threads/task-pool.js';
 import type { CopyTasks } from './copy-tasks.js';
 import type { ExportTasks } from './export-tasks.js';
 import type { ImportTasks } from './import-tasks.js';
@@ -23,7 +23,7 @@ export interface ProjectExchange {
 export interface ProjectExchangeOptions {
   readonly farm: Farm;
   readonly jobs: Jobs;
-  readonly longJobs: Pick<TaskPool<ExchangeTasks>, 'run'>;
+  readonly longJobs: TaskRunner<ExchangeTasks>;
   readonly imagesFolder: string;
   /** On the same file system as that. */
   readonly temporaryImages: string;

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { Refusal, refusals } from '../../base/errors/errors.js';
 import type { Project } from '../../lab/projects/project.js';
 import { Places } from '../../base/threads/places.js';
-import type { TaskPool } from '../../base/threads/task-pool.js';
+import type { TaskRunner } from '../../base/threads/task-pool.js';
 import type { Compression } from '../archives/zip-member.js';
 import { ArchiveSource } from './archive-source.js';
 import type { ExportWish } from './export-plan.js';
@@ -16,7 +16,7 @@ import { checkStopped } from '../stopped-nodes.js';
 
 export interface ProjectExportsOptions {
   readonly jobs: Jobs;
-  readonly longJobs: Pick<TaskPool<StillTasks & ExportTasks>, 'run'>;
+  readonly longJobs: TaskRunner<StillTasks & ExportTasks>;
   readonly imagesFolder: string;
   /** Where all jobs have their notes. */
   readonly notes: string;

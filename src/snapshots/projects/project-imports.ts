@@ -7,7 +7,7 @@ import type { Computes } from '../../lab/computes.js';
 import { INCOMING } from '../../lab/projects/folder-layout.js';
 import type { Projects } from '../../lab/projects/projects.js';
 import { uuid } from '../../lab/gns3-file/topology-schema.js';
-import type { TaskPool } from '../../base/threads/task-pool.js';
+import type { TaskRunner } from '../../base/threads/task-pool.js';
 import type { Landing } from '../../files/transfer/landing.js';
 import type { ImportTasks } from './import-tasks.js';
 import type { Jobs } from '../jobs.js';
@@ -18,7 +18,7 @@ export interface ProjectImportsOptions {
   readonly projects: Projects;
   readonly computes: Computes;
   readonly jobs: Jobs;
-  readonly longJobs: Pick<TaskPool<ImportTasks & StillTasks>, 'run'>;
+  readonly longJobs: TaskRunner<ImportTasks & StillTasks>;
   readonly makings: ProjectMakings;
   readonly announcements: Channel;
   readonly imagesFolder: string;

@@ -1,11 +1,11 @@
 /** Projects that are made beside their place, from what is there already: all of each, or nothing of it. */
 import type { Projects } from '../../lab/projects/projects.js';
-import type { TaskPool } from '../../base/threads/task-pool.js';
+import type { TaskRunner } from '../../base/threads/task-pool.js';
 import type { MakingTasks } from './making-tasks.js';
 
 export interface ProjectMakingsOptions {
   readonly projects: Projects;
-  readonly longJobs: Pick<TaskPool<MakingTasks>, 'run'>;
+  readonly longJobs: TaskRunner<MakingTasks>;
   readonly gns3Version: string;
 }
 

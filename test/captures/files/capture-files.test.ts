@@ -3,9 +3,9 @@ import { mkdirSync, truncateSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
 import { refusals } from '../../../src/base/errors/errors.js';
-import { captureFileTasks } from '../../../src/captures/files/capture-file-tasks.js';
+import { captureFileTasks, type CaptureFileTasks } from '../../../src/captures/files/capture-file-tasks.js';
 import { CaptureFiles, type RunningCapture } from '../../../src/captures/files/capture-files.js';
-import type { Files } from '../../../src/lab/files.js';
+import type { TaskRunner } from '../../../src/base/threads/task-pool.js';
 import { CAPTURES } from '../../../src/lab/projects/folder-layout.js';
 import { pcapFile } from '../../support/capture-samples.js';
 import { scratchFolder, type Teardown } from '../../support/scratch.js';
@@ -41,7 +41,7 @@ function rig(t: Teardown): Rig {
     },
   };
   const made: Rig = {
-    captures: new CaptureFiles(files as unknown as Files, (id) => (id === 'project' ? running : [])),
+    captures: new CaptureFiles(files as unknown as TaskRunner<CaptureFileTasks>, (id) => (id === 'project' ? running : [])),
     home: { id: 'project', place: { folder: root } },
     running,
     asked,

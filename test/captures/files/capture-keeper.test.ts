@@ -2,10 +2,10 @@ import { mkdirSync, readdirSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pino } from 'pino';
 import t from 'tap';
-import { captureFileTasks } from '../../../src/captures/files/capture-file-tasks.js';
+import { captureFileTasks, type CaptureFileTasks } from '../../../src/captures/files/capture-file-tasks.js';
 import { CaptureFiles } from '../../../src/captures/files/capture-files.js';
 import { CaptureKeeper } from '../../../src/captures/files/capture-keeper.js';
-import type { Files } from '../../../src/lab/files.js';
+import type { TaskRunner } from '../../../src/base/threads/task-pool.js';
 import { CAPTURES } from '../../../src/lab/projects/folder-layout.js';
 import type { Project } from '../../../src/lab/projects/project.js';
 import { scratchFolder, type Teardown } from '../../support/scratch.js';
@@ -17,7 +17,7 @@ const LOG = pino({ level: 'silent' });
 const files = {
   run: (task: keyof typeof captureFileTasks, input: never) =>
     Promise.resolve().then(() => (captureFileTasks[task] as (input: never) => unknown)(input)),
-} as unknown as Files;
+} as unknown as TaskRunner<CaptureFileTasks>;
 
 /** A project with a capture for each age in days. */
 function projectOf(t: Teardown, id: string, ages: readonly number[]): Project {

@@ -2,7 +2,8 @@ import { closeSync, existsSync, lstatSync, mkdirSync, readdirSync, readFileSync,
 import { renameSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
-import { createFirst, createNext, realFolder, ringName } from '../../../src/captures/writing/capture-place.js';
+import { ringName } from '../../../src/captures/capture-settings.js';
+import { createFirst, createNext, realFolder } from '../../../src/captures/writing/capture-place.js';
 import { refusals } from '../../../src/base/errors/errors.js';
 import { scratchFolder } from '../../support/scratch.js';
 import { fillDisk, NO_MOUNT, smallDisk } from '../../support/small-disk.js';

@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFil
 import { join } from 'node:path';
 import t from 'tap';
 import { refusals } from '../../../src/base/errors/errors.js';
-import { placingName } from '../../../src/files/node-files/file-placing.js';
+import { PLACING } from '../../../src/lab/projects/folder-layout.js';
 import { nodeArchiveTasks } from '../../../src/files/node-files/node-archive-tasks.js';
 import { performTask, valueOf } from '../../../src/base/threads/task.js';
 import { RandomBytes } from '../../support/random.js';
@@ -22,7 +22,7 @@ function place(root: string, archive: Uint8Array): void {
 async function unpack(root: string, path = ''): Promise<void> {
   for (const task of ['unpackNodeFiles', 'placeNodeFiles', 'removeArchive']) {
     const archive = task === 'removeArchive' ? 'none' : 'archive';
-    const input = { root, folder: FOLDER, path, archive, work: placingName('work') };
+    const input = { root, folder: FOLDER, path, archive, work: `work${PLACING}` };
     const outcome = await performTask(nodeArchiveTasks, { task, input });
     if (!('failure' in outcome)) continue;
     await performTask(nodeArchiveTasks, { task: 'removeArchive', input: { ...input, archive: 'none' } });

@@ -1,8 +1,9 @@
+import { partPath } from '../../../src/files/uploads/upload-record.js';
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
-import { partPath, partTasks as tasks } from '../../../src/files/uploads/part-tasks.js';
+import { partTasks as tasks } from '../../../src/files/uploads/part-tasks.js';
 import { RandomBytes } from '../../support/random.js';
 import { scratchFolder } from '../../support/scratch.js';
 import { recordOf } from '../../support/upload-rig.js';

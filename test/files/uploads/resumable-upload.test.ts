@@ -1,10 +1,11 @@
 /** One upload: its requests, its end, and what is left when they go wrong. */
+import { partPath } from '../../../src/files/uploads/upload-record.js';
 import { createHash } from 'node:crypto';
 import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
 import { refusals } from '../../../src/base/errors/errors.js';
-import { partPath, partTasks } from '../../../src/files/uploads/part-tasks.js';
+import { partTasks } from '../../../src/files/uploads/part-tasks.js';
 import type { ResumableUpload } from '../../../src/files/uploads/resumable-upload.js';
 import { RandomBytes } from '../../support/random.js';
 import { hashOf, SentBody, uploadRig, wishOf, type UploadRig } from '../../support/upload-rig.js';

@@ -1,4 +1,5 @@
 /** All uploads: how they begin, what an earlier life of the process has left, and when they are forgotten. */
+import { partPath } from '../../../src/files/uploads/upload-record.js';
 import {
   existsSync,
   readdirSync,
@@ -12,7 +13,7 @@ import { join } from 'node:path';
 import { mock } from 'node:test';
 import t from 'tap';
 import { refusals } from '../../../src/base/errors/errors.js';
-import { partPath, partTasks } from '../../../src/files/uploads/part-tasks.js';
+import { partTasks } from '../../../src/files/uploads/part-tasks.js';
 import { eventually } from '../../support/eventually.js';
 import { RandomBytes } from '../../support/random.js';
 import type { Teardown } from '../../support/scratch.js';

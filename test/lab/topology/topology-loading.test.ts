@@ -47,8 +47,7 @@ function load(store: FakeStore, onEnd = (): void => undefined): Promise<Topology
     checkCompute: () => undefined,
     beginRun: () => run,
   };
-  const home = { publish: () => Promise.resolve(), hold: () => () => undefined };
-  return loadTopology({ store, surroundings }, PROJECT, new Channel(), () => home);
+  return loadTopology({ store, surroundings }, PROJECT, new Channel());
 }
 
 void t.test('while a large topology is loaded others have their turns', async (t) => {

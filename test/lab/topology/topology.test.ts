@@ -32,9 +32,6 @@ const NOTHING_RUNS: LabRun = {
   settled: () => undefined,
   takeFailure: () => undefined,
   checkFilters: () => Promise.resolve(),
-  startCapture: () => Promise.reject(new Error('nothing runs')),
-  openStream: () => Promise.reject(new Error('nothing runs')),
-  reconsiderStreams: () => undefined,
   end: () => Promise.resolve(),
 };
 
@@ -61,10 +58,7 @@ async function make(
     checkCompute: () => undefined,
     beginRun: () => run,
   };
-  const topology = new Topology(PROJECT, channel, surroundings, {
-    publish: () => Promise.resolve(),
-    hold: () => () => undefined,
-  });
+  const topology = new Topology(PROJECT, channel, surroundings);
   const project: ProjectRecord = {
     order: 0,
     path: '/p',

@@ -22,7 +22,7 @@ import { ownFolder } from '../../base/disk/containment.js';
 import { publishBytes, syncFolder } from '../../base/disk/published-file.js';
 import { readRegularFile } from '../../base/disk/regular-file.js';
 import { syncTree } from '../../base/disk/tree-sync.js';
-import { TEMPORARY } from '../../lab/projects/folder-layout.js';
+import { TEMPORARY, PLACING } from './folder-layout.js';
 
 export interface PlacingTasks extends TaskTable {
   /** Of a project whose files nobody is placing: what was not finished is undone. */
@@ -32,13 +32,12 @@ export interface PlacingTasks extends TaskTable {
 export interface ReadyFiles {
   /** Of the project. */
   readonly root: string;
-  /** A folder of the temporary folder of the project, as `placingName` calls it. The files lie in it below `new`. */
+  /** A folder of the temporary folder of the project, whose name ends in `PLACING`. The files lie in it below `new`. */
   readonly work: string;
   /** Where they are to lie, below the project's folder. It is made when it is missing; no link may lead to it. */
   readonly folder: string;
 }
 
-const SUFFIX = '.placing';
 const JOURNAL = 'journal.json';
 const LARGEST_JOURNAL = 128 * 1024 * 1024;
 const pathBelow = z
@@ -58,17 +57,13 @@ export const placingTasks: PlacingTasks = {
     const temporary = lstatOf(join(root, TEMPORARY));
     if (temporary?.isDirectory() !== true) return;
     for (const name of readdirSync(join(root, TEMPORARY))) {
-      if (!name.endsWith(SUFFIX)) continue;
+      if (!name.endsWith(PLACING)) continue;
       const work = join(root, TEMPORARY, name);
       const journal = readJournal(work);
       if (journal !== undefined) undo(root, work, journal);
     }
   },
 };
-
-export function placingName(id: string): string {
-  return `${id}${SUFFIX}`;
-}
 
 /** Folders are joined, files replaced. Refuses (409) what is in the way. Whatever fails, everything is as it was. */
 export function placeFiles({ root, work, folder }: ReadyFiles): void {

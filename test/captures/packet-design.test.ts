@@ -1,6 +1,7 @@
 import t from 'tap';
-import { filterLinkType, packetDesign } from '../../../src/run/switches/packet-design.js';
-import { LINK_TYPE } from '../../../src/engine/wire/pcap.js';
+import { packetDesign } from '../../src/captures/packet-design.js';
+import { LINK_TYPES } from '../../src/run/switches/link-types.js';
+import { LINK_TYPE } from '../../src/engine/wire/pcap.js';
 
 void t.test('ATM is recorded as the frames that its cells make, or as cells, whatever clients name', (t) => {
   for (const wanted of [undefined, 'DLT_EN10MB', 'DLT_ATM_RFC1483', 'DLT_FRELAY'] as const) {
@@ -24,7 +25,7 @@ void t.test('elsewhere the type is that of the port, unless a serial one is name
 });
 
 void t.test('expressions of filters see frames as captures record them', (t) => {
-  t.equal(filterLinkType('atm_switch'), LINK_TYPE.SUNATM);
-  t.equal(filterLinkType('ethernet_switch'), LINK_TYPE.EN10MB);
+  t.equal(LINK_TYPES.atm_switch, LINK_TYPE.SUNATM);
+  t.equal(LINK_TYPES.ethernet_switch, LINK_TYPE.EN10MB);
   t.end();
 });

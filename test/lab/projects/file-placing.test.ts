@@ -11,8 +11,9 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { PLACING } from '../../../src/lab/projects/folder-layout.js';
 import t from 'tap';
-import { placeFiles, placingName, placingTasks, removeWork } from '../../../src/files/node-files/file-placing.js';
+import { placeFiles, placingTasks, removeWork } from '../../../src/lab/projects/file-placing.js';
 import { folderContent } from '../../support/folder-content.js';
 import { scratchFolder, type Teardown } from '../../support/scratch.js';
 
@@ -26,7 +27,7 @@ class Rig {
   constructor(t: Teardown, there: Record<string, string>, coming: Record<string, string>) {
     this.root = scratchFolder(t);
     this.target = join(this.root, FOLDER);
-    this.work = join(this.root, 'tmp', placingName('x'));
+    this.work = join(this.root, 'tmp', `x${PLACING}`);
     mkdirSync(this.target, { recursive: true });
     mkdirSync(join(this.work, 'new'), { recursive: true });
     write(this.target, there);
@@ -159,9 +160,9 @@ void t.test('a journal that is none of ours leads nowhere', (t) => {
   }
   const rig = new Rig(t, {}, {});
   mkdirSync(join(rig.work, 'journal.json'));
-  writeFileSync(join(rig.root, 'tmp', placingName('file')), '');
-  mkdirSync(join(rig.root, 'tmp', placingName('text')));
-  writeFileSync(join(rig.root, 'tmp', placingName('text'), 'journal.json'), '{"folder":');
+  writeFileSync(join(rig.root, 'tmp', `file${PLACING}`), '');
+  mkdirSync(join(rig.root, 'tmp', `text${PLACING}`));
+  writeFileSync(join(rig.root, 'tmp', `text${PLACING}`, 'journal.json'), '{"folder":');
   rig.undo();
   t.equal(readFileSync(join(outside, 'a'), 'utf8'), 'theirs');
   t.end();

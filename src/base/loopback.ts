@@ -1,0 +1,7 @@
+/** Addresses that only this machine reaches. */
+import { isIP } from 'node:net';
+
+/** Whether only this machine can reach a server that listens on that host. */
+export function isLoopback(host: string): boolean {
+  return host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'));
+}

@@ -1,0 +1,107 @@
+/** One stream of what passes several links of an open project. Links join and leave while it runs. */
+import { refusals } from '../base/errors/errors.js';
+import type { BpfCompiler } from '../engine/bpf/bpf-compiler.js';
+import type { ComputeRun } from '../run/compute-run.js';
+import type { Wire } from '../run/links/link-wires.js';
+import type { CaptureServices } from './capture.js';
+import { LARGEST_SNAPLEN, type Selection } from './capture-settings.js';
+import { LogStream } from './log/log-stream.js';
+import type { LogViewer } from './log/log-viewer.js';
+import { packetDesign } from './packet-design.js';
+import { pcapngHeader } from './port-captures.js';
+
+export interface LinkStreamOptions {
+  readonly run: ComputeRun;
+  readonly bpf: BpfCompiler;
+  readonly services: Pick<CaptureServices, 'clock' | 'files'>;
+  readonly selection: Selection;
+  /** Whether a link is of the stream; links that come later are asked about, too. */
+  readonly includes: (linkId: string) => boolean;
+  readonly onClosed: () => void;
+}
+
+export class LinkStream {
+  readonly #log: LogStream;
+  readonly #options: LinkStreamOptions;
+  #changes: Promise<void> = Promise.resolve();
+
+  private constructor(log: LogStream, options: LinkStreamOptions) {
+    this.#log = log;
+    this.#options = options;
+  }
+
+  /**
+   * Refuses (409) a project in which nothing runs, and (400) an expression that does not fit one of the links. When
+   * it resolves, all links of the moment are recorded.
+   */
+  static async open(options: LinkStreamOptions): Promise<LinkStream> {
+    const { run, services, selection, includes } = options;
+    await run.settled();
+    const [first] = run.wires.values();
+    if (first === undefined) throw refusals.captureNowhere();
+    if (selection.bpf !== undefined && selection.cells === true) throw refusals.captureFilterRefused();
+    const log = new LogStream(first.near.node.device, pcapngHeader(), services);
+    const stream = new LinkStream(log, options);
+    try {
+      for (const wire of [...run.wires.values()]) {
+        if (includes(wire.linkId)) await stream.#join(wire);
+      }
+    } catch (error) {
+      await log.close();
+      throw error;
+    }
+    return stream;
+  }
+
+  next(use: (bytes: Uint8Array) => void): ReturnType<LogViewer['next']> {
+    return this.#log.next(use);
+  }
+
+  onReady(callback: () => void): void {
+    this.#log.onReady(callback);
+  }
+
+  close(): void {
+    this.#options.onClosed();
+    this.#log.close().catch(() => undefined);
+  }
+
+  /** Nothing more is recorded; what was is still read. */
+  end(): void {
+    void this.#log.end();
+  }
+
+  /** Lets join what is to be of it now, and leave what is not. A link that cannot join is left out. */
+  reconsider(): void {
+    const { run, includes } = this.#options;
+    this.#changes = this.#changes.then(async () => {
+      for (const id of this.#log.keys()) {
+        if (run.wires.get(id) === undefined || !includes(id)) await this.#log.remove(id);
+      }
+      for (const wire of [...run.wires.values()]) {
+        if (!this.#log.has(wire.linkId) && includes(wire.linkId)) await this.#join(wire).catch(() => undefined);
+      }
+    });
+  }
+
+  /** A wire that has gone meanwhile is left out. */
+  async #join(wire: Wire): Promise<void> {
+    const { linkId, near, far } = wire;
+    const { node, port } = near;
+    const { run, bpf: compiler, selection } = this.#options;
+    const { bpf, cells = false, sample = 1, snaplen = LARGEST_SNAPLEN } = selection;
+    const { linkType, packets } = packetDesign(node.kind.type, undefined, cells);
+    const program =
+      bpf === undefined ? undefined : await compiler.compile(bpf, linkType, { projectId: node.home.id });
+    if (run.wires.get(linkId) !== wire) return;
+    await this.#log.add(linkId, {
+      device: node.device,
+      port,
+      name: `${node.home.name} ${node.name} port ${port}`,
+      description: `link ${linkId} to ${far.node.name} port ${far.port}`,
+      filter: bpf,
+      linkType,
+      plan: { packets, sample, snaplen, bpf: program },
+    });
+  }
+}

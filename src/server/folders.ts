@@ -1,0 +1,86 @@
+/** The folders that the server keeps its data in: made, closed to others, and held by one server. */
+import { createHash } from 'node:crypto';
+import {
+  accessSync,
+  chmodSync,
+  constants,
+  existsSync,
+  mkdirSync,
+  realpathSync,
+  rmSync,
+  statSync,
+} from 'node:fs';
+import { hostname } from 'node:os';
+import { dirname, join } from 'node:path';
+import { lockFolders } from '../base/disk/folder-lock.js';
+import { NOTES } from '../lab/projects/folder-layout.js';
+import type { Config } from './config.js';
+
+const EVERY_PERMISSION = 0o777;
+const OWN_FOLDER = 0o700;
+const GROUP_PASSES = 0o010;
+
+/** Where the notes of jobs lie. */
+export function notesFolder({ projects }: Config): string {
+  return join(projects, NOTES);
+}
+
+/**
+ * Images on their way: in a folder of this very server below the images folder, which others may serve, too. It is
+ * emptied at start.
+ */
+export function temporaryImages({ images, state }: Config): string {
+  const server = createHash('sha256')
+    .update(`${hostname()} ${realpathSync(state)}`)
+    .digest('hex');
+  return join(images, 'tmp', server.slice(0, 12));
+}
+
+/** Fails with one clear line when the data cannot be kept where it should be. */
+export function prepareFolders(config: Config): void {
+  const shared = config.groupAccess ? 0o750 : OWN_FOLDER;
+  process.umask(EVERY_PERMISSION & ~shared);
+  // Folders that lie elsewhere may be those of GNS3.
+  const unlessElsewhere = (folder: string): number | undefined =>
+    dirname(folder) === config.data ? shared : undefined;
+  for (const [folder, mode] of [
+    [config.data, undefined],
+    [config.projects, unlessElsewhere(config.projects)],
+    [config.images, unlessElsewhere(config.images)],
+    [config.state, OWN_FOLDER],
+    [config.uploads, OWN_FOLDER],
+  ] as const) {
+    try {
+      makeFolder(folder);
+      accessSync(folder, constants.R_OK | constants.W_OK | constants.X_OK);
+      if (mode !== undefined) setPermissions(folder, () => mode);
+    } catch (error) {
+      throw new Error(
+        `cannot write to the folder ${folder}: ${error instanceof Error ? error.message : ''}`,
+        {
+          cause: error,
+        },
+      );
+    }
+  }
+  if (config.groupAccess) setPermissions(config.data, (mode) => mode | GROUP_PASSES);
+  // Images may be shared. The folder of those on their way is of the state folder, and held with it.
+  lockFolders([config.state, config.data, config.projects, config.uploads]);
+  for (const leftover of [temporaryImages(config), notesFolder(config)])
+    rmSync(leftover, { recursive: true, force: true });
+}
+
+/** Of a folder of this user; others keep what they have chosen for theirs. */
+function setPermissions(folder: string, change: (mode: number) => number): void {
+  const { uid, mode } = statSync(folder);
+  if (uid !== process.geteuid?.()) return;
+  const special = mode & ~EVERY_PERMISSION & 0o7777;
+  chmodSync(folder, special | change(mode & EVERY_PERMISSION));
+}
+
+/** Not `recursive`: on a file system that refuses, as /proc does, Node tries that for ever. */
+function makeFolder(folder: string): void {
+  if (existsSync(folder)) return;
+  makeFolder(dirname(folder));
+  mkdirSync(folder);
+}

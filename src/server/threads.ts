@@ -1,0 +1,89 @@
+/** The threads beside the HTTP thread: what each pool does, how many there are, and why they are apart. */
+import type { DigestTasks } from '../base/disk/folder-digests.js';
+import type { FileTasks } from '../base/disk/file-tasks.js';
+import { TaskPool } from '../base/threads/task-pool.js';
+import type { CaptureFileTasks } from '../captures/files/capture-file-tasks.js';
+import type { UsageTasks } from '../captures/usage-tasks.js';
+import type { BpfTasks } from '../engine/bpf/bpf-tasks.js';
+import { FilePool } from '../files/downloads/file-pool.js';
+import { FileReads } from '../files/downloads/file-reads.js';
+import type { ImageTasks } from '../files/images/image-tasks.js';
+import type { NodeArchiveTasks } from '../files/node-files/node-archive-tasks.js';
+import type { NodeFileTasks } from '../files/node-files/node-file-tasks.js';
+import type { DiskTasks } from '../files/transfer/disk-tasks.js';
+import { Slabs } from '../files/transfer/slabs.js';
+import type { PartTasks } from '../files/uploads/part-tasks.js';
+import type { ProjectFileTasks } from '../lab/projects/project-services.js';
+import type { SymbolTasks } from '../lab/symbols/symbol-tasks.js';
+import type { HostTasks } from '../run/host-tasks.js';
+import type { CompareTasks } from '../snapshots/compare-tasks.js';
+import type { ExchangeTasks } from '../snapshots/projects/project-exchange.js';
+import type { SnapshotListTasks } from '../snapshots/snapshot-list-tasks.js';
+import type { SnapshotTasks } from '../snapshots/snapshot-tasks.js';
+import type { Config } from './config.js';
+
+const workerAt = (name: string): URL => new URL(`../../workers/${name}-worker.js`, import.meta.url);
+
+/** Threads that run without end, in loops of their own: their owners start as many as they need. */
+export const LOOPS = {
+  engine: workerAt('engine'),
+  capture: workerAt('capture'),
+  transfer: workerAt('transfer'),
+};
+
+const SIZES = {
+  /** Short work on the disk, for requests. */
+  files: { threads: 2, queueLimit: 10_000 },
+  /** What they do waits for the disk side by side: they land uploads, and sync them. */
+  disk: { threads: 4, queueLimit: 10_000, startsOnUse: true },
+  /** Apart, so that no reader waits behind a sync of gigabytes. More of them would read no faster, and delay syncs. */
+  readers: { threads: 3, queueLimit: 10_000, startsOnUse: true },
+  /** Apart, so that no upload waits behind the tens of thousands of files of an archive. */
+  archives: { threads: 2, queueLimit: 10_000, startsOnUse: true },
+  /** Hands expressions of packet filters to libpcap, which may take its time. */
+  expressions: { threads: 1, queueLimit: 1000, startsOnUse: true },
+  /** Snapshots, exports and imports: two for long jobs at most, the others for what is short, such as pieces of exports. */
+  jobs: { threads: 4, queueLimit: 1000, startsOnUse: true },
+};
+
+export const ARCHIVES_AT_ONCE = SIZES.archives.threads;
+
+export type FileThreadTasks = CaptureFileTasks &
+  DigestTasks &
+  FileTasks &
+  HostTasks &
+  NodeFileTasks &
+  ProjectFileTasks &
+  SnapshotListTasks &
+  SymbolTasks &
+  UsageTasks;
+
+export class Threads {
+  /** What uploads and downloads lie in between threads. */
+  readonly slabs = new Slabs();
+  readonly disk: TaskPool<DiskTasks & PartTasks>;
+  readonly readers: TaskPool<DiskTasks & ImageTasks>;
+  readonly archives: TaskPool<NodeArchiveTasks>;
+  readonly files: FilePool<FileThreadTasks>;
+  readonly expressions: TaskPool<BpfTasks>;
+  readonly jobs: TaskPool<CompareTasks & ExchangeTasks & SnapshotTasks>;
+
+  constructor({ uploadFloor: floor }: Config) {
+    const diskWorker = { worker: workerAt('disk'), workerData: { slabs: this.slabs.memory, floor } };
+    this.disk = new TaskPool({ ...SIZES.disk, ...diskWorker });
+    this.readers = new TaskPool({ ...SIZES.readers, ...diskWorker });
+    this.archives = new TaskPool({ ...SIZES.archives, ...diskWorker });
+    this.files = new FilePool(
+      { ...SIZES.files, worker: workerAt('file') },
+      new FileReads(this.slabs, this.readers),
+    );
+    this.expressions = new TaskPool({ ...SIZES.expressions, worker: workerAt('expression') });
+    this.jobs = new TaskPool({ ...SIZES.jobs, worker: workerAt('job'), workerData: { floor } });
+  }
+
+  /** When nothing uses them any more. */
+  async close(): Promise<void> {
+    const { files, disk, archives, readers, expressions, jobs } = this;
+    for (const pool of [files, disk, archives, readers, expressions, jobs]) await pool.close();
+  }
+}

@@ -227,8 +227,7 @@ function projectDeletion(lab: WriterLab): Series {
   const remove = (): Promise<Reply> => lab.client.delete(`/v2/projects/${id}`);
   const file = (): string => join(lab.data, 'projects', id, 'notes.txt');
   return {
-    // What a disk that refuses a removal leaves is another question.
-    modes: ['before', 'after'],
+    modes,
     prepare: async () => {
       await removeProject(lab, id);
       id = randomUUID();

@@ -11,6 +11,7 @@ import { captureMany } from './capture-many.bench.js';
 import { captureViewers } from './capture-viewers.bench.js';
 import { control } from './control.bench.js';
 import { enginePair } from './engine-pair.bench.js';
+import { fairness } from './fairness.bench.js';
 import { filters } from './filters.bench.js';
 import { forwarding } from './forwarding.bench.js';
 import { fused } from './fused.bench.js';
@@ -37,6 +38,7 @@ const BENCHES: readonly Bench[] = [
   captureViewers,
   captureMany,
   control,
+  fairness,
   scale,
   recovery,
   transfers,

@@ -56,8 +56,8 @@ interface NewNode {
 }
 
 /** A node in a project of its own. */
-export async function newNode(server: string): Promise<NewNode> {
-  const project = (await call(`${server}/v2/projects`, 'POST', { name: 'bench' })) as {
+export async function newNode(server: string, name = 'bench'): Promise<NewNode> {
+  const project = (await call(`${server}/v2/projects`, 'POST', { name })) as {
     readonly project_id: string;
     readonly path: string;
   };

@@ -3,6 +3,8 @@ import { deepEqual, ok } from 'node:assert/strict';
 import t from 'tap';
 import { connectionsOf } from '../../src/run/switches/mapped-connections.js';
 import { atmSwitch } from '../../src/lab/kinds/atm-switch.js';
+import { ethernetHub } from '../../src/lab/kinds/ethernet-hub.js';
+import { ethernetSwitch } from '../../src/lab/kinds/ethernet-switch.js';
 import { frameRelaySwitch } from '../../src/lab/kinds/frame-relay-switch.js';
 import { Aal5Memory } from '../../src/engine/taps/aal5-memory.js';
 import { Reassembly } from '../../src/engine/taps/reassembly.js';
@@ -36,6 +38,50 @@ void t.test('mappings of ATM and Frame Relay switches', async (t) => {
   const samples = ['1:0:100=10:0:200\n1:5=2:6', '1:101=10:202', '0:4095:65535=1:1:32'];
   const words = [':', '=', '\n', '65535', '65536', '4096', '1023', '__proto__'];
   t.ok(await fuzz({ samples, words, inputs: INPUTS, longest: 400, check }));
+});
+
+void t.test('ports of Ethernet switches and hubs', async (t) => {
+  const parsed = (text: string): unknown => {
+    try {
+      return JSON.parse(text);
+    } catch {
+      return undefined;
+    }
+  };
+  const check = (input: Buffer): void => {
+    const list = parsed(input.toString('latin1'));
+    for (const kind of [ethernetSwitch, ethernetHub]) {
+      // Files of other programs may hold anything.
+      const shown = kind.ports({ ports_mapping: list });
+      deepEqual(
+        shown.map(({ port_number: number }) => number),
+        shown.map((_, index) => index),
+      );
+      const given = kind.properties.safeParse({ ports_mapping: list });
+      const properties = given.success ? unlessRefused(() => kind.create(given.data)) : undefined;
+      if (properties === undefined) continue;
+      deepEqual(kind.create(properties), properties);
+      const changed = unlessRefused(() => kind.update(kind.create({}), properties, false));
+      if (changed !== undefined) deepEqual(kind.update(changed, changed, true), changed);
+    }
+  };
+  const port = { name: 'Ethernet0', port_number: 0, type: 'qinq', vlan: 7, ethertype: '0x88A8' };
+  const samples = [[port], [{ name: 'Ethernet0', port_number: 0 }], []].map((list) => JSON.stringify(list));
+  const words = [
+    '"name":',
+    '"vlan":',
+    '"type":',
+    '"dot1q"',
+    '"access"',
+    '{',
+    '}',
+    ',',
+    'null',
+    '4094',
+    '4095',
+    '-1',
+  ];
+  t.ok(await fuzz({ samples, words, inputs: INPUTS, longest: 600, check }));
 });
 
 void t.test('cells of AAL5 frames', async (t) => {

@@ -1,7 +1,7 @@
 /** Files of the state folder, which may be damaged or planted: the journal, the store of earlier versions, manifests. */
 import { deepEqual, equal, ok } from 'node:assert/strict';
 import { createHash } from 'node:crypto';
-import { closeSync, openSync, readFileSync, writeFileSync } from 'node:fs';
+import { closeSync, openSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
 import t from 'tap';
@@ -15,6 +15,7 @@ import {
   HEAD_PLACES,
   rawChange,
 } from '../../src/base/store/journal-format.js';
+import { JournalStore } from '../../src/base/store/journal-store.js';
 import { readFrames, readHead } from '../../src/base/store/journal-reading.js';
 import { readLmdb } from '../../src/base/store/lmdb-reading.js';
 import { fuzz, unlessRefused } from '../support/fuzzer.js';
@@ -54,36 +55,40 @@ function withChecksums(input: Buffer): Buffer {
   return journal;
 }
 
-void t.test('journals', async (t) => {
-  const path = join(scratchFolder(t), 'journal');
-  const key = ['project', 'a'];
-  const frames = [
-    encodeFrame(SALT, 5, [rawChange({ put: ['x'], value: { a: [1, 'two'] } })]),
-    encodeFrame(SALT, 6, [rawChange({ put: key, value: 1 }), rawChange({ remove: ['x'] })]),
-    encodeFrame(SALT, 7, [rawChange({ clear: ['project'] })]),
-  ];
-  const baseEnd = FRAMES_START + (frames[0]?.length ?? 0);
+const KEY = ['project', 'a'];
+const FRAMES = [
+  encodeFrame(SALT, 5, [rawChange({ put: ['x'], value: { a: [1, 'two'] } })]),
+  encodeFrame(SALT, 6, [rawChange({ put: KEY, value: 1 }), rawChange({ remove: ['x'] })]),
+  encodeFrame(SALT, 7, [rawChange({ clear: ['project'] })]),
+];
+
+function sampleJournal(): Buffer {
+  const baseEnd = FRAMES_START + (FRAMES[0]?.length ?? 0);
   const heads = Buffer.alloc(FRAMES_START);
   heads.set(encodeHead({ salt: SALT, base: 5, baseEnd, marked: baseEnd }), 0);
   heads.set(encodeHead({ salt: SALT, base: 5, baseEnd, marked: baseEnd + 1 }), HEAD_PLACES[1]);
-  const journal = Buffer.concat([heads, ...frames, Buffer.alloc(64)]);
-  /** The zeros between the heads are left out, so that more changes hit something. */
-  const pack = (whole: Buffer): Buffer =>
-    Buffer.concat(
-      HEAD_PLACES.map((place) => whole.subarray(place, place + HEAD_LENGTH)).concat(
-        whole.subarray(FRAMES_START),
-      ),
-    );
-  const unpack = (input: Buffer): Buffer => {
-    const whole = Buffer.alloc(FRAMES_START + Math.max(0, input.length - 2 * HEAD_LENGTH));
-    HEAD_PLACES.forEach((place, index) => {
-      whole.set(input.subarray(index * HEAD_LENGTH, (index + 1) * HEAD_LENGTH), place);
-    });
-    whole.set(input.subarray(2 * HEAD_LENGTH), FRAMES_START);
-    return whole;
-  };
+  return Buffer.concat([heads, ...FRAMES, Buffer.alloc(64)]);
+}
+
+/** Without the zeros between the heads, so that more changes hit something. */
+function withoutGap(journal: Buffer): Buffer {
+  const heads = HEAD_PLACES.map((place) => journal.subarray(place, place + HEAD_LENGTH));
+  return Buffer.concat([...heads, journal.subarray(FRAMES_START)]);
+}
+
+function withGap(input: Buffer): Buffer {
+  const journal = Buffer.alloc(FRAMES_START + Math.max(0, input.length - 2 * HEAD_LENGTH));
+  HEAD_PLACES.forEach((place, index) => {
+    journal.set(input.subarray(index * HEAD_LENGTH, (index + 1) * HEAD_LENGTH), place);
+  });
+  journal.set(input.subarray(2 * HEAD_LENGTH), FRAMES_START);
+  return journal;
+}
+
+void t.test('journals', async (t) => {
+  const path = join(scratchFolder(t), 'journal');
   const check = (input: Buffer): void => {
-    const octets = withChecksums(unpack(input));
+    const octets = withChecksums(withGap(input));
     writeFileSync(path, octets);
     const fd = openSync(path, 'r');
     try {
@@ -103,7 +108,29 @@ void t.test('journals', async (t) => {
       closeSync(fd);
     }
   };
-  t.ok(await fuzz({ samples: [pack(journal)], words: ['WFSTORE\n'], inputs: INPUTS, check }));
+  t.ok(await fuzz({ samples: [withoutGap(sampleJournal())], words: ['WFSTORE\n'], inputs: INPUTS, check }));
+});
+
+void t.test('a store opens on any journal, and what is committed then is there again', async (t) => {
+  const folder = scratchFolder(t);
+  const check = (input: Buffer): void => {
+    for (const name of readdirSync(folder)) rmSync(join(folder, name), { recursive: true });
+    writeFileSync(join(folder, 'journal'), withChecksums(withGap(input)));
+    const first = unlessDamaged(() => new JournalStore(folder));
+    if (first === undefined) return;
+    first.commit([{ put: ['after'], value: 'damage' }]);
+    const records = unlessDamaged(() => first.load([]));
+    first.close();
+    const second = new JournalStore(folder);
+    deepEqual(
+      unlessDamaged(() => second.load([])),
+      records,
+    );
+    deepEqual(second.load(['after']), [{ key: ['after'], value: 'damage' }]);
+    second.close();
+  };
+  const sample = withoutGap(sampleJournal());
+  t.type(await fuzz({ samples: [sample], words: ['WFSTORE\n'], inputs: INPUTS / 40, check }), 'number');
 });
 
 void t.test('the store of earlier versions', async (t) => {

@@ -20,6 +20,9 @@ const EVERY_PERMISSION = 0o777;
 const OWN_FOLDER = 0o700;
 const GROUP_PASSES = 0o010;
 
+/** Where custom symbols lie, below the data folder. */
+export const SYMBOLS = 'symbols';
+
 /** Where the notes of jobs lie. */
 export function notesFolder({ projects }: Config): string {
   return join(projects, NOTES);
@@ -52,20 +55,23 @@ export function prepareFolders(config: Config): void {
   ] as const) {
     try {
       makeFolder(folder);
+      if (!statSync(folder).isDirectory()) throw new Error('it is not a folder');
       accessSync(folder, constants.R_OK | constants.W_OK | constants.X_OK);
       if (mode !== undefined) setPermissions(folder, () => mode);
     } catch (error) {
       throw new Error(
         `cannot write to the folder ${folder}: ${error instanceof Error ? error.message : ''}`,
-        {
-          cause: error,
-        },
+        { cause: error },
       );
     }
   }
   if (config.groupAccess) setPermissions(config.data, (mode) => mode | GROUP_PASSES);
   // Images may be shared. The folder of those on their way is of the state folder, and held with it.
   lockFolders([config.state, config.data, config.projects, config.uploads]);
+  // The server makes these when it needs them.
+  for (const folder of [join(config.data, SYMBOLS), dirname(notesFolder(config))]) {
+    if (existsSync(folder) && !statSync(folder).isDirectory()) throw new Error(`${folder} is not a folder`);
+  }
   for (const leftover of [temporaryImages(config), notesFolder(config)])
     rmSync(leftover, { recursive: true, force: true });
 }

@@ -31,7 +31,7 @@ import { Jobs } from '../snapshots/jobs.js';
 import { projectExchange } from '../snapshots/projects/project-exchange.js';
 import { Snapshots } from '../snapshots/snapshots.js';
 import type { Config } from './config.js';
-import { notesFolder, prepareFolders, temporaryImages } from './folders.js';
+import { notesFolder, prepareFolders, SYMBOLS, temporaryImages } from './folders.js';
 import { onStopSignal } from './stop-signal.js';
 import { ARCHIVES_AT_ONCE, LOOPS, Threads } from './threads.js';
 
@@ -69,7 +69,7 @@ export async function serve(config: Config): Promise<void> {
     host: config.host,
     user: config.credentials?.user ?? null,
     projectsFolder: config.projects,
-    symbolsFolder: join(config.data, 'symbols'),
+    symbolsFolder: join(config.data, SYMBOLS),
     gns3Version: config.gns3Version,
     isLocal: config.local,
   });

@@ -3,7 +3,7 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { request } from 'node:http';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import t, { type Test } from 'tap';
@@ -74,6 +74,12 @@ void t.test('what prevents a start is one clear line and exit code 1', async (t)
   }
   refused(t, await outcomeOf(['--port', '0', '--data', file]), /cannot write to the folder .*file/);
   refused(t, await outcomeOf(['--port', '0', '--data', join(file, 'below')]), /cannot write to the folder/);
+  for (const name of ['state', 'symbols', 'projects/.wirefarm']) {
+    const data = scratchFolder(t);
+    mkdirSync(join(data, dirname(name)), { recursive: true });
+    writeFileSync(join(data, name), 'a file');
+    refused(t, await outcomeOf(['--port', '0', '--data', data]), new RegExp(`${name}.* is not a folder`));
+  }
   refused(t, await outcomeOf(['--colour', 'blue']), /--colour/);
   refused(t, await outcomeOf(['stray']), /stray/);
   refused(t, await outcomeOf(['--port', '70000']), /--port .*65535/);

@@ -127,7 +127,8 @@ void t.test('each area imports only those before it', (t) => {
     const rank = AREAS.indexOf(areaOf(path));
     if (rank < 0) t.fail(`${path} is in no area`);
     for (const { target } of imports) {
-      if (target.startsWith('src/') && AREAS.indexOf(areaOf(target)) > rank) t.fail(`${path} imports ${target}`);
+      if (target.startsWith('src/') && AREAS.indexOf(areaOf(target)) > rank)
+        t.fail(`${path} imports ${target}`);
     }
   }
   for (const { path, imports } of workers) {
@@ -228,6 +229,33 @@ void t.test('the environment is read in one place', (t) => {
   const inServe = readSource('src/server/serve.ts').text.match(/process\.env.*/g) ?? [];
   t.equal(inServe.length, 1);
   t.match(inServe[0], /^process\.env\['UWS_HTTP_MAX_HEADERS_SIZE'\] = /);
+  t.end();
+});
+
+void t.test('errors are told by their class and their code, never by their message', (t) => {
+  const isMessage = (node: ts.Node | undefined): boolean =>
+    node !== undefined && ts.isPropertyAccessExpression(node) && node.name.text === 'message';
+  const equalities = [
+    ts.SyntaxKind.EqualsEqualsToken,
+    ts.SyntaxKind.EqualsEqualsEqualsToken,
+    ts.SyntaxKind.ExclamationEqualsToken,
+    ts.SyntaxKind.ExclamationEqualsEqualsToken,
+  ];
+  const searches = ['endsWith', 'exec', 'includes', 'indexOf', 'match', 'search', 'startsWith', 'test'];
+  const isComparison = (node: ts.Node): boolean => {
+    if (ts.isBinaryExpression(node)) {
+      return equalities.includes(node.operatorToken.kind) && [node.left, node.right].some(isMessage);
+    }
+    if (ts.isSwitchStatement(node)) return isMessage(node.expression);
+    if (!ts.isCallExpression(node) || !ts.isPropertyAccessExpression(node.expression)) return false;
+    const { expression: searched, name } = node.expression;
+    return searches.includes(name.text) && [searched, ...node.arguments].some(isMessage);
+  };
+  for (const compared of ["error.message === 'x'", 'other !== error.message', '/x/.test(error.message)']) {
+    const tree = ts.createSourceFile('compared.ts', compared, ts.ScriptTarget.ES2022, true);
+    t.equal(places([{ ...readSource('src/base/product.ts'), tree }], isComparison).length, 1, compared);
+  }
+  t.same(unique(places([...src, ...workers], isComparison)), []);
   t.end();
 });
 

@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import { Refusal, refusals } from '../base/errors/errors.js';
 import { jsonText } from '../http/answer.js';
+import { INTERNAL_ERROR } from '../http/error-body.js';
 import { route, type Route } from '../http/route.js';
 import { captureSettings } from '../captures/capture-settings.js';
 import type { LabCaptures } from '../captures/lab-captures.js';
@@ -36,6 +37,7 @@ const results = z.strictObject({
   results: z.array(
     z.strictObject({
       action: z.enum(['delete', 'create', 'update', 'stop_capture', 'start_capture']),
+      code: z.string().optional(),
       link: link.optional(),
       link_id: z.string().nullable(),
       message: z.string().optional(),
@@ -141,10 +143,10 @@ async function resultOf(project: Project, action: Action, step: Step): Promise<s
     return `{"action":"${action}",${shown}"link_id":${JSON.stringify(id)},"status":${status}}`;
   } catch (error) {
     const { message } = error instanceof Error ? error : { message: String(error) };
-    const status = error instanceof Refusal ? error.status : 500;
-    // Nobody has foreseen it: the server's log is to have it, too.
+    const { code, status } = error instanceof Refusal ? error : INTERNAL_ERROR;
+    // A fault of this server goes into its log, too.
     if (status === 500) project.warn(`${action} of a link failed: ${message}`);
-    return JSON.stringify({ action, link_id: linkId, message, status });
+    return JSON.stringify({ action, code, link_id: linkId, message, status });
   }
 }
 

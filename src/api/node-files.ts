@@ -4,7 +4,7 @@ import type { FileThreads } from '../http/file-source.js';
 import type { TaskRunner } from '../base/threads/task-pool.js';
 import { posix } from 'node:path';
 import { z } from 'zod';
-import { Refusal, refusals } from '../base/errors/errors.js';
+import { isRefusal, refusals, type Refusal } from '../base/errors/errors.js';
 import { empty, json } from '../http/answer.js';
 import {
   FILE_ANSWERS,
@@ -23,7 +23,6 @@ import { names } from './schemas.js';
 
 const tag = 'Node files';
 const MOST_LISTED = 10_000;
-const IS_DIRECTORY = refusals.isDirectory('').message.replace("''", '');
 /** The last moment that a date can tell. */
 const LATEST_MS = 8.64e15;
 
@@ -128,18 +127,18 @@ function listed({ path, type, size, modifiedMs }: FolderEntry): z.output<typeof 
   return { modified: new Date(Math.min(modifiedMs, LATEST_MS)).toISOString(), path, size, type };
 }
 
-/** What a client is told of a file that cannot be read: nothing is there, or a folder is. */
+/** The error of a file that cannot be read, in the words of the client's request. */
 function unread(error: unknown, project: Project, nodeId: string, file: NodeFile): unknown {
-  if (!(error instanceof Refusal) || error.status !== 409) return missing(error, 'GET', project.id, file);
-  // A part of the path is a file, then.
-  if (!error.message.startsWith(IS_DIRECTORY)) return fileMissing('GET', project.id, file);
+  // When a part of the path is a file, nothing can be at the path.
+  if (isRefusal(error, 'not_directory')) return fileMissing('GET', project.id, file);
+  if (!isRefusal(error, 'is_directory')) return missing(error, 'GET', project.id, file);
   const listing = `/v2/projects/${project.id}/nodes/${nodeId}/files?folder=${encodeURIComponent(file.path)}`;
   return refusals.nodeFileIsFolder(file.path, listing);
 }
 
-/** The same error in the contract's words, if it says that nothing is there. */
+/** An error which says that the file is missing, in the words of the client's request; any other error as it is. */
 export function missing(error: unknown, method: string, projectId: string, file: NodeFile): unknown {
-  return error instanceof Refusal && error.status === 404 ? fileMissing(method, projectId, file) : error;
+  return isRefusal(error, 'file_missing') ? fileMissing(method, projectId, file) : error;
 }
 
 function fileMissing(method: string, projectId: string, { folder, path }: NodeFile): Refusal {

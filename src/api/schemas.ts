@@ -10,8 +10,9 @@ export function names<const Name extends string>(
 
 export const nothing = z.object({});
 
-/** The body of every error (contract 0.3). */
+/** The body of every error. The code says which error it is, and does not change; the message is for people. */
 export const errorBody = z.object({
+  code: z.string(),
   message: z.string(),
   status: z.int(),
   method: z.string().optional(),

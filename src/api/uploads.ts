@@ -1,6 +1,6 @@
 /** Resumable uploads by the tus protocol 1.0, and the list of all uploads that are on their way. */
 import { z } from 'zod';
-import { Refusal, refusals } from '../base/errors/errors.js';
+import { isRefusal, Refusal, refusals } from '../base/errors/errors.js';
 import { empty, json, jsonText, type Answer, type Headers } from '../http/answer.js';
 import { errorAnswer } from '../http/error-body.js';
 import type { Exchange } from '../http/exchange.js';
@@ -230,6 +230,9 @@ async function answered(exchange: Exchange, handle: () => Promise<Answer>): Prom
   } catch (error) {
     if (!(error instanceof Refusal) || exchange.isGone) throw error;
     const { status, json: text } = errorAnswer(error, exchange);
-    return jsonText(status, text, [...RESUMABLE, ...(status === 412 ? CAPABILITIES : [])]);
+    return jsonText(status, text, [
+      ...RESUMABLE,
+      ...(isRefusal(error, 'upload_version_unsupported') ? CAPABILITIES : []),
+    ]);
   }
 }

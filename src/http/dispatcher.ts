@@ -105,8 +105,9 @@ function check(exchange: Exchange, schema: z.ZodType, value: unknown, part: stri
   if (parsed.success) return parsed.data;
   const target = exchange.query === '' ? exchange.path : `${exchange.path}?${exchange.query}`;
   const shown = part === 'body' ? ` and JSON data '${withoutSecrets(value).slice(0, LONGEST_ECHO)}'` : '';
-  throw refusals.badRequest(
-    `JSON schema error with API request '${target.slice(0, LONGEST_ECHO)}'${shown}: ${describeIssues(parsed.error)}`,
+  throw refusals.schemaViolated(
+    `with API request '${target.slice(0, LONGEST_ECHO)}'${shown}`,
+    describeIssues(parsed.error),
   );
 }
 

@@ -3,6 +3,9 @@ import { Refusal } from '../base/errors/errors.js';
 import type { Exchange } from './exchange.js';
 import { MalformedJson } from './json-text.js';
 
+/** The status and the code of a fault of this server. */
+export const INTERNAL_ERROR = { status: 500, code: 'internal_error' } as const;
+
 export interface ErrorAnswer {
   readonly status: number;
   readonly json: string;
@@ -16,19 +19,21 @@ const SECRETS = new Set(['password']);
 export function errorAnswer(error: unknown, exchange: Exchange): ErrorAnswer {
   if (!(error instanceof Refusal)) {
     const message = `Internal error in request ${exchange.id}: the server's log has the details`;
-    return { status: 500, json: JSON.stringify({ message, status: 500 }), isFault: true };
+    const { status, code } = INTERNAL_ERROR;
+    return { status, json: JSON.stringify({ code, message, status }), isFault: true };
   }
-  const { status, message, details } = error;
+  const { status, code, message, details } = error;
   const body =
     status === 400
       ? {
+          code,
           message,
           method: exchange.method,
           path: exchange.template ?? exchange.path,
           request: echo(error, exchange.body),
           status,
         }
-      : { ...details, message, status };
+      : { code, ...details, message, status };
   return { status, json: JSON.stringify(body), isFault: false };
 }
 

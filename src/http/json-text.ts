@@ -12,7 +12,7 @@ export class MalformedJson extends Refusal {
     reason: string,
     readonly text: string,
   ) {
-    super(400, `Invalid JSON ${reason}`);
+    super(400, 'json_malformed', `Invalid JSON ${reason}`);
   }
 }
 

@@ -127,6 +127,6 @@ function decode(text: string): string {
   try {
     return decodeURIComponent(text);
   } catch {
-    throw refusals.badRequest('The path is not valid percent-encoded UTF-8');
+    throw refusals.pathMalformed();
   }
 }

@@ -9,7 +9,7 @@ import {
   type TemplatedApp,
   type us_listen_socket,
 } from 'uWebSockets.js';
-import { Refusal, refusals } from '../base/errors/errors.js';
+import { isRefusal, Refusal, refusals } from '../base/errors/errors.js';
 import { Admission, type DescriptorTable } from './admission.js';
 import { jsonText, type Answer, type Headers } from './answer.js';
 import { Dispatcher, isChanging } from './dispatcher.js';
@@ -116,9 +116,9 @@ export class HttpServer {
   #admit(response: HttpResponse): void {
     const refusal = this.#admission.opened(new Uint8Array(response.getRemoteAddress()));
     if (refusal === undefined) return;
-    const { status, message } = refusal;
+    const { status, code, message } = refusal;
     response.writeStatus(statusLine(status)).writeHeader('Content-Type', 'application/json');
-    response.end(JSON.stringify({ message, status }), true);
+    response.end(JSON.stringify({ code, message, status }), true);
   }
 
   #begin(response: HttpResponse, request: HttpRequest): Exchange {
@@ -184,7 +184,7 @@ export class HttpServer {
 
 function headersOf(error: unknown): Headers {
   if (!(error instanceof Refusal)) return [];
-  if (error.status === 401) return [['WWW-Authenticate', 'Basic realm="GNS3 server"']];
+  if (isRefusal(error, 'unauthorized')) return [['WWW-Authenticate', 'Basic realm="GNS3 server"']];
   const { retryAfterSeconds } = error;
   return retryAfterSeconds === undefined ? [] : [['Retry-After', String(retryAfterSeconds)]];
 }

@@ -2,7 +2,7 @@
  * Files as one tar archive, made while it is sent, in constant memory. Each member is as long as its file was when
  * its turn came: what grows is cut there, what shrinks is filled up with zeros, what has gone is left out.
  */
-import { Refusal } from '../base/errors/errors.js';
+import { isRefusal } from '../base/errors/errors.js';
 import type { TaskRunner } from '../base/threads/task-pool.js';
 import type { FileTasks } from '../base/disk/file-tasks.js';
 import { TAR_END, tarHeader, tarPadding } from '../base/disk/tar.js';
@@ -26,7 +26,6 @@ export type TarEntry = TarFile | TarFolder;
 
 type Files = TaskRunner<FileTasks>;
 
-const NOT_FOUND = 404;
 const LONGEST_FILLING = 64 * 1024;
 
 export class TarStream implements TailSource {
@@ -109,7 +108,7 @@ export class TarStream implements TailSource {
     try {
       return await this.#files.run('openFile', { root, folder, path });
     } catch (error) {
-      if (error instanceof Refusal && error.status === NOT_FOUND) return undefined;
+      if (isRefusal(error, 'file_missing')) return undefined;
       throw error;
     }
   }

@@ -104,7 +104,7 @@ export class WebSockets {
     dispatcher.gate.checkOrigin(exchange.origin, exchange.host);
     const { endpoint, params } = dispatcher.match(exchange);
     await dispatcher.gate.checkCredentials(authorization, exchange.address);
-    if (endpoint.socket === undefined) throw refusals.badRequest('This path does not speak WebSocket');
+    if (endpoint.socket === undefined) throw refusals.webSocketUnknown();
     const route = endpoint.socket;
     const query = dispatcher.query(exchange, route.query);
     return 'openTail' in route

@@ -130,7 +130,7 @@ export class Computes {
       const id = wanted.compute_id ?? randomUUID();
       const name = wanted.name ?? defaultName(wanted);
       if (id === GNS3_VM.id || name === GNS3_VM.name) {
-        throw refusals.badRequest(`The compute ${id} (${name}) cannot be made: there is no GNS3 VM here`);
+        throw refusals.computeReserved(id, name);
       }
       const known = id === LOCAL_COMPUTE ? this.#local : this.#others.get(id);
       if (known !== undefined) {

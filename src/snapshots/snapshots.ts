@@ -255,8 +255,6 @@ function checkOpen({ isOpen }: Project): void {
 
 function checkName(name: string): void {
   if (!isFit(name) || Buffer.byteLength(name) > LONGEST_NAME) {
-    throw refusals.badRequest(
-      `The name of a snapshot must not contain slashes or control characters, and take at most ${LONGEST_NAME} bytes`,
-    );
+    throw refusals.snapshotNameRefused(LONGEST_NAME);
   }
 }

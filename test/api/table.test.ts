@@ -206,7 +206,7 @@ void t.test('every answer is described, and every error has one shape', (t) => {
   const { responses } = document['components'] as { responses: { Error: Json } };
   const { Error: error } = responses as { Error: { content: Record<string, { schema: Json }> } };
   const schema = error.content['application/json']?.schema ?? {};
-  t.strictSame(schema['required'], ['message', 'status']);
+  t.strictSame(schema['required'], ['code', 'message', 'status']);
   t.end();
 });
 

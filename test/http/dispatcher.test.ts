@@ -18,7 +18,11 @@ void t.test('an unknown path is 404 in JSON', async (t) => {
     '/v2/%76ersion',
     '/index.html',
   ])
-    t.strictSame((await client.get(path)).body, { message: `No such path: ${path}`, status: 404 });
+    t.strictSame((await client.get(path)).body, {
+      code: 'path_unknown',
+      message: `No such path: ${path}`,
+      status: 404,
+    });
 });
 
 void t.test('another method on a known path is 405 in JSON, with those that are allowed', async (t) => {
@@ -32,7 +36,11 @@ void t.test('another method on a known path is 405 in JSON, with those that are 
     const reply = await rawRequest(server.port, method, path);
     t.equal(reply.status, 405);
     t.equal(headerOf(reply, 'Allow')?.split(', ').sort().join(), allow.split(', ').sort().join());
-    t.strictSame(jsonOf(reply), { message: `Method ${method} is not allowed on ${path}`, status: 405 });
+    t.strictSame(jsonOf(reply), {
+      code: 'method_not_allowed',
+      message: `Method ${method} is not allowed on ${path}`,
+      status: 405,
+    });
   }
 });
 
@@ -81,7 +89,13 @@ void t.test('a body that does not fit is refused with the field and the reason',
   ] as const) {
     const { status, body: error } = await client.post('/v2/projects', JSON.stringify(body));
     t.equal(status, 400);
-    t.match(error, { method: 'POST', path: '/v2/projects', status: 400, message });
+    t.match(error, {
+      code: 'schema_violated',
+      method: 'POST',
+      path: '/v2/projects',
+      status: 400,
+      message,
+    });
     t.match(error, { message: /^JSON schema error with API request '\/v2\/projects' and JSON data '/ });
     t.strictSame((error as { request: unknown }).request, body ?? {});
   }
@@ -91,7 +105,13 @@ void t.test('a body that does not fit is refused with the field and the reason',
 void t.test('a body that is no JSON is refused, and shown', async (t) => {
   for (const body of ['{', '{"name": NaN}', 'x', '{"a":1}}', '\0']) {
     const reply = await client.post('/v2/projects', body);
-    t.match(reply.body, { message: /^Invalid JSON /, method: 'POST', path: '/v2/projects', status: 400 });
+    t.match(reply.body, {
+      code: 'json_malformed',
+      message: /^Invalid JSON /,
+      method: 'POST',
+      path: '/v2/projects',
+      status: 400,
+    });
     t.strictSame((reply.body as { request: unknown }).request, { malformed_json: body });
   }
 });
@@ -112,7 +132,10 @@ void t.test('a body of 1 MiB is read, and one byte more is 413', async (t) => {
   for (const length of [MEBIBYTE + 1, 3 * MEBIBYTE]) {
     connection.send('POST', '/v2/projects', { body: 'x'.repeat(length) });
     const reply = await connection.reply('POST');
-    t.equal(reply.text, '{"message":"Maximum request body size 1048576 exceeded.","status":413}');
+    t.equal(
+      reply.text,
+      '{"code":"body_too_large","message":"Maximum request body size 1048576 exceeded.","status":413}',
+    );
     connection.send('GET', '/v2/version');
     t.equal((await connection.reply()).status, 200, 'the connection goes on');
   }
@@ -126,7 +149,10 @@ void t.test('the largest body is a setting', async (t) => {
       ({ text }) => text,
     );
   t.match(await post(2000), /"status":400/);
-  t.equal(await post(2001), '{"message":"Maximum request body size 2000 exceeded.","status":413}');
+  t.equal(
+    await post(2001),
+    '{"code":"body_too_large","message":"Maximum request body size 2000 exceeded.","status":413}',
+  );
   t.equal((await rawRequest(small.port, 'GET', '/v2/version')).status, 200);
 });
 

@@ -1,8 +1,10 @@
 import t from 'tap';
-import { refusals } from '../../src/base/errors/errors.js';
+import { Refusal, refusals } from '../../src/base/errors/errors.js';
 import { errorAnswer, withoutSecrets } from '../../src/http/error-body.js';
 import type { Exchange } from '../../src/http/exchange.js';
 import { MalformedJson } from '../../src/http/json-text.js';
+
+const malformed = new Refusal(400, 'malformed', 'no');
 
 /** As much of an exchange as an error is told with. */
 function exchange(body: unknown, template?: string): Exchange {
@@ -15,8 +17,13 @@ function bodyOf(error: unknown, body?: unknown, template?: string): unknown {
 }
 
 void t.test('a refusal says what and how; a 400 says of which request, too', (t) => {
-  t.strictSame(bodyOf(refusals.projectUnknown('7')), { message: "Project ID 7 doesn't exist", status: 404 });
-  t.strictSame(bodyOf(refusals.badRequest('no'), { a: 1 }, '/v2/things/{id}'), {
+  t.strictSame(bodyOf(refusals.projectUnknown('7')), {
+    code: 'project_unknown',
+    message: "Project ID 7 doesn't exist",
+    status: 404,
+  });
+  t.strictSame(bodyOf(malformed, { a: 1 }, '/v2/things/{id}'), {
+    code: 'malformed',
     message: 'no',
     method: 'PUT',
     path: '/v2/things/{id}',
@@ -24,6 +31,7 @@ void t.test('a refusal says what and how; a 400 says of which request, too', (t)
     status: 400,
   });
   t.strictSame(bodyOf(refusals.imageMissing('x.img')), {
+    code: 'image_missing',
     exception: 'ImageMissingError',
     image: 'x.img',
     message: 'The image x.img is missing',
@@ -38,17 +46,19 @@ void t.test('a fault of ours tells nothing but where to look', (t) => {
   t.ok(answer.isFault);
   t.notMatch(answer.json, /secret|TypeError|stack/);
   t.match(answer.json, /r1/);
+  t.match(JSON.parse(answer.json), { code: 'internal_error', status: 500 });
   t.end();
 });
 
 void t.test('what is echoed has no secrets and an end, whatever its type', (t) => {
-  t.match(bodyOf(refusals.badRequest('no'), { user: 'u', deep: [{ password: 'p' }] }), {
+  t.match(bodyOf(malformed, { user: 'u', deep: [{ password: 'p' }] }), {
     request: { user: 'u', deep: [{ password: '***' }] },
   });
   t.notMatch(withoutSecrets({ password: { nested: 'p1' } }), /p1/);
   for (const body of ['x'.repeat(1e6), { a: 'x'.repeat(1e6) }, ['x'.repeat(1e6)]])
-    t.ok(errorAnswer(refusals.badRequest('no'), exchange(body)).json.length < 8192);
+    t.ok(errorAnswer(malformed, exchange(body)).json.length < 8192);
+  t.match(bodyOf(new MalformedJson('no', '{')), { code: 'json_malformed' });
   t.ok(JSON.stringify(bodyOf(new MalformedJson('no', '{'.repeat(1e6)))).length < 8192);
-  t.strictSame((bodyOf(refusals.badRequest('no'), 5) as { request: unknown }).request, 5);
+  t.strictSame((bodyOf(malformed, 5) as { request: unknown }).request, 5);
   t.end();
 });

@@ -328,7 +328,11 @@ void t.test('a server with a password', async (t) => {
         t.equal(reply.status, 401, `${method} ${path}`);
         t.equal(headerOf(reply, 'WWW-Authenticate'), 'Basic realm="GNS3 server"');
         t.equal(headerOf(reply, 'Content-Type'), 'application/json');
-        t.strictSame(jsonOf(reply), { message: 'This server needs a user name and a password', status: 401 });
+        t.strictSame(jsonOf(reply), {
+          code: 'unauthorized',
+          message: 'This server needs a user name and a password',
+          status: 401,
+        });
       }
     }
   });

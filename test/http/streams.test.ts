@@ -315,7 +315,11 @@ for (const [what, interval] of [
       t.ok(Date.now() - begun >= 29_900);
       t.equal(reply.status, 408);
       t.equal(headerOf(reply, 'Content-Type'), 'application/json');
-      t.strictSame(jsonOf(reply), { message: 'The request body was not complete within 30 s', status: 408 });
+      t.strictSame(jsonOf(reply), {
+        code: 'request_too_slow',
+        message: 'The request body was not complete within 30 s',
+        status: 408,
+      });
       await connection.closed();
       connection.close();
     },

@@ -30,8 +30,8 @@ function filesHere(before: (task: string) => void = () => undefined): TaskRunner
     before(task);
     const outcome = await performTask(fileTasks, { task, input });
     if ('value' in outcome) return outcome.value;
-    const { status, message } = outcome.failure;
-    throw status === undefined ? new Error(message) : new Refusal(status, message);
+    const { status, code, message } = outcome.failure;
+    throw status === undefined ? new Error(message) : new Refusal(status, code, message);
   };
   return { run: run as TaskPool<FileTasks>['run'] };
 }

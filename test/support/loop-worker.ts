@@ -30,7 +30,7 @@ export default function serve({ greeting, ...start }: TestParts & LoopStart): Pr
       return value;
     },
     refuse: (status: number): never => {
-      throw new Refusal(status, `refused with ${status}`);
+      throw new Refusal(status, 'refused', `refused with ${status}`);
     },
     thread: (): number => threadId,
     priority: (): number => getPriority(),

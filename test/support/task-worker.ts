@@ -3,7 +3,12 @@ import { mkdirSync } from 'node:fs';
 import { threadId } from 'node:worker_threads';
 import { workerData } from 'piscina';
 import { Refusal } from '../../src/base/errors/errors.js';
-import { performTask, type TaskOutcome, type TaskRequest, type TaskTable } from '../../src/base/threads/task.js';
+import {
+  performTask,
+  type TaskOutcome,
+  type TaskRequest,
+  type TaskTable,
+} from '../../src/base/threads/task.js';
 
 export interface TestTasks extends TaskTable {
   readonly echo: (value: unknown) => unknown;
@@ -21,7 +26,7 @@ export interface TestTasks extends TaskTable {
 const tasks: TestTasks = {
   echo: (value) => value,
   refuse(status) {
-    throw new Refusal(status, `refused with ${status}`);
+    throw new Refusal(status, 'refused', `refused with ${status}`);
   },
   fail(message) {
     throw new TypeError(message);

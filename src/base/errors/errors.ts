@@ -1,14 +1,17 @@
 /**
- * The one error table. Whatever a client may be told stands in it with its status, by areas in `refusals/`; the HTTP edge
- * turns it into the contract's body. Anything else that is thrown is a fault of ours: it is logged and answered as a
- * 500 without details.
+ * The one error table. It holds everything that a client may be told, with its status and its code; the HTTP edge turns
+ * that into the error body. Any other error that is thrown is a fault of this server: it is logged, and answered with
+ * 500 and no details.
  */
+import { getSystemErrorMap } from 'node:util';
 import { computeRefusals } from './compute-refusals.js';
 import { labRefusals } from './lab-refusals.js';
+import { Refusal } from './refusal.js';
 import { requestRefusals } from './request-refusals.js';
 import { snapshotRefusals } from './snapshot-refusals.js';
 
 export { Refusal } from './refusal.js';
+export { archiveFault } from './snapshot-refusals.js';
 
 export const refusals = {
   ...requestRefusals,
@@ -16,3 +19,50 @@ export const refusals = {
   ...snapshotRefusals,
   ...computeRefusals,
 } as const;
+
+export type RefusalCode = ReturnType<(typeof refusals)[keyof typeof refusals]>['code'];
+
+/** Whether the error is a refusal with one of these codes. */
+export function isRefusal(error: unknown, ...codes: readonly RefusalCode[]): error is Refusal {
+  return error instanceof Refusal && codes.some((code) => code === error.code);
+}
+
+const NO_SPACE = new Set(['ENOSPC', 'EDQUOT']);
+
+/** The refusal that a failed system call amounts to; undefined when it is nothing that a client can mend. */
+export function refusalOfSystemError(code: string | undefined, path: string): Refusal | undefined {
+  if (code === undefined) return undefined;
+  if (NO_SPACE.has(code)) return refusals.diskFull();
+  switch (code) {
+    case 'ENOENT':
+      return refusals.fileMissing();
+    case 'EACCES':
+    case 'EPERM':
+    case 'EROFS':
+    case 'ELOOP':
+    case 'ENXIO':
+      return refusals.fileForbidden();
+    case 'EISDIR':
+      return refusals.isDirectory(path);
+    case 'ENOTDIR':
+      return refusals.notDirectory(path);
+    case 'ENAMETOOLONG':
+      return refusals.fileNameTooLong();
+    default:
+      return undefined;
+  }
+}
+
+/** The code of an error of the system or of Node, such as ENOENT; undefined for other errors, and for refusals. */
+export function systemCode(error: unknown): string | undefined {
+  if (!(error instanceof Error) || error instanceof Refusal || !('code' in error)) return undefined;
+  return typeof error.code === 'string' ? error.code : undefined;
+}
+
+/** The message of an error. That of a system error does not name paths of this host; its stack does. */
+export function messageOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  if (!('errno' in error) || typeof error.errno !== 'number') return error.message;
+  const [code, text] = getSystemErrorMap().get(error.errno) ?? [];
+  return code === undefined || text === undefined ? error.message : `${code}: ${text}`;
+}

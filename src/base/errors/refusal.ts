@@ -1,20 +1,20 @@
-/** A request that is refused, and what its client is told. */
-
 interface RefusalOptions extends ErrorOptions {
-  /** What the body of the answer has besides; this does not cross from a worker thread. */
+  /** Further keys of the error body. They do not cross from a worker thread. */
   readonly details?: Readonly<Record<string, string>>;
-  /** When it may be asked again; this does not cross from a worker thread, either. */
+  /** The client may ask again after so long. This does not cross from a worker thread, either. */
   readonly retryAfterSeconds?: number;
 }
 
-/** A request that is refused for a reason the client can read. */
-export class Refusal extends Error {
+/** A request is refused for a reason that the client can read, and that programs tell by its code. */
+export class Refusal<Code extends string = string> extends Error {
   override readonly name = 'Refusal';
   readonly details: Readonly<Record<string, string>>;
   readonly retryAfterSeconds: number | undefined;
 
   constructor(
     readonly status: number,
+    /** Lower case with underscores; it never changes, whereas the message may. */
+    readonly code: Code,
     message: string,
     { details = {}, retryAfterSeconds, ...options }: RefusalOptions = {},
   ) {
@@ -26,7 +26,7 @@ export class Refusal extends Error {
 
 const LONGEST_ECHO = 255;
 
-/** Of what a client has sent, as much as is sent back. */
+/** Cuts off long text that a client has sent, before it is sent back. */
 export function shortened(text: string): string {
   return text.slice(0, LONGEST_ECHO);
 }

@@ -1,12 +1,10 @@
-/**
- * How a value that does not fit its schema is refused: 400, with the place and the reason; and how deep the text of one
- * nests.
- */
+/** Checks values against schemas, and says in words why one does not fit. */
 import type { z } from 'zod';
 import { refusals } from './errors.js';
 
 const SHOWN_ISSUES = 3;
 
+/** Refuses (400) a value that does not fit the schema, with the field and the reason. */
 export function parseOrRefuse<Schema extends z.ZodType>(
   schema: Schema,
   value: unknown,
@@ -14,10 +12,10 @@ export function parseOrRefuse<Schema extends z.ZodType>(
 ): z.output<Schema> {
   const parsed = schema.safeParse(value);
   if (parsed.success) return parsed.data;
-  throw refusals.badRequest(`JSON schema error in ${where}: ${describeIssues(parsed.error)}`);
+  throw refusals.schemaViolated(`in ${where}`, describeIssues(parsed.error));
 }
 
-/** How deep brackets nest outside strings; right for valid JSON, enough of a bound for the rest. */
+/** How deep brackets nest outside of strings: exact for valid JSON, and an upper bound for other text. */
 export function nestingOf(text: string): number {
   let depth = 0;
   let deepest = 0;

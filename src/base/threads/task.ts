@@ -1,10 +1,8 @@
 /**
  * The border between the HTTP thread and a worker thread. A worker serves one table of named tasks; a request
- * names the task and carries its input. An error cannot cross the border as itself, so what the caller needs
- * of it crosses as data.
+ * names the task and carries its input. An error object cannot cross the border, so its parts cross as data.
  */
-import { Refusal } from '../errors/errors.js';
-import { messageOf, refusalOfSystemError } from '../errors/system-errors.js';
+import { messageOf, Refusal, refusalOfSystemError, systemCode } from '../errors/errors.js';
 
 /** The tasks of one kind of worker. Inputs and outputs must survive a structured clone. */
 export type TaskTable = Readonly<Record<string, (input: never) => unknown>>;
@@ -14,11 +12,15 @@ export interface TaskRequest {
   readonly input: unknown;
 }
 
-export interface TaskFailure {
-  readonly message: string;
-  readonly status: number | undefined;
-  readonly stack: string | undefined;
-}
+/** A refusal has a status and a code; any other error has a stack. */
+export type TaskFailure =
+  | { readonly message: string; readonly status: number; readonly code: string; readonly stack: undefined }
+  | {
+      readonly message: string;
+      readonly status: undefined;
+      readonly code: undefined;
+      readonly stack: string | undefined;
+    };
 
 export type TaskOutcome = { readonly value: unknown } | { readonly failure: TaskFailure };
 
@@ -33,29 +35,29 @@ export async function performTask(table: TaskTable, request: TaskRequest): Promi
   }
 }
 
-/** What a task returned, on the side of its caller; throws what it failed with. */
+/** The value that a task returned, on the side of its caller; throws the error that the task failed with. */
 export function valueOf(outcome: TaskOutcome): unknown {
   if ('value' in outcome) return outcome.value;
-  const { message, status, stack } = outcome.failure;
-  if (status !== undefined) throw new Refusal(status, message);
+  const { message, status, code, stack } = outcome.failure;
+  if (status !== undefined) throw new Refusal(status, code, message);
   const error = new Error(message);
   if (stack !== undefined) error.stack = stack;
   throw error;
 }
 
-/** What the caller on another thread needs of an error. */
+/** The parts of an error that its caller on another thread needs. */
 export function failureOf(error: unknown): TaskFailure {
   const known = error instanceof Refusal ? error : refusalOfSystemError(systemCode(error), systemPath(error));
-  if (known !== undefined) return { message: known.message, status: known.status, stack: undefined };
+  if (known !== undefined) {
+    const { message, status, code } = known;
+    return { message, status, code, stack: undefined };
+  }
   return {
     message: messageOf(error),
     status: undefined,
+    code: undefined,
     stack: error instanceof Error ? error.stack : undefined,
   };
-}
-
-function systemCode(error: unknown): string | undefined {
-  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined;
 }
 
 function systemPath(error: unknown): string {
@@ -64,7 +66,7 @@ function systemPath(error: unknown): string {
     : '';
 }
 
-/** Only the last component: absolute paths of this host are nobody's business. */
+/** The last component of a path: clients are not told absolute paths of this host. */
 function baseName(path: string): string {
   return path.slice(path.lastIndexOf('/') + 1);
 }

@@ -21,9 +21,16 @@ export type Attachable =
   | { readonly type: 'unix'; readonly localFile: string; readonly remoteFile: string }
   | { readonly type: 'null' };
 
-/** Why something could not be opened, in words for the client. */
+/** Why something could not be opened, in words for the client; the code is that of the failed system call, if there was one. */
 export class OpenError extends Error {
   override readonly name = 'OpenError';
+
+  constructor(
+    message: string,
+    readonly code?: string,
+  ) {
+    super(message);
+  }
 }
 
 export interface Opener {

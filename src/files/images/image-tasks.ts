@@ -1,7 +1,7 @@
 /** The images on the disk, by worker threads, for the HTTP thread. Paths are below the images folder. */
 import { closeSync, fstatSync, lstatSync, mkdirSync, readdirSync, readSync, unlinkSync } from 'node:fs';
 import { basename, dirname, join, posix } from 'node:path';
-import { refusals } from '../../base/errors/errors.js';
+import { refusals, systemCode } from '../../base/errors/errors.js';
 import type { TaskTable } from '../../base/threads/task.js';
 import { containedPath } from '../../base/disk/containment.js';
 import { syncFolder } from '../../base/disk/published-file.js';
@@ -168,10 +168,11 @@ function isThere(root: string, path: string): boolean {
   }
 }
 
-function isSystemError(error: unknown): error is NodeJS.ErrnoException {
-  return error instanceof Error && 'code' in error;
+function isSystemError(error: unknown): boolean {
+  return systemCode(error) !== undefined;
 }
 
 function isMissing(error: unknown): boolean {
-  return isSystemError(error) && (error.code === 'ENOENT' || error.code === 'ENOTDIR');
+  const code = systemCode(error);
+  return code === 'ENOENT' || code === 'ENOTDIR';
 }

@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { lstatSync, readdirSync, renameSync, rmdirSync, rmSync, unlinkSync, type Stats } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import { Refusal, refusals } from '../../base/errors/errors.js';
+import { isRefusal, refusals } from '../../base/errors/errors.js';
 import type { TaskTable } from '../../base/threads/task.js';
 import { ownFolder } from '../../base/disk/containment.js';
 import { syncFolder } from '../../base/disk/published-file.js';
@@ -69,7 +69,7 @@ function topFolder(root: string, folder: string, path: string): string | undefin
   try {
     return ownFolder(root, join(folder, path));
   } catch (error) {
-    if (path === '' && error instanceof Refusal && error.status === 404) return undefined;
+    if (path === '' && isRefusal(error, 'file_missing')) return undefined;
     throw error;
   }
 }

@@ -2,7 +2,7 @@
  * One upload that may come in several requests, over more than one life of the process. What counts is the part on
  * the disk; it lands when it is complete and has the digests that were promised.
  */
-import { Refusal, refusals } from '../../base/errors/errors.js';
+import { isRefusal, refusals } from '../../base/errors/errors.js';
 import type { TaskRunner } from '../../base/threads/task-pool.js';
 import type { Content, DigestName, Digests, Landing } from '../transfer/landing.js';
 import type { Transfers } from '../transfer/transfers.js';
@@ -41,8 +41,13 @@ export interface UploadSurroundings {
   readonly onEnded: (upload: ResumableUpload, outcome: 'finished' | 'deleted') => void;
 }
 
-/** Too many of them, or others than were promised. */
-const WRONG_BYTES = [413, 460];
+/** More bytes came than were announced, or other bytes than were promised. */
+const WRONG_BYTES = [
+  'body_too_large',
+  'upload_too_long',
+  'upload_checksum_mismatch',
+  'upload_digest_mismatch',
+] as const;
 /** What an earlier life has left is kept so long in any case: the time of day may be wrong, or have been. */
 const GRACE_MS = 60 * 60 * 1000;
 
@@ -255,7 +260,7 @@ export class ResumableUpload implements ShownUpload {
   /** Wrong bytes go; those that only were not the last ones stay. */
   async #takeBack(position: number, error: unknown): Promise<void> {
     const { disk } = this.#surroundings;
-    if (error instanceof Refusal && WRONG_BYTES.includes(error.status)) {
+    if (isRefusal(error, ...WRONG_BYTES)) {
       await disk.run('truncatePart', { ...this.#place, length: position });
     } else {
       this.#length = (await this.#measured()) ?? position;

@@ -5,7 +5,7 @@
  */
 import { lstatSync, renameSync, type Stats } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import { Refusal, refusals } from '../../base/errors/errors.js';
+import { isRefusal, Refusal, refusals } from '../../base/errors/errors.js';
 import { failureOf, type TaskTable } from '../../base/threads/task.js';
 import { innerRoot } from '../../base/disk/containment.js';
 import { isOwnPath } from '../../base/disk/own-names.js';
@@ -111,8 +111,8 @@ function findPresent(root: string, path: string): Stats | undefined {
   try {
     return lstatSync(presentPath(root, path, false), { throwIfNoEntry: false });
   } catch (error) {
+    if (isRefusal(error, 'file_missing')) return undefined;
     if (!(error instanceof Refusal)) throw error;
-    if (error.status === 404) return undefined;
     throw refusals.filesNotExchanged(path, 'what is on the way to it is no folder');
   }
 }

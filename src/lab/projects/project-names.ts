@@ -17,8 +17,7 @@ export function isFit(name: string): boolean {
 
 /** Refuses (400) what cannot be the name of a file. */
 export function checkFit(name: string): void {
-  if (!isFit(name))
-    throw refusals.badRequest('A project name must not contain slashes or control characters');
+  if (!isFit(name)) throw refusals.projectNameRefused();
 }
 
 /** The wanted name as far as it can be one; with a number when it is taken. */

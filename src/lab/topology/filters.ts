@@ -146,5 +146,5 @@ function checkedValue(type: string, parameter: FilterParameter, value: unknown):
 }
 
 function refuse(type: string, reason: string): Error {
-  return refusals.badRequest(`JSON schema error in filters: ${type}: ${reason}`);
+  return refusals.schemaViolated('in filters', `${type}: ${reason}`);
 }

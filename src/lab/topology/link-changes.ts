@@ -31,8 +31,7 @@ const OUTSIDE = new Set(['cloud', 'nat']);
  */
 export function createLink(topology: Topology, transaction: Transaction, wanted: NewLink): string {
   const filters = acceptFilters(wanted.filters ?? {});
-  if (wanted.nodes.length > ENDS)
-    throw refusals.badRequest(`JSON schema error in nodes: a link has ${ENDS} ends`);
+  if (wanted.nodes.length > ENDS) throw refusals.schemaViolated('in nodes', `a link has ${ENDS} ends`);
   checkEnds(topology, wanted.nodes);
   const link: StoredLink = {
     filters,

@@ -257,9 +257,7 @@ function checkConsoleType(kind: NodeKind, wanted: StoredNode['console_type']): '
   if (wanted == null || kind.consoleTypes.length === 0) return undefined;
   const type = kind.consoleTypes.find((known) => known === wanted);
   if (type !== undefined) return type;
-  throw refusals.badRequest(
-    `JSON schema error in console_type: ${kind.type} has ${kind.consoleTypes.join(', ')}`,
-  );
+  throw refusals.schemaViolated('in console_type', `${kind.type} has ${kind.consoleTypes.join(', ')}`);
 }
 
 function warnOfTelnet(

@@ -17,7 +17,7 @@ export interface NioSocketsOptions {
   readonly interfaces: ReadonlySet<string>;
 }
 
-const NOT_PERMITTED = /\((EPERM|EACCES)\)$/;
+const NOT_PERMITTED = ['EPERM', 'EACCES'];
 
 export class NioSockets {
   readonly #opener: Opener;
@@ -81,19 +81,19 @@ export class NioSockets {
   }
 
   #openInterface(wanted: Extract<Attachable, { device: string }>, capability: string): Endpoint {
-    return this.#open(wanted, (reason) =>
+    return this.#open(wanted, (reason, code) =>
       refusals.nioNotOpened(
         `the interface ${wanted.device}`,
-        NOT_PERMITTED.test(reason) ? `this needs the capability ${capability}` : reason,
+        NOT_PERMITTED.includes(code) ? `this needs the capability ${capability}` : reason,
       ),
     );
   }
 
-  #open(wanted: Attachable, refusalOf: (reason: string) => Error): Endpoint {
+  #open(wanted: Attachable, refusalOf: (reason: string, code: string) => Error): Endpoint {
     try {
       return this.#opener.open(wanted);
     } catch (error) {
-      if (error instanceof OpenError) throw refusalOf(error.message);
+      if (error instanceof OpenError) throw refusalOf(error.message, error.code ?? '');
       throw error;
     }
   }

@@ -1,5 +1,5 @@
 /** What is said when a file of the project cannot be read, which snapshots need all of. Pure. */
-import { refusals } from '../../base/errors/errors.js';
+import { refusals, systemCode } from '../../base/errors/errors.js';
 
 /** Of the server rather than of the file. */
 const NOT_OF_FILE = ['ENOSPC', 'EDQUOT', 'EMFILE', 'ENFILE', 'ENOMEM'];
@@ -15,7 +15,7 @@ export function readable<Result>(path: string, read: () => Result): Result {
   }
 }
 
-/** Of an error of the system; otherwise empty. */
+/** The code of an error of the system; otherwise empty. */
 export function codeOf(error: unknown): string {
-  return error instanceof Error && 'code' in error ? String(error.code) : '';
+  return systemCode(error) ?? '';
 }

@@ -1,7 +1,7 @@
 /** A snapshot that GNS3 made, read where it lies. By threads of the job worker. */
 import { dirname } from 'node:path';
 import type { JobProgress } from '../content/job-progress.js';
-import { Refusal, refusals } from '../../base/errors/errors.js';
+import { archiveFault, isRefusal, Refusal, refusals } from '../../base/errors/errors.js';
 import { roomFor } from '../../base/disk/disk-floor.js';
 import type { ZipLimits } from '../archives/zip-directory.js';
 import type { LabContent } from '../lab-content.js';
@@ -35,7 +35,7 @@ export async function checkSnapshot(path: string, progress: JobProgress): Promis
     await withArchive(path, limitsFor(dirname(path)), (fd, archive) => checkMembers(fd, archive, progress));
     return undefined;
   } catch (error) {
-    if (!(error instanceof Refusal) || error.message === refusals.jobCancelled().message) throw error;
+    if (!(error instanceof Refusal) || isRefusal(error, 'job_cancelled')) throw error;
     return error.message;
   }
 }
@@ -55,7 +55,7 @@ async function told<Result>(work: () => Promise<Result>): Promise<Result> {
   try {
     return await work();
   } catch (error) {
-    if (!(error instanceof Refusal) || !error.message.startsWith('Cannot import project, ')) throw error;
-    throw refusals.snapshotDamaged(error.message.slice('Cannot import project, '.length));
+    const fault = archiveFault(error);
+    throw fault === undefined ? error : refusals.snapshotDamaged(fault);
   }
 }

@@ -7,7 +7,7 @@ import type { JobProgress } from '../content/job-progress.js';
 import { listHeads, publishManifest, readManifest } from '../content/manifest.js';
 import { CONTENT } from '../content/object-name.js';
 import { holdStill } from '../content/still-tree.js';
-import { Refusal, refusals } from '../../base/errors/errors.js';
+import { isRefusal, Refusal } from '../../base/errors/errors.js';
 import { syncFolder } from '../../base/disk/published-file.js';
 import { unpackSnapshot } from './archived-snapshot.js';
 import { contentOfCopy, idInCopy, pathInCopy, readLabContent, type LabContent } from '../lab-content.js';
@@ -68,7 +68,7 @@ export async function takeInSnapshot(
 
 /** What is damaged is no reason to lose the rest. */
 export function warningOf({ name }: Snapshot, error: unknown): string {
-  if (!(error instanceof Refusal) || error.message === refusals.jobCancelled().message) throw error;
+  if (!(error instanceof Refusal) || isRefusal(error, 'job_cancelled')) throw error;
   return `The snapshot '${name}' was left out: ${error.message}`;
 }
 

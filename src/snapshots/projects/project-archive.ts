@@ -6,7 +6,7 @@ import { closeSync, mkdirSync, symlinkSync, utimesSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { CHUNK_LENGTH, isZeros } from '../content/content-digest.js';
 import type { JobProgress } from '../content/job-progress.js';
-import { Refusal, refusals } from '../../base/errors/errors.js';
+import { isRefusal, refusals } from '../../base/errors/errors.js';
 import { MOST_CHARACTERS } from '../../lab/projects/content-limit.js';
 import { parseTopology } from '../../lab/gns3-file/topology-file.js';
 import { BulkFile } from '../../base/disk/bulk-file.js';
@@ -135,8 +135,7 @@ async function readProject(fd: number, { members }: ZipArchive): Promise<Project
       members: members.filter(({ path }) => path !== TOPOLOGY),
     };
   } catch (error) {
-    if (error instanceof Refusal && error.message.startsWith('Could not load topology'))
-      throw refusals.importBadTopology();
+    if (isRefusal(error, 'topology_unreadable')) throw refusals.importBadTopology();
     throw error;
   }
 }

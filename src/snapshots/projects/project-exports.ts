@@ -1,6 +1,6 @@
 /** Archives of projects for clients. A project stays as it is open or closed, and is held still for a moment only. */
 import { randomUUID } from 'node:crypto';
-import { Refusal, refusals } from '../../base/errors/errors.js';
+import { isRefusal, refusals } from '../../base/errors/errors.js';
 import type { Project } from '../../lab/projects/project.js';
 import { Places } from '../../base/threads/places.js';
 import type { TaskRunner } from '../../base/threads/task-pool.js';
@@ -177,7 +177,7 @@ export class ProjectExports {
     const { root } = place;
     const records = await project.still(async (stored) => {
       await longJobs.run('holdFiles', { ...place, isForOthers: true }).catch((error: unknown) => {
-        throw error instanceof Refusal && error.status === 404 ? refusals.projectFolderGone(root) : error;
+        throw isRefusal(error, 'file_missing') ? refusals.projectFolderGone(root) : error;
       });
       return stored;
     });

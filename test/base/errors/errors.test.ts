@@ -1,5 +1,5 @@
 import t from 'tap';
-import { Refusal, refusals } from '../../../src/base/errors/errors.js';
+import { archiveFault, isRefusal, Refusal, refusals, systemCode } from '../../../src/base/errors/errors.js';
 
 /** Every refusal of the table, made with arguments that can be told apart. */
 function all(): [string, Refusal][] {
@@ -22,6 +22,46 @@ void t.test('every refusal has a status of an error and says something', (t) => 
 void t.test('no two refusals say the same', (t) => {
   const messages = all().map(([, refusal]) => `${refusal.status} ${refusal.message}`);
   t.equal(new Set(messages).size, messages.length);
+  t.end();
+});
+
+void t.test('every refusal has a code of its own', (t) => {
+  const codes = all().map(([, refusal]) => refusal.code);
+  t.equal(new Set(codes).size, codes.length);
+  for (const code of codes) t.match(code, /^[a-z]+(_[a-z]+)*$/);
+  t.end();
+});
+
+void t.test('refusals are told by their codes', (t) => {
+  t.ok(isRefusal(refusals.jobCancelled(), 'project_unknown', 'job_cancelled'));
+  t.notOk(isRefusal(refusals.jobCancelled(), 'project_unknown'));
+  t.notOk(isRefusal(refusals.jobCancelled()));
+  t.notOk(isRefusal(Object.assign(new Error('no refusal'), { code: 'job_cancelled' }), 'job_cancelled'));
+  t.end();
+});
+
+void t.test('the code of a refusal is not taken for one of the system', (t) => {
+  t.equal(systemCode(Object.assign(new Error('gone'), { code: 'ENOENT' })), 'ENOENT');
+  t.equal(systemCode(refusals.fileForbidden()), undefined);
+  t.equal(systemCode(new Error('no code')), undefined);
+  t.equal(systemCode('ENOENT'), undefined);
+  t.end();
+});
+
+void t.test('what is wrong with an archive is told without what was done with it', (t) => {
+  t.equal(archiveFault(refusals.importNoArchive()), 'not a GNS3 project (invalid zip)');
+  t.equal(archiveFault(refusals.importNoTopology()), 'project.gns3 file could not be found');
+  t.equal(archiveFault(refusals.importBadTopology()), 'the project.gns3 file is corrupted');
+  t.equal(
+    archiveFault(refusals.importArchiveRefused('it is empty')),
+    'because of the archive as a whole: it is empty. Nothing was changed',
+  );
+  t.equal(
+    archiveFault(refusals.importRefused('a', 'it is odd')),
+    "because of 'a' in the archive: it is odd. Nothing was changed",
+  );
+  t.equal(archiveFault(refusals.importOverProject('x')), undefined);
+  t.equal(archiveFault(new Error('Cannot import project, really')), undefined);
   t.end();
 });
 

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { refusalOfSystemError } from '../../../src/base/errors/system-errors.js';
+import { refusalOfSystemError } from '../../../src/base/errors/errors.js';
 
 void t.test('a failed system call is a refusal where a client can mend it, else nothing', (t) => {
   const statuses: Readonly<Record<string, number>> = {

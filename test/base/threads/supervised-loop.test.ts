@@ -45,7 +45,7 @@ void t.test('orders are answered in order by one thread, which the first of them
 
 void t.test('what an order fails with arrives', async (t) => {
   const { loop } = new LiveLoop(t);
-  await t.rejects(loop.ask({ task: 'refuse', input: 418 }), new Refusal(418, 'refused with 418'));
+  await t.rejects(loop.ask({ task: 'refuse', input: 418 }), new Refusal(418, 'refused', 'refused with 418'));
   await t.rejects(loop.ask({ task: 'unheard of', input: 1 }), { message: 'Unknown task unheard of' });
   t.equal(await loop.ask(echo('still')), 'still');
   t.equal(loop.restarts, 0);

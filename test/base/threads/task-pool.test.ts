@@ -33,8 +33,11 @@ void t.test('a task is run in another thread, with what the pool was made with',
 
 void t.test('a refusal arrives as a refusal, a fault as an error with its own stack', async (t) => {
   const pool = makePool(t, 1);
-  await t.rejects(pool.run('refuse', 409), new Refusal(409, 'refused with 409'));
-  await t.rejects(pool.run('makeFolder', '/nothing/there'), new Refusal(404, '404: Not Found'));
+  await t.rejects(pool.run('refuse', 409), new Refusal(409, 'refused', 'refused with 409'));
+  await t.rejects(
+    pool.run('makeFolder', '/nothing/there'),
+    new Refusal(404, 'file_missing', '404: Not Found'),
+  );
   const fault: unknown = await pool.run('fail', 'out of luck').catch((error: unknown) => error);
   t.notOk(fault instanceof Refusal);
   t.match(fault, { message: 'out of luck', stack: /task-worker/ });

@@ -34,27 +34,29 @@ void t.test('an unknown task is a failure and not an exception', async (t) => {
   t.match(outcome, { failure: { message: 'Unknown task nothing', status: undefined } });
 });
 
-void t.test('a refusal crosses with its status and without a stack', async (t) => {
-  t.same(await failureOf(new Refusal(418, 'no tea')), {
+void t.test('a refusal crosses with its status and its code, and without a stack', async (t) => {
+  t.same(await failureOf(new Refusal(418, 'teapot', 'no tea')), {
     message: 'no tea',
     status: 418,
+    code: 'teapot',
     stack: undefined,
   });
 });
 
 void t.test('a failed system call crosses as what a client may be told', async (t) => {
   const statuses = [
-    ['ENOENT', 404],
-    ['EACCES', 403],
-    ['ELOOP', 403],
-    ['EISDIR', 409],
-    ['ENOTDIR', 409],
-    ['ENAMETOOLONG', 400],
-    ['ENOSPC', 507],
-    ['EDQUOT', 507],
+    ['ENOENT', 404, 'file_missing'],
+    ['EACCES', 403, 'file_forbidden'],
+    ['ELOOP', 403, 'file_forbidden'],
+    ['EISDIR', 409, 'is_directory'],
+    ['ENOTDIR', 409, 'not_directory'],
+    ['ENAMETOOLONG', 400, 'file_name_too_long'],
+    ['ENOSPC', 507, 'disk_full'],
+    ['EDQUOT', 507, 'disk_full'],
   ] as const;
-  for (const [code, status] of statuses) {
-    t.match(await failureOf(systemError(code, '/secret/place/file')), { status, stack: undefined }, code);
+  for (const [name, status, code] of statuses) {
+    const failure = await failureOf(systemError(name, '/secret/place/file'));
+    t.match(failure, { status, code, stack: undefined }, name);
   }
 });
 
@@ -74,5 +76,10 @@ void t.test('a fault of ours crosses with its stack and without a status', async
   const failure = await failureOf(new RangeError('out of luck'));
   t.match(failure, { message: 'out of luck', status: undefined, stack: /RangeError: out of luck/ });
   t.match(await failureOf(systemError('EMFILE')), { status: undefined, stack: /EMFILE/ });
-  t.same(await failureOf('just text'), { message: 'just text', status: undefined, stack: undefined });
+  t.same(await failureOf('just text'), {
+    message: 'just text',
+    status: undefined,
+    code: undefined,
+    stack: undefined,
+  });
 });

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { setTimeout as wait } from 'node:timers/promises';
 import t from 'tap';
 import { WebSocket } from 'ws';
-import { refusals } from '../../../src/base/errors/errors.js';
+import { Refusal, refusals } from '../../../src/base/errors/errors.js';
 import { liveTails } from '../../../src/http/streams/tail-flow.js';
 import { closeReason } from '../../../src/http/streams/tail-socket.js';
 import { LARGEST_PIECE, type TailSource } from '../../../src/http/streams/tail-source.js';
@@ -127,7 +127,7 @@ void t.test('a stream that breaks ends with 1011 and the reason', async (t) => {
     code: 1011,
     reason: 'the server could not go on with this stream',
   });
-  t.equal(closeReason(refusals.badRequest('ü'.repeat(100))), 'ü'.repeat(61));
+  t.equal(closeReason(new Refusal(400, 'long', 'ü'.repeat(100))), 'ü'.repeat(61));
 });
 
 void t.test('what is refused is refused before the upgrade', async (t) => {

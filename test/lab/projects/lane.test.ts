@@ -131,10 +131,10 @@ void t.test('a request that fails leaves no trace, and the others of its commit 
   const failing = lane.change((transaction) => {
     recording('half', log)(transaction);
     recording('other half', log)(transaction);
-    throw new Refusal(409, 'no');
+    throw new Refusal(409, 'no', 'no');
   });
   const after = lane.change(recording('after', log));
-  await t.rejects(failing, new Refusal(409, 'no'));
+  await t.rejects(failing, new Refusal(409, 'no', 'no'));
   t.same(await Promise.all([before, after]), ['before', 'after']);
   t.same(log, [
     'did before',
@@ -156,7 +156,7 @@ void t.test('a request that fails leaves no trace, and the others of its commit 
 
 void t.test('a failing commit rejects all of it, undoes in reverse and tells nobody', async (t) => {
   const store = new FakeStore();
-  store.failure = new Refusal(507, 'full');
+  store.failure = new Refusal(507, 'disk_full', 'full');
   const lane = new Lane(store);
   const log: string[] = [];
   const answers = await Promise.allSettled(['a', 'b', 'c'].map((name) => lane.change(recording(name, log))));
@@ -170,7 +170,7 @@ void t.test('a failing commit rejects all of it, undoes in reverse and tells nob
 
 void t.test('works again after a failing commit', async (t) => {
   const store = new FakeStore();
-  store.failure = new Refusal(507, 'full');
+  store.failure = new Refusal(507, 'disk_full', 'full');
   const lane = new Lane(store);
   await t.rejects(lane.change(recording('a', [])), isRefusal(507));
   store.failure = undefined;
@@ -249,10 +249,10 @@ void t.test('exclusive work that fails is refused alone', async (t) => {
 void t.test('exclusive work that throws at once is refused alone, too', async (t) => {
   const lane = new Lane(new FakeStore());
   const failing = lane.exclusively(() => {
-    throw new Refusal(404, 'gone');
+    throw new Refusal(404, 'gone', 'gone');
   });
   const later = lane.change(recording('a', []));
-  await t.rejects(failing, new Refusal(404, 'gone'));
+  await t.rejects(failing, new Refusal(404, 'gone', 'gone'));
   t.equal(await later, 'a');
 });
 
@@ -277,7 +277,7 @@ void t.test('what is added before a commit is part of it, once for all its reque
       { put: ['version'], value: 1 },
     ],
   ]);
-  store.failure = new Refusal(507, 'full');
+  store.failure = new Refusal(507, 'disk_full', 'full');
   await t.rejects(lane.change(recording('c', log)), isRefusal(507));
   t.equal(version, 1, 'it is undone with the commit');
 });

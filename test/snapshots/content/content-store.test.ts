@@ -390,7 +390,11 @@ void t.test('a file that is written to while it is read is refused', (t) => {
   const act = (): unknown => rig.store.store(randomUUID(), still, new JobProgress());
   t.throws(
     act,
-    new Refusal(409, 'file was changed while it was read: stop what writes to it, then try again'),
+    new Refusal(
+      409,
+      'content_changing',
+      'file was changed while it was read: stop what writes to it, then try again',
+    ),
   );
   t.same(rig.objects(), []);
   t.end();

@@ -177,9 +177,9 @@ function openUnix(localFile: string, remoteFile: string): { endpoint: OpenEndpoi
     check(libc.bind(descriptor, local, local.length));
     const file = socketFile(localFile);
     if (libc.connect(descriptor, remote, remote.length) !== 0) {
-      const reason = lastError();
+      const { code, reason } = lastError();
       removeSocketFile(file);
-      throw new OpenError(`${remoteFile}: ${reason}`);
+      throw new OpenError(`${remoteFile}: ${reason}`, code);
     }
     return { endpoint: { type: 'unix', descriptor }, file };
   });
@@ -221,12 +221,14 @@ function int(value: number): Buffer {
 }
 
 function check(result: number): void {
-  if (result < 0) throw new OpenError(lastError());
+  if (result >= 0) return;
+  const { code, reason } = lastError();
+  throw new OpenError(reason, code);
 }
 
-function lastError(): string {
-  const [name = '', text = ''] = getSystemErrorMap().get(-koffi.errno()) ?? [];
-  return `${text} (${name})`;
+function lastError(): { code: string; reason: string } {
+  const [code = '', text = ''] = getSystemErrorMap().get(-koffi.errno()) ?? [];
+  return { code, reason: `${text} (${code})` };
 }
 
 /** To be called when it has just been made. */

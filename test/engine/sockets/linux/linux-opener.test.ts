@@ -37,11 +37,11 @@ void t.test('a port that somebody holds is refused in words, and no descriptor i
   const remote = { remoteHost: HOST, remotePort: 9 };
   t.throws(
     () => opener.open({ type: 'udp', localHost: HOST, localPort: peer.port, ...remote }),
-    new OpenError('address already in use (EADDRINUSE)'),
+    new OpenError('address already in use (EADDRINUSE)', 'EADDRINUSE'),
   );
   t.throws(
     () => opener.open({ type: 'udp', localHost: '192.0.2.1', localPort: 9, ...remote }),
-    new OpenError('address not available (EADDRNOTAVAIL)'),
+    new OpenError('address not available (EADDRNOTAVAIL)', 'EADDRNOTAVAIL'),
   );
   t.throws(() => opener.open({ type: 'udp', localHost: '::1', localPort: 9, ...remote }), OpenError);
   t.throws(() => opener.open({ type: 'packet', device: 'wf-none' }), {
@@ -168,7 +168,7 @@ void t.test(
     const open = (device: string): Endpoint => namespace.inside(() => opener.open({ type: 'tap', device }));
     const tap = open('tap0');
     const before = openDescriptors();
-    t.throws(() => open('tap0'), new OpenError('resource busy or locked (EBUSY)'));
+    t.throws(() => open('tap0'), new OpenError('resource busy or locked (EBUSY)', 'EBUSY'));
     t.throws(() => open('a-name-of-sixteen'), OpenError);
     t.throws(() => open('with/slash'), OpenError);
     t.equal(openDescriptors(), before);

@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { refusals } from '../base/errors/errors.js';
 import { jsonText } from '../http/answer.js';
-import { attachmentHeader } from '../http/attachment.js';
+import { attachmentHeader } from '../http/headers.js';
 import { receiveFile, RECEIVING_HEADERS } from '../http/file-transfer.js';
 import { route, type Route } from '../http/route.js';
 import type { Farm } from '../lab/farm.js';

@@ -2,7 +2,7 @@
 import type { FileThreads } from '../http/file-source.js';
 import { z } from 'zod';
 import { empty, json, jsonText } from '../http/answer.js';
-import { attachmentHeader } from '../http/attachment.js';
+import { attachmentHeader } from '../http/headers.js';
 import { FILE_ANSWERS, FILE_HEADERS, sendFile } from '../http/file-transfer.js';
 import { route, type Route } from '../http/route.js';
 import type { Farm } from '../lab/farm.js';

@@ -1,7 +1,7 @@
 /** The one place where an error becomes a status and a body (contract 0.3). */
 import { Refusal } from '../base/errors/errors.js';
 import type { Exchange } from './exchange.js';
-import { MalformedJson } from './json-text.js';
+import { MalformedJson } from './json-body.js';
 
 /** The status and the code of a fault of this server. */
 export const INTERNAL_ERROR = { status: 500, code: 'internal_error' } as const;

@@ -9,8 +9,8 @@ import { ChunkedResponse } from './streams/chunked-response.js';
 import { IncomingBody, type BodyReceiver } from './streams/incoming-body.js';
 import { bytesSource, SizedResponse, type PieceSource } from './streams/sized-response.js';
 import { TailResponse } from './streams/tail-response.js';
-import type { TailSource } from './streams/tail-source.js';
-import { statusLine } from './status-line.js';
+import type { TailSource } from './streams/tail-flow.js';
+import { statusLine } from './headers.js';
 
 /** What is longer is sent at the client's pace: the library would cut off a slow client. */
 const LARGEST_AT_ONCE = 64 * 1024;

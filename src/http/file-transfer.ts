@@ -6,8 +6,7 @@ import type { DigestName, Digests, Landing } from '../files/transfer/landing.js'
 import { checkPromise } from '../files/transfer/promised-digests.js';
 import type { Transfers } from '../files/transfer/transfers.js';
 import { empty, jsonText, type Answer, type Headers } from './answer.js';
-import { DIGEST_HEADERS, promisedDigests } from './body-digests.js';
-import { listsTag, parseRange } from './byte-range.js';
+import { DIGEST_HEADERS, listsTag, parseRange, promisedDigests } from './headers.js';
 import { errorAnswer } from './error-body.js';
 import type { Exchange } from './exchange.js';
 import { FileSource, type FileThreads } from './file-source.js';

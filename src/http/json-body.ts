@@ -1,10 +1,13 @@
-/** Collects a JSON request body: bounded in size and in time. */
-import { refusals } from '../base/errors/errors.js';
+/** Receives and parses JSON request bodies, which are bounded in size, in time and in depth. */
+import { Refusal, refusals } from '../base/errors/errors.js';
+import { nestingOf } from '../base/errors/validation.js';
 import type { Exchange } from './exchange.js';
-import { parseJsonBody } from './json-text.js';
 
 const LONGEST_SECONDS = 30;
 const DRAIN_MS = 2000;
+/** No client nests so deeply. A deeper body would overflow the stack of code that walks it. */
+const DEEPEST = 64;
+const UTF8 = new TextDecoder('utf-8', { fatal: true });
 
 /** Resolves with the parsed body; undefined when the client went away before it was whole. */
 export function readJsonBody(exchange: Exchange, limit: number): Promise<unknown> {
@@ -50,4 +53,34 @@ export function readJsonBody(exchange: Exchange, limit: number): Promise<unknown
 function parseChunks(chunks: readonly Uint8Array[]): unknown {
   const [only] = chunks;
   return parseJsonBody(chunks.length === 1 && only !== undefined ? only : Buffer.concat(chunks));
+}
+
+/** The body is not JSON; its `text` is shown to the client. */
+export class MalformedJson extends Refusal {
+  constructor(
+    reason: string,
+    readonly text: string,
+  ) {
+    super(400, 'json_malformed', `Invalid JSON ${reason}`);
+  }
+}
+
+/** Parses a body, of which an empty one counts as an empty object. Refuses (400) what is no JSON, or nests too deeply. */
+export function parseJsonBody(bytes: Uint8Array): unknown {
+  if (bytes.length === 0) return {};
+  const text = decode(bytes);
+  if (nestingOf(text) > DEEPEST) throw new MalformedJson(`nested deeper than ${DEEPEST} levels`, text);
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    throw new MalformedJson(error instanceof Error ? error.message : String(error), text);
+  }
+}
+
+function decode(bytes: Uint8Array): string {
+  try {
+    return UTF8.decode(bytes);
+  } catch {
+    throw new MalformedJson('that is not UTF-8', Buffer.from(bytes).toString('latin1'));
+  }
 }

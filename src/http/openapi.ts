@@ -2,7 +2,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { z } from 'zod';
 import type { AnswerKind, BodyKind, RouteTable } from './route.js';
-import { statusLine } from './status-line.js';
+import { statusLine } from './headers.js';
 
 export interface ApiTitle {
   readonly title: string;

@@ -5,7 +5,7 @@
 import type { z } from 'zod';
 import type { Answer } from './answer.js';
 import type { Exchange } from './exchange.js';
-import type { TailSource } from './streams/tail-source.js';
+import type { TailSource } from './streams/tail-flow.js';
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE' | 'OPTIONS';
 

@@ -17,7 +17,7 @@ import { errorAnswer } from './error-body.js';
 import { Exchange } from './exchange.js';
 import type { Gate } from './gate.js';
 import type { RouteTable } from './route.js';
-import { statusLine } from './status-line.js';
+import { statusLine } from './headers.js';
 import { WebSockets } from './web-sockets.js';
 
 export interface HttpServerOptions {

@@ -1,22 +1,22 @@
 /**
- * Files as one tar archive, made while it is sent, in constant memory. Each member is as long as its file was when
- * its turn came: what grows is cut there, what shrinks is filled up with zeros, what has gone is left out.
+ * Sends files as one tar archive, which is made on the way, in constant memory. Each member is as long as its file was
+ * when its turn came: a file that has grown since is cut off there, one that has shrunk is filled up with zeros, and one
+ * that has gone is left out.
  */
 import { isRefusal } from '../base/errors/errors.js';
 import type { TaskRunner } from '../base/threads/task-pool.js';
 import type { FileTasks } from '../base/disk/file-tasks.js';
 import { TAR_END, tarHeader, tarPadding } from '../base/disk/tar.js';
-import { FilePieces } from './file-pieces.js';
 import type { PlacedFile } from './file-transfer.js';
-import type { TailSource } from './streams/tail-source.js';
+import type { TailSource } from './streams/tail-flow.js';
 
 export interface TarFile extends PlacedFile {
-  /** Within the archive. */
+  /** The path within the archive. */
   readonly memberPath: string;
   readonly isExecutable?: boolean;
 }
 
-/** A folder; nothing need be in it. */
+/** A folder, which may be empty. */
 export interface TarFolder {
   readonly memberPath: string;
   readonly modifiedMs: number;
@@ -27,12 +27,13 @@ export type TarEntry = TarFile | TarFolder;
 type Files = TaskRunner<FileTasks>;
 
 const LONGEST_FILLING = 64 * 1024;
+const READ_LENGTH = 256 * 1024;
 
 export class TarStream implements TailSource {
   readonly #files: Files;
   readonly #waiting: TarEntry[];
   #current: FilePieces | undefined;
-  /** What is left of the current member, and of the zeros behind it. */
+  /** Bytes of the current member that are still to come; `#fillingLeft` zeros follow them. */
   #contentLeft = 0;
   #position = 0;
   #fillingLeft = 0;
@@ -81,7 +82,7 @@ export class TarStream implements TailSource {
     return zeros;
   }
 
-  /** Of the next folder, or of the next file that is still there. */
+  /** The header of the next folder, or of the next file that is still there; undefined when none is left. */
   async #header(): Promise<Uint8Array | undefined> {
     for (let entry = this.#waiting.shift(); entry !== undefined; entry = this.#waiting.shift()) {
       if ('modifiedMs' in entry) return folderHeader(entry);
@@ -126,4 +127,34 @@ export class TarStream implements TailSource {
 
 function folderHeader({ memberPath, modifiedMs }: TarFolder): Uint8Array {
   return tarHeader({ path: `${memberPath}/`, size: 0, modifiedMs });
+}
+
+/** An open file that the file threads read piece by piece; each piece is the reader's to keep. */
+class FilePieces {
+  readonly #files: Files;
+  readonly #fd: number;
+  #reading: Promise<unknown> = Promise.resolve();
+
+  /** The descriptor is closed with this object. */
+  constructor(files: Files, { fd }: { readonly fd: number }) {
+    this.#files = files;
+    this.#fd = fd;
+  }
+
+  /** Reads some bytes from `position` on, and none beyond `end`; returns no bytes when the file ends there. */
+  read(position: number, end: number): Promise<Uint8Array> {
+    const length = Math.min(READ_LENGTH, end - position);
+    const reading = this.#files.run('readPiece', { fd: this.#fd, position, length });
+    this.#reading = reading;
+    return reading;
+  }
+
+  /** A descriptor must not be closed under a read: its number may be another file's by then. */
+  close(): void {
+    const isDone = this.#reading
+      .catch(() => undefined)
+      .then(() => this.#files.run('closeFile', { fd: this.#fd }));
+    // This fails only when the threads have ended, and their descriptors with them.
+    isDone.catch(() => undefined);
+  }
 }

@@ -14,9 +14,9 @@ import type { Dispatcher } from './dispatcher.js';
 import type { Exchange } from './exchange.js';
 import type { TextSocketRoute } from './route.js';
 import type { Match } from './router.js';
-import { statusLine } from './status-line.js';
+import { statusLine } from './headers.js';
 import { closeReason, TailSocket } from './streams/tail-socket.js';
-import type { TailSource } from './streams/tail-source.js';
+import type { TailSource } from './streams/tail-flow.js';
 
 interface Session {
   /** Starts sending; returns how to stop. */

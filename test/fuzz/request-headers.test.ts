@@ -1,8 +1,7 @@
 /** Headers of requests: each is understood as what it can mean, or refused. */
 import { deepEqual, equal, ok } from 'node:assert/strict';
 import t from 'tap';
-import { promisedDigests } from '../../src/http/body-digests.js';
-import { listsTag, parseRange } from '../../src/http/byte-range.js';
+import { listsTag, parseRange, promisedDigests } from '../../src/http/headers.js';
 import { parseChecksum, parseMetadata, parseOctets } from '../../src/files/uploads/tus-headers.js';
 import { promisedDigests as promisedByMetadata, targetOf } from '../../src/files/uploads/upload-wish.js';
 import { fuzz, unlessRefused } from '../support/fuzzer.js';

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import t from 'tap';
 import { refusals } from '../../src/base/errors/errors.js';
-import { promisedDigests } from '../../src/http/body-digests.js';
+import { promisedDigests } from '../../src/http/headers.js';
 
 const BODY = Buffer.from('{"hello": "world"}\n');
 const hash = (name: string, encoding: 'base64' | 'hex'): string =>

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { listsTag, parseRange } from '../../src/http/byte-range.js';
+import { listsTag, parseRange } from '../../src/http/headers.js';
 
 void t.test('one range of a file', (t) => {
   const cases: [string, number, ReturnType<typeof parseRange>][] = [

@@ -2,7 +2,7 @@ import t from 'tap';
 import { Refusal, refusals } from '../../src/base/errors/errors.js';
 import { errorAnswer, withoutSecrets } from '../../src/http/error-body.js';
 import type { Exchange } from '../../src/http/exchange.js';
-import { MalformedJson } from '../../src/http/json-text.js';
+import { MalformedJson } from '../../src/http/json-body.js';
 
 const malformed = new Refusal(400, 'malformed', 'no');
 

@@ -194,6 +194,7 @@ void t.test('a server with its defaults', async (t) => {
       const reply = await ask(server, 'OPTIONS', '/v2/projects', { Origin: origin });
       t.equal(reply.status, 403, origin);
       t.strictSame(jsonOf(reply), {
+        code: 'origin_refused',
         message: `Requests from the origin ${origin} are not allowed`,
         status: 403,
       });

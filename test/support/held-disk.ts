@@ -1,7 +1,7 @@
 /** Lets a test say when the writes that the disk does by itself are told of, and which of them fails. */
 import { SLAB_LENGTH } from '../../src/base/memory/transfer-memory.js';
 import { DiskQueue } from '../../src/base/disk/disk-queue.js';
-import { systemCallError } from '../../src/base/disk/system-call-error.js';
+import { systemCallError } from '../../src/base/disk/linux-files.js';
 import type { Teardown } from './scratch.js';
 
 type Write = DiskQueue['write'];

@@ -1,5 +1,5 @@
 /** A log that sources of live streams read from: in shared memory for some, in promises for others. */
-import type { TailSource } from '../../src/http/streams/tail-source.js';
+import type { TailSource } from '../../src/http/streams/tail-flow.js';
 import { seededRandom } from './seeded-random.js';
 
 const LONGEST_VIEW = 64 * 1024;

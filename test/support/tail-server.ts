@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { route, socketRoute } from '../../src/http/route.js';
 import { HttpServer } from '../../src/http/server.js';
 import type { ChunkedResponse } from '../../src/http/streams/chunked-response.js';
-import type { TailSource } from '../../src/http/streams/tail-source.js';
+import type { TailSource } from '../../src/http/streams/tail-flow.js';
 import type { Teardown } from './scratch.js';
 import { newGate } from './new-gate.js';
 import { Descriptors } from '../../src/engine/sockets/descriptors.js';

@@ -7,7 +7,7 @@ import { dirname } from 'node:path';
 import { PAGE_LENGTH } from '../memory/transfer-memory.js';
 import { BUFFER_LENGTH, BulkBuffers, type BulkBuffer } from './bulk-buffers.js';
 import { Growth } from './disk-floor.js';
-import { setDirect } from './file-calls.js';
+import { setDirect } from './linux-files.js';
 import { writeWhole } from './published-file.js';
 
 /** What is smaller is written sooner than it is prepared for this. */

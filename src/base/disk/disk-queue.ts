@@ -3,7 +3,7 @@
  * thread does something else: the kernel's asynchronous I/O. Only Linux has it. Runs in worker threads.
  */
 import koffi from 'koffi';
-import { systemCallError } from './system-call-error.js';
+import { systemCallError } from './linux-files.js';
 
 /** How many writes may be under way. */
 const DEPTH = 128;

@@ -2,7 +2,7 @@
 import { closeSync, readSync } from 'node:fs';
 import type { TaskTable } from '../threads/task.js';
 import { clientPath, type NamedFile } from './containment.js';
-import { readOnlyWhatIsAskedFor } from './read-advice.js';
+import { readOnlyWhatIsAskedFor } from './linux-files.js';
 import { openRegularFile, type OpenedFile } from './regular-file.js';
 
 export interface FileTasks extends TaskTable {

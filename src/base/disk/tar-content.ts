@@ -11,7 +11,7 @@ export interface MemberHeader extends Omit<Header, 'type' | 'pax'> {
   readonly pax: Readonly<Record<string, string>> | null;
 }
 
-export interface TarFile {
+export interface MemberFile {
   readonly position: number;
   readonly size: number;
   readonly isExecutable: boolean;
@@ -27,7 +27,7 @@ export class TarContent {
   /** Relative paths, each after the folder that it is in. */
   readonly folders = new Set<string>();
   /** By relative path. */
-  readonly files = new Map<string, TarFile>();
+  readonly files = new Map<string, MemberFile>();
   /** Where the last content ends in the archive. */
   end = 0;
   #namesLength = 0;

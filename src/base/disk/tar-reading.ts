@@ -6,7 +6,7 @@ import { extract, type Extract } from 'tar-stream';
 import { Refusal, refusals } from '../errors/errors.js';
 import { writeWhole } from './published-file.js';
 import { syncTree } from './tree-sync.js';
-import { TarContent, type MemberHeader, type TarFile } from './tar-content.js';
+import { TarContent, type MemberHeader, type MemberFile } from './tar-content.js';
 
 const PIECE = 256 * 1024;
 const END_LENGTH = 1024;
@@ -45,7 +45,7 @@ export function unpackTar(fd: number, content: TarContent, folder: string): void
   syncTree(folder, [...content.folders], [...content.files.keys()]);
 }
 
-function unpackFile(fd: number, { position, size, isExecutable }: TarFile, target: string): void {
+function unpackFile(fd: number, { position, size, isExecutable }: MemberFile, target: string): void {
   const made = openSync(target, CREATE, FILE_MODE);
   try {
     for (let done = 0; done < size; done += PIECE)

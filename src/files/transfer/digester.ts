@@ -1,7 +1,7 @@
 /** Several digests of one sequence of bytes. Runs in worker threads. */
 import { createHash, type Hash } from 'node:crypto';
 import { readSync } from 'node:fs';
-import { readOnlyWhatIsAskedFor } from '../../base/disk/read-advice.js';
+import { readOnlyWhatIsAskedFor } from '../../base/disk/linux-files.js';
 import type { DigestName, Digests } from './landing.js';
 
 /** As Node calls them. */

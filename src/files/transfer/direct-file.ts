@@ -6,10 +6,9 @@
 import koffi from 'koffi';
 import { PAGE_LENGTH } from '../../base/memory/transfer-memory.js';
 import type { Growth } from '../../base/disk/disk-floor.js';
-import { fileCalls, setDirect } from '../../base/disk/file-calls.js';
+import { fileCalls, setDirect, systemCallError } from '../../base/disk/linux-files.js';
 import { writeWhole } from '../../base/disk/published-file.js';
 import type { DiskQueue, OnWritten } from '../../base/disk/disk-queue.js';
-import { systemCallError } from '../../base/disk/system-call-error.js';
 
 /** What is smaller is written sooner than it is prepared for this. */
 const LEAST_SIZE = 1024 * 1024;

@@ -18,10 +18,14 @@ import { dirname, join } from 'node:path';
 import { refusals } from '../../base/errors/errors.js';
 import { slabView } from '../../base/memory/transfer-memory.js';
 import type { TaskTable } from '../../base/threads/task.js';
-import { cloneFile } from '../../base/disk/block-sharing.js';
+import { cloneFile, readOnlyWhatIsAskedFor } from '../../base/disk/linux-files.js';
 import { checkGrowth } from '../../base/disk/disk-floor.js';
-import { discardFile, replaceSynced, syncFolder, type UnpublishedFile } from '../../base/disk/published-file.js';
-import { readOnlyWhatIsAskedFor } from '../../base/disk/read-advice.js';
+import {
+  discardFile,
+  replaceSynced,
+  syncFolder,
+  type UnpublishedFile,
+} from '../../base/disk/published-file.js';
 import { contentVersion } from '../../base/disk/content-version.js';
 import { openRegularFile, versionOf } from '../../base/disk/regular-file.js';
 import { ContentWriter } from './content-writer.js';

@@ -1,7 +1,6 @@
 /** A response of known length on its way out. */
 import type { HttpResponse } from 'uWebSockets.js';
-import { join, leave, type LongStream } from './long-stream.js';
-import { askForTurn, giveUpTurn, type TurnTaker } from './stream-turns.js';
+import { askForTurn, giveUpTurn, join, leave, type LongStream, type TurnTaker } from './long-stream.js';
 
 export interface PieceSource {
   /**

@@ -1,10 +1,27 @@
 /** Moves the bytes of a source to one client: at the client's pace, in turns with all other streams. */
-import { LARGEST_PIECE, type TailSource } from './tail-source.js';
-import { askForTurn, giveUpTurn, type TurnTaker } from './stream-turns.js';
+import { askForTurn, giveUpTurn, type TurnTaker } from './long-stream.js';
 
-/** The client's end of it. */
+/** At most so many bytes are written at once. */
+export const LARGEST_PIECE = 64 * 1024;
+
+/** A live stream is pulled from its source, which has bytes now and then, until it is over. */
+export interface TailSource {
+  /**
+   * Gives the next bytes in one of two ways. Either it calls `use` within the call, with at most LARGEST_PIECE bytes
+   * that are valid only during that call, and returns `given`; or it returns a promise of bytes that are the caller's
+   * to keep. It returns `nothing` when there is nothing at the moment, and `over` at the end of the stream. A promise
+   * that rejects breaks the stream off.
+   */
+  next(use: (bytes: Uint8Array) => void): 'given' | 'nothing' | 'over' | Promise<Uint8Array>;
+  /** Called once, before any other method. After each `nothing` the source calls `callback` when it has more. */
+  onReady(callback: () => void): void;
+  /** Called once, as the last method. A promise may still be under way. */
+  close(): void;
+}
+
+/** The client's end of a flow. */
 export interface TailSink {
-  /** Sends one piece; false when nothing more is to be sent until the flow is told to go on. */
+  /** Sends one piece; false when nothing more is to be sent before `goOn` of the flow. */
   send(bytes: Uint8Array): boolean;
   /** Everything has been sent. */
   end(): void;
@@ -12,14 +29,14 @@ export interface TailSink {
   breakOff(error: unknown): void;
 }
 
-/** In one turn. */
-const TURN_OCTETS = 256 * 1024;
-/** What a call costs counts like octets, so that a turn has an end whatever the source gives. */
+/** So many bytes are sent in one turn. */
+const TURN_BYTES = 256 * 1024;
+/** Each call counts like so many bytes, so that a turn ends even when the source gives few or none. */
 const COST_OF_A_CALL = 256;
 
 let live = 0;
 
-/** How many flows have not ended. */
+/** The number of flows that have not ended. */
 export function liveTails(): number {
   return live;
 }
@@ -30,7 +47,7 @@ export class TailFlow implements TurnTaker {
   #state: 'sending' | 'waiting' | 'reading' | 'over' = 'sending';
   #isBlocked = false;
   #isFinishing = false;
-  /** What was read and is not sent yet. */
+  /** Bytes that have been read and not been sent yet. */
   #owned: Uint8Array | undefined;
   #turnLeft = 0;
 
@@ -53,7 +70,7 @@ export class TailFlow implements TurnTaker {
     if (this.#canSend) askForTurn(this);
   }
 
-  /** The stream ends as soon as the source has nothing at the moment: between two records. */
+  /** Ends the stream as soon as the source has nothing at the moment, which is between two records. */
   finish(): void {
     this.#isFinishing = true;
     if (this.#state !== 'waiting') return;
@@ -61,7 +78,7 @@ export class TailFlow implements TurnTaker {
     askForTurn(this);
   }
 
-  /** The client has gone, or has been told the end. */
+  /** The client has gone, or the end has been sent. */
   stop(): void {
     if (this.#state === 'over') return;
     this.#state = 'over';
@@ -72,7 +89,7 @@ export class TailFlow implements TurnTaker {
   }
 
   takeTurn(): boolean {
-    this.#turnLeft = TURN_OCTETS;
+    this.#turnLeft = TURN_BYTES;
     while (this.#canSend && this.#turnLeft > 0) {
       this.#turnLeft -= COST_OF_A_CALL;
       if (this.#owned === undefined) this.#pull();
@@ -87,7 +104,7 @@ export class TailFlow implements TurnTaker {
 
   readonly #send = (bytes: Uint8Array): void => {
     const { length } = bytes;
-    // To the library, a piece of no bytes is the end.
+    // For the library, an empty piece is the end of the response.
     if (length === 0) return;
     this.#turnLeft -= length;
     this.#isBlocked = !this.#sink.send(bytes);

@@ -5,8 +5,7 @@
 import type { HttpResponse } from 'uWebSockets.js';
 import { ChunkWriter } from './chunk-writer.js';
 import { join, leave, type LongStream } from './long-stream.js';
-import { TailFlow, type TailSink } from './tail-flow.js';
-import type { TailSource } from './tail-source.js';
+import { TailFlow, type TailSink, type TailSource } from './tail-flow.js';
 
 export class TailResponse implements LongStream, TailSink {
   readonly #response: HttpResponse;

@@ -4,8 +4,7 @@
  */
 import type { WebSocket } from 'uWebSockets.js';
 import { Refusal } from '../../base/errors/errors.js';
-import { TailFlow, type TailSink } from './tail-flow.js';
-import type { TailSource } from './tail-source.js';
+import { TailFlow, type TailSink, type TailSource } from './tail-flow.js';
 
 const MOST_BUFFERED = 256 * 1024;
 const COMPLETE = 1000;

@@ -2,7 +2,7 @@
 import { closeSync, readSync } from 'node:fs';
 import { getSystemErrorMap } from 'node:util';
 import { readStored } from '../content/stored-reading.js';
-import { readOnlyWhatIsAskedFor } from '../../base/disk/read-advice.js';
+import { readOnlyWhatIsAskedFor } from '../../base/disk/linux-files.js';
 import { openRegularFile } from '../../base/disk/regular-file.js';
 import { plannedPath, type PlannedMember, type PlanRoots } from './zip-plan.js';
 

@@ -1,7 +1,7 @@
 /** Giving back what no snapshot relies on any more. Runs in a worker thread. */
 import { closeSync, constants, fstatSync, lstatSync, openSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { punchHole } from '../../base/disk/block-sharing.js';
+import { punchHole } from '../../base/disk/linux-files.js';
 import { ByteRanges } from './byte-ranges.js';
 import { readPlaces } from './manifest.js';
 import { CONTENT, isPack, objectBehind } from './object-name.js';

@@ -2,8 +2,7 @@
 import { closeSync, existsSync, readSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Refusal } from '../../base/errors/errors.js';
-import { dataRanges } from '../../base/disk/file-data.js';
-import { readNext, readOnlyWhatIsAskedFor } from '../../base/disk/read-advice.js';
+import { dataRanges, readNext, readOnlyWhatIsAskedFor } from '../../base/disk/linux-files.js';
 import { openRegularFile } from '../../base/disk/regular-file.js';
 import { PIECE_LENGTH } from './chunk-sink.js';
 import type { Extent } from './content-tree.js';

@@ -1,9 +1,8 @@
 /** Reading a file that is to be stored. Runs in a worker thread. */
 import { readSync } from 'node:fs';
 import { refusals } from '../../base/errors/errors.js';
-import { dataRanges } from '../../base/disk/file-data.js';
+import { dataRanges, readNext, readOnlyWhatIsAskedFor } from '../../base/disk/linux-files.js';
 import { readable } from './source-error.js';
-import { readNext, readOnlyWhatIsAskedFor } from '../../base/disk/read-advice.js';
 import { chunkEnd, chunkStart, PIECE_LENGTH, sinkPiece, sinkZeros, type ChunkSink } from './chunk-sink.js';
 
 const buffer = Buffer.allocUnsafeSlow(PIECE_LENGTH);

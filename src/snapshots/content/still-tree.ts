@@ -5,7 +5,7 @@
 import { linkSync, lstatSync, mkdirSync, readdirSync, readlinkSync, type BigIntStats } from 'node:fs';
 import { join } from 'node:path';
 import { refusals } from '../../base/errors/errors.js';
-import { cloneFile } from '../../base/disk/block-sharing.js';
+import { cloneFile } from '../../base/disk/linux-files.js';
 import type { StoredFolder, StoredLink } from './content-tree.js';
 import { contentVersion, hasSameContent } from '../../base/disk/content-version.js';
 import { codeOf, readable } from './source-error.js';

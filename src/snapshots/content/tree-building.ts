@@ -1,7 +1,7 @@
 /** Building the files of a snapshot, all or some of them, in a folder of their own. Runs in a worker thread. */
 import { chmodSync, lstatSync, lutimesSync, mkdirSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
-import { cloneFile } from '../../base/disk/block-sharing.js';
+import { cloneFile } from '../../base/disk/linux-files.js';
 import { BulkFile } from '../../base/disk/bulk-file.js';
 import type { ChunkSink } from './chunk-sink.js';
 import { chunkDigest, ContentDigest } from './content-digest.js';

@@ -6,9 +6,8 @@ import type { JobProgress } from '../content/job-progress.js';
 import type { StillFile, StillTree } from '../content/still-tree.js';
 import { syncTree } from '../../base/disk/tree-sync.js';
 import { refusals } from '../../base/errors/errors.js';
-import { cloneFile } from '../../base/disk/block-sharing.js';
+import { cloneFile, dataRanges } from '../../base/disk/linux-files.js';
 import { BulkFile } from '../../base/disk/bulk-file.js';
-import { dataRanges } from '../../base/disk/file-data.js';
 import { openRegularFile } from '../../base/disk/regular-file.js';
 
 const PIECE = 1024 * 1024;

@@ -11,7 +11,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
-import { cloneFile, punchHole } from '../../../src/base/disk/block-sharing.js';
+import { cloneFile, punchHole } from '../../../src/base/disk/linux-files.js';
 import { NO_RAMFS, plainDisk } from '../../support/direct-disk.js';
 import { RandomBytes } from '../../support/random.js';
 import { extentsOf, NO_REFLINKS, reflinkDisk } from '../../support/reflink-disk.js';

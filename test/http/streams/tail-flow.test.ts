@@ -1,7 +1,12 @@
 /** What moves bytes from a source to a client, with a client that is a list. */
 import t from 'tap';
-import { liveTails, TailFlow, type TailSink } from '../../../src/http/streams/tail-flow.js';
-import { LARGEST_PIECE, type TailSource } from '../../../src/http/streams/tail-source.js';
+import {
+  LARGEST_PIECE,
+  liveTails,
+  TailFlow,
+  type TailSink,
+  type TailSource,
+} from '../../../src/http/streams/tail-flow.js';
 import { eventually } from '../../support/eventually.js';
 import { TailLog } from '../../support/tail-log.js';
 

@@ -1,8 +1,7 @@
 /** Live streams over HTTP: slow readers, readers that vanish, many at once. */
 import { setTimeout as wait } from 'node:timers/promises';
 import t from 'tap';
-import { liveTails } from '../../../src/http/streams/tail-flow.js';
-import type { TailSource } from '../../../src/http/streams/tail-source.js';
+import { liveTails, type TailSource } from '../../../src/http/streams/tail-flow.js';
 import { eventually } from '../../support/eventually.js';
 import { headerOf, RawConnection, rawRequest } from '../../support/raw-client.js';
 import { seededRandom } from '../../support/seeded-random.js';

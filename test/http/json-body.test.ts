@@ -1,5 +1,5 @@
 import t from 'tap';
-import { MalformedJson, parseJsonBody } from '../../src/http/json-text.js';
+import { MalformedJson, parseJsonBody } from '../../src/http/json-body.js';
 
 const parse = (text: string): unknown => parseJsonBody(Buffer.from(text));
 

@@ -2,7 +2,7 @@
 import { closeSync, ftruncateSync, openSync, statSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
-import { dataRanges } from '../../../src/base/disk/file-data.js';
+import { dataRanges } from '../../../src/base/disk/linux-files.js';
 import { Random, testSeed } from '../../support/random.js';
 import { scratchFolder } from '../../support/scratch.js';
 

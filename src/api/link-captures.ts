@@ -11,7 +11,7 @@ import type { LabCaptures } from '../captures/lab-captures.js';
 import type { LinkCapture } from '../captures/link-capture.js';
 import type { LinkStream } from '../captures/link-stream.js';
 import type { FileThreads } from '../http/file-source.js';
-import { findLink } from '../lab/topology/link-changes.js';
+import { findLink } from '../lab/topology/links.js';
 import { CAPTURES } from '../lab/projects/folder-layout.js';
 import { link } from './links.js';
 import { names } from './schemas.js';

@@ -6,8 +6,14 @@ import { route, type Route } from '../http/route.js';
 import type { Farm } from '../lab/farm.js';
 import type { FilterType } from '../lab/topology/filters.js';
 import { listObjects } from '../lab/projects/project-content.js';
-import { deleteLink, directedFiltersOf, findLink } from '../lab/topology/link-changes.js';
-import { changeDirection, changeLink, makeLink } from '../lab/topology/link-making.js';
+import {
+  changeDirection,
+  changeLink,
+  deleteLink,
+  directedFiltersOf,
+  findLink,
+  makeLink,
+} from '../lab/topology/links.js';
 import { endpoint, label, linkStyle, linkType, openObject, uuid } from '../lab/gns3-file/topology-schema.js';
 import { names } from './schemas.js';
 

@@ -6,7 +6,7 @@ import { refusals } from '../base/errors/errors.js';
 import type { BpfCompiler } from '../engine/bpf/bpf-compiler.js';
 import type { StoredLink } from '../lab/gns3-file/topology-schema.js';
 import type { Project } from '../lab/projects/project.js';
-import { findLink } from '../lab/topology/link-changes.js';
+import { findLink } from '../lab/topology/links.js';
 import type { Topology } from '../lab/topology/topology.js';
 import type { ComputeRun } from '../run/compute-run.js';
 import { defaultFileName, type CaptureSettings, type Selection } from './capture-settings.js';

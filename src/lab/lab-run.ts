@@ -1,21 +1,19 @@
 /**
- * How the stored content of an open project is made to run. The lab tells what is stored, in order; whoever runs
- * it follows. Telling never fails and never waits: what could not be made to run is told to the project's
- * listeners, or, of a link that is just being made, to whoever makes it.
+ * The contract between an open project and what runs it. The lab reports each stored change in order, and the run
+ * follows. A report never fails and never waits: the listeners of the project are warned of what cannot run. Only a
+ * new link is connected before it is stored, so `connect` answers.
  */
 import type { DirectedFilters } from './topology/directed-filters.js';
 import type { AcceptedFilters } from './topology/filters.js';
 import type { StoredLink, StoredNode } from './gns3-file/topology-schema.js';
 
-/** A link that runs, with what it does besides. */
+/** A link, with the filters that it has for one direction only. */
 export interface RunLink {
   readonly link: StoredLink;
   readonly directed: DirectedFilters;
-  /** Its maker waits to hear whether it can be connected. */
-  readonly isNew: boolean;
 }
 
-/** Who waits for an answer: what is not begun yet is left out when it has gone. */
+/** The client that waits for an answer. Work that has not begun when the client goes is not done. */
 export interface Client {
   readonly isGone: boolean;
 }
@@ -24,12 +22,14 @@ export interface LabRun {
   /** A node of a kind that is served here is new or has changed. */
   nodeStored(node: StoredNode): void;
   nodeRemoved(node: StoredNode): void;
-  linkStored(run: RunLink): void;
+  /** Connects both ends of a link that is not stored yet, or refuses and connects none. */
+  connect(link: RunLink): Promise<void>;
+  /** The link is new or has changed. One that is not connected yet is connected. */
+  linkStored(link: RunLink): void;
+  /** The link is gone, or could not be stored. */
   linkRemoved(link: StoredLink): void;
-  /** Resolves when everything told so far runs, or cannot; undefined when that is so already. */
+  /** Resolves when everything reported so far runs, or cannot; undefined when that is so already. */
   settled(): Promise<void> | undefined;
-  /** Why a new link could not be connected; asked once. */
-  takeFailure(linkId: string): Error | undefined;
   /** Refuses (400) filters that could not work on a link of this node. */
   checkFilters(node: StoredNode, filters: AcceptedFilters, client: Client): Promise<void>;
   /** Stops everything. */

@@ -2,6 +2,7 @@
  * Makes an open project of the controller run on this compute, through the same doors as any client of the
  * compute interface: its switches are nodes of a compute project, and each end of a link is a UDP attachment.
  */
+import { refusals } from '../base/errors/errors.js';
 import type { AcceptedFilters } from '../lab/topology/filters.js';
 import type { Client, LabRun, RunLink } from '../lab/lab-run.js';
 import type { Properties } from '../lab/kinds/node-kind.js';
@@ -13,17 +14,17 @@ import { LinkWires } from './links/link-wires.js';
 import { SWITCH_KINDS, type SwitchKind } from './switches/switch-kinds.js';
 import type { SwitchNode } from './switches/switch-node.js';
 
-/** The project as it was begun, for what has to be said about it. */
+/** The project of the controller: its name, and where its listeners are warned. */
 export interface RunOwner {
   readonly name: string;
   warn(message: string): void;
 }
 
-/** What goes on beside a run, such as streams of its links. */
+/** Follows a run from outside, as the streams of its links do. */
 export interface RunListener {
   /** Links were connected or disconnected. */
   linksChanged(): void;
-  /** Everything is about to be stopped. */
+  /** Called before everything is stopped. */
   ending(): void;
 }
 
@@ -35,10 +36,9 @@ export class ComputeRun implements LabRun {
   readonly #nodes = new Map<string, StoredNode>();
   readonly wires: LinkWires;
   readonly #listeners = new Set<RunListener>();
-  /** Of links that are being made. */
-  readonly #failures = new Map<string, Error>();
   #last: Promise<void> = Promise.resolve();
   #waiting = 0;
+  #isEnded = false;
 
   constructor(
     id: string,
@@ -69,40 +69,36 @@ export class ComputeRun implements LabRun {
 
   nodeRemoved({ node_id: id, name }: StoredNode): void {
     this.#nodes.delete(id);
-    this.#follow(`Node ${name}`, async () => {
+    const what = `Node ${name}`;
+    // A link that is being made may be connected already although nobody has removed it.
+    this.#follow(what, async () => {
+      if (await this.wires.disconnectNode(id)) this.#linksChanged();
+    });
+    this.#follow(what, async () => {
       const node = this.#find(id);
       if (node !== undefined) await this.#projects.find(this.#id).deleteNode(node.kind, id);
     });
   }
 
-  linkStored(run: RunLink): void {
-    const id = run.link.link_id;
-    this.#follow(`Link ${id}`, async () => {
-      try {
-        if ((await this.wires.follow(run)) !== undefined) this.#linksChanged();
-      } catch (error) {
-        if (!run.isNew || !(error instanceof Error)) throw error;
-        this.#failures.set(id, error);
-      }
+  connect(run: RunLink): Promise<void> {
+    return this.#inTurn(() => {
+      if (this.#isEnded) throw refusals.projectClosed();
+      return this.#carryOut(run);
     });
   }
 
+  linkStored(run: RunLink): void {
+    this.#follow(`Link ${run.link.link_id}`, () => this.#carryOut(run));
+  }
+
   linkRemoved({ link_id: id }: StoredLink): void {
-    this.#failures.delete(id);
     this.#follow(`Link ${id}`, async () => {
-      await this.wires.disconnect(id);
-      this.#linksChanged();
+      if (await this.wires.disconnect(id)) this.#linksChanged();
     });
   }
 
   settled(): Promise<void> | undefined {
     return this.#waiting === 0 ? undefined : this.#last;
-  }
-
-  takeFailure(linkId: string): Error | undefined {
-    const failure = this.#failures.get(linkId);
-    this.#failures.delete(linkId);
-    return failure;
   }
 
   async checkFilters(node: StoredNode, filters: AcceptedFilters, client: Client): Promise<void> {
@@ -111,7 +107,7 @@ export class ComputeRun implements LabRun {
     await this.#services.filterPlans.check(kind.type, filters, { projectId: this.#id, client });
   }
 
-  /** Returns what ends the listening. */
+  /** Returns the function that ends the listening. */
   listen(listener: RunListener): () => void {
     this.#listeners.add(listener);
     return () => {
@@ -121,20 +117,34 @@ export class ComputeRun implements LabRun {
 
   async end(): Promise<void> {
     for (const listener of this.#listeners) listener.ending();
-    this.#follow('The project', () => this.#projects.close(this.#id));
+    this.#isEnded = true;
+    this.#follow('The project', async () => {
+      await this.#projects.close(this.#id);
+      this.wires.forgetAll();
+    });
     await this.#last;
   }
 
-  /** One thing after the other. What fails is told, and does not keep the next from being done. */
+  /** Does `work`; when it fails, warns the listeners of the project. */
   #follow(what: string, work: () => Promise<void>): void {
-    this.#waiting++;
-    this.#last = this.#last.then(work).catch((error: unknown) => {
+    this.#inTurn(work).catch((error: unknown) => {
       const reason = error instanceof Error ? error.message : String(error);
       this.#ownerOf(this.#id)?.warn(`${what} does not run as it should: ${reason}`);
     });
-    this.#last = this.#last.finally(() => {
+  }
+
+  /** One piece of work after the other, in the order of the calls, whether those before succeed or not. */
+  #inTurn(work: () => Promise<void>): Promise<void> {
+    this.#waiting++;
+    const done = this.#last.then(work).finally(() => {
       this.#waiting--;
     });
+    this.#last = done.catch(() => undefined);
+    return done;
+  }
+
+  async #carryOut(run: RunLink): Promise<void> {
+    if ((await this.wires.follow(run)) !== undefined) this.#linksChanged();
   }
 
   #linksChanged(): void {

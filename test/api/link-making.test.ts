@@ -89,6 +89,41 @@ void t.test('a link is announced once, when it is connected', async (t) => {
   stream.close();
 });
 
+void t.test('of two links that are made at once with one port, one is refused', async (t) => {
+  const lab = await LinkLab.make(host);
+  const [a, b, c] = [await lab.hub(), await lab.hub(), await lab.hub()];
+  const before = await udpPorts();
+  const replies = await Promise.all([b, c].map((far) => lab.post([end(a, 0), end(far, 0)])));
+  t.same(replies.map(({ status }) => status).sort(), [201, 409]);
+  t.match(
+    replies.find(({ status }) => status === 409),
+    { body: { message: 'Port is already used' } },
+  );
+  const [link = {}] = await lab.list();
+  t.equal((await udpPorts()).length - before.length, 2);
+  await client.expect(204, 'DELETE', lab.at(link));
+  t.strictSame(await udpPorts(), before);
+});
+
+void t.test('a project that is closed while links are being made in it keeps no half of one', async (t) => {
+  const lab = await LinkLab.make(host);
+  const [a, b] = [await lab.hub(), await lab.hub()];
+  const before = await udpPorts();
+  for (let round = 0; round < 3; round++) {
+    const ports = [0, 1, 2, 3];
+    const [replies] = await Promise.all([
+      Promise.all(ports.map((port) => lab.post([end(a, port), end(b, port)]))),
+      client.expect(204, 'POST', `${lab.path}/close`),
+    ]);
+    t.strictSame(await udpPorts(), before, 'closed, it has no ports');
+    await client.expect(201, 'POST', `${lab.path}/open`);
+    const links = await lab.list();
+    t.equal(links.length, replies.filter(({ status }) => status === 201).length);
+    t.equal((await udpPorts()).length - before.length, links.length * 2);
+    for (const link of links) await client.expect(204, 'DELETE', lab.at(link));
+  }
+});
+
 void t.test('a node that is deleted while it is being linked takes the link along', async (t) => {
   const lab = await LinkLab.make(host);
   const a = await lab.hub();

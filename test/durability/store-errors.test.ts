@@ -2,6 +2,7 @@
 import t from 'tap';
 import { Client } from '../support/client.js';
 import { dropPlan, FAULTS, layPlan } from '../support/fault-plan.js';
+import { end, LinkLab } from '../support/link-lab.js';
 import { scratchFolder } from '../support/scratch.js';
 import { startServer } from '../support/server-process.js';
 
@@ -35,4 +36,28 @@ void t.test('a failing write or sync of the store is a 503, and the next change 
     'and a kill changes nothing of that',
   );
   t.equal(await again.stop(), 0);
+});
+
+void t.test('a link that cannot be stored is not connected either, and can be made again', async (t) => {
+  const faults = scratchFolder(t);
+  const environment = { NODE_OPTIONS: `--import=${INJECTION}`, [FAULTS]: faults };
+  const { url } = await startServer(t, { environment });
+  const client = new Client(url);
+  const lab = await LinkLab.make({ client, url });
+  const [a, b] = [await lab.hub(), await lab.hub()];
+  const udpPorts = async (): Promise<unknown> =>
+    (await client.expect(200, 'GET', '/v2/compute/network/ports'))['udp_ports'];
+  const news = await lab.told(async () => {
+    layPlan(faults, { run: 'link', of: 'changes', at: 1, mode: 'EIO' });
+    t.match(await lab.post([end(a, 0), end(b, 0)]), {
+      status: 503,
+      body: { message: /nothing was changed/ },
+    });
+    dropPlan(faults);
+  });
+  t.strictSame(news, []);
+  t.strictSame(await lab.list(), []);
+  t.strictSame(await udpPorts(), []);
+  await lab.link([end(a, 0), end(b, 0)]);
+  t.equal(((await udpPorts()) as unknown[]).length, 2);
 });

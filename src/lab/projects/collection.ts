@@ -107,8 +107,8 @@ export class Collection<Entity> {
     this.#channel.emit(`${this.#name}.created`, text);
   }
 
-  /** Stores a new or changed object; returns its text. One that is unseen is readable when it is refreshed. */
-  put(transaction: Transaction, id: string, object: Entity, announcement?: Announcement | 'unseen'): string {
+  /** Stores a new or changed object; returns its text. */
+  put(transaction: Transaction, id: string, object: Entity, announcement?: Announcement): string {
     const before = this.#working.get(id);
     const record = { order: before?.order ?? this.#nextOrder++, object };
     this.#working.set(id, record);
@@ -120,9 +120,9 @@ export class Collection<Entity> {
     transaction.onUndo(this.#count(id, text.length));
     transaction.store({ put: this.#keyOf(id), value: record });
     transaction.onStored(() => {
-      if (announcement !== 'unseen') this.#published.set(id, text);
+      this.#published.set(id, text);
       this.#follower?.stored(object);
-      if (announcement === undefined || announcement === 'unseen') return;
+      if (announcement === undefined) return;
       this.#channel.emit(`${this.#name}.${announcement.action}`, announcement.event ?? text);
     });
     return text;

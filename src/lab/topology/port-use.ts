@@ -1,4 +1,7 @@
-/** Which link holds which port, by numbers: it survives every change of the nodes. */
+/**
+ * The ports that links hold, by number, so that changes of nodes do not matter. A link that is being made holds its
+ * ports before it is stored.
+ */
 import type { Endpoint, StoredLink } from '../gns3-file/topology-schema.js';
 import type { Transaction } from '../projects/transaction.js';
 
@@ -14,8 +17,10 @@ export interface UsedPort {
 export class PortUse {
   readonly #byNode = new Map<string, Map<PortKey, UsedPort>>();
 
-  isUsed(end: Endpoint): boolean {
-    return this.#byNode.get(end.node_id)?.has(keyOf(end)) ?? false;
+  /** Whether a link holds the port, other than `ownLinkId`. */
+  isUsed(end: Endpoint, ownLinkId?: string): boolean {
+    const used = this.#byNode.get(end.node_id)?.get(keyOf(end));
+    return used !== undefined && used.linkId !== ownLinkId;
   }
 
   isConnected(nodeId: string): boolean {

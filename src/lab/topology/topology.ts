@@ -44,8 +44,6 @@ export class Topology {
   readonly links: Collection<StoredLink>;
   readonly drawings: Collection<StoredDrawing>;
   readonly directed: Collection<DirectedFilters>;
-  /** Links that are being made: they are announced when they are connected. */
-  readonly unconfirmed = new Set<string>();
   readonly names = new NodeNames();
   readonly portUse = new PortUse();
   readonly surroundings: Surroundings;
@@ -87,7 +85,7 @@ export class Topology {
       {
         stored: (link) => {
           const directed = this.directed.get(link.link_id) ?? undirected(link.link_id);
-          this.run.linkStored({ link, directed, isNew: this.unconfirmed.has(link.link_id) });
+          this.run.linkStored({ link, directed });
         },
         removed: (link) => {
           this.captures.delete(link.link_id);
@@ -183,14 +181,8 @@ export class Topology {
     return drawingView(drawing, this.projectId);
   }
 
-  /** Of a link that is still being made nobody was told, and nobody is told. */
   removeLink(transaction: Transaction, link: StoredLink): void {
-    if (this.unconfirmed.has(link.link_id)) {
-      this.links.withdraw(transaction, link.link_id);
-      transaction.onStored(() => {
-        this.unconfirmed.delete(link.link_id);
-      });
-    } else this.links.remove(transaction, link.link_id);
+    this.links.remove(transaction, link.link_id);
     this.portUse.disconnectIn(transaction, link);
     this.directed.withdraw(transaction, link.link_id);
     for (const end of link.nodes) {

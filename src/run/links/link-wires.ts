@@ -23,7 +23,7 @@ export interface Wire {
   readonly linkId: string;
   readonly near: WireEnd;
   readonly far: WireEnd;
-  /** As it was last carried out. */
+  /** The link as it was last carried out. */
   run: RunLink;
 }
 
@@ -58,15 +58,31 @@ export class LinkWires {
     return undefined;
   }
 
-  async disconnect(linkId: string): Promise<void> {
+  /** Resolves with false when the link is not connected. */
+  async disconnect(linkId: string): Promise<boolean> {
     const wire = this.#wires.get(linkId);
-    if (wire === undefined) return;
+    if (wire === undefined) return false;
     this.#wires.delete(linkId);
     const results = await Promise.allSettled(
       [wire.near, wire.far].map(({ node, port }) => node.detach(port)),
     );
     const failed = results.find((result) => result.status === 'rejected');
     if (failed !== undefined) throw failed.reason;
+    return true;
+  }
+
+  /** Disconnects every link that ends at the node; resolves with false when there was none. */
+  async disconnectNode(nodeId: string): Promise<boolean> {
+    const wires = [...this.#wires.values()].filter(
+      ({ near, far }) => near.node.id === nodeId || far.node.id === nodeId,
+    );
+    for (const { linkId } of wires) await this.disconnect(linkId);
+    return wires.length > 0;
+  }
+
+  /** For a project that has ended: all ports of its nodes are detached already. */
+  forgetAll(): void {
+    this.#wires.clear();
   }
 
   /** A link that leads to a node that does not run here stays unconnected. */
@@ -79,7 +95,7 @@ export class LinkWires {
     const nio = (lport: number, rport: number): NioUdp => {
       return { type: 'nio_udp', lport, rhost: LOOPBACK, rport, suspend };
     };
-    this.#tellIgnored(link);
+    this.#warnOfIgnored(link);
     const filters = await this.#filtersOf(near, run);
     const first = await project.reserveUdpPort();
     let second: number | undefined;
@@ -117,8 +133,8 @@ export class LinkWires {
     });
   }
 
-  /** Filters of a file that somebody else has written may be none. */
-  #tellIgnored({ link_id: id, filters = {} }: StoredLink): void {
+  /** A file that another program wrote may hold filters that do not exist here. */
+  #warnOfIgnored({ link_id: id, filters = {} }: StoredLink): void {
     for (const [type, values] of Object.entries(filters)) {
       try {
         acceptFilters({ [type]: values });
@@ -137,7 +153,7 @@ export class LinkWires {
   }
 }
 
-/** Whether the frames of a link meet the same fate by both. */
+/** Whether both treat the frames of the link alike. */
 function isSameConduct(a: RunLink, b: RunLink): boolean {
   const fate = ({ link, directed }: RunLink): string =>
     JSON.stringify([link.suspend ?? false, link.filters ?? {}, directed]);

@@ -1,13 +1,19 @@
 import t from 'tap';
+import { refusals } from '../../../src/base/errors/errors.js';
 import { Channel } from '../../../src/base/streams/channel.js';
 import { ConsolePorts } from '../../../src/lab/console-ports.js';
 import { NEVER_WRITTEN, type LabRecords, type ProjectRecord } from '../../../src/lab/projects/records.js';
 import type { DirectedFilters } from '../../../src/lab/topology/directed-filters.js';
 import type { LabRun, RunLink } from '../../../src/lab/lab-run.js';
-import { confirmLink, createLink, findLink } from '../../../src/lab/topology/link-changes.js';
+import { deleteNode } from '../../../src/lab/topology/node-changes.js';
+import { reserveLink, storeLink } from '../../../src/lab/topology/links.js';
 import { Slices } from '../../../src/lab/projects/slices.js';
 import { Topology } from '../../../src/lab/topology/topology.js';
-import { projectSettings, type StoredLink, type StoredNode } from '../../../src/lab/gns3-file/topology-schema.js';
+import {
+  projectSettings,
+  type StoredLink,
+  type StoredNode,
+} from '../../../src/lab/gns3-file/topology-schema.js';
 import { Transaction } from '../../../src/lab/projects/transaction.js';
 import { idOf, storedLinkOf, storedNodeOf } from '../../support/stored-objects.js';
 
@@ -27,10 +33,10 @@ const FAR_HUB = storedNodeOf(4, { compute_id: 'other', properties: PORTS });
 const NOTHING_RUNS: LabRun = {
   nodeStored: () => undefined,
   nodeRemoved: () => undefined,
+  connect: () => Promise.resolve(),
   linkStored: () => undefined,
   linkRemoved: () => undefined,
   settled: () => undefined,
-  takeFailure: () => undefined,
   checkFilters: () => Promise.resolve(),
   end: () => Promise.resolve(),
 };
@@ -197,44 +203,60 @@ void t.test('what runs is told of a link with what it does besides', async (t) =
     directed,
   ]);
   t.match(told, [
-    { link: { link_id: idOf(9) }, directed, isNew: false },
-    { link: { link_id: idOf(10) }, directed: { forward: {}, backward: {}, seed: null }, isNew: false },
+    { link: { link_id: idOf(9) }, directed },
+    { link: { link_id: idOf(10) }, directed: { forward: {}, backward: {}, seed: null } },
   ]);
 });
 
-void t.test('a link that is being made is seen when it is confirmed, and otherwise never was', async (t) => {
-  const told: boolean[] = [];
-  const run = { ...NOTHING_RUNS, linkStored: ({ isNew }: RunLink) => told.push(isNew) };
+/** Does the work in a transaction of its own, which succeeds. */
+function stored<Result>(work: (transaction: Transaction) => Result): Result {
+  const transaction = new Transaction();
+  const result = work(transaction);
+  transaction.publishAll();
+  return result;
+}
+
+const FREE_ENDS = [HUB, OTHER_HUB].map(({ node_id }) => ({ node_id, adapter_number: 0, port_number: 0 }));
+
+void t.test('a link that is being made holds its ports, and is seen when it is stored', async (t) => {
+  const told: string[] = [];
+  const run = { ...NOTHING_RUNS, linkStored: ({ link }: RunLink) => told.push(link.link_id) };
   const { topology, events } = await make([HUB, OTHER_HUB], [], run);
   events.length = 0;
-  const stored = <Result>(work: (transaction: Transaction) => Result): Result => {
-    const transaction = new Transaction();
-    const result = work(transaction);
-    transaction.publishAll();
-    return result;
-  };
-  const nodes = [HUB, OTHER_HUB].map(({ node_id }) => ({ node_id, adapter_number: 0, port_number: 0 }));
-  const newLink = (): StoredLink =>
-    findLink(
-      topology,
-      stored((transaction) => createLink(topology, transaction, { nodes })),
-    );
+  const reserve = (): StoredLink =>
+    stored((transaction) => reserveLink(topology, transaction, { nodes: FREE_ENDS }));
 
-  const failed = newLink();
+  const failed = reserve();
   t.equal(topology.links.publishedList(), '[]');
-  stored((transaction) => {
-    topology.removeLink(transaction, failed);
-  });
+  t.throws(reserve, refusals.portUsed(), 'nobody else gets the ports');
+  topology.portUse.disconnect(failed);
   t.notOk(topology.portUse.isConnected(HUB.node_id));
   t.same(events, []);
 
-  const made = newLink();
+  const made = reserve();
   t.equal(topology.links.published(made.link_id), undefined);
-  stored((transaction) => {
-    confirmLink(topology, transaction, made);
-  });
+  stored((transaction) => storeLink(topology, transaction, made));
   t.match(topology.links.published(made.link_id), made.link_id);
   t.match(events, [{ action: 'link.created', event: { link_id: made.link_id } }]);
-  t.same(told, [true, true]);
-  t.equal(topology.unconfirmed.size, 0);
+  t.same(told, [made.link_id]);
+});
+
+void t.test('a link to a node that has gone meanwhile is not stored', async (t) => {
+  const { topology } = await make([HUB, OTHER_HUB]);
+  const link = stored((transaction) => reserveLink(topology, transaction, { nodes: FREE_ENDS }));
+  stored((transaction) => {
+    deleteNode(topology, transaction, OTHER_HUB.node_id);
+  });
+  t.throws(() => storeLink(topology, new Transaction(), link), refusals.nodeUnknown(OTHER_HUB.node_id));
+  t.equal(topology.links.size, 0);
+});
+
+void t.test('a link with fewer than two ends is stored, and announced to nobody', async (t) => {
+  const { topology, events } = await make([HUB]);
+  events.length = 0;
+  const nodes = FREE_ENDS.slice(0, 1);
+  const link = stored((transaction) => reserveLink(topology, transaction, { nodes }));
+  stored((transaction) => storeLink(topology, transaction, link));
+  t.match(topology.links.published(link.link_id), link.link_id);
+  t.same(events, []);
 });

@@ -1,4 +1,4 @@
-/** What clients do to the links of an open project. Each function is one request inside a transaction. */
+/** The requests of clients on the links of an open project. Those that get a transaction run inside of it. */
 import { randomUUID } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import { refusals } from '../../base/errors/errors.js';
@@ -8,6 +8,8 @@ import { defaultEndLabel } from './link-view.js';
 import { findNode } from './node-changes.js';
 import type { Topology } from './topology.js';
 import type { Endpoint, LinkType, StoredLink } from '../gns3-file/topology-schema.js';
+import type { Client } from '../lab-run.js';
+import type { Project } from '../projects/project.js';
 import type { Transaction } from '../projects/transaction.js';
 
 export interface LinkRequest {
@@ -22,14 +24,73 @@ export interface NewLink extends LinkRequest {
 }
 
 const ENDS = 2;
-/** Kinds that stand for the world outside: joining two of them would make a loop through the host. */
+/** Kinds that stand for the world outside: a link between two of them would make a loop through the host. */
 const OUTSIDE = new Set(['cloud', 'nat']);
 
 /**
- * Returns the id. Nobody is told of the link before `confirmLink`; fewer than two ends are kept as they are and
- * announced to nobody, as clients know it.
+ * Makes a link: reserves its ports, connects it, and then stores and announces it in one commit. When one of these
+ * fails nothing is left of the link, and nothing was announced. Returns the text of the link.
  */
-export function createLink(topology: Topology, transaction: Transaction, wanted: NewLink): string {
+export async function makeLink(project: Project, client: Client, wanted: NewLink): Promise<string> {
+  await checkFilters(project.topology, client, wanted.nodes[0]?.node_id, wanted.filters);
+  const { topology, link } = await project.change((topology, transaction) => ({
+    topology,
+    link: reserveLink(topology, transaction, wanted),
+  }));
+  try {
+    await topology.run.connect({ link, directed: undirected(link.link_id) });
+    return await project.change((current, transaction) => {
+      if (current !== topology) throw refusals.projectClosed();
+      return storeLink(topology, transaction, link);
+    });
+  } catch (error) {
+    topology.portUse.disconnect(link);
+    topology.run.linkRemoved(link);
+    await topology.run.settled();
+    throw error;
+  }
+}
+
+/** Returns the text of the link. */
+export async function changeLink(
+  project: Project,
+  client: Client,
+  id: string,
+  wanted: LinkRequest,
+): Promise<string> {
+  const { topology } = project;
+  await checkFilters(topology, client, findLink(topology, id).nodes[0]?.node_id, wanted.filters);
+  return project.change((topology, transaction) => updateLink(topology, transaction, id, wanted));
+}
+
+/** Replaces the directed filters of a link. Returns their text. */
+export async function changeDirection(
+  project: Project,
+  client: Client,
+  id: string,
+  wanted: DirectedRequest,
+): Promise<string> {
+  const { topology } = project;
+  const nodeId = findLink(topology, id).nodes[0]?.node_id;
+  for (const filters of [wanted.forward, wanted.backward])
+    await checkFilters(topology, client, nodeId, filters);
+  return project.change((topology, transaction) => directFilters(topology, transaction, id, wanted));
+}
+
+/** Refuses (400) filters that no link may have, and expressions that do not compile for this node. */
+async function checkFilters(
+  topology: Topology,
+  client: Client,
+  nodeId: string | undefined,
+  filters: Readonly<Record<string, unknown>> | undefined,
+): Promise<void> {
+  if (filters === undefined) return;
+  const accepted = acceptFilters(filters);
+  if (nodeId !== undefined) await topology.run.checkFilters(findNode(topology, nodeId), accepted, client);
+}
+
+/** The new link, which holds its ports from now on. It is not stored. */
+export function reserveLink(topology: Topology, transaction: Transaction, wanted: NewLink): StoredLink {
   const filters = acceptFilters(wanted.filters ?? {});
   if (wanted.nodes.length > ENDS) throw refusals.schemaViolated('in nodes', `a link has ${ENDS} ends`);
   checkEnds(topology, wanted.nodes);
@@ -46,28 +107,20 @@ export function createLink(topology: Topology, transaction: Transaction, wanted:
     suspend: wanted.suspend ?? false,
   };
   topology.portUse.connectIn(transaction, link);
-  topology.unconfirmed.add(link.link_id);
-  transaction.onUndo(() => {
-    topology.unconfirmed.delete(link.link_id);
-  });
-  topology.links.put(transaction, link.link_id, link, 'unseen');
-  return link.link_id;
+  return link;
 }
 
-/** A new link that is connected. */
-export function confirmLink(topology: Topology, transaction: Transaction, link: StoredLink): void {
-  transaction.onStored(() => {
-    topology.unconfirmed.delete(link.link_id);
-  });
-  topology.links.refresh(transaction, link.link_id, link.nodes.length === ENDS ? 'created' : undefined);
+/**
+ * Stores a link whose ports are reserved, unless its nodes have gone or changed since. A link with fewer than two
+ * ends is kept as it is and not announced: clients do not expect an event. Returns the text of the link.
+ */
+export function storeLink(topology: Topology, transaction: Transaction, link: StoredLink): string {
+  const { link_id: id, nodes } = link;
+  checkEnds(topology, nodes, id);
+  return topology.links.put(transaction, id, link, nodes.length === ENDS ? { action: 'created' } : undefined);
 }
 
-export function updateLink(
-  topology: Topology,
-  transaction: Transaction,
-  id: string,
-  wanted: LinkRequest,
-): string {
+function updateLink(topology: Topology, transaction: Transaction, id: string, wanted: LinkRequest): string {
   const link = findLink(topology, id);
   const next: StoredLink = {
     ...link,
@@ -85,8 +138,7 @@ export function deleteLink(topology: Topology, transaction: Transaction, id: str
   topology.removeLink(transaction, findLink(topology, id));
 }
 
-/** Replaces all of it. Returns the text. */
-export function directFilters(
+function directFilters(
   topology: Topology,
   transaction: Transaction,
   linkId: string,
@@ -115,14 +167,14 @@ export function findLink(topology: Topology, id: string): StoredLink {
   return link;
 }
 
-/** The contract's checks, in the contract's order. */
-function checkEnds(topology: Topology, ends: readonly Endpoint[]): void {
+/** The contract's checks, in the contract's order. The link itself, when it has an id, may hold the ports. */
+function checkEnds(topology: Topology, ends: readonly Endpoint[], ownId?: string): void {
   let first: { readonly end: Endpoint; readonly nodeType: string; readonly linkType: LinkType } | undefined;
   for (const end of ends) {
     const node = findNode(topology, end.node_id);
     const port = topology.findPort(node, end.adapter_number, end.port_number);
     if (port === undefined) throw refusals.portUnknown(end.adapter_number, end.port_number, node.name);
-    if (topology.portUse.isUsed(end)) throw refusals.portUsed();
+    if (topology.portUse.isUsed(end, ownId)) throw refusals.portUsed();
     if (first !== undefined) {
       if (first.end.node_id === end.node_id) throw refusals.linkToItself();
       if (OUTSIDE.has(first.nodeType) && OUTSIDE.has(node.node_type)) {

@@ -37,7 +37,7 @@ export class FilterRig {
       schedule: this.schedule,
       seed,
       clock: () => this.now,
-      settle: () => {
+      deliverPending: () => {
         this.memory.endTurn();
       },
       deliver: (frames) => {

@@ -20,7 +20,7 @@ interface Socket {
 interface MemoryLink extends Link {
   readonly socket: Socket;
   readonly port: Port;
-  readonly arrive: (frames: Batch) => void;
+  readonly fromLink: (frames: Batch) => void;
 }
 
 export class MemoryTransport implements Transport {
@@ -82,12 +82,12 @@ export class MemoryTransport implements Transport {
     return this.#links.size;
   }
 
-  add(endpoint: Endpoint, port: Port, arrive: (frames: Batch) => void): Link | Promise<Link> {
+  add(endpoint: Endpoint, port: Port, fromLink: (frames: Batch) => void): Link | Promise<Link> {
     if (this.refusal !== undefined) {
       if (this.isSlow) return Promise.reject(this.refusal);
       throw this.refusal;
     }
-    const link = this.#link(endpoint, port, arrive);
+    const link = this.#link(endpoint, port, fromLink);
     return this.isSlow ? Promise.resolve(link) : link;
   }
 
@@ -117,7 +117,7 @@ export class MemoryTransport implements Transport {
     this.#links.clear();
   }
 
-  #link(endpoint: Endpoint, port: Port, arrive: (frames: Batch) => void): Link {
+  #link(endpoint: Endpoint, port: Port, fromLink: (frames: Batch) => void): Link {
     if (endpoint.type === 'null') return { endpoint, send: countSent };
     const { local = '', remote = '' } = endpoint;
     const socket = this.#sockets.get(local);
@@ -131,7 +131,7 @@ export class MemoryTransport implements Transport {
         this.#carry(local, remote, Buffer.from(this.#memory.bytes.slice(offset, end)));
       }
     };
-    const link: MemoryLink = { endpoint, socket, port, arrive, send };
+    const link: MemoryLink = { endpoint, socket, port, fromLink, send };
     this.#links.add(link);
     return link;
   }
@@ -147,7 +147,7 @@ export class MemoryTransport implements Transport {
     else this.lost++;
   }
 
-  #handOver({ socket, port, arrive }: MemoryLink, most: number): void {
+  #handOver({ socket, port, fromLink }: MemoryLink, most: number): void {
     const batch = new Batch();
     let offset = 0;
     for (const frame of socket.queue.splice(0, most)) {
@@ -159,6 +159,6 @@ export class MemoryTransport implements Transport {
     this.cameIn += batch.count;
     port.count(COUNTER.frames_in, batch.count);
     port.count(COUNTER.octets_in, octetsOf(batch));
-    arrive(batch);
+    fromLink(batch);
   }
 }

@@ -15,7 +15,7 @@ export interface HoldSurroundings {
   readonly memory: FrameMemory;
   readonly schedule: Schedule;
   /** Sends what devices have made of a batch, and empties the workspace of frame memory. */
-  readonly settle: () => void;
+  readonly deliverPending: () => void;
 }
 
 /** What one call of `run` delivers at most: others wait, too. */
@@ -78,7 +78,7 @@ export class Hold implements Due {
 
   /** What comes back meanwhile, in a loop of links, is not for this time. */
   #release(until: number, most: number, next: Stage): void {
-    const { port, settle } = this.#surroundings;
+    const { port, deliverPending } = this.#surroundings;
     const batch = this.#batch;
     for (let left = Math.min(most, this.#queue.count); left > 0 && this.#queue.dueAt <= until;) {
       this.#fill(Math.min(left, BATCH_FRAMES), until);
@@ -91,7 +91,7 @@ export class Hold implements Due {
       left -= batch.count;
       next.pass(batch);
       batch.count = 0;
-      settle();
+      deliverPending();
     }
   }
 

@@ -76,11 +76,11 @@ export class AttachedPort extends Port {
 
   set link(link: Link | undefined) {
     this.#link = link;
-    this.leaveBy(link ?? NOWHERE);
+    this.linkBy(link ?? NOWHERE);
   }
 
   /** Where frames go behind everything that lies between. */
-  leaveBy(way: Exit): void {
+  linkBy(way: Exit): void {
     this.#way = way;
     this.#compose();
   }
@@ -120,20 +120,20 @@ export class AttachedPort extends Port {
   }
 
   /** Gives frames, counted as come in, to what lies between and then to the device. */
-  enter(frames: Batch): void {
+  fromLink(frames: Batch): void {
     if (this.#isSuspended) this.count(COUNTER.suspended, frames.count);
-    else if (this.#filters.inward === undefined) this.arrive(frames);
+    else if (this.#filters.inward === undefined) this.toDevice(frames);
     else this.#filters.inward.pass(frames);
   }
 
   /** What has passed the filters on its way in. */
-  arrive(frames: Batch): void {
+  toDevice(frames: Batch): void {
     for (const tap of this.#tapList) tap.record('in', frames);
     this.place.device.receive(this, frames);
   }
 
   /** What has passed the filters on its way out. */
-  depart(frames: Batch): void {
+  toLink(frames: Batch): void {
     for (const tap of this.#tapList) tap.record('out', frames);
     this.#way.send(this, frames);
   }
@@ -155,7 +155,7 @@ export class AttachedPort extends Port {
     } else if (this.#tapList.length > 0) {
       this.exit = {
         send: (_port, frames) => {
-          this.depart(frames);
+          this.toLink(frames);
         },
       };
     } else this.exit = this.#way;

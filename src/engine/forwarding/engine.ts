@@ -178,7 +178,7 @@ export class Engine {
       this.#fuse(port);
     };
     const link = this.#transport.add(endpoint, port, (frames) => {
-      this.#arrive(port, frames);
+      this.#fromLink(port, frames);
     });
     if (link instanceof Promise) return link.then(join);
     join(link);
@@ -196,16 +196,16 @@ export class Engine {
 
   #conduct(port: AttachedPort, { suspended, filters }: Conduct): void {
     port.conduct(suspended, filters === undefined ? NO_FILTERS : this.#filtersOf(port, filters));
-    this.#settle();
+    this.#deliverPending();
   }
 
   #filtersOf(port: AttachedPort, { seed, outward, inward }: FilterPlan): Filters {
     const { memory } = this.#fabric;
-    const settle = (): void => {
-      this.#settle();
+    const deliverPending = (): void => {
+      this.#deliverPending();
     };
     const { matcherOf } = port.place;
-    const common = { port, memory, schedule: this.#schedule, clock: this.#clock, settle, matcherOf };
+    const common = { port, memory, schedule: this.#schedule, clock: this.#clock, deliverPending, matcherOf };
     const chain = (
       stages: readonly FilterStage[],
       ownSeed: number,
@@ -214,10 +214,10 @@ export class Engine {
       stages.length === 0 ? undefined : new FilterChain(stages, { ...common, seed: ownSeed, deliver });
     return {
       outward: chain(outward, seed, (frames) => {
-        port.depart(frames);
+        port.toLink(frames);
       }),
       inward: chain(inward, seed + 1, (frames) => {
-        port.arrive(frames);
+        port.toDevice(frames);
       }),
     };
   }
@@ -227,10 +227,10 @@ export class Engine {
   }
 
   /** One batch from a socket, and everything that follows from it. */
-  #arrive(port: AttachedPort, frames: Batch): void {
+  #fromLink(port: AttachedPort, frames: Batch): void {
     this.#readClock();
-    port.enter(frames);
-    this.#settle();
+    port.fromLink(frames);
+    this.#deliverPending();
   }
 
   /** What filters have held long enough. */
@@ -241,8 +241,8 @@ export class Engine {
     this.#schedule.run(now);
   }
 
-  #settle(): void {
-    this.#fused.settle();
+  #deliverPending(): void {
+    this.#fused.deliverPending();
     this.#fabric.memory.endTurn();
   }
 
@@ -263,8 +263,8 @@ export class Engine {
     for (const end of [port, peer]) if (end.link !== undefined) this.#transport.drain(end.link);
     port.peer = peer;
     peer.peer = port;
-    port.leaveBy(this.#fused.exitTo(peer));
-    peer.leaveBy(this.#fused.exitTo(port));
+    port.linkBy(this.#fused.exitTo(peer));
+    peer.linkBy(this.#fused.exitTo(port));
   }
 
   /** Nothing waits on the fused path between turns, so nothing is overtaken. */
@@ -275,7 +275,7 @@ export class Engine {
     if (peer === undefined) return;
     port.peer = undefined;
     peer.peer = undefined;
-    peer.leaveBy(peer.link ?? NOWHERE);
+    peer.linkBy(peer.link ?? NOWHERE);
   }
 }
 

@@ -42,7 +42,7 @@ export class FusedPaths {
   }
 
   /** Sends what devices have put into the outbox, and all that follows from it. */
-  settle(): void {
+  deliverPending(): void {
     this.#outbox.empty(this.#deliver);
     let budget = MOST_FRAMES;
     for (let round = 1; this.#next.length > 0; round++) {
@@ -54,7 +54,7 @@ export class FusedPaths {
         if (frames === undefined) continue;
         port.inbox = undefined;
         budget -= frames.count;
-        this.#enter(port, frames, round > MOST_ROUNDS || budget < 0);
+        this.#fromLink(port, frames, round > MOST_ROUNDS || budget < 0);
         frames.count = 0;
         this.#spare.push(frames);
       }
@@ -62,14 +62,14 @@ export class FusedPaths {
     }
   }
 
-  #enter(port: AttachedPort, frames: Batch, isLoop: boolean): void {
+  #fromLink(port: AttachedPort, frames: Batch, isLoop: boolean): void {
     port.count(COUNTER.frames_in, frames.count);
     port.count(COUNTER.octets_in, octetsOf(frames));
     if (isLoop) {
       port.count(COUNTER.hop_limit, frames.count);
       return;
     }
-    port.enter(frames);
+    port.fromLink(frames);
     this.#outbox.empty(this.#deliver);
   }
 }

@@ -13,10 +13,10 @@ export interface Link extends Exit {
 
 export interface Transport {
   /**
-   * Takes over an endpoint. Its frames are handed to `arrive`, counted as come in at `port`; they lie in frame
-   * memory and are gone when `arrive` returns. Throws when an endpoint that it must open itself cannot be had.
+   * Takes over an endpoint. Its frames are handed to `fromLink`, counted as come in at `port`; they lie in frame
+   * memory and are gone when `fromLink` returns. Throws when an endpoint that it must open itself cannot be had.
    */
-  add(endpoint: Endpoint, port: Port, arrive: (frames: Batch) => void): Link | Promise<Link>;
+  add(endpoint: Endpoint, port: Port, fromLink: (frames: Batch) => void): Link | Promise<Link>;
   remove(link: Link): void;
   /** Hands over everything that waits at a link now. */
   drain(link: Link): void;

@@ -35,11 +35,11 @@ function holdOf(workspace = SLAB, onPass: (hold: Hold) => void = () => undefined
       onPass(hold);
     },
   };
-  const settle = (): void => {
+  const deliverPending = (): void => {
     events.push('settled');
     memory.endTurn();
   };
-  const hold = new Hold({ port: books.newPort(0), memory, schedule, settle }, next);
+  const hold = new Hold({ port: books.newPort(0), memory, schedule, deliverPending }, next);
   const keep = (count: number, dueAt: number, length = 60): void => {
     for (let frame = 0; frame < count; frame++) {
       if (!hold.keep(0, length, dueAt)) throw new Error('there is no room');

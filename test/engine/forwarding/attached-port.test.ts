@@ -49,9 +49,9 @@ void t.test('what leaves goes to the link, until it leaves by something else', (
   port.link = link;
   t.equal(port.link, link);
   port.exit.send(port, batchOf(1));
-  port.leaveBy(linkInto(fused));
+  port.linkBy(linkInto(fused));
   port.exit.send(port, batchOf(1, 2));
-  port.leaveBy(port.link);
+  port.linkBy(port.link);
   port.exit.send(port, batchOf(1, 2, 3));
   t.same([sent, fused], [[1, 3], [2]]);
   port.link = undefined;
@@ -62,7 +62,7 @@ void t.test('what leaves goes to the link, until it leaves by something else', (
 
 void t.test('frames that enter are the device’s', (t) => {
   const { port, received } = portOn(new PortBooks(5), false);
-  port.enter(batchOf(1, 2, 3));
+  port.fromLink(batchOf(1, 2, 3));
   t.same(received, [3]);
   t.end();
 });
@@ -73,9 +73,9 @@ void t.test('a suspended port lets nothing through, whatever it leaves by', (t) 
   const sent: number[] = [];
   port.link = linkInto(sent);
   port.exit.send(port, batchOf(1, 2));
-  port.leaveBy(linkInto(sent));
+  port.linkBy(linkInto(sent));
   port.exit.send(port, batchOf(1));
-  port.enter(batchOf(1, 2, 3));
+  port.fromLink(batchOf(1, 2, 3));
   t.same([sent, received], [[], []]);
   t.same(books.counters(3), { suspended: 6 });
   t.end();
@@ -105,10 +105,10 @@ function between(): {
   port.link = { endpoint: { type: 'null' }, send: (_, { count }) => void said.push(`the link has ${count}`) };
   const filters = (name: string): Filters => ({
     outward: filterInto(said, `${name} out`, (frames) => {
-      port.depart(frames);
+      port.toLink(frames);
     }),
     inward: filterInto(said, `${name} in`, (frames) => {
-      port.arrive(frames);
+      port.toDevice(frames);
     }),
   });
   return { port, said, filters };
@@ -122,7 +122,7 @@ void t.test('frames pass filters, then taps, then the link or the device', (t) =
   });
   port.conduct(false, filters('first'));
   port.exit.send(port, batchOf(1, 2));
-  port.enter(batchOf(1, 2, 3));
+  port.fromLink(batchOf(1, 2, 3));
   t.same(said, [
     'first out passes 2',
     'tapped 2 out',
@@ -135,7 +135,7 @@ void t.test('frames pass filters, then taps, then the link or the device', (t) =
   port.untap(1);
   port.conduct(false, { outward: undefined, inward: undefined });
   port.exit.send(port, batchOf(1));
-  port.enter(batchOf(1));
+  port.fromLink(batchOf(1));
   t.same(said, [
     'the tap is closed',
     'first out is flushed',
@@ -157,9 +157,9 @@ void t.test(
     port.conduct(false, filters('second'));
     port.conduct(true, filters('third'));
     port.exit.send(port, batchOf(1));
-    port.enter(batchOf(1));
+    port.fromLink(batchOf(1));
     port.conduct(false, filters('fourth'));
-    port.leaveBy(linkInto([]));
+    port.linkBy(linkInto([]));
     port.exit.send(port, batchOf(1));
     port.tap(4, { record: () => undefined, close: () => void said.push('the tap is closed') });
     port.close();

@@ -40,8 +40,8 @@ class Bench {
   }
 
   fuse(one: AttachedPort, two: AttachedPort): void {
-    one.leaveBy(this.paths.exitTo(two));
-    two.leaveBy(this.paths.exitTo(one));
+    one.linkBy(this.paths.exitTo(two));
+    two.linkBy(this.paths.exitTo(one));
   }
 
   /** As many frames of lengths that count up from `first`. */
@@ -58,14 +58,14 @@ void t.test('what leaves at a port comes in at its peer, in order, and is counte
   bench.fuse(one, two);
   bench.send(one, 3, 10);
   bench.send(two, 2, 20);
-  bench.paths.settle();
+  bench.paths.deliverPending();
   t.same(bench.arrivals, [
     { port: 2, lengths: [10, 11, 12] },
     { port: 1, lengths: [20, 21] },
   ]);
   t.same(bench.books.counters(1), { frames_in: 2, octets_in: 41, frames_out: 3, octets_out: 33 });
   t.same(bench.books.counters(2), { frames_in: 3, octets_in: 33, frames_out: 2, octets_out: 41 });
-  bench.paths.settle();
+  bench.paths.deliverPending();
   t.equal(bench.arrivals.length, 2, 'nothing comes twice');
   t.end();
 });
@@ -83,7 +83,7 @@ void t.test('what a device sends on is carried in the same turn, round by round'
     }
   };
   bench.send(at(0), 2, 100);
-  bench.paths.settle();
+  bench.paths.deliverPending();
   t.same(bench.arrivals, [
     { port: 1, lengths: [100, 101] },
     { port: 3, lengths: [101, 102] },
@@ -101,7 +101,7 @@ void t.test('a peer takes one batch a round: what is more is counted where it le
   for (const length of upFrom(1, 200)) first.add(0, length);
   from.exit.send(from, first);
   from.exit.send(from, first);
-  bench.paths.settle();
+  bench.paths.deliverPending();
   t.same(bench.arrivals, [{ port: 2, lengths: [...upFrom(1, 200), ...upFrom(1, 56)] }]);
   const octets = (200 * 201) / 2 + (56 * 57) / 2;
   t.same(bench.books.counters(1), { frames_out: BATCH_FRAMES, octets_out: octets, queue_full: 144 });
@@ -119,14 +119,14 @@ void t.test(
       bench.send(port, count);
     };
     bench.send(one, 5);
-    bench.paths.settle();
+    bench.paths.deliverPending();
     t.equal(bench.arrivals.length, MOST_ROUNDS);
     t.equal(bench.books.total('hop_limit'), 5);
     t.equal(bench.books.total('frames_in'), 5 * (MOST_ROUNDS + 1));
     t.equal(bench.books.total('frames_in'), bench.books.total('frames_out'));
     bench.arrivals.length = 0;
     bench.send(one, 1);
-    bench.paths.settle();
+    bench.paths.deliverPending();
     t.equal(bench.arrivals.length, MOST_ROUNDS, 'the next turn has a limit of its own');
     t.end();
   },
@@ -140,7 +140,7 @@ void t.test('one turn carries so many frames at most, however many links there a
   );
   for (const [one, two] of ends) bench.fuse(one, two);
   for (const [one] of ends) bench.send(one, BATCH_FRAMES);
-  bench.paths.settle();
+  bench.paths.deliverPending();
   const most = MOST_FLOODED * BATCH_FRAMES;
   const carried = bench.arrivals.reduce((sum, { lengths }) => sum + lengths.length, 0);
   t.equal(carried, most);
@@ -155,7 +155,7 @@ void t.test('a suspended peer counts and drops', (t) => {
   bench.fuse(one, two);
   bench.send(one, 4);
   bench.send(two, 3);
-  bench.paths.settle();
+  bench.paths.deliverPending();
   t.same(bench.arrivals, []);
   t.equal(bench.books.counter(2, 'suspended'), 7);
   t.equal(bench.books.values[2 * 32 + COUNTER.frames_out], 0);

@@ -70,7 +70,7 @@ export class LinuxTransport implements Transport {
     this.#poller.add(ear.event);
   }
 
-  add(endpoint: Endpoint, port: Port, arrive: (frames: Batch) => void): Link {
+  add(endpoint: Endpoint, port: Port, fromLink: (frames: Batch) => void): Link {
     if (endpoint.type === 'null') return { endpoint, send: countSent };
     if (endpoint.type === 'udp-address') throw new Error('this transport takes open descriptors');
     const sender = this.#sender;
@@ -78,7 +78,7 @@ export class LinuxTransport implements Transport {
       endpoint,
       descriptor: endpoint.descriptor,
       port,
-      arrive,
+      fromLink,
       framesPerMessage: 1,
       largestSegment: endpoint.type === 'udp' ? Infinity : 0,
       dueAt: undefined,

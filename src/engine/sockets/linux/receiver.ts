@@ -35,7 +35,7 @@ const { EAGAIN } = koffi.os.errno;
 export interface Inlet {
   readonly descriptor: number;
   readonly port: Port;
-  readonly arrive: (frames: Batch) => void;
+  readonly fromLink: (frames: Batch) => void;
   /** How many frames a message held when last looked: a bound for what a call may bring. */
   framesPerMessage: number;
 }
@@ -164,7 +164,7 @@ export class Receiver {
 
   #handOver(inlet: Inlet): void {
     if (this.#batch.count === 0) return;
-    inlet.arrive(this.#batch);
+    inlet.fromLink(this.#batch);
     this.#batch.count = 0;
     this.#octets = 0;
   }

@@ -25,7 +25,7 @@ interface PortableLink extends Link {
   readonly endpoint: UdpEndpoint;
   readonly socket: Socket;
   readonly port: Port;
-  readonly arrive: (frames: Batch) => void;
+  readonly fromLink: (frames: Batch) => void;
   readonly queue: Buffer[];
   sending: number;
 }
@@ -50,10 +50,10 @@ export class PortableTransport implements Transport {
     });
   }
 
-  add(endpoint: Endpoint, port: Port, arrive: (frames: Batch) => void): Link | Promise<Link> {
+  add(endpoint: Endpoint, port: Port, fromLink: (frames: Batch) => void): Link | Promise<Link> {
     if (endpoint.type === 'null') return { endpoint, send: countSent };
     if (endpoint.type !== 'udp-address') throw new Error('this transport opens its sockets itself');
-    return this.#open(endpoint, port, arrive);
+    return this.#open(endpoint, port, fromLink);
   }
 
   remove(link: Link): void {
@@ -82,7 +82,7 @@ export class PortableTransport implements Transport {
     this.#links.clear();
   }
 
-  async #open(endpoint: UdpEndpoint, port: Port, arrive: (frames: Batch) => void): Promise<Link> {
+  async #open(endpoint: UdpEndpoint, port: Port, fromLink: (frames: Batch) => void): Promise<Link> {
     const socket = createSocket({
       type: isIPv6(endpoint.remoteHost) ? 'udp6' : 'udp4',
       recvBufferSize: RECEIVE_BUFFER,
@@ -91,7 +91,7 @@ export class PortableTransport implements Transport {
       endpoint,
       socket,
       port,
-      arrive,
+      fromLink,
       queue: [],
       sending: 0,
       send: (to, frames) => {
@@ -133,7 +133,7 @@ export class PortableTransport implements Transport {
       this.#memory.bytes.set(frame, offset);
       batch.add(offset, frame.length);
     }
-    link.arrive(batch);
+    link.fromLink(batch);
     batch.count = 0;
   }
 

@@ -32,7 +32,7 @@ async function bench(t: Test): Promise<{
     descriptor: link.endpoint.descriptor,
     port: link.port,
     framesPerMessage: 1,
-    arrive: (frames: Batch) => {
+    fromLink: (frames: Batch) => {
       batches.push(rig.bytesOf(frames));
     },
   };

@@ -34,12 +34,12 @@ class Bench {
   /** How many frames there were in each message that waits. */
   fetch({ descriptor }: OpenEndpoint): number[] {
     const messages: number[] = [];
-    const arrive = (frames: Batch): void => {
+    const fromLink = (frames: Batch): void => {
       this.received.push(...this.rig.bytesOf(frames));
     };
     for (;;) {
       // It is told that a message may fill a batch, so it takes one a call.
-      const inlet = { descriptor, arrive, port: this.rig.books.newPort(2), framesPerMessage: BATCH_FRAMES };
+      const inlet = { descriptor, fromLink, port: this.rig.books.newPort(2), framesPerMessage: BATCH_FRAMES };
       const frames = Math.abs(this.#receiver.receive(inlet));
       if (frames === 0) return messages;
       messages.push(frames);

@@ -45,7 +45,7 @@ async function timeRestart(): Promise<number> {
   await engine.order({ do: 'add', device: 1, design: { kind: 'atm_switch', settings } });
   const endpoints = [open(near, nearPeer), open(far, farPeer)];
   for (const [row, endpoint] of endpoints.entries()) {
-    const attachment = { port: row + 1, row, endpoint, conduct: { suspended: false, filters: undefined } };
+    const attachment = { port: row + 1, row, endpoint, policy: { suspended: false, filters: undefined } };
     await engine.order({ do: 'attach', device: 1, attachment });
   }
   const [source, sink] = await Promise.all([bound(nearPeer), bound(farPeer)]);

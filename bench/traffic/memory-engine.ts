@@ -68,8 +68,8 @@ export class MemoryEngine {
   /** Returns the row of its counters. */
   attach(device: number, port: number, endpoint: Endpoint, filters?: FilterPlan): number {
     const row = this.#rows++;
-    const conduct = { suspended: false, filters };
-    this.engine.perform({ do: 'attach', device, attachment: { port, row, endpoint, conduct } });
+    const policy = { suspended: false, filters };
+    this.engine.perform({ do: 'attach', device, attachment: { port, row, endpoint, policy } });
     return row;
   }
 

@@ -55,7 +55,7 @@ export class EngineRig {
     const done = this.engine.perform({
       do: 'attach',
       device,
-      attachment: { port, row, endpoint, conduct: { suspended, filters: undefined } },
+      attachment: { port, row, endpoint, policy: { suspended, filters: undefined } },
     });
     if (done instanceof Promise) throw new TypeError('await the order itself');
     return row;

@@ -3,7 +3,7 @@ import type { CaptureMemory } from '../../base/memory/capture-memory.js';
 import { COUNTER, COUNTER_NAMES, ROW_LENGTH, type CounterName } from '../../base/memory/port-counters.js';
 import type { FreeList } from '../../base/memory/free-list.js';
 import type { Endpoint } from '../forwarding/endpoint.js';
-import type { Conduct, DeviceDesign } from '../forwarding/orders.js';
+import type { PortPolicy, DeviceDesign } from '../forwarding/orders.js';
 import type { TapPlan } from '../taps/tap-plan.js';
 import { ConnectionCounters } from './connection-counters.js';
 import type { SupervisedEngine } from './supervised-engine.js';
@@ -28,7 +28,7 @@ export interface DeviceLog {
 }
 
 /** Everything passes as it is. */
-const PLAIN: Conduct = { suspended: false, filters: undefined };
+const PLAIN: PortPolicy = { suspended: false, filters: undefined };
 
 interface Row {
   readonly index: number;
@@ -64,14 +64,14 @@ export class RunningDevice {
   }
 
   /** The endpoint stays open for the caller to close, whatever becomes of this. */
-  async attach(port: number, endpoint: Endpoint, conduct = PLAIN): Promise<void> {
+  async attach(port: number, endpoint: Endpoint, policy = PLAIN): Promise<void> {
     if (this.#rows.has(port)) throw new Error(`port ${port} is attached`);
     const { engine, rows } = this.#place;
     const index = rows.take();
     if (index === undefined) throw new RangeError('all ports of the engine are in use');
     this.#rows.set(port, { index, baseline: this.#read(index) });
     try {
-      const attachment = { port, row: index, endpoint, conduct };
+      const attachment = { port, row: index, endpoint, policy };
       await engine.order({ do: 'attach', device: this.#id, attachment });
     } catch (error) {
       await this.detach(port).catch(() => undefined);
@@ -89,8 +89,8 @@ export class RunningDevice {
   }
 
   /** Changes what lies between an attached port and its link; frames on their way are not lost. */
-  async conduct(port: number, conduct: Conduct): Promise<void> {
-    await this.#place.engine.order({ do: 'conduct', device: this.#id, port, conduct });
+  async setPolicy(port: number, policy: PortPolicy): Promise<void> {
+    await this.#place.engine.order({ do: 'setPolicy', device: this.#id, port, policy });
   }
 
   /** Where the records of taps at this device go. Undefined when the engine has no log left. */

@@ -39,9 +39,9 @@ export class WantedGraph {
       case 'detach':
         this.#devices.get(order.device)?.attachments.delete(order.port);
         return;
-      case 'conduct': {
+      case 'setPolicy': {
         const port = this.#findPort(order.device, order.port);
-        if (port !== undefined) port.attachment = { ...port.attachment, conduct: order.conduct };
+        if (port !== undefined) port.attachment = { ...port.attachment, policy: order.policy };
         return;
       }
       case 'tap':

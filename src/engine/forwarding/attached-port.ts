@@ -89,7 +89,7 @@ export class AttachedPort extends Port {
    * What waits in the filters so far goes on its way, or is dropped when the port is suspended. What follows from it
    * passes the new ones.
    */
-  conduct(isSuspended: boolean, filters: Filters): void {
+  setPolicy(isSuspended: boolean, filters: Filters): void {
     const { outward, inward } = this.#filters;
     this.#isSuspended = isSuspended;
     this.#filters = filters;

@@ -19,7 +19,7 @@ import { FrameRelaySwitch } from '../devices/frame-relay-switch.js';
 import { NOWHERE } from './port.js';
 import type {
   Attachment,
-  Conduct,
+  PortPolicy,
   DeviceDesign,
   DeviceKind,
   NumberedTap,
@@ -111,8 +111,8 @@ export class Engine {
       case 'detach':
         this.#detach(this.#find(order.device), order.port);
         return undefined;
-      case 'conduct':
-        this.#conduct(this.#findPort(order.device, order.port), order.conduct);
+      case 'setPolicy':
+        this.#setPolicy(this.#findPort(order.device, order.port), order.policy);
         return undefined;
       case 'tap':
         this.#tap(order.device, order.tap);
@@ -161,11 +161,11 @@ export class Engine {
   #attach(id: number, attachment: Attachment): void | Promise<void> {
     const installed = this.#find(id);
     const { device, medium, ports } = installed;
-    const { port: number, endpoint, row, conduct } = attachment;
+    const { port: number, endpoint, row, policy } = attachment;
     if (ports.has(number)) throw new Error(`port ${number} is attached`);
     const place = { number, device, medium, endpoint, matcherOf: installed.matcherOf };
-    const port = new AttachedPort(place, this.#counters, row, conduct.suspended);
-    if (conduct.filters !== undefined) this.#conduct(port, conduct);
+    const port = new AttachedPort(place, this.#counters, row, policy.suspended);
+    if (policy.filters !== undefined) this.#setPolicy(port, policy);
     const join = (link: Link): void => {
       if (this.#installed.get(id) !== installed) {
         // It took its time to open, and nobody waits for it any more.
@@ -194,8 +194,8 @@ export class Engine {
     if (port.link !== undefined) this.#transport.remove(port.link);
   }
 
-  #conduct(port: AttachedPort, { suspended, filters }: Conduct): void {
-    port.conduct(suspended, filters === undefined ? NO_FILTERS : this.#filtersOf(port, filters));
+  #setPolicy(port: AttachedPort, { suspended, filters }: PortPolicy): void {
+    port.setPolicy(suspended, filters === undefined ? NO_FILTERS : this.#filtersOf(port, filters));
     this.#deliverPending();
   }
 

@@ -22,7 +22,7 @@ export type DeviceDesign = {
 }[DeviceKind];
 
 /** What may change of a port while it is attached. */
-export interface Conduct {
+export interface PortPolicy {
   readonly suspended: boolean;
   /** Undefined lets everything pass as it is. */
   readonly filters: FilterPlan | undefined;
@@ -33,7 +33,7 @@ export interface Attachment {
   /** Which row of the engine's counters is the port's. */
   readonly row: number;
   readonly endpoint: Endpoint;
-  readonly conduct: Conduct;
+  readonly policy: PortPolicy;
 }
 
 /** A tap at an attached port; a device numbers its taps. */
@@ -49,7 +49,7 @@ export type Order =
   | { readonly do: 'remove'; readonly device: number }
   | { readonly do: 'attach'; readonly device: number; readonly attachment: Attachment }
   | { readonly do: 'detach'; readonly device: number; readonly port: number }
-  | { readonly do: 'conduct'; readonly device: number; readonly port: number; readonly conduct: Conduct }
+  | { readonly do: 'setPolicy'; readonly device: number; readonly port: number; readonly policy: PortPolicy }
   | { readonly do: 'tap'; readonly device: number; readonly tap: NumberedTap }
   | { readonly do: 'untap'; readonly device: number; readonly port: number; readonly tap: number }
   /** Gives back the memory of a log that is not tapped any more. */

@@ -52,8 +52,8 @@ export class LinkWires {
   async follow(run: RunLink): Promise<Wire | undefined> {
     const wire = this.#wires.get(run.link.link_id);
     if (wire === undefined) return this.#connect(run);
-    if (isSameConduct(wire.run, run)) return undefined;
-    await this.#conduct(wire, run);
+    if (isSamePolicy(wire.run, run)) return undefined;
+    await this.#setPolicy(wire, run);
     wire.run = run;
     return undefined;
   }
@@ -119,10 +119,10 @@ export class LinkWires {
     return wire;
   }
 
-  async #conduct({ near, far }: Wire, run: RunLink): Promise<void> {
+  async #setPolicy({ near, far }: Wire, run: RunLink): Promise<void> {
     const suspended = run.link.suspend ?? false;
-    await near.node.conduct(near.port, { suspended, filters: await this.#filtersOf(near, run) });
-    await far.node.conduct(far.port, { suspended, filters: undefined });
+    await near.node.setPolicy(near.port, { suspended, filters: await this.#filtersOf(near, run) });
+    await far.node.setPolicy(far.port, { suspended, filters: undefined });
   }
 
   #filtersOf({ node }: WireEnd, { link, directed }: RunLink): Promise<FilterPlan | undefined> {
@@ -154,7 +154,7 @@ export class LinkWires {
 }
 
 /** Whether both treat the frames of the link alike. */
-function isSameConduct(a: RunLink, b: RunLink): boolean {
+function isSamePolicy(a: RunLink, b: RunLink): boolean {
   const fate = ({ link, directed }: RunLink): string =>
     JSON.stringify([link.suspend ?? false, link.filters ?? {}, directed]);
   return fate(a) === fate(b);

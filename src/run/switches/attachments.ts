@@ -2,7 +2,7 @@
 import type { RunningDevice } from '../../engine/control/running-device.js';
 import { refusals } from '../../base/errors/errors.js';
 import type { Endpoint } from '../../engine/forwarding/endpoint.js';
-import type { Conduct } from '../../engine/forwarding/orders.js';
+import type { PortPolicy } from '../../engine/forwarding/orders.js';
 import type { Nio } from '../links/nio.js';
 import type { NioSockets } from '../links/nio-sockets.js';
 import { portStatistics, type PortStatistics } from './statistics.js';
@@ -37,13 +37,13 @@ export class Attachments {
   }
 
   /** `folder` is the project's. */
-  async attach(port: number, nio: Nio, folder: string, conduct: Conduct): Promise<void> {
+  async attach(port: number, nio: Nio, folder: string, policy: PortPolicy): Promise<void> {
     const { device, sockets } = this.#options;
     if (this.#byPort.has(port)) throw refusals.portOccupied(port);
     if (this.#byPort.size >= MOST_PORTS) throw refusals.tooMany('ports attached', MOST_PORTS);
     const endpoint = await sockets.open(nio, folder);
     try {
-      await device.attach(port, endpoint, conduct);
+      await device.attach(port, endpoint, policy);
     } catch (error) {
       sockets.close(endpoint);
       throw refusalOf(error, nio, endpoint);
@@ -52,9 +52,9 @@ export class Attachments {
   }
 
   /** Changes what lies between an attached port and its link. */
-  async conduct(port: number, conduct: Conduct): Promise<void> {
+  async setPolicy(port: number, policy: PortPolicy): Promise<void> {
     this.check(port);
-    await this.#options.device.conduct(port, conduct);
+    await this.#options.device.setPolicy(port, policy);
   }
 
   /** Refuses (409) a port that is not attached. */

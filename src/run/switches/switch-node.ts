@@ -7,7 +7,7 @@ import { refusals } from '../../base/errors/errors.js';
 import { acceptFilters } from '../../lab/topology/filters.js';
 import type { Properties } from '../../lab/kinds/node-kind.js';
 import type { SwitchKind } from './switch-kinds.js';
-import type { Conduct } from '../../engine/forwarding/orders.js';
+import type { PortPolicy } from '../../engine/forwarding/orders.js';
 import { Attachments } from './attachments.js';
 import type { ComputeServices } from '../compute-services.js';
 import { designOf, mappedNumbers } from './device-design.js';
@@ -146,12 +146,12 @@ export class SwitchNode {
     });
   }
 
-  /** Without a conduct it is as the attachment says. */
-  attach(port: number, nio: Nio, conduct?: Conduct): Promise<void> {
+  /** Without a policy, that of the NIO applies. */
+  attach(port: number, nio: Nio, policy?: PortPolicy): Promise<void> {
     return this.#turn(async () => {
       const isHub = this.kind.type === 'ethernet_hub';
       if (isHub && !mappedNumbers(this.#properties).has(port)) throw refusals.portMissing(port);
-      await this.#attachments.attach(port, nio, this.home.folder, conduct ?? (await this.#conductOf(nio)));
+      await this.#attachments.attach(port, nio, this.home.folder, policy ?? (await this.#policyOf(nio)));
     });
   }
 
@@ -164,8 +164,8 @@ export class SwitchNode {
   }
 
   /** Suspends or filters an attached port. */
-  conduct(port: number, conduct: Conduct): Promise<void> {
-    return this.#turn(() => this.#attachments.conduct(port, conduct));
+  setPolicy(port: number, policy: PortPolicy): Promise<void> {
+    return this.#turn(() => this.#attachments.setPolicy(port, policy));
   }
 
   /** Does work on an attached port, between requests; refuses (409) a port that is not attached. */
@@ -222,7 +222,7 @@ export class SwitchNode {
     await Promise.all([...this.#portListeners].map((listener) => listener(port)));
   }
 
-  async #conductOf(nio: Nio): Promise<Conduct> {
+  async #policyOf(nio: Nio): Promise<PortPolicy> {
     if (nio.type !== 'nio_udp') return { suspended: false, filters: undefined };
     const { filterPlans } = this.#services;
     const both = acceptFilters(nio.filters ?? {});

@@ -10,7 +10,7 @@ const attachment = (port: number, row = port): Attachment => ({
   port,
   row,
   endpoint: { type: 'null' },
-  conduct: { suspended: false, filters: undefined },
+  policy: { suspended: false, filters: undefined },
 });
 
 const planOf = (log: number): TapPlan => ({
@@ -67,21 +67,21 @@ void t.test('only what is still wanted is ordered, as it was wanted last', (t) =
   t.end();
 });
 
-void t.test('a port is wanted as it was conducted last, with its taps', (t) => {
-  const conduct = { suspended: true, filters: undefined };
+void t.test('a port is wanted with the policy that was set last, with its taps', (t) => {
+  const policy = { suspended: true, filters: undefined };
   const tap = (number: number): NumberedTap => ({ port: 1, tap: number, plan: planOf(number) });
   const graph = graphOf(
     { do: 'add', device: 1, design: HUB },
     { do: 'attach', device: 1, attachment: attachment(1) },
     { do: 'tap', device: 1, tap: tap(1) },
     { do: 'tap', device: 1, tap: tap(2) },
-    { do: 'conduct', device: 1, port: 1, conduct },
+    { do: 'setPolicy', device: 1, port: 1, policy },
     { do: 'untap', device: 1, port: 1, tap: 1 },
     { do: 'release', log: 1 },
   );
   t.same(graph.orders(), [
     { do: 'add', device: 1, design: HUB },
-    { do: 'attach', device: 1, attachment: { ...attachment(1), conduct } },
+    { do: 'attach', device: 1, attachment: { ...attachment(1), policy } },
     { do: 'tap', device: 1, tap: tap(2) },
   ]);
   graph.note({ do: 'detach', device: 1, port: 1 });
@@ -96,7 +96,7 @@ void t.test('orders about what is not there want nothing', (t) => {
     { do: 'detach', device: 1, port: 1 },
     { do: 'remove', device: 1 },
     { do: 'inspect', device: 1 },
-    { do: 'conduct', device: 1, port: 1, conduct: { suspended: true, filters: undefined } },
+    { do: 'setPolicy', device: 1, port: 1, policy: { suspended: true, filters: undefined } },
     { do: 'tap', device: 1, tap: { port: 1, tap: 1, plan: planOf(1) } },
     { do: 'untap', device: 1, port: 1, tap: 1 },
   );

@@ -16,9 +16,9 @@ class SlowRig extends EngineRig {
     this.now = 1000;
   }
 
-  conduct(device: number, port: number, filters: Partial<FilterPlan> | undefined, suspended = false): void {
+  setPolicy(device: number, port: number, filters: Partial<FilterPlan> | undefined, suspended = false): void {
     const plan = filters && { seed: 1, outward: [], inward: [], ...filters };
-    this.engine.perform({ do: 'conduct', device, port, conduct: { suspended, filters: plan } });
+    this.engine.perform({ do: 'setPolicy', device, port, policy: { suspended, filters: plan } });
   }
 
   /** Turns until nothing moves and nothing is due, a tenth of a millisecond at a time. */
@@ -58,7 +58,7 @@ function fusedHubs() {
 
 void t.test('each way has filters of its own', (t) => {
   const { rig, near, far } = hub();
-  rig.conduct(1, 2, {
+  rig.setPolicy(1, 2, {
     outward: [{ type: 'frequency_drop', every: 2 }],
     inward: [{ type: 'frequency_drop', every: 5 }],
   });
@@ -82,8 +82,8 @@ void t.test('a port can be attached with filters', (t) => {
   const { rig, near } = hub();
   const end = rig.network.open('near-3', 'far-3');
   const filters = { seed: 1, outward: [{ type: 'packet_loss', percent: 100 } as const], inward: [] };
-  const conduct = { suspended: false, filters };
-  rig.engine.perform({ do: 'attach', device: 1, attachment: { port: 3, row: 50, endpoint: end, conduct } });
+  const policy = { suspended: false, filters };
+  rig.engine.perform({ do: 'attach', device: 1, attachment: { port: 3, row: 50, endpoint: end, policy } });
   rig.network.deliver(near.end, numbered(0, 10));
   rig.advance(0);
   t.equal(rig.network.taken(end).length, 0);
@@ -93,10 +93,10 @@ void t.test('a port can be attached with filters', (t) => {
 
 void t.test('filters that cannot be made leave those that were there', (t) => {
   const { rig, near, far } = hub();
-  rig.conduct(1, 2, { outward: [{ type: 'packet_loss', percent: 100 }] });
+  rig.setPolicy(1, 2, { outward: [{ type: 'packet_loss', percent: 100 }] });
   const programs = [{ instructions: Uint32Array.of(0xffff, 0, 0, 0) }];
   t.throws(() => {
-    rig.conduct(1, 2, { outward: [{ type: 'bpf', programs }] });
+    rig.setPolicy(1, 2, { outward: [{ type: 'bpf', programs }] });
   }, RangeError);
   rig.network.deliver(near.end, numbered(0, 10));
   rig.advance(0);
@@ -110,7 +110,7 @@ void t.test('frames wait in both directions at once, at hundreds of ports', (t) 
   const pairs = upTo(PAIRS).map((device) => {
     rig.add(device, HUB);
     const pair = { near: rig.outside(device, 1), far: rig.outside(device, 2) };
-    rig.conduct(device, 2, { outward: [delay(5 + (device % 7))], inward: [delay(3)] });
+    rig.setPolicy(device, 2, { outward: [delay(5 + (device % 7))], inward: [delay(3)] });
     return pair;
   });
   for (const { near, far } of pairs) {
@@ -137,8 +137,8 @@ void t.test('a burst that is due at several ports at once does not overflow what
   const outside = rig.outside(2, 1);
   rig.attach(1, 9, one);
   rig.attach(2, 9, two);
-  for (const port of [1, 2, 3]) rig.conduct(1, port, { inward: [delay(10)] });
-  rig.conduct(2, 9, { inward: [delay(10)], outward: [delay(10)] });
+  for (const port of [1, 2, 3]) rig.setPolicy(1, port, { inward: [delay(10)] });
+  rig.setPolicy(2, 9, { inward: [delay(10)], outward: [delay(10)] });
   for (const end of ends) rig.network.deliver(end, numbered(0, 1500));
   rig.advance(25);
   t.equal(rig.network.taken(outside.end).length, 4500);
@@ -152,8 +152,8 @@ void t.test('a burst that is due at several ports at once does not overflow what
 
 void t.test('full batches are duplicated on a fused link without loss, in order', (t) => {
   const { rig, left, right, rows } = fusedHubs();
-  rig.conduct(1, 2, { outward: [TWICE] });
-  rig.conduct(2, 2, { inward: [TWICE] });
+  rig.setPolicy(1, 2, { outward: [TWICE] });
+  rig.setPolicy(2, 2, { inward: [TWICE] });
   rig.network.deliver(left.end, numbered(0, 1500));
   rig.advance(0);
   t.same(numbersOf(rig.network.taken(right.end)), twice(twice(upTo(1500))));
@@ -182,12 +182,12 @@ void t.test('filters that are replaced lose nothing that waits, and keep the ord
       { outward: [delay(random.below(5))], inward: [delay(random.below(9))] },
       { outward: [{ type: 'rate', kilobits: 1000, queueMs: 9999 } as const] },
     ]);
-    rig.conduct(1 + random.below(2), 2, plan);
+    rig.setPolicy(1 + random.below(2), 2, plan);
     send(random.below(600));
   }
-  rig.conduct(1, 2, undefined);
+  rig.setPolicy(1, 2, undefined);
   // Seen from here the other end is the way in.
-  rig.conduct(2, 2, undefined);
+  rig.setPolicy(2, 2, undefined);
   rig.advance(0);
   t.same(numbersOf(rig.network.taken(right.end)), upTo(sent));
   t.equal(rig.books.unaccounted, 0);
@@ -199,12 +199,12 @@ void t.test('filters that are replaced lose nothing that waits, and keep the ord
 void t.test('a port that is suspended or detached drops what waits, and counts it', (t) => {
   for (const end of ['suspend', 'detach', 'remove'] as const) {
     const { rig, near, far } = hub();
-    rig.conduct(1, 2, { outward: [delay(10)], inward: [delay(10)] });
+    rig.setPolicy(1, 2, { outward: [delay(10)], inward: [delay(10)] });
     rig.network.deliver(near.end, numbered(0, 70));
     rig.network.deliver(far.end, numbered(0, 30));
     rig.advance(1);
     t.equal(rig.books.unaccounted, 100);
-    if (end === 'suspend') rig.conduct(1, 2, undefined, true);
+    if (end === 'suspend') rig.setPolicy(1, 2, undefined, true);
     else if (end === 'detach') rig.detach(1, 2);
     else rig.remove(1);
     t.equal(rig.books.counter(far.row, 'held_back'), 100, end);
@@ -222,11 +222,11 @@ void t.test('a loop of links with a delay in it goes round at its pace, and can 
   const [one, two] = rig.cable('loop');
   rig.attach(1, 2, one);
   rig.attach(1, 3, two);
-  rig.conduct(1, 2, { outward: [delay(10)], inward: [delay(10)] });
+  rig.setPolicy(1, 2, { outward: [delay(10)], inward: [delay(10)] });
   rig.network.deliver(outside.end, numbered(0, 1));
   rig.advance(105);
   t.equal(rig.network.taken(outside.end).length, 20, 'both ways, ten times each');
-  rig.conduct(1, 2, undefined, true);
+  rig.setPolicy(1, 2, undefined, true);
   rig.advance(50);
   t.same(rig.network.taken(outside.end), []);
   t.equal(rig.books.unaccounted, 0);
@@ -240,12 +240,12 @@ void t.test('what comes back while filters are replaced passes the new ones', (t
   const [one, two] = rig.cable('loop');
   rig.attach(1, 2, one);
   rig.attach(1, 3, two);
-  rig.conduct(1, 2, { outward: [delay(10)], inward: [delay(10)] });
+  rig.setPolicy(1, 2, { outward: [delay(10)], inward: [delay(10)] });
   rig.network.deliver(outside.end, numbered(0, 1));
   rig.advance(1);
   t.equal(rig.books.unaccounted, 2, 'one goes round each way');
   const everything: FilterStage[] = [{ type: 'packet_loss', percent: 100 }];
-  rig.conduct(1, 2, { outward: everything, inward: everything });
+  rig.setPolicy(1, 2, { outward: everything, inward: everything });
   t.equal(rig.books.unaccounted, 0, 'nothing waits any more');
   t.end();
 });
@@ -281,11 +281,11 @@ void t.test('every frame is accounted for, whatever is filtered, suspended, deta
       const plan = random.chance(0.3)
         ? undefined
         : { seed: step, outward: anyStages(random), inward: anyStages(random) };
-      if (random.chance(0.5)) rig.conduct(device, port, plan, random.chance(0.1));
+      if (random.chance(0.5)) rig.setPolicy(device, port, plan, random.chance(0.1));
       rig.advance(random.below(4));
       if (rig.books.unaccounted < 0) t.fail(`seed ${seed + round}: frames were invented in step ${step}`);
     }
-    if (random.chance(0.5)) for (const [device, port] of ports) rig.conduct(device, port, undefined);
+    if (random.chance(0.5)) for (const [device, port] of ports) rig.setPolicy(device, port, undefined);
     else for (const [device, port] of ports) rig.detach(device, port);
     rig.advance(20);
     if (rig.books.unaccounted !== 0) t.fail(`seed ${seed + round}: ${rig.books.unaccounted} are missing`);

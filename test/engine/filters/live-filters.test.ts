@@ -22,7 +22,7 @@ async function liveHub(t: Teardown) {
 }
 
 const filter = (device: RunningDevice, ...outward: readonly FilterStage[]): Promise<void> =>
-  device.conduct(2, { suspended: false, filters: { seed: 1, outward, inward: [] } });
+  device.setPolicy(2, { suspended: false, filters: { seed: 1, outward, inward: [] } });
 
 const DELAY: FilterStage = { type: 'delay', latencyMs: 30, jitterMs: 10 };
 
@@ -64,7 +64,7 @@ void t.test('what waits leaves when the filter is removed, and later frames foll
     return device.counters(1)?.frames_in === 40 ? true : undefined;
   });
   t.equal(far.peer.received.length, 0);
-  await device.conduct(2, { suspended: false, filters: undefined });
+  await device.setPolicy(2, { suspended: false, filters: undefined });
   await near.peer.send(near.localPort, numbered(40, 40));
   t.same(numbersOf(await far.peer.receive(80)), upTo(80));
 });

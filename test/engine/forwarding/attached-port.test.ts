@@ -120,7 +120,7 @@ void t.test('frames pass filters, then taps, then the link or the device', (t) =
     record: (direction, { count }) => void said.push(`tapped ${count} ${direction}`),
     close: () => void said.push('the tap is closed'),
   });
-  port.conduct(false, filters('first'));
+  port.setPolicy(false, filters('first'));
   port.exit.send(port, batchOf(1, 2));
   port.fromLink(batchOf(1, 2, 3));
   t.same(said, [
@@ -133,7 +133,7 @@ void t.test('frames pass filters, then taps, then the link or the device', (t) =
   ]);
   said.length = 0;
   port.untap(1);
-  port.conduct(false, { outward: undefined, inward: undefined });
+  port.setPolicy(false, { outward: undefined, inward: undefined });
   port.exit.send(port, batchOf(1));
   port.fromLink(batchOf(1));
   t.same(said, [
@@ -153,12 +153,12 @@ void t.test(
   'what waits in filters goes on when they are changed, and nowhere when the port is suspended',
   (t) => {
     const { port, said, filters } = between();
-    port.conduct(false, filters('first'));
-    port.conduct(false, filters('second'));
-    port.conduct(true, filters('third'));
+    port.setPolicy(false, filters('first'));
+    port.setPolicy(false, filters('second'));
+    port.setPolicy(true, filters('third'));
     port.exit.send(port, batchOf(1));
     port.fromLink(batchOf(1));
-    port.conduct(false, filters('fourth'));
+    port.setPolicy(false, filters('fourth'));
     port.linkBy(linkInto([]));
     port.exit.send(port, batchOf(1));
     port.tap(4, { record: () => undefined, close: () => void said.push('the tap is closed') });

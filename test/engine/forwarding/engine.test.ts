@@ -107,7 +107,7 @@ void t.test('an attachment that the transport refuses leaves no trace', async (t
   rig.add(1, HUB);
   const near = rig.outside(1, 1);
   const far = rig.network.open('far:1', 'outside:1');
-  const attachment = { port: 2, row: 9, endpoint: far, conduct: { suspended: false, filters: undefined } };
+  const attachment = { port: 2, row: 9, endpoint: far, policy: { suspended: false, filters: undefined } };
   rig.network.refusal = new Error('no such port');
   t.throws(() => rig.engine.perform({ do: 'attach', device: 1, attachment }), { message: 'no such port' });
   rig.network.isSlow = true;
@@ -130,7 +130,7 @@ void t.test('a socket that opens after its device has gone is given up', async (
   rig.add(1, HUB);
   rig.network.isSlow = true;
   const end = rig.network.open('near:1', 'far:1');
-  const attachment = { port: 1, row: 0, endpoint: end, conduct: { suspended: false, filters: undefined } };
+  const attachment = { port: 1, row: 0, endpoint: end, policy: { suspended: false, filters: undefined } };
   const attached = rig.engine.perform({ do: 'attach', device: 1, attachment }) as Promise<void>;
   rig.remove(1);
   await t.rejects(attached, { message: 'there is no device 1' });

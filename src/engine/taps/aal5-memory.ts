@@ -1,17 +1,17 @@
 /**
- * The memory in which taps of an engine put AAL5 frames together: pieces of three sizes, made when they are first
- * needed and used again, up to a limit for the whole engine.
+ * The memory in which the taps of an engine reassemble AAL5 frames: pieces of three sizes, allocated on first use and
+ * reused, up to a limit for the whole engine.
  */
 import { AAL5_MOST_CELLS, CELL_PAYLOAD_LENGTH } from '../wire/aal5.js';
 import { SUN_ATM_LENGTH } from '../wire/sun-atm.js';
-import { octetsOver, type Octets } from './octets.js';
+import { spanOver, type ByteSpan } from './byte-span.js';
 
 const LIMIT = 64 * 1024 * 1024;
-/** Cells of a frame of 2,000 octets, of one of 9,500, of the longest. */
+/** The cells of a frame of 2,000 bytes, of 9,500 bytes, and of the longest. */
 const SIZES: readonly number[] = [42, 199, AAL5_MOST_CELLS];
 
-/** Room for the header of a record and a number of cells behind it. */
-export interface Aal5Piece extends Octets {
+/** Room for a SUNATM header and a number of cells behind it. */
+export interface Aal5Piece extends ByteSpan {
   readonly cells: number;
 }
 
@@ -24,7 +24,7 @@ export class Aal5Memory {
     this.#limit = limit;
   }
 
-  /** For at least so many cells; undefined when the limit is reached. */
+  /** A piece with room for at least this many cells; undefined when the limit is reached. */
   take(cells: number): Aal5Piece | undefined {
     const size = SIZES.find((most) => most >= cells);
     if (size === undefined) return undefined;
@@ -34,14 +34,14 @@ export class Aal5Memory {
     if (this.#made + length > this.#limit) this.#forgetFree();
     if (this.#made + length > this.#limit) return undefined;
     this.#made += length;
-    return { cells: size, ...octetsOver(new Uint8Array(length)) };
+    return { cells: size, ...spanOver(new Uint8Array(length)) };
   }
 
   giveBack(piece: Aal5Piece): void {
     this.#free.get(piece.cells)?.push(piece);
   }
 
-  /** Pieces of other sizes may stand in the way. */
+  /** Frees the unused pieces: those of other sizes count towards the limit, too. */
   #forgetFree(): void {
     for (const [size, pieces] of this.#free) {
       this.#made -= pieces.length * lengthOf(size);

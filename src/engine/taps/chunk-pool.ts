@@ -1,16 +1,16 @@
 /**
- * The chunks of an engine that no log holds. When there are none, logs that keep what is drained already give some
- * of it up: without them another log could record nothing.
+ * The free chunks of an engine. When there are none, logs give up drained chunks that they keep for viewers, so that
+ * another log can go on recording.
  */
 import { NO_CHUNK } from '../../base/memory/capture-memory.js';
 
-/** A log that may have chunks that it can do without. */
+/** A log that may have chunks to spare. */
 export interface ChunkHolder {
-  /** Its oldest chunk, when that is drained and not being read, else NO_CHUNK. */
+  /** Gives up its oldest chunk, if that is drained and not being read, else returns NO_CHUNK. */
   spare(): number;
 }
 
-/** A packet without room asks so many others, so that packets without room stay cheap. */
+/** A packet without room asks at most this many other logs, so that dropping packets stays cheap. */
 const ASKED_AT_ONCE = 16;
 
 export class ChunkPool {
@@ -23,10 +23,10 @@ export class ChunkPool {
     return this.#free;
   }
 
-  /** Comes first: all of the engine's chunks but those that logs hold already. */
+  /** Call once, first: puts all of the engine's chunks into the pool, except those that logs hold already. */
   fill(chunks: number, held: ReadonlySet<number>): void {
     this.#stack = new Int32Array(chunks);
-    // The first is on top: chunks that were never used take no memory yet.
+    // Chunk 0 is on top: chunks that were never used take no memory yet.
     for (let chunk = chunks - 1; chunk >= 0; chunk--) if (!held.has(chunk)) this.giveBack(chunk);
   }
 
@@ -48,8 +48,8 @@ export class ChunkPool {
     this.#stack[this.#free++] = chunk;
   }
 
-  /** What another log can do without. */
-  beg(): number {
+  /** A chunk that another log can spare, or NO_CHUNK. */
+  takeSpare(): number {
     const most = Math.min(ASKED_AT_ONCE, this.#holders.length);
     for (let asked = 0; asked < most; asked++) {
       this.#next = (this.#next + 1) % this.#holders.length;

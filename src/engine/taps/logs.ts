@@ -1,65 +1,65 @@
-/** The logs of one engine: who writes them, and the chunks that they lie in. */
+/** The capture logs of one engine: their appenders, their chunks, and the taps that record into them. */
 import { CHUNK_LENGTH, MOST_LOGS, type CaptureMemory } from '../../base/memory/capture-memory.js';
 import type { FrameMemory } from '../forwarding/frame-memory.js';
 import { Aal5Memory } from './aal5-memory.js';
 import { ChunkPool } from './chunk-pool.js';
-import { LogWords } from './log-words.js';
-import { LogWriter, type LogPlace } from './log-writer.js';
-import { octetsOver } from './octets.js';
-import { Tap, type TapPlace } from './tap.js';
+import { LogHeader } from './log-header.js';
+import { LogAppender, type LogContext } from './log-appender.js';
+import { spanOver } from './byte-span.js';
+import { Tap, type TapContext } from './tap.js';
 import { TapClock } from './tap-clock.js';
 import type { TapPlan } from './tap-plan.js';
 
-/** The largest packet with all that stands around it, and the longest description of an interface. */
+/** Room for the largest record, and for the longest description of an interface. */
 const SCRATCH_LENGTH = 4 * CHUNK_LENGTH;
 
 export class Logs {
   readonly #captures: CaptureMemory;
   readonly #pool = new ChunkPool();
-  readonly #logPlace: LogPlace;
-  readonly #tapPlace: TapPlace;
-  readonly #writers = new Map<number, LogWriter>();
+  readonly #logContext: LogContext;
+  readonly #tapContext: TapContext;
+  readonly #appenders = new Map<number, LogAppender>();
 
-  /** What an engine before this one has written stays as it is, and is gone on with. */
+  /** Resumes the logs of a previous engine; their content stays. */
   constructor(captures: CaptureMemory, memory: FrameMemory, clock = new TapClock()) {
     this.#captures = captures;
-    const octets = octetsOver(memory.bytes);
-    const scratch = octetsOver(new Uint8Array(SCRATCH_LENGTH));
-    this.#logPlace = { octets, start: captures.start, pool: this.#pool, scratch };
-    this.#tapPlace = { octets, clock, aal5: new Aal5Memory() };
+    const frames = spanOver(memory.bytes);
+    const scratch = spanOver(new Uint8Array(SCRATCH_LENGTH));
+    this.#logContext = { memory: frames, start: captures.start, pool: this.#pool, scratch };
+    this.#tapContext = { frames, clock, aal5: new Aal5Memory() };
     const held = new Set<number>();
     for (let log = 0; log < MOST_LOGS; log++) {
-      if (!new LogWords(captures, log).isActive) continue;
-      const writer = this.#writerOf(log);
-      for (const chunk of writer.chunks()) held.add(chunk);
-      clock.notBefore(writer.lastAt);
+      if (!new LogHeader(captures, log).isActive) continue;
+      const appender = this.#appenderOf(log);
+      for (const chunk of appender.chunks()) held.add(chunk);
+      clock.notBefore(appender.lastAt);
     }
     this.#pool.fill(captures.chunks, held);
   }
 
   newTap(plan: TapPlan): Tap {
-    return new Tap(plan, this.#writerOf(plan.log), this.#tapPlace);
+    return new Tap(plan, this.#appenderOf(plan.log), this.#tapContext);
   }
 
-  /** Gives the chunks of a log back, and says that it is not in use any more. Comes after its last tap. */
+  /** Gives back the chunks of a log and marks it as not in use. Call after its last tap was closed. */
   release(log: number): void {
-    const writer = this.#writers.get(log);
-    if (writer !== undefined) {
-      this.#writers.delete(log);
-      this.#pool.leave(writer);
-      writer.release();
-    } else new LogWords(this.#captures, log).clear();
+    const appender = this.#appenders.get(log);
+    if (appender !== undefined) {
+      this.#appenders.delete(log);
+      this.#pool.leave(appender);
+      appender.release();
+    } else new LogHeader(this.#captures, log).clear();
   }
 
-  #writerOf(log: number): LogWriter {
-    let writer = this.#writers.get(log);
-    if (writer === undefined) {
-      const words = new LogWords(this.#captures, log);
-      if (!words.isActive) throw new Error(`log ${log} is not in use`);
-      writer = new LogWriter(words, this.#logPlace);
-      this.#writers.set(log, writer);
-      this.#pool.join(writer);
+  #appenderOf(log: number): LogAppender {
+    let appender = this.#appenders.get(log);
+    if (appender === undefined) {
+      const header = new LogHeader(this.#captures, log);
+      if (!header.isActive) throw new Error(`log ${log} is not in use`);
+      appender = new LogAppender(header, this.#logContext);
+      this.#appenders.set(log, appender);
+      this.#pool.join(appender);
     }
-    return writer;
+    return appender;
   }
 }

@@ -1,4 +1,4 @@
-/** What of a port's frames is a packet: every frame, the AAL5 frames that cells make, or every cell. */
+/** The ways to turn frames of a port into packets: each frame, AAL5 frames reassembled from cells, or each cell. */
 import { CELL_PAYLOAD_LENGTH } from '../wire/aal5.js';
 import { CELL_LENGTH, vpiOf } from '../wire/atm-cell.js';
 import { ERF_CELL_LENGTH, erfFraction, writeErfCellHeader } from '../wire/erf.js';
@@ -6,14 +6,13 @@ import { PACKET_FLAG } from '../wire/pcapng.js';
 import { SUN_ATM_LENGTH, writeSunAtmHeader } from '../wire/sun-atm.js';
 import type { Batch } from '../forwarding/batch.js';
 import type { Aal5Memory } from './aal5-memory.js';
-import { copyOctets, type Octets } from './octets.js';
+import { copyBytes, type ByteSpan } from './byte-span.js';
 import { Reassembly } from './reassembly.js';
-import { untoldVpi } from './record-form.js';
-import { NOT_KEPT, type Recorder } from './recorder.js';
+import { NOT_KEPT, untoldVpi, type Recorder } from './recorder.js';
 import type { TapClock } from './tap-clock.js';
 
 export interface Packets {
-  /** At least so much of a packet is kept. */
+  /** The least number of bytes to keep of a packet. */
   readonly leastKept: number;
   take(frames: Batch, isOut: boolean, recorder: Recorder): void;
   close(): void;
@@ -22,16 +21,16 @@ export interface Packets {
 /** Every frame is a packet. */
 export class WholeFrames implements Packets {
   readonly leastKept = 0;
-  readonly #octets: Octets;
+  readonly #memory: ByteSpan;
 
-  constructor(octets: Octets) {
-    this.#octets = octets;
+  constructor(memory: ByteSpan) {
+    this.#memory = memory;
   }
 
   take({ offsets, lengths, count }: Batch, isOut: boolean, recorder: Recorder): void {
     const flags = isOut ? PACKET_FLAG.outbound : PACKET_FLAG.inbound;
     for (let index = 0; index < count; index++) {
-      recorder.keep(this.#octets, offsets[index] ?? 0, lengths[index] ?? 0, flags, 0);
+      recorder.keep(this.#memory, offsets[index] ?? 0, lengths[index] ?? 0, flags, 0);
     }
   }
 
@@ -41,24 +40,24 @@ export class WholeFrames implements Packets {
 }
 
 /**
- * AAL5 frames, put together from cells, are the packets; their time is that of their last cell. What is no cell is
- * left out. A faulty frame is recorded with padding and trailer, and pcapng says what is wrong with it.
+ * AAL5 frames, reassembled from cells, are the packets; their time is that of their last cell. Frames that are not
+ * cells are left out. A faulty AAL5 frame is recorded with padding and trailer, and pcapng flags name the fault.
  */
 export class Aal5Frames implements Packets {
   readonly leastKept = SUN_ATM_LENGTH;
-  readonly #octets: Octets;
+  readonly #memory: ByteSpan;
   readonly #clock: TapClock;
   readonly #reassembly: Reassembly;
 
-  constructor(octets: Octets, clock: TapClock, memory: Aal5Memory) {
-    this.#octets = octets;
+  constructor(memory: ByteSpan, clock: TapClock, aal5: Aal5Memory) {
+    this.#memory = memory;
     this.#clock = clock;
-    this.#reassembly = new Reassembly(memory);
+    this.#reassembly = new Reassembly(aal5);
   }
 
   take(frames: Batch, isOut: boolean, recorder: Recorder): void {
     const { offsets, lengths, count } = frames;
-    const { view } = this.#octets;
+    const { view } = this.#memory;
     const { seconds } = this.#clock;
     const reassembly = this.#reassembly;
     let index = 0;
@@ -87,19 +86,19 @@ export class Aal5Frames implements Packets {
   }
 }
 
-/** Every cell is a packet, as an ERF record. What is no cell is left out. */
+/** Every cell is a packet, as an ERF record. Frames that are not cells are left out. */
 export class ErfCells implements Packets {
   readonly leastKept = ERF_CELL_LENGTH;
-  readonly #octets: Octets;
+  readonly #memory: ByteSpan;
   readonly #clock: TapClock;
 
-  constructor(octets: Octets, clock: TapClock) {
-    this.#octets = octets;
+  constructor(memory: ByteSpan, clock: TapClock) {
+    this.#memory = memory;
     this.#clock = clock;
   }
 
   take({ offsets, lengths, count }: Batch, isOut: boolean, recorder: Recorder): void {
-    const { view } = this.#octets;
+    const { view } = this.#memory;
     const { seconds } = this.#clock;
     const fraction = erfFraction(this.#clock.nanoseconds);
     const flags = isOut ? PACKET_FLAG.outbound : PACKET_FLAG.inbound;
@@ -108,11 +107,11 @@ export class ErfCells implements Packets {
       const offset = offsets[index] ?? 0;
       const header = view.getInt32(offset);
       const vpi = untoldVpi(vpiOf(header));
-      const place = recorder.begin(ERF_CELL_LENGTH, flags, vpi);
-      if (place === NOT_KEPT) continue;
+      const at = recorder.begin(ERF_CELL_LENGTH, flags, vpi);
+      if (at === NOT_KEPT) continue;
       const to = recorder.log.view;
-      const payload = writeErfCellHeader(to, place, seconds, fraction, isOut, header);
-      copyOctets(view, offset + CELL_LENGTH - CELL_PAYLOAD_LENGTH, to, payload, CELL_PAYLOAD_LENGTH);
+      const payload = writeErfCellHeader(to, at, seconds, fraction, isOut, header);
+      copyBytes(view, offset + CELL_LENGTH - CELL_PAYLOAD_LENGTH, to, payload, CELL_PAYLOAD_LENGTH);
       recorder.end(ERF_CELL_LENGTH);
     }
   }

@@ -1,7 +1,7 @@
 /**
- * Puts AAL5 frames together from the cells of both directions of a port, by VPI and VCI. A limited number of
- * connections is known at a time. A new one takes the place of one between two frames, or of one whose frame has not
- * gone on for long; when there is none its frames are given up, and those that are under way are not disturbed.
+ * Reassembles AAL5 frames from the cells of both directions of a port, by VPI and VCI. The number of connections is
+ * limited: a new connection replaces an idle one (between two frames), or one whose frame has been stuck for long. When
+ * there is neither, the frames of the new connection are given up, so that frames under way are not disturbed.
  */
 import { AAL5_FAULT, AAL5_MOST_CELLS, aal5Faults, aal5Length, CELL_PAYLOAD_LENGTH } from '../wire/aal5.js';
 import { CELL_LENGTH } from '../wire/atm-cell.js';
@@ -9,14 +9,14 @@ import { crc32, CRC32_START } from '../wire/crc32.js';
 import { SUN_ATM_LENGTH } from '../wire/sun-atm.js';
 import type { Batch } from '../forwarding/batch.js';
 import type { Aal5Memory, Aal5Piece } from './aal5-memory.js';
-import { copyOctets } from './octets.js';
+import { copyBytes } from './byte-span.js';
 
 const MOST_CONNECTIONS = 256;
 const STALE_SECONDS = 10;
-/** Of a header: the last cell of a frame, and no user's cell. */
+/** Bits of a cell header: the cell is the last of a frame; the cell does not carry user data. */
 const LAST = 1 << 1;
 const NO_USER = 4 << 1;
-/** Channels of every path that carry no user's cells: idle cells, and maintenance of the path (I.361). */
+/** Channels of every path that carry no user data: idle cells, and maintenance of the path (I.361). */
 const IDLE_VCI = 0;
 const SEGMENT_VCI = 3;
 const END_TO_END_VCI = 4;
@@ -30,12 +30,12 @@ interface Connection {
 }
 
 export class Reassembly {
-  /** The frame that has come last, behind room for a header: valid until the next cell of any tap. */
+  /** The frame completed last, behind room for a header. Valid until the next cell of any tap. */
   piece: Aal5Piece | undefined;
-  /** Of that frame: without padding and trailer when nothing is wrong with it, else all that came. */
+  /** The length of that frame: without padding and trailer when it is correct, else of all its cells. */
   length = 0;
   faults = 0;
-  /** Frames that were given up. */
+  /** The number of frames that were given up. */
   givenUp = 0;
   readonly #memory: Aal5Memory;
   readonly #byKey = new Map<number, Connection>();
@@ -49,8 +49,8 @@ export class Reassembly {
   }
 
   /**
-   * Takes the cells from the one at `index` on that go on with the frame of the cell before, without ending it or
-   * filling its piece; returns where others follow. Most cells are of this kind, and need only be copied.
+   * The fast path: takes cells from `index` on as long as they continue the frame of the previous cell, without ending
+   * it or filling its piece. Returns the index of the first cell that does not. Most cells only need to be copied.
    */
   goOn(
     view: DataView,
@@ -79,15 +79,15 @@ export class Reassembly {
     return next;
   }
 
-  /** Takes a cell at a time in whole seconds; true when its frame is complete, or as long as it may become. */
+  /** Takes one cell; `now` is in whole seconds. True when its frame is complete, or has reached the longest length. */
   take(view: DataView, offset: number, isOut: boolean, now: number): boolean {
     const header = view.getInt32(offset);
-    if ((header & NO_USER) !== 0 || !isUsersVci((header >>> 4) & 0xffff)) return false;
+    if ((header & NO_USER) !== 0 || !carriesUserData((header >>> 4) & 0xffff)) return false;
     const isLast = (header & LAST) !== 0;
     const connection = this.#find(keyOf(header, isOut), now);
     const piece = connection === undefined ? undefined : this.#pieceFor(connection);
     if (connection === undefined || piece === undefined) {
-      // Counted once, with its end.
+      // A frame is counted once, at its last cell.
       if (isLast) this.givenUp++;
       return false;
     }
@@ -126,7 +126,7 @@ export class Reassembly {
       connections.push(connection);
       return connection;
     }
-    // Once a second is enough when all are busy.
+    // When all are busy, one search per second is enough.
     if (now === this.#searchedAt) return undefined;
     for (let looked = 0; looked < MOST_CONNECTIONS; looked++) {
       this.#hand = (this.#hand + 1) % MOST_CONNECTIONS;
@@ -142,7 +142,7 @@ export class Reassembly {
     return undefined;
   }
 
-  /** Has room for one more cell. */
+  /** A piece with room for one more cell; undefined when there is no memory, and the frame is given up. */
   #pieceFor(connection: Connection): Aal5Piece | undefined {
     const { piece, cells } = connection;
     if (piece !== undefined && cells < piece.cells) return piece;
@@ -152,7 +152,7 @@ export class Reassembly {
       return undefined;
     }
     if (piece !== undefined) {
-      copyOctets(piece.view, 0, larger.view, 0, piece.bytes.length);
+      copyBytes(piece.view, 0, larger.view, 0, piece.bytes.length);
       this.#memory.giveBack(piece);
     }
     connection.piece = larger;
@@ -164,7 +164,7 @@ export class Reassembly {
     this.length = cells * CELL_PAYLOAD_LENGTH;
     if (hasEnd) {
       const length = aal5Length(piece.view, SUN_ATM_LENGTH + this.length);
-      // Of all cells at once: that is cheaper than cell by cell.
+      // One CRC over all cells is cheaper than one step per cell.
       const crc = crc32(CRC32_START, piece.view, SUN_ATM_LENGTH, this.length);
       this.faults = aal5Faults(crc, cells, length);
       if (this.faults === 0) this.length = length;
@@ -180,7 +180,7 @@ export class Reassembly {
   }
 }
 
-function isUsersVci(vci: number): boolean {
+function carriesUserData(vci: number): boolean {
   return vci !== IDLE_VCI && vci !== SEGMENT_VCI && vci !== END_TO_END_VCI;
 }
 
@@ -190,5 +190,5 @@ function keyOf(header: number, isOut: boolean): number {
 
 function copyPayload(view: DataView, cell: number, to: DataView, cells: number): void {
   const payload = cell + CELL_LENGTH - CELL_PAYLOAD_LENGTH;
-  copyOctets(view, payload, to, SUN_ATM_LENGTH + cells * CELL_PAYLOAD_LENGTH, CELL_PAYLOAD_LENGTH);
+  copyBytes(view, payload, to, SUN_ATM_LENGTH + cells * CELL_PAYLOAD_LENGTH, CELL_PAYLOAD_LENGTH);
 }

@@ -1,14 +1,14 @@
 /**
- * Puts packets into a log: those that the plan asks for, as far as it wants them kept, until a limit is reached. A
- * packet that finds no room is counted and gone. In a pcapng log whose header does not describe the interface, the
- * description comes before the first packet, and the log gives the interface its number.
+ * Writes packets to a log as records of pcap or pcapng: the packets that the plan selects, cut to its snaplen, until a
+ * limit is reached. A packet that finds no room is counted and dropped. In a pcapng log whose header does not describe
+ * the interface, the description is written before the first packet, and the log numbers the interface.
  */
 import { LOG_END } from '../../base/memory/capture-memory.js';
 import { matcherOf, type Matcher } from '../wire/bpf.js';
-import { statisticsBlock } from '../wire/pcapng.js';
-import type { LogWriter } from './log-writer.js';
-import { copyOctets, octetsOver, type Octets } from './octets.js';
-import { PCAP_RECORDS, PcapngRecords, type RecordForm } from './record-form.js';
+import { RECORD_HEADER_LENGTH, writeRecordHeader } from '../wire/pcap.js';
+import { packetBlockLength, statisticsBlock, writePacketBlock } from '../wire/pcapng.js';
+import type { LogAppender } from './log-appender.js';
+import { copyBytes, spanOver, type ByteSpan } from './byte-span.js';
 import type { TapClock } from './tap-clock.js';
 import type { TapPlan } from './tap-plan.js';
 
@@ -19,11 +19,57 @@ const STATISTICS_LENGTH = statisticsBlock({
   at: { high: 0, low: 0 },
 }).length;
 
-/** No place. */
+/** `begin` returns this when the packet is not recorded. */
 export const NOT_KEPT = -1;
 
+/** The format of records, chosen when a tap is made. */
+interface RecordForm {
+  /** The length of the whole record. `vpi` is 0, or a VPI that the packet itself cannot express. */
+  lengthOf(kept: number, vpi: number): number;
+  /** Writes everything except the packet; returns the offset where the packet belongs. `flags` are those of pcapng. */
+  write(
+    view: DataView,
+    offset: number,
+    clock: TapClock,
+    kept: number,
+    original: number,
+    flags: number,
+    vpi: number,
+  ): number;
+}
+
+const PCAP_RECORDS: RecordForm = {
+  lengthOf: (kept) => RECORD_HEADER_LENGTH + kept,
+  write: (view, offset, clock, kept, original) => {
+    writeRecordHeader(view, offset, clock.seconds, clock.nanoseconds, kept, original);
+    return offset + RECORD_HEADER_LENGTH;
+  },
+};
+
+class PcapngRecords implements RecordForm {
+  /** The interface that the log's header describes, until the log assigns another number. */
+  interfaceId = 0;
+
+  lengthOf(kept: number, vpi: number): number {
+    return packetBlockLength(kept, vpi);
+  }
+
+  write(
+    view: DataView,
+    offset: number,
+    clock: TapClock,
+    kept: number,
+    original: number,
+    flags: number,
+    vpi: number,
+  ): number {
+    const { interfaceId } = this;
+    return writePacketBlock(view, offset, interfaceId, clock.high, clock.low, kept, original, flags, vpi);
+  }
+}
+
 export class Recorder {
-  readonly log: LogWriter;
+  readonly log: LogAppender;
   readonly #clock: TapClock;
   readonly #pcapng: PcapngRecords | undefined;
   readonly #form: RecordForm;
@@ -32,16 +78,16 @@ export class Recorder {
   readonly #sample: number;
   readonly #maxPackets: number;
   readonly #maxOctets: number;
-  /** What is still to be put before the first packet. */
-  #opening: Octets | undefined;
-  /** How many that match are left out until the next is kept. */
+  /** The interface description that has to precede the first packet, until it is written. */
+  #opening: ByteSpan | undefined;
+  /** How many matching packets to skip before the next one is kept. */
   #toSkip = 0;
   #recordLength = 0;
   #received = 0;
   #dropped = 0;
 
-  /** Of no packet less than `leastKept` octets are kept: without them a reader would refuse the whole file. */
-  constructor(plan: TapPlan, leastKept: number, log: LogWriter, clock: TapClock) {
+  /** At least `leastKept` bytes of each packet are kept: with fewer, a reader would refuse the whole file. */
+  constructor(plan: TapPlan, leastKept: number, log: LogAppender, clock: TapClock) {
     this.log = log;
     this.#clock = clock;
     this.#pcapng = plan.format === 'pcapng' ? new PcapngRecords() : undefined;
@@ -53,26 +99,26 @@ export class Recorder {
     this.#maxOctets = plan.maxOctets;
     if (this.#pcapng !== undefined) log.holdBack(STATISTICS_LENGTH);
     if (plan.opening !== undefined) {
-      this.#opening = octetsOver(plan.opening);
+      this.#opening = spanOver(plan.opening);
       this.#open(this.#opening);
     }
   }
 
-  /** All batches are published, and have a time, before and after. `flags` and `vpi` are those of a record form. */
-  keep({ bytes, view }: Octets, offset: number, length: number, flags: number, vpi: number): void {
+  /** Call between reading the clock and publishing the log. `flags` and `vpi` are those of a record form. */
+  keep({ bytes, view }: ByteSpan, offset: number, length: number, flags: number, vpi: number): void {
     const { log } = this;
     if (log.isEnded) return;
     if (this.#matcher !== undefined && !this.#matcher(bytes, offset, length)) {
       this.#received++;
       return;
     }
-    const place = this.begin(length, flags, vpi);
-    if (place === NOT_KEPT) return;
-    copyOctets(view, offset, log.view, place, Math.min(length, this.#snaplen));
+    const at = this.begin(length, flags, vpi);
+    if (at === NOT_KEPT) return;
+    copyBytes(view, offset, log.view, at, Math.min(length, this.#snaplen));
     this.end(length);
   }
 
-  /** Makes a record for a packet; returns where in `log.view` as much of it as is kept belongs, or NOT_KEPT. */
+  /** Begins a record for a packet; returns where in `log.view` the kept part of the packet belongs, or NOT_KEPT. */
   begin(length: number, flags: number, vpi: number): number {
     const { log } = this;
     if (log.isEnded) return NOT_KEPT;
@@ -94,7 +140,7 @@ export class Recorder {
     return this.#form.write(log.view, log.at, this.#clock, kept, length, flags, vpi);
   }
 
-  /** The packet is where `begin` told. */
+  /** Ends the record: the packet lies where `begin` said. */
   end(length: number): void {
     const { log } = this;
     log.commit(this.#recordLength);
@@ -102,17 +148,17 @@ export class Recorder {
     if (++log.packets === this.#maxPackets) log.end(LOG_END.maxPackets);
   }
 
-  /** Puts what has to be said last into the log. */
+  /** Writes the statistics of the interface. */
   close(): void {
     if (this.#pcapng === undefined) return;
     this.log.holdBack(-STATISTICS_LENGTH);
-    // An interface that the log does not describe has no statistics either.
+    // The log does not describe the interface, so it cannot have statistics of it.
     if (this.#opening !== undefined) return;
     this.#clock.read();
     const { interfaceId } = this.#pcapng;
     const { high, low } = this.#clock;
     const [received, dropped] = [this.#received, this.#dropped];
-    this.log.put(octetsOver(statisticsBlock({ interfaceId, received, dropped, at: { high, low } })));
+    this.log.put(spanOver(statisticsBlock({ interfaceId, received, dropped, at: { high, low } })));
     this.log.publish(this.#clock.milliseconds);
   }
 
@@ -122,8 +168,8 @@ export class Recorder {
     return NOT_KEPT;
   }
 
-  /** False when there is no room yet. */
-  #open(opening: Octets): boolean {
+  /** Writes the interface description; false when there is no room yet. */
+  #open(opening: ByteSpan): boolean {
     const { log } = this;
     if (!log.fits(opening.bytes.length, this.#maxOctets)) {
       log.end(LOG_END.maxOctets);
@@ -136,4 +182,9 @@ export class Recorder {
     if (this.#pcapng !== undefined) this.#pcapng.interfaceId = interfaceId;
     return true;
   }
+}
+
+/** The VPI when it needs more than the eight bits that packets have for it, else 0. */
+export function untoldVpi(vpi: number): number {
+  return vpi > 0xff ? vpi : 0;
 }

@@ -1,6 +1,6 @@
 /**
- * The time of day for records, read once a batch. It runs with the monotonic clock and follows the wall clock: set
- * forward it jumps; set back it stands still half of the time until it is right. So times never go back.
+ * The time of day for records, read once per batch. It runs with the monotonic clock and follows the wall clock: when
+ * that is set forward it jumps; when that is set back it runs at half speed until it is right. So times never go back.
  */
 const CHECK_MS = 100;
 const TOLERANCE_MS = 5;
@@ -13,14 +13,14 @@ const WORD = 2 ** 32;
 export class TapClock {
   seconds = 0;
   nanoseconds = 0;
-  /** Both as nanoseconds since 1970, in two words. */
+  /** The same in nanoseconds since 1970, as two words of one 64-bit number. */
   high = 0;
   low = 0;
   /** The same in milliseconds since 1970. */
   milliseconds = 0;
   readonly #monotonic: () => number;
   readonly #wall: () => number;
-  /** Whole milliseconds from the monotonic clock to the time of day. */
+  /** The time of day minus the monotonic clock, in whole milliseconds. */
   #offset: number;
   #checkedAt: number;
 
@@ -31,7 +31,7 @@ export class TapClock {
     this.#offset = Math.round(wall() - this.#checkedAt);
   }
 
-  /** Takes the time. */
+  /** Reads the time into the fields. */
   read(): void {
     const now = this.#monotonic();
     if (now - this.#checkedAt >= CHECK_MS) this.#check(now);
@@ -49,7 +49,7 @@ export class TapClock {
     this.low = rest % WORD;
   }
 
-  /** Times are later than this from now on. */
+  /** Makes all times from now on later than this. */
   notBefore(milliseconds: number): void {
     const behind = milliseconds - (this.#offset + this.#monotonic());
     if (behind >= 0) this.#offset += Math.floor(behind) + 1;

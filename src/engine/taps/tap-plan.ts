@@ -1,27 +1,27 @@
-/** How what passes a port is recorded, as it is ordered. Everything survives a structured clone. */
+/** The order for a tap: what to record of a port, and how. Everything survives a structured clone. */
 import type { BpfProgram } from '../wire/bpf.js';
 
 export interface TapPlan {
-  /** Which log of the engine is written. Several taps may write one log. */
+  /** The index of the log to record into. Several taps may share one log. */
   readonly log: number;
   readonly format: 'pcap' | 'pcapng';
-  /** What of a port's frames is a packet: each frame, AAL5 frames put together from cells, or each cell as ERF. */
+  /** What counts as a packet: each frame, AAL5 frames reassembled from cells, or each cell as ERF. */
   readonly packets: 'frames' | 'aal5' | 'cells';
   /**
-   * Of pcapng: describes the interface, when the header does not. It is put into the log before the first packet,
-   * and by an engine that was started again once more: the log then has one interface more, and counts it.
+   * pcapng only: the description of the interface, if the header of the log does not have it. It is written before the
+   * first packet. A restarted engine writes it once more: the log then has, and counts, one more interface.
    */
   readonly opening: Uint8Array | undefined;
-  /** The most that is kept of a packet: what an AAL5 frame or a cell cannot be read without is kept in any case. */
+  /** The most bytes kept of a packet. The headers of AAL5 frames and cells are always kept. */
   readonly snaplen: number;
   /** As seen from the device. */
   readonly direction: 'both' | 'in' | 'out';
-  /** One packet in so many is kept. */
+  /** Every Nth packet is kept. */
   readonly sample: number;
-  /** Only packets that it matches are kept: it sees them as they are recorded, uncut. Not of cells. */
+  /** Only packets that this program matches are kept. It sees them as recorded, but uncut. Not for cells. */
   readonly bpf: BpfProgram | undefined;
-  /** 0 is without end. */
+  /** 0 is no limit. */
   readonly maxPackets: number;
-  /** Of the log, a whole number of records; 0 is without end. */
+  /** A limit on the bytes of the log, which always ends with a whole record; 0 is no limit. */
   readonly maxOctets: number;
 }

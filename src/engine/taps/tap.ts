@@ -1,34 +1,34 @@
-/** Records what passes a port into a log. */
+/** Records the frames of a port into a log. */
 import type { Batch } from '../forwarding/batch.js';
 import type { Aal5Memory } from './aal5-memory.js';
-import type { LogWriter } from './log-writer.js';
-import type { Octets } from './octets.js';
+import type { LogAppender } from './log-appender.js';
+import type { ByteSpan } from './byte-span.js';
 import { Aal5Frames, ErfCells, WholeFrames, type Packets } from './packets.js';
 import { Recorder } from './recorder.js';
 import type { TapClock } from './tap-clock.js';
 import type { TapPlan } from './tap-plan.js';
 
-/** What all taps of an engine share. */
-export interface TapPlace {
-  /** What frames lie in. */
-  readonly octets: Octets;
+/** Shared by all taps of an engine. */
+export interface TapContext {
+  /** The memory that frames lie in. */
+  readonly frames: ByteSpan;
   readonly clock: TapClock;
   readonly aal5: Aal5Memory;
 }
 
 export class Tap {
-  readonly #log: LogWriter;
+  readonly #log: LogAppender;
   readonly #clock: TapClock;
   readonly #packets: Packets;
   readonly #recorder: Recorder;
   readonly #takesIn: boolean;
   readonly #takesOut: boolean;
 
-  constructor(plan: TapPlan, log: LogWriter, place: TapPlace) {
+  constructor(plan: TapPlan, log: LogAppender, context: TapContext) {
     this.#log = log;
-    this.#clock = place.clock;
-    this.#packets = packetsOf(plan, place);
-    this.#recorder = new Recorder(plan, this.#packets.leastKept, log, place.clock);
+    this.#clock = context.clock;
+    this.#packets = packetsOf(plan, context);
+    this.#recorder = new Recorder(plan, this.#packets.leastKept, log, context.clock);
     this.#takesIn = plan.direction !== 'out';
     this.#takesOut = plan.direction !== 'in';
   }
@@ -42,20 +42,20 @@ export class Tap {
     this.#log.publish(this.#clock.milliseconds);
   }
 
-  /** Puts into the log what has to be said last. */
+  /** Writes the closing block of its interface. */
   close(): void {
     this.#packets.close();
     this.#recorder.close();
   }
 }
 
-function packetsOf({ packets }: TapPlan, { octets, clock, aal5 }: TapPlace): Packets {
+function packetsOf({ packets }: TapPlan, { frames, clock, aal5 }: TapContext): Packets {
   switch (packets) {
     case 'frames':
-      return new WholeFrames(octets);
+      return new WholeFrames(frames);
     case 'aal5':
-      return new Aal5Frames(octets, clock, aal5);
+      return new Aal5Frames(frames, clock, aal5);
     case 'cells':
-      return new ErfCells(octets, clock);
+      return new ErfCells(frames, clock);
   }
 }

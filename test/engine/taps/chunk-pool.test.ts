@@ -12,7 +12,7 @@ void t.test('chunks are taken from the first on, but those that are held', (t) =
   t.end();
 });
 
-void t.test('who holds more than it needs is asked in turn, some at a time', (t) => {
+void t.test('logs that hold spare chunks are asked in turn, some at a time', (t) => {
   const pool = new ChunkPool();
   const asked: number[] = [];
   const holders = Array.from({ length: 40 }, (_, holder) => ({
@@ -21,15 +21,15 @@ void t.test('who holds more than it needs is asked in turn, some at a time', (t)
       return holder === 30 ? 7 : NO_CHUNK;
     },
   }));
-  t.equal(pool.beg(), NO_CHUNK, 'nobody is there');
+  t.equal(pool.takeSpare(), NO_CHUNK, 'nobody is there');
   for (const holder of holders) pool.join(holder);
-  t.equal(pool.beg(), NO_CHUNK);
+  t.equal(pool.takeSpare(), NO_CHUNK);
   t.equal(asked.length, 16);
-  t.equal(pool.beg(), 7);
+  t.equal(pool.takeSpare(), 7);
   t.equal(new Set(asked).size, asked.length, 'nobody is asked twice');
   for (const holder of holders) pool.leave(holder);
   asked.length = 0;
-  t.equal(pool.beg(), NO_CHUNK);
+  t.equal(pool.takeSpare(), NO_CHUNK);
   t.same(asked, []);
   t.end();
 });

@@ -15,7 +15,7 @@ function recorded(plan: Partial<TapPlan>): { vci: number; data: string }[] {
   }));
 }
 
-void t.test('every cell is a record, and what is no cell is none', (t) => {
+void t.test('every cell is a record, and other frames are left out', (t) => {
   const records = recorded({});
   t.same(
     records.map(({ vci }) => vci),

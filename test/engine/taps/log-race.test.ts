@@ -3,9 +3,9 @@ import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import t from 'tap';
 import { ChunkPool } from '../../../src/engine/taps/chunk-pool.js';
-import { LogWords } from '../../../src/engine/taps/log-words.js';
-import { LogWriter } from '../../../src/engine/taps/log-writer.js';
-import { octetsOver } from '../../../src/engine/taps/octets.js';
+import { LogHeader } from '../../../src/engine/taps/log-header.js';
+import { LogAppender } from '../../../src/engine/taps/log-appender.js';
+import { spanOver } from '../../../src/engine/taps/byte-span.js';
 import { patternAt } from '../../support/log-pattern.js';
 import type { LogRead, LogReading } from '../../support/log-reader-worker.js';
 import { Random, testSeed } from '../../support/random.js';
@@ -16,15 +16,15 @@ const OCTETS = 200 * 1024 * 1024;
 /** Few, so that they are used again and again. */
 const CHUNKS = 7;
 
-void t.test('what another thread reads is what was written, however often it is lapped', async (t) => {
+void t.test('another thread reads what was written, however often it is lapped', async (t) => {
   const rig = new TapRig(CHUNKS);
   rig.prepare(0);
   const pool = new ChunkPool();
   pool.fill(CHUNKS, new Set());
-  const scratch = octetsOver(new Uint8Array(4 * 65_536));
-  const octets = octetsOver(rig.memory.bytes);
-  const writer = new LogWriter(new LogWords(rig.captures, 0), {
-    octets,
+  const scratch = spanOver(new Uint8Array(4 * 65_536));
+  const memory = spanOver(rig.memory.bytes);
+  const appender = new LogAppender(new LogHeader(rig.captures, 0), {
+    memory,
     start: rig.captures.start,
     pool,
     scratch,
@@ -37,19 +37,19 @@ void t.test('what another thread reads is what was written, however often it is 
   let [position, refused] = [0, 0];
   while (position < OCTETS && refused < 1e9) {
     const length = 1 + random.below(random.chance(0.1) ? 40_000 : 2000);
-    if (!writer.reserve(length)) {
+    if (!appender.reserve(length)) {
       refused++;
-      writer.publish(0);
+      appender.publish(0);
       continue;
     }
     for (let index = 0; index < length; index++) {
-      writer.view.setUint8(writer.at + index, patternAt(position + index));
+      appender.view.setUint8(appender.at + index, patternAt(position + index));
     }
-    writer.commit(length);
+    appender.commit(length);
     position += length;
-    if (random.chance(0.3)) writer.publish(0);
+    if (random.chance(0.3)) appender.publish(0);
   }
-  writer.publish(0);
+  appender.publish(0);
   Atomics.store(new Int32Array(over), 0, 1);
   const [{ drained, wrong, read, lapped }] = (await answered) as [LogRead];
   t.equal(wrong, 0);

@@ -100,7 +100,7 @@ void t.test('congestion on the way and loss priority change nothing', (t) => {
   t.end();
 });
 
-void t.test('what is wrong is kept whole, and told', (t) => {
+void t.test('a faulty frame is kept whole, with its faults', (t) => {
   const bench = new Bench();
   const payload = some(100);
   const { crc, tooLong, tooShort } = AAL5_FAULT;
@@ -189,7 +189,7 @@ void t.test('a frame that goes on, however slowly, is not disturbed', (t) => {
   t.end();
 });
 
-void t.test('what is no cell, and a cell of the other direction, does not go on with a frame', (t) => {
+void t.test('frames that are not cells, and cells of the other direction, do not continue a frame', (t) => {
   const { reassembly } = new Bench();
   const cells = Buffer.concat(Array.from({ length: 4 }, () => cellOf(1, 100, 0, some(48))));
   const view = new DataView(cells.buffer, cells.byteOffset, cells.length);

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { LogWriter } from '../../../src/engine/taps/log-writer.js';
+import { LogAppender } from '../../../src/engine/taps/log-appender.js';
 import { LOG_END } from '../../../src/base/memory/capture-memory.js';
 import { LINK_TYPE } from '../../../src/engine/wire/pcap.js';
 import { interfaceBlock } from '../../../src/engine/wire/pcapng.js';
@@ -210,9 +210,9 @@ for (const when of ['before', 'after'] as const) {
     rig.prepare(0);
     const plan = planOf({ format: 'pcapng' });
     rig.logs.newTap({ ...plan, opening: opening('one') }).record('in', rig.batch(frame(1)));
-    const publish: (this: LogWriter, now: number) => void = Reflect.get(LogWriter.prototype, 'publish');
-    const dying = t.intercept(LogWriter.prototype, 'publish', {
-      value: function (this: LogWriter, now: number): void {
+    const publish: (this: LogAppender, now: number) => void = Reflect.get(LogAppender.prototype, 'publish');
+    const dying = t.intercept(LogAppender.prototype, 'publish', {
+      value: function (this: LogAppender, now: number): void {
         if (when === 'after') publish.call(this, now);
         throw new Error('dead');
       },

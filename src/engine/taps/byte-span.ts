@@ -1,19 +1,19 @@
-/** Memory in both forms that are needed of it, and how a stretch of one is copied into another. */
-export interface Octets {
+/** A span of memory, as bytes and as a view. */
+export interface ByteSpan {
   readonly bytes: Uint8Array;
-  /** Over the same octets. */
+  /** Over the same bytes. */
   readonly view: DataView;
 }
 
-export function octetsOver(bytes: Uint8Array): Octets {
+export function spanOver(bytes: Uint8Array): ByteSpan {
   return { bytes, view: new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength) };
 }
 
 /**
- * Stretches must not overlap. Faster than `copyWithin`, which takes octet by octet what does not lie alike within
- * words. Floating-point numbers would be faster still, but need not keep every bit.
+ * Copies between spans, which must not overlap. Faster than `copyWithin`, which copies byte by byte when source and
+ * target differ in alignment. Float64 would be faster still, but does not preserve every bit pattern.
  */
-export function copyOctets(
+export function copyBytes(
   from: DataView,
   fromOffset: number,
   to: DataView,

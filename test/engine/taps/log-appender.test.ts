@@ -10,32 +10,32 @@ import {
   NO_PIN,
 } from '../../../src/base/memory/capture-memory.js';
 import { ChunkPool } from '../../../src/engine/taps/chunk-pool.js';
-import { LogWords } from '../../../src/engine/taps/log-words.js';
-import { LogWriter, type LogPlace } from '../../../src/engine/taps/log-writer.js';
-import { octetsOver } from '../../../src/engine/taps/octets.js';
+import { LogHeader } from '../../../src/engine/taps/log-header.js';
+import { LogAppender, type LogContext } from '../../../src/engine/taps/log-appender.js';
+import { spanOver } from '../../../src/engine/taps/byte-span.js';
 import { isPattern, patternAt } from '../../support/log-pattern.js';
 import { Random, testSeed } from '../../support/random.js';
 import { TapRig } from '../../support/tap-rig.js';
 
-/** Writers over the memory of a rig. Records are octets that tell their positions. */
+/** Appenders over the memory of a rig. Records are bytes that tell their positions. */
 class Bench {
   readonly rig: TapRig;
   readonly chunks: number;
-  readonly writers = new Map<number, LogWriter>();
+  readonly appenders = new Map<number, LogAppender>();
   /** Where each log is, in whole. */
   readonly positions = new Map<number, number>();
   pool = new ChunkPool();
-  #place: LogPlace;
+  #context: LogContext;
 
   constructor(chunks: number) {
     this.rig = new TapRig(chunks);
     this.chunks = chunks;
     this.pool.fill(chunks, new Set());
-    this.#place = this.#newPlace();
+    this.#context = this.#newContext();
   }
 
   /** Begins a log whose first octet is at a position that chunks begin at. */
-  open(log: number, position = 0): LogWriter {
+  open(log: number, position = 0): LogAppender {
     this.rig.prepare(log);
     this.rig.counters[log * LOG_COUNTERS + LOG_COUNTER.length] = position;
     this.rig.set(log, 'head', position | 0);
@@ -47,40 +47,40 @@ class Bench {
 
   /** Writes a record; false when there was no room. */
   write(log: number, length: number): boolean {
-    const writer = this.writer(log);
+    const appender = this.appender(log);
     const position = this.positions.get(log) ?? 0;
-    if (!writer.reserve(length)) return false;
+    if (!appender.reserve(length)) return false;
     for (let index = 0; index < length; index++) {
-      writer.view.setUint8(writer.at + index, patternAt(position + index));
+      appender.view.setUint8(appender.at + index, patternAt(position + index));
     }
-    writer.commit(length);
+    appender.commit(length);
     this.positions.set(log, position + length);
     return true;
   }
 
-  writer(log: number): LogWriter {
-    const writer = this.writers.get(log);
-    if (writer === undefined) throw new Error(`there is no log ${log}`);
-    return writer;
+  appender(log: number): LogAppender {
+    const appender = this.appenders.get(log);
+    if (appender === undefined) throw new Error(`there is no log ${log}`);
+    return appender;
   }
 
   /** What an engine does that comes after one that died: what was not published is lost. */
   restart(): void {
     this.pool = new ChunkPool();
-    this.#place = this.#newPlace();
-    const logs = [...this.writers.keys()];
-    this.writers.clear();
+    this.#context = this.#newContext();
+    const logs = [...this.appenders.keys()];
+    this.appenders.clear();
     for (const log of logs) {
-      const writer = this.#join(log);
+      const appender = this.#join(log);
       const position = this.positions.get(log) ?? 0;
       this.positions.set(log, position + ((this.rig.word(log, 'head') - position) | 0));
-      writer.publish(0);
+      appender.publish(0);
     }
     this.pool.fill(this.chunks, new Set(this.held()));
   }
 
   held(): number[] {
-    return [...this.writers.values()].flatMap((writer) => writer.chunks());
+    return [...this.appenders.values()].flatMap((appender) => appender.chunks());
   }
 
   /** Every chunk is held once, or free. */
@@ -89,26 +89,26 @@ class Bench {
     return new Set(held).size === held.length && held.length + this.pool.free === this.chunks;
   }
 
-  #join(log: number): LogWriter {
-    const writer = new LogWriter(new LogWords(this.rig.captures, log), this.#place);
-    this.writers.set(log, writer);
-    this.pool.join(writer);
-    return writer;
+  #join(log: number): LogAppender {
+    const appender = new LogAppender(new LogHeader(this.rig.captures, log), this.#context);
+    this.appenders.set(log, appender);
+    this.pool.join(appender);
+    return appender;
   }
 
-  #newPlace(): LogPlace {
-    const octets = octetsOver(this.rig.memory.bytes);
-    const scratch = octetsOver(new Uint8Array(3 * CHUNK_LENGTH));
-    return { octets, start: this.rig.captures.start, pool: this.pool, scratch };
+  #newContext(): LogContext {
+    const memory = spanOver(this.rig.memory.bytes);
+    const scratch = spanOver(new Uint8Array(3 * CHUNK_LENGTH));
+    return { memory, start: this.rig.captures.start, pool: this.pool, scratch };
   }
 }
 
 void t.test('records are seen when they are published', (t) => {
   const bench = new Bench(4);
-  const writer = bench.open(3);
+  const appender = bench.open(3);
   t.ok(bench.write(3, 100) && bench.write(3, 7));
   t.equal(bench.rig.word(3, 'head'), 0);
-  writer.publish(0);
+  appender.publish(0);
   t.equal(bench.rig.word(3, 'head'), 107);
   t.equal(bench.rig.counter(3, 'length'), 107);
   t.ok(isPattern(bench.rig.drain(3), 0));
@@ -117,20 +117,20 @@ void t.test('records are seen when they are published', (t) => {
 
 void t.test('a record that was given room and not committed is no part of the log', (t) => {
   const bench = new Bench(4);
-  const writer = bench.open(0);
-  t.ok(writer.reserve(50));
+  const appender = bench.open(0);
+  t.ok(appender.reserve(50));
   t.ok(bench.write(0, 20));
-  writer.publish(0);
+  appender.publish(0);
   t.equal(bench.rig.word(0, 'head'), 20);
   t.end();
 });
 
 void t.test('a record may reach over two ends of chunks, and end exactly at one', (t) => {
   const bench = new Bench(8);
-  const writer = bench.open(0);
+  const appender = bench.open(0);
   for (const length of [CHUNK_LENGTH - 3, CHUNK_LENGTH + 10, CHUNK_LENGTH - 7, CHUNK_LENGTH, 1]) {
     t.ok(bench.write(0, length));
-    writer.publish(0);
+    appender.publish(0);
   }
   t.equal(bench.positions.get(0), 4 * CHUNK_LENGTH + 1);
   t.ok(isPattern(bench.rig.drain(0), 0));
@@ -146,10 +146,10 @@ void t.test('a record that is larger than any may be has no room', (t) => {
 
 void t.test('nothing that is not drained is given up', (t) => {
   const bench = new Bench(CHUNKS_A_LOG + 10);
-  const writer = bench.open(0);
+  const appender = bench.open(0);
   let written = 0;
   while (bench.write(0, 1000)) written++;
-  writer.publish(0);
+  appender.publish(0);
   t.equal(written, Math.floor((CHUNKS_A_LOG * CHUNK_LENGTH) / 1000));
   t.equal(bench.pool.free, 10);
   t.ok(isPattern(bench.rig.drain(0), 0));
@@ -159,9 +159,9 @@ void t.test('nothing that is not drained is given up', (t) => {
 
 void t.test('a log keeps four drained chunks, and gives back what it does not need', (t) => {
   const bench = new Bench(100);
-  const writer = bench.open(0);
+  const appender = bench.open(0);
   for (let round = 0; round < 40; round++) bench.write(0, CHUNK_LENGTH);
-  writer.publish(0);
+  appender.publish(0);
   t.equal(bench.held().length, 40);
   bench.rig.drain(0);
   t.ok(bench.write(0, 1));
@@ -171,7 +171,7 @@ void t.test('a log keeps four drained chunks, and gives back what it does not ne
   t.end();
 });
 
-void t.test('a log that has nothing takes what another can do without', (t) => {
+void t.test('a log without a chunk takes one that another can spare', (t) => {
   const bench = new Bench(8);
   const [idle, busy] = [bench.open(0), bench.open(1)];
   for (let round = 0; round < 8; round++) bench.write(0, CHUNK_LENGTH);
@@ -188,9 +188,9 @@ void t.test('a log that has nothing takes what another can do without', (t) => {
 
 void t.test('a chunk that is being read is not used again', (t) => {
   const bench = new Bench(4);
-  const writer = bench.open(0);
+  const appender = bench.open(0);
   for (let round = 0; round < 4; round++) bench.write(0, CHUNK_LENGTH);
-  writer.publish(0);
+  appender.publish(0);
   bench.rig.drain(0);
   bench.rig.set(0, 'pin', 0);
   t.notOk(bench.write(0, 10));
@@ -201,63 +201,63 @@ void t.test('a chunk that is being read is not used again', (t) => {
   t.end();
 });
 
-void t.test('what ends a log is told after its last record', (t) => {
+void t.test('the reason of an end is published after the last record', (t) => {
   const bench = new Bench(4);
-  const writer = bench.open(0);
+  const appender = bench.open(0);
   bench.write(0, 10);
-  writer.end(LOG_END.maxPackets);
-  writer.end(LOG_END.maxOctets);
-  t.ok(writer.isEnded);
+  appender.end(LOG_END.maxPackets);
+  appender.end(LOG_END.maxOctets);
+  t.ok(appender.isEnded);
   t.equal(bench.rig.word(0, 'ended'), 0);
-  writer.publish(0);
+  appender.publish(0);
   t.same([bench.rig.word(0, 'head'), bench.rig.word(0, 'ended')], [10, LOG_END.maxPackets]);
   bench.restart();
-  t.ok(bench.writer(0).isEnded);
+  t.ok(bench.appender(0).isEnded);
   t.end();
 });
 
 void t.test('limits leave room for what is held back', (t) => {
-  const writer = new Bench(4).open(0);
-  t.ok(writer.fits(100, 0) && writer.fits(100, 100));
-  writer.holdBack(30);
-  t.notOk(writer.fits(71, 100));
-  t.ok(writer.fits(70, 100));
-  writer.holdBack(-30);
-  t.ok(writer.fits(100, 100));
+  const appender = new Bench(4).open(0);
+  t.ok(appender.fits(100, 0) && appender.fits(100, 100));
+  appender.holdBack(30);
+  t.notOk(appender.fits(71, 100));
+  t.ok(appender.fits(70, 100));
+  appender.holdBack(-30);
+  t.ok(appender.fits(100, 100));
   t.end();
 });
 
-void t.test('counters stand when their records do', (t) => {
+void t.test('counters are published with their records', (t) => {
   const bench = new Bench(4);
-  const writer = bench.open(2);
+  const appender = bench.open(2);
   const counts = (): number[] =>
     (['packets', 'octets', 'dropped', 'firstAt', 'lastAt'] as const).map((name) =>
       bench.rig.counter(2, name),
     );
-  writer.dropped = 1;
-  writer.publish(500);
+  appender.dropped = 1;
+  appender.publish(500);
   t.same(counts(), [0, 0, 1, 0, 0]);
-  writer.packets = 2;
-  writer.octets = 300;
-  writer.publish(1000);
+  appender.packets = 2;
+  appender.octets = 300;
+  appender.publish(1000);
   t.same(counts(), [2, 300, 1, 1000, 1000]);
-  writer.publish(1500);
-  writer.packets = 3;
-  writer.octets = 50;
-  writer.publish(2000);
+  appender.publish(1500);
+  appender.packets = 3;
+  appender.octets = 50;
+  appender.publish(2000);
   t.same(counts(), [3, 350, 1, 1000, 2000]);
   bench.restart();
-  t.equal(bench.writer(2).packets, 3);
-  t.equal(bench.writer(2).lastAt, 2000);
+  t.equal(bench.appender(2).packets, 3);
+  t.equal(bench.appender(2).lastAt, 2000);
   t.end();
 });
 
-void t.test('released chunks are free, and the words say that nothing is in use', (t) => {
+void t.test('released chunks are free, and the header says that the log is not in use', (t) => {
   const bench = new Bench(8);
-  const writer = bench.open(0);
+  const appender = bench.open(0);
   bench.write(0, 3 * CHUNK_LENGTH - 5);
-  writer.publish(0);
-  writer.release();
+  appender.publish(0);
+  appender.release();
   t.equal(bench.pool.free, 8);
   const words = bench.rig.words.subarray(0, LOG_WORDS);
   t.ok(words.subarray(LOG.chunks).every((chunk) => chunk === -1));
@@ -287,7 +287,7 @@ function play(random: Random, bench: Bench, logs: readonly number[], rounds: num
       if (!bench.write(log, length) && !isFull && bench.pool.free > 0 && !pins.has(log))
         return 'dropped with room';
     }
-    if (random.chance(0.8)) bench.writer(log).publish(0);
+    if (random.chance(0.8)) bench.appender(log).publish(0);
     if (random.chance(0.3)) {
       const from = rig.word(log, 'drained');
       if (!isPattern(rig.drain(log), from)) return 'drained what was not written';
@@ -312,7 +312,7 @@ function play(random: Random, bench: Bench, logs: readonly number[], rounds: num
   return undefined;
 }
 
-void t.test('what is drained is what was written, and what is read is left alone', (t) => {
+void t.test('readers drain exactly what was written, and pinned chunks are left alone', (t) => {
   for (const [seed, chunks, count] of [
     [41_401, 10, 1],
     [41_402, 30, 3],

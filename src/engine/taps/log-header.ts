@@ -1,6 +1,7 @@
 /**
- * The words of one log as its engine uses them. What other threads read is stored with Atomics, in the order that
- * the protocol of memory/capture-memory.ts asks for; what the engine alone writes is read plainly.
+ * The header of one log, as its engine uses it: the words and counters in shared memory. Words that other threads read
+ * are stored with Atomics, in the order that base/memory/capture-memory.ts demands; words that only the engine writes
+ * are read plainly.
  */
 import {
   CHUNKS_A_LOG,
@@ -15,7 +16,7 @@ const ORDINAL_MASK = 0xffff;
 const COUNT_BITS = 16n;
 const COUNT_MASK = 0xffffn;
 
-export class LogWords {
+export class LogHeader {
   readonly counters: Float64Array;
   readonly #words: Int32Array;
   readonly #interfaces: BigInt64Array;
@@ -36,7 +37,7 @@ export class LogWords {
     return Atomics.load(this.#words, LOG.head);
   }
 
-  /** Makes everything before readable: what was written so far is seen by whoever sees this. */
+  /** Publishes everything before the position: readers that see the new head also see those bytes. */
   set head(position: number) {
     Atomics.store(this.#words, LOG.head, position | 0);
   }
@@ -57,14 +58,14 @@ export class LogWords {
     Atomics.store(this.#words, LOG.ended, reason);
   }
 
-  /** How many interfaces are described before a position, up to which everything is in the log. */
+  /** How many interfaces the log describes, if it ends at the position. */
   interfacesBefore(position: number): number {
     const noted = Atomics.load(this.#interfaces, 0);
     const count = Number(noted & COUNT_MASK);
     return position < Number(noted >> COUNT_BITS) ? count - 1 : count;
   }
 
-  /** So many are described when everything before the position is in the log. */
+  /** Notes that the log describes this many interfaces from the position on; before it, one less. */
   noteInterfaces(count: number, position: number): void {
     Atomics.store(this.#interfaces, 0, (BigInt(position) << COUNT_BITS) | BigInt(count));
   }
@@ -77,16 +78,16 @@ export class LogWords {
     Atomics.store(this.#words, LOG.chunks + (ordinal % CHUNKS_A_LOG), chunk);
   }
 
-  /** Takes the oldest chunk away from readers; false when one of them is reading it, and then nothing has changed. */
+  /** Takes the oldest chunk away from readers; false, without any change, when a reader has pinned it. */
   reclaim(ordinal: number): boolean {
     Atomics.store(this.#words, LOG.reclaimed, (ordinal + 1) & ORDINAL_MASK);
-    // A reader stores its pin before it looks at what is reclaimed: one of the two sees the other.
+    // A reader stores its pin before it loads `reclaimed`, so one of the two sees the other.
     if (Atomics.load(this.#words, LOG.pin) !== (ordinal & ORDINAL_MASK)) return true;
     Atomics.store(this.#words, LOG.reclaimed, ordinal & ORDINAL_MASK);
     return false;
   }
 
-  /** Not in use any more. */
+  /** Marks the log as not in use. */
   clear(): void {
     for (let slot = 0; slot < CHUNKS_A_LOG; slot++) this.setChunk(slot, NO_CHUNK);
     this.noteInterfaces(0, 0);

@@ -7,8 +7,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Libpcap } from '../src/engine/bpf/libpcap.js';
 import { refusals } from '../src/base/errors/errors.js';
-import { Batch, BATCH_FRAMES } from '../src/engine/forwarding/batch.js';
-import type { Endpoint } from '../src/engine/forwarding/endpoint.js';
+import { Batch, BATCH_FRAMES } from '../src/engine/forwarding/port.js';
+import type { PortEndpoint } from '../src/engine/forwarding/transport.js';
 import type { FilterStage } from '../src/engine/filters/filter-plan.js';
 import type { BpfProgram } from '../src/engine/wire/bpf.js';
 import { LINK_TYPE } from '../src/engine/wire/pcap.js';
@@ -30,7 +30,7 @@ const FRAME = Buffer.concat([
   Buffer.from('02000000000202000000000108004500002e00000000401100000a0000010a00000200090009001a0000', 'hex'),
   Buffer.alloc(FRAME_LENGTH),
 ]).subarray(0, FRAME_LENGTH);
-const NOWHERE: Endpoint = { type: 'null' };
+const NOWHERE: PortEndpoint = { type: 'null' };
 
 const DELAY_ROUNDS = 3;
 const DELAY_MS = 100;

@@ -3,8 +3,8 @@
  * filter each way and a tap at every port; the logs are drained between turns, without a file.
  */
 import type { AtmConnection } from '../src/engine/devices/atm-switch.js';
-import { Batch, BATCH_FRAMES } from '../src/engine/forwarding/batch.js';
-import type { Endpoint } from '../src/engine/forwarding/endpoint.js';
+import { Batch, BATCH_FRAMES } from '../src/engine/forwarding/port.js';
+import type { PortEndpoint } from '../src/engine/forwarding/transport.js';
 import type { FilterStage } from '../src/engine/filters/filter-plan.js';
 import type { TapPlan } from '../src/engine/taps/tap-plan.js';
 import { AAL5_TRAILER_LENGTH, CELL_PAYLOAD_LENGTH } from '../src/engine/wire/aal5.js';
@@ -20,9 +20,9 @@ const LABELS = [100, 101, 102, 103];
 const CELLS_OF_A_FRAME = 16;
 /** Of the payload type: the last cell of an AAL5 frame. */
 const LAST = 2;
-const NEAR_END: Endpoint = { type: 'udp', descriptor: -1, local: 'a', remote: 'b' };
-const FAR_END: Endpoint = { type: 'udp', descriptor: -1, local: 'b', remote: 'a' };
-const NOWHERE: Endpoint = { type: 'null' };
+const NEAR_END: PortEndpoint = { type: 'udp', descriptor: -1, local: 'a', remote: 'b' };
+const FAR_END: PortEndpoint = { type: 'udp', descriptor: -1, local: 'b', remote: 'a' };
+const NOWHERE: PortEndpoint = { type: 'null' };
 const FILTERS: readonly FilterStage[] = [{ type: 'frequency_drop', every: 32_767 }];
 
 interface Variant {

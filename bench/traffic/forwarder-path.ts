@@ -2,7 +2,7 @@
 import { SOL_UDP, UDP_GRO } from '../../src/engine/sockets/linux/constants.js';
 import { libc } from '../../src/engine/sockets/linux/libc.js';
 import type { Opener } from '../../src/engine/sockets/opener.js';
-import type { OpenEndpoint } from '../../src/engine/forwarding/endpoint.js';
+import type { OpenEndpoint } from '../../src/engine/forwarding/transport.js';
 
 export interface ForwarderPath {
   readonly kind: 'atm_switch' | 'ethernet_switch';

@@ -11,16 +11,13 @@ import {
   type CaptureMemory,
 } from '../../src/base/memory/capture-memory.js';
 import { COUNTER, ROW_LENGTH } from '../../src/base/memory/port-counters.js';
-import type { Batch } from '../../src/engine/forwarding/batch.js';
+import { countSent, Outbox, type Batch } from '../../src/engine/forwarding/port.js';
 import type { Fabric } from '../../src/engine/devices/device.js';
-import type { Endpoint } from '../../src/engine/forwarding/endpoint.js';
+import type { PortEndpoint, Transport } from '../../src/engine/forwarding/transport.js';
 import { Engine } from '../../src/engine/forwarding/engine.js';
 import type { FilterPlan } from '../../src/engine/filters/filter-plan.js';
 import { FrameMemory } from '../../src/engine/forwarding/frame-memory.js';
-import { Outbox } from '../../src/engine/forwarding/outbox.js';
-import { countSent } from '../../src/engine/forwarding/port.js';
 import { Logs } from '../../src/engine/taps/logs.js';
-import type { Transport } from '../../src/engine/forwarding/transport.js';
 
 const RECEIVED = 64 * 1024;
 const WORKSPACE = 1024 * 1024;
@@ -66,7 +63,7 @@ export class MemoryEngine {
   }
 
   /** Returns the row of its counters. */
-  attach(device: number, port: number, endpoint: Endpoint, filters?: FilterPlan): number {
+  attach(device: number, port: number, endpoint: PortEndpoint, filters?: FilterPlan): number {
     const row = this.#rows++;
     const policy = { suspended: false, filters };
     this.engine.perform({ do: 'attach', device, attachment: { port, row, endpoint, policy } });

@@ -3,7 +3,7 @@
  * function layer. Arguments as of engine-forwarder; rewrites cells as an ATM switch would.
  */
 import koffi from 'koffi';
-import { SLAB_LENGTH } from '../../src/engine/forwarding/slabs.js';
+import { SLAB_LENGTH } from '../../src/engine/forwarding/frame-memory.js';
 import { EPOLL_CLOEXEC, MSG_DONTWAIT } from '../../src/engine/sockets/linux/constants.js';
 import { libc } from '../../src/engine/sockets/linux/libc.js';
 import { LinuxOpener } from '../../src/engine/sockets/linux/linux-opener.js';

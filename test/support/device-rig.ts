@@ -6,11 +6,9 @@ import {
   ROW_LENGTH,
   type CounterName,
 } from '../../src/base/memory/port-counters.js';
-import { Batch, BATCH_FRAMES } from '../../src/engine/forwarding/batch.js';
+import { Batch, BATCH_FRAMES, Outbox, Port } from '../../src/engine/forwarding/port.js';
 import type { Device, Fabric } from '../../src/engine/devices/device.js';
 import { FrameMemory } from '../../src/engine/forwarding/frame-memory.js';
-import { Outbox } from '../../src/engine/forwarding/outbox.js';
-import { Port } from '../../src/engine/forwarding/port.js';
 
 const SLAB = 4 * 1024 * 1024;
 const WORKSPACE = 8 * 1024 * 1024;

@@ -1,10 +1,10 @@
 /** An engine on the bench, over a network in memory: orders in words, and the books of all its ports. */
 import { newCaptureMemory, type CaptureMemory } from '../../src/base/memory/capture-memory.js';
-import type { UdpEndpoint } from '../../src/engine/forwarding/endpoint.js';
+import type { UdpEndpoint } from '../../src/engine/forwarding/transport.js';
 import { Engine } from '../../src/engine/forwarding/engine.js';
 import { FrameMemory } from '../../src/engine/forwarding/frame-memory.js';
 import type { DeviceDesign } from '../../src/engine/forwarding/orders.js';
-import { Outbox } from '../../src/engine/forwarding/outbox.js';
+import { Outbox } from '../../src/engine/forwarding/port.js';
 import { Logs } from '../../src/engine/taps/logs.js';
 import { MemoryTransport } from './memory-transport.js';
 import { PortBooks } from './port-books.js';

@@ -1,6 +1,6 @@
 /** Filters on the bench: frames in as bytes, frames out as bytes with their time, on a clock that the test moves. */
 import { COUNTER, type CounterName } from '../../src/base/memory/port-counters.js';
-import { Batch, BATCH_FRAMES } from '../../src/engine/forwarding/batch.js';
+import { Batch, BATCH_FRAMES } from '../../src/engine/forwarding/port.js';
 import { matcherOf } from '../../src/engine/wire/bpf.js';
 import { FilterChain } from '../../src/engine/filters/filter-chain.js';
 import type { FilterStage } from '../../src/engine/filters/filter-plan.js';

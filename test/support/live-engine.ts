@@ -6,7 +6,7 @@ import { MOST_LOGS } from '../../src/base/memory/capture-memory.js';
 import { MOST_CONNECTIONS, MOST_PORTS } from '../../src/base/memory/engine-memory.js';
 import { FreeList } from '../../src/base/memory/free-list.js';
 import type { HostSockets } from '../../src/engine/sockets/host-sockets.js';
-import type { Endpoint } from '../../src/engine/forwarding/endpoint.js';
+import type { PortEndpoint } from '../../src/engine/forwarding/transport.js';
 import { eventually } from './eventually.js';
 import type { Teardown } from './scratch.js';
 import { freePort, UdpPeer } from './udp-peer.js';
@@ -20,7 +20,7 @@ const HOST = '127.0.0.1';
 export interface Outside {
   readonly number: number;
   readonly localPort: number;
-  readonly endpoint: Endpoint;
+  readonly endpoint: PortEndpoint;
   readonly peer: UdpPeer;
 }
 

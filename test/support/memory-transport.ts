@@ -3,11 +3,9 @@
  * until it is closed, whoever it is attached to; it hears its far end only; and what is sent to nobody is lost.
  */
 import { COUNTER } from '../../src/base/memory/port-counters.js';
-import { Batch, BATCH_FRAMES } from '../../src/engine/forwarding/batch.js';
-import type { Endpoint, UdpEndpoint } from '../../src/engine/forwarding/endpoint.js';
+import { Batch, BATCH_FRAMES, countSent, bytesOf, type Port } from '../../src/engine/forwarding/port.js';
+import type { PortEndpoint, Link, Transport, UdpEndpoint } from '../../src/engine/forwarding/transport.js';
 import type { FrameMemory } from '../../src/engine/forwarding/frame-memory.js';
-import { countSent, octetsOf, type Port } from '../../src/engine/forwarding/port.js';
-import type { Link, Transport } from '../../src/engine/forwarding/transport.js';
 
 /** What waits at one socket. */
 const LONGEST_QUEUE = 2000;
@@ -82,7 +80,7 @@ export class MemoryTransport implements Transport {
     return this.#links.size;
   }
 
-  add(endpoint: Endpoint, port: Port, fromLink: (frames: Batch) => void): Link | Promise<Link> {
+  add(endpoint: PortEndpoint, port: Port, fromLink: (frames: Batch) => void): Link | Promise<Link> {
     if (this.refusal !== undefined) {
       if (this.isSlow) return Promise.reject(this.refusal);
       throw this.refusal;
@@ -117,7 +115,7 @@ export class MemoryTransport implements Transport {
     this.#links.clear();
   }
 
-  #link(endpoint: Endpoint, port: Port, fromLink: (frames: Batch) => void): Link {
+  #link(endpoint: PortEndpoint, port: Port, fromLink: (frames: Batch) => void): Link {
     if (endpoint.type === 'null') return { endpoint, send: countSent };
     const { local = '', remote = '' } = endpoint;
     const socket = this.#sockets.get(local);
@@ -158,7 +156,7 @@ export class MemoryTransport implements Transport {
     if (batch.count === 0) return;
     this.cameIn += batch.count;
     port.count(COUNTER.frames_in, batch.count);
-    port.count(COUNTER.octets_in, octetsOf(batch));
+    port.count(COUNTER.octets_in, bytesOf(batch));
     fromLink(batch);
   }
 }

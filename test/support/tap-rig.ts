@@ -1,7 +1,18 @@
 /** Taps on the bench: memory for logs, a clock that is set, and a drainer that takes what is in a log. */
-import { CHUNK_LENGTH, LOG, LOG_COUNTER, LOG_COUNTERS, LOG_WORDS } from '../../src/base/memory/capture-memory.js';
-import { newCaptureMemory, NO_CHUNK, NO_PIN, type CaptureMemory } from '../../src/base/memory/capture-memory.js';
-import { Batch } from '../../src/engine/forwarding/batch.js';
+import {
+  CHUNK_LENGTH,
+  LOG,
+  LOG_COUNTER,
+  LOG_COUNTERS,
+  LOG_WORDS,
+} from '../../src/base/memory/capture-memory.js';
+import {
+  newCaptureMemory,
+  NO_CHUNK,
+  NO_PIN,
+  type CaptureMemory,
+} from '../../src/base/memory/capture-memory.js';
+import { Batch } from '../../src/engine/forwarding/port.js';
 import { FrameMemory } from '../../src/engine/forwarding/frame-memory.js';
 import { Logs } from '../../src/engine/taps/logs.js';
 import { TapClock } from '../../src/engine/taps/tap-clock.js';

@@ -1,11 +1,7 @@
 /** A transport on the bench: real sockets on this side, turns as the test wants them, and the books kept. */
-import { Batch, BATCH_FRAMES } from '../../src/engine/forwarding/batch.js';
-import type { Bell, Ear } from '../../src/engine/forwarding/bell.js';
-import type { Endpoint } from '../../src/engine/forwarding/endpoint.js';
-import { FrameMemory } from '../../src/engine/forwarding/frame-memory.js';
-import type { Port } from '../../src/engine/forwarding/port.js';
-import { SLABS_LENGTH, WORKSPACE_LENGTH } from '../../src/engine/forwarding/slabs.js';
-import type { Link, Transport } from '../../src/engine/forwarding/transport.js';
+import { Batch, BATCH_FRAMES, type Port } from '../../src/engine/forwarding/port.js';
+import type { Bell, Ear, PortEndpoint, Link, Transport } from '../../src/engine/forwarding/transport.js';
+import { FrameMemory, SLABS_LENGTH, WORKSPACE_LENGTH } from '../../src/engine/forwarding/frame-memory.js';
 import type { HostSockets } from '../../src/engine/sockets/host-sockets.js';
 import type { Attachable } from '../../src/engine/sockets/opener.js';
 import { PortBooks } from './port-books.js';
@@ -26,7 +22,7 @@ export interface TransportKind {
 export interface Attached {
   readonly port: Port;
   readonly row: number;
-  readonly endpoint: Endpoint;
+  readonly endpoint: PortEndpoint;
   readonly localPort: number;
   link: Link;
   /** Copies of what was handed over, in order. */
@@ -55,7 +51,7 @@ export class TransportRig {
   }
 
   /** Opens something, and closes it at the end of the test. */
-  open(t: Teardown, wanted: Attachable): Endpoint {
+  open(t: Teardown, wanted: Attachable): PortEndpoint {
     const endpoint = this.sockets.opener.open(wanted);
     t.teardown(() => {
       this.sockets.opener.close(endpoint);
@@ -72,13 +68,13 @@ export class TransportRig {
   /** Two links that are each other's far end. */
   async cable(t: Teardown, host = '127.0.0.1'): Promise<[Attached, Attached]> {
     const [one, two] = [await freePort(host), await freePort(host)];
-    const open = (localPort: number, remotePort: number): Endpoint =>
+    const open = (localPort: number, remotePort: number): PortEndpoint =>
       this.open(t, { type: 'udp', localHost: host, localPort, remoteHost: host, remotePort });
     const ends = [open(one, two), open(two, one)] as const;
     return [await this.attach(ends[0], one), await this.attach(ends[1], two)];
   }
 
-  async attach(endpoint: Endpoint, localPort = 0): Promise<Attached> {
+  async attach(endpoint: PortEndpoint, localPort = 0): Promise<Attached> {
     const row = this.#rows++;
     const port = this.books.newPort(row);
     const attached = { port, row, endpoint, localPort, arrived: [], onArrive: () => undefined };

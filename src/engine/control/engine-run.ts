@@ -1,7 +1,7 @@
 /** One life of an engine: its thread, the way to it, and its end. */
 import { MessageChannel, type MessagePort } from 'node:worker_threads';
 import type { EngineMemory } from '../../base/memory/engine-memory.js';
-import type { Bell } from '../forwarding/bell.js';
+import type { Bell } from '../forwarding/transport.js';
 import type { NumberedOrder, OrderAnswer } from '../forwarding/orders.js';
 import type { EngineStart } from './engine-start.js';
 

@@ -1,15 +1,13 @@
 /** The endless task of an engine's thread: one turn after the other, until it is told to stop. */
 import { receiveMessageOnPort, type MessagePort } from 'node:worker_threads';
 import { CONTROL } from '../../base/memory/engine-memory.js';
-import type { Ear } from '../forwarding/bell.js';
+import type { Ear, Transport } from '../forwarding/transport.js';
 import type { Fabric } from '../devices/device.js';
 import { Engine } from '../forwarding/engine.js';
-import { FrameMemory } from '../forwarding/frame-memory.js';
+import { FrameMemory, FRAMES_LENGTH, SLABS_LENGTH } from '../forwarding/frame-memory.js';
 import type { NumberedOrder, OrderAnswer } from '../forwarding/orders.js';
-import { Outbox } from '../forwarding/outbox.js';
-import { FRAMES_LENGTH, SLABS_LENGTH } from '../forwarding/slabs.js';
+import { Outbox } from '../forwarding/port.js';
 import { Logs } from '../taps/logs.js';
-import type { Transport } from '../forwarding/transport.js';
 import type { EngineStart } from './engine-start.js';
 
 /** Frames wait while orders are carried out: a few at a time. */

@@ -7,7 +7,7 @@ import type { Logger } from 'pino';
 import { MOST_LOGS, type CaptureMemory } from '../../base/memory/capture-memory.js';
 import { MOST_CONNECTIONS, MOST_PORTS } from '../../base/memory/engine-memory.js';
 import { FreeList } from '../../base/memory/free-list.js';
-import type { Bell } from '../forwarding/bell.js';
+import type { Bell } from '../forwarding/transport.js';
 import { engineThread } from './engine-thread.js';
 import { RunningDevice, type EnginePlace } from './running-device.js';
 import { SupervisedEngine } from './supervised-engine.js';

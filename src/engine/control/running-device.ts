@@ -2,7 +2,7 @@
 import type { CaptureMemory } from '../../base/memory/capture-memory.js';
 import { COUNTER, COUNTER_NAMES, ROW_LENGTH, type CounterName } from '../../base/memory/port-counters.js';
 import type { FreeList } from '../../base/memory/free-list.js';
-import type { Endpoint } from '../forwarding/endpoint.js';
+import type { PortEndpoint } from '../forwarding/transport.js';
 import type { PortPolicy, DeviceDesign } from '../forwarding/orders.js';
 import type { TapPlan } from '../taps/tap-plan.js';
 import { ConnectionCounters } from './connection-counters.js';
@@ -64,7 +64,7 @@ export class RunningDevice {
   }
 
   /** The endpoint stays open for the caller to close, whatever becomes of this. */
-  async attach(port: number, endpoint: Endpoint, policy = PLAIN): Promise<void> {
+  async attach(port: number, endpoint: PortEndpoint, policy = PLAIN): Promise<void> {
     if (this.#rows.has(port)) throw new Error(`port ${port} is attached`);
     const { engine, rows } = this.#place;
     const index = rows.take();

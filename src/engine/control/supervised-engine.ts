@@ -4,9 +4,9 @@
  * when that is done.
  */
 import { CONTROL, newEngineMemory, type EngineMemory } from '../../base/memory/engine-memory.js';
-import type { Bell } from '../forwarding/bell.js';
+import type { Bell } from '../forwarding/transport.js';
 import type { Order, OrderAnswer } from '../forwarding/orders.js';
-import { FRAMES_LENGTH } from '../forwarding/slabs.js';
+import { FRAMES_LENGTH } from '../forwarding/frame-memory.js';
 import { EngineRun, type RunTask } from './engine-run.js';
 import { WantedGraph } from './wanted-graph.js';
 

@@ -13,10 +13,9 @@ import {
   payloadHec,
   vpiOf,
 } from '../wire/atm-cell.js';
-import type { Batch } from '../forwarding/batch.js';
+import type { Batch, Port } from '../forwarding/port.js';
 import type { Device, Fabric } from './device.js';
 import { IntTable } from './int-table.js';
-import type { Port } from '../forwarding/port.js';
 
 /** One direction of a mapping. Without VCIs it is a path, which keeps the VCI of every cell. */
 export interface AtmConnection {

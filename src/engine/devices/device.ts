@@ -2,10 +2,8 @@
  * A device moves frames between its ports and knows nothing else: no sockets, no threads, no clock of its own.
  * Settings speak of port numbers, whether or not such a port is attached yet.
  */
-import type { Batch } from '../forwarding/batch.js';
+import type { Batch, Outbox, Port } from '../forwarding/port.js';
 import type { FrameMemory } from '../forwarding/frame-memory.js';
-import type { Outbox } from '../forwarding/outbox.js';
-import type { Port } from '../forwarding/port.js';
 
 /** What the devices of one engine share. */
 export interface Fabric {

@@ -1,8 +1,7 @@
 /** The Ethernet hub: what comes in at one port leaves at all others, byte for byte. */
 import { COUNTER } from '../../base/memory/port-counters.js';
-import type { Batch } from '../forwarding/batch.js';
+import type { Batch, Port } from '../forwarding/port.js';
 import type { Device, Fabric } from './device.js';
-import type { Port } from '../forwarding/port.js';
 
 export class EthernetHub implements Device<null> {
   readonly #fabric: Fabric;

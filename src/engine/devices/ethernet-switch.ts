@@ -30,10 +30,9 @@ import {
   TwofoldFrame,
   VLAN_BITS,
 } from '../wire/ethernet.js';
-import type { Batch } from '../forwarding/batch.js';
+import type { Batch, Port } from '../forwarding/port.js';
 import type { Device, Fabric } from './device.js';
 import { MacTable, type MacEntry } from './mac-table.js';
-import type { Port } from '../forwarding/port.js';
 
 export interface EthernetPort {
   readonly port: number;

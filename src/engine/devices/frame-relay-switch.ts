@@ -13,9 +13,8 @@ import {
   writeAnswer,
   type StatusEnquiry,
 } from '../wire/lmi.js';
-import type { Batch } from '../forwarding/batch.js';
+import type { Batch, Port } from '../forwarding/port.js';
 import type { Device, Fabric } from './device.js';
-import type { Port } from '../forwarding/port.js';
 
 /** One direction of a mapping. */
 export interface FrameRelayConnection {

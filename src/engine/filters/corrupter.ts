@@ -1,8 +1,7 @@
 /** Lets some frames go on with a burst of errors: at least one bit is another than before. */
 import { COUNTER } from '../../base/memory/port-counters.js';
-import type { Batch } from '../forwarding/batch.js';
+import type { Batch, Port } from '../forwarding/port.js';
 import type { FrameMemory } from '../forwarding/frame-memory.js';
-import type { Port } from '../forwarding/port.js';
 import type { RandomStream } from './random-stream.js';
 import type { Stage } from './stage.js';
 

@@ -1,6 +1,6 @@
 /** Lets some frames go on twice, one right behind the other. They lie apart: devices write into frames. */
 import { COUNTER } from '../../base/memory/port-counters.js';
-import { Batch, BATCH_FRAMES } from '../forwarding/batch.js';
+import { Batch, BATCH_FRAMES } from '../forwarding/port.js';
 import type { FrameMemory } from '../forwarding/frame-memory.js';
 import { Hold, type HoldSurroundings } from './hold.js';
 import type { RandomStream } from './random-stream.js';

@@ -4,7 +4,7 @@
  */
 import { COUNTER } from '../../base/memory/port-counters.js';
 import type { BpfProgram, Matcher } from '../wire/bpf.js';
-import type { Batch } from '../forwarding/batch.js';
+import type { Batch } from '../forwarding/port.js';
 import { Corrupter } from './corrupter.js';
 import { Duplicator } from './duplicator.js';
 import { STAGE_ORDER, type FilterStage } from './filter-plan.js';

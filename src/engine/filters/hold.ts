@@ -3,9 +3,8 @@
  * before has left the engine, and its copies have been forgotten. So it may not be run while frames are on their way.
  */
 import { COUNTER } from '../../base/memory/port-counters.js';
-import { Batch, BATCH_FRAMES } from '../forwarding/batch.js';
+import { Batch, BATCH_FRAMES, type Port } from '../forwarding/port.js';
 import type { FrameMemory } from '../forwarding/frame-memory.js';
-import type { Port } from '../forwarding/port.js';
 import { FrameQueue } from './frame-queue.js';
 import type { Due, Schedule } from './schedule.js';
 import type { Stage } from './stage.js';

@@ -1,8 +1,7 @@
 /** Drops frames by a verdict, and counts them. */
 import type { Counter } from '../../base/memory/port-counters.js';
-import type { Batch } from '../forwarding/batch.js';
+import type { Batch, Port } from '../forwarding/port.js';
 import type { FrameMemory } from '../forwarding/frame-memory.js';
-import type { Port } from '../forwarding/port.js';
 import type { RandomStream } from './random-stream.js';
 import type { Stage } from './stage.js';
 

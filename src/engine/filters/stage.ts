@@ -1,5 +1,5 @@
 /** One thing that is done to frames on their way, and what is behind it. */
-import type { Batch } from '../forwarding/batch.js';
+import type { Batch } from '../forwarding/port.js';
 
 export interface Stage {
   /**

@@ -1,6 +1,6 @@
 /** Lets frames go on when their time has come, and drops what it cannot hold so long. */
 import type { Counter } from '../../base/memory/port-counters.js';
-import type { Batch } from '../forwarding/batch.js';
+import type { Batch } from '../forwarding/port.js';
 import { Hold, type HoldSurroundings } from './hold.js';
 import { TOGETHER_MS } from './schedule.js';
 import type { Stage } from './stage.js';

@@ -1,34 +1,32 @@
 /**
- * A port with what it is attached to, and what lies between: on the way out filters, taps, the link; on the way in
- * filters, taps, the device. Without filters and taps nothing lies between and nothing is paid for.
+ * A port with its link and its device. Frames pass filters, then taps, then the link on the way out; filters, then taps,
+ * then the device on the way in. Without filters and taps, frames go directly and nothing is paid for.
  */
 import { COUNTER, ROW_LENGTH } from '../../base/memory/port-counters.js';
 import type { BpfProgram, Matcher } from '../wire/bpf.js';
-import type { Batch } from './batch.js';
+import { NOWHERE, Port, type Batch, type Exit } from './port.js';
 import type { Device } from '../devices/device.js';
-import type { Endpoint } from './endpoint.js';
-import { NOWHERE, Port, type Exit } from './port.js';
-import type { Link } from './transport.js';
+import type { PortEndpoint, Link } from './transport.js';
 
-/** Links of different media are never fused: devices of one of them change frames in place. */
+/** Links of different media are never fused: devices of one of them change frames in context. */
 export type Medium = 'ethernet' | 'serial';
 
-export interface Place {
+export interface PortContext {
   readonly number: number;
   readonly device: Pick<Device<never>, 'receive'>;
   readonly medium: Medium;
-  readonly endpoint: Endpoint;
-  /** How expressions see the frames of the device. */
+  readonly endpoint: PortEndpoint;
+  /** Compiles BPF programs for the frames of the device. */
   readonly matcherOf: (program: BpfProgram) => Matcher;
 }
 
-/** What frames pass on one way. */
+/** The filters of one direction. */
 export interface PortFilter {
-  /** Takes frames: those that pass are delivered at once or later. */
+  /** Takes frames; those that pass are delivered at once or later. */
   pass(frames: Batch): void;
-  /** Delivers everything that waits; the filter is not used any more. */
+  /** Delivers all waiting frames. Call once; nothing may follow. */
   flush(): void;
-  /** Drops everything that waits; the filter is not used any more. */
+  /** Drops all waiting frames. Call once; nothing may follow. */
   drop(): void;
 }
 
@@ -37,9 +35,9 @@ export interface Filters {
   readonly inward: PortFilter | undefined;
 }
 
-/** Sees what passes, and changes nothing. */
+/** Sees the frames that pass, and changes nothing. */
 export interface PortTap {
-  /** As seen from the device. */
+  /** The direction is as seen from the device. */
   record(direction: 'in' | 'out', frames: Batch): void;
   close(): void;
 }
@@ -49,24 +47,24 @@ const SUSPENDED: Exit = {
     port.count(COUNTER.suspended, frames.count);
   },
 };
-const NO_FILTERS: Filters = { outward: undefined, inward: undefined };
+export const NO_FILTERS: Filters = { outward: undefined, inward: undefined };
 
 export class AttachedPort extends Port {
-  readonly place: Place;
-  /** The other end of its link, when that is of the same engine: frames then move by reference. */
+  readonly context: PortContext;
+  /** The other end of its link, if that is in the same engine: frames then move by reference. */
   peer: AttachedPort | undefined;
-  /** What the peer has sent and the device has not taken yet; empty between turns. */
+  /** Frames that the peer has sent and the device has not received yet; undefined between turns. */
   inbox: Batch | undefined;
   readonly #taps = new Map<number, PortTap>();
   #tapList: readonly PortTap[] = [];
   #filters = NO_FILTERS;
   #link: Link | undefined;
-  #way: Exit = NOWHERE;
+  #linkExit: Exit = NOWHERE;
   #isSuspended: boolean;
 
-  constructor(place: Place, counters: Float64Array, row: number, isSuspended: boolean) {
-    super(place.number, counters, row * ROW_LENGTH);
-    this.place = place;
+  constructor(context: PortContext, counters: Float64Array, row: number, isSuspended: boolean) {
+    super(context.number, counters, row * ROW_LENGTH);
+    this.context = context;
     this.#isSuspended = isSuspended;
   }
 
@@ -79,15 +77,15 @@ export class AttachedPort extends Port {
     this.linkBy(link ?? NOWHERE);
   }
 
-  /** Where frames go behind everything that lies between. */
-  linkBy(way: Exit): void {
-    this.#way = way;
+  /** Sets where frames go after filters and taps: the link, or the fused path to the peer. */
+  linkBy(exit: Exit): void {
+    this.#linkExit = exit;
     this.#compose();
   }
 
   /**
-   * What waits in the filters so far goes on its way, or is dropped when the port is suspended. What follows from it
-   * passes the new ones.
+   * Frames that wait in the previous filters are delivered, or dropped when the port is suspended. Frames that devices
+   * send in response already pass the new filters.
    */
   setPolicy(isSuspended: boolean, filters: Filters): void {
     const { outward, inward } = this.#filters;
@@ -113,29 +111,29 @@ export class AttachedPort extends Port {
     tap.close();
   }
 
-  /** Nothing leaves or enters any more. */
+  /** Drops waiting frames and closes the taps. Call once; nothing may follow. */
   close(): void {
     for (const chain of [this.#filters.outward, this.#filters.inward]) chain?.drop();
     for (const number of [...this.#taps.keys()]) this.untap(number);
   }
 
-  /** Gives frames, counted as come in, to what lies between and then to the device. */
+  /** Takes frames from the link, which are counted as frames in, before the filters. */
   fromLink(frames: Batch): void {
     if (this.#isSuspended) this.count(COUNTER.suspended, frames.count);
     else if (this.#filters.inward === undefined) this.toDevice(frames);
     else this.#filters.inward.pass(frames);
   }
 
-  /** What has passed the filters on its way in. */
+  /** Takes frames that have passed the filters on the way in. */
   toDevice(frames: Batch): void {
     for (const tap of this.#tapList) tap.record('in', frames);
-    this.place.device.receive(this, frames);
+    this.context.device.receive(this, frames);
   }
 
-  /** What has passed the filters on its way out. */
+  /** Takes frames that have passed the filters on the way out. */
   toLink(frames: Batch): void {
     for (const tap of this.#tapList) tap.record('out', frames);
-    this.#way.send(this, frames);
+    this.#linkExit.send(this, frames);
   }
 
   #retap(): void {
@@ -158,6 +156,6 @@ export class AttachedPort extends Port {
           this.toLink(frames);
         },
       };
-    } else this.exit = this.#way;
+    } else this.exit = this.#linkExit;
   }
 }

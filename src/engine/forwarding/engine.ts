@@ -1,22 +1,21 @@
 /**
- * An engine: the devices of some labs, their attached ports, and the transport that brings frames. It does what
- * orders say between turns; frames move within a turn and never wait for the next.
+ * An engine runs the devices of some labs, their attached ports, and the transport that brings frames. It carries out
+ * orders between turns. Frames move within a turn and never wait for the next one, unless a filter holds them.
  */
 import { FusedPaths } from './fused-paths.js';
 import { AtmSwitch } from '../devices/atm-switch.js';
 import { matcherOf, type BpfProgram, type Matcher } from '../wire/bpf.js';
 import { cellMatcher } from '../wire/cell-matcher.js';
-import { AttachedPort, type Filters, type Medium, type Place } from './attached-port.js';
-import type { Batch } from './batch.js';
+import { AttachedPort, NO_FILTERS, type Filters, type Medium, type PortContext } from './attached-port.js';
+import { NOWHERE, type Batch } from './port.js';
 import type { Device, Fabric } from '../devices/device.js';
-import { udpEnds } from './endpoint.js';
+import { udpEnds, type Link, type Transport } from './transport.js';
 import { EthernetHub } from '../devices/ethernet-hub.js';
 import { EthernetSwitch } from '../devices/ethernet-switch.js';
 import { FilterChain } from '../filters/filter-chain.js';
 import type { FilterPlan, FilterStage } from '../filters/filter-plan.js';
 import { Schedule } from '../filters/schedule.js';
 import { FrameRelaySwitch } from '../devices/frame-relay-switch.js';
-import { NOWHERE } from './port.js';
 import type {
   Attachment,
   PortPolicy,
@@ -27,7 +26,6 @@ import type {
   SettingsOf,
 } from './orders.js';
 import type { Logs } from '../taps/logs.js';
-import type { Link, Transport } from './transport.js';
 
 const MAKERS: { readonly [Kind in DeviceKind]: (fabric: Fabric) => Device<SettingsOf[Kind]> } = {
   atm_switch: (fabric) => new AtmSwitch(fabric),
@@ -45,12 +43,10 @@ const MEDIA: Readonly<Record<DeviceKind, Medium>> = {
 
 const matcherOfCells = (program: BpfProgram): Matcher => cellMatcher(matcherOf(program));
 
-const NO_FILTERS: Filters = { outward: undefined, inward: undefined };
-
 interface Installed {
   readonly device: Device<never>;
   readonly medium: Medium;
-  readonly matcherOf: Place['matcherOf'];
+  readonly matcherOf: PortContext['matcherOf'];
   readonly ports: Map<number, AttachedPort>;
 }
 
@@ -63,10 +59,10 @@ export class Engine {
   readonly #clock: () => number;
   readonly #schedule = new Schedule();
   readonly #installed = new Map<number, Installed>();
-  /** Attached ports that may be one end of a fused link, by their near end. */
+  /** The attached ports that may be one end of a fused link, by their local address. */
   readonly #byLocal = new Map<string, AttachedPort>();
 
-  /** The clock tells milliseconds, and never goes back. */
+  /** The clock is in milliseconds, and never goes back. */
   constructor(
     fabric: Fabric,
     portCounters: Float64Array,
@@ -82,7 +78,7 @@ export class Engine {
     this.#clock = clock;
   }
 
-  /** One wait for frames, and everything that follows from it and from the time. */
+  /** Waits for frames once, moves them, and does what is due. */
   turn(): void | Promise<void> {
     const patience = Math.max(0, this.#schedule.next - this.#clock());
     const turned = this.#transport.turn(patience);
@@ -94,7 +90,7 @@ export class Engine {
     this.#runDue();
   }
 
-  /** Returns what was asked for, when something was. Throws when it cannot be done, and has then done nothing. */
+  /** Carries out an order; returns the answer of an `inspect`. When it throws, nothing has changed. */
   perform(order: Order): unknown {
     switch (order.do) {
       case 'add':
@@ -163,12 +159,12 @@ export class Engine {
     const { device, medium, ports } = installed;
     const { port: number, endpoint, row, policy } = attachment;
     if (ports.has(number)) throw new Error(`port ${number} is attached`);
-    const place = { number, device, medium, endpoint, matcherOf: installed.matcherOf };
-    const port = new AttachedPort(place, this.#counters, row, policy.suspended);
+    const context = { number, device, medium, endpoint, matcherOf: installed.matcherOf };
+    const port = new AttachedPort(context, this.#counters, row, policy.suspended);
     if (policy.filters !== undefined) this.#setPolicy(port, policy);
     const join = (link: Link): void => {
       if (this.#installed.get(id) !== installed) {
-        // It took its time to open, and nobody waits for it any more.
+        // The device was removed while the endpoint was being opened.
         this.#transport.remove(link);
         throw new Error(`there is no device ${id}`);
       }
@@ -188,7 +184,7 @@ export class Engine {
     const port = ports.get(number);
     if (port === undefined) throw new Error(`port ${number} is not attached`);
     port.close();
-    this.#part(port);
+    this.#unfuse(port);
     device.detach(port);
     ports.delete(number);
     if (port.link !== undefined) this.#transport.remove(port.link);
@@ -204,7 +200,7 @@ export class Engine {
     const deliverPending = (): void => {
       this.#deliverPending();
     };
-    const { matcherOf } = port.place;
+    const { matcherOf } = port.context;
     const common = { port, memory, schedule: this.#schedule, clock: this.#clock, deliverPending, matcherOf };
     const chain = (
       stages: readonly FilterStage[],
@@ -226,14 +222,14 @@ export class Engine {
     this.#findPort(device, port).tap(tap, this.#logs.newTap(plan));
   }
 
-  /** One batch from a socket, and everything that follows from it. */
+  /** Moves one batch from a socket, and all frames that devices send in response. */
   #fromLink(port: AttachedPort, frames: Batch): void {
     this.#readClock();
     port.fromLink(frames);
     this.#deliverPending();
   }
 
-  /** What filters have held long enough. */
+  /** Releases the frames that filters have held long enough. */
   #runDue(): void {
     const now = this.#clock();
     if (this.#schedule.next > now) return;
@@ -241,6 +237,7 @@ export class Engine {
     this.#schedule.run(now);
   }
 
+  /** Delivers the frames that devices have sent, and empties the workspace of frame memory. */
   #deliverPending(): void {
     this.#fused.deliverPending();
     this.#fabric.memory.endTurn();
@@ -250,16 +247,16 @@ export class Engine {
     this.#fabric.seconds = this.#clock() / 1000;
   }
 
-  /** Joins the port with the other half of its link, if this engine has it. */
+  /** Connects the port directly with the other end of its link, if this engine has it. */
   #fuse(port: AttachedPort): void {
-    const { endpoint, medium } = port.place;
+    const { endpoint, medium } = port.context;
     const ends = udpEnds(endpoint);
     if (ends === undefined) return;
     this.#byLocal.set(ends.local, port);
     const peer = this.#byLocal.get(ends.remote);
-    if (peer === undefined || peer === port || peer.place.medium !== medium) return;
-    if (udpEnds(peer.place.endpoint)?.remote !== ends.local) return;
-    // What went through the kernel so far comes first.
+    if (peer === undefined || peer === port || peer.context.medium !== medium) return;
+    if (udpEnds(peer.context.endpoint)?.remote !== ends.local) return;
+    // Frames that went through the kernel so far come first.
     for (const end of [port, peer]) if (end.link !== undefined) this.#transport.drain(end.link);
     port.peer = peer;
     peer.peer = port;
@@ -267,9 +264,9 @@ export class Engine {
     peer.linkBy(this.#fused.exitTo(port));
   }
 
-  /** Nothing waits on the fused path between turns, so nothing is overtaken. */
-  #part(port: AttachedPort): void {
-    const local = udpEnds(port.place.endpoint)?.local;
+  /** Undoes a fused link. Nothing waits on the fused path between turns, so no frame is overtaken. */
+  #unfuse(port: AttachedPort): void {
+    const local = udpEnds(port.context.endpoint)?.local;
     if (local !== undefined && this.#byLocal.get(local) === port) this.#byLocal.delete(local);
     const { peer } = port;
     if (peer === undefined) return;
@@ -280,6 +277,6 @@ export class Engine {
 }
 
 function configure(device: Device<never>, { settings }: DeviceDesign): void {
-  // A design has settings of its own kind, and a device is only ever configured with designs of its kind.
+  // The settings of a design are of its kind, and a device is only configured with designs of its own kind.
   (device as Device<unknown>).configure(settings);
 }

@@ -1,16 +1,14 @@
 /**
- * Carries frames between devices of one engine without a socket, within the turn in which they arrived. Links
- * are passed in rounds; a frame that would pass more of them than any sane lab has is in a loop, and is dropped
- * and counted, so that a loop neither grows nor stalls anything.
+ * Carries frames between devices of one engine without a socket, within the turn in which they arrived. Each round
+ * passes one link. A frame that would pass more links than any sane lab has is in a loop: it is dropped and counted,
+ * so that a loop neither grows nor stalls the engine.
  */
 import { COUNTER } from '../../base/memory/port-counters.js';
 import type { AttachedPort } from './attached-port.js';
-import { Batch, BATCH_FRAMES } from './batch.js';
-import type { Outbox } from './outbox.js';
-import { octetsOf, type Exit, type Port } from './port.js';
+import { Batch, BATCH_FRAMES, bytesOf, type Exit, type Outbox, type Port } from './port.js';
 
 const MOST_ROUNDS = 64;
-/** What one turn carries at most, whatever multiplies it: a full batch flooded to 256 fused ports. */
+/** The most frames that one delivery carries, however floods multiply them: a full batch flooded to 256 fused ports. */
 const MOST_FRAMES = 256 * BATCH_FRAMES;
 
 export class FusedPaths {
@@ -26,7 +24,7 @@ export class FusedPaths {
     this.#outbox = outbox;
   }
 
-  /** The way from a port to the one it is fused with. */
+  /** The exit of a port that is fused with `peer`. */
   exitTo(peer: AttachedPort): Exit {
     return {
       send: (from, frames) => {
@@ -41,7 +39,7 @@ export class FusedPaths {
     };
   }
 
-  /** Sends what devices have put into the outbox, and all that follows from it. */
+  /** Sends the frames that devices have put into the outbox, and all frames that devices send in response. */
   deliverPending(): void {
     this.#outbox.empty(this.#deliver);
     let budget = MOST_FRAMES;
@@ -64,7 +62,7 @@ export class FusedPaths {
 
   #fromLink(port: AttachedPort, frames: Batch, isLoop: boolean): void {
     port.count(COUNTER.frames_in, frames.count);
-    port.count(COUNTER.octets_in, octetsOf(frames));
+    port.count(COUNTER.octets_in, bytesOf(frames));
     if (isLoop) {
       port.count(COUNTER.hop_limit, frames.count);
       return;

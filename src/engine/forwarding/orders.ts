@@ -1,5 +1,5 @@
-/** What the HTTP thread tells an engine, and what it hears back. Everything survives a structured clone. */
-import type { Endpoint } from './endpoint.js';
+/** The orders of the HTTP thread to an engine, and the answers. Everything survives a structured clone. */
+import type { PortEndpoint } from './transport.js';
 import type { AtmSettings } from '../devices/atm-switch.js';
 import type { EthernetSwitchSettings } from '../devices/ethernet-switch.js';
 import type { FilterPlan } from '../filters/filter-plan.js';
@@ -16,23 +16,23 @@ export interface SettingsOf {
 
 export type DeviceKind = keyof SettingsOf;
 
-/** A kind with settings of that kind. */
+/** A kind of device, with settings of that kind. */
 export type DeviceDesign = {
   [Kind in DeviceKind]: { readonly kind: Kind; readonly settings: SettingsOf[Kind] };
 }[DeviceKind];
 
-/** What may change of a port while it is attached. */
+/** The settings of a port that may change while it is attached. */
 export interface PortPolicy {
   readonly suspended: boolean;
-  /** Undefined lets everything pass as it is. */
+  /** Undefined: no filters. */
   readonly filters: FilterPlan | undefined;
 }
 
 export interface Attachment {
   readonly port: number;
-  /** Which row of the engine's counters is the port's. */
+  /** The row of the engine's counters that belongs to the port. */
   readonly row: number;
-  readonly endpoint: Endpoint;
+  readonly endpoint: PortEndpoint;
   readonly policy: PortPolicy;
 }
 
@@ -52,11 +52,11 @@ export type Order =
   | { readonly do: 'setPolicy'; readonly device: number; readonly port: number; readonly policy: PortPolicy }
   | { readonly do: 'tap'; readonly device: number; readonly tap: NumberedTap }
   | { readonly do: 'untap'; readonly device: number; readonly port: number; readonly tap: number }
-  /** Gives back the memory of a log that is not tapped any more. */
+  /** Gives back the memory of a log. Follows the `untap` of its last tap. */
   | { readonly do: 'release'; readonly log: number }
   | { readonly do: 'inspect'; readonly device: number };
 
-/** An order on its way; its number comes back with the answer. */
+/** An order as it is sent; the answer carries the same number. */
 export interface NumberedOrder {
   readonly number: number;
   readonly order: Order;

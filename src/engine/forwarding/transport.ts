@@ -1,31 +1,75 @@
 /**
- * How an engine reaches the world: the contract of everything that moves frames between frame memory and
- * sockets. Used by one thread. What the network does is never an exception, only a count at the port.
+ * The contracts between an engine and its platform: the endpoints that ports are attached to, the transport that moves
+ * frames between frame memory and sockets, and the bell that wakes the engine's thread.
  */
-import type { Batch } from './batch.js';
-import type { Endpoint } from './endpoint.js';
-import type { Exit, Port } from './port.js';
+import type { MessagePort } from 'node:worker_threads';
+import type { Batch, Exit, Port } from './port.js';
 
-/** One attached endpoint. What is sent has left, or is counted as dropped, when `send` returns. */
-export interface Link extends Exit {
-  readonly endpoint: Endpoint;
+/** The two ends of a UDP attachment, each as `host:port`. */
+interface UdpEnds {
+  readonly local: string;
+  readonly remote: string;
 }
 
+/** A descriptor that the HTTP thread has opened. It outlives the engine, and is closed after the engine let go of it. */
+export interface OpenEndpoint extends Partial<UdpEnds> {
+  readonly type: 'udp' | 'unix' | 'packet' | 'tap';
+  readonly descriptor: number;
+}
+
+/** A UDP socket that the engine opens itself, where threads cannot share descriptors. */
+export interface UdpEndpoint extends UdpEnds {
+  readonly type: 'udp-address';
+  readonly localHost: string;
+  readonly localPort: number;
+  readonly remoteHost: string;
+  readonly remotePort: number;
+}
+
+/** What a port is attached to, as the HTTP thread hands it to an engine. */
+export type PortEndpoint = OpenEndpoint | UdpEndpoint | { readonly type: 'null' };
+
+export function udpEnds(endpoint: PortEndpoint): UdpEnds | undefined {
+  if (endpoint.type === 'null' || endpoint.local === undefined || endpoint.remote === undefined)
+    return undefined;
+  return { local: endpoint.local, remote: endpoint.remote };
+}
+
+/** An attached endpoint. When `send` returns, each frame has left or was counted as dropped. */
+export interface Link extends Exit {
+  readonly endpoint: PortEndpoint;
+}
+
+/** Used by one thread. Network failures are never exceptions, only counts at the port. */
 export interface Transport {
   /**
-   * Takes over an endpoint. Its frames are handed to `fromLink`, counted as come in at `port`; they lie in frame
-   * memory and are gone when `fromLink` returns. Throws when an endpoint that it must open itself cannot be had.
+   * Takes over an endpoint. Received frames are counted as frames in at `port` and handed to `fromLink`; they lie in
+   * frame memory, and are gone when `fromLink` returns. Throws when it must open the endpoint itself and cannot.
    */
-  add(endpoint: Endpoint, port: Port, fromLink: (frames: Batch) => void): Link | Promise<Link>;
+  add(endpoint: PortEndpoint, port: Port, fromLink: (frames: Batch) => void): Link | Promise<Link>;
   remove(link: Link): void;
-  /** Hands over everything that waits at a link now. */
+  /** Hands over all frames that wait at a link now. */
   drain(link: Link): void;
   /**
-   * Waits until frames arrive, the doorbell rings or `patienceMs` have passed, at most half a second, and hands
-   * over what has arrived. Bounded: no link is served twice before every other link that has something was
-   * served once.
+   * Waits until frames arrive, the bell rings or `patienceMs` have passed, at most half a second, and hands over the
+   * frames that have arrived. Fair: no link is served twice before every other link with frames was served once.
    */
   turn(patienceMs?: number): void | Promise<void>;
-  /** Lets go of everything that it has opened itself. */
+  /** Closes everything that it has opened itself. */
+  close(): void;
+}
+
+/** The receiving side of a bell, handed to an engine's thread: descriptors that outlive the thread, or a port. */
+export type Ear = { readonly epoll: number; readonly event: number } | MessagePort;
+
+/**
+ * Wakes an engine's thread from any wait, because orders are pending. One bell serves all lives of an engine, so that
+ * a restart needs no resources that may have run out.
+ */
+export interface Bell {
+  /** Returns the ear for the next life. Call after the previous life has ended. */
+  newEar(): Ear;
+  ring(): void;
+  /** Call after the end of the last life. */
   close(): void;
 }

@@ -1,5 +1,5 @@
 /** The sockets of this host: descriptors and epoll on Linux, node:dgram elsewhere. */
-import type { Bell } from '../forwarding/bell.js';
+import type { Bell } from '../forwarding/transport.js';
 import { Descriptors } from './descriptors.js';
 import type { Opener } from './opener.js';
 

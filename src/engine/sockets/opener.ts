@@ -2,7 +2,7 @@
  * Opens what ports are attached to, on the HTTP thread: descriptors belong to the thread that never dies, so a
  * restarted engine finds its sockets with everything that has been received meanwhile.
  */
-import type { Endpoint } from '../forwarding/endpoint.js';
+import type { PortEndpoint } from '../forwarding/transport.js';
 
 /** Of each socket, where the host allows it: bursts wait here while an engine is busy or restarts. */
 export const RECEIVE_BUFFER = 4 * 1024 * 1024;
@@ -35,13 +35,13 @@ export class OpenError extends Error {
 
 export interface Opener {
   /** Throws OpenError. */
-  open(wanted: Attachable): Endpoint;
+  open(wanted: Attachable): PortEndpoint;
   /** After the engine has let go of it. */
-  close(endpoint: Endpoint): void;
+  close(endpoint: PortEndpoint): void;
   /** Whether a UDP port could be bound just now. */
   isFree(port: number): Promise<boolean>;
   /** How much of RECEIVE_BUFFER the host grants to a socket. */
   grantedBuffer(): Promise<number>;
   /** Frames that the kernel threw away because the engine did not fetch them in time. */
-  lost(endpoint: Endpoint): number;
+  lost(endpoint: PortEndpoint): number;
 }

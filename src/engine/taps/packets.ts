@@ -4,7 +4,7 @@ import { CELL_LENGTH, vpiOf } from '../wire/atm-cell.js';
 import { ERF_CELL_LENGTH, erfFraction, writeErfCellHeader } from '../wire/erf.js';
 import { PACKET_FLAG } from '../wire/pcapng.js';
 import { SUN_ATM_LENGTH, writeSunAtmHeader } from '../wire/sun-atm.js';
-import type { Batch } from '../forwarding/batch.js';
+import type { Batch } from '../forwarding/port.js';
 import type { Aal5Memory } from './aal5-memory.js';
 import { copyBytes, type ByteSpan } from './byte-span.js';
 import { Reassembly } from './reassembly.js';

@@ -7,7 +7,7 @@ import { AAL5_FAULT, AAL5_MOST_CELLS, aal5Faults, aal5Length, CELL_PAYLOAD_LENGT
 import { CELL_LENGTH } from '../wire/atm-cell.js';
 import { crc32, CRC32_START } from '../wire/crc32.js';
 import { SUN_ATM_LENGTH } from '../wire/sun-atm.js';
-import type { Batch } from '../forwarding/batch.js';
+import type { Batch } from '../forwarding/port.js';
 import type { Aal5Memory, Aal5Piece } from './aal5-memory.js';
 import { copyBytes } from './byte-span.js';
 

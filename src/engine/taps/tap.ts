@@ -1,5 +1,5 @@
 /** Records the frames of a port into a log. */
-import type { Batch } from '../forwarding/batch.js';
+import type { Batch } from '../forwarding/port.js';
 import type { Aal5Memory } from './aal5-memory.js';
 import type { LogAppender } from './log-appender.js';
 import type { ByteSpan } from './byte-span.js';

@@ -2,7 +2,7 @@
 import type { BlockList } from 'node:net';
 import { refusals } from '../../base/errors/errors.js';
 import { OpenError, type Attachable, type Opener } from '../../engine/sockets/opener.js';
-import type { Endpoint } from '../../engine/forwarding/endpoint.js';
+import type { PortEndpoint } from '../../engine/forwarding/transport.js';
 import type { ComputeFiles } from '../files.js';
 import type { HostInterface } from '../host-tasks.js';
 import type { Nio } from './nio.js';
@@ -33,7 +33,7 @@ export class NioSockets {
   }
 
   /** `folder` is the project's. */
-  async open(nio: Nio, folder: string): Promise<Endpoint> {
+  async open(nio: Nio, folder: string): Promise<PortEndpoint> {
     switch (nio.type) {
       case 'nio_udp': {
         const attachable = await udpAttachable(nio, this.#networks);
@@ -72,15 +72,15 @@ export class NioSockets {
     }
   }
 
-  close(endpoint: Endpoint): void {
+  close(endpoint: PortEndpoint): void {
     this.#opener.close(endpoint);
   }
 
-  lost(endpoint: Endpoint): number {
+  lost(endpoint: PortEndpoint): number {
     return this.#opener.lost(endpoint);
   }
 
-  #openInterface(wanted: Extract<Attachable, { device: string }>, capability: string): Endpoint {
+  #openInterface(wanted: Extract<Attachable, { device: string }>, capability: string): PortEndpoint {
     return this.#open(wanted, (reason, code) =>
       refusals.nioNotOpened(
         `the interface ${wanted.device}`,
@@ -89,7 +89,7 @@ export class NioSockets {
     );
   }
 
-  #open(wanted: Attachable, refusalOf: (reason: string, code: string) => Error): Endpoint {
+  #open(wanted: Attachable, refusalOf: (reason: string, code: string) => Error): PortEndpoint {
     try {
       return this.#opener.open(wanted);
     } catch (error) {

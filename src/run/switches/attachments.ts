@@ -1,7 +1,7 @@
 /** The ports of one node that lead somewhere. Each is let go by the engine before its socket is closed. */
 import type { RunningDevice } from '../../engine/control/running-device.js';
 import { refusals } from '../../base/errors/errors.js';
-import type { Endpoint } from '../../engine/forwarding/endpoint.js';
+import type { PortEndpoint } from '../../engine/forwarding/transport.js';
 import type { PortPolicy } from '../../engine/forwarding/orders.js';
 import type { Nio } from '../links/nio.js';
 import type { NioSockets } from '../links/nio-sockets.js';
@@ -10,7 +10,7 @@ import type { UdpPorts } from '../links/udp-ports.js';
 
 interface Attachment {
   readonly nio: Nio;
-  readonly endpoint: Endpoint;
+  readonly endpoint: PortEndpoint;
   /** What the kernel had thrown away when the counters were last reset. */
   lostBefore: number;
 }
@@ -102,7 +102,7 @@ export class Attachments {
 }
 
 /** What an engine could not attach. Where engines open their sockets themselves, only they can tell. */
-function refusalOf(error: unknown, nio: Nio, endpoint: Endpoint): unknown {
+function refusalOf(error: unknown, nio: Nio, endpoint: PortEndpoint): unknown {
   if (error instanceof RangeError) return refusals.engineFull(error.message);
   if (nio.type !== 'nio_udp' || endpoint.type !== 'udp-address' || !(error instanceof Error)) return error;
   return refusals.udpNotConnected(nio.rhost, nio.rport, error.message);

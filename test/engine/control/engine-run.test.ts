@@ -3,7 +3,7 @@ import t from 'tap';
 import { EngineRun, type RunTask } from '../../../src/engine/control/engine-run.js';
 import type { EngineStart } from '../../../src/engine/control/engine-start.js';
 import { newEngineMemory } from '../../../src/base/memory/engine-memory.js';
-import type { Bell, Ear } from '../../../src/engine/forwarding/bell.js';
+import type { Bell, Ear } from '../../../src/engine/forwarding/transport.js';
 import type { OrderAnswer } from '../../../src/engine/forwarding/orders.js';
 import { eventually } from '../../support/eventually.js';
 

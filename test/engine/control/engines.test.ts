@@ -6,7 +6,7 @@ import { pino } from 'pino';
 import t, { type Test } from 'tap';
 import { Engines } from '../../../src/engine/control/engines.js';
 import { hostSockets } from '../../../src/engine/sockets/host-sockets.js';
-import type { Endpoint } from '../../../src/engine/forwarding/endpoint.js';
+import type { PortEndpoint } from '../../../src/engine/forwarding/transport.js';
 import type { DeviceDesign } from '../../../src/engine/forwarding/orders.js';
 import { FAULT, STILLBORN } from '../../support/engine-faults.js';
 import { eventually } from '../../support/eventually.js';
@@ -34,7 +34,7 @@ function start(t: Test, worker: URL): { engines: Engines; restarts: Restart[]; l
   return { engines, restarts, log };
 }
 
-function open(t: Test, localPort: number, remotePort: number): Endpoint {
+function open(t: Test, localPort: number, remotePort: number): PortEndpoint {
   const endpoint = sockets.opener.open({
     type: 'udp',
     localHost: HOST,

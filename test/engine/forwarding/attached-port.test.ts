@@ -2,23 +2,23 @@ import t from 'tap';
 import {
   AttachedPort,
   type Filters,
-  type Place,
+  type PortContext,
   type PortFilter,
 } from '../../../src/engine/forwarding/attached-port.js';
 import { matcherOf } from '../../../src/engine/wire/bpf.js';
-import { Batch } from '../../../src/engine/forwarding/batch.js';
+import { Batch } from '../../../src/engine/forwarding/port.js';
 import type { Link } from '../../../src/engine/forwarding/transport.js';
 import { PortBooks } from '../../support/port-books.js';
 
 function portOn(books: PortBooks, isSuspended: boolean): { port: AttachedPort; received: number[] } {
   const received: number[] = [];
-  const device: Place['device'] = {
+  const device: PortContext['device'] = {
     receive: (_, { count }) => {
       received.push(count);
     },
   };
-  const place: Place = { number: 7, device, medium: 'serial', endpoint: { type: 'null' }, matcherOf };
-  return { port: new AttachedPort(place, books.values, 3, isSuspended), received };
+  const context: PortContext = { number: 7, device, medium: 'serial', endpoint: { type: 'null' }, matcherOf };
+  return { port: new AttachedPort(context, books.values, 3, isSuspended), received };
 }
 
 function batchOf(...lengths: readonly number[]): Batch {
@@ -99,9 +99,11 @@ function between(): {
   filters: (name: string) => Filters;
 } {
   const said: string[] = [];
-  const device: Place['device'] = { receive: (_, { count }) => void said.push(`the device has ${count}`) };
-  const place: Place = { number: 7, device, medium: 'serial', endpoint: { type: 'null' }, matcherOf };
-  const port = new AttachedPort(place, new PortBooks(5).values, 3, false);
+  const device: PortContext['device'] = {
+    receive: (_, { count }) => void said.push(`the device has ${count}`),
+  };
+  const context: PortContext = { number: 7, device, medium: 'serial', endpoint: { type: 'null' }, matcherOf };
+  const port = new AttachedPort(context, new PortBooks(5).values, 3, false);
   port.link = { endpoint: { type: 'null' }, send: (_, { count }) => void said.push(`the link has ${count}`) };
   const filters = (name: string): Filters => ({
     outward: filterInto(said, `${name} out`, (frames) => {

@@ -1,6 +1,6 @@
 import t from 'tap';
 import type { AtmConnection } from '../../../src/engine/devices/atm-switch.js';
-import type { UdpEndpoint } from '../../../src/engine/forwarding/endpoint.js';
+import type { UdpEndpoint } from '../../../src/engine/forwarding/transport.js';
 import type { DeviceDesign } from '../../../src/engine/forwarding/orders.js';
 import { headerOf, hecOf } from '../../../src/engine/wire/atm-cell.js';
 import { EngineRig, HUB, SWITCH } from '../../support/engine-rig.js';

@@ -1,10 +1,8 @@
 import t from 'tap';
 import { COUNTER } from '../../../src/base/memory/port-counters.js';
-import { AttachedPort, type Place } from '../../../src/engine/forwarding/attached-port.js';
-import { Batch, BATCH_FRAMES } from '../../../src/engine/forwarding/batch.js';
+import { AttachedPort, type PortContext } from '../../../src/engine/forwarding/attached-port.js';
+import { Batch, BATCH_FRAMES, Outbox, type Port } from '../../../src/engine/forwarding/port.js';
 import { FusedPaths } from '../../../src/engine/forwarding/fused-paths.js';
-import { Outbox } from '../../../src/engine/forwarding/outbox.js';
-import type { Port } from '../../../src/engine/forwarding/port.js';
 import { PortBooks } from '../../support/port-books.js';
 
 const MOST_ROUNDS = 64;
@@ -22,7 +20,7 @@ class Bench {
   readonly books = new PortBooks(700);
   readonly arrivals: Arrival[] = [];
   onReceive: (port: Port, frames: Batch) => void = () => undefined;
-  readonly #device: Place['device'] = {
+  readonly #device: PortContext['device'] = {
     receive: (port, frames) => {
       this.arrivals.push({ port: port.number, lengths: [...frames.lengths.slice(0, frames.count)] });
       this.onReceive(port, frames);
@@ -30,13 +28,13 @@ class Bench {
   };
 
   port(number: number, isSuspended = false): AttachedPort {
-    const place = {
+    const context = {
       number,
       device: this.#device,
       medium: 'ethernet',
       endpoint: { type: 'null' },
     };
-    return new AttachedPort(place as AttachedPort['place'], this.books.values, number, isSuspended);
+    return new AttachedPort(context as AttachedPort['context'], this.books.values, number, isSuspended);
   }
 
   fuse(one: AttachedPort, two: AttachedPort): void {

@@ -3,7 +3,7 @@ import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import type { Test } from 'tap';
 import { OpenError, type Opener } from '../../../src/engine/sockets/opener.js';
-import { udpEnds } from '../../../src/engine/forwarding/endpoint.js';
+import { udpEnds } from '../../../src/engine/forwarding/transport.js';
 import { freePort, UdpPeer } from '../../support/udp-peer.js';
 
 export function openerContract(t: Test, opener: Opener): void {

@@ -1,6 +1,6 @@
 import t from 'tap';
 import { AAL5_FAULT, AAL5_MOST_CELLS } from '../../../src/engine/wire/aal5.js';
-import { Batch, BATCH_FRAMES } from '../../../src/engine/forwarding/batch.js';
+import { Batch, BATCH_FRAMES } from '../../../src/engine/forwarding/port.js';
 import { Aal5Memory } from '../../../src/engine/taps/aal5-memory.js';
 import { Reassembly } from '../../../src/engine/taps/reassembly.js';
 import { aal5Cells, aal5Pdu, cellOf } from '../../support/aal5-cells.js';

@@ -1,6 +1,6 @@
 /** An eventfd(2), and the epoll instance that an engine waits on, owned by the thread that never dies. */
 import koffi from 'koffi';
-import type { Bell } from '../../forwarding/bell.js';
+import type { Bell } from '../../forwarding/transport.js';
 import { EPOLL_CLOEXEC, SOCK_FLAGS } from './constants.js';
 import { libc } from './libc.js';
 import { NativeMemory } from './native-memory.js';

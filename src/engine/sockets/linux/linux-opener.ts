@@ -2,7 +2,7 @@
 import { lstatSync, unlinkSync } from 'node:fs';
 import { getSystemErrorMap } from 'node:util';
 import koffi from 'koffi';
-import type { Endpoint, OpenEndpoint } from '../../forwarding/endpoint.js';
+import type { PortEndpoint, OpenEndpoint } from '../../forwarding/transport.js';
 import { OpenError, RECEIVE_BUFFER, type Attachable, type Opener } from '../opener.js';
 import {
   AF_INET,
@@ -55,7 +55,7 @@ export class LinuxOpener implements Opener {
     this.#ceiling = ceiling;
   }
 
-  open(wanted: Attachable): Endpoint {
+  open(wanted: Attachable): PortEndpoint {
     const endpoint = this.#open(wanted);
     // The kernel gives out the lowest that is free: all below are in use.
     if (!('descriptor' in endpoint) || endpoint.descriptor < this.#ceiling) return endpoint;
@@ -63,7 +63,7 @@ export class LinuxOpener implements Opener {
     throw new OpenError('too many open files (EMFILE): raise the limit of the server (ulimit -n)');
   }
 
-  #open(wanted: Attachable): Endpoint {
+  #open(wanted: Attachable): PortEndpoint {
     switch (wanted.type) {
       case 'udp':
         return openUdp(wanted);
@@ -81,7 +81,7 @@ export class LinuxOpener implements Opener {
     }
   }
 
-  close(endpoint: Endpoint): void {
+  close(endpoint: PortEndpoint): void {
     if (!('descriptor' in endpoint)) return;
     libc.close(endpoint.descriptor);
     const file = this.#unixFiles.get(endpoint.descriptor);
@@ -108,7 +108,7 @@ export class LinuxOpener implements Opener {
     return Promise.resolve(granted.readInt32LE() / 2);
   }
 
-  lost(endpoint: Endpoint): number {
+  lost(endpoint: PortEndpoint): number {
     if (!('descriptor' in endpoint) || endpoint.type === 'tap') return 0;
     const numbers = Buffer.alloc(MEMINFO.length);
     const length = Uint32Array.of(MEMINFO.length);

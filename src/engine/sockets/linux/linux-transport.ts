@@ -7,12 +7,9 @@
  * that brought a single frame is served at once, always.
  */
 import type { MessagePort } from 'node:worker_threads';
-import type { Ear } from '../../forwarding/bell.js';
-import type { Batch } from '../../forwarding/batch.js';
-import type { Endpoint, OpenEndpoint } from '../../forwarding/endpoint.js';
+import type { Ear, PortEndpoint, Link, OpenEndpoint, Transport } from '../../forwarding/transport.js';
+import { countSent, type Batch, type Port } from '../../forwarding/port.js';
 import type { FrameMemory } from '../../forwarding/frame-memory.js';
-import { countSent, type Port } from '../../forwarding/port.js';
-import type { Link, Transport } from '../../forwarding/transport.js';
 import { libc } from './libc.js';
 import { addressOf, NativeMemory } from './native-memory.js';
 import { Poller } from './poller.js';
@@ -70,7 +67,7 @@ export class LinuxTransport implements Transport {
     this.#poller.add(ear.event);
   }
 
-  add(endpoint: Endpoint, port: Port, fromLink: (frames: Batch) => void): Link {
+  add(endpoint: PortEndpoint, port: Port, fromLink: (frames: Batch) => void): Link {
     if (endpoint.type === 'null') return { endpoint, send: countSent };
     if (endpoint.type === 'udp-address') throw new Error('this transport takes open descriptors');
     const sender = this.#sender;

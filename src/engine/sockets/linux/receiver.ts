@@ -4,10 +4,8 @@
  */
 import koffi from 'koffi';
 import { COUNTER } from '../../../base/memory/port-counters.js';
-import { Batch, BATCH_FRAMES } from '../../forwarding/batch.js';
-import type { FrameMemory } from '../../forwarding/frame-memory.js';
-import type { Port } from '../../forwarding/port.js';
-import { SLAB_LENGTH, SLAB_STRIDE, SLABS } from '../../forwarding/slabs.js';
+import { Batch, BATCH_FRAMES, type Port } from '../../forwarding/port.js';
+import { SLAB_LENGTH, SLAB_STRIDE, SLABS, type FrameMemory } from '../../forwarding/frame-memory.js';
 import {
   CONTROL,
   MESSAGE,

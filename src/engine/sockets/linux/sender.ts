@@ -5,8 +5,7 @@
  */
 import koffi from 'koffi';
 import { COUNTER } from '../../../base/memory/port-counters.js';
-import { BATCH_FRAMES, type Batch } from '../../forwarding/batch.js';
-import type { Port } from '../../forwarding/port.js';
+import { BATCH_FRAMES, type Batch, type Port } from '../../forwarding/port.js';
 import {
   CONTROL,
   MESSAGE,

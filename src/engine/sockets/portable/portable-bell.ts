@@ -1,6 +1,6 @@
 /** A message port, where threads share no descriptors. */
 import { MessageChannel, type MessagePort } from 'node:worker_threads';
-import type { Bell } from '../../forwarding/bell.js';
+import type { Bell } from '../../forwarding/transport.js';
 
 export class PortableBell implements Bell {
   #rope: MessagePort | undefined;

@@ -1,10 +1,10 @@
 /** Where engines open their UDP sockets themselves: here nothing is opened, and nothing but UDP is to be had. */
 import { createSocket } from 'node:dgram';
-import type { Endpoint } from '../../forwarding/endpoint.js';
+import type { PortEndpoint } from '../../forwarding/transport.js';
 import { OpenError, RECEIVE_BUFFER, type Attachable, type Opener } from '../opener.js';
 
 export class PortableOpener implements Opener {
-  open(wanted: Attachable): Endpoint {
+  open(wanted: Attachable): PortEndpoint {
     if (wanted.type === 'null') return wanted;
     if (wanted.type !== 'udp') throw new OpenError(`not to be had on ${process.platform}: it needs Linux`);
     const { localHost, localPort, remoteHost, remotePort } = wanted;

@@ -7,12 +7,9 @@ import { once } from 'node:events';
 import { isIPv6 } from 'node:net';
 import type { MessagePort } from 'node:worker_threads';
 import { COUNTER } from '../../../base/memory/port-counters.js';
-import { Batch, BATCH_FRAMES } from '../../forwarding/batch.js';
-import type { Endpoint, UdpEndpoint } from '../../forwarding/endpoint.js';
-import type { FrameMemory } from '../../forwarding/frame-memory.js';
-import { countSent, type Port } from '../../forwarding/port.js';
-import { SLAB_STRIDE, SLABS } from '../../forwarding/slabs.js';
-import type { Link, Transport } from '../../forwarding/transport.js';
+import { Batch, BATCH_FRAMES, countSent, type Port } from '../../forwarding/port.js';
+import type { PortEndpoint, Link, Transport, UdpEndpoint } from '../../forwarding/transport.js';
+import { SLAB_STRIDE, SLABS, type FrameMemory } from '../../forwarding/frame-memory.js';
 import { RECEIVE_BUFFER } from '../opener.js';
 
 /** What may wait of one link, between its arrival and the next turn. */
@@ -50,7 +47,7 @@ export class PortableTransport implements Transport {
     });
   }
 
-  add(endpoint: Endpoint, port: Port, fromLink: (frames: Batch) => void): Link | Promise<Link> {
+  add(endpoint: PortEndpoint, port: Port, fromLink: (frames: Batch) => void): Link | Promise<Link> {
     if (endpoint.type === 'null') return { endpoint, send: countSent };
     if (endpoint.type !== 'udp-address') throw new Error('this transport opens its sockets itself');
     return this.#open(endpoint, port, fromLink);

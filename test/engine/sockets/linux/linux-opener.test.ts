@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { LinuxOpener } from '../../../../src/engine/sockets/linux/linux-opener.js';
 import { OpenError } from '../../../../src/engine/sockets/opener.js';
-import type { Endpoint } from '../../../../src/engine/forwarding/endpoint.js';
+import type { PortEndpoint } from '../../../../src/engine/forwarding/transport.js';
 import { lackForNamespaces, NetworkNamespace } from '../../../support/network-namespace.js';
 import { RandomBytes } from '../../../support/random.js';
 import { scratchFolder } from '../../../support/scratch.js';
@@ -131,7 +131,7 @@ void t.test('a file that was there before is not taken for a socket', (t) => {
 /** A TAP and a packet socket on its interface: what one sends the other receives. */
 async function tapAndWire(t: Test, rig: TransportRig): Promise<[tap: Attached, wire: Attached]> {
   const namespace = new NetworkNamespace(t);
-  const open = (wanted: { type: 'tap' | 'packet'; device: string }): Endpoint =>
+  const open = (wanted: { type: 'tap' | 'packet'; device: string }): PortEndpoint =>
     namespace.inside(() => rig.open(t, wanted));
   const tap = await rig.attach(open({ type: 'tap', device: 'tap0' }));
   namespace.ip('link', 'set', 'tap0', 'mtu', '9300', 'up');
@@ -165,7 +165,8 @@ void t.test(
   (t) => {
     const namespace = new NetworkNamespace(t);
     const opener = new LinuxOpener();
-    const open = (device: string): Endpoint => namespace.inside(() => opener.open({ type: 'tap', device }));
+    const open = (device: string): PortEndpoint =>
+      namespace.inside(() => opener.open({ type: 'tap', device }));
     const tap = open('tap0');
     const before = openDescriptors();
     t.throws(() => open('tap0'), new OpenError('resource busy or locked (EBUSY)', 'EBUSY'));

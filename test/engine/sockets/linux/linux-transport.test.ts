@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { closeSync, constants, openSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
-import type { Endpoint } from '../../../../src/engine/forwarding/endpoint.js';
+import type { PortEndpoint } from '../../../../src/engine/forwarding/transport.js';
 import { lackForNamespaces, NetworkNamespace } from '../../../support/network-namespace.js';
 import { RandomBytes } from '../../../support/random.js';
 import { scratchFolder } from '../../../support/scratch.js';
@@ -204,7 +204,7 @@ void t.test(
     const namespace = new NetworkNamespace(t);
     namespace.ip('link', 'set', 'lo', 'mtu', '1500', 'up');
     const rig = new TransportRig(t, linuxSockets);
-    const open = (localPort: number, remotePort: number): Endpoint =>
+    const open = (localPort: number, remotePort: number): PortEndpoint =>
       namespace.inside(() =>
         rig.open(t, { type: 'udp', localHost: HOST, localPort, remoteHost: HOST, remotePort }),
       );

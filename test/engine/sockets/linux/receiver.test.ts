@@ -1,5 +1,5 @@
 import t, { type Test } from 'tap';
-import { BATCH_FRAMES, type Batch } from '../../../../src/engine/forwarding/batch.js';
+import { BATCH_FRAMES, type Batch } from '../../../../src/engine/forwarding/port.js';
 import { Receiver, type Inlet } from '../../../../src/engine/sockets/linux/receiver.js';
 import { RandomBytes } from '../../../support/random.js';
 import { linuxSockets } from '../../../support/linux-sockets.js';

@@ -1,6 +1,6 @@
 import t, { type Test } from 'tap';
-import { BATCH_FRAMES, type Batch } from '../../../../src/engine/forwarding/batch.js';
-import type { OpenEndpoint } from '../../../../src/engine/forwarding/endpoint.js';
+import { BATCH_FRAMES, type Batch } from '../../../../src/engine/forwarding/port.js';
+import type { OpenEndpoint } from '../../../../src/engine/forwarding/transport.js';
 import { addressOf } from '../../../../src/engine/sockets/linux/native-memory.js';
 import { Receiver } from '../../../../src/engine/sockets/linux/receiver.js';
 import { Sender, type Outlet } from '../../../../src/engine/sockets/linux/sender.js';

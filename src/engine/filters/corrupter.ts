@@ -1,11 +1,11 @@
-/** Lets some frames go on with a burst of errors: at least one bit is another than before. */
+/** Passes some frames on with a burst of errors, which changes at least one bit. */
 import { COUNTER } from '../../base/memory/port-counters.js';
 import type { Batch, Port } from '../forwarding/port.js';
 import type { FrameMemory } from '../forwarding/frame-memory.js';
 import type { RandomStream } from './random-stream.js';
-import type { Stage } from './stage.js';
+import type { Stage, StageContext } from './stage.js';
 
-/** Octets. */
+/** In bytes. */
 const LONGEST_BURST = 4;
 
 export class Corrupter implements Stage {
@@ -15,12 +15,7 @@ export class Corrupter implements Stage {
   readonly #memory: FrameMemory;
   readonly #next: Stage;
 
-  constructor(
-    percent: number,
-    random: RandomStream,
-    { port, memory }: { readonly port: Port; readonly memory: FrameMemory },
-    next: Stage,
-  ) {
+  constructor(percent: number, random: RandomStream, { port, memory }: StageContext, next: Stage) {
     this.#percent = percent;
     this.#random = random;
     this.#port = port;
@@ -28,7 +23,7 @@ export class Corrupter implements Stage {
     this.#next = next;
   }
 
-  /** What there is no memory to copy for is dropped. */
+  /** Frames that find no room for a copy are dropped (`no_memory`). */
   pass(frames: Batch): void {
     const { offsets, lengths, count } = frames;
     let kept = 0;

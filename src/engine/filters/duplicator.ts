@@ -1,30 +1,30 @@
-/** Lets some frames go on twice, one right behind the other. They lie apart: devices write into frames. */
+/** Passes some frames on twice, one right behind the other. The copy has its own memory: devices write into frames. */
 import { COUNTER } from '../../base/memory/port-counters.js';
 import { Batch, BATCH_FRAMES } from '../forwarding/port.js';
 import type { FrameMemory } from '../forwarding/frame-memory.js';
-import { Hold, type HoldSurroundings } from './hold.js';
+import { HeldFrames, type HoldingContext } from './timed-stage.js';
 import type { RandomStream } from './random-stream.js';
 import type { Stage } from './stage.js';
 
-/** Long ago: at the next opportunity. */
+/** A due time that has passed long ago: at the next opportunity. */
 const OVERDUE = 0;
 
 export class Duplicator implements Stage {
-  /** What does not fit into one batch: behind a port there is room for one at a time. */
-  readonly surplus: Hold;
+  /** The frames that do not fit into one batch: behind a port there is room for one batch at a time. */
+  readonly surplus: HeldFrames;
   readonly #percent: number;
   readonly #random: RandomStream;
-  readonly #port: HoldSurroundings['port'];
+  readonly #port: HoldingContext['port'];
   readonly #memory: FrameMemory;
   readonly #next: Stage;
   readonly #batch = new Batch();
 
-  constructor(percent: number, random: RandomStream, surroundings: HoldSurroundings, next: Stage) {
-    this.surplus = new Hold(surroundings, next);
+  constructor(percent: number, random: RandomStream, context: HoldingContext, next: Stage) {
+    this.surplus = new HeldFrames(context, next);
     this.#percent = percent;
     this.#random = random;
-    this.#port = surroundings.port;
-    this.#memory = surroundings.memory;
+    this.#port = context.port;
+    this.#memory = context.memory;
     this.#next = next;
   }
 
@@ -52,7 +52,7 @@ export class Duplicator implements Stage {
 
   #putCopy(offset: number, length: number): void {
     if (!this.#hasRoom) {
-      // What is kept is a copy anyway.
+      // A held frame is a copy anyway.
       this.#put(offset, length);
       return;
     }

@@ -1,6 +1,6 @@
 /**
- * The filters that frames of a port pass on one way. What happens to every frame is counted at the port: of those
- * that entered, and the copies made of them, each has been delivered, was dropped for a cause, or waits.
+ * The filters of a port in one direction. The port counts what happens to every frame: each frame that entered, and each
+ * copy made of one, was delivered, was dropped for a cause, or waits.
  */
 import { COUNTER } from '../../base/memory/port-counters.js';
 import type { BpfProgram, Matcher } from '../wire/bpf.js';
@@ -8,76 +8,69 @@ import type { Batch } from '../forwarding/port.js';
 import { Corrupter } from './corrupter.js';
 import { Duplicator } from './duplicator.js';
 import { STAGE_ORDER, type FilterStage } from './filter-plan.js';
-import type { Hold } from './hold.js';
 import { RandomStream } from './random-stream.js';
 import { anyOf, byChance, everyNth, Sieve } from './sieve.js';
 import type { Stage } from './stage.js';
-import { TimedStage, type TimedSurroundings } from './timed-stage.js';
-import { Laggards, SerialLine, type Timing } from './timing.js';
-import { WanderingDelay } from './wandering-delay.js';
+import { TimedStage, type HeldFrames, type TimedContext } from './timed-stage.js';
+import { Reordering, SerialLine, WanderingDelay, type Timing } from './delays.js';
 
-export interface ChainSurroundings extends TimedSurroundings {
-  /** Each stage has random numbers of its own, whatever other stages there are. */
+export interface ChainContext extends TimedContext {
+  /** Each stage derives its own random numbers from it, whichever other stages there are. */
   readonly seed: number;
-  /** How expressions see the frames of the port. */
+  /** Compiles BPF programs for the frames of the port. */
   readonly matcherOf: (program: BpfProgram) => Matcher;
-  /** Takes what has passed: one batch at most for each that entered, and others at due times. */
+  /** Takes frames that have passed: at most one batch for each that entered, and more batches at due times. */
   readonly deliver: (frames: Batch) => void;
 }
 
 export class FilterChain {
-  readonly #surroundings: ChainSurroundings;
+  readonly #context: ChainContext;
   readonly #first: Stage;
   readonly #last: Stage;
-  /** Where frames wait; those behind others come first. */
-  readonly #holds: Hold[] = [];
+  /** The frames that stages hold, from the last stage to the first. */
+  readonly #held: HeldFrames[] = [];
 
-  constructor(stages: readonly FilterStage[], surroundings: ChainSurroundings) {
-    this.#surroundings = surroundings;
-    this.#last = { pass: surroundings.deliver };
+  constructor(stages: readonly FilterStage[], context: ChainContext) {
+    this.#context = context;
+    this.#last = { pass: context.deliver };
     const fromLast = [...stages].sort((a, b) => placeOf(b) - placeOf(a));
     this.#first = fromLast.reduce((next, stage) => this.#inFrontOf(next, stage), this.#last);
   }
 
-  /** Takes frames: those that pass are delivered at once or later, the others counted by their cause. */
+  /** Takes frames. Those that pass are delivered at once or later, the others are counted by cause. */
   pass(frames: Batch): void {
     this.#first.pass(frames);
   }
 
-  /** Delivers everything that waits, in order. The chain is not used any more. */
+  /** Delivers all waiting frames, in order. Call once; nothing may follow. */
   flush(): void {
-    for (const hold of this.#holds) hold.flush(this.#last);
+    for (const held of this.#held) held.flush(this.#last);
   }
 
-  /** Drops everything that waits, counted as held back. The chain is not used any more. */
+  /** Drops all waiting frames, counted as held back. Call once; nothing may follow. */
   drop(): void {
-    for (const hold of this.#holds) hold.drop();
+    for (const held of this.#held) held.drop();
   }
 
   #inFrontOf(next: Stage, stage: FilterStage): Stage {
-    const surroundings = this.#surroundings;
-    const random = new RandomStream(surroundings.seed, placeOf(stage));
+    const context = this.#context;
+    const random = new RandomStream(context.seed, placeOf(stage));
     switch (stage.type) {
       case 'bpf':
-        return new Sieve(
-          anyOf(stage.programs.map(surroundings.matcherOf)),
-          COUNTER.filter_bpf,
-          surroundings,
-          next,
-        );
+        return new Sieve(anyOf(stage.programs.map(context.matcherOf)), COUNTER.filter_bpf, context, next);
       case 'frequency_drop':
-        return new Sieve(everyNth(stage.every), COUNTER.filter_frequency, surroundings, next);
+        return new Sieve(everyNth(stage.every), COUNTER.filter_frequency, context, next);
       case 'packet_loss':
-        return new Sieve(byChance(stage.percent, random), COUNTER.filter_loss, surroundings, next);
+        return new Sieve(byChance(stage.percent, random), COUNTER.filter_loss, context, next);
       case 'corrupt':
-        return new Corrupter(stage.percent, random, surroundings, next);
+        return new Corrupter(stage.percent, random, context, next);
       case 'duplicate': {
-        const duplicator = new Duplicator(stage.percent, random, surroundings, next);
-        this.#holds.push(duplicator.surplus);
+        const duplicator = new Duplicator(stage.percent, random, context, next);
+        this.#held.push(duplicator.surplus);
         return duplicator;
       }
       case 'reorder':
-        return this.#timed(new Laggards(stage.percent, stage.holdMs, random), COUNTER.delay_full, next);
+        return this.#timed(new Reordering(stage.percent, stage.holdMs, random), COUNTER.delay_full, next);
       case 'rate':
         return this.#timed(new SerialLine(stage.kilobits, stage.queueMs), COUNTER.rate_full, next);
       case 'delay':
@@ -90,8 +83,8 @@ export class FilterChain {
   }
 
   #timed(timing: Timing, cause: typeof COUNTER.delay_full | typeof COUNTER.rate_full, next: Stage): Stage {
-    const stage = new TimedStage(timing, cause, this.#surroundings, next);
-    this.#holds.push(stage.hold);
+    const stage = new TimedStage(timing, cause, this.#context, next);
+    this.#held.push(stage.held);
     return stage;
   }
 }

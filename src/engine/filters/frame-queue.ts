@@ -1,17 +1,17 @@
 /**
- * Frames that wait for their time, first in, first out, copied out of frame memory. Takes memory as it needs it, up to
- * a fixed limit, and gives it back when a burst is over.
+ * A queue of frames that wait for their time, copied out of frame memory. It allocates memory as needed, up to a fixed
+ * limit, and frees it when a burst is over.
  */
 
 export const MOST_WAITING_FRAMES = 16_384;
-export const MOST_WAITING_OCTETS = 16 * 1024 * 1024;
+export const MOST_WAITING_BYTES = 16 * 1024 * 1024;
 
-/** Of octets, when there are any. Doubled until everything fits. */
-const SMALLEST = 8192;
-/** Of frames; a power of two, as all that follow. */
-const FEWEST = 64;
-/** What an empty queue keeps for the next burst. */
-const KEPT_OCTETS = 1024 * 1024;
+/** The smallest capacity in bytes; doubled until everything fits. */
+const LEAST_BYTES = 8192;
+/** The smallest capacity in frames. Capacities are powers of two. */
+const LEAST_SLOTS = 64;
+/** The most bytes that an empty queue keeps for the next burst. */
+const KEPT_BYTES = 1024 * 1024;
 
 export class FrameQueue {
   #bytes = new Uint8Array(0);
@@ -21,23 +21,23 @@ export class FrameQueue {
   #dueTimes = new Float64Array(0);
   #first = 0;
   #count = 0;
-  #octets = 0;
+  #used = 0;
 
   get count(): number {
     return this.#count;
   }
 
-  /** When the first is due; Infinity when there is none. */
+  /** When the first frame is due; Infinity when there is none. */
   get dueAt(): number {
     return this.#count === 0 ? Infinity : (this.#dueTimes[this.#first] ?? Infinity);
   }
 
-  /** The length of the first. */
+  /** The length of the first frame. */
   get length(): number {
     return this.#lengths[this.#first] ?? 0;
   }
 
-  /** Copies a frame. Returns whether there was room for it. */
+  /** Appends a copy of a frame; returns whether there was room for it. */
   add(from: Uint8Array, offset: number, length: number, dueAt: number): boolean {
     if (this.#count === MOST_WAITING_FRAMES) return false;
     if (this.#count === this.#dueTimes.length) this.#addSlots();
@@ -53,23 +53,23 @@ export class FrameQueue {
     this.#dueTimes[slot] = dueAt;
     this.#end = start + length;
     this.#count++;
-    this.#octets += length;
+    this.#used += length;
     return true;
   }
 
-  /** Copies the first to where there is room for it, and forgets it. */
+  /** Takes the first frame out, and copies it to `offset` of `to`. */
   move(to: Uint8Array, offset: number): void {
     const start = this.#starts[this.#first] ?? 0;
     to.set(this.#bytes.subarray(start, start + this.length), offset);
     this.discard();
   }
 
-  /** Forgets the first. */
+  /** Drops the first frame. */
   discard(): void {
-    this.#octets -= this.length;
+    this.#used -= this.length;
     this.#count--;
     this.#first = (this.#first + 1) & (this.#dueTimes.length - 1);
-    if (this.#count === 0 && this.#bytes.length > KEPT_OCTETS) this.clear();
+    if (this.#count === 0 && this.#bytes.length > KEPT_BYTES) this.clear();
   }
 
   clear(): void {
@@ -80,24 +80,24 @@ export class FrameQueue {
     this.#end = 0;
     this.#first = 0;
     this.#count = 0;
-    this.#octets = 0;
+    this.#used = 0;
   }
 
-  /** Where a frame can lie in one piece; -1 when there is no such place. */
+  /** The offset of a contiguous free stretch; -1 when there is none. */
   #roomFor(length: number): number {
     const capacity = this.#bytes.length;
-    if (this.#octets === 0) return length <= capacity ? 0 : -1;
+    if (this.#used === 0) return length <= capacity ? 0 : -1;
     const head = this.#starts[this.#first] ?? 0;
     if (this.#end <= head) return this.#end + length <= head ? this.#end : -1;
     if (this.#end + length <= capacity) return this.#end;
     return length <= head ? 0 : -1;
   }
 
-  /** Moves everything to the start of larger memory. */
+  /** Moves all frames to the start of larger memory; false when the limit is reached. */
   #grow(length: number): boolean {
-    let capacity = Math.max(SMALLEST, 2 * this.#bytes.length);
-    while (capacity < this.#octets + length) capacity *= 2;
-    if (capacity > MOST_WAITING_OCTETS) return false;
+    let capacity = Math.max(LEAST_BYTES, 2 * this.#bytes.length);
+    while (capacity < this.#used + length) capacity *= 2;
+    if (capacity > MOST_WAITING_BYTES) return false;
     const bytes = new Uint8Array(capacity);
     let end = 0;
     for (let index = 0; index < this.#count; index++) {
@@ -114,7 +114,7 @@ export class FrameQueue {
   }
 
   #addSlots(): void {
-    const capacity = Math.max(FEWEST, 2 * this.#dueTimes.length);
+    const capacity = Math.max(LEAST_SLOTS, 2 * this.#dueTimes.length);
     this.#starts = unrolled(this.#starts, this.#first, new Int32Array(capacity));
     this.#lengths = unrolled(this.#lengths, this.#first, new Int32Array(capacity));
     this.#dueTimes = unrolled(this.#dueTimes, this.#first, new Float64Array(capacity));
@@ -122,7 +122,7 @@ export class FrameQueue {
   }
 }
 
-/** A full ring, laid out from its first entry on. */
+/** Copies a full ring into larger memory, its first entry at the start. */
 function unrolled<Ring extends Int32Array | Float64Array>(ring: Ring, first: number, larger: Ring): Ring {
   larger.set(ring.subarray(first));
   larger.set(ring.subarray(0, first), ring.length - first);

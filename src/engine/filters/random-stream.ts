@@ -1,8 +1,8 @@
-/** Numbers that look random, and are the same for the same seed and purpose (mulberry32). */
+/** Reproducible pseudo-random numbers (mulberry32), determined by a seed and a purpose. */
 export class RandomStream {
   #state: number;
 
-  /** Streams of other purposes have nothing in common with this one. */
+  /** Streams with the same seed and different purposes are unrelated. */
   constructor(seed: number, purpose: number) {
     this.#state = mixed(Math.imul(seed | 0, 0x9e3779b1) ^ mixed(purpose + 1));
   }
@@ -21,13 +21,13 @@ export class RandomStream {
     return Math.floor(this.next() * limit);
   }
 
-  /** Never with 0, always with 100. */
+  /** True with this probability: never with 0, always with 100. */
   chance(percent: number): boolean {
     return this.next() * 100 < percent;
   }
 }
 
-/** The end of MurmurHash3: neighbours become strangers. */
+/** The finalizer of MurmurHash3: neighbouring inputs have unrelated results. */
 function mixed(word: number): number {
   let value = Math.imul(word ^ (word >>> 16), 0x85ebca6b);
   value = Math.imul(value ^ (value >>> 13), 0xc2b2ae35);

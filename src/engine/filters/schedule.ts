@@ -1,20 +1,19 @@
 /**
- * What is to be done at a certain time. The earliest is known at once, however many there are: this is asked every
- * turn, and most turns nothing is due.
+ * Work to be done at certain times, in a heap: every turn asks for the earliest time, and in most turns nothing is due.
  */
 
-/** Is in the schedule from when it is added until it is run or removed, and does not change its time meanwhile. */
+/** An entry stays in the schedule from `add` until it is run or removed, and must not change its time meanwhile. */
 export interface Due {
   readonly dueAt: number;
-  /** Everything that is due until then is to be done, within bounds. What has more to do adds itself again. */
+  /** Does what is due until then, within bounds. An entry that has more to do adds itself again. */
   run(until: number): void;
 }
 
-/** What is due within this time is done together: the thread wakes up once for all of it. */
+/** Work that is due within this time is done together, so that the thread wakes up once for all of it. */
 export const TOGETHER_MS = 0.1;
 
 export class Schedule {
-  /** A heap: none is due earlier than the one at half its index. Index 0 is not used. */
+  /** A binary heap: no entry is due earlier than the one at half its index. Index 0 is not used. */
   readonly #heap: (Due | undefined)[] = [undefined];
   #resting: Due[] = [];
 
@@ -23,18 +22,18 @@ export class Schedule {
     this.#rise(this.#heap.length - 1, due);
   }
 
-  /** Does nothing when it is not there. */
+  /** Does nothing when the entry is not in the schedule. */
   remove(due: Due): void {
     const index = this.#heap.indexOf(due);
     if (index > 0) this.#takeOut(index);
   }
 
-  /** When the first is due; Infinity when none is. */
+  /** When the earliest entry is due; Infinity when there is none. */
   get next(): number {
     return this.#heap[1]?.dueAt ?? Infinity;
   }
 
-  /** Each that is due is run once, even if it adds itself again. */
+  /** Runs each entry that is due once, even if it adds itself again. */
   run(now: number): void {
     const until = now + TOGETHER_MS;
     const running = this.#resting;

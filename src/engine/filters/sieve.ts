@@ -1,11 +1,11 @@
-/** Drops frames by a verdict, and counts them. */
+/** A stage that drops frames by a verdict, and counts them. */
 import type { Counter } from '../../base/memory/port-counters.js';
 import type { Batch, Port } from '../forwarding/port.js';
 import type { FrameMemory } from '../forwarding/frame-memory.js';
 import type { RandomStream } from './random-stream.js';
-import type { Stage } from './stage.js';
+import type { Stage, StageContext } from './stage.js';
 
-/** Whether a frame is to be dropped; asked once for each, in order. */
+/** Returns whether to drop a frame. Called once for each frame, in order. */
 export type Verdict = (bytes: Uint8Array, offset: number, length: number) => boolean;
 
 export class Sieve implements Stage {
@@ -15,12 +15,7 @@ export class Sieve implements Stage {
   readonly #memory: FrameMemory;
   readonly #next: Stage;
 
-  constructor(
-    drops: Verdict,
-    cause: Counter,
-    { port, memory }: { readonly port: Port; readonly memory: FrameMemory },
-    next: Stage,
-  ) {
+  constructor(drops: Verdict, cause: Counter, { port, memory }: StageContext, next: Stage) {
     this.#drops = drops;
     this.#cause = cause;
     this.#port = port;
@@ -55,7 +50,7 @@ export function anyOf(verdicts: readonly Verdict[]): Verdict {
   };
 }
 
-/** -1 is everything, as 1 is. */
+/** Drops each Nth frame; -1 drops all, like 1. */
 export function everyNth(every: number): Verdict {
   let passed = 0;
   return () => {

@@ -1,10 +1,17 @@
-/** One thing that is done to frames on their way, and what is behind it. */
-import type { Batch } from '../forwarding/port.js';
+/** The stages of a filter chain: each does one thing to frames on their way, and passes them on to the next. */
+import type { Batch, Port } from '../forwarding/port.js';
+import type { FrameMemory } from '../forwarding/frame-memory.js';
 
 export interface Stage {
   /**
-   * Takes frames and hands on what goes on now, in one batch at most. References of the batch may be moved about,
-   * frames are not written to: others may hold them, too.
+   * Takes frames, and passes on those that go on now, in one batch at most. Stages may rearrange the references of the
+   * batch, but must not write to the frames: others may hold them, too.
    */
   pass(frames: Batch): void;
+}
+
+export interface StageContext {
+  /** The port at which drops are counted. */
+  readonly port: Port;
+  readonly memory: FrameMemory;
 }

@@ -2,7 +2,7 @@ import t from 'tap';
 import {
   FrameQueue,
   MOST_WAITING_FRAMES,
-  MOST_WAITING_OCTETS,
+  MOST_WAITING_BYTES,
 } from '../../../src/engine/filters/frame-queue.js';
 import { Random, RandomBytes } from '../../support/random.js';
 
@@ -84,7 +84,7 @@ void t.test('it holds so many frames and so many octets, and more when some have
   t.same([queue.count, queue.dueAt], [0, Infinity]);
   held = 0;
   while (queue.add(frame, 0, 2048, 0)) held++;
-  t.equal(held, MOST_WAITING_OCTETS / 2048);
+  t.equal(held, MOST_WAITING_BYTES / 2048);
   t.notOk(queue.add(frame, 0, 1, 0));
   while (queue.count > 0) queue.discard();
   t.ok(queue.add(frame, 0, 1, 0), 'it begins small again');

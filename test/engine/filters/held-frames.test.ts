@@ -1,7 +1,7 @@
 import t from 'tap';
 import { COUNTER } from '../../../src/base/memory/port-counters.js';
 import { FrameMemory } from '../../../src/engine/forwarding/frame-memory.js';
-import { Hold } from '../../../src/engine/filters/hold.js';
+import { HeldFrames } from '../../../src/engine/filters/timed-stage.js';
 import { Schedule, type Due } from '../../../src/engine/filters/schedule.js';
 import type { Stage } from '../../../src/engine/filters/stage.js';
 import { PortBooks } from '../../support/port-books.js';
@@ -24,7 +24,7 @@ class CountingSchedule extends Schedule {
 }
 
 /** A hold in front of a stage that keeps how many frames it was given, and what the test makes of that. */
-function holdOf(workspace = SLAB, onPass: (hold: Hold) => void = () => undefined) {
+function holdOf(workspace = SLAB, onPass: (hold: HeldFrames) => void = () => undefined) {
   const books = new PortBooks(1);
   const memory = new FrameMemory(new Uint8Array(SLAB + workspace), SLAB);
   const schedule = new CountingSchedule();
@@ -39,7 +39,7 @@ function holdOf(workspace = SLAB, onPass: (hold: Hold) => void = () => undefined
     events.push('settled');
     memory.endTurn();
   };
-  const hold = new Hold({ port: books.newPort(0), memory, schedule, deliverPending }, next);
+  const hold = new HeldFrames({ port: books.newPort(0), memory, schedule, deliverPending }, next);
   const keep = (count: number, dueAt: number, length = 60): void => {
     for (let frame = 0; frame < count; frame++) {
       if (!hold.keep(0, length, dueAt)) throw new Error('there is no room');

@@ -1,6 +1,13 @@
 import t from 'tap';
+import {
+  AT_ONCE,
+  NEVER,
+  Reordering,
+  SerialLine,
+  WanderingDelay,
+} from '../../../src/engine/filters/delays.js';
 import { RandomStream } from '../../../src/engine/filters/random-stream.js';
-import { WanderingDelay } from '../../../src/engine/filters/wandering-delay.js';
+import { upTo } from '../../support/live-engine.js';
 import { Random } from '../../support/random.js';
 
 /** The delays of frames that come at these times. */
@@ -16,13 +23,38 @@ const mean = (values: readonly number[]): number =>
 const close = (value: number, expected: number, tolerance: number): boolean =>
   Math.abs(value - expected) < tolerance;
 
-void t.test('without jitter it is the latency', (t) => {
+void t.test('a line takes as long as its rate says, one frame after the other', (t) => {
+  // 64 kbit/s is 8 bytes per millisecond.
+  const line = new SerialLine(64, 100);
+  t.equal(line.dueAt(800, 1000, -Infinity), 1100);
+  t.equal(line.dueAt(8, 1000, 1100), 1101, 'behind the one before');
+  t.equal(line.dueAt(8, 5000, 1101), 5001, 'what was not used is gone');
+  t.end();
+});
+
+void t.test('frames that would wait longer than the limit are dropped', (t) => {
+  const line = new SerialLine(64, 100);
+  t.equal(line.dueAt(8, 1000, 1100), 1101);
+  t.equal(line.dueAt(8, 1000, 1100.01), NEVER);
+  t.end();
+});
+
+void t.test('the share of frames that is asked for is held', (t) => {
+  const reordering = new Reordering(10, 25, new RandomStream(1, 1));
+  const times = upTo(10_000).map((now) => reordering.dueAt(60, now));
+  const held = times.flatMap((dueAt, now) => (dueAt === AT_ONCE ? [] : [dueAt - now]));
+  t.ok(Math.abs(held.length - 1000) < 4 * 30, `${held.length}`);
+  t.same([...new Set(held)], [25]);
+  t.end();
+});
+
+void t.test('without jitter the delay is the latency', (t) => {
   t.ok(delays(100, 0, every(0.1, 1000)).every((delay) => close(delay, 100, 1e-9)));
   t.end();
 });
 
 void t.test(
-  'at any rate of frames it lies around the latency, within the jitter, and does not drift',
+  'at any rate of frames the delay lies around the latency, within the jitter, and does not drift',
   (t) => {
     for (const gap of [0.2, 1, 30, 70, 1000]) {
       const found = delays(100, 20, every(gap, Math.max(10_000, 200_000 / gap)), 3);
@@ -34,7 +66,7 @@ void t.test(
   },
 );
 
-void t.test('what comes later is not due earlier, whenever it comes', (t) => {
+void t.test('a later frame is never due earlier', (t) => {
   for (let seed = 1; seed <= 50; seed++) {
     const random = new Random(seed);
     const [latency, jitter] = [random.below(60), 1 + random.below(40)];
@@ -53,7 +85,7 @@ void t.test('what comes later is not due earlier, whenever it comes', (t) => {
   t.end();
 });
 
-void t.test('after a silence it begins anew: frames far apart have nothing in common', (t) => {
+void t.test('after a silence the delay begins anew: frames far apart have unrelated delays', (t) => {
   const found = delays(100, 10, every(100, 20_000));
   const tenths = new Array<number>(10).fill(0);
   for (const delay of found) {

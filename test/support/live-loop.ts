@@ -1,9 +1,14 @@
 /** Loops for tests: one in a thread that can be killed and broken, and one whose lives are what the test makes of them. */
 import type { MessagePort } from 'node:worker_threads';
 import { Piscina } from 'piscina';
-import { LOOP_CONTROL, type LoopMessage, type LoopOrder } from '../../src/base/threads/loop-orders.js';
-import type { RunLoop } from '../../src/base/threads/loop-run.js';
-import { SupervisedLoop, type LoopSurroundings } from '../../src/base/threads/supervised-loop.js';
+import {
+  LOOP_CONTROL,
+  type LoopMessage,
+  type LoopOrder,
+  type RunLoop,
+  WorkerLoop,
+  type WorkerLoopOptions,
+} from '../../src/base/threads/worker-loop.js';
 import type { TaskRequest } from '../../src/base/threads/task.js';
 import { ownThread } from '../../src/base/threads/thread-work.js';
 import { eventually } from './eventually.js';
@@ -13,16 +18,16 @@ import type { Teardown } from './scratch.js';
 const WORKER = new URL('./loop-worker.js', import.meta.url);
 
 type Own = Partial<
-  Pick<LoopSurroundings<TestParts, TestReport>, 'onceOnly' | 'isBusy' | 'onCheck' | 'onStall'>
+  Pick<WorkerLoopOptions<TestParts, TestReport>, 'onceOnly' | 'isBusy' | 'onCheck' | 'onStall'>
 >;
 
 abstract class TestLoop {
   /** What the loop told of, in order. */
   readonly told: unknown[] = [];
-  readonly loop: SupervisedLoop<TestParts, TestReport>;
+  readonly loop: WorkerLoop<TestParts, TestReport>;
 
-  constructor(run: LoopSurroundings<TestParts, TestReport>['run'], own: Own) {
-    this.loop = new SupervisedLoop<TestParts, TestReport>({
+  constructor(run: WorkerLoopOptions<TestParts, TestReport>['run'], own: Own) {
+    this.loop = new WorkerLoop<TestParts, TestReport>({
       name: 'the loop of a test',
       parts: { greeting: 'good morning' },
       run,

@@ -2,7 +2,7 @@
 import { getPriority } from 'node:os';
 import { threadId } from 'node:worker_threads';
 import { Refusal } from '../../src/base/errors/errors.js';
-import type { LoopMessage, LoopStart } from '../../src/base/threads/loop-orders.js';
+import type { LoopMessage, LoopStart } from '../../src/base/threads/worker-loop.js';
 import { runLoop } from '../../src/base/threads/loop-task.js';
 import type { TaskTable } from '../../src/base/threads/task.js';
 

@@ -1,6 +1,6 @@
 /** The endless task of a loop's thread: orders and rounds, until it is told to stop. */
 import { receiveMessageOnPort, type MessagePort } from 'node:worker_threads';
-import { LOOP_CONTROL, type LoopOrder, type LoopStart } from './loop-orders.js';
+import { LOOP_CONTROL, type LoopOrder, type LoopStart } from './worker-loop.js';
 import { performTask, type TaskTable } from './task.js';
 import { goAfterOthers } from './thread-priority.js';
 import { ownThread } from './thread-work.js';

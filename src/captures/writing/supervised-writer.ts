@@ -2,8 +2,7 @@
  * One writer loop as the HTTP thread sees it, and the logs that it drains. A loop that is started again is given
  * all of them, before the orders that were on their way.
  */
-import { LoopDeath, SupervisedLoop } from '../../base/threads/supervised-loop.js';
-import type { RunLoop } from '../../base/threads/loop-run.js';
+import { LoopDeath, WorkerLoop, type RunLoop } from '../../base/threads/worker-loop.js';
 import type { CaptureLog } from '../log/capture-log.js';
 import { LogFile, type LogFileParts } from '../log/log-file.js';
 import type { LogPlan, OpenSegment, WriterCommand, WriterParts, WriterReport } from './writer-orders.js';
@@ -23,13 +22,13 @@ interface Drain {
 }
 
 export class SupervisedWriter {
-  readonly #loop: SupervisedLoop<WriterParts, WriterReport>;
+  readonly #loop: WorkerLoop<WriterParts, WriterReport>;
   readonly #drains = new Map<number, Drain>();
   #lastId = 0;
   #load = 0;
 
   constructor({ memories, floorOctets, run, onRestart, onStall }: WriterSurroundings) {
-    this.#loop = new SupervisedLoop<WriterParts, WriterReport>({
+    this.#loop = new WorkerLoop<WriterParts, WriterReport>({
       name: 'the writer of captures',
       parts: { memories, floorOctets },
       run,

@@ -1,6 +1,6 @@
 /** What is said between the HTTP thread and a loop that writes captures. Everything survives a structured clone. */
 import type { CaptureMemory } from '../../base/memory/capture-memory.js';
-import type { LoopStart } from '../../base/threads/loop-orders.js';
+import type { LoopStart } from '../../base/threads/worker-loop.js';
 import type { RecordFormat } from '../log/record-boundaries.js';
 
 /** What every life of the loop is given. */

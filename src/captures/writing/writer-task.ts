@@ -1,5 +1,5 @@
 /** The endless task of a writer's thread. */
-import type { LoopMessage } from '../../base/threads/loop-orders.js';
+import type { LoopMessage } from '../../base/threads/worker-loop.js';
 import { runLoop } from '../../base/threads/loop-task.js';
 import { WriterLoop } from './writer-loop.js';
 import type { WriterReport, WriterStart } from './writer-orders.js';

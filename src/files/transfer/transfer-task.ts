@@ -1,5 +1,5 @@
 /** The endless task of a thread that writes uploads. */
-import type { LoopStart } from '../../base/threads/loop-orders.js';
+import type { LoopStart } from '../../base/threads/worker-loop.js';
 import { runLoop } from '../../base/threads/loop-task.js';
 import { TransferLoop } from './transfer-loop.js';
 import type { TransferParts } from './transfer-orders.js';

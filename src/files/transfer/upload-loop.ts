@@ -3,9 +3,8 @@ import { refusals } from '../../base/errors/errors.js';
 import { FreeList } from '../../base/memory/free-list.js';
 import { IntRing } from '../../base/memory/int-ring.js';
 import { newLoopRings, SLABS } from '../../base/memory/transfer-memory.js';
-import type { RunLoop } from '../../base/threads/loop-run.js';
+import { type RunLoop, LoopDeath, WorkerLoop } from '../../base/threads/worker-loop.js';
 import { Places } from '../../base/threads/places.js';
-import { LoopDeath, SupervisedLoop } from '../../base/threads/supervised-loop.js';
 import { valueOf } from '../../base/threads/task.js';
 import type {
   AppendInput,
@@ -42,7 +41,7 @@ export interface UploadLoopOptions {
 }
 
 export class UploadLoop {
-  readonly #loop: SupervisedLoop<TransferParts, TransferReport>;
+  readonly #loop: WorkerLoop<TransferParts, TransferReport>;
   readonly #filled: IntRing;
   readonly #done: IntRing;
   readonly #told: Int32Array;
@@ -64,7 +63,7 @@ export class UploadLoop {
     this.#filled = new IntRing(rings.filled);
     this.#done = new IntRing(rings.done);
     this.#told = new Int32Array(rings.told);
-    this.#loop = new SupervisedLoop<TransferParts, TransferReport>({
+    this.#loop = new WorkerLoop<TransferParts, TransferReport>({
       name: 'the thread that writes uploads',
       parts: { slabs, rings },
       run,

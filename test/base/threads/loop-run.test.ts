@@ -4,8 +4,8 @@ import {
   LOOP_CONTROL_WORDS,
   type LoopMessage,
   type LoopStart,
-} from '../../../src/base/threads/loop-orders.js';
-import { LoopRun } from '../../../src/base/threads/loop-run.js';
+  LoopRun,
+} from '../../../src/base/threads/worker-loop.js';
 import { eventually } from '../../support/eventually.js';
 
 interface Parts {

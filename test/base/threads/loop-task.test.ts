@@ -1,6 +1,6 @@
 import { MessageChannel, receiveMessageOnPort } from 'node:worker_threads';
 import t, { type Test } from 'tap';
-import { LOOP_CONTROL, LOOP_CONTROL_WORDS, type LoopMessage } from '../../../src/base/threads/loop-orders.js';
+import { LOOP_CONTROL, LOOP_CONTROL_WORDS, type LoopMessage } from '../../../src/base/threads/worker-loop.js';
 import { runLoop } from '../../../src/base/threads/loop-task.js';
 import { eventually } from '../../support/eventually.js';
 

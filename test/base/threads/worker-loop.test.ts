@@ -1,6 +1,6 @@
 import t from 'tap';
 import { Refusal, refusals } from '../../../src/base/errors/errors.js';
-import { LoopDeath } from '../../../src/base/threads/supervised-loop.js';
+import { LoopDeath } from '../../../src/base/threads/worker-loop.js';
 import { eventually } from '../../support/eventually.js';
 import { heldChecks } from '../../support/held-checks.js';
 import { LiveLoop, PaperLoop } from '../../support/live-loop.js';

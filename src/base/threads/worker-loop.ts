@@ -3,10 +3,10 @@
  * not come round any more, is started again; orders that were on their way are given again, once.
  */
 import { refusals } from '../errors/errors.js';
-import { LOOP_CONTROL, LOOP_CONTROL_WORDS, type LoopMessage } from './loop-orders.js';
-import { LoopRun, type RunLoop } from './loop-run.js';
-import { valueOf, type TaskRequest } from './task.js';
+import { valueOf, type TaskRequest, type TaskOutcome } from './task.js';
 import { computedMs } from './thread-work.js';
+import { once } from 'node:events';
+import { MessageChannel, type MessagePort } from 'node:worker_threads';
 
 /** A loop that has not come round for so many checks, 10 s, is looked at. */
 const CHECK_MS = 500;
@@ -21,7 +21,7 @@ const REST_MS = 500;
 /** A loop that is told to end has this long to do so. */
 const GRACE_MS = 2000;
 
-export interface LoopSurroundings<Parts, Report> {
+export interface WorkerLoopOptions<Parts, Report> {
   /** What it is called when an order is lost with it. */
   readonly name?: string;
   /** What every life is given. */
@@ -55,8 +55,8 @@ export class LoopDeath extends Error {
   override readonly name = 'LoopDeath';
 }
 
-export class SupervisedLoop<Parts, Report> {
-  readonly #surroundings: LoopSurroundings<Parts, Report>;
+export class WorkerLoop<Parts, Report> {
+  readonly #surroundings: WorkerLoopOptions<Parts, Report>;
   readonly #control = new SharedArrayBuffer(LOOP_CONTROL_WORDS * Int32Array.BYTES_PER_ELEMENT);
   readonly #words = new Int32Array(this.#control);
   #pending = new Map<number, Pending>();
@@ -70,7 +70,7 @@ export class SupervisedLoop<Parts, Report> {
   readonly #closed: Promise<void>;
   #noteClosed: () => void = () => undefined;
 
-  constructor(surroundings: LoopSurroundings<Parts, Report>) {
+  constructor(surroundings: WorkerLoopOptions<Parts, Report>) {
     this.#surroundings = surroundings;
     this.#closed = new Promise((resolve) => (this.#noteClosed = resolve));
   }
@@ -230,3 +230,84 @@ export class SupervisedLoop<Parts, Report> {
     return computed - computedBefore < SPINNING_MS;
   }
 }
+
+/** One life of an endless task: its thread, the way to it, and its end. */
+
+/** Runs a loop's task in a thread; the signal ends the thread, whatever it does. */
+export type RunLoop<Parts> = (
+  start: Parts & LoopStart,
+  move: readonly MessagePort[],
+  signal: AbortSignal,
+) => Promise<void>;
+
+export class LoopRun<Parts, Report> {
+  readonly #orders: MessagePort;
+  readonly #abort = new AbortController();
+  /** Why it ended; never rejects. Its thread does nothing any more then. */
+  readonly ended: Promise<string>;
+
+  constructor(
+    control: SharedArrayBuffer,
+    parts: Parts,
+    run: RunLoop<Parts>,
+    onMessage: (message: LoopMessage<Report>) => void,
+  ) {
+    const words = new Int32Array(control);
+    const beatsAtStart = Atomics.load(words, LOOP_CONTROL.heartbeat);
+    const { port1, port2 } = new MessageChannel();
+    this.#orders = port1;
+    port1.on('message', onMessage);
+    port1.unref();
+    // Goes with the thread that has the other end: one that is killed in a system call first comes back from it.
+    const isGone = once(port1, 'close');
+    this.ended = run({ ...parts, control, orders: port2 }, [port2], this.#abort.signal)
+      .then(
+        () => 'it came to its end',
+        (error: unknown) => (error instanceof Error ? error.message : String(error)),
+      )
+      .then(async (reason) => {
+        if (Atomics.load(words, LOOP_CONTROL.heartbeat) !== beatsAtStart) await isGone;
+        port1.close();
+        return reason;
+      });
+  }
+
+  send(order: LoopOrder): void {
+    this.#orders.postMessage(order);
+  }
+
+  /** Ends the thread without asking it. */
+  kill(): void {
+    this.#abort.abort();
+  }
+}
+
+/** What is said between the HTTP thread and an endless task. Everything survives a structured clone. */
+
+/** Int32 words that both have. */
+export const LOOP_CONTROL = {
+  /** Goes up when there is something new; the loop waits on it. */
+  bell: 0,
+  /** Goes up with every round. */
+  heartbeat: 1,
+  /** Not 0: the loop is to end. */
+  stop: 2,
+  /** The number of its thread, 0 before it has begun or where the host does not tell. */
+  thread: 3,
+} as const;
+export const LOOP_CONTROL_WORDS = 4;
+
+export interface LoopStart {
+  readonly control: SharedArrayBuffer;
+  /** Orders come in here, answers and reports leave. */
+  readonly orders: MessagePort;
+}
+
+export interface LoopOrder {
+  readonly number: number;
+  readonly request: TaskRequest;
+}
+
+export type LoopMessage<Report> =
+  | { readonly kind: 'answer'; readonly number: number; readonly outcome: TaskOutcome }
+  | { readonly kind: 'report'; readonly report: Report };

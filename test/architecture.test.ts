@@ -262,7 +262,7 @@ void t.test('errors are told by their class and their code, never by their messa
 /** Who asks for the time of day: it is told, or kept for another life, or compared with times of files. */
 const ASK_THE_DAY = [
   'src/captures/capture.ts',
-  'src/captures/files/capture-files.ts',
+  'src/captures/files/capture-library.ts',
   'src/engine/taps/tap-clock.ts',
   'src/files/transfer/upload.ts',
   'src/files/uploads/uploads.ts',

@@ -1,7 +1,6 @@
 /** Thread entry: a file thread, for everything on the disk but the store. */
-import { usageTasks } from '../src/captures/usage-tasks.js';
-import { hostTasks } from '../src/run/host-tasks.js';
 import { captureFileTasks } from '../src/captures/files/capture-file-tasks.js';
+import { hostTasks } from '../src/run/host-tasks.js';
 import { placingTasks } from '../src/lab/projects/file-placing.js';
 import { folderExchangeTasks } from '../src/lab/projects/folder-exchange.js';
 import { folderTasks } from '../src/lab/projects/folder-tasks.js';
@@ -25,7 +24,6 @@ const tasks = {
   ...snapshotListTasks,
   ...symbolTasks,
   ...topologyTasks,
-  ...usageTasks,
 };
 
 export default function serve(request: TaskRequest): Promise<TaskOutcome> {

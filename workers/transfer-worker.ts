@@ -4,4 +4,4 @@ import { setDiskFloor } from '../src/base/disk/disk-floor.js';
 
 setDiskFloor((workerData as { floor: number | undefined }).floor);
 
-export { runTransfers as default } from '../src/files/transfer/transfer-task.js';
+export { runTransfers as default } from '../src/files/transfer/transfer-loop.js';

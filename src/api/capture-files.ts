@@ -5,7 +5,7 @@ import { empty, json } from '../http/answer.js';
 import { FILE_ANSWERS, FILE_HEADERS, sendFile } from '../http/file-transfer.js';
 import { route, type Route } from '../http/route.js';
 import { TarStream } from '../http/tar-stream.js';
-import type { CaptureFiles } from '../captures/files/capture-files.js';
+import type { CaptureLibrary } from '../captures/files/capture-library.js';
 import type { FileThreads } from '../http/file-source.js';
 import type { Farm } from '../lab/farm.js';
 import { names } from './schemas.js';
@@ -31,11 +31,7 @@ const whole = z
   .regex(/^\d{1,15}$/, 'must be a whole number')
   .transform(Number);
 
-export function captureFileRoutes(
-  { projects }: Farm,
-  captures: CaptureFiles,
-  files: FileThreads,
-): Route[] {
+export function captureFileRoutes({ projects }: Farm, captures: CaptureLibrary, files: FileThreads): Route[] {
   const all = names('project_id');
   const one = names('project_id', 'name');
   const base = '/v2/projects/{project_id}/captures';

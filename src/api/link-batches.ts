@@ -5,8 +5,7 @@ import { jsonText } from '../http/answer.js';
 import { INTERNAL_ERROR } from '../http/error-body.js';
 import { route, type Route } from '../http/route.js';
 import { captureSettings } from '../captures/capture-settings.js';
-import type { LabCaptures } from '../captures/lab-captures.js';
-import type { LinkCaptures } from '../captures/link-captures.js';
+import type { ProjectCaptures, LinkCaptures } from '../captures/link-captures.js';
 import type { Farm } from '../lab/farm.js';
 import type { Client } from '../lab/lab-run.js';
 import { changeLink, deleteLink, makeLink } from '../lab/topology/links.js';
@@ -53,7 +52,7 @@ interface Step {
   run(): Promise<{ readonly status: number; readonly link?: string }>;
 }
 
-export function linkBatchRoutes({ projects }: Farm, captures: LabCaptures): Route[] {
+export function linkBatchRoutes({ projects }: Farm, captures: ProjectCaptures): Route[] {
   return [
     route({
       method: 'POST',

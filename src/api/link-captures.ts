@@ -7,7 +7,7 @@ import { FILE_ANSWERS, FILE_HEADERS, sendFile } from '../http/file-transfer.js';
 import { route, socketRoute, type RouteTable } from '../http/route.js';
 import { captureSettings, selection, LARGEST_SNAPLEN } from '../captures/capture-settings.js';
 import type { Farm } from '../lab/farm.js';
-import type { LabCaptures } from '../captures/lab-captures.js';
+import type { ProjectCaptures } from '../captures/link-captures.js';
 import type { LinkCapture } from '../captures/link-capture.js';
 import type { LinkStream } from '../captures/link-stream.js';
 import type { FileThreads } from '../http/file-source.js';
@@ -60,7 +60,11 @@ interface LinkIds {
   readonly link_id: string;
 }
 
-export function linkCaptureRoutes({ projects }: Farm, captures: LabCaptures, files: FileThreads): RouteTable {
+export function linkCaptureRoutes(
+  { projects }: Farm,
+  captures: ProjectCaptures,
+  files: FileThreads,
+): RouteTable {
   const one = names('project_id', 'link_id');
   const base = '/v2/projects/{project_id}/links/{link_id}';
   const lastOf = (params: LinkIds): LinkCapture | undefined => {

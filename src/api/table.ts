@@ -1,8 +1,8 @@
 /** The route table: every path of the server. A new resource adds its file and one line here. */
 import { jsonText } from '../http/answer.js';
 import type { TaskRunner } from '../base/threads/task-pool.js';
-import type { CaptureFiles } from '../captures/files/capture-files.js';
-import type { LabCaptures } from '../captures/lab-captures.js';
+import type { CaptureLibrary } from '../captures/files/capture-library.js';
+import type { ProjectCaptures } from '../captures/link-captures.js';
 import type { PortCaptures } from '../captures/port-captures.js';
 import type { NodeFileTasks } from '../files/node-files/node-file-tasks.js';
 import type { FileThreads } from '../http/file-source.js';
@@ -54,8 +54,8 @@ export interface Services {
   readonly farm: Farm;
   readonly files: FileThreads & TaskRunner<FolderTasks & NodeFileTasks>;
   readonly compute: LocalCompute;
-  readonly captures: LabCaptures;
-  readonly captureFiles: CaptureFiles;
+  readonly captures: ProjectCaptures;
+  readonly captureFiles: CaptureLibrary;
   readonly portCaptures: PortCaptures;
   readonly transfers: Transfers;
   readonly nodeArchives: NodeArchives;

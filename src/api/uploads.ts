@@ -15,7 +15,7 @@ import {
   TUS_EXTENSIONS,
   TUS_VERSION,
 } from '../files/uploads/tus-headers.js';
-import { promisedDigests, targetOf } from '../files/uploads/upload-wish.js';
+import { promisedDigests, targetOf } from '../files/uploads/upload-request.js';
 import type { Uploads } from '../files/uploads/uploads.js';
 import { names, nothing } from './schemas.js';
 

@@ -8,19 +8,19 @@ import type { DeviceLog, RunningDevice } from '../engine/control/running-device.
 import { LOG_END } from '../base/memory/capture-memory.js';
 import type { TapPlan } from '../engine/taps/tap-plan.js';
 import type { LinkType } from '../engine/wire/pcap.js';
-import { CaptureLog } from './log/capture-log.js';
+import { LogReader } from './log/log-reader.js';
 import type { TaskRunner } from '../base/threads/task-pool.js';
-import type { UsageTasks } from './usage-tasks.js';
+import type { CaptureFileTasks } from './files/capture-file-tasks.js';
 import type { ViewerClock } from './log/viewer-clock.js';
 import type { CaptureWriters } from './writing/capture-writers.js';
 import type { LogFile } from './log/log-file.js';
 import { LogViewer } from './log/log-viewer.js';
 
 /** What captures work with. */
-export interface CaptureServices {
+export interface CaptureContext {
   readonly writers: CaptureWriters;
   readonly clock: ViewerClock;
-  readonly files: TaskRunner<FileTasks & UsageTasks>;
+  readonly files: TaskRunner<FileTasks & Pick<CaptureFileTasks, 'measureUsage'>>;
 }
 
 export interface CapturedPort {
@@ -53,7 +53,7 @@ const LIMITS: Readonly<Record<number, string>> = {
 /** What a capture is made of, once it runs. */
 interface Parts {
   readonly deviceLog: DeviceLog;
-  readonly log: CaptureLog;
+  readonly log: LogReader;
   readonly file: LogFile;
   readonly tap: number;
 }
@@ -62,7 +62,7 @@ export class Capture {
   readonly plan: CapturePlan;
   readonly startedAt = Date.now();
   readonly #begun = performance.now();
-  readonly #services: CaptureServices;
+  readonly #services: CaptureContext;
   readonly #port: CapturedPort;
   readonly #parts: Parts;
   readonly #viewers = new Set<LogViewer>();
@@ -72,7 +72,7 @@ export class Capture {
   #ending: Promise<void> | undefined;
 
   private constructor(
-    services: CaptureServices,
+    services: CaptureContext,
     port: CapturedPort,
     plan: CapturePlan,
     parts: Parts,
@@ -87,14 +87,14 @@ export class Capture {
 
   /** When it resolves, the file is there with its header, and what passes the port from now on is recorded. */
   static async begin(
-    services: CaptureServices,
+    services: CaptureContext,
     port: CapturedPort,
     plan: CapturePlan,
     onEnded: (capture: Capture) => void,
   ): Promise<Capture> {
     const deviceLog = port.device.takeLog();
     if (deviceLog === undefined) throw refusals.tooManyLogs();
-    const log = new CaptureLog(deviceLog);
+    const log = new LogReader(deviceLog);
     log.prepare();
     let capture: Capture | undefined;
     let trouble: string | undefined;
@@ -140,7 +140,7 @@ export class Capture {
     return this.#reason;
   }
 
-  get log(): CaptureLog {
+  get log(): LogReader {
     return this.#parts.log;
   }
 

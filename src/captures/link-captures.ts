@@ -10,14 +10,14 @@ import { findLink } from '../lab/topology/links.js';
 import type { Topology } from '../lab/topology/topology.js';
 import type { ComputeRun } from '../run/compute-run.js';
 import { defaultFileName, type CaptureSettings, type Selection } from './capture-settings.js';
-import type { Captures } from './captures.js';
-import type { RunningCapture } from './files/capture-files.js';
+import type { RunningCaptures } from './running-captures.js';
+import type { RunningCaptureFile } from './files/capture-library.js';
 import { LinkCapture } from './link-capture.js';
 import { LinkStream } from './link-stream.js';
 import type { PortCaptures } from './port-captures.js';
 
 export interface LinkCapturesOptions {
-  readonly captures: Captures;
+  readonly captures: RunningCaptures;
   readonly ports: PortCaptures;
   readonly bpf: BpfCompiler;
   /** What runs of an open project. */
@@ -60,7 +60,7 @@ export class LinkCaptures {
   }
 
   /** What is written, or is about to be. */
-  *files(): Generator<RunningCapture> {
+  *files(): Generator<RunningCaptureFile> {
     for (const [name, linkId] of this.#names) {
       const found = this.get(linkId);
       const capture = found?.fileName === name ? found : undefined;
@@ -207,5 +207,33 @@ export class LinkCaptures {
     });
     const name = defaultFileName(ends, format);
     return this.#names.has(name) ? defaultFileName([...ends, link.link_id], format) : name;
+  }
+}
+
+/** The captures of all open projects, each with its links. */
+
+export class ProjectCaptures {
+  readonly #options: LinkCapturesOptions;
+  /** They go with what is open of the project. */
+  readonly #byTopology = new WeakMap<Topology, LinkCaptures>();
+
+  constructor(options: LinkCapturesOptions) {
+    this.#options = options;
+  }
+
+  /** Refuses (403) a project that is closed. */
+  of(project: Project): LinkCaptures {
+    const { topology } = project;
+    let captures = this.#byTopology.get(topology);
+    if (captures === undefined) {
+      captures = new LinkCaptures(project, this.#options);
+      this.#byTopology.set(topology, captures);
+    }
+    return captures;
+  }
+
+  /** What is written of the project, or is about to be; nothing of a closed one. */
+  running(project: Project): RunningCaptureFile[] {
+    return project.isOpen ? [...this.of(project).files()] : [];
   }
 }

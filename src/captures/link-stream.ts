@@ -3,7 +3,7 @@ import { refusals } from '../base/errors/errors.js';
 import type { BpfCompiler } from '../engine/bpf/bpf-compiler.js';
 import type { ComputeRun } from '../run/compute-run.js';
 import type { Wire } from '../run/links/link-wires.js';
-import type { CaptureServices } from './capture.js';
+import type { CaptureContext } from './capture.js';
 import { LARGEST_SNAPLEN, type Selection } from './capture-settings.js';
 import { LogStream } from './log/log-stream.js';
 import type { LogViewer } from './log/log-viewer.js';
@@ -13,7 +13,7 @@ import { pcapngHeader } from './port-captures.js';
 export interface LinkStreamOptions {
   readonly run: ComputeRun;
   readonly bpf: BpfCompiler;
-  readonly services: Pick<CaptureServices, 'clock' | 'files'>;
+  readonly services: Pick<CaptureContext, 'clock' | 'files'>;
   readonly selection: Selection;
   /** Whether a link is of the stream; links that come later are asked about, too. */
   readonly includes: (linkId: string) => boolean;
@@ -79,7 +79,8 @@ export class LinkStream {
         if (run.wires.get(id) === undefined || !includes(id)) await this.#log.remove(id);
       }
       for (const wire of [...run.wires.values()]) {
-        if (!this.#log.has(wire.linkId) && includes(wire.linkId)) await this.#join(wire).catch(() => undefined);
+        if (!this.#log.has(wire.linkId) && includes(wire.linkId))
+          await this.#join(wire).catch(() => undefined);
       }
     });
   }

@@ -2,14 +2,9 @@
 import { join } from 'node:path';
 import type { BpfCompiler } from '../engine/bpf/bpf-compiler.js';
 import type { Capture, CapturePlan } from './capture.js';
-import type { Captures } from './captures.js';
+import type { RunningCaptures } from './running-captures.js';
 import { refusals } from '../base/errors/errors.js';
-import {
-  captureFileName,
-  checkRing,
-  LARGEST_SNAPLEN,
-  type CaptureSettings,
-} from './capture-settings.js';
+import { captureFileName, checkRing, LARGEST_SNAPLEN, type CaptureSettings } from './capture-settings.js';
 import { CAPTURES } from '../lab/projects/folder-layout.js';
 import { PRODUCT } from '../base/product.js';
 import { pcapHeader } from '../engine/wire/pcap.js';
@@ -21,7 +16,7 @@ import { packetDesign } from './packet-design.js';
 const DIRECTIONS = { both: 'both', forward: 'out', backward: 'in', in: 'in', out: 'out' } as const;
 
 export interface PortCapturesOptions {
-  readonly captures: Captures;
+  readonly captures: RunningCaptures;
   readonly bpf: BpfCompiler;
 }
 

@@ -3,10 +3,10 @@ import type { IncomingMessage } from 'node:http';
 import { CommandError } from './command-error.js';
 import { PartFile } from './part-file.js';
 import type { ProgressBar } from './progress-bar.js';
-import { factsOf, type ImageFacts, type RemoteImage } from './remote-image.js';
+import { factsOf, type RemoteFacts, type RemoteImage } from './remote-image.js';
 import type { Retries } from './retries.js';
 import { Unreachable, type Server } from './server.js';
-import type { Digests } from './source-file.js';
+import type { Hashes } from './source-file.js';
 
 export interface DownloadJob {
   readonly server: Server;
@@ -18,7 +18,7 @@ export interface DownloadJob {
 }
 
 export interface Downloaded {
-  readonly digests: Digests;
+  readonly digests: Hashes;
   readonly size: number;
   /** So much was there from an earlier try. */
   readonly before: number;
@@ -41,9 +41,9 @@ export class Download {
   }
 
   /** `first` is what the server has said of the image just now, and `md5` what its list has said. Throws CommandError. */
-  async run(first: ImageFacts, md5: string | undefined): Promise<Downloaded> {
+  async run(first: RemoteFacts, md5: string | undefined): Promise<Downloaded> {
     const { image, bar, retries, signal } = this.#job;
-    let facts: ImageFacts | undefined = first;
+    let facts: RemoteFacts | undefined = first;
     for (;;) {
       try {
         facts ??= await image.facts(signal);
@@ -68,7 +68,7 @@ export class Download {
     await this.#part?.close();
   }
 
-  async #partOf({ tag, size }: ImageFacts, md5: string | undefined): Promise<PartFile> {
+  async #partOf({ tag, size }: RemoteFacts, md5: string | undefined): Promise<PartFile> {
     const { target, bar, signal } = this.#job;
     if (this.#part?.tag !== tag) {
       await this.#part?.close();
@@ -88,7 +88,7 @@ export class Download {
     return this.#part;
   }
 
-  async #fetch(part: PartFile, facts: ImageFacts): Promise<void> {
+  async #fetch(part: PartFile, facts: RemoteFacts): Promise<void> {
     const { image, server, bar, signal } = this.#job;
     const { tag } = facts;
     const rest = { Range: `bytes=${part.size}-`, 'If-Range': tag ?? '' };
@@ -120,7 +120,7 @@ export class Download {
     }
   }
 
-  async #verified(part: PartFile, facts: ImageFacts, md5: string | undefined): Promise<Downloaded> {
+  async #verified(part: PartFile, facts: RemoteFacts, md5: string | undefined): Promise<Downloaded> {
     const { server, image } = this.#job;
     const digests = part.digests();
     const sha256 = facts.sha256 ?? (await this.#laterDigest(facts));
@@ -137,7 +137,7 @@ export class Download {
   }
 
   /** The server may have digested the image in the time that it took to come. */
-  async #laterDigest({ tag }: ImageFacts): Promise<string | undefined> {
+  async #laterDigest({ tag }: RemoteFacts): Promise<string | undefined> {
     if (tag === undefined) return undefined;
     const { image, signal } = this.#job;
     const now = await image.facts(signal);

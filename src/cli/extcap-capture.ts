@@ -5,7 +5,9 @@
 import type { IncomingMessage } from 'node:http';
 import { pipeline } from 'node:stream/promises';
 import { CommandError } from './command-error.js';
-import { openFifo, watchReader } from './fifo.js';
+import { closeSync, constants, fstatSync, openSync } from 'node:fs';
+import { Socket } from 'node:net';
+import { setTimeout as pause } from 'node:timers/promises';
 
 export async function carry(open: () => Promise<IncomingMessage>, fifo: string): Promise<void> {
   const stop = new AbortController();
@@ -35,4 +37,65 @@ export async function carry(open: () => Promise<IncomingMessage>, fifo: string):
 
 function isClosedPipe(error: unknown): boolean {
   return error instanceof Error && 'code' in error && error.code === 'EPIPE';
+}
+
+/**
+ * The writing end of a FIFO whose reader comes and goes as it likes. Opened without waiting: a thread that waits
+ * for a reader in `open` cannot be called back, and would keep the process from ending.
+ */
+
+const READER_LIMIT_MS = 20_000;
+const BETWEEN_TRIES_MS = 20;
+const BETWEEN_LOOKS_MS = 1000;
+
+/** Waits for the reader. */
+export async function openFifo(path: string, signal: AbortSignal): Promise<Socket> {
+  for (let waited = 0; waited < READER_LIMIT_MS; waited += BETWEEN_TRIES_MS) {
+    const descriptor = tryOpen(path);
+    if (descriptor !== undefined) {
+      if (fstatSync(descriptor).isFIFO())
+        return new Socket({ fd: descriptor, readable: false, writable: true });
+      closeSync(descriptor);
+      throw new CommandError(`${path} is no FIFO: mkfifo makes one`);
+    }
+    await pause(BETWEEN_TRIES_MS, undefined, { signal });
+  }
+  throw new CommandError(`nobody reads from ${path}`);
+}
+
+/**
+ * A write tells that the reader has gone, but a silent link is not written for hours: so this looks once a second.
+ * Returns how to stop looking.
+ */
+export function watchReader(path: string, onGone: () => void): () => void {
+  const timer = setInterval(() => {
+    if (!hasReader(path)) onGone();
+  }, BETWEEN_LOOKS_MS);
+  return () => {
+    clearInterval(timer);
+  };
+}
+
+function hasReader(path: string): boolean {
+  try {
+    const descriptor = tryOpen(path);
+    if (descriptor === undefined) return false;
+    closeSync(descriptor);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** undefined while nobody reads. */
+function tryOpen(path: string): number | undefined {
+  try {
+    return openSync(path, constants.O_WRONLY | constants.O_NONBLOCK);
+  } catch (error) {
+    if (error instanceof Error && 'code' in error) {
+      if (error.code === 'ENXIO') return undefined;
+      throw new CommandError(`cannot open the FIFO ${path} (${String(error.code)})`, { cause: error });
+    }
+    throw error;
+  }
 }

@@ -9,7 +9,7 @@ import { open, type FileHandle } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { syncFolder, writeWhole } from '../base/disk/published-file.js';
 import { CommandError } from './command-error.js';
-import { SourceFile, type DigestName, type Digests } from './source-file.js';
+import { SourceFile, type HashName, type Hashes } from './source-file.js';
 
 const FLAGS = constants.O_RDWR | constants.O_CREAT | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 const KEY_DIGITS = 16;
@@ -19,7 +19,7 @@ export interface PartOptions {
   readonly target: string;
   /** Of the version that it is a part of; what has none cannot be gone on with, and does not outlive the process. */
   readonly tag: string | undefined;
-  readonly digests: readonly DigestName[];
+  readonly digests: readonly HashName[];
 }
 
 export class PartFile {
@@ -27,7 +27,7 @@ export class PartFile {
   readonly #path: string;
   readonly #options: PartOptions;
   readonly #handle: FileHandle;
-  #hashes: ReadonlyMap<DigestName, Hash>;
+  #hashes: ReadonlyMap<HashName, Hash>;
   #size = 0;
 
   private constructor(path: string, options: PartOptions, handle: FileHandle) {
@@ -80,7 +80,7 @@ export class PartFile {
     this.#size = 0;
   }
 
-  digests(): Digests {
+  digests(): Hashes {
     return Object.fromEntries([...this.#hashes].map(([name, hash]) => [name, hash.copy().digest('hex')]));
   }
 
@@ -119,7 +119,7 @@ export class PartFile {
   }
 }
 
-function hashesOf({ digests }: PartOptions): ReadonlyMap<DigestName, Hash> {
+function hashesOf({ digests }: PartOptions): ReadonlyMap<HashName, Hash> {
   return new Map(digests.map((name) => [name, createHash(name)]));
 }
 

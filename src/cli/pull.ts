@@ -3,15 +3,21 @@ import { statSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { CommandError } from './command-error.js';
 import { Download, type Downloaded } from './download.js';
-import { interruptible } from './interruption.js';
+import {
+  interruptible,
+  checkImageName,
+  emulatorOf,
+  onlyWord,
+  parseTransfer,
+  TRANSFER_OPTIONS,
+} from './transfer-command.js';
 import { progressBar, type ProgressBar } from './progress-bar.js';
 import { amount, duration, rate } from './quantities.js';
-import { RemoteImage, type ImageFacts } from './remote-image.js';
+import { RemoteImage, type RemoteFacts } from './remote-image.js';
 import { Retries } from './retries.js';
 import { Server } from './server.js';
 import { serverAddress, type Environment } from './server-address.js';
 import { SourceFile } from './source-file.js';
-import { checkImageName, emulatorOf, onlyWord, parseTransfer, TRANSFER_OPTIONS } from './transfer-options.js';
 
 const OPTIONS = { ...TRANSFER_OPTIONS, force: { type: 'boolean' }, output: { type: 'string' } } as const;
 
@@ -92,7 +98,7 @@ async function pulled(job: Job): Promise<string> {
 }
 
 /** Throws CommandError when something else is there that must not be replaced. */
-async function isThere(job: Job, facts: ImageFacts, md5: string | undefined): Promise<boolean> {
+async function isThere(job: Job, facts: RemoteFacts, md5: string | undefined): Promise<boolean> {
   const { target, isForced } = job;
   const found = fileAt(target);
   if (found === undefined) return false;
@@ -104,7 +110,7 @@ async function isThere(job: Job, facts: ImageFacts, md5: string | undefined): Pr
 
 async function isSame(
   { target, bar, signal }: Job,
-  facts: ImageFacts,
+  facts: RemoteFacts,
   md5: string | undefined,
 ): Promise<boolean> {
   const name = facts.sha256 === undefined ? 'md5' : 'sha256';

@@ -1,16 +1,22 @@
 /** `wirefarm push`: a file becomes an image of the server, unless the server has it already. */
 import { basename } from 'node:path';
 import { CommandError } from './command-error.js';
-import { interruptible } from './interruption.js';
+import {
+  interruptible,
+  checkImageName,
+  emulatorOf,
+  onlyWord,
+  parseTransfer,
+  TRANSFER_OPTIONS,
+} from './transfer-command.js';
 import { progressBar, type ProgressBar } from './progress-bar.js';
 import { amount, duration, rate } from './quantities.js';
-import { ImageMissing, RemoteImage, reprDigest, type ImageFacts } from './remote-image.js';
+import { ImageMissing, RemoteImage, reprDigest, type RemoteFacts } from './remote-image.js';
 import { ResumablePush } from './resumable-push.js';
 import { Retries } from './retries.js';
 import { Server, Unreachable, WORK_LIMIT_MS } from './server.js';
 import { serverAddress, type Environment } from './server-address.js';
-import { SourceFile, type Digests } from './source-file.js';
-import { checkImageName, emulatorOf, onlyWord, parseTransfer, TRANSFER_OPTIONS } from './transfer-options.js';
+import { SourceFile, type Hashes } from './source-file.js';
 
 const OPTIONS = { ...TRANSFER_OPTIONS, name: { type: 'string' } } as const;
 
@@ -70,8 +76,8 @@ async function pushed(job: Job): Promise<string> {
 }
 
 /** What the server says of an image of this name and size; undefined when there is none. */
-async function knownContent({ image, file, signal }: Job): Promise<Digests | undefined> {
-  const facts = await image.facts(signal).catch((error: unknown): ImageFacts | undefined => {
+async function knownContent({ image, file, signal }: Job): Promise<Hashes | undefined> {
+  const facts = await image.facts(signal).catch((error: unknown): RemoteFacts | undefined => {
     if (error instanceof ImageMissing) return undefined;
     throw error;
   });
@@ -81,7 +87,7 @@ async function knownContent({ image, file, signal }: Job): Promise<Digests | und
   return md5 === undefined ? undefined : { md5 };
 }
 
-function digestsOf({ file, bar, signal }: Job, known: Digests | undefined): Promise<Digests> {
+function digestsOf({ file, bar, signal }: Job, known: Hashes | undefined): Promise<Hashes> {
   bar.begin('reading', file.size);
   const onRead = (octets: number): void => {
     bar.moved(octets);
@@ -89,7 +95,7 @@ function digestsOf({ file, bar, signal }: Job, known: Digests | undefined): Prom
   return file.digests(known?.md5 === undefined ? ['sha256'] : ['sha256', 'md5'], onRead, signal);
 }
 
-function isSame(known: Digests | undefined, { sha256, md5 }: Digests): boolean {
+function isSame(known: Hashes | undefined, { sha256, md5 }: Hashes): boolean {
   if (known === undefined) return false;
   return known.sha256 === undefined ? known.md5 === md5 : known.sha256 === sha256;
 }

@@ -3,10 +3,10 @@ import type { IncomingMessage } from 'node:http';
 import { CommandError } from './command-error.js';
 import type { Server } from './server.js';
 
-export type Emulator = 'qemu' | 'iou' | 'dynamips';
+export type ImageEmulator = 'qemu' | 'iou' | 'dynamips';
 
 /** What a server says of one version of an image. */
-export interface ImageFacts {
+export interface RemoteFacts {
   readonly size: number | undefined;
   /** Tells this version from all others; undefined where versions cannot be told apart. */
   readonly tag: string | undefined;
@@ -22,12 +22,12 @@ export class ImageMissing extends CommandError {
 const MISSING = [403, 404, 409];
 
 export class RemoteImage {
-  readonly emulator: Emulator;
+  readonly emulator: ImageEmulator;
   readonly name: string;
   readonly path: string;
   readonly #server: Server;
 
-  constructor(server: Server, emulator: Emulator, name: string) {
+  constructor(server: Server, emulator: ImageEmulator, name: string) {
     this.emulator = emulator;
     this.name = name;
     this.#server = server;
@@ -35,7 +35,7 @@ export class RemoteImage {
   }
 
   /** Throws ImageMissing. */
-  async facts(signal: AbortSignal): Promise<ImageFacts> {
+  async facts(signal: AbortSignal): Promise<RemoteFacts> {
     const head = await this.#server.ask(this.path, { method: 'HEAD', signal });
     head.destroy();
     if (head.statusCode === 200) return factsOf(head);
@@ -65,11 +65,11 @@ export class RemoteImage {
   }
 }
 
-function listPath(emulator: Emulator): string {
+function listPath(emulator: ImageEmulator): string {
   return `/v2/compute/${emulator}/images`;
 }
 
-export function factsOf({ headers }: IncomingMessage): ImageFacts {
+export function factsOf({ headers }: IncomingMessage): RemoteFacts {
   const { etag, 'content-length': length } = headers;
   const digest = headers['repr-digest'];
   return {

@@ -20,7 +20,7 @@ const PASSING = [408, 409, 423, 500, 502, 503, 504];
 /** In this time a sender that is alive sends something. */
 const LOOK_AGAIN_MS = 1500;
 
-export interface Push {
+export interface PushContext {
   readonly server: Server;
   readonly image: RemoteImage;
   readonly file: SourceFile;
@@ -31,13 +31,13 @@ export interface Push {
 }
 
 export class ResumablePush {
-  readonly #push: Push;
+  readonly #push: PushContext;
   readonly #metadata: string;
   /** The path of the upload on the server, when there is one. */
   #path: string | undefined;
   #hasLooked = false;
 
-  constructor(push: Push) {
+  constructor(push: PushContext) {
     this.#push = push;
     const { emulator, name } = push.image;
     const pairs = Object.entries({ filename: name, emulator, sha256: push.sha256 });

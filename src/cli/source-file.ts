@@ -4,9 +4,9 @@ import { constants } from 'node:fs';
 import { open, type FileHandle } from 'node:fs/promises';
 import { CommandError } from './command-error.js';
 
-export type DigestName = 'md5' | 'sha256';
+export type HashName = 'md5' | 'sha256';
 /** In lower-case hexadecimal. */
-export type Digests = Readonly<Partial<Record<DigestName, string>>>;
+export type Hashes = Readonly<Partial<Record<HashName, string>>>;
 
 const PIECE_OCTETS = 256 * 1024;
 
@@ -36,10 +36,10 @@ export class SourceFile {
   }
 
   async digests(
-    names: readonly DigestName[],
+    names: readonly HashName[],
     onRead: (octets: number) => void,
     signal: AbortSignal,
-  ): Promise<Digests> {
+  ): Promise<Hashes> {
     const hashes = names.map((name) => ({ name, hash: createHash(name) }));
     for await (const bytes of this.bytes(0, onRead)) {
       signal.throwIfAborted();

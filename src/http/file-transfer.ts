@@ -2,8 +2,7 @@
 import { extname } from 'node:path';
 import { refusals } from '../base/errors/errors.js';
 import type { OpenedFile } from '../base/disk/regular-file.js';
-import type { DigestName, Digests, Landing } from '../files/transfer/landing.js';
-import { checkPromise } from '../files/transfer/promised-digests.js';
+import { type DigestName, type Digests, type Landing, checkPromise } from '../files/transfer/landing.js';
 import type { Transfers } from '../files/transfer/transfers.js';
 import { empty, jsonText, type Answer, type Headers } from './answer.js';
 import { DIGEST_HEADERS, listsTag, parseRange, promisedDigests } from './headers.js';

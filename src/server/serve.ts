@@ -6,10 +6,10 @@ import { isLoopback } from '../base/loopback.js';
 import { PRODUCT } from '../base/product.js';
 import type { Notice } from '../base/store/journal-opening.js';
 import { StateThread } from '../base/store/state-thread.js';
-import { CaptureFiles } from '../captures/files/capture-files.js';
-import { CaptureKeeper } from '../captures/files/capture-keeper.js';
-import { Captures } from '../captures/captures.js';
-import { LabCaptures } from '../captures/lab-captures.js';
+import { CaptureLibrary } from '../captures/files/capture-library.js';
+import { CaptureRetention } from '../captures/files/capture-retention.js';
+import { RunningCaptures } from '../captures/running-captures.js';
+import { ProjectCaptures } from '../captures/link-captures.js';
 import { ViewerClock } from '../captures/log/viewer-clock.js';
 import { PortCaptures } from '../captures/port-captures.js';
 import { CaptureWriters } from '../captures/writing/capture-writers.js';
@@ -103,21 +103,21 @@ export async function serve(config: Config): Promise<void> {
     projects: farm.projects,
     consolePorts: farm.consolePorts,
   });
-  const runningCaptures = new Captures({
+  const runningCaptures = new RunningCaptures({
     writers,
     clock: new ViewerClock(),
     files,
     quotaOctets: config.captureQuota,
   });
   const portCaptures = new PortCaptures({ captures: runningCaptures, bpf });
-  const captures = new LabCaptures({
+  const captures = new ProjectCaptures({
     captures: runningCaptures,
     ports: portCaptures,
     bpf,
     runOf: (projectId) => compute.runOf(projectId),
   });
-  const captureFiles = new CaptureFiles(files, (id) => captures.running(farm.projects.find(id)));
-  const captureKeeper = new CaptureKeeper(captureFiles, farm.projects, config.captureKeepDays, log);
+  const captureFiles = new CaptureLibrary(files, (id) => captures.running(farm.projects.find(id)));
+  const captureKeeper = new CaptureRetention(captureFiles, farm.projects, config.captureKeepDays, log);
   await farm.start((projectId) => compute.beginRun(projectId));
   captureKeeper.start();
 

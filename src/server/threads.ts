@@ -3,10 +3,8 @@ import type { DigestTasks } from '../base/disk/folder-digests.js';
 import type { FileTasks } from '../base/disk/file-tasks.js';
 import { TaskPool } from '../base/threads/task-pool.js';
 import type { CaptureFileTasks } from '../captures/files/capture-file-tasks.js';
-import type { UsageTasks } from '../captures/usage-tasks.js';
 import type { BpfTasks } from '../engine/bpf/bpf-tasks.js';
-import { FilePool } from '../files/downloads/file-pool.js';
-import { FileReads } from '../files/downloads/file-reads.js';
+import { FilePool, FileReads } from '../files/downloads/file-reads.js';
 import type { ImageTasks } from '../files/images/image-tasks.js';
 import type { NodeArchiveTasks } from '../files/node-files/node-archive-tasks.js';
 import type { NodeFileTasks } from '../files/node-files/node-file-tasks.js';
@@ -55,8 +53,7 @@ export type FileThreadTasks = CaptureFileTasks &
   NodeFileTasks &
   ProjectFileTasks &
   SnapshotListTasks &
-  SymbolTasks &
-  UsageTasks;
+  SymbolTasks;
 
 export class Threads {
   /** What uploads and downloads lie in between threads. */

@@ -3,11 +3,11 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pino } from 'pino';
 import t, { type Test } from 'tap';
-import { Captures } from '../../src/captures/captures.js';
+import { RunningCaptures } from '../../src/captures/running-captures.js';
 import { CaptureWriters } from '../../src/captures/writing/capture-writers.js';
-import type { FileReads } from '../../src/captures/log/file-segment.js';
+import type { PieceReader } from '../../src/captures/log/log-file.js';
 import type { CapturePlan } from '../../src/captures/capture.js';
-import { usageTasks } from '../../src/captures/usage-tasks.js';
+import { captureFileTasks } from '../../src/captures/files/capture-file-tasks.js';
 import { ViewerClock } from '../../src/captures/log/viewer-clock.js';
 import { hostSockets } from '../../src/engine/sockets/host-sockets.js';
 import { LINK_TYPE, pcapHeader } from '../../src/engine/wire/pcap.js';
@@ -45,10 +45,10 @@ function planOf(folder: string): CapturePlan {
 }
 
 /** Captures of what passes one engine. */
-function capturesOf(t: Test, live: LiveEngine): Captures {
+function capturesOf(t: Test, live: LiveEngine): RunningCaptures {
   const reads = new PaperReads();
   const run = (task: string, input: never): Promise<unknown> =>
-    task === 'measureUsage' ? Promise.resolve(usageTasks.measureUsage(input)) : reads.run('readPiece', input);
+    task === 'measureUsage' ? Promise.resolve(captureFileTasks.measureUsage(input)) : reads.run('readPiece', input);
   const writers = new CaptureWriters({
     worker: CAPTURE_WORKER,
     memories: [live.engine.memory.captures],
@@ -56,8 +56,8 @@ function capturesOf(t: Test, live: LiveEngine): Captures {
     floorOctets: 0,
   });
   t.teardown(() => writers.close());
-  const files = { run } as FileReads;
-  return new Captures({ writers, clock: new ViewerClock(), files, quotaOctets: QUOTA });
+  const files = { run } as PieceReader;
+  return new RunningCaptures({ writers, clock: new ViewerClock(), files, quotaOctets: QUOTA });
 }
 
 const deaths: Readonly<Record<string, (live: LiveEngine) => void>> = {

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { closeSync, constants, openSync, readSync, unlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
-import { openFifo, watchReader } from '../../src/cli/fifo.js';
+import { openFifo, watchReader } from '../../src/cli/extcap-capture.js';
 import { scratchFolder, type Teardown } from '../support/scratch.js';
 
 const never = new AbortController().signal;

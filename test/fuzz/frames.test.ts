@@ -1,9 +1,8 @@
 /** What comes from the far ends of links, and what looks at it: frames, cells, filter programs, records of captures. */
 import { deepEqual, equal, ok } from 'node:assert/strict';
 import t from 'tap';
-import { CaptureLog } from '../../src/captures/log/capture-log.js';
-import { LogMemory } from '../../src/captures/log/log-memory.js';
-import { lastBoundary } from '../../src/captures/log/record-boundaries.js';
+import { LogReader, LogMemory } from '../../src/captures/log/log-reader.js';
+import { lastBoundary } from '../../src/captures/writing/log-drain.js';
 import { AtmSwitch } from '../../src/engine/devices/atm-switch.js';
 import { EthernetSwitch } from '../../src/engine/devices/ethernet-switch.js';
 import { FrameRelaySwitch } from '../../src/engine/devices/frame-relay-switch.js';
@@ -157,7 +156,7 @@ void t.test('records of captures', async (t) => {
   for (const format of ['pcap', 'pcapng'] as const) {
     const check = (input: Buffer): void => {
       const memory = memoryOf(2);
-      new CaptureLog({ memory, index: 0 }).prepare();
+      new LogReader({ memory, index: 0 }).prepare();
       const scribe = new LogScribe(memory, 0);
       scribe.put(input);
       try {

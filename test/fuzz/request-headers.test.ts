@@ -3,7 +3,7 @@ import { deepEqual, equal, ok } from 'node:assert/strict';
 import t from 'tap';
 import { listsTag, parseRange, promisedDigests } from '../../src/http/headers.js';
 import { parseChecksum, parseMetadata, parseOctets } from '../../src/files/uploads/tus-headers.js';
-import { promisedDigests as promisedByMetadata, targetOf } from '../../src/files/uploads/upload-wish.js';
+import { promisedDigests as promisedByMetadata, targetOf } from '../../src/files/uploads/upload-request.js';
 import { fuzz, unlessRefused } from '../support/fuzzer.js';
 import { newGate } from '../support/new-gate.js';
 import { rounds } from '../support/rounds.js';

@@ -8,7 +8,7 @@ import {
   renderTopology,
   type TopologyContent,
 } from '../../src/lab/gns3-file/topology-file.js';
-import { parseRecord } from '../../src/files/uploads/upload-record.js';
+import { parseRecord } from '../../src/files/uploads/upload-request.js';
 import { fuzz, unlessRefused } from '../support/fuzzer.js';
 import { rounds } from '../support/rounds.js';
 import { idOf } from '../support/stored-objects.js';

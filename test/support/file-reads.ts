@@ -1,6 +1,6 @@
 /** Reads pieces of files in this thread, as late as it is told to. */
 import { fileTasks } from '../../src/base/disk/file-tasks.js';
-import type { FileReads } from '../../src/captures/log/file-segment.js';
+import type { PieceReader } from '../../src/captures/log/log-file.js';
 
 export class PaperReads {
   reads = 0;
@@ -11,5 +11,5 @@ export class PaperReads {
     await this.before();
     this.reads++;
     return fileTasks[task](input);
-  }) as FileReads['run'];
+  }) as PieceReader['run'];
 }

@@ -3,9 +3,9 @@ import { closeSync, fdatasyncSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { Piscina } from 'piscina';
-import { CaptureLog } from '../../src/captures/log/capture-log.js';
+import { LogReader } from '../../src/captures/log/log-reader.js';
 import type { LogFile } from '../../src/captures/log/log-file.js';
-import { SupervisedWriter } from '../../src/captures/writing/supervised-writer.js';
+import { WriterThread } from '../../src/captures/writing/writer-thread.js';
 import type { LogPlan } from '../../src/captures/writing/writer-orders.js';
 import type { CaptureMemory } from '../../src/base/memory/capture-memory.js';
 import { eventually } from './eventually.js';
@@ -24,10 +24,10 @@ const CHUNKS = 16;
 export class LiveWriter {
   readonly folder: string;
   readonly memories: readonly CaptureMemory[];
-  readonly writer: SupervisedWriter;
+  readonly writer: WriterThread;
   readonly reasons: string[] = [];
   readonly troubles: string[] = [];
-  readonly logs: readonly CaptureLog[];
+  readonly logs: readonly LogReader[];
   /** Descriptors that were closed. */
   readonly closed: number[] = [];
   /** Comes with each restart, when the loop has not adopted its logs yet. */
@@ -37,7 +37,7 @@ export class LiveWriter {
     this.folder = folder;
     this.memories = Array.from({ length: LOGS }, () => memoryOf(CHUNKS));
     this.logs = this.memories.map((memory, index) => {
-      const log = new CaptureLog({ memory, index });
+      const log = new LogReader({ memory, index });
       log.prepare();
       return log;
     });
@@ -49,7 +49,7 @@ export class LiveWriter {
       atomics: 'disabled',
       trackUnmanagedFds: false,
     });
-    this.writer = new SupervisedWriter({
+    this.writer = new WriterThread({
       memories: this.memories,
       floorOctets,
       run: async (start, move, signal) => {
@@ -66,7 +66,7 @@ export class LiveWriter {
     });
   }
 
-  log(index: number): CaptureLog {
+  log(index: number): LogReader {
     const log = this.logs[index];
     if (log === undefined) throw new RangeError(`there is no log ${index}`);
     return log;

@@ -4,13 +4,13 @@ import { join } from 'node:path';
 import { IntRing } from '../../src/base/memory/int-ring.js';
 import { newLoopRings, newSlabs, SLAB_LENGTH, slabView } from '../../src/base/memory/transfer-memory.js';
 import type { UnpublishedFile } from '../../src/base/disk/published-file.js';
-import { slabOctets } from '../../src/files/transfer/slab-octets.js';
+import { slabBytes } from '../../src/files/transfer/slabs.js';
 import { TransferLoop } from '../../src/files/transfer/transfer-loop.js';
 import type { TransferReport } from '../../src/files/transfer/transfer-orders.js';
 import { scratchFolder, type Teardown } from './scratch.js';
 
 const memory = newSlabs();
-const octets = slabOctets(memory);
+const octets = slabBytes(memory);
 export const FILE_MODE = 0o644;
 
 export class TransferLoopRig {

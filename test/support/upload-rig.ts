@@ -10,9 +10,12 @@ import type { Transfers, UploadObserver } from '../../src/files/transfer/transfe
 import type { Upload } from '../../src/files/transfer/upload.js';
 import { partTasks, type PartTasks } from '../../src/files/uploads/part-tasks.js';
 import type { UploadClock } from '../../src/files/uploads/resumable-upload.js';
-import type { UploadBody } from '../../src/files/uploads/upload-body.js';
-import type { UploadRecord } from '../../src/files/uploads/upload-record.js';
-import type { UploadTarget, UploadWish } from '../../src/files/uploads/upload-wish.js';
+import type {
+  UploadBody,
+  UploadRecord,
+  UploadTarget,
+  UploadRequest,
+} from '../../src/files/uploads/upload-request.js';
 import { Uploads } from '../../src/files/uploads/uploads.js';
 import { scratchFolder, type Teardown } from './scratch.js';
 
@@ -28,7 +31,7 @@ export const hashOf = (name: DigestName, bytes: Uint8Array): string =>
 
 export const TARGET: UploadTarget = { emulator: 'qemu', filename: 'a.img' };
 
-export function wishOf(size: number, more: Partial<UploadWish> = {}): UploadWish {
+export function wishOf(size: number, more: Partial<UploadRequest> = {}): UploadRequest {
   return { size, target: { ...TARGET }, digests: {}, metadata: '', ...more };
 }
 

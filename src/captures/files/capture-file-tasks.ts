@@ -1,5 +1,14 @@
 /** The capture files of a project on the disk, by worker threads, for the HTTP thread. */
-import { chmodSync, closeSync, lstatSync, readdirSync, readSync, truncateSync, unlinkSync } from 'node:fs';
+import {
+  chmodSync,
+  closeSync,
+  lstatSync,
+  readdirSync,
+  readSync,
+  statSync,
+  truncateSync,
+  unlinkSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import type { TaskTable } from '../../base/threads/task.js';
 import { containedPath } from '../../base/disk/containment.js';
@@ -34,6 +43,8 @@ export interface CaptureFileTasks extends TaskTable {
     root: string;
     files: readonly Pick<CaptureFacts, 'name' | 'version'>[];
   }) => string[];
+  /** How many bytes the files in a folder take, without those of the names in `except`. The folder may be missing. */
+  readonly measureUsage: (input: { folder: string; except: readonly string[] }) => number;
 }
 
 /** Of what a file begins with, to know what it is. */
@@ -81,6 +92,17 @@ export const captureFileTasks: CaptureFileTasks = {
       return true;
     });
     return gone.map(({ name }) => name);
+  },
+
+  measureUsage({ folder, except }) {
+    if (statSync(folder, { throwIfNoEntry: false })?.isDirectory() !== true) return 0;
+    let bytes = 0;
+    for (const entry of readdirSync(folder, { withFileTypes: true })) {
+      if (!entry.isFile() || except.includes(entry.name)) continue;
+      // It may be deleted meanwhile.
+      bytes += statSync(join(folder, entry.name), { throwIfNoEntry: false })?.size ?? 0;
+    }
+    return bytes;
   },
 };
 

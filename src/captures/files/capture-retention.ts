@@ -1,34 +1,54 @@
-/** Which capture files are to go: by their age, and by what all of them together may take. */
+/** Deletes finished captures when they are old, of all projects, once an hour. */
+import type { Logger } from 'pino';
+import type { CaptureLibrary } from './capture-library.js';
+import type { Projects } from '../../lab/projects/projects.js';
 
-export interface RetainedFile {
-  readonly name: string;
-  readonly size: number;
-  readonly modifiedMs: number;
-  /** Being written: it stays, whatever it takes. */
-  readonly isRunning: boolean;
-}
+const DAY_MS = 86_400_000;
+const ROUND_MS = 3_600_000;
 
-export interface RetentionLimits {
-  readonly olderThanMs?: number | undefined;
-  /** Running captures count, too. */
-  readonly keepBytes?: number | undefined;
-}
+export class CaptureRetention {
+  readonly #captures: CaptureLibrary;
+  readonly #projects: Pick<Projects, 'all'>;
+  readonly #olderThanMs: number;
+  readonly #log: Logger;
+  #timer: NodeJS.Timeout | undefined;
 
-/** Those that are too old, and then the oldest until the rest is small enough. */
-export function expired<File extends RetainedFile>(
-  files: readonly File[],
-  { olderThanMs = Infinity, keepBytes = Infinity }: RetentionLimits,
-  now: number,
-): File[] {
-  const finished = files.filter((file) => !file.isRunning).sort(byAge);
-  let left = files.reduce((sum, { size }) => sum + size, 0);
-  return finished.filter(({ size, modifiedMs }) => {
-    const goes = now - modifiedMs > olderThanMs || left > keepBytes;
-    if (goes) left -= size;
-    return goes;
-  });
-}
+  /** 0 days keep all. */
+  constructor(captures: CaptureLibrary, projects: Pick<Projects, 'all'>, days: number, log: Logger) {
+    this.#captures = captures;
+    this.#projects = projects;
+    this.#olderThanMs = days * DAY_MS;
+    this.#log = log;
+  }
 
-function byAge(a: RetainedFile, b: RetainedFile): number {
-  return a.modifiedMs - b.modifiedMs || (a.name < b.name ? -1 : 1);
+  start(): void {
+    if (this.#olderThanMs === 0) return;
+    const round = (): void => {
+      this.clean().catch((error: unknown) => {
+        this.#log.error({ err: error }, 'old captures could not be deleted');
+      });
+    };
+    this.#timer = setInterval(round, ROUND_MS).unref();
+    round();
+  }
+
+  stop(): void {
+    clearInterval(this.#timer);
+  }
+
+  /** One round. A project that cannot be looked at does not keep the others from it. */
+  async clean(): Promise<void> {
+    for (const project of [...this.#projects.all.values()]) {
+      try {
+        const gone = await this.#captures.prune(project, { olderThanMs: this.#olderThanMs });
+        if (gone.length > 0)
+          this.#log.info({ project: project.id, captures: gone.length }, 'old captures were deleted');
+      } catch (error) {
+        this.#log.error(
+          { err: error, project: project.id },
+          'the captures of a project could not be looked at',
+        );
+      }
+    }
+  }
 }

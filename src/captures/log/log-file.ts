@@ -3,12 +3,13 @@
  * ways: a file that has lost its name can still be read, and written by the next loop when one has died. They are
  * closed when nobody holds the file any more, the one of a file that left the ring as soon as nobody reads it.
  */
-import type { CaptureLog } from './capture-log.js';
-import { FileSegment } from './file-segment.js';
+import type { LogReader } from './log-reader.js';
 import type { OpenSegment } from '../writing/writer-orders.js';
+import type { TaskRunner } from '../../base/threads/task-pool.js';
+import type { FileTasks } from '../../base/disk/file-tasks.js';
 
-export interface LogFileParts {
-  readonly log: CaptureLog;
+export interface LogFileOptions {
+  readonly log: LogReader;
   readonly segment: OpenSegment;
   readonly headerLength: number;
   readonly files: number;
@@ -21,7 +22,7 @@ export interface LogFileParts {
 }
 
 export class LogFile {
-  readonly #parts: LogFileParts;
+  readonly #parts: LogFileOptions;
   readonly #segments: FileSegment[] = [];
   #current: FileSegment;
   #rotatedAway = { files: 0, octets: 0 };
@@ -30,7 +31,7 @@ export class LogFile {
   /** Its owner is the first. */
   #holders = 1;
 
-  constructor(parts: LogFileParts) {
+  constructor(parts: LogFileOptions) {
     this.#parts = parts;
     this.#current = this.#newSegment(parts.segment);
   }
@@ -126,5 +127,56 @@ export class LogFile {
     const { finish, sync } = this.#parts;
     await finish();
     await sync(this.#current.fd);
+  }
+}
+
+/** One file of a log: which stretch of the log is in it, and its descriptor while anybody reads it. */
+
+export type PieceReader = TaskRunner<FileTasks>;
+
+export class FileSegment {
+  readonly fd: number;
+  /** The position of its first record. */
+  readonly start: number;
+  /** The position after its last record; undefined while it grows. */
+  end: number | undefined;
+  readonly #headerLength: number;
+  readonly #close: (fd: number) => void;
+  #reads = 0;
+  #isGivenUp = false;
+
+  constructor(fd: number, start: number, headerLength: number, close: (fd: number) => void) {
+    this.fd = fd;
+    this.start = start;
+    this.#headerLength = headerLength;
+    this.#close = close;
+  }
+
+  /** What the file has from a position of the log on, at most `length`. */
+  async read(files: PieceReader, position: number, length: number): Promise<Uint8Array> {
+    if (this.#isGivenUp) throw new Error('a file of a capture was read after it was closed');
+    this.#reads++;
+    try {
+      return await files.run('readPiece', {
+        fd: this.fd,
+        position: this.#headerLength + position - this.start,
+        length,
+      });
+    } finally {
+      this.#reads--;
+      this.#closeWhenDone();
+    }
+  }
+
+  /** Nobody begins to read it any more. */
+  giveUp(): void {
+    if (this.#isGivenUp) return;
+    this.#isGivenUp = true;
+    this.#closeWhenDone();
+  }
+
+  /** A descriptor must not be closed under a read: its number may be another file's by then. */
+  #closeWhenDone(): void {
+    if (this.#isGivenUp && this.#reads === 0) this.#close(this.fd);
   }
 }

@@ -8,8 +8,8 @@ import { refusals } from '../../base/errors/errors.js';
 import type { TapPlan } from '../../engine/taps/tap-plan.js';
 import type { LinkType } from '../../engine/wire/pcap.js';
 import { interfaceBlock } from '../../engine/wire/pcapng.js';
-import { CaptureLog } from './capture-log.js';
-import type { CaptureServices } from '../capture.js';
+import { LogReader } from './log-reader.js';
+import type { CaptureContext } from '../capture.js';
 import { LogViewer } from './log-viewer.js';
 
 export interface StreamedPort {
@@ -31,7 +31,7 @@ interface Tapped {
 
 export class LogStream {
   readonly #deviceLog: DeviceLog;
-  readonly #log: CaptureLog;
+  readonly #log: LogReader;
   readonly #viewer: LogViewer;
   readonly #tapped = new Map<string, Tapped>();
   #ending: Promise<void> | undefined;
@@ -41,12 +41,12 @@ export class LogStream {
   constructor(
     device: RunningDevice,
     header: Uint8Array,
-    { clock, files }: Pick<CaptureServices, 'clock' | 'files'>,
+    { clock, files }: Pick<CaptureContext, 'clock' | 'files'>,
   ) {
     const deviceLog = device.takeLog();
     if (deviceLog === undefined) throw refusals.tooManyLogs();
     this.#deviceLog = deviceLog;
-    this.#log = new CaptureLog(deviceLog);
+    this.#log = new LogReader(deviceLog);
     this.#log.prepare();
     this.#viewer = new LogViewer({
       log: this.#log,

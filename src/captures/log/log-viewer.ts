@@ -4,9 +4,8 @@
  * only itself, and is moved on to the oldest record when a ring has left it behind. Without a file it is the one
  * for whom the log is: it drains it.
  */
-import type { CaptureLog } from './capture-log.js';
-import type { FileReads } from './file-segment.js';
-import type { LogFile } from './log-file.js';
+import type { LogReader } from './log-reader.js';
+import type { PieceReader, LogFile } from './log-file.js';
 import type { ViewerClock, Waiting } from './viewer-clock.js';
 
 const PIECE_LENGTH = 256 * 1024;
@@ -16,11 +15,11 @@ const OLDEST_PART = 4;
 const RETRY_MS = 5;
 const MOST_RETRIES = 400;
 
-export interface LogViewerParts {
-  readonly log: CaptureLog;
+export interface LogViewerOptions {
+  readonly log: LogReader;
   readonly file: LogFile | undefined;
   readonly header: Uint8Array;
-  readonly files: FileReads;
+  readonly files: PieceReader;
   readonly clock: ViewerClock;
   /** Nothing is written into the log any more, and the file has everything. */
   readonly isOver: () => boolean;
@@ -28,7 +27,7 @@ export interface LogViewerParts {
 }
 
 export class LogViewer implements Waiting {
-  readonly #parts: LogViewerParts;
+  readonly #parts: LogViewerOptions;
   #position: number;
   #hasHeader = false;
   #skipped = 0;
@@ -36,7 +35,7 @@ export class LogViewer implements Waiting {
   #isClosed = false;
   #reading: Promise<unknown> = Promise.resolve();
 
-  constructor(parts: LogViewerParts) {
+  constructor(parts: LogViewerOptions) {
     this.#parts = parts;
     const { file, log } = parts;
     file?.hold();

@@ -7,10 +7,10 @@ import { Piscina } from 'piscina';
 import type { Logger } from 'pino';
 import type { CaptureMemory } from '../../base/memory/capture-memory.js';
 import { valueOf, type TaskOutcome, type TaskRequest } from '../../base/threads/task.js';
-import type { CaptureLog } from '../log/capture-log.js';
+import type { LogReader } from '../log/log-reader.js';
 import type { FileChores } from './file-chores.js';
 import type { LogFile } from '../log/log-file.js';
-import { SupervisedWriter } from './supervised-writer.js';
+import { WriterThread } from './writer-thread.js';
 import type { LogPlan, WriterStart } from './writer-orders.js';
 
 const CORES_A_LOOP = 2;
@@ -26,12 +26,12 @@ export interface CaptureWritersOptions {
   readonly floorOctets: number;
 }
 
-export interface WantedFile extends Pick<
+export interface LogFileRequest extends Pick<
   LogPlan,
   'folder' | 'name' | 'format' | 'header' | 'files' | 'fileOctets'
 > {
   /** Prepared, and without a tap yet. */
-  readonly log: CaptureLog;
+  readonly log: LogReader;
   /** It is not written any further: called once, with what to do about it. */
   readonly onTrouble: (reason: string) => void;
 }
@@ -39,7 +39,7 @@ export interface WantedFile extends Pick<
 export class CaptureWriters {
   readonly #pool: Piscina<unknown, unknown>;
   readonly #options: CaptureWritersOptions;
-  readonly #loops: readonly SupervisedWriter[];
+  readonly #loops: readonly WriterThread[];
   readonly #chores = new Set<Promise<unknown>>();
   readonly #tellAll = (): void => {
     for (const loop of this.#loops) loop.tellToEnd();
@@ -63,7 +63,7 @@ export class CaptureWriters {
       log.error({ err: error }, 'a thread that writes captures failed');
     });
     this.#loops = Array.from({ length: count }, () => {
-      return new SupervisedWriter({
+      return new WriterThread({
         memories,
         floorOctets,
         run: async (start: WriterStart, move, signal) => {
@@ -82,7 +82,7 @@ export class CaptureWriters {
   }
 
   /** When it resolves, the file is there with its header, and everything in the log goes into it. */
-  async begin({ log, onTrouble, ...file }: WantedFile): Promise<LogFile> {
+  async begin({ log, onTrouble, ...file }: LogFileRequest): Promise<LogFile> {
     const memory = this.#options.memories.indexOf(log.memory);
     if (memory < 0) throw new RangeError('a log lies in a memory that the writers were not given');
     const loop = this.#loops.reduce((least, other) => (other.load < least.load ? other : least));

@@ -5,20 +5,22 @@
 import { closeSync } from 'node:fs';
 import { Refusal, refusals } from '../../base/errors/errors.js';
 import type { CaptureMemory } from '../../base/memory/capture-memory.js';
-import type { LoopWork } from '../../base/threads/loop-task.js';
+import { type LoopWork, runLoop } from '../../base/threads/loop-task.js';
 import type { TaskTable } from '../../base/threads/task.js';
-import { createFirst, realFolder } from './capture-place.js';
+import { createFirst, realFolder } from './ring-files.js';
+import { LogMemory } from '../log/log-reader.js';
 import { DiskRoom } from './disk-room.js';
-import { LogMemory } from '../log/log-memory.js';
-import { LogWriter } from './log-writer.js';
+import { LogDrain } from './log-drain.js';
 import type {
-  AdoptInput,
-  BeginInput,
-  EndInput,
+  AdoptDrain,
+  BeginDrain,
+  EndDrain,
   LogPlan,
   OpenSegment,
   WriterReport,
+  WriterStart,
 } from './writer-orders.js';
+import type { LoopMessage } from '../../base/threads/worker-loop.js';
 
 /** How long a loop that has logs waits: less after a round in which one had much. */
 const WAIT_MS = 20;
@@ -31,7 +33,7 @@ export class WriterLoop implements LoopWork {
   readonly #memories: readonly CaptureMemory[];
   readonly #room: DiskRoom;
   readonly #tell: (message: WriterReport) => void;
-  readonly #writers = new Map<number, LogWriter>();
+  readonly #writers = new Map<number, LogDrain>();
 
   constructor(
     memories: readonly CaptureMemory[],
@@ -44,7 +46,7 @@ export class WriterLoop implements LoopWork {
   }
 
   readonly tasks = {
-    begin: ({ plan, position }: BeginInput): OpenSegment => {
+    begin: ({ plan, position }: BeginDrain): OpenSegment => {
       this.#room.check(realFolder(plan), performance.now());
       const segment = { fd: createFirst(plan, plan.header), start: position };
       try {
@@ -56,13 +58,13 @@ export class WriterLoop implements LoopWork {
       return segment;
     },
 
-    adopt: ({ plan, segment, position }: AdoptInput): void => {
+    adopt: ({ plan, segment, position }: AdoptDrain): void => {
       const writer = this.#newWriter(plan, segment, position);
       writer.cut();
       this.#writers.set(plan.id, writer);
     },
 
-    end: ({ id }: EndInput): void => {
+    end: ({ id }: EndDrain): void => {
       const writer = this.#writers.get(id);
       // One that was given up is not here any more, and has been told of.
       if (writer === undefined) return;
@@ -95,11 +97,11 @@ export class WriterLoop implements LoopWork {
     }
   }
 
-  #newWriter(plan: LogPlan, segment: OpenSegment, position: number): LogWriter {
+  #newWriter(plan: LogPlan, segment: OpenSegment, position: number): LogDrain {
     const memory = this.#memories[plan.memory];
     if (memory === undefined) throw new RangeError(`there is no memory ${plan.memory}`);
     const log = new LogMemory(memory, plan.log);
-    return new LogWriter(plan, log, this.#room, { segment, position }, (next) => {
+    return new LogDrain(plan, log, this.#room, { segment, position }, (next) => {
       this.#tell({ kind: 'rotated', id: plan.id, segment: next });
     });
   }
@@ -119,4 +121,14 @@ function reasonOf(error: unknown): string {
   const code = error instanceof Error && 'code' in error ? String(error.code) : '';
   if (code === 'ENOSPC' || code === 'EDQUOT') return refusals.captureDiskFull().message;
   return refusals.captureUnwritten(error instanceof Error ? error.message : String(error)).message;
+}
+
+/** The endless task of a writer's thread. */
+
+export function runWriter({ memories, floorOctets, ...start }: WriterStart): Promise<void> {
+  const tell = (report: WriterReport): void => {
+    const message: LoopMessage<WriterReport> = { kind: 'report', report };
+    start.orders.postMessage(message);
+  };
+  return runLoop(start, new WriterLoop(memories, floorOctets, tell));
 }

@@ -1,16 +1,17 @@
 /** What is said between the HTTP thread and a loop that writes captures. Everything survives a structured clone. */
 import type { CaptureMemory } from '../../base/memory/capture-memory.js';
 import type { LoopStart } from '../../base/threads/worker-loop.js';
-import type { RecordFormat } from '../log/record-boundaries.js';
+
+export type RecordFormat = 'pcap' | 'pcapng';
 
 /** What every life of the loop is given. */
-export interface WriterParts {
+export interface WriterLoopOptions {
   readonly memories: readonly CaptureMemory[];
   /** Nothing is written to a disk that has less than so much free. */
   readonly floorOctets: number;
 }
 
-export type WriterStart = WriterParts & LoopStart;
+export type WriterStart = WriterLoopOptions & LoopStart;
 
 /** Which log goes to which files. */
 export interface LogPlan {
@@ -36,25 +37,25 @@ export interface OpenSegment {
 }
 
 /** Makes the file, with its header, and drains the log to it from the position on. Answered with the file. */
-export interface BeginInput {
+export interface BeginDrain {
   readonly plan: LogPlan;
   readonly position: number;
 }
 
 /** Goes on with a log that a loop before this one had. */
-export interface AdoptInput extends BeginInput {
+export interface AdoptDrain extends BeginDrain {
   readonly segment: OpenSegment;
 }
 
 /** Drains what there is, and lets go of the log and its file. */
-export interface EndInput {
+export interface EndDrain {
   readonly id: number;
 }
 
 export type WriterCommand =
-  | { readonly task: 'begin'; readonly input: BeginInput }
-  | { readonly task: 'adopt'; readonly input: AdoptInput }
-  | { readonly task: 'end'; readonly input: EndInput };
+  | { readonly task: 'begin'; readonly input: BeginDrain }
+  | { readonly task: 'adopt'; readonly input: AdoptDrain }
+  | { readonly task: 'end'; readonly input: EndDrain };
 
 export type WriterReport =
   /** The log goes on in a new file. */

@@ -2,9 +2,12 @@
  * Reading files for responses. What the system has in memory is read at once, without waiting for any disk; the rest
  * is read into a slab by a reader thread, and is in memory then for all readers of the file.
  */
-import { PageCache } from './page-cache.js';
+import koffi from 'koffi';
 import type { Slabs } from '../transfer/slabs.js';
 import type { Disk } from '../transfer/upload.js';
+import { PAGE_LENGTH } from '../../base/memory/transfer-memory.js';
+import type { TaskTable } from '../../base/threads/task.js';
+import { TaskPool, type TaskPoolOptions } from '../../base/threads/task-pool.js';
 
 /** Bytes that lie in a slab, until they are given back. */
 export interface ReadPiece {
@@ -40,5 +43,73 @@ export class FileReads {
       giveBack();
       throw error;
     }
+  }
+}
+
+/**
+ * Reads of what the system has of a file in memory, which never wait for a disk: only Linux has them. A file system
+ * that does not know them says so, and nothing is read at once.
+ */
+
+/** At most so much is read at once. */
+export const LARGEST_READ = 512 * 1024;
+const RWF_NOWAIT = 8;
+const CACHESTAT = 451;
+const LENGTH_OFFSET = 8;
+
+type Preadv2 = (fd: number, iovec: Uint8Array, count: number, offset: number, flags: number) => number;
+type Cachestat = (number: number, fd: number, range: Uint8Array, found: Uint8Array, flags: number) => number;
+
+const libc =
+  process.platform === 'linux'
+    ? {
+        preadv2: koffi.load(null).func('int64_t preadv2(int, const uint8_t *, int, int64_t, int)') as Preadv2,
+        cachestat: koffi
+          .load(null)
+          .func('int64_t syscall(int64_t, int64_t, const uint8_t *, uint8_t *, int64_t)') as Cachestat,
+      }
+    : undefined;
+
+export class PageCache {
+  readonly #bytes = new Uint8Array(new SharedArrayBuffer(LARGEST_READ));
+  readonly #iovec = Buffer.alloc(16);
+  readonly #range = Buffer.alloc(16);
+  /** Five counts, of which the first is how many pages there are. */
+  readonly #found = Buffer.alloc(40);
+
+  constructor() {
+    this.#iovec.writeBigUInt64LE(koffi.address(this.#bytes), 0);
+  }
+
+  /** Valid until the next call; undefined when not all of it is in memory. */
+  read(fd: number, position: number, length: number): Uint8Array | undefined {
+    const wanted = Math.min(length, LARGEST_READ);
+    if (libc === undefined || !this.#isThere(fd, position, wanted)) return undefined;
+    this.#iovec.writeUInt32LE(wanted, LENGTH_OFFSET);
+    const read = libc.preadv2(fd, this.#iovec, 1, position, RWF_NOWAIT);
+    return read > 0 ? this.#bytes.subarray(0, read) : undefined;
+  }
+
+  /**
+   * Such a read of what is not there would not wait, but have the system begin to read it: for hundreds of clients at
+   * once, and far ahead. A system too old to tell does not do that either.
+   */
+  #isThere(fd: number, position: number, length: number): boolean {
+    this.#range.writeBigUInt64LE(BigInt(position), 0);
+    this.#range.writeBigUInt64LE(BigInt(length), LENGTH_OFFSET);
+    if (libc?.cachestat(CACHESTAT, fd, this.#range, this.#found, 0) !== 0) return true;
+    const pages = Math.ceil((position + length) / PAGE_LENGTH) - Math.floor(position / PAGE_LENGTH);
+    return this.#found.readUInt32LE(0) >= pages;
+  }
+}
+
+/** The file threads, and with them the way to read files for responses. */
+
+export class FilePool<Table extends TaskTable> extends TaskPool<Table> {
+  readonly reads: FileReads;
+
+  constructor(options: TaskPoolOptions, reads: FileReads) {
+    super(options);
+    this.reads = reads;
   }
 }

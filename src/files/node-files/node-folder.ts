@@ -8,7 +8,7 @@ import type { Project } from '../../lab/projects/project.js';
 import type { StoredNode } from '../../lab/gns3-file/topology-schema.js';
 
 /** What is needed of an open project. */
-export type NodeHome = Pick<Project, 'gate' | 'hold' | 'id' | 'place' | 'topology'>;
+export type NodeFilesProject = Pick<Project, 'gate' | 'hold' | 'id' | 'place' | 'topology'>;
 
 export interface NodeFile {
   /** Of the project. */
@@ -35,19 +35,19 @@ export function nodeFolder({
 }
 
 /** A file of a node of an open project. Refuses a closed one (403), an unknown node (404), and hidden names (403). */
-export function nodeFile(project: NodeHome, nodeId: string, path: string): NodeFile {
+export function nodeFile(project: NodeFilesProject, nodeId: string, path: string): NodeFile {
   const found = nodeFiles(project, nodeId, path);
   if (found.path === '') throw refusals.fileForbidden();
   return found;
 }
 
 /** The same for a folder; without a path, the node's own. */
-export function nodeFiles({ topology, place }: NodeHome, nodeId: string, path = ''): NodeFile {
+export function nodeFiles({ topology, place }: NodeFilesProject, nodeId: string, path = ''): NodeFile {
   const folder = nodeFolder(findNode(topology, nodeId));
   return { root: place.folder, folder, path: normalPath(path) };
 }
 
-export function nodeFileLanding(project: NodeHome, nodeId: string, path: string): Landing {
+export function nodeFileLanding(project: NodeFilesProject, nodeId: string, path: string): Landing {
   const file = nodeFile(project, nodeId, path);
   return {
     ...file,
@@ -61,7 +61,12 @@ export function nodeFileLanding(project: NodeHome, nodeId: string, path: string)
 }
 
 /** An archive of node files on its way to be unpacked: it is called so in the temporary folder of the project. */
-export function nodeArchiveLanding(project: NodeHome, nodeId: string, folder: string, name: string): Landing {
+export function nodeArchiveLanding(
+  project: NodeFilesProject,
+  nodeId: string,
+  folder: string,
+  name: string,
+): Landing {
   const root = project.place.folder;
   return {
     root,

@@ -30,10 +30,16 @@ import { contentVersion } from '../../base/disk/content-version.js';
 import { openRegularFile, versionOf } from '../../base/disk/regular-file.js';
 import { ContentWriter } from './content-writer.js';
 import { createForLanding, landingTarget, temporaryFolder } from './file-place.js';
-import type { Content, DigestName, Digests, Landed, Twin } from './landing.js';
+import {
+  type Content,
+  type DigestName,
+  type Digests,
+  type Landed,
+  type Twin,
+  checkPromise,
+} from './landing.js';
 import { digestFile } from './digester.js';
-import { checkPromise } from './promised-digests.js';
-import { slabOctets } from './slab-octets.js';
+import { slabBytes } from './slabs.js';
 import type { FilePlace, OpenPart } from './transfer-orders.js';
 
 interface LandInput {
@@ -72,7 +78,7 @@ const OPEN = constants.O_RDWR | constants.O_NOFOLLOW;
 const WANTED = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
 
 export function diskTasks(memory: SharedArrayBuffer): DiskTasks {
-  const slabs = slabOctets(memory);
+  const slabs = slabBytes(memory);
   return {
     landFile({ file, ...input }) {
       const copy = cloneOf(input.twin, file.temporary);

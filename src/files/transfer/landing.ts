@@ -1,6 +1,6 @@
 /** Where an upload lands, what it turned out to be, and what is done when it is there. */
-
 import { join } from 'node:path';
+import { refusals } from '../../base/errors/errors.js';
 
 /** As HTTP calls them. */
 export type DigestName = 'md5' | 'sha' | 'sha-256' | 'sha-512';
@@ -71,4 +71,13 @@ export function folderLanding(
   makesFolders = false,
 ): Landing {
   return { root, path, makesFolders, temporary: join(root, 'tmp'), mode: FILE_MODE, subject };
+}
+
+/** Whether what has come is what was promised. */
+
+/** Refuses (400) content that has another digest than was promised. */
+export function checkPromise(promised: Digests, found: Digests): void {
+  for (const name of Object.keys(promised) as DigestName[]) {
+    if (found[name] !== promised[name]) throw refusals.uploadDiffers(name);
+  }
 }

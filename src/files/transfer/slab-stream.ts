@@ -7,7 +7,7 @@ import { refusals } from '../../base/errors/errors.js';
 import { PAGE_LENGTH, SLAB_LENGTH } from '../../base/memory/transfer-memory.js';
 import type { Slabs } from './slabs.js';
 import type { Written } from './transfer-orders.js';
-import type { StreamEnd, UploadLoop } from './upload-loop.js';
+import type { StreamEnd, TransferThread } from './transfer-thread.js';
 
 /** What makes the client wait. */
 export interface Throttle {
@@ -15,8 +15,8 @@ export interface Throttle {
   resume(): void;
 }
 
-export interface SlabStreamParts {
-  readonly loop: UploadLoop;
+export interface SlabStreamOptions {
+  readonly loop: TransferThread;
   readonly slabs: Slabs;
   readonly throttle: Throttle;
   /** Whose it is, as far as places are shared out. */
@@ -34,7 +34,7 @@ export class SlabStream implements StreamEnd {
   readonly name: number;
   /** Rejects when nothing more is written of it. */
   readonly failure: Promise<never>;
-  readonly #parts: SlabStreamParts;
+  readonly #parts: SlabStreamOptions;
   readonly #inFlight = new Set<number>();
   #received = 0;
   /** Since it last got on. */
@@ -50,7 +50,7 @@ export class SlabStream implements StreamEnd {
   #noteFailure: (reason: unknown) => void = () => undefined;
   #noteDrained: (() => void) | undefined;
 
-  constructor(parts: SlabStreamParts) {
+  constructor(parts: SlabStreamOptions) {
     this.#parts = parts;
     const name = parts.loop.open(this, parts.client);
     if (name === undefined) throw refusals.tooBusy();

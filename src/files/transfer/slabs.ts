@@ -2,7 +2,7 @@
 import koffi from 'koffi';
 import { FreeList } from '../../base/memory/free-list.js';
 import { newSlabs, SLAB_LENGTH, SLABS, slabView } from '../../base/memory/transfer-memory.js';
-import { slabOctets } from './slab-octets.js';
+import { fromWholePage } from '../../base/disk/whole-pages.js';
 
 type Copy = (to: number, from: Uint8Array, length: number) => void;
 
@@ -17,7 +17,7 @@ const memcpy =
 
 export class Slabs {
   readonly memory = newSlabs();
-  readonly #octets = slabOctets(this.memory);
+  readonly #octets = slabBytes(this.memory);
   readonly #address = Number(koffi.address(this.#octets));
   readonly #free = new FreeList(SLABS);
   readonly #waiting: ((slab: number) => void)[] = [];
@@ -59,4 +59,10 @@ export class Slabs {
   view(slab: number, start: number, end: number): Uint8Array {
     return slabView(this.#octets, slab, start, end);
   }
+}
+
+/** The octets of all slabs, from where they lie as a disk wants them. Every thread finds the same place. */
+
+export function slabBytes(memory: SharedArrayBuffer): Uint8Array {
+  return fromWholePage(memory, SLABS * SLAB_LENGTH);
 }

@@ -3,7 +3,7 @@ import { closeSync, constants, fstatSync, ftruncateSync, openSync } from 'node:f
 import { dirname } from 'node:path';
 import { IntRing } from '../../base/memory/int-ring.js';
 import { slabView } from '../../base/memory/transfer-memory.js';
-import type { LoopWork } from '../../base/threads/loop-task.js';
+import { type LoopWork, runLoop } from '../../base/threads/loop-task.js';
 import { failureOf, valueOf, type TaskFailure } from '../../base/threads/task.js';
 import { Growth } from '../../base/disk/disk-floor.js';
 import { discardFile, type UnpublishedFile } from '../../base/disk/published-file.js';
@@ -11,16 +11,17 @@ import { ContentWriter } from './content-writer.js';
 import { DirectFile } from './direct-file.js';
 import { DiskQueue } from '../../base/disk/disk-queue.js';
 import { createForLanding } from './file-place.js';
-import { slabOctets } from './slab-octets.js';
+import { slabBytes } from './slabs.js';
 import type {
-  AppendInput,
-  BeginInput,
+  AppendStream,
+  BeginStream,
   OpenPart,
   StreamName,
-  TransferParts,
+  TransferLoopOptions,
   TransferReport,
   Written,
 } from './transfer-orders.js';
+import type { LoopStart } from '../../base/threads/worker-loop.js';
 
 interface Stream {
   readonly writer: ContentWriter;
@@ -52,8 +53,8 @@ export class TransferLoop implements LoopWork {
   /** Of streams whose begin has not been seen yet, or has failed. */
   readonly #early = new Map<number, { slab: number; length: number }[]>();
 
-  constructor({ slabs, rings }: TransferParts, report: (report: TransferReport) => void) {
-    this.#slabs = slabOctets(slabs);
+  constructor({ slabs, rings }: TransferLoopOptions, report: (report: TransferReport) => void) {
+    this.#slabs = slabBytes(slabs);
     this.#queue = DiskQueue.open(slabs);
     this.#filled = new IntRing(rings.filled);
     this.#done = new IntRing(rings.done);
@@ -62,7 +63,7 @@ export class TransferLoop implements LoopWork {
   }
 
   readonly tasks = {
-    begin: ({ stream, place, size, mode, digests }: BeginInput): UnpublishedFile => {
+    begin: ({ stream, place, size, mode, digests }: BeginStream): UnpublishedFile => {
       const { file, present, growth } = createForLanding(place, size, mode);
       try {
         // What may be there already is compared first.
@@ -79,7 +80,7 @@ export class TransferLoop implements LoopWork {
       return file;
     },
 
-    append: ({ stream, path, position, size, digests }: AppendInput): OpenPart => {
+    append: ({ stream, path, position, size, digests }: AppendStream): OpenPart => {
       const fd = openSync(path, APPEND);
       try {
         const found = fstatSync(fd);
@@ -216,4 +217,13 @@ export class TransferLoop implements LoopWork {
     this.#done.push(name, slab, length);
     if (Atomics.exchange(this.#told, 0, 1) === 0) this.#report({ kind: 'done' });
   }
+}
+
+/** The endless task of a thread that writes uploads. */
+
+export function runTransfers(start: LoopStart & TransferLoopOptions): Promise<void> {
+  const loop = new TransferLoop(start, (report) => {
+    start.orders.postMessage({ kind: 'report', report });
+  });
+  return runLoop(start, loop);
 }

@@ -3,7 +3,7 @@ import type { LoopRings } from '../../base/memory/transfer-memory.js';
 import type { TaskFailure } from '../../base/threads/task.js';
 import type { Content, DigestName, Landing } from './landing.js';
 
-export interface TransferParts {
+export interface TransferLoopOptions {
   readonly slabs: SharedArrayBuffer;
   readonly rings: LoopRings;
 }
@@ -15,7 +15,7 @@ interface StreamInput {
 }
 
 /** Makes a file that gets the bytes of the stream. */
-export interface BeginInput extends StreamInput {
+export interface BeginStream extends StreamInput {
   readonly place: FilePlace;
   /** As the client says. */
   readonly size: number | undefined;
@@ -30,7 +30,7 @@ export function placeOf({ root, folder, path, makesFolders, temporary }: Landing
 }
 
 /** Appends the bytes of the stream to a file, of which nothing is kept behind the position. */
-export interface AppendInput extends StreamInput {
+export interface AppendStream extends StreamInput {
   readonly path: string;
   readonly position: number;
   /** Of the whole. */

@@ -19,8 +19,8 @@ import {
 import type { Throttle } from './slab-stream.js';
 import type { Slabs } from './slabs.js';
 import { placeOf, type OpenPart } from './transfer-orders.js';
-import { landingInput, Upload, type Disk, type UploadParts } from './upload.js';
-import { UploadLoop } from './upload-loop.js';
+import { landingInput, Upload, type Disk, type UploadOptions } from './upload.js';
+import { TransferThread } from './transfer-thread.js';
 
 const CORES_A_LOOP = 2;
 /** The fewest and the most slabs that one upload may hold before its client has to wait. */
@@ -46,7 +46,7 @@ export interface UploadObserver {
   ended(upload: Upload, outcome: 'landed' | 'dropped'): void;
 }
 
-export interface WantedContent {
+export interface ContentRequest {
   /** As the client says. */
   readonly size?: number | undefined;
   readonly digests: readonly DigestName[];
@@ -70,7 +70,7 @@ export class Transfers {
   observer: UploadObserver | undefined;
   readonly #options: TransfersOptions;
   readonly #pool: Piscina<unknown, undefined>;
-  readonly #loops: readonly UploadLoop[];
+  readonly #loops: readonly TransferThread[];
   readonly #running = new Set<Upload>();
   readonly #tellAll = (): void => {
     for (const loop of this.#loops) loop.tellToEnd();
@@ -95,7 +95,7 @@ export class Transfers {
       log.error({ err: error }, 'a thread that writes uploads failed');
     });
     this.#loops = Array.from({ length: count }, () => {
-      return new UploadLoop({
+      return new TransferThread({
         slabs: slabs.memory,
         run: (start, move, signal) => this.#pool.run(start, { transferList: [...move], signal }),
         onRestart: (reason, uploads) => {
@@ -115,7 +115,7 @@ export class Transfers {
   }
 
   /** A new file. Its SHA-256 is digested in any case. */
-  begin(landing: Landing, { size, digests, client = '' }: WantedContent, throttle: Throttle): Upload {
+  begin(landing: Landing, { size, digests, client = '' }: ContentRequest, throttle: Throttle): Upload {
     const loop = this.#leastLoaded();
     const upload = this.#newUpload(loop, { subject: landing.subject, size, throttle, client });
     const input = {
@@ -144,7 +144,7 @@ export class Transfers {
   /** Goes on with a file. */
   append(
     { path, position, subject, uploadSize }: Part,
-    { digests, client = '' }: WantedContent,
+    { digests, client = '' }: ContentRequest,
     throttle: Throttle,
   ): Upload {
     const loop = this.#leastLoaded();
@@ -172,11 +172,14 @@ export class Transfers {
     await this.#pool.destroy();
   }
 
-  #leastLoaded(): UploadLoop {
+  #leastLoaded(): TransferThread {
     return this.#loops.reduce((least, other) => (other.load < least.load ? other : least));
   }
 
-  #newUpload(loop: UploadLoop, parts: Pick<UploadParts, 'subject' | 'size' | 'throttle' | 'client'>): Upload {
+  #newUpload(
+    loop: TransferThread,
+    parts: Pick<UploadOptions, 'subject' | 'size' | 'throttle' | 'client'>,
+  ): Upload {
     return new Upload({
       ...parts,
       loop,

@@ -4,12 +4,12 @@ import type { TaskRunner } from '../../base/threads/task-pool.js';
 import type { UnpublishedFile } from '../../base/disk/published-file.js';
 import type { DiskTasks } from './disk-tasks.js';
 import { atOnce, type Content, type Landed, type Landing, type UploadSubject } from './landing.js';
-import { SlabStream, type SlabStreamParts } from './slab-stream.js';
+import { SlabStream, type SlabStreamOptions } from './slab-stream.js';
 import { placeOf, type OpenPart, type Written } from './transfer-orders.js';
 
 export type Disk = TaskRunner<DiskTasks>;
 
-export interface UploadParts extends SlabStreamParts {
+export interface UploadOptions extends SlabStreamOptions {
   readonly subject: UploadSubject;
   /** As far as the client has said. */
   readonly size: number | undefined;
@@ -17,7 +17,7 @@ export interface UploadParts extends SlabStreamParts {
 }
 
 /** What a new file needs to land. */
-export interface LandingParts {
+export interface LandingContext {
   readonly landing: Landing;
   readonly disk: Disk;
   /** The disk has the file before it counts as landed. */
@@ -31,13 +31,13 @@ export class Upload extends SlabStream {
   readonly startedAt = Date.now();
   readonly subject: UploadSubject;
   readonly size: number | undefined;
-  readonly #onEnded: UploadParts['onEnded'];
-  #landing: LandingParts | undefined;
+  readonly #onEnded: UploadOptions['onEnded'];
+  #landing: LandingContext | undefined;
   #part: { readonly disk: Disk; readonly part: Promise<OpenPart> } | undefined;
   #written: Written | undefined;
   #isEnded = false;
 
-  constructor(parts: UploadParts) {
+  constructor(parts: UploadOptions) {
     super(parts);
     this.subject = parts.subject;
     this.size = parts.size;
@@ -50,7 +50,7 @@ export class Upload extends SlabStream {
   }
 
   /** It is a file of its own, to be landed. */
-  landsIn(landing: LandingParts): void {
+  landsIn(landing: LandingContext): void {
     this.#landing = landing;
   }
 

@@ -21,7 +21,7 @@ import { publishBytes } from '../../base/disk/published-file.js';
 import { openRegularFile, readRegularFile } from '../../base/disk/regular-file.js';
 import { digestFile } from '../transfer/digester.js';
 import type { DigestName, Digests } from '../transfer/landing.js';
-import { parseRecord, type UploadRecord, partPath, type UploadPlace } from './upload-record.js';
+import { parseRecord, type UploadRecord, partPath, type UploadPlace } from './upload-request.js';
 
 export interface StoredUpload {
   readonly record: UploadRecord;

@@ -10,10 +10,8 @@ import type { Upload } from '../transfer/upload.js';
 import type { PartTasks, StoredUpload } from './part-tasks.js';
 import type { Checksum } from './tus-headers.js';
 import type { ShownUpload, UploadBoard, UploadState } from './upload-board.js';
-import type { UploadBody } from './upload-body.js';
-import { type UploadRecord, partPath } from './upload-record.js';
+import { type UploadBody, type UploadRecord, partPath, type UploadTarget } from './upload-request.js';
 import { UploadTurns } from './upload-turns.js';
-import type { UploadTarget } from './upload-wish.js';
 
 export interface UploadClock {
   /** For spans of time within this life of the process: nobody sets it. In milliseconds. */
@@ -22,7 +20,7 @@ export interface UploadClock {
   readonly wall: () => number;
 }
 
-export interface UploadSurroundings {
+export interface UploadContext {
   /** Of the parts and their records. */
   readonly folder: string;
   readonly disk: TaskRunner<PartTasks>;
@@ -53,7 +51,7 @@ const GRACE_MS = 60 * 60 * 1000;
 
 export class ResumableUpload implements ShownUpload {
   readonly protocol = 'tus';
-  readonly #surroundings: UploadSurroundings;
+  readonly #surroundings: UploadContext;
   readonly #turns = new UploadTurns();
   /** Not 0: nobody wants its digests any more. */
   readonly #cancelled = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
@@ -70,7 +68,7 @@ export class ResumableUpload implements ShownUpload {
   #isLanding = false;
   #isDeleted = false;
 
-  constructor({ record, part }: StoredUpload, surroundings: UploadSurroundings) {
+  constructor({ record, part }: StoredUpload, surroundings: UploadContext) {
     this.#record = record;
     this.#surroundings = surroundings;
     this.#length = part?.size ?? record.size;

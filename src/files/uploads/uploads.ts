@@ -8,12 +8,10 @@ import type { TaskRunner } from '../../base/threads/task-pool.js';
 import type { Landing } from '../transfer/landing.js';
 import type { Transfers } from '../transfer/transfers.js';
 import type { PartTasks } from './part-tasks.js';
-import { ResumableUpload, type UploadClock, type UploadSurroundings } from './resumable-upload.js';
+import { ResumableUpload, type UploadClock, type UploadContext } from './resumable-upload.js';
 import type { Checksum } from './tus-headers.js';
 import { UploadBoard, type ShownUpload, type UploadView } from './upload-board.js';
-import type { UploadBody } from './upload-body.js';
-import type { UploadRecord } from './upload-record.js';
-import type { UploadTarget, UploadWish } from './upload-wish.js';
+import type { UploadBody, UploadRecord, UploadTarget, UploadRequest } from './upload-request.js';
 
 export interface UploadsOptions {
   /** Nobody else's. */
@@ -39,7 +37,7 @@ const LONG_REST_MS = 60 * 60 * 1000;
 const MOST_FINISHED = 10_000;
 
 export class Uploads {
-  readonly #surroundings: UploadSurroundings;
+  readonly #surroundings: UploadContext;
   readonly #board: UploadBoard;
   /** The oldest first. */
   readonly #unfinished = new Map<string, ResumableUpload>();
@@ -109,7 +107,7 @@ export class Uploads {
    * Resolves when the disk knows of it, and has what the body brings. One that cannot be had is removed: its client
    * would not know what to ask for.
    */
-  async create(wish: UploadWish, body?: UploadBody, checksum?: Checksum): Promise<ResumableUpload> {
+  async create(wish: UploadRequest, body?: UploadBody, checksum?: Checksum): Promise<ResumableUpload> {
     const upload = await this.#begin(wish);
     try {
       if (body !== undefined) await upload.append(0, body, checksum);
@@ -137,7 +135,7 @@ export class Uploads {
     return this.#board.view(upload);
   }
 
-  async #begin({ size, target, digests, metadata, client = '' }: UploadWish): Promise<ResumableUpload> {
+  async #begin({ size, target, digests, metadata, client = '' }: UploadRequest): Promise<ResumableUpload> {
     const { clock, landingOf } = this.#surroundings;
     await landingOf(target);
     const now = clock.wall();

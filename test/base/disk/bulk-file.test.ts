@@ -16,7 +16,7 @@ import { Worker } from 'node:worker_threads';
 import t, { type Test } from 'tap';
 import { BulkFile } from '../../../src/base/disk/bulk-file.js';
 import { DiskQueue } from '../../../src/base/disk/disk-queue.js';
-import { PageCache } from '../../../src/files/downloads/page-cache.js';
+import { PageCache } from '../../../src/files/downloads/file-reads.js';
 import { hasDirectWrites, NO_DIRECT, NO_RAMFS, plainDisk } from '../../support/direct-disk.js';
 import { HeldDisk } from '../../support/held-disk.js';
 import { Random, RandomBytes, testSeed } from '../../support/random.js';

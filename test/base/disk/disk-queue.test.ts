@@ -2,15 +2,21 @@
 import { closeSync, constants, openSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
-import { newSlabs, PAGE_LENGTH, SLAB_LENGTH, SLABS, slabView } from '../../../src/base/memory/transfer-memory.js';
+import {
+  newSlabs,
+  PAGE_LENGTH,
+  SLAB_LENGTH,
+  SLABS,
+  slabView,
+} from '../../../src/base/memory/transfer-memory.js';
 import { DiskQueue } from '../../../src/base/disk/disk-queue.js';
-import { slabOctets } from '../../../src/files/transfer/slab-octets.js';
+import { slabBytes } from '../../../src/files/transfer/slabs.js';
 import { hasDirectWrites } from '../../support/direct-disk.js';
 import { Random, RandomBytes } from '../../support/random.js';
 import { scratchFolder } from '../../support/scratch.js';
 
 const memory = newSlabs();
-const octets = slabOctets(memory);
+const octets = slabBytes(memory);
 const queue = DiskQueue.open(memory);
 const skip = queue === undefined ? 'only Linux has such writes' : false;
 /** No file is as long. */

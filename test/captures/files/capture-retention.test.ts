@@ -1,54 +1,46 @@
+import { mkdirSync, readdirSync, utimesSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { pino } from 'pino';
 import t from 'tap';
-import { expired, type RetainedFile } from '../../../src/captures/files/capture-retention.js';
+import { captureFileTasks, type CaptureFileTasks } from '../../../src/captures/files/capture-file-tasks.js';
+import { CaptureLibrary } from '../../../src/captures/files/capture-library.js';
+import { CaptureRetention } from '../../../src/captures/files/capture-retention.js';
+import type { TaskRunner } from '../../../src/base/threads/task-pool.js';
+import { CAPTURES } from '../../../src/lab/projects/folder-layout.js';
+import type { Project } from '../../../src/lab/projects/project.js';
+import { scratchFolder, type Teardown } from '../../support/scratch.js';
 
-const NOW = 1_000_000;
+const DAY_MS = 86_400_000;
+const LOG = pino({ level: 'silent' });
 
-function file(name: string, ageMs: number, size: number, isRunning = false): RetainedFile {
-  return { name, size, modifiedMs: NOW - ageMs, isRunning };
+/** The tasks of this module, in this thread. */
+const files = {
+  run: (task: keyof typeof captureFileTasks, input: never) =>
+    Promise.resolve().then(() => (captureFileTasks[task] as (input: never) => unknown)(input)),
+} as unknown as TaskRunner<CaptureFileTasks>;
+
+/** A project with a capture for each age in days. */
+function projectOf(t: Teardown, id: string, ages: readonly number[]): Project {
+  const folder = scratchFolder(t);
+  mkdirSync(join(folder, CAPTURES), { recursive: true });
+  for (const age of ages) {
+    const path = join(folder, CAPTURES, `${age}.pcap`);
+    writeFileSync(path, 'capture');
+    const time = new Date(Date.now() - age * DAY_MS);
+    utimesSync(path, time, time);
+  }
+  return { id, place: { folder, filename: '' } } as unknown as Project;
 }
 
-const FILES = [
-  file('new', 10, 100),
-  file('old', 5000, 200),
-  file('running', 9000, 400, true),
-  file('oldest', 6000, 800),
-];
-const names = (limits: Parameters<typeof expired>[1]): string[] =>
-  expired(FILES, limits, NOW).map(({ name }) => name);
+const left = (project: Project): string[] => readdirSync(join(project.place.folder, CAPTURES)).sort();
 
-void t.test('without a limit everything stays', (t) => {
-  t.same(names({}), []);
-  t.same(names({ olderThanMs: undefined, keepBytes: undefined }), []);
-  t.end();
-});
-
-void t.test('what is older goes, what is as old stays', (t) => {
-  t.same(names({ olderThanMs: 5000 }), ['oldest']);
-  t.same(names({ olderThanMs: 4999 }), ['oldest', 'old']);
-  t.same(names({ olderThanMs: 0 }), ['oldest', 'old', 'new']);
-  t.end();
-});
-
-void t.test('the oldest go until the rest is small enough; running ones count and stay', (t) => {
-  t.same(names({ keepBytes: 1500 }), []);
-  t.same(names({ keepBytes: 1499 }), ['oldest']);
-  t.same(names({ keepBytes: 700 }), ['oldest']);
-  t.same(names({ keepBytes: 699 }), ['oldest', 'old']);
-  t.same(names({ keepBytes: 0 }), ['oldest', 'old', 'new']);
-  t.end();
-});
-
-void t.test('what goes for its age makes room', (t) => {
-  t.same(names({ olderThanMs: 5500, keepBytes: 700 }), ['oldest']);
-  t.same(names({ olderThanMs: 5500, keepBytes: 600 }), ['oldest', 'old']);
-  t.end();
-});
-
-void t.test('of two that are as old the first by name goes first', (t) => {
-  const files = [file('b', 1, 10), file('a', 1, 10)];
-  t.same(
-    expired(files, { keepBytes: 10 }, NOW).map(({ name }) => name),
-    ['a'],
-  );
-  t.end();
+void t.test('finished captures that are too old go, in every project; running ones stay', async (t) => {
+  const [one, two] = [projectOf(t, 'one', [1, 3, 9]), projectOf(t, 'two', [0, 30])];
+  const broken = { id: 'broken', place: { folder: '/nowhere', filename: '' } } as unknown as Project;
+  const running = { name: '9.pcap', linkId: 'link', packets: 0, wholeBytes: 0, firstAt: null, lastAt: null };
+  const captures = new CaptureLibrary(files, (id) => (id === 'one' ? [running] : []));
+  const all = new Map([broken, one, two].map((project) => [project.id, project]));
+  await new CaptureRetention(captures, { all }, 2, LOG).clean();
+  t.same(left(one), ['1.pcap', '9.pcap']);
+  t.same(left(two), ['0.pcap']);
 });

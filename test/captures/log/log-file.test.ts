@@ -1,7 +1,7 @@
 import { closeSync, openSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
-import { CaptureLog } from '../../../src/captures/log/capture-log.js';
+import { LogReader } from '../../../src/captures/log/log-reader.js';
 import { LogFile } from '../../../src/captures/log/log-file.js';
 import { PaperReads } from '../../support/file-reads.js';
 import { memoryOf } from '../../support/log-scribe.js';
@@ -12,7 +12,7 @@ const HEADER_LENGTH = 10;
 class Rig {
   readonly calls: string[] = [];
   readonly troubles: string[] = [];
-  readonly log = new CaptureLog({ memory: memoryOf(1), index: 0 });
+  readonly log = new LogReader({ memory: memoryOf(1), index: 0 });
   readonly file: LogFile;
   finish = (): Promise<void> => Promise.resolve();
 

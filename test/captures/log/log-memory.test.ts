@@ -1,12 +1,11 @@
 import t from 'tap';
-import { LogMemory } from '../../../src/captures/log/log-memory.js';
-import { CaptureLog } from '../../../src/captures/log/capture-log.js';
+import { LogMemory, LogReader } from '../../../src/captures/log/log-reader.js';
 import { CHUNK_LENGTH, LOG } from '../../../src/base/memory/capture-memory.js';
 import { LogScribe, memoryOf } from '../../support/log-scribe.js';
 
 void t.test('octets are found wherever their chunks lie', (t) => {
   const memory = memoryOf(8);
-  for (const index of [0, 3]) new CaptureLog({ memory, index }).prepare();
+  for (const index of [0, 3]) new LogReader({ memory, index }).prepare();
   const log = new LogMemory(memory, 3);
   const written = Buffer.from(Uint8Array.from({ length: 3 * CHUNK_LENGTH + 5 }, (_, at) => (at * 31) & 0xff));
   new LogScribe(memory, 3).put(written);

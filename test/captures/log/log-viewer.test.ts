@@ -1,12 +1,11 @@
 import { closeSync } from 'node:fs';
 import t, { type Test } from 'tap';
-import { CaptureLog } from '../../../src/captures/log/capture-log.js';
-import { createFirst } from '../../../src/captures/writing/capture-place.js';
+import { LogReader, LogMemory } from '../../../src/captures/log/log-reader.js';
+import { createFirst } from '../../../src/captures/writing/ring-files.js';
 import { DiskRoom } from '../../../src/captures/writing/disk-room.js';
 import { LogFile } from '../../../src/captures/log/log-file.js';
-import { LogMemory } from '../../../src/captures/log/log-memory.js';
 import { LogViewer } from '../../../src/captures/log/log-viewer.js';
-import { LogWriter } from '../../../src/captures/writing/log-writer.js';
+import { LogDrain } from '../../../src/captures/writing/log-drain.js';
 import { ViewerClock } from '../../../src/captures/log/viewer-clock.js';
 import type { LogPlan, OpenSegment } from '../../../src/captures/writing/writer-orders.js';
 import { CHUNK_LENGTH } from '../../../src/base/memory/capture-memory.js';
@@ -64,12 +63,12 @@ class Audience {
 
 class Rig {
   readonly memory = memoryOf(64);
-  readonly log = new CaptureLog({ memory: this.memory, index: 0 });
+  readonly log = new LogReader({ memory: this.memory, index: 0 });
   readonly scribe: LogScribe;
   readonly reads = new PaperReads();
   readonly clock = new ViewerClock();
   readonly file: LogFile;
-  readonly writer: LogWriter;
+  readonly writer: LogDrain;
   /** Rotations that are not told yet. */
   readonly untold: OpenSegment[] = [];
   isOver = false;
@@ -109,7 +108,7 @@ class Rig {
       this.file.release();
     });
     const state = { segment, position: 0 };
-    this.writer = new LogWriter(plan, new LogMemory(this.memory, 0), new DiskRoom(0), state, (next) => {
+    this.writer = new LogDrain(plan, new LogMemory(this.memory, 0), new DiskRoom(0), state, (next) => {
       this.untold.push(next);
     });
   }

@@ -3,7 +3,7 @@ import { availableParallelism, getPriority } from 'node:os';
 import { join } from 'node:path';
 import { pino } from 'pino';
 import t, { type Test } from 'tap';
-import { CaptureLog } from '../../../src/captures/log/capture-log.js';
+import { LogReader } from '../../../src/captures/log/log-reader.js';
 import { CaptureWriters } from '../../../src/captures/writing/capture-writers.js';
 import type { LogFile } from '../../../src/captures/log/log-file.js';
 import { refusals } from '../../../src/base/errors/errors.js';
@@ -31,14 +31,14 @@ class Rig {
     t.teardown(() => this.writers.close());
   }
 
-  newLog(index: number): CaptureLog {
+  newLog(index: number): LogReader {
     const [, memory = memoryOf(1)] = memories;
-    const log = new CaptureLog({ memory, index });
+    const log = new LogReader({ memory, index });
     log.prepare();
     return log;
   }
 
-  begin(log: CaptureLog, name: string, below = 'captures'): Promise<LogFile> {
+  begin(log: LogReader, name: string, below = 'captures'): Promise<LogFile> {
     return this.writers.begin({
       log,
       folder: this.folder,
@@ -148,6 +148,6 @@ void t.test('closing ends what is still written', async (t) => {
 
 void t.test('a log of elsewhere is no log of ours', async (t) => {
   const rig = new Rig(t);
-  const log = new CaptureLog({ memory: memoryOf(1), index: 0 });
+  const log = new LogReader({ memory: memoryOf(1), index: 0 });
   await t.rejects(rig.begin(log, 'a.pcap'), { message: /memory that the writers were not given/ });
 });

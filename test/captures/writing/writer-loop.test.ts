@@ -1,9 +1,9 @@
 import { closeSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
-import { CaptureLog } from '../../../src/captures/log/capture-log.js';
+import { LogReader } from '../../../src/captures/log/log-reader.js';
 import { WriterLoop } from '../../../src/captures/writing/writer-loop.js';
-import type { BeginInput, LogPlan, WriterReport } from '../../../src/captures/writing/writer-orders.js';
+import type { BeginDrain, LogPlan, WriterReport } from '../../../src/captures/writing/writer-orders.js';
 import { LogScribe, memoryOf } from '../../support/log-scribe.js';
 import { scratchFolder } from '../../support/scratch.js';
 
@@ -26,8 +26,8 @@ class Rig {
 
   begin(index: number, plan: Partial<LogPlan> = {}): LogScribe {
     const memory = this.memories[index] ?? memoryOf(1);
-    new CaptureLog({ memory, index: 0 }).prepare();
-    const input: BeginInput = {
+    new LogReader({ memory, index: 0 }).prepare();
+    const input: BeginDrain = {
       plan: {
         id: index,
         memory: index,

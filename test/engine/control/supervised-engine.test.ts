@@ -1,6 +1,6 @@
 import type { MessagePort } from 'node:worker_threads';
 import t, { type Test } from 'tap';
-import { CaptureLog } from '../../../src/captures/log/capture-log.js';
+import { LogReader } from '../../../src/captures/log/log-reader.js';
 import type { RunTask } from '../../../src/engine/control/engine-run.js';
 import { SupervisedEngine } from '../../../src/engine/control/supervised-engine.js';
 import { LOG, LOG_WORDS, NO_CHUNK } from '../../../src/base/memory/capture-memory.js';
@@ -151,7 +151,7 @@ void t.test('a log that is released while its engine is dead is not in use any m
   const { device, near, far } = await hubOn(t, live);
   const deviceLog = device.takeLog();
   if (deviceLog === undefined) throw new Error('there is no log');
-  const log = new CaptureLog(deviceLog);
+  const log = new LogReader(deviceLog);
   log.prepare();
   const tap = await device.tap(1, planOf({ log: deviceLog.index }));
   await send(near, 0, 10);

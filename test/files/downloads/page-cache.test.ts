@@ -2,7 +2,7 @@
 import { closeSync, openSync, writeFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
-import { LARGEST_READ, PageCache } from '../../../src/files/downloads/page-cache.js';
+import { LARGEST_READ, PageCache } from '../../../src/files/downloads/file-reads.js';
 import { dropFromMemory } from '../../support/cold-file.js';
 import { RandomBytes } from '../../support/random.js';
 import { scratchFolder, type Teardown } from '../../support/scratch.js';

@@ -6,7 +6,7 @@ import {
   nodeFileLanding,
   nodeFiles,
   nodeFolder,
-  type NodeHome,
+  type NodeFilesProject,
 } from '../../../src/files/node-files/node-folder.js';
 
 const ID = 'cccccccc-0000-4000-8000-000000000001';
@@ -15,7 +15,7 @@ const home = {
   id: 'project',
   place: { folder: '/lab', filename: 'a.gns3' },
   topology: { nodes },
-} as unknown as NodeHome;
+} as unknown as NodeFilesProject;
 
 void t.test('the folder of a node is called by its type, but those without a server of their own', (t) => {
   t.equal(nodeFolder({ node_id: ID, node_type: 'qemu' }), `project-files/qemu/${ID}`);

@@ -20,7 +20,7 @@ import { ContentWriter } from '../../../src/files/transfer/content-writer.js';
 import { DirectFile } from '../../../src/files/transfer/direct-file.js';
 import { Growth } from '../../../src/base/disk/disk-floor.js';
 import { DiskQueue } from '../../../src/base/disk/disk-queue.js';
-import { slabOctets } from '../../../src/files/transfer/slab-octets.js';
+import { slabBytes } from '../../../src/files/transfer/slabs.js';
 import { RandomBytes } from '../../support/random.js';
 import { scratchFolder, type Teardown } from '../../support/scratch.js';
 import { hashOf } from '../../support/upload-rig.js';
@@ -227,7 +227,7 @@ void t.test('what was there is closed, once', (t) => {
 void t.test('bytes are needed until they are written, and not a moment longer', (t) => {
   const memory = newSlabs();
   const queue = DiskQueue.open(memory);
-  const slab = slabView(slabOctets(memory), 3);
+  const slab = slabView(slabBytes(memory), 3);
   const bytes = content(8, 2 * MEBIBYTE);
   const ways: Record<string, (fd: number) => DirectFile | undefined> = {
     buffered: () => undefined,

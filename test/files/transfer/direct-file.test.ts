@@ -6,8 +6,8 @@ import { newSlabs, PAGE_LENGTH, SLAB_LENGTH, slabView } from '../../../src/base/
 import { DirectFile } from '../../../src/files/transfer/direct-file.js';
 import { Growth } from '../../../src/base/disk/disk-floor.js';
 import { DiskQueue, type OnWritten } from '../../../src/base/disk/disk-queue.js';
-import { PageCache } from '../../../src/files/downloads/page-cache.js';
-import { slabOctets } from '../../../src/files/transfer/slab-octets.js';
+import { PageCache } from '../../../src/files/downloads/file-reads.js';
+import { slabBytes } from '../../../src/files/transfer/slabs.js';
 import { hasDirectWrites, NO_DIRECT, NO_RAMFS, plainDisk } from '../../support/direct-disk.js';
 import { RandomBytes } from '../../support/random.js';
 import { scratchFolder } from '../../support/scratch.js';
@@ -17,7 +17,7 @@ const MEBIBYTE = 1024 * 1024;
 const folder = scratchFolder(t);
 const skip = hasDirectWrites(folder) ? false : NO_DIRECT;
 const memory = newSlabs();
-const octets = slabOctets(memory);
+const octets = slabBytes(memory);
 const queue = DiskQueue.open(memory);
 const growth = (): Growth => new Growth(folder);
 

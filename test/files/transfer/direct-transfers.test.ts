@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import t from 'tap';
 import { PAGE_LENGTH, SLAB_LENGTH } from '../../../src/base/memory/transfer-memory.js';
 import type { UnpublishedFile } from '../../../src/base/disk/published-file.js';
-import { PageCache } from '../../../src/files/downloads/page-cache.js';
+import { PageCache } from '../../../src/files/downloads/file-reads.js';
 import { hasDirectWrites, NO_DIRECT, NO_RAMFS, plainDisk } from '../../support/direct-disk.js';
 import { HeldDisk } from '../../support/held-disk.js';
 import { Random, RandomBytes } from '../../support/random.js';

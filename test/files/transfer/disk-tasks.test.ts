@@ -25,7 +25,7 @@ import { createUnpublished, type UnpublishedFile } from '../../../src/base/disk/
 import { contentVersion } from '../../../src/base/disk/content-version.js';
 import { openRegularFile } from '../../../src/base/disk/regular-file.js';
 import { diskTasks } from '../../../src/files/transfer/disk-tasks.js';
-import { slabOctets } from '../../../src/files/transfer/slab-octets.js';
+import { slabBytes } from '../../../src/files/transfer/slabs.js';
 import type { Digests, Landed, Twin } from '../../../src/files/transfer/landing.js';
 import type { FilePlace } from '../../../src/files/transfer/transfer-orders.js';
 import { RandomBytes } from '../../support/random.js';
@@ -424,7 +424,7 @@ void t.test('a slab is read into from its beginning', (t) => {
   const bytes = new RandomBytes(3).next(SLAB_LENGTH + 100);
   writeFileSync(join(folder.root, 'a'), bytes);
   const fd = openSync(join(folder.root, 'a'), 'r');
-  const { byteOffset } = slabView(slabOctets(memory), 7);
+  const { byteOffset } = slabView(slabBytes(memory), 7);
   const slab = Buffer.from(memory, byteOffset, SLAB_LENGTH);
   t.equal(tasks.readSlab({ fd, position: 50, slab: 7, length: SLAB_LENGTH }), SLAB_LENGTH);
   t.ok(slab.equals(bytes.subarray(50, 50 + SLAB_LENGTH)));

@@ -1,7 +1,7 @@
 /** Whether what has come is what was promised. */
 import t from 'tap';
 import { refusals } from '../../../src/base/errors/errors.js';
-import { checkPromise } from '../../../src/files/transfer/promised-digests.js';
+import { checkPromise } from '../../../src/files/transfer/landing.js';
 
 const FOUND = { md5: 'a', 'sha-256': 'b' };
 

@@ -4,14 +4,14 @@ import { refusals } from '../../../src/base/errors/errors.js';
 import { PAGE_LENGTH, SLAB_LENGTH, SLABS } from '../../../src/base/memory/transfer-memory.js';
 import { SlabStream } from '../../../src/files/transfer/slab-stream.js';
 import { Slabs } from '../../../src/files/transfer/slabs.js';
-import type { StreamEnd, UploadLoop } from '../../../src/files/transfer/upload-loop.js';
+import type { StreamEnd, TransferThread } from '../../../src/files/transfer/transfer-thread.js';
 import { CountingThrottle } from '../../support/live-transfers.js';
 import { Random, RandomBytes } from '../../support/random.js';
 
 const WRITTEN = { content: { size: 1, digests: {} }, unchanged: undefined };
 
 /** What was asked of it waits for its answer. */
-class PaperLoop implements Pick<UploadLoop, 'open' | 'close' | 'ask' | 'push' | 'gotOn'> {
+class PaperLoop implements Pick<TransferThread, 'open' | 'close' | 'ask' | 'push' | 'gotOn'> {
   readonly pushed: { readonly slab: number; readonly bytes: Buffer }[] = [];
   readonly asked: { readonly task: string; answer(value: unknown): void; refuse(error: Error): void }[] = [];
   readonly closed: number[] = [];
@@ -67,7 +67,7 @@ function begin(share = 4): { slabs: Slabs; loop: PaperLoop; throttle: CountingTh
   const slabs = new Slabs();
   const loop = new PaperLoop(slabs);
   const throttle = new CountingThrottle();
-  const parts = { loop: loop as unknown as UploadLoop, slabs, throttle, client: '', share: () => share };
+  const parts = { loop: loop as unknown as TransferThread, slabs, throttle, client: '', share: () => share };
   const stream = new SlabStream(parts);
   return { slabs, loop, throttle, stream };
 }
@@ -205,7 +205,7 @@ void t.test('more streams than a loop can name are refused', (t) => {
   const loop = new PaperLoop(slabs);
   loop.name = undefined;
   const parts = {
-    loop: loop as unknown as UploadLoop,
+    loop: loop as unknown as TransferThread,
     slabs,
     throttle: new CountingThrottle(),
     client: '',

@@ -1,4 +1,4 @@
-import { partPath } from '../../../src/files/uploads/upload-record.js';
+import { partPath } from '../../../src/files/uploads/upload-request.js';
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,5 +1,5 @@
 /** One upload: its requests, its end, and what is left when they go wrong. */
-import { partPath } from '../../../src/files/uploads/upload-record.js';
+import { partPath } from '../../../src/files/uploads/upload-request.js';
 import { createHash } from 'node:crypto';
 import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';

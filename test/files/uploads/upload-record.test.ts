@@ -1,5 +1,5 @@
 import t from 'tap';
-import { parseRecord } from '../../../src/files/uploads/upload-record.js';
+import { parseRecord } from '../../../src/files/uploads/upload-request.js';
 import { recordOf } from '../../support/upload-rig.js';
 
 void t.test('a record is read as it was written; anything else is none', (t) => {

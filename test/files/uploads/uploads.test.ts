@@ -1,5 +1,5 @@
 /** All uploads: how they begin, what an earlier life of the process has left, and when they are forgotten. */
-import { partPath } from '../../../src/files/uploads/upload-record.js';
+import { partPath } from '../../../src/files/uploads/upload-request.js';
 import {
   existsSync,
   readdirSync,

@@ -11,7 +11,7 @@ import { containedPath, makeFoldersOf } from '../../base/disk/containment.js';
 import { createUnpublished, discardFile, writeWhole } from '../../base/disk/published-file.js';
 import { UNFINISHED_BIT } from '../../engine/wire/capture-file.js';
 
-export interface CapturePlace {
+export interface RingFiles {
   readonly folder: string;
   readonly name: string;
   /** 1 for a file that is no ring. */
@@ -28,14 +28,14 @@ export function finish(fd: number): void {
 }
 
 /** The first file; what is left of an earlier ring of this name goes. Returns its descriptor, for both ways. */
-export function createFirst(place: CapturePlace, header: Uint8Array): number {
+export function createFirst(place: RingFiles, header: Uint8Array): number {
   return create(place, header, (target) => {
     for (let number = 1; number < place.files; number++) rmSync(ringPath(target, number), { force: true });
   });
 }
 
 /** The next file of a ring, whose other files each get the next number; the oldest is deleted when it is full. */
-export function createNext(place: CapturePlace, header: Uint8Array, youngest: number): number {
+export function createNext(place: RingFiles, header: Uint8Array, youngest: number): number {
   return create(place, header, (target) => {
     // Otherwise the file is not ours any more, or this was done before and not told.
     if (lstatSync(target, { throwIfNoEntry: false })?.ino !== fstatSync(youngest).ino) return;
@@ -50,13 +50,13 @@ export function createNext(place: CapturePlace, header: Uint8Array, youngest: nu
 }
 
 /** The real folder of the files. */
-export function realFolder({ folder, name }: CapturePlace): string {
+export function realFolder({ folder, name }: RingFiles): string {
   makeFoldersOf(folder, name);
   const below = dirname(name);
   return below === '.' ? realpathSync(folder) : containedPath(folder, below);
 }
 
-function create(place: CapturePlace, header: Uint8Array, prepare: (target: string) => void): number {
+function create(place: RingFiles, header: Uint8Array, prepare: (target: string) => void): number {
   // The last component is not followed, it is replaced.
   const target = join(realFolder(place), basename(place.name));
   if (lstatSync(target, { throwIfNoEntry: false })?.isDirectory() === true) {

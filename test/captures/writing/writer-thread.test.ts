@@ -1,10 +1,9 @@
 import { appendFileSync, mkdirSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
-import { CaptureLog } from '../../../src/captures/log/capture-log.js';
+import { LogReader, LogMemory } from '../../../src/captures/log/log-reader.js';
 import type { LogFile } from '../../../src/captures/log/log-file.js';
-import { LogMemory } from '../../../src/captures/log/log-memory.js';
-import { SupervisedWriter } from '../../../src/captures/writing/supervised-writer.js';
+import { WriterThread } from '../../../src/captures/writing/writer-thread.js';
 import { refusals } from '../../../src/base/errors/errors.js';
 import { LOG } from '../../../src/base/memory/capture-memory.js';
 import { eventually } from '../../support/eventually.js';
@@ -116,10 +115,10 @@ void t.test('a loop that dies before it has adopted its logs is no trouble of th
 
 void t.test('each life is given its logs once, as they are by then, and before what waits', async (t) => {
   const memory = memoryOf(4);
-  const log = new CaptureLog({ memory, index: 0 });
+  const log = new LogReader({ memory, index: 0 });
   log.prepare();
   const lives = new PaperLives(t);
-  const writer = new SupervisedWriter({
+  const writer = new WriterThread({
     memories: [memory],
     floorOctets: 7,
     run: lives.run,

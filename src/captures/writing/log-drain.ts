@@ -4,17 +4,17 @@
  */
 import { ftruncateSync, writevSync } from 'node:fs';
 import { LOG } from '../../base/memory/capture-memory.js';
-import { createNext, finish, realFolder } from './capture-place.js';
+import { createNext, finish, realFolder } from './ring-files.js';
 import type { DiskRoom } from './disk-room.js';
-import type { LogMemory } from '../log/log-memory.js';
-import { lastBoundary, nextBoundary } from '../log/record-boundaries.js';
-import type { LogPlan, OpenSegment } from './writer-orders.js';
+import type { LogMemory } from '../log/log-reader.js';
+import type { LogPlan, OpenSegment, RecordFormat } from './writer-orders.js';
+import { RECORD_HEADER_LENGTH } from '../../engine/wire/pcap.js';
 
 /** What waits is written when it is so much, or so old. A loop looks every 20 ms, which comes on top twice. */
 const FLUSH_LENGTH = 64 * 1024;
 const FLUSH_MS = 50;
 
-export class LogWriter {
+export class LogDrain {
   readonly #plan: LogPlan;
   readonly #log: LogMemory;
   readonly #room: DiskRoom;
@@ -116,4 +116,31 @@ export class LogWriter {
     // After the octets have been read: the engine may reuse their chunks from here on.
     this.#log.store(LOG.drained, position | 0);
   }
+}
+
+/** Where the records of a log begin and end. Both functions start at a boundary. */
+
+/** Where the kept length stands in what is before a packet of a pcap file. */
+const KEPT_LENGTH = 8;
+/** Of a pcapng block: the least that it is long, and where its length stands. */
+const PCAPNG = { leastLength: 12, length: 4 } as const;
+
+export function nextBoundary(log: LogMemory, format: RecordFormat, from: number): number {
+  if (format === 'pcap') return from + RECORD_HEADER_LENGTH + log.uint32(from + KEPT_LENGTH);
+  const length = log.uint32(from + PCAPNG.length);
+  if (length < PCAPNG.leastLength)
+    throw new RangeError(`a block of the log claims to be ${length} octets long`);
+  return from + length;
+}
+
+/** The last boundary that is not above `limit`, of what has been written. */
+export function lastBoundary(log: LogMemory, format: RecordFormat, from: number, limit: number): number {
+  const least = format === 'pcap' ? RECORD_HEADER_LENGTH : PCAPNG.leastLength;
+  let boundary = from;
+  while (boundary + least <= limit) {
+    const next = nextBoundary(log, format, boundary);
+    if (next > limit) break;
+    boundary = next;
+  }
+  return boundary;
 }

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { CaptureLog } from '../../../src/captures/log/capture-log.js';
+import { LogReader } from '../../../src/captures/log/log-reader.js';
 import {
   CHUNK_LENGTH,
   LOG,
@@ -17,8 +17,8 @@ const words = (index: number): Int32Array => new Int32Array(memory.words, index 
 const countersOf = (index: number): Float64Array =>
   new Float64Array(memory.counters, index * LOG_COUNTERS * 8, LOG_COUNTERS);
 
-function prepared(index: number): CaptureLog {
-  const log = new CaptureLog({ memory, index });
+function prepared(index: number): LogReader {
+  const log = new LogReader({ memory, index });
   log.prepare();
   return log;
 }
@@ -27,7 +27,7 @@ function octets(length: number, seed = 0): Buffer {
   return Buffer.from(Uint8Array.from({ length }, (_, at) => (at * 7 + seed) & 0xff));
 }
 
-function readAll(log: CaptureLog, from: number): Buffer {
+function readAll(log: LogReader, from: number): Buffer {
   const parts: Buffer[] = [];
   let position = from;
   const take = (bytes: Uint8Array): void => {

@@ -1,14 +1,13 @@
 import t from 'tap';
-import { CaptureLog } from '../../../src/captures/log/capture-log.js';
-import { LogMemory } from '../../../src/captures/log/log-memory.js';
-import { lastBoundary, nextBoundary } from '../../../src/captures/log/record-boundaries.js';
+import { LogReader, LogMemory } from '../../../src/captures/log/log-reader.js';
+import { lastBoundary, nextBoundary } from '../../../src/captures/writing/log-drain.js';
 import { LogScribe, memoryOf, recordOf } from '../../support/log-scribe.js';
 import { seededRandom } from '../../support/seeded-random.js';
 
 for (const format of ['pcap', 'pcapng'] as const) {
   void t.test(`the boundaries of ${format} records are found from any other`, (t) => {
     const memory = memoryOf(64);
-    new CaptureLog({ memory, index: 0 }).prepare();
+    new LogReader({ memory, index: 0 }).prepare();
     const log = new LogMemory(memory, 0);
     const scribe = new LogScribe(memory, 0);
     const boundaries = [0];
@@ -34,7 +33,7 @@ for (const format of ['pcap', 'pcapng'] as const) {
 
 void t.test('a block of no length is no loop without end', (t) => {
   const memory = memoryOf(2);
-  new CaptureLog({ memory, index: 0 }).prepare();
+  new LogReader({ memory, index: 0 }).prepare();
   new LogScribe(memory, 0).put(Buffer.alloc(64));
   t.throws(() => lastBoundary(new LogMemory(memory, 0), 'pcapng', 0, 64), { message: /0 octets/ });
   t.end();

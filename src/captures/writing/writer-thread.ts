@@ -3,12 +3,18 @@
  * all of them, before the orders that were on their way.
  */
 import { LoopDeath, WorkerLoop, type RunLoop } from '../../base/threads/worker-loop.js';
-import type { CaptureLog } from '../log/capture-log.js';
-import { LogFile, type LogFileParts } from '../log/log-file.js';
-import type { LogPlan, OpenSegment, WriterCommand, WriterParts, WriterReport } from './writer-orders.js';
+import type { LogReader } from '../log/log-reader.js';
+import { LogFile, type LogFileOptions } from '../log/log-file.js';
+import type {
+  LogPlan,
+  OpenSegment,
+  WriterCommand,
+  WriterLoopOptions,
+  WriterReport,
+} from './writer-orders.js';
 
-export interface WriterSurroundings extends WriterParts {
-  readonly run: RunLoop<WriterParts>;
+export interface WriterThreadOptions extends WriterLoopOptions {
+  readonly run: RunLoop<WriterLoopOptions>;
   /** When a loop was started again with so many logs. */
   readonly onRestart: (reason: string, logs: number) => void;
   readonly onStall?: (() => void) | undefined;
@@ -17,18 +23,18 @@ export interface WriterSurroundings extends WriterParts {
 /** A log that is drained, and what its loop has to be told of it. */
 interface Drain {
   readonly plan: LogPlan;
-  readonly log: CaptureLog;
+  readonly log: LogReader;
   readonly file: LogFile;
 }
 
-export class SupervisedWriter {
-  readonly #loop: WorkerLoop<WriterParts, WriterReport>;
+export class WriterThread {
+  readonly #loop: WorkerLoop<WriterLoopOptions, WriterReport>;
   readonly #drains = new Map<number, Drain>();
   #lastId = 0;
   #load = 0;
 
-  constructor({ memories, floorOctets, run, onRestart, onStall }: WriterSurroundings) {
-    this.#loop = new WorkerLoop<WriterParts, WriterReport>({
+  constructor({ memories, floorOctets, run, onRestart, onStall }: WriterThreadOptions) {
+    this.#loop = new WorkerLoop<WriterLoopOptions, WriterReport>({
       name: 'the writer of captures',
       parts: { memories, floorOctets },
       run,
@@ -62,8 +68,8 @@ export class SupervisedWriter {
   /** Drains the log from where it is on. When it resolves, the file is there with its header. */
   async begin(
     plan: Omit<LogPlan, 'id'>,
-    log: CaptureLog,
-    parts: Pick<LogFileParts, 'sync' | 'close' | 'onTrouble'>,
+    log: LogReader,
+    parts: Pick<LogFileOptions, 'sync' | 'close' | 'onTrouble'>,
   ): Promise<LogFile> {
     const id = ++this.#lastId;
     this.#load++;

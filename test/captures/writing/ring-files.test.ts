@@ -1,9 +1,19 @@
-import { closeSync, existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, readSync } from 'node:fs';
-import { renameSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  closeSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  readSync,
+  renameSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { ringName } from '../../../src/captures/capture-settings.js';
-import { createFirst, createNext, realFolder } from '../../../src/captures/writing/capture-place.js';
+import { createFirst, createNext, realFolder } from '../../../src/captures/writing/ring-files.js';
 import { refusals } from '../../../src/base/errors/errors.js';
 import { scratchFolder } from '../../support/scratch.js';
 import { fillDisk, NO_MOUNT, smallDisk } from '../../support/small-disk.js';

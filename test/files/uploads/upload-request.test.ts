@@ -1,5 +1,5 @@
 import t from 'tap';
-import { promisedDigests, targetOf } from '../../../src/files/uploads/upload-wish.js';
+import { promisedDigests, targetOf } from '../../../src/files/uploads/upload-request.js';
 
 const target = (entries: Record<string, string>): unknown => targetOf(new Map(Object.entries(entries)));
 

@@ -1,11 +1,10 @@
 import { closeSync, fstatSync, readdirSync, readFileSync, readSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
-import { CaptureLog } from '../../../src/captures/log/capture-log.js';
-import { createFirst } from '../../../src/captures/writing/capture-place.js';
+import { LogReader, LogMemory } from '../../../src/captures/log/log-reader.js';
+import { createFirst } from '../../../src/captures/writing/ring-files.js';
 import { DiskRoom } from '../../../src/captures/writing/disk-room.js';
-import { LogMemory } from '../../../src/captures/log/log-memory.js';
-import { LogWriter } from '../../../src/captures/writing/log-writer.js';
+import { LogDrain } from '../../../src/captures/writing/log-drain.js';
 import type { LogPlan, OpenSegment } from '../../../src/captures/writing/writer-orders.js';
 import { LogScribe, memoryOf, recordOf, recordsOf } from '../../support/log-scribe.js';
 import { scratchFolder } from '../../support/scratch.js';
@@ -18,10 +17,10 @@ class Rig {
   readonly folder: string;
   readonly plan: LogPlan;
   readonly memory = memoryOf(64);
-  readonly log: CaptureLog;
+  readonly log: LogReader;
   readonly scribe: LogScribe;
   readonly segments: OpenSegment[];
-  readonly writer: LogWriter;
+  readonly writer: LogDrain;
 
   constructor(t: Test, options: Partial<LogPlan> & { floor?: number } = {}) {
     const { floor = 0, ...plan } = options;
@@ -38,7 +37,7 @@ class Rig {
       fileOctets: 0,
       ...plan,
     };
-    this.log = new CaptureLog({ memory: this.memory, index: 0 });
+    this.log = new LogReader({ memory: this.memory, index: 0 });
     this.log.prepare();
     this.scribe = new LogScribe(this.memory, 0);
     this.segments = [{ fd: createFirst(this.plan, HEADER), start: 0 }];
@@ -48,10 +47,10 @@ class Rig {
     this.writer = this.newWriter(floor);
   }
 
-  newWriter(floor = 0): LogWriter {
+  newWriter(floor = 0): LogDrain {
     const [segment = { fd: -1, start: 0 }] = this.segments.slice(-1);
     const state = { segment, position: this.log.drained };
-    return new LogWriter(this.plan, new LogMemory(this.memory, 0), new DiskRoom(floor), state, (next) => {
+    return new LogDrain(this.plan, new LogMemory(this.memory, 0), new DiskRoom(floor), state, (next) => {
       this.segments.push(next);
     });
   }

@@ -2,12 +2,11 @@
 import { refusals } from '../../base/errors/errors.js';
 import type { PacketSpan } from '../../engine/wire/capture-file.js';
 import type { CaptureFacts, CaptureFileTasks } from './capture-file-tasks.js';
-import { expired, type RetentionLimits } from './capture-retention.js';
 import type { TaskRunner } from '../../base/threads/task-pool.js';
 import { CAPTURES } from '../../lab/projects/folder-layout.js';
 
 /** A capture that is being written, or is about to be. */
-export interface RunningCapture {
+export interface RunningCaptureFile {
   /** Of its file. */
   readonly name: string;
   readonly linkId: string;
@@ -19,10 +18,10 @@ export interface RunningCapture {
   readonly lastAt: number | null;
 }
 
-export type FindRunning = (projectId: string) => readonly RunningCapture[];
+export type FindRunning = (projectId: string) => readonly RunningCaptureFile[];
 
 /** What is needed of a project. */
-export interface CaptureHome {
+export interface CapturedProject {
   readonly id: string;
   readonly place: { readonly folder: string };
 }
@@ -49,7 +48,7 @@ const MOST_REMEMBERED = 10_000;
 type Packets = { readonly [Key in 'packets' | 'firstAt' | 'lastAt']: PacketSpan[Key] | null };
 const UNKNOWN: Packets = { packets: null, firstAt: null, lastAt: null };
 
-export class CaptureFiles {
+export class CaptureLibrary {
   readonly #files: TaskRunner<CaptureFileTasks>;
   readonly #findRunning: FindRunning;
   /** By what tells one content of one file from every other; the oldest goes first. */
@@ -63,7 +62,7 @@ export class CaptureFiles {
   }
 
   /** By name. `isWanted` is asked before every long step. */
-  async list(home: CaptureHome, isWanted: () => boolean): Promise<CaptureFile[]> {
+  async list(home: CapturedProject, isWanted: () => boolean): Promise<CaptureFile[]> {
     const root = home.place.folder;
     const facts = await this.#facts(root);
     const running = this.#running(home);
@@ -77,7 +76,7 @@ export class CaptureFiles {
   }
 
   /** Those of these names, or all; refuses (404) a name that is not there. */
-  async find(home: CaptureHome, names: readonly string[] | undefined): Promise<string[]> {
+  async find(home: CapturedProject, names: readonly string[] | undefined): Promise<string[]> {
     const known = (await this.#facts(home.place.folder)).map(({ name }) => name);
     const missing = names?.find((name) => !known.includes(name));
     if (missing !== undefined) throw refusals.captureFileMissing(missing);
@@ -85,13 +84,13 @@ export class CaptureFiles {
   }
 
   /** Where the file of this name lies, and how much of it may be read. Refuses (404) what is no name. */
-  place(home: CaptureHome, name: string): { root: string; path: string; most: number } {
+  place(home: CapturedProject, name: string): { root: string; path: string; most: number } {
     if (/[/\0]/.test(name) || name === '.' || name === '..') throw refusals.captureFileMissing(name);
     const most = this.#running(home).get(name)?.wholeBytes ?? Infinity;
     return { root: home.place.folder, path: `${CAPTURES}/${name}`, most };
   }
 
-  async remove(home: CaptureHome, name: string): Promise<void> {
+  async remove(home: CapturedProject, name: string): Promise<void> {
     const found = (await this.#facts(home.place.folder)).find((file) => file.name === name);
     const capture = this.#running(home).get(name);
     if (capture !== undefined) throw refusals.captureFileRunning(name, capture.linkId);
@@ -101,14 +100,14 @@ export class CaptureFiles {
   }
 
   /** Removes finished files that are beyond the limits; returns what has gone. */
-  async prune(home: CaptureHome, limits: RetentionLimits): Promise<CaptureFacts[]> {
+  async prune(home: CapturedProject, limits: RetentionLimits): Promise<CaptureFacts[]> {
     const facts = await this.#facts(home.place.folder);
     const running = this.#running(home);
     const files = facts.map((file) => ({ ...file, isRunning: running.has(file.name) }));
     return this.#remove(home, expired(files, limits, Date.now()));
   }
 
-  async #remove({ place }: CaptureHome, files: readonly CaptureFacts[]): Promise<CaptureFacts[]> {
+  async #remove({ place }: CapturedProject, files: readonly CaptureFacts[]): Promise<CaptureFacts[]> {
     const wanted = files.map(({ name, version }) => ({ name, version }));
     const gone = new Set(await this.#files.run('removeCaptures', { root: place.folder, files: wanted }));
     return files.filter(({ name }) => gone.has(name));
@@ -118,7 +117,7 @@ export class CaptureFiles {
     return this.#files.run('listCaptures', { root });
   }
 
-  #running(home: CaptureHome): ReadonlyMap<string, RunningCapture> {
+  #running(home: CapturedProject): ReadonlyMap<string, RunningCaptureFile> {
     return new Map(this.#findRunning(home.id).map((capture) => [capture.name, capture]));
   }
 
@@ -144,7 +143,7 @@ export class CaptureFiles {
 
 function captureFile(
   { name, size, modifiedMs, format, linkType }: CaptureFacts,
-  capture: RunningCapture | undefined,
+  capture: RunningCaptureFile | undefined,
   { packets, firstAt, lastAt }: Packets,
 ): CaptureFile {
   return {
@@ -166,4 +165,39 @@ function isoTime(ms: number | null): string | null {
   if (ms === null) return null;
   const time = new Date(ms);
   return Number.isNaN(time.getTime()) ? null : time.toISOString();
+}
+
+/** Which capture files are to go: by their age, and by what all of them together may take. */
+
+export interface RetainedFile {
+  readonly name: string;
+  readonly size: number;
+  readonly modifiedMs: number;
+  /** Being written: it stays, whatever it takes. */
+  readonly isRunning: boolean;
+}
+
+export interface RetentionLimits {
+  readonly olderThanMs?: number | undefined;
+  /** Running captures count, too. */
+  readonly keepBytes?: number | undefined;
+}
+
+/** Those that are too old, and then the oldest until the rest is small enough. */
+export function expired<File extends RetainedFile>(
+  files: readonly File[],
+  { olderThanMs = Infinity, keepBytes = Infinity }: RetentionLimits,
+  now: number,
+): File[] {
+  const finished = files.filter((file) => !file.isRunning).sort(byAge);
+  let left = files.reduce((sum, { size }) => sum + size, 0);
+  return finished.filter(({ size, modifiedMs }) => {
+    const goes = now - modifiedMs > olderThanMs || left > keepBytes;
+    if (goes) left -= size;
+    return goes;
+  });
+}
+
+function byAge(a: RetainedFile, b: RetainedFile): number {
+  return a.modifiedMs - b.modifiedMs || (a.name < b.name ? -1 : 1);
 }

@@ -1,7 +1,7 @@
 /** What the command lines of `wirefarm push` and `wirefarm pull` have in common. */
 import { parseArgs, type ParseArgsConfig } from 'node:util';
 import { UsageError } from './command-error.js';
-import type { Emulator } from './remote-image.js';
+import type { ImageEmulator } from './remote-image.js';
 
 export const TRANSFER_OPTIONS = {
   dynamips: { type: 'boolean' },
@@ -38,7 +38,7 @@ export function onlyWord(command: string, words: readonly string[], what: string
   return word;
 }
 
-export function emulatorOf(values: { readonly iou?: boolean; readonly dynamips?: boolean }): Emulator {
+export function emulatorOf(values: { readonly iou?: boolean; readonly dynamips?: boolean }): ImageEmulator {
   if (values.iou === true && values.dynamips === true) throw new UsageError('--iou or --dynamips, not both');
   if (values.iou === true) return 'iou';
   return values.dynamips === true ? 'dynamips' : 'qemu';
@@ -50,4 +50,20 @@ export function checkImageName(name: string): string {
     throw new UsageError(`'${name}' is no name of an image`);
   }
   return name;
+}
+
+/** Work that the user may end early: Ctrl-C, and what a system that shuts down sends. A second one ends the process. */
+export async function interruptible<Result>(work: (signal: AbortSignal) => Promise<Result>): Promise<Result> {
+  const stop = new AbortController();
+  const onStop = (): void => {
+    stop.abort();
+  };
+  process.once('SIGINT', onStop);
+  process.once('SIGTERM', onStop);
+  try {
+    return await work(stop.signal);
+  } finally {
+    process.off('SIGINT', onStop);
+    process.off('SIGTERM', onStop);
+  }
 }

@@ -4,10 +4,10 @@
  */
 import { basename, dirname, join } from 'node:path';
 import { refusals } from '../base/errors/errors.js';
-import { Capture, type CapturedPort, type CapturePlan, type CaptureServices } from './capture.js';
+import { Capture, type CapturedPort, type CapturePlan, type CaptureContext } from './capture.js';
 import { ringName } from './capture-settings.js';
 
-export interface CapturesOptions extends CaptureServices {
+export interface RunningCapturesOptions extends CaptureContext {
   /** What the captures of a project may take. */
   readonly quotaOctets: number;
 }
@@ -26,18 +26,18 @@ interface Budget {
   isMeasured: boolean;
 }
 
-export class Captures {
-  readonly #options: CapturesOptions;
+export class RunningCaptures {
+  readonly #options: RunningCapturesOptions;
   /** By folder. */
   readonly #budgets = new Map<string, Budget>();
   #watch: NodeJS.Timeout | undefined;
 
-  constructor(options: CapturesOptions) {
+  constructor(options: RunningCapturesOptions) {
     this.#options = options;
   }
 
   /** For streams, which have no file. */
-  get services(): CaptureServices {
+  get services(): CaptureContext {
     return this.#options;
   }
 

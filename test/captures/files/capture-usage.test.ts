@@ -1,12 +1,12 @@
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
-import { usageTasks } from '../../src/captures/usage-tasks.js';
-import { scratchFolder } from '../support/scratch.js';
+import { captureFileTasks } from '../../../src/captures/files/capture-file-tasks.js';
+import { scratchFolder } from '../../support/scratch.js';
 
 void t.test('what files take is counted, but those that are named', (t) => {
   const folder = scratchFolder(t);
-  const measure = (except: readonly string[] = []): number => usageTasks.measureUsage({ folder, except });
+  const measure = (except: readonly string[] = []): number => captureFileTasks.measureUsage({ folder, except });
   t.equal(measure(), 0);
   writeFileSync(join(folder, 'a.pcap'), Buffer.alloc(1000));
   writeFileSync(join(folder, 'b.pcap'), Buffer.alloc(24));
@@ -20,8 +20,8 @@ void t.test('what files take is counted, but those that are named', (t) => {
 
 void t.test('a folder that is not there takes nothing', (t) => {
   const folder = join(scratchFolder(t), 'never');
-  t.equal(usageTasks.measureUsage({ folder, except: [] }), 0);
+  t.equal(captureFileTasks.measureUsage({ folder, except: [] }), 0);
   writeFileSync(folder, 'a file of that name');
-  t.equal(usageTasks.measureUsage({ folder, except: [] }), 0);
+  t.equal(captureFileTasks.measureUsage({ folder, except: [] }), 0);
   t.end();
 });

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import t from 'tap';
 import { refusals } from '../../../src/base/errors/errors.js';
 import { captureFileTasks, type CaptureFileTasks } from '../../../src/captures/files/capture-file-tasks.js';
-import { CaptureFiles, type RunningCapture } from '../../../src/captures/files/capture-files.js';
+import { CaptureLibrary, type RunningCaptureFile } from '../../../src/captures/files/capture-library.js';
 import type { TaskRunner } from '../../../src/base/threads/task-pool.js';
 import { CAPTURES } from '../../../src/lab/projects/folder-layout.js';
 import { pcapFile } from '../../support/capture-samples.js';
@@ -16,9 +16,9 @@ const PACKETS = [
 ];
 
 interface Rig {
-  readonly captures: CaptureFiles;
+  readonly captures: CaptureLibrary;
   readonly home: { id: string; place: { folder: string } };
-  readonly running: RunningCapture[];
+  readonly running: RunningCaptureFile[];
   readonly asked: string[];
   /** Called before each task. */
   before: (task: string) => void;
@@ -30,7 +30,7 @@ function rig(t: Teardown): Rig {
   const root = scratchFolder(t);
   const folder = join(root, CAPTURES);
   mkdirSync(folder, { recursive: true });
-  const running: RunningCapture[] = [];
+  const running: RunningCaptureFile[] = [];
   const asked: string[] = [];
   const files = {
     run: async (task: keyof typeof captureFileTasks, input: never) => {
@@ -41,7 +41,9 @@ function rig(t: Teardown): Rig {
     },
   };
   const made: Rig = {
-    captures: new CaptureFiles(files as unknown as TaskRunner<CaptureFileTasks>, (id) => (id === 'project' ? running : [])),
+    captures: new CaptureLibrary(files as unknown as TaskRunner<CaptureFileTasks>, (id) =>
+      id === 'project' ? running : [],
+    ),
     home: { id: 'project', place: { folder: root } },
     running,
     asked,
@@ -55,7 +57,7 @@ function rig(t: Teardown): Rig {
   return made;
 }
 
-const capture = (name: string): RunningCapture => ({
+const capture = (name: string): RunningCaptureFile => ({
   name,
   linkId: 'link',
   packets: 7,

@@ -2,14 +2,20 @@
 import { Worker } from 'node:worker_threads';
 import koffi from 'koffi';
 import t from 'tap';
-import { newSlabs, PAGE_LENGTH, SLAB_LENGTH, SLABS, slabView } from '../../../src/base/memory/transfer-memory.js';
-import { slabOctets } from '../../../src/files/transfer/slab-octets.js';
+import {
+  newSlabs,
+  PAGE_LENGTH,
+  SLAB_LENGTH,
+  SLABS,
+  slabView,
+} from '../../../src/base/memory/transfer-memory.js';
+import { slabBytes } from '../../../src/files/transfer/slabs.js';
 
 const MODULE = new URL('../../../src/files/transfer/slab-octets.js', import.meta.url);
 
 void t.test('every slab begins at a whole page, and the last one fits', (t) => {
   for (let count = 0; count < 3; count++) {
-    const octets = slabOctets(newSlabs());
+    const octets = slabBytes(newSlabs());
     t.equal(octets.length, SLABS * SLAB_LENGTH);
     for (const slab of [0, 1, SLABS - 1]) {
       const view = slabView(octets, slab);
@@ -24,8 +30,8 @@ void t.test('every thread finds them at the same place', async (t) => {
   const memory = newSlabs();
   const worker = new Worker(
     `const { parentPort, workerData: { module, memory } } = require('node:worker_threads');
-    import(module).then(({ slabOctets }) => {
-      const octets = slabOctets(memory);
+    import(module).then(({ slabBytes }) => {
+      const octets = slabBytes(memory);
       octets[5] = 77;
       parentPort.postMessage(octets.byteOffset);
     });`,
@@ -35,7 +41,7 @@ void t.test('every thread finds them at the same place', async (t) => {
     worker.once('message', resolve);
     worker.once('error', reject);
   });
-  const octets = slabOctets(memory);
+  const octets = slabBytes(memory);
   t.equal(found, octets.byteOffset);
   t.equal(octets[5], 77);
   await worker.terminate();

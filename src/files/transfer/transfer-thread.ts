@@ -7,14 +7,14 @@ import { type RunLoop, LoopDeath, WorkerLoop } from '../../base/threads/worker-l
 import { Places } from '../../base/threads/places.js';
 import { valueOf } from '../../base/threads/task.js';
 import type {
-  AppendInput,
-  BeginInput,
+  AppendStream,
+  BeginStream,
   StreamName,
-  TransferParts,
+  TransferLoopOptions,
   TransferReport,
 } from './transfer-orders.js';
 
-type StreamInput = AppendInput | BeginInput | StreamName;
+type StreamInput = AppendStream | BeginStream | StreamName;
 
 /** More at once would need more than all slabs. */
 const MOST_STREAMS = SLABS;
@@ -33,15 +33,15 @@ export interface StreamEnd {
   lost(error: unknown): void;
 }
 
-export interface UploadLoopOptions {
+export interface TransferThreadOptions {
   readonly slabs: SharedArrayBuffer;
-  readonly run: RunLoop<TransferParts>;
+  readonly run: RunLoop<TransferLoopOptions>;
   readonly onRestart: (reason: string, uploads: number) => void;
   readonly onStall?: (() => void) | undefined;
 }
 
-export class UploadLoop {
-  readonly #loop: WorkerLoop<TransferParts, TransferReport>;
+export class TransferThread {
+  readonly #loop: WorkerLoop<TransferLoopOptions, TransferReport>;
   readonly #filled: IntRing;
   readonly #done: IntRing;
   readonly #told: Int32Array;
@@ -58,12 +58,12 @@ export class UploadLoop {
   /** Slabs that the loop has. */
   #underWay = 0;
 
-  constructor({ slabs, run, onRestart, onStall }: UploadLoopOptions) {
+  constructor({ slabs, run, onRestart, onStall }: TransferThreadOptions) {
     const rings = newLoopRings();
     this.#filled = new IntRing(rings.filled);
     this.#done = new IntRing(rings.done);
     this.#told = new Int32Array(rings.told);
-    this.#loop = new WorkerLoop<TransferParts, TransferReport>({
+    this.#loop = new WorkerLoop<TransferLoopOptions, TransferReport>({
       name: 'the thread that writes uploads',
       parts: { slabs, rings },
       run,

@@ -29,7 +29,7 @@ abstract class TestLoop {
   constructor(run: WorkerLoopOptions<TestParts, TestReport>['run'], own: Own) {
     this.loop = new WorkerLoop<TestParts, TestReport>({
       name: 'the loop of a test',
-      parts: { greeting: 'good morning' },
+      setup: { greeting: 'good morning' },
       run,
       onReport: (report) => this.told.push(report),
       isBusy: () => false,

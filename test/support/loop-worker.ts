@@ -4,7 +4,12 @@ import { threadId } from 'node:worker_threads';
 import { Refusal } from '../../src/base/errors/errors.js';
 import type { LoopMessage, LoopStart } from '../../src/base/threads/worker-loop.js';
 import { runLoop } from '../../src/base/threads/loop-task.js';
-import type { TaskTable } from '../../src/base/threads/task.js';
+import {
+  performTask,
+  type TaskOutcome,
+  type TaskRequest,
+  type TaskTable,
+} from '../../src/base/threads/task.js';
 
 export interface TestParts {
   /** Told by every life. */
@@ -59,4 +64,15 @@ export default function serve({ greeting, ...start }: TestParts & LoopStart): Pr
       tell('finished');
     },
   });
+}
+
+/** A finite task in a thread of this worker. */
+export function doTask(request: TaskRequest): Promise<TaskOutcome> {
+  const tasks = {
+    thread: (): number => threadId,
+    refuse: (status: number): never => {
+      throw new Refusal(status, `refused with ${status}`);
+    },
+  } satisfies TaskTable;
+  return performTask(tasks, request);
 }

@@ -1,4 +1,4 @@
-/** The endless task of a loop's thread: orders and rounds, until it is told to stop. */
+/** The thread's side of a worker loop: carries out orders and makes rounds until it is told to stop. */
 import { receiveMessageOnPort, type MessagePort } from 'node:worker_threads';
 import { LOOP_CONTROL, type LoopOrder, type LoopStart } from './worker-loop.js';
 import { performTask, type TaskTable } from './task.js';
@@ -7,13 +7,13 @@ import { ownThread } from './thread-work.js';
 
 export interface LoopWork {
   readonly tasks: TaskTable;
-  /** Does some of what there is to do; returns how many milliseconds the next round may wait for the bell. */
+  /** Does some of the waiting work; returns how many milliseconds the next round may wait for the bell. */
   round(now: number): number;
-  /** Comes after the last round: the loop was told to stop, or a round failed. */
+  /** Called after the last round: the loop was told to stop, or a round failed. */
   finish(now: number): void;
 }
 
-/** Other work waits while orders are carried out: a few at a time. */
+/** Rounds wait while orders are carried out, so only so many are at a time. */
 const ORDERS_A_ROUND = 16;
 
 export async function runLoop({ control, orders }: LoopStart, work: LoopWork): Promise<void> {
@@ -23,7 +23,7 @@ export async function runLoop({ control, orders }: LoopStart, work: LoopWork): P
   try {
     while (Atomics.load(words, LOOP_CONTROL.stop) === 0) {
       Atomics.add(words, LOOP_CONTROL.heartbeat, 1);
-      // Before orders are looked for: who rings after that is not waited for.
+      // Read before the orders are: the wait below returns at once if the bell rings after that.
       const rung = Atomics.load(words, LOOP_CONTROL.bell);
       const isObeyed = await obeySome(orders, work.tasks);
       const waitMs = work.round(performance.now());
@@ -33,13 +33,13 @@ export async function runLoop({ control, orders }: LoopStart, work: LoopWork): P
     try {
       work.finish(performance.now());
     } finally {
-      // The thread lives on, and may run the next loop; the other end learns from this that the loop has gone.
+      // The thread lives on and may run another loop; the closed port tells the HTTP thread that this one has ended.
       orders.close();
     }
   }
 }
 
-/** Carries out waiting orders; returns whether none is left. */
+/** Carries out waiting orders; returns true when none is left. */
 async function obeySome(orders: MessagePort, tasks: TaskTable): Promise<boolean> {
   for (let done = 0; done < ORDERS_A_ROUND; done++) {
     const received = receiveMessageOnPort(orders) as { message: LoopOrder } | undefined;

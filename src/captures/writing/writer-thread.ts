@@ -36,7 +36,7 @@ export class WriterThread {
   constructor({ memories, floorOctets, run, onRestart, onStall }: WriterThreadOptions) {
     this.#loop = new WorkerLoop<WriterLoopOptions, WriterReport>({
       name: 'the writer of captures',
-      parts: { memories, floorOctets },
+      setup: { memories, floorOctets },
       run,
       onReport: (report) => {
         this.#hear(report);

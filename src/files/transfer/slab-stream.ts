@@ -52,7 +52,7 @@ export class SlabStream implements StreamEnd {
 
   constructor(parts: SlabStreamOptions) {
     this.#parts = parts;
-    const name = parts.loop.open(this, parts.client);
+    const name = parts.loop.openStream(this, parts.client);
     if (name === undefined) throw refusals.tooBusy();
     this.name = name;
     this.failure = new Promise((_, reject) => {
@@ -154,7 +154,7 @@ export class SlabStream implements StreamEnd {
   #leave(): void {
     if (this.#isOver) return;
     this.#isOver = true;
-    this.#parts.loop.close(this.name);
+    this.#parts.loop.closeStream(this.name);
     this.#giveBackAll();
   }
 

@@ -65,7 +65,7 @@ export class TransferThread {
     this.#told = new Int32Array(rings.told);
     this.#loop = new WorkerLoop<TransferLoopOptions, TransferReport>({
       name: 'the thread that writes uploads',
-      parts: { slabs, rings },
+      setup: { slabs, rings },
       run,
       // An upload of which nothing comes gives it nothing to do.
       isBusy: () => this.#underWay > 0,
@@ -92,7 +92,7 @@ export class TransferThread {
    * What the stream of the client is called. When there are too many, the one of which nothing has come for longest gives
    * way; undefined when none may.
    */
-  open(end: StreamEnd, client: string): number | undefined {
+  openStream(end: StreamEnd, client: string): number | undefined {
     const name = this.#names.take();
     if (name === undefined) return undefined;
     if (this.#places.take(end, client)) {
@@ -109,7 +109,7 @@ export class TransferThread {
   }
 
   /** Nothing is on its way any more. */
-  close(name: number): void {
+  closeStream(name: number): void {
     const end = this.#ends.get(name);
     if (end === undefined) return;
     this.#ends.delete(name);
@@ -136,7 +136,7 @@ export class TransferThread {
     this.#loop.tellToEnd();
   }
 
-  end(): Promise<void> {
+  close(): Promise<void> {
     return this.#loop.close();
   }
 

@@ -2,9 +2,8 @@
  * Everything that comes in as a file. Each upload stays with the loop that had least to do when it began; slabs are
  * shared fairly between all that are on their way.
  */
-import { availableParallelism } from 'node:os';
-import { Piscina } from 'piscina';
 import type { Logger } from 'pino';
+import { LoopPool } from '../../base/threads/loop-pool.js';
 import { SLABS } from '../../base/memory/transfer-memory.js';
 import type { UnpublishedFile } from '../../base/disk/published-file.js';
 import {
@@ -18,11 +17,10 @@ import {
 } from './landing.js';
 import type { Throttle } from './slab-stream.js';
 import type { Slabs } from './slabs.js';
-import { placeOf, type OpenPart } from './transfer-orders.js';
+import { placeOf, type OpenPart, type TransferLoopOptions } from './transfer-orders.js';
 import { landingInput, Upload, type Disk, type UploadOptions } from './upload.js';
 import { TransferThread } from './transfer-thread.js';
 
-const CORES_A_LOOP = 2;
 /** The fewest and the most slabs that one upload may hold before its client has to wait. */
 const LEAST_SHARE = 1;
 const MOST_SHARE = 16;
@@ -69,45 +67,31 @@ export class Transfers {
   /** Set once, before anything begins. */
   observer: UploadObserver | undefined;
   readonly #options: TransfersOptions;
-  readonly #pool: Piscina<unknown, undefined>;
-  readonly #loops: readonly TransferThread[];
+  readonly #pool: LoopPool<TransferLoopOptions, TransferThread>;
   readonly #running = new Set<Upload>();
-  readonly #tellAll = (): void => {
-    for (const loop of this.#loops) loop.tellToEnd();
-  };
 
   constructor(options: TransfersOptions) {
     this.#options = options;
     const { worker, slabs, floor, log } = options;
-    const count = Math.max(1, Math.floor(availableParallelism() / CORES_A_LOOP));
-    this.#pool = new Piscina<unknown, undefined>({
-      filename: worker.href,
-      minThreads: 0,
-      maxThreads: count,
-      idleTimeout: Infinity,
-      atomics: 'disabled',
-      recordTiming: false,
+    this.#pool = new LoopPool({
+      worker,
       workerData: { floor },
-      // Descriptors are passed on to other threads.
-      trackUnmanagedFds: false,
+      onError: (error) => {
+        log.error({ err: error }, 'a thread that writes uploads failed');
+      },
+      newLoop: (run) => {
+        return new TransferThread({
+          slabs: slabs.memory,
+          run,
+          onRestart: (reason, uploads) => {
+            log.error({ reason, uploads }, 'a thread that writes uploads was restarted');
+          },
+          onStall: () => {
+            log.warn('a thread that writes uploads has been waiting for the disk for ten seconds');
+          },
+        });
+      },
     });
-    this.#pool.on('error', (error: unknown) => {
-      log.error({ err: error }, 'a thread that writes uploads failed');
-    });
-    this.#loops = Array.from({ length: count }, () => {
-      return new TransferThread({
-        slabs: slabs.memory,
-        run: (start, move, signal) => this.#pool.run(start, { transferList: [...move], signal }),
-        onRestart: (reason, uploads) => {
-          log.error({ reason, uploads }, 'a thread that writes uploads was restarted');
-        },
-        onStall: () => {
-          log.warn('a thread that writes uploads has been waiting for the disk for ten seconds');
-        },
-      });
-    });
-    // A thread that waits would hold up the end of the process.
-    process.once('exit', this.#tellAll);
   }
 
   get running(): ReadonlySet<Upload> {
@@ -116,7 +100,7 @@ export class Transfers {
 
   /** A new file. Its SHA-256 is digested in any case. */
   begin(landing: Landing, { size, digests, client = '' }: ContentRequest, throttle: Throttle): Upload {
-    const loop = this.#leastLoaded();
+    const loop = this.#pool.leastLoaded;
     const upload = this.#newUpload(loop, { subject: landing.subject, size, throttle, client });
     const input = {
       stream: upload.name,
@@ -147,7 +131,7 @@ export class Transfers {
     { digests, client = '' }: ContentRequest,
     throttle: Throttle,
   ): Upload {
-    const loop = this.#leastLoaded();
+    const loop = this.#pool.leastLoaded;
     const upload = this.#newUpload(loop, { subject, size: uploadSize, throttle, client });
     const input = { stream: upload.name, path, position, size: uploadSize, digests };
     const opened = loop.ask('append', input) as Promise<OpenPart>;
@@ -167,13 +151,7 @@ export class Transfers {
 
   /** Nothing is left of what is still on its way. */
   async close(): Promise<void> {
-    process.off('exit', this.#tellAll);
-    await Promise.all(this.#loops.map((loop) => loop.end()));
-    await this.#pool.destroy();
-  }
-
-  #leastLoaded(): TransferThread {
-    return this.#loops.reduce((least, other) => (other.load < least.load ? other : least));
+    await this.#pool.close();
   }
 
   #newUpload(

@@ -11,7 +11,7 @@ import { Random, RandomBytes } from '../../support/random.js';
 const WRITTEN = { content: { size: 1, digests: {} }, unchanged: undefined };
 
 /** What was asked of it waits for its answer. */
-class PaperLoop implements Pick<TransferThread, 'open' | 'close' | 'ask' | 'push' | 'gotOn'> {
+class PaperLoop implements Pick<TransferThread, 'openStream' | 'closeStream' | 'ask' | 'push' | 'gotOn'> {
   readonly pushed: { readonly slab: number; readonly bytes: Buffer }[] = [];
   readonly asked: { readonly task: string; answer(value: unknown): void; refuse(error: Error): void }[] = [];
   readonly closed: number[] = [];
@@ -21,7 +21,7 @@ class PaperLoop implements Pick<TransferThread, 'open' | 'close' | 'ask' | 'push
 
   constructor(readonly slabs: Slabs) {}
 
-  open(end: StreamEnd): number | undefined {
+  openStream(end: StreamEnd): number | undefined {
     this.end = end;
     return this.name;
   }
@@ -30,7 +30,7 @@ class PaperLoop implements Pick<TransferThread, 'open' | 'close' | 'ask' | 'push
     this.gotOnTimes++;
   }
 
-  close(name: number): void {
+  closeStream(name: number): void {
     this.closed.push(name);
   }
 

@@ -108,7 +108,7 @@ function compiled(expression: string): BpfProgram {
 /** A hub with two ports: what comes in at the first leaves by the second, which has the filters. */
 function sideOf(name: string, outward: readonly FilterStage[]): Side {
   const memory = new MemoryEngine();
-  memory.engine.perform({ do: 'add', device: 0, design: { kind: 'ethernet_hub', settings: null } });
+  memory.engine.perform({ do: 'add', device: 0, settings: { kind: 'ethernet_hub', settings: null } });
   memory.attach(0, 1, NOWHERE);
   const row = memory.attach(
     0,

@@ -65,7 +65,7 @@ function twoSwitches({ packets }: Variant): { push: () => void; carried: () => n
   const memory = new MemoryEngine();
   for (const device of [0, 1]) {
     const settings = { connections: connections(device), refusesBadHec: false };
-    memory.engine.perform({ do: 'add', device, design: { kind: 'atm_switch', settings } });
+    memory.engine.perform({ do: 'add', device, settings: { kind: 'atm_switch', settings } });
   }
   const plan = packets === undefined ? undefined : { seed: 1, outward: FILTERS, inward: FILTERS };
   memory.attach(0, 1, NOWHERE, plan);

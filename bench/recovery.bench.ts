@@ -42,7 +42,7 @@ async function timeRestart(): Promise<number> {
     opener.open({ type: 'udp', localHost: '127.0.0.1', localPort, remoteHost: '127.0.0.1', remotePort });
   const connection = { port: 1, vpi: 1, vci: 100, toPort: 2, toVpi: 2, toVci: 200, counter: 0 };
   const settings = { connections: [connection], refusesBadHec: false };
-  await engine.order({ do: 'add', device: 1, design: { kind: 'atm_switch', settings } });
+  await engine.order({ do: 'add', device: 1, settings: { kind: 'atm_switch', settings } });
   const endpoints = [open(near, nearPeer), open(far, farPeer)];
   for (const [row, endpoint] of endpoints.entries()) {
     const attachment = { port: row + 1, row, endpoint, policy: { suspended: false, filters: undefined } };

@@ -2,7 +2,7 @@
 import { pino } from 'pino';
 import { Engines } from '../../src/engine/control/engines.js';
 import { hostSockets } from '../../src/engine/sockets/host-sockets.js';
-import type { DeviceDesign } from '../../src/engine/forwarding/orders.js';
+import type { DeviceSettings } from '../../src/engine/forwarding/orders.js';
 import { openEnd, readPath, type ForwarderPath } from './forwarder-path.js';
 
 const path = readPath();
@@ -14,7 +14,7 @@ const engines = new Engines({
   onRestart: () => undefined,
 });
 const device = engines.newDevice('bench');
-await device.install(designOf(path.kind));
+await device.install(settingsOf(path.kind));
 for (const [port, ends] of [path.in, path.out].entries()) {
   await device.attach(port + 1, openEnd(sockets.opener, ends, path.gathers));
 }
@@ -24,10 +24,10 @@ process.once('SIGTERM', () => {
 });
 setInterval(() => undefined, 60_000);
 
-function designOf(kind: ForwarderPath['kind']): DeviceDesign {
+function settingsOf(kind: ForwarderPath['kind']): DeviceSettings {
   if (kind === 'ethernet_switch') {
     const port = (number: number): object => ({ port: number, type: 'access', vlan: 1, ethertype: 0x8100 });
-    return { kind, settings: { ports: [port(1), port(2)] } } as DeviceDesign;
+    return { kind, settings: { ports: [port(1), port(2)] } } as DeviceSettings;
   }
   const [there = 0, back = 0] = device.connections.assign(['1:1:100', '2:2:200']);
   return {

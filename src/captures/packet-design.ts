@@ -1,5 +1,5 @@
 /** What captures record of a port: which frames are packets, and the link type that they are written with. */
-import type { DeviceKind } from '../engine/forwarding/orders.js';
+import type { DeviceKind } from '../engine/devices/device-kinds.js';
 import type { TapPlan } from '../engine/taps/tap-plan.js';
 import { LINK_TYPE, type LinkType } from '../engine/wire/pcap.js';
 import { LINK_TYPES } from '../run/switches/link-types.js';

@@ -3,7 +3,7 @@ import { newCaptureMemory, type CaptureMemory } from '../../src/base/memory/capt
 import type { UdpEndpoint } from '../../src/engine/forwarding/transport.js';
 import { Engine } from '../../src/engine/forwarding/engine.js';
 import { FrameMemory } from '../../src/engine/forwarding/frame-memory.js';
-import type { DeviceDesign } from '../../src/engine/forwarding/orders.js';
+import type { DeviceSettings } from '../../src/engine/forwarding/orders.js';
 import { Outbox } from '../../src/engine/forwarding/port.js';
 import { Logs } from '../../src/engine/taps/logs.js';
 import { MemoryTransport } from './memory-transport.js';
@@ -15,8 +15,8 @@ const CAPTURES = 16 * 1024 * 1024;
 const MOST_ROWS = 4096;
 const MOST_CONNECTIONS = 4096;
 
-export const HUB: DeviceDesign = { kind: 'ethernet_hub', settings: null };
-export const SWITCH: DeviceDesign = { kind: 'ethernet_switch', settings: { ports: [] } };
+export const HUB: DeviceSettings = { kind: 'ethernet_hub', settings: null };
+export const SWITCH: DeviceSettings = { kind: 'ethernet_switch', settings: { ports: [] } };
 
 export class EngineRig {
   readonly connections = new Float64Array(MOST_CONNECTIONS);
@@ -37,12 +37,12 @@ export class EngineRig {
     this.engine = new Engine(fabric, this.books.values, this.network, logs, clock);
   }
 
-  add(device: number, design: DeviceDesign): void {
-    this.engine.perform({ do: 'add', device, design });
+  add(device: number, settings: DeviceSettings): void {
+    this.engine.perform({ do: 'add', device, settings });
   }
 
-  configure(device: number, design: DeviceDesign): void {
-    this.engine.perform({ do: 'configure', device, design });
+  configure(device: number, settings: DeviceSettings): void {
+    this.engine.perform({ do: 'configure', device, settings });
   }
 
   remove(device: number): void {

@@ -71,7 +71,7 @@ export function doTask(request: TaskRequest): Promise<TaskOutcome> {
   const tasks = {
     thread: (): number => threadId,
     refuse: (status: number): never => {
-      throw new Refusal(status, `refused with ${status}`);
+      throw new Refusal(status, 'refused', `refused with ${status}`);
     },
   } satisfies TaskTable;
   return performTask(tasks, request);

@@ -3,7 +3,7 @@ import type { CaptureMemory } from '../../base/memory/capture-memory.js';
 import { COUNTER, COUNTER_NAMES, ROW_LENGTH, type CounterName } from '../../base/memory/port-counters.js';
 import type { FreeList } from '../../base/memory/free-list.js';
 import type { PortEndpoint } from '../forwarding/transport.js';
-import type { PortPolicy, DeviceDesign } from '../forwarding/orders.js';
+import type { DeviceSettings, PortPolicy } from '../forwarding/orders.js';
 import type { TapPlan } from '../taps/tap-plan.js';
 import { ConnectionCounters } from './connection-counters.js';
 import type { SupervisedEngine } from './supervised-engine.js';
@@ -55,12 +55,12 @@ export class RunningDevice {
   }
 
   /** Comes first. */
-  async install(design: DeviceDesign): Promise<void> {
-    await this.#place.engine.order({ do: 'add', device: this.#id, design });
+  async install(settings: DeviceSettings): Promise<void> {
+    await this.#place.engine.order({ do: 'add', device: this.#id, settings });
   }
 
-  async configure(design: DeviceDesign): Promise<void> {
-    await this.#place.engine.order({ do: 'configure', device: this.#id, design });
+  async configure(settings: DeviceSettings): Promise<void> {
+    await this.#place.engine.order({ do: 'configure', device: this.#id, settings });
   }
 
   /** The endpoint stays open for the caller to close, whatever becomes of this. */

@@ -2,10 +2,10 @@
  * What an engine is wanted to run. Kept outside of the engine, so that one that died is rebuilt from it: every
  * order changes this first.
  */
-import type { Attachment, DeviceDesign, NumberedTap, Order } from '../forwarding/orders.js';
+import type { Attachment, DeviceSettings, NumberedTap, Order } from '../forwarding/orders.js';
 
 interface Wanted {
-  design: DeviceDesign;
+  settings: DeviceSettings;
   readonly attachments: Map<number, WantedPort>;
 }
 
@@ -20,11 +20,11 @@ export class WantedGraph {
   note(order: Order): void {
     switch (order.do) {
       case 'add':
-        this.#devices.set(order.device, { design: order.design, attachments: new Map() });
+        this.#devices.set(order.device, { settings: order.settings, attachments: new Map() });
         return;
       case 'configure': {
         const wanted = this.#devices.get(order.device);
-        if (wanted !== undefined) wanted.design = order.design;
+        if (wanted !== undefined) wanted.settings = order.settings;
         return;
       }
       case 'remove':
@@ -58,8 +58,8 @@ export class WantedGraph {
   /** The orders that make all of it. */
   orders(): Order[] {
     const orders: Order[] = [];
-    for (const [device, { design, attachments }] of this.#devices) {
-      orders.push({ do: 'add', device, design });
+    for (const [device, { settings, attachments }] of this.#devices) {
+      orders.push({ do: 'add', device, settings });
       for (const { attachment, taps } of attachments.values()) {
         orders.push({ do: 'attach', device, attachment });
         for (const tap of taps.values()) orders.push({ do: 'tap', device, tap });

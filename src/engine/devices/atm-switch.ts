@@ -14,8 +14,10 @@ import {
   vpiOf,
 } from '../wire/atm-cell.js';
 import type { Batch, Port } from '../forwarding/port.js';
-import type { Device, Fabric } from './device.js';
+import type { Device, DeviceType, Fabric } from './device.js';
 import { IntTable } from './int-table.js';
+import { matcherOf } from '../wire/bpf.js';
+import { cellMatcher } from '../wire/cell-matcher.js';
 
 /** One direction of a mapping. Without VCIs it is a path, which keeps the VCI of every cell. */
 export interface AtmConnection {
@@ -206,3 +208,9 @@ function writeHeader(bytes: Uint8Array, offset: number, header: number, hec: num
   bytes[offset + 3] = header;
   bytes[offset + HEC_OFFSET] = hec;
 }
+
+export const ATM_SWITCH: DeviceType<AtmSettings> = {
+  make: (fabric) => new AtmSwitch(fabric),
+  medium: 'serial',
+  matcherOf: (program) => cellMatcher(matcherOf(program)),
+};

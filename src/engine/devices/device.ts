@@ -4,6 +4,7 @@
  */
 import type { Batch, Outbox, Port } from '../forwarding/port.js';
 import type { FrameMemory } from '../forwarding/frame-memory.js';
+import type { BpfProgram, Matcher } from '../wire/bpf.js';
 
 /** What the devices of one engine share. */
 export interface Fabric {
@@ -27,4 +28,15 @@ export interface Device<Settings> {
   receive(port: Port, frames: Batch): void;
   /** What the device has learnt and how its connections stand, as plain data. */
   inspect(): unknown;
+}
+
+/** Links of different media are never fused: devices of one of them change frames in place. */
+export type Medium = 'ethernet' | 'serial';
+
+/** A kind of device: how one is made, and how its frames are to be treated. */
+export interface DeviceType<Settings> {
+  readonly make: (fabric: Fabric) => Device<Settings>;
+  readonly medium: Medium;
+  /** Makes a matcher of a filter for the frames of such a device. */
+  readonly matcherOf: (program: BpfProgram) => Matcher;
 }

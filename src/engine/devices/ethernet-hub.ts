@@ -1,7 +1,8 @@
 /** The Ethernet hub: what comes in at one port leaves at all others, byte for byte. */
 import { COUNTER } from '../../base/memory/port-counters.js';
 import type { Batch, Port } from '../forwarding/port.js';
-import type { Device, Fabric } from './device.js';
+import { matcherOf } from '../wire/bpf.js';
+import type { Device, DeviceType, Fabric } from './device.js';
 
 export class EthernetHub implements Device<null> {
   readonly #fabric: Fabric;
@@ -42,3 +43,9 @@ export class EthernetHub implements Device<null> {
     return null;
   }
 }
+
+export const ETHERNET_HUB: DeviceType<null> = {
+  make: (fabric) => new EthernetHub(fabric),
+  medium: 'ethernet',
+  matcherOf,
+};

@@ -31,8 +31,9 @@ import {
   VLAN_BITS,
 } from '../wire/ethernet.js';
 import type { Batch, Port } from '../forwarding/port.js';
-import type { Device, Fabric } from './device.js';
+import type { Device, DeviceType, Fabric } from './device.js';
 import { MacTable, type MacEntry } from './mac-table.js';
+import { matcherOf } from '../wire/bpf.js';
 
 export interface EthernetPort {
   readonly port: number;
@@ -236,3 +237,9 @@ function usualSettings(port: number): EthernetPort {
 function isSame(a: EthernetPort, b: EthernetPort): boolean {
   return a.type === b.type && a.vlan === b.vlan && a.ethertype === b.ethertype;
 }
+
+export const ETHERNET_SWITCH: DeviceType<EthernetSwitchSettings> = {
+  make: (fabric) => new EthernetSwitch(fabric),
+  medium: 'ethernet',
+  matcherOf,
+};

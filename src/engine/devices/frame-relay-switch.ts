@@ -14,7 +14,8 @@ import {
   type StatusEnquiry,
 } from '../wire/lmi.js';
 import type { Batch, Port } from '../forwarding/port.js';
-import type { Device, Fabric } from './device.js';
+import type { Device, DeviceType, Fabric } from './device.js';
+import { matcherOf } from '../wire/bpf.js';
 
 /** One direction of a mapping. */
 export interface FrameRelayConnection {
@@ -196,3 +197,9 @@ function inputOf({ port, dlci }: FrameRelayConnection): string {
 function isSame(a: FrameRelayConnection, b: FrameRelayConnection | undefined): boolean {
   return a.toPort === b?.toPort && a.toDlci === b.toDlci && a.counter === b.counter;
 }
+
+export const FRAME_RELAY_SWITCH: DeviceType<FrameRelaySettings> = {
+  make: (fabric) => new FrameRelaySwitch(fabric),
+  medium: 'serial',
+  matcherOf,
+};

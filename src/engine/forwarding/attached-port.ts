@@ -5,11 +5,8 @@
 import { COUNTER, ROW_LENGTH } from '../../base/memory/port-counters.js';
 import type { BpfProgram, Matcher } from '../wire/bpf.js';
 import { NOWHERE, Port, type Batch, type Exit } from './port.js';
-import type { Device } from '../devices/device.js';
+import type { Device, Medium } from '../devices/device.js';
 import type { PortEndpoint, Link } from './transport.js';
-
-/** Links of different media are never fused: devices of one of them change frames in context. */
-export type Medium = 'ethernet' | 'serial';
 
 export interface PortContext {
   readonly number: number;

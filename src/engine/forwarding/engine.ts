@@ -3,45 +3,17 @@
  * orders between turns. Frames move within a turn and never wait for the next one, unless a filter holds them.
  */
 import { FusedPaths } from './fused-paths.js';
-import { AtmSwitch } from '../devices/atm-switch.js';
-import { matcherOf, type BpfProgram, type Matcher } from '../wire/bpf.js';
-import { cellMatcher } from '../wire/cell-matcher.js';
-import { AttachedPort, NO_FILTERS, type Filters, type Medium, type PortContext } from './attached-port.js';
+import { AttachedPort, NO_FILTERS, type Filters, type PortContext } from './attached-port.js';
 import { NOWHERE, type Batch } from './port.js';
-import type { Device, Fabric } from '../devices/device.js';
+import type { Device, Fabric, Medium } from '../devices/device.js';
+import { DEVICE_KINDS } from '../devices/device-kinds.js';
 import { udpEnds, type Link, type Transport } from './transport.js';
-import { EthernetHub } from '../devices/ethernet-hub.js';
-import { EthernetSwitch } from '../devices/ethernet-switch.js';
 import { FilterChain } from '../filters/filter-chain.js';
 import type { FilterPlan, FilterStage } from '../filters/filter-plan.js';
 import { Schedule } from '../filters/schedule.js';
-import { FrameRelaySwitch } from '../devices/frame-relay-switch.js';
-import type {
-  Attachment,
-  PortPolicy,
-  DeviceDesign,
-  DeviceKind,
-  NumberedTap,
-  Order,
-  SettingsOf,
-} from './orders.js';
+import type { Attachment, DeviceSettings, NumberedTap, Order, PortPolicy } from './orders.js';
 import type { Logs } from '../taps/logs.js';
 
-const MAKERS: { readonly [Kind in DeviceKind]: (fabric: Fabric) => Device<SettingsOf[Kind]> } = {
-  atm_switch: (fabric) => new AtmSwitch(fabric),
-  frame_relay_switch: (fabric) => new FrameRelaySwitch(fabric),
-  ethernet_switch: (fabric) => new EthernetSwitch(fabric),
-  ethernet_hub: (fabric) => new EthernetHub(fabric),
-};
-
-const MEDIA: Readonly<Record<DeviceKind, Medium>> = {
-  atm_switch: 'serial',
-  frame_relay_switch: 'serial',
-  ethernet_switch: 'ethernet',
-  ethernet_hub: 'ethernet',
-};
-
-const matcherOfCells = (program: BpfProgram): Matcher => cellMatcher(matcherOf(program));
 
 interface Installed {
   readonly device: Device<never>;
@@ -94,10 +66,10 @@ export class Engine {
   perform(order: Order): unknown {
     switch (order.do) {
       case 'add':
-        this.#add(order.device, order.design);
+        this.#add(order.device, order.settings);
         return undefined;
       case 'configure':
-        configure(this.#find(order.device).device, order.design);
+        configure(this.#find(order.device).device, order.settings);
         return undefined;
       case 'remove':
         this.#remove(order.device);
@@ -137,15 +109,11 @@ export class Engine {
     return port;
   }
 
-  #add(id: number, design: DeviceDesign): void {
-    const device: Device<never> = MAKERS[design.kind](this.#fabric);
-    configure(device, design);
-    this.#installed.set(id, {
-      device,
-      medium: MEDIA[design.kind],
-      matcherOf: design.kind === 'atm_switch' ? matcherOfCells : matcherOf,
-      ports: new Map(),
-    });
+  #add(id: number, settings: DeviceSettings): void {
+    const { make, medium, matcherOf } = DEVICE_KINDS[settings.kind];
+    const device: Device<never> = make(this.#fabric);
+    configure(device, settings);
+    this.#installed.set(id, { device, medium, matcherOf, ports: new Map() });
   }
 
   #remove(id: number): void {
@@ -276,7 +244,7 @@ export class Engine {
   }
 }
 
-function configure(device: Device<never>, { settings }: DeviceDesign): void {
-  // The settings of a design are of its kind, and a device is only configured with designs of its own kind.
+function configure(device: Device<never>, { settings }: DeviceSettings): void {
+  // The settings of a device are always those of its kind: the kind of a device never changes.
   (device as Device<unknown>).configure(settings);
 }

@@ -1,23 +1,11 @@
 /** The orders of the HTTP thread to an engine, and the answers. Everything survives a structured clone. */
 import type { PortEndpoint } from './transport.js';
-import type { AtmSettings } from '../devices/atm-switch.js';
-import type { EthernetSwitchSettings } from '../devices/ethernet-switch.js';
+import type { DeviceKind, SettingsOf } from '../devices/device-kinds.js';
 import type { FilterPlan } from '../filters/filter-plan.js';
-import type { FrameRelaySettings } from '../devices/frame-relay-switch.js';
 import type { TapPlan } from '../taps/tap-plan.js';
 
-/** The settings of each kind of device. */
-export interface SettingsOf {
-  atm_switch: AtmSettings;
-  frame_relay_switch: FrameRelaySettings;
-  ethernet_switch: EthernetSwitchSettings;
-  ethernet_hub: null;
-}
-
-export type DeviceKind = keyof SettingsOf;
-
-/** A kind of device, with settings of that kind. */
-export type DeviceDesign = {
+/** A kind of device with settings of that kind. */
+export type DeviceSettings = {
   [Kind in DeviceKind]: { readonly kind: Kind; readonly settings: SettingsOf[Kind] };
 }[DeviceKind];
 
@@ -44,8 +32,8 @@ export interface NumberedTap {
 }
 
 export type Order =
-  | { readonly do: 'add'; readonly device: number; readonly design: DeviceDesign }
-  | { readonly do: 'configure'; readonly device: number; readonly design: DeviceDesign }
+  | { readonly do: 'add'; readonly device: number; readonly settings: DeviceSettings }
+  | { readonly do: 'configure'; readonly device: number; readonly settings: DeviceSettings }
   | { readonly do: 'remove'; readonly device: number }
   | { readonly do: 'attach'; readonly device: number; readonly attachment: Attachment }
   | { readonly do: 'detach'; readonly device: number; readonly port: number }

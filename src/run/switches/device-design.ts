@@ -4,7 +4,8 @@ import { storedList } from '../../lab/kinds/ports-mapping.js';
 import type { AtmConnection } from '../../engine/devices/atm-switch.js';
 import type { EthernetPort } from '../../engine/devices/ethernet-switch.js';
 import type { FrameRelayConnection } from '../../engine/devices/frame-relay-switch.js';
-import type { DeviceDesign, DeviceKind } from '../../engine/forwarding/orders.js';
+import type { DeviceKind } from '../../engine/devices/device-kinds.js';
+import type { DeviceSettings } from '../../engine/forwarding/orders.js';
 import { connectionsOf, type MappedConnection } from './mapped-connections.js';
 
 export interface DesignOptions {
@@ -17,7 +18,7 @@ export interface DesignOptions {
 const DOT1Q = 0x8100;
 const DEFAULT_VLAN = 1;
 
-export function designOf(kind: DeviceKind, properties: Properties, options: DesignOptions): DeviceDesign {
+export function designOf(kind: DeviceKind, properties: Properties, options: DesignOptions): DeviceSettings {
   switch (kind) {
     case 'atm_switch': {
       const connections = withCounters(properties, options, atmConnection);

@@ -3,7 +3,7 @@ import type { BpfAsker, BpfCompiler } from '../../engine/bpf/bpf-compiler.js';
 import { Refusal } from '../../base/errors/errors.js';
 import type { AcceptedFilters } from '../../lab/topology/filters.js';
 import type { FilterPlan } from '../../engine/filters/filter-plan.js';
-import type { DeviceKind } from '../../engine/forwarding/orders.js';
+import type { DeviceKind } from '../../engine/devices/device-kinds.js';
 import type { BpfProgram } from '../../engine/wire/bpf.js';
 import { expressionsOf, filterPlan, type WantedFilters } from './filter-plan.js';
 import { LINK_TYPES } from './link-types.js';

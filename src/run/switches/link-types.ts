@@ -1,5 +1,5 @@
 /** What the frames of a switch are to expressions and captures, unless somebody says otherwise. */
-import type { DeviceKind } from '../../engine/forwarding/orders.js';
+import type { DeviceKind } from '../../engine/devices/device-kinds.js';
 import { LINK_TYPE, type LinkType } from '../../engine/wire/pcap.js';
 
 export const LINK_TYPES: Readonly<Record<DeviceKind, LinkType>> = {

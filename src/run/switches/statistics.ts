@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { PortCounters, RunningDevice } from '../../engine/control/running-device.js';
 import type { Properties } from '../../lab/kinds/node-kind.js';
 import { COUNTER_NAMES, DROP_CAUSES, type CounterName } from '../../base/memory/port-counters.js';
-import type { DeviceKind } from '../../engine/forwarding/orders.js';
+import type { DeviceKind } from '../../engine/devices/device-kinds.js';
 import { connectionsOf } from './mapped-connections.js';
 
 const PASSED = COUNTER_NAMES.filter((name) => !DROP_CAUSES.includes(name));

@@ -1,7 +1,7 @@
 /** The kinds of node that run on engines. */
 import type { NodeKind } from '../../lab/kinds/node-kind.js';
 import { SERVED_KINDS } from '../../lab/kinds/served-kinds.js';
-import type { DeviceKind } from '../../engine/forwarding/orders.js';
+import type { DeviceKind } from '../../engine/devices/device-kinds.js';
 
 /** A kind of node that an engine has a device for. */
 export type SwitchKind = NodeKind & { readonly type: DeviceKind };

@@ -57,7 +57,7 @@ void t.test('each loop has a thread of its own, and finite tasks have another', 
 void t.test('a finite task may refuse', async (t) => {
   await t.rejects(
     poolOf(t).runTask('doTask', { task: 'refuse', input: 409 }),
-    new Refusal(409, 'refused with 409'),
+    new Refusal(409, 'refused', 'refused with 409'),
   );
 });
 

@@ -7,13 +7,13 @@ import t, { type Test } from 'tap';
 import { Engines } from '../../../src/engine/control/engines.js';
 import { hostSockets } from '../../../src/engine/sockets/host-sockets.js';
 import type { PortEndpoint } from '../../../src/engine/forwarding/transport.js';
-import type { DeviceDesign } from '../../../src/engine/forwarding/orders.js';
+import type { DeviceSettings } from '../../../src/engine/forwarding/orders.js';
 import { FAULT, STILLBORN } from '../../support/engine-faults.js';
 import { eventually } from '../../support/eventually.js';
 import { ENGINE_WORKER, FAULTY_WORKER, numbered, numbersOf, upTo } from '../../support/live-engine.js';
 import { freePort, UdpPeer } from '../../support/udp-peer.js';
 
-const HUB: DeviceDesign = { kind: 'ethernet_hub', settings: null };
+const HUB: DeviceSettings = { kind: 'ethernet_hub', settings: null };
 const HOST = '127.0.0.1';
 const sockets = await hostSockets(process.platform);
 

@@ -1,13 +1,13 @@
 import t from 'tap';
 import { hostSockets } from '../../../src/engine/sockets/host-sockets.js';
 import type { AtmConnection } from '../../../src/engine/devices/atm-switch.js';
-import type { DeviceDesign } from '../../../src/engine/forwarding/orders.js';
+import type { DeviceSettings } from '../../../src/engine/forwarding/orders.js';
 import { headerOf, hecOf } from '../../../src/engine/wire/atm-cell.js';
 import { eventually } from '../../support/eventually.js';
 import { LiveEngine, numbered, numbersOf, upTo } from '../../support/live-engine.js';
 import { unaccountedOf } from '../../support/port-books.js';
 
-const HUB: DeviceDesign = { kind: 'ethernet_hub', settings: null };
+const HUB: DeviceSettings = { kind: 'ethernet_hub', settings: null };
 const sockets = await hostSockets(process.platform);
 
 function cell(vpi: number, vci: number, number: number): Buffer {
@@ -22,7 +22,7 @@ void t.test('cells flow through a switch in an engine’s thread, and are counte
   const live = new LiveEngine(t, sockets);
   const device = live.newDevice();
   const names = ['1:1:100', '2:2:200'];
-  const designOf = (): DeviceDesign => {
+  const settingsOf = (): DeviceSettings => {
     const [there = 0, back = 0] = device.connections.assign(names);
     const connections: AtmConnection[] = [
       { port: 1, vpi: 1, vci: 100, toPort: 2, toVpi: 2, toVci: 200, counter: there },
@@ -30,7 +30,7 @@ void t.test('cells flow through a switch in an engine’s thread, and are counte
     ];
     return { kind: 'atm_switch', settings: { connections, refusesBadHec: false } };
   };
-  await device.install(designOf());
+  await device.install(settingsOf());
   const [left, right] = [await live.attachOutside(t, device, 1), await live.attachOutside(t, device, 2)];
   const COUNT = 600;
   const there = upTo(COUNT).map((number) => cell(1, 100, number));
@@ -60,7 +60,7 @@ void t.test('cells flow through a switch in an engine’s thread, and are counte
   });
 
   device.connections.reset();
-  await device.configure(designOf());
+  await device.configure(settingsOf());
   await left.peer.send(left.localPort, [cell(1, 100, 1)]);
   await right.peer.receive(COUNT + 1);
   await device.inspect();

@@ -6,7 +6,7 @@ import { SupervisedEngine } from '../../../src/engine/control/supervised-engine.
 import { LOG, LOG_WORDS, NO_CHUNK } from '../../../src/base/memory/capture-memory.js';
 import { CONTROL } from '../../../src/base/memory/engine-memory.js';
 import { hostSockets } from '../../../src/engine/sockets/host-sockets.js';
-import type { DeviceDesign, NumberedOrder, Order } from '../../../src/engine/forwarding/orders.js';
+import type { DeviceSettings, NumberedOrder, Order } from '../../../src/engine/forwarding/orders.js';
 import { FAULT } from '../../support/engine-faults.js';
 import { eventually } from '../../support/eventually.js';
 import { heldChecks } from '../../support/held-checks.js';
@@ -21,8 +21,8 @@ import {
 import { planOf } from '../../support/tap-rig.js';
 import { portions } from '../../support/udp-peer.js';
 
-const HUB: DeviceDesign = { kind: 'ethernet_hub', settings: null };
-const SWITCH: DeviceDesign = { kind: 'ethernet_switch', settings: { ports: [] } };
+const HUB: DeviceSettings = { kind: 'ethernet_hub', settings: null };
+const SWITCH: DeviceSettings = { kind: 'ethernet_switch', settings: { ports: [] } };
 /** What an engine may have in its hands when it dies. */
 const MOST_IN_HAND = 512;
 
@@ -297,12 +297,12 @@ class PaperEngine {
 
 void t.test('an engine that dies as soon as it lives is given a rest in between', async (t) => {
   const paper = new PaperEngine(t, (life) => (life < 4 ? new Error('stillborn') : undefined));
-  const answer = paper.engine.order({ do: 'add', device: 1, design: HUB });
+  const answer = paper.engine.order({ do: 'add', device: 1, settings: HUB });
   const life = await eventually('the fourth life', () => paper.lives[3]);
   t.same(paper.rests, [500, 1000, 2000], 'it is not started again and again at once');
   t.equal(paper.bells, 1, 'a life needs no descriptors, which may have run out');
   await eventually('the order comes again', () => life.received[0]);
-  t.same(life.received, [{ do: 'add', device: 1, design: HUB }]);
+  t.same(life.received, [{ do: 'add', device: 1, settings: HUB }]);
   t.equal(paper.engine.restarts, 3);
   life.orders.postMessage({ number: 1, value: 'an answer to an order of another life' });
   // The orders of its wanted state have numbers of their own.

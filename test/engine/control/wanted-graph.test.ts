@@ -1,10 +1,15 @@
 import t from 'tap';
 import { WantedGraph } from '../../../src/engine/control/wanted-graph.js';
-import type { Attachment, DeviceDesign, NumberedTap, Order } from '../../../src/engine/forwarding/orders.js';
+import type {
+  Attachment,
+  DeviceSettings,
+  NumberedTap,
+  Order,
+} from '../../../src/engine/forwarding/orders.js';
 import type { TapPlan } from '../../../src/engine/taps/tap-plan.js';
 
-const HUB: DeviceDesign = { kind: 'ethernet_hub', settings: null };
-const SWITCH: DeviceDesign = { kind: 'ethernet_switch', settings: { ports: [] } };
+const HUB: DeviceSettings = { kind: 'ethernet_hub', settings: null };
+const SWITCH: DeviceSettings = { kind: 'ethernet_switch', settings: { ports: [] } };
 
 const attachment = (port: number, row = port): Attachment => ({
   port,
@@ -34,10 +39,10 @@ function graphOf(...orders: readonly Order[]): WantedGraph {
 
 void t.test('what was ordered is ordered again, devices before their ports', (t) => {
   const orders: Order[] = [
-    { do: 'add', device: 1, design: HUB },
+    { do: 'add', device: 1, settings: HUB },
     { do: 'attach', device: 1, attachment: attachment(2) },
     { do: 'attach', device: 1, attachment: attachment(1) },
-    { do: 'add', device: 2, design: SWITCH },
+    { do: 'add', device: 2, settings: SWITCH },
     { do: 'attach', device: 2, attachment: attachment(7) },
   ];
   const graph = graphOf(...orders);
@@ -49,19 +54,19 @@ void t.test('what was ordered is ordered again, devices before their ports', (t)
 
 void t.test('only what is still wanted is ordered, as it was wanted last', (t) => {
   const graph = graphOf(
-    { do: 'add', device: 1, design: HUB },
+    { do: 'add', device: 1, settings: HUB },
     { do: 'attach', device: 1, attachment: attachment(1) },
-    { do: 'add', device: 2, design: HUB },
+    { do: 'add', device: 2, settings: HUB },
     { do: 'attach', device: 2, attachment: attachment(1) },
     { do: 'attach', device: 2, attachment: attachment(2) },
-    { do: 'configure', device: 2, design: SWITCH },
+    { do: 'configure', device: 2, settings: SWITCH },
     { do: 'detach', device: 2, port: 1 },
     { do: 'attach', device: 2, attachment: attachment(2, 9) },
     { do: 'remove', device: 1 },
     { do: 'inspect', device: 2 },
   );
   t.same(graph.orders(), [
-    { do: 'add', device: 2, design: SWITCH },
+    { do: 'add', device: 2, settings: SWITCH },
     { do: 'attach', device: 2, attachment: attachment(2, 9) },
   ]);
   t.end();
@@ -71,7 +76,7 @@ void t.test('a port is wanted with the policy that was set last, with its taps',
   const policy = { suspended: true, filters: undefined };
   const tap = (number: number): NumberedTap => ({ port: 1, tap: number, plan: planOf(number) });
   const graph = graphOf(
-    { do: 'add', device: 1, design: HUB },
+    { do: 'add', device: 1, settings: HUB },
     { do: 'attach', device: 1, attachment: attachment(1) },
     { do: 'tap', device: 1, tap: tap(1) },
     { do: 'tap', device: 1, tap: tap(2) },
@@ -80,18 +85,18 @@ void t.test('a port is wanted with the policy that was set last, with its taps',
     { do: 'release', log: 1 },
   );
   t.same(graph.orders(), [
-    { do: 'add', device: 1, design: HUB },
+    { do: 'add', device: 1, settings: HUB },
     { do: 'attach', device: 1, attachment: { ...attachment(1), policy } },
     { do: 'tap', device: 1, tap: tap(2) },
   ]);
   graph.note({ do: 'detach', device: 1, port: 1 });
-  t.same(graph.orders(), [{ do: 'add', device: 1, design: HUB }]);
+  t.same(graph.orders(), [{ do: 'add', device: 1, settings: HUB }]);
   t.end();
 });
 
 void t.test('orders about what is not there want nothing', (t) => {
   const graph = graphOf(
-    { do: 'configure', device: 1, design: HUB },
+    { do: 'configure', device: 1, settings: HUB },
     { do: 'attach', device: 1, attachment: attachment(1) },
     { do: 'detach', device: 1, port: 1 },
     { do: 'remove', device: 1 },

@@ -1,12 +1,12 @@
 import t from 'tap';
 import type { AtmConnection } from '../../../src/engine/devices/atm-switch.js';
 import type { UdpEndpoint } from '../../../src/engine/forwarding/transport.js';
-import type { DeviceDesign } from '../../../src/engine/forwarding/orders.js';
+import type { DeviceSettings } from '../../../src/engine/forwarding/orders.js';
 import { headerOf, hecOf } from '../../../src/engine/wire/atm-cell.js';
 import { EngineRig, HUB, SWITCH } from '../../support/engine-rig.js';
 import { Random, RandomBytes, testSeed } from '../../support/random.js';
 
-const FRAME_RELAY: DeviceDesign = { kind: 'frame_relay_switch', settings: { connections: [] } };
+const FRAME_RELAY: DeviceSettings = { kind: 'frame_relay_switch', settings: { connections: [] } };
 
 /** Frames that no device takes for anything else than frames of its own kind: to everybody, from 02…01. */
 function frames(count: number, length = 60, seed = 1): Buffer[] {
@@ -30,7 +30,7 @@ function channel(port: number, vci: number, toPort: number, toVci: number, count
   ];
 }
 
-const atm = (...connections: readonly AtmConnection[][]): DeviceDesign => ({
+const atm = (...connections: readonly AtmConnection[][]): DeviceSettings => ({
   kind: 'atm_switch',
   settings: { connections: connections.flat(), refusesBadHec: false },
 });
@@ -219,9 +219,9 @@ void t.test('what a device makes anew takes no room after its turn', (t) => {
 });
 
 /** Two devices with one port outside each, and a link between them that is not attached yet. */
-function pair(design: DeviceDesign, other = design) {
+function pair(settings: DeviceSettings, other = settings) {
   const rig = new EngineRig();
-  rig.add(1, design);
+  rig.add(1, settings);
   rig.add(2, other);
   const [left, right] = [rig.outside(1, 1), rig.outside(2, 1)];
   const [one, two] = rig.cable('link');
@@ -536,7 +536,7 @@ class RestlessLab {
   readonly rig = new EngineRig();
   readonly #random: Random;
   readonly #bytes: RandomBytes;
-  readonly #devices = new Map<number, { design: DeviceDesign; ports: Map<number, UdpEndpoint> }>();
+  readonly #devices = new Map<number, { settings: DeviceSettings; ports: Map<number, UdpEndpoint> }>();
   readonly #free: UdpEndpoint[] = [];
   #lastDevice = 0;
 
@@ -560,7 +560,7 @@ class RestlessLab {
     else this.#traffic();
   }
 
-  #design(kind: DeviceDesign['kind']): DeviceDesign {
+  #settingsOf(kind: DeviceSettings['kind']): DeviceSettings {
     const port = (): number => 1 + this.#random.below(6);
     const label = (): number => 16 + this.#random.below(4);
     const some = <Made>(make: () => Made): Made[] => Array.from({ length: 12 }, make);
@@ -596,9 +596,9 @@ class RestlessLab {
 
   #add(): void {
     const kinds = ['atm_switch', 'frame_relay_switch', 'ethernet_switch', 'ethernet_hub'] as const;
-    const design = this.#design(this.#random.pick(kinds));
-    this.rig.add(++this.#lastDevice, design);
-    this.#devices.set(this.#lastDevice, { design, ports: new Map() });
+    const settings = this.#settingsOf(this.#random.pick(kinds));
+    this.rig.add(++this.#lastDevice, settings);
+    this.#devices.set(this.#lastDevice, { settings, ports: new Map() });
   }
 
   #remove(id: number): void {
@@ -609,7 +609,7 @@ class RestlessLab {
 
   #configure(id: number): void {
     const device = this.#devices.get(id);
-    if (device !== undefined) this.rig.configure(id, this.#design(device.design.kind));
+    if (device !== undefined) this.rig.configure(id, this.#settingsOf(device.settings.kind));
   }
 
   #attach(id: number): void {

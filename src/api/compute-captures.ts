@@ -2,7 +2,8 @@
 import { z } from 'zod';
 import type { LocalCompute } from '../run/local-compute.js';
 import { captureFilePath, type PortCaptures } from '../captures/port-captures.js';
-import { SWITCH_KINDS, type SwitchKind } from '../run/switches/switch-kinds.js';
+import type { SwitchKind } from '../lab/kinds/node-kind.js';
+import { SWITCH_KINDS } from '../lab/kinds/node-kinds.js';
 import { refusals } from '../base/errors/errors.js';
 import { empty, json } from '../http/answer.js';
 import { route, type Route } from '../http/route.js';
@@ -23,7 +24,7 @@ export function computeCaptureRoutes(compute: LocalCompute, captures: PortCaptur
 
 function routesOf(compute: LocalCompute, captures: PortCaptures, kind: SwitchKind): Route[] {
   const base = `${nodesPath(kind)}/{node_id}/adapters/{adapter_number}/ports/{port_number}`;
-  const what = `a port of the ${kind.type.replaceAll('_', ' ')}`;
+  const what = `a port of ${kind.title}`;
   return [
     route({
       method: 'POST',

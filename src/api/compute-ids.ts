@@ -1,7 +1,7 @@
 /** What the compute side says of ids and port numbers in a path (contract 0.7, A2.1). */
 import type { ComputeProject } from '../run/compute-project.js';
 import type { LocalCompute } from '../run/local-compute.js';
-import type { SwitchKind } from '../run/switches/switch-kinds.js';
+import type { SwitchKind } from '../lab/kinds/node-kind.js';
 import type { SwitchNode } from '../run/switches/switch-node.js';
 import { refusals } from '../base/errors/errors.js';
 import { uuid } from '../lab/gns3-file/topology-schema.js';

@@ -1,7 +1,8 @@
 /** Where the ports of switches lead. */
 import type { LocalCompute } from '../run/local-compute.js';
 import { canonical, canonicalNio, nio } from '../run/links/nio.js';
-import { SWITCH_KINDS, type SwitchKind } from '../run/switches/switch-kinds.js';
+import type { SwitchKind } from '../lab/kinds/node-kind.js';
+import { SWITCH_KINDS } from '../lab/kinds/node-kinds.js';
 import { empty, json } from '../http/answer.js';
 import { route, type Route } from '../http/route.js';
 import { findNode, portNumber } from './compute-ids.js';
@@ -17,13 +18,12 @@ export function computeNioRoutes(compute: LocalCompute): Route[] {
 function routesOf(compute: LocalCompute, kind: SwitchKind): Route[] {
   const path = `${nodesPath(kind)}/{node_id}/adapters/{adapter_number}/ports/{port_number}/nio`;
   const params = names('project_id', 'node_id', 'adapter_number', 'port_number');
-  const what = kind.type.replaceAll('_', ' ');
   return [
     route({
       method: 'POST',
       path,
       tag,
-      summary: `Attach a port of the ${what}`,
+      summary: `Attach a port of ${kind.title}`,
       params,
       body: nio,
       answers: { 201: canonicalNio },
@@ -37,7 +37,7 @@ function routesOf(compute: LocalCompute, kind: SwitchKind): Route[] {
       method: 'DELETE',
       path,
       tag,
-      summary: `Detach a port of the ${what}`,
+      summary: `Detach a port of ${kind.title}`,
       params,
       answers: { 204: null },
       handle: async ({ params: wanted, exchange }) => {

@@ -1,10 +1,11 @@
 /** Switches that run here: the same routes for each of the four kinds. */
 import { z } from 'zod';
 import type { LocalCompute } from '../run/local-compute.js';
-import { SWITCH_KINDS, type SwitchKind } from '../run/switches/switch-kinds.js';
+import type { SwitchKind } from '../lab/kinds/node-kind.js';
+import { SWITCH_KINDS } from '../lab/kinds/node-kinds.js';
 import { empty, jsonText } from '../http/answer.js';
 import { route, type Route } from '../http/route.js';
-import { openObject, tcpPort, text, uuid } from '../lab/gns3-file/topology-schema.js';
+import { tcpPort, text, uuid } from '../lab/gns3-file/topology-schema.js';
 import { checkId, findNode, findProject } from './compute-ids.js';
 import { names } from './schemas.js';
 
@@ -18,16 +19,6 @@ const consoleFields = {
 };
 
 const shownConsole = { console: tcpPort.nullable(), console_type: z.enum(['telnet', 'none']) };
-const shownMappings = { mappings: z.record(z.string(), z.string()) };
-const shownPorts = { ports_mapping: z.array(openObject) };
-
-/** What a node shows besides what all kinds do. */
-const SHOWN = {
-  atm_switch: shownMappings,
-  frame_relay_switch: shownMappings,
-  ethernet_switch: { ...shownPorts, ...shownConsole },
-  ethernet_hub: shownPorts,
-};
 
 /** Where the nodes of a kind are found. */
 export function nodesPath(kind: SwitchKind): string {
@@ -44,15 +35,16 @@ export function computeNodeRoutes(compute: LocalCompute): Route[] {
 function routesOf(compute: LocalCompute, kind: SwitchKind): Route[] {
   const path = nodesPath(kind);
   const one = names('project_id', 'node_id');
-  const what = kind.type.replaceAll('_', ' ');
-  const shown = z.strictObject({ ...SHOWN[kind.type], name, node_id: uuid, project_id: uuid, status });
+  const { title } = kind;
+  const ownFields = { ...kind.shownProperties, ...(kind.consoleTypes.length > 0 ? shownConsole : {}) };
+  const shown = z.strictObject({ ...ownFields, name, node_id: uuid, project_id: uuid, status });
   const { newNode, changedNode } = requestsOf(kind);
   return [
     route({
       method: 'POST',
       path,
       tag,
-      summary: `Make an ${what} run`.replace(/\ban (?=[^aeiou])/, 'a '),
+      summary: `Make ${title} run`,
       params: names('project_id'),
       body: newNode,
       answers: { 201: shown },
@@ -63,7 +55,7 @@ function routesOf(compute: LocalCompute, kind: SwitchKind): Route[] {
       method: 'GET',
       path: `${path}/{node_id}`,
       tag,
-      summary: `Show the ${what}`,
+      summary: `Show ${title}`,
       params: one,
       answers: { 200: shown },
       handle: ({ params }) => jsonText(200, findNode(compute, kind, params).text),
@@ -72,7 +64,7 @@ function routesOf(compute: LocalCompute, kind: SwitchKind): Route[] {
       method: 'PUT',
       path: `${path}/{node_id}`,
       tag,
-      summary: `Change the ${what}, at once`,
+      summary: `Change ${title}, at once`,
       params: one,
       body: changedNode,
       answers: { 200: shown },
@@ -82,7 +74,7 @@ function routesOf(compute: LocalCompute, kind: SwitchKind): Route[] {
       method: 'DELETE',
       path: `${path}/{node_id}`,
       tag,
-      summary: `End the ${what}`,
+      summary: `End ${title}`,
       params: one,
       answers: { 204: null },
       handle: async ({ params }) => {
@@ -96,7 +88,7 @@ function routesOf(compute: LocalCompute, kind: SwitchKind): Route[] {
       method: 'POST',
       path: `${path}/{node_id}/duplicate`,
       tag,
-      summary: `Answer with the ${what} that a copy was made for: there is no data to copy`,
+      summary: `Answer with the node that a copy of ${title} was made for: there is no data to copy`,
       params: one,
       body: z.strictObject({ destination_node_id: uuid }),
       answers: { 201: shown },
@@ -114,7 +106,7 @@ function actionRoute(compute: LocalCompute, kind: SwitchKind, action: string): R
     method: 'POST',
     path: `${nodesPath(kind)}/{node_id}/${action}`,
     tag,
-    summary: `Does nothing: the ${kind.type.replaceAll('_', ' ')} always runs`,
+    summary: `Does nothing: ${kind.title} always runs`,
     params: names('project_id', 'node_id'),
     answers: { 204: null },
     handle: ({ params }) => {
@@ -126,7 +118,7 @@ function actionRoute(compute: LocalCompute, kind: SwitchKind, action: string): R
 
 /** The bodies that make and change a node: the fields of its kind lie beside those of all. */
 function requestsOf(kind: SwitchKind) {
-  const properties = kind.properties instanceof z.ZodObject ? kind.properties.shape : {};
+  const properties = kind.properties.shape;
   const isProperty = (field: string): boolean => field in properties;
   // Without a console there is nothing to be said of one; to the handler that is the same as nothing said.
   const ownConsole = kind.consoleTypes.length > 0 ? consoleFields : ({} as typeof consoleFields);

@@ -1,9 +1,8 @@
 /** What has passed through switches, and what they have learnt. */
-import type { z } from 'zod';
-import { dlciTable, dlciTableOf, macTable, macTableOf } from '../run/switches/device-tables.js';
 import type { LocalCompute } from '../run/local-compute.js';
 import { statistics } from '../run/switches/statistics.js';
-import { SWITCH_KINDS, type SwitchKind } from '../run/switches/switch-kinds.js';
+import type { DeviceTable, SwitchKind } from '../lab/kinds/node-kind.js';
+import { SWITCH_KINDS } from '../lab/kinds/node-kinds.js';
 import { empty, json } from '../http/answer.js';
 import { route, type Route } from '../http/route.js';
 import { findNode } from './compute-ids.js';
@@ -13,35 +12,21 @@ import { names } from './schemas.js';
 const tag = 'Compute nodes';
 const params = names('project_id', 'node_id');
 
-/** Tables that some kinds have. */
-const TABLES = {
-  ethernet_switch: { name: 'mac_table', what: 'stations', schema: macTable, of: macTableOf },
-  frame_relay_switch: {
-    name: 'dlcis',
-    what: 'DLCIs and the state of its management',
-    schema: dlciTable,
-    of: dlciTableOf,
-  },
-};
-
 export function computeStatisticsRoutes(compute: LocalCompute): Route[] {
   return SWITCH_KINDS.flatMap((kind) => [
     ...statisticsRoutes(compute, kind),
-    ...Object.entries(TABLES)
-      .filter(([type]) => type === kind.type)
-      .map(([, table]) => tableRoute(compute, kind, table)),
+    ...kind.tables.map((table) => tableRoute(compute, kind, table)),
   ]);
 }
 
 function statisticsRoutes(compute: LocalCompute, kind: SwitchKind): Route[] {
   const path = `${nodesPath(kind)}/{node_id}/statistics`;
-  const what = kind.type.replaceAll('_', ' ');
   return [
     route({
       method: 'GET',
       path,
       tag,
-      summary: `What has passed through the ${what}`,
+      summary: `What has passed through ${kind.title}`,
       params,
       answers: { 200: statistics },
       handle: ({ params: wanted }) => json(200, findNode(compute, kind, wanted).statistics()),
@@ -50,7 +35,7 @@ function statisticsRoutes(compute: LocalCompute, kind: SwitchKind): Route[] {
       method: 'DELETE',
       path,
       tag,
-      summary: `Begin to count anew at the ${what}`,
+      summary: `Begin to count anew at ${kind.title}`,
       params,
       answers: { 204: null },
       handle: ({ params: wanted }) => {
@@ -61,21 +46,18 @@ function statisticsRoutes(compute: LocalCompute, kind: SwitchKind): Route[] {
   ];
 }
 
-interface Table {
-  readonly name: string;
-  readonly what: string;
-  readonly schema: z.ZodType;
-  readonly of: (inspected: unknown) => unknown;
-}
-
-function tableRoute(compute: LocalCompute, kind: SwitchKind, { name, what, schema, of }: Table): Route {
+function tableRoute(
+  compute: LocalCompute,
+  kind: SwitchKind,
+  { name, contents, schema, rows }: DeviceTable,
+): Route {
   return route({
     method: 'GET',
     path: `${nodesPath(kind)}/{node_id}/${name}`,
     tag,
-    summary: `The ${what} of the ${kind.type.replaceAll('_', ' ')}`,
+    summary: `The ${contents} of ${kind.title}`,
     params,
     answers: { 200: schema },
-    handle: async ({ params: wanted }) => json(200, of(await findNode(compute, kind, wanted).inspect())),
+    handle: async ({ params: wanted }) => json(200, rows(await findNode(compute, kind, wanted).inspect())),
   });
 }

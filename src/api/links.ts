@@ -14,7 +14,8 @@ import {
   findLink,
   makeLink,
 } from '../lab/topology/links.js';
-import { endpoint, label, linkStyle, linkType, openObject, uuid } from '../lab/gns3-file/topology-schema.js';
+import { endpoint, label, linkStyle, openObject, uuid } from '../lab/gns3-file/topology-schema.js';
+import { linkMedium } from '../lab/kinds/port.js';
 import { names } from './schemas.js';
 
 const tag = 'Links';
@@ -28,7 +29,7 @@ export const link = z.strictObject({
   filters: openObject,
   link_id: uuid,
   link_style: openObject,
-  link_type: linkType,
+  link_type: linkMedium,
   nodes: z.array(z.strictObject({ ...endpoint.shape, label })),
   project_id: uuid,
   suspend: z.boolean(),
@@ -41,7 +42,7 @@ const ignored = {
   capture_file_path: z.string().nullable().optional(),
   capturing: z.boolean().optional(),
   link_id: uuid.optional(),
-  link_type: linkType.optional(),
+  link_type: linkMedium.optional(),
   project_id: uuid.optional(),
 };
 const settable = {

@@ -21,11 +21,11 @@ import {
   label,
   nodeType,
   openObject,
-  port,
   tcpPort,
   text,
   uuid,
 } from '../lab/gns3-file/topology-schema.js';
+import { port } from '../lab/kinds/port.js';
 import { link } from './links.js';
 import { refusals } from '../base/errors/errors.js';
 import { names } from './schemas.js';

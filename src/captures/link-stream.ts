@@ -7,7 +7,7 @@ import type { CaptureContext } from './capture.js';
 import { LARGEST_SNAPLEN, type Selection } from './capture-settings.js';
 import { LogStream } from './log/log-stream.js';
 import type { LogViewer } from './log/log-viewer.js';
-import { packetDesign } from './packet-design.js';
+import { captureType } from './capture-type.js';
 import { pcapngHeader } from './port-captures.js';
 
 export interface LinkStreamOptions {
@@ -91,7 +91,7 @@ export class LinkStream {
     const { node, port } = near;
     const { run, bpf: compiler, selection } = this.#options;
     const { bpf, cells = false, sample = 1, snaplen = LARGEST_SNAPLEN } = selection;
-    const { linkType, packets } = packetDesign(node.kind.type, undefined, cells);
+    const { linkType, packets } = captureType(node.kind, undefined, cells);
     const program =
       bpf === undefined ? undefined : await compiler.compile(bpf, linkType, { projectId: node.home.id });
     if (run.wires.get(linkId) !== wire) return;

@@ -10,7 +10,7 @@ import { PRODUCT } from '../base/product.js';
 import { pcapHeader } from '../engine/wire/pcap.js';
 import { interfaceBlock, sectionHeader } from '../engine/wire/pcapng.js';
 import type { SwitchNode } from '../run/switches/switch-node.js';
-import { packetDesign } from './packet-design.js';
+import { captureType } from './capture-type.js';
 
 /** Of a link, which is captured at its first end, and of a port. */
 const DIRECTIONS = { both: 'both', forward: 'out', backward: 'in', in: 'in', out: 'out' } as const;
@@ -86,7 +86,7 @@ export class PortCaptures {
     const { id: projectId, folder, name: projectName } = node.home;
     checkRing(settings);
     const { snaplen = LARGEST_SNAPLEN, files = 1, format = 'pcap', cells = false } = settings;
-    const { linkType, packets } = packetDesign(node.kind.type, settings.data_link_type, cells);
+    const { linkType, packets } = captureType(node.kind, settings.data_link_type, cells);
     if (packets === 'cells' && settings.bpf !== undefined) throw refusals.captureFilterRefused();
     const maxBytes = settings.max_bytes ?? 0;
     const name = `${projectName} ${node.name} port ${port}`;

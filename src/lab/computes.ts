@@ -10,7 +10,7 @@ import type { Channel } from '../base/streams/channel.js';
 import { Collection } from './projects/collection.js';
 import { CONSOLE_PORT_RANGE, type ConsolePorts } from './console-ports.js';
 import type { HostLoad } from '../base/host-load.js';
-import { SERVED_KINDS } from './kinds/served-kinds.js';
+import { SERVED_KINDS } from './kinds/node-kinds.js';
 import { Lane } from './projects/lane.js';
 import { computeKey, COMPUTES, type EntityRecord } from './projects/records.js';
 import { LOCAL_COMPUTE } from './gns3-file/topology-schema.js';

@@ -5,11 +5,12 @@ import type { Store } from '../base/store/store.js';
 import { parseOrRefuse } from '../base/errors/validation.js';
 import type { Channel } from '../base/streams/channel.js';
 import type { Properties } from './kinds/node-kind.js';
+import { BUILTIN_TEMPLATES, servedKind } from './kinds/node-kinds.js';
+import type { TemplateRules, TemplateSettings } from './kinds/template.js';
 import { Collection } from './projects/collection.js';
 import { Lane } from './projects/lane.js';
 import type { NewNode } from './topology/node-changes.js';
 import { templateKey, TEMPLATES, type EntityRecord } from './projects/records.js';
-import { BUILTIN_TEMPLATES, TEMPLATE_KINDS, type TemplateSettings } from './template-schema.js';
 import { nodeType, type StoredNode } from './gns3-file/topology-schema.js';
 
 export interface Template extends TemplateSettings {
@@ -28,8 +29,6 @@ export interface TemplateUsage {
 
 /** What identifies a template; a change of it is ignored. */
 const IDENTITY = ['template_id', 'template_type', 'compute_id', 'builtin'] as const;
-/** What a template says of the nodes' properties. */
-const PROPERTY_KEYS = ['ports_mapping'] as const;
 
 export class Templates {
   readonly #store: Store;
@@ -67,13 +66,12 @@ export class Templates {
     return this.#lane.change((transaction) => {
       const { template_id, template_type, compute_id, builtin, ...settings } = wanted;
       const type = String(template_type);
-      const kind = TEMPLATE_KINDS[type];
-      if (kind === undefined) throw refusals.templateKindNotServed(type);
+      const rules = templateRules(type);
       const id = typeof template_id === 'string' ? template_id : randomUUID();
       if (this.#templates.get(id) !== undefined) throw refusals.templateExists(id);
-      const checked = parseOrRefuse(kind.settings, settings, `template of type ${type}`);
+      const checked = parseOrRefuse(rules.settings, settings, `template of type ${type}`);
       const template = {
-        ...kind.defaults,
+        ...rules.defaults,
         ...given(checked),
         builtin: false,
         compute_id: typeof compute_id === 'string' ? compute_id : null,
@@ -90,9 +88,8 @@ export class Templates {
       const settings = Object.fromEntries(
         Object.entries(wanted).filter(([key]) => !(IDENTITY as readonly string[]).includes(key)),
       );
-      const kind = TEMPLATE_KINDS[template.template_type];
-      if (kind === undefined) throw refusals.templateKindNotServed(template.template_type);
-      const checked = parseOrRefuse(kind.settings, settings, `template of type ${template.template_type}`);
+      const rules = templateRules(template.template_type);
+      const checked = parseOrRefuse(rules.settings, settings, `template of type ${template.template_type}`);
       return this.#templates.put(transaction, id, { ...template, ...given(checked) }, { action: 'updated' });
     });
   }
@@ -141,9 +138,17 @@ export class Templates {
   }
 }
 
+function templateRules(type: string): TemplateRules {
+  const kind = servedKind(type);
+  if (kind === undefined) throw refusals.templateKindNotServed(type);
+  return kind.template;
+}
+
+/** The settings of a template that are properties of its nodes. */
 function propertiesOf(template: Template): Properties {
+  const names = Object.keys(servedKind(template.template_type)?.properties.shape ?? {});
   return Object.fromEntries(
-    PROPERTY_KEYS.filter((key) => template[key] !== undefined).map((key) => [key, template[key]]),
+    names.filter((name) => template[name] !== undefined).map((name) => [name, template[name]]),
   );
 }
 

@@ -4,7 +4,7 @@ import { refusals } from '../base/errors/errors.js';
 import type { ProjectSettings } from '../lab/gns3-file/topology-schema.js';
 import type { ComputeServices } from './compute-services.js';
 import type { NodeTable } from './node-table.js';
-import type { SwitchKind } from './switches/switch-kinds.js';
+import type { SwitchKind } from '../lab/kinds/node-kind.js';
 import { SwitchNode, type NewSwitch, type NodeHome } from './switches/switch-node.js';
 
 export type Variables = ProjectSettings['variables'];

@@ -6,12 +6,12 @@ import { refusals } from '../base/errors/errors.js';
 import type { AcceptedFilters } from '../lab/topology/filters.js';
 import type { Client, LabRun, RunLink } from '../lab/lab-run.js';
 import type { Properties } from '../lab/kinds/node-kind.js';
+import { switchKind } from '../lab/kinds/node-kinds.js';
 import { storedList } from '../lab/kinds/ports-mapping.js';
 import type { StoredLink, StoredNode } from '../lab/gns3-file/topology-schema.js';
 import type { ComputeProjects } from './compute-projects.js';
 import type { ComputeServices } from './compute-services.js';
 import { LinkWires } from './links/link-wires.js';
-import { SWITCH_KINDS, type SwitchKind } from './switches/switch-kinds.js';
 import type { SwitchNode } from './switches/switch-node.js';
 
 /** The project of the controller: its name, and where its listeners are warned. */
@@ -102,9 +102,9 @@ export class ComputeRun implements LabRun {
   }
 
   async checkFilters(node: StoredNode, filters: AcceptedFilters, client: Client): Promise<void> {
-    const kind = switchKind(node);
+    const kind = switchKind(node.node_type);
     if (kind === undefined) return;
-    await this.#services.filterPlans.check(kind.type, filters, { projectId: this.#id, client });
+    await this.#services.filterPlans.check(kind.capture.linkType, filters, { projectId: this.#id, client });
   }
 
   /** Returns the function that ends the listening. */
@@ -152,7 +152,7 @@ export class ComputeRun implements LabRun {
   }
 
   async #create(node: StoredNode): Promise<void> {
-    const kind = switchKind(node);
+    const kind = switchKind(node.node_type);
     if (kind === undefined) return;
     await this.#projects.find(this.#id).createNode(kind, {
       name: node.name,
@@ -172,10 +172,6 @@ export class ComputeRun implements LabRun {
   #find(id: string): SwitchNode | undefined {
     return this.#projects.find(this.#id).findNode(id);
   }
-}
-
-function switchKind(node: StoredNode): SwitchKind | undefined {
-  return SWITCH_KINDS.find(({ type }) => type === node.node_type);
 }
 
 /** The controller counts the ports of Ethernet nodes by position, and so do its links. */

@@ -5,7 +5,7 @@ import type { Engines } from '../engine/control/engines.js';
 import { Channel } from '../base/streams/channel.js';
 import type { ConsolePorts } from '../lab/console-ports.js';
 import { FILTER_TYPES, type FilterType } from '../lab/topology/filters.js';
-import { SERVED_KINDS } from '../lab/kinds/served-kinds.js';
+import { SERVED_KINDS } from '../lab/kinds/node-kinds.js';
 import type { Projects } from '../lab/projects/projects.js';
 import { ComputeProjects } from './compute-projects.js';
 import { ComputeRun } from './compute-run.js';

@@ -1,7 +1,7 @@
 /** The mappings of switches that clients send, and AAL5 frames put together from whatever cells come. */
 import { deepEqual, ok } from 'node:assert/strict';
 import t from 'tap';
-import { connectionsOf } from '../../src/run/switches/mapped-connections.js';
+import { connectionsOf } from '../../src/lab/kinds/mapped-connections.js';
 import { atmSwitch } from '../../src/lab/kinds/atm-switch.js';
 import { ethernetHub } from '../../src/lab/kinds/ethernet-hub.js';
 import { ethernetSwitch } from '../../src/lab/kinds/ethernet-switch.js';

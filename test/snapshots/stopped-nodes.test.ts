@@ -1,6 +1,6 @@
 import t from 'tap';
 import type { NodeKind } from '../../src/lab/kinds/node-kind.js';
-import { servedKind } from '../../src/lab/kinds/served-kinds.js';
+import { servedKind } from '../../src/lab/kinds/node-kinds.js';
 import type { Topology } from '../../src/lab/topology/topology.js';
 import type { StoredNode } from '../../src/lab/gns3-file/topology-schema.js';
 import { checkExportable, checkStopped } from '../../src/snapshots/stopped-nodes.js';

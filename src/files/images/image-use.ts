@@ -1,7 +1,8 @@
-/** Which node uses an image: the properties of a node that name one (contract A4.7). */
+/** Which node uses an image: the kind of a node says which of its properties name one (contract A4.7). */
 import type { Project } from '../../lab/projects/project.js';
 import type { EntityRecord } from '../../lab/projects/records.js';
 import type { StoredNode } from '../../lab/gns3-file/topology-schema.js';
+import { kindOfType } from '../../lab/kinds/node-kinds.js';
 import type { Emulator } from './image-name.js';
 
 export interface ImageUse {
@@ -10,12 +11,6 @@ export interface ImageUse {
 }
 
 export type UsingProject = Pick<Project, 'isOpen' | 'name' | 'storedRecords' | 'topology'>;
-
-const PROPERTIES: Readonly<Record<Emulator, RegExp>> = {
-  qemu: /_image$|^initrd$/,
-  iou: /^path$/,
-  dynamips: /^image$/,
-};
 
 /** The first node of a project, open or closed, that has an image by one of these names. */
 export async function findImageUse(
@@ -37,12 +32,10 @@ export function usesImage(
   names: readonly string[],
 ): boolean {
   if (type !== emulator) return false;
-  return Object.entries(properties).some(
-    ([key, value]) =>
-      PROPERTIES[emulator].test(key) &&
-      typeof value === 'string' &&
-      names.includes(value.replaceAll('\\', '/')),
-  );
+  return kindOfType(type).imageProperties.some((key) => {
+    const value = properties[key];
+    return typeof value === 'string' && names.includes(value.replaceAll('\\', '/'));
+  });
 }
 
 async function nodesOf(project: UsingProject): Promise<readonly StoredNode[]> {

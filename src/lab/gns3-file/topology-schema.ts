@@ -3,6 +3,7 @@
  * read from a file may carry keys we do not know; they are kept.
  */
 import { z } from 'zod';
+import { NODE_TYPES } from '../kinds/node-kinds.js';
 
 const UUID = /^[a-fA-F0-9]{8}-[a-fA-F0-9]{4}-[a-fA-F0-9]{4}-[a-fA-F0-9]{4}-[a-fA-F0-9]{12}$/;
 
@@ -16,22 +17,6 @@ export const openObject = z.record(z.string(), z.unknown());
 /** The id of this server as a compute. */
 export const LOCAL_COMPUTE = 'local';
 
-export const NODE_TYPES = [
-  'cloud',
-  'nat',
-  'ethernet_hub',
-  'ethernet_switch',
-  'frame_relay_switch',
-  'atm_switch',
-  'docker',
-  'dynamips',
-  'vpcs',
-  'traceng',
-  'virtualbox',
-  'vmware',
-  'iou',
-  'qemu',
-] as const;
 export const nodeType = z.enum(NODE_TYPES);
 
 export const CONSOLE_TYPES = ['vnc', 'telnet', 'http', 'https', 'spice', 'spice+agent', 'none'] as const;
@@ -56,19 +41,6 @@ export const customAdapters = z.array(
     mac_address: z.string().regex(MAC, 'must be a MAC address').optional(),
   }),
 );
-
-export const linkType = z.enum(['ethernet', 'serial']);
-export type LinkType = z.infer<typeof linkType>;
-
-export const port = z.strictObject({
-  adapter_number: z.int(),
-  data_link_types: z.record(z.string(), z.string()),
-  link_type: linkType,
-  name: z.string(),
-  port_number: z.int(),
-  short_name: z.string(),
-});
-export type Port = z.infer<typeof port>;
 
 /** A node as it stands in a topology file: what is absent has the contract's default. */
 export const storedNode = z.looseObject({

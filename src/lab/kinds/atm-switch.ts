@@ -4,8 +4,19 @@
  */
 import { z } from 'zod';
 import { refusals } from '../../base/errors/errors.js';
-import { checkInputsUsedOnce, isPortNumber, mappedPorts, mappingsOf, parseSide } from './mapping.js';
-import type { NodeKind } from './node-kind.js';
+import type { AtmConnection } from '../../engine/devices/atm-switch.js';
+import { LINK_TYPE } from '../../engine/wire/pcap.js';
+import { deviceConnections, type MappedConnection } from './mapped-connections.js';
+import {
+  checkInputsUsedOnce,
+  isPortNumber,
+  mappedPorts,
+  mappingsOf,
+  parseSide,
+  shownMappings,
+} from './mapping.js';
+import type { SwitchKind } from './node-kind.js';
+import { templateSettings } from './template.js';
 
 const LARGEST_VPI = 4095;
 const LARGEST_VCI = 65_535;
@@ -55,12 +66,41 @@ function checked(given: AtmProperties): AtmProperties {
   return given;
 }
 
-export const atmSwitch: NodeKind = {
+const look = { category: 'switch', default_name_format: 'ATMSW{0}', symbol: ':/symbols/atm_switch.svg' };
+
+function deviceConnection({ source, destination }: MappedConnection, counter: number): AtmConnection {
+  const [port = 0, vpi = 0, vci] = source;
+  const [toPort = 0, toVpi = 0, toVci] = destination;
+  return { port, vpi, vci, toPort, toVpi, toVci, counter };
+}
+
+export const atmSwitch: SwitchKind = {
   type: 'atm_switch',
+  title: 'an ATM switch',
+  alwaysRuns: true,
+  imageProperties: [],
+  keepsContentElsewhere: false,
   properties: z.strictObject({ mappings: mappingsOf(whatIsWrong).optional() }),
+  shownProperties: shownMappings,
+  consoleTypes: [],
+  template: { settings: templateSettings({}), defaults: look },
+  builtinTemplate: {
+    rank: 7,
+    template: { template_id: 'aaa764e2-b383-300f-8a0e-3493bbfdb7d2', name: 'ATM switch', ...look },
+  },
+  medium: 'serial',
+  capture: { linkType: LINK_TYPE.SUNATM, packets: 'aal5' },
+  connectionUnit: 'cells',
+  tables: [],
   create: (given: AtmProperties) => checked({ mappings: given.mappings ?? {} }),
   update: (current, given: AtmProperties) => ({ ...current, ...checked(given) }),
   ports: (properties) => mappedPorts(properties, DATA_LINK_TYPES),
-  linkType: 'serial',
-  consoleTypes: [],
+  canAttach: () => true,
+  deviceSettings: (properties, options) => ({
+    kind: 'atm_switch',
+    settings: {
+      connections: deviceConnections(properties, options, deviceConnection),
+      refusesBadHec: options.refusesBadHec,
+    },
+  }),
 };

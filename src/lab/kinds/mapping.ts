@@ -5,12 +5,12 @@
  */
 import { z } from 'zod';
 import { refusals } from '../../base/errors/errors.js';
-import type { Port } from '../gns3-file/topology-schema.js';
 import type { Properties } from './node-kind.js';
+import type { Port } from './port.js';
 
 const LARGEST_PORT = 65_535;
 const LONGEST_SIDE = 64;
-/** Far above what labs map; what is mapped is also told, with its counters, in one answer. */
+/** Far above what labs map. A single answer tells all of them with their counters. */
 const MOST_MAPPINGS = 16_384;
 
 /** The numbers of one side of a mapping, the port first; undefined when the text is no list of numbers. */
@@ -23,7 +23,10 @@ export function isPortNumber(number: number | undefined): boolean {
   return number !== undefined && number <= LARGEST_PORT;
 }
 
-/** The schema of `mappings` of which `whatIsWrong` accepts every entry. */
+/** The schema of the mappings as the compute shows them. */
+export const shownMappings = { mappings: z.record(z.string(), z.string()) };
+
+/** The schema of `mappings`; `whatIsWrong` says why an entry is refused. */
 export function mappingsOf(
   whatIsWrong: (source: string, destination: string) => string | undefined,
 ): z.ZodType<Readonly<Record<string, string>>> {

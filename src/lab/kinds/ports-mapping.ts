@@ -1,13 +1,17 @@
 /**
- * The `ports_mapping` of Ethernet switches and hubs: a list, of which the position alone is the port's number.
+ * The `ports_mapping` of Ethernet switches and hubs: a list in which the position alone is the number of the port.
  * A changed list is renamed and renumbered by position, as clients expect.
  */
-import type { Port } from '../gns3-file/topology-schema.js';
+import { z } from 'zod';
 import type { Properties } from './node-kind.js';
+import type { Port } from './port.js';
 
 export const LARGEST_PORT_COUNT = 1024;
 const DEFAULT_PORT_COUNT = 8;
 const DATA_LINK_TYPES = { Ethernet: 'DLT_EN10MB' };
+
+/** The schema of the list as the compute shows it. */
+export const shownPorts = { ports_mapping: z.array(z.record(z.string(), z.unknown())) };
 
 export interface MappedPort {
   readonly name: string;
@@ -26,7 +30,7 @@ function numbered(index: number): MappedPort {
   return { name: `Ethernet${index}`, port_number: index };
 }
 
-/** The list that is stored, if it is one. */
+/** The stored list; empty when something else is stored. */
 export function storedList(properties: Properties): readonly unknown[] {
   const list = properties['ports_mapping'];
   return Array.isArray(list) ? list : [];
@@ -43,7 +47,12 @@ export function positionedPorts(properties: Properties): Port[] {
   }));
 }
 
+/** The value under this name in an entry of the list, whatever was stored. */
+export function fieldOf(entry: unknown, name: string): unknown {
+  return typeof entry === 'object' && entry !== null ? Reflect.get(entry, name) : undefined;
+}
+
 function nameOf(mapped: unknown): string | undefined {
-  if (typeof mapped !== 'object' || mapped === null || !('name' in mapped)) return undefined;
-  return typeof mapped.name === 'string' ? mapped.name : undefined;
+  const name = fieldOf(mapped, 'name');
+  return typeof name === 'string' ? name : undefined;
 }

@@ -1,5 +1,6 @@
 /** A link as clients see it: exactly the contract's 11 keys, sorted. */
-import { LOCAL_COMPUTE, type Label, type LinkType, type StoredLink } from '../gns3-file/topology-schema.js';
+import { LOCAL_COMPUTE, type Label, type StoredLink } from '../gns3-file/topology-schema.js';
+import type { LinkMedium } from '../kinds/port.js';
 
 const LABEL_STYLE =
   'font-family: TypeWriter;font-size: 10.0;font-weight: bold;fill: #000000;fill-opacity: 1.0;';
@@ -19,7 +20,7 @@ export interface LinkView {
   readonly filters: Readonly<Record<string, unknown>>;
   readonly link_id: string;
   readonly link_style: Readonly<Record<string, unknown>>;
-  readonly link_type: LinkType;
+  readonly link_type: LinkMedium;
   readonly nodes: readonly {
     readonly adapter_number: number;
     readonly label: Label;
@@ -34,7 +35,7 @@ export interface LinkView {
 export function linkView(
   link: StoredLink,
   projectId: string,
-  type: LinkType,
+  type: LinkMedium,
   capture: ShownCapture | undefined,
 ): LinkView {
   const isCapturing = capture?.isRunning === true;

@@ -7,7 +7,8 @@ import { acceptFilters } from './filters.js';
 import { defaultEndLabel } from './link-view.js';
 import { findNode } from './node-changes.js';
 import type { Topology } from './topology.js';
-import type { Endpoint, LinkType, StoredLink } from '../gns3-file/topology-schema.js';
+import type { LinkMedium } from '../kinds/port.js';
+import type { Endpoint, StoredLink } from '../gns3-file/topology-schema.js';
 import type { Client } from '../lab-run.js';
 import type { Project } from '../projects/project.js';
 import type { Transaction } from '../projects/transaction.js';
@@ -169,7 +170,7 @@ export function findLink(topology: Topology, id: string): StoredLink {
 
 /** The contract's checks, in the contract's order. The link itself, when it has an id, may hold the ports. */
 function checkEnds(topology: Topology, ends: readonly Endpoint[], ownId?: string): void {
-  let first: { readonly end: Endpoint; readonly nodeType: string; readonly linkType: LinkType } | undefined;
+  let first: { readonly end: Endpoint; readonly nodeType: string; readonly linkType: LinkMedium } | undefined;
   for (const end of ends) {
     const node = findNode(topology, end.node_id);
     const port = topology.findPort(node, end.adapter_number, end.port_number);

@@ -4,7 +4,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { refusals } from '../../base/errors/errors.js';
 import { parseOrRefuse } from '../../base/errors/validation.js';
 import type { NodeKind, Properties } from '../kinds/node-kind.js';
-import { servedKind } from '../kinds/served-kinds.js';
+import { servedKind } from '../kinds/node-kinds.js';
 import { defaultLabel, DEFAULT_SYMBOL } from './node-view.js';
 import type { Topology } from './topology.js';
 import type { Label, StoredNode } from '../gns3-file/topology-schema.js';

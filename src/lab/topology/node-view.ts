@@ -1,6 +1,7 @@
 /** A node as clients see it: exactly the contract's 27 keys, sorted, whatever its stored object lacks. */
 import type { NodeKind } from '../kinds/node-kind.js';
-import type { Label, Port, StoredNode } from '../gns3-file/topology-schema.js';
+import type { Port } from '../kinds/port.js';
+import type { Label, StoredNode } from '../gns3-file/topology-schema.js';
 
 export const DEFAULT_SYMBOL = ':/symbols/computer.svg';
 const DEFAULT_SIZE = { width: 65, height: 59 };

@@ -9,7 +9,8 @@ import type { ConsolePorts } from '../console-ports.js';
 import { undirected, type DirectedFilters } from './directed-filters.js';
 import { drawingView, type DrawingView } from './drawing-view.js';
 import type { NodeKind } from '../kinds/node-kind.js';
-import { servedKind } from '../kinds/served-kinds.js';
+import { servedKind } from '../kinds/node-kinds.js';
+import type { LinkMedium, Port } from '../kinds/port.js';
 import type { BeginRun, LabRun } from '../lab-run.js';
 import { linkView, type ShownCapture } from './link-view.js';
 import { NodeNames } from './node-names.js';
@@ -19,8 +20,6 @@ import { PortUse } from './port-use.js';
 import { entityKey, type EntityKind, type EntityRecord, type LabRecords } from '../projects/records.js';
 import {
   LOCAL_COMPUTE,
-  type LinkType,
-  type Port,
   type StoredDrawing,
   type StoredLink,
   type StoredNode,
@@ -168,10 +167,10 @@ export class Topology {
   }
 
   /** Of the last end whose kind is known. */
-  linkType(link: StoredLink): LinkType {
+  linkType(link: StoredLink): LinkMedium {
     for (const end of link.nodes.toReversed()) {
       const node = this.nodes.get(end.node_id);
-      const type = node === undefined ? undefined : this.kindOf(node)?.linkType;
+      const type = node === undefined ? undefined : this.kindOf(node)?.medium;
       if (type !== undefined) return type;
     }
     return 'ethernet';
@@ -237,7 +236,7 @@ export class Topology {
     return {
       adapter_number: adapter,
       data_link_types: {},
-      link_type: this.kindOf(node)?.linkType ?? (link === undefined ? 'ethernet' : this.linkType(link)),
+      link_type: this.kindOf(node)?.medium ?? (link === undefined ? 'ethernet' : this.linkType(link)),
       name: `${adapter}/${port}`,
       port_number: port,
       short_name: `${adapter}/${port}`,

@@ -128,7 +128,7 @@ export class LinkWires {
   #filtersOf({ node }: WireEnd, { link, directed }: RunLink): Promise<FilterPlan | undefined> {
     const { forward: outward, backward: inward, seed } = directed;
     const wanted = { both: storedFilters(link), outward, inward, seed: seed ?? undefined };
-    return this.#plans.planOf(node.kind.type, wanted, { projectId: node.home.id }, (message) => {
+    return this.#plans.planOf(node.kind.capture.linkType, wanted, { projectId: node.home.id }, (message) => {
       this.#warn(`Link ${link.link_id}: ${message}`);
     });
   }

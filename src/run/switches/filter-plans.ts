@@ -1,14 +1,13 @@
-/** Packet filters as engines run them: from what is stored of a link, for a kind of node. */
+/** Makes of the packet filters of a link what an engine runs. Expressions are compiled for the link type of the frames. */
 import type { BpfAsker, BpfCompiler } from '../../engine/bpf/bpf-compiler.js';
 import { Refusal } from '../../base/errors/errors.js';
 import type { AcceptedFilters } from '../../lab/topology/filters.js';
 import type { FilterPlan } from '../../engine/filters/filter-plan.js';
-import type { DeviceKind } from '../../engine/devices/device-kinds.js';
 import type { BpfProgram } from '../../engine/wire/bpf.js';
+import type { LinkType } from '../../engine/wire/pcap.js';
 import { expressionsOf, filterPlan, type WantedFilters } from './filter-plan.js';
-import { LINK_TYPES } from './link-types.js';
 
-/** Returns 0 for everything: what drops what it matches drops nothing. */
+/** Returns 0 for every frame, so that a filter with it drops nothing. */
 const MATCHES_NOTHING: BpfProgram = { instructions: Uint32Array.of(0x06, 0, 0, 0) };
 
 export class FilterPlans {
@@ -19,21 +18,19 @@ export class FilterPlans {
   }
 
   /** Refuses (400) an expression that cannot be compiled, with the reason. */
-  async check(kind: DeviceKind, filters: AcceptedFilters, asker: BpfAsker): Promise<void> {
-    const linkType = LINK_TYPES[kind];
+  async check(linkType: LinkType, filters: AcceptedFilters, asker: BpfAsker): Promise<void> {
     await Promise.all(
       expressionsOf(filters).map((expression) => this.#bpf.compile(expression, linkType, asker)),
     );
   }
 
-  /** Undefined when everything passes as it is. An expression that cannot be compiled is told, and left out. */
+  /** Returns undefined when everything passes unchanged. An expression that cannot be compiled is told and left out. */
   planOf(
-    kind: DeviceKind,
+    linkType: LinkType,
     wanted: WantedFilters,
     asker: BpfAsker,
     onIgnored: (message: string) => void,
   ): Promise<FilterPlan | undefined> {
-    const linkType = LINK_TYPES[kind];
     return filterPlan(wanted, (expression) =>
       this.#bpf.compile(expression, linkType, asker).catch((error: unknown) => {
         if (!(error instanceof Refusal)) throw error;

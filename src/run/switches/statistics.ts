@@ -1,10 +1,9 @@
 /** What has passed through a node, as clients read it. */
 import { z } from 'zod';
 import type { PortCounters, RunningDevice } from '../../engine/control/running-device.js';
-import type { Properties } from '../../lab/kinds/node-kind.js';
+import { connectionsOf } from '../../lab/kinds/mapped-connections.js';
+import type { Properties, SwitchKind } from '../../lab/kinds/node-kind.js';
 import { COUNTER_NAMES, DROP_CAUSES, type CounterName } from '../../base/memory/port-counters.js';
-import type { DeviceKind } from '../../engine/devices/device-kinds.js';
-import { connectionsOf } from './mapped-connections.js';
 
 const PASSED = COUNTER_NAMES.filter((name) => !DROP_CAUSES.includes(name));
 
@@ -49,16 +48,15 @@ export function portStatistics(number: number, counters: PortCounters, socketFul
   };
 }
 
-/** Undefined for kinds without connections. */
+/** Returns undefined for a kind without connections. */
 export function connectionStatistics(
-  kind: DeviceKind,
+  { connectionUnit }: Pick<SwitchKind, 'connectionUnit'>,
   properties: Properties,
   { connections }: RunningDevice,
 ): ConnectionStatistics[] | undefined {
-  if (kind !== 'atm_switch' && kind !== 'frame_relay_switch') return undefined;
+  if (connectionUnit === undefined) return undefined;
   return connectionsOf(properties).map(({ name, from, to }) => {
-    const passed = connections.read(name);
-    return kind === 'atm_switch' ? { cells: passed, from, to } : { frames: passed, from, to };
+    return { [connectionUnit]: connections.read(name), from, to };
   });
 }
 

@@ -5,12 +5,10 @@
 import type { RunningDevice } from '../../engine/control/running-device.js';
 import { refusals } from '../../base/errors/errors.js';
 import { acceptFilters } from '../../lab/topology/filters.js';
-import type { Properties } from '../../lab/kinds/node-kind.js';
-import type { SwitchKind } from './switch-kinds.js';
-import type { PortPolicy } from '../../engine/forwarding/orders.js';
+import type { Properties, SwitchKind } from '../../lab/kinds/node-kind.js';
+import type { DeviceSettings, PortPolicy } from '../../engine/forwarding/orders.js';
 import { Attachments } from './attachments.js';
 import type { ComputeServices } from '../compute-services.js';
-import { designOf, mappedNumbers } from './device-design.js';
 import type { Nio } from '../links/nio.js';
 import { connectionStatistics, type ConnectionStatistics, type PortStatistics } from './statistics.js';
 import { Turns } from './turns.js';
@@ -103,7 +101,7 @@ export class SwitchNode {
   /** Comes first. */
   install(): Promise<void> {
     return this.#turn(async () => {
-      await this.#device.install(this.#design(this.#properties));
+      await this.#device.install(this.#deviceSettings(this.#properties));
       if (this.#consoleType === 'telnet') this.#warnOfTelnet();
     });
   }
@@ -117,7 +115,7 @@ export class SwitchNode {
     return this.#turn(async () => {
       if (name !== this.#name) checkName(name);
       const next = this.kind.update(this.#properties, properties, this.#attachments.size > 0);
-      if (next !== this.#properties) await this.#device.configure(this.#design(next));
+      if (next !== this.#properties) await this.#device.configure(this.#deviceSettings(next));
       this.#properties = next;
       this.#name = name;
       if (consoleType !== undefined && this.#consoleType !== undefined) {
@@ -149,8 +147,7 @@ export class SwitchNode {
   /** Without a policy, that of the NIO applies. */
   attach(port: number, nio: Nio, policy?: PortPolicy): Promise<void> {
     return this.#turn(async () => {
-      const isHub = this.kind.type === 'ethernet_hub';
-      if (isHub && !mappedNumbers(this.#properties).has(port)) throw refusals.portMissing(port);
+      if (!this.kind.canAttach(this.#properties, port)) throw refusals.portMissing(port);
       await this.#attachments.attach(port, nio, this.home.folder, policy ?? (await this.#policyOf(nio)));
     });
   }
@@ -191,7 +188,7 @@ export class SwitchNode {
   }
 
   statistics(): SwitchStatistics {
-    const connections = connectionStatistics(this.kind.type, this.#properties, this.#device);
+    const connections = connectionStatistics(this.kind, this.#properties, this.#device);
     const ports = this.#attachments.statistics();
     return connections === undefined ? { ports } : { connections, ports };
   }
@@ -227,17 +224,17 @@ export class SwitchNode {
     const { filterPlans } = this.#services;
     const both = acceptFilters(nio.filters ?? {});
     const asker = { projectId: this.home.id };
-    await filterPlans.check(this.kind.type, both, asker);
+    await filterPlans.check(this.kind.capture.linkType, both, asker);
     const wanted = { both, outward: {}, inward: {}, seed: undefined };
-    const filters = await filterPlans.planOf(this.kind.type, wanted, asker, () => undefined);
+    const filters = await filterPlans.planOf(this.kind.capture.linkType, wanted, asker, () => undefined);
     return { suspended: nio.suspend === true, filters };
   }
 
-  #design(properties: Properties): ReturnType<typeof designOf> {
+  #deviceSettings(properties: Properties): DeviceSettings {
     const { refusesBadHec } = this.#services;
     const countersOf = (names: readonly string[]): number[] => this.#device.connections.assign(names);
     try {
-      return designOf(this.kind.type, properties, { refusesBadHec, countersOf });
+      return this.kind.deviceSettings(properties, { refusesBadHec, countersOf });
     } catch (error) {
       throw error instanceof RangeError ? refusals.engineFull(error.message) : error;
     }

@@ -1,7 +1,8 @@
-/** What a project's content becomes on its way to somebody else (contract C.2). Pure. */
+/** Prepares the content of a project for another host (contract C.2). Pure. */
 import { posix } from 'node:path';
 import type { Emulator } from '../../files/images/image-name.js';
 import { LOCAL_COMPUTE, type StoredNode } from '../../lab/gns3-file/topology-schema.js';
+import { kindOfType } from '../../lab/kinds/node-kinds.js';
 import type { LabContent } from '../lab-content.js';
 
 export interface NamedImage {
@@ -10,12 +11,6 @@ export interface NamedImage {
   readonly name: string;
 }
 
-/** Which properties of a node name an image. */
-const IMAGE_PROPERTIES: Readonly<Record<Emulator, RegExp>> = {
-  qemu: /image$|^initrd$/,
-  iou: /^path$/,
-  dynamips: /image$/,
-};
 const ADDRESSES = ['mac_addr', 'mac_address'];
 
 /** Nothing in it is of this host: not its computes, and no path of its. */
@@ -56,10 +51,9 @@ export function baseName(path: string): string {
 }
 
 function imagesOf({ node_type: type, properties = {} }: StoredNode): [key: string, name: string][] {
-  if (!(type in IMAGE_PROPERTIES)) return [];
-  const named = IMAGE_PROPERTIES[type as Emulator];
+  const { imageProperties } = kindOfType(type);
   return Object.entries(properties).flatMap(([key, value]): [string, string][] =>
-    named.test(key) && typeof value === 'string' && value !== '' ? [[key, value]] : [],
+    imageProperties.includes(key) && typeof value === 'string' && value !== '' ? [[key, value]] : [],
   );
 }
 

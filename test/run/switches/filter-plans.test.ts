@@ -2,6 +2,7 @@ import t from 'tap';
 import type { BpfCompiler } from '../../../src/engine/bpf/bpf-compiler.js';
 import { FilterPlans } from '../../../src/run/switches/filter-plans.js';
 import { refusals } from '../../../src/base/errors/errors.js';
+import { LINK_TYPE } from '../../../src/engine/wire/pcap.js';
 import { matcherOf, type BpfProgram } from '../../../src/engine/wire/bpf.js';
 
 /** Returns 1 for every packet. */
@@ -31,20 +32,20 @@ const nobody = (message: string): void => {
 
 void t.test('each line is checked as the frames of the node are seen', async (t) => {
   const compiled: [string, number][] = [];
-  await plansOf(compiled).check('frame_relay_switch', { bpf: ['ip\n\n tcp '], delay: [3] }, ASKER);
-  await plansOf(compiled).check('atm_switch', { delay: [3] }, ASKER);
+  await plansOf(compiled).check(LINK_TYPE.FRELAY, { bpf: ['ip\n\n tcp '], delay: [3] }, ASKER);
+  await plansOf(compiled).check(LINK_TYPE.SUNATM, { delay: [3] }, ASKER);
   t.same(compiled, [
     ['ip', 107],
     ['tcp', 107],
   ]);
-  await t.rejects(plansOf().check('ethernet_hub', { bpf: ['ip\nbad'] }, ASKER), {
+  await t.rejects(plansOf().check(LINK_TYPE.EN10MB, { bpf: ['ip\nbad'] }, ASKER), {
     message: /'bad': syntax error/,
   });
 });
 
 void t.test('an expression that does not compile is told and drops nothing, the others do', async (t) => {
   const told: string[] = [];
-  const plan = await plansOf().planOf('ethernet_hub', wanted('ip\nbad'), ASKER, (message) =>
+  const plan = await plansOf().planOf(LINK_TYPE.EN10MB, wanted('ip\nbad'), ASKER, (message) =>
     told.push(message),
   );
   t.match(told, ["ignoring BPF packet filter 'bad': Invalid BPF expression 'bad': syntax error"]);
@@ -57,12 +58,12 @@ void t.test('an expression that does not compile is told and drops nothing, the 
 });
 
 void t.test('what is not the fault of the expression is not hidden', async (t) => {
-  await t.rejects(plansOf().planOf('ethernet_hub', wanted('broken'), ASKER, nobody), {
+  await t.rejects(plansOf().planOf(LINK_TYPE.EN10MB, wanted('broken'), ASKER, nobody), {
     message: 'the thread has died',
   });
 });
 
 void t.test('without filters there is no plan', async (t) => {
   const none = { both: {}, outward: {}, inward: {}, seed: undefined };
-  t.equal(await plansOf().planOf('ethernet_hub', none, ASKER, nobody), undefined);
+  t.equal(await plansOf().planOf(LINK_TYPE.EN10MB, none, ASKER, nobody), undefined);
 });

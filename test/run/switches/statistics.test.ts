@@ -1,4 +1,8 @@
 import t from 'tap';
+import { atmSwitch } from '../../../src/lab/kinds/atm-switch.js';
+import { ethernetHub } from '../../../src/lab/kinds/ethernet-hub.js';
+import { ethernetSwitch } from '../../../src/lab/kinds/ethernet-switch.js';
+import { frameRelaySwitch } from '../../../src/lab/kinds/frame-relay-switch.js';
 import { connectionStatistics, portStatistics, statistics } from '../../../src/run/switches/statistics.js';
 import type { PortCounters, RunningDevice } from '../../../src/engine/control/running-device.js';
 import { COUNTER_NAMES, DROP_CAUSES } from '../../../src/base/memory/port-counters.js';
@@ -22,12 +26,12 @@ void t.test('connections are told as the mapping has them', (t) => {
   const read: Readonly<Record<string, number>> = { '1:5': 11, '2:6': 12 };
   const device = { connections: { read: (name: string) => read[name] } } as unknown as RunningDevice;
   const properties = { mappings: { '01:5': '2:6' } };
-  t.same(connectionStatistics('atm_switch', properties, device), [
+  t.same(connectionStatistics(atmSwitch, properties, device), [
     { cells: 11, from: '01:5', to: '2:6' },
     { cells: 12, from: '2:6', to: '01:5' },
   ]);
-  t.match(connectionStatistics('frame_relay_switch', properties, device), [{ frames: 11 }, { frames: 12 }]);
-  for (const kind of ['ethernet_switch', 'ethernet_hub'] as const) {
+  t.match(connectionStatistics(frameRelaySwitch, properties, device), [{ frames: 11 }, { frames: 12 }]);
+  for (const kind of [ethernetSwitch, ethernetHub]) {
     t.equal(connectionStatistics(kind, {}, device), undefined);
   }
   t.end();

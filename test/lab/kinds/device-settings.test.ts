@@ -1,17 +1,19 @@
 import t from 'tap';
-import { designOf, mappedNumbers, type DesignOptions } from '../../../src/run/switches/device-design.js';
+import type { DeviceOptions } from '../../../src/lab/kinds/node-kind.js';
+import { atmSwitch } from '../../../src/lab/kinds/atm-switch.js';
+import { frameRelaySwitch } from '../../../src/lab/kinds/frame-relay-switch.js';
 import { ethernetHub } from '../../../src/lab/kinds/ethernet-hub.js';
 import { ethernetSwitch } from '../../../src/lab/kinds/ethernet-switch.js';
 
 /** Counters are numbered as they are asked for. */
-const options: DesignOptions = {
+const options: DeviceOptions = {
   refusesBadHec: false,
   countersOf: (names) => names.map((_, index) => index + 7),
 };
 
 void t.test('an ATM switch has channels and paths, each with a counter of its own', (t) => {
   const properties = { mappings: { '1:0:100': '10:0:200', '3:7': '4:8' } };
-  t.same(designOf('atm_switch', properties, options), {
+  t.same(atmSwitch.deviceSettings(properties, options), {
     kind: 'atm_switch',
     settings: {
       refusesBadHec: false,
@@ -23,14 +25,14 @@ void t.test('an ATM switch has channels and paths, each with a counter of its ow
       ],
     },
   });
-  t.match(designOf('atm_switch', {}, { ...options, refusesBadHec: true }), {
+  t.match(atmSwitch.deviceSettings({}, { ...options, refusesBadHec: true }), {
     settings: { refusesBadHec: true, connections: [] },
   });
   t.end();
 });
 
 void t.test('a Frame Relay switch joins DLCIs', (t) => {
-  t.same(designOf('frame_relay_switch', { mappings: { '1:101': '2:202' } }, options), {
+  t.same(frameRelaySwitch.deviceSettings({ mappings: { '1:101': '2:202' } }, options), {
     kind: 'frame_relay_switch',
     settings: {
       connections: [
@@ -53,7 +55,7 @@ void t.test(
         { name: 'd', port_number: 2, type: 'qinq', vlan: 30, ethertype: '' },
       ],
     });
-    t.same(designOf('ethernet_switch', properties, options), {
+    t.same(ethernetSwitch.deviceSettings(properties, options), {
       kind: 'ethernet_switch',
       settings: {
         ports: [
@@ -70,19 +72,21 @@ void t.test(
 
 void t.test('a hub has ports and nothing to set', (t) => {
   const properties = ethernetHub.create({ ports_mapping: [{ name: 'a', port_number: 4 }] });
-  t.same(designOf('ethernet_hub', properties, options), { kind: 'ethernet_hub', settings: null });
-  t.same([...mappedNumbers(properties)], [4]);
-  t.same([...mappedNumbers(ethernetHub.create({}))], [0, 1, 2, 3, 4, 5, 6, 7]);
+  t.same(ethernetHub.deviceSettings(properties, options), { kind: 'ethernet_hub', settings: null });
+  const attachable = (of: typeof properties): number[] =>
+    Array.from({ length: 20 }, (_, port) => port).filter((port) => ethernetHub.canAttach(of, port));
+  t.same(attachable(properties), [4]);
+  t.same(attachable(ethernetHub.create({})), [0, 1, 2, 3, 4, 5, 6, 7]);
   t.end();
 });
 
 void t.test('no room for counters is passed on', (t) => {
-  const full: DesignOptions = {
+  const full: DeviceOptions = {
     ...options,
     countersOf: () => {
       throw new RangeError('full');
     },
   };
-  t.throws(() => designOf('atm_switch', { mappings: { '1:2': '3:4' } }, full), RangeError);
+  t.throws(() => atmSwitch.deviceSettings({ mappings: { '1:2': '3:4' } }, full), RangeError);
   t.end();
 });

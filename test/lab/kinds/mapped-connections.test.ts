@@ -1,5 +1,5 @@
 import t from 'tap';
-import { connectionsOf } from '../../../src/run/switches/mapped-connections.js';
+import { connectionsOf } from '../../../src/lab/kinds/mapped-connections.js';
 
 void t.test('each entry is two connections, named by where they start', (t) => {
   t.same(connectionsOf({ mappings: { '1:0:100': '10:0:200', '1:5': '2:6' } }), [

@@ -1,9 +1,9 @@
 /** The connections that the `mappings` of an ATM or Frame Relay switch mean: two for each entry, one a direction. */
-import { parseSide } from '../../lab/kinds/mapping.js';
-import type { Properties } from '../../lab/kinds/node-kind.js';
+import { parseSide } from './mapping.js';
+import type { DeviceOptions, Properties } from './node-kind.js';
 
 export interface MappedConnection {
-  /** Tells it from all others of the switch: where it starts, in numbers. */
+  /** Unique in the switch: the side where the connection starts, in numbers. */
   readonly name: string;
   /** The ends as the mapping has them. */
   readonly from: string;
@@ -31,4 +31,15 @@ export function connectionsOf(properties: Properties): MappedConnection[] {
     }
   }
   return [...found.values()];
+}
+
+/** Makes a connection of the device of each connection that the properties mean. */
+export function deviceConnections<Connection>(
+  properties: Properties,
+  { countersOf }: DeviceOptions,
+  make: (mapped: MappedConnection, counter: number) => Connection,
+): Connection[] {
+  const mapped = connectionsOf(properties);
+  const counters = countersOf(mapped.map(({ name }) => name));
+  return mapped.map((connection, index) => make(connection, counters[index] ?? 0));
 }

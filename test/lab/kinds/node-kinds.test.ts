@@ -1,12 +1,21 @@
 import t from 'tap';
-import { SERVED_KINDS, servedKind } from '../../../src/lab/kinds/served-kinds.js';
-import { NODE_TYPES } from '../../../src/lab/gns3-file/topology-schema.js';
+import {
+  kindOfType,
+  NODE_TYPES,
+  SERVED_KINDS,
+  servedKind,
+  SWITCH_KINDS,
+  switchKind,
+} from '../../../src/lab/kinds/node-kinds.js';
 
 void t.test('every served kind is found by its type, and no other', (t) => {
   for (const kind of SERVED_KINDS) t.equal(servedKind(kind.type), kind);
   const served = SERVED_KINDS.map((kind) => kind.type);
   t.same(served.toSorted(), ['atm_switch', 'ethernet_hub', 'ethernet_switch', 'frame_relay_switch']);
   for (const type of NODE_TYPES) t.equal(servedKind(type) !== undefined, served.includes(type), type);
+  for (const type of NODE_TYPES) t.equal(kindOfType(type).type, type);
+  for (const kind of SWITCH_KINDS) t.equal(switchKind(kind.type), kind);
+  t.equal(switchKind('qemu'), undefined);
   for (const type of ['', 'constructor', 'ATM_SWITCH']) t.equal(servedKind(type), undefined);
   t.end();
 });
@@ -18,5 +27,25 @@ void t.test('a new node of every kind can be made of nothing, and its properties
     t.same(kind.update(properties, kind.properties.parse(properties), true), properties);
     t.same(kind.ports({}), []);
   }
+  t.end();
+});
+
+void t.test('the kinds of the reference are all known, in its order', (t) => {
+  t.same(NODE_TYPES, [
+    'cloud',
+    'nat',
+    'ethernet_hub',
+    'ethernet_switch',
+    'frame_relay_switch',
+    'atm_switch',
+    'docker',
+    'dynamips',
+    'vpcs',
+    'traceng',
+    'virtualbox',
+    'vmware',
+    'iou',
+    'qemu',
+  ]);
   t.end();
 });

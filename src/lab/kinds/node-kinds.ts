@@ -1,0 +1,56 @@
+/** The list of all kinds of node. A new kind is a file of its own and a line here. */
+import { atmSwitch } from './atm-switch.js';
+import { ethernetHub } from './ethernet-hub.js';
+import { ethernetSwitch } from './ethernet-switch.js';
+import { frameRelaySwitch } from './frame-relay-switch.js';
+import { cloud, docker, dynamips, iou, nat, qemu, traceng, virtualbox, vmware, vpcs } from './kept-kinds.js';
+import type { KeptKind, NodeKind, SwitchKind } from './node-kind.js';
+
+/** The kinds that run on engines. */
+export const SWITCH_KINDS: readonly SwitchKind[] = [ethernetHub, ethernetSwitch, frameRelaySwitch, atmSwitch];
+
+/** The kinds that this server runs, in the order in which clients are told. */
+export const SERVED_KINDS: readonly NodeKind[] = SWITCH_KINDS;
+
+const ALL_KINDS = [
+  cloud,
+  nat,
+  ...SWITCH_KINDS,
+  docker,
+  dynamips,
+  vpcs,
+  traceng,
+  virtualbox,
+  vmware,
+  iou,
+  qemu,
+] as const;
+
+export const NODE_TYPES = ALL_KINDS.map(({ type }) => type);
+export type NodeType = (typeof NODE_TYPES)[number];
+
+const KNOWN = new Map<string, KeptKind>(ALL_KINDS.map((kind) => [kind.type, kind]));
+const SERVED = new Map<string, NodeKind>(SERVED_KINDS.map((kind) => [kind.type, kind]));
+const SWITCHES = new Map<string, SwitchKind>(SWITCH_KINDS.map((kind) => [kind.type, kind]));
+
+/** The kind of a node that was stored: its type has been checked. */
+export function kindOfType(type: NodeType): KeptKind {
+  const kind = KNOWN.get(type);
+  if (kind === undefined) throw new Error(`there is no kind of node '${type}'`);
+  return kind;
+}
+
+export function servedKind(type: string): NodeKind | undefined {
+  return SERVED.get(type);
+}
+
+export function switchKind(type: string): SwitchKind | undefined {
+  return SWITCHES.get(type);
+}
+
+/** The templates that are there from the start, in the order of the list that clients read. */
+export const BUILTIN_TEMPLATES = ALL_KINDS.flatMap(({ type, builtinTemplate }: KeptKind) =>
+  builtinTemplate === undefined ? [] : [{ type, ...builtinTemplate }],
+)
+  .sort((a, b) => a.rank - b.rank)
+  .map(({ type, template }) => ({ template_type: type, ...template }));

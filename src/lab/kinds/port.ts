@@ -1,0 +1,15 @@
+/** A port of a node, as clients see it. */
+import { z } from 'zod';
+
+export const linkMedium = z.enum(['ethernet', 'serial']);
+export type LinkMedium = z.infer<typeof linkMedium>;
+
+export const port = z.strictObject({
+  adapter_number: z.int(),
+  data_link_types: z.record(z.string(), z.string()),
+  link_type: linkMedium,
+  name: z.string(),
+  port_number: z.int(),
+  short_name: z.string(),
+});
+export type Port = z.infer<typeof port>;

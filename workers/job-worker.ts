@@ -4,9 +4,9 @@ import { compareTasks } from '../src/snapshots/compare-tasks.js';
 import { copyTasks } from '../src/snapshots/projects/copy-tasks.js';
 import { exportTasks } from '../src/snapshots/projects/export-tasks.js';
 import { importTasks } from '../src/snapshots/projects/import-tasks.js';
-import { makingTasks } from '../src/snapshots/projects/making-tasks.js';
+import { stagingTasks } from '../src/snapshots/projects/staging-tasks.js';
 import { snapshotTasks } from '../src/snapshots/snapshot-tasks.js';
-import { stillTasks } from '../src/snapshots/still-tasks.js';
+import { freezeTasks } from '../src/snapshots/freeze-tasks.js';
 import { goAfterOthers } from '../src/base/threads/thread-priority.js';
 import { setDiskFloor } from '../src/base/disk/disk-floor.js';
 import { performTask, type TaskOutcome, type TaskRequest } from '../src/base/threads/task.js';
@@ -19,9 +19,9 @@ const tasks = {
   ...copyTasks,
   ...exportTasks,
   ...importTasks,
-  ...makingTasks,
+  ...stagingTasks,
   ...snapshotTasks,
-  ...stillTasks,
+  ...freezeTasks,
 };
 
 export default function serve(request: TaskRequest): Promise<TaskOutcome> {

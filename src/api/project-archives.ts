@@ -7,7 +7,7 @@ import { receiveFile, RECEIVING_HEADERS } from '../http/file-transfer.js';
 import { route, type Route } from '../http/route.js';
 import type { Farm } from '../lab/farm.js';
 import { text } from '../lab/gns3-file/topology-schema.js';
-import type { ProjectExchange } from '../snapshots/projects/project-exchange.js';
+import type { ProjectArchives } from '../snapshots/projects/project-archives.js';
 import type { Transfers } from '../files/transfer/transfers.js';
 import { newProject, project } from './projects.js';
 import { names } from './schemas.js';
@@ -30,7 +30,7 @@ const duplicated = z.strictObject({
 
 export function projectArchiveRoutes(
   { projects }: Farm,
-  archives: ProjectExchange,
+  archives: ProjectArchives,
   transfers: Transfers,
 ): Route[] {
   const one = names('project_id');

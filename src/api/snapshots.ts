@@ -8,7 +8,7 @@ import { route, type Route } from '../http/route.js';
 import type { Farm } from '../lab/farm.js';
 import { SNAPSHOTS } from '../lab/projects/folder-layout.js';
 import { text, uuid } from '../lab/gns3-file/topology-schema.js';
-import type { ProjectExchange } from '../snapshots/projects/project-exchange.js';
+import type { ProjectArchives } from '../snapshots/projects/project-archives.js';
 import type { Snapshots } from '../snapshots/snapshots.js';
 import { node } from './nodes.js';
 import { project } from './projects.js';
@@ -64,7 +64,7 @@ const number = z
 export function snapshotRoutes(
   { projects }: Farm,
   snapshots: Snapshots,
-  archives: ProjectExchange,
+  archives: ProjectArchives,
   files: FileThreads,
 ): Route[] {
   const all = '/v2/projects/{project_id}/snapshots';

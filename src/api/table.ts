@@ -16,7 +16,7 @@ import type { NodeArchives } from '../files/node-files/node-archives.js';
 import { openObject } from '../lab/gns3-file/topology-schema.js';
 import { PRODUCT } from '../base/product.js';
 import type { Jobs } from '../snapshots/jobs.js';
-import type { ProjectExchange } from '../snapshots/projects/project-exchange.js';
+import type { ProjectArchives } from '../snapshots/projects/project-archives.js';
 import type { Snapshots } from '../snapshots/snapshots.js';
 import type { Transfers } from '../files/transfer/transfers.js';
 import type { Uploads } from '../files/uploads/uploads.js';
@@ -63,7 +63,7 @@ export interface Services {
   readonly uploads: Uploads;
   readonly jobs: Jobs;
   readonly snapshots: Snapshots;
-  readonly archives: ProjectExchange;
+  readonly archives: ProjectArchives;
   /** Begins the end of the server. */
   readonly shutdown: () => void;
 }

@@ -28,7 +28,7 @@ import { Farm } from '../lab/farm.js';
 import { UdpPorts } from '../run/links/udp-ports.js';
 import { LocalCompute } from '../run/local-compute.js';
 import { Jobs } from '../snapshots/jobs.js';
-import { projectExchange } from '../snapshots/projects/project-exchange.js';
+import { projectArchives } from '../snapshots/projects/project-archives.js';
 import { Snapshots } from '../snapshots/snapshots.js';
 import type { Config } from './config.js';
 import { notesFolder, prepareFolders, SYMBOLS, temporaryImages } from './folders.js';
@@ -146,7 +146,7 @@ export async function serve(config: Config): Promise<void> {
   const jobs = new Jobs(farm.announcements);
   const notes = notesFolder(config);
   const snapshots = new Snapshots({ files, longJobs: threads.jobs, jobs, notes, log });
-  const archives = projectExchange({
+  const archives = projectArchives({
     farm,
     jobs,
     longJobs: threads.jobs,

@@ -15,7 +15,7 @@ import type { ProjectFileTasks } from '../lab/projects/project-services.js';
 import type { SymbolTasks } from '../lab/symbols/symbol-tasks.js';
 import type { HostTasks } from '../run/host-tasks.js';
 import type { CompareTasks } from '../snapshots/compare-tasks.js';
-import type { ExchangeTasks } from '../snapshots/projects/project-exchange.js';
+import type { ArchiveTasks } from '../snapshots/projects/project-archives.js';
 import type { SnapshotListTasks } from '../snapshots/snapshot-list-tasks.js';
 import type { SnapshotTasks } from '../snapshots/snapshot-tasks.js';
 import type { Config } from './config.js';
@@ -63,7 +63,7 @@ export class Threads {
   readonly archives: TaskPool<NodeArchiveTasks>;
   readonly files: FilePool<FileThreadTasks>;
   readonly expressions: TaskPool<BpfTasks>;
-  readonly jobs: TaskPool<CompareTasks & ExchangeTasks & SnapshotTasks>;
+  readonly jobs: TaskPool<CompareTasks & ArchiveTasks & SnapshotTasks>;
 
   constructor({ uploadFloor: floor }: Config) {
     const diskWorker = { worker: workerAt('disk'), workerData: { slabs: this.slabs.memory, floor } };

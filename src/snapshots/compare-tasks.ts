@@ -4,8 +4,8 @@ import { isDeepStrictEqual } from 'node:util';
 import type { ContentTree, StoredFile } from './content/content-tree.js';
 import { JobProgress } from './content/job-progress.js';
 import { readManifest } from './content/manifest.js';
-import { sourceDigest } from './content/source-digest.js';
-import { holdStill, type StillFile, type StillTree } from './content/still-tree.js';
+import { sourceDigest } from './content/source-reading.js';
+import { freezeFiles, type FrozenFile, type FrozenTree } from './content/frozen-tree.js';
 import { SNAPSHOTS } from '../lab/projects/folder-layout.js';
 import type { TaskTable } from '../base/threads/task.js';
 import type { Packed } from '../base/store/store.js';
@@ -14,7 +14,7 @@ import { gns3Archive } from './projects/gns3-snapshots.js';
 import { contentOfRecords, readLabContent, type LabContent } from './lab-content.js';
 import type { SnapshotPlace } from './snapshot-tasks.js';
 import type { JobPlace } from './job-place.js';
-import { readStill } from './still-tasks.js';
+import { readFrozen } from './freeze-tasks.js';
 
 /** Of one sort of things: their ids, or paths. */
 export interface Changes {
@@ -34,7 +34,7 @@ export interface Comparison {
 }
 
 export interface CompareTasks extends TaskTable {
-  /** With the files that `holdFiles` has kept in the work folder. */
+  /** With the files that `freezeProject` has kept in the work folder. */
   readonly compareSnapshot: (
     input: SnapshotPlace & JobPlace & { records: Packed; progress: SharedArrayBuffer },
   ) => Promise<Comparison>;
@@ -45,19 +45,19 @@ const OF_THE_PROJECT = ['name', 'auto_start', 'auto_open', 'auto_close'];
 
 export const compareTasks: CompareTasks = {
   async compareSnapshot({ listed: { snapshot, form }, records, progress: memory, ...place }) {
-    const { root, work } = place;
+    const { root, workFolder } = place;
     const folder = join(root, SNAPSHOTS);
     const progress = new JobProgress(memory);
     const now = contentOfRecords(snapshot.project_id, records);
-    const still = readStill(place);
+    const frozen = readFrozen(place);
     if (form === 'gns3') {
-      const unpacked = join(work, 'then');
+      const unpacked = join(workFolder, 'then');
       const then = await unpackSnapshot(gns3Archive(folder, snapshot), unpacked, progress, undefined);
-      return comparison(then, now, unpackedFiles(unpacked), still, progress);
+      return comparison(then, now, unpackedFiles(unpacked), frozen, progress);
     }
     const { topology, tree } = readManifest(folder, snapshot.snapshot_id);
     // Of the topology alone no file is another one.
-    const seen = form === 'topology' ? { ...still, files: [] } : still;
+    const seen = form === 'topology' ? { ...frozen, files: [] } : frozen;
     return comparison(readLabContent(topology), now, storedFiles(tree), seen, progress);
   },
 };
@@ -74,7 +74,7 @@ function comparison(
   then: LabContent,
   now: LabContent,
   files: ReadonlyMap<string, EarlierFile>,
-  still: StillTree,
+  frozen: FrozenTree,
   progress: JobProgress,
 ): Comparison {
   return {
@@ -82,7 +82,7 @@ function comparison(
     nodes: compareObjects(then.nodes, now.nodes, ({ node_id }) => node_id),
     links: compareObjects(withDirections(then), withDirections(now), ({ link_id }) => link_id),
     drawings: compareObjects(then.drawings, now.drawings, ({ drawing_id }) => drawing_id),
-    files: compareFiles(files, still.files, progress),
+    files: compareFiles(files, frozen.files, progress),
   };
 }
 
@@ -117,7 +117,7 @@ function compareObjects<Object>(
 
 function compareFiles(
   then: ReadonlyMap<string, EarlierFile>,
-  now: readonly StillFile[],
+  now: readonly FrozenFile[],
   progress: JobProgress,
 ): Changes {
   const after = new Set(now.map(({ path }) => path));
@@ -133,7 +133,7 @@ function compareFiles(
 
 function isChanged(
   before: EarlierFile,
-  { path, size, version, source }: StillFile,
+  { path, size, version, source }: FrozenFile,
   progress: JobProgress,
 ): boolean {
   if (before.size !== size) return true;
@@ -152,7 +152,7 @@ function storedFiles({ files }: ContentTree): Map<string, EarlierFile> {
 }
 
 function unpackedFiles(folder: string): Map<string, EarlierFile> {
-  const { files } = holdStill(folder, `${folder}.held`, {
+  const { files } = freezeFiles(folder, `${folder}.held`, {
     isLeftOut: () => false,
     known: () => undefined,
     limit: Infinity,

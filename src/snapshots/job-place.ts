@@ -6,12 +6,12 @@ export interface JobPlace {
   /** The project's folder. */
   readonly root: string;
   /** For files; absolute, in the project's folder and so on its file system. */
-  readonly work: string;
+  readonly workFolder: string;
   /** For what the tasks of the job tell each other; absolute, outside of every project. */
   readonly notes: string;
 }
 
 /** `notes` is the folder for those of all jobs. */
 export function jobPlace(notes: string, root: string, id: string): JobPlace {
-  return { root, work: join(root, WORK, id), notes: join(notes, id) };
+  return { root, workFolder: join(root, WORK, id), notes: join(notes, id) };
 }

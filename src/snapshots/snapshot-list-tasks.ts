@@ -1,7 +1,7 @@
 /** Which snapshots a project has, by file threads, for the HTTP thread. */
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
-import { listHeads, publishManifest } from './content/manifest.js';
+import { listHeads, type ManifestHead, publishManifest } from './content/manifest.js';
 import { SNAPSHOTS } from '../lab/projects/folder-layout.js';
 import type { TaskTable } from '../base/threads/task.js';
 import { ownFolder } from '../base/disk/containment.js';
@@ -9,9 +9,9 @@ import type { KeepState } from '../lab/projects/project-services.js';
 import { sortOut } from '../lab/projects/records.js';
 import { unpackRecords } from '../base/store/packing.js';
 import { findGns3Snapshots } from './projects/gns3-snapshots.js';
-import { contentOf } from './lab-content.js';
-import { countsOf, factsOf } from './snapshot-facts.js';
-import { bySnapshotAge, newSnapshot, type ListedSnapshot, type Snapshot } from './snapshot.js';
+import { contentOf, type LabContent } from './lab-content.js';
+import { bySnapshotAge, type ListedSnapshot, newSnapshot, type Snapshot } from './snapshot.js';
+import type { ContentTree } from './content/content-tree.js';
 
 export interface SnapshotListTasks extends TaskTable {
   /** By age. `root` is the project's folder. */
@@ -52,4 +52,16 @@ export function listSnapshots(folder: string, projectId: string): ListedSnapshot
     return { form: 'gns3', snapshot };
   });
   return [...own, ...others].sort((a, b) => bySnapshotAge(a.snapshot, b.snapshot));
+}
+
+export function factsOf({ files }: ContentTree): Pick<ManifestHead, 'files' | 'isSealed' | 'size'> {
+  return {
+    size: files.reduce((sum, { size }) => sum + size, 0),
+    files: files.length,
+    isSealed: files.every(({ digest }) => digest !== undefined),
+  };
+}
+
+export function countsOf({ nodes, links, drawings }: LabContent): ManifestHead['counts'] {
+  return { nodes: nodes.length, links: links.length, drawings: drawings.length };
 }

@@ -2,7 +2,7 @@
 import { mkdirSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { ContentStore } from './content/content-store.js';
-import type { StoredLink } from './content/content-tree.js';
+import type { StoredSymlink } from './content/content-tree.js';
 import { JobProgress } from './content/job-progress.js';
 import { publishManifest, readManifest, removeManifest } from './content/manifest.js';
 import { refusals } from '../base/errors/errors.js';
@@ -13,14 +13,14 @@ import type { ProjectSettings, StoredNode } from '../lab/gns3-file/topology-sche
 import type { TaskTable } from '../base/threads/task.js';
 import { packChanges } from '../base/store/packing.js';
 import type { Packed } from '../base/store/store.js';
-import { linkFault } from './archives/member-name.js';
+import { linkFault } from './archives/zip-member.js';
 import { checkSnapshot, unpackSnapshot } from './projects/archived-snapshot.js';
 import { archiveSize, gns3Archive, removeGns3Snapshot } from './projects/gns3-snapshots.js';
 import { contentChanges, contentOfRecords, readLabContent, type LabContent } from './lab-content.js';
 import type { ListedSnapshot, Snapshot, SnapshotDetails } from './snapshot.js';
-import { countsOf, factsOf } from './snapshot-facts.js';
+import { countsOf, factsOf } from './snapshot-list-tasks.js';
 import type { JobPlace } from './job-place.js';
-import { makeWork, readStill } from './still-tasks.js';
+import { makeWorkFolder, readFrozen } from './freeze-tasks.js';
 
 /** A snapshot of a project, to be read by a job. */
 export interface SnapshotPlace {
@@ -50,7 +50,7 @@ export interface PreparedNode extends EarlierNode {
 
 export interface SnapshotTasks extends TaskTable {
   /**
-   * Of the files that `holdFiles` has kept in the work folder. It is there, and safe, or nothing of it is. Returns what
+   * Of the files that `freezeProject` has kept in the work folder. It is there, and safe, or nothing of it is. Returns what
    * is not in it, too.
    */
   readonly createSnapshot: (
@@ -64,11 +64,11 @@ export interface SnapshotTasks extends TaskTable {
   readonly verifySnapshot: (input: SnapshotPlace & { progress: SharedArrayBuffer }) => Promise<Damage[]>;
   /** Checks all of it, and builds the folder `new` in the work folder. */
   readonly prepareRestore: (
-    input: SnapshotPlace & { work: string; progress: SharedArrayBuffer },
+    input: SnapshotPlace & { workFolder: string; progress: SharedArrayBuffer },
   ) => Promise<PreparedRestore>;
   /** The same for one node and its files. */
   readonly prepareNode: (
-    input: SnapshotPlace & { work: string; nodeId: string; progress: SharedArrayBuffer },
+    input: SnapshotPlace & { workFolder: string; nodeId: string; progress: SharedArrayBuffer },
   ) => Promise<PreparedNode>;
 }
 
@@ -79,13 +79,17 @@ const MOST_NAMED = 3;
 export const snapshotTasks: SnapshotTasks = {
   createSnapshot({ snapshot, records, progress, ...place }) {
     const folder = join(place.root, SNAPSHOTS);
-    const held = readStill(place);
-    const leadsOut = ({ path, target }: StoredLink): boolean => linkFault(path, target) !== undefined;
-    const links = held.links.filter((link) => !leadsOut(link));
-    const leftOut = held.links.filter(leadsOut).map(({ path }) => path);
+    const frozen = readFrozen(place);
+    const leadsOut = ({ path, target }: StoredSymlink): boolean => linkFault(path, target) !== undefined;
+    const links = frozen.links.filter((link) => !leadsOut(link));
+    const leftOut = frozen.links.filter(leadsOut).map(({ path }) => path);
     const content = contentOfRecords(snapshot.project_id, records);
     const store = new ContentStore(folder);
-    const { tree, added } = store.store(snapshot.snapshot_id, { ...held, links }, new JobProgress(progress));
+    const { tree, added } = store.store(
+      snapshot.snapshot_id,
+      { ...frozen, links },
+      new JobProgress(progress),
+    );
     const { isSealed } = factsOf(tree);
     const head = { snapshot: { ...snapshot }, counts: countsOf(content), added, ...factsOf(tree) };
     try {
@@ -149,8 +153,8 @@ export const snapshotTasks: SnapshotTasks = {
     return new ContentStore(folder).verify(tree, new JobProgress(progress));
   },
 
-  async prepareRestore({ root, listed, work, progress }) {
-    const built = join(makeWork(root, work), 'new');
+  async prepareRestore({ root, listed, workFolder, progress }) {
+    const built = join(makeWorkFolder(root, workFolder), 'new');
     const content = await build(root, listed, built, new JobProgress(progress), undefined);
     if (listed.form !== 'topology') mkdirSync(join(built, PROJECT_FILES), { recursive: true });
     return {
@@ -161,8 +165,8 @@ export const snapshotTasks: SnapshotTasks = {
     };
   },
 
-  async prepareNode({ root, listed, work, nodeId, progress }) {
-    const built = join(makeWork(root, work), 'new');
+  async prepareNode({ root, listed, workFolder, nodeId, progress }) {
+    const built = join(makeWorkFolder(root, workFolder), 'new');
     const wants = (content: LabContent): ((path: string) => boolean) => {
       const inside = `${nodeFolder(nodeOf(content, nodeId))}/`;
       return (path) => `${path}/`.startsWith(inside);

@@ -14,12 +14,12 @@ import type { Job, Jobs } from './jobs.js';
 import type { SnapshotListTasks } from './snapshot-list-tasks.js';
 import type { Damage, PreparedRestore, SnapshotTasks } from './snapshot-tasks.js';
 import { newSnapshot, type ListedSnapshot, type Snapshot, type SnapshotDetails } from './snapshot.js';
-import type { StillTasks } from './still-tasks.js';
+import type { FreezeTasks } from './freeze-tasks.js';
 import { checkStopped } from './stopped-nodes.js';
 
 export interface SnapshotsOptions {
   readonly files: TaskRunner<SnapshotListTasks>;
-  readonly longJobs: TaskRunner<CompareTasks & SnapshotTasks & StillTasks>;
+  readonly longJobs: TaskRunner<CompareTasks & SnapshotTasks & FreezeTasks>;
   readonly jobs: Jobs;
   /** Where all jobs have their notes. */
   readonly notes: string;
@@ -64,7 +64,7 @@ export class Snapshots {
       checkStopped(project);
       const ids = { snapshotId: randomUUID(), projectId: project.id };
       const { records, snapshot } = await project.still(async (records) => {
-        await longJobs.run('holdFiles', { ...place, knownTo: newest, isForOthers: false });
+        await longJobs.run('freezeProject', { ...place, knownTo: newest, isForOthers: false });
         return { records, snapshot: newSnapshot(ids, name, description, new Date()) };
       });
       const progress = job.progress.memory;
@@ -127,7 +127,7 @@ export class Snapshots {
     return this.#job(project, 'snapshot.compare', listed.snapshot.name, async ({ progress }, place) => {
       const records = await project.still(async (records) => {
         const knownTo = listed.form === 'wirefarm' ? id : undefined;
-        await this.#options.longJobs.run('holdFiles', { ...place, knownTo, isForOthers: false });
+        await this.#options.longJobs.run('freezeProject', { ...place, knownTo, isForOthers: false });
         return records;
       });
       const input = { ...place, listed, records, progress: progress.memory };
@@ -138,9 +138,9 @@ export class Snapshots {
   /** Returns the text of the project, which has the content of the snapshot then; or it has what it had. */
   async restore(project: Project, id: string): Promise<string> {
     const { name } = (await this.find(project, id)).snapshot;
-    return this.#job(project, 'snapshot.restore', name, async ({ progress }, { root, work }) => {
+    return this.#job(project, 'snapshot.restore', name, async ({ progress }, { root, workFolder }) => {
       const listed = await this.find(project, id);
-      const input = { root, listed, work, progress: progress.memory };
+      const input = { root, listed, workFolder, progress: progress.memory };
       const prepared = await this.#options.longJobs.run('prepareRestore', input);
       // The last moment at which it can be cancelled.
       progress.advance(0);
@@ -149,7 +149,7 @@ export class Snapshots {
       const content = {
         record: () => restoredRecord(project, prepared),
         changes: prepared.changes,
-        exchange: { work: relative(root, work), paths: prepared.paths },
+        exchange: { work: relative(root, workFolder), paths: prepared.paths },
       };
       const text = await project.replaceContent(content, (channel) => {
         channel.emit('snapshot.restored', JSON.stringify(listed.snapshot));
@@ -165,14 +165,15 @@ export class Snapshots {
   /** Returns the text of the node, which has what it had in the snapshot. */
   async restoreNode(project: Project, id: string, nodeId: string): Promise<string> {
     const { name } = (await this.find(project, id)).snapshot;
-    return this.#job(project, 'snapshot.restore', name, async ({ progress }, { root, work }) => {
+    return this.#job(project, 'snapshot.restore', name, async ({ progress }, { root, workFolder }) => {
       const listed = await this.find(project, id);
-      const input = { root, listed, work, nodeId, progress: progress.memory };
+      const input = { root, listed, workFolder, nodeId, progress: progress.memory };
       const { paths, ...earlier } = await this.#options.longJobs.run('prepareNode', input);
       progress.advance(0);
       try {
-        return await project.changeWithFiles({ work: relative(root, work), paths }, (topology, transaction) =>
-          restoreNode(topology, transaction, earlier),
+        return await project.changeWithFiles(
+          { work: relative(root, workFolder), paths },
+          (topology, transaction) => restoreNode(topology, transaction, earlier),
         );
       } catch (error) {
         // Stored, and its files are not in their place: opening the project goes on with that.
@@ -196,7 +197,7 @@ export class Snapshots {
         return await work(job, place);
       } finally {
         // What is half exchanged is needed to go on.
-        const paths = project.isExchanging ? [place.notes] : [place.notes, place.work];
+        const paths = project.isExchanging ? [place.notes] : [place.notes, place.workFolder];
         await this.#removeWork(project, paths);
       }
     });

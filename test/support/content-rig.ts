@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { ContentStore } from '../../src/snapshots/content/content-store.js';
 import { JobProgress } from '../../src/snapshots/content/job-progress.js';
 import { publishManifest, readManifest, type Manifest } from '../../src/snapshots/content/manifest.js';
-import { holdStill, type StillTree } from '../../src/snapshots/content/still-tree.js';
+import { freezeFiles, type FrozenTree } from '../../src/snapshots/content/frozen-tree.js';
 import { recordTree } from './file-trees.js';
 
 export const SNAPSHOTS = 'snapshots';
@@ -30,8 +30,8 @@ export class ContentRig {
     this.store = new ContentStore(this.folder);
   }
 
-  hold(work: string, known: ReadonlyMap<string, string> = new Map()): StillTree {
-    return holdStill(this.project, work, {
+  hold(work: string, known: ReadonlyMap<string, string> = new Map()): FrozenTree {
+    return freezeFiles(this.project, work, {
       isLeftOut: (path) => path === SNAPSHOTS,
       known: (path) => known.get(path),
       limit: 100_000,

@@ -2,7 +2,7 @@
 import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { manifestIds, readPlaces } from '../../src/snapshots/content/manifest.js';
-import { objectBehind } from '../../src/snapshots/content/object-name.js';
+import { objectBehind } from '../../src/snapshots/content/objects.js';
 import { asideNames } from './aside-folders.js';
 import type { Client, Reply } from './client.js';
 import type { FaultMode, FaultPlan } from './fault-plan.js';

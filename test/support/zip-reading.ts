@@ -2,9 +2,14 @@
 import { closeSync, openSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Refusal } from '../../src/base/errors/errors.js';
-import { archiveRange } from '../../src/snapshots/archives/form-part.js';
+import { archiveRange } from '../../src/snapshots/archives/zip-bounds.js';
 import { readMember } from '../../src/snapshots/archives/zip-content.js';
-import { openZip, USUAL_RATIO, type ZipArchive, type ZipLimits } from '../../src/snapshots/archives/zip-directory.js';
+import {
+  openZip,
+  USUAL_RATIO,
+  type ZipArchive,
+  type ZipLimits,
+} from '../../src/snapshots/archives/zip-directory.js';
 import { scratchFolder, type Teardown } from './scratch.js';
 
 export const LIMITS: ZipLimits = { members: 1000, bytes: 1024 * 1024 * 1024, ratio: USUAL_RATIO };

@@ -2,10 +2,9 @@
 import { isUtf8 } from 'node:buffer';
 import { getFileNameLowLevel, type Entry } from 'yauzl';
 import { refusals } from '../../base/errors/errors.js';
-import { nameFault, withoutLastSlash } from './member-name.js';
+import { type Compression, nameFault, withoutLastSlash, ZIP_METHODS, type ZipMember } from './zip-member.js';
 import type { ReadWindow } from './read-window.js';
-import type { ZipEnd } from './zip-end.js';
-import { ZIP_METHODS, type Compression, type ZipMember } from './zip-member.js';
+import type { ZipEnd } from './zip-bounds.js';
 
 /** A member, and where it begins and ends in the file, its header included. */
 export interface PlacedMember {

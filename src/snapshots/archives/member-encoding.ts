@@ -4,8 +4,8 @@
  * than 1 % longer). The streams of bzip2 and lzma are state outside of all threads, which the threads hold together.
  */
 import { constants, deflateRawSync } from 'node:zlib';
-import { compressBzip2, freeBzip2Stream, newBzip2Stream } from './bzip2-encoder.js';
-import { compressLzma, freeLzmaStream, newLzmaStream } from './lzma-encoder.js';
+import { compressBzip2, freeBzip2Stream, newBzip2Stream } from './bzip2.js';
+import { compressLzma, freeLzmaStream, newLzmaStream } from './lzma.js';
 import type { Compression } from './zip-member.js';
 
 /** The address of the stream that an archive has just now; 0 when it has none. */

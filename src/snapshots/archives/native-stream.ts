@@ -1,8 +1,9 @@
 /**
- * A stream of libbz2 or liblzma. All of its state lies in memory that no thread owns, so any thread can go on with it
- * that knows its address.
+ * Streams of libbz2 and liblzma, the libraries of this host that compress in ways Node.js does not. All state of a
+ * stream lies in memory that no thread owns, so any thread that knows its address can go on with it.
  */
 import koffi from 'koffi';
+import { refusals } from '../../base/errors/errors.js';
 
 /** One call of the library with the address of the structure. */
 export type StreamCall = (address: number) => number;
@@ -82,4 +83,22 @@ export function stepStream(
     output: room.subarray(0, room.length - outputLeft),
     isStarved: inputLeft === 0 && outputLeft > 0,
   };
+}
+
+export type SystemLibrary = ReturnType<typeof koffi.load>;
+
+/** The first of these names that is there; refuses (409) when none is. `method` is what needs it, as a client calls it. */
+export function systemLibrary(
+  method: string,
+  names: readonly string[],
+  debianPackage: string,
+): SystemLibrary {
+  for (const name of names) {
+    try {
+      return koffi.load(name);
+    } catch {
+      // Not there, or something else of that name.
+    }
+  }
+  throw refusals.libraryMissing(method, (names[0] ?? '').replace(/\.so.*$/, ''), debianPackage);
 }

@@ -3,11 +3,10 @@ import { once } from 'node:events';
 import { finished } from 'node:stream/promises';
 import { crc32, createInflateRaw, inflateRawSync } from 'node:zlib';
 import { refusals } from '../../base/errors/errors.js';
-import { Bzip2Decoder } from './bzip2-decoder.js';
-import { ContentDamage } from './content-damage.js';
-import { LzmaDecoder } from './lzma-decoder.js';
+import { Bzip2Decoder } from './bzip2.js';
+import { MemberDamage, type ZipMember } from './zip-member.js';
+import { LzmaDecoder } from './lzma.js';
 import { readAt } from './read-window.js';
-import type { ZipMember } from './zip-member.js';
 
 type Use = (bytes: Uint8Array) => void;
 
@@ -32,7 +31,7 @@ export async function readMember(fd: number, member: ZipMember, use: Use): Promi
     await decode(fd, member, check.take);
     check.finish();
   } catch (error) {
-    throw error instanceof ContentDamage ? refusals.importRefused(member.path, error.message) : error;
+    throw error instanceof MemberDamage ? refusals.importRefused(member.path, error.message) : error;
   }
 }
 
@@ -62,7 +61,7 @@ class ContentCheck {
   readonly take = (bytes: Uint8Array): void => {
     this.#length += bytes.length;
     if (this.#length > this.#member.size) {
-      throw new ContentDamage(`more comes out of it than the ${this.#member.size} bytes that it should have`);
+      throw new MemberDamage(`more comes out of it than the ${this.#member.size} bytes that it should have`);
     }
     this.#crc32 = crc32(bytes, this.#crc32);
     if (bytes.length > 0) this.#use(bytes);
@@ -70,8 +69,8 @@ class ContentCheck {
 
   finish(): void {
     const { size, crc32: expected } = this.#member;
-    if (this.#length < size) throw new ContentDamage(`it has ${this.#length} bytes instead of ${size}`);
-    if (this.#crc32 !== expected) throw new ContentDamage('its content is damaged: the checksum differs');
+    if (this.#length < size) throw new MemberDamage(`it has ${this.#length} bytes instead of ${size}`);
+    if (this.#crc32 !== expected) throw new MemberDamage('its content is damaged: the checksum differs');
   }
 }
 
@@ -159,14 +158,14 @@ async function inflate(fd: number, member: ZipMember, take: Use): Promise<void> 
 
 function checkTaken(taken: number, { compressedSize }: ZipMember): void {
   if (taken < compressedSize)
-    throw new ContentDamage('there is something behind the end of its compressed content');
+    throw new MemberDamage('there is something behind the end of its compressed content');
 }
 
 function inflateDamage(error: unknown): unknown {
   const code = error instanceof Error && 'code' in error ? String(error.code) : '';
-  if (code === 'ERR_BUFFER_TOO_LARGE') return new ContentDamage('more comes out of it than it should have');
-  if (code === 'Z_BUF_ERROR') return new ContentDamage('its compressed content ends too early');
-  if (code === 'Z_DATA_ERROR') return new ContentDamage('its compressed content is damaged');
+  if (code === 'ERR_BUFFER_TOO_LARGE') return new MemberDamage('more comes out of it than it should have');
+  if (code === 'Z_BUF_ERROR') return new MemberDamage('its compressed content ends too early');
+  if (code === 'Z_DATA_ERROR') return new MemberDamage('its compressed content is damaged');
   return error;
 }
 
@@ -175,7 +174,7 @@ function* pieces(fd: number, { position, compressedSize }: ZipMember, length: nu
   for (let done = 0; done < compressedSize; done += length) {
     const wanted = Math.min(length, compressedSize - done);
     const piece = readAt(fd, position + done, wanted);
-    if (piece.length < wanted) throw new ContentDamage('the archive ends within it');
+    if (piece.length < wanted) throw new MemberDamage('the archive ends within it');
     yield piece;
   }
 }

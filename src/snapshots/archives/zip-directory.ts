@@ -5,11 +5,10 @@
 import { fromRandomAccessReaderPromise, RandomAccessReader, type Entry } from 'yauzl';
 import { refusals } from '../../base/errors/errors.js';
 import { placeMember, type PlacedMember } from './directory-entry.js';
-import { linkFault } from './member-name.js';
+import { linkFault, type ZipMember } from './zip-member.js';
 import { ReadWindow } from './read-window.js';
 import { readSmallMember } from './zip-content.js';
-import { findZipEnd, type ByteRange, type ZipEnd } from './zip-end.js';
-import type { ZipMember } from './zip-member.js';
+import { type ArchiveRange, findZipEnd, type ZipEnd } from './zip-bounds.js';
 
 export interface ZipLimits {
   readonly members: number;
@@ -42,7 +41,7 @@ const LONGEST_DIRECTORY = 128 * 1024 * 1024;
 const LONGEST_LINK = 4096;
 
 /** Refuses (409) what is no whole archive, and what must not be unpacked. */
-export async function openZip(fd: number, range: ByteRange, limits: ZipLimits): Promise<ZipArchive> {
+export async function openZip(fd: number, range: ArchiveRange, limits: ZipLimits): Promise<ZipArchive> {
   const end = findZipEnd(fd, range);
   if (end === undefined) throw refusals.importNoArchive();
   checkEnd(end, limits);
@@ -68,7 +67,7 @@ function checkEnd({ isPart, count, directory }: ZipEnd, limits: ZipLimits): void
 
 async function readDirectory(
   fd: number,
-  { end: fileEnd }: ByteRange,
+  { end: fileEnd }: ArchiveRange,
   end: ZipEnd,
   limits: ZipLimits,
 ): Promise<PlacedMember[]> {

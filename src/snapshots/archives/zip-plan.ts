@@ -1,11 +1,16 @@
 /**
- * What is to be in a zip archive: a file with a member a line, in the order of the archive. There may be many, so it
- * goes from thread to thread by its path alone. It is written once and never changed. Runs in worker threads.
+ * The plan of a zip archive: a file with one member per line, in the order of the archive. There may be many members,
+ * so only the path of the plan goes from thread to thread. It is written once and never changed. The central directory
+ * grows in a file beside it. Runs in worker threads.
  */
-import { closeSync, openSync, readSync, writeSync } from 'node:fs';
+import { readOnlyWhatIsAskedFor } from '../../base/disk/linux-files.js';
+import { closeSync, openSync, readSync, rmSync, writeSync } from 'node:fs';
 import { resolve } from 'node:path';
+import { getSystemErrorMap } from 'node:util';
 import type { StoredFile } from '../content/content-tree.js';
 import { isBelow } from '../../base/disk/path-order.js';
+import { readStored } from '../content/stored-reading.js';
+import { openRegularFile } from '../../base/disk/regular-file.js';
 
 export type PlannedContent =
   | { readonly text: string }
@@ -135,4 +140,90 @@ export class PlanReader {
 function writeWhole(fd: number, text: string): void {
   const bytes = Buffer.from(text);
   for (let done = 0; done < bytes.length;) done += writeSync(fd, bytes, done);
+}
+
+/** What is read of a file by this thread: each reading overwrites the one before. */
+let room = Buffer.alloc(0);
+
+/** Undefined for an archive, whose size nobody knows before it is made. */
+export function contentSize({ kind, content, size }: PlannedMember): number | undefined {
+  if (kind === 'folder' || content === undefined) return 0;
+  if ('text' in content) return Buffer.byteLength(content.text);
+  return 'archive' in content ? undefined : size;
+}
+
+/**
+ * So many bytes from this position on; fewer where the content ends before that. They are valid until the next call.
+ * Nothing is left open, so the next ones can be read by another thread.
+ */
+export function readContent(
+  { content }: PlannedMember,
+  roots: PlanRoots,
+  position: number,
+  length: number,
+): Buffer {
+  if (content === undefined || 'archive' in content) return Buffer.alloc(0);
+  if ('text' in content) return Buffer.from(content.text).subarray(position, position + length);
+  if ('stored' in content)
+    return readStored(plannedPath(roots, content.content), content.stored, position, length);
+  return readFile(plannedPath(roots, content.file), position, length);
+}
+
+/** For people. */
+export function unreadableBecause(error: unknown): string {
+  const isSystemError = error instanceof Error && 'errno' in error && typeof error.errno === 'number';
+  // The message of a system error names a path of this host.
+  const [, text] = (isSystemError ? getSystemErrorMap().get(Number(error.errno)) : undefined) ?? [];
+  return text ?? (error instanceof Error ? error.message : String(error));
+}
+
+function readFile(path: string, position: number, length: number): Buffer {
+  const { fd } = openRegularFile(path);
+  try {
+    readOnlyWhatIsAskedFor(fd);
+    if (room.length < length) room = Buffer.allocUnsafeSlow(length);
+    let done = 0;
+    for (let count = -1; count !== 0 && done < length; done += count) {
+      count = readSync(fd, room, done, length - done, position + done);
+    }
+    return room.subarray(0, done);
+  } finally {
+    closeSync(fd);
+  }
+}
+
+export class DirectoryFile {
+  readonly #path: string;
+
+  constructor(plan: string) {
+    this.#path = `${plan}.directory`;
+  }
+
+  /** What an archive left there that came to no end goes when the first is written. */
+  keep(records: Buffer, position: number): void {
+    const fd = openSync(this.#path, position === 0 ? 'w' : 'r+', 0o600);
+    try {
+      for (let done = 0; done < records.length;)
+        done += writeSync(fd, records, done, records.length - done, position + done);
+    } finally {
+      closeSync(fd);
+    }
+  }
+
+  /** At least one byte, at most so many. */
+  read(position: number, length: number): Buffer {
+    const fd = openSync(this.#path, 'r');
+    try {
+      const records = Buffer.allocUnsafe(length);
+      const count = readSync(fd, records, 0, length, position);
+      if (count === 0) throw new Error('the directory of the archive is cut off');
+      return records.subarray(0, count);
+    } finally {
+      closeSync(fd);
+    }
+  }
+
+  remove(): void {
+    rmSync(this.#path, { force: true });
+  }
 }

@@ -1,6 +1,6 @@
 /** Sets of stretches of bytes. Pure. */
 
-export interface ByteRange {
+export interface ObjectRange {
   readonly start: number;
   /** The first position after it. */
   readonly end: number;
@@ -11,7 +11,7 @@ export class ByteRanges {
   readonly #ends: number[] = [];
 
   /** The union. */
-  constructor(ranges: Iterable<ByteRange>) {
+  constructor(ranges: Iterable<ObjectRange>) {
     for (const { start, end } of [...ranges].sort((a, b) => a.start - b.start)) {
       const last = this.#ends.length - 1;
       const lastEnd = this.#ends[last];
@@ -24,7 +24,7 @@ export class ByteRanges {
     }
   }
 
-  *[Symbol.iterator](): Generator<ByteRange, void, undefined> {
+  *[Symbol.iterator](): Generator<ObjectRange, void, undefined> {
     for (const [index, start] of this.#starts.entries()) yield { start, end: this.#ends[index] ?? start };
   }
 
@@ -50,7 +50,7 @@ export class ByteRanges {
   }
 
   /** What is not in the set, below this end. */
-  *gaps(end: number): Generator<ByteRange, void, undefined> {
+  *gaps(end: number): Generator<ObjectRange, void, undefined> {
     let position = 0;
     for (const range of this) {
       if (range.start >= end) break;

@@ -6,24 +6,26 @@ import { lstatSync, mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { Refusal, refusals } from '../../base/errors/errors.js';
 import { ownFolder } from '../../base/disk/containment.js';
-import { makeFolder, syncFolder } from '../../base/disk/published-file.js';
+import { makeFolder } from '../../base/disk/published-file.js';
 import { ChunkTable } from './chunk-table.js';
-import { ContentDigest } from './content-digest.js';
-import type { ContentTree, StoredFile } from './content-tree.js';
-import { NO_VERSION } from '../../base/disk/content-version.js';
-import { Intake } from './intake.js';
+import { checkTree, type ContentTree, type StoredFile } from './content-tree.js';
+import { storeFiles } from './file-storing.js';
 import type { JobProgress } from './job-progress.js';
 import { manifestIds, manifestName, readManifest } from './manifest.js';
-import { CONTENT, indexOf, isPack, isStoreId } from './object-name.js';
-import { isSound, objectUse } from './object-use.js';
-import { ContentDamage, OpenObjects } from './open-objects.js';
-import { readPackIndex } from './pack-index.js';
-import { collectObjects, uniqueBytes } from './object-collection.js';
-import type { StillTree } from './still-tree.js';
+import {
+  collectObjects,
+  CONTENT,
+  indexOf,
+  isPack,
+  isSound,
+  isStoreId,
+  objectUse,
+  uniqueBytes,
+} from './objects.js';
+import { ContentDamage, OpenObjects } from './object-reading.js';
+import { readPackIndex } from './pack.js';
+import type { FrozenTree } from './frozen-tree.js';
 import { buildTree, checkFile, digestOf } from './tree-building.js';
-import { checkTree } from './tree-check.js';
-
-const EMPTY = new ContentDigest().hex();
 
 export interface StoredContent {
   readonly tree: ContentTree;
@@ -42,7 +44,7 @@ export class ContentStore {
   }
 
   /**
-   * For `holdStill`: the versions by the paths of the files of this snapshot that need not be stored again; none when it
+   * For `freezeFiles`: the versions by the paths of the files of this snapshot that need not be stored again; none when it
    * is damaged, since a later snapshot does not have to rely on it.
    */
   versions(id: string): ReadonlyMap<string, string> {
@@ -61,35 +63,19 @@ export class ContentStore {
    * Nothing refers to what this stores until a manifest does; the disk has it afterwards. The id is nobody else's. What
    * held the files has partly gone. Whatever fails, nothing is left.
    */
-  store(id: string, still: StillTree, progress: JobProgress): StoredContent {
+  store(id: string, frozen: FrozenTree, progress: JobProgress): StoredContent {
     if (!isStoreId(id)) throw new RangeError('this is no id of a store');
-    const read = still.files.filter(({ source }) => source !== undefined);
-    const most = read.reduce((sum, { size }) => sum + size, 0);
-    progress.expect(most);
-    const known = this.#knownFiles(still);
+    const known = this.#knownFiles(frozen);
     this.#make();
-    const table = read.length > 0 ? this.#chunks() : new ChunkTable();
-    const intake = new Intake(
-      { content: this.#content, storeId: id, held: still.held },
-      table,
-      most,
+    const isReading = frozen.files.some(({ source }) => source !== undefined);
+    const chunks = isReading ? this.#chunks() : new ChunkTable();
+    const { files, added } = storeFiles(
+      { content: this.#content, storeId: id, chunks },
+      frozen,
+      known,
       progress,
     );
-    try {
-      const files = still.files.map((file): StoredFile => {
-        if (file.source !== undefined) return intake.take(file, file.source);
-        const { path, size, mode, modifiedMs, isSettled } = file;
-        const version = isSettled || size > 0 ? file.version : NO_VERSION;
-        const { digest, extents } = known.get(path) ?? { digest: EMPTY, extents: [] };
-        return { path, size, mode, modifiedMs, version, digest, extents };
-      });
-      intake.finish();
-      syncFolder(this.#content);
-      return { tree: { folders: still.folders, files, links: still.links }, added: intake.added };
-    } catch (error) {
-      intake.discard();
-      throw error;
-    }
+    return { tree: { folders: frozen.folders, files, links: frozen.links }, added };
   }
 
   /**
@@ -174,9 +160,9 @@ export class ContentStore {
   }
 
   /** What snapshots have of the files that need not be read, by their paths; the newest snapshot is asked first. */
-  #knownFiles(still: StillTree): ReadonlyMap<string, StoredFile> {
+  #knownFiles(frozen: FrozenTree): ReadonlyMap<string, StoredFile> {
     const wanted = new Map<string, string>();
-    for (const { path, size, version, source } of still.files) {
+    for (const { path, size, version, source } of frozen.files) {
       if (source === undefined && size > 0) wanted.set(path, version);
     }
     const known = new Map<string, StoredFile>();

@@ -8,8 +8,7 @@ import { join } from 'node:path';
 import { Refusal, refusals } from '../../base/errors/errors.js';
 import { publishBytes, syncFolder } from '../../base/disk/published-file.js';
 import { openRegularFile, readRegularFile } from '../../base/disk/regular-file.js';
-import type { ContentTree } from './content-tree.js';
-import { checkTree } from './tree-check.js';
+import { checkTree, type ContentTree } from './content-tree.js';
 import {
   count,
   entriesText,

@@ -1,9 +1,38 @@
-/** Reading a file that is to be stored. Runs in a worker thread. */
-import { readSync } from 'node:fs';
-import { refusals } from '../../base/errors/errors.js';
+/** Reads files of a project that are not stored yet. Runs in a worker thread. */
+import { closeSync, readSync } from 'node:fs';
+import { refusals, systemCode } from '../../base/errors/errors.js';
 import { dataRanges, readNext, readOnlyWhatIsAskedFor } from '../../base/disk/linux-files.js';
-import { readable } from './source-error.js';
-import { chunkEnd, chunkStart, PIECE_LENGTH, sinkPiece, sinkZeros, type ChunkSink } from './chunk-sink.js';
+import {
+  chunkDigest,
+  chunkEnd,
+  type ChunkSink,
+  chunkStart,
+  ContentDigest,
+  PIECE_LENGTH,
+  sinkPiece,
+  sinkZeros,
+} from './content-digest.js';
+import { openRegularFile } from '../../base/disk/regular-file.js';
+import type { JobProgress } from './job-progress.js';
+
+/** Of the server rather than of the file. */
+const NOT_OF_FILE = ['ENOSPC', 'EDQUOT', 'EMFILE', 'ENFILE', 'ENOMEM'];
+
+/** Refuses (409) with the path when the system does not let it be read. */
+export function readable<Result>(path: string, read: () => Result): Result {
+  try {
+    return read();
+  } catch (error) {
+    const code = codeOf(error);
+    if (code === '' || NOT_OF_FILE.includes(code)) throw error;
+    throw refusals.contentUnreadable(path, code);
+  }
+}
+
+/** The code of an error of the system; otherwise empty. */
+export function codeOf(error: unknown): string {
+  return systemCode(error) ?? '';
+}
 
 const buffer = Buffer.allocUnsafeSlow(PIECE_LENGTH);
 
@@ -34,4 +63,26 @@ function fill(fd: number, path: string, piece: Uint8Array, position: number): vo
     if (count === 0) throw refusals.contentChanging(path);
     done += count;
   }
+}
+
+/** Of as many bytes as the file at this absolute path has now. `name` is what a client calls it. */
+export function sourceDigest(source: string, name: string, progress: JobProgress): string {
+  const { fd, size } = readable(name, () => openRegularFile(source));
+  const digest = new ContentDigest();
+  try {
+    readSource(fd, name, size, {
+      data: (chunk) => {
+        digest.add(chunkDigest(chunk));
+      },
+      zeros: (length) => {
+        digest.addZeros(length);
+      },
+      passed: (length) => {
+        progress.advance(length);
+      },
+    });
+  } finally {
+    closeSync(fd);
+  }
+  return digest.hex();
 }

@@ -5,14 +5,15 @@ import { ContentStore } from '../content/content-store.js';
 import type { ContentTree } from '../content/content-tree.js';
 import type { JobProgress } from '../content/job-progress.js';
 import { listHeads, publishManifest, readManifest } from '../content/manifest.js';
-import { CONTENT } from '../content/object-name.js';
-import { holdStill } from '../content/still-tree.js';
+import { CONTENT } from '../content/objects.js';
+import { freezeFiles } from '../content/frozen-tree.js';
 import { isRefusal, Refusal } from '../../base/errors/errors.js';
 import { syncFolder } from '../../base/disk/published-file.js';
 import { unpackSnapshot } from './archived-snapshot.js';
+import { gns3Archive } from './gns3-snapshots.js';
 import { contentOfCopy, idInCopy, pathInCopy, readLabContent, type LabContent } from '../lab-content.js';
 import { isLeftOut } from '../left-out.js';
-import { countsOf, factsOf } from '../snapshot-facts.js';
+import { countsOf, factsOf, listSnapshots } from '../snapshot-list-tasks.js';
 import type { Snapshot } from '../snapshot.js';
 
 /** Whose snapshots they become. */
@@ -21,7 +22,7 @@ export interface SnapshotHome {
   /** For the snapshots; it is there. */
   readonly folder: string;
   /** For what is on its way; not there, and removed afterwards. */
-  readonly work: string;
+  readonly workFolder: string;
   /** Whether ids are those of a copy; otherwise it is the same project as it was. */
   readonly isCopy: boolean;
 }
@@ -45,29 +46,48 @@ export function copySnapshots(from: string, home: SnapshotHome): string[] {
 }
 
 /** One that GNS3 made becomes one of ours. Refuses (409) what is damaged. */
-export async function takeInSnapshot(
+async function admitSnapshot(
   archive: string,
   snapshot: Snapshot,
   home: SnapshotHome,
   progress: JobProgress,
 ): Promise<void> {
-  const unpacked = join(home.work, 'unpacked');
+  const unpacked = join(home.workFolder, 'unpacked');
   try {
-    mkdirSync(home.work, { recursive: true });
+    mkdirSync(home.workFolder, { recursive: true });
     const content = await unpackSnapshot(archive, unpacked, progress, undefined);
     mkdirSync(unpacked, { recursive: true });
     const options = { isLeftOut, known: () => undefined, limit: MOST_FILES };
-    const still = holdStill(unpacked, join(home.work, 'held'), options);
+    const frozen = freezeFiles(unpacked, join(home.workFolder, 'held'), options);
     const id = idInCopy(home.projectId, snapshot.snapshot_id);
-    const { tree, added } = new ContentStore(home.folder).store(id, still, progress);
+    const { tree, added } = new ContentStore(home.folder).store(id, frozen, progress);
     publish(home, snapshot, { content, tree, added });
   } finally {
-    rmSync(home.work, { recursive: true, force: true });
+    rmSync(home.workFolder, { recursive: true, force: true });
   }
 }
 
+/** The snapshots that GNS3 made. */
+export async function admitGns3Snapshots(
+  from: string,
+  projectId: string,
+  home: SnapshotHome,
+  progress: JobProgress,
+): Promise<string[]> {
+  const warnings: string[] = [];
+  for (const { snapshot, form } of listSnapshots(from, projectId)) {
+    if (form !== 'gns3') continue;
+    try {
+      await admitSnapshot(gns3Archive(from, snapshot), snapshot, home, progress);
+    } catch (error) {
+      warnings.push(warningOf(snapshot, error));
+    }
+  }
+  return warnings;
+}
+
 /** What is damaged is no reason to lose the rest. */
-export function warningOf({ name }: Snapshot, error: unknown): string {
+function warningOf({ name }: Snapshot, error: unknown): string {
   if (!(error instanceof Refusal) || isRefusal(error, 'job_cancelled')) throw error;
   return `The snapshot '${name}' was left out: ${error.message}`;
 }

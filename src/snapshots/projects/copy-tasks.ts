@@ -1,36 +1,33 @@
 /** Copying a project with its snapshots, by threads of the job worker, for the HTTP thread. */
-import { mkdirSync } from 'node:fs';
+import { cloneFile, dataRanges } from '../../base/disk/linux-files.js';
+import { chmodSync, closeSync, lstatSync, mkdirSync, readSync, symlinkSync, utimesSync } from 'node:fs';
 import { join } from 'node:path';
 import { JobProgress } from '../content/job-progress.js';
 import { SNAPSHOTS } from '../../lab/projects/folder-layout.js';
 import type { TaskTable } from '../../base/threads/task.js';
 import { syncFolder } from '../../base/disk/published-file.js';
 import type { Packed } from '../../base/store/store.js';
-import { copyTree } from './copied-files.js';
-import {
-  copySnapshots,
-  nodeIdsOf,
-  takeInSnapshot,
-  treeOfCopy,
-  warningOf,
-  type SnapshotHome,
-} from './copied-snapshots.js';
-import { gns3Archive } from './gns3-snapshots.js';
+import { admitGns3Snapshots, copySnapshots, nodeIdsOf, treeOfCopy } from './copied-snapshots.js';
 import { contentOfCopy, contentOfRecords } from '../lab-content.js';
-import { keepContent } from './making-tasks.js';
+import { keepContent } from './staging-tasks.js';
 import { withoutAddresses } from './portable-content.js';
-import { listSnapshots } from '../snapshot-list-tasks.js';
 import type { JobPlace } from '../job-place.js';
-import { readStill } from '../still-tasks.js';
+import { readFrozen } from '../freeze-tasks.js';
+import { contentVersion } from '../../base/disk/content-version.js';
+import type { FrozenFile, FrozenTree } from '../content/frozen-tree.js';
+import { syncTree } from '../../base/disk/tree-sync.js';
+import { refusals } from '../../base/errors/errors.js';
+import { BulkFile } from '../../base/disk/bulk-file.js';
+import { openRegularFile } from '../../base/disk/regular-file.js';
 
 export interface CopyTasks extends TaskTable {
   /**
-   * Makes a copy of the files that `holdFiles` has kept in the work folder, and of the snapshots; the folder `making` is
+   * Makes a copy of the files that `freezeProject` has kept in the work folder, and of the snapshots; the folder `stagingFolder` is
    * there and empty. Returns what could not be taken along.
    */
   readonly copyProject: (
     input: JobPlace & {
-      making: string;
+      stagingFolder: string;
       projectId: string;
       copyId: string;
       records: Packed;
@@ -41,43 +38,111 @@ export interface CopyTasks extends TaskTable {
 }
 
 export const copyTasks: CopyTasks = {
-  async copyProject({ making, projectId, copyId, records, resetsAddresses, progress: memory, ...place }) {
+  async copyProject({
+    stagingFolder,
+    projectId,
+    copyId,
+    records,
+    resetsAddresses,
+    progress: memory,
+    ...place
+  }) {
     const { root } = place;
     const progress = new JobProgress(memory);
     const original = contentOfRecords(projectId, records);
-    const still = readStill(place);
-    progress.expect(still.bytes);
-    copyTree(treeOfCopy(copyId, nodeIdsOf(original), still), making, progress);
-    const folder = join(making, SNAPSHOTS);
+    const frozen = readFrozen(place);
+    progress.expect(frozen.bytes);
+    copyTree(treeOfCopy(copyId, nodeIdsOf(original), frozen), stagingFolder, progress);
+    const folder = join(stagingFolder, SNAPSHOTS);
     mkdirSync(folder);
-    const home = { projectId: copyId, folder, work: join(making, 'tmp', 'snapshot'), isCopy: true };
+    const home = {
+      projectId: copyId,
+      folder,
+      workFolder: join(stagingFolder, 'tmp', 'snapshot'),
+      isCopy: true,
+    };
     const warnings = [
       ...copySnapshots(join(root, SNAPSHOTS), home),
-      ...(await takeInAll(join(root, SNAPSHOTS), projectId, home, progress)),
+      ...(await admitGns3Snapshots(join(root, SNAPSHOTS), projectId, home, progress)),
     ];
     syncFolder(folder);
     const content = contentOfCopy(copyId, resetsAddresses ? withoutAddresses(original) : original);
     const settings = { ...content.settings, auto_open: false, auto_start: false, auto_close: false };
-    keepContent(making, { ...content, settings });
+    keepContent(stagingFolder, { ...content, settings });
     return warnings;
   },
 };
 
-/** The snapshots that GNS3 made. */
-export async function takeInAll(
-  from: string,
-  projectId: string,
-  home: SnapshotHome,
-  progress: JobProgress,
-): Promise<string[]> {
-  const warnings: string[] = [];
-  for (const { snapshot, form } of listSnapshots(from, projectId)) {
-    if (form !== 'gns3') continue;
+const PIECE = 1024 * 1024;
+
+/** Makes all of it below the target, which is there and empty; the disk has it afterwards. */
+export function copyTree({ folders, files, links }: FrozenTree, target: string, progress: JobProgress): void {
+  const copies = new FileCopies(progress);
+  for (const { path } of folders) mkdirSync(join(target, path));
+  for (const file of files) copies.copy(file, join(target, file.path));
+  for (const link of links) symlinkSync(link.target, join(target, link.path));
+  syncTree(target, folders.map(pathOf), files.map(pathOf));
+  // Last, because some may be closed to writers.
+  for (const { path, mode } of folders.toReversed()) chmodSync(join(target, path), mode);
+}
+
+class FileCopies {
+  readonly #progress: JobProgress;
+  readonly #piece = Buffer.allocUnsafeSlow(PIECE);
+  #isShared = true;
+
+  constructor(progress: JobProgress) {
+    this.#progress = progress;
+  }
+
+  copy(file: FrozenFile, target: string): void {
+    const { source, mode, modifiedMs, size, keptAs } = file;
+    this.#isShared &&= source === undefined || cloneFile(source, target);
+    if (source === undefined) BulkFile.create(target, mode, 0).finish(false);
+    else if (this.#isShared) this.#progress.advance(size);
+    else this.#read(source, target, file);
+    if (source !== undefined && keptAs === 'none') checkVersion(source, file);
+    if (this.#isShared) chmodSync(target, mode);
+    utimesSync(target, modifiedMs / 1000, modifiedMs / 1000);
+  }
+
+  #read(source: string, target: string, { mode, size, path }: FrozenFile): void {
+    const { fd } = openRegularFile(source);
+    const copy = BulkFile.create(target, mode, size);
     try {
-      await takeInSnapshot(gns3Archive(from, snapshot), snapshot, home, progress);
+      for (const { start, end } of dataRanges(fd, size)) {
+        this.#skip(copy, start);
+        while (copy.position < end) {
+          const wanted = Math.min(PIECE, end - copy.position);
+          const count = readSync(fd, this.#piece, 0, wanted, copy.position);
+          if (count === 0) throw refusals.contentChanging(path);
+          copy.write(this.#piece.subarray(0, count));
+          this.#progress.advance(count);
+        }
+      }
+      this.#skip(copy, size);
+      copy.finish(false);
     } catch (error) {
-      warnings.push(warningOf(snapshot, error));
+      copy.discard();
+      throw error;
+    } finally {
+      closeSync(fd);
     }
   }
-  return warnings;
+
+  #skip(copy: BulkFile, end: number): void {
+    const length = end - copy.position;
+    if (length === 0) return;
+    copy.skip(length);
+    this.#progress.advance(length);
+  }
+}
+
+/** What could be kept by no second name may have been written to meanwhile. */
+function checkVersion(source: string, { path, version }: FrozenFile): void {
+  if (contentVersion(lstatSync(source, { bigint: true })) !== version) throw refusals.contentChanging(path);
+}
+
+function pathOf({ path }: { readonly path: string }): string {
+  return path;
 }

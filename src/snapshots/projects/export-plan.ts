@@ -1,23 +1,31 @@
 /** What is in the archive of a project (contract C.2), in its order. Runs in worker threads. */
 import { randomUUID } from 'node:crypto';
-import { linkSync, lstatSync } from 'node:fs';
-import { join } from 'node:path';
+import { linkSync, lstatSync, mkdirSync, realpathSync } from 'node:fs';
+import { join, posix, relative } from 'node:path';
 import { readManifest } from '../content/manifest.js';
 import { Refusal } from '../../base/errors/errors.js';
 import { SNAPSHOTS } from '../../lab/projects/folder-layout.js';
 import { renderTopology } from '../../lab/gns3-file/topology-file.js';
 import type { Packed } from '../../base/store/store.js';
-import { writePlan, type PlannedMember, type PlanRoots } from '../archives/zip-plan.js';
-import { plannedImages } from './export-images.js';
+import { type PlannedMember, type PlannedPath, type PlanRoots, writePlan } from '../archives/zip-plan.js';
 import { gns3Archive } from './gns3-snapshots.js';
-import { contentOfRecords, readLabContent, recordsOf, type LabContent } from '../lab-content.js';
-import { holdObjects, plannedStill, plannedStored, plannedText, portable, ROOT } from './planned-files.js';
-import { imagesNamed, portableContent, withoutAddresses } from './portable-content.js';
+import { contentOfRecords, type LabContent, readLabContent, recordsOf } from '../lab-content.js';
+import { keepObjects, plannedFrozen, plannedStored, plannedText, portable, ROOT } from './planned-files.js';
+import {
+  baseName,
+  imagesNamed,
+  type NamedImage,
+  portableContent,
+  withoutAddresses,
+} from './portable-content.js';
 import { ARCHIVE_EXTENSION, type ListedSnapshot, type Snapshot } from '../snapshot.js';
 import { listSnapshots } from '../snapshot-list-tasks.js';
 import type { JobPlace } from '../job-place.js';
-import { readStill } from '../still-tasks.js';
+import { readFrozen } from '../freeze-tasks.js';
 import { checkExportable } from '../stopped-nodes.js';
+import { IMAGE_FOLDERS, imageName } from '../../files/images/image-name.js';
+import { imageTasks } from '../../files/images/image-tasks.js';
+import { containedPath } from '../../base/disk/containment.js';
 
 export interface ExportWish {
   readonly includesSnapshots: boolean;
@@ -26,7 +34,7 @@ export interface ExportWish {
   readonly keepsComputes: boolean;
 }
 
-/** In its folders `holdFiles` has kept the files, and everything else stays until the archive is made. */
+/** In its folders `freezeProject` has kept the files, and everything else stays until the archive is made. */
 export interface ExportedProject extends JobPlace {
   readonly projectId: string;
   readonly gns3Version: string;
@@ -49,12 +57,14 @@ export function planProject(
   const told = wish.keepsComputes ? content : portableContent(content);
   const warnings: string[] = [];
   const plan = join(project.notes, 'project.plan');
-  const images = wish.includesImages ? plannedImages(imagesFolder, project.work, imagesNamed(content)) : [];
+  const images = wish.includesImages
+    ? plannedImages(imagesFolder, project.workFolder, imagesNamed(content))
+    : [];
   const taken = new Set(images.map(({ path }) => path));
   writePlan(plan, [
     topologyMember(project, wish.resetsAddresses ? withoutAddresses(told) : told),
     ...images,
-    ...portable(plannedStill(readStill(project)), warnings).filter(({ path }) => !taken.has(path)),
+    ...portable(plannedFrozen(readFrozen(project)), warnings).filter(({ path }) => !taken.has(path)),
     ...(wish.includesSnapshots ? plannedSnapshots(project, warnings) : []),
   ]);
   return { plan, warnings };
@@ -66,7 +76,7 @@ export function planSnapshot(
   snapshot: Snapshot,
 ): { plan: string; warnings: string[] } {
   const { topology, tree } = readManifest(join(project.root, SNAPSHOTS), snapshot.snapshot_id);
-  const content = holdObjects(project, tree);
+  const content = keepObjects(project, tree);
   const plan = join(project.notes, planName(snapshot));
   const warnings: string[] = [];
   const files = portable(plannedStored(tree, content), warnings);
@@ -75,8 +85,8 @@ export function planSnapshot(
 }
 
 /** The folders that the plans of an export lead to. */
-export function rootsOf({ root, work, notes }: JobPlace, images: string): PlanRoots {
-  return { [ROOT.project]: root, [ROOT.work]: work, [ROOT.notes]: notes, [ROOT.images]: images };
+export function rootsOf({ root, workFolder, notes }: JobPlace, images: string): PlanRoots {
+  return { [ROOT.project]: root, [ROOT.work]: workFolder, [ROOT.notes]: notes, [ROOT.images]: images };
 }
 
 function planName({ snapshot_id: id }: Snapshot): string {
@@ -119,7 +129,7 @@ function plannedArchive(
   filename: string,
   warnings: string[],
 ): PlannedMember {
-  const { root, work } = project;
+  const { root, workFolder } = project;
   const { snapshot, form } = listed;
   const head = { path: `${SNAPSHOTS}/${filename}`, kind: 'file', mode: ARCHIVE_MODE } as const;
   if (form === 'wirefarm') {
@@ -130,7 +140,7 @@ function plannedArchive(
   const path = gns3Archive(join(root, SNAPSHOTS), snapshot);
   const { size, mtimeMs: modifiedMs } = lstatSync(path);
   const name = `${randomUUID()}${ARCHIVE_EXTENSION}`;
-  linkSync(path, join(work, name));
+  linkSync(path, join(workFolder, name));
   return { ...head, modifiedMs, content: { file: { root: ROOT.work, path: name } }, size };
 }
 
@@ -139,4 +149,51 @@ function archiveName({ snapshot }: ListedSnapshot, taken: ReadonlySet<string>): 
   const { filename, snapshot_id: id } = snapshot;
   const isName = /^[^/\\\0]+\.gns3(snapshot|project)$/.test(filename);
   return isName && !taken.has(filename) ? filename : `${id}${ARCHIVE_EXTENSION}`;
+}
+
+export const IMAGES = 'images';
+
+/** Those that are here; each stays what it is until the export is over. `root` is the images folder. */
+export function plannedImages(
+  root: string,
+  workFolder: string,
+  named: readonly NamedImage[],
+): PlannedMember[] {
+  const keptImages = join(workFolder, IMAGES);
+  mkdirSync(keptImages, { recursive: true });
+  const members = new Map<string, PlannedMember>();
+  for (const image of named) {
+    const path = `${IMAGES}/${IMAGE_FOLDERS[image.emulator]}/${baseName(image.name)}`;
+    const found = members.has(path) ? undefined : findImage(root, image);
+    if (found === undefined) continue;
+    const { size, mode, mtimeMs: modifiedMs } = lstatSync(found);
+    const file = keepImage(root, found, keptImages, String(members.size));
+    members.set(path, { path, kind: 'file', mode: mode & 0o777, modifiedMs, content: { file }, size });
+  }
+  return [...members.values()];
+}
+
+/** Undefined for what is no image of this server, whatever a topology file calls one. */
+function findImage(root: string, { emulator, name }: NamedImage): string | undefined {
+  const own = `${posix.join(root, IMAGE_FOLDERS[emulator])}/`;
+  const wanted = name.startsWith(own) ? name.slice(own.length) : name;
+  try {
+    const fit = imageName(wanted.startsWith('/') ? baseName(wanted) : wanted, 'read');
+    const found = imageTasks.findImage({ root, emulator, name: fit });
+    const path = found === undefined ? undefined : containedPath(root, found);
+    return path !== undefined && lstatSync(path).isFile() ? path : undefined;
+  } catch (error) {
+    if (error instanceof Refusal || (error instanceof Error && 'code' in error)) return undefined;
+    throw error;
+  }
+}
+
+/** An upload that replaces the image leaves the second name with what it had. */
+function keepImage(root: string, path: string, keptImages: string, name: string): PlannedPath {
+  try {
+    linkSync(path, join(keptImages, name));
+    return { root: ROOT.work, path: `${IMAGES}/${name}` };
+  } catch {
+    return { root: ROOT.images, path: relative(realpathSync(root), path) };
+  }
 }

@@ -3,9 +3,9 @@ import type { TaskTable } from '../../base/threads/task.js';
 import type { Packed } from '../../base/store/store.js';
 import type { Compression } from '../archives/zip-member.js';
 import { dropCursor, firstCursor, nextPiece, type ZipCursor, type ZipPiece } from '../archives/zip-pieces.js';
-import { planProject, planSnapshot, rootsOf, type ExportedProject, type ExportWish } from './export-plan.js';
+import { type ExportedProject, type ExportWish, planProject, planSnapshot, rootsOf } from './export-plan.js';
 import type { Snapshot } from '../snapshot.js';
-import { makeNotes, makeWork } from '../still-tasks.js';
+import { makeNotes, makeWorkFolder } from '../freeze-tasks.js';
 
 export interface BegunArchive {
   readonly cursor: ZipCursor;
@@ -15,12 +15,12 @@ export interface BegunArchive {
 /** What asks for the pieces of an archive. */
 export interface PieceTasks extends TaskTable {
   readonly exportPiece: (input: { cursor: ZipCursor }) => ZipPiece;
-  /** Gives back what is held for an archive that nobody wants any more. */
+  /** Gives back what is keptImages for an archive that nobody wants any more. */
   readonly dropCursor: (input: { cursor: ZipCursor }) => void;
 }
 
 export interface ExportTasks extends PieceTasks {
-  /** Of the files that `holdFiles` has kept in the work folder. Refuses (409) nodes that cannot be exported. */
+  /** Of the files that `freezeProject` has kept in the work folder. Refuses (409) nodes that cannot be exported. */
   readonly planExport: (
     input: ExportedProject & {
       records: Packed;
@@ -43,7 +43,7 @@ export const exportTasks: ExportTasks = {
   },
 
   planSnapshotArchive({ snapshot, images, ...project }) {
-    makeWork(project.root, project.work);
+    makeWorkFolder(project.root, project.workFolder);
     makeNotes(project.notes);
     const { plan, warnings } = planSnapshot(project, snapshot);
     return { cursor: firstCursor(plan, rootsOf(project, images), 'none'), warnings };

@@ -8,11 +8,10 @@ import { LOCAL_COMPUTE } from '../../lab/gns3-file/topology-schema.js';
 import type { TaskTable } from '../../base/threads/task.js';
 import { syncFolder } from '../../base/disk/published-file.js';
 import { isBelowLeftOut, limitsFor } from './archived-snapshot.js';
-import { nodeIdsOf } from './copied-snapshots.js';
-import { takeInAll } from './copy-tasks.js';
+import { admitGns3Snapshots, nodeIdsOf } from './copied-snapshots.js';
 import { isOfLibrary, placeImages, unpackImages, type PlacedImages } from './imported-images.js';
 import { contentOfCopy, pathInCopy, type LabContent } from '../lab-content.js';
-import { keepContent } from './making-tasks.js';
+import { keepContent } from './staging-tasks.js';
 import { unpack, withArchive, type ProjectArchive } from './project-archive.js';
 
 export interface UnpackedProject {
@@ -25,12 +24,12 @@ export interface UnpackedProject {
 
 export interface ImportTasks extends TaskTable {
   /**
-   * Checks the archive and unpacks it into the folder `making`, which is there and empty, and its images into the folder
+   * Checks the archive and unpacks it into the folder `stagingFolder`, which is there and empty, and its images into the folder
    * `images`, which is not. `computes` are those that there are.
    */
   readonly unpackProject: (input: {
     archive: string;
-    making: string;
+    stagingFolder: string;
     images: string;
     projectId: string;
     computes: readonly string[];
@@ -42,15 +41,18 @@ export interface ImportTasks extends TaskTable {
 }
 
 export const importTasks: ImportTasks = {
-  unpackProject({ archive: path, making, images: aside, projectId, computes, progress: memory }) {
+  unpackProject({ archive: path, stagingFolder, images: aside, projectId, computes, progress: memory }) {
     const progress = new JobProgress(memory);
-    return withArchive(path, limitsFor(making), async (fd, archive) => {
+    return withArchive(path, limitsFor(stagingFolder), async (fd, archive) => {
       const { content } = archive;
       const isCopy = archive.projectId.toLowerCase() !== projectId.toLowerCase();
-      await unpackFiles(fd, archive, { making, copyId: isCopy ? projectId : undefined }, progress);
+      await unpackFiles(fd, archive, { stagingFolder, copyId: isCopy ? projectId : undefined }, progress);
       const images = await unpackImages(fd, archive, aside, progress);
-      const warnings = await unpackSnapshots(fd, archive, { making, projectId, isCopy }, progress);
-      keepContent(making, importedContent(isCopy ? contentOfCopy(projectId, content) : content, computes));
+      const warnings = await unpackSnapshots(fd, archive, { stagingFolder, projectId, isCopy }, progress);
+      keepContent(
+        stagingFolder,
+        importedContent(isCopy ? contentOfCopy(projectId, content) : content, computes),
+      );
       return { name: content.settings.name, images, warnings };
     });
   },
@@ -67,14 +69,14 @@ export const importTasks: ImportTasks = {
 async function unpackFiles(
   fd: number,
   archive: ProjectArchive,
-  { making, copyId }: { readonly making: string; readonly copyId: string | undefined },
+  { stagingFolder, copyId }: { readonly stagingFolder: string; readonly copyId: string | undefined },
   progress: JobProgress,
 ): Promise<void> {
   const nodeIds = nodeIdsOf(archive.content);
   await unpack(
     fd,
     archive,
-    making,
+    stagingFolder,
     (path) => {
       if (isBelowLeftOut(path) || isOfLibrary(path)) return undefined;
       return copyId === undefined ? path : pathInCopy(copyId, nodeIds, path);
@@ -87,11 +89,11 @@ async function unpackFiles(
 async function unpackSnapshots(
   fd: number,
   archive: ProjectArchive,
-  home: { readonly making: string; readonly projectId: string; readonly isCopy: boolean },
+  home: { readonly stagingFolder: string; readonly projectId: string; readonly isCopy: boolean },
   progress: JobProgress,
 ): Promise<string[]> {
-  const folder = join(home.making, SNAPSHOTS);
-  const aside = join(home.making, TEMPORARY, SNAPSHOTS);
+  const folder = join(home.stagingFolder, SNAPSHOTS);
+  const aside = join(home.stagingFolder, TEMPORARY, SNAPSHOTS);
   mkdirSync(folder);
   const members = archive.members.filter(
     ({ kind, path }) => kind === 'file' && /^snapshots\/[^/]+$/.test(path),
@@ -99,8 +101,8 @@ async function unpackSnapshots(
   if (members.length === 0) return [];
   const placeOf = (path: string): string => path.slice(`${SNAPSHOTS}/`.length);
   await unpack(fd, { ...archive, members }, aside, placeOf, progress);
-  const work = join(home.making, TEMPORARY, 'snapshot');
-  const warnings = await takeInAll(aside, home.projectId, { ...home, folder, work }, progress);
+  const workFolder = join(home.stagingFolder, TEMPORARY, 'snapshot');
+  const warnings = await admitGns3Snapshots(aside, home.projectId, { ...home, folder, workFolder }, progress);
   rmSync(aside, { recursive: true });
   syncFolder(folder);
   return warnings;

@@ -1,11 +1,11 @@
 /** What is to be in an archive: the members for files, folders and links. Runs in worker threads. */
 import { linkSync, lstatSync, mkdirSync } from 'node:fs';
 import { basename, join } from 'node:path';
-import type { ContentTree, StoredFolder, StoredLink } from '../content/content-tree.js';
-import { CONTENT, isObject } from '../content/object-name.js';
-import type { StillFile, StillTree } from '../content/still-tree.js';
+import type { ContentTree, StoredFolder, StoredSymlink } from '../content/content-tree.js';
+import { CONTENT, isObject } from '../content/objects.js';
+import type { FrozenFile, FrozenTree } from '../content/frozen-tree.js';
 import { refusals } from '../../base/errors/errors.js';
-import { linkFault, nameFault } from '../archives/member-name.js';
+import { linkFault, nameFault } from '../archives/zip-member.js';
 import { SNAPSHOTS } from '../../lab/projects/folder-layout.js';
 import type { PlannedMember, PlannedPath } from '../archives/zip-plan.js';
 import type { JobPlace } from '../job-place.js';
@@ -21,10 +21,10 @@ export function plannedText(path: string, text: string): PlannedMember {
 }
 
 /** By path; folders only where nothing is in them. */
-export function plannedStill({ folders, files, links, held }: StillTree): PlannedMember[] {
+export function plannedFrozen({ folders, files, links, keptFolder }: FrozenTree): PlannedMember[] {
   return inOrder([
     ...emptyFolders(folders, [files, links]),
-    ...files.map((file) => stillMember(file, basename(held))),
+    ...files.map((file) => frozenMember(file, basename(keptFolder))),
     ...links.map(linkMember),
   ]);
 }
@@ -54,17 +54,17 @@ export function portable(members: readonly PlannedMember[], warnings: string[]):
  * The folder in which the objects of the tree stay, whatever becomes of their snapshot: they get second names in the work
  * folder. Where that cannot be, it is the store's own.
  */
-export function holdObjects({ root, work }: JobPlace, { files }: ContentTree): PlannedPath {
+export function keepObjects({ root, workFolder }: JobPlace, { files }: ContentTree): PlannedPath {
   const own = `${SNAPSHOTS}/${CONTENT}`;
   const content = join(root, own);
-  const held = join(work, CONTENT);
-  mkdirSync(held, { recursive: true });
+  const keptObjects = join(workFolder, CONTENT);
+  mkdirSync(keptObjects, { recursive: true });
   for (const object of new Set(files.flatMap(({ extents }) => extents.map((extent) => extent.object)))) {
     if (!isObject(object)) throw refusals.snapshotDamaged('it names no object');
     if (lstatSync(join(content, object), { throwIfNoEntry: false })?.isFile() === false)
       throw refusals.snapshotDamaged(`${object} is no file`);
     try {
-      linkSync(join(content, object), join(held, object));
+      linkSync(join(content, object), join(keptObjects, object));
     } catch (error) {
       const code = error instanceof Error && 'code' in error ? error.code : undefined;
       if (code === 'ENOENT') throw refusals.snapshotDamaged(`${object} is missing`);
@@ -74,17 +74,20 @@ export function holdObjects({ root, work }: JobPlace, { files }: ContentTree): P
   return { root: ROOT.work, path: CONTENT };
 }
 
-function stillMember({ path, mode, modifiedMs, size, source, hold }: StillFile, held: string): PlannedMember {
+function frozenMember(
+  { path, mode, modifiedMs, size, source, keptAs }: FrozenFile,
+  keptFolder: string,
+): PlannedMember {
   const place =
-    hold === 'none'
+    keptAs === 'none'
       ? { root: ROOT.project, path }
-      : { root: ROOT.work, path: `${held}/${basename(source ?? '')}` };
+      : { root: ROOT.work, path: `${keptFolder}/${basename(source ?? '')}` };
   // Nothing has to be kept of an empty file.
   const content = source === undefined ? { text: '' } : { file: place };
   return { path, kind: 'file', mode, modifiedMs, content, size };
 }
 
-function linkMember({ path, target }: StoredLink): PlannedMember {
+function linkMember({ path, target }: StoredSymlink): PlannedMember {
   return { path, kind: 'link', mode: LINK_MODE, modifiedMs: Date.now(), content: { text: target }, size: 0 };
 }
 

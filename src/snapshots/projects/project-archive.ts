@@ -12,7 +12,7 @@ import { parseTopology } from '../../lab/gns3-file/topology-file.js';
 import { BulkFile } from '../../base/disk/bulk-file.js';
 import { syncFolder } from '../../base/disk/published-file.js';
 import { openRegularFile } from '../../base/disk/regular-file.js';
-import { archiveRange } from '../archives/form-part.js';
+import { archiveRange } from '../archives/zip-bounds.js';
 import { readMember, readSmallMember } from '../archives/zip-content.js';
 import { openZip, type ZipArchive, type ZipLimits } from '../archives/zip-directory.js';
 import type { ZipMember } from '../archives/zip-member.js';

@@ -6,14 +6,14 @@ import type { TaskRunner } from '../../base/threads/task-pool.js';
 import type { CopyTasks } from './copy-tasks.js';
 import { jobPlace } from '../job-place.js';
 import type { Job, Jobs } from '../jobs.js';
-import type { ProjectMakings } from './project-makings.js';
-import type { StillTasks } from '../still-tasks.js';
+import type { ProjectStaging } from './project-staging.js';
+import type { FreezeTasks } from '../freeze-tasks.js';
 import { checkStopped } from '../stopped-nodes.js';
 
 export interface ProjectCopiesOptions {
   readonly jobs: Jobs;
-  readonly longJobs: TaskRunner<CopyTasks & StillTasks>;
-  readonly makings: ProjectMakings;
+  readonly longJobs: TaskRunner<CopyTasks & FreezeTasks>;
+  readonly staging: ProjectStaging;
   /** Where all jobs have their notes. */
   readonly notes: string;
 }
@@ -34,12 +34,12 @@ export class ProjectCopies {
 
   /** Returns the text of the copy, which is closed. */
   duplicate(project: Project, wish: CopyWish): Promise<string> {
-    const { jobs, makings } = this.#options;
+    const { jobs, staging } = this.#options;
     const copyId = randomUUID();
     return jobs.run(project, 'project.duplicate', wish.name, async (job) => {
       checkCopied(project);
-      return makings.make({ id: copyId, path: wish.path }, async (making) => {
-        await this.#fill(project, copyId, making, wish, job);
+      return staging.make({ id: copyId, path: wish.path }, async (stagingFolder) => {
+        await this.#fill(project, copyId, stagingFolder, wish, job);
         // The last moment at which it can be cancelled.
         job.progress.advance(0);
         return wish.name;
@@ -50,7 +50,7 @@ export class ProjectCopies {
   async #fill(
     project: Project,
     copyId: string,
-    making: string,
+    stagingFolder: string,
     { resetsAddresses }: CopyWish,
     { id, progress }: Job,
   ): Promise<void> {
@@ -58,15 +58,15 @@ export class ProjectCopies {
     const place = jobPlace(notes, project.place.folder, id);
     try {
       const records = await project.still(async (stored) => {
-        await longJobs.run('holdFiles', { ...place, isForOthers: true });
+        await longJobs.run('freezeProject', { ...place, isForOthers: true });
         return stored;
       });
-      const input = { ...place, making, projectId: project.id, copyId, records, resetsAddresses };
+      const input = { ...place, stagingFolder, projectId: project.id, copyId, records, resetsAddresses };
       const warnings = await longJobs.run('copyProject', { ...input, progress: progress.memory });
       for (const warning of warnings) project.warn(warning);
     } finally {
       // What has been done is done: what is left goes when the project is opened.
-      await longJobs.run('removeWork', { paths: [place.notes, place.work] }).catch((error: unknown) => {
+      await longJobs.run('removeWork', { paths: [place.notes, place.workFolder] }).catch((error: unknown) => {
         project.warn(`The files of a job cannot be removed: ${String(error)}`);
       });
     }

@@ -5,18 +5,18 @@ import type { Project } from '../../lab/projects/project.js';
 import { Places } from '../../base/threads/places.js';
 import type { TaskRunner } from '../../base/threads/task-pool.js';
 import type { Compression } from '../archives/zip-member.js';
-import { ArchiveSource } from './archive-source.js';
 import type { ExportWish } from './export-plan.js';
-import type { BegunArchive, ExportTasks } from './export-tasks.js';
+import type { BegunArchive, ExportTasks, PieceTasks } from './export-tasks.js';
 import { jobPlace, type JobPlace } from '../job-place.js';
 import type { Jobs } from '../jobs.js';
 import type { Snapshot } from '../snapshot.js';
-import type { StillTasks } from '../still-tasks.js';
+import type { FreezeTasks } from '../freeze-tasks.js';
 import { checkStopped } from '../stopped-nodes.js';
+import type { ZipCursor, ZipPiece } from '../archives/zip-pieces.js';
 
 export interface ProjectExportsOptions {
   readonly jobs: Jobs;
-  readonly longJobs: TaskRunner<StillTasks & ExportTasks>;
+  readonly longJobs: TaskRunner<FreezeTasks & ExportTasks>;
   readonly imagesFolder: string;
   /** Where all jobs have their notes. */
   readonly notes: string;
@@ -143,7 +143,7 @@ export class ProjectExports {
     this.#running.add(running);
     const onEnded = async (): Promise<void> => {
       this.#places.leave(running);
-      await longJobs.run('removeWork', { paths: [place.notes, place.work] }).catch((error: unknown) => {
+      await longJobs.run('removeWork', { paths: [place.notes, place.workFolder] }).catch((error: unknown) => {
         project.warn(`What an export leaves cannot be removed: ${String(error)}`);
       });
       this.#running.delete(running);
@@ -176,12 +176,104 @@ export class ProjectExports {
     const { longJobs, imagesFolder: images, gns3Version } = this.#options;
     const { root } = place;
     const records = await project.still(async (stored) => {
-      await longJobs.run('holdFiles', { ...place, isForOthers: true }).catch((error: unknown) => {
+      await longJobs.run('freezeProject', { ...place, isForOthers: true }).catch((error: unknown) => {
         throw isRefusal(error, 'file_missing') ? refusals.projectFolderGone(root) : error;
       });
       return stored;
     });
     const input = { ...place, projectId: project.id, gns3Version, records, images, compression, wish };
     return longJobs.run('planExport', input);
+  }
+}
+
+export interface ArchiveSourceOptions {
+  readonly pieces: TaskRunner<PieceTasks>;
+  readonly warn: (message: string) => void;
+  /** The client asks for more: it has what was sent before. */
+  readonly onMoved: () => void;
+  /** Called once, when nothing more is made of it. */
+  readonly onEnded: () => Promise<void>;
+}
+
+/** As streams take their sources. */
+export class ArchiveSource {
+  readonly #options: ArchiveSourceOptions;
+  #cursor: ZipCursor | undefined;
+  /** Undefined at the end. */
+  #ahead: Promise<ZipPiece> | undefined;
+  #isMaking = false;
+  /** When the client asked for something, or could have. */
+  #movedAt = 0;
+  #isClosed = false;
+
+  private constructor(begun: BegunArchive, options: ArchiveSourceOptions) {
+    this.#options = options;
+    for (const warning of begun.warnings) options.warn(warning);
+    this.#goOn(begun.cursor);
+  }
+
+  /** With its first piece: what is wrong from the start can still be told. */
+  static async begin(begun: BegunArchive, options: ArchiveSourceOptions): Promise<ArchiveSource> {
+    const source = new ArchiveSource(begun, options);
+    try {
+      await source.#ahead;
+      return source;
+    } catch (error) {
+      source.#isClosed = true;
+      await source.#end();
+      throw error;
+    }
+  }
+
+  /** For how long its client has left alone what is ready for it. */
+  get stalledMs(): number {
+    return this.#isMaking ? 0 : performance.now() - this.#movedAt;
+  }
+
+  /** Throws when it was closed: the client must not take what it has for the whole. */
+  next(): 'over' | Promise<Uint8Array> {
+    if (this.#isClosed) throw new Error('the archive was closed before its end');
+    this.#movedAt = performance.now();
+    this.#options.onMoved();
+    return this.#ahead === undefined ? 'over' : this.#take(this.#ahead);
+  }
+
+  onReady(): void {
+    // It is always ready.
+  }
+
+  close(): void {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    void this.#end();
+  }
+
+  async #take(ahead: Promise<ZipPiece>): Promise<Uint8Array> {
+    const { bytes, cursor, warnings } = await ahead;
+    for (const warning of warnings) this.#options.warn(warning);
+    this.#ahead = undefined;
+    if (cursor === undefined) this.#cursor = undefined;
+    else if (!this.#isClosed) this.#goOn(cursor);
+    return bytes;
+  }
+
+  #goOn(cursor: ZipCursor): void {
+    this.#cursor = cursor;
+    this.#isMaking = true;
+    this.#ahead = this.#options.pieces.run('exportPiece', { cursor }).finally(() => {
+      this.#isMaking = false;
+      this.#movedAt = performance.now();
+    });
+    // Whoever takes it is told.
+    this.#ahead.catch(() => undefined);
+  }
+
+  async #end(): Promise<void> {
+    const { pieces, onEnded } = this.#options;
+    await this.#ahead?.catch(() => undefined);
+    if (this.#cursor !== undefined) {
+      await pieces.run('dropCursor', { cursor: this.#cursor }).catch(() => undefined);
+    }
+    await onEnded();
   }
 }

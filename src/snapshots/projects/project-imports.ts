@@ -11,15 +11,15 @@ import type { TaskRunner } from '../../base/threads/task-pool.js';
 import type { Landing } from '../../files/transfer/landing.js';
 import type { ImportTasks } from './import-tasks.js';
 import type { Jobs } from '../jobs.js';
-import type { ProjectMakings } from './project-makings.js';
-import type { StillTasks } from '../still-tasks.js';
+import type { ProjectStaging } from './project-staging.js';
+import type { FreezeTasks } from '../freeze-tasks.js';
 
 export interface ProjectImportsOptions {
   readonly projects: Projects;
   readonly computes: Computes;
   readonly jobs: Jobs;
-  readonly longJobs: TaskRunner<ImportTasks & StillTasks>;
-  readonly makings: ProjectMakings;
+  readonly longJobs: TaskRunner<ImportTasks & FreezeTasks>;
+  readonly staging: ProjectStaging;
   readonly announcements: Channel;
   readonly imagesFolder: string;
   /** On the same file system as that. */
@@ -69,15 +69,15 @@ export class ProjectImports {
 
   /** Returns the text of the project, which is closed. The archive is gone afterwards. */
   async import({ id, name, path }: ImportWish, landing: Landing): Promise<string> {
-    const { projects, jobs, longJobs, makings, temporaryImages } = this.#options;
+    const { projects, jobs, longJobs, staging, temporaryImages } = this.#options;
     const archive = join(projects.folder, INCOMING, landing.path);
     const images = join(temporaryImages, randomUUID());
     try {
       return await jobs.run({ id, lane: IMPORTS }, 'project.import', name ?? id, ({ progress }) =>
         this.#withImages(images, (placeImages) =>
-          makings.make({ id, path }, async (making) => {
+          staging.make({ id, path }, async (stagingFolder) => {
             const computes = this.#options.computes.ids;
-            const input = { archive, making, images, projectId: id, computes };
+            const input = { archive, stagingFolder, images, projectId: id, computes };
             const found = await longJobs.run('unpackProject', { ...input, progress: progress.memory });
             // The last moment at which it can be cancelled.
             progress.advance(0);

@@ -1,6 +1,6 @@
 import t from 'tap';
-import { Bzip2Decoder } from '../../../src/snapshots/archives/bzip2-decoder.js';
-import { ContentDamage } from '../../../src/snapshots/archives/content-damage.js';
+import { Bzip2Decoder } from '../../../src/snapshots/archives/bzip2.js';
+import { MemberDamage } from '../../../src/snapshots/archives/zip-member.js';
 import { mappedMemory } from '../../support/mapped-memory.js';
 import { missingPython, python } from '../../support/python.js';
 import { Random, RandomBytes, testSeed } from '../../support/random.js';
@@ -45,10 +45,10 @@ void t.test('what is damaged', { skip }, (t) => {
   const made = python(COMPRESS, [], NOISE.subarray(0, 300_000));
   const flipped = Buffer.from(made);
   flipped.writeUInt8(flipped.readUInt8(150_000) ^ 1, 150_000);
-  t.throws(() => decode(flipped), ContentDamage);
-  t.throws(() => decode(made.subarray(0, -1)), new ContentDamage('its compressed content ends too early'));
-  t.throws(() => decode(Buffer.concat([made, Buffer.from('rubbish')])), ContentDamage);
-  t.throws(() => decode(Buffer.from('hello')), ContentDamage);
+  t.throws(() => decode(flipped), MemberDamage);
+  t.throws(() => decode(made.subarray(0, -1)), new MemberDamage('its compressed content ends too early'));
+  t.throws(() => decode(Buffer.concat([made, Buffer.from('rubbish')])), MemberDamage);
+  t.throws(() => decode(Buffer.from('hello')), MemberDamage);
   t.end();
 });
 
@@ -69,7 +69,7 @@ void t.test('what broke off or was damaged is given back', { skip }, (t) => {
   const before = mappedMemory();
   for (let count = 0; count < 100; count++) {
     t.throws(() => decode(made.subarray(0, 1000)));
-    t.throws(() => decode(damaged), ContentDamage);
+    t.throws(() => decode(damaged), MemberDamage);
   }
   t.ok(mappedMemory() - before < 300 * 1024 * 1024, 'each has 4 MiB');
   t.end();

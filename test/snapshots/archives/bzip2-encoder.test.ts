@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import t from 'tap';
-import { compressBzip2, freeBzip2Stream, newBzip2Stream } from '../../../src/snapshots/archives/bzip2-encoder.js';
+import { compressBzip2, freeBzip2Stream, newBzip2Stream } from '../../../src/snapshots/archives/bzip2.js';
 import { mappedMemory } from '../../support/mapped-memory.js';
 import { RandomBytes } from '../../support/random.js';
 import { lackOf } from '../../support/zip-making.js';

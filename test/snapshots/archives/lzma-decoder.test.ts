@@ -1,6 +1,6 @@
 import t from 'tap';
-import { ContentDamage } from '../../../src/snapshots/archives/content-damage.js';
-import { LzmaDecoder } from '../../../src/snapshots/archives/lzma-decoder.js';
+import { MemberDamage } from '../../../src/snapshots/archives/zip-member.js';
+import { LzmaDecoder } from '../../../src/snapshots/archives/lzma.js';
 import { mappedMemory } from '../../support/mapped-memory.js';
 import { missingPython, python } from '../../support/python.js';
 import { Random, RandomBytes, testSeed } from '../../support/random.js';
@@ -66,7 +66,7 @@ function shortestWhole(made: Buffer, size: number): number {
       decode(made.subarray(0, length), size);
       return length;
     } catch (error) {
-      if (!(error instanceof ContentDamage)) throw error;
+      if (!(error instanceof MemberDamage)) throw error;
     }
   }
   throw new Error('nothing of it is whole');
@@ -74,19 +74,19 @@ function shortestWhole(made: Buffer, size: number): number {
 
 void t.test('what is damaged', { skip }, (t) => {
   const made = compressed(NOISE);
-  const early = new ContentDamage('its compressed content ends too early');
+  const early = new MemberDamage('its compressed content ends too early');
   t.throws(() => decode(made.subarray(0, -100), NOISE.length), early);
   t.throws(() => decode(made, NOISE.length + 1), early, 'an end marker before the end');
-  const long = new ContentDamage('its compressed content is longer than it should be');
+  const long = new MemberDamage('its compressed content is longer than it should be');
   t.throws(() => decode(made, NOISE.length - 100), long);
   t.throws(() => decode(Buffer.concat([made, Buffer.alloc(40)]), NOISE.length), long);
   t.throws(() => decode(made, 0), long);
-  const noHeader = new ContentDamage('its content does not begin as LZMA does in zip archives');
+  const noHeader = new MemberDamage('its content does not begin as LZMA does in zip archives');
   t.throws(() => decode(made.subarray(0, 8), 1), noHeader);
   t.throws(() => decode(Buffer.concat([Buffer.of(9, 4, 6, 0), made.subarray(4)]), NOISE.length), noHeader);
   const settings = Buffer.from(made);
   settings.writeUInt8(0xff, 4);
-  t.throws(() => decode(settings, NOISE.length), ContentDamage, 'impossible settings');
+  t.throws(() => decode(settings, NOISE.length), MemberDamage, 'impossible settings');
   t.end();
 });
 
@@ -116,7 +116,7 @@ void t.test('what broke off or was damaged is given back', { skip }, (t) => {
   const before = mappedMemory();
   for (let count = 0; count < 100; count++) {
     t.throws(() => decode(made.subarray(0, 20), TEXT.length));
-    t.throws(() => decode(damaged, TEXT.length), ContentDamage);
+    t.throws(() => decode(damaged, TEXT.length), MemberDamage);
   }
   t.ok(mappedMemory() - before < 300 * 1024 * 1024, 'each has 8 MiB');
   t.end();

@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import t from 'tap';
-import { compressLzma, freeLzmaStream, newLzmaStream } from '../../../src/snapshots/archives/lzma-encoder.js';
+import { compressLzma, freeLzmaStream, newLzmaStream } from '../../../src/snapshots/archives/lzma.js';
 import { mappedMemory } from '../../support/mapped-memory.js';
 import { RandomBytes } from '../../support/random.js';
 import { lackOf } from '../../support/zip-making.js';

@@ -1,6 +1,6 @@
 import t from 'tap';
 import { refusals } from '../../../src/base/errors/errors.js';
-import { systemLibrary } from '../../../src/snapshots/archives/system-library.js';
+import { systemLibrary } from '../../../src/snapshots/archives/native-stream.js';
 
 void t.test('a library that is missing is named with its package', (t) => {
   t.throws(

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { deflateRawSync } from 'node:zlib';
 import t from 'tap';
 import { refusals } from '../../../src/base/errors/errors.js';
-import { archiveRange } from '../../../src/snapshots/archives/form-part.js';
+import { archiveRange } from '../../../src/snapshots/archives/zip-bounds.js';
 import { readMember, readSmallMember } from '../../../src/snapshots/archives/zip-content.js';
 import { openZip, type ZipArchive } from '../../../src/snapshots/archives/zip-directory.js';
 import type { ZipMember } from '../../../src/snapshots/archives/zip-member.js';

@@ -2,7 +2,7 @@
 import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
-import { linkFault } from '../../../src/snapshots/archives/member-name.js';
+import { linkFault } from '../../../src/snapshots/archives/zip-member.js';
 import { Client } from '../../support/client.js';
 import { FileTree } from '../../support/file-trees.js';
 import { end, type Json } from '../../support/link-lab.js';

@@ -2,19 +2,19 @@
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, join, relative } from 'node:path';
 import { ContentStore } from './content/content-store.js';
-import { holdStill, type StillFile, type StillTree } from './content/still-tree.js';
+import { freezeFiles, type FrozenFile, type FrozenTree } from './content/frozen-tree.js';
 import { SNAPSHOTS } from '../lab/projects/folder-layout.js';
 import type { TaskTable } from '../base/threads/task.js';
 import { ownFolder } from '../base/disk/containment.js';
 import type { JobPlace } from './job-place.js';
 import { isLeftOut, isNotExported } from './left-out.js';
 
-export interface StillTasks extends TaskTable {
+export interface FreezeTasks extends TaskTable {
   /**
    * Keeps them as they are in the work folder, for a later task on that. To be called while nothing changes. What the
    * snapshot with this id has needs no keeping.
    */
-  readonly holdFiles: (input: JobPlace & { knownTo?: string | undefined; isForOthers: boolean }) => {
+  readonly freezeProject: (input: JobPlace & { knownTo?: string | undefined; isForOthers: boolean }) => {
     bytes: number;
     files: number;
   };
@@ -23,25 +23,25 @@ export interface StillTasks extends TaskTable {
 }
 
 const MOST_FILES = 500_000;
-const STILL = 'still.json';
-const HELD = 'held';
-const HELD_NAME = /^[0-9a-z]{1,12}$/;
+const FROZEN = 'frozen.json';
+const KEPT = 'held';
+const KEPT_NAME = /^[0-9a-z]{1,12}$/;
 const FOR_THE_SERVER = 0o700;
 
-export const stillTasks: StillTasks = {
-  holdFiles({ root, work, notes, knownTo, isForOthers }) {
-    makeWork(root, work);
+export const freezeTasks: FreezeTasks = {
+  freezeProject({ root, workFolder, notes, knownTo, isForOthers }) {
+    makeWorkFolder(root, workFolder);
     makeNotes(notes);
-    const held = join(work, HELD);
-    mkdirSync(held);
+    const keptFolder = join(workFolder, KEPT);
+    mkdirSync(keptFolder);
     const store = new ContentStore(join(root, SNAPSHOTS));
     const known = knownTo === undefined ? new Map<string, string>() : store.versions(knownTo);
-    const tree = holdStill(root, held, {
+    const tree = freezeFiles(root, keptFolder, {
       isLeftOut: isForOthers ? isNotExported : isLeftOut,
       known: (path) => known.get(path),
       limit: MOST_FILES,
     });
-    writeFileSync(join(notes, STILL), stillText(tree));
+    writeFileSync(join(notes, FROZEN), frozenText(tree));
     return { bytes: tree.bytes, files: tree.files.length };
   },
 
@@ -51,29 +51,29 @@ export const stillTasks: StillTasks = {
 };
 
 /** The work folder of a job, made; no link may lead to it. Absolute, as it is given. */
-export function makeWork(root: string, work: string): string {
-  return ownFolder(root, relative(root, work), true);
+export function makeWorkFolder(root: string, workFolder: string): string {
+  return ownFolder(root, relative(root, workFolder), true);
 }
 
 export function makeNotes(notes: string): void {
   mkdirSync(notes, { recursive: true, mode: FOR_THE_SERVER });
 }
 
-/** What `holdFiles` has kept. Files that are held are named, and lie where the place says. */
-export function readStill({ root, work, notes }: JobPlace): StillTree {
-  const tree = JSON.parse(readFileSync(join(notes, STILL), 'utf8')) as Omit<StillTree, 'held'>;
-  const held = join(work, HELD);
-  const files = tree.files.map((file): StillFile => {
-    const { path, hold, source } = file;
-    if (hold === 'known' || source === undefined) return { ...file, hold: 'known', source: undefined };
-    if (hold === 'none') return { ...file, source: join(root, path) };
-    if (!HELD_NAME.test(source)) throw new RangeError(`${path} is not held where it should be`);
-    return { ...file, source: join(held, source) };
+/** What `freezeProject` has kept. Files that are held are named, and lie where the place says. */
+export function readFrozen({ root, workFolder, notes }: JobPlace): FrozenTree {
+  const tree = JSON.parse(readFileSync(join(notes, FROZEN), 'utf8')) as Omit<FrozenTree, 'keptFolder'>;
+  const keptFolder = join(workFolder, KEPT);
+  const files = tree.files.map((file): FrozenFile => {
+    const { path, keptAs, source } = file;
+    if (keptAs === 'known' || source === undefined) return { ...file, keptAs: 'known', source: undefined };
+    if (keptAs === 'none') return { ...file, source: join(root, path) };
+    if (!KEPT_NAME.test(source)) throw new RangeError(`${path} is not kept where it should be`);
+    return { ...file, source: join(keptFolder, source) };
   });
-  return { ...tree, files, held };
+  return { ...tree, files, keptFolder };
 }
 
-function stillText({ held: _held, files, ...tree }: StillTree): string {
+function frozenText({ keptFolder: _keptFolder, files, ...tree }: FrozenTree): string {
   const named = files.map((file) => ({
     ...file,
     source: file.source === undefined ? undefined : basename(file.source),

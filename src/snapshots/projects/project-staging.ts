@@ -1,11 +1,11 @@
 /** Projects that are made beside their place, from what is there already: all of each, or nothing of it. */
 import type { Projects } from '../../lab/projects/projects.js';
 import type { TaskRunner } from '../../base/threads/task-pool.js';
-import type { MakingTasks } from './making-tasks.js';
+import type { StagingTasks } from './staging-tasks.js';
 
-export interface ProjectMakingsOptions {
+export interface ProjectStagingOptions {
   readonly projects: Projects;
-  readonly longJobs: TaskRunner<MakingTasks>;
+  readonly longJobs: TaskRunner<StagingTasks>;
   readonly gns3Version: string;
 }
 
@@ -15,10 +15,10 @@ export interface WantedProject {
   readonly path: string | null;
 }
 
-export class ProjectMakings {
-  readonly #options: ProjectMakingsOptions;
+export class ProjectStaging {
+  readonly #options: ProjectStagingOptions;
 
-  constructor(options: ProjectMakingsOptions) {
+  constructor(options: ProjectStagingOptions) {
     this.#options = options;
   }
 
@@ -26,23 +26,24 @@ export class ProjectMakings {
    * `fill` makes all of the project but its topology file in a folder, and returns the wanted name. Returns the text of
    * the project, which is closed.
    */
-  async make({ id, path }: WantedProject, fill: (making: string) => Promise<string>): Promise<string> {
+  async make({ id, path }: WantedProject, fill: (stagingFolder: string) => Promise<string>): Promise<string> {
     const { projects, longJobs, gns3Version } = this.#options;
     const aside = await projects.asides.beginMaking(await projects.freePlace(id, path));
-    const making = aside.folder;
+    const stagingFolder = aside.folder;
     try {
-      await longJobs.run('beginMaking', { making });
-      const name = await fill(making);
+      await longJobs.run('beginStaging', { stagingFolder });
+      const name = await fill(stagingFolder);
       const text = await projects.takeIn(id, name, {
         aside,
         place: path,
-        finish: (head) => longJobs.run('finishMaking', { ...head, making, projectId: id, gns3Version }),
-        settle: (place) => longJobs.run('settleMaking', { making, place }),
+        finish: (head) =>
+          longJobs.run('finishStaging', { ...head, stagingFolder, projectId: id, gns3Version }),
+        settle: (place) => longJobs.run('settleStaging', { stagingFolder, place }),
       });
       await projects.asides.end(aside);
       return text;
     } catch (error) {
-      await longJobs.run('dropMaking', { making });
+      await longJobs.run('dropStaging', { stagingFolder });
       await projects.asides.end(aside);
       throw error;
     }

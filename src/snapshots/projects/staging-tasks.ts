@@ -16,17 +16,17 @@ import { EXTENSION, TEMPORARY } from '../../lab/projects/folder-layout.js';
 import { fileNameOf } from '../../lab/projects/project-names.js';
 import { projectKey } from '../../lab/projects/records.js';
 import { renderTopology } from '../../lab/gns3-file/topology-file.js';
-import { importTopology, type ImportedProject } from '../../lab/gns3-file/topology-import.js';
+import { type ImportedProject, importTopology } from '../../lab/gns3-file/topology-import.js';
 import type { TaskTable } from '../../base/threads/task.js';
 import { syncFolder, writeWhole } from '../../base/disk/published-file.js';
 import { packChanges, unpackChanges } from '../../base/store/packing.js';
-import { directedChanges, recordsOf, type LabContent } from '../lab-content.js';
+import { directedChanges, type LabContent, recordsOf } from '../lab-content.js';
 
-export interface MakingTasks extends TaskTable {
-  readonly beginMaking: (input: { making: string }) => void;
+export interface StagingTasks extends TaskTable {
+  readonly beginStaging: (input: { stagingFolder: string }) => void;
   /** Writes the topology file of what `keepContent` has kept; returns what the store is to hold. */
-  readonly finishMaking: (input: {
-    making: string;
+  readonly finishStaging: (input: {
+    stagingFolder: string;
     /** Where it will lie. */
     place: string;
     projectId: string;
@@ -35,28 +35,28 @@ export interface MakingTasks extends TaskTable {
     gns3Version: string;
   }) => ImportedProject;
   /** The project has its place then. */
-  readonly settleMaking: (input: { making: string; place: string }) => void;
-  readonly dropMaking: (input: { making: string }) => void;
+  readonly settleStaging: (input: { stagingFolder: string; place: string }) => void;
+  readonly dropStaging: (input: { stagingFolder: string }) => void;
 }
 
 const CONTENT = 'content.json';
 
-export const makingTasks: MakingTasks = {
-  beginMaking({ making }) {
-    mkdirSync(making, { recursive: true });
+export const stagingTasks: StagingTasks = {
+  beginStaging({ stagingFolder }) {
+    mkdirSync(stagingFolder, { recursive: true });
   },
 
-  finishMaking({ making, place, projectId, name, order, gns3Version }) {
-    const kept = readFileSync(join(making, TEMPORARY, CONTENT), 'utf8');
+  finishStaging({ stagingFolder, place, projectId, name, order, gns3Version }) {
+    const kept = readFileSync(join(stagingFolder, TEMPORARY, CONTENT), 'utf8');
     const content = JSON.parse(kept) as LabContent;
     const told = { ...content, settings: { ...content.settings, name } };
     const filename = `${fileNameOf(name)}${EXTENSION}`;
     const head = { order, path: place, filename, settings: told.settings, computes: told.computes };
     const bytes = Buffer.from(renderTopology(projectId, recordsOf(told, head), gns3Version));
-    rmSync(join(making, TEMPORARY), { recursive: true });
-    writeSynced(join(making, filename), bytes);
-    syncFolder(making);
-    const imported = importTopology(making, filename, bytes, order);
+    rmSync(join(stagingFolder, TEMPORARY), { recursive: true });
+    writeSynced(join(stagingFolder, filename), bytes);
+    syncFolder(stagingFolder);
+    const imported = importTopology(stagingFolder, filename, bytes, order);
     const project = { ...imported.project, path: place };
     const changes = [
       ...unpackChanges(imported.changes),
@@ -66,26 +66,26 @@ export const makingTasks: MakingTasks = {
     return { ...imported, project, changes: packChanges(changes) };
   },
 
-  settleMaking({ making, place }) {
-    renameSync(making, place);
+  settleStaging({ stagingFolder, place }) {
+    renameSync(stagingFolder, place);
     try {
       syncFolder(dirname(place));
     } catch (error) {
       // Otherwise the next start would find a project that nobody was told of.
-      renameSync(place, making);
+      renameSync(place, stagingFolder);
       throw error;
     }
   },
 
-  dropMaking({ making }) {
-    rmSync(making, { recursive: true, force: true });
+  dropStaging({ stagingFolder }) {
+    rmSync(stagingFolder, { recursive: true, force: true });
   },
 };
 
 /** What the project is to hold, kept in the folder in which it is made. */
-export function keepContent(making: string, content: LabContent): void {
-  mkdirSync(join(making, TEMPORARY), { recursive: true });
-  writeFileSync(join(making, TEMPORARY, CONTENT), JSON.stringify(content));
+export function keepContent(stagingFolder: string, content: LabContent): void {
+  mkdirSync(join(stagingFolder, TEMPORARY), { recursive: true });
+  writeFileSync(join(stagingFolder, TEMPORARY, CONTENT), JSON.stringify(content));
 }
 
 function writeSynced(path: string, bytes: Uint8Array): void {

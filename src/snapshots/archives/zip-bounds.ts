@@ -1,7 +1,10 @@
-/** The end of a zip archive, which tells where its directory is. Runs in worker threads. */
+/**
+ * Where an archive begins and ends in a file, and where its directory is. Browsers send an archive as a part of a
+ * multipart/form-data body, which is stored as it came. Runs in worker threads.
+ */
 import { readAt } from './read-window.js';
 
-export interface ByteRange {
+export interface ArchiveRange {
   readonly start: number;
   readonly end: number;
 }
@@ -10,7 +13,7 @@ export interface ZipEnd {
   /** The position in the file that the offsets of the archive count from. */
   readonly base: number;
   /** Of the directory, in the file. */
-  readonly directory: ByteRange;
+  readonly directory: ArchiveRange;
   /** Of members. */
   readonly count: number;
   /** Whether it says that it is a part of an archive of several files. */
@@ -45,7 +48,7 @@ const UNKNOWN_LONG = 0xffffffff;
  * before one that begins where the range begins: an archive that was cut off behind a smaller one within it must not be
  * taken for that one.
  */
-export function findZipEnd(fd: number, { start, end }: ByteRange): ZipEnd | undefined {
+export function findZipEnd(fd: number, { start, end }: ArchiveRange): ZipEnd | undefined {
   const tailStart = Math.max(start, end - LONGEST);
   const tail = readAt(fd, tailStart, Math.max(0, end - tailStart));
   const record = endRecord(tail);
@@ -105,4 +108,55 @@ function largeEndRecord(tail: Buffer, locator: number): EndRecord | undefined {
     tail.readUInt32LE(position + 20) !== 0 ||
     tail.readBigUInt64LE(position + 24) !== count;
   return { position, isPart, count: Number(count), size: Number(size), offset: Number(offset) };
+}
+
+/** The headers of a part, and all that comes before the file. */
+const LONGEST_HEAD = 16 * 1024;
+const LONGEST_FIELDS = 64 * 1024;
+/** What may come behind the file. */
+const LONGEST_REST = 64 * 1024;
+/** More parts than any form has are not looked at. */
+const MOST_PARTS = 100;
+/** RFC 2046: at most 70 characters, none of which ends a line. */
+const FIRST_LINE = /^--([\x20-\x7e]{1,70})\r\n/;
+const FILE_NAME = /^content-disposition:[^\r\n]*;\s*filename\*?=/im;
+const HEAD_END = '\r\n\r\n';
+const ZIP = 'PK';
+
+/** Where the archive lies in what a client sent: the whole file, or the first file of a multipart body. */
+export function archiveRange(fd: number, size: number): ArchiveRange {
+  const whole = { start: 0, end: size };
+  const head = readAt(fd, 0, Math.min(size, LONGEST_FIELDS)).toString('latin1');
+  const boundary = FIRST_LINE.exec(head)?.[1]?.trimEnd();
+  if (boundary === undefined) return whole;
+  const delimiter = `\r\n--${boundary}`;
+  const start = fileStart(head, delimiter);
+  return start === undefined ? whole : { start, end: fileEnd(fd, start, size, delimiter) };
+}
+
+function fileStart(head: string, delimiter: string): number | undefined {
+  let part = 0;
+  for (let parts = 0; parts < MOST_PARTS; parts += 1) {
+    // The line break of the delimiter's own line may be the first half of the one that ends no headers at all.
+    const headEnd = head.indexOf(HEAD_END, part);
+    if (headEnd < 0 || headEnd - part > LONGEST_HEAD) return undefined;
+    const start = headEnd + HEAD_END.length;
+    if (FILE_NAME.test(head.slice(part, headEnd)) || head.startsWith(ZIP, start)) return start;
+    const next = head.indexOf(delimiter, start);
+    if (next < 0) return undefined;
+    part = next + delimiter.length;
+  }
+  return undefined;
+}
+
+/** The first delimiter that an archive ends at; what lies in the archive may look like one, too. */
+function fileEnd(fd: number, start: number, size: number, delimiter: string): number {
+  const restStart = Math.max(start, size - LONGEST_REST);
+  const rest = readAt(fd, restStart, size - restStart).toString('latin1');
+  const ends: number[] = [];
+  for (let found = rest.indexOf(delimiter); found >= 0; found = rest.indexOf(delimiter, found + 1)) {
+    ends.push(restStart + found);
+  }
+  const right = ends.slice(-MOST_PARTS).find((end) => findZipEnd(fd, { start, end }) !== undefined);
+  return right ?? ends[0] ?? size;
 }

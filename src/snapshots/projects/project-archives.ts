@@ -5,25 +5,25 @@ import type { CopyTasks } from './copy-tasks.js';
 import type { ExportTasks } from './export-tasks.js';
 import type { ImportTasks } from './import-tasks.js';
 import type { Jobs } from '../jobs.js';
-import type { MakingTasks } from './making-tasks.js';
+import type { StagingTasks } from './staging-tasks.js';
 import { ProjectCopies } from './project-copies.js';
 import { ProjectExports } from './project-exports.js';
 import { ProjectImports } from './project-imports.js';
-import { ProjectMakings } from './project-makings.js';
-import type { StillTasks } from '../still-tasks.js';
+import { ProjectStaging } from './project-staging.js';
+import type { FreezeTasks } from '../freeze-tasks.js';
 
-export type ExchangeTasks = CopyTasks & ExportTasks & ImportTasks & MakingTasks & StillTasks;
+export type ArchiveTasks = CopyTasks & ExportTasks & ImportTasks & StagingTasks & FreezeTasks;
 
-export interface ProjectExchange {
+export interface ProjectArchives {
   readonly exports: ProjectExports;
   readonly imports: ProjectImports;
   readonly copies: ProjectCopies;
 }
 
-export interface ProjectExchangeOptions {
+export interface ProjectArchivesOptions {
   readonly farm: Farm;
   readonly jobs: Jobs;
-  readonly longJobs: TaskRunner<ExchangeTasks>;
+  readonly longJobs: TaskRunner<ArchiveTasks>;
   readonly imagesFolder: string;
   /** On the same file system as that. */
   readonly temporaryImages: string;
@@ -31,12 +31,12 @@ export interface ProjectExchangeOptions {
   readonly notes: string;
 }
 
-export function projectExchange({ farm, ...options }: ProjectExchangeOptions): ProjectExchange {
+export function projectArchives({ farm, ...options }: ProjectArchivesOptions): ProjectArchives {
   const { projects, computes, announcements, gns3Version } = farm;
-  const makings = new ProjectMakings({ ...options, projects, gns3Version });
+  const staging = new ProjectStaging({ ...options, projects, gns3Version });
   return {
     exports: new ProjectExports({ ...options, gns3Version }),
-    imports: new ProjectImports({ ...options, projects, computes, makings, announcements }),
-    copies: new ProjectCopies({ ...options, makings }),
+    imports: new ProjectImports({ ...options, projects, computes, staging, announcements }),
+    copies: new ProjectCopies({ ...options, staging }),
   };
 }

@@ -1,12 +1,19 @@
-/** The objects of a content store that are being read. Runs in a worker thread. */
+/** Reads stored files from front to back, from the objects of a content store. Runs in a worker thread. */
 import { closeSync, existsSync, readSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Refusal } from '../../base/errors/errors.js';
 import { dataRanges, readNext, readOnlyWhatIsAskedFor } from '../../base/disk/linux-files.js';
 import { openRegularFile } from '../../base/disk/regular-file.js';
-import { PIECE_LENGTH } from './chunk-sink.js';
-import type { Extent } from './content-tree.js';
-import { damageMarkOf, isObject, isPack } from './object-name.js';
+import {
+  chunkEnd,
+  type ChunkSink,
+  chunkStart,
+  PIECE_LENGTH,
+  sinkPiece,
+  sinkZeros,
+} from './content-digest.js';
+import type { Extent, StoredFile } from './content-tree.js';
+import { damageMarkOf, isObject, isPack } from './objects.js';
 
 const MOST_OPEN = 16;
 
@@ -104,4 +111,46 @@ function inObject<Result>(object: string, act: () => Result): Result {
     if (code === 'EIO' || code === 'ELOOP') throw new ContentDamage(`${object} cannot be read: ${code}`);
     throw error;
   }
+}
+
+const buffer = Buffer.allocUnsafeSlow(PIECE_LENGTH);
+
+/** Throws `ContentDamage`. What no extent covers is not read. */
+export function readPieces(objects: OpenObjects, { size, extents }: StoredFile, sink: ChunkSink): void {
+  const runs = dataRuns(objects, extents);
+  let run = runs.next().value;
+  let position = 0;
+  while (run !== undefined) {
+    const start = Math.max(position, chunkStart(run.position));
+    sinkZeros(start - position, sink);
+    const end = Math.min(start + PIECE_LENGTH, size);
+    let filled = start;
+    while (run !== undefined && run.position < end) {
+      const from = Math.max(run.position, start);
+      const to = Math.min(run.position + run.length, end);
+      buffer.fill(0, filled - start, from - start);
+      const next = run.position + run.length - to;
+      objects.read(
+        run.object,
+        buffer.subarray(from - start, to - start),
+        run.offset + from - run.position,
+        next,
+      );
+      filled = to;
+      if (next > 0) break;
+      run = runs.next().value;
+    }
+    position = Math.min(chunkEnd(filled), size);
+    buffer.fill(0, filled - start, position - start);
+    sinkPiece(buffer.subarray(0, position - start), sink);
+  }
+  sinkZeros(size - position, sink);
+}
+
+function* dataRuns(
+  objects: OpenObjects,
+  extents: readonly Extent[],
+): Generator<Extent, undefined, undefined> {
+  for (const extent of extents) yield* objects.dataOf(extent);
+  return undefined;
 }

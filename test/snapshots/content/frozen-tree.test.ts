@@ -13,7 +13,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
-import { holdStill, type StillTree } from '../../../src/snapshots/content/still-tree.js';
+import { freezeFiles, type FrozenTree } from '../../../src/snapshots/content/frozen-tree.js';
 import { settledLater } from '../../support/content-rig.js';
 import { writeFiles } from '../../support/file-trees.js';
 import { NO_REFLINKS, reflinkDisk } from '../../support/reflink-disk.js';
@@ -21,7 +21,7 @@ import { scratchFolder } from '../../support/scratch.js';
 
 const EVERYTHING = { isLeftOut: () => false, known: () => undefined, limit: 1000 };
 
-function heldFile(tree: StillTree, path: string): StillTree['files'][number] {
+function frozenFile(tree: FrozenTree, path: string): FrozenTree['files'][number] {
   const found = tree.files.find((file) => file.path === path);
   if (found === undefined) throw new Error(`there is no ${path}`);
   return found;
@@ -38,7 +38,7 @@ void t.test('what there is, in order, and nothing that is no file', (t) => {
   execFileSync('mkfifo', [join(root, 'pipe')]);
   chmodSync(join(root, 'a'), 0o4750);
   const asked: [string, boolean][] = [];
-  const tree = holdStill(root, join(scratch, 'work'), {
+  const tree = freezeFiles(root, join(scratch, 'work'), {
     ...EVERYTHING,
     isLeftOut: (path, isFolder) => {
       asked.push([path, isFolder]);
@@ -58,23 +58,23 @@ void t.test('what there is, in order, and nothing that is no file', (t) => {
     { path: 'link', target: '/etc' },
   ]);
   t.equal(tree.bytes, tree.files.reduce((sum, { path }) => sum + Buffer.byteLength(path), 0) + 0);
-  t.equal(heldFile(tree, 'a').mode, 0o4750);
+  t.equal(frozenFile(tree, 'a').mode, 0o4750);
   t.match(asked, [['a', false]]);
   t.ok(asked.some(([path, isFolder]) => path === 'left' && isFolder));
   t.end();
 });
 
-void t.test('a held file keeps its content when another takes its name', (t) => {
+void t.test('a kept file has its content when another takes its name', (t) => {
   const scratch = scratchFolder(t);
   const root = join(scratch, 'root');
   writeFiles(root, { a: 'old', b: '' });
-  const tree = holdStill(root, join(scratch, 'work'), EVERYTHING);
+  const tree = freezeFiles(root, join(scratch, 'work'), EVERYTHING);
   writeFiles(root, { new: 'new' });
   renameSync(join(root, 'new'), join(root, 'a'));
-  const { source = '', hold } = heldFile(tree, 'a');
-  t.match(hold, /^(link|clone)$/);
+  const { source = '', keptAs } = frozenFile(tree, 'a');
+  t.match(keptAs, /^(link|clone)$/);
   t.equal(readFileSync(source, 'utf8'), 'old');
-  t.match(heldFile(tree, 'b'), { hold: 'known', source: undefined }, 'an empty one is not held');
+  t.match(frozenFile(tree, 'b'), { keptAs: 'known', source: undefined }, 'an empty file is not kept');
   t.end();
 });
 
@@ -86,10 +86,10 @@ void t.test('a clone keeps it when somebody writes into the file', (t) => {
     return;
   }
   writeFiles(join(disk, 'root'), { a: 'old' });
-  const tree = holdStill(join(disk, 'root'), join(disk, 'work'), EVERYTHING);
+  const tree = freezeFiles(join(disk, 'root'), join(disk, 'work'), EVERYTHING);
   writeFileSync(join(disk, 'root/a'), 'new');
-  const { source = '', hold } = heldFile(tree, 'a');
-  t.equal(hold, 'clone');
+  const { source = '', keptAs } = frozenFile(tree, 'a');
+  t.equal(keptAs, 'clone');
   t.equal(readFileSync(source, 'utf8'), 'old');
   t.end();
 });
@@ -102,13 +102,13 @@ void t.test('a version is known until anything happens to the file', (t) => {
   let round = 0;
   const isKnown = (version: string | undefined): boolean => {
     const tree = settledLater(() =>
-      holdStill(root, join(scratch, String(round++)), { ...EVERYTHING, known: () => version }),
+      freezeFiles(root, join(scratch, String(round++)), { ...EVERYTHING, known: () => version }),
     );
-    return heldFile(tree, 'a').source === undefined;
+    return frozenFile(tree, 'a').source === undefined;
   };
   const versionNow = (): string => {
-    holdStill(root, join(scratch, String(round++)), EVERYTHING);
-    return heldFile(holdStill(root, join(scratch, String(round++)), EVERYTHING), 'a').version;
+    freezeFiles(root, join(scratch, String(round++)), EVERYTHING);
+    return frozenFile(freezeFiles(root, join(scratch, String(round++)), EVERYTHING), 'a').version;
   };
   t.equal(isKnown(undefined), false);
   t.equal(isKnown(versionNow()), true);
@@ -145,11 +145,12 @@ void t.test('a version is known until anything happens to the file', (t) => {
 void t.test('a file that was changed just now is told', (t) => {
   const scratch = scratchFolder(t);
   writeFiles(join(scratch, 'root'), { a: 'a' });
-  const hold = (work: string): StillTree => holdStill(join(scratch, 'root'), join(scratch, work), EVERYTHING);
-  t.equal(heldFile(hold('now'), 'a').isSettled, false);
+  const frozen = (work: string): FrozenTree =>
+    freezeFiles(join(scratch, 'root'), join(scratch, work), EVERYTHING);
+  t.equal(frozenFile(frozen('now'), 'a').isSettled, false);
   t.equal(
-    heldFile(
-      settledLater(() => hold('later')),
+    frozenFile(
+      settledLater(() => frozen('later')),
       'a',
     ).isSettled,
     true,
@@ -162,16 +163,16 @@ void t.test('what cannot be told or read is refused by its name', (t) => {
   const root = join(scratch, 'root');
   writeFiles(root, { a: 'a', b: 'b', c: 'c' });
   t.throws(
-    () => holdStill(root, join(scratch, 'work'), { ...EVERYTHING, limit: 2 }),
+    () => freezeFiles(root, join(scratch, 'work'), { ...EVERYTHING, limit: 2 }),
     /too many files in this project: at most 2/,
   );
   t.throws(
-    () => holdStill(join(scratch, 'none'), join(scratch, 'work'), EVERYTHING),
+    () => freezeFiles(join(scratch, 'none'), join(scratch, 'work'), EVERYTHING),
     /Cannot read \.: ENOENT/,
   );
   writeFileSync(Buffer.concat([Buffer.from(root), Buffer.from([0x2f, 0x78, 0xff])]), '');
   t.throws(
-    () => holdStill(root, join(scratch, 'other'), EVERYTHING),
+    () => freezeFiles(root, join(scratch, 'other'), EVERYTHING),
     /Cannot read x\ufffd: its name is not UTF-8/,
   );
   t.end();
@@ -186,8 +187,8 @@ void t.test('links that cannot be made', (t) => {
   t.teardown(() => {
     execFileSync('rm', ['-rf', work]);
   });
-  const file = heldFile(holdStill(root, work, EVERYTHING), 'a');
-  t.same([file.hold, file.source], ['none', join(root, 'a')]);
+  const file = frozenFile(freezeFiles(root, work, EVERYTHING), 'a');
+  t.same([file.keptAs, file.source], ['none', join(root, 'a')]);
   t.same(readdirSync(work), []);
   t.end();
 });

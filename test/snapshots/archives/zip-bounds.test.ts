@@ -1,7 +1,7 @@
 import { closeSync, openSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
-import { archiveRange } from '../../../src/snapshots/archives/form-part.js';
+import { archiveRange } from '../../../src/snapshots/archives/zip-bounds.js';
 import { RandomBytes } from '../../support/random.js';
 import { scratchFolder, type Teardown } from '../../support/scratch.js';
 import { plainArchive, zipArchive } from '../../support/zip-archives.js';

@@ -2,16 +2,16 @@
  * The files of a folder as of one moment. What has to be read is cloned, or gets a second name, within that moment; the
  * reading comes at leisure. Writers wait meanwhile, so this reads no file. Runs in a worker thread.
  */
-import { linkSync, lstatSync, mkdirSync, readdirSync, readlinkSync, type BigIntStats } from 'node:fs';
+import { type BigIntStats, linkSync, lstatSync, mkdirSync, readdirSync, readlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { refusals } from '../../base/errors/errors.js';
 import { cloneFile } from '../../base/disk/linux-files.js';
-import type { StoredFolder, StoredLink } from './content-tree.js';
+import type { StoredFolder, StoredSymlink } from './content-tree.js';
 import { contentVersion, hasSameContent } from '../../base/disk/content-version.js';
-import { codeOf, readable } from './source-error.js';
+import { codeOf, readable } from './source-reading.js';
 
 /** How the content of a file stays what it was. */
-export type Hold =
+export type KeptAs =
   /** It is of a version that a snapshot has, or is empty. */
   | 'known'
   /** A file of its own that shares the blocks. */
@@ -21,7 +21,7 @@ export type Hold =
   /** Not at all. */
   | 'none';
 
-export interface StillFile {
+export interface FrozenFile {
   /** Below the root, with slashes. */
   readonly path: string;
   readonly size: number;
@@ -32,23 +32,23 @@ export interface StillFile {
   readonly version: string;
   /** False of a file that was changed just now: another change may not show in its version. */
   readonly isSettled: boolean;
-  readonly hold: Hold;
+  readonly keptAs: KeptAs;
   /** The absolute path that it is read from; undefined when it need not be read. */
   readonly source: string | undefined;
 }
 
-export interface StillTree {
+export interface FrozenTree {
   /** Each after the one that it is in. */
   readonly folders: readonly StoredFolder[];
-  readonly files: readonly StillFile[];
-  readonly links: readonly StoredLink[];
+  readonly files: readonly FrozenFile[];
+  readonly links: readonly StoredSymlink[];
   /** Of all files. */
   readonly bytes: number;
   /** The absolute path of the folder of what is cloned, or has a second name: it lies there at once. */
-  readonly held: string;
+  readonly keptFolder: string;
 }
 
-export interface HoldOptions {
+export interface FreezeOptions {
   readonly isLeftOut: (path: string, isFolder: boolean) => boolean;
   /** The version of the file that a snapshot has: one that still has it is not read. */
   readonly known: (path: string) => string | undefined;
@@ -65,34 +65,40 @@ const NOT_LINKED = ['EPERM', 'EXDEV', 'EMLINK', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS
  * Links are kept as they are and never followed; devices, pipes and sockets are passed over. What is held lies in the
  * folder `work`, which the caller removes, also after a failure. Refuses (409) what cannot be read.
  */
-export function holdStill(root: string, work: string, options: HoldOptions): StillTree {
-  return new Walk(root, work, options).tree();
+export function freezeFiles(root: string, keptFolder: string, options: FreezeOptions): FrozenTree {
+  return new Walk(root, keptFolder, options).tree();
 }
 
 class Walk {
   readonly #root: string;
-  readonly #work: string;
-  readonly #options: HoldOptions;
+  readonly #keptFolder: string;
+  readonly #options: FreezeOptions;
   readonly #now = Date.now();
   readonly #folders: StoredFolder[] = [];
-  readonly #files: StillFile[] = [];
-  readonly #links: StoredLink[] = [];
+  readonly #files: FrozenFile[] = [];
+  readonly #links: StoredSymlink[] = [];
   /** Where blocks cannot be shared, by the device; not tried again. */
   readonly #withoutClones = new Set<bigint>();
-  #held = 0;
+  #kept = 0;
 
-  constructor(root: string, work: string, options: HoldOptions) {
+  constructor(root: string, keptFolder: string, options: FreezeOptions) {
     this.#root = root;
-    this.#work = work;
+    this.#keptFolder = keptFolder;
     this.#options = options;
   }
 
-  tree(): StillTree {
-    mkdirSync(this.#work, { recursive: true });
+  tree(): FrozenTree {
+    mkdirSync(this.#keptFolder, { recursive: true });
     this.#enter('');
     this.#folders.sort((a, b) => comparePaths(a.path, b.path));
     const bytes = this.#files.reduce((sum, { size }) => sum + size, 0);
-    return { folders: this.#folders, files: this.#files, links: this.#links, bytes, held: this.#work };
+    return {
+      folders: this.#folders,
+      files: this.#files,
+      links: this.#links,
+      bytes,
+      keptFolder: this.#keptFolder,
+    };
   }
 
   #enter(folder: string): void {
@@ -141,7 +147,7 @@ class Walk {
     return found;
   }
 
-  #file(path: string, found: BigIntStats): StillFile {
+  #file(path: string, found: BigIntStats): FrozenFile {
     const version = contentVersion(found);
     const changedMs = Math.max(Number(found.mtimeMs), Number(found.ctimeMs));
     const file = {
@@ -153,28 +159,28 @@ class Walk {
       isSettled: changedMs < this.#now - SETTLED_AFTER_MS,
     };
     const isKnown = file.size === 0 || this.#options.known(path) === version;
-    if (isKnown) return { ...file, hold: 'known', source: undefined };
-    return { ...file, ...this.#hold(path, found) };
+    if (isKnown) return { ...file, keptAs: 'known', source: undefined };
+    return { ...file, ...this.#keep(path, found) };
   }
 
-  #hold(path: string, found: BigIntStats): Pick<StillFile, 'hold' | 'source' | 'version'> {
+  #keep(path: string, found: BigIntStats): Pick<FrozenFile, 'keptAs' | 'source' | 'version'> {
     const live = join(this.#root, path);
     const version = contentVersion(found);
-    const held = join(this.#work, (this.#held++).toString(36));
-    if (this.#clone(path, found, held)) {
+    const kept = join(this.#keptFolder, (this.#kept++).toString(36));
+    if (this.#clone(path, found, kept)) {
       if (this.#versionNow(path) !== version) throw refusals.contentChanging(path);
-      return { hold: 'clone', source: held, version };
+      return { keptAs: 'clone', source: kept, version };
     }
-    if (!readable(path, () => isLinked(live, held))) return { hold: 'none', source: live, version };
+    if (!readable(path, () => isLinked(live, kept))) return { keptAs: 'none', source: live, version };
     // The second name has changed the time of the last change of what is known of the file.
-    const linked = contentVersion(lstatSync(held, { bigint: true }));
+    const linked = contentVersion(lstatSync(kept, { bigint: true }));
     if (!hasSameContent(linked, version)) throw refusals.contentChanging(path);
-    return { hold: 'link', source: held, version: linked };
+    return { keptAs: 'link', source: kept, version: linked };
   }
 
-  #clone(path: string, { dev }: BigIntStats, held: string): boolean {
+  #clone(path: string, { dev }: BigIntStats, kept: string): boolean {
     if (this.#withoutClones.has(dev)) return false;
-    const isDone = readable(path, () => cloneFile(join(this.#root, path), held));
+    const isDone = readable(path, () => cloneFile(join(this.#root, path), kept));
     if (!isDone) this.#withoutClones.add(dev);
     return isDone;
   }

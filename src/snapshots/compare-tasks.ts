@@ -1,4 +1,4 @@
-/** What has changed in a project since a snapshot, by threads of the job worker, for the HTTP thread. */
+/** Compares a project with a snapshot; the job threads run it for the HTTP thread. */
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import type { ContentTree, StoredFile } from './content/content-tree.js';
@@ -16,16 +16,16 @@ import type { SnapshotPlace } from './snapshot-tasks.js';
 import type { JobPlace } from './job-place.js';
 import { readFrozen } from './freeze-tasks.js';
 
-/** Of one sort of things: their ids, or paths. */
+/** Ids of things of one kind, or paths of files. */
 export interface Changes {
   readonly added: readonly string[];
   readonly removed: readonly string[];
   readonly changed: readonly string[];
 }
 
-/** What is so now and was not so then. */
+/** The differences of the project now from the snapshot. */
 export interface Comparison {
-  /** By their names. */
+  /** The names of changed settings. */
   readonly settings: readonly string[];
   readonly nodes: Changes;
   readonly links: Changes;
@@ -34,13 +34,13 @@ export interface Comparison {
 }
 
 export interface CompareTasks extends TaskTable {
-  /** With the files that `freezeProject` has kept in the work folder. */
+  /** Reads the files that `freezeProject` has kept in the work folder. */
   readonly compareSnapshot: (
     input: SnapshotPlace & JobPlace & { records: Packed; progress: SharedArrayBuffer },
   ) => Promise<Comparison>;
 }
 
-/** Kept by a restore, so that they are no difference. */
+/** A restore leaves these settings alone, so they count as no difference. */
 const OF_THE_PROJECT = ['name', 'auto_start', 'auto_open', 'auto_close'];
 
 export const compareTasks: CompareTasks = {
@@ -56,17 +56,17 @@ export const compareTasks: CompareTasks = {
       return comparison(then, now, unpackedFiles(unpacked), frozen, progress);
     }
     const { topology, tree } = readManifest(folder, snapshot.snapshot_id);
-    // Of the topology alone no file is another one.
+    // A snapshot of the topology alone has no files to differ from.
     const seen = form === 'topology' ? { ...frozen, files: [] } : frozen;
     return comparison(readLabContent(topology), now, storedFiles(tree), seen, progress);
   },
 };
 
-/** A file as it was. */
+/** A file in the snapshot. */
 interface EarlierFile {
   readonly size: number;
   readonly version: string | undefined;
-  /** Undefined while nobody knows it: then every other version counts as changed. */
+  /** Undefined if it is not known: then a file of another version counts as changed. */
   readonly digest: (progress: JobProgress) => string | undefined;
 }
 
@@ -93,7 +93,7 @@ function settingsChanged(then: LabContent, now: LabContent): string[] {
     .map(([name]) => name);
 }
 
-/** What a link does each way is a part of it. */
+/** The filters of each direction are a part of their link. */
 function withDirections({ links, directed }: LabContent): { link_id: string; all: unknown }[] {
   const byLink = new Map(directed.map((filters) => [filters.link_id, filters]));
   return links.map((link) => ({ link_id: link.link_id, all: [link, byLink.get(link.link_id)] }));

@@ -1,4 +1,4 @@
-/** The files of a project as of one moment, by threads of the job worker, for the HTTP thread. */
+/** Freezes the files of a project for a job; the job threads run it for the HTTP thread. */
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, join, relative } from 'node:path';
 import { ContentStore } from './content/content-store.js';
@@ -11,14 +11,14 @@ import { isLeftOut, isNotExported } from './left-out.js';
 
 export interface FreezeTasks extends TaskTable {
   /**
-   * Keeps them as they are in the work folder, for a later task on that. To be called while nothing changes. What the
-   * snapshot with this id has needs no keeping.
+   * Keeps all files in the work folder as they are now, for later tasks of the job. Call it while nothing changes. Files
+   * that the snapshot `knownTo` has are not kept.
    */
   readonly freezeProject: (input: JobPlace & { knownTo?: string | undefined; isForOthers: boolean }) => {
     bytes: number;
     files: number;
   };
-  /** Whatever of it is there. */
+  /** Removes what exists of these paths. */
   readonly removeWork: (input: { paths: readonly string[] }) => void;
 }
 
@@ -50,7 +50,7 @@ export const freezeTasks: FreezeTasks = {
   },
 };
 
-/** The work folder of a job, made; no link may lead to it. Absolute, as it is given. */
+/** Makes the work folder of a job, and returns its absolute path. Refuses links on the way to it. */
 export function makeWorkFolder(root: string, workFolder: string): string {
   return ownFolder(root, relative(root, workFolder), true);
 }
@@ -59,7 +59,7 @@ export function makeNotes(notes: string): void {
   mkdirSync(notes, { recursive: true, mode: FOR_THE_SERVER });
 }
 
-/** What `freezeProject` has kept. Files that are held are named, and lie where the place says. */
+/** Reads the notes of `freezeProject`. They name kept files without folders, so that they cannot lead elsewhere. */
 export function readFrozen({ root, workFolder, notes }: JobPlace): FrozenTree {
   const tree = JSON.parse(readFileSync(join(notes, FROZEN), 'utf8')) as Omit<FrozenTree, 'keptFolder'>;
   const keptFolder = join(workFolder, KEPT);

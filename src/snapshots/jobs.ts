@@ -1,6 +1,6 @@
 /**
- * Long work on projects: what belongs to one project goes one after the other, everybody may see how far it is, and it can
- * be cancelled until it takes effect.
+ * Jobs are long work on projects. The jobs of one project run one after the other; clients see their progress, and can
+ * cancel a job until it takes effect.
  */
 import { randomUUID } from 'node:crypto';
 import { JobProgress } from './content/job-progress.js';
@@ -22,10 +22,10 @@ export interface JobView {
   readonly job_id: string;
   readonly project_id: string;
   readonly kind: JobKind;
-  /** What it is about: the name of a snapshot, for instance. */
+  /** The name of the snapshot or project that the job works on, for instance. */
   readonly subject: string;
   readonly state: 'waiting' | 'running';
-  /** Bytes; the total is 0 while it is not known. */
+  /** Bytes; the total is 0 until it is known. */
   readonly done: number;
   readonly total: number;
   readonly started_at: string;
@@ -36,14 +36,14 @@ export interface Job {
   readonly progress: JobProgress;
 }
 
-/** Whom a job is for. */
+/** The project that a job belongs to. */
 export interface JobOwner {
   readonly id: string;
-  /** Whose turns it takes, when it is not the project's: the lanes take turns. */
+  /** Lanes take turns; without this, every project is a lane of its own. */
   readonly lane?: string;
-  /** Tells the listeners of the project, if it has any. */
+  /** Notifies the listeners of the project, if it has any. */
   tell?(action: string, text: string): void;
-  /** Keeps the project from closing by itself; returns the release. */
+  /** Keeps the project from closing by itself, until the returned function is called. */
   hold?(): () => void;
 }
 
@@ -56,7 +56,7 @@ interface Entry extends Job {
 }
 
 const MOST_WAITING = 64;
-/** More would take longer each, and leave no thread for what is short. */
+/** More jobs at once would slow each other down, and leave no thread for short tasks. */
 const MOST_RUNNING = 2;
 const TELL_MS = 500;
 
@@ -65,7 +65,7 @@ export class Jobs {
   readonly #entries = new Map<string, Entry>();
   /** The end of the last job of each project. */
   readonly #last = new Map<string, Promise<unknown>>();
-  /** Those that wait for a turn, by lane; whose turn is next comes first. */
+  /** The jobs that wait for a turn, by lane; the next lane comes first. */
   readonly #turns = new Map<string, (() => void)[]>();
   #running = 0;
   #clock: NodeJS.Timeout | undefined;
@@ -85,13 +85,13 @@ export class Jobs {
     entry.progress.cancel();
   }
 
-  /** Cancels everything of a project, and waits until it has ended. */
+  /** Cancels all jobs of a project, and waits until they have ended. */
   async cancelAll(projectId: string): Promise<void> {
     for (const { owner, progress } of this.#entries.values()) if (owner.id === projectId) progress.cancel();
     await this.#last.get(projectId);
   }
 
-  /** Runs `work` when the jobs of this project before it have ended. */
+  /** Runs `work` once the earlier jobs of this project have ended. */
   async run<Result>(
     owner: JobOwner,
     kind: JobKind,
@@ -129,7 +129,7 @@ export class Jobs {
     return running;
   }
 
-  /** Cancels everything, and waits until it has ended. */
+  /** Cancels all jobs, and waits until they have ended. */
   async close(): Promise<void> {
     this.#isClosing = true;
     for (const { progress } of this.#entries.values()) progress.cancel();
@@ -144,7 +144,7 @@ export class Jobs {
     await before;
     await this.#turn(entry.owner.lane ?? entry.owner.id);
     try {
-      // It may have been cancelled while it waited.
+      // Throws if the job was cancelled while it waited.
       entry.progress.advance(0);
       entry.state = 'running';
       this.#tell('job.started', entry);
@@ -161,7 +161,7 @@ export class Jobs {
     }
   }
 
-  /** Waits until there are few enough jobs; who ends gives its turn to the next. */
+  /** Waits for a turn: a job that ends gives its turn to the next one. */
   async #turn(lane: string): Promise<void> {
     if (this.#running < MOST_RUNNING) {
       this.#running++;
@@ -174,7 +174,7 @@ export class Jobs {
     });
   }
 
-  /** One of each lane, so that nobody waits for more than one of each other's. */
+  /** Takes one job of each lane in turn, so that a job waits for at most one job of every other lane. */
   #nextTurn(): void {
     const [first] = this.#turns;
     if (first === undefined) {

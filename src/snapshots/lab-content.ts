@@ -1,4 +1,4 @@
-/** What a project holds besides its files, as snapshots and archives carry it. Pure; it runs in worker threads. */
+/** The content of a project besides its files, as snapshots and archives have it. Pure; it runs in worker threads. */
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import { refusals } from '../base/errors/errors.js';
@@ -30,7 +30,7 @@ export interface LabContent {
   readonly nodes: readonly StoredNode[];
   readonly links: readonly StoredLink[];
   readonly drawings: readonly StoredDrawing[];
-  /** What links do besides, which topology files cannot tell. */
+  /** The filters of single directions of links, which topology files lack. */
   readonly directed: readonly DirectedFilters[];
 }
 
@@ -43,7 +43,7 @@ const labContent = z.object({
   directed: z.array(z.looseObject({ link_id: z.string() })),
 });
 
-/** Of what the store holds of a project. */
+/** The content in the project's records of the store. */
 export function contentOfRecords(projectId: string, records: Packed): LabContent {
   const lab = sortOut(unpackRecords(records));
   if (lab === undefined) throw refusals.projectUnknown(projectId);
@@ -62,19 +62,19 @@ export function contentOf({ project, entities }: LabRecords): LabContent {
   };
 }
 
-/** What a file says, which may have been changed or damaged. */
+/** Reads a value from a file, which may have been changed or damaged. Refuses (409) bad ones. */
 export function readLabContent(value: unknown): LabContent {
   const read = labContent.safeParse(value);
   if (!read.success) throw refusals.snapshotDamaged('its topology cannot be read');
   return read.data as unknown as LabContent;
 }
 
-/** The changes that make the store hold exactly this of a project, besides its settings. */
+/** The changes that make the store hold exactly this content, except the settings. */
 export function contentChanges(projectId: string, content: LabContent): Change[] {
   return [...topologyChanges(projectId, content), ...directedChanges(projectId, content)];
 }
 
-/** Of what a topology file cannot tell. */
+/** The changes for what a topology file lacks. */
 export function directedChanges(projectId: string, { directed }: LabContent): Change[] {
   return entityChanges(
     projectId,
@@ -83,7 +83,7 @@ export function directedChanges(projectId: string, { directed }: LabContent): Ch
   );
 }
 
-/** As `renderTopology` takes it. */
+/** The records that `renderTopology` takes. */
 export function recordsOf(content: LabContent, project: ProjectRecord): LabRecords {
   const entities = (objects: readonly unknown[]): { order: number; object: unknown }[] =>
     objects.map((object, order) => ({ order, object }));
@@ -101,18 +101,18 @@ export function recordsOf(content: LabContent, project: ProjectRecord): LabRecor
 }
 
 /**
- * The id in a copy of what has this id in the original: always the same one in the same copy, so that the copy's
+ * The id that the thing with this id gets in a copy of the project. The same copy always yields the same id, so that its
  * snapshots and its topology agree.
  */
 export function idInCopy(copyId: string, id: string): string {
-  const octets = createHash('sha256').update(`${copyId} ${id.toLowerCase()}`).digest();
-  octets[6] = ((octets[6] ?? 0) & 0x0f) | 0x80;
-  octets[8] = ((octets[8] ?? 0) & 0x3f) | 0x80;
-  const hex = octets.toString('hex', 0, 16);
+  const bytes = createHash('sha256').update(`${copyId} ${id.toLowerCase()}`).digest();
+  bytes[6] = ((bytes[6] ?? 0) & 0x0f) | 0x80;
+  bytes[8] = ((bytes[8] ?? 0) & 0x3f) | 0x80;
+  const hex = bytes.toString('hex', 0, 16);
   return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join('-');
 }
 
-/** The content of a copy: everything in it has an id of its own. */
+/** The content of a copy, in which everything has a new id. */
 export function contentOfCopy(copyId: string, content: LabContent): LabContent {
   const idOf = (id: string): string => idInCopy(copyId, id);
   return {
@@ -128,7 +128,7 @@ export function contentOfCopy(copyId: string, content: LabContent): LabContent {
   };
 }
 
-/** Where a file of the original lies in a copy: folders that are called like a node are called like its copy. */
+/** The path in a copy of this file of the original: folders named by a node's id get the id of its copy. */
 export function pathInCopy(copyId: string, nodeIds: ReadonlySet<string>, path: string): string {
   const parts = path.split('/');
   if (parts[0] !== 'project-files') return path;

@@ -1,4 +1,4 @@
-/** Which snapshots a project has, by file threads, for the HTTP thread. */
+/** Lists the snapshots of a project; the file threads run it for the HTTP thread. Also fills the heads of manifests. */
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { listHeads, type ManifestHead, publishManifest } from './content/manifest.js';
@@ -14,8 +14,9 @@ import { bySnapshotAge, type ListedSnapshot, newSnapshot, type Snapshot } from '
 import type { ContentTree } from './content/content-tree.js';
 
 export interface SnapshotListTasks extends TaskTable {
-  /** By age. `root` is the project's folder. */
+  /** Ordered by age. `root` is the project's folder. */
   readonly listSnapshots: (input: { root: string; projectId: string }) => ListedSnapshot[];
+  /** Makes a snapshot of the topology alone. Returns false if the project is gone. */
   readonly keepState: (input: Parameters<KeepState>[0]) => boolean;
 }
 

@@ -1,4 +1,4 @@
-/** Making, reading and removing snapshots, by threads of the job worker, for the HTTP thread. */
+/** Makes, reads and removes snapshots; the job threads run it for the HTTP thread. */
 import { mkdirSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { ContentStore } from './content/content-store.js';
@@ -22,7 +22,7 @@ import { countsOf, factsOf } from './snapshot-list-tasks.js';
 import type { JobPlace } from './job-place.js';
 import { makeWorkFolder, readFrozen } from './freeze-tasks.js';
 
-/** A snapshot of a project, to be read by a job. */
+/** A snapshot, and where it is. */
 export interface SnapshotPlace {
   /** The project's folder. */
   readonly root: string;
@@ -34,13 +34,13 @@ export interface Damage {
   readonly reason: string;
 }
 
-/** What a project is to be given back, ready beside it. */
+/** The content of a snapshot, built in the work folder and ready to replace that of the project. */
 export interface PreparedRestore {
   readonly settings: ProjectSettings;
   readonly computes: readonly unknown[];
-  /** Of the nodes, links and drawings. */
+  /** The changes of nodes, links and drawings. */
   readonly changes: Packed;
-  /** Of the project's folder, as below `new` in the work folder. */
+  /** Paths in the project's folder; the new content lies at the same paths below `new` in the work folder. */
   readonly paths: readonly string[];
 }
 
@@ -50,30 +50,30 @@ export interface PreparedNode extends EarlierNode {
 
 export interface SnapshotTasks extends TaskTable {
   /**
-   * Of the files that `freezeProject` has kept in the work folder. It is there, and safe, or nothing of it is. Returns what
-   * is not in it, too.
+   * Stores the files that `freezeProject` has kept in the work folder: the snapshot is on the disk afterwards, or nothing of
+   * it is. The warnings name what was left out.
    */
   readonly createSnapshot: (
     input: JobPlace & { snapshot: Snapshot; records: Packed; progress: SharedArrayBuffer },
   ) => { isSealed: boolean; warnings: readonly string[] };
-  /** Finds out the digests that are missing. */
+  /** Computes the missing digests. */
   readonly sealSnapshot: (input: { root: string; id: string; progress: SharedArrayBuffer }) => void;
   readonly deleteSnapshot: (input: SnapshotPlace) => void;
   readonly describeSnapshot: (input: SnapshotPlace) => SnapshotDetails;
-  /** Reads everything. */
+  /** Reads all content. */
   readonly verifySnapshot: (input: SnapshotPlace & { progress: SharedArrayBuffer }) => Promise<Damage[]>;
-  /** Checks all of it, and builds the folder `new` in the work folder. */
+  /** Checks all content, and builds it in the folder `new` in the work folder. */
   readonly prepareRestore: (
     input: SnapshotPlace & { workFolder: string; progress: SharedArrayBuffer },
   ) => Promise<PreparedRestore>;
-  /** The same for one node and its files. */
+  /** Does the same for one node and its files. */
   readonly prepareNode: (
     input: SnapshotPlace & { workFolder: string; nodeId: string; progress: SharedArrayBuffer },
   ) => Promise<PreparedNode>;
 }
 
 const PROJECT_FILES = 'project-files';
-/** Of what is left out. */
+/** The most paths that a warning names. */
 const MOST_NAMED = 3;
 
 export const snapshotTasks: SnapshotTasks = {
@@ -181,26 +181,26 @@ export const snapshotTasks: SnapshotTasks = {
   },
 };
 
-/** Of a snapshot whose manifest may be there, but not for sure: the error that is told is the one from before. */
+/** Removes a snapshot whose manifest may or may not be there. Throws nothing: the caller throws the first error. */
 function takeBack(folder: string, id: string): void {
   try {
     removeManifest(folder, id);
   } catch {
-    // Then it is there, and whole.
+    // Then the snapshot stays, and is whole.
   }
   collect(folder);
 }
 
-/** What cannot be removed now goes with the next removal: the snapshot is gone all the same. */
+/** Best effort: the snapshot is gone, and the next removal takes what is left. */
 function collect(folder: string): void {
   try {
     new ContentStore(folder).collect();
   } catch {
-    // The disk has a fault that whoever needs it is told of.
+    // A fault of the disk will show where it matters.
   }
 }
 
-/** Makes the folder `target` of what the snapshot has of files; all of that has been checked then. */
+/** Builds the wanted files of the snapshot in the folder `target`, and checks them. */
 async function build(
   root: string,
   { snapshot, form }: ListedSnapshot,
@@ -213,7 +213,7 @@ async function build(
   const { topology, tree } = readManifest(folder, snapshot.snapshot_id);
   const content = readLabContent(topology);
   const wants = wantsOf?.(content) ?? (() => true);
-  // Our own have none: it is damaged, or was planted.
+  // This server stores no such link: the manifest is damaged or planted.
   for (const { path, target } of tree.links.filter(({ path }) => wants(path))) {
     const fault = linkFault(path, target);
     if (fault !== undefined) throw refusals.linkNotRestored(path, fault);
@@ -222,7 +222,7 @@ async function build(
   return content;
 }
 
-/** Where a link leads to is no part of a snapshot, so none may lead out of the project: the same as for archives. */
+/** As in archives, links that lead out of the project are left out: their targets are no part of a snapshot. */
 function leftOutLinks({ name }: Snapshot, paths: readonly string[]): string {
   const one = paths.length === 1;
   const more = paths.length > MOST_NAMED ? ` and ${paths.length - MOST_NAMED} more` : '';

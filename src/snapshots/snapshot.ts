@@ -1,6 +1,6 @@
-/** What a snapshot is to clients. */
+/** Snapshots as clients see them. Pure. */
 
-/** Exactly the contract's six keys (A5.2). */
+/** Exactly the six keys of the contract (A5.2). */
 export interface Snapshot {
   readonly snapshot_id: string;
   readonly name: string;
@@ -12,8 +12,9 @@ export interface Snapshot {
 }
 
 /**
- * Who made it decides how it is kept: in the content store of the project, or as an archive of its own. What a topology
- * file was changed to by another program is kept as the topology alone: a restore leaves the files as they are.
+ * How a snapshot is stored. `wirefarm`: in the content store of the project. `topology`: a manifest without files, made
+ * before another program's change of the topology file takes effect; a restore leaves the files alone. `gns3`: an
+ * archive that GNS3 made.
  */
 export type SnapshotForm = 'wirefarm' | 'topology' | 'gns3';
 
@@ -24,18 +25,18 @@ export interface ListedSnapshot {
 
 export interface SnapshotDetails extends Snapshot {
   readonly form: SnapshotForm;
-  /** Bytes of its files. */
+  /** The length of its files. */
   readonly size: number;
-  /** Bytes on the disk that are gone when it is deleted. */
+  /** The bytes that deleting it frees on the disk. */
   readonly unique_size: number;
-  /** Null where the archive would have to be read for it. */
+  /** These are null if the archive would have to be read for them. */
   readonly nodes: number | null;
   readonly links: number | null;
   readonly drawings: number | null;
   readonly files: number | null;
-  /** `sealing`: the digests of some of its files are being found out. */
+  /** `sealing`: the digests of some files are still being computed. */
   readonly state: 'whole' | 'sealing';
-  /** SHA-256 of everything that it says, the digests of its files included. */
+  /** SHA-256 of the manifest, which has the digests of the files. */
   readonly digest: string | null;
 }
 
@@ -58,7 +59,7 @@ export function newSnapshot(
   };
 }
 
-/** The contract's order. */
+/** The order of the contract: by time, then by name. */
 export function bySnapshotAge(a: Snapshot, b: Snapshot): number {
   return a.created_at - b.created_at || (a.name < b.name ? -1 : 1);
 }

@@ -1,4 +1,4 @@
-/** What clients do with the snapshots of projects. One thing after the other on each project; long work is a job. */
+/** The snapshots of projects: all that clients do with them. Changes and long work are jobs, one at a time per project. */
 import { randomUUID } from 'node:crypto';
 import { relative } from 'node:path';
 import type { Logger } from 'pino';
@@ -21,20 +21,20 @@ export interface SnapshotsOptions {
   readonly files: TaskRunner<SnapshotListTasks>;
   readonly longJobs: TaskRunner<CompareTasks & SnapshotTasks & FreezeTasks>;
   readonly jobs: Jobs;
-  /** Where all jobs have their notes. */
+  /** The folder that has the notes of all jobs. */
   readonly notes: string;
   readonly log: Logger;
 }
 
-/** Which snapshots go: those that every given limit names. */
+/** Selects the snapshots to delete: those that meet every given limit. */
 export interface PruneLimits {
-  /** The newest so many stay. */
+  /** Keep this many of the newest. */
   readonly keep?: number | undefined;
-  /** In seconds. */
+  /** Delete only those older than this many seconds. */
   readonly olderThan?: number | undefined;
 }
 
-/** In bytes: archives are called so, too. */
+/** In bytes. Archives have the same names. */
 const LONGEST_NAME = 200;
 
 export class Snapshots {
@@ -44,12 +44,12 @@ export class Snapshots {
     this.#options = options;
   }
 
-  /** By age; of an open or a closed project. */
+  /** Ordered by age. The project may be closed. */
   async list(project: Project): Promise<Snapshot[]> {
     return (await this.#listed(project)).map(({ snapshot }) => snapshot);
   }
 
-  /** Refuses (404) one that is not there. */
+  /** Refuses (404) an unknown id. */
   async find(project: Project, id: string): Promise<ListedSnapshot> {
     const found = (await this.#listed(project)).find(({ snapshot }) => snapshot.snapshot_id === id);
     if (found === undefined) throw refusals.snapshotUnknown(id);
@@ -77,7 +77,7 @@ export class Snapshots {
   }
 
   async delete(project: Project, id: string): Promise<void> {
-    // Before anything else (contract A5.5).
+    // This check comes first (contract A5.5).
     checkOpen(project);
     const { name } = (await this.find(project, id)).snapshot;
     await this.#job(project, 'snapshot.delete', name, async () => {
@@ -85,7 +85,7 @@ export class Snapshots {
     });
   }
 
-  /** Returns those that are gone. */
+  /** Returns the deleted snapshots. */
   prune(project: Project, { keep = 0, olderThan = 0 }: PruneLimits): Promise<Snapshot[]> {
     return this.#job(project, 'snapshot.delete', 'older ones', async () => {
       const listed = await this.#listed(project);
@@ -104,12 +104,12 @@ export class Snapshots {
       root: project.place.folder,
       listed,
     });
-    // What was interrupted in that, and what came with a copy, is gone on with when somebody looks.
+    // Sealing may have been interrupted, or the snapshot came with a copy: resume it when a client looks.
     if (found.state === 'sealing' && project.isOpen) this.#seal(project, listed.snapshot);
     return found;
   }
 
-  /** Reads everything; returns what is damaged. */
+  /** Reads everything, and returns the damaged files. */
   async verify(project: Project, id: string): Promise<Damage[]> {
     const listed = await this.find(project, id);
     return this.#job(project, 'snapshot.verify', listed.snapshot.name, ({ progress }) =>
@@ -121,7 +121,7 @@ export class Snapshots {
     );
   }
 
-  /** What has changed since. */
+  /** The differences of the project from the snapshot. */
   async compare(project: Project, id: string): Promise<Comparison> {
     const listed = await this.find(project, id);
     return this.#job(project, 'snapshot.compare', listed.snapshot.name, async ({ progress }, place) => {
@@ -135,14 +135,14 @@ export class Snapshots {
     });
   }
 
-  /** Returns the text of the project, which has the content of the snapshot then; or it has what it had. */
+  /** Gives the project the content of the snapshot, or changes nothing. Returns the text of the project. */
   async restore(project: Project, id: string): Promise<string> {
     const { name } = (await this.find(project, id)).snapshot;
     return this.#job(project, 'snapshot.restore', name, async ({ progress }, { root, workFolder }) => {
       const listed = await this.find(project, id);
       const input = { root, listed, workFolder, progress: progress.memory };
       const prepared = await this.#options.longJobs.run('prepareRestore', input);
-      // The last moment at which it can be cancelled.
+      // Throws if the job was cancelled; from here on it cannot be.
       progress.advance(0);
       const captures = [...project.topology.captures.values()].filter(({ isRunning }) => isRunning);
       const ended = captures.map(({ fileName }) => fileName);
@@ -162,7 +162,7 @@ export class Snapshots {
     });
   }
 
-  /** Returns the text of the node, which has what it had in the snapshot. */
+  /** Gives the node the content that it has in the snapshot. Returns the text of the node. */
   async restoreNode(project: Project, id: string, nodeId: string): Promise<string> {
     const { name } = (await this.find(project, id)).snapshot;
     return this.#job(project, 'snapshot.restore', name, async ({ progress }, { root, workFolder }) => {
@@ -176,14 +176,14 @@ export class Snapshots {
           (topology, transaction) => restoreNode(topology, transaction, earlier),
         );
       } catch (error) {
-        // Stored, and its files are not in their place: opening the project goes on with that.
+        // The change is stored, but the files are not in place: opening the project finishes that.
         if (project.isExchanging) await project.close();
         throw error;
       }
     });
   }
 
-  /** Runs when nothing else is done with the snapshots of the project, with a folder of its own. */
+  /** Runs `work` as a job, with folders of its own. */
   #job<Result>(
     project: Project,
     kind: Parameters<Jobs['run']>[1],
@@ -196,14 +196,14 @@ export class Snapshots {
       try {
         return await work(job, place);
       } finally {
-        // What is half exchanged is needed to go on.
+        // An unfinished exchange of folders still needs the work folder.
         const paths = project.isExchanging ? [place.notes] : [place.notes, place.workFolder];
         await this.#removeWork(project, paths);
       }
     });
   }
 
-  /** What has been done is done: leftovers go when the project is opened. */
+  /** Best effort: leftovers are removed when the project is opened. */
   async #removeWork(project: Project, paths: readonly string[]): Promise<void> {
     await this.#options.longJobs.run('removeWork', { paths }).catch((error: unknown) => {
       this.#options.log.warn({ err: error, project: project.id }, 'the files of a job cannot be removed');
@@ -214,7 +214,7 @@ export class Snapshots {
     return this.#options.files.run('listSnapshots', { root: project.place.folder, projectId: project.id });
   }
 
-  /** Refuses a name that is taken. Returns the id of the newest snapshot of ours. */
+  /** Refuses a taken name. Returns the id of the newest snapshot in the content store. */
   async #checkFree(project: Project, name: string): Promise<string | undefined> {
     const listed = await this.#listed(project);
     const { filename } = newSnapshot({ snapshotId: '', projectId: '' }, name, '', new Date());
@@ -228,7 +228,7 @@ export class Snapshots {
     return this.#options.longJobs.run('deleteSnapshot', { root: project.place.folder, listed });
   }
 
-  /** Nobody waits for it. */
+  /** Starts sealing in the background. */
   #seal(project: Project, { snapshot_id: id, name }: Snapshot): void {
     const { jobs } = this.#options;
     if (jobs.of(project.id).some(({ kind, subject }) => kind === 'snapshot.seal' && subject === name)) return;
@@ -244,7 +244,7 @@ export class Snapshots {
   }
 }
 
-/** What the project is called and when it opens is not taken from a snapshot (contract A5.6). */
+/** Its name, and when it opens and closes, are not taken from the snapshot (contract A5.6). */
 function restoredRecord({ record }: Project, { settings, computes }: PreparedRestore): Project['record'] {
   const { name, auto_start, auto_open, auto_close }: ProjectSettings = record.settings;
   return { ...record, settings: { ...settings, name, auto_start, auto_open, auto_close }, computes };

@@ -1,11 +1,11 @@
-/** Which nodes keep a project from being copied, exported and put into a snapshot (contract A5.4, C.2). */
+/** Nodes that forbid a snapshot, a copy or an export of their project (contract A5.4, C.2). */
 import { refusals } from '../base/errors/errors.js';
 import { nodeStatus } from '../lab/topology/node-view.js';
 import type { Project } from '../lab/projects/project.js';
 import type { StoredNode } from '../lab/gns3-file/topology-schema.js';
 import { kindOfType } from '../lab/kinds/node-kinds.js';
 
-/** Refuses (409) a project with a node that writes to its files. */
+/** Refuses (409) a project with a running node that may write to files. */
 export function checkStopped(project: Pick<Project, 'isOpen' | 'topology'>): void {
   if (!project.isOpen) return;
   const { topology } = project;
@@ -15,7 +15,7 @@ export function checkStopped(project: Pick<Project, 'isOpen' | 'topology'>): voi
   }
 }
 
-/** Refuses (409) machines whose content is not in the project's folder. */
+/** Refuses (409) machines whose content lies outside of the project's folder. */
 export function checkExportable(nodes: readonly StoredNode[]): void {
   const isClone = ({ node_type: type, properties = {} }: StoredNode): boolean =>
     type === 'virtualbox' && properties['linked_clone'] === true;

@@ -12,7 +12,7 @@ import {
 } from './native-stream.js';
 import { MemberDamage } from './zip-member.js';
 
-export interface Bzip2Library {
+interface Bzip2Library {
   readonly beginCompressing: (
     address: number,
     blockSteps: number,
@@ -27,18 +27,18 @@ export interface Bzip2Library {
   readonly endDecompressing: StreamCall;
 }
 
-/** Of bz_stream, where pointers have 64 bits. */
-export const BZ_STREAM_SIZE = 80;
-export const BZIP2_RESULTS = { ok: 0, runs: 1, finishes: 3, end: 4, noMemory: -3 } as const;
+/** The size of bz_stream where pointers have 64 bits. */
+const BZ_STREAM_SIZE = 80;
+const BZIP2_RESULTS = { ok: 0, runs: 1, finishes: 3, end: 4, noMemory: -3 } as const;
 
 const ACTIONS = { run: 0, finish: 2 } as const;
-/** Debian and Ubuntu, other Linux, macOS. */
+/** On Debian and Ubuntu, other Linux, macOS. */
 const NAMES = ['libbz2.so.1.0', 'libbz2.so.1', 'libbz2.1.0.dylib', 'libbz2.dylib'];
 
 let loaded: Bzip2Library | undefined;
 
 /** Refuses (409) where the library is missing. */
-export function bzip2Library(): Bzip2Library {
+function bzip2Library(): Bzip2Library {
   loaded ??= load();
   return loaded;
 }
@@ -64,14 +64,14 @@ function load(): Bzip2Library {
   };
 }
 
-/** The memory of a stream is eight times as much; a shorter content needs no larger block. */
+/** A stream takes eight times the memory of its block, so a block is no larger than the content. */
 const BLOCK_STEP = 100_000;
 const MOST_STEPS = 9;
 const NOTHING = Buffer.alloc(0);
-/** Of the step that this thread is at: what comes out is copied from here. */
+/** Output of the current step of this thread; it is copied from here. */
 const room = Buffer.allocUnsafeSlow(128 * 1024);
 
-/** `size`: of the content, if known. Refuses (409) where the library is missing. */
+/** `size` is that of the content, if known. Refuses (409) where the library is missing. */
 export function newBzip2Stream(size = Infinity): number {
   const { beginCompressing } = bzip2Library();
   const steps = Math.max(1, Math.min(MOST_STEPS, Math.ceil(size / BLOCK_STEP)));
@@ -81,7 +81,7 @@ export function newBzip2Stream(size = Infinity): number {
   });
 }
 
-/** Maybe nothing yet: much is kept until more follows, or the last. */
+/** Returns the output so far. It may be empty: the library buffers much of it until the last call. */
 export function compressBzip2(address: number, bytes: Uint8Array, isLast: boolean): Buffer<ArrayBuffer> {
   const { compress, finishCompressing } = bzip2Library();
   const outputs: Buffer[] = [];
@@ -102,21 +102,21 @@ export function compressBzip2(address: number, bytes: Uint8Array, isLast: boolea
   return Buffer.concat(outputs);
 }
 
-/** Whether it has come to its end or not. */
+/** Frees the stream, ended or not. */
 export function freeBzip2Stream(address: number): void {
   freeStream(address, bzip2Library().endCompressing);
 }
 
 const ROOM = 256 * 1024;
 
-/** Several streams, one behind the other, are read as one. */
+/** Decompresses; several streams in a row are read as one. */
 export class Bzip2Decoder {
   readonly #library = bzip2Library();
   readonly #room = Buffer.allocUnsafeSlow(ROOM);
-  /** 0 between streams. */
+  /** The current stream; 0 between streams. */
   #address = 0;
 
-  /** The bytes are valid only within the call. */
+  /** `use` gets bytes that are valid only within its call. */
   decode(input: Uint8Array, use: (bytes: Uint8Array) => void): void {
     for (let rest = input; this.#address !== 0 || rest.length > 0;) {
       if (this.#address === 0) this.#address = this.#begin();
@@ -130,12 +130,12 @@ export class Bzip2Decoder {
     }
   }
 
-  /** All of the input has been given. */
+  /** Call after the last input; throws if the stream has not ended. */
   finish(): void {
     if (this.#address !== 0) throw new MemberDamage('its compressed content ends too early');
   }
 
-  /** Needed after a failure too; does no harm twice. */
+  /** Must be called, also after a failure; may be called twice. */
   close(): void {
     if (this.#address !== 0) freeStream(this.#address, this.#library.endDecompressing);
     this.#address = 0;

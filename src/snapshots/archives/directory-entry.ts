@@ -1,4 +1,4 @@
-/** One entry of an archive's directory: what it says of a member, checked against the member's own header. */
+/** One entry of an archive's directory, checked against the member's own header. */
 import { isUtf8 } from 'node:buffer';
 import { getFileNameLowLevel, type Entry } from 'yauzl';
 import { refusals } from '../../base/errors/errors.js';
@@ -6,7 +6,7 @@ import { type Compression, nameFault, withoutLastSlash, ZIP_METHODS, type ZipMem
 import type { ReadWindow } from './read-window.js';
 import type { ZipEnd } from './zip-bounds.js';
 
-/** A member, and where it begins and ends in the file, its header included. */
+/** A member, and where it begins (with its header) and ends in the file. */
 export interface PlacedMember {
   readonly member: ZipMember;
   readonly start: number;
@@ -20,9 +20,9 @@ const IS_ENCRYPTED = 0x0001;
 const HAS_DESCRIPTOR = 0x0008;
 const IS_UTF8 = 0x0800;
 const IS_MASKED = 0x2000;
-/** Flags that the header must have as the directory has them. */
+/** Flags that must be the same in the header and in the directory. */
 const SAME_FLAGS = IS_ENCRYPTED | IS_UTF8;
-/** Stands for a length that is told elsewhere. */
+/** This length means: see elsewhere. */
 const UNKNOWN = 0xffffffff;
 const LONGEST_LINK = 4096;
 const TYPE_BITS = 0o170000;
@@ -39,7 +39,7 @@ const COMPRESSIONS = new Map<number, Compression>([
   [ZIP_METHODS.bzip2, 'bzip2'],
   [ZIP_METHODS.lzma, 'lzma'],
 ]);
-/** Those that some programs write. */
+/** Methods that some programs write, and this does not read. */
 const OTHER_METHODS: Readonly<Record<number, string>> = {
   1: 'Shrink',
   6: 'Implode',
@@ -50,18 +50,18 @@ const OTHER_METHODS: Readonly<Record<number, string>> = {
   99: 'AES encryption',
 };
 
-/** Refuses (409) what cannot be read, and what must not be unpacked. */
-export function placeMember(entry: Entry, octets: Buffer, end: ZipEnd, window: ReadWindow): PlacedMember {
+/** Refuses (409) a member that cannot be read, or must not be unpacked. */
+export function placeMember(entry: Entry, rawName: Buffer, end: ZipEnd, window: ReadWindow): PlacedMember {
   const flags = entry.generalPurposeBitFlag;
-  const name = nameOf(entry, octets);
-  const fault = nameFault(name, octets, (flags & IS_UTF8) !== 0);
+  const name = nameOf(entry, rawName);
+  const fault = nameFault(name, rawName, (flags & IS_UTF8) !== 0);
   if (fault !== undefined) throw refusals.importRefused(name, fault);
   if ((flags & (IS_ENCRYPTED | IS_MASKED)) !== 0) throw refusals.importRefused(name, 'it is encrypted');
   const compression = compressionOf(name, entry.compressionMethod);
   const kind = kindOf(name, entry);
   checkSizes(name, kind, compression, entry);
   const start = end.base + entry.relativeOffsetOfLocalHeader;
-  const position = dataPosition(name, entry, octets, window, start);
+  const position = dataPosition(name, entry, rawName, window, start);
   if (position + entry.compressedSize > end.directory.start) {
     throw refusals.importRefused(name, 'its content reaches into the directory of the archive');
   }
@@ -81,11 +81,11 @@ export function placeMember(entry: Entry, octets: Buffer, end: ZipEnd, window: R
   return { member, start, end: position + entry.compressedSize };
 }
 
-/** Info-ZIP writes names as the host has them, without a word, and on Unix that is UTF-8. */
-function nameOf(entry: Entry, octets: Buffer): string {
-  const isHosts = entry.versionMadeBy >> 8 === UNIX && isUtf8(octets);
+/** Info-ZIP writes names in the encoding of the host without saying so; on Unix that is UTF-8. */
+function nameOf(entry: Entry, rawName: Buffer): string {
+  const isHosts = entry.versionMadeBy >> 8 === UNIX && isUtf8(rawName);
   const flags = entry.generalPurposeBitFlag | (isHosts ? IS_UTF8 : 0);
-  return getFileNameLowLevel(flags, octets, entry.extraFields, true);
+  return getFileNameLowLevel(flags, rawName, entry.extraFields, true);
 }
 
 function compressionOf(name: string, method: number): Compression {
@@ -96,7 +96,7 @@ function compressionOf(name: string, method: number): Compression {
   throw refusals.importRefused(name, `it is compressed with the method ${told}, which is not supported`);
 }
 
-/** Programs that know no kinds of files tell a folder by the last slash. */
+/** Some programs store no kind of file: then a slash at the end of the name marks a folder. */
 function kindOf(name: string, entry: Entry): ZipMember['kind'] {
   const byName = name.endsWith('/') ? 'folder' : 'file';
   const byMode = KINDS[(entry.externalFileAttributes >>> 16) & TYPE_BITS];
@@ -118,8 +118,14 @@ function checkSizes(name: string, kind: ZipMember['kind'], compression: Compress
   }
 }
 
-/** Of the compressed content: the lengths of what is before it are told by the member's own header only. */
-function dataPosition(name: string, entry: Entry, octets: Buffer, window: ReadWindow, start: number): number {
+/** Where the compressed content begins: only the member's own header has the lengths of all before it. */
+function dataPosition(
+  name: string,
+  entry: Entry,
+  rawName: Buffer,
+  window: ReadWindow,
+  start: number,
+): number {
   const header = window.read(start, HEADER_LENGTH);
   if (header.length < HEADER_LENGTH || header.readUInt32LE() !== HEADER) {
     throw refusals.importRefused(name, 'it is not where the directory of the archive says');
@@ -129,12 +135,12 @@ function dataPosition(name: string, entry: Entry, octets: Buffer, window: ReadWi
   const isSame =
     ((flags ^ entry.generalPurposeBitFlag) & SAME_FLAGS) === 0 &&
     header.readUInt16LE(8) === entry.compressionMethod &&
-    header.readUInt16LE(26) === octets.length &&
+    header.readUInt16LE(26) === rawName.length &&
     (hasDescriptor || header.readUInt32LE(14) === entry.crc32) &&
     isLength(header.readUInt32LE(18), entry.compressedSize, hasDescriptor) &&
     isLength(header.readUInt32LE(22), entry.uncompressedSize, hasDescriptor);
-  const position = start + HEADER_LENGTH + octets.length + header.readUInt16LE(28);
-  if (!isSame || !window.read(start + HEADER_LENGTH, octets.length).equals(octets)) {
+  const position = start + HEADER_LENGTH + rawName.length + header.readUInt16LE(28);
+  if (!isSame || !window.read(start + HEADER_LENGTH, rawName.length).equals(rawName)) {
     throw refusals.importRefused(name, 'its own header contradicts the directory of the archive');
   }
   return position;

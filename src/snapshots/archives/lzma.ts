@@ -6,29 +6,29 @@ import koffi from 'koffi';
 import { freeStream, newStream, stepStream, type StreamCall, systemLibrary } from './native-stream.js';
 import { MemberDamage } from './zip-member.js';
 
-export interface LzmaLibrary {
+interface LzmaLibrary {
   readonly preset: (options: Uint8Array, preset: number) => number;
   readonly beginEncoding: (address: number, filters: Uint8Array) => number;
-  /** Of the form of .lzma files. */
+  /** Reads the format of .lzma files. */
   readonly beginDecoding: (address: number, mostMemory: number) => number;
-  /** Encodes or decodes, as the stream was begun. */
+  /** Encodes or decodes, depending on how the stream was begun. */
   readonly run: StreamCall;
   readonly finish: StreamCall;
   readonly end: (address: number) => void;
 }
 
-/** Of lzma_stream, where pointers have 64 bits. */
-export const LZMA_STREAM_SIZE = 136;
-export const LZMA_RESULTS = { ok: 0, end: 1, noMemory: 5, noProgress: 10 } as const;
+/** The size of lzma_stream where pointers have 64 bits. */
+const LZMA_STREAM_SIZE = 136;
+const LZMA_RESULTS = { ok: 0, end: 1, noMemory: 5, noProgress: 10 } as const;
 
 const ACTIONS = { run: 0, finish: 3 } as const;
-/** Linux, macOS, Homebrew on macOS. */
+/** On Linux, macOS, macOS with Homebrew. */
 const NAMES = ['liblzma.so.5', 'liblzma.5.dylib', 'liblzma.dylib', '/opt/homebrew/lib/liblzma.5.dylib'];
 
 let loaded: LzmaLibrary | undefined;
 
 /** Refuses (409) where the library is missing. */
-export function lzmaLibrary(): LzmaLibrary {
+function lzmaLibrary(): LzmaLibrary {
   loaded ??= load();
   return loaded;
 }
@@ -52,26 +52,26 @@ function load(): LzmaLibrary {
 
 export interface LzmaStream {
   readonly address: number;
-  /** What a zip archive has before the compressed content. */
+  /** Goes before the compressed content in a zip archive. */
   readonly head: Buffer<ArrayBuffer>;
 }
 
-/** That of `xz -6`; the memory of a stream is twelve times as much as its dictionary. */
+/** The preset of `xz -6`. A stream takes twelve times the memory of its dictionary. */
 const PRESET = 6;
 const LARGEST_DICTIONARY = 8 * 1024 * 1024;
 const SMALLEST_DICTIONARY = 4096;
 const LZMA1 = 0x4000_0000_0000_0001n;
 const NO_FILTER = 0xffff_ffff_ffff_ffffn;
-/** lzma_options_lzma, with room behind it. */
+/** The fields of lzma_options_lzma; the size includes spare room. */
 const OPTIONS = { size: 256, dictionary: 0, lc: 20, lp: 24, pb: 28 } as const;
-/** Of the software that the form of the head is known by. */
+/** The version of the LZMA SDK that defined this head. */
 const HEAD_VERSION = [9, 4];
 const HEAD = { size: 9, length: 2, first: 4, dictionary: 5 } as const;
 const PROPERTIES_LENGTH = 5;
-/** Of the step that this thread is at: what comes out is copied from here. */
+/** Output of the current step of this thread; it is copied from here. */
 const room = Buffer.allocUnsafeSlow(128 * 1024);
 
-/** `size`: of the content, if known. Refuses (409) where the library is missing. */
+/** `size` is that of the content, if known. Refuses (409) where the library is missing. */
 export function newLzmaStream(size = Infinity): LzmaStream {
   const { preset, beginEncoding } = lzmaLibrary();
   const options = Buffer.alloc(OPTIONS.size);
@@ -88,7 +88,7 @@ export function newLzmaStream(size = Infinity): LzmaStream {
   return { address, head: headOf(options) };
 }
 
-/** Maybe nothing yet: much is kept until more follows, or the last. */
+/** Returns the output so far. It may be empty: the library buffers much of it until the last call. */
 export function compressLzma(address: number, bytes: Uint8Array, isLast: boolean): Buffer<ArrayBuffer> {
   const { run, finish } = lzmaLibrary();
   const outputs: Buffer[] = [];
@@ -103,12 +103,12 @@ export function compressLzma(address: number, bytes: Uint8Array, isLast: boolean
   return Buffer.concat(outputs);
 }
 
-/** Whether it has come to its end or not. */
+/** Frees the stream, ended or not. */
 export function freeLzmaStream(address: number): void {
   freeStream(address, lzmaLibrary().end);
 }
 
-/** No larger than the content: a stream for a small file costs little. */
+/** A dictionary no larger than the content, so that the stream for a small file costs little. */
 function dictionaryFor(size: number): number {
   let dictionary = SMALLEST_DICTIONARY;
   while (dictionary < size && dictionary < LARGEST_DICTIONARY) dictionary *= 2;
@@ -131,23 +131,23 @@ function headOf(options: Buffer): Buffer<ArrayBuffer> {
 /** A decoder needs as much memory as its dictionary, and some MiB. */
 const LARGEST_ACCEPTED_DICTIONARY = 256 * 1024 * 1024;
 const MEMORY_LIMIT = 2 * LARGEST_ACCEPTED_DICTIONARY;
-/** A version of two octets, the length of the settings, the settings: one octet, and the size of the dictionary. */
+/** Two bytes of version, two for the length of the settings, then the settings: one byte, four for the dictionary size. */
 const HEADER_LENGTH = 9;
 const SETTINGS_LENGTH = 5;
-/** The length that says: until its end marker. */
+/** This length means: read up to the end marker. */
 const UNKNOWN_LENGTH = Buffer.alloc(8, 0xff);
-/** The end marker, and the last octets of the range coder. */
+/** Room for the end marker and the last bytes of the range coder. */
 const LONGEST_END = 32;
 const ROOM = 256 * 1024;
 
 /**
- * Decodes as many bytes as there should be, so that it does not matter whether there is an end marker. The library reads
- * the form of .lzma files, which is the same behind a header of its own.
+ * Decodes exactly `size` bytes, so an end marker may be there or not. The library reads .lzma files, which differ in
+ * their header only: this writes one.
  */
 export class LzmaDecoder {
   readonly #library = lzmaLibrary();
   readonly #room = Buffer.allocUnsafeSlow(ROOM);
-  /** 0 until the header is there. */
+  /** The stream; 0 until the header was read. */
   #address = 0;
   #missing: number;
   #isAtEnd = false;
@@ -157,7 +157,7 @@ export class LzmaDecoder {
     this.#missing = size;
   }
 
-  /** The first input has all of the header. The bytes are valid only within the call. */
+  /** The first input must have the whole header. `use` gets bytes that are valid only within its call. */
   decode(input: Uint8Array, use: (bytes: Uint8Array) => void): void {
     let rest = this.#address === 0 ? this.#begin(input) : input;
     while (this.#missing > 0 && !this.#isAtEnd) {
@@ -175,18 +175,18 @@ export class LzmaDecoder {
       throw new MemberDamage('its compressed content is longer than it should be');
   }
 
-  /** All of the input has been given. */
+  /** Call after the last input; throws if content is missing. */
   finish(): void {
     if (this.#missing > 0) throw new MemberDamage('its compressed content ends too early');
   }
 
-  /** Needed after a failure too; does no harm twice. */
+  /** Must be called, also after a failure; may be called twice. */
   close(): void {
     if (this.#address !== 0) freeStream(this.#address, this.#library.end);
     this.#address = 0;
   }
 
-  /** Returns what comes behind the header. */
+  /** Returns the input behind the header. */
   #begin(input: Uint8Array): Uint8Array {
     const header = Buffer.from(input.buffer, input.byteOffset, Math.min(input.length, HEADER_LENGTH));
     if (header.length < HEADER_LENGTH || header.readUInt16LE(2) !== SETTINGS_LENGTH) {

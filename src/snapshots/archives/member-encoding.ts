@@ -1,18 +1,18 @@
 /**
- * The compression of the content of members, piece by piece. Any thread can do the next piece. Deflate needs nothing
- * of the pieces before: each is compressed for itself and ends at a byte, so that together they are one stream (less
- * than 1 % longer). The streams of bzip2 and lzma are state outside of all threads, which the threads hold together.
+ * Compresses the content of members piece by piece; any thread can do the next piece. For Deflate, each piece is
+ * compressed by itself and ends at a byte, so that all pieces together are one stream (less than 1 % longer). The
+ * streams of bzip2 and lzma lie in native memory that all threads share.
  */
 import { constants, deflateRawSync } from 'node:zlib';
 import { compressBzip2, freeBzip2Stream, newBzip2Stream } from './bzip2.js';
 import { compressLzma, freeLzmaStream, newLzmaStream } from './lzma.js';
 import type { Compression } from './zip-member.js';
 
-/** The address of the stream that an archive has just now; 0 when it has none. */
+/** The address of the current stream of an archive; 0 if there is none. */
 export type HeldStream = BigInt64Array<SharedArrayBuffer>;
 
 interface Encoder {
-  /** For a content of this size, or of any. */
+  /** `size` is that of the content, if known. */
   readonly begin?: (size: number | undefined) => { address: number; head: Uint8Array };
   readonly encode: (bytes: Buffer, isLast: boolean, address: number) => Buffer;
   readonly free?: (address: number) => void;
@@ -41,7 +41,7 @@ export function newHeldStream(): HeldStream {
   return new BigInt64Array(new SharedArrayBuffer(BigInt64Array.BYTES_PER_ELEMENT));
 }
 
-/** Returns what goes before the compressed content. Refuses (409) where a library is missing. */
+/** Returns the bytes that go before the compressed content. Refuses (409) where a library is missing. */
 export function beginContent(held: HeldStream, compression: Compression, size?: number): Uint8Array {
   const { begin } = ENCODERS[compression];
   if (begin === undefined) return NOTHING;
@@ -50,7 +50,7 @@ export function beginContent(held: HeldStream, compression: Compression, size?: 
   return head;
 }
 
-/** The stream ends with the last bytes. */
+/** `isLast` ends the stream. */
 export function encodeContent(
   held: HeldStream,
   compression: Compression,
@@ -65,14 +65,14 @@ export function encodeContent(
   return encoded;
 }
 
-/** Whether there is a stream or not. */
+/** Frees the stream, if there is one. */
 export function endContent(held: HeldStream, compression: Compression): void {
   const { free } = ENCODERS[compression];
   const address = free === undefined ? 0n : Atomics.exchange(held, 0, 0n);
   if (address !== 0n) free?.(Number(address));
 }
 
-/** What was made of so many zeros last: disks have much of them. */
+/** The last piece of zeros and its compressed form, since disk images are full of zeros. */
 let zeros = { plain: NOTHING, encoded: NOTHING };
 
 function deflate(bytes: Buffer, isLast: boolean): Buffer {

@@ -10,17 +10,17 @@ export type StreamCall = (address: number) => number;
 
 export interface StreamStep {
   readonly result: number;
-  /** Of the input, what has not been taken yet. */
+  /** The input that the library has not consumed yet. */
   readonly rest: Uint8Array;
   /** The part of the room that was filled. */
   readonly output: Uint8Array;
-  /** All of the input has been taken, and all that it makes has come out. */
+  /** All input is consumed, and all output for it has been returned. */
   readonly isStarved: boolean;
 }
 
 /**
- * Both structures, bz_stream and lzma_stream, begin alike where pointers have 64 bits. The lengths of lzma_stream have
- * 64 bits too: these are their lower halves, and the upper ones stay zero.
+ * Offsets of fields. bz_stream and lzma_stream begin alike where pointers have 64 bits. The lengths of lzma_stream have
+ * 64 bits as well: these are their lower halves, and the upper halves stay zero.
  */
 const FIELDS = { nextInput: 0, inputLength: 8, nextOutput: 24, outputLength: 32, end: 36 } as const;
 
@@ -38,10 +38,10 @@ const fromNative = libc.func('uintptr_t memcpy(uint8_t *, uintptr_t, size_t)') a
   length: number,
 ) => number;
 
-/** Of the step that this thread is at. */
+/** The fields of the stream, for the current step of this thread. */
 const fields = Buffer.from(new ArrayBuffer(FIELDS.end));
 
-/** The address of a structure of so many octets, all zero until `begin` makes it ready; given back when `begin` throws. */
+/** Returns the address of a zeroed structure of this size that `begin` has initialized; frees it when `begin` throws. */
 export function newStream(size: number, begin: (address: number) => void): number {
   const address = allocate(1, size);
   if (address === 0) throw new Error('there is no memory left');
@@ -54,13 +54,13 @@ export function newStream(size: number, begin: (address: number) => void): numbe
   }
 }
 
-/** `end` is how the library gives back what it has itself. */
+/** `end` is the call by which the library frees its own memory. */
 export function freeStream(address: number, end: (address: number) => unknown): void {
   end(address);
   free(address);
 }
 
-/** Hands the library this input, and this room for output; after the call it uses neither any more. */
+/** Lends the library this input and this room for output, for one call. */
 export function stepStream(
   address: number,
   call: StreamCall,
@@ -87,7 +87,7 @@ export function stepStream(
 
 export type SystemLibrary = ReturnType<typeof koffi.load>;
 
-/** The first of these names that is there; refuses (409) when none is. `method` is what needs it, as a client calls it. */
+/** Loads the first of these names that exists; refuses (409) if none does. `method` is the client's name for the compression. */
 export function systemLibrary(
   method: string,
   names: readonly string[],
@@ -97,7 +97,7 @@ export function systemLibrary(
     try {
       return koffi.load(name);
     } catch {
-      // Not there, or something else of that name.
+      // It does not exist, or is no library.
     }
   }
   throw refusals.libraryMissing(method, (names[0] ?? '').replace(/\.so.*$/, ''), debianPackage);

@@ -1,9 +1,9 @@
-/** Reading a file at positions of one's own. Runs in worker threads. */
+/** Reads a file at given positions. Runs in worker threads. */
 import { readSync } from 'node:fs';
 
 const WINDOW = 64 * 1024;
 
-/** What is there of these bytes: fewer only where the file ends. */
+/** These bytes of the file; fewer only where the file ends. */
 export function readAt(fd: number, position: number, length: number): Buffer {
   const bytes = Buffer.allocUnsafe(length);
   let done = 0;
@@ -15,20 +15,20 @@ export function readAt(fd: number, position: number, length: number): Buffer {
   return bytes.subarray(0, done);
 }
 
-/** Many short reads that lie close to each other, for few calls of the system. */
+/** Serves many short reads that lie close together by few system calls. */
 export class ReadWindow {
   readonly #fd: number;
   readonly #end: number;
   #position = 0;
   #bytes: Buffer = Buffer.alloc(0);
 
-  /** Nothing behind `end` is read. */
+  /** Reads nothing behind `end`. */
   constructor(fd: number, end: number) {
     this.#fd = fd;
     this.#end = end;
   }
 
-  /** What is there of these bytes; nobody may change them. */
+  /** These bytes, fewer at the end; they must not be changed. */
   read(position: number, length: number): Buffer {
     const most = Math.min(length, Math.max(0, this.#end - position));
     if (most === 0) return Buffer.alloc(0);

@@ -12,15 +12,15 @@ export interface ArchiveRange {
 export interface ZipEnd {
   /** The position in the file that the offsets of the archive count from. */
   readonly base: number;
-  /** Of the directory, in the file. */
+  /** Where the directory is in the file. */
   readonly directory: ArchiveRange;
-  /** Of members. */
+  /** The number of members. */
   readonly count: number;
-  /** Whether it says that it is a part of an archive of several files. */
+  /** Whether this is one part of an archive of several files. */
   readonly isPart: boolean;
 }
 
-/** What an end record says, of either form. */
+/** The end record, of the usual form or of Zip64. */
 interface EndRecord {
   readonly position: number;
   readonly isPart: boolean;
@@ -37,16 +37,16 @@ const LOCATOR = 0x07064b50;
 const LOCATOR_LENGTH = 20;
 const LARGE_END = 0x06064b50;
 const LARGE_END_LENGTH = 56;
-/** The part of that record which its own length counts. */
+/** The record's own length field leaves out its first 12 bytes. */
 const LARGE_END_COUNTED = BigInt(LARGE_END_LENGTH - 12);
 const LONGEST = LARGE_END_LENGTH + LOCATOR_LENGTH + END_LENGTH + LONGEST_COMMENT;
 const UNKNOWN_SHORT = 0xffff;
 const UNKNOWN_LONG = 0xffffffff;
 
 /**
- * Undefined when no archive ends exactly at the end of the range. Octets before the archive are tolerated, but not
- * before one that begins where the range begins: an archive that was cut off behind a smaller one within it must not be
- * taken for that one.
+ * Undefined if no archive ends exactly at the end of the range. Bytes before the archive are accepted, unless a member
+ * begins where the range begins: an archive that is cut off behind a smaller archive within it must not pass for the
+ * smaller one.
  */
 export function findZipEnd(fd: number, { start, end }: ArchiveRange): ZipEnd | undefined {
   const tailStart = Math.max(start, end - LONGEST);
@@ -83,7 +83,7 @@ function endRecord(tail: Buffer): EndRecord | undefined {
   return isSame ? large : undefined;
 }
 
-/** The last one must be right: whatever else looks like one before it is of a comment or of a member. */
+/** Only the last signature counts: an earlier one belongs to a comment or to a member. */
 function endPosition(tail: Buffer): number | undefined {
   for (let position = tail.length - END_LENGTH; position >= 0; position -= 1) {
     if (tail.readUInt32LE(position) !== END) continue;
@@ -93,7 +93,7 @@ function endPosition(tail: Buffer): number | undefined {
   return undefined;
 }
 
-/** Zip64: right before its locator, as every program writes it. */
+/** The end record of Zip64: right before its locator, where every program writes it. */
 function largeEndRecord(tail: Buffer, locator: number): EndRecord | undefined {
   const position = locator - LARGE_END_LENGTH;
   if (position < 0 || tail.readUInt32LE(position) !== LARGE_END) return undefined;
@@ -101,7 +101,7 @@ function largeEndRecord(tail: Buffer, locator: number): EndRecord | undefined {
   const count = tail.readBigUInt64LE(position + 32);
   const size = tail.readBigUInt64LE(position + 40);
   const offset = tail.readBigUInt64LE(position + 48);
-  // The record comes right behind the directory.
+  // The record must come right behind the directory.
   if (tail.readBigUInt64LE(locator + 8) !== offset + size) return undefined;
   const isPart =
     tail.readUInt32LE(position + 16) !== 0 ||
@@ -110,20 +110,20 @@ function largeEndRecord(tail: Buffer, locator: number): EndRecord | undefined {
   return { position, isPart, count: Number(count), size: Number(size), offset: Number(offset) };
 }
 
-/** The headers of a part, and all that comes before the file. */
+/** The longest headers of one part, and the most bytes before the file. */
 const LONGEST_HEAD = 16 * 1024;
 const LONGEST_FIELDS = 64 * 1024;
-/** What may come behind the file. */
+/** The most bytes behind the file. */
 const LONGEST_REST = 64 * 1024;
-/** More parts than any form has are not looked at. */
+/** More than any form has. */
 const MOST_PARTS = 100;
-/** RFC 2046: at most 70 characters, none of which ends a line. */
+/** RFC 2046: a boundary has at most 70 characters. */
 const FIRST_LINE = /^--([\x20-\x7e]{1,70})\r\n/;
 const FILE_NAME = /^content-disposition:[^\r\n]*;\s*filename\*?=/im;
 const HEAD_END = '\r\n\r\n';
 const ZIP = 'PK';
 
-/** Where the archive lies in what a client sent: the whole file, or the first file of a multipart body. */
+/** Where the archive lies in the body that a client sent: all of it, or the first file of a multipart body. */
 export function archiveRange(fd: number, size: number): ArchiveRange {
   const whole = { start: 0, end: size };
   const head = readAt(fd, 0, Math.min(size, LONGEST_FIELDS)).toString('latin1');
@@ -137,7 +137,7 @@ export function archiveRange(fd: number, size: number): ArchiveRange {
 function fileStart(head: string, delimiter: string): number | undefined {
   let part = 0;
   for (let parts = 0; parts < MOST_PARTS; parts += 1) {
-    // The line break of the delimiter's own line may be the first half of the one that ends no headers at all.
+    // A part without headers: the line break of the delimiter's line is the first half of HEAD_END.
     const headEnd = head.indexOf(HEAD_END, part);
     if (headEnd < 0 || headEnd - part > LONGEST_HEAD) return undefined;
     const start = headEnd + HEAD_END.length;
@@ -149,7 +149,7 @@ function fileStart(head: string, delimiter: string): number | undefined {
   return undefined;
 }
 
-/** The first delimiter that an archive ends at; what lies in the archive may look like one, too. */
+/** The first delimiter at which an archive ends: the content of the archive may contain the same bytes. */
 function fileEnd(fd: number, start: number, size: number, delimiter: string): number {
   const restStart = Math.max(start, size - LONGEST_REST);
   const rest = readAt(fd, restStart, size - restStart).toString('latin1');

@@ -1,4 +1,4 @@
-/** The content of members of an archive, decoded piece by piece and checked. Runs in worker threads. */
+/** Decodes the content of archive members piece by piece, and checks it. Runs in worker threads. */
 import { once } from 'node:events';
 import { finished } from 'node:stream/promises';
 import { crc32, createInflateRaw, inflateRawSync } from 'node:zlib';
@@ -10,7 +10,7 @@ import { readAt } from './read-window.js';
 
 type Use = (bytes: Uint8Array) => void;
 
-/** What is decoded by a library of the system. */
+/** A decoder by a library of the system. */
 interface Decoder {
   decode(input: Uint8Array, use: Use): void;
   finish(): void;
@@ -18,12 +18,12 @@ interface Decoder {
 }
 
 const PIECE = 1024 * 1024;
-/** Of a decoder. */
+/** The most input of a decoder at once. */
 const INPUT = 256 * 1024;
 
 /**
- * Decodes a member piece by piece: at most 1 MiB each, valid only within the call. Refuses (409) what is damaged, as soon
- * as more comes than the directory says; what `use` has been given until then may be wrong.
+ * Decodes a member in pieces of at most 1 MiB, which are valid only within the call of `use`. Refuses (409) damaged
+ * content, at the latest when it gets longer than the directory says; until then `use` may get wrong bytes.
  */
 export async function readMember(fd: number, member: ZipMember, use: Use): Promise<void> {
   const check = new ContentCheck(member, use);
@@ -35,7 +35,7 @@ export async function readMember(fd: number, member: ZipMember, use: Use): Promi
   }
 }
 
-/** Refuses (409) what is longer. */
+/** Refuses (409) a member that is longer than the limit. */
 export async function readSmallMember(fd: number, member: ZipMember, limit: number): Promise<Buffer> {
   if (member.size > limit) {
     throw refusals.importRefused(member.path, `it is longer than the ${limit} bytes that are allowed`);
@@ -101,13 +101,13 @@ function decodeWith(decoder: Decoder, fd: number, member: ZipMember, take: Use):
   }
 }
 
-/** What comes with the option `info`, of which the types do not tell. */
+/** The result of the option `info`, which the types of Node.js lack. */
 interface Inflated {
   readonly buffer: Buffer;
   readonly engine: { readonly bytesWritten: number };
 }
 
-/** A thread hop costs more than a short content takes. */
+/** For short content, an asynchronous stream costs more than the work. */
 function inflateAtOnce(fd: number, member: ZipMember, take: Use): void {
   for (const piece of pieces(fd, member, PIECE)) {
     const { bytes, taken } = inflateWhole(piece, member.size);
@@ -118,7 +118,7 @@ function inflateAtOnce(fd: number, member: ZipMember, take: Use): void {
 
 function inflateWhole(piece: Uint8Array, size: number): { bytes: Uint8Array; taken: number } {
   try {
-    // One more than there should be, so that it is seen when more comes.
+    // One byte more than there should be, to notice content that is longer.
     const inflated: unknown = inflateRawSync(piece, { info: true, maxOutputLength: size + 1 });
     const { buffer, engine } = inflated as Inflated;
     return { bytes: buffer, taken: engine.bytesWritten };
@@ -130,7 +130,7 @@ function inflateWhole(piece: Uint8Array, size: number): { bytes: Uint8Array; tak
 async function inflate(fd: number, member: ZipMember, take: Use): Promise<void> {
   const inflating = createInflateRaw({ chunkSize: PIECE });
   const ended = finished(inflating, { writable: false });
-  // It may fail when nobody waits for it any more.
+  // It may fail when nothing awaits it any more.
   ended.catch(() => undefined);
   let failure: unknown;
   inflating.on('data', (bytes: Uint8Array) => {
@@ -169,7 +169,7 @@ function inflateDamage(error: unknown): unknown {
   return error;
 }
 
-/** Its compressed octets. */
+/** The compressed bytes of a member. */
 function* pieces(fd: number, { position, compressedSize }: ZipMember, length: number): Generator<Buffer> {
   for (let done = 0; done < compressedSize; done += length) {
     const wanted = Math.min(length, compressedSize - done);

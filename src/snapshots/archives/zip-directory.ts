@@ -1,5 +1,5 @@
 /**
- * The directory of an archive that somebody else made: all of it is read and checked before anything is unpacked. Runs in
+ * Reads the directory of an archive that somebody else made, and checks all of it before anything is unpacked. Runs in
  * worker threads.
  */
 import { fromRandomAccessReaderPromise, RandomAccessReader, type Entry } from 'yauzl';
@@ -12,35 +12,35 @@ import { type ArchiveRange, findZipEnd, type ZipEnd } from './zip-bounds.js';
 
 export interface ZipLimits {
   readonly members: number;
-  /** Of all content; the free space of the disk, say. */
+  /** The most bytes of content; the free space of the disk, for instance. */
   readonly bytes: number;
-  /** How many bytes may come out of one byte of the archive, of a large member and of all together. */
+  /** How many bytes one byte of the archive may become, in a large member and in all members together. */
   readonly ratio: number;
 }
 
 /**
- * Sparse images are honest and compress as well as anything can. Deflate makes at most 1,032 bytes of one, so that no
- * archive of the usual compression is refused for it that does not lie; what comes out of the others is bounded.
+ * Honest archives of sparse images reach the highest ratio that Deflate has, 1,032 to 1. This limit accepts all of them,
+ * and bounds the output of the other compressions.
  */
 export const USUAL_RATIO = 1100;
 export const USUAL_MEMBERS = 500_000;
 
 export interface ZipArchive {
   readonly fd: number;
-  /** In the order of the archive's directory. */
+  /** In the order of the directory. */
   readonly members: readonly ZipMember[];
-  /** Of all content. */
+  /** The length of all content. */
   readonly bytes: number;
 }
 
-/** What is shorter may compress as well as it likes. */
+/** Shorter content may have any ratio. */
 const SMALL = 64 * 1024 * 1024;
 const ENTRY_LENGTH = 46;
-/** It is held in memory as a whole, as members. Half a million of them with names of 200 bytes. */
+/** Half a million members with names of 200 bytes: all members are held in memory. */
 const LONGEST_DIRECTORY = 128 * 1024 * 1024;
 const LONGEST_LINK = 4096;
 
-/** Refuses (409) what is no whole archive, and what must not be unpacked. */
+/** Refuses (409) a file that is no whole archive, and an archive that must not be unpacked. */
 export async function openZip(fd: number, range: ArchiveRange, limits: ZipLimits): Promise<ZipArchive> {
   const end = findZipEnd(fd, range);
   if (end === undefined) throw refusals.importNoArchive();
@@ -76,10 +76,10 @@ async function readDirectory(
   const placed: PlacedMember[] = [];
   let position = end.directory.start;
   for await (const entry of directoryEntries(fd, fileEnd, end.base)) {
-    // Names are left as they are, because their faults are told in words of our own.
-    const octets = entry.fileNameRaw;
+    // Names are not decoded here, because placeMember refuses bad ones in words of its own.
+    const rawName = entry.fileNameRaw;
     position += ENTRY_LENGTH + entry.fileNameLength + entry.extraFieldLength + entry.fileCommentLength;
-    const found = placeMember(entry, octets, end, headers);
+    const found = placeMember(entry, rawName, end, headers);
     budget.take(found.member);
     placed.push(found);
   }
@@ -88,7 +88,7 @@ async function readDirectory(
   return placed;
 }
 
-/** Whatever the library takes offence at is damage of the directory as a whole. */
+/** Everything that the library objects to counts as damage of the whole directory. */
 async function* directoryEntries(fd: number, fileEnd: number, base: number): AsyncGenerator<Entry> {
   const reader = new ArchiveReader(fd, base, fileEnd);
   const options = { decodeStrings: false, validateEntrySizes: false, lazyEntries: true };
@@ -102,7 +102,7 @@ async function* directoryEntries(fd: number, fileEnd: number, base: number): Asy
 }
 
 function noArchive(error: unknown): never {
-  // What the system says is no fault of the archive.
+  // An error of the system is no fault of the archive.
   throw error instanceof Error && 'syscall' in error ? error : refusals.importNoArchive();
 }
 
@@ -127,7 +127,7 @@ class ArchiveReader extends RandomAccessReader {
   }
 }
 
-/** What all members together may take. */
+/** Adds up the members, and refuses those that exceed the limits. */
 class Budget {
   readonly #limits: ZipLimits;
   #bytes = 0;
@@ -166,7 +166,7 @@ class Budget {
   }
 }
 
-/** What several members share would come out several times: the smallest bombs are made so. */
+/** Members that share bytes would be unpacked several times: the smallest zip bombs work like that. */
 function checkOverlaps(placed: readonly PlacedMember[]): void {
   const inOrder = [...placed].sort((a, b) => a.start - b.start);
   let end = 0;
@@ -176,9 +176,9 @@ function checkOverlaps(placed: readonly PlacedMember[]): void {
   }
 }
 
-/** No two of one path, and nothing below what is no folder. */
+/** Refuses two members of one path, and a member below one that is no folder. */
 function checkTree(members: readonly ZipMember[]): void {
-  // With the slash before everything else, what lies below a path comes right behind it. No name has that character.
+  // NUL sorts before all else, so the members below a path come right behind it. No accepted name has NUL.
   const keys = members.map(({ path, kind }) => ({ key: path.replaceAll('/', '\0'), kind }));
   keys.sort((a, b) => (a.key < b.key ? -1 : 1));
   let last = keys[0];

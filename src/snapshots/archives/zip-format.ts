@@ -1,9 +1,9 @@
-/** The octets of a zip archive around the content of its members (APPNOTE.TXT of PKWARE, 6.3.10). */
+/** The bytes of a zip archive around the content of its members (APPNOTE.TXT of PKWARE, 6.3.10). */
 import { ZIP_METHODS, type Compression } from './zip-member.js';
 
-/** What is known of a member before its content is. */
+/** The facts of a member that are known before its content. */
 export interface MemberStart {
-  /** With slashes; of a folder without the last slash. */
+  /** With slashes; the path of a folder has no slash at its end. */
   readonly path: string;
   readonly kind: 'file' | 'folder' | 'link';
   /** The permissions. */
@@ -12,7 +12,7 @@ export interface MemberStart {
   readonly compression: Compression;
   /** Where its local header begins in the archive. */
   readonly start: number;
-  /** Its sizes may need more than 32 bits. */
+  /** Whether its sizes may need more than 32 bits. */
   readonly isLarge: boolean;
 }
 
@@ -40,15 +40,15 @@ const LENGTHS = {
   end: 22,
 } as const;
 const FLAGS = { endMarker: 1 << 1, descriptor: 1 << 3, utf8: 1 << 11 } as const;
-/** Stands where a number does not fit; it is in the extra field, then. */
+/** These replace a number that does not fit; the extra field has it. */
 const BEYOND_16 = 0xffff;
 const BEYOND_32 = 0xffff_ffff;
 const LARGE_EXTRA = 1;
 const MADE_BY_UNIX = (3 << 8) | 63;
 const LARGE_VERSION = 45;
-/** Which version of the format a reader must know. */
+/** The version of the format that a reader must know. */
 const VERSIONS: Readonly<Record<Compression, number>> = { none: 20, zip: 20, bzip2: 46, lzma: 63 };
-/** A compressor makes content that cannot be compressed a little longer. */
+/** Below 4 GiB, because incompressible content gets a little longer. */
 const LARGE_FROM = 0xf000_0000;
 const MODES = { file: 0o100644, folder: 0o040755, link: 0o120777 } as const;
 const PERMISSIONS = 0o777;
@@ -60,7 +60,7 @@ export function isLargeMember(size: number): boolean {
   return size >= LARGE_FROM;
 }
 
-/** Goes before the content. Without sums, they follow the content: see `descriptor`. */
+/** Goes before the content. Without sums, a `descriptor` must follow the content. */
 export function localHeader(member: MemberStart, sums?: MemberSums): Buffer {
   const name = nameOf(member);
   const header = Buffer.alloc(LENGTHS.localHeader);
@@ -75,7 +75,7 @@ export function localHeader(member: MemberStart, sums?: MemberSums): Buffer {
   return Buffer.concat([header, name, extra]);
 }
 
-/** Goes behind the content. */
+/** Goes behind the content, if the local header has no sums. */
 export function descriptor({ isLarge }: MemberStart, { crc32, size, compressedSize }: MemberSums): Buffer {
   const record = Buffer.alloc(isLarge ? LENGTHS.largeDescriptor : LENGTHS.descriptor);
   record.writeUInt32LE(SIGNATURES.descriptor, 0);
@@ -90,7 +90,7 @@ export function descriptor({ isLarge }: MemberStart, { crc32, size, compressedSi
   return record;
 }
 
-/** What the central directory says of the member. `isKnown`: its local header has the sums. */
+/** The record of the central directory. `isKnown`: the local header has the sums. */
 export function directoryRecord(member: MemberStart, sums: MemberSums, isKnown: boolean): Buffer {
   const name = nameOf(member);
   const numbers = [sums.size, sums.compressedSize, member.start];
@@ -108,7 +108,7 @@ export function directoryRecord(member: MemberStart, sums: MemberSums, isKnown: 
   return Buffer.concat([record, name, extra]);
 }
 
-/** Goes behind the central directory, which has so many records and lies there. */
+/** Goes behind the central directory, which has `count` records and begins at `start`. */
 export function endRecords(count: number, start: number, length: number): Buffer {
   const end = Buffer.alloc(LENGTHS.end);
   end.writeUInt32LE(SIGNATURES.end, 0);
@@ -137,7 +137,7 @@ function largeEndRecords(count: number, start: number, length: number): Buffer {
   return Buffer.concat([end, locator]);
 }
 
-/** The part that the local header and the record of the directory have in common; between them, only the sums are told. */
+/** Writes the fields that the local header and the directory record share, except the sums. */
 function writeCommon(
   target: Buffer,
   offset: number,
@@ -170,13 +170,13 @@ function nameOf({ path, kind }: MemberStart): Buffer {
   return Buffer.from(kind === 'folder' ? `${path}/` : path);
 }
 
-/** The upper half is what Unix calls the mode. */
+/** The upper half is the Unix mode. */
 function attributesOf({ kind, mode }: MemberStart): number {
   const unix = kind === 'file' ? MODES.file | (mode & PERMISSIONS) : MODES[kind];
   return ((unix << 16) | (kind === 'folder' ? IS_FOLDER : 0)) >>> 0;
 }
 
-/** In steps of two seconds, and without a time zone: it is UTC. */
+/** MS-DOS time has steps of two seconds and no time zone: UTC is used. */
 function dosTime(modifiedMs: number): { date: number; time: number } {
   const known = Number.isNaN(modifiedMs) ? FIRST_TIME : modifiedMs;
   const at = new Date(Math.min(Math.max(known, FIRST_TIME), LAST_TIME));

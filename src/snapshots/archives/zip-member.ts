@@ -2,21 +2,21 @@
 import { isUtf8 } from 'node:buffer';
 
 export const ZIP_METHODS = { none: 0, zip: 8, bzip2: 12, lzma: 14 } as const;
-/** As the interface calls them (contract C.2). */
+/** The names that clients use (contract C.2). */
 export type Compression = keyof typeof ZIP_METHODS;
 
 export interface ZipMember {
-  /** With slashes, relative, normal: nothing that would leave where it is unpacked. Of a folder without the last slash. */
+  /** Relative, with slashes, without `.` and `..`; the path of a folder has no slash at its end. */
   readonly path: string;
   readonly kind: 'file' | 'folder' | 'link';
-  /** Of the content; of a link, of its target's text. */
+  /** The length of the content; the content of a link is its target. */
   readonly size: number;
   readonly compressedSize: number;
   readonly crc32: number;
   readonly compression: Compression;
-  /** Of the compressed bytes, in the archive's file. */
+  /** Where the compressed bytes begin in the file of the archive. */
   readonly position: number;
-  /** The permissions, when the archive tells. */
+  /** The permissions, if the archive has them. */
   readonly mode: number | undefined;
   readonly modifiedMs: number;
 }
@@ -24,13 +24,13 @@ export interface ZipMember {
 const LONGEST_NAME = 4096;
 const LONGEST_PART = 255;
 
-/** Why nothing of this name is unpacked; undefined when it may be. `octets` are those of the name in the archive. */
-export function nameFault(name: string, octets: Uint8Array, saysUtf8: boolean): string | undefined {
+/** Why a member of this name is refused; undefined if it is accepted. `rawName` is the name as the archive has it. */
+export function nameFault(name: string, rawName: Uint8Array, saysUtf8: boolean): string | undefined {
   if (name === '') return 'it has no name';
-  if (saysUtf8 && !isUtf8(octets)) return 'its name is not valid UTF-8';
+  if (saysUtf8 && !isUtf8(rawName)) return 'its name is not valid UTF-8';
   if (Buffer.byteLength(name) > LONGEST_NAME) return `its name is longer than ${LONGEST_NAME} bytes`;
-  // In the oldest character set of archives these stand for pictures.
-  if (/\p{Cc}/u.test(name) || octets.some((octet) => octet < 0x20 || octet === 0x7f)) {
+  // The oldest character set of archives has pictures in their place.
+  if (/\p{Cc}/u.test(name) || rawName.some((byte) => byte < 0x20 || byte === 0x7f)) {
     return 'its name has control characters';
   }
   if (name.includes('\\')) return 'its name has backslashes';
@@ -45,7 +45,7 @@ export function nameFault(name: string, octets: Uint8Array, saysUtf8: boolean): 
   return undefined;
 }
 
-/** Why a link at `path` to `target` is not made; undefined when it may be. */
+/** Why a link at `path` to `target` is refused; undefined if it is accepted. */
 export function linkFault(path: string, target: string): string | undefined {
   if (target === '' || target.includes('\0') || target.includes('\ufffd')) return 'its target is no path';
   if (target.startsWith('/')) return 'its target is absolute';
@@ -53,7 +53,7 @@ export function linkFault(path: string, target: string): string | undefined {
   const firstName = parts.findIndex((part) => part !== '..');
   const up = firstName < 0 ? parts.length : firstName;
   if (up > path.split('/').length - 1) return 'its target is outside of the project';
-  // That name may be of another link, and what is above its target is not known from the text.
+  // The name before may be a link itself, and the text does not say what is above its target.
   if (parts.includes('..', up)) return 'its target goes up again behind a name';
   return undefined;
 }
@@ -62,7 +62,7 @@ export function withoutLastSlash(name: string): string {
   return name.endsWith('/') ? name.slice(0, -1) : name;
 }
 
-/** The compressed content of a member is not what it should be; the message tells why, in the words of a refusal. */
+/** The compressed content of a member is damaged; the message completes the sentence of a refusal. */
 export class MemberDamage extends Error {
   override readonly name = 'MemberDamage';
 }

@@ -1,7 +1,7 @@
 /**
- * Zip archives, made piece by piece. Nothing is held between two pieces but the cursor, so no thread waits for a slow
- * client, and each piece can be made by another thread. What the central directory will say is kept in a file beside
- * the plan. Runs in worker threads.
+ * Makes zip archives piece by piece. Between two pieces nothing is held but the cursor, so no thread waits for a slow
+ * client, and each piece can be made by another thread. The central directory is collected in a file beside the plan.
+ * Runs in worker threads.
  */
 import { crc32 } from 'node:zlib';
 import {
@@ -32,51 +32,51 @@ import {
 } from './zip-format.js';
 import type { Compression } from './zip-member.js';
 
-/** A member that is written in part. */
+/** A member that is partly written. */
 interface OpenMember extends MemberSums {
-  /** Where it is in the plan. */
+  /** Its position in the plan. */
   readonly line: number;
-  /** Where its local header is in the archive. */
+  /** The position of its local header in the archive. */
   readonly start: number;
   readonly inner: ZipCursor | undefined;
 }
 
-/** Where the making of an archive is. Small, and as small at the end; a structured clone of it is as good. */
+/** How far an archive is made. Its size does not grow; a structured clone works as well. */
 export interface ZipCursor {
   readonly plan: string;
   readonly roots: PlanRoots;
   readonly compression: Compression;
   readonly held: HeldStream;
-  /** Where the next member is in the plan. */
+  /** The position of the next member in the plan. */
   readonly line: number;
   readonly open: OpenMember | undefined;
-  /** How long the archive is so far. */
+  /** The length of the archive so far. */
   readonly position: number;
   readonly members: number;
-  /** How long the central directory is. */
+  /** The length of the central directory so far. */
   readonly directory: number;
-  /** How much of it is in the archive. */
+  /** How much of the central directory is in the archive. */
   readonly sent: number;
 }
 
 export interface ZipPiece {
-  /** All of its buffer. Empty only if the archive is over. */
+  /** They fill their buffer. Empty only if the archive is complete. */
   readonly bytes: Uint8Array<ArrayBuffer>;
   /** Undefined after the last piece. */
   readonly cursor: ZipCursor | undefined;
-  /** For people: what was left out. */
+  /** In words: which files were left out. */
   readonly warnings: readonly string[];
 }
 
 const CHUNK = 512 * 1024;
-/** How much is read for one piece: the slower the compression, the less. */
+/** The most content read for one piece: the slower the compression, the less. */
 const MOST_READ: Readonly<Record<Compression, number>> = {
   none: 16 * CHUNK,
   zip: 16 * CHUNK,
   bzip2: CHUNK,
   lzma: CHUNK,
 };
-/** What is shorter does not get shorter by compression. */
+/** Compression does not shorten shorter content. */
 const SHORTEST_COMPRESSED = 64;
 
 /** Touches no disk. */
@@ -86,8 +86,8 @@ export function firstCursor(plan: string, roots: PlanRoots, compression: Compres
 }
 
 /**
- * Each cursor is used once, one after the other. When this throws, the archive is over and nothing is held for it.
- * Refuses (409) when the library is missing that compresses.
+ * Use each cursor once. When this throws, the archive cannot go on and its native memory is free. Refuses (409) when the
+ * library of the compression is missing.
  */
 export function nextPiece(cursor: ZipCursor): ZipPiece {
   try {
@@ -103,7 +103,7 @@ export function nextPiece(cursor: ZipCursor): ZipPiece {
   }
 }
 
-/** To be called when no further piece is wanted, and none is being made; any cursor of the archive, any number of times. */
+/** Call it when no further piece is wanted, and none is being made; with any cursor of the archive, also twice. */
 export function dropCursor({ held, compression }: ZipCursor): void {
   endContent(held, compression);
 }
@@ -113,10 +113,10 @@ class PieceMaking {
   readonly #room: PieceRoom;
   readonly #plan: PlanReader;
   readonly #directory: DirectoryFile;
-  /** Of the members that were finished in this piece. */
+  /** Directory records of the members that this piece has finished. */
   #records: Buffer[] = [];
   #cursor: ZipCursor;
-  /** Of the plan, after the current member. */
+  /** The position in the plan after the current member. */
   #nextLine = 0;
 
   constructor(cursor: ZipCursor) {
@@ -161,7 +161,7 @@ class PieceMaking {
     return true;
   }
 
-  /** Undefined when the file cannot be read: it is left out. */
+  /** Undefined if the file cannot be read: it is left out. */
   #firstBytes(member: PlannedMember, size: number): Buffer | undefined {
     try {
       return readContent(member, this.#cursor.roots, 0, Math.min(size, CHUNK));
@@ -210,7 +210,7 @@ class PieceMaking {
     else this.#addChunks(planned.member, open, this.#chunk(planned.member, open.size));
   }
 
-  /** Until there is enough for this piece, or all of it. */
+  /** Adds chunks until the piece is full or the member complete. */
   #addChunks(member: PlannedMember, before: OpenMember, first: Buffer): void {
     const size = contentSize(member) ?? 0;
     let open = before;
@@ -287,7 +287,7 @@ class PieceMaking {
     this.#cursor = { ...this.#cursor, directory: directory + records.length };
   }
 
-  /** Returns whether that was all. */
+  /** Returns whether the archive is complete. */
   #sendDirectory(): boolean {
     this.#keepRecords();
     const { members, directory, sent } = this.#cursor;
@@ -303,21 +303,22 @@ class PieceMaking {
   }
 }
 
-/** The bytes of one piece of an archive, one behind the other, in memory that can be given away. */
-const SMALLEST = 1024;
+/** Spare memory of a piece. */
+const SPARE = 1024;
 
-export class PieceRoom {
+/** The bytes of one piece, in memory that can be transferred to another thread. */
+class PieceRoom {
   readonly #usual: number;
   readonly #mostRead: number;
   #memory: Uint8Array<ArrayBuffer>;
   #length = 0;
   #read = 0;
 
-  /** `usual`: how long a piece is, about. It may be shorter when it was made of `mostRead` bytes or more. */
+  /** A piece has about `usual` bytes; it may have fewer if `mostRead` bytes were read for it. */
   constructor(usual: number, mostRead: number) {
     this.#usual = usual;
     this.#mostRead = mostRead;
-    this.#memory = new Uint8Array(usual + SMALLEST);
+    this.#memory = new Uint8Array(usual + SPARE);
   }
 
   get isEnough(): boolean {
@@ -328,14 +329,14 @@ export class PieceRoom {
     return this.#length;
   }
 
-  /** What was added, in memory of its own that is not much larger. */
+  /** The added bytes, in memory of their own that is not much larger. */
   get bytes(): Uint8Array<ArrayBuffer> {
     return this.#length * 2 < this.#memory.length
       ? this.#memory.slice(0, this.#length)
       : this.#memory.subarray(0, this.#length);
   }
 
-  /** So many bytes were read for this piece. */
+  /** Counts bytes that were read for this piece. */
   count(read: number): void {
     this.#read += read;
   }
@@ -347,7 +348,7 @@ export class PieceRoom {
   }
 
   #grow(least: number): void {
-    const memory = new Uint8Array(Math.max(least + SMALLEST, this.#memory.length * 2));
+    const memory = new Uint8Array(Math.max(least + SPARE, this.#memory.length * 2));
     memory.set(this.#memory.subarray(0, this.#length));
     this.#memory = memory;
   }

@@ -14,36 +14,36 @@ import { openRegularFile } from '../../base/disk/regular-file.js';
 
 export type PlannedContent =
   | { readonly text: string }
-  /** A regular file that nobody changes. */
+  /** A regular file that does not change. */
   | { readonly file: PlannedPath }
   /** A file of a content store, and the folder of the store's objects. */
   | { readonly stored: StoredFile; readonly content: PlannedPath }
   /** Another plan: an archive within the archive. */
   | { readonly archive: PlannedPath };
 
-/** A path below one of the folders that whoever makes the archive names: a plan leads nowhere else. */
+/** A path below one of the `PlanRoots`: a plan leads nowhere else. */
 export interface PlannedPath {
   readonly root: string;
   readonly path: string;
 }
 
-/** Absolute paths of folders, by what plans call them. */
+/** Absolute paths of folders, by their names in plans. */
 export type PlanRoots = Readonly<Record<string, string>>;
 
 export interface PlannedMember {
-  /** With slashes; of a folder without the last slash. */
+  /** With slashes; the path of a folder has no slash at its end. */
   readonly path: string;
   readonly kind: 'file' | 'folder' | 'link';
   /** The permissions. */
   readonly mode: number;
   readonly modifiedMs: number;
-  /** Of a link, the text of its target. */
+  /** The content of a link is the text of its target. */
   readonly content?: PlannedContent;
-  /** Of the content of a file; of text and of an archive it is not asked for. */
+  /** The size of a file's content; unused for text and archives. */
   readonly size: number;
 }
 
-/** A member, and where the next one is in the plan. */
+/** A member, and the position of the next one in the plan. */
 export interface PlanLine {
   readonly member: PlannedMember;
   readonly next: number;
@@ -52,7 +52,7 @@ export interface PlanLine {
 const BLOCK = 64 * 1024;
 const NEW_LINE = 0x0a;
 
-/** The absolute path. */
+/** Returns the absolute path. */
 export function plannedPath(roots: PlanRoots, { root, path }: PlannedPath): string {
   const folder = Object.hasOwn(roots, root) ? roots[root] : undefined;
   const full = folder === undefined ? undefined : resolve(folder, path);
@@ -77,13 +77,13 @@ export function writePlan(path: string, members: Iterable<PlannedMember>): void 
   }
 }
 
-/** Of a file in many pieces, which would take long to read again for every part of it; this thread's last one. */
+/** The last long line that this thread has read: parsing the line of a file in many pieces takes long, and each part of it needs it. */
 let lastLong: { readonly path: string; readonly start: number; readonly line: PlanLine } | undefined;
 
 export class PlanReader {
   readonly #path: string;
   readonly #fd: number;
-  /** Of what is known of the plan and has not been told. */
+  /** The position in the plan of the first byte of `#known`. */
   #position: number;
   #known = Buffer.alloc(0);
 
@@ -127,7 +127,7 @@ export class PlanReader {
     }
   }
 
-  /** Reads as much again as is known, so that a long line is not copied often. */
+  /** Doubles the known bytes, so that a long line is copied few times. */
   #grow(): number {
     const more = Buffer.allocUnsafeSlow(Math.max(BLOCK, this.#known.length));
     const count = readSync(this.#fd, more, 0, more.length, this.#position + this.#known.length);
@@ -142,10 +142,10 @@ function writeWhole(fd: number, text: string): void {
   for (let done = 0; done < bytes.length;) done += writeSync(fd, bytes, done);
 }
 
-/** What is read of a file by this thread: each reading overwrites the one before. */
+/** The content that this thread has read last; each read overwrites it. */
 let room = Buffer.alloc(0);
 
-/** Undefined for an archive, whose size nobody knows before it is made. */
+/** Undefined for an archive, whose size is not known before it is made. */
 export function contentSize({ kind, content, size }: PlannedMember): number | undefined {
   if (kind === 'folder' || content === undefined) return 0;
   if ('text' in content) return Buffer.byteLength(content.text);
@@ -153,8 +153,8 @@ export function contentSize({ kind, content, size }: PlannedMember): number | un
 }
 
 /**
- * So many bytes from this position on; fewer where the content ends before that. They are valid until the next call.
- * Nothing is left open, so the next ones can be read by another thread.
+ * Reads this many bytes from this position on; fewer where the content ends. They are valid until the next call. No file
+ * stays open, so another thread can read the next bytes.
  */
 export function readContent(
   { content }: PlannedMember,
@@ -169,10 +169,10 @@ export function readContent(
   return readFile(plannedPath(roots, content.file), position, length);
 }
 
-/** For people. */
+/** The reason in words, for a warning. */
 export function unreadableBecause(error: unknown): string {
   const isSystemError = error instanceof Error && 'errno' in error && typeof error.errno === 'number';
-  // The message of a system error names a path of this host.
+  // Not the message itself: it names a path of this host.
   const [, text] = (isSystemError ? getSystemErrorMap().get(Number(error.errno)) : undefined) ?? [];
   return text ?? (error instanceof Error ? error.message : String(error));
 }
@@ -192,6 +192,7 @@ function readFile(path: string, position: number, length: number): Buffer {
   }
 }
 
+/** The central directory of an archive that is being made. */
 export class DirectoryFile {
   readonly #path: string;
 
@@ -199,7 +200,7 @@ export class DirectoryFile {
     this.#path = `${plan}.directory`;
   }
 
-  /** What an archive left there that came to no end goes when the first is written. */
+  /** Writing at position 0 empties the file, which an unfinished archive may have left. */
   keep(records: Buffer, position: number): void {
     const fd = openSync(this.#path, position === 0 ? 'w' : 'r+', 0o600);
     try {
@@ -210,7 +211,7 @@ export class DirectoryFile {
     }
   }
 
-  /** At least one byte, at most so many. */
+  /** Returns at least one byte, at most `length`. */
   read(position: number, length: number): Buffer {
     const fd = openSync(this.#path, 'r');
     try {

@@ -1,8 +1,8 @@
-/** Sets of stretches of bytes. Pure. */
+/** Sets of byte ranges. Pure. */
 
 export interface ObjectRange {
   readonly start: number;
-  /** The first position after it. */
+  /** The position after its last byte. */
   readonly end: number;
 }
 
@@ -10,7 +10,7 @@ export class ByteRanges {
   readonly #starts: number[] = [];
   readonly #ends: number[] = [];
 
-  /** The union. */
+  /** The union of the ranges. */
   constructor(ranges: Iterable<ObjectRange>) {
     for (const { start, end } of [...ranges].sort((a, b) => a.start - b.start)) {
       const last = this.#ends.length - 1;
@@ -49,7 +49,7 @@ export class ByteRanges {
     return (this.#starts[low] ?? Infinity) <= start;
   }
 
-  /** What is not in the set, below this end. */
+  /** The ranges below this end that are not in the set. */
   *gaps(end: number): Generator<ObjectRange, void, undefined> {
     let position = 0;
     for (const range of this) {

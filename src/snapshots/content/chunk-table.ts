@@ -1,6 +1,6 @@
 /**
- * Where chunks are stored, by their digests: millions of them, so this is memory of its own kind, and a record is what
- * it is in the index of a pack. Pure.
+ * Where chunks are stored, by their digests: an open-addressing hash table in typed arrays, since there can be millions
+ * of chunks. A record has the form that it has in the index of a pack. Pure.
  */
 import { DIGEST_LENGTH } from './content-digest.js';
 
@@ -18,10 +18,10 @@ export interface ChunkPlace {
 export class ChunkTable {
   readonly #objects: string[] = [];
   #records: Buffer = Buffer.alloc(0);
-  /** Of each record, which object it is of. */
+  /** For each record the index of its object in `#objects`. */
   #objectOf = new Uint32Array(0);
   #count = 0;
-  /** By the beginning of the digest: the number of a record and 1. At most half of them are taken. */
+  /** Hash slots: the number of a record plus 1, or FREE. At most half of the slots are taken. */
   #slots = new Uint32Array(0);
 
   get count(): number {
@@ -38,7 +38,7 @@ export class ChunkTable {
     return { object, offset: Number(this.#records.readBigUInt64LE(at + OFFSET)) };
   }
 
-  /** The first place of a chunk is kept. */
+  /** Keeps the first place of a chunk that is added twice. */
   add(digest: Buffer, length: number, { object, offset }: ChunkPlace): void {
     const record = Buffer.alloc(RECORD_LENGTH);
     digest.copy(record);
@@ -47,7 +47,7 @@ export class ChunkTable {
     this.addRecords(object, record, () => true);
   }
 
-  /** Those of an index whose bytes are still relied upon. */
+  /** Adds the records of a pack's index, except chunks whose bytes are not kept. */
   addRecords(object: string, records: Buffer, isKept: (start: number, end: number) => boolean): void {
     this.#makeRoom(records.length / RECORD_LENGTH);
     let objectNumber = this.#objects.at(-1) === object ? this.#objects.length - 1 : -1;
@@ -63,12 +63,12 @@ export class ChunkTable {
     }
   }
 
-  /** The records of the newest object, from this number on, as its index holds them. */
+  /** The records from this number on, as the index of a pack holds them. */
   recordsFrom(count: number): Buffer {
     return this.#records.subarray(count * RECORD_LENGTH, this.#count * RECORD_LENGTH);
   }
 
-  /** The one that has the digest, or the free one that is for it. */
+  /** The slot of this digest, or the free slot where it belongs. */
   #slotOf(digests: Buffer, at: number): number {
     const mask = this.#slots.length - 1;
     for (let slot = digests.readUInt32LE(at) & mask; ; slot = (slot + 1) & mask) {

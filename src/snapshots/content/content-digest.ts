@@ -5,17 +5,17 @@
  */
 import { createHash, hash } from 'node:crypto';
 
-/** As long as a cluster of a qcow2 image, which is what changes in the large files of a project. */
+/** The length of a qcow2 cluster: the large files of a project change by clusters. */
 export const CHUNK_LENGTH = 64 * 1024;
 export const DIGEST_LENGTH = 32;
 
 const ZEROS = Buffer.alloc(CHUNK_LENGTH);
 const DIGEST_OF_ZEROS = chunkDigest(ZEROS);
-/** Digests that are handed over at once. */
+/** The most digests that are hashed at once. */
 const AT_ONCE = 512;
 const MANY_DIGESTS_OF_ZEROS = Buffer.concat(Array.from({ length: AT_ONCE }, () => DIGEST_OF_ZEROS));
 
-/** Of at most 64 KiB. */
+/** A chunk has at most 64 KiB. */
 export function chunkDigest(chunk: Uint8Array): Buffer {
   return hash('sha256', chunk, 'buffer');
 }
@@ -27,12 +27,12 @@ export function isZeros(chunk: Uint8Array): boolean {
 export class ContentDigest {
   readonly #hash = createHash('sha256');
 
-  /** Of the next chunk. */
+  /** Adds the digest of the next chunk. */
   add(digest: Uint8Array): void {
     this.#hash.update(digest);
   }
 
-  /** So many zeros: whole chunks, unless the file ends with them. */
+  /** Adds zeros: whole chunks, unless the file ends with them. */
   addZeros(length: number): void {
     let chunks = Math.floor(length / CHUNK_LENGTH);
     for (; chunks > 0; chunks -= Math.min(chunks, AT_ONCE)) {
@@ -42,25 +42,26 @@ export class ContentDigest {
     if (rest > 0) this.#hash.update(chunkDigest(ZEROS.subarray(0, rest)));
   }
 
-  /** Ends it. */
+  /** Ends the digest. */
   hex(): string {
     return this.#hash.digest('hex');
   }
 }
 
-/** How much is read at once: whole chunks. */
+/** Files are read in pieces of this length: whole chunks. */
 export const PIECE_LENGTH = 16 * CHUNK_LENGTH;
 
+/** Takes a file from front to back, in chunks. */
 export interface ChunkSink {
-  /** Not zeros; of the whole length unless the file ends. The bytes are valid within the call. */
+  /** Takes a chunk that is not all zeros; only the last one may be short. The bytes are valid within the call. */
   data(chunk: Uint8Array): void;
-  /** Whole chunks unless the file ends. */
+  /** Takes zeros: whole chunks, unless the file ends with them. */
   zeros(length: number): void;
-  /** Now and then: so many bytes of the file have passed since the last time. */
+  /** Called now and then with the number of bytes since the last call. */
   passed(length: number): void;
 }
 
-/** The piece begins where a chunk does. */
+/** The piece must begin at a chunk. */
 export function sinkPiece(piece: Uint8Array, sink: ChunkSink): void {
   for (let at = 0; at < piece.length; at += CHUNK_LENGTH) {
     const chunk = piece.subarray(at, at + CHUNK_LENGTH);

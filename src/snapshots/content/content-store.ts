@@ -1,6 +1,6 @@
 /**
- * The content of the files of a project as its snapshots hold it, each chunk once. One job at a time works with it. Runs
- * in a worker thread.
+ * Stores the files of a project for its snapshots; each chunk is stored once. Only one job at a time may use a store.
+ * Runs in a worker thread.
  */
 import { lstatSync, mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -29,7 +29,7 @@ import { buildTree, checkFile, digestOf } from './tree-building.js';
 
 export interface StoredContent {
   readonly tree: ContentTree;
-  /** What the store has grown by, besides files that share their blocks with those of the project. */
+  /** The growth of the store in bytes, without clones. */
   readonly added: number;
 }
 
@@ -37,15 +37,15 @@ export class ContentStore {
   readonly #folder: string;
   readonly #content: string;
 
-  /** The folder of the project's snapshots. */
+  /** `folder` has the snapshots of the project. */
   constructor(folder: string) {
     this.#folder = folder;
     this.#content = join(folder, CONTENT);
   }
 
   /**
-   * For `freezeFiles`: the versions by the paths of the files of this snapshot that need not be stored again; none when it
-   * is damaged, since a later snapshot does not have to rely on it.
+   * The versions, by path, of the files of this snapshot that need not be stored again: see `FreezeOptions.known`.
+   * Files with unsound objects are left out, so that no later snapshot relies on them.
    */
   versions(id: string): ReadonlyMap<string, string> {
     const ends = new Map<string, number>();
@@ -60,8 +60,8 @@ export class ContentStore {
   }
 
   /**
-   * Nothing refers to what this stores until a manifest does; the disk has it afterwards. The id is nobody else's. What
-   * held the files has partly gone. Whatever fails, nothing is left.
+   * Stores the files, and puts them on the disk; nothing refers to them before a manifest does. The id must be unique.
+   * The kept files are consumed. Whatever fails, nothing is left in the store.
    */
   store(id: string, frozen: FrozenTree, progress: JobProgress): StoredContent {
     if (!isStoreId(id)) throw new RangeError('this is no id of a store');
@@ -79,8 +79,8 @@ export class ContentStore {
   }
 
   /**
-   * Builds the tree, or what is wanted of it, in a folder that is not there yet, and checks all that is read; the disk
-   * has it afterwards. Refuses (409) what is damaged. Whatever fails, nothing is left.
+   * Builds the wanted part of the tree in a new folder, checks all content, and puts it on the disk. Refuses (409)
+   * damaged content. Whatever fails, nothing is left.
    */
   build(
     tree: ContentTree,
@@ -101,7 +101,7 @@ export class ContentStore {
     });
   }
 
-  /** Reads everything; what is not what it should be. No snapshot that is made later relies on what was damaged. */
+  /** Reads everything and returns the damaged files. No later snapshot relies on the objects of a damaged file. */
   verify(tree: ContentTree, progress: JobProgress): { path: string; reason: string }[] {
     const found: { path: string; reason: string }[] = [];
     progress.expect(tree.files.reduce((sum, { size }) => sum + size, 0));
@@ -118,7 +118,7 @@ export class ContentStore {
     return found;
   }
 
-  /** The same tree with the digests of the files that have none. Refuses (409) what is damaged. */
+  /** Returns the same tree with all missing digests. Refuses (409) damaged content. */
   seal(tree: ContentTree, progress: JobProgress): ContentTree {
     const unknown = tree.files.filter(({ digest }) => digest === undefined);
     progress.expect(unknown.reduce((sum, { size }) => sum + size, 0));
@@ -131,14 +131,14 @@ export class ContentStore {
   }
 
   /**
-   * Removes what no snapshot relies on any more. Where a manifest cannot be read nothing is removed, since nobody knows
-   * what it relied on.
+   * Removes content that no snapshot uses. While a manifest cannot be read nothing is removed, since it is not known
+   * which content it uses.
    */
   collect(): void {
     collectObjects(this.#folder);
   }
 
-  /** What would be given back without this snapshot. */
+  /** The bytes that deleting this snapshot would free. */
   uniqueBytes(id: string): number {
     return uniqueBytes(this.#folder, id);
   }
@@ -148,7 +148,7 @@ export class ContentStore {
     ownFolder(this.#folder, CONTENT, true);
   }
 
-  /** The chunks that are stored, and that a snapshot relies on: others may go, or have gone. */
+  /** The stored chunks that a snapshot uses: others may be removed, or are gone. */
   #chunks(): ChunkTable {
     const table = new ChunkTable();
     for (const [object, ranges] of objectUse(this.#folder).use) {
@@ -159,7 +159,7 @@ export class ContentStore {
     return table;
   }
 
-  /** What snapshots have of the files that need not be read, by their paths; the newest snapshot is asked first. */
+  /** The stored files, by path, for the files that need not be read; from the newest snapshot that has them. */
   #knownFiles(frozen: FrozenTree): ReadonlyMap<string, StoredFile> {
     const wanted = new Map<string, string>();
     for (const { path, size, version, source } of frozen.files) {
@@ -191,7 +191,7 @@ export class ContentStore {
   }
 }
 
-/** The newest first. */
+/** Newest first. */
 function idsByAge(folder: string): string[] {
   const age = (id: string): number =>
     lstatSync(join(folder, manifestName(id)), { throwIfNoEntry: false })?.mtimeMs ?? 0;

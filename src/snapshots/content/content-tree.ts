@@ -2,12 +2,12 @@
 import { refusals } from '../../base/errors/errors.js';
 import { isOwnPath } from '../../base/disk/own-names.js';
 
-/** A stretch of a file. What no extent covers is zeros. */
+/** A part of a file and its place in the store. Bytes that no extent covers are zeros. */
 export interface Extent {
-  /** Within the file. */
+  /** The position in the file. */
   readonly position: number;
   readonly length: number;
-  /** A file of the content store, and where in it. */
+  /** The file of the content store that has the bytes, and their offset in it. */
   readonly object: string;
   readonly offset: number;
 }
@@ -19,15 +19,15 @@ export interface StoredFile {
   /** The permissions. */
   readonly mode: number;
   readonly modifiedMs: number;
-  /** Of the file that was stored: one that still has it has the same content. */
+  /** The version of the stored file: while the file of the project has this version, it has the same content. */
   readonly version: string;
-  /** See `ContentDigest`; undefined while it is being found out. */
+  /** See `ContentDigest`; undefined until the file is read as a whole. */
   readonly digest: string | undefined;
-  /** In the order of their positions. */
+  /** Ordered by position. */
   readonly extents: readonly Extent[];
 }
 
-/** A symbolic link, kept as it is and never followed. */
+/** A symbolic link; it is stored as it is and never followed. */
 export interface StoredSymlink {
   readonly path: string;
   readonly target: string;
@@ -39,15 +39,15 @@ export interface StoredFolder {
 }
 
 export interface ContentTree {
-  /** Each after the one that it is in. */
+  /** Parents come before their children. */
   readonly folders: readonly StoredFolder[];
   readonly files: readonly StoredFile[];
   readonly links: readonly StoredSymlink[];
 }
 
 /**
- * Refuses (409) paths that leave the root or lead through a link, names that are there twice, and names at the top that
- * are the server's own.
+ * A manifest may be damaged or planted: refuses (409) paths that leave the root or lead through a link, duplicate paths,
+ * and names at the top that are the server's own.
  */
 export function checkTree({ folders, files, links }: ContentTree): void {
   const made = new Set<string>();
@@ -55,7 +55,7 @@ export function checkTree({ folders, files, links }: ContentTree): void {
     const parent = path.slice(0, Math.max(path.lastIndexOf('/'), 0));
     const name = path.slice(path.lastIndexOf('/') + 1);
     const isPlain = !['', '.', '..'].includes(name) && !name.includes('\0');
-    // A folder comes after the one that it is in, so every part of the path has been looked at.
+    // Parents come before their children, so every part of the path has been checked.
     const isInFolder = parent === '' ? path === name : made.has(parent);
     if (!isPlain || !isInFolder) throw refusals.snapshotDamaged(`'${path}' is no path in it`);
     if (parent === '' && isOwnPath(path))

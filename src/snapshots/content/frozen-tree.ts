@@ -1,6 +1,6 @@
 /**
- * The files of a folder as of one moment. What has to be read is cloned, or gets a second name, within that moment; the
- * reading comes at leisure. Writers wait meanwhile, so this reads no file. Runs in a worker thread.
+ * Freezes the files of a folder as of one moment: each file whose content is needed is cloned, or gets a second name, and
+ * is read later. Writers wait meanwhile, so this reads no file. Runs in a worker thread.
  */
 import { type BigIntStats, linkSync, lstatSync, mkdirSync, readdirSync, readlinkSync } from 'node:fs';
 import { join } from 'node:path';
@@ -10,15 +10,15 @@ import type { StoredFolder, StoredSymlink } from './content-tree.js';
 import { contentVersion, hasSameContent } from '../../base/disk/content-version.js';
 import { codeOf, readable } from './source-reading.js';
 
-/** How the content of a file stays what it was. */
+/** How the content of a file is kept. */
 export type KeptAs =
-  /** It is of a version that a snapshot has, or is empty. */
+  /** Not needed: a snapshot has this version, or the file is empty. */
   | 'known'
-  /** A file of its own that shares the blocks. */
+  /** A copy that shares the blocks. */
   | 'clone'
-  /** A second name: safe from those who replace a file, and not from those who write into it. */
+  /** A second name (hard link): safe when the file is replaced, but not when it is written into. */
   | 'link'
-  /** Not at all. */
+  /** Not at all: the file of the project is read. */
   | 'none';
 
 export interface FrozenFile {
@@ -28,42 +28,42 @@ export interface FrozenFile {
   /** The permissions. */
   readonly mode: number;
   readonly modifiedMs: number;
-  /** Of what is read; of a known file the known one. */
+  /** The version of the source, or of the known file. */
   readonly version: string;
-  /** False of a file that was changed just now: another change may not show in its version. */
+  /** False if the file was changed just now: then another change may not show in its version. */
   readonly isSettled: boolean;
   readonly keptAs: KeptAs;
-  /** The absolute path that it is read from; undefined when it need not be read. */
+  /** The absolute path to read from; undefined if the content is not needed. */
   readonly source: string | undefined;
 }
 
 export interface FrozenTree {
-  /** Each after the one that it is in. */
+  /** Parents come before their children. */
   readonly folders: readonly StoredFolder[];
   readonly files: readonly FrozenFile[];
   readonly links: readonly StoredSymlink[];
-  /** Of all files. */
+  /** The length of all files. */
   readonly bytes: number;
-  /** The absolute path of the folder of what is cloned, or has a second name: it lies there at once. */
+  /** The absolute path of the folder that has the clones and second names, without subfolders. */
   readonly keptFolder: string;
 }
 
 export interface FreezeOptions {
   readonly isLeftOut: (path: string, isFolder: boolean) => boolean;
-  /** The version of the file that a snapshot has: one that still has it is not read. */
+  /** The version of this file that a snapshot has: a file of the same version is not kept. */
   readonly known: (path: string) => string | undefined;
   /** The most files, folders and links. */
   readonly limit: number;
 }
 
 const PERMISSIONS = 0o7777n;
-/** More than the clocks of file systems are coarse. */
+/** More than the granularity of time stamps in file systems. */
 const SETTLED_AFTER_MS = 2000;
 const NOT_LINKED = ['EPERM', 'EXDEV', 'EMLINK', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EACCES'];
 
 /**
- * Links are kept as they are and never followed; devices, pipes and sockets are passed over. What is held lies in the
- * folder `work`, which the caller removes, also after a failure. Refuses (409) what cannot be read.
+ * Symbolic links are never followed; devices, pipes and sockets are left out. Clones and second names go to `keptFolder`,
+ * which the caller removes, also after a failure. Refuses (409) what cannot be read.
  */
 export function freezeFiles(root: string, keptFolder: string, options: FreezeOptions): FrozenTree {
   return new Walk(root, keptFolder, options).tree();
@@ -77,7 +77,7 @@ class Walk {
   readonly #folders: StoredFolder[] = [];
   readonly #files: FrozenFile[] = [];
   readonly #links: StoredSymlink[] = [];
-  /** Where blocks cannot be shared, by the device; not tried again. */
+  /** Devices that cannot share blocks: cloning is not tried again. */
   readonly #withoutClones = new Set<bigint>();
   #kept = 0;
 
@@ -122,7 +122,7 @@ class Walk {
     }
   }
 
-  /** In such an order that files are in that of their paths. */
+  /** Sorted so that the walk yields files in the order of their paths. */
   #entries(folder: string): { name: string; isFolder: boolean }[] {
     const found = readable(folder === '' ? '.' : folder, () =>
       readdirSync(join(this.#root, folder), { withFileTypes: true }),
@@ -135,12 +135,12 @@ class Walk {
       .sort((a, b) => comparePaths(a.key, b.key));
   }
 
-  /** Undefined when it has gone just now. */
+  /** Undefined if the entry is gone by now. */
   #look(path: string): BigIntStats | undefined {
     const found = readable(path, () =>
       lstatSync(join(this.#root, path), { bigint: true, throwIfNoEntry: false }),
     );
-    // A name that is no text was spelled with this sign, and so is not found.
+    // Node.js puts this character into names that are not UTF-8, so they are not found.
     if (found === undefined && path.includes('\ufffd')) {
       throw refusals.contentUnreadable(path, 'its name is not UTF-8');
     }
@@ -172,7 +172,7 @@ class Walk {
       return { keptAs: 'clone', source: kept, version };
     }
     if (!readable(path, () => isLinked(live, kept))) return { keptAs: 'none', source: live, version };
-    // The second name has changed the time of the last change of what is known of the file.
+    // The second name has changed the ctime, and with it the version.
     const linked = contentVersion(lstatSync(kept, { bigint: true }));
     if (!hasSameContent(linked, version)) throw refusals.contentChanging(path);
     return { keptAs: 'link', source: kept, version: linked };
@@ -191,7 +191,7 @@ class Walk {
   }
 }
 
-/** False where there can be no second name. */
+/** False where the file system allows no second name. */
 function isLinked(path: string, name: string): boolean {
   try {
     linkSync(path, name);
@@ -202,7 +202,7 @@ function isLinked(path: string, name: string): boolean {
   }
 }
 
-/** As their octets in UTF-8 compare. */
+/** Compares by the bytes of UTF-8. */
 function comparePaths(a: string, b: string): number {
   const length = Math.min(a.length, b.length);
   for (let at = 0; at < length; at++) {
@@ -212,7 +212,7 @@ function comparePaths(a: string, b: string): number {
   return a.length - b.length;
 }
 
-/** The halves of characters beyond the first 65,536 come after all others. */
+/** Surrogates sort after all other UTF-16 units. */
 function rank(unit: number): number {
   return unit >= 0xd800 && unit <= 0xdfff ? unit + 0x10000 : unit;
 }

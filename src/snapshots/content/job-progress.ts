@@ -1,7 +1,4 @@
-/**
- * How far a long job is, and whether it is still wanted: shared by the thread that does it and the HTTP thread, which
- * looks when it likes.
- */
+/** The progress of a long job and its cancellation, in memory that the HTTP thread and the thread of the job share. */
 import { refusals } from '../../base/errors/errors.js';
 
 const DONE = 0;
@@ -23,7 +20,7 @@ export class JobProgress {
     return Number(Atomics.load(this.#words, DONE));
   }
 
-  /** In bytes; 0 while it is not known. */
+  /** In bytes; 0 until it is known. */
   get total(): number {
     return Number(Atomics.load(this.#words, TOTAL));
   }
@@ -32,7 +29,7 @@ export class JobProgress {
     Atomics.add(this.#words, TOTAL, BigInt(bytes));
   }
 
-  /** Throws a refusal (409) when the job is no longer wanted: to be called every few milliseconds of work. */
+  /** Throws a refusal (409) when the job was cancelled; call it every few milliseconds of work. */
   advance(bytes: number): void {
     Atomics.add(this.#words, DONE, BigInt(bytes));
     if (Atomics.load(this.#words, CANCELLED) !== 0n) throw refusals.jobCancelled();

@@ -1,6 +1,6 @@
 /**
- * What says what a snapshot consists of: one file a snapshot, of four lines. The first is the head, which lists are made
- * of, then come the topology, the entries of the tree, and where their content lies. Runs in a worker thread.
+ * Manifests: one file for each snapshot, of four lines. The first is the head, from which lists are made; then come the
+ * topology, the entries of the tree, and where their content lies. Runs in a worker thread.
  */
 import { createHash } from 'node:crypto';
 import { closeSync, readdirSync, readSync, unlinkSync } from 'node:fs';
@@ -22,15 +22,15 @@ import {
 
 export interface ManifestHead {
   readonly format: 1;
-  /** As the interface tells of it; `snapshot_id` is in the file's name. */
+  /** The snapshot as clients see it; its `snapshot_id` is in the file's name. */
   readonly snapshot: Readonly<Record<string, unknown>>;
-  /** Of all files. */
+  /** The length of all files. */
   readonly size: number;
-  /** How many. */
+  /** The number of files. */
   readonly files: number;
-  /** The bytes that the store took for it. */
+  /** The bytes that the store has grown by. */
   readonly added: number;
-  /** SHA-256 of all that follows it in the file, the rest of the head included. */
+  /** SHA-256 of everything behind it in the file, including the rest of the head. */
   readonly digest: string;
   readonly counts: Readonly<Record<string, number>>;
   /** Whether the digest of every file is known. */
@@ -45,7 +45,7 @@ export interface Manifest {
 
 export type NewHead = Omit<ManifestHead, 'format' | 'digest'>;
 
-export const WORK = '.work';
+const WORK = '.work';
 
 const NAME = /^([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\.manifest$/;
 const LONGEST_HEAD = 64 * 1024;
@@ -58,7 +58,7 @@ export function manifestName(id: string): string {
   return `${id}.manifest`;
 }
 
-/** Of snapshots that can be read so far, and the names of the files that cannot. */
+/** The heads that can be read, and the names of the files whose heads cannot. */
 export function listHeads(folder: string): { heads: ManifestHead[]; damaged: string[] } {
   const heads: ManifestHead[] = [];
   const damaged: string[] = [];
@@ -72,12 +72,12 @@ export function listHeads(folder: string): { heads: ManifestHead[]; damaged: str
   return { heads, damaged };
 }
 
-/** The ids of the manifests that have names, readable or not. */
+/** The ids of all manifests, readable or not. */
 export function manifestIds(folder: string): string[] {
   return manifestNames(folder).map(idOf);
 }
 
-/** Refuses (404) an id that no snapshot has, and (409) what is damaged. */
+/** Refuses (404) an unknown id, and (409) a damaged manifest. */
 export function readManifest(folder: string, id: string): Manifest {
   return readLines(folder, id, ([head, topology, entries, places]) => {
     const tree = parseTree(entries, places);
@@ -86,12 +86,12 @@ export function readManifest(folder: string, id: string): Manifest {
   });
 }
 
-/** Only where the content lies. */
+/** Reads only where the content lies. */
 export function readPlaces(folder: string, id: string): PlaceText {
   return readLines(folder, id, ([, , , places]) => parsePlaces(places));
 }
 
-/** The disk has it afterwards. One of the same id is replaced. */
+/** Writes the manifest, or replaces the one of the same id; the disk has it afterwards. */
 export function publishManifest(
   folder: string,
   head: NewHead,
@@ -115,7 +115,7 @@ export function publishManifest(
   return { format: 1, ...head, digest };
 }
 
-/** False when there was none. */
+/** Returns false if there was none. */
 export function removeManifest(folder: string, id: string): boolean {
   const name = manifestName(id);
   if (!NAME.test(name)) return false;
@@ -162,7 +162,7 @@ function readLines<Result>(folder: string, id: string, read: (lines: Lines) => R
   try {
     return read(linesOf(bytes));
   } catch (error) {
-    // Its digest is right, so it was written by somebody else.
+    // The digest is right, so this server did not write it.
     throw error instanceof Refusal ? error : damagedManifest(name);
   }
 }
@@ -192,7 +192,7 @@ function readBeginning(path: string): string {
   }
 }
 
-/** Throws when it is none. */
+/** Throws if the line is no head. */
 function parseHead(line: string, id: string): ManifestHead {
   const head = record(JSON.parse(line));
   const snapshot = record(head['snapshot']);
@@ -218,7 +218,7 @@ function damagedManifest(name: string): Error {
   return refusals.snapshotDamaged(`${name} is not what was written`);
 }
 
-/** Something else is there that is no file: a link is told by the system. */
+/** Whether the name is taken by something other than a file; for a link, the system says ELOOP. */
 function isInPlace(error: unknown): boolean {
   return error instanceof Refusal || (error instanceof Error && 'code' in error && error.code === 'ELOOP');
 }

@@ -17,7 +17,7 @@ import { damageMarkOf, isObject, isPack } from './objects.js';
 
 const MOST_OPEN = 16;
 
-/** What is stored is not what was stored; the message says how. */
+/** Stored content is damaged; the message says how. */
 export class ContentDamage extends Error {}
 
 interface OpenObject {
@@ -27,14 +27,14 @@ interface OpenObject {
 
 export class OpenObjects {
   readonly #content: string;
-  /** The one that was used last comes last. */
+  /** In the order of their last use. */
   readonly #open = new Map<string, OpenObject>();
 
   constructor(content: string) {
     this.#content = content;
   }
 
-  /** Fills the target; so many bytes after these are wanted next. Throws `ContentDamage`. */
+  /** Fills the target. `next` bytes after these will be read next. Throws `ContentDamage`. */
   read(object: string, target: Uint8Array, offset: number, next: number): void {
     const { fd } = this.#opened(object);
     readNext(fd, offset + target.length, Math.min(next, PIECE_LENGTH));
@@ -46,7 +46,7 @@ export class OpenObjects {
     }
   }
 
-  /** The parts of the extent that have to be read: a file of its own has the holes of the file that it was. */
+  /** The parts of the extent that have data: clones have the holes of their originals. */
   *dataOf(extent: Extent): Generator<Extent, void, undefined> {
     const { fd, size } = this.#opened(extent.object);
     const end = extent.offset + extent.length;
@@ -63,14 +63,14 @@ export class OpenObjects {
     }
   }
 
-  /** What is stored from now on does not rely on them. Best effort: it only spares later snapshots. */
+  /** Marks objects as damaged, so that later snapshots do not rely on them. Best effort. */
   distrust(names: readonly string[]): void {
     for (const name of new Set(names)) {
       const path = join(this.#content, name);
       try {
         if (isObject(name) && existsSync(path)) writeFileSync(damageMarkOf(path), '');
       } catch {
-        // The disk is full, or read only.
+        // The disk is full, or read-only.
       }
     }
   }
@@ -100,7 +100,7 @@ export class OpenObjects {
   }
 }
 
-/** What the system says of an object is no fault of the request. */
+/** Turns errors of the system into damage of the object. */
 function inObject<Result>(object: string, act: () => Result): Result {
   try {
     return act();
@@ -115,7 +115,7 @@ function inObject<Result>(object: string, act: () => Result): Result {
 
 const buffer = Buffer.allocUnsafeSlow(PIECE_LENGTH);
 
-/** Throws `ContentDamage`. What no extent covers is not read. */
+/** Feeds the whole file to the sink, reading its extents only. Throws `ContentDamage`. */
 export function readPieces(objects: OpenObjects, { size, extents }: StoredFile, sink: ChunkSink): void {
   const runs = dataRuns(objects, extents);
   let run = runs.next().value;

@@ -25,7 +25,7 @@ export const CONTENT = 'content';
 /** Chunks begin at multiples of this in a pack, so that the blocks of each can be given back, or shared, by themselves. */
 export const PACK_PAGE = 4096;
 
-/** Who stores says which: no two stores have the same. */
+/** Every job that stores has an id of its own. */
 const STORE_ID = /^[0-9a-z-]{1,64}$/;
 const OBJECT = /^[0-9a-z-]{1,64}\.(pack|\d{1,9})$/;
 
@@ -49,25 +49,26 @@ export function cloneOf(storeId: string, number: number): string {
   return `${storeId}.${number}`;
 }
 
-/** Beside a pack: which chunks are in it. Only finding what is stored already needs it. */
+/** The index lies beside the pack and lists its chunks. Only the search for stored chunks needs it. */
 export function indexOf(pack: string): string {
   return pack.replace(/pack$/, 'index');
 }
 
-/** Beside an object in which damage was found: nothing that is stored from then on relies on it. */
+/** The mark lies beside an object in which damage was found: nothing that is stored later relies on that object. */
 export function damageMarkOf(object: string): string {
   return `${object}.damaged`;
 }
 
-/** Of what lies in the folder of the objects: the object that it is, or stands beside; undefined of what is not ours. */
+/** The object that this file is, or lies beside; undefined if the name is none of the store's. */
 export function objectBehind(name: string): string | undefined {
   const object = name.replace(/\.index$/, '.pack').replace(/\.damaged$/, '');
   return isObject(object) ? object : undefined;
 }
 
+/** The used ranges of objects, by the object's name. */
 export type ObjectUse = ReadonlyMap<string, ByteRanges>;
 
-/** Of all snapshots but this one whose manifests can be read; it is complete when they all can. */
+/** The use by all snapshots but `without`. It is complete if all their manifests can be read. */
 export function objectUse(folder: string, without?: string): { use: ObjectUse; isComplete: boolean } {
   const places: PlaceText[] = [];
   let isComplete = true;
@@ -101,7 +102,7 @@ export function useOf(places: readonly PlaceText[]): ObjectUse {
   return new Map([...ranges].map(([object, list]) => [object, new ByteRanges(list)]));
 }
 
-/** Whether nothing is known against the object's having all bytes up to this end. */
+/** Whether the object is a file with all bytes up to this end, and is not marked as damaged. */
 export function isSound(folder: string, object: string, end: number): boolean {
   const path = join(folder, CONTENT, object);
   const found = lstatSync(path, { throwIfNoEntry: false });
@@ -111,7 +112,7 @@ export function isSound(folder: string, object: string, end: number): boolean {
 const OPEN = constants.O_RDWR | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 const BLOCK_UNIT = 512;
 
-/** Removes nothing while a manifest cannot be read: nobody knows what it relies on. */
+/** Removes what no snapshot uses; nothing while a manifest cannot be read, since its use is not known. */
 export function collectObjects(folder: string): void {
   const content = join(folder, CONTENT);
   const names = namesIn(content);
@@ -128,7 +129,7 @@ export function collectObjects(folder: string): void {
   }
 }
 
-/** The bytes that no other snapshot relies on. */
+/** The bytes that no other snapshot uses. */
 export function uniqueBytes(folder: string, id: string): number {
   const own = useOf([readPlaces(folder, id)]);
   const { use: others } = objectUse(folder, id);
@@ -141,7 +142,7 @@ export function uniqueBytes(folder: string, id: string): number {
   return bytes;
 }
 
-/** A pack that another project has, too, stays as it is: nobody here knows what that one relies on. */
+/** Skips a pack that a copy of the project shares (a hard link): its use of the pack is not known here. */
 function punchGaps(path: string, used: ByteRanges): void {
   const fd = openSync(path, OPEN);
   try {
@@ -157,13 +158,13 @@ function punchGaps(path: string, used: ByteRanges): void {
   }
 }
 
-/** A file of its own has the holes of the file that it was. */
+/** The room of a clone on the disk: it has the holes of the original. */
 function roomOf(path: string): number {
   const found = lstatSync(path, { throwIfNoEntry: false });
   return found === undefined ? 0 : Math.min(found.size, found.blocks * BLOCK_UNIT);
 }
 
-/** None where there is no such folder, or a link to one, which is not ours. */
+/** None if there is no such folder; a link to one is not followed. */
 function namesIn(folder: string): string[] {
   const isThere = lstatSync(folder, { throwIfNoEntry: false })?.isDirectory() === true;
   return isThere ? readdirSync(folder) : [];

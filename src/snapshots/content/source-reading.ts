@@ -15,10 +15,10 @@ import {
 import { openRegularFile } from '../../base/disk/regular-file.js';
 import type { JobProgress } from './job-progress.js';
 
-/** Of the server rather than of the file. */
+/** These errors concern the server, not the file. */
 const NOT_OF_FILE = ['ENOSPC', 'EDQUOT', 'EMFILE', 'ENFILE', 'ENOMEM'];
 
-/** Refuses (409) with the path when the system does not let it be read. */
+/** Refuses (409) with the path when the file cannot be read. */
 export function readable<Result>(path: string, read: () => Result): Result {
   try {
     return read();
@@ -29,14 +29,14 @@ export function readable<Result>(path: string, read: () => Result): Result {
   }
 }
 
-/** The code of an error of the system; otherwise empty. */
+/** The code of a system error; empty for other errors. */
 export function codeOf(error: unknown): string {
   return systemCode(error) ?? '';
 }
 
 const buffer = Buffer.allocUnsafeSlow(PIECE_LENGTH);
 
-/** Holes are not read. Refuses (409) a file that has become shorter than this size. */
+/** Feeds `size` bytes to the sink, without reading holes. Refuses (409) a file that has become shorter. */
 export function readSource(fd: number, path: string, size: number, sink: ChunkSink): void {
   readOnlyWhatIsAskedFor(fd);
   let position = 0;
@@ -65,7 +65,7 @@ function fill(fd: number, path: string, piece: Uint8Array, position: number): vo
   }
 }
 
-/** Of as many bytes as the file at this absolute path has now. `name` is what a client calls it. */
+/** The content digest of the file at this absolute path. `name` is its path for clients. */
 export function sourceDigest(source: string, name: string, progress: JobProgress): string {
   const { fd, size } = readable(name, () => openRegularFile(source));
   const digest = new ContentDigest();

@@ -1,16 +1,16 @@
-/** The bytes of a file that a content store holds. Runs in worker threads. */
+/** Reads parts of stored files, for archives. Runs in worker threads. */
 import { closeSync, readSync } from 'node:fs';
 import { join } from 'node:path';
 import { refusals } from '../../base/errors/errors.js';
 import { openRegularFile } from '../../base/disk/regular-file.js';
 import type { Extent, StoredFile } from './content-tree.js';
 
-/** A manifest may be damaged, or planted: an object is a file of the store and nothing else. */
+/** A manifest may be damaged or planted: an object must be a file of the store. */
 const OBJECT_NAME = /^[\w-][\w.-]{0,254}$/;
 
 /**
- * So many bytes of the file from this position on; fewer only where it ends. `content` is the folder of the objects.
- * Refuses (409) when an object is not there, or is shorter than it has to be.
+ * Reads this many bytes from this position on; fewer only where the file ends. `content` is the folder of the objects.
+ * Refuses (409) when an object is missing or too short.
  */
 export function readStored(
   content: string,
@@ -36,7 +36,7 @@ export function readStored(
   return bytes;
 }
 
-/** The first extent that ends behind this position. */
+/** The index of the first extent that ends behind this position. */
 function firstAfter(extents: readonly Extent[], position: number): number {
   let low = 0;
   let high = extents.length;
@@ -49,10 +49,10 @@ function firstAfter(extents: readonly Extent[], position: number): number {
   return low;
 }
 
-/** The object that was read last: extents that follow each other are often of one. */
+/** Keeps the last object open: successive extents are often in one object. */
 class OpenObject {
   readonly #content: string;
-  /** Of the file that is read, for what is told of damage. */
+  /** The path of the stored file, for refusals. */
   readonly #path: string;
   #name: string | undefined;
   #fd = -1;

@@ -1,4 +1,4 @@
-/** Building the files of a snapshot, all or some of them, in a folder of their own. Runs in a worker thread. */
+/** Builds files of a snapshot in a folder, and checks stored files. Runs in a worker thread. */
 import { chmodSync, lstatSync, lutimesSync, mkdirSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { cloneFile } from '../../base/disk/linux-files.js';
@@ -12,7 +12,7 @@ import { syncTree } from '../../base/disk/tree-sync.js';
 
 const UNFINISHED_MODE = 0o700;
 
-/** The target is empty. The disk has everything afterwards but the target's own name. Throws `ContentDamage`. */
+/** The target must be empty. The disk has everything afterwards but the target's own name. Throws `ContentDamage`. */
 export function buildTree(
   { folders, files, links }: ContentTree,
   content: string,
@@ -31,11 +31,11 @@ export function buildTree(
   }
   for (const { path, target: text } of links) symlinkSync(text, join(target, path));
   syncTree(target, folders.map(pathOf), files.map(pathOf));
-  // Last, because they may forbid what was done before.
+  // Last, because these modes may forbid writing into the folders.
   for (const { path, mode } of [...folders].reverse()) chmodSync(join(target, path), mode);
 }
 
-/** Reads it all. Throws `ContentDamage` when it is not what was stored, as far as anybody knows what that was. */
+/** Reads the whole file. Throws `ContentDamage` if it cannot be read, or has not the stored digest, if that is known. */
 export function checkFile(file: StoredFile, objects: OpenObjects, progress: JobProgress): void {
   distrustingDamage(file, objects, () => {
     const digest = digestOf(file, objects, progress);
@@ -70,7 +70,7 @@ function buildFile(
     writeFile(file, objects, path, progress);
     return;
   }
-  // As long as nobody has read it, nobody knows what it was.
+  // Without a digest there is nothing to check it against.
   if (file.digest === undefined) progress.advance(file.size);
   else checkFile(file, objects, progress);
   chmodSync(path, file.mode);
@@ -80,7 +80,7 @@ function otherContent({ path }: StoredFile): ContentDamage {
   return new ContentDamage(`the content of ${path} is not what was stored`);
 }
 
-/** False of what is in a pack, and where blocks cannot be shared. */
+/** Returns false if the content is in a pack, or blocks cannot be shared. */
 function isCloned(file: StoredFile, content: string, path: string): boolean {
   const [extent] = file.extents;
   if (extent === undefined || isPack(extent.object)) return false;
@@ -105,12 +105,13 @@ function writeFile(file: StoredFile, objects: OpenObjects, path: string, progres
   }
 }
 
+/** Computes the digest of what passes. */
 class Content implements ChunkSink {
   readonly #progress: JobProgress;
   readonly #built: BulkFile | undefined;
   readonly #digest = new ContentDigest();
 
-  /** Written to the file, if there is one. */
+  /** The content is also written to the file, if there is one. */
   constructor(progress: JobProgress, built?: BulkFile) {
     this.#progress = progress;
     this.#built = built;
@@ -135,7 +136,7 @@ class Content implements ChunkSink {
   }
 }
 
-/** Numbers before 1970 would be taken for now. */
+/** Node.js takes a negative number for the current time, but not a negative date. */
 function setModified(path: string, modifiedMs: number): void {
   const time = modifiedMs < 0 ? new Date(modifiedMs) : modifiedMs / 1000;
   lutimesSync(path, time, time);

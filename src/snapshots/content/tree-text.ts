@@ -1,13 +1,13 @@
 /**
- * A tree of stored files as text, for manifests: one line says what there is, another where the content lies, because
- * that is all that is asked of most manifests. Pure.
+ * A tree of stored files as text, for manifests. The entries and the places of their content are separate lines, because
+ * most readers need only the places. Pure.
  */
 import type { ContentTree, Extent, StoredFile } from './content-tree.js';
 
-/** Whatever makes it unreadable. */
+/** The text is no tree. */
 export class BadText extends Error {}
 
-/** Numbers of one file: for each extent the zeros before it, its length, the number of its object and its offset. */
+/** The extents of one file, four numbers each: zeros before it, its length, the number of its object, its offset. */
 type ExtentNumbers = readonly number[];
 const NUMBERS = 4;
 
@@ -61,7 +61,7 @@ export function parsePlaces(text: string): PlaceText {
   return { objects, extents };
 }
 
-/** Throws `BadText`. Extents lie one after the other within their files. */
+/** Throws `BadText`, also if extents overlap or exceed their files. */
 export function parseTree(entries: string, places: string): ContentTree {
   const value = record(JSON.parse(entries));
   const { objects, extents } = parsePlaces(places);
@@ -126,7 +126,7 @@ function number(value: unknown): number {
   return value;
 }
 
-/** Of bytes, or of something else that there can be none of. */
+/** A number of bytes or things: an integer from 0 on. */
 export function count(value: unknown): number {
   if (typeof value !== 'number' || !Number.isSafeInteger(value) || value < 0) throw new BadText('number');
   return value;

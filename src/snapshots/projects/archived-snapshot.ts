@@ -1,4 +1,4 @@
-/** A snapshot that GNS3 made, read where it lies. By threads of the job worker. */
+/** Reads the archive of a snapshot that GNS3 made. Runs in job threads. */
 import { dirname } from 'node:path';
 import type { JobProgress } from '../content/job-progress.js';
 import { archiveFault, isRefusal, Refusal, refusals } from '../../base/errors/errors.js';
@@ -9,17 +9,17 @@ import { isLeftOut } from '../left-out.js';
 import { checkMembers, unpack, withArchive } from './project-archive.js';
 
 const MOST_MEMBERS = 500_000;
-/** Disks that were never written to compress to a thousandth; nothing honest does to less. */
+/** Unwritten disk images compress by 1000; no honest content does by more. */
 const MOST_RATIO = 1100;
 
-/** Makes the target folder of what it has of files, captures and snapshots excepted. */
+/** Unpacks the wanted files into a new folder, without captures and snapshots. */
 export async function unpackSnapshot(
   path: string,
   target: string,
   progress: JobProgress,
   wantsOf: ((content: LabContent) => (path: string) => boolean) | undefined,
 ): Promise<LabContent> {
-  return told(() =>
+  return asSnapshotDamage(() =>
     withArchive(path, limitsFor(dirname(path)), async (fd, archive) => {
       const wants = wantsOf?.(archive.content) ?? (() => true);
       const isWanted = (member: string): boolean => !isBelowLeftOut(member) && wants(member);
@@ -29,7 +29,7 @@ export async function unpackSnapshot(
   );
 }
 
-/** What is wrong with it, if anything is. */
+/** Reads all of it; returns the reason if it is damaged. */
 export async function checkSnapshot(path: string, progress: JobProgress): Promise<string | undefined> {
   try {
     await withArchive(path, limitsFor(dirname(path)), (fd, archive) => checkMembers(fd, archive, progress));
@@ -40,7 +40,7 @@ export async function checkSnapshot(path: string, progress: JobProgress): Promis
   }
 }
 
-/** No more than there is room for. */
+/** Limits the content to the free space of the disk. */
 export function limitsFor(folder: string): ZipLimits {
   return { members: MOST_MEMBERS, bytes: roomFor(folder), ratio: MOST_RATIO };
 }
@@ -50,8 +50,8 @@ export function isBelowLeftOut(path: string): boolean {
   return parts.some((_, index) => isLeftOut(parts.slice(0, index + 1).join('/')));
 }
 
-/** What is wrong with an archive is wrong with the snapshot here. */
-async function told<Result>(work: () => Promise<Result>): Promise<Result> {
+/** Turns refusals of an archive into refusals of a damaged snapshot. */
+async function asSnapshotDamage<Result>(work: () => Promise<Result>): Promise<Result> {
   try {
     return await work();
   } catch (error) {

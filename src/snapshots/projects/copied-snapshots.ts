@@ -1,4 +1,4 @@
-/** The snapshots of a project in a copy of it, where everything has an id of its own. Runs in worker threads. */
+/** Copies the snapshots of a project into another folder, for a copy or an import. Runs in worker threads. */
 import { copyFileSync, linkSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { ContentStore } from '../content/content-store.js';
@@ -16,20 +16,20 @@ import { isLeftOut } from '../left-out.js';
 import { countsOf, factsOf, listSnapshots } from '../snapshot-list-tasks.js';
 import type { Snapshot } from '../snapshot.js';
 
-/** Whose snapshots they become. */
+/** The project that gets the snapshots. */
 export interface SnapshotHome {
   readonly projectId: string;
-  /** For the snapshots; it is there. */
+  /** The folder for the snapshots; it exists. */
   readonly folder: string;
-  /** For what is on its way; not there, and removed afterwards. */
+  /** For temporary files; it does not exist yet, and is removed afterwards. */
   readonly workFolder: string;
-  /** Whether ids are those of a copy; otherwise it is the same project as it was. */
+  /** Whether the project is a copy, with new ids, and not the same project. */
   readonly isCopy: boolean;
 }
 
 const MOST_FILES = 500_000;
 
-/** Ours: what they have of files they share with those of the original. Returns what could not be taken along. */
+/** Copies snapshots in the content store, which share their objects with the original. Returns warnings about the others. */
 export function copySnapshots(from: string, home: SnapshotHome): string[] {
   const { heads, damaged } = listHeads(from);
   const warnings = damaged.map((name) => `The snapshot in ${name} is damaged: it was left out`);
@@ -45,7 +45,7 @@ export function copySnapshots(from: string, home: SnapshotHome): string[] {
   return warnings;
 }
 
-/** One that GNS3 made becomes one of ours. Refuses (409) what is damaged. */
+/** Stores a snapshot that GNS3 made in the content store. Refuses (409) a damaged one. */
 async function admitSnapshot(
   archive: string,
   snapshot: Snapshot,
@@ -67,7 +67,7 @@ async function admitSnapshot(
   }
 }
 
-/** The snapshots that GNS3 made. */
+/** Stores all snapshots that GNS3 made in the content store. Returns warnings about those that were left out. */
 export async function admitGns3Snapshots(
   from: string,
   projectId: string,
@@ -86,7 +86,7 @@ export async function admitGns3Snapshots(
   return warnings;
 }
 
-/** What is damaged is no reason to lose the rest. */
+/** A damaged snapshot is left out with a warning; other errors are thrown on. */
 function warningOf({ name }: Snapshot, error: unknown): string {
   if (!(error instanceof Refusal) || isRefusal(error, 'job_cancelled')) throw error;
   return `The snapshot '${name}' was left out: ${error.message}`;
@@ -124,7 +124,7 @@ interface Tree {
   readonly links: readonly { readonly path: string; readonly target: string }[];
 }
 
-/** Where everything lies in a copy, and where links lead to then. */
+/** The tree in a copy: paths and targets of links follow the new ids. */
 export function treeOfCopy<Original extends Tree>(
   copyId: string,
   nodeIds: ReadonlySet<string>,
@@ -139,7 +139,7 @@ export function treeOfCopy<Original extends Tree>(
   return { ...tree, folders: placed(tree.folders), files: placed(tree.files), links };
 }
 
-/** A link to a file of another node leads to that of its copy. */
+/** A link to a file of another node leads to the copy of that node. */
 function targetInCopy(copyId: string, nodeIds: ReadonlySet<string>, target: string): string {
   if (target.startsWith('/')) return target;
   return target
@@ -148,7 +148,7 @@ function targetInCopy(copyId: string, nodeIds: ReadonlySet<string>, target: stri
     .join('/');
 }
 
-/** Objects never change, so a second name is as good as a copy. */
+/** Objects never change, so hard links are as good as copies. */
 function shareObjects(from: string, to: string): void {
   mkdirSync(to, { recursive: true });
   for (const entry of readdirSync(from, { withFileTypes: true })) {

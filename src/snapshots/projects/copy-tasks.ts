@@ -1,4 +1,4 @@
-/** Copying a project with its snapshots, by threads of the job worker, for the HTTP thread. */
+/** Copies a project with its snapshots; the job threads run it for the HTTP thread. */
 import { cloneFile, dataRanges } from '../../base/disk/linux-files.js';
 import { chmodSync, closeSync, lstatSync, mkdirSync, readSync, symlinkSync, utimesSync } from 'node:fs';
 import { join } from 'node:path';
@@ -22,8 +22,8 @@ import { openRegularFile } from '../../base/disk/regular-file.js';
 
 export interface CopyTasks extends TaskTable {
   /**
-   * Makes a copy of the files that `freezeProject` has kept in the work folder, and of the snapshots; the folder `stagingFolder` is
-   * there and empty. Returns what could not be taken along.
+   * Copies the files that `freezeProject` has kept in the work folder, and the snapshots, into `stagingFolder`, which is
+   * empty. Returns warnings about what was left out.
    */
   readonly copyProject: (
     input: JobPlace & {
@@ -75,14 +75,14 @@ export const copyTasks: CopyTasks = {
 
 const PIECE = 1024 * 1024;
 
-/** Makes all of it below the target, which is there and empty; the disk has it afterwards. */
+/** Copies the tree into an empty folder; the disk has it afterwards. */
 export function copyTree({ folders, files, links }: FrozenTree, target: string, progress: JobProgress): void {
   const copies = new FileCopies(progress);
   for (const { path } of folders) mkdirSync(join(target, path));
   for (const file of files) copies.copy(file, join(target, file.path));
   for (const link of links) symlinkSync(link.target, join(target, link.path));
   syncTree(target, folders.map(pathOf), files.map(pathOf));
-  // Last, because some may be closed to writers.
+  // Last, because these modes may forbid writing into the folders.
   for (const { path, mode } of folders.toReversed()) chmodSync(join(target, path), mode);
 }
 
@@ -138,7 +138,7 @@ class FileCopies {
   }
 }
 
-/** What could be kept by no second name may have been written to meanwhile. */
+/** A file that was not kept may have been written to meanwhile. */
 function checkVersion(source: string, { path, version }: FrozenFile): void {
   if (contentVersion(lstatSync(source, { bigint: true })) !== version) throw refusals.contentChanging(path);
 }

@@ -1,4 +1,4 @@
-/** What is in the archive of a project (contract C.2), in its order. Runs in worker threads. */
+/** Plans the archive of a project: its members in their order (contract C.2). Runs in worker threads. */
 import { randomUUID } from 'node:crypto';
 import { linkSync, lstatSync, mkdirSync, realpathSync } from 'node:fs';
 import { join, posix, relative } from 'node:path';
@@ -34,18 +34,18 @@ export interface ExportWish {
   readonly keepsComputes: boolean;
 }
 
-/** In its folders `freezeProject` has kept the files, and everything else stays until the archive is made. */
+/** The project to export; its job folders keep all that the archive needs until it is made. */
 export interface ExportedProject extends JobPlace {
   readonly projectId: string;
   readonly gns3Version: string;
 }
 
 export const TOPOLOGY = 'project.gns3';
-/** As GNS3 calls the list of them. */
+/** GNS3's name for the list of snapshots. */
 const INDEX = 'snapshots.conf';
 const ARCHIVE_MODE = 0o644;
 
-/** Returns the path of the plan, and what could not be taken along. */
+/** Plans the files that `freezeProject` has kept. Returns the path of the plan, and warnings about what was left out. */
 export function planProject(
   project: ExportedProject,
   records: Packed,
@@ -70,7 +70,7 @@ export function planProject(
   return { plan, warnings };
 }
 
-/** The archive that GNS3 would have made of one of our snapshots; likewise. */
+/** Plans the archive that GNS3 would have made of a snapshot in the content store. */
 export function planSnapshot(
   project: ExportedProject,
   snapshot: Snapshot,
@@ -84,7 +84,7 @@ export function planSnapshot(
   return { plan, warnings };
 }
 
-/** The folders that the plans of an export lead to. */
+/** The folders that the plans of an export refer to. */
 export function rootsOf({ root, workFolder, notes }: JobPlace, images: string): PlanRoots {
   return { [ROOT.project]: root, [ROOT.work]: workFolder, [ROOT.notes]: notes, [ROOT.images]: images };
 }
@@ -100,7 +100,7 @@ function topologyMember({ projectId, gns3Version }: ExportedProject, content: La
 }
 
 function plannedSnapshots(project: ExportedProject, warnings: string[]): PlannedMember[] {
-  // A restore by GNS3 would remove the files that a topology alone does not have.
+  // GNS3 would remove all files when it restores a snapshot of the topology alone.
   const listed = listSnapshots(join(project.root, SNAPSHOTS), project.projectId).filter(
     ({ form }) => form !== 'topology',
   );
@@ -144,7 +144,7 @@ function plannedArchive(
   return { ...head, modifiedMs, content: { file: { root: ROOT.work, path: name } }, size };
 }
 
-/** As the snapshot is called, unless that is no name, or another is called so. */
+/** The file name of the snapshot, unless it is no valid name, or is taken. */
 function archiveName({ snapshot }: ListedSnapshot, taken: ReadonlySet<string>): string {
   const { filename, snapshot_id: id } = snapshot;
   const isName = /^[^/\\\0]+\.gns3(snapshot|project)$/.test(filename);
@@ -153,7 +153,7 @@ function archiveName({ snapshot }: ListedSnapshot, taken: ReadonlySet<string>): 
 
 export const IMAGES = 'images';
 
-/** Those that are here; each stays what it is until the export is over. `root` is the images folder. */
+/** The members for those images that exist here; each is kept until the export ends. `root` is the images folder. */
 export function plannedImages(
   root: string,
   workFolder: string,
@@ -173,7 +173,7 @@ export function plannedImages(
   return [...members.values()];
 }
 
-/** Undefined for what is no image of this server, whatever a topology file calls one. */
+/** Undefined if the name, which a topology file may have chosen freely, is no image of this server. */
 function findImage(root: string, { emulator, name }: NamedImage): string | undefined {
   const own = `${posix.join(root, IMAGE_FOLDERS[emulator])}/`;
   const wanted = name.startsWith(own) ? name.slice(own.length) : name;
@@ -188,7 +188,7 @@ function findImage(root: string, { emulator, name }: NamedImage): string | undef
   }
 }
 
-/** An upload that replaces the image leaves the second name with what it had. */
+/** A hard link, so that the content stays when an upload replaces the image. */
 function keepImage(root: string, path: string, keptImages: string, name: string): PlannedPath {
   try {
     linkSync(path, join(keptImages, name));

@@ -1,4 +1,4 @@
-/** Making archives of projects, piece by piece, by threads of the job worker, for the HTTP thread. */
+/** Makes archives of projects piece by piece; the job threads run it for the HTTP thread. */
 import type { TaskTable } from '../../base/threads/task.js';
 import type { Packed } from '../../base/store/store.js';
 import type { Compression } from '../archives/zip-member.js';
@@ -12,7 +12,7 @@ export interface BegunArchive {
   readonly warnings: readonly string[];
 }
 
-/** What asks for the pieces of an archive. */
+/** The tasks that make the pieces of an archive. */
 export interface PieceTasks extends TaskTable {
   readonly exportPiece: (input: { cursor: ZipCursor }) => ZipPiece;
   /** Gives back what is keptImages for an archive that nobody wants any more. */
@@ -20,7 +20,7 @@ export interface PieceTasks extends TaskTable {
 }
 
 export interface ExportTasks extends PieceTasks {
-  /** Of the files that `freezeProject` has kept in the work folder. Refuses (409) nodes that cannot be exported. */
+  /** Plans an archive of the files that `freezeProject` has kept. Refuses (409) nodes that cannot be exported. */
   readonly planExport: (
     input: ExportedProject & {
       records: Packed;
@@ -30,7 +30,7 @@ export interface ExportTasks extends PieceTasks {
       wish: ExportWish;
     },
   ) => BegunArchive;
-  /** The archive that GNS3 would have made of one of our snapshots. Makes the work folder. */
+  /** Plans the archive that GNS3 would have made of a snapshot in the content store. Makes the work folder. */
   readonly planSnapshotArchive: (
     input: ExportedProject & { images: string; snapshot: Snapshot },
   ) => BegunArchive;

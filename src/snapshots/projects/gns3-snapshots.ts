@@ -1,6 +1,4 @@
-/**
- * The snapshots that GNS3 made, as it keeps them: archives beside an index. By worker threads.
- */
+/** Snapshots that GNS3 made, as GNS3 stores them: archives beside an index. Runs in worker threads. */
 import { lstatSync, readdirSync, rmSync, statSync, type Stats } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
@@ -12,7 +10,7 @@ import { newSnapshot, type Snapshot } from '../snapshot.js';
 
 const INDEX = 'snapshots.conf';
 const LARGEST_INDEX = 4 * 1024 * 1024;
-/** Archives from before there was an index say in their names what they are. */
+/** GNS3 once had no index: then the names of the archives have the name and time of the snapshot. */
 const LEGACY = /^(.+)_(\d{2})(\d{2})(\d{2})_(\d{2})(\d{2})(\d{2})\.gns3project$/;
 
 const entry = z.looseObject({
@@ -25,7 +23,7 @@ const entry = z.looseObject({
 
 type IndexEntry = z.output<typeof entry>;
 
-/** Those whose archive is there. Refuses (409) an index that cannot be read. */
+/** The snapshots whose archives exist. Refuses (409) an index that cannot be read. */
 export function findGns3Snapshots(folder: string, projectId: string): Snapshot[] {
   const entries = readIndex(folder);
   if (entries.length === 0) return findLegacy(folder, projectId);
@@ -41,7 +39,7 @@ export function findGns3Snapshots(folder: string, projectId: string): Snapshot[]
     }));
 }
 
-/** The absolute path of the archive. */
+/** The absolute path of the archive. Refuses (409) a missing one. */
 export function gns3Archive(folder: string, { filename }: Snapshot): string {
   if (archiveStats(folder, filename) === undefined)
     throw refusals.snapshotDamaged('its archive is not there');
@@ -52,7 +50,7 @@ export function archiveSize(folder: string, { filename }: Snapshot): number {
   return archiveStats(folder, filename)?.size ?? 0;
 }
 
-/** First from the index, so that nobody sees one without its archive. */
+/** Removes it from the index first, so that none is listed without its archive. */
 export function removeGns3Snapshot(folder: string, snapshot: Snapshot): void {
   const entries = readIndex(folder);
   const left = entries.filter(({ snapshot_id: id }) => id !== snapshot.snapshot_id);
@@ -79,11 +77,11 @@ function readIndex(folder: string): IndexEntry[] {
     throw refusals.snapshotIndexUnreadable();
   }
   if (!Array.isArray(found)) throw refusals.snapshotIndexUnreadable();
-  // As they are, since they may be written again.
+  // Entries stay as they are, because they may be written back.
   return found.filter((value): value is IndexEntry => entry.safeParse(value).success);
 }
 
-/** Ids made of what does not change, so that they stay the same. */
+/** The ids are derived from the file names, so that they stay the same. */
 function findLegacy(folder: string, projectId: string): Snapshot[] {
   return namesIn(folder).flatMap((filename) => {
     const parts = LEGACY.exec(filename);
@@ -100,7 +98,7 @@ function namesIn(folder: string): string[] {
   return statSync(folder, { throwIfNoEntry: false })?.isDirectory() === true ? readdirSync(folder) : [];
 }
 
-/** Undefined for what is no file of this very folder, whatever the index says. */
+/** Undefined if the name, which may come from the index, is no file in this folder. */
 function archiveStats(folder: string, filename: string): Stats | undefined {
   const isName = /^[^/\\\0]+\.gns3(snapshot|project)$/.test(filename);
   const found = isName ? lstatSync(join(folder, filename), { throwIfNoEntry: false }) : undefined;

@@ -1,4 +1,4 @@
-/** Making a project of an archive (contract C.3), by threads of the job worker, for the HTTP thread. */
+/** Makes a project from an archive (contract C.3); the job threads run it for the HTTP thread. */
 import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { JobProgress } from '../content/job-progress.js';
@@ -15,17 +15,17 @@ import { keepContent } from './staging-tasks.js';
 import { unpack, withArchive, type ProjectArchive } from './project-archive.js';
 
 export interface UnpackedProject {
-  /** As the archive calls it. */
+  /** The name in the archive. */
   readonly name: string;
-  /** Of the library, where they lie in their folder. */
+  /** Paths of unpacked images in their folder. */
   readonly images: readonly string[];
   readonly warnings: readonly string[];
 }
 
 export interface ImportTasks extends TaskTable {
   /**
-   * Checks the archive and unpacks it into the folder `stagingFolder`, which is there and empty, and its images into the folder
-   * `images`, which is not. `computes` are those that there are.
+   * Checks the archive, and unpacks it into `stagingFolder`, which is empty, and its images into the new folder `images`.
+   * `computes` are the known ids of computes.
    */
   readonly unpackProject: (input: {
     archive: string;
@@ -85,7 +85,7 @@ async function unpackFiles(
   );
 }
 
-/** Returns what could not be taken along. */
+/** Returns warnings about snapshots that were left out. */
 async function unpackSnapshots(
   fd: number,
   archive: ProjectArchive,
@@ -108,7 +108,7 @@ async function unpackSnapshots(
   return warnings;
 }
 
-/** A compute that is not here can run nothing: its nodes come to this one. */
+/** Nodes of unknown computes are assigned to this server. */
 function importedContent(content: LabContent, known: readonly string[]): LabContent {
   const computeOf = (id: string): string => (known.includes(id) ? id : LOCAL_COMPUTE);
   const isKnown = (compute: unknown): boolean =>

@@ -1,4 +1,4 @@
-/** The images that an archive brings along (contract C.3). An image that is here already is never replaced. Runs in worker threads. */
+/** Unpacks the images of an archive (contract C.3), and adds new ones to the library; none is replaced. Runs in worker threads. */
 import { chmodSync, closeSync, linkSync, readSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { JobProgress } from '../content/job-progress.js';
@@ -16,17 +16,17 @@ const PLAIN = 0o644;
 const PIECE = 1024 * 1024;
 
 export interface PlacedImages {
-  /** New ones, below the images folder. */
+  /** The new images, as paths in the images folder. */
   readonly placed: readonly string[];
   readonly warnings: readonly string[];
 }
 
-/** Whether a member of an archive is of the library of images, and no file of the project. */
+/** Whether a member of an archive is an image for the library, and no file of the project. */
 export function isOfLibrary(path: string): boolean {
   return PLACED.test(path);
 }
 
-/** Returns where they lie below `aside`, which is not there yet. */
+/** Unpacks the images into the new folder `aside`, and returns their paths in it. */
 export async function unpackImages(
   fd: number,
   archive: ProjectArchive,
@@ -39,7 +39,7 @@ export async function unpackImages(
   return members.flatMap(({ path }) => placeOf(path) ?? []);
 }
 
-/** Each lands whole; `aside` is on the same file system as the images folder. */
+/** Links each image into the library; `aside` must be on the same file system. */
 export function placeImages(root: string, aside: string, paths: readonly string[]): PlacedImages {
   const placed: string[] = [];
   const warnings: string[] = [];
@@ -72,7 +72,7 @@ function placeImage(root: string, source: string, path: string): 'placed' | 'sam
   const target = containedPath(root, path);
   chmodSync(source, path.startsWith(PROGRAMS) ? EXECUTABLE : PLAIN);
   try {
-    // Unlike a renaming, this replaces nothing.
+    // Unlike renaming, linking replaces nothing.
     linkSync(source, target);
   } catch (error) {
     if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error;
@@ -96,7 +96,7 @@ function isSame(one: string, other: string): boolean {
   }
 }
 
-/** Of files of the same length. */
+/** Compares files of the same length. */
 function hasSameBytes(one: number, other: number): boolean {
   const a = Buffer.allocUnsafeSlow(PIECE);
   const b = Buffer.allocUnsafeSlow(PIECE);

@@ -1,4 +1,4 @@
-/** What is to be in an archive: the members for files, folders and links. Runs in worker threads. */
+/** Plans the members of an archive for files, folders and links. Runs in worker threads. */
 import { linkSync, lstatSync, mkdirSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import type { ContentTree, StoredFolder, StoredSymlink } from '../content/content-tree.js';
@@ -10,7 +10,7 @@ import { SNAPSHOTS } from '../../lab/projects/folder-layout.js';
 import type { PlannedMember, PlannedPath } from '../archives/zip-plan.js';
 import type { JobPlace } from '../job-place.js';
 
-/** What plans call the folders that they lead to. */
+/** The names of folders in plans. */
 export const ROOT = { project: 'project', work: 'work', notes: 'notes', images: 'images' } as const;
 
 const FILE_MODE = 0o644;
@@ -20,7 +20,7 @@ export function plannedText(path: string, text: string): PlannedMember {
   return { path, kind: 'file', mode: FILE_MODE, modifiedMs: Date.now(), content: { text }, size: 0 };
 }
 
-/** By path; folders only where nothing is in them. */
+/** Ordered by path; only empty folders are members. */
 export function plannedFrozen({ folders, files, links, keptFolder }: FrozenTree): PlannedMember[] {
   return inOrder([
     ...emptyFolders(folders, [files, links]),
@@ -29,7 +29,7 @@ export function plannedFrozen({ folders, files, links, keptFolder }: FrozenTree)
   ]);
 }
 
-/** The same for what a snapshot has of files. */
+/** The same for the files of a snapshot. */
 export function plannedStored({ folders, files, links }: ContentTree, content: PlannedPath): PlannedMember[] {
   const stored = files.map((file): PlannedMember => {
     const { path, mode, modifiedMs, size } = file;
@@ -38,7 +38,7 @@ export function plannedStored({ folders, files, links }: ContentTree, content: P
   return inOrder([...emptyFolders(folders, [files, links]), ...stored, ...links.map(linkMember)]);
 }
 
-/** Those that an import takes; why it would not take the others is added to the warnings. */
+/** The members that an import accepts; adds a warning for each of the others. */
 export function portable(members: readonly PlannedMember[], warnings: string[]): PlannedMember[] {
   return members.filter(({ path, kind, content }) => {
     const target = kind === 'link' && content !== undefined && 'text' in content ? content.text : undefined;
@@ -51,8 +51,8 @@ export function portable(members: readonly PlannedMember[], warnings: string[]):
 }
 
 /**
- * The folder in which the objects of the tree stay, whatever becomes of their snapshot: they get second names in the work
- * folder. Where that cannot be, it is the store's own.
+ * Keeps the objects of the tree by second names in the work folder, also when the snapshot is deleted, and returns that
+ * folder. Where hard links are impossible, it returns the folder of the store.
  */
 export function keepObjects({ root, workFolder }: JobPlace, { files }: ContentTree): PlannedPath {
   const own = `${SNAPSHOTS}/${CONTENT}`;
@@ -82,7 +82,7 @@ function frozenMember(
     keptAs === 'none'
       ? { root: ROOT.project, path }
       : { root: ROOT.work, path: `${keptFolder}/${basename(source ?? '')}` };
-  // Nothing has to be kept of an empty file.
+  // Empty files are not kept.
   const content = source === undefined ? { text: '' } : { file: place };
   return { path, kind: 'file', mode, modifiedMs, content, size };
 }

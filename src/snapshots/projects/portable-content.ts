@@ -1,4 +1,4 @@
-/** Prepares the content of a project for another host (contract C.2). Pure. */
+/** Changes the content of a project for an archive that others import. Pure. */
 import { posix } from 'node:path';
 import type { Emulator } from '../../files/images/image-name.js';
 import { LOCAL_COMPUTE, type StoredNode } from '../../lab/gns3-file/topology-schema.js';
@@ -7,13 +7,13 @@ import type { LabContent } from '../lab-content.js';
 
 export interface NamedImage {
   readonly emulator: Emulator;
-  /** As the node says: the path of the image below the emulator's folder, or an absolute one. */
+  /** The node's own value: a path in the emulator's folder of images, or an absolute path. */
   readonly name: string;
 }
 
 const ADDRESSES = ['mac_addr', 'mac_address'];
 
-/** Nothing in it is of this host: not its computes, and no path of its. */
+/** Without anything of this host: no computes, no absolute paths of images. */
 export function portableContent(content: LabContent): LabContent {
   const nodes = content.nodes.map((node) => {
     const images = imagesOf(node).map(([key, name]) => [key, baseName(name)] as const);
@@ -22,7 +22,7 @@ export function portableContent(content: LabContent): LabContent {
   return { ...content, computes: [], nodes };
 }
 
-/** The addresses are chosen anew where it comes to. */
+/** Without MAC addresses: the importing server chooses new ones. */
 export function withoutAddresses(content: LabContent): LabContent {
   const nodes = content.nodes.map((node) => {
     const found = ADDRESSES.filter((key) => node.properties?.[key] !== undefined);
@@ -34,7 +34,7 @@ export function withoutAddresses(content: LabContent): LabContent {
   return { ...content, nodes };
 }
 
-/** Each once, in the order of the nodes. */
+/** Each image once, in the order of the nodes. */
 export function imagesNamed({ nodes }: LabContent): NamedImage[] {
   const found = new Map<string, NamedImage>();
   for (const node of nodes) {

@@ -1,6 +1,6 @@
 /**
- * A project in an archive, as GNS3 exports it and keeps its snapshots (contract C.2): everything is checked before
- * anything of it is made. By threads of the job worker.
+ * Reads archives of projects, in the format of GNS3's exports and snapshots (contract C.2). The whole directory is checked
+ * before anything is unpacked. Runs in job threads.
  */
 import { closeSync, mkdirSync, symlinkSync, utimesSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -21,20 +21,20 @@ import type { LabContent } from '../lab-content.js';
 export interface ProjectArchive {
   readonly projectId: string;
   readonly content: LabContent;
-  /** Besides the topology file. */
+  /** All members but the topology file. */
   readonly members: readonly ZipMember[];
 }
 
-/** Where a member is to lie below the target; undefined leaves it out. */
+/** The path of a member in the target folder; undefined leaves it out. */
 export type PlaceOf = (path: string) => string | undefined;
 
 const TOPOLOGY = 'project.gns3';
-/** Twice what a topology may hold, for what the form of the file adds. */
+/** Twice the limit of a topology's content, since the file format adds to it. */
 const LARGEST_TOPOLOGY = 2 * MOST_CHARACTERS;
 const FILE_MODE = 0o644;
 const OWNER_WRITES = 0o600;
 
-/** Opens the archive in this file for as long as `use` takes. Refuses (409) what is none, or must not be unpacked. */
+/** Opens the archive while `use` runs. Refuses (409) a file that is none, or must not be unpacked. */
 export async function withArchive<Result>(
   path: string,
   limits: ZipLimits,
@@ -49,7 +49,7 @@ export async function withArchive<Result>(
   }
 }
 
-/** Makes the target folder, and in it what has a place there; it is on the disk afterwards. */
+/** Unpacks the members that have a place into the target folder, which it makes; the disk has them afterwards. */
 export async function unpack(
   fd: number,
   { members }: ProjectArchive,
@@ -74,7 +74,7 @@ export async function unpack(
     makeFolder(member.kind === 'folder' ? path : dirname(path));
     if (member.kind === 'file') await unpackFile(fd, member, path, progress);
   }
-  // Last, so that nothing is ever made through one.
+  // Links come last, so that nothing is made through one.
   for (const { member, path } of placed) {
     if (member.kind === 'link')
       symlinkSync((await readSmallMember(fd, member, member.size)).toString(), path);
@@ -82,7 +82,7 @@ export async function unpack(
   for (const folder of folders) syncFolder(folder);
 }
 
-/** Reads all of it. */
+/** Reads and checks all content. */
 export async function checkMembers(
   fd: number,
   { members }: ProjectArchive,
@@ -113,7 +113,7 @@ async function unpackFile(fd: number, member: ZipMember, path: string, progress:
   utimesSync(path, seconds, seconds);
 }
 
-/** An archive cannot tell holes from zeros: what is zeros becomes a hole. */
+/** Archives have no holes: chunks of zeros become holes. */
 function writeSparsely(file: BulkFile, bytes: Uint8Array): void {
   for (let done = 0; done < bytes.length; done += CHUNK_LENGTH) {
     const chunk = bytes.subarray(done, done + CHUNK_LENGTH);
@@ -123,7 +123,7 @@ function writeSparsely(file: BulkFile, bytes: Uint8Array): void {
 }
 
 async function readProject(fd: number, { members }: ZipArchive): Promise<ProjectArchive> {
-  // An archive of a folder with two topology files has two of them; unpacking would leave the last.
+  // An archive may have several topology files of this name; unpacking would leave the last one.
   const topology = members.findLast(({ path, kind }) => path === TOPOLOGY && kind === 'file');
   if (topology === undefined) throw refusals.importNoTopology();
   const text = (await readSmallMember(fd, topology, LARGEST_TOPOLOGY)).toString('utf8');

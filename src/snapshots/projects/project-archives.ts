@@ -1,4 +1,4 @@
-/** What leads from projects to other projects: archives out and in, and duplicates. */
+/** Exports, imports and duplicates of projects. */
 import type { Farm } from '../../lab/farm.js';
 import type { TaskRunner } from '../../base/threads/task-pool.js';
 import type { CopyTasks } from './copy-tasks.js';
@@ -25,9 +25,9 @@ export interface ProjectArchivesOptions {
   readonly jobs: Jobs;
   readonly longJobs: TaskRunner<ArchiveTasks>;
   readonly imagesFolder: string;
-  /** On the same file system as that. */
+  /** On the same file system as `imagesFolder`. */
   readonly temporaryImages: string;
-  /** Where all jobs have their notes. */
+  /** The folder that has the notes of all jobs. */
   readonly notes: string;
 }
 

@@ -1,4 +1,4 @@
-/** Duplicates of projects, open or closed. */
+/** Duplicates projects, open or closed. */
 import { randomUUID } from 'node:crypto';
 import { Refusal, refusals } from '../../base/errors/errors.js';
 import type { Project } from '../../lab/projects/project.js';
@@ -14,13 +14,13 @@ export interface ProjectCopiesOptions {
   readonly jobs: Jobs;
   readonly longJobs: TaskRunner<CopyTasks & FreezeTasks>;
   readonly staging: ProjectStaging;
-  /** Where all jobs have their notes. */
+  /** The folder that has the notes of all jobs. */
   readonly notes: string;
 }
 
 export interface CopyWish {
   readonly name: string;
-  /** Outside the projects folder; null for the usual place. */
+  /** A path outside of the projects folder; null for the usual place. */
   readonly path: string | null;
   readonly resetsAddresses: boolean;
 }
@@ -40,7 +40,7 @@ export class ProjectCopies {
       checkCopied(project);
       return staging.make({ id: copyId, path: wish.path }, async (stagingFolder) => {
         await this.#fill(project, copyId, stagingFolder, wish, job);
-        // The last moment at which it can be cancelled.
+        // Throws if the job was cancelled; from here on it cannot be.
         job.progress.advance(0);
         return wish.name;
       });
@@ -65,7 +65,7 @@ export class ProjectCopies {
       const warnings = await longJobs.run('copyProject', { ...input, progress: progress.memory });
       for (const warning of warnings) project.warn(warning);
     } finally {
-      // What has been done is done: what is left goes when the project is opened.
+      // Best effort: leftovers are removed when the project is opened.
       await longJobs.run('removeWork', { paths: [place.notes, place.workFolder] }).catch((error: unknown) => {
         project.warn(`The files of a job cannot be removed: ${String(error)}`);
       });

@@ -1,4 +1,7 @@
-/** Archives of projects for clients. A project stays as it is open or closed, and is held still for a moment only. */
+/**
+ * Exports projects, open or closed, as archives for clients. Changes of the project wait only while its files are frozen.
+ * An archive is made while it is sent.
+ */
 import { randomUUID } from 'node:crypto';
 import { isRefusal, refusals } from '../../base/errors/errors.js';
 import type { Project } from '../../lab/projects/project.js';
@@ -18,24 +21,24 @@ export interface ProjectExportsOptions {
   readonly jobs: Jobs;
   readonly longJobs: TaskRunner<FreezeTasks & ExportTasks>;
   readonly imagesFolder: string;
-  /** Where all jobs have their notes. */
+  /** The folder that has the notes of all jobs. */
   readonly notes: string;
   readonly gns3Version: string;
 }
 
-/** Whom an archive is for. */
+/** The client that gets an archive. */
 export interface ExportClient {
   readonly address: string;
-  /** Ends the answer, if it is under way, so that the client can tell it from a whole one. */
+  /** Breaks off the response, so that the client can tell it from a complete one. */
   breakOff(): void;
 }
 
-/** At once: each has some pieces in memory. */
+/** The most exports at once: each has some pieces in memory. */
 const MOST_EXPORTS = 64;
-/** An export gives way to others when its client has taken nothing of what was ready for so long. */
+/** An export gives way to others when its client has left a ready piece alone for this long. */
 const STALLED_MS = 2000;
 
-/** What is to be ended with the server: an archive that is on its way, or is begun. */
+/** An archive that is being prepared or sent. */
 class RunningExport {
   readonly #client: ExportClient;
   readonly #release: () => void;
@@ -56,7 +59,7 @@ class RunningExport {
     return this.#source !== undefined && this.#source.stalledMs >= STALLED_MS;
   }
 
-  /** Its first piece is made. */
+  /** Call it when the first piece is made. */
   goesOn(source: ArchiveSource): void {
     this.#source = source;
     if (this.#isClosed) source.close();
@@ -67,7 +70,7 @@ class RunningExport {
     this.#resolve();
   }
 
-  /** Somebody else has its place. */
+  /** Ends it, because another export takes its place. */
   giveWay(): void {
     this.#client.breakOff();
     void this.close();
@@ -82,7 +85,7 @@ class RunningExport {
 
 export class ProjectExports {
   readonly #options: ProjectExportsOptions;
-  /** Those that have given way, too, until nothing is left of them. */
+  /** Includes those that have given way, until they have ended. */
   readonly #running = new Set<RunningExport>();
   readonly #places = new Places<RunningExport>({
     count: MOST_EXPORTS,
@@ -96,7 +99,7 @@ export class ProjectExports {
     this.#options = options;
   }
 
-  /** The source is to be closed in any case. */
+  /** The caller must close the source in any case. */
   async begin(
     project: Project,
     wish: ExportWish,
@@ -111,7 +114,7 @@ export class ProjectExports {
     );
   }
 
-  /** The same for one of our snapshots, as GNS3 would have made it. */
+  /** The same for a snapshot in the content store, in the format of GNS3. */
   async beginSnapshot(project: Project, snapshot: Snapshot, client: ExportClient): Promise<ArchiveSource> {
     const { jobs, longJobs, imagesFolder: images, gns3Version } = this.#options;
     const input = { projectId: project.id, gns3Version, images, snapshot };
@@ -122,12 +125,12 @@ export class ProjectExports {
     );
   }
 
-  /** Ends everything, and waits until nothing is left of it. */
+  /** Ends all exports, and waits for that. */
   async close(): Promise<void> {
     await Promise.all([...this.#running].map((running) => running.close()));
   }
 
-  /** An archive that is made of what `begin` puts into the place, which is removed when it is over. */
+  /** Sends the archive that `begin` plans in the folders of `place`, which are removed at the end. */
   async #archive(
     project: Project,
     client: ExportClient,
@@ -189,20 +192,20 @@ export class ProjectExports {
 export interface ArchiveSourceOptions {
   readonly pieces: TaskRunner<PieceTasks>;
   readonly warn: (message: string) => void;
-  /** The client asks for more: it has what was sent before. */
+  /** Called when the client asks for more: it has what was sent before. */
   readonly onMoved: () => void;
-  /** Called once, when nothing more is made of it. */
+  /** Called once, when no further piece is made. */
   readonly onEnded: () => Promise<void>;
 }
 
-/** As streams take their sources. */
+/** The source of a response stream. Makes one piece ahead, so that neither the client nor a thread waits for the other. */
 export class ArchiveSource {
   readonly #options: ArchiveSourceOptions;
   #cursor: ZipCursor | undefined;
-  /** Undefined at the end. */
+  /** The piece that is made ahead; undefined at the end. */
   #ahead: Promise<ZipPiece> | undefined;
   #isMaking = false;
-  /** When the client asked for something, or could have. */
+  /** When the client last asked for a piece, or could have. */
   #movedAt = 0;
   #isClosed = false;
 
@@ -212,7 +215,7 @@ export class ArchiveSource {
     this.#goOn(begun.cursor);
   }
 
-  /** With its first piece: what is wrong from the start can still be told. */
+  /** Waits for the first piece, so that early errors can still be a proper response. */
   static async begin(begun: BegunArchive, options: ArchiveSourceOptions): Promise<ArchiveSource> {
     const source = new ArchiveSource(begun, options);
     try {
@@ -225,12 +228,12 @@ export class ArchiveSource {
     }
   }
 
-  /** For how long its client has left alone what is ready for it. */
+  /** For how long the client has left the ready piece alone. */
   get stalledMs(): number {
     return this.#isMaking ? 0 : performance.now() - this.#movedAt;
   }
 
-  /** Throws when it was closed: the client must not take what it has for the whole. */
+  /** Throws if it was closed: the client must not take an incomplete archive for a complete one. */
   next(): 'over' | Promise<Uint8Array> {
     if (this.#isClosed) throw new Error('the archive was closed before its end');
     this.#movedAt = performance.now();
@@ -239,7 +242,7 @@ export class ArchiveSource {
   }
 
   onReady(): void {
-    // It is always ready.
+    // A piece is always on its way.
   }
 
   close(): void {
@@ -264,7 +267,7 @@ export class ArchiveSource {
       this.#isMaking = false;
       this.#movedAt = performance.now();
     });
-    // Whoever takes it is told.
+    // #take throws it; this only silences the unhandled rejection.
     this.#ahead.catch(() => undefined);
   }
 

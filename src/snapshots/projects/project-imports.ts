@@ -1,4 +1,4 @@
-/** Projects that come in as archives. Nothing of one is to be seen until all of it is there. */
+/** Imports projects from archives. A project is visible only once it is complete. */
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { refusals } from '../../base/errors/errors.js';
@@ -22,21 +22,21 @@ export interface ProjectImportsOptions {
   readonly staging: ProjectStaging;
   readonly announcements: Channel;
   readonly imagesFolder: string;
-  /** On the same file system as that. */
+  /** On the same file system as `imagesFolder`. */
   readonly temporaryImages: string;
 }
 
 export interface ImportWish {
   readonly id: string;
-  /** Instead of the one in the archive. */
+  /** Replaces the name in the archive. */
   readonly name: string | undefined;
-  /** Outside the projects folder; null for the usual place. */
+  /** A path outside of the projects folder; null for the usual place. */
   readonly path: string | null;
 }
 
-/** Only the server reads it. */
+/** Only the server may read it. */
 const ARCHIVE_MODE = 0o600;
-/** Each is of a project of its own: together they take the turns of one. */
+/** Each import has a project of its own; all imports share one lane. */
 const IMPORTS = 'imports';
 
 export class ProjectImports {
@@ -46,7 +46,7 @@ export class ProjectImports {
     this.#options = options;
   }
 
-  /** Where an archive is kept until it is unpacked. Refuses what is wished before anything of it has come. */
+  /** Where the archive lies until it is unpacked. Refuses impossible requests before the archive is received. */
   landing({ id, path }: ImportWish): Landing {
     const { projects } = this.#options;
     if (!uuid.safeParse(id).success) throw refusals.idNoUuid('Project', id);
@@ -67,7 +67,7 @@ export class ProjectImports {
     };
   }
 
-  /** Returns the text of the project, which is closed. The archive is gone afterwards. */
+  /** Returns the text of the project, which is closed. Removes the archive. */
   async import({ id, name, path }: ImportWish, landing: Landing): Promise<string> {
     const { projects, jobs, longJobs, staging, temporaryImages } = this.#options;
     const archive = join(projects.folder, INCOMING, landing.path);
@@ -79,7 +79,7 @@ export class ProjectImports {
             const computes = this.#options.computes.ids;
             const input = { archive, stagingFolder, images, projectId: id, computes };
             const found = await longJobs.run('unpackProject', { ...input, progress: progress.memory });
-            // The last moment at which it can be cancelled.
+            // Throws if the job was cancelled; from here on it cannot be.
             progress.advance(0);
             await placeImages(found.images);
             for (const warning of found.warnings) this.#warn(warning);
@@ -92,7 +92,7 @@ export class ProjectImports {
     }
   }
 
-  /** Images that were placed for a project that could not be made are taken back. */
+  /** Removes the added images again if the project cannot be made. */
   async #withImages(
     aside: string,
     make: (placeImages: (paths: readonly string[]) => Promise<void>) => Promise<string>,
@@ -113,7 +113,7 @@ export class ProjectImports {
     }
   }
 
-  /** What has been done is done: the next start removes what is left. */
+  /** Best effort: the next start removes what is left. */
   async #removeWork(work: string): Promise<void> {
     await this.#options.longJobs.run('removeWork', { paths: [work] }).catch((error: unknown) => {
       this.#warn(`The files of an import cannot be removed: ${String(error)}`);

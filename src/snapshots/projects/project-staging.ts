@@ -1,4 +1,4 @@
-/** Projects that are made beside their place, from what is there already: all of each, or nothing of it. */
+/** Makes projects from copied or imported content in a staging folder, and then moves them to their place as a whole. */
 import type { Projects } from '../../lab/projects/projects.js';
 import type { TaskRunner } from '../../base/threads/task-pool.js';
 import type { StagingTasks } from './staging-tasks.js';
@@ -11,7 +11,7 @@ export interface ProjectStagingOptions {
 
 export interface WantedProject {
   readonly id: string;
-  /** Outside the projects folder; null for the usual place. */
+  /** A path outside of the projects folder; null for the usual place. */
   readonly path: string | null;
 }
 
@@ -23,7 +23,7 @@ export class ProjectStaging {
   }
 
   /**
-   * `fill` makes all of the project but its topology file in a folder, and returns the wanted name. Returns the text of
+   * `fill` makes everything but the topology file in the staging folder, and returns the wanted name. Returns the text of
    * the project, which is closed.
    */
   async make({ id, path }: WantedProject, fill: (stagingFolder: string) => Promise<string>): Promise<string> {

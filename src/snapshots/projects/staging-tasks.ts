@@ -1,6 +1,4 @@
-/**
- * Folders in which projects are being made. By threads of the job worker, for the HTTP thread.
- */
+/** Makes projects in staging folders; the job threads run it for the HTTP thread. */
 import {
   closeSync,
   fsyncSync,
@@ -24,17 +22,17 @@ import { directedChanges, type LabContent, recordsOf } from '../lab-content.js';
 
 export interface StagingTasks extends TaskTable {
   readonly beginStaging: (input: { stagingFolder: string }) => void;
-  /** Writes the topology file of what `keepContent` has kept; returns what the store is to hold. */
+  /** Writes the topology file from the content that `keepContent` has kept; returns the records for the store. */
   readonly finishStaging: (input: {
     stagingFolder: string;
-    /** Where it will lie. */
+    /** The folder that the project will have. */
     place: string;
     projectId: string;
     name: string;
     order: number;
     gns3Version: string;
   }) => ImportedProject;
-  /** The project has its place then. */
+  /** Moves the project to its place. */
   readonly settleStaging: (input: { stagingFolder: string; place: string }) => void;
   readonly dropStaging: (input: { stagingFolder: string }) => void;
 }
@@ -71,7 +69,7 @@ export const stagingTasks: StagingTasks = {
     try {
       syncFolder(dirname(place));
     } catch (error) {
-      // Otherwise the next start would find a project that nobody was told of.
+      // Otherwise the next start would find a project that was never announced.
       renameSync(place, stagingFolder);
       throw error;
     }
@@ -82,7 +80,7 @@ export const stagingTasks: StagingTasks = {
   },
 };
 
-/** What the project is to hold, kept in the folder in which it is made. */
+/** Keeps the content of the project in its staging folder, for `finishStaging`. */
 export function keepContent(stagingFolder: string, content: LabContent): void {
   mkdirSync(join(stagingFolder, TEMPORARY), { recursive: true });
   writeFileSync(join(stagingFolder, TEMPORARY, CONTENT), JSON.stringify(content));

@@ -1,7 +1,7 @@
 /** Lists the snapshots of a project; the file threads run it for the HTTP thread. Also fills the heads of manifests. */
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
-import { listHeads, type ManifestHead, publishManifest } from './content/manifest.js';
+import { listHeads, publishManifest, type ManifestHead } from './content/manifest.js';
 import { SNAPSHOTS } from '../lab/projects/folder-layout.js';
 import type { TaskTable } from '../base/threads/task.js';
 import { ownFolder } from '../base/disk/containment.js';
@@ -10,7 +10,7 @@ import { sortOut } from '../lab/projects/records.js';
 import { unpackRecords } from '../base/store/packing.js';
 import { findGns3Snapshots } from './projects/gns3-snapshots.js';
 import { contentOf, type LabContent } from './lab-content.js';
-import { bySnapshotAge, type ListedSnapshot, newSnapshot, type Snapshot } from './snapshot.js';
+import { bySnapshotAge, newSnapshot, type ListedSnapshot, type Snapshot } from './snapshot.js';
 import type { ContentTree } from './content/content-tree.js';
 
 export interface SnapshotListTasks extends TaskTable {

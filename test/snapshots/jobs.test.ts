@@ -50,7 +50,7 @@ const ONE = { id: 'one' };
 const TWO = { id: 'two' };
 const THREE = { id: 'three' };
 
-void t.test('those of a project go one after the other, and two at once in all', async (t) => {
+void t.test('jobs of a project run one after the other, and two at once in all', async (t) => {
   const { jobs, told, begin } = rig();
   const begun = [begin(ONE, 'a'), begin(ONE, 'b'), begin(TWO, 'c'), begin(THREE, 'd')];
   await turn();
@@ -68,7 +68,7 @@ void t.test('those of a project go one after the other, and two at once in all',
   t.same([...jobs.of('one'), ...jobs.of('two'), ...jobs.of('three')], []);
 });
 
-void t.test('one that fails is told with its reason, and lets the next go on', async (t) => {
+void t.test('a failed job is announced with its reason, and the next one runs', async (t) => {
   const { jobs, told, begin } = rig();
   const failing = jobs.run(ONE, 'snapshot.verify', 'a', () => Promise.reject(new Error('no')));
   const next = begin(ONE, 'b');
@@ -78,7 +78,7 @@ void t.test('one that fails is told with its reason, and lets the next go on', a
   t.same(told, ['job.started a', 'job.ended a failed', 'job.started b', 'job.ended b done']);
 });
 
-void t.test('cancelled, running or waiting', async (t) => {
+void t.test('running and waiting jobs can be cancelled', async (t) => {
   const { jobs, begin } = rig();
   const [running, waiting] = [begin(ONE, 'a'), begin(ONE, 'b')];
   await turn();
@@ -119,7 +119,7 @@ void t.test('the project is held until its job has ended', async (t) => {
   t.equal(holds, 0);
 });
 
-void t.test('at the end of the server everything is cancelled, and nothing begins', async (t) => {
+void t.test('closing cancels all jobs, and no new one begins', async (t) => {
   const { jobs, begin } = rig();
   const begun = [begin(ONE, 'a'), begin(ONE, 'b'), begin(TWO, 'c')];
   const failed = Promise.all(begun.map(({ done }) => t.rejects(done, { name: 'Refusal', status: 409 })));
@@ -135,7 +135,7 @@ void t.test('at the end of the server everything is cancelled, and nothing begin
   await failed;
 });
 
-void t.test('64 may wait for one project', async (t) => {
+void t.test('at most 64 jobs may wait for one project', async (t) => {
   const { begin } = rig();
   const begun = Array.from({ length: 64 }, (_, index) => begin(ONE, String(index)));
   await t.rejects(begin(ONE, 'one more').done, { name: 'Refusal', status: 503 });
@@ -146,7 +146,7 @@ void t.test('64 may wait for one project', async (t) => {
   t.equal((await Promise.all(begun.map(({ done }) => done))).length, 64);
 });
 
-void t.test('beside many of one lane nobody waits for more than one of them', async (t) => {
+void t.test('beside many jobs of one lane, another waits for at most one of them', async (t) => {
   const { told, begin } = rig();
   const many = Array.from({ length: 20 }, (_, index) =>
     begin({ id: `import-${index}`, lane: 'imports' }, `import ${index}`),

@@ -40,7 +40,7 @@ void t.test('from records and back', (t) => {
   t.end();
 });
 
-void t.test('what a file says is not believed', (t) => {
+void t.test('damaged content in a file is refused', (t) => {
   t.same(readLabContent(JSON.parse(JSON.stringify(CONTENT))), CONTENT);
   for (const damaged of [undefined, null, {}, { ...CONTENT, nodes: [{}] }, { ...CONTENT, links: 5 }])
     t.throws(() => readLabContent(damaged), { status: 409, message: /^The snapshot is damaged/ });
@@ -64,7 +64,7 @@ void t.test('everything in a copy has an id of its own, always the same', (t) =>
   t.end();
 });
 
-void t.test('folders of nodes are called like their copies', (t) => {
+void t.test('folders of nodes get the ids of the copies', (t) => {
   const ids = new Set([NEAR.node_id]);
   const id = idInCopy(COPY, NEAR.node_id);
   for (const [path, wanted] of [

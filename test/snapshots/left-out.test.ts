@@ -1,7 +1,7 @@
 import t from 'tap';
 import { isLeftOut, isNotExported } from '../../src/snapshots/left-out.js';
 
-void t.test('what no snapshot has', (t) => {
+void t.test('paths that every snapshot leaves out', (t) => {
   for (const path of [
     'snapshots',
     'tmp',
@@ -19,7 +19,7 @@ void t.test('what no snapshot has', (t) => {
   t.end();
 });
 
-void t.test('what has such a name elsewhere is a file like others', (t) => {
+void t.test('the same names in other folders are ordinary files', (t) => {
   for (const path of [
     'project-files',
     'captures',
@@ -38,7 +38,7 @@ void t.test('what has such a name elsewhere is a file like others', (t) => {
   t.end();
 });
 
-void t.test('logs and what desktops leave are kept, but not given to others', (t) => {
+void t.test('logs and .DS_Store are in snapshots, but not in exports', (t) => {
   for (const path of ['project-files/dynamips/x_log.txt', 'vpcs.log', 'a/.DS_Store', '.DS_Store']) {
     t.notOk(isLeftOut(path), path);
     t.ok(isNotExported(path), path);

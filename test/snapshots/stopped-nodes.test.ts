@@ -26,12 +26,12 @@ function project(
   return { isOpen: true, topology: topology as unknown as Topology };
 }
 
-void t.test('what always runs keeps nobody from anything', (t) => {
+void t.test('nodes that always run forbid nothing', (t) => {
   checkStopped(project(ALWAYS, servedKind('ethernet_hub')));
   t.end();
 });
 
-void t.test('any other node that runs does', (t) => {
+void t.test('any other running node forbids it', (t) => {
   for (const type of MACHINES) {
     checkStopped(project([type], undefined));
     t.throws(
@@ -46,7 +46,7 @@ void t.test('any other node that runs does', (t) => {
   t.end();
 });
 
-void t.test('machines whose content is elsewhere', (t) => {
+void t.test('machines whose content is elsewhere are refused', (t) => {
   const clone = storedNodeOf(1, { node_type: 'virtualbox', properties: { linked_clone: true } });
   const machine = storedNodeOf(2, { node_type: 'vmware' });
   t.throws(

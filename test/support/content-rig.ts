@@ -30,7 +30,7 @@ export class ContentRig {
     this.store = new ContentStore(this.folder);
   }
 
-  hold(work: string, known: ReadonlyMap<string, string> = new Map()): FrozenTree {
+  freeze(work: string, known: ReadonlyMap<string, string> = new Map()): FrozenTree {
     return freezeFiles(this.project, work, {
       isLeftOut: (path) => path === SNAPSHOTS,
       known: (path) => known.get(path),
@@ -43,15 +43,15 @@ export class ContentRig {
     const work = join(this.folder, '.work', id);
     try {
       const known = older === undefined ? undefined : this.store.versions(older);
-      const still = settledLater(() => this.hold(work, known));
+      const frozen = settledLater(() => this.freeze(work, known));
       const progress = new JobProgress();
-      const { tree, added } = this.store.store(id, still, progress);
+      const { tree, added } = this.store.store(id, frozen, progress);
       if (progress.done !== progress.total) throw new Error(`${progress.done} of ${progress.total} are done`);
       const snapshot = { snapshot_id: id };
       const isSealed = tree.files.every(({ digest }) => digest !== undefined);
-      const head = { snapshot, size: still.bytes, files: tree.files.length, added, counts: {}, isSealed };
+      const head = { snapshot, size: frozen.bytes, files: tree.files.length, added, counts: {}, isSealed };
       publishManifest(this.folder, head, { name: 'topology' }, tree);
-      const read = still.files.filter(({ source }) => source !== undefined).map(({ path }) => path);
+      const read = frozen.files.filter(({ source }) => source !== undefined).map(({ path }) => path);
       return { id, added, read };
     } finally {
       rmSync(work, { recursive: true, force: true });

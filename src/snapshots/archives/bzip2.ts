@@ -6,9 +6,9 @@ import {
   freeStream,
   newStream,
   stepStream,
+  systemLibrary,
   type StreamCall,
   type StreamStep,
-  systemLibrary,
 } from './native-stream.js';
 import { MemberDamage } from './zip-member.js';
 

@@ -2,7 +2,7 @@
 import { isUtf8 } from 'node:buffer';
 import { getFileNameLowLevel, type Entry } from 'yauzl';
 import { refusals } from '../../base/errors/errors.js';
-import { type Compression, nameFault, withoutLastSlash, ZIP_METHODS, type ZipMember } from './zip-member.js';
+import { nameFault, withoutLastSlash, ZIP_METHODS, type Compression, type ZipMember } from './zip-member.js';
 import type { ReadWindow } from './read-window.js';
 import type { ZipEnd } from './zip-bounds.js';
 

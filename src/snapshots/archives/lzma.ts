@@ -3,7 +3,7 @@
  * thread can go on with it. Runs in worker threads.
  */
 import koffi from 'koffi';
-import { freeStream, newStream, stepStream, type StreamCall, systemLibrary } from './native-stream.js';
+import { freeStream, newStream, stepStream, systemLibrary, type StreamCall } from './native-stream.js';
 import { MemberDamage } from './zip-member.js';
 
 interface LzmaLibrary {

@@ -8,7 +8,7 @@ import { placeMember, type PlacedMember } from './directory-entry.js';
 import { linkFault, type ZipMember } from './zip-member.js';
 import { ReadWindow } from './read-window.js';
 import { readSmallMember } from './zip-content.js';
-import { type ArchiveRange, findZipEnd, type ZipEnd } from './zip-bounds.js';
+import { findZipEnd, type ArchiveRange, type ZipEnd } from './zip-bounds.js';
 
 export interface ZipLimits {
   readonly members: number;

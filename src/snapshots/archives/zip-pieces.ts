@@ -7,19 +7,19 @@ import { crc32 } from 'node:zlib';
 import {
   contentSize,
   DirectoryFile,
-  type PlannedMember,
   plannedPath,
   PlanReader,
-  type PlanRoots,
   readContent,
   unreadableBecause,
+  type PlannedMember,
+  type PlanRoots,
 } from './zip-plan.js';
 import {
   beginContent,
   encodeContent,
   endContent,
-  type HeldStream,
   newHeldStream,
+  type HeldStream,
 } from './member-encoding.js';
 import {
   descriptor,

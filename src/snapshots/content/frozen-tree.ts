@@ -2,7 +2,7 @@
  * Freezes the files of a folder as of one moment: each file whose content is needed is cloned, or gets a second name, and
  * is read later. Writers wait meanwhile, so this reads no file. Runs in a worker thread.
  */
-import { type BigIntStats, linkSync, lstatSync, mkdirSync, readdirSync, readlinkSync } from 'node:fs';
+import { linkSync, lstatSync, mkdirSync, readdirSync, readlinkSync, type BigIntStats } from 'node:fs';
 import { join } from 'node:path';
 import { refusals } from '../../base/errors/errors.js';
 import { cloneFile } from '../../base/disk/linux-files.js';

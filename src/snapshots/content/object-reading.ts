@@ -6,11 +6,11 @@ import { dataRanges, readNext, readOnlyWhatIsAskedFor } from '../../base/disk/li
 import { openRegularFile } from '../../base/disk/regular-file.js';
 import {
   chunkEnd,
-  type ChunkSink,
   chunkStart,
   PIECE_LENGTH,
   sinkPiece,
   sinkZeros,
+  type ChunkSink,
 } from './content-digest.js';
 import type { Extent, StoredFile } from './content-tree.js';
 import { damageMarkOf, isObject, isPack } from './objects.js';

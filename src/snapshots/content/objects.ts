@@ -16,7 +16,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { Refusal } from '../../base/errors/errors.js';
-import { type ObjectRange, ByteRanges } from './byte-ranges.js';
+import { ByteRanges, type ObjectRange } from './byte-ranges.js';
 import { manifestIds, readPlaces } from './manifest.js';
 import type { PlaceText } from './tree-text.js';
 

@@ -3,7 +3,7 @@ import { closeSync, constants, openSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { hash } from 'node:crypto';
 import { BulkFile } from '../../base/disk/bulk-file.js';
-import { type ChunkPlace, type ChunkTable, RECORD_LENGTH } from './chunk-table.js';
+import { RECORD_LENGTH, type ChunkPlace, type ChunkTable } from './chunk-table.js';
 import { indexOf, PACK_PAGE, packOf } from './objects.js';
 import { writeWhole } from '../../base/disk/published-file.js';
 import { readRegularFile } from '../../base/disk/regular-file.js';

@@ -5,12 +5,12 @@ import { dataRanges, readNext, readOnlyWhatIsAskedFor } from '../../base/disk/li
 import {
   chunkDigest,
   chunkEnd,
-  type ChunkSink,
   chunkStart,
   ContentDigest,
   PIECE_LENGTH,
   sinkPiece,
   sinkZeros,
+  type ChunkSink,
 } from './content-digest.js';
 import { openRegularFile } from '../../base/disk/regular-file.js';
 import type { JobProgress } from './job-progress.js';

@@ -3,11 +3,11 @@ import { chmodSync, lstatSync, lutimesSync, mkdirSync, symlinkSync } from 'node:
 import { join } from 'node:path';
 import { cloneFile } from '../../base/disk/linux-files.js';
 import { BulkFile } from '../../base/disk/bulk-file.js';
-import { chunkDigest, type ChunkSink, ContentDigest } from './content-digest.js';
+import { chunkDigest, ContentDigest, type ChunkSink } from './content-digest.js';
 import type { ContentTree, StoredFile } from './content-tree.js';
 import type { JobProgress } from './job-progress.js';
 import { isPack } from './objects.js';
-import { ContentDamage, type OpenObjects, readPieces } from './object-reading.js';
+import { ContentDamage, readPieces, type OpenObjects } from './object-reading.js';
 import { syncTree } from '../../base/disk/tree-sync.js';
 
 const UNFINISHED_MODE = 0o700;

@@ -17,7 +17,7 @@ import { countsOf, factsOf, listSnapshots } from '../snapshot-list-tasks.js';
 import type { Snapshot } from '../snapshot.js';
 
 /** The project that gets the snapshots. */
-export interface SnapshotHome {
+export interface SnapshotTarget {
   readonly projectId: string;
   /** The folder for the snapshots; it exists. */
   readonly folder: string;
@@ -30,15 +30,15 @@ export interface SnapshotHome {
 const MOST_FILES = 500_000;
 
 /** Copies snapshots in the content store, which share their objects with the original. Returns warnings about the others. */
-export function copySnapshots(from: string, home: SnapshotHome): string[] {
+export function copySnapshots(from: string, target: SnapshotTarget): string[] {
   const { heads, damaged } = listHeads(from);
   const warnings = damaged.map((name) => `The snapshot in ${name} is damaged: it was left out`);
-  if (heads.length > 0) shareObjects(join(from, CONTENT), join(home.folder, CONTENT));
+  if (heads.length > 0) shareObjects(join(from, CONTENT), join(target.folder, CONTENT));
   for (const { snapshot, added } of heads) {
     const original = snapshot as unknown as Snapshot;
     const left = leftOut(original, () => {
       const { topology, tree } = readManifest(from, original.snapshot_id);
-      publish(home, original, { content: readLabContent(topology), tree, added });
+      publish(target, original, { content: readLabContent(topology), tree, added });
     });
     warnings.push(...left);
   }
@@ -49,21 +49,21 @@ export function copySnapshots(from: string, home: SnapshotHome): string[] {
 async function admitSnapshot(
   archive: string,
   snapshot: Snapshot,
-  home: SnapshotHome,
+  target: SnapshotTarget,
   progress: JobProgress,
 ): Promise<void> {
-  const unpacked = join(home.workFolder, 'unpacked');
+  const unpacked = join(target.workFolder, 'unpacked');
   try {
-    mkdirSync(home.workFolder, { recursive: true });
+    mkdirSync(target.workFolder, { recursive: true });
     const content = await unpackSnapshot(archive, unpacked, progress, undefined);
     mkdirSync(unpacked, { recursive: true });
     const options = { isLeftOut, known: () => undefined, limit: MOST_FILES };
-    const frozen = freezeFiles(unpacked, join(home.workFolder, 'held'), options);
-    const id = idInCopy(home.projectId, snapshot.snapshot_id);
-    const { tree, added } = new ContentStore(home.folder).store(id, frozen, progress);
-    publish(home, snapshot, { content, tree, added });
+    const frozen = freezeFiles(unpacked, join(target.workFolder, 'held'), options);
+    const id = idInCopy(target.projectId, snapshot.snapshot_id);
+    const { tree, added } = new ContentStore(target.folder).store(id, frozen, progress);
+    publish(target, snapshot, { content, tree, added });
   } finally {
-    rmSync(home.workFolder, { recursive: true, force: true });
+    rmSync(target.workFolder, { recursive: true, force: true });
   }
 }
 
@@ -71,14 +71,14 @@ async function admitSnapshot(
 export async function admitGns3Snapshots(
   from: string,
   projectId: string,
-  home: SnapshotHome,
+  target: SnapshotTarget,
   progress: JobProgress,
 ): Promise<string[]> {
   const warnings: string[] = [];
   for (const { snapshot, form } of listSnapshots(from, projectId)) {
     if (form !== 'gns3') continue;
     try {
-      await admitSnapshot(gns3Archive(from, snapshot), snapshot, home, progress);
+      await admitSnapshot(gns3Archive(from, snapshot), snapshot, target, progress);
     } catch (error) {
       warnings.push(warningOf(snapshot, error));
     }
@@ -102,7 +102,7 @@ function leftOut(snapshot: Snapshot, work: () => void): string[] {
 }
 
 function publish(
-  { projectId, folder, isCopy }: SnapshotHome,
+  { projectId, folder, isCopy }: SnapshotTarget,
   snapshot: Snapshot,
   stored: { readonly content: LabContent; readonly tree: ContentTree; readonly added: number },
 ): void {

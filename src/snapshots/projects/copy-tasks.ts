@@ -55,15 +55,15 @@ export const copyTasks: CopyTasks = {
     copyTree(treeOfCopy(copyId, nodeIdsOf(original), frozen), stagingFolder, progress);
     const folder = join(stagingFolder, SNAPSHOTS);
     mkdirSync(folder);
-    const home = {
+    const target = {
       projectId: copyId,
       folder,
       workFolder: join(stagingFolder, 'tmp', 'snapshot'),
       isCopy: true,
     };
     const warnings = [
-      ...copySnapshots(join(root, SNAPSHOTS), home),
-      ...(await admitGns3Snapshots(join(root, SNAPSHOTS), projectId, home, progress)),
+      ...copySnapshots(join(root, SNAPSHOTS), target),
+      ...(await admitGns3Snapshots(join(root, SNAPSHOTS), projectId, target, progress)),
     ];
     syncFolder(folder);
     const content = contentOfCopy(copyId, resetsAddresses ? withoutAddresses(original) : original);

@@ -7,16 +7,16 @@ import { Refusal } from '../../base/errors/errors.js';
 import { SNAPSHOTS } from '../../lab/projects/folder-layout.js';
 import { renderTopology } from '../../lab/gns3-file/topology-file.js';
 import type { Packed } from '../../base/store/store.js';
-import { type PlannedMember, type PlannedPath, type PlanRoots, writePlan } from '../archives/zip-plan.js';
+import { writePlan, type PlannedMember, type PlannedPath, type PlanRoots } from '../archives/zip-plan.js';
 import { gns3Archive } from './gns3-snapshots.js';
-import { contentOfRecords, type LabContent, readLabContent, recordsOf } from '../lab-content.js';
+import { contentOfRecords, readLabContent, recordsOf, type LabContent } from '../lab-content.js';
 import { keepObjects, plannedFrozen, plannedStored, plannedText, portable, ROOT } from './planned-files.js';
 import {
   baseName,
   imagesNamed,
-  type NamedImage,
   portableContent,
   withoutAddresses,
+  type NamedImage,
 } from './portable-content.js';
 import { ARCHIVE_EXTENSION, type ListedSnapshot, type Snapshot } from '../snapshot.js';
 import { listSnapshots } from '../snapshot-list-tasks.js';
@@ -27,7 +27,7 @@ import { IMAGE_FOLDERS, imageName } from '../../files/images/image-name.js';
 import { imageTasks } from '../../files/images/image-tasks.js';
 import { containedPath } from '../../base/disk/containment.js';
 
-export interface ExportWish {
+export interface ExportRequest {
   readonly includesSnapshots: boolean;
   readonly includesImages: boolean;
   readonly resetsAddresses: boolean;
@@ -50,22 +50,22 @@ export function planProject(
   project: ExportedProject,
   records: Packed,
   imagesFolder: string,
-  wish: ExportWish,
+  request: ExportRequest,
 ): { plan: string; warnings: string[] } {
   const content = contentOfRecords(project.projectId, records);
   checkExportable(content.nodes);
-  const told = wish.keepsComputes ? content : portableContent(content);
+  const exported = request.keepsComputes ? content : portableContent(content);
   const warnings: string[] = [];
   const plan = join(project.notes, 'project.plan');
-  const images = wish.includesImages
+  const images = request.includesImages
     ? plannedImages(imagesFolder, project.workFolder, imagesNamed(content))
     : [];
   const taken = new Set(images.map(({ path }) => path));
   writePlan(plan, [
-    topologyMember(project, wish.resetsAddresses ? withoutAddresses(told) : told),
+    topologyMember(project, request.resetsAddresses ? withoutAddresses(exported) : exported),
     ...images,
     ...portable(plannedFrozen(readFrozen(project)), warnings).filter(({ path }) => !taken.has(path)),
-    ...(wish.includesSnapshots ? plannedSnapshots(project, warnings) : []),
+    ...(request.includesSnapshots ? plannedSnapshots(project, warnings) : []),
   ]);
   return { plan, warnings };
 }

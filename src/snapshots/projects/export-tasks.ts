@@ -3,7 +3,13 @@ import type { TaskTable } from '../../base/threads/task.js';
 import type { Packed } from '../../base/store/store.js';
 import type { Compression } from '../archives/zip-member.js';
 import { dropCursor, firstCursor, nextPiece, type ZipCursor, type ZipPiece } from '../archives/zip-pieces.js';
-import { type ExportedProject, type ExportWish, planProject, planSnapshot, rootsOf } from './export-plan.js';
+import {
+  planProject,
+  planSnapshot,
+  rootsOf,
+  type ExportedProject,
+  type ExportRequest,
+} from './export-plan.js';
 import type { Snapshot } from '../snapshot.js';
 import { makeNotes, makeWorkFolder } from '../freeze-tasks.js';
 
@@ -15,7 +21,7 @@ export interface BegunArchive {
 /** The tasks that make the pieces of an archive. */
 export interface PieceTasks extends TaskTable {
   readonly exportPiece: (input: { cursor: ZipCursor }) => ZipPiece;
-  /** Gives back what is keptImages for an archive that nobody wants any more. */
+  /** Frees what is held for an archive that is given up. */
   readonly dropCursor: (input: { cursor: ZipCursor }) => void;
 }
 
@@ -27,7 +33,7 @@ export interface ExportTasks extends PieceTasks {
       /** The images folder. */
       images: string;
       compression: Compression;
-      wish: ExportWish;
+      request: ExportRequest;
     },
   ) => BegunArchive;
   /** Plans the archive that GNS3 would have made of a snapshot in the content store. Makes the work folder. */
@@ -37,8 +43,8 @@ export interface ExportTasks extends PieceTasks {
 }
 
 export const exportTasks: ExportTasks = {
-  planExport({ records, images, compression, wish, ...project }) {
-    const { plan, warnings } = planProject(project, records, images, wish);
+  planExport({ records, images, compression, request, ...project }) {
+    const { plan, warnings } = planProject(project, records, images, request);
     return { cursor: firstCursor(plan, rootsOf(project, images), compression), warnings };
   },
 

@@ -89,11 +89,11 @@ async function unpackFiles(
 async function unpackSnapshots(
   fd: number,
   archive: ProjectArchive,
-  home: { readonly stagingFolder: string; readonly projectId: string; readonly isCopy: boolean },
+  target: { readonly stagingFolder: string; readonly projectId: string; readonly isCopy: boolean },
   progress: JobProgress,
 ): Promise<string[]> {
-  const folder = join(home.stagingFolder, SNAPSHOTS);
-  const aside = join(home.stagingFolder, TEMPORARY, SNAPSHOTS);
+  const folder = join(target.stagingFolder, SNAPSHOTS);
+  const aside = join(target.stagingFolder, TEMPORARY, SNAPSHOTS);
   mkdirSync(folder);
   const members = archive.members.filter(
     ({ kind, path }) => kind === 'file' && /^snapshots\/[^/]+$/.test(path),
@@ -101,8 +101,13 @@ async function unpackSnapshots(
   if (members.length === 0) return [];
   const placeOf = (path: string): string => path.slice(`${SNAPSHOTS}/`.length);
   await unpack(fd, { ...archive, members }, aside, placeOf, progress);
-  const workFolder = join(home.stagingFolder, TEMPORARY, 'snapshot');
-  const warnings = await admitGns3Snapshots(aside, home.projectId, { ...home, folder, workFolder }, progress);
+  const workFolder = join(target.stagingFolder, TEMPORARY, 'snapshot');
+  const warnings = await admitGns3Snapshots(
+    aside,
+    target.projectId,
+    { ...target, folder, workFolder },
+    progress,
+  );
   rmSync(aside, { recursive: true });
   syncFolder(folder);
   return warnings;

@@ -18,7 +18,7 @@ export interface ProjectCopiesOptions {
   readonly notes: string;
 }
 
-export interface CopyWish {
+export interface CopyRequest {
   readonly name: string;
   /** A path outside of the projects folder; null for the usual place. */
   readonly path: string | null;
@@ -33,16 +33,16 @@ export class ProjectCopies {
   }
 
   /** Returns the text of the copy, which is closed. */
-  duplicate(project: Project, wish: CopyWish): Promise<string> {
+  duplicate(project: Project, request: CopyRequest): Promise<string> {
     const { jobs, staging } = this.#options;
     const copyId = randomUUID();
-    return jobs.run(project, 'project.duplicate', wish.name, async (job) => {
+    return jobs.run(project, 'project.duplicate', request.name, async (job) => {
       checkCopied(project);
-      return staging.make({ id: copyId, path: wish.path }, async (stagingFolder) => {
-        await this.#fill(project, copyId, stagingFolder, wish, job);
+      return staging.make({ id: copyId, path: request.path }, async (stagingFolder) => {
+        await this.#fill(project, copyId, stagingFolder, request, job);
         // Throws if the job was cancelled; from here on it cannot be.
         job.progress.advance(0);
-        return wish.name;
+        return request.name;
       });
     });
   }
@@ -51,7 +51,7 @@ export class ProjectCopies {
     project: Project,
     copyId: string,
     stagingFolder: string,
-    { resetsAddresses }: CopyWish,
+    { resetsAddresses }: CopyRequest,
     { id, progress }: Job,
   ): Promise<void> {
     const { longJobs, notes } = this.#options;

@@ -8,7 +8,7 @@ import type { Project } from '../../lab/projects/project.js';
 import { Places } from '../../base/threads/places.js';
 import type { TaskRunner } from '../../base/threads/task-pool.js';
 import type { Compression } from '../archives/zip-member.js';
-import type { ExportWish } from './export-plan.js';
+import type { ExportRequest } from './export-plan.js';
 import type { BegunArchive, ExportTasks, PieceTasks } from './export-tasks.js';
 import { jobPlace, type JobPlace } from '../job-place.js';
 import type { Jobs } from '../jobs.js';
@@ -102,14 +102,14 @@ export class ProjectExports {
   /** The caller must close the source in any case. */
   async begin(
     project: Project,
-    wish: ExportWish,
+    request: ExportRequest,
     compression: Compression,
     client: ExportClient,
   ): Promise<ArchiveSource> {
     checkStopped(project);
     return this.#archive(project, client, (place) =>
       this.#options.jobs.run(project, 'project.export', project.name, () =>
-        this.#stage(project, place, wish, compression),
+        this.#stage(project, place, request, compression),
       ),
     );
   }
@@ -173,7 +173,7 @@ export class ProjectExports {
   async #stage(
     project: Project,
     place: JobPlace,
-    wish: ExportWish,
+    request: ExportRequest,
     compression: Compression,
   ): Promise<BegunArchive> {
     const { longJobs, imagesFolder: images, gns3Version } = this.#options;
@@ -184,7 +184,7 @@ export class ProjectExports {
       });
       return stored;
     });
-    const input = { ...place, projectId: project.id, gns3Version, records, images, compression, wish };
+    const input = { ...place, projectId: project.id, gns3Version, records, images, compression, request };
     return longJobs.run('planExport', input);
   }
 }
@@ -242,7 +242,7 @@ export class ArchiveSource {
   }
 
   onReady(): void {
-    // A piece is always on its way.
+    // `next` never asks its caller to wait: it returns a promise.
   }
 
   close(): void {

@@ -26,7 +26,7 @@ export interface ProjectImportsOptions {
   readonly temporaryImages: string;
 }
 
-export interface ImportWish {
+export interface ImportRequest {
   readonly id: string;
   /** Replaces the name in the archive. */
   readonly name: string | undefined;
@@ -47,7 +47,7 @@ export class ProjectImports {
   }
 
   /** Where the archive lies until it is unpacked. Refuses impossible requests before the archive is received. */
-  landing({ id, path }: ImportWish): Landing {
+  landing({ id, path }: ImportRequest): Landing {
     const { projects } = this.#options;
     if (!uuid.safeParse(id).success) throw refusals.idNoUuid('Project', id);
     if (path !== null) {
@@ -68,7 +68,7 @@ export class ProjectImports {
   }
 
   /** Returns the text of the project, which is closed. Removes the archive. */
-  async import({ id, name, path }: ImportWish, landing: Landing): Promise<string> {
+  async import({ id, name, path }: ImportRequest, landing: Landing): Promise<string> {
     const { projects, jobs, longJobs, staging, temporaryImages } = this.#options;
     const archive = join(projects.folder, INCOMING, landing.path);
     const images = join(temporaryImages, randomUUID());

@@ -14,11 +14,11 @@ import { EXTENSION, TEMPORARY } from '../../lab/projects/folder-layout.js';
 import { fileNameOf } from '../../lab/projects/project-names.js';
 import { projectKey } from '../../lab/projects/records.js';
 import { renderTopology } from '../../lab/gns3-file/topology-file.js';
-import { type ImportedProject, importTopology } from '../../lab/gns3-file/topology-import.js';
+import { importTopology, type ImportedProject } from '../../lab/gns3-file/topology-import.js';
 import type { TaskTable } from '../../base/threads/task.js';
 import { syncFolder, writeWhole } from '../../base/disk/published-file.js';
 import { packChanges, unpackChanges } from '../../base/store/packing.js';
-import { directedChanges, type LabContent, recordsOf } from '../lab-content.js';
+import { directedChanges, recordsOf, type LabContent } from '../lab-content.js';
 
 export interface StagingTasks extends TaskTable {
   readonly beginStaging: (input: { stagingFolder: string }) => void;
@@ -47,10 +47,10 @@ export const stagingTasks: StagingTasks = {
   finishStaging({ stagingFolder, place, projectId, name, order, gns3Version }) {
     const kept = readFileSync(join(stagingFolder, TEMPORARY, CONTENT), 'utf8');
     const content = JSON.parse(kept) as LabContent;
-    const told = { ...content, settings: { ...content.settings, name } };
+    const named = { ...content, settings: { ...content.settings, name } };
     const filename = `${fileNameOf(name)}${EXTENSION}`;
-    const head = { order, path: place, filename, settings: told.settings, computes: told.computes };
-    const bytes = Buffer.from(renderTopology(projectId, recordsOf(told, head), gns3Version));
+    const head = { order, path: place, filename, settings: named.settings, computes: named.computes };
+    const bytes = Buffer.from(renderTopology(projectId, recordsOf(named, head), gns3Version));
     rmSync(join(stagingFolder, TEMPORARY), { recursive: true });
     writeSynced(join(stagingFolder, filename), bytes);
     syncFolder(stagingFolder);

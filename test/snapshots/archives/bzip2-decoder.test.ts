@@ -27,7 +27,7 @@ function decode(compressed: Uint8Array, nextLength: () => number = () => MOST_AT
   }
 }
 
-void t.test('however it comes in pieces, and several streams as one', { skip }, (t) => {
+void t.test('any pieces of input, and several streams as one', { skip }, (t) => {
   const random = new Random(testSeed(65));
   const one = python(COMPRESS, [], NOISE);
   const two = python(COMPRESS, [], Buffer.alloc(5_000_000));
@@ -36,12 +36,12 @@ void t.test('however it comes in pieces, and several streams as one', { skip }, 
   t.ok(decode(one).equals(NOISE));
   t.ok(decode(Buffer.concat([none, one, none, two])).equals(whole));
   t.ok(decode(Buffer.concat([one, two]), () => 1 + random.below(9000)).equals(whole));
-  t.ok(decode(two, () => 1).equals(Buffer.alloc(5_000_000)), 'octet by octet');
+  t.ok(decode(two, () => 1).equals(Buffer.alloc(5_000_000)), 'byte by byte');
   t.equal(decode(none).length, 0);
   t.end();
 });
 
-void t.test('what is damaged', { skip }, (t) => {
+void t.test('damaged content', { skip }, (t) => {
   const made = python(COMPRESS, [], NOISE.subarray(0, 300_000));
   const flipped = Buffer.from(made);
   flipped.writeUInt8(flipped.readUInt8(150_000) ^ 1, 150_000);
@@ -52,7 +52,7 @@ void t.test('what is damaged', { skip }, (t) => {
   t.end();
 });
 
-void t.test('what the reader does not want ends it', { skip }, (t) => {
+void t.test('an error of the reader ends it', { skip }, (t) => {
   const decoder = new Bzip2Decoder();
   t.throws(() => {
     decoder.decode(python(COMPRESS, [], Buffer.alloc(5_000_000)), () => {
@@ -63,7 +63,7 @@ void t.test('what the reader does not want ends it', { skip }, (t) => {
   t.end();
 });
 
-void t.test('what broke off or was damaged is given back', { skip }, (t) => {
+void t.test('broken streams are freed', { skip }, (t) => {
   const made = python(COMPRESS, [], NOISE.subarray(0, 20_000));
   const damaged = Buffer.concat([made.subarray(0, 10_000), Buffer.alloc(10_000, 0xaa)]);
   const before = mappedMemory();

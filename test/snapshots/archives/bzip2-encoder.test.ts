@@ -18,7 +18,7 @@ function decompress(bytes: Buffer): Buffer {
   return execFileSync('python3', ['-c', program], { input: bytes, maxBuffer: 1 << 28 });
 }
 
-void t.test('what was compressed in pieces is one stream', { skip: lackOf('python3') }, (t) => {
+void t.test('pieces make one stream', { skip: lackOf('python3') }, (t) => {
   const noise = new RandomBytes(31);
   const zeros = Buffer.alloc(3_000_000);
   for (const pieces of [
@@ -33,14 +33,14 @@ void t.test('what was compressed in pieces is one stream', { skip: lackOf('pytho
   t.end();
 });
 
-void t.test('a small content takes a small block', (t) => {
+void t.test('small content takes a small block', (t) => {
   t.equal(compress([Buffer.from('text')], 4).toString('latin1', 0, 4), 'BZh1');
   t.equal(compress([Buffer.from('text')], 250_000).toString('latin1', 0, 4), 'BZh3');
   t.equal(compress([Buffer.from('text')]).toString('latin1', 0, 4), 'BZh9');
   t.end();
 });
 
-void t.test('a stream that came to no end is given back', (t) => {
+void t.test('an unfinished stream is freed', (t) => {
   const before = mappedMemory();
   for (let count = 0; count < 100; count++) freeBzip2Stream(newBzip2Stream());
   t.ok(mappedMemory() - before < 300 * 1024 * 1024, 'each has 7 MiB');

@@ -5,7 +5,7 @@ import { mappedMemory } from '../../support/mapped-memory.js';
 import { missingPython, python } from '../../support/python.js';
 import { Random, RandomBytes, testSeed } from '../../support/random.js';
 
-/** In the form of .lzma files: the settings, the length, the content. */
+/** The format of .lzma files: the settings, the length, the content. */
 const COMPRESS = `
 import lzma, sys
 sys.stdout.buffer.write(lzma.compress(sys.stdin.buffer.read(), lzma.FORMAT_ALONE))
@@ -15,7 +15,7 @@ const NOISE = new RandomBytes(66).next(1_100_000);
 const TEXT = Buffer.from('the quick brown fox '.repeat(200_000));
 const MOST_AT_ONCE = 256 * 1024;
 
-/** As a zip archive has it, with an end marker. */
+/** The format in zip archives, with an end marker. */
 function compressed(content: Uint8Array): Buffer {
   const made = python(COMPRESS, [], content);
   return Buffer.concat([Buffer.of(9, 4, 5, 0), made.subarray(0, 5), made.subarray(13)]);
@@ -38,7 +38,7 @@ function decode(made: Uint8Array, size: number, nextLength: () => number = () =>
   }
 }
 
-void t.test('however it comes in pieces', { skip }, (t) => {
+void t.test('any pieces of input', { skip }, (t) => {
   const random = new Random(testSeed(67));
   for (const content of [NOISE, TEXT, Buffer.alloc(5_000_000), Buffer.alloc(1), Buffer.alloc(0)]) {
     const made = compressed(content);
@@ -72,7 +72,7 @@ function shortestWhole(made: Buffer, size: number): number {
   throw new Error('nothing of it is whole');
 }
 
-void t.test('what is damaged', { skip }, (t) => {
+void t.test('damaged content', { skip }, (t) => {
   const made = compressed(NOISE);
   const early = new MemberDamage('its compressed content ends too early');
   t.throws(() => decode(made.subarray(0, -100), NOISE.length), early);
@@ -90,7 +90,7 @@ void t.test('what is damaged', { skip }, (t) => {
   t.end();
 });
 
-void t.test('a dictionary of more memory than is given', { skip }, (t) => {
+void t.test('a dictionary that is too large', { skip }, (t) => {
   const made = compressed(TEXT);
   made.writeUInt32LE(256 * 1024 * 1024, 5);
   t.ok(decode(made, TEXT.length).equals(TEXT));
@@ -99,7 +99,7 @@ void t.test('a dictionary of more memory than is given', { skip }, (t) => {
   t.end();
 });
 
-void t.test('what the reader does not want ends it', { skip }, (t) => {
+void t.test('an error of the reader ends it', { skip }, (t) => {
   const decoder = new LzmaDecoder(TEXT.length);
   t.throws(() => {
     decoder.decode(compressed(TEXT), () => {
@@ -110,7 +110,7 @@ void t.test('what the reader does not want ends it', { skip }, (t) => {
   t.end();
 });
 
-void t.test('what broke off or was damaged is given back', { skip }, (t) => {
+void t.test('broken streams are freed', { skip }, (t) => {
   const made = compressed(TEXT);
   const damaged = Buffer.concat([made.subarray(0, 20), Buffer.alloc(1000, 0xaa)]);
   const before = mappedMemory();

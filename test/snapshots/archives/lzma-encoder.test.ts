@@ -13,7 +13,7 @@ function compress(pieces: readonly Buffer[], size?: number): Buffer {
   return Buffer.concat([head, ...parts]);
 }
 
-/** As the format of `.lzma` files, which has the same properties, and a size (unknown) behind them. */
+/** The format of `.lzma` files has the same properties, and a size (unknown) behind them. */
 const DECOMPRESS = `
 import lzma, sys
 data = sys.stdin.buffer.read()
@@ -28,7 +28,7 @@ function decompress(bytes: Buffer): Buffer {
   return execFileSync('python3', ['-c', DECOMPRESS], { input: bytes, maxBuffer: 1 << 28 });
 }
 
-void t.test('what was compressed in pieces is one stream with an end', { skip: lackOf('python3') }, (t) => {
+void t.test('pieces make one stream with an end', { skip: lackOf('python3') }, (t) => {
   const noise = new RandomBytes(32);
   const zeros = Buffer.alloc(1_000_000);
   for (const pieces of [
@@ -57,7 +57,7 @@ void t.test('the dictionary is as large as the content, and bounded', (t) => {
   t.end();
 });
 
-void t.test('a stream that came to no end is given back', (t) => {
+void t.test('an unfinished stream is freed', (t) => {
   const before = mappedMemory();
   for (let count = 0; count < 20; count++) freeLzmaStream(newLzmaStream().address);
   t.ok(mappedMemory() - before < 300 * 1024 * 1024, 'each has 94 MiB');

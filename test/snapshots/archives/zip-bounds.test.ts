@@ -47,7 +47,7 @@ function partOf(t: Teardown, body: Uint8Array): Buffer {
 
 const ARCHIVE = plainArchive({ 'project.gns3': 'topology', disk: new RandomBytes(3).next(200_000) });
 
-void t.test('what is no form is an archive as a whole', (t) => {
+void t.test('a body that is no form is the archive', (t) => {
   for (const body of [
     ARCHIVE,
     Buffer.from('--'),

@@ -115,7 +115,7 @@ for (const [what, content] of [
   });
 }
 
-void t.test('a bomb goes off no further than it says', async (t) => {
+void t.test('decoding stops where a bomb exceeds its stated size', async (t) => {
   for (const claimed of [100, 2 * MIB]) {
     const { archive, first } = await opened(
       t,
@@ -132,7 +132,7 @@ void t.test('a bomb goes off no further than it says', async (t) => {
   }
 });
 
-void t.test('a member can be given up in the middle', async (t) => {
+void t.test('a reader can give up a member in the middle', async (t) => {
   for (const method of [0, 8]) {
     const { archive, first } = await opened(
       t,

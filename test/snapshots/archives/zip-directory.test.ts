@@ -17,9 +17,9 @@ import { Random, RandomBytes, testSeed } from '../../support/random.js';
 import { scratchFolder } from '../../support/scratch.js';
 import {
   FOLDER,
+  largeExtra,
   LINK,
   MODIFIED_MS,
-  largeExtra,
   plainArchive,
   zipArchive,
   type MadeEnd,
@@ -59,7 +59,7 @@ void t.test('the members of an archive', async (t) => {
   t.same((await read(zipArchive([]))).archive.members, [], 'one without any');
 });
 
-void t.test('an archive with octets before it, with a comment, with large records', async (t) => {
+void t.test('an archive with bytes before it, with a comment, with large records', async (t) => {
   const read = archiveReader(t);
   const members = [
     { name: 'a', content: 'one' },
@@ -120,7 +120,7 @@ const NAMES: readonly (readonly [name: string | Uint8Array, reason: RegExp])[] =
   [Uint8Array.of(0x61, 0xff), /UTF-8/],
 ];
 
-void t.test('names that are not unpacked', async (t) => {
+void t.test('refused names', async (t) => {
   const read = archiveReader(t);
   for (const [name, reason] of NAMES) {
     const refusal = await refusalOf(read(zipArchive([{ name: 'good' }, { name, content: 'x' }])));
@@ -137,7 +137,7 @@ void t.test('names that are not unpacked', async (t) => {
   );
 });
 
-void t.test('the name in the field for Unicode names is looked at like any other', async (t) => {
+void t.test('the name in the field for Unicode names is checked as well', async (t) => {
   const read = archiveReader(t);
   const extra = (name: string, crc: number): Buffer => {
     const octets = Buffer.from(name);
@@ -265,7 +265,7 @@ const FAULTS: Readonly<
   ],
 };
 
-void t.test('what is not unpacked', async (t) => {
+void t.test('refused members and archives', async (t) => {
   const read = archiveReader(t);
   for (const [what, [members, reason, end]] of Object.entries(FAULTS)) {
     t.match((await refusalOf(read(zipArchive(members, end)))) ?? 'was read', reason, what);
@@ -359,7 +359,7 @@ void t.test('links that stay within', async (t) => {
   );
 });
 
-void t.test('the same octets are not members twice', async (t) => {
+void t.test('members must not overlap', async (t) => {
   const read = archiveReader(t);
   const kernel = { name: 'k', content: Buffer.alloc(100_000), method: 8 };
   const twice = zipArchive([kernel, { ...kernel, name: 'l', claims: { offset: 0 } }]);
@@ -373,7 +373,7 @@ void t.test('the same octets are not members twice', async (t) => {
   t.match(await refusalOf(read(outer)), /'b' .* overlaps/, 'of one that lies within another');
 });
 
-void t.test('too much of anything', async (t) => {
+void t.test('every limit is enforced', async (t) => {
   const read = archiveReader(t);
   const many = zipArchive(Array.from({ length: 11 }, (_, index) => ({ name: String(index), content: 'x' })));
   t.match(await refusalOf(read(many, { members: 10 })), /11 members, and at most 10/);
@@ -415,7 +415,7 @@ void t.test('an archive that is cut anywhere is refused', async (t) => {
   }
 });
 
-void t.test('whatever octet of an archive is another, nothing else is read', async (t) => {
+void t.test('with any byte changed, an archive is refused or reads the same', async (t) => {
   const read = archiveReader(t);
   const content: Readonly<Record<string, string>> = {
     'project.gns3': 'topology '.repeat(20),

@@ -72,7 +72,7 @@ void t.test('kinds and modes', (t) => {
   t.end();
 });
 
-void t.test('times are those that can be told', (t) => {
+void t.test('times are limited to the range of the format', (t) => {
   const told = (modifiedMs: number): number[] => {
     const header = localHeader({ ...MEMBER, modifiedMs }, SUMS);
     const [time, date] = [header.readUInt16LE(10), header.readUInt16LE(12)];

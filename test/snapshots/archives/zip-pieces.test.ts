@@ -147,7 +147,9 @@ for (const compression of COMPRESSIONS) {
       folder,
       ['a', 'b'].map((path) => fileMember(path, file, bytes.length)),
     );
-    const workers = [1, 2].map(() => new Worker(new URL('../../support/zip-piece-worker.js', import.meta.url)));
+    const workers = [1, 2].map(
+      () => new Worker(new URL('../../support/zip-piece-worker.js', import.meta.url)),
+    );
     t.teardown(() => Promise.all(workers.map((worker) => worker.terminate())));
     let turn = 0;
     const made = await makeArchive(plan, compression, async (cursor) => {
@@ -310,7 +312,7 @@ print(archive.testzip(), archive.namelist(), inner.testzip(), inner.namelist(), 
   }
 });
 
-void t.test('what cannot be read is left out', python, async (t) => {
+void t.test('unreadable files are left out', python, async (t) => {
   const folder = scratchFolder(t);
   mkdirSync(join(folder, 'folder'));
   writeFileSync(join(folder, 'file'), 'content');
@@ -326,7 +328,7 @@ void t.test('what cannot be read is left out', python, async (t) => {
   ]);
 });
 
-void t.test('a file that has become shorter breaks the archive off, and nothing is held', (t) => {
+void t.test('a file that has become shorter breaks the archive off, and frees its stream', (t) => {
   const folder = scratchFolder(t);
   const file = join(folder, 'file');
   for (const [compression, size, cut] of [

@@ -1,12 +1,17 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
-import { plannedPath, PlanReader, writePlan, type PlannedMember } from '../../../src/snapshots/archives/zip-plan.js';
+import {
+  plannedPath,
+  PlanReader,
+  writePlan,
+  type PlannedMember,
+} from '../../../src/snapshots/archives/zip-plan.js';
 import { Random, testSeed } from '../../support/random.js';
 import { scratchFolder } from '../../support/scratch.js';
 import { textMember } from '../../support/zip-making.js';
 
-/** Those from there on, and where each begins. */
+/** The members from there on, and where each begins. */
 function readAll(path: string, position = 0): { members: PlannedMember[]; starts: number[] } {
   const reader = new PlanReader(path, position);
   const members: PlannedMember[] = [];
@@ -21,7 +26,7 @@ function readAll(path: string, position = 0): { members: PlannedMember[]; starts
   return { members, starts };
 }
 
-void t.test('it is read as it was written, from any member on', (t) => {
+void t.test('a plan is read from any member on', (t) => {
   const random = new Random(testSeed(21));
   const members = Array.from({ length: 300 }, (_, index) =>
     textMember(`${index}\n"ü😀\u2028`, 'long\n'.repeat(random.chance(0.1) ? random.below(60_000) : 3)),
@@ -36,7 +41,7 @@ void t.test('it is read as it was written, from any member on', (t) => {
   t.end();
 });
 
-void t.test('it may be empty, is written once, and must not be cut off', (t) => {
+void t.test('a plan may be empty, is written once, and must not be cut off', (t) => {
   const folder = scratchFolder(t);
   const path = join(folder, 'plan');
   writePlan(path, []);
@@ -53,7 +58,7 @@ void t.test('it may be empty, is written once, and must not be cut off', (t) => 
   t.end();
 });
 
-void t.test('it leads to the folders of whoever makes the archive, and nowhere else', (t) => {
+void t.test('a plan leads to the given folders only', (t) => {
   const roots = { work: '/data/work', images: '/images' };
   t.equal(plannedPath(roots, { root: 'work', path: 'held/1' }), '/data/work/held/1');
   t.equal(plannedPath(roots, { root: 'images', path: 'QEMU/../IOU/a' }), '/images/IOU/a');

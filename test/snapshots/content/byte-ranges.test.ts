@@ -4,7 +4,7 @@ import { Random, testSeed } from '../../support/random.js';
 
 const SIZE = 60;
 
-void t.test('a set of bytes, however it is put together', (t) => {
+void t.test('a set of ranges, in any order of construction', (t) => {
   const random = new Random(testSeed(3));
   for (let run = 0; run < 300; run++) {
     const given = Array.from({ length: random.below(8) }, () => {

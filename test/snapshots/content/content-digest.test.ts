@@ -1,6 +1,11 @@
 import { createHash } from 'node:crypto';
 import t from 'tap';
-import { chunkDigest, CHUNK_LENGTH, ContentDigest, isZeros } from '../../../src/snapshots/content/content-digest.js';
+import {
+  chunkDigest,
+  CHUNK_LENGTH,
+  ContentDigest,
+  isZeros,
+} from '../../../src/snapshots/content/content-digest.js';
 
 const sha256 = (bytes: Uint8Array): Buffer => createHash('sha256').update(bytes).digest();
 
@@ -11,7 +16,7 @@ function digestOf(content: Buffer): string {
   return sha256(Buffer.concat(chunks)).toString('hex');
 }
 
-void t.test('zeros count as the chunks that they are', (t) => {
+void t.test('skipped zeros yield the digest of their chunks', (t) => {
   for (const zeros of [0, 1, CHUNK_LENGTH - 1, CHUNK_LENGTH, CHUNK_LENGTH + 1, 1030 * CHUNK_LENGTH + 5]) {
     const content = Buffer.concat([Buffer.alloc(CHUNK_LENGTH, 'x'), Buffer.alloc(zeros)]);
     const digest = new ContentDigest();
@@ -23,7 +28,7 @@ void t.test('zeros count as the chunks that they are', (t) => {
   t.end();
 });
 
-void t.test('what is zeros', (t) => {
+void t.test('zeros are recognized', (t) => {
   const chunk = Buffer.alloc(CHUNK_LENGTH);
   t.equal(isZeros(chunk), true);
   t.equal(isZeros(chunk.subarray(0, 1)), true);

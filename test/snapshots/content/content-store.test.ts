@@ -58,7 +58,7 @@ function roundTrips(t: Test, scratch: string, seed: number, rounds: number): voi
   t.same(rig.objects(), [], 'nothing is left of what nobody has');
 }
 
-void t.test('whatever the files were, each snapshot gives them back', (t) => {
+void t.test('each snapshot gives back the files as they were', (t) => {
   const seed = testSeed(4711);
   for (let run = 0; run < 6; run++) roundTrips(t, scratchFolder(t), seed + run, 6);
   t.end();
@@ -101,7 +101,7 @@ void t.test('nothing is stored twice', (t) => {
   t.end();
 });
 
-void t.test('what is removed gives its room back, and nothing else', (t) => {
+void t.test('a removal frees the room of that snapshot only', (t) => {
   const rig = new ContentRig(scratchFolder(t));
   const bytes = new RandomBytes(2);
   writeFiles(rig.project, { kept: bytes.next(MIB), gone: bytes.next(MIB), 'kept too': bytes.next(3000) });
@@ -186,8 +186,8 @@ void t.test('files that share blocks are stored without being read', (t) => {
   t.equal(first.added, 5, 'only the small file');
   const cancelled = new JobProgress();
   cancelled.cancel();
-  const still = rig.hold(join(disk, 'work'));
-  t.throws(() => rig.store.store(randomUUID(), still, cancelled), /Cancelled/);
+  const frozen = rig.freeze(join(disk, 'work'));
+  t.throws(() => rig.store.store(randomUUID(), frozen, cancelled), /Cancelled/);
   t.equal(rig.objects().length, 3, 'nothing is left of one that was not wanted');
   t.same(extentsOf(join(rig.folder, 'content', `${first.id}.0`)), extentsOf(path));
   const second = rig.take(first.id);
@@ -270,7 +270,7 @@ void t.test('damage is found wherever it is', (t) => {
   t.end();
 });
 
-void t.test('no snapshot relies on what was found to be damaged', (t) => {
+void t.test('later snapshots do not rely on damaged objects', (t) => {
   const rig = new ContentRig(scratchFolder(t));
   writeFiles(rig.project, { file: new RandomBytes(7).next(3 * CHUNK) });
   const first = rig.take();
@@ -308,7 +308,7 @@ void t.test('an index that is damaged or missing harms nothing', (t) => {
   t.end();
 });
 
-void t.test('a job that is no longer wanted leaves nothing', (t) => {
+void t.test('a cancelled job leaves nothing', (t) => {
   const rig = new ContentRig(scratchFolder(t));
   writeFiles(rig.project, { file: new RandomBytes(9).next(5 * CHUNK) });
   const { id } = rig.take();
@@ -316,8 +316,8 @@ void t.test('a job that is no longer wanted leaves nothing', (t) => {
   writeFiles(rig.project, { other: new RandomBytes(10).next(5 * CHUNK) });
   const progress = new JobProgress();
   progress.cancel();
-  const still = rig.hold(join(rig.scratch, 'work'));
-  t.throws(() => rig.store.store(randomUUID(), still, progress), /Cancelled/);
+  const frozen = rig.freeze(join(rig.scratch, 'work'));
+  t.throws(() => rig.store.store(randomUUID(), frozen, progress), /Cancelled/);
   t.same(rig.objects(), before);
   const target = join(rig.scratch, 'target');
   t.throws(() => {
@@ -328,7 +328,7 @@ void t.test('a job that is no longer wanted leaves nothing', (t) => {
   t.end();
 });
 
-void t.test('a build leaves alone what is there already', (t) => {
+void t.test('a build leaves an existing folder alone', (t) => {
   const rig = new ContentRig(scratchFolder(t));
   writeFiles(rig.project, { file: 'new' });
   const { id } = rig.take();
@@ -383,11 +383,11 @@ void t.test('a full disk', (t) => {
 void t.test('a file that is written to while it is read is refused', (t) => {
   const rig = new ContentRig(scratchFolder(t));
   writeFiles(rig.project, { file: new RandomBytes(13).next(3 * CHUNK) });
-  const still = rig.hold(join(rig.scratch, 'work'));
+  const frozen = rig.freeze(join(rig.scratch, 'work'));
   const fd = openSync(join(rig.project, 'file'), 'r+');
   writeSync(fd, 'x', 0);
   closeSync(fd);
-  const act = (): unknown => rig.store.store(randomUUID(), still, new JobProgress());
+  const act = (): unknown => rig.store.store(randomUUID(), frozen, new JobProgress());
   t.throws(
     act,
     new Refusal(
@@ -400,15 +400,15 @@ void t.test('a file that is written to while it is read is refused', (t) => {
   t.end();
 });
 
-void t.test('a file that is replaced after the moment is what it was then', (t) => {
+void t.test('a file that is replaced after the freeze keeps its frozen content', (t) => {
   const rig = new ContentRig(scratchFolder(t));
   writeFiles(rig.project, { file: 'old', other: 'other' });
   const before = rig.record();
   const id = randomUUID();
-  const still = rig.hold(join(rig.scratch, 'work'));
+  const frozen = rig.freeze(join(rig.scratch, 'work'));
   writeFiles(rig.project, { new: 'new' });
   renameSync(join(rig.project, 'new'), join(rig.project, 'file'));
-  const { tree } = rig.store.store(id, still, new JobProgress());
+  const { tree } = rig.store.store(id, frozen, new JobProgress());
   const target = join(rig.scratch, 'target');
   rig.store.build(tree, target, new JobProgress());
   t.equal(readFileSync(join(target, 'file'), 'utf8'), 'old');

@@ -27,7 +27,7 @@ function frozenFile(tree: FrozenTree, path: string): FrozenTree['files'][number]
   return found;
 }
 
-void t.test('what there is, in order, and nothing that is no file', (t) => {
+void t.test('files, folders and links in order, nothing else', (t) => {
   const scratch = scratchFolder(t);
   const root = join(scratch, 'root');
   const names = ['b/z', 'b-', 'b.c', 'a', '\uffee', '😀', 'ü', 'b/y/x', 'left/out', 'b/left'];
@@ -78,7 +78,7 @@ void t.test('a kept file has its content when another takes its name', (t) => {
   t.end();
 });
 
-void t.test('a clone keeps it when somebody writes into the file', (t) => {
+void t.test('a clone keeps its content when the file is written into', (t) => {
   const disk = reflinkDisk(t);
   if (disk === undefined) {
     t.pass(NO_REFLINKS);
@@ -142,7 +142,7 @@ void t.test('a version is known until anything happens to the file', (t) => {
   t.end();
 });
 
-void t.test('a file that was changed just now is told', (t) => {
+void t.test('a file that was changed just now is marked', (t) => {
   const scratch = scratchFolder(t);
   writeFiles(join(scratch, 'root'), { a: 'a' });
   const frozen = (work: string): FrozenTree =>
@@ -158,7 +158,7 @@ void t.test('a file that was changed just now is told', (t) => {
   t.end();
 });
 
-void t.test('what cannot be told or read is refused by its name', (t) => {
+void t.test('a file that cannot be read is refused by its name', (t) => {
   const scratch = scratchFolder(t);
   const root = join(scratch, 'root');
   writeFiles(root, { a: 'a', b: 'b', c: 'c' });
@@ -178,7 +178,7 @@ void t.test('what cannot be told or read is refused by its name', (t) => {
   t.end();
 });
 
-void t.test('links that cannot be made', (t) => {
+void t.test('a file system without hard links', (t) => {
   const scratch = scratchFolder(t);
   const root = join(scratch, 'root');
   writeFiles(root, { a: 'a' });

@@ -27,7 +27,7 @@ interface Setting {
   readonly expected: ReadonlyMap<string, ReadonlyMap<string, string>>;
 }
 
-/** Two snapshots, and a change since. */
+/** Two snapshots, and a later change. */
 function setting(scratch: string): Setting {
   const rig = new ContentRig(join(scratch, 'whole'));
   const bytes = new RandomBytes(1);

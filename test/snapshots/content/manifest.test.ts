@@ -47,7 +47,7 @@ const HEAD = {
 };
 const TOPOLOGY = { nodes: [{ name: 'R1' }], text: 'two\nlines' };
 
-void t.test('what is published is what is read', (t) => {
+void t.test('a manifest is read as it was published', (t) => {
   const folder = scratchFolder(t);
   const head = publishManifest(folder, HEAD, TOPOLOGY, TREE);
   t.strictSame(readManifest(folder, ID), { head, topology: TOPOLOGY, tree: TREE });
@@ -61,7 +61,7 @@ void t.test('what is published is what is read', (t) => {
   t.end();
 });
 
-void t.test('every changed byte of it is found, and every cut', (t) => {
+void t.test('every changed byte and every cut is found', (t) => {
   const folder = scratchFolder(t);
   publishManifest(folder, HEAD, TOPOLOGY, TREE);
   const path = join(folder, `${ID}.manifest`);
@@ -86,7 +86,7 @@ void t.test('every changed byte of it is found, and every cut', (t) => {
   t.end();
 });
 
-void t.test('one that somebody else has written is looked at as closely', (t) => {
+void t.test('a planted manifest is checked as well', (t) => {
   const folder = scratchFolder(t);
   publishManifest(folder, HEAD, TOPOLOGY, TREE);
   const path = join(folder, `${ID}.manifest`);
@@ -129,7 +129,7 @@ void t.test('one that somebody else has written is looked at as closely', (t) =>
   t.end();
 });
 
-void t.test('lists pass over what cannot be read', (t) => {
+void t.test('lists leave out damaged manifests', (t) => {
   const folder = scratchFolder(t);
   t.same(listHeads(join(folder, 'not there')), { heads: [], damaged: [] });
   const head = publishManifest(folder, HEAD, TOPOLOGY, TREE);
@@ -146,7 +146,7 @@ void t.test('lists pass over what cannot be read', (t) => {
   t.end();
 });
 
-void t.test('what is not there', (t) => {
+void t.test('missing manifests and folders', (t) => {
   const folder = scratchFolder(t);
   mkdirSync(join(folder, 'x'));
   for (const id of [ID, '../x', 'x', '']) {

@@ -1,7 +1,11 @@
 import { mkdirSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
-import { findGns3Snapshots, gns3Archive, removeGns3Snapshot } from '../../../src/snapshots/projects/gns3-snapshots.js';
+import {
+  findGns3Snapshots,
+  gns3Archive,
+  removeGns3Snapshot,
+} from '../../../src/snapshots/projects/gns3-snapshots.js';
 import { recordTree, writeFiles } from '../../support/file-trees.js';
 import { scratchFolder } from '../../support/scratch.js';
 
@@ -11,7 +15,7 @@ const entry = (name: string, more: object = {}): object => ({
   ...more,
 });
 
-void t.test('those of the index whose archive is a file of this folder', (t) => {
+void t.test('snapshots of the index whose archive is a file in this folder', (t) => {
   const folder = scratchFolder(t);
   mkdirSync(join(folder, 'folder.gns3snapshot'));
   symlinkSync('a.gns3snapshot', join(folder, 'link.gns3snapshot'));
@@ -37,7 +41,7 @@ void t.test('those of the index whose archive is a file of this folder', (t) => 
   t.end();
 });
 
-void t.test('names from before the index', (t) => {
+void t.test('without an index, the names of archives count', (t) => {
   const folder = scratchFolder(t);
   const names = [
     'a_010203_040506',
@@ -59,7 +63,7 @@ void t.test('names from before the index', (t) => {
   t.end();
 });
 
-void t.test('removal takes nothing else along', (t) => {
+void t.test('a removal removes nothing else', (t) => {
   const folder = scratchFolder(t);
   const index = [entry('a', { future: true }), entry('b')];
   writeFiles(folder, { 'a.gns3snapshot': '', 'b.gns3snapshot': '', 'snapshots.conf': JSON.stringify(index) });

@@ -1,8 +1,12 @@
-/** What a project's content becomes on its way to somebody else. */
+/** The content of a project in an archive for others. */
 import t from 'tap';
 import { projectSettings, type StoredNode } from '../../../src/lab/gns3-file/topology-schema.js';
 import type { LabContent } from '../../../src/snapshots/lab-content.js';
-import { imagesNamed, portableContent, withoutAddresses } from '../../../src/snapshots/projects/portable-content.js';
+import {
+  imagesNamed,
+  portableContent,
+  withoutAddresses,
+} from '../../../src/snapshots/projects/portable-content.js';
 import { gns3Node, type Json } from '../../support/gns3-project.js';
 
 const node = (type: string, properties: Json): StoredNode =>
@@ -28,7 +32,7 @@ const content: LabContent = {
   directed: [],
 };
 
-void t.test('nothing of the host is told', (t) => {
+void t.test('portable content has nothing of the host', (t) => {
   const { computes, nodes } = portableContent(content);
   t.same(computes, []);
   t.same(new Set(nodes.map(({ compute_id: id }) => id)), new Set(['local']));
@@ -45,7 +49,7 @@ void t.test('nothing of the host is told', (t) => {
   t.end();
 });
 
-void t.test('the images that are named, each once', (t) => {
+void t.test('each named image is listed once', (t) => {
   const twice = { ...content, nodes: [...content.nodes, ...content.nodes] };
   t.same(imagesNamed(twice), [
     { emulator: 'qemu', name: 'C:\\images\\a.qcow2' },
@@ -56,7 +60,7 @@ void t.test('the images that are named, each once', (t) => {
   t.end();
 });
 
-void t.test('addresses are taken away where there are some', (t) => {
+void t.test('addresses are removed from the nodes that have some', (t) => {
   const { nodes } = withoutAddresses(content);
   t.match(nodes[0]?.properties, { mac_address: null });
   t.match(nodes[3]?.properties, { mac_addr: null });

@@ -1,4 +1,4 @@
-/** Exports of projects, where there are as many as there may be. */
+/** Exports at the limit of their number. */
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
@@ -13,7 +13,7 @@ const MOST_EXPORTS = 64;
 /** More than the kernel takes for a client that does not read. */
 const LARGE = 16 * 1024 * 1024;
 
-void t.test('of the exports that no client reads, one gives way to a new one', async (t) => {
+void t.test('an export that its client does not read gives way to a new one', async (t) => {
   const server = await startServer(t, { environment: { WIREFARM_LOG_LEVEL: 'warn' } });
   const client = new Client(server.url);
   const project = async (name: string): Promise<{ path: string; work: string }> => {

@@ -3,6 +3,10 @@ import { defineConfig } from 'eslint/config';
 import * as regexp from 'eslint-plugin-regexp';
 import tseslint from 'typescript-eslint';
 
+const globals = Object.fromEntries(
+  ['Buffer', 'URL', 'clearTimeout', 'performance', 'process', 'setTimeout'].map((name) => [name, 'readonly']),
+);
+
 export default defineConfig(
   { ignores: ['dist/', '.dist-*/', 'data/', '.tap/'] },
   js.configs.recommended,
@@ -40,7 +44,7 @@ export default defineConfig(
     // They run as they are, before anything is built.
     files: ['eslint.config.js', 'scripts/*.js'],
     extends: [tseslint.configs.disableTypeChecked],
-    languageOptions: { globals: { process: 'readonly', performance: 'readonly', URL: 'readonly' } },
+    languageOptions: { globals },
     rules: { '@typescript-eslint/explicit-module-boundary-types': 'off' },
   },
 );

@@ -1,12 +1,25 @@
 /**
  * Runs the tests: `npm test` those for every change, `npm run test:soak` the long ones. Files that are named after the
- * command are run instead, and options are handed to tap. Installs the Debian packages that tests need where it may,
- * and says at the end which tests were left out, and why.
+ * command are run instead; `--jobs=N` says how many run at once. Installs the Debian packages that tests need where it
+ * may, and says at the end which tests were left out, and why. Everything the files say goes to `.tap/<tier>.tap`.
  */
-import { execFileSync, spawnSync } from 'node:child_process';
-import { accessSync, constants, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import {
+  accessSync,
+  closeSync,
+  constants,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs';
+import { availableParallelism } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { killAll, runFile } from './test-file.js';
+import { failures, inTypeScript, leftOut, tapOf } from './test-output.js';
 
 process.chdir(fileURLToPath(new URL('..', import.meta.url)));
 
@@ -16,9 +29,14 @@ const TESTS = 'dist/test';
 const RECEIVE_BUFFER = 4 * 1024 * 1024;
 const RECEIVE_BUFFER_LIMIT = '/proc/sys/net/core/rmem_max';
 const isRoot = process.getuid?.() === 0;
+/** Nothing is judged by its time: this only ends what hangs. A loaded machine may have a multiple of it. */
+const LONGEST_FILE_S = 600 * Number(process.env.WIREFARM_TEST_PATIENCE ?? 1);
+/** Half of the time of many files is waiting. More than four would share UDP ports (test/support/server-process.ts). */
+const JOBS = Math.min(2 * availableParallelism(), 4);
+const SLOWEST_SHOWN = 10;
+const PROGRESS_EVERY = 50;
 
 const [tier, ...args] = process.argv.slice(2);
-const isOption = (argument) => argument.startsWith('-');
 
 function hasProgram(name) {
   const folders = [...(process.env.PATH ?? '').split(delimiter), '/usr/sbin', '/sbin'];
@@ -50,9 +68,7 @@ function prepareHost() {
       execFileSync('apt-get', ['update', '-q'], options);
       execFileSync('apt-get', install, options);
     } else {
-      process.stdout.write(
-        `Some tests need programs of Debian packages: apt-get install ${missing.join(' ')}\n`,
-      );
+      say(`Some tests need programs of Debian packages: apt-get install ${missing.join(' ')}`);
     }
   }
   if (
@@ -63,8 +79,15 @@ function prepareHost() {
     writeFileSync(RECEIVE_BUFFER_LIMIT, String(RECEIVE_BUFFER));
 }
 
+/** The library of assertions comes with plugins that cost each file half a second; .taprc leaves them out. */
+function prepareLibrary() {
+  const plugins = readFileSync('node_modules/@tapjs/test/test-built/dist/esm/index.js', 'utf8');
+  if (plugins.includes('@tapjs/typescript'))
+    execFileSync('node_modules/.bin/tap', ['build'], { stdio: ['ignore', 'ignore', 'inherit'] });
+}
+
 function testFiles() {
-  const named = args.filter((argument) => !isOption(argument));
+  const named = args.filter((argument) => !argument.startsWith('-'));
   if (named.length > 0)
     return named.map((name) => name.replace(/^test\//, `${TESTS}/`).replace(/\.ts$/, '.js'));
   return readdirSync(TESTS, { recursive: true })
@@ -73,40 +96,71 @@ function testFiles() {
     .sort();
 }
 
-function tap(...options) {
-  return spawnSync('node_modules/.bin/tap', options, { stdio: 'inherit' }).status;
+function jobs() {
+  const given = args.find((argument) => argument.startsWith('--jobs='));
+  return given === undefined ? JOBS : Number(given.slice('--jobs='.length));
 }
 
-/** The reasons for which tests were left out, with their numbers. */
-function leftOut(text) {
-  const reasons = new Map();
-  for (const [, reason] of text.matchAll(/^ *ok .*# (?:SKIP|TODO) ?(.*)$/gm))
-    reasons.set(reason, (reasons.get(reason) ?? 0) + 1);
-  return reasons;
+function say(line) {
+  process.stdout.write(`${line}\n`);
+}
+
+const seconds = (ms) => `${(ms / 1000).toFixed(1)} s`;
+
+/** Runs the files, some at a time; hands over each result when it is there. */
+async function runAll(files, done) {
+  const waiting = [...files];
+  const work = async (_, job) => {
+    for (let file = waiting.shift(); file !== undefined; file = waiting.shift())
+      done(await runFile(file, job, LONGEST_FILE_S));
+  };
+  await Promise.all(Array.from({ length: jobs() }, work));
+}
+
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
+  process.once(signal, () => {
+    killAll();
+    process.exit(1);
+  });
 }
 
 // Some tests run in both, with more rounds in the long one.
 process.env.WIREFARM_TEST_TIER = tier;
 const begun = performance.now();
 prepareHost();
-const output = `.tap/${tier}.tap`;
-if (tap('build') !== 0) process.exit(1);
+prepareLibrary();
 mkdirSync('.tap', { recursive: true });
-const reporter = process.stdout.isTTY ? 'terse' : 'min';
-const status = tap(
-  `--reporter=${reporter}`,
-  `--output-file=${output}`,
-  ...args.filter(isOption),
-  ...testFiles(),
-);
+const output = openSync(`.tap/${tier}.tap`, 'w');
+const files = testFiles();
+const results = [];
+const skips = new Map();
+let failed = 0;
 
-const text = readFileSync(output, 'utf8');
-const count = (pattern) => text.match(pattern)?.length ?? 0;
+await runAll(files, (result) => {
+  results.push(result);
+  writeSync(output, tapOf(result, results.length));
+  for (const reason of leftOut(result)) skips.set(reason, (skips.get(reason) ?? 0) + 1);
+  if (!result.ok) {
+    failed++;
+    say(`FAILED ${result.file} (${seconds(result.ms)}): ${result.problem}`);
+    for (const failure of failures(result)) say(inTypeScript(failure));
+  }
+  if (results.length % PROGRESS_EVERY === 0 && results.length < files.length)
+    say(
+      `${results.length} of ${files.length} files, ${failed} failed, ${seconds(performance.now() - begun)}`,
+    );
+});
+writeSync(output, `1..${results.length}\n`);
+closeSync(output);
+
 let skipped = 0;
-for (const [reason, number] of leftOut(text)) {
+for (const [reason, number] of skips) {
   skipped += number;
-  process.stdout.write(`left out: ${number} (${reason || 'no reason given'})\n`);
+  say(`left out: ${number} (${reason || 'no reason given'})`);
 }
-process.stdout.write(`took ${Math.round((performance.now() - begun) / 1000)} s\n`);
-process.stdout.write(`${count(/^ok /gm)} passed, ${count(/^not ok /gm)} failed, ${skipped} skipped\n`);
-process.exit(status ?? 1);
+say('the slowest files:');
+for (const { file, ms } of results.toSorted((a, b) => b.ms - a.ms).slice(0, SLOWEST_SHOWN))
+  say(`${seconds(ms).padStart(9)} ${file}`);
+say(`took ${Math.round((performance.now() - begun) / 1000)} s`);
+say(`${results.length - failed} passed, ${failed} failed, ${skipped} skipped`);
+process.exitCode = failed === 0 && results.length > 0 ? 0 : 1;

@@ -1,85 +1,129 @@
-/** What the README promises at its head is true. */
+/** The commands, examples and settings of the README, the guide and the reference work as they are written. */
 import { execFile } from 'node:child_process';
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import t from 'tap';
 import { RandomBytes } from './support/random.js';
 import { scratchFolder } from './support/scratch.js';
-import { startServer } from './support/server-process.js';
+import { startServer, type ServerProcess } from './support/server-process.js';
 
 const root = new URL('../../', import.meta.url);
-const readme = readFileSync(new URL('README.md', root), 'utf8');
-const blocks = [...readme.matchAll(/```sh\n(.*?)```/gs)].map((match) => match[1] ?? '');
+const read = (path: string): string => readFileSync(new URL(path, root), 'utf8');
+const blocksOf = (page: string): string[] =>
+  [...page.matchAll(/```sh\n(.*?)```/gs)].map((match) => match[1] ?? '');
 const run = promisify(execFile);
 
+const readme = read('README.md');
+const blocks = blocksOf(readme);
+const GUIDE = readdirSync(new URL('docs/guide/', root)).map((name) => basename(name, '.md'));
+/** The files that examples send. */
+const SENT = ['c7200.image', 'vios.qcow2', 'startup-config.cfg'];
+
+/**
+ * The shell of an example: a refused request ends it, a stream that goes on is left after a second, and the program
+ * that would show packets wants the header of a capture file.
+ */
+const SHELL = `
+set -euo pipefail
+curl() {
+  case " $* " in
+    *' -sN '*) command curl -f --max-time 1 "$@" || [ $? = 28 ] ;;
+    *) command curl -f "$@" ;;
+  esac
+}
+wireshark() { head -c 24 | wc -c | grep -qw 24 && cat >/dev/null; }
+npx() { shift; '${process.execPath}' '${fileURLToPath(new URL('dist/src/cli/main.js', root))}' "$@"; }
+`;
+
+const TEN_LINES = (blocks[1] ?? '').trim().split('\n');
+/** It listens to the project, which is closed five seconds after the last listener has gone: no page begins with it. */
+const LISTENING = TEN_LINES.at(-1) ?? '';
+
+/** Types the ten lines of the README into a shell, and then the examples of a page; returns what they print. */
+async function type(
+  server: ServerProcess,
+  { folder, name, examples }: { folder: string; name: string; examples: readonly string[] },
+): Promise<string> {
+  for (const [index, file] of SENT.entries()) {
+    writeFileSync(join(folder, file), new RandomBytes(index + 1).next(100_000));
+  }
+  const lab = TEN_LINES.slice(0, -1)
+    .join('\n')
+    .replace('http://127.0.0.1:3080', server.url)
+    .replace('"name": "first"', `"name": "${name}"`);
+  const script = [SHELL, lab, ...examples].join('\n').replaceAll('/tmp/', `${folder}/pulled-`);
+  const environment = { ...process.env, HOME: folder, WIREFARM_URL: server.url };
+  const { stdout } = await run('bash', ['-c', script], { cwd: folder, env: environment });
+  return stdout;
+}
+
 void t.test('the two commands head the page and are scripts of the package', (t) => {
-  const { scripts } = JSON.parse(readFileSync(new URL('package.json', root), 'utf8')) as {
-    scripts: Record<string, string>;
-  };
+  const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> };
   const commands = (blocks[0] ?? '').split('\n').map((line) => line.replace(/\s+#.*/, ''));
   t.strictSame(commands.slice(0, 2), ['npm ci && npm start', 'npm ci && npm test']);
   t.hasProps(scripts, ['start', 'test']);
+  t.ok(readme.split('\n').length <= 121, 'the page is short');
+  t.equal(TEN_LINES.length, 10, 'the example has ten lines');
+  t.match(LISTENING, /^curl -sN .*\/notifications /);
   t.end();
 });
 
-void t.test('the example makes a lab with a link', async (t) => {
-  const server = await startServer(t);
-  const example = (blocks[1] ?? '')
-    .replace('http://127.0.0.1:3080', server.url)
-    // The last command streams for ever.
-    .replace(/\ncurl -sN .*\n$/, '\n');
-  const { stdout } = await run('bash', ['-euo', 'pipefail', '-c', example]);
-  t.match(JSON.parse(stdout), { link_type: 'ethernet', nodes: [{ port_number: 0 }, { port_number: 0 }] });
+void t.test(
+  'the ten lines make a lab with a link, and every example of the guide goes on from them',
+  async (t) => {
+    const server = await startServer(t);
+    const get = async (path: string): Promise<unknown> =>
+      (await fetch(`${server.url}/v2/${path}`, { headers: { connection: 'close' } })).json();
+    const typed = new Map<string, { folder: string; printed: string }>();
+    const typePage = async (name: string): Promise<void> => {
+      const folder = scratchFolder(t);
+      const examples = blocksOf(read(`docs/guide/${name}.md`));
+      t.ok(examples.length > 0, `${name} has examples`);
+      typed.set(name, { folder, printed: await type(server, { folder, name, examples }) });
+    };
+    const first = await type(server, { folder: scratchFolder(t), name: 'first', examples: [LISTENING] });
+    const [made = '', captured = '', heard = ''] = first.split(/(?<=})(?={)/);
+    t.match(JSON.parse(made), { link_type: 'ethernet', nodes: [{ port_number: 0 }, { port_number: 0 }] });
+    t.match(JSON.parse(captured), { capturing: true });
+    t.match(JSON.parse(heard), { action: 'ping' });
+    for (const name of GUIDE) await typePage(name);
+
+    const projects = (await get('projects')) as { name: string; project_id: string }[];
+    t.same(projects.map(({ name }) => name).sort(), [...GUIDE, 'first', 'another', 'copy'].sort());
+    const idOf = (name: string): string => projects.find((one) => one.name === name)?.project_id ?? '';
+    const images = typed.get('images-and-uploads')?.folder ?? '';
+    t.ok(readFileSync(join(images, 'pulled-vios.qcow2')).equals(readFileSync(join(images, 'vios.qcow2'))));
+    t.ok(existsSync(join(server.data, 'images', 'IOS', 'c7200.image')), 'the image is where it should be');
+    t.match(typed.get('node-files')?.printed, /startup-config\.cfg$/m, 'the archive has the file');
+    const files = typed.get('node-files')?.folder ?? '';
+    t.ok(readFileSync(join(files, 'back.cfg')).equals(readFileSync(join(files, 'startup-config.cfg'))));
+
+    for (const name of ['snapshots', 'exports-and-duplicates']) {
+      t.match(await get(`projects/${idOf(name)}/stats`), { nodes: 2, links: 1, snapshots: 1 }, name);
+    }
+    for (const name of ['another', 'copy']) {
+      t.match(await get(`projects/${idOf(name)}/stats`), { snapshots: 1 }, name);
+    }
+  },
+);
+
+void t.test('the command of each feature is one of the page that it leads to', (t) => {
+  const rows = [...readme.matchAll(/^\| [^|]+ \| `(.*)` \| \[.*\]\((docs\/guide\/.*\.md)\) \|$/gm)];
+  t.equal(rows.length, GUIDE.length, 'every page has a row');
+  for (const [, command = '', page = ''] of rows)
+    t.ok(read(page).includes(command.replace('\\|', '|')), page);
+  t.end();
 });
 
-void t.test('the example of images and files does what it says', async (t) => {
-  const server = await startServer(t);
-  const folder = scratchFolder(t);
-  for (const name of ['c7200.image', 'vios.qcow2', 'startup-config.cfg']) {
-    writeFileSync(join(folder, name), new RandomBytes(name.length).next(100_000));
-  }
-  const lab = (blocks[1] ?? '').replace(/\ncurl -sN .*\n$/, '\n').replace(/.*\/links -d.*/, '');
-  const example = blocks.find((block) => block.includes('wirefarm push')) ?? '';
-  const program = `'${process.execPath}' '${fileURLToPath(new URL('dist/src/cli/main.js', root))}'`;
-  const pulled = join(folder, 'pulled');
-  const script = (lab + example)
-    .replace('http://127.0.0.1:3080', server.url)
-    .replaceAll('npx wirefarm', program)
-    .replace('/tmp/vios.qcow2', pulled)
-    .replaceAll('curl ', 'curl -sf ');
-  const environment = { ...process.env, WIREFARM_URL: server.url };
-  const { stdout } = await run('bash', ['-euo', 'pipefail', '-c', script], { cwd: folder, env: environment });
-  t.match(stdout, /startup-config\.cfg\n$/, 'the archive has the file');
-  t.ok(readFileSync(pulled).equals(readFileSync(join(folder, 'vios.qcow2'))));
-  t.ok(existsSync(join(server.data, 'images', 'IOS', 'c7200.image')));
-});
-
-void t.test('the example of snapshots does what it says', async (t) => {
-  const server = await startServer(t);
-  const lab = (blocks[1] ?? '').replace(/\ncurl -sN .*\n$/, '\n');
-  const example = blocks.find((block) => block.includes('/restore')) ?? '';
-  const script = (lab + example)
-    .replace('http://127.0.0.1:3080', server.url)
-    .replaceAll('curl ', 'curl -sf -w "\\n" ');
-  await run('bash', ['-euo', 'pipefail', '-c', script], { cwd: scratchFolder(t) });
-  const { stdout } = await run('curl', ['-sf', `${server.url}/v2/projects`]);
-  const projects = JSON.parse(stdout) as { name: string; project_id: string }[];
-  t.same(projects.map(({ name }) => name).sort(), ['another', 'copy', 'first']);
-  for (const { project_id: id, name } of projects) {
-    const stats = await run('curl', ['-sf', `${server.url}/v2/projects/${id}/stats`]);
-    const counts = name === 'first' ? { nodes: 2, links: 1, snapshots: 1 } : { snapshots: 1 };
-    t.match(JSON.parse(stats.stdout), counts, name);
-  }
-});
-
-void t.test('every setting of the command line stands in the table', async (t) => {
-  const { stdout } = await run(process.execPath, [
-    fileURLToPath(new URL('dist/src/server/main.js', root)),
-    '--help',
-  ]);
-  const variables = [...stdout.matchAll(/WIREFARM_\w+/g)].map(([name]) => name);
-  t.ok(variables.length > 5);
-  for (const variable of variables) t.ok(readme.includes(`\`${variable}\``), variable);
+void t.test('the reference has every setting as the program tells it', async (t) => {
+  const page = read('docs/reference/settings.md');
+  const main = fileURLToPath(new URL('dist/src/server/main.js', root));
+  const { stdout } = await run(process.execPath, [main, '--help']);
+  const told = [...stdout.matchAll(/^ {2}(?:(--[\w-]+)(?: VALUE)?)? +(WIREFARM_\w+)/gm)];
+  const rows = [...page.matchAll(/^\| (?:`(--[\w-]+)`)? ?\| `(WIREFARM_\w+)` \|/gm)];
+  const named = ([, flag = '', variable = '']: readonly string[]): string => `${flag} ${variable}`;
+  t.ok(told.length > 5);
+  t.same(rows.map(named), told.map(named), 'the same settings, in the same order');
 });

@@ -1,4 +1,4 @@
-/** What the README says to type, typed into a shell. */
+/** What the guide says to type, typed into a shell. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
@@ -10,7 +10,7 @@ import { startServer } from '../support/server-process.js';
 import { missingTshark } from '../support/tshark.js';
 
 const skip = missingTshark();
-const readme = readFileSync(new URL('../../../README.md', import.meta.url), 'utf8');
+const guide = readFileSync(new URL('../../../docs/guide/captures.md', import.meta.url), 'utf8');
 const COUNT = 200;
 
 void t.test(
@@ -25,7 +25,7 @@ void t.test(
       '# or: | tshark -r -',
       'curl -s -X POST $link/stop_capture',
     ]) {
-      t.ok(readme.includes(text), text);
+      t.ok(guide.includes(text), text);
     }
     const run = (script: string): ReturnType<typeof spawn> =>
       spawn('sh', ['-c', `link=${server.url}${line.at}; ${script}`], { stdio: ['ignore', 'pipe', 'pipe'] });

@@ -4,12 +4,12 @@ import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import t from 'tap';
-import { scratchFolder } from '../support/scratch.js';
+import { scratchFolder, type Teardown } from '../support/scratch.js';
 
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
 
 /** A copy of what the script reads and writes. */
-function copy(t: t.Test): { folder: string; run: (...args: string[]) => ReturnType<typeof spawnSync> } {
+function copy(t: Teardown): { folder: string; run: (...args: string[]) => ReturnType<typeof spawnSync> } {
   const folder = scratchFolder(t);
   for (const path of ['scripts/figures.js', 'bench/results', 'README.md', 'docs/performance.md']) {
     cpSync(join(ROOT, path), join(folder, path), { recursive: true });

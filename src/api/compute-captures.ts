@@ -30,7 +30,7 @@ function routesOf(compute: LocalCompute, captures: PortCaptures, kind: SwitchKin
       method: 'POST',
       path: `${base}/start_capture`,
       tag,
-      summary: `Record what passes ${what}`,
+      summary: `Start a packet capture on ${what}`,
       params,
       body: portCapture,
       answers: { 200: started },
@@ -44,7 +44,7 @@ function routesOf(compute: LocalCompute, captures: PortCaptures, kind: SwitchKin
       method: 'POST',
       path: `${base}/stop_capture`,
       tag,
-      summary: `Stop recording ${what}`,
+      summary: `Stop the packet capture on ${what}`,
       params,
       answers: { 204: null },
       handle: async ({ params: wanted, exchange }) => {
@@ -57,7 +57,7 @@ function routesOf(compute: LocalCompute, captures: PortCaptures, kind: SwitchKin
       method: 'GET',
       path: `${base}/pcap`,
       tag,
-      summary: `What is recorded of ${what}, live until it stops`,
+      summary: `Stream the packet capture on ${what}, live until it stops`,
       params,
       answers: { 200: { media: PCAP } },
       handle: ({ params: wanted, exchange }) => {

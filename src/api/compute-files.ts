@@ -1,4 +1,4 @@
-/** Files of a project as computes serve them. Those of a project of the controller are its own files. */
+/** Files of a project, as computes serve them. A project of the controller has one folder for both interfaces. */
 import type { FileThreads } from '../http/file-source.js';
 import { z } from 'zod';
 import type { LocalCompute } from '../run/local-compute.js';
@@ -19,11 +19,7 @@ import { names } from './schemas.js';
 
 const tag = 'Compute project files';
 
-export function computeFileRoutes(
-  compute: LocalCompute,
-  transfers: Transfers,
-  files: FileThreads,
-): Route[] {
+export function computeFileRoutes(compute: LocalCompute, transfers: Transfers, files: FileThreads): Route[] {
   const all = '/v2/compute/projects/{project_id}/files';
   const one = `${all}/{path:.+}`;
   const params = names('project_id', 'path');
@@ -64,7 +60,7 @@ export function computeFileRoutes(
       method: 'POST',
       path: one,
       tag,
-      summary: 'Write a file, which is there whole or not at all; its folders are made',
+      summary: 'Write a file, whole or not at all; missing folders are made',
       params,
       body: 'raw',
       headers: RECEIVING_HEADERS,

@@ -1,4 +1,4 @@
-/** This server as a compute: its version, what it can do, what it has given out, and its notifications. */
+/** This server as a compute: its version, its capabilities, its used ports, and its notifications. */
 import { z } from 'zod';
 import type { LocalCompute } from '../run/local-compute.js';
 import { json } from '../http/answer.js';
@@ -30,7 +30,7 @@ export function computeHost(farm: Farm, compute: LocalCompute): { routes: Route[
         method: 'GET',
         path: '/v2/compute/version',
         tag,
-        summary: 'The GNS3 version that this compute speaks',
+        summary: 'Show the GNS3 version that this compute speaks',
         params: nothing,
         answers: { 200: version },
         handle: () => json(200, { local: farm.isLocal, version: farm.gns3Version }),
@@ -39,7 +39,7 @@ export function computeHost(farm: Farm, compute: LocalCompute): { routes: Route[
         method: 'GET',
         path: '/v2/compute/capabilities',
         tag,
-        summary: 'What this compute can run',
+        summary: 'Show which node types this compute can run',
         params: nothing,
         answers: {
           200: z.strictObject({
@@ -54,7 +54,7 @@ export function computeHost(farm: Farm, compute: LocalCompute): { routes: Route[
         method: 'GET',
         path: '/v2/compute/network/ports',
         tag,
-        summary: 'The port numbers that this compute has given out',
+        summary: 'List the port numbers that this compute has given out',
         params: nothing,
         answers: { 200: ports },
         handle: () => json(200, farm.computes.ports(LOCAL_COMPUTE)),
@@ -63,7 +63,7 @@ export function computeHost(farm: Farm, compute: LocalCompute): { routes: Route[
         method: 'GET',
         path: '/v2/compute/network/interfaces',
         tag,
-        summary: 'The network interfaces of this host',
+        summary: 'List the network interfaces of this host',
         params: nothing,
         answers: { 200: z.array(networkInterface) },
         handle: async () => json(200, await compute.interfaces()),
@@ -72,7 +72,7 @@ export function computeHost(farm: Farm, compute: LocalCompute): { routes: Route[
         method: 'GET',
         path: '/v2/computes/{compute_id}/network/interfaces',
         tag: 'Computes',
-        summary: 'The network interfaces of the host of a compute',
+        summary: 'List the network interfaces of the host of a compute',
         params: names('compute_id'),
         answers: { 200: z.array(networkInterface) },
         handle: async ({ params }) => {
@@ -85,7 +85,7 @@ export function computeHost(farm: Farm, compute: LocalCompute): { routes: Route[
       {
         path: '/v2/compute/notifications/ws',
         tag,
-        summary: 'Notifications of this compute, one JSON object a frame',
+        summary: 'Stream the notifications of this compute, one JSON object per frame',
         params: nothing,
         check: () => undefined,
         open: (_params, send) => {

@@ -1,4 +1,4 @@
-/** What the compute side says of ids and port numbers in a path (contract 0.7, A2.1). */
+/** Ids and port numbers in the paths of the compute interface. */
 import type { ComputeProject } from '../run/compute-project.js';
 import type { LocalCompute } from '../run/local-compute.js';
 import type { SwitchKind } from '../lab/kinds/node-kind.js';
@@ -13,7 +13,7 @@ interface NodePath {
 
 const LARGEST_PORT = 65_535;
 
-/** Refuses an id that is none (400), and a project that is not there (404). */
+/** Refuses an id that is no UUID (400), and an unknown project (404). */
 export function findProject(compute: LocalCompute, id: string): ComputeProject {
   checkId('Project', id);
   return compute.projects.find(id);
@@ -29,7 +29,7 @@ export function checkId(what: 'Project' | 'Node', id: string): void {
   if (!uuid.safeParse(id).success) throw refusals.idNoUuid(what, id);
 }
 
-/** The adapter is not read: a switch has one. Refuses (404) what is no number. */
+/** The adapter is ignored, because a switch has only one. Refuses (404) a port that is no number. */
 export function portNumber(adapter: string, port: string, path: string): number {
   if (!/^\d+$/.test(adapter) || !/^\d+$/.test(port)) throw refusals.pathUnknown(path);
   const number = Number(port);

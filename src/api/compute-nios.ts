@@ -1,4 +1,4 @@
-/** Where the ports of switches lead. */
+/** Attaching ports of switches to tunnels, interfaces and sockets (NIOs), and detaching them. */
 import type { LocalCompute } from '../run/local-compute.js';
 import { canonical, canonicalNio, nio } from '../run/links/nio.js';
 import type { SwitchKind } from '../lab/kinds/node-kind.js';

@@ -1,4 +1,4 @@
-/** Switches that run here: the same routes for each of the four kinds. */
+/** Switches on the compute interface: the same routes for each of the four kinds. */
 import { z } from 'zod';
 import type { LocalCompute } from '../run/local-compute.js';
 import type { SwitchKind } from '../lab/kinds/node-kind.js';
@@ -20,7 +20,7 @@ const consoleFields = {
 
 const shownConsole = { console: tcpPort.nullable(), console_type: z.enum(['telnet', 'none']) };
 
-/** Where the nodes of a kind are found. */
+/** The path of the nodes of a kind. */
 export function nodesPath(kind: SwitchKind): string {
   return `/v2/compute/projects/{project_id}/${kind.type}/nodes`;
 }
@@ -44,7 +44,7 @@ function routesOf(compute: LocalCompute, kind: SwitchKind): Route[] {
       method: 'POST',
       path,
       tag,
-      summary: `Make ${title} run`,
+      summary: `Create and start ${title}`,
       params: names('project_id'),
       body: newNode,
       answers: { 201: shown },
@@ -64,7 +64,7 @@ function routesOf(compute: LocalCompute, kind: SwitchKind): Route[] {
       method: 'PUT',
       path: `${path}/{node_id}`,
       tag,
-      summary: `Change ${title}, at once`,
+      summary: `Change ${title} while it runs`,
       params: one,
       body: changedNode,
       answers: { 200: shown },
@@ -74,7 +74,7 @@ function routesOf(compute: LocalCompute, kind: SwitchKind): Route[] {
       method: 'DELETE',
       path: `${path}/{node_id}`,
       tag,
-      summary: `End ${title}`,
+      summary: `Stop and remove ${title}`,
       params: one,
       answers: { 204: null },
       handle: async ({ params }) => {
@@ -88,7 +88,7 @@ function routesOf(compute: LocalCompute, kind: SwitchKind): Route[] {
       method: 'POST',
       path: `${path}/{node_id}/duplicate`,
       tag,
-      summary: `Answer with the node that a copy of ${title} was made for: there is no data to copy`,
+      summary: `Show the copy of ${title}: there are no files to copy`,
       params: one,
       body: z.strictObject({ destination_node_id: uuid }),
       answers: { 201: shown },
@@ -100,13 +100,13 @@ function routesOf(compute: LocalCompute, kind: SwitchKind): Route[] {
   ];
 }
 
-/** A switch always runs. */
+/** The start, stop and similar actions, which change nothing, because a switch always runs. */
 function actionRoute(compute: LocalCompute, kind: SwitchKind, action: string): Route {
   return route({
     method: 'POST',
     path: `${nodesPath(kind)}/{node_id}/${action}`,
     tag,
-    summary: `Does nothing: ${kind.title} always runs`,
+    summary: `Do nothing: ${kind.title} always runs`,
     params: names('project_id', 'node_id'),
     answers: { 204: null },
     handle: ({ params }) => {
@@ -116,11 +116,11 @@ function actionRoute(compute: LocalCompute, kind: SwitchKind, action: string): R
   });
 }
 
-/** The bodies that make and change a node: the fields of its kind lie beside those of all. */
+/** The bodies that create and change a node: the fields of its kind stand beside those of all kinds. */
 function requestsOf(kind: SwitchKind) {
   const properties = kind.properties.shape;
   const isProperty = (field: string): boolean => field in properties;
-  // Without a console there is nothing to be said of one; to the handler that is the same as nothing said.
+  // A kind without a console has no console field. The handler sees that as a field which was left out.
   const ownConsole = kind.consoleTypes.length > 0 ? consoleFields : ({} as typeof consoleFields);
   const fields = { ...properties, ...ownConsole };
   const split = <Body extends Record<string, unknown>>(body: Body) => ({

@@ -1,4 +1,4 @@
-/** Projects of the compute side: what controllers make before they place nodes here. */
+/** Projects of the compute interface: controllers create them before they place nodes here. */
 import { z } from 'zod';
 import type { LocalCompute } from '../run/local-compute.js';
 import { empty, json, jsonText } from '../http/answer.js';
@@ -29,7 +29,7 @@ export function computeProjectRoutes(compute: LocalCompute): Route[] {
       method: 'POST',
       path: '/v2/compute/projects',
       tag,
-      summary: 'Make a project that nodes can run in',
+      summary: 'Create a project that nodes can run in',
       params: nothing,
       body: newProject,
       answers: { 201: computeProject },
@@ -62,7 +62,7 @@ export function computeProjectRoutes(compute: LocalCompute): Route[] {
       method: 'POST',
       path: `${path}/close`,
       tag,
-      summary: 'End what runs of a project, and forget it; its files stay',
+      summary: 'Stop the nodes of a project and forget it; its files stay',
       params: one,
       answers: { 204: null },
       handle: async ({ params }) => {
@@ -75,7 +75,7 @@ export function computeProjectRoutes(compute: LocalCompute): Route[] {
       method: 'DELETE',
       path,
       tag,
-      summary: 'Delete a project; the files of a project of the controller stay',
+      summary: 'Delete a project; if it is a project of the controller, its files stay',
       params: one,
       answers: { 204: null },
       handle: async ({ params }) => {
@@ -88,7 +88,7 @@ export function computeProjectRoutes(compute: LocalCompute): Route[] {
       method: 'POST',
       path: `${path}/ports/udp`,
       tag,
-      summary: 'Give out a UDP port',
+      summary: 'Reserve a UDP port',
       params: one,
       answers: { 201: z.strictObject({ udp_port: tcpPort }) },
       handle: async ({ params }) => {

@@ -1,4 +1,4 @@
-/** What has passed through switches, and what they have learnt. */
+/** Traffic counters of switches, and the tables that switches have learnt. */
 import type { LocalCompute } from '../run/local-compute.js';
 import { statistics } from '../run/switches/statistics.js';
 import type { DeviceTable, SwitchKind } from '../lab/kinds/node-kind.js';
@@ -26,7 +26,7 @@ function statisticsRoutes(compute: LocalCompute, kind: SwitchKind): Route[] {
       method: 'GET',
       path,
       tag,
-      summary: `What has passed through ${kind.title}`,
+      summary: `Show the traffic counters of ${kind.title}`,
       params,
       answers: { 200: statistics },
       handle: ({ params: wanted }) => json(200, findNode(compute, kind, wanted).statistics()),
@@ -35,7 +35,7 @@ function statisticsRoutes(compute: LocalCompute, kind: SwitchKind): Route[] {
       method: 'DELETE',
       path,
       tag,
-      summary: `Begin to count anew at ${kind.title}`,
+      summary: `Reset the traffic counters of ${kind.title}`,
       params,
       answers: { 204: null },
       handle: ({ params: wanted }) => {
@@ -55,7 +55,7 @@ function tableRoute(
     method: 'GET',
     path: `${nodesPath(kind)}/{node_id}/${name}`,
     tag,
-    summary: `The ${contents} of ${kind.title}`,
+    summary: `Show the ${contents} of ${kind.title}`,
     params,
     answers: { 200: schema },
     handle: async ({ params: wanted }) => json(200, rows(await findNode(compute, kind, wanted).inspect())),

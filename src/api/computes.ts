@@ -1,4 +1,4 @@
-/** Computes: this server, and others that are on record. */
+/** Computes: this server, and other computes that clients have registered. */
 import { z } from 'zod';
 import { empty, json, jsonText } from '../http/answer.js';
 import { route, type Route } from '../http/route.js';
@@ -67,7 +67,7 @@ export function computeRoutes(farm: Farm): Route[] {
       method: 'POST',
       path: '/v2/computes',
       tag,
-      summary: 'Record a compute',
+      summary: 'Register a compute',
       params: nothing,
       body: newCompute,
       answers: { 201: compute },
@@ -108,7 +108,7 @@ export function computeRoutes(farm: Farm): Route[] {
       method: 'GET',
       path: '/v2/computes/{compute_id}/ports',
       tag,
-      summary: 'The port numbers that a compute has given out',
+      summary: 'List the port numbers that a compute has given out',
       params: names('compute_id'),
       answers: { 200: ports },
       handle: ({ params }) => json(200, computes.ports(params.compute_id)),

@@ -47,7 +47,7 @@ export function drawingRoutes(farm: Farm): Route[] {
       method: 'GET',
       path: base,
       tag,
-      summary: 'List the drawings; of a closed project, as its file has them',
+      summary: 'List the drawings; those of a closed project come from its file',
       params: all,
       answers: { 200: z.array(z.union([drawing, openObject])) },
       handle: async ({ params }) => {
@@ -58,7 +58,7 @@ export function drawingRoutes(farm: Farm): Route[] {
       method: 'POST',
       path: base,
       tag,
-      summary: 'Make a drawing',
+      summary: 'Create a drawing',
       params: all,
       body: newDrawing,
       answers: { 201: drawing },

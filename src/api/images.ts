@@ -1,4 +1,4 @@
-/** Images, as computes serve them and by way of the controller (contract A4), and their removal. */
+/** Images of emulators, on the compute interface and on that of the controller. */
 import { z } from 'zod';
 import { refusals } from '../base/errors/errors.js';
 import { empty, json } from '../http/answer.js';
@@ -19,7 +19,7 @@ import type { Transfers } from '../files/transfer/transfers.js';
 import { names, nothing } from './schemas.js';
 
 const tag = 'Images';
-/** Served by computes of other servers. */
+/** Emulators whose images only other servers have. */
 const DOCKER = 'docker';
 
 const image = z.strictObject({
@@ -29,15 +29,15 @@ const image = z.strictObject({
   path: z.string(),
 });
 
-/** The images of an emulator at one of the addresses where they are served. */
+/** The images of an emulator at one of the two paths under which they are served. */
 interface Address {
-  /** Of the list; an image is below it by its name. */
+  /** The path of the list; the path of an image adds its name. */
   readonly path: string;
-  /** Of the path, without the name of an image. */
+  /** The parameters of the path, without the name of the image. */
   readonly params: readonly ('compute_id' | 'emulator')[];
-  /** The emulator that is meant. Refuses what is not served here. */
+  /** The emulator that the path names. Refuses one whose images are not served here. */
   readonly emulatorOf: (exchange: Exchange, params: PathParams) => Emulator;
-  /** What an upload is answered with. */
+  /** The status that answers an upload. */
   readonly written: Readonly<Record<number, AnswerKind>>;
 }
 
@@ -56,7 +56,7 @@ export function imageRoutes(
       method: 'GET',
       path: `/v2/compute/${DOCKER}/images`,
       tag,
-      summary: 'Refused: there are no containers here',
+      summary: 'Refuse the list of container images: this server runs no containers',
       params: nothing,
       answers: { 200: z.array(z.strictObject({ image: z.string() })) },
       handle: () => {
@@ -67,7 +67,7 @@ export function imageRoutes(
       method: 'GET',
       path: '/v2/computes/endpoint/{compute_id}/{emulator}/{action:.+}',
       tag,
-      summary: 'Where a compute is asked directly',
+      summary: 'Show the address at which a compute can be asked directly',
       params: names('compute_id', 'emulator', 'action'),
       answers: { 200: z.strictObject({ endpoint: z.string() }) },
       handle: ({ params: { compute_id: id, emulator, action } }) => {
@@ -87,7 +87,7 @@ function computeAddress(emulator: Emulator): Address {
   };
 }
 
-/** Of the compute that is this server. */
+/** The images of the compute that is this server. */
 function controllerAddress({ computes }: Farm): Address {
   return {
     path: '/v2/computes/{compute_id}/{emulator}/images',
@@ -136,7 +136,7 @@ function routesAt(
       method: 'POST',
       path: one,
       tag,
-      summary: 'Upload an image, which is there whole or not at all',
+      summary: 'Upload an image, whole or not at all',
       params,
       headers: RECEIVING_HEADERS,
       body: 'raw',

@@ -1,4 +1,4 @@
-/** Long work on a project: how far it is, and its end on request. */
+/** Jobs: long work on a project, its progress, and its cancellation. */
 import { z } from 'zod';
 import { empty, json } from '../http/answer.js';
 import { route, type Route } from '../http/route.js';
@@ -35,7 +35,7 @@ export function jobRoutes(jobs: Jobs): Route[] {
       method: 'DELETE',
       path: `${all}/{job_id}`,
       tag,
-      summary: 'Cancel one: who waits for it is told, and nothing has changed',
+      summary: 'Cancel a job: its request is refused, and nothing has changed',
       params: names('project_id', 'job_id'),
       answers: { 204: null },
       handle: ({ params }) => {

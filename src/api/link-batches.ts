@@ -46,7 +46,7 @@ const results = z.strictObject({
 
 type Action = z.infer<typeof results>['results'][number]['action'];
 
-/** Something to be done to a link; it answers with the status, and the link where there is one afterwards. */
+/** One change of a link; `run` returns its status, and the link if there is one afterwards. */
 interface Step {
   readonly linkId: string | null;
   run(): Promise<{ readonly status: number; readonly link?: string }>;

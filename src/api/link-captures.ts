@@ -1,4 +1,4 @@
-/** Captures of links, and streams of what passes them. */
+/** Packet captures of links, and live streams of their packets. */
 import { z } from 'zod';
 import { refusals } from '../base/errors/errors.js';
 import { json, jsonText } from '../http/answer.js';
@@ -49,7 +49,7 @@ const whole = z
 const streamQuery = z.strictObject({
   bpf: selection.bpf,
   cells: z.enum(['true', 'false']).optional(),
-  /** `capturing`, or ids separated by commas; all links of the project without it. */
+  /** `capturing`, or ids separated by commas; without it, all links of the project. */
   links: z.string().max(1_048_576).optional(),
   sample: whole.pipe(z.number().min(1)).optional(),
   snaplen: whole.pipe(z.number().min(1).max(LARGEST_SNAPLEN)).optional(),
@@ -99,7 +99,7 @@ export function linkCaptureRoutes(
         method: 'POST',
         path: `${base}/start_capture`,
         tag,
-        summary: 'Record what passes a link',
+        summary: 'Start a packet capture on a link',
         params: one,
         body: captureSettings,
         answers: { 201: link },
@@ -112,7 +112,7 @@ export function linkCaptureRoutes(
         method: 'POST',
         path: `${base}/stop_capture`,
         tag,
-        summary: 'Stop recording; its file has everything then',
+        summary: 'Stop the packet capture; its file is complete then',
         params: one,
         answers: { 201: link },
         handle: async ({ params }) => {
@@ -124,7 +124,7 @@ export function linkCaptureRoutes(
         method: 'GET',
         path: `${base}/pcap`,
         tag,
-        summary: 'Everything that a running capture has recorded, and then live until it stops',
+        summary: 'Stream a running capture: its packets so far, then live until it stops',
         params: one,
         answers: { 200: { media: PCAP } },
         handle: ({ params, exchange }) => streamCapture(exchange, runningOf(params)),
@@ -133,7 +133,7 @@ export function linkCaptureRoutes(
         method: 'GET',
         path: `${base}/capture`,
         tag,
-        summary: 'How the last capture of a link stands',
+        summary: 'Show the state of the last capture of a link',
         params: one,
         answers: { 200: status },
         handle: ({ params }) => json(200, captureOf(params).status()),
@@ -142,7 +142,7 @@ export function linkCaptureRoutes(
         method: 'GET',
         path: `${base}/capture/file`,
         tag,
-        summary: 'The file of the last capture of a link as it is now',
+        summary: 'Download the file of the last capture of a link, as far as it is written',
         params: one,
         headers: FILE_HEADERS,
         answers: FILE_ANSWERS,
@@ -157,7 +157,7 @@ export function linkCaptureRoutes(
         method: 'GET',
         path: '/v2/projects/{project_id}/pcap',
         tag,
-        summary: 'What passes links of a project from now on, as one pcapng stream',
+        summary: 'Stream the packets on links of a project from now on, as one pcapng stream',
         params: names('project_id'),
         query: streamQuery,
         answers: { 200: { media: PCAPNG } },
@@ -169,14 +169,14 @@ export function linkCaptureRoutes(
       socketRoute({
         path: `${base}/pcap/ws`,
         tag,
-        summary: 'The same as the stream of a capture, in binary messages',
+        summary: 'Stream a running capture, in binary messages',
         params: one,
         open: ({ params }) => runningOf(params).view(),
       }),
       socketRoute({
         path: '/v2/projects/{project_id}/pcap/ws',
         tag,
-        summary: 'The same as the stream of a project, in binary messages',
+        summary: 'Stream the packets on links of a project, in binary messages',
         params: names('project_id'),
         query: streamQuery,
         open: ({ params, query }) => openStream(params.project_id, query),
@@ -185,7 +185,7 @@ export function linkCaptureRoutes(
   };
 }
 
-/** A ring of files begins at the oldest record that is still held: the headers say what is not. */
+/** A ring of files begins at the oldest record that is left; the headers say how much is gone. */
 function streamCapture(exchange: Exchange, capture: LinkCapture): 'streamed' {
   const { rotated_away: gone, format } = capture.status();
   return exchange.streamTail(format === 'pcap' ? PCAP : PCAPNG, capture.view(), [

@@ -20,7 +20,7 @@ import { names } from './schemas.js';
 
 const tag = 'Links';
 
-/** The contract's 11 keys, no more: stock clients refuse unknown ones. */
+/** The 11 keys of GNS3 and no more, because stock clients refuse unknown keys. */
 export const link = z.strictObject({
   capture_compute_id: z.string().nullable(),
   capture_file_name: z.string().nullable(),
@@ -35,7 +35,7 @@ export const link = z.strictObject({
   suspend: z.boolean(),
 });
 
-/** What clients read of a link and may send back: checked and ignored. */
+/** Keys of a link that clients read and may send back; they are checked and ignored. */
 const ignored = {
   capture_compute_id: z.string().nullable().optional(),
   capture_file_name: z.string().nullable().optional(),
@@ -55,7 +55,7 @@ export const newLink = z.strictObject({ ...ignored, ...settable, nodes: ends });
 export const changedLink = z.strictObject({ ...ignored, ...settable, nodes: ends.optional() });
 
 const seed = z.int().min(0).max(4_294_967_295).nullable();
-/** Forward is from the first end of the link to the second. */
+/** The filters of each direction: forward is from the first end of the link to the second. */
 const newDirected = z.strictObject({
   backward: openObject.optional(),
   forward: openObject.optional(),
@@ -79,7 +79,7 @@ const filterType = z.strictObject({
   ),
 });
 
-/** `availableFilters` are those that this host can run. */
+/** `availableFilters` are the filters that this host can run. */
 export function linkRoutes(farm: Farm, availableFilters: () => Promise<readonly FilterType[]>): Route[] {
   const { projects } = farm;
   const all = names('project_id');
@@ -90,7 +90,7 @@ export function linkRoutes(farm: Farm, availableFilters: () => Promise<readonly 
       method: 'GET',
       path: base,
       tag,
-      summary: 'List the links; of a closed project, as its file has them',
+      summary: 'List the links; those of a closed project come from its file',
       params: all,
       answers: { 200: z.array(z.union([link, openObject])) },
       handle: async ({ params }) => {
@@ -155,7 +155,7 @@ export function linkRoutes(farm: Farm, availableFilters: () => Promise<readonly 
       method: 'GET',
       path: `${base}/{link_id}/available_filters`,
       tag,
-      summary: 'The packet filters that a link can have',
+      summary: 'List the packet filters that a link can have',
       params: one,
       answers: { 200: z.array(filterType) },
       handle: async ({ params }) => {
@@ -167,7 +167,7 @@ export function linkRoutes(farm: Farm, availableFilters: () => Promise<readonly 
       method: 'GET',
       path: `${base}/{link_id}/directed_filters`,
       tag,
-      summary: 'What the filters of a link do each way by itself, and their seed',
+      summary: 'Show the packet filters of each direction of a link, and their seed',
       params: one,
       answers: { 200: directed },
       handle: ({ params }) =>
@@ -177,7 +177,7 @@ export function linkRoutes(farm: Farm, availableFilters: () => Promise<readonly 
       method: 'PUT',
       path: `${base}/{link_id}/directed_filters`,
       tag,
-      summary: 'Filter each way by itself: what is named here counts instead of the filters of the link',
+      summary: 'Filter each direction by itself: these filters replace those of the whole link',
       params: one,
       body: newDirected,
       answers: { 200: directed },

@@ -1,4 +1,4 @@
-/** The folders of nodes of open projects as tar archives, out and in. */
+/** Downloads and uploads of node folders of open projects, as tar archives. */
 import type { NodeFileTasks } from '../files/node-files/node-file-tasks.js';
 import type { FileThreads } from '../http/file-source.js';
 import type { TaskRunner } from '../base/threads/task-pool.js';
@@ -54,7 +54,7 @@ export function nodeArchiveRoutes(
       method: 'POST',
       path,
       tag,
-      summary: 'Unpack a tar archive into the folder of a node, or into a folder in it: all of it or nothing',
+      summary: 'Unpack a tar archive into the folder of a node, or into a folder in it, whole or not at all',
       params,
       query,
       headers: RECEIVING_HEADERS,
@@ -64,7 +64,7 @@ export function nodeArchiveRoutes(
         const project = projects.find(wanted.project_id);
         const place = nodeFiles(project, wanted.node_id, folder);
         const landing = nodeArchiveLanding(project, wanted.node_id, place.path, `${randomUUID()}.tar`);
-        // Until it is unpacked, even when nobody waits for that any more.
+        // The project is held until the archive is unpacked, even when the client has gone.
         const release = project.hold();
         try {
           const answer = await receiveFile(exchange, transfers, landing, 201);
@@ -78,7 +78,7 @@ export function nodeArchiveRoutes(
   ];
 }
 
-/** The files, and the folders that nothing of this is in, by their paths in the folder that is packed. */
+/** The files, and the folders in which none of them lie, by their paths in the packed folder. */
 function members({ root, folder, path: packed }: NodeFile, found: readonly FolderEntry[]): TarEntry[] {
   const kept = found.filter(({ type }) => type !== 'other');
   const parents = new Set(kept.map(({ path }) => posix.dirname(path)));

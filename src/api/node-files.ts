@@ -23,7 +23,7 @@ import { names } from './schemas.js';
 
 const tag = 'Node files';
 const MOST_LISTED = 10_000;
-/** The last moment that a date can tell. */
+/** The latest time that a Date can hold. */
 const LATEST_MS = 8.64e15;
 
 const entry = z.strictObject({
@@ -89,7 +89,7 @@ export function nodeFileRoutes(
       method: 'POST',
       path: one,
       tag,
-      summary: 'Write a file of a node, which is there whole or not at all; its folders are made',
+      summary: 'Write a file of a node, whole or not at all; missing folders are made',
       params: file,
       headers: RECEIVING_HEADERS,
       body: 'raw',
@@ -104,7 +104,7 @@ export function nodeFileRoutes(
       method: 'DELETE',
       path: one,
       tag,
-      summary: 'Delete a file of a node, or a folder that is empty; any folder with recursive=true',
+      summary: 'Delete a file of a node or an empty folder; with recursive=true, any folder',
       params: file,
       query: z.strictObject({ recursive }),
       answers: { 204: null },

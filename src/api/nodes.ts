@@ -32,7 +32,7 @@ import { names } from './schemas.js';
 
 const tag = 'Nodes';
 
-/** The contract's 27 keys, no more: stock clients refuse unknown ones. */
+/** The 27 keys of GNS3 and no more, because stock clients refuse unknown keys. */
 export const node = z.strictObject({
   command_line: z.string().nullable(),
   compute_id: z.string(),
@@ -81,7 +81,7 @@ const settable = {
   custom_adapters: customAdapters,
 };
 
-/** What clients read of a node and may send back: accepted and ignored. */
+/** Keys of a node that clients read and may send back; they are accepted and ignored. */
 const ignored = {
   command_line: z.unknown(),
   compute_id: z.unknown(),
@@ -145,7 +145,7 @@ export function nodeRoutes(farm: Farm): Route[] {
       method: 'GET',
       path: base,
       tag,
-      summary: 'List the nodes; of a closed project, as its file has them',
+      summary: 'List the nodes; those of a closed project come from its file',
       params: all,
       answers: { 200: z.array(z.union([node, openObject])) },
       handle: async ({ params }) => {
@@ -156,7 +156,7 @@ export function nodeRoutes(farm: Farm): Route[] {
       method: 'POST',
       path: base,
       tag,
-      summary: 'Make a node',
+      summary: 'Create a node',
       params: all,
       body: newNode,
       answers: { 201: node },
@@ -190,7 +190,7 @@ export function nodeRoutes(farm: Farm): Route[] {
       method: 'PUT',
       path: `${base}/{node_id}`,
       tag,
-      summary: 'Change a node; a node that was read may be sent back',
+      summary: 'Change a node; a whole node may be sent back',
       params: one,
       body: changedNode,
       answers: { 200: node },
@@ -221,7 +221,7 @@ export function nodeRoutes(farm: Farm): Route[] {
       method: 'POST',
       path: `${base}/{node_id}/duplicate`,
       tag,
-      summary: 'Make a node like this one',
+      summary: 'Duplicate a node',
       params: one,
       body: place,
       answers: { 201: node },

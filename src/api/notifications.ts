@@ -7,7 +7,7 @@ import type { Farm } from '../lab/farm.js';
 import { names, nothing } from './schemas.js';
 
 const tag = 'Notifications';
-/** What may wait for a client that does not read; beyond it the client is dropped. */
+/** So much may wait for a client that does not read; with more, the client is dropped. */
 const LARGEST_BACKLOG = 1024 * 1024;
 const STREAM = { media: 'application/json' };
 
@@ -24,7 +24,7 @@ export function notificationRoutes(farm: Farm): { routes: Route[]; sockets: Sock
         method: 'GET',
         path: '/v2/notifications',
         tag,
-        summary: 'Notifications of the controller, one JSON object a line',
+        summary: 'Stream the notifications of the controller, one JSON object per line',
         params: nothing,
         answers: { 200: STREAM },
         handle: ({ exchange }) => streamed(exchange, ofController),
@@ -33,7 +33,7 @@ export function notificationRoutes(farm: Farm): { routes: Route[]; sockets: Sock
         method: 'GET',
         path: '/v2/projects/{project_id}/notifications',
         tag,
-        summary: 'Notifications of a project, one JSON object a line',
+        summary: 'Stream the notifications of a project, one JSON object per line',
         params: names('project_id'),
         answers: { 200: STREAM },
         handle: ({ params, exchange }) => {
@@ -46,7 +46,7 @@ export function notificationRoutes(farm: Farm): { routes: Route[]; sockets: Sock
       {
         path: '/v2/notifications/ws',
         tag,
-        summary: 'Notifications of the controller, one JSON object a frame',
+        summary: 'Stream the notifications of the controller, one JSON object per frame',
         params: nothing,
         check: () => undefined,
         open: (_params, send) => sendEvents(ofController, send),
@@ -54,7 +54,7 @@ export function notificationRoutes(farm: Farm): { routes: Route[]; sockets: Sock
       {
         path: '/v2/projects/{project_id}/notifications/ws',
         tag,
-        summary: 'Notifications of a project, one JSON object a frame',
+        summary: 'Stream the notifications of a project, one JSON object per frame',
         params: names('project_id'),
         check: ({ project_id = '' }) => {
           farm.projects.find(project_id);

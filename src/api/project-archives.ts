@@ -1,4 +1,4 @@
-/** Projects as archives that GNS3 reads and writes, out and in, and their duplicates. */
+/** Exports and imports of projects, as archives that GNS3 reads and writes, and duplicates of projects. */
 import { z } from 'zod';
 import { refusals } from '../base/errors/errors.js';
 import { jsonText } from '../http/answer.js';
@@ -16,13 +16,13 @@ const tag = 'Projects';
 const ARCHIVE = 'application/gns3project';
 const COMPRESSIONS = ['none', 'zip', 'bzip2', 'lzma'] as const;
 
-/** Anything but yes is no (contract C.2). */
+/** GNS3 takes `yes` for true, and every other text for false. */
 const choice = z
   .string()
   .optional()
   .transform((given) => given?.toLowerCase() === 'yes');
 
-/** Of what makes a project, only its name and place are asked for. */
+/** The keys of a new project of which only the name and the place count here. */
 const duplicated = z.strictObject({
   ...newProject.partial().shape,
   reset_mac_addresses: z.boolean().optional(),
@@ -39,7 +39,7 @@ export function projectArchiveRoutes(
       method: 'GET',
       path: '/v2/projects/{project_id}/export',
       tag,
-      summary: 'Download a project, open or closed, as an archive that GNS3 reads, made while it is sent',
+      summary: 'Export a project, open or closed, as an archive that GNS3 reads; it is made while it is sent',
       params: one,
       query: z.object({
         include_snapshots: choice,
@@ -67,7 +67,7 @@ export function projectArchiveRoutes(
       method: 'POST',
       path: '/v2/projects/{project_id}/import',
       tag,
-      summary: 'Make a project with this id of an archive, sent as it is or as a form',
+      summary: 'Import an archive as a project with this id; the body is the archive itself or a form',
       params: one,
       query: z.object({ name: text(0, 255).optional(), path: text(0, 4096).optional() }),
       headers: RECEIVING_HEADERS,

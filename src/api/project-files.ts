@@ -39,7 +39,7 @@ export function projectFileRoutes(farm: Farm, transfers: Transfers, files: FileT
       method: 'POST',
       path,
       tag,
-      summary: 'Write a file, which is there whole or not at all',
+      summary: 'Write a file, whole or not at all',
       params,
       body: 'raw',
       headers: RECEIVING_HEADERS,
@@ -78,7 +78,7 @@ export function writeProjectFile(
   return receiveFile(exchange, transfers, { ...landing, ...home }, 201);
 }
 
-/** However the path is spelt. */
+/** Whether the path leads to the topology file, whatever its spelling. */
 function isTopologyFile({ place: { folder, filename } }: Project, path: string): boolean {
   return resolve(folder, path) === join(folder, filename);
 }

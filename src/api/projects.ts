@@ -1,4 +1,4 @@
-/** Projects: made, opened, changed, closed and deleted. */
+/** Creating, opening, changing, closing and deleting projects. */
 import type { TaskRunner } from '../base/threads/task-pool.js';
 import type { FolderTasks } from '../lab/projects/folder-tasks.js';
 import { z } from 'zod';
@@ -69,7 +69,7 @@ export function projectRoutes(farm: Farm, jobs: Jobs, files: TaskRunner<FolderTa
       method: 'POST',
       path: '/v2/projects',
       tag,
-      summary: 'Make a project and open it',
+      summary: 'Create a project and open it',
       params: nothing,
       body: newProject,
       answers: { 201: project },
@@ -126,7 +126,7 @@ export function projectRoutes(farm: Farm, jobs: Jobs, files: TaskRunner<FolderTa
       params: one,
       answers: { 204: null },
       handle: async ({ params }) => {
-        // What works in its folder must not make that again.
+        // A job in its folder must not create the folder again.
         await jobs.cancelAll(params.project_id);
         await projects.delete(params.project_id);
         return empty(204);
@@ -157,16 +157,15 @@ export function projectRoutes(farm: Farm, jobs: Jobs, files: TaskRunner<FolderTa
       method: 'GET',
       path: '/v2/projects/{project_id}/stats',
       tag,
-      summary: 'Count what a project holds',
+      summary: 'Count the nodes, links, drawings and snapshots of a project',
       params: one,
       answers: { 200: stats },
-      handle: async ({ params }) =>
-        json(200, await countObjects(projects.find(params.project_id), files)),
+      handle: async ({ params }) => json(200, await countObjects(projects.find(params.project_id), files)),
     }),
   ];
 }
 
-/** Without the keys that the client left out. */
+/** The settings without the keys that the client left out. */
 function given<Body extends object>(body: Body): { [Key in keyof Body]: Exclude<Body[Key], undefined> } {
   return Object.fromEntries(Object.entries(body).filter(([, value]) => value !== undefined)) as {
     [Key in keyof Body]: Exclude<Body[Key], undefined>;

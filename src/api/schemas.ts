@@ -1,7 +1,7 @@
 /** Schemas that several resources share. */
 import { z } from 'zod';
 
-/** Path parameters that name things: any text, because an id that does not exist is simply not found. */
+/** Path parameters that are names or ids. Any text will do, because an id that does not exist is simply not found. */
 export function names<const Name extends string>(
   ...list: readonly Name[]
 ): z.ZodObject<Record<Name, z.ZodString>> {

@@ -1,4 +1,4 @@
-/** Snapshots of projects (contract A5), and what can be done with them besides. */
+/** Snapshots of projects: those of the GNS3 interface, and what this server can do with them besides. */
 import type { FileThreads } from '../http/file-source.js';
 import { z } from 'zod';
 import { empty, json, jsonText } from '../http/answer.js';
@@ -76,7 +76,7 @@ export function snapshotRoutes(
       method: 'GET',
       path: all,
       tag,
-      summary: 'List the snapshots of a project, open or closed, by age',
+      summary: 'List the snapshots of a project, open or closed, oldest first',
       params: ofProject,
       answers: { 200: z.array(snapshot) },
       handle: async ({ params: { project_id: id } }) => json(200, await snapshots.list(projects.find(id))),
@@ -85,7 +85,7 @@ export function snapshotRoutes(
       method: 'POST',
       path: all,
       tag,
-      summary: 'Make a snapshot of an open project: everything as of one moment',
+      summary: 'Create a snapshot of an open project, with everything as of one moment',
       params: ofProject,
       body: z.strictObject({ name: text(1, 255), description: text(0, 4096).optional() }),
       answers: { 201: snapshot },
@@ -111,7 +111,7 @@ export function snapshotRoutes(
       method: 'GET',
       path: one,
       tag,
-      summary: 'Show a snapshot: its sizes, what it holds, its digest',
+      summary: 'Show the sizes, the contents and the digest of a snapshot',
       params,
       answers: { 200: details },
       handle: async ({ params: { project_id: id, snapshot_id: wanted } }) =>
@@ -159,7 +159,7 @@ export function snapshotRoutes(
       method: 'POST',
       path: `${one}/restore`,
       tag,
-      summary: 'Give the project back what it had: all of it, or nothing is changed',
+      summary: 'Restore the project from a snapshot, whole or not at all',
       params,
       answers: { 201: project },
       handle: async ({ params: { project_id: id, snapshot_id: wanted } }) =>
@@ -169,7 +169,7 @@ export function snapshotRoutes(
       method: 'POST',
       path: `${one}/nodes/{node_id}/restore`,
       tag,
-      summary: 'Give one node back what it had, its files and its links included; nothing else is changed',
+      summary: 'Restore one node with its files and its links; nothing else is changed',
       params: names('project_id', 'snapshot_id', 'node_id'),
       answers: { 201: node },
       handle: async ({ params: { project_id: id, snapshot_id: wanted, node_id: nodeId } }) =>
@@ -179,7 +179,7 @@ export function snapshotRoutes(
       method: 'POST',
       path: `${one}/verify`,
       tag,
-      summary: 'Read all of a snapshot and say what of it is damaged',
+      summary: 'Verify a snapshot: read all of it and list what is damaged',
       params,
       answers: { 200: verdict },
       handle: async ({ params: { project_id: id, snapshot_id: wanted } }) => {
@@ -191,7 +191,7 @@ export function snapshotRoutes(
       method: 'GET',
       path: `${one}/diff`,
       tag,
-      summary: 'Say what has changed in the open project since the snapshot',
+      summary: 'Compare the open project with the snapshot',
       params,
       answers: { 200: comparison },
       handle: async ({ params: { project_id: id, snapshot_id: wanted } }) =>

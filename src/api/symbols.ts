@@ -1,4 +1,4 @@
-/** Symbols that nodes are drawn with. */
+/** The symbols with which clients draw nodes. */
 import type { FileThreads } from '../http/file-source.js';
 import { posix } from 'node:path';
 import { z } from 'zod';
@@ -44,7 +44,7 @@ export function symbolRoutes({ symbols }: Farm, transfers: Transfers, files: Fil
       method: 'GET',
       path: '/v2/default_symbols',
       tag,
-      summary: 'The symbol of each category, theme by theme',
+      summary: 'List the symbol of each category, theme by theme',
       params: nothing,
       answers: { 200: z.record(z.string(), z.record(z.string(), z.string())) },
       handle: () => json(200, symbols.defaults()),
@@ -53,7 +53,7 @@ export function symbolRoutes({ symbols }: Farm, transfers: Transfers, files: Fil
       method: 'GET',
       path: '/v2/symbols/{symbol_id:.+}/dimensions',
       tag,
-      summary: 'The size of a symbol',
+      summary: 'Show the size of a symbol',
       params: one,
       answers: { 200: z.strictObject({ height: z.int(), width: z.int() }) },
       handle: async ({ params }) => {
@@ -66,7 +66,7 @@ export function symbolRoutes({ symbols }: Farm, transfers: Transfers, files: Fil
       method: 'GET',
       path: '/v2/symbols/{symbol_id:.+}/raw',
       tag,
-      summary: "A symbol's picture; an unknown symbol looks like a computer",
+      summary: 'Read the picture of a symbol; that of an unknown symbol is a computer',
       params: one,
       headers: FILE_HEADERS,
       answers: { ...FILE_ANSWERS, 200: { media: 'image/svg+xml' } },
@@ -82,7 +82,7 @@ export function symbolRoutes({ symbols }: Farm, transfers: Transfers, files: Fil
       method: 'POST',
       path: '/v2/symbols/{symbol_id:.+}/raw',
       tag,
-      summary: 'Add a symbol of your own',
+      summary: 'Upload a custom symbol',
       params: one,
       body: 'raw',
       headers: RECEIVING_HEADERS,
@@ -99,7 +99,7 @@ export function symbolRoutes({ symbols }: Farm, transfers: Transfers, files: Fil
   ];
 }
 
-/** Some clients encode the id before they build the path, which encodes it once more. */
+/** Some clients encode the id, and then encode the whole path once more. */
 function decodedAgain(id: string): string {
   try {
     return decodeURIComponent(id);

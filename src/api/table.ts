@@ -49,7 +49,7 @@ import { templateRoutes } from './templates.js';
 import { uploadRoutes } from './uploads.js';
 import { versionRoutes } from './version.js';
 
-/** What the routes are served by. */
+/** The parts of the server that the routes need. */
 export interface Services {
   readonly farm: Farm;
   readonly files: FileThreads & TaskRunner<FolderTasks & NodeFileTasks>;
@@ -64,7 +64,7 @@ export interface Services {
   readonly jobs: Jobs;
   readonly snapshots: Snapshots;
   readonly archives: ProjectArchives;
-  /** Begins the end of the server. */
+  /** Makes the server stop. */
   readonly shutdown: () => void;
 }
 
@@ -121,7 +121,7 @@ export function routeTable({
         method: 'GET',
         path: '/v2/openapi.json',
         tag: 'Server',
-        summary: 'This interface as an OpenAPI 3.1 document',
+        summary: 'Describe this interface as an OpenAPI 3.1 document',
         params: nothing,
         answers: { 200: openObject },
         handle: async () => {

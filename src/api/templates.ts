@@ -22,7 +22,7 @@ const template = z.looseObject({
   template_type: nodeType,
 });
 
-/** What only the type of a template can judge is checked by the type. */
+/** The keys of all types; further keys are checked by the type. */
 const newTemplate = z.looseObject({
   name: text(1, 255),
   template_type: nodeType,
@@ -54,7 +54,7 @@ export function templateRoutes(farm: Farm): Route[] {
       method: 'POST',
       path: '/v2/templates',
       tag,
-      summary: 'Make a template',
+      summary: 'Create a template',
       params: nothing,
       body: newTemplate,
       answers: { 201: template },
@@ -101,7 +101,7 @@ export function templateRoutes(farm: Farm): Route[] {
       method: 'POST',
       path: '/v2/templates/{template_id}/duplicate',
       tag,
-      summary: 'Make a template like this one',
+      summary: 'Duplicate a template',
       params: one,
       answers: { 201: template },
       handle: async ({ params }) => jsonText(201, await templates.duplicate(params.template_id)),
@@ -110,7 +110,7 @@ export function templateRoutes(farm: Farm): Route[] {
       method: 'POST',
       path: '/v2/projects/{project_id}/templates/{template_id}',
       tag,
-      summary: 'Make a node from a template',
+      summary: 'Create a node from a template',
       params: names('project_id', 'template_id'),
       body: usage,
       answers: { 201: node },

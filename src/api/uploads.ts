@@ -1,4 +1,4 @@
-/** Resumable uploads by the tus protocol 1.0, and the list of all uploads that are on their way. */
+/** Resumable uploads by the tus protocol 1.0, and the list of all running uploads. */
 import { z } from 'zod';
 import { isRefusal, Refusal, refusals } from '../base/errors/errors.js';
 import { empty, json, jsonText, type Answer, type Headers } from '../http/answer.js';
@@ -83,7 +83,7 @@ export function uploadRoutes(uploads: Uploads): Route[] {
       method: 'OPTIONS',
       path: base,
       tag,
-      summary: 'What is offered of the tus protocol',
+      summary: 'Show the supported parts of the tus protocol',
       params: nothing,
       answers: { 204: null },
       handle: () => empty(204, [...RESUMABLE, ...CAPABILITIES]),
@@ -92,7 +92,7 @@ export function uploadRoutes(uploads: Uploads): Route[] {
       method: 'GET',
       path: base,
       tag,
-      summary: 'List the uploads that are on their way',
+      summary: 'List the running uploads',
       params: nothing,
       answers: { 200: z.array(uploadView) },
       handle: () => json(200, uploads.list()),
@@ -136,7 +136,8 @@ export function uploadRoutes(uploads: Uploads): Route[] {
       method: 'GET',
       path: `${base}/{upload_id}`,
       tag,
-      summary: 'One upload; HEAD asks a resumable one for its offset, and ends a request that is sending',
+      summary:
+        'Show an upload; HEAD returns the offset of a resumable one, and ends a request that still sends to it',
       params: one,
       headers: [VERSION],
       answers: { 200: uploadView },
@@ -156,7 +157,7 @@ export function uploadRoutes(uploads: Uploads): Route[] {
       method: 'PATCH',
       path: `${base}/{upload_id}`,
       tag,
-      summary: 'Send the next bytes of a resumable upload; the last ones let it land',
+      summary: 'Send the next bytes of a resumable upload; the last bytes complete it',
       params: one,
       headers: PATCH_HEADERS,
       body: 'raw',
@@ -167,7 +168,7 @@ export function uploadRoutes(uploads: Uploads): Route[] {
       method: 'DELETE',
       path: `${base}/{upload_id}`,
       tag,
-      summary: 'Give up a resumable upload',
+      summary: 'Cancel a resumable upload',
       params: one,
       headers: [VERSION],
       answers: { 204: null },
@@ -177,7 +178,7 @@ export function uploadRoutes(uploads: Uploads): Route[] {
       method: 'POST',
       path: `${base}/{upload_id}`,
       tag,
-      summary: 'PATCH or DELETE, as X-HTTP-Method-Override says, for clients that cannot send these',
+      summary: 'Do what X-HTTP-Method-Override says, PATCH or DELETE, for clients that cannot send these',
       params: one,
       headers: [...PATCH_HEADERS, 'x-http-method-override'],
       body: 'raw',
@@ -207,7 +208,7 @@ function facts(upload: ResumableUpload): Headers {
   ];
 }
 
-/** A request of the protocol that brings bytes. One that is refused may still be sending them. */
+/** Handles a request of the protocol that has a body. When it is refused, the rest of the body is drained. */
 function receiving(exchange: Exchange, handle: (body: RawBody) => Promise<Answer>): Promise<Answer> {
   const body = new RawBody(exchange);
   return answered(exchange, async () => {
@@ -220,7 +221,7 @@ function receiving(exchange: Exchange, handle: (body: RawBody) => Promise<Answer
   });
 }
 
-/** Every answer says which version of the protocol it speaks, refusals, too. */
+/** Adds the version of the protocol to every answer, also to refusals. */
 async function answered(exchange: Exchange, handle: () => Promise<Answer>): Promise<Answer> {
   try {
     if (exchange.headers[VERSION] !== TUS_VERSION) throw refusals.uploadVersion(TUS_VERSION);

@@ -15,7 +15,7 @@ export function versionRoutes(farm: Farm, shutdown: () => void): Route[] {
       method: 'GET',
       path: '/v2/version',
       tag,
-      summary: 'The GNS3 version that this server speaks',
+      summary: 'Show the GNS3 version that this server speaks',
       params: nothing,
       answers: { 200: version },
       handle: () => json(200, { local: farm.isLocal, version: farm.gns3Version }),
@@ -37,7 +37,7 @@ export function versionRoutes(farm: Farm, shutdown: () => void): Route[] {
       method: 'POST',
       path: '/v2/reload',
       tag,
-      summary: 'Look for project folders that came or went',
+      summary: 'Look for project folders that have appeared or disappeared',
       params: nothing,
       answers: { 200: null },
       handle: async () => {
@@ -49,12 +49,12 @@ export function versionRoutes(farm: Farm, shutdown: () => void): Route[] {
       method: 'POST',
       path: '/v2/shutdown',
       tag,
-      summary: 'End the server (local servers only)',
+      summary: 'Stop the server (local servers only)',
       params: nothing,
       answers: { 201: null },
       handle: ({ exchange }) => {
         if (!farm.isLocal) throw refusals.stopLocalOnly();
-        // Not before the answer has left: the end of the server cuts every connection.
+        // The answer must leave first, because the end of the server cuts every connection.
         exchange.atEnd(() => {
           setImmediate(shutdown);
         });

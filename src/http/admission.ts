@@ -1,35 +1,35 @@
 /**
- * Which new connections are taken. A process that has no descriptor left can neither accept nor refuse: it would be
- * told of the waiting connection again and again. So some are kept free for what the server itself opens, and a
- * connection that does not fit is refused while there is still something to refuse it with.
+ * Decides which new connections are accepted. A process without a free descriptor can neither accept nor refuse one, and
+ * is woken by the waiting connection again and again. So some descriptors are kept free for files and sockets of the
+ * server itself, and a connection beyond the limit is refused while there is still a descriptor to refuse it with.
  */
 import type { Logger } from 'pino';
 import { refusals, type Refusal } from '../base/errors/errors.js';
 
 /** The descriptors of this process. */
 export interface DescriptorTable {
-  /** It may have so many at the same time. */
+  /** The process may have so many at the same time. */
   readonly most: number;
-  /** All below are in use. */
+  /** The lowest free descriptor: all below it are in use. */
   lowestFree(): number;
-  /** How many TCP connections there are to each address, in hexadecimal digits. */
+  /** The number of TCP connections of each address, which is in hexadecimal digits. */
   connections(): Map<string, number>;
 }
 
-/** For threads that are started later (three each), files that they have open, and engines' sockets. */
+/** Kept free for threads that start later (three each), their open files, and the sockets of engines. */
 const RESERVE = 96;
 /** The reserve of a process with few descriptors is at most this part of them. */
 const RESERVED_PART = 1 / 4;
-/** Each costs memory, whatever the host allows. */
+/** Connections cost memory, so there is a limit whatever the host allows. */
 const MOST_CONNECTIONS = 16_384;
-/** How long it is known how many connections each address has. */
+/** The count of connections by address is used for so long. */
 const COUNT_MS = 1000;
 const QUIET_MS = 60_000;
 
 export class Admission {
   readonly #table: DescriptorTable;
   readonly #log: Logger;
-  /** From this descriptor on the rest is reserved. */
+  /** This descriptor and all above it are reserved. */
   readonly #ceiling: number;
   readonly #mostConnections: number;
   #connections = 0;
@@ -40,12 +40,12 @@ export class Admission {
     this.#table = table;
     this.#log = log;
     this.#ceiling = table.most - Math.min(RESERVE, Math.ceil(table.most * RESERVED_PART));
-    // A connection may need a file, too.
+    // A connection may need an open file, too.
     const pairs = Math.floor((this.#ceiling - table.lowestFree()) / 2);
     this.#mostConnections = Math.max(1, Math.min(MOST_CONNECTIONS, pairs));
   }
 
-  /** There is one more, from the address; undefined when it may stay. It is counted until it is `closed`. */
+  /** Counts a new connection of the address until it is `closed`. Undefined when it may stay. */
   opened(address: Uint8Array): Refusal | undefined {
     this.#connections++;
     const owner = ownerOf(address);
@@ -59,7 +59,7 @@ export class Admission {
     this.#connections--;
   }
 
-  /** Half of all connections are for nobody alone, unless they come from this very host. */
+  /** No address may have more than half of all connections, unless it is this very host. */
   #hasTooMany(owner: string | undefined): boolean {
     const share = this.#mostConnections / 2;
     if (owner === undefined || this.#connections <= share) return false;
@@ -90,7 +90,7 @@ export class Admission {
   }
 }
 
-/** An IPv4 address, or the network of an IPv6 one, which is one customer's; undefined for this host itself. */
+/** An IPv4 address, or the /64 network of an IPv6 address, which belongs to one customer; undefined for this host. */
 function ownerOf(address: Uint8Array): string | undefined {
   const bytes = Buffer.from(address);
   const isMapped = bytes.length === 16 && bytes.subarray(0, 12).equals(MAPPED);

@@ -1,4 +1,4 @@
-/** What a handler answers with. */
+/** The answers of handlers. */
 
 export type Headers = readonly (readonly [name: string, value: string])[];
 
@@ -6,10 +6,10 @@ export type WholeAnswer =
   | { readonly status: number; readonly json: string; readonly headers?: Headers }
   | { readonly status: number; readonly headers?: Headers };
 
-/** Or the handler has taken the response over and streams it. */
+/** `streamed`: the handler has taken over the response, and streams it. */
 export type Answer = WholeAnswer | 'streamed';
 
-/** An answer whose JSON text exists already. */
+/** An answer whose JSON text is ready. */
 export function jsonText(status: number, json: string, headers: Headers = []): WholeAnswer {
   return { status, json, headers };
 }

@@ -1,6 +1,6 @@
 /**
- * From a request to its handler: the route, who asks, and whether what is asked fits the schemas. Handlers see
- * only requests that do.
+ * Leads a request to its handler: finds the route, checks origin and credentials, and checks path, query and body against
+ * the schemas of the route. Handlers see only requests that fit.
  */
 import type { HttpRequest } from 'uWebSockets.js';
 import type { z } from 'zod';
@@ -54,7 +54,7 @@ export class Dispatcher {
     return this.#call(exchange, route, params);
   }
 
-  /** Refuses (404) a path that no route has. */
+  /** Finds the endpoint of the path. Refuses (404) a path without one. */
   match(exchange: Exchange): Match {
     const match = this.#router.match(exchange.path);
     if (match === undefined) throw refusals.pathUnknown(exchange.path);
@@ -62,7 +62,7 @@ export class Dispatcher {
     return match;
   }
 
-  /** The query, put through the schema of its route; undefined when that has none. */
+  /** The query as the schema of the route parses it; undefined when the route has none. */
   query(exchange: Exchange, schema: z.ZodType | undefined): unknown {
     if (schema === undefined) return undefined;
     return check(exchange, schema, Object.fromEntries(new URLSearchParams(exchange.query)), 'query');
@@ -83,7 +83,7 @@ export class Dispatcher {
   }
 }
 
-/** A client that is refused while it still sends may look for its answer only when it has sent all. */
+/** Drains the body of a refused request, because a client may look for the answer only when it has sent all. */
 async function heardOut(exchange: Exchange, handle: () => Answer | Promise<Answer>): Promise<Answer> {
   try {
     return await handle();
@@ -93,13 +93,13 @@ async function heardOut(exchange: Exchange, handle: () => Answer | Promise<Answe
   }
 }
 
-/** A page may also ask for what the path itself answers to OPTIONS, which a preflight never does. */
+/** Some paths have an OPTIONS route of their own, for which a page may ask without the header of a preflight. */
 function isPreflight(exchange: Exchange, request: HttpRequest, { methods }: Match['endpoint']): boolean {
   if (exchange.method !== 'OPTIONS' || exchange.origin === '') return false;
   return !methods.has('OPTIONS') || request.getHeader('access-control-request-method') !== '';
 }
 
-/** Refuses in the contract's words what does not fit. */
+/** Parses a part of the request. Refuses (400), in the words of GNS3, a value that does not fit the schema. */
 function check(exchange: Exchange, schema: z.ZodType, value: unknown, part: string): unknown {
   const parsed = schema.safeParse(value);
   if (parsed.success) return parsed.data;

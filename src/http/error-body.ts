@@ -1,4 +1,4 @@
-/** The one place where an error becomes a status and a body (contract 0.3). */
+/** The one place where an error becomes a status and a body. Every body has `code`, `message` and `status`. */
 import { Refusal } from '../base/errors/errors.js';
 import type { Exchange } from './exchange.js';
 import { MalformedJson } from './json-body.js';
@@ -9,7 +9,7 @@ export const INTERNAL_ERROR = { status: 500, code: 'internal_error' } as const;
 export interface ErrorAnswer {
   readonly status: number;
   readonly json: string;
-  /** Whether the fault is ours and belongs into the log. */
+  /** Whether it is a fault of this server, which belongs into the log. */
   readonly isFault: boolean;
 }
 
@@ -37,7 +37,7 @@ export function errorAnswer(error: unknown, exchange: Exchange): ErrorAnswer {
   return { status, json: JSON.stringify(body), isFault: false };
 }
 
-/** What the client sent, without secrets and within bounds. */
+/** The body that the client sent, without secrets and within bounds. */
 function echo(error: Refusal, body: unknown): unknown {
   if (error instanceof MalformedJson) return { malformed_json: error.text.slice(0, LONGEST_ECHO) };
   if (body === undefined || body === null) return {};
@@ -45,7 +45,7 @@ function echo(error: Refusal, body: unknown): unknown {
   return text.length > LONGEST_ECHO ? { truncated: text.slice(0, LONGEST_ECHO) } : JSON.parse(text);
 }
 
-/** The JSON text of a request body as it may be shown. */
+/** The JSON text of a request body, with passwords replaced by stars. */
 export function withoutSecrets(body: unknown): string {
   return JSON.stringify(body, (key, value: unknown) => (SECRETS.has(key) ? '***' : value));
 }

@@ -1,21 +1,21 @@
 /**
- * Notifications on their way to one client: a ping at once, then every event, and a ping whenever there was
- * none for a while. The same for both transports; each bounds by itself what waits for its client.
+ * The notifications for one client: a ping at once, then every event, and another ping after each while without events.
+ * HTTP and WebSocket share this; each has its own bound for the text that waits for its client.
  */
 import { envelope, type Listener } from '../base/streams/channel.js';
 import type { HostLoad } from '../base/host-load.js';
 
 const PING_AFTER_MS = 5000;
-/** Of the stream of a compute. */
+/** The pings of a compute have this interval. */
 export const COMPUTE_PING_AFTER_MS = 1000;
 
 export interface EventSource {
-  /** Subscribes; returns the end of the subscription. */
+  /** Subscribes; returns the function that ends the subscription. */
   listen(listener: Listener): () => void;
   load(): HostLoad;
 }
 
-/** Starts to send; returns how to stop. */
+/** Starts to send; returns the function that stops it. */
 export function sendEvents(
   source: EventSource,
   send: (event: string) => void,

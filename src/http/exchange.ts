@@ -1,7 +1,7 @@
 /**
- * One request and its response. Everything that is needed of the request is copied at once, because the
- * library's request object dies with the handler; the response is answered once or not at all, and never
- * touched after its client has gone.
+ * One request and its response. The parts of the request that are needed later are copied at once, because the request
+ * object of the library dies with the handler. The response is answered once or not at all, and never touched after its
+ * client has gone.
  */
 import type { HttpRequest, HttpResponse } from 'uWebSockets.js';
 import type { Headers, WholeAnswer } from './answer.js';
@@ -12,10 +12,10 @@ import { TailResponse } from './streams/tail-response.js';
 import type { TailSource } from './streams/tail-flow.js';
 import { statusLine } from './headers.js';
 
-/** What is longer is sent at the client's pace: the library would cut off a slow client. */
+/** Longer answers are streamed at the client's pace, because the library would cut off a slow client. */
 const LARGEST_AT_ONCE = 64 * 1024;
 
-/** What the server adds to every response. */
+/** The headers that the server adds to every response. */
 export type CommonHeaders = (origin: string) => Headers;
 
 export class Exchange {
@@ -26,7 +26,7 @@ export class Exchange {
   readonly host: string;
   readonly origin: string;
   readonly startedAt = performance.now();
-  /** The template of the route, once there is one. */
+  /** The template of the route, once it has been found. */
   template: string | undefined;
   /** The JSON body, once it has been read. */
   body: unknown;
@@ -44,7 +44,7 @@ export class Exchange {
     this.id = id;
     this.method = request.getMethod().toUpperCase();
     this.path = request.getUrl();
-    // Without a query the library answers undefined, whatever its declarations say.
+    // Without a query the library returns undefined, which its types do not say.
     this.query = request.getQuery() || '';
     this.host = request.getHeader('host');
     this.origin = request.getHeader('origin');
@@ -63,12 +63,12 @@ export class Exchange {
     return this.#state === 'gone';
   }
 
-  /** The address that the request comes from; to be asked for before the handler waits for anything. */
+  /** The address of the client; a handler must read it before it awaits anything. */
   get address(): string {
     return this.isGone ? '' : Buffer.from(this.#response.getRemoteAddressAsText()).toString();
   }
 
-  /** Whether somebody takes the body, or has taken it. */
+  /** Whether the body is being received, or has been. */
   get isReceiving(): boolean {
     return this.#incoming !== undefined;
   }
@@ -79,7 +79,7 @@ export class Exchange {
     else callback(this);
   }
 
-  /** Starts to receive the body; to be called before the handler waits for anything. */
+  /** Starts to receive the body; a handler must call this before it awaits anything. */
   receive(receiver: BodyReceiver): IncomingBody {
     const incoming = new IncomingBody(this.#response, receiver);
     this.#incoming = incoming;
@@ -102,7 +102,7 @@ export class Exchange {
       );
       return;
     }
-    // Nobody will read what is left of an unfinished body, so nothing can follow it.
+    // The rest of an unfinished body is never read, so no other request can follow on this connection.
     const closeConnection = this.#incoming?.isComplete === false;
     this.#response.cork(() => {
       const isJson = 'json' in answer;
@@ -114,7 +114,7 @@ export class Exchange {
     this.#end('answered');
   }
 
-  /** Answers with a stream that ends when it is ended. Undefined when only the head was asked for. */
+  /** Answers with a stream that the handler ends. Undefined when the client asked for the head only. */
   streamChunks(media: string, limit: number): ChunkedResponse | undefined {
     if (this.#state !== 'waiting') return undefined;
     if (this.method === 'HEAD') {
@@ -134,7 +134,7 @@ export class Exchange {
     return stream;
   }
 
-  /** Answers with `total` bytes from the source, which is closed in any case. */
+  /** Answers with `total` bytes of the source, which is closed in any case. */
   streamSized(media: string, headers: Headers, total: number, source: PieceSource, status = 200): void {
     if (this.#state !== 'waiting' || this.method === 'HEAD' || total === 0) {
       source.close();
@@ -156,7 +156,7 @@ export class Exchange {
     });
   }
 
-  /** Answers with what comes from the source until that is over. The source is closed in any case. */
+  /** Answers with all bytes of the source, until it is over. The source is closed in any case. */
   streamTail(media: string, source: TailSource, headers: Headers = []): 'streamed' {
     if (this.#state !== 'waiting' || this.method === 'HEAD') {
       source.close();
@@ -182,7 +182,7 @@ export class Exchange {
     this.#tail?.finish();
   }
 
-  /** Ends a stream before its end, so that the client can tell. */
+  /** Breaks a stream off, so that the client can tell this from an end. */
   breakOff(): void {
     this.#tail?.breakOff();
   }
@@ -206,8 +206,8 @@ export class Exchange {
   }
 
   /**
-   * The library counts a response as pending until as many bytes are sent as it was told, and then drops the
-   * connection at the next request: the length of a body that is not sent is ours to write.
+   * Writes the length of a body that is not sent. If the library knew that length, it would take the response for
+   * unfinished, and drop the connection at the next request.
    */
   #endWithoutBody(length: number | undefined): void {
     if (length !== undefined) this.#response.writeHeader('Content-Length', String(length));
@@ -220,7 +220,7 @@ export class Exchange {
     for (const [name, value] of this.#headOf(headers, media)) this.#response.writeHeader(name, value);
   }
 
-  /** No name is there twice, in whatever case: a browser refuses an answer for that. */
+  /** Writes no header name twice, in whatever case, because browsers refuse such answers. */
   #headOf(headers: Headers, media: string | undefined): Iterable<Headers[number]> {
     const head = new Map<string, Headers[number]>();
     const add = (header: Headers[number]): void => {

@@ -1,10 +1,10 @@
-/** An open file that is read piece by piece, and closed when nobody reads it any more. */
+/** An open file as the source of a response: read piece by piece, and closed with the response. */
 import type { TaskRunner } from '../base/threads/task-pool.js';
 import type { FileTasks } from '../base/disk/file-tasks.js';
 import type { FileReads, ReadPiece } from '../files/downloads/file-reads.js';
 import type { PieceSource } from './streams/sized-response.js';
 
-/** What a disk is asked for at once. */
+/** So much is read from the disk at once. */
 const READ_LENGTH = 256 * 1024;
 
 export interface FileThreads extends TaskRunner<FileTasks> {
@@ -16,12 +16,12 @@ export class FileSource implements PieceSource {
   readonly #fd: number;
   readonly #start: number;
   readonly #end: number;
-  /** What has been read from the disk for the next call. */
+  /** The piece that has been read from the disk for the next call. */
   #read: (ReadPiece & { readonly position: number }) | undefined;
   #reading: Promise<void> = Promise.resolve();
   #isClosed = false;
 
-  /** Takes the descriptor over. Positions are counted from `start`; nothing is given behind `end`. */
+  /** Closes the descriptor with itself. Positions count from `start`; bytes from `end` on are not given. */
   constructor(files: FileThreads, { fd }: { readonly fd: number }, start: number, end: number) {
     this.#files = files;
     this.#fd = fd;
@@ -36,7 +36,7 @@ export class FileSource implements PieceSource {
       try {
         use(read.bytes);
       } finally {
-        // A client that does not take all of it now must not keep it from others.
+        // A client that does not take all of the piece now must not keep the memory from others.
         read.giveBack();
       }
       return 'given';
@@ -57,7 +57,7 @@ export class FileSource implements PieceSource {
         this.#read?.giveBack();
         return this.#files.run('closeFile', { fd: this.#fd });
       });
-    // Fails only when the threads have ended, and their descriptors with them.
+    // This fails only when the threads have ended, and their descriptors with them.
     isDone.catch(() => undefined);
   }
 

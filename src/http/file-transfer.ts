@@ -1,4 +1,4 @@
-/** Files of a folder over HTTP, both ways, in constant memory: the bytes wait for the slower side. */
+/** Downloads and uploads of files, in constant memory: the faster side waits for the slower one. */
 import { extname } from 'node:path';
 import { refusals } from '../base/errors/errors.js';
 import type { OpenedFile } from '../base/disk/regular-file.js';
@@ -13,18 +13,18 @@ import { RAW_BODY_HEADERS, RawBody } from './raw-body.js';
 
 export interface PlacedFile {
   readonly root: string;
-  /** A folder below the root that the path is of instead, which no link may lead to. */
+  /** When given, the path starts at this folder below the root, to which no link may lead. */
   readonly folder?: string;
   readonly path: string;
-  /** Told instead of what the name says. */
+  /** The media type; without it, the name of the file decides. */
   readonly media?: string;
-  /** What lies behind so many bytes is not sent: it is being written. */
+  /** Bytes behind this position are not sent, because they are being written. */
   readonly most?: number;
   /** Further headers of the answer. */
   readonly headers?: (opened: OpenedFile) => Headers;
 }
 
-/** A body that is no longer is not streamed: it costs less as a whole. */
+/** Bodies up to this length are stored as a whole, which costs less than a stream. */
 const LARGEST_AT_ONCE = 64 * 1024;
 
 const MEDIA_TYPES: Readonly<Record<string, string>> = {
@@ -49,7 +49,7 @@ const MEDIA_TYPES: Readonly<Record<string, string>> = {
   '.zip': 'application/zip',
 };
 
-/** A file may hold anything, so a browser that shows it must not run what is in it. */
+/** A file may hold anything, so a browser that shows it must not run scripts in it. */
 export const UNTRUSTED_CONTENT: Headers = [
   ['X-Content-Type-Options', 'nosniff'],
   ['Content-Security-Policy', "default-src 'none'; style-src 'unsafe-inline'; img-src data:; sandbox"],
@@ -59,20 +59,20 @@ export function mediaType(path: string): string {
   return MEDIA_TYPES[extname(path).toLowerCase()] ?? 'application/octet-stream';
 }
 
-/** The request headers that decide how much of a file is sent: to be declared by every route that sends one. */
+/** The request headers that decide how much of a file is sent. Every route that sends a file must declare them. */
 export const FILE_HEADERS = ['if-none-match', 'if-range', 'range'] as const;
 
-/** What such a route answers. */
+/** The answers of a route that sends a file. */
 export const FILE_ANSWERS = {
   200: { media: 'application/octet-stream' },
   206: { media: 'application/octet-stream' },
   304: null,
 } as const;
 
-/** The request headers that say what a body is: to be declared by every route that receives a file. */
+/** The request headers that describe a body. Every route that receives a file must declare them. */
 export const RECEIVING_HEADERS = [...RAW_BODY_HEADERS, ...DIGEST_HEADERS];
 
-/** Streams the file to the client, or the part of it that is asked for. */
+/** Streams the file to the client, or the requested part of it. */
 export async function sendFile(exchange: Exchange, files: FileThreads, file: PlacedFile): Promise<Answer> {
   const { root, folder, path } = file;
   const opened = await files.run('openFile', { root, folder, path });
@@ -117,7 +117,7 @@ function rangeOf({ method, headers }: Exchange, size: number, tag: string): Retu
   return parseRange(headers['range'] ?? '', size);
 }
 
-/** Writes the request body to where it lands; the file is there whole or not at all. A larger one is refused (413). */
+/** Writes the request body to its place, whole or not at all. Refuses (413) a body that is too large. */
 export async function receiveFile(
   exchange: Exchange,
   transfers: Pick<Transfers, 'begin' | 'store'>,

@@ -1,6 +1,6 @@
 /**
- * Who may speak to this server: the Host, Origin and credentials of a request. A browser must not be made to
- * act on a lab by a page from elsewhere, neither by a cross-site request nor by a name that resolves here.
+ * Checks the Host, the Origin and the credentials of a request. No foreign page may make a browser act on a lab: neither by
+ * a cross-site request, nor by a name that resolves to this server.
  */
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { isIP } from 'node:net';
@@ -13,7 +13,7 @@ import type { GuessBrake } from './guess-brake.js';
 import type { Method } from './route.js';
 
 export interface GateOptions {
-  /** The address that is listened on. */
+  /** The address on which the server listens. */
   readonly host: string;
   /** Names of this server that it cannot know by itself. */
   readonly allowedHosts: readonly string[];
@@ -22,10 +22,10 @@ export interface GateOptions {
 }
 
 const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/i;
-/** Wrong passwords of all addresses together that wait for their answer. */
+/** So many answers to wrong passwords may be delayed at a time, for all addresses together. */
 const MOST_WAITING = 64;
 
-/** What pages may read of an answer. */
+/** The response headers that pages may read. */
 const EXPOSED_HEADERS = [
   'Content-Length, Content-Range, ETag, Last-Modified, Location, Repr-Digest, X-Request-Id, X-Route',
   'Tus-Checksum-Algorithm, Tus-Extension, Tus-Max-Size, Tus-Resumable, Tus-Version',
@@ -56,12 +56,12 @@ export class Gate {
     return this.#authorization !== undefined;
   }
 
-  /** Another name may have been made to resolve here, by whoever wants to speak to us from somebody's browser. */
+  /** Refuses (403) unknown names: an attacker may have made one resolve here, to reach this server by a browser. */
   checkHost(host: string): void {
     if (!this.#isOwn(withoutPort(host))) throw refusals.hostRefused(withoutPort(host));
   }
 
-  /** Requests that change something, and WebSockets, come from no page but an allowed one or our own. */
+  /** Refuses (403) foreign pages, for requests that change something and for WebSockets. */
   checkOrigin(origin: string, host: string): void {
     if (origin !== '' && !this.isAllowedOrigin(origin) && !this.#isOwnOrigin(origin, host)) {
       throw refusals.originRefused(origin);
@@ -72,7 +72,7 @@ export class Gate {
     return this.#allowedOrigins.has(origin);
   }
 
-  /** A wrong password is answered late when many from that address were wrong. */
+  /** Delays the answer to a wrong password when the address has sent many wrong ones. */
   checkCredentials(authorization: string, address: string): Promise<never> | undefined {
     if (this.#authorization === undefined) return undefined;
     if (authorization === '') throw refusals.unauthorized();
@@ -84,7 +84,7 @@ export class Gate {
     return this.#refuseLater(waitMs);
   }
 
-  /** What lets a page of this origin read the answer. */
+  /** The headers that let a page of this origin read the answer. */
   crossOriginHeaders(origin: string): Headers {
     if (!this.isAllowedOrigin(origin)) return [];
     return [
@@ -95,7 +95,7 @@ export class Gate {
     ];
   }
 
-  /** The headers that only the answer to a preflight request has. Refuses other origins. */
+  /** The further headers of the answer to a preflight request. Refuses (403) origins that are not allowed. */
   preflightHeaders(origin: string, methods: Iterable<Method>, requestHeaders: string): Headers {
     if (!this.isAllowedOrigin(origin)) throw refusals.originRefused(origin);
     return [
@@ -116,12 +116,12 @@ export class Gate {
     throw refusals.unauthorized();
   }
 
-  /** Our own pages: the origin is the very host asked, and that is this server. */
+  /** Whether the page comes from this server: its origin is the host of the request, which is a name of this server. */
   #isOwnOrigin(origin: string, host: string): boolean {
     return origin === `http://${host}` && this.#isOwn(withoutPort(host));
   }
 
-  /** An address cannot be made to lead elsewhere, as a name can; but none but loopback leads to loopback. */
+  /** Addresses count as own names, because an attacker cannot redirect them; a loopback server has those of loopback only. */
   #isOwn(name: string): boolean {
     return LOOPBACK.test(name) || this.#ownNames.has(name) || (!this.#isLoopback && isAddress(name));
   }

@@ -1,13 +1,13 @@
 /**
- * Slows the guessing of passwords, for each address apart. Some wrong ones are free. Each one after that is answered
- * when the one before has been paid for, at one a second. An address that has several of them unanswered is refused
- * whatever it sends, so it learns no more by asking on more connections, nor by not waiting for answers.
+ * Slows the guessing of passwords, for each address by itself. The first wrong passwords cost nothing. The answers to
+ * further ones are delayed, so that there is one a second. While several answers are due, every request of the address is
+ * refused, so more connections, or not waiting for answers, let it guess no faster.
  */
 import type { Logger } from 'pino';
 
 export interface GuessBrakeOptions {
   readonly log: Pick<Logger, 'warn'>;
-  /** Milliseconds that only go forward. */
+  /** Milliseconds of a clock that never goes back. */
   readonly now: () => number;
 }
 
@@ -20,7 +20,7 @@ const LINES_OF_A_PERIOD = 10;
 
 export class GuessBrake {
   readonly #options: GuessBrakeOptions;
-  /** When all wrong passwords of an address will be paid for. The last one that guessed is last. */
+  /** When each address has paid for its wrong passwords, at a second each. The address with the latest guess is last. */
   readonly #paidAt = new Map<string, number>();
   #periodEnds = -Infinity;
   #lines = 0;
@@ -30,12 +30,12 @@ export class GuessBrake {
     this.#options = options;
   }
 
-  /** How long nothing of this address is looked at; 0 when it may ask now. */
+  /** How long all requests of this address are refused; 0 when it may ask now. */
   closedMs(address: string): number {
     return Math.max(0, this.#owedMs(networkOf(address)) + PAID_MS - FREE_MS - LONGEST_WAIT_MS);
   }
 
-  /** A password was wrong. Returns how long the answer has to wait. */
+  /** Notes a wrong password. Returns how long its answer has to wait. */
   wrong(address: string): number {
     const network = networkOf(address);
     const owed = this.#owedMs(network) + PAID_MS;
@@ -67,7 +67,7 @@ export class GuessBrake {
   }
 }
 
-/** A client with one IPv6 address has a /64 of them. The library writes addresses without abbreviation. */
+/** The address, or the /64 network of an IPv6 address, all of which one client has. The library does not abbreviate. */
 function networkOf(address: string): string {
   const groups = address.split(':');
   const isMapped = groups.slice(0, 6).join(':') === '0000:0000:0000:0000:0000:ffff';

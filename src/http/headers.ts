@@ -1,4 +1,4 @@
-/** What request headers say, and how response headers are written. */
+/** Reads request headers, and writes response headers. */
 import { STATUS_CODES } from 'node:http';
 import { refusals } from '../base/errors/errors.js';
 import type { DigestName, Digests } from '../files/transfer/landing.js';

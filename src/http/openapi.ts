@@ -18,7 +18,7 @@ interface Operation {
   readonly responses: Readonly<Record<string, object>>;
 }
 
-/** Describes one route a turn: all of them would hold the thread. */
+/** Describes one route in each turn of the event loop, because all of them at once would hold the thread. */
 export async function openApi(table: RouteTable, info: ApiTitle, errorBody: z.ZodType): Promise<object> {
   const paths: Record<string, Record<string, Operation>> = {};
   for (const route of table.routes) {
@@ -56,7 +56,7 @@ export async function openApi(table: RouteTable, info: ApiTitle, errorBody: z.Zo
   };
 }
 
-/** OpenAPI has no parameter that spans segments; the slashes in one are the client's to write. */
+/** OpenAPI has no parameters that span segments, so the document shows such a parameter like any other. */
 function documentedPath(template: string): string {
   return template.replaceAll(':.+}', '}');
 }

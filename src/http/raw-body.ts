@@ -1,28 +1,28 @@
-/** A request body that waits until somebody takes it, and then flows at the pace of who does. */
+/** A request body that waits for its receiver, and then flows at the receiver's pace. */
 import { refusals } from '../base/errors/errors.js';
 import type { Exchange } from './exchange.js';
 import { IDLE_LIMIT_MS } from './streams/long-stream.js';
 
-/** Takes bytes, which are its only within the call. */
+/** Takes bytes, which are valid only within the call. */
 export interface ByteSink {
   write(bytes: Uint8Array): void;
 }
 
-/** The header that must be declared by routes that take their body so. */
+/** The headers that routes with such a body must declare. */
 export const RAW_BODY_HEADERS = ['content-length'] as const;
 
 const DRAIN_MS = 2000;
 
-/** To be made before the handler waits for anything. */
+/** A handler must make this object before it awaits anything. */
 export class RawBody {
-  /** As the client says; undefined when it does not. */
+  /** The length that the client announces; undefined when it does not. */
   readonly length: number | undefined;
   readonly throttle;
   readonly #largest: number;
   #received = 0;
-  /** The address that it comes from. */
+  /** The address of the client. */
   readonly client: string;
-  /** What came before there was a sink: what the library had read already. */
+  /** Bytes that came before there was a sink, because the library had read them already. */
   #early: Uint8Array[] = [];
   #state: 'coming' | 'complete' | 'unwanted' = 'coming';
   #failure: Error | undefined;
@@ -53,8 +53,8 @@ export class RawBody {
   }
 
   /**
-   * Gives the sink everything until the body ends. Rejects with what the sink throws or `failure` rejects with, and
-   * when the client has gone or sends nothing for too long; nothing is given after that.
+   * Gives the sink all bytes until the body ends. Rejects when the sink throws or `failure` rejects, and when the client
+   * has gone or sends nothing for too long. After that the sink gets no more.
    */
   async into(sink: ByteSink, failure?: Promise<never>): Promise<void> {
     try {
@@ -66,14 +66,14 @@ export class RawBody {
     }
   }
 
-  /** All of it, for a body that is short by its length. */
+  /** The whole body; only for one with a short length. */
   async whole(): Promise<Uint8Array> {
     const chunks: Uint8Array[] = [];
     await this.into({ write: (bytes) => chunks.push(bytes.slice()) });
     return Buffer.concat(chunks);
   }
 
-  /** Nothing more is wanted: what still comes is dropped, for a while, so that the client looks for its answer. */
+  /** Drops the rest of the body, for a while: a client may look for its answer only when it has sent all. */
   async drain(): Promise<void> {
     this.#state = 'unwanted';
     this.#early = [];

@@ -1,6 +1,6 @@
 /**
- * One entry of the route table: what a path takes and answers, and who handles it. Routing, validation, typed
- * handlers, error bodies and the OpenAPI document all come from these entries.
+ * One entry of the route table: the parameters, the body, the answers and the handler of a path. Routing, validation,
+ * typed handlers, error bodies and the OpenAPI document all come from these entries.
  */
 import type { z } from 'zod';
 import type { Answer } from './answer.js';
@@ -9,10 +9,10 @@ import type { TailSource } from './streams/tail-flow.js';
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE' | 'OPTIONS';
 
-/** A body as the client sends it: `raw` is streamed to the handler. */
+/** The body of a request: a schema, `raw` for bytes that are streamed to the handler, or none. */
 export type BodyKind = z.ZodType | 'raw' | undefined;
 
-/** A body as it is answered: a schema, bytes of this media type, or nothing. */
+/** The body of an answer: a schema, bytes of this media type, or none. */
 export type AnswerKind = z.ZodType | { readonly media: string } | null;
 
 export interface RouteRequest<Params, Query, Body> {
@@ -29,7 +29,7 @@ interface RouteHead {
   readonly params: z.ZodObject;
 }
 
-/** The table's view of a route, with the handler's types erased. */
+/** A route as the table has it, without the types of its handler. */
 export interface Route extends RouteHead {
   readonly method: Method;
   readonly query: z.ZodType | undefined;
@@ -70,23 +70,23 @@ export function route<
     query: spec.query,
     body: spec.body,
     headers: spec.headers ?? [],
-    // The dispatcher has put params, query and body through the schemas that these types come from.
+    // The dispatcher has parsed params, query and body with the schemas that these types come from.
     handle: (request) => spec.handle(request as Parameters<typeof spec.handle>[0]),
   };
 }
 
 type PathParams = Readonly<Record<string, string>>;
 
-/** A WebSocket path: a stream of text frames to the client; what the client sends is ignored. */
+/** A WebSocket path: it sends text frames, and ignores all that the client sends. */
 export interface TextSocketRoute extends RouteHead {
   readonly query?: z.ZodType;
-  /** Refuses before the upgrade. `query` has been through its schema. */
+  /** Refuses before the upgrade. The schema has parsed `query`. */
   check(params: PathParams, query: unknown): void | Promise<void>;
-  /** Starts sending; returns how to stop. */
+  /** Starts to send; returns the function that stops it. */
   open(params: PathParams, send: (frame: string) => void, query: unknown): () => void;
 }
 
-/** A WebSocket path: the bytes of a source in binary frames, at the client's pace. */
+/** A WebSocket path: it sends the bytes of a source in binary frames, at the client's pace. */
 export interface TailSocketRoute extends RouteHead {
   readonly query: z.ZodType | undefined;
   /** Refuses before the upgrade. The source is closed in any case. */
@@ -111,7 +111,7 @@ export function socketRoute<Params extends z.ZodObject, Query extends z.ZodType 
   return {
     ...spec,
     query: spec.query,
-    // The server has put both through the schemas that these types come from.
+    // The server has parsed both with the schemas that these types come from.
     openTail: (params, query) =>
       open({ params: params as z.output<Params>, query: query as z.output<Query> }),
   };

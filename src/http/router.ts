@@ -35,7 +35,7 @@ export class Router {
     for (const socket of table.sockets) this.#endpointOf(socket.path).socket = socket;
   }
 
-  /** Undefined when no template fits. Refuses (400) a path that cannot be decoded. */
+  /** Finds the endpoint; undefined when no template fits. Refuses (400) a path that cannot be decoded. */
   match(path: string): Match | undefined {
     const segments = path.split('/');
     segments.shift();
@@ -90,7 +90,7 @@ function restEndpoint(branch: Branch, template: string, suffix: readonly string[
   return endpoint;
 }
 
-/** Literal segments win over parameters, and these over rests. Values come still encoded. */
+/** Literal segments win over parameters, and these over parameters of several segments. Values are still encoded. */
 function find(
   branch: Branch,
   segments: readonly string[],

@@ -1,4 +1,4 @@
-/** The HTTP server: takes requests from uWebSockets.js, has them handled, and answers what went wrong. */
+/** The HTTP server: takes requests from uWebSockets.js, has them handled, and answers errors. */
 import type { Logger } from 'pino';
 import {
   App,
@@ -30,7 +30,7 @@ export interface HttpServerOptions {
   readonly descriptors: DescriptorTable;
 }
 
-/** By default the library lets several servers share a port. */
+/** The port is for this server alone. By default the library lets several servers share it. */
 const EXCLUSIVE_PORT = 1;
 
 export class HttpServer {
@@ -56,7 +56,7 @@ export class HttpServer {
       fail: (exchange, error) => {
         this.#fail(exchange, error);
       },
-      // The library does not tell its filter of connections that have become WebSockets.
+      // The filter is not called when a WebSocket connection closes.
       onClose: () => {
         this.#admission.closed();
       },
@@ -71,7 +71,7 @@ export class HttpServer {
     });
   }
 
-  /** Resolves with the port; rejects when it cannot be had. */
+  /** Resolves with the port; rejects when the server cannot listen on it. */
   listen(host: string, port: number): Promise<number> {
     return new Promise((resolve, reject) => {
       const listening = (socket: us_listen_socket | false): void => {
@@ -86,13 +86,13 @@ export class HttpServer {
         this.#listenSocket = socket;
         resolve(us_socket_local_port(socket));
       };
-      // The library takes options together with a host, too, which its declarations do not know.
+      // The library also takes options together with a host, which its types do not say.
       const app: { listen(...args: unknown[]): unknown } = this.#app;
       app.listen(host, port, EXCLUSIVE_PORT, listening);
     });
   }
 
-  /** No new connections; long streams end; what is in flight has `graceMs` to finish. */
+  /** Accepts no more connections, and ends long streams. Other requests have `graceMs` to finish. */
   async close(graceMs: number): Promise<void> {
     this.#isStopping = true;
     if (this.#listenSocket !== undefined) us_listen_socket_close(this.#listenSocket);
@@ -112,7 +112,7 @@ export class HttpServer {
     }
   }
 
-  /** A connection that has no room is answered before it has asked, and closed. */
+  /** Answers a connection beyond the limit before it has asked, and closes it. */
   #admit(response: HttpResponse): void {
     const refusal = this.#admission.opened(new Uint8Array(response.getRemoteAddress()));
     if (refusal === undefined) return;

@@ -1,6 +1,6 @@
 /**
- * The WebSockets of the server. A client of text frames that does not read is bounded by the library, which closes
- * its connection; one of binary frames is sent to at its own pace. What clients send is ignored.
+ * The WebSockets of the server. Text frames that wait for their client are bounded: beyond the bound the library closes the
+ * connection. Binary frames are sent at the client's pace. Frames from clients are ignored.
  */
 import type {
   HttpRequest,
@@ -19,12 +19,12 @@ import { closeReason, TailSocket } from './streams/tail-socket.js';
 import type { TailSource } from './streams/tail-flow.js';
 
 interface Session {
-  /** Starts sending; returns how to stop. */
+  /** Starts to send; returns the function that stops it. */
   readonly begin: (socket: WebSocket<Session>) => () => void;
-  /** The connection was never made. */
+  /** Called instead of `begin` when the connection is not made. */
   readonly giveUp: () => void;
   stop: (() => void) | undefined;
-  /** Of a socket with binary frames. */
+  /** Only a socket with binary frames has one. */
   tail: TailSocket | undefined;
 }
 
@@ -33,7 +33,7 @@ export interface WebSocketsOptions {
   /** Makes the exchange of an upgrade request. */
   readonly begin: (response: HttpResponse, request: HttpRequest) => Exchange;
   readonly fail: (exchange: Exchange, error: unknown) => void;
-  /** One of them has gone. */
+  /** Called when a WebSocket has closed. */
   readonly onClose: () => void;
 }
 
@@ -50,7 +50,7 @@ export class WebSockets {
     this.#options = options;
   }
 
-  /** How the library is to treat them. */
+  /** The settings and callbacks for the library. */
   get behavior(): WebSocketBehavior<Session> {
     return {
       idleTimeout: IDLE_SECONDS,

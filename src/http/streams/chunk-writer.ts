@@ -1,11 +1,11 @@
 /**
- * The body of a response in chunks: the only caller of `write`. When the library gathers writes in a cork and what
- * it has gathered cannot be sent at once, it loses the write that made it send; so each write has a cork of its own
- * and is small enough to be gathered whole. What cannot be sent then is kept, and the next write tells of it.
+ * Writes the body of a response in chunks; the only caller of `write`. The library gathers the writes of a cork. When it
+ * has gathered too much and cannot send that at once, it loses the last write. So each write here has a cork of its own,
+ * and fits into it. The library keeps what it cannot send then, and the result of the next write says so.
  */
 import type { HttpResponse } from 'uWebSockets.js';
 
-/** The library gathers 16 KiB, of which the first chunk needs some for the end of the head. */
+/** The library gathers 16 KiB; the first chunk shares them with the end of the head. */
 const LARGEST_CHUNK = 16 * 1024 - 384;
 
 export class ChunkWriter {
@@ -13,12 +13,12 @@ export class ChunkWriter {
   #chunk: Uint8Array | undefined;
   #isTaken = true;
 
-  /** What is written of the head has been sent. */
+  /** Whether the head, as far as it was written, has been sent. */
   constructor(response: HttpResponse) {
     this.#response = response;
   }
 
-  /** All of the bytes; false when the client has no room, and nothing more should be written for now. */
+  /** Writes all of the bytes. False when the client has no room; the caller should then write no more for now. */
   write(bytes: Uint8Array): boolean {
     let isTaken = true;
     for (let offset = 0; offset < bytes.length; offset += LARGEST_CHUNK) {
@@ -31,9 +31,9 @@ export class ChunkWriter {
   }
 
   /**
-   * Restarts the library's clock, which gives a client ten seconds to take something. It runs also when the last
-   * write failed without a word, and when a cork could send what was left; so it is restarted in any case, which
-   * only these two together do without forgetting that the client's room is waited for.
+   * Restarts the timeout of the library, which gives a client ten seconds to take something. It also runs after a
+   * write that failed silently, and after a cork that sent the rest, so it is restarted in any case. Only these two
+   * calls together do that and still let the library report when the client has room.
    */
   keep(): void {
     this.#response.pause();
@@ -41,7 +41,7 @@ export class ChunkWriter {
     this.sendHeld();
   }
 
-  /** The library sends what it holds only within a cork. */
+  /** Sends the bytes that the library holds, which it does only within a cork. */
   sendHeld(): void {
     this.#response.cork(nothing);
   }
@@ -52,5 +52,5 @@ export class ChunkWriter {
 }
 
 function nothing(): void {
-  // An empty cork.
+  // An empty cork is enough.
 }

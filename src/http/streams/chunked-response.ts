@@ -1,9 +1,8 @@
-/** A response without a known end on its way out. */
 import type { HttpResponse } from 'uWebSockets.js';
 import { ChunkWriter } from './chunk-writer.js';
 import { join, leave, type LongStream } from './long-stream.js';
 
-/** In characters. */
+/** The length of one write, in characters. */
 const LARGEST_PIECE = 64 * 1024;
 
 /** A response without a known end: chunked, bounded, and closed when its client is too slow for the bound. */
@@ -80,7 +79,7 @@ export class ChunkedResponse implements LongStream {
     this.#onEnded();
   }
 
-  /** As many waiting texts as fit one write. */
+  /** Joins as many waiting texts as fit into one write. */
   #takePiece(): string {
     let count = 1;
     let length = this.#queue[0]?.length ?? 0;

@@ -1,4 +1,3 @@
-/** A request body on its way in. */
 import type { HttpResponse } from 'uWebSockets.js';
 import { join, leave, type LongStream } from './long-stream.js';
 
@@ -10,7 +9,7 @@ export interface BodyReceiver {
   onExpired(): void;
 }
 
-/** A request body on its way in, at whatever pace. Made within the request handler. */
+/** Receives a request body at the receiver's pace. A handler must make this object before it awaits anything. */
 export class IncomingBody implements LongStream {
   readonly #response: HttpResponse;
   readonly #receiver: BodyReceiver;
@@ -41,7 +40,7 @@ export class IncomingBody implements LongStream {
     return this.#isComplete;
   }
 
-  /** Some bytes may still come: what the library has read already. */
+  /** Pauses the body. Bytes that the library has read already still come. */
   pause(): void {
     if (this.#isPaused || this.#isOver) return;
     this.#isPaused = true;
@@ -56,8 +55,8 @@ export class IncomingBody implements LongStream {
   }
 
   /**
-   * Lets the rest in and drops it, for a while: a client that is still sending may not look for its answer
-   * before it has sent everything.
+   * Receives the rest and drops it, for a while: a client that still sends may look for its answer only when it has sent
+   * everything.
    */
   drain(longestMs: number): Promise<void> {
     if (this.#isOver) return Promise.resolve();
@@ -68,7 +67,7 @@ export class IncomingBody implements LongStream {
     });
   }
 
-  /** Nothing more is received, and nothing is waited for. */
+  /** Receives nothing more, and stops the timeouts. */
   stop(): void {
     this.#isOver = true;
     leave(this);
@@ -77,7 +76,7 @@ export class IncomingBody implements LongStream {
 
   rearm(): void {
     this.#response.pause();
-    // Without the pause before it, `resume` makes the library read nothing more.
+    // Without a pause before it, `resume` would make the library read nothing more.
     if (!this.#isPaused) this.#response.resume();
   }
 
@@ -87,10 +86,10 @@ export class IncomingBody implements LongStream {
   }
 
   #finish(): void {
-    // The last bytes may come after a pause, and the connection's next request would wait behind it.
+    // The last bytes may come during a pause, and the next request of the connection would wait behind it.
     this.resume();
     this.#isOver = true;
-    // The connection is kept until it is answered: `resume` has set the library's clock going.
+    // It stays a long stream until the answer, because `resume` has started the timeout of the library.
     if (this.#onDrained === undefined) this.#receiver.onEnd();
     else this.#onDrained();
   }

@@ -1,18 +1,17 @@
-/** A response of known length on its way out. */
 import type { HttpResponse } from 'uWebSockets.js';
 import { askForTurn, giveUpTurn, join, leave, type LongStream, type TurnTaker } from './long-stream.js';
 
 export interface PieceSource {
   /**
-   * Calls `use` with bytes from `position` on, at least one and at most about `length`, which are valid only within
-   * the call, and answers `given`; or answers a promise, after which it is to be asked again.
+   * Either calls `use` with bytes from `position` on, at least one and at most about `length`, which are valid only
+   * within the call, and returns `given`; or returns a promise, after which the caller asks again.
    */
   give(position: number, length: number, use: (bytes: Uint8Array) => void): 'given' | Promise<void>;
-  /** The response is over, for whatever reason. */
+  /** Called when the response is over, for whatever reason. */
   close(): void;
 }
 
-/** A source of bytes that are in memory already. */
+/** A source with bytes that are in memory. */
 export function bytesSource(bytes: Uint8Array): PieceSource {
   return {
     give: (position, length, use) => {
@@ -23,11 +22,11 @@ export function bytesSource(bytes: Uint8Array): PieceSource {
   };
 }
 
-/** In one turn. */
+/** So many bytes are sent in one turn. */
 const TURN_OCTETS = 1024 * 1024;
-/** Less is asked for while the client takes less: what it does not take has to be asked for again. */
+/** While the client takes little, pieces are small: bytes that it does not take have to be read again. */
 const SHORTEST_PIECE = 16 * 1024;
-/** Sent at once, so much costs the system a third less than half of it. */
+/** Pieces of this length cost the system a third less than pieces of half of it. */
 const LONGEST_PIECE = 512 * 1024;
 
 /** A response of known length, pulled from its source at the client's pace, in turns with all other streams. */
@@ -81,7 +80,7 @@ export class SizedResponse implements LongStream, TurnTaker {
         const result = this.#source.give(this.#offset, length, this.#send);
         if (result !== 'given') this.#wait(result);
       } catch {
-        // The length was promised already: only a broken connection tells the client that bytes are missing.
+        // The length has been promised, so only a broken connection tells the client that bytes are missing.
         this.expire();
       }
     }

@@ -1,6 +1,6 @@
 /**
- * A live response on its way out: in chunks, pulled from its source, kept for as long as the source may have more.
- * Only a client that takes nothing of what is sent is given up.
+ * A live response: sent in chunks, pulled from its source, and kept for as long as the source may have more. It is given
+ * up only when its client takes nothing of the bytes that are sent.
  */
 import type { HttpResponse } from 'uWebSockets.js';
 import { ChunkWriter } from './chunk-writer.js';
@@ -15,7 +15,7 @@ export class TailResponse implements LongStream, TailSink {
   #blockedSince: number | undefined;
   #isOver = false;
 
-  /** The head must have been written: it leaves with the first bytes of the source, which should have some. */
+  /** The head must have been written. It leaves with the first bytes, so the source should have some at once. */
   constructor(response: HttpResponse, source: TailSource, onEnded: () => void) {
     this.#response = response;
     this.#writer = new ChunkWriter(response);
@@ -34,12 +34,12 @@ export class TailResponse implements LongStream, TailSink {
     return this.#blockedSince;
   }
 
-  /** The stream ends where its source has nothing more at the moment. */
+  /** Ends the stream as soon as its source has nothing at the moment. */
   finish(): void {
     this.#flow.finish();
   }
 
-  /** The client has gone, or has everything. */
+  /** The client has gone, or has received everything. */
   gone(): void {
     this.#isOver = true;
     leave(this);
@@ -69,7 +69,7 @@ export class TailResponse implements LongStream, TailSink {
     this.#onEnded();
   }
 
-  /** Only a body without its end tells the client that bytes are missing. */
+  /** Closes the connection within the body, which tells the client that bytes are missing. */
   breakOff(): void {
     this.expire();
   }

@@ -1,6 +1,6 @@
 /**
- * A live stream over a WebSocket: binary messages, pulled from its source at the client's pace. A client that takes
- * nothing does not answer pings either, and is given up by the library for that.
+ * A live stream over a WebSocket: binary messages, pulled from the source at the client's pace. A client that takes nothing
+ * does not answer pings either, for which the library closes its connection.
  */
 import type { WebSocket } from 'uWebSockets.js';
 import { Refusal } from '../../base/errors/errors.js';
@@ -9,7 +9,7 @@ import { TailFlow, type TailSink, type TailSource } from './tail-flow.js';
 const MOST_BUFFERED = 256 * 1024;
 const COMPLETE = 1000;
 const SERVER_FAILED = 1011;
-/** In the frame that ends a connection there is room for so many octets. */
+/** The frame that ends a connection has room for so many bytes. */
 const LONGEST_REASON = 123;
 
 export class TailSocket implements TailSink {
@@ -21,7 +21,7 @@ export class TailSocket implements TailSink {
     this.#flow = new TailFlow(source, this);
   }
 
-  /** The library has sent something of what it holds. */
+  /** The library has sent some of the bytes that it holds. */
   drained(): void {
     if (this.#socket.getBufferedAmount() < MOST_BUFFERED) this.#flow.goOn();
   }
@@ -45,14 +45,14 @@ export class TailSocket implements TailSink {
   }
 }
 
-/** What a client is told of an error when its connection is ended. */
+/** The words for an error in the frame that ends a connection. */
 export function closeReason(error: unknown): string {
   const message = error instanceof Refusal ? error.message : 'the server could not go on with this stream';
   const bytes = Buffer.from(message);
   return bytes.length <= LONGEST_REASON ? message : cut(bytes);
 }
 
-/** Whole characters only. */
+/** Cuts between two characters. */
 function cut(bytes: Buffer): string {
   let end = LONGEST_REASON;
   while (((bytes[end] ?? 0) & 0xc0) === 0x80) end--;

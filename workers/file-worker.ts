@@ -2,7 +2,7 @@
 import { captureFileTasks } from '../src/captures/files/capture-file-tasks.js';
 import { hostTasks } from '../src/run/host-tasks.js';
 import { placingTasks } from '../src/lab/projects/file-placing.js';
-import { folderExchangeTasks } from '../src/lab/projects/folder-exchange.js';
+import { folderSwapTasks } from '../src/lab/projects/folder-swap.js';
 import { folderTasks } from '../src/lab/projects/folder-tasks.js';
 import { nodeFileTasks } from '../src/files/node-files/node-file-tasks.js';
 import { topologyTasks } from '../src/lab/gns3-file/topology-tasks.js';
@@ -16,7 +16,7 @@ const tasks = {
   ...captureFileTasks,
   ...digestTasks,
   ...fileTasks,
-  ...folderExchangeTasks,
+  ...folderSwapTasks,
   ...folderTasks,
   ...hostTasks,
   ...nodeFileTasks,

@@ -11,7 +11,7 @@ import type { NodeFileTasks } from '../files/node-files/node-file-tasks.js';
 import type { DiskTasks } from '../files/transfer/disk-tasks.js';
 import { Slabs } from '../files/transfer/slabs.js';
 import type { PartTasks } from '../files/uploads/part-tasks.js';
-import type { ProjectFileTasks } from '../lab/projects/project-services.js';
+import type { ProjectFileTasks } from '../lab/projects/project-state.js';
 import type { SymbolTasks } from '../lab/symbols/symbol-tasks.js';
 import type { HostTasks } from '../run/host-tasks.js';
 import type { CompareTasks } from '../snapshots/compare-tasks.js';

@@ -149,7 +149,7 @@ export class Snapshots {
       const content = {
         record: () => restoredRecord(project, prepared),
         changes: prepared.changes,
-        exchange: { work: relative(root, workFolder), paths: prepared.paths },
+        swap: { work: relative(root, workFolder), paths: prepared.paths },
       };
       const text = await project.replaceContent(content, (channel) => {
         channel.emit('snapshot.restored', JSON.stringify(listed.snapshot));
@@ -177,7 +177,7 @@ export class Snapshots {
         );
       } catch (error) {
         // The change is stored, but the files are not in place: opening the project finishes that.
-        if (project.isExchanging) await project.close();
+        if (project.isSwapping) await project.close();
         throw error;
       }
     });
@@ -196,8 +196,8 @@ export class Snapshots {
       try {
         return await work(job, place);
       } finally {
-        // An unfinished exchange of folders still needs the work folder.
-        const paths = project.isExchanging ? [place.notes] : [place.notes, place.workFolder];
+        // An unfinished swap of folders still needs the work folder.
+        const paths = project.isSwapping ? [place.notes] : [place.notes, place.workFolder];
         await this.#removeWork(project, paths);
       }
     });

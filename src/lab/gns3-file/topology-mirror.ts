@@ -4,10 +4,9 @@
  * the file gets its name, so whatever lies there after a crash is known to be ours.
  */
 import type { Logger } from 'pino';
-import type { Store } from '../../base/store/store.js';
+import type { Packed, Store } from '../../base/store/store.js';
 import type { TaskRunner } from '../../base/threads/task-pool.js';
 import type { TopologyTasks } from './topology-tasks.js';
-import type { KeepState } from '../projects/project-services.js';
 import { fileKey, keysOf, type FileRecord } from '../projects/records.js';
 import type { ImportedProject } from './topology-import.js';
 import type { Inspection } from './topology-tasks.js';
@@ -16,6 +15,15 @@ const QUIET_MS = 1000;
 const LONGEST_WAIT_MS = 5000;
 /** A file older than this many writes counts as edited outside when somebody puts it back. */
 const REMEMBERED_DIGESTS = 128;
+
+/** Keeps the records of a project, if there are any, as a snapshot of this name, without files. Tells whether it did. */
+export type KeepState = (input: {
+  /** The project's folder. */
+  readonly root: string;
+  readonly projectId: string;
+  readonly records: Packed;
+  readonly name: string;
+}) => Promise<boolean>;
 
 export interface TopologyPlace {
   readonly folder: string;

@@ -8,7 +8,7 @@ import { dirname, join } from 'node:path';
 import { isBelow } from '../../base/disk/path-order.js';
 import type { Change } from '../../base/store/store.js';
 import { MAKINGS, TRASH } from './folder-layout.js';
-import type { ProjectServices } from './project-services.js';
+import type { ProjectServices } from './project-state.js';
 import { asideKey, ASIDES, forgetting } from './records.js';
 
 export interface AsideFolder {

@@ -10,11 +10,11 @@ import { AsideFolders } from './aside-folders.js';
 import type { Finding } from './folder-tasks.js';
 import { Lane } from './lane.js';
 import { finishOlderLayout } from './older-layout.js';
-import { makeProject, takeInProject, type ReadyProject } from './project-making.js';
+import { makeProject, removeProject, takeInProject, type ReadyProject } from './project-lifetime.js';
 import { checkFit, freeName } from './project-names.js';
 import { ProjectPlaces } from './project-places.js';
 import { Project } from './project.js';
-import type { ProjectServices, ProjectState } from './project-services.js';
+import type { ProjectServices, StoredProject } from './project-state.js';
 import { headKey, HEADS, NEVER_WRITTEN, projectKey, sortOut, type ProjectRecord } from './records.js';
 import type { ImportedProject } from '../gns3-file/topology-import.js';
 import { projectSettings, type ProjectSettings } from '../gns3-file/topology-schema.js';
@@ -168,7 +168,7 @@ export class Projects {
         throw refusals.projectOutside(project.name, this.#options.folder);
       }
       await this.#places.checkAlone(id, path);
-      return project.remove(this.asides, () => this.#projects.delete(id));
+      return removeProject(project, this.#options, this.asides, () => this.#projects.delete(id));
     });
     await this.asides.remove(aside);
   }
@@ -316,7 +316,7 @@ export class Projects {
   /** Undefined when the store does not know the project. */
   async #relocate(id: string, path: string, filename: string): Promise<Project | undefined> {
     const { store, log } = this.#options;
-    const state: ProjectState | undefined = sortOut(await store.load(headKey(id)));
+    const state: StoredProject | undefined = sortOut(await store.load(headKey(id)));
     if (state === undefined) return undefined;
     const record = { ...state.project, path, filename };
     await store.commit([{ put: projectKey(id), value: record }]);

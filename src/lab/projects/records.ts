@@ -1,6 +1,6 @@
 /** What the store holds of the farm: the keys, and the shape of the record under each. */
 import type { Change, Key, StoredRecord } from '../../base/store/store.js';
-import type { FolderExchange } from './folder-exchange.js';
+import type { FolderSwap } from './folder-swap.js';
 import type { ProjectSettings } from '../gns3-file/topology-schema.js';
 
 /** `directed` is what links do besides, by the link's id: see directed-filters.ts. */
@@ -47,7 +47,8 @@ const labKey = (projectId: string): Key => ['lab', projectId];
 export const keysOf = (projectId: string): readonly Key[] => [headKey(projectId), labKey(projectId)];
 export const projectKey = (projectId: string): Key => [...headKey(projectId), 'project'];
 export const fileKey = (projectId: string): Key => [...headKey(projectId), 'file'];
-export const exchangeKey = (projectId: string): Key => [...headKey(projectId), 'exchange'];
+/** The swap that is under way in the project's folder, under its name in data folders of earlier versions. */
+export const swapKey = (projectId: string): Key => [...headKey(projectId), 'exchange'];
 export const versionKey = (projectId: string): Key => [...headKey(projectId), 'version'];
 export const openKey = (projectId: string): Key => [...headKey(projectId), 'open'];
 export const asideKey = (id: string): Key => [...ASIDES, id];
@@ -68,8 +69,8 @@ export interface LabRecords {
   readonly version: number;
   /** What was so when this was stored, of a server that may have died since. */
   readonly openState?: OpenState | undefined;
-  /** What is under way in the project's folder. */
-  readonly exchange?: FolderExchange | undefined;
+  /** The swap that is under way in the project's folder. */
+  readonly swap?: FolderSwap | undefined;
   readonly entities: Readonly<Record<EntityKind, EntityRecord<unknown>[]>>;
 }
 
@@ -87,7 +88,7 @@ export function sortOut(records: readonly StoredRecord[]): LabRecords | undefine
   let file = NEVER_WRITTEN;
   let version = 0;
   let openState: OpenState | undefined;
-  let exchange: FolderExchange | undefined;
+  let swap: FolderSwap | undefined;
   for (const { key, value } of records) {
     const kind = key[2] ?? '';
     switch (kind) {
@@ -104,7 +105,7 @@ export function sortOut(records: readonly StoredRecord[]): LabRecords | undefine
         openState = value as OpenState;
         break;
       case 'exchange':
-        exchange = value as FolderExchange;
+        swap = value as FolderSwap;
         break;
       case 'node':
       case 'link':
@@ -116,7 +117,7 @@ export function sortOut(records: readonly StoredRecord[]): LabRecords | undefine
   }
   if (project === undefined) return undefined;
   for (const list of Object.values(entities)) list.sort((a, b) => a.order - b.order);
-  return { project, file, version, openState, exchange, entities };
+  return { project, file, version, openState, swap, entities };
 }
 
 /** The changes that make the store forget a project. */

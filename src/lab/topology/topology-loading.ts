@@ -1,17 +1,16 @@
-/** How the content of a project comes from the store into memory, and runs. */
+/** Loads the content of a project from the store into memory, and makes it run. */
 import { refusals } from '../../base/errors/errors.js';
 import { recordBatches } from '../../base/store/packing.js';
-import type { StoredRecord } from '../../base/store/store.js';
+import type { Store, StoredRecord } from '../../base/store/store.js';
 import type { Channel } from '../../base/streams/channel.js';
 import { checkObjects } from '../projects/content-limit.js';
 import { Slices } from '../projects/slices.js';
-import type { ProjectServices } from '../projects/project-services.js';
 import { keysOf, sortOut, type LabRecords } from '../projects/records.js';
-import { Topology } from './topology.js';
+import { Topology, type Surroundings } from './topology.js';
 
-/** In slices. Announces everything; what could not be made to run is told to the project's listeners. */
+/** Works in slices. Announces every object, and warns the listeners of the project of what cannot run. */
 export async function loadTopology(
-  { store, surroundings }: Pick<ProjectServices, 'store' | 'surroundings'>,
+  { store, surroundings }: { readonly store: Store; readonly surroundings: Surroundings },
   projectId: string,
   channel: Channel,
 ): Promise<Topology> {
@@ -30,10 +29,7 @@ export async function loadTopology(
   }
 }
 
-export async function storedRecords(
-  store: ProjectServices['store'],
-  projectId: string,
-): Promise<LabRecords | undefined> {
+export async function storedRecords(store: Store, projectId: string): Promise<LabRecords | undefined> {
   const slices = new Slices();
   const records: StoredRecord[] = [];
   for (const batch of recordBatches(await store.loadPacked(...keysOf(projectId)))) {

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { FolderGate } from '../../../src/lab/projects/folder-gate.js';
+import { FolderGate } from '../../../src/lab/projects/content-swap.js';
 
 /** Work that lasts until it is let go, and tells of its beginning and its end. */
 function held(log: string[], name: string): { work: () => Promise<string>; letGo: () => void } {

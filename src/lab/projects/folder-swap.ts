@@ -1,7 +1,7 @@
 /**
- * How parts of a project's folder are exchanged for what lies ready beside them, together with what is stored of the
- * project: the commit that changes the records stores this as well, and whoever finds it goes on from where the exchange
- * was left. By worker threads, for the HTTP thread.
+ * Swaps parts of a project's folder for files that lie ready beside them, together with the records of the project: the
+ * commit that changes the records stores the swap, too, and the next server that finds it goes on from where it was left.
+ * Runs in worker threads, for the HTTP thread.
  */
 import { lstatSync, renameSync, type Stats } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
@@ -12,26 +12,26 @@ import { isOwnPath } from '../../base/disk/own-names.js';
 import { makeFolder, syncFolder } from '../../base/disk/published-file.js';
 import { CAPTURES } from './folder-layout.js';
 
-export interface FolderExchange {
-  /** Below the project's folder. What is new lies in its folder `new`; what was there comes into its folder `old`. */
+export interface FolderSwap {
+  /** A path below the project's folder. New files lie in its folder `new`; those that were there go to its folder `old`. */
   readonly work: string;
-  /** Below the project's folder as below `new`. */
+  /** The parts to swap: paths below the project's folder, and below `new`. */
   readonly paths: readonly string[];
 }
 
-type ExchangeInput = FolderExchange & { readonly root: string };
+type SwapInput = FolderSwap & { readonly root: string };
 
-export interface FolderExchangeTasks extends TaskTable {
-  /** Refuses (409) what could not be finished once it has begun. */
-  readonly checkExchange: (input: ExchangeInput) => void;
+export interface FolderSwapTasks extends TaskTable {
+  /** Refuses (409) a swap that could not be finished once it has begun. */
+  readonly checkSwap: (input: SwapInput) => void;
   /**
-   * Does what of it is not done yet. Captures stay where they are. What can never be done is given up: everything is
-   * where it was before then, and the reason is returned.
+   * Does the rest of a swap. Captures stay where they are. A swap that can never be finished is given up: everything is
+   * put back where it was, and the reason is returned.
    */
-  readonly finishExchange: (input: ExchangeInput) => string | undefined;
+  readonly finishSwap: (input: SwapInput) => string | undefined;
 }
 
-/** Of the disk rather than of what lies on it: they pass, or somebody mends them. */
+/** Errors of the disk, not of the files on it: they pass, or somebody repairs the disk. */
 const PASSING = [
   ...[
     'EIO',
@@ -49,8 +49,8 @@ const PASSING = [
   ...['EMFILE', 'ENFILE', 'ENOMEM'],
 ];
 
-export const folderExchangeTasks: FolderExchangeTasks = {
-  checkExchange({ root, work, paths }) {
+export const folderSwapTasks: FolderSwapTasks = {
+  checkSwap({ root, work, paths }) {
     const { dev } = lstatSync(root);
     for (const path of paths) {
       if (isOwnPath(path)) throw refusals.filesNotExchanged(path, "it is a name of the server's own");
@@ -62,7 +62,7 @@ export const folderExchangeTasks: FolderExchangeTasks = {
     }
   },
 
-  finishExchange(input) {
+  finishSwap(input) {
     try {
       goOn(input);
       return undefined;
@@ -74,7 +74,7 @@ export const folderExchangeTasks: FolderExchangeTasks = {
   },
 };
 
-function goOn({ root, work, paths }: ExchangeInput): void {
+function goOn({ root, work, paths }: SwapInput): void {
   const own = join(root, work);
   for (const path of paths) {
     const next = join(own, 'new', path);
@@ -87,8 +87,8 @@ function goOn({ root, work, paths }: ExchangeInput): void {
   if (isThere(captures) && !isThere(join(root, CAPTURES))) move(captures, join(root, CAPTURES));
 }
 
-/** The same steps backwards, from wherever they were left. */
-function putBack({ root, work, paths }: ExchangeInput): void {
+/** Undoes the steps in reverse order, from wherever they were left. */
+function putBack({ root, work, paths }: SwapInput): void {
   const own = join(root, work);
   for (const path of paths.toReversed()) {
     const [next, before] = [join(own, 'new', path), join(own, 'old', path)];
@@ -100,13 +100,13 @@ function putBack({ root, work, paths }: ExchangeInput): void {
   }
 }
 
-/** Where a part of the project's folder lies; no link may lead there. */
+/** The path of a part of the project's folder. Refuses symbolic links on the way. */
 function presentPath(root: string, path: string, makes: boolean): string {
   const folder = dirname(path);
   return join(innerRoot(root, folder === '.' ? undefined : folder, makes), basename(path));
 }
 
-/** Undefined when it is not there. Refuses (409) a way to it on which there is a link or a file. */
+/** Undefined when it is not there. Refuses (409) a path that leads through a symbolic link or a file. */
 function findPresent(root: string, path: string): Stats | undefined {
   try {
     return lstatSync(presentPath(root, path, false), { throwIfNoEntry: false });
@@ -117,7 +117,7 @@ function findPresent(root: string, path: string): Stats | undefined {
   }
 }
 
-/** It is on the disk afterwards. */
+/** Renames, and returns when the disk has it. */
 function move(from: string, to: string): void {
   makeFolder(dirname(to));
   renameSync(from, to);

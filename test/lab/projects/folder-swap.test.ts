@@ -3,11 +3,11 @@ import fs from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';
 import { dirname, join } from 'node:path';
 import t, { type Test } from 'tap';
-import { folderExchangeTasks } from '../../../src/lab/projects/folder-exchange.js';
+import { folderSwapTasks } from '../../../src/lab/projects/folder-swap.js';
 import { recordTree, writeFiles } from '../../support/file-trees.js';
 import { scratchFolder } from '../../support/scratch.js';
 
-const { checkExchange, finishExchange } = folderExchangeTasks;
+const { checkSwap, finishSwap } = folderSwapTasks;
 const WORK = 'snapshots/.work/job';
 
 /** Paths and contents, without times. */
@@ -36,10 +36,10 @@ const PATHS = ['project-files', 'README', 'notes'];
 
 void t.test('what is new takes the place of what was there, which is put aside', (t) => {
   const { root, then } = begin(t);
-  finishExchange({ root, work: WORK, paths: PATHS });
+  finishSwap({ root, work: WORK, paths: PATHS });
   t.same(contents(root, ['snapshots']), then);
   t.same(contents(join(root, WORK, 'old')).filter((line) => line.includes(' file ')).length, 2);
-  finishExchange({ root, work: WORK, paths: PATHS });
+  finishSwap({ root, work: WORK, paths: PATHS });
   t.same(contents(root, ['snapshots']), then, 'once more changes nothing');
   t.end();
 });
@@ -63,7 +63,7 @@ void t.test('it goes on from wherever it was left', (t) => {
       mkdirSync(dirname(join(copy, to)), { recursive: true });
       renameSync(join(copy, from), join(copy, to));
     }
-    finishExchange({ root: copy, work: WORK, paths: PATHS });
+    finishSwap({ root: copy, work: WORK, paths: PATHS });
     t.same(contents(copy, ['snapshots']), then, `after ${done} steps`);
   }
   t.end();
@@ -72,7 +72,7 @@ void t.test('it goes on from wherever it was left', (t) => {
 void t.test('a part of a folder that is not there yet', (t) => {
   const root = scratchFolder(t);
   writeFiles(join(root, WORK, 'new'), { 'project-files/hub/1/a': 'new' });
-  finishExchange({ root, work: WORK, paths: ['project-files/hub/1'] });
+  finishSwap({ root, work: WORK, paths: ['project-files/hub/1'] });
   t.ok(existsSync(join(root, 'project-files/hub/1/a')));
   t.end();
 });
@@ -83,14 +83,14 @@ void t.test('no link is followed out of the project', (t) => {
   writeFiles(outside, { 'hub/1/a': 'outside' });
   symlinkSync(outside, join(root, 'project-files'));
   writeFiles(join(root, WORK, 'new'), { 'project-files/hub/1/a': 'new' });
-  const exchange = { root, work: WORK, paths: ['project-files/hub/1'] };
-  t.match(finishExchange(exchange), /Forbidden/);
+  const swap = { root, work: WORK, paths: ['project-files/hub/1'] };
+  t.match(finishSwap(swap), /Forbidden/);
   t.throws(() => {
-    checkExchange(exchange);
+    checkSwap(swap);
   }, /project-files\/hub\/1 cannot be exchanged, because what is on the way to it is no folder/);
   t.match(contents(outside).at(-1), /^hub\/1\/a file/);
   rmSync(join(root, 'project-files'));
-  finishExchange({ root, work: WORK, paths: ['project-files/hub/1'] });
+  finishSwap({ root, work: WORK, paths: ['project-files/hub/1'] });
   t.ok(existsSync(join(root, 'project-files/hub/1/a')), 'and it can be gone on with');
   t.end();
 });
@@ -100,16 +100,16 @@ void t.test('what can never be done is given up, and everything is where it was'
   const before = contents(root, ['snapshots']);
   writeFiles(join(root, WORK, 'new'), { 'snapshots/planted': 'x' });
   // The folder of the exchange itself is within what is to be exchanged.
-  const exchange = { root, work: WORK, paths: [...PATHS, 'snapshots'] };
+  const swap = { root, work: WORK, paths: [...PATHS, 'snapshots'] };
   t.throws(() => {
-    checkExchange(exchange);
+    checkSwap(swap);
   }, /snapshots cannot be exchanged, because it is a name of the server's own: nothing was changed/);
   for (const round of ['once', 'once more']) {
-    t.equal(finishExchange(exchange), 'EINVAL: invalid argument', round);
+    t.equal(finishSwap(swap), 'EINVAL: invalid argument', round);
     t.same(contents(root, ['snapshots']), before);
   }
-  checkExchange({ root, work: WORK, paths: PATHS });
-  t.equal(finishExchange({ root, work: WORK, paths: PATHS }), undefined, 'the rest can be exchanged');
+  checkSwap({ root, work: WORK, paths: PATHS });
+  t.equal(finishSwap({ root, work: WORK, paths: PATHS }), undefined, 'the rest can be exchanged');
   t.end();
 });
 
@@ -122,11 +122,11 @@ void t.test('a disk that refuses may be mended: nothing is given up', (t) => {
   };
   syncBuiltinESMExports();
   try {
-    t.throws(() => finishExchange({ root, work: WORK, paths: PATHS }), disk);
+    t.throws(() => finishSwap({ root, work: WORK, paths: PATHS }), disk);
   } finally {
     fs.renameSync = rename;
     syncBuiltinESMExports();
   }
-  t.equal(finishExchange({ root, work: WORK, paths: PATHS }), undefined);
+  t.equal(finishSwap({ root, work: WORK, paths: PATHS }), undefined);
   t.end();
 });

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { projectText, projectView } from '../../../src/lab/projects/project-view.js';
+import { projectText, projectView } from '../../../src/lab/projects/project-state.js';
 import { projectSettings } from '../../../src/lab/gns3-file/topology-schema.js';
 import { idOf } from '../../support/stored-objects.js';
 

@@ -1,20 +1,23 @@
-/** How a project comes to be: made new, or taken in from a folder that lies ready. All of it or nothing. */
+/**
+ * How a project comes and goes: it is made new, or taken in from a folder that lies ready, or removed together with its
+ * folder. Each happens completely or not at all.
+ */
 import { packChanges } from '../../base/store/packing.js';
-import { noteAside, type AsideFolder } from './aside-folders.js';
+import { noteAside, type AsideFolder, type AsideFolders } from './aside-folders.js';
 import { Project } from './project.js';
-import type { ProjectServices } from './project-services.js';
+import type { ProjectServices } from './project-state.js';
 import { forgetting, NEVER_WRITTEN, projectKey, versionKey, type ProjectRecord } from './records.js';
 import type { ImportedProject } from '../gns3-file/topology-import.js';
 
-/** A project that lies in a folder beside its place. */
+/** A new project whose folder lies beside its place. */
 export interface ReadyProject {
-  /** Outside the projects folder; null for the usual place. */
+  /** A place outside the projects folder; null for the usual place. */
   readonly place: string | null;
   /** The folder. */
   readonly aside: AsideFolder;
-  /** Writes its topology file; returns what the store is to hold for it. */
+  /** Writes the topology file; returns the records for the store. */
   readonly finish: (head: { place: string; name: string; order: number }) => Promise<ImportedProject>;
-  /** Gives the folder its place, in one step. */
+  /** Moves the folder to its place, in one step. */
   readonly settle: (place: string) => Promise<void>;
 }
 
@@ -26,7 +29,7 @@ export async function makeProject(
 ): Promise<Project> {
   const { files, store } = services;
   const { path } = record;
-  // A folder that has something in it is not ours to remove when the project cannot be made.
+  // If the project cannot be made its folder is removed, unless it had something in it before.
   const isOurs = !(await files.run('hasFilledFolder', { folder: path }));
   await files.run('makeFolder', { folder: path });
   let project: Project | undefined;
@@ -48,8 +51,8 @@ export async function makeProject(
 }
 
 /**
- * Stores what was read of a folder that is in its place, or that gets it now: `settle` may still refuse, and then nothing
- * is stored. The store forgets the project of a folder that a crash leaves aside.
+ * Stores a project that was read from a folder. The folder is in its place already, or `settle` moves it there; when that
+ * is refused nothing stays stored. If a crash leaves the folder aside, the store forgets the project at the next start.
  */
 export async function takeInProject(
   imported: ImportedProject,
@@ -66,4 +69,32 @@ export async function takeInProject(
     throw error;
   }
   return new Project(id, { ...imported, version: file.version }, { store, ...services });
+}
+
+/**
+ * Removes a project. Its folder is moved aside, for the caller to delete. A crash before the move changes nothing; after
+ * it the next start completes the removal.
+ */
+export function removeProject(
+  project: Project,
+  { files, store, log }: Pick<ProjectServices, 'files' | 'store' | 'log'>,
+  asides: AsideFolders,
+  onForgotten: () => void,
+): Promise<AsideFolder> {
+  const { id } = project;
+  return project.remove(async (leave) => {
+    const { path } = project.record;
+    const aside = await asides.beginRemoval(id);
+    try {
+      await leave();
+      await files.run('moveFolder', { from: path, to: aside.folder });
+      await store.commit([...forgetting(id), noteAside(aside, null)]);
+      return aside;
+    } catch (error) {
+      log.warn({ err: error, project: id }, 'the project could not be deleted');
+      await files.run('moveFolder', { from: aside.folder, to: path });
+      await asides.end(aside);
+      throw error;
+    }
+  }, onForgotten);
 }

@@ -31,7 +31,7 @@ async function timeRestart(): Promise<number> {
   const { opener } = sockets;
   const engine = new SupervisedEngine({
     run: engineThread(new URL('../workers/engine-worker.js', import.meta.url)),
-    captureOctets: 0,
+    captureBytes: 0,
     newBell: () => sockets.newBell(),
     onDeath: () => undefined,
     onStuck: () => undefined,

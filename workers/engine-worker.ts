@@ -1,6 +1,6 @@
 /** Thread entry: a packet engine, from its start to its end. */
 import { workerData } from 'node:worker_threads';
-import type { EngineStart } from '../src/engine/control/engine-start.js';
+import type { EngineStart } from '../src/engine/control/supervised-engine.js';
 import { runEngine } from '../src/engine/control/engine-task.js';
 
 await runEngine(workerData as EngineStart);

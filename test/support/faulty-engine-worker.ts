@@ -1,6 +1,6 @@
 /** The thread of a packet engine that can be broken, in the ways of ./engine-faults.ts. */
 import { workerData } from 'node:worker_threads';
-import type { EngineStart } from '../../src/engine/control/engine-start.js';
+import type { EngineStart } from '../../src/engine/control/supervised-engine.js';
 import { runEngine } from '../../src/engine/control/engine-task.js';
 import { PortableTransport } from '../../src/engine/sockets/portable/portable-transport.js';
 import { Engine } from '../../src/engine/forwarding/engine.js';

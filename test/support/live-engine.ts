@@ -41,7 +41,7 @@ export class LiveEngine {
     this.sockets = sockets;
     this.engine = new SupervisedEngine({
       run: engineThread(worker),
-      captureOctets: CAPTURES,
+      captureBytes: CAPTURES,
       newBell: () => sockets.newBell(),
       onDeath: () => undefined,
       onStuck: () => undefined,

@@ -28,14 +28,14 @@ export const CONTROL = {
 } as const;
 
 /** Pages that nothing was written to cost nothing. */
-export function newEngineMemory(frameOctets: number, captureOctets: number): EngineMemory {
+export function newEngineMemory(frameBytes: number, captureBytes: number): EngineMemory {
   const counter = Float64Array.BYTES_PER_ELEMENT;
-  const frames = new SharedArrayBuffer(frameOctets + captureOctets);
+  const frames = new SharedArrayBuffer(frameBytes + captureBytes);
   return {
     control: new SharedArrayBuffer(2 * Int32Array.BYTES_PER_ELEMENT),
     portCounters: new SharedArrayBuffer(MOST_PORTS * ROW_LENGTH * counter),
     connectionCounters: new SharedArrayBuffer(MOST_CONNECTIONS * counter),
     frames,
-    captures: newCaptureMemory(frames, frameOctets),
+    captures: newCaptureMemory(frames, frameBytes),
   };
 }

@@ -1,4 +1,4 @@
-/** The endless task of an engine's thread: one turn after the other, until it is told to stop. */
+/** The endless task of an engine's thread: one turn after another, until it is stopped. */
 import { receiveMessageOnPort, type MessagePort } from 'node:worker_threads';
 import { CONTROL } from '../../base/memory/engine-memory.js';
 import type { Ear, Transport } from '../forwarding/transport.js';
@@ -8,9 +8,9 @@ import { FrameMemory, FRAMES_LENGTH, SLABS_LENGTH } from '../forwarding/frame-me
 import type { NumberedOrder, OrderAnswer } from '../forwarding/orders.js';
 import { Outbox } from '../forwarding/port.js';
 import { Logs } from '../taps/logs.js';
-import type { EngineStart } from './engine-start.js';
+import type { EngineStart } from './supervised-engine.js';
 
-/** Frames wait while orders are carried out: a few at a time. */
+/** Frames wait while orders are carried out, so only a few are carried out at a time. */
 const ORDERS_A_TURN = 16;
 
 export async function runEngine({ memory, orders, ear }: EngineStart): Promise<void> {
@@ -36,7 +36,7 @@ export async function runEngine({ memory, orders, ear }: EngineStart): Promise<v
   }
 }
 
-/** Each is loaded only where it is used: the C library's calls are looked up when the first one is. */
+/** Loads only the transport of this platform: loading the Linux one looks up functions of the C library. */
 async function openTransport(memory: FrameMemory, ear: Ear, onBell: () => boolean): Promise<Transport> {
   if ('epoll' in ear) {
     const { LinuxTransport } = await import('../sockets/linux/linux-transport.js');
@@ -46,7 +46,7 @@ async function openTransport(memory: FrameMemory, ear: Ear, onBell: () => boolea
   return new PortableTransport(memory, ear, onBell);
 }
 
-/** Carries out waiting orders; returns whether none is left. */
+/** Carries out some of the waiting orders; returns whether none is left. */
 function obeySome(orders: MessagePort, engine: Engine): boolean {
   for (let done = 0; done < ORDERS_A_TURN; done++) {
     const received = receiveMessageOnPort(orders) as { message: NumberedOrder } | undefined;

@@ -1,6 +1,6 @@
-/** The thread of one life of an engine. It is made for that life and ends with it. */
+/** The thread of one life of an engine. */
 import { Worker } from 'node:worker_threads';
-import type { RunTask } from './engine-run.js';
+import type { RunTask } from './supervised-engine.js';
 
 export function engineThread(worker: URL): RunTask {
   return (start, move, signal) =>
@@ -8,7 +8,7 @@ export function engineThread(worker: URL): RunTask {
       const thread = new Worker(worker, {
         workerData: start,
         transferList: [...move],
-        // One thread closes descriptors that another opened, so the end of a thread must close none by its number.
+        // One thread closes descriptors that another has opened, so Node.js must not close any when a thread ends.
         trackUnmanagedFds: false,
       });
       let failure: unknown;
@@ -20,7 +20,7 @@ export function engineThread(worker: URL): RunTask {
       thread.once('error', (error) => {
         failure ??= error;
       });
-      // Comes when the thread has been joined: one that is ended in a system call first comes back from it.
+      // Emitted when the thread has been joined: a thread that is ended during a system call first returns from it.
       thread.once('exit', (code) => {
         signal.removeEventListener('abort', end);
         if (failure === undefined && code === 0) resolve();

@@ -1,6 +1,6 @@
 /**
- * The engines of this server. A lab lives on one engine from its first device to its last, the one that has least
- * to do at that time.
+ * The engines of this server. A lab stays on one engine from its first device to its last: the engine that had the
+ * fewest devices when the lab started.
  */
 import { availableParallelism } from 'node:os';
 import type { Logger } from 'pino';
@@ -9,69 +9,69 @@ import { MOST_CONNECTIONS, MOST_PORTS } from '../../base/memory/engine-memory.js
 import { FreeList } from '../../base/memory/free-list.js';
 import type { Bell } from '../forwarding/transport.js';
 import { engineThread } from './engine-thread.js';
-import { RunningDevice, type EnginePlace } from './running-device.js';
+import { RunningDevice, type EngineResources } from './running-device.js';
 import { SupervisedEngine } from './supervised-engine.js';
 
 const MOST_ENGINES = 8;
-/** Of all engines together; what is not written to costs nothing. */
-const CAPTURE_OCTETS = 256 * 1024 * 1024;
+/** The memory for captured records of all engines together. Pages that are never written to cost nothing. */
+const CAPTURE_BYTES = 256 * 1024 * 1024;
 
 export interface EnginesOptions {
   readonly worker: URL;
   readonly newBell: () => Bell;
   readonly log: Logger;
-  /** An engine was started again: which labs were on it, and why. */
+  /** Called after an engine was started again, with the labs that are on it, and why it had died. */
   readonly onRestart: (labs: readonly string[], reason: string) => void;
 }
 
-interface Place extends EnginePlace {
-  /** How many devices each lab has here. */
+interface LabHost extends EngineResources {
+  /** The number of devices of each lab on this engine. */
   readonly labs: Map<string, number>;
 }
 
 export class Engines {
   readonly #options: EnginesOptions;
-  readonly #places: readonly Place[];
-  readonly #tellAll = (): void => {
-    for (const { engine } of this.#places) engine.tellToEnd();
+  readonly #hosts: readonly LabHost[];
+  readonly #stopAll = (): void => {
+    for (const { engine } of this.#hosts) engine.stop();
   };
   #lastDevice = 0;
 
   constructor(options: EnginesOptions) {
     this.#options = options;
     const count = Math.min(MOST_ENGINES, Math.max(1, availableParallelism() - 1));
-    const captureOctets = CAPTURE_OCTETS / count;
-    this.#places = Array.from({ length: count }, () => this.#newPlace(captureOctets));
-    // A thread that waits in a system call would hold up the end of the process.
-    process.once('exit', this.#tellAll);
+    const captureBytes = CAPTURE_BYTES / count;
+    this.#hosts = Array.from({ length: count }, () => this.#newHost(captureBytes));
+    // A thread that waits in a system call would delay the end of the process.
+    process.once('exit', this.#stopAll);
   }
 
-  /** Reserves a place for a device of a lab. */
+  /** Reserves room for a device of a lab. */
   newDevice(lab: string): RunningDevice {
-    const place = this.#placeOf(lab);
-    place.labs.set(lab, (place.labs.get(lab) ?? 0) + 1);
-    return new RunningDevice(place, ++this.#lastDevice, () => {
-      const left = (place.labs.get(lab) ?? 1) - 1;
-      if (left === 0) place.labs.delete(lab);
-      else place.labs.set(lab, left);
+    const host = this.#hostOf(lab);
+    host.labs.set(lab, (host.labs.get(lab) ?? 0) + 1);
+    return new RunningDevice(host, ++this.#lastDevice, () => {
+      const left = (host.labs.get(lab) ?? 1) - 1;
+      if (left === 0) host.labs.delete(lab);
+      else host.labs.set(lab, left);
     });
   }
 
-  /** What the engines record into, for whoever drains it. */
+  /** The memories that the engines record into, to be drained. */
   get captureMemories(): CaptureMemory[] {
-    return this.#places.map(({ engine }) => engine.memory.captures);
+    return this.#hosts.map(({ engine }) => engine.memory.captures);
   }
 
   async close(): Promise<void> {
-    process.off('exit', this.#tellAll);
-    await Promise.all(this.#places.map(({ engine }) => engine.close()));
+    process.off('exit', this.#stopAll);
+    await Promise.all(this.#hosts.map(({ engine }) => engine.close()));
   }
 
-  #newPlace(captureOctets: number): Place {
+  #newHost(captureBytes: number): LabHost {
     const { worker, newBell, log, onRestart } = this.#options;
     const labs = new Map<string, number>();
     const engine: SupervisedEngine = new SupervisedEngine({
-      captureOctets,
+      captureBytes,
       run: engineThread(worker),
       newBell,
       onDeath: (reason, restMs) => {
@@ -94,10 +94,10 @@ export class Engines {
     };
   }
 
-  #placeOf(lab: string): Place {
-    const own = this.#places.find(({ labs }) => labs.has(lab));
+  #hostOf(lab: string): LabHost {
+    const own = this.#hosts.find(({ labs }) => labs.has(lab));
     if (own !== undefined) return own;
-    const load = ({ labs }: Place): number => [...labs.values()].reduce((sum, count) => sum + count, 0);
-    return this.#places.reduce((least, place) => (load(place) < load(least) ? place : least));
+    const load = ({ labs }: LabHost): number => [...labs.values()].reduce((sum, count) => sum + count, 0);
+    return this.#hosts.reduce((least, host) => (load(host) < load(least) ? host : least));
   }
 }

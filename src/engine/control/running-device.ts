@@ -1,72 +1,118 @@
-/** A device that runs on an engine, and what is counted of it. */
+/** A device that runs on an engine, and its counters. */
 import type { CaptureMemory } from '../../base/memory/capture-memory.js';
 import { COUNTER, COUNTER_NAMES, ROW_LENGTH, type CounterName } from '../../base/memory/port-counters.js';
 import type { FreeList } from '../../base/memory/free-list.js';
 import type { PortEndpoint } from '../forwarding/transport.js';
 import type { DeviceSettings, PortPolicy } from '../forwarding/orders.js';
 import type { TapPlan } from '../taps/tap-plan.js';
-import { ConnectionCounters } from './connection-counters.js';
 import type { SupervisedEngine } from './supervised-engine.js';
 
 export type PortCounters = Readonly<Record<CounterName, number>>;
 
-/** What an engine has for devices. */
-export interface EnginePlace {
+/** An engine, and the numbers of rows, connection counters and logs that are free. */
+export interface EngineResources {
   readonly engine: SupervisedEngine;
-  /** Numbers of rows and of connection counters that nobody uses. */
   readonly rows: FreeList;
   readonly connections: FreeList;
   readonly logs: FreeList;
 }
 
-/** A log of the engine, as long as it is not released. */
+/** A log of the engine, until it is released. */
 export interface DeviceLog {
   readonly memory: CaptureMemory;
   readonly index: number;
-  /** After the last tap that writes it. Its memory is another log's afterwards. */
+  /** Call after the last tap was removed. Afterwards the memory belongs to other logs. */
   release(): Promise<void>;
 }
 
-/** Everything passes as it is. */
 const PLAIN: PortPolicy = { suspended: false, filters: undefined };
 
 interface Row {
   readonly index: number;
-  /** What stood in the row when its counters were last reset. */
+  /** The values of the row when its counters were last reset. */
   baseline: Float64Array;
+}
+
+interface Slot {
+  readonly index: number;
+  baseline: number;
+}
+
+/** The counters of a device's connections, by name. A connection keeps its counter as long as it exists. */
+export class ConnectionCounters {
+  readonly #values: Float64Array;
+  readonly #free: FreeList;
+  #slots = new Map<string, Slot>();
+
+  constructor(values: Float64Array, free: FreeList) {
+    this.#values = values;
+    this.#free = free;
+  }
+
+  /** The indexes of the counters of exactly these connections, in order. Throws when there is no room for all. */
+  assign(names: readonly string[]): number[] {
+    const slots = new Map<string, Slot>();
+    const fresh: number[] = [];
+    for (const name of names) {
+      const known = this.#slots.get(name) ?? slots.get(name);
+      const index = known?.index ?? this.#free.take();
+      if (index === undefined) {
+        for (const taken of fresh) this.#free.giveBack(taken);
+        throw new RangeError('all connections of the engine are in use');
+      }
+      if (known === undefined) fresh.push(index);
+      slots.set(name, known ?? { index, baseline: this.#values[index] ?? 0 });
+    }
+    for (const [name, { index }] of this.#slots) if (!slots.has(name)) this.#free.giveBack(index);
+    this.#slots = slots;
+    return names.map((name) => slots.get(name)?.index ?? 0);
+  }
+
+  /** The count since the connection was made or its counter was reset. */
+  read(name: string): number {
+    const slot = this.#slots.get(name);
+    return slot === undefined ? 0 : (this.#values[slot.index] ?? 0) - slot.baseline;
+  }
+
+  reset(): void {
+    for (const slot of this.#slots.values()) slot.baseline = this.#values[slot.index] ?? 0;
+  }
 }
 
 export class RunningDevice {
   readonly connections: ConnectionCounters;
-  readonly #place: EnginePlace;
+  readonly #resources: EngineResources;
   readonly #id: number;
   readonly #onRemoved: () => void;
   readonly #counters: Float64Array;
   readonly #rows = new Map<number, Row>();
   #lastTap = 0;
 
-  constructor(place: EnginePlace, id: number, onRemoved: () => void) {
-    this.#place = place;
+  constructor(resources: EngineResources, id: number, onRemoved: () => void) {
+    this.#resources = resources;
     this.#id = id;
     this.#onRemoved = onRemoved;
-    const { memory } = place.engine;
+    const { memory } = resources.engine;
     this.#counters = new Float64Array(memory.portCounters);
-    this.connections = new ConnectionCounters(new Float64Array(memory.connectionCounters), place.connections);
+    this.connections = new ConnectionCounters(
+      new Float64Array(memory.connectionCounters),
+      resources.connections,
+    );
   }
 
-  /** Comes first. */
+  /** Call once before anything else. */
   async install(settings: DeviceSettings): Promise<void> {
-    await this.#place.engine.order({ do: 'add', device: this.#id, settings });
+    await this.#resources.engine.order({ do: 'add', device: this.#id, settings });
   }
 
   async configure(settings: DeviceSettings): Promise<void> {
-    await this.#place.engine.order({ do: 'configure', device: this.#id, settings });
+    await this.#resources.engine.order({ do: 'configure', device: this.#id, settings });
   }
 
-  /** The endpoint stays open for the caller to close, whatever becomes of this. */
+  /** The caller closes the endpoint, whether this succeeds or not. */
   async attach(port: number, endpoint: PortEndpoint, policy = PLAIN): Promise<void> {
     if (this.#rows.has(port)) throw new Error(`port ${port} is attached`);
-    const { engine, rows } = this.#place;
+    const { engine, rows } = this.#resources;
     const index = rows.take();
     if (index === undefined) throw new RangeError('all ports of the engine are in use');
     this.#rows.set(port, { index, baseline: this.#read(index) });
@@ -79,23 +125,23 @@ export class RunningDevice {
     }
   }
 
-  /** When it resolves, the engine has let go of the endpoint. */
+  /** When this resolves, the engine has let go of the endpoint. */
   async detach(port: number): Promise<void> {
     try {
-      await this.#place.engine.order({ do: 'detach', device: this.#id, port });
+      await this.#resources.engine.order({ do: 'detach', device: this.#id, port });
     } finally {
       this.#forget(port);
     }
   }
 
-  /** Changes what lies between an attached port and its link; frames on their way are not lost. */
+  /** Suspends or filters an attached port. Only suspending drops frames that wait in the previous filters. */
   async setPolicy(port: number, policy: PortPolicy): Promise<void> {
-    await this.#place.engine.order({ do: 'setPolicy', device: this.#id, port, policy });
+    await this.#resources.engine.order({ do: 'setPolicy', device: this.#id, port, policy });
   }
 
-  /** Where the records of taps at this device go. Undefined when the engine has no log left. */
+  /** Takes a log for the records of taps. Undefined when the engine has none left. */
   takeLog(): DeviceLog | undefined {
-    const { engine, logs } = this.#place;
+    const { engine, logs } = this.#resources;
     const index = logs.take();
     if (index === undefined) return undefined;
     return {
@@ -111,22 +157,22 @@ export class RunningDevice {
     };
   }
 
-  /** Begins to record what passes an attached port; returns the number of the tap. Detaching ends it, too. */
+  /** Begins to record the frames of an attached port; returns the number of the tap. Detaching the port ends it, too. */
   async tap(port: number, plan: TapPlan): Promise<number> {
     const tap = ++this.#lastTap;
-    await this.#place.engine.order({ do: 'tap', device: this.#id, tap: { port, tap, plan } });
+    await this.#resources.engine.order({ do: 'tap', device: this.#id, tap: { port, tap, plan } });
     return tap;
   }
 
-  /** When it resolves, the log has everything that the tap has seen. */
+  /** When this resolves, the log has everything that the tap has seen. */
   async untap(port: number, tap: number): Promise<void> {
-    await this.#place.engine.order({ do: 'untap', device: this.#id, port, tap });
+    await this.#resources.engine.order({ do: 'untap', device: this.#id, port, tap });
   }
 
-  /** Detaches everything. Comes last. */
+  /** Detaches all ports. Call once; nothing may follow. */
   async remove(): Promise<void> {
     try {
-      await this.#place.engine.order({ do: 'remove', device: this.#id });
+      await this.#resources.engine.order({ do: 'remove', device: this.#id });
     } finally {
       for (const port of [...this.#rows.keys()]) this.#forget(port);
       this.connections.assign([]);
@@ -134,12 +180,12 @@ export class RunningDevice {
     }
   }
 
-  /** The tables of the device, as its kind has them. */
+  /** The tables of the device; their shape depends on its kind. */
   inspect(): Promise<unknown> {
-    return this.#place.engine.order({ do: 'inspect', device: this.#id });
+    return this.#resources.engine.order({ do: 'inspect', device: this.#id });
   }
 
-  /** Since the port was attached or its counters were reset; undefined when it is not attached. */
+  /** The counts since the port was attached or its counters were reset; undefined when it is not attached. */
   counters(port: number): PortCounters | undefined {
     const row = this.#rows.get(port);
     if (row === undefined) return undefined;
@@ -160,7 +206,7 @@ export class RunningDevice {
     const row = this.#rows.get(port);
     if (row === undefined) return;
     this.#rows.delete(port);
-    this.#place.rows.giveBack(row.index);
+    this.#resources.rows.giveBack(row.index);
   }
 
   #read(row: number): Float64Array {

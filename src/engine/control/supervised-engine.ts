@@ -1,40 +1,103 @@
 /**
- * One engine as the HTTP thread sees it: takes orders, knows what is wanted, and watches. An engine that dies, or
- * no longer turns, is started again with everything that is wanted; orders that were on their way are answered
- * when that is done.
+ * One engine as the HTTP thread sees it. It sends orders, keeps what they add up to, and watches the thread: an engine
+ * that dies, or stops turning, is started again with everything that is wanted; orders under way are answered then.
  */
+import { MessageChannel, type MessagePort } from 'node:worker_threads';
 import { CONTROL, newEngineMemory, type EngineMemory } from '../../base/memory/engine-memory.js';
-import type { Bell } from '../forwarding/transport.js';
-import type { Order, OrderAnswer } from '../forwarding/orders.js';
 import { FRAMES_LENGTH } from '../forwarding/frame-memory.js';
-import { EngineRun, type RunTask } from './engine-run.js';
+import type { NumberedOrder, Order, OrderAnswer } from '../forwarding/orders.js';
+import type { Bell, Ear } from '../forwarding/transport.js';
 import { WantedGraph } from './wanted-graph.js';
 
-/** An engine that has not turned for so many checks hangs: 2 s. */
+/** An engine that has not turned for this many checks hangs: 2 s. */
 const CHECK_MS = 500;
 const MOST_MISSED_CHECKS = 4;
-/** The same before its first turn, because a busy host takes its time to start a thread: 10 s. */
+/** The same before its first turn, because a busy host may be slow to start a thread: 10 s. */
 const MOST_CHECKS_TO_START = 20;
-/** An engine that dies within a second of its start is not started again at once; the next one twice as late, and so on. */
+/** An engine that dies within a second of its start is restarted after a rest, which doubles with each short life. */
 const SHORT_LIFE_MS = 1000;
 const REST_MS = 500;
 const LONGEST_REST_MS = 8000;
-/** A thread that was ended and is still there after so many checks is told of: 5 s. */
+/** A thread that was ended but still runs after this many checks is reported as stuck: 5 s. */
 const MOST_CHECKS_TO_END = 10;
-/** An engine that is told to end has this long to do so, and then its thread has as long to be ended. */
+/** `close` gives the engine this long to end by itself, and then its thread as long to be ended. */
 const GRACE_MS = 2000;
 const ENDED = 'the engine has ended';
 
-export interface EngineSurroundings {
-  /** How much memory there is for captured records. */
-  readonly captureOctets: number;
+/** Handed to an engine's thread when it starts. */
+export interface EngineStart {
+  readonly memory: EngineMemory;
+  /** Receives orders, and sends answers. */
+  readonly orders: MessagePort;
+  readonly ear: Ear;
+}
+
+/**
+ * Runs an engine's task in a thread; the signal ends the thread, whatever it does. Settles only when the thread has
+ * gone: until then it may still receive into the engine's memory.
+ */
+export type RunTask = (
+  start: EngineStart,
+  move: readonly MessagePort[],
+  signal: AbortSignal,
+) => Promise<void>;
+
+/** One life of an engine: its thread, the way to it, and its end. */
+export class EngineRun {
+  readonly #bell: Bell;
+  readonly #orders: MessagePort;
+  readonly #abort = new AbortController();
+  /** Resolves with the reason when the thread has gone, and no longer uses the memory or the bell; never rejects. */
+  readonly ended: Promise<string>;
+
+  constructor(memory: EngineMemory, bell: Bell, run: RunTask, onAnswer: (answer: OrderAnswer) => void) {
+    this.#bell = bell;
+    const { port1, port2 } = new MessageChannel();
+    this.#orders = port1;
+    port1.on('message', onAnswer);
+    port1.unref();
+    const ear = bell.newEar();
+    const move = 'epoll' in ear ? [port2] : [port2, ear];
+    this.ended = this.#live({ memory, orders: port2, ear }, move, run).finally(() => {
+      port1.close();
+    });
+  }
+
+  get isKilled(): boolean {
+    return this.#abort.signal.aborted;
+  }
+
+  send(order: NumberedOrder): void {
+    this.#orders.postMessage(order);
+    this.#bell.ring();
+  }
+
+  /** Ends the thread without its consent. */
+  kill(): void {
+    this.#abort.abort();
+  }
+
+  /** A thread that cannot be started counts as a life that ended at once. */
+  async #live(start: EngineStart, move: readonly MessagePort[], run: RunTask): Promise<string> {
+    try {
+      await run(start, move, this.#abort.signal);
+      return 'it came to its end';
+    } catch (error) {
+      return error instanceof Error ? error.message : String(error);
+    }
+  }
+}
+
+export interface EngineContext {
+  /** The size of the memory for captured records. */
+  readonly captureBytes: number;
   readonly run: RunTask;
   newBell(): Bell;
-  /** The thread has gone; the next one starts after the rest. */
+  /** Called when the thread has gone; the next one starts after the rest. */
   onDeath(reason: string, restMs: number): void;
-  /** The thread does not go although it was ended. No other one is started while it may use the memory. */
+  /** Called when a thread that was ended does not go. No other is started while it may use the memory. */
   onStuck(): void;
-  /** After an engine was started again. */
+  /** Called after the engine was started again and rebuilt. */
   onRestart(reason: string): void;
 }
 
@@ -42,14 +105,14 @@ interface Pending {
   readonly order: Order;
   readonly resolve: (value: unknown) => void;
   readonly reject: (error: Error) => void;
-  /** An engine has died with it already. */
+  /** An engine has died while this order was pending. */
   readonly isRepeated: boolean;
 }
 
 export class SupervisedEngine {
   readonly memory: EngineMemory;
   readonly #control: Int32Array;
-  readonly #surroundings: EngineSurroundings;
+  readonly #context: EngineContext;
   readonly #graph = new WantedGraph();
   #pending = new Map<number, Pending>();
   #lastNumber = 0;
@@ -57,7 +120,7 @@ export class SupervisedEngine {
   #run: EngineRun;
   #startedAt = 0;
   #beatsAtStart = 0;
-  /** In a row. */
+  /** The number of short lives in a row. */
   #shortLives = 0;
   #restarts = 0;
   #isClosing = false;
@@ -66,12 +129,12 @@ export class SupervisedEngine {
   readonly #closed: Promise<void>;
   #noteClosed: () => void = () => undefined;
 
-  constructor(surroundings: EngineSurroundings) {
-    this.#surroundings = surroundings;
-    this.memory = newEngineMemory(FRAMES_LENGTH, surroundings.captureOctets);
+  constructor(context: EngineContext) {
+    this.#context = context;
+    this.memory = newEngineMemory(FRAMES_LENGTH, context.captureBytes);
     this.#control = new Int32Array(this.memory.control);
     this.#closed = new Promise((resolve) => (this.#noteClosed = resolve));
-    this.#bell = surroundings.newBell();
+    this.#bell = context.newBell();
     this.#run = this.#launch();
     const last = { beats: -1, missed: 0, afterKill: 0 };
     this.#watch = setInterval(() => {
@@ -84,14 +147,14 @@ export class SupervisedEngine {
     return this.#restarts;
   }
 
-  /** Resolves when it is carried out. What is wanted changes at once. */
+  /** Resolves when the order is carried out. The wanted graph changes at once. */
   order(order: Order): Promise<unknown> {
     this.#graph.note(order);
     return this.#send(order);
   }
 
-  /** Tells the thread to end, which it does after its turn; for the last moment of the process, too. */
-  tellToEnd(): void {
+  /** Makes the thread end after its turn. Works while the process exits, too. */
+  stop(): void {
     this.#isClosing = true;
     Atomics.store(this.#control, CONTROL.stop, 1);
     this.#bell.ring();
@@ -99,7 +162,7 @@ export class SupervisedEngine {
 
   async close(): Promise<void> {
     clearInterval(this.#watch);
-    this.tellToEnd();
+    this.stop();
     if (this.#rest !== undefined) {
       this.#bell.close();
       this.#finish();
@@ -108,7 +171,7 @@ export class SupervisedEngine {
       this.kill();
     }, GRACE_MS);
     const despair = setTimeout(() => {
-      this.#surroundings.onStuck();
+      this.#context.onStuck();
       this.#finish();
     }, 2 * GRACE_MS);
     await this.#closed;
@@ -133,8 +196,8 @@ export class SupervisedEngine {
   #launch(): EngineRun {
     this.#startedAt = performance.now();
     this.#beatsAtStart = Atomics.load(this.#control, CONTROL.heartbeat);
-    const run = new EngineRun(this.memory, this.#bell, this.#surroundings.run, (answer) => {
-      this.#settle(answer);
+    const run = new EngineRun(this.memory, this.#bell, this.#context.run, (answer) => {
+      this.#takeAnswer(answer);
     });
     void run.ended.then((reason) => {
       this.#onEnd(reason);
@@ -142,7 +205,7 @@ export class SupervisedEngine {
     return run;
   }
 
-  #settle(answer: OrderAnswer): void {
+  #takeAnswer(answer: OrderAnswer): void {
     const pending = this.#pending.get(answer.number);
     if (pending === undefined) return;
     this.#pending.delete(answer.number);
@@ -159,7 +222,7 @@ export class SupervisedEngine {
     const isShort = performance.now() - this.#startedAt < SHORT_LIFE_MS;
     const restMs = isShort ? Math.min(LONGEST_REST_MS, REST_MS * 2 ** this.#shortLives) : 0;
     this.#shortLives = isShort ? this.#shortLives + 1 : 0;
-    this.#surroundings.onDeath(reason, restMs);
+    this.#context.onDeath(reason, restMs);
     this.#rest = setTimeout(() => {
       this.#rest = undefined;
       this.#restart(reason);
@@ -180,21 +243,21 @@ export class SupervisedEngine {
     this.#run = this.#launch();
     const rebuilt = Promise.allSettled(this.#graph.orders().map((order) => this.#send(order)));
     for (const { order, resolve, reject, isRepeated } of interrupted.values()) {
-      // What was wanted is wanted already, but a log of an engine that has died is still to be released; a question
-      // is asked again, unless it may be what engines die of.
+      // The wanted graph has these orders already, except: a release has still to be carried out, and an inspection is
+      // repeated, unless it was pending at a death before, so that it may be the cause.
       if (order.do === 'release') this.#send(order).then(resolve, reject);
       else if (order.do !== 'inspect') void rebuilt.then(resolve);
       else if (isRepeated) reject(new Error(reason));
       else this.#send(order, true).then(resolve, reject);
     }
     void rebuilt.then(() => {
-      this.#surroundings.onRestart(reason);
+      this.#context.onRestart(reason);
     });
   }
 
   #check(last: { beats: number; missed: number; afterKill: number }): void {
     if (this.#rest === undefined && this.#run.isKilled) {
-      if (++last.afterKill === MOST_CHECKS_TO_END) this.#surroundings.onStuck();
+      if (++last.afterKill === MOST_CHECKS_TO_END) this.#context.onStuck();
       return;
     }
     const beats = Atomics.load(this.#control, CONTROL.heartbeat);

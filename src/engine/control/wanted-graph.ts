@@ -1,6 +1,6 @@
 /**
- * What an engine is wanted to run. Kept outside of the engine, so that one that died is rebuilt from it: every
- * order changes this first.
+ * The devices, attachments and taps that an engine is wanted to run. It is kept outside of the engine's thread, and every
+ * order changes it first, so that an engine that died can be rebuilt from it.
  */
 import type { Attachment, DeviceSettings, NumberedTap, Order } from '../forwarding/orders.js';
 
@@ -55,7 +55,7 @@ export class WantedGraph {
     }
   }
 
-  /** The orders that make all of it. */
+  /** The orders that rebuild the graph. */
   orders(): Order[] {
     const orders: Order[] = [];
     for (const [device, { settings, attachments }] of this.#devices) {

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { ConnectionCounters } from '../../../src/engine/control/connection-counters.js';
+import { ConnectionCounters } from '../../../src/engine/control/running-device.js';
 import { FreeList } from '../../../src/base/memory/free-list.js';
 import { Random, testSeed } from '../../support/random.js';
 

@@ -1,7 +1,6 @@
 import { MessageChannel, type MessagePort } from 'node:worker_threads';
 import t from 'tap';
-import { EngineRun, type RunTask } from '../../../src/engine/control/engine-run.js';
-import type { EngineStart } from '../../../src/engine/control/engine-start.js';
+import { EngineRun, type EngineStart, type RunTask } from '../../../src/engine/control/supervised-engine.js';
 import { newEngineMemory } from '../../../src/base/memory/engine-memory.js';
 import type { Bell, Ear } from '../../../src/engine/forwarding/transport.js';
 import type { OrderAnswer } from '../../../src/engine/forwarding/orders.js';

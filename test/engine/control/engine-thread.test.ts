@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { MessageChannel } from 'node:worker_threads';
 import t from 'tap';
 import { engineThread } from '../../../src/engine/control/engine-thread.js';
-import type { EngineStart } from '../../../src/engine/control/engine-start.js';
+import type { EngineStart } from '../../../src/engine/control/supervised-engine.js';
 import { newEngineMemory } from '../../../src/base/memory/engine-memory.js';
 import { eventually } from '../../support/eventually.js';
 

@@ -1,8 +1,7 @@
 import type { MessagePort } from 'node:worker_threads';
 import t, { type Test } from 'tap';
 import { LogReader } from '../../../src/captures/log/log-reader.js';
-import type { RunTask } from '../../../src/engine/control/engine-run.js';
-import { SupervisedEngine } from '../../../src/engine/control/supervised-engine.js';
+import { SupervisedEngine, type RunTask } from '../../../src/engine/control/supervised-engine.js';
 import { LOG, LOG_WORDS, NO_CHUNK } from '../../../src/base/memory/capture-memory.js';
 import { CONTROL } from '../../../src/base/memory/engine-memory.js';
 import { hostSockets } from '../../../src/engine/sockets/host-sockets.js';
@@ -278,7 +277,7 @@ class PaperEngine {
       });
     this.engine = new SupervisedEngine({
       run,
-      captureOctets: 0,
+      captureBytes: 0,
       newBell: () => {
         this.bells++;
         return sockets.newBell();

@@ -27,7 +27,7 @@ const JUMP_EQUAL = 0x15;
 const RETURN = 0x06;
 const ALLOW = 0x7fff0000;
 const FAIL = 0x00050000;
-const INSTRUCTION_OCTETS = 8;
+const INSTRUCTION_BYTES = 8;
 const FILTER = koffi.struct({ length: 'uint16_t', instructions: 'uint8_t *' });
 
 type Call = (...given: unknown[]) => number;
@@ -74,7 +74,7 @@ export function forbidSockets(): boolean {
     instruction(RETURN, 0, 0, ALLOW),
   ]);
   const filter: unknown = koffi.alloc(FILTER, 1);
-  koffi.encode(filter, FILTER, { length: instructions.length / INSTRUCTION_OCTETS, instructions });
+  koffi.encode(filter, FILTER, { length: instructions.length / INSTRUCTION_BYTES, instructions });
   return (
     prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) === 0 &&
     setFilter(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, filter, 0, 0) === 0
@@ -82,10 +82,10 @@ export function forbidSockets(): boolean {
 }
 
 function instruction(code: number, jumpTrue: number, jumpFalse: number, k: number): Buffer {
-  const octets = Buffer.alloc(INSTRUCTION_OCTETS);
-  octets.writeUInt16LE(code, 0);
-  octets.writeUInt8(jumpTrue, 2);
-  octets.writeUInt8(jumpFalse, 3);
-  octets.writeUInt32LE(k >>> 0, 4);
-  return octets;
+  const bytes = Buffer.alloc(INSTRUCTION_BYTES);
+  bytes.writeUInt16LE(code, 0);
+  bytes.writeUInt8(jumpTrue, 2);
+  bytes.writeUInt8(jumpFalse, 3);
+  bytes.writeUInt32LE(k >>> 0, 4);
+  return bytes;
 }

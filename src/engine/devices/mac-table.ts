@@ -1,6 +1,6 @@
 /**
  * Where stations are: at which port an address was last seen in a VLAN. Buckets of four entries over one typed
- * array, so that a lookup reads one stretch of 64 octets and allocates nothing. The table starts small, because
+ * array, so that a lookup reads one stretch of 64 bytes and allocates nothing. The table starts small, because
  * most switches see few stations, and doubles when a bucket is full; at its largest, the entry of the bucket
  * that has been silent for longest gives way. Time is told in whole seconds.
  */

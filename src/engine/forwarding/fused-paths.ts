@@ -74,13 +74,13 @@ export class FusedPaths {
 
 function append(inbox: Batch, from: Port, { offsets, lengths, count }: Batch): void {
   const room = Math.min(count, BATCH_FRAMES - inbox.count);
-  let octets = 0;
+  let bytes = 0;
   for (let index = 0; index < room; index++) {
     const length = lengths[index] ?? 0;
     inbox.add(offsets[index] ?? 0, length);
-    octets += length;
+    bytes += length;
   }
   from.count(COUNTER.frames_out, room);
-  from.count(COUNTER.octets_out, octets);
+  from.count(COUNTER.octets_out, bytes);
   if (room < count) from.count(COUNTER.queue_full, count - room);
 }

@@ -1,4 +1,4 @@
-/** The descriptors of this process: how many it may have, and who is at the far end of its connections. */
+/** The descriptors of this process: how many it may have, and the remote addresses of its TCP connections. */
 import koffi from 'koffi';
 
 const isMac = process.platform === 'darwin';
@@ -7,13 +7,13 @@ const SOL_SOCKET = isMac ? 0xffff : 1;
 const SO_TYPE = isMac ? 0x1008 : 3;
 const SOCK_STREAM = 1;
 const AF_INET = 2;
-/** A family takes two octets on Linux, of which the second is 0; elsewhere a length comes before it. */
+/** The family takes two bytes on Linux, of which the second is 0; on macOS a length byte comes before it. */
 const FAMILY_AT = isMac ? 1 : 0;
 const STANDARD_ERROR = 2;
-/** Farther than that nobody looks: it would take too long. */
-const MOST_LOOKED_AT = 65_536;
+/** The scan stops at this descriptor, because it would take too long. */
+const MOST_SCANNED = 65_536;
 
-/** The octets of an address in an IPv4 or IPv6 socket address. */
+/** Start and end of the address in an IPv4 and in an IPv6 socket address. */
 const ADDRESS_IN_4 = [4, 8] as const;
 const ADDRESS_IN_6 = [8, 24] as const;
 
@@ -26,7 +26,7 @@ export class Descriptors {
   readonly #getsockopt: Call<
     [fd: number, level: number, name: number, value: Uint8Array, length: Uint32Array]
   >;
-  /** It may have so many at the same time. Node.js has raised that as far as the host allows when it started. */
+  /** The limit on open descriptors. Node.js has raised it at start as far as the host allows. */
   readonly most: number;
 
   constructor() {
@@ -42,7 +42,7 @@ export class Descriptors {
     this.most = getrlimit(RLIMIT_NOFILE, limit) === 0 ? Number(limit.readBigUInt64LE()) : 0;
   }
 
-  /** All below are in use. Infinity when there is none left. */
+  /** The lowest free descriptor; all below are in use. Infinity when none is left. */
   lowestFree(): number {
     const descriptor = this.#dup(STANDARD_ERROR);
     if (descriptor < 0) return Infinity;
@@ -50,12 +50,12 @@ export class Descriptors {
     return descriptor;
   }
 
-  /** How many TCP connections there are to each address, which is written as its octets are, in hexadecimal digits. */
+  /** The number of TCP connections to each remote address; the key is the address in hexadecimal digits. */
   connections(): Map<string, number> {
     const counts = new Map<string, number>();
     const [address, length] = [Buffer.alloc(128), new Uint32Array(1)];
     const [type, typeLength] = [Buffer.alloc(4), new Uint32Array(1)];
-    const most = Math.min(this.most, MOST_LOOKED_AT);
+    const most = Math.min(this.most, MOST_SCANNED);
     for (let descriptor = 0; descriptor < most; descriptor++) {
       length[0] = address.length;
       if (this.#getpeername(descriptor, address, length) !== 0) continue;
@@ -63,8 +63,8 @@ export class Descriptors {
       this.#getsockopt(descriptor, SOL_SOCKET, SO_TYPE, type, typeLength);
       if (type.readInt32LE() !== SOCK_STREAM) continue;
       const [start, end] = address[FAMILY_AT] === AF_INET ? ADDRESS_IN_4 : ADDRESS_IN_6;
-      const octets = address.toString('hex', start, end);
-      counts.set(octets, (counts.get(octets) ?? 0) + 1);
+      const key = address.toString('hex', start, end);
+      counts.set(key, (counts.get(key) ?? 0) + 1);
     }
     return counts;
   }

@@ -7,14 +7,14 @@ export interface HostSockets {
   readonly opener: Opener;
   readonly descriptors: Descriptors;
   newBell(): Bell;
-  /** Bounds what a client can have sent before the server has read it; to be called when the server listens. */
+  /** Bounds the bytes that a client can have sent before the server reads them. Call when the server listens. */
   boundConnectionBuffers(): void;
 }
 
-/** Sockets of labs leave so many descriptors free, for files and for what has to be refused. */
+/** Sockets of labs leave this many descriptors free, for files and for connections that are to be refused. */
 const SPARE = 48;
 
-/** Each kind is loaded only where it is used, as the C library's calls are looked up when it is. */
+/** Loads only the sockets of this platform: loading the Linux ones looks up functions of the C library. */
 export async function hostSockets(platform: NodeJS.Platform): Promise<HostSockets> {
   const descriptors = new Descriptors();
   if (platform === 'linux') {

@@ -1,13 +1,13 @@
 /**
- * Opens what ports are attached to, on the HTTP thread: descriptors belong to the thread that never dies, so a
- * restarted engine finds its sockets with everything that has been received meanwhile.
+ * Opens the sockets that ports are attached to, on the HTTP thread. Descriptors belong to the thread that never dies, so
+ * a restarted engine finds its sockets with everything that was received meanwhile.
  */
 import type { PortEndpoint } from '../forwarding/transport.js';
 
-/** Of each socket, where the host allows it: bursts wait here while an engine is busy or restarts. */
+/** The receive buffer of each socket, where the host allows it: bursts wait here while an engine is busy or restarts. */
 export const RECEIVE_BUFFER = 4 * 1024 * 1024;
 
-/** What can be attached to. Hosts are addresses, not names. */
+/** What a port can be attached to. Hosts are addresses, not names. */
 export type Attachable =
   | {
       readonly type: 'udp';
@@ -21,7 +21,7 @@ export type Attachable =
   | { readonly type: 'unix'; readonly localFile: string; readonly remoteFile: string }
   | { readonly type: 'null' };
 
-/** Why something could not be opened, in words for the client; the code is that of the failed system call, if there was one. */
+/** An endpoint could not be opened. The message is meant for the client; the code is that of the failed system call. */
 export class OpenError extends Error {
   override readonly name = 'OpenError';
 
@@ -36,12 +36,12 @@ export class OpenError extends Error {
 export interface Opener {
   /** Throws OpenError. */
   open(wanted: Attachable): PortEndpoint;
-  /** After the engine has let go of it. */
+  /** Call after the engine has let go of the endpoint. */
   close(endpoint: PortEndpoint): void;
-  /** Whether a UDP port could be bound just now. */
+  /** Whether a UDP port can be bound now. */
   isFree(port: number): Promise<boolean>;
-  /** How much of RECEIVE_BUFFER the host grants to a socket. */
+  /** The receive buffer that the host grants to a socket, at most RECEIVE_BUFFER. */
   grantedBuffer(): Promise<number>;
-  /** Frames that the kernel threw away because the engine did not fetch them in time. */
+  /** The number of frames that the kernel dropped because the engine did not fetch them in time. */
   lost(endpoint: PortEndpoint): number;
 }

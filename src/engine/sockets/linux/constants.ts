@@ -6,7 +6,7 @@ export const AF_INET6 = 10;
 export const AF_PACKET = 17;
 export const SOCK_DGRAM = 2;
 export const SOCK_RAW = 3;
-/** Non-blocking, and not inherited by programs that are started. */
+/** SOCK_NONBLOCK and SOCK_CLOEXEC. */
 export const SOCK_FLAGS = 0o4000 | 0o2000000;
 
 export const SOL_SOCKET = 1;
@@ -42,7 +42,7 @@ export const EPOLL_EVENT = process.arch === 'x64' ? { size: 12, data: 4 } : { si
 
 export const PR_SET_TIMERSLACK = 29;
 
-/** struct mmsghdr: a message header and the number of octets moved. */
+/** Offsets in struct mmsghdr: a message header and the number of bytes transferred. */
 export const MESSAGE = {
   size: 64,
   vectors: 16,

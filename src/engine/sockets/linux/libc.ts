@@ -1,6 +1,6 @@
 /**
- * The C library's calls that the packet path needs. Pointers are plain numbers: addresses of this machine fit
- * into 47 bits, and a number costs nothing to pass.
+ * The functions of the C library that the packet path needs. Pointers are plain numbers: user-space addresses fit into
+ * 47 bits, and a number costs nothing to pass.
  */
 import koffi from 'koffi';
 

@@ -1,4 +1,4 @@
-/** An eventfd(2), and the epoll instance that an engine waits on, owned by the thread that never dies. */
+/** The bell of Linux: an eventfd(2), and the epoll instance that an engine waits on. The HTTP thread owns both. */
 import koffi from 'koffi';
 import type { Bell } from '../../forwarding/transport.js';
 import { EPOLL_CLOEXEC, SOCK_FLAGS } from './constants.js';
@@ -18,13 +18,13 @@ export class LinuxBell implements Bell {
     this.#one.setLong(0, 1);
   }
 
-  /** All lives have the same; the transport of the next one finds there what the one before has left. */
+  /** The same for all lives: the next transport finds the descriptors that the previous one has registered. */
   newEar(): { readonly epoll: number; readonly event: number } {
     return this.#ear;
   }
 
   ring(): void {
-    // Once it is closed its descriptors are somebody else's.
+    // After `close` the number of the descriptor may belong to another file.
     if (this.#isOpen) libc.write(this.#ear.event, this.#one.address, 8);
   }
 

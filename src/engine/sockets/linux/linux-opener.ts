@@ -1,4 +1,4 @@
-/** Opens UDP, TAP, packet and Unix sockets as descriptors, with buffers that outlast a burst. */
+/** Opens UDP, TAP, packet and Unix sockets as descriptors, with buffers that hold a burst. */
 import { lstatSync, unlinkSync } from 'node:fs';
 import { getSystemErrorMap } from 'node:util';
 import koffi from 'koffi';
@@ -31,7 +31,7 @@ import { internetAddress, packetAddress, unixAddress } from './socket-address.js
 
 const SEND_BUFFER = 1024 * 1024;
 const ALL_PROTOCOLS = 3;
-/** Of SO_MEMINFO: nine numbers, the last of which counts what did not fit into the receive buffer. */
+/** SO_MEMINFO is nine numbers; the last one counts the frames that did not fit into the receive buffer. */
 const MEMINFO = { length: 36, drops: 32 } as const;
 const TUN_DEVICE = '/dev/net/tun';
 const O_RDWR_NONBLOCK_CLOEXEC = 2 | 0o4000 | 0o2000000;
@@ -50,14 +50,14 @@ export class LinuxOpener implements Opener {
   readonly #unixFiles = new Map<number, SocketFile>();
   readonly #ceiling: number;
 
-  /** Opens no descriptor from the ceiling on. */
+  /** Descriptors stay below the ceiling. */
   constructor(ceiling = Infinity) {
     this.#ceiling = ceiling;
   }
 
   open(wanted: Attachable): PortEndpoint {
     const endpoint = this.#open(wanted);
-    // The kernel gives out the lowest that is free: all below are in use.
+    // The kernel gives out the lowest free descriptor, so all below are in use.
     if (!('descriptor' in endpoint) || endpoint.descriptor < this.#ceiling) return endpoint;
     this.close(endpoint);
     throw new OpenError('too many open files (EMFILE): raise the limit of the server (ulimit -n)');
@@ -104,7 +104,7 @@ export class LinuxOpener implements Opener {
     const granted = Buffer.alloc(4);
     libc.getsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, granted, Uint32Array.of(granted.length));
     libc.close(descriptor);
-    // The kernel doubles what is asked for, and tells that.
+    // The kernel doubles the size that is asked for, and reports the double.
     return Promise.resolve(granted.readInt32LE() / 2);
   }
 
@@ -152,7 +152,7 @@ function openTap(device: string): OpenEndpoint {
 function openPacket(device: string): OpenEndpoint {
   const index = libc.ifNameToIndex(device);
   if (index === 0) throw new OpenError(`there is no interface ${device}`);
-  // Bound before it listens: else it would hear the whole host for a moment.
+  // Protocol 0 receives nothing until `bind`; otherwise the socket would hear all interfaces for a moment.
   return opened(libc.socket(AF_PACKET, SOCK_RAW | SOCK_FLAGS, 0), (descriptor) => {
     setBuffers(descriptor);
     setOption(descriptor, SOL_PACKET, PACKET_AUXDATA, int(1));
@@ -185,7 +185,7 @@ function openUnix(localFile: string, remoteFile: string): { endpoint: OpenEndpoi
   });
 }
 
-/** Uses a new descriptor; closes it when that fails. */
+/** Calls `use` with a new descriptor, and closes the descriptor when that fails. */
 function opened<Opened>(descriptor: number, use: (descriptor: number) => Opened): Opened {
   check(descriptor);
   try {
@@ -201,7 +201,7 @@ function setBuffers(descriptor: number): void {
     [SO_RCVBUFFORCE, SO_RCVBUF, RECEIVE_BUFFER],
     [SO_SNDBUFFORCE, SO_SNDBUF, SEND_BUFFER],
   ] as const) {
-    // The first needs a privilege; the second takes as much as the host allows.
+    // The first option needs a privilege; the second is capped at what the host allows.
     const value = int(length);
     if (libc.setsockopt(descriptor, SOL_SOCKET, force, value, value.length) !== 0) {
       setOption(descriptor, SOL_SOCKET, usual, value);
@@ -209,7 +209,7 @@ function setBuffers(descriptor: number): void {
   }
 }
 
-/** Options make things faster, not possible: an older kernel may lack one. */
+/** Ignores errors: options only make things faster, and an older kernel may lack one. */
 function setOption(descriptor: number, level: number, name: number, value: Uint8Array): void {
   libc.setsockopt(descriptor, level, name, value, value.length);
 }
@@ -231,13 +231,13 @@ function lastError(): { code: string; reason: string } {
   return { code, reason: `${text} (${code})` };
 }
 
-/** To be called when it has just been made. */
+/** Identifies a socket file that has just been made. */
 function socketFile(path: string): SocketFile {
   const { dev, ino } = lstatSync(path, { bigint: true });
   return { path, dev, ino };
 }
 
-/** Unless somebody else has removed it, and perhaps put another in its place. */
+/** Removes the file, unless it was removed or replaced by another meanwhile. */
 function removeSocketFile({ path, dev, ino }: SocketFile): void {
   try {
     const found = lstatSync(path, { bigint: true });

@@ -1,10 +1,9 @@
 /**
- * The transport of Linux: one epoll over descriptors that the HTTP thread has opened, batched in both
- * directions.
+ * The transport of Linux: one epoll over descriptors that the HTTP thread has opened, batched in both directions.
  *
- * Runs of equal frames, which make sends cheap, only form where frames wait. So a busy socket is left alone for
- * a moment to gather a run: it is disarmed and looked at when it is due, while all others are served. A socket
- * that brought a single frame is served at once, always.
+ * Runs of equal frames, which make sends cheap, only form where frames wait. So a busy socket is left alone for a
+ * moment to gather a run: it is disarmed and read when it is due, while all others are served. A socket that brought a
+ * single frame is always served at once.
  */
 import type { MessagePort } from 'node:worker_threads';
 import type { Ear, PortEndpoint, Link, OpenEndpoint, Transport } from '../../forwarding/transport.js';
@@ -18,27 +17,27 @@ import { Sender, type Outlet } from './sender.js';
 
 /** How long a busy socket is left alone. */
 const GATHERING_MS = 0.1;
-/** A socket is busy when its frames come closer than this: gathering then makes runs of five and more. */
+/** A socket is busy when its frames come closer together than this: gathering then makes runs of five or more. */
 const BUSY_GAP_MS = 0.02;
-/** A socket is quiet when its frames come farther apart than this. */
+/** A socket is quiet when its frames are farther apart than this. */
 const QUIET_GAP_MS = 0.04;
-/** How much the latest gap tells about the next. */
+/** The weight of the latest gap in the moving average. */
 const GAP_WEIGHT = 0.2;
-/** Bounds a wait, so that the thread can be told to end. */
+/** Bounds a wait, so that the thread notices when it has to end. */
 const LONGEST_WAIT_MS = 500;
-/** Bounds a drain: in a loop of links everything that is handed over comes back. */
+/** Bounds a drain: in a loop of links all frames that are handed over come back. */
 const LONGEST_DRAIN_MS = 50;
-/** A TAP that is ready and has nothing this often is broken for now: its interface has gone. */
+/** A TAP that is ready without having frames this often is broken for now: its interface is gone. */
 const MOST_FALSE_ALARMS = 8;
-/** The most that a link may bring while others wait. */
+/** A link may bring this many frames while others wait. */
 const TURN_FRAMES = 256;
 
 interface LinuxLink extends Link, Inlet, Outlet {
   readonly endpoint: OpenEndpoint;
-  /** When it is to be looked at; undefined while epoll watches it. */
+  /** When to read it; undefined while epoll watches it. */
   dueAt: number | undefined;
   servedAt: number;
-  /** Between frames, on the average of the recent past. */
+  /** The moving average of the time between frames, in milliseconds. */
   gap: number;
   isRemoved: boolean;
   falseAlarms: number;
@@ -52,12 +51,12 @@ export class LinuxTransport implements Transport {
   readonly #bell: number;
   readonly #onBell: () => boolean;
   readonly #scratch = new NativeMemory(8);
-  /** In the order in which they are due, as all wait for the same time. */
+  /** The gathering links, in the order in which they are due: all wait equally long. */
   readonly #due: LinuxLink[] = [];
-  /** The same of those that are left alone because they are broken. */
+  /** The broken TAPs, in the order in which they are tried again. */
   readonly #broken: LinuxLink[] = [];
 
-  /** `onBell` is called when the bell has rung; it returns whether all is done that it rang for. */
+  /** `onBell` is called when the bell has rung; it returns whether everything that it rang for is done. */
   constructor(memory: FrameMemory, ear: Exclude<Ear, MessagePort>, onBell: () => boolean) {
     this.#poller = new Poller(ear.epoll);
     this.#receiver = new Receiver(memory);
@@ -111,7 +110,7 @@ export class LinuxTransport implements Transport {
   }
 
   turn(patienceMs = Infinity): void {
-    // What a link that is full plans now is for the next turn.
+    // Links that are planned from here on are for the next turn.
     const planned = this.#due.length;
     const ready = this.#poller.wait(Math.min(patienceMs, this.#patience()));
     for (let index = 0; index < ready; index++) {
@@ -119,7 +118,7 @@ export class LinuxTransport implements Transport {
       const link = this.#links[descriptor];
       if (descriptor === this.#bell) this.#answerBell();
       else if (link !== undefined) this.#serve(link);
-      // An engine that has died had it, or the bell of this very turn has removed it.
+      // A previous engine had it, or an order in this very turn has removed it.
       else this.#poller.remove(descriptor);
     }
     if (planned > 0) this.#serveDue(planned);
@@ -127,10 +126,10 @@ export class LinuxTransport implements Transport {
   }
 
   close(): void {
-    // Descriptors belong to who opened them.
+    // Descriptors belong to the HTTP thread.
   }
 
-  /** Silences it first: what comes after that rings again. What is left for the next turn must ring, too. */
+  /** Clears the bell before the orders are taken, so that later orders ring again. Rings itself for remaining orders. */
   #answerBell(): void {
     libc.read(this.#bell, this.#scratch.address, 8);
     if (this.#onBell()) return;
@@ -145,11 +144,11 @@ export class LinuxTransport implements Transport {
   }
 
   #serve(link: LinuxLink): void {
-    // Errors are told even of what is disarmed.
+    // epoll reports errors of disarmed descriptors, too.
     if (link.dueAt !== undefined) return;
     const frames = this.#receiveTurn(link);
     if (frames === 0) {
-      // A socket tells of an error once, a TAP whose interface has gone does so for ever.
+      // A socket reports an error once, but a TAP whose interface is gone reports it forever.
       if (link.endpoint.type === 'tap') this.#noteFalseAlarm(link);
       return;
     }
@@ -178,7 +177,7 @@ export class LinuxTransport implements Transport {
     this.#due.splice(0, served);
   }
 
-  /** A socket that still has frames is due at once. */
+  /** Plans the next read of a busy link. A link that brought a full turn has more frames, and is due at once. */
   #plan(link: LinuxLink, frames: number, now: number): void {
     link.dueAt = frames < TURN_FRAMES ? now + GATHERING_MS : now;
     this.#due.push(link);
@@ -191,7 +190,7 @@ export class LinuxTransport implements Transport {
     this.#broken.push(link);
   }
 
-  /** Perhaps they work again. */
+  /** Re-arms broken TAPs whose time has come: perhaps they work again. */
   #tryBroken(): void {
     const now = performance.now();
     for (let link = this.#broken[0]; link?.dueAt !== undefined && link.dueAt <= now; link = this.#broken[0]) {
@@ -202,9 +201,9 @@ export class LinuxTransport implements Transport {
     }
   }
 
-  /** Returns the number of frames, all there were or a turn's worth. */
+  /** Receives all waiting frames, or a turn's worth; returns the number of frames. */
   #receiveTurn(link: LinuxLink): number {
-    // To look for a second frame costs as much as to fetch one, and here there hardly ever is any.
+    // Looking for a second frame costs as much as fetching one, and quiet links hardly ever have any.
     if (link.gap > QUIET_GAP_MS && link.endpoint.type !== 'tap')
       return Math.abs(this.#receiver.receive(link, 1));
     let total = 0;
@@ -223,7 +222,7 @@ export class LinuxTransport implements Transport {
   }
 }
 
-/** Whether the link is busy enough to be left alone for a moment; takes note of what it has just brought. */
+/** Updates the gap of a link that has just brought frames; returns whether it is busy enough to gather a run. */
 function gathers(link: LinuxLink, frames: number, now: number): boolean {
   const latest = (now - link.servedAt) / Math.max(1, frames);
   link.gap = link.gap === Infinity ? latest : link.gap + (latest - link.gap) * GAP_WEIGHT;

@@ -1,18 +1,18 @@
 /**
- * The receive buffer of the connections that the HTTP server accepts. Its library reads 512 KiB at a time, and goes on
- * reading for as long as it gets that much, whether it was told to pause or not: a client as fast as the server would
- * never be made to wait. With a smaller buffer no read is ever full.
+ * The receive buffer of the connections that the HTTP server accepts. Its library reads 512 KiB at a time and continues
+ * as long as reads are full, even when it was told to pause: a client as fast as the server would never be throttled.
+ * With a smaller buffer no read is ever full.
  */
 import { SO_ACCEPTCONN, SO_RCVBUF, SOL_SOCKET } from './constants.js';
 import { libc } from './libc.js';
 
-/** The kernel grants twice as much, a part of which is for its own records. */
+/** The kernel doubles this, to make room for its own overhead. */
 export const CONNECTION_BUFFER = 192 * 1024;
-/** The server listens early: its descriptor is a small number. */
+/** The server listens early, so its descriptor is a small number. */
 const MOST_DESCRIPTORS = 1024;
 const INT = 4;
 
-/** To be called when the server listens; connections take it from there. Returns how many sockets listen. */
+/** Call when the server listens; accepted connections inherit the size. Returns the number of listening sockets. */
 export function boundConnectionBuffers(): number {
   const size = new Uint8Array(new Int32Array([CONNECTION_BUFFER]).buffer);
   let listening = 0;

@@ -1,4 +1,4 @@
-/** Memory whose address is known, for the structures that system calls read and write. */
+/** Memory with a known address, for the structures that system calls read and write. */
 import koffi from 'koffi';
 
 const WORD = 2 ** 32;
@@ -14,14 +14,14 @@ export class NativeMemory {
     this.address = addressOf(this.bytes);
   }
 
-  /** Writes a 64-bit number, an address or a length, at an offset that is a multiple of 8. */
+  /** Writes a 64-bit number (an address or a length) at an offset that is a multiple of 8. */
   setLong(offset: number, value: number): void {
     this.words[offset >> 2] = value;
     this.words[(offset >> 2) + 1] = value / WORD;
   }
 }
 
-/** Stays the same as long as the buffer lives: buffers are not moved. */
+/** The address stays valid as long as the buffer lives: buffers are not moved. */
 export function addressOf(bytes: Uint8Array): number {
   return Number(koffi.address(bytes));
 }

@@ -1,4 +1,4 @@
-/** Waits for descriptors with microsecond patience, through epoll. */
+/** Waits for descriptors by epoll, with microsecond precision. */
 import koffi from 'koffi';
 import {
   EPOLL_CTL_ADD,
@@ -12,7 +12,7 @@ import {
 import { libc } from './libc.js';
 import { NativeMemory } from './native-memory.js';
 
-/** More links than have something at the same time: all of them are served before one is served again. */
+/** More links than are ready at the same time: all ready links are served before one is served again. */
 const MOST_EVENTS = 1024;
 const MICROSECONDS = 1e6;
 
@@ -26,23 +26,23 @@ export class Poller {
   readonly #wait: Wait | undefined;
   readonly #waitCoarsely: Wait;
 
-  /** `epoll` is an epoll instance that others close. */
+  /** The caller closes the epoll instance. */
   constructor(epoll: number) {
     this.#epoll = epoll;
     this.#wait = declareWait();
     this.#waitCoarsely = koffi
       .load(null)
       .func('int epoll_pwait(int, uintptr_t, int, int, uintptr_t)') as Wait;
-    // Otherwise the kernel lets every wait end up to 50 microseconds late.
+    // Otherwise the kernel may end every wait up to 50 microseconds late.
     libc.prctl(PR_SET_TIMERSLACK, 1);
   }
 
-  /** Whether waits of less than a millisecond are to be had here. */
+  /** Whether this kernel supports waits of less than a millisecond. */
   get isPrecise(): boolean {
     return this.#wait !== undefined;
   }
 
-  /** It may be there from an engine that has died, and disarmed. */
+  /** The descriptor may be there already, and disarmed, from an engine that has died. */
   add(descriptor: number): void {
     if (this.#control(EPOLL_CTL_ADD, descriptor, EPOLLIN) !== 0) this.arm(descriptor);
   }
@@ -51,7 +51,7 @@ export class Poller {
     this.#control(EPOLL_CTL_DEL, descriptor, 0);
   }
 
-  /** Says nothing more of a descriptor until it is armed again. */
+  /** Ignores a descriptor until it is armed again. */
   disarm(descriptor: number): void {
     this.#control(EPOLL_CTL_MOD, descriptor, EPOLLONESHOT);
   }
@@ -60,7 +60,7 @@ export class Poller {
     this.#control(EPOLL_CTL_MOD, descriptor, EPOLLIN);
   }
 
-  /** Returns how many descriptors have something; `descriptorAt` tells which. */
+  /** Returns the number of ready descriptors; `descriptorAt` returns each of them. */
   wait(milliseconds: number): number {
     const { address } = this.#events;
     if (this.#wait === undefined) {
@@ -83,7 +83,7 @@ export class Poller {
   }
 }
 
-/** Of Linux 5.11 and glibc 2.35. */
+/** Needs Linux 5.11 and glibc 2.35. */
 function declareWait(): Wait | undefined {
   try {
     return koffi.load(null).func('int epoll_pwait2(int, uintptr_t, int, uintptr_t, uintptr_t)') as Wait;

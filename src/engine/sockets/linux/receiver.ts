@@ -1,6 +1,6 @@
 /**
- * Receives many datagrams a system call, each into a slab that holds the largest there is: with UDP_GRO a whole
- * run of datagrams arrives as one message and is taken apart here. Hands over batches of frames.
+ * Receives many datagrams per system call, each into a slab that holds the largest message. With UDP_GRO a whole run of
+ * datagrams arrives as one message, and is taken apart here. Hands over batches of frames.
  */
 import koffi from 'koffi';
 import { COUNTER } from '../../../base/memory/port-counters.js';
@@ -20,8 +20,8 @@ import {
 import { libc } from './libc.js';
 import { addressOf, NativeMemory } from './native-memory.js';
 
-/** A batch ends when it holds this much, whatever the number of frames. */
-const BATCH_OCTETS = 262_144;
+/** A batch ends when it holds this many bytes, whatever the number of frames. */
+const BATCH_BYTES = 262_144;
 const CONTROL_SPACE = 40;
 const AUXDATA = { status: 0, tag: 16, protocol: 18 } as const;
 const DEFAULT_TAG_PROTOCOL = 0x8100;
@@ -29,12 +29,12 @@ const ADDRESSES_LENGTH = 12;
 const TAG_LENGTH = 4;
 const { EAGAIN } = koffi.os.errno;
 
-/** What the receiver knows of a socket. */
+/** The receiver's state of a socket. */
 export interface Inlet {
   readonly descriptor: number;
   readonly port: Port;
   readonly fromLink: (frames: Batch) => void;
-  /** How many frames a message held when last looked: a bound for what a call may bring. */
+  /** The frames per message of the last call: it bounds how many messages the next call may bring. */
   framesPerMessage: number;
 }
 
@@ -45,8 +45,8 @@ export class Receiver {
   readonly #vectors = new NativeMemory(SLABS * VECTOR_SIZE);
   readonly #controls = new NativeMemory(SLABS * CONTROL_SPACE);
   readonly #batch = new Batch();
-  #octets = 0;
-  /** Messages whose control length the last call has changed. */
+  #bytes = 0;
+  /** The number of messages whose control length the last call has changed. */
   #used = SLABS;
 
   constructor(memory: FrameMemory) {
@@ -63,8 +63,8 @@ export class Receiver {
   }
 
   /**
-   * One call's worth of datagrams. Returns the number of frames, negative when there may be more: the call
-   * brought as many messages as it could.
+   * Receives the datagrams of one system call. Returns the number of frames; negative when there may be more, because
+   * the call brought as many messages as it could.
    */
   receive(inlet: Inlet, most = SLABS): number {
     const room = Math.max(1, Math.min(most, Math.floor(BATCH_FRAMES / inlet.framesPerMessage)));
@@ -73,7 +73,7 @@ export class Receiver {
       words[(slab * MESSAGE.size + MESSAGE.controlLength) >> 2] = CONTROL_SPACE;
     }
     let count = libc.recvmmsg(inlet.descriptor, address, room, MSG_DONTWAIT, 0);
-    // The echo of an earlier send is told once, in front of what has arrived.
+    // The error of an earlier send is reported once, before the frames that have arrived.
     if (count < 0 && koffi.errno() !== EAGAIN) {
       count = libc.recvmmsg(inlet.descriptor, address, room, MSG_DONTWAIT, 0);
     }
@@ -89,7 +89,7 @@ export class Receiver {
     return count === room ? -frames : frames;
   }
 
-  /** One frame by read(2), for devices that have no messages. Returns whether there was one. */
+  /** Receives one frame by read(2), for TAPs. Returns whether there was one. */
   read(inlet: Inlet): boolean {
     const length = libc.read(inlet.descriptor, this.#frames, SLAB_LENGTH);
     if (length <= 0) return false;
@@ -98,7 +98,7 @@ export class Receiver {
     return true;
   }
 
-  /** Returns the number of frames of a message. */
+  /** Splits a message into frames; returns their number. */
   #takeApart(inlet: Inlet, slab: number): number {
     const { words } = this.#messages;
     const message = slab * MESSAGE.size;
@@ -134,11 +134,11 @@ export class Receiver {
 
   #add(inlet: Inlet, offset: number, length: number): void {
     this.#batch.add(offset, length);
-    this.#octets += length;
-    if (this.#batch.count === BATCH_FRAMES || this.#octets >= BATCH_OCTETS) this.#handOver(inlet);
+    this.#bytes += length;
+    if (this.#batch.count === BATCH_FRAMES || this.#bytes >= BATCH_BYTES) this.#handOver(inlet);
   }
 
-  /** A packet socket takes the outermost tag off and tells it beside the frame: it is put back. */
+  /** A packet socket strips the outermost VLAN tag and reports it beside the frame: this puts it back. */
   #addUntagged(inlet: Inlet, offset: number, length: number, auxdata: number): number {
     const { bytes } = this.#controls;
     const view = new DataView(bytes.buffer, auxdata);
@@ -149,7 +149,7 @@ export class Receiver {
         ? DEFAULT_TAG_PROTOCOL
         : view.getUint16(AUXDATA.protocol, true);
     const tag = view.getUint16(AUXDATA.tag, true);
-    // The slab has room at its end: the frame moves up by a tag, its addresses stay.
+    // The part behind the addresses moves up by a tag; the slab has room at its end.
     const frame = this.#memory.bytes;
     frame.copyWithin(
       offset + ADDRESSES_LENGTH + TAG_LENGTH,
@@ -164,7 +164,7 @@ export class Receiver {
     if (this.#batch.count === 0) return;
     inlet.fromLink(this.#batch);
     this.#batch.count = 0;
-    this.#octets = 0;
+    this.#bytes = 0;
   }
 }
 

@@ -1,7 +1,7 @@
 /**
- * Sends batches in as few system calls as the kernel allows. Over UDP, frames of equal length that follow each
- * other (and one shorter one at the end) go out as one segmented send; the receiver sees ordinary datagrams.
- * Everything else is a message of its own, many messages a call. Order is kept.
+ * Sends batches in as few system calls as the kernel allows. Over UDP, consecutive frames of equal length (the last may
+ * be shorter) go out as one segmented send; the receiver sees ordinary datagrams. Every other frame is a message of its
+ * own, with many messages per call. Order is kept.
  */
 import koffi from 'koffi';
 import { COUNTER } from '../../../base/memory/port-counters.js';
@@ -18,18 +18,18 @@ import {
 import { libc } from './libc.js';
 import { NativeMemory } from './native-memory.js';
 
-/** What older kernels take; newer ones take twice that. */
+/** The limit of older kernels; newer ones allow twice as many. */
 const MOST_SEGMENTS = 64;
-const MOST_OCTETS = 65_000;
+const MOST_BYTES = 65_000;
 const FLAGS = MSG_DONTWAIT | MSG_NOSIGNAL;
 const CONTROL_SPACE = 24;
 const CONTROL_LENGTH = 18;
 const { ECONNREFUSED, EAGAIN, ENOBUFS, EMSGSIZE, EINVAL, EIO, EINTR } = koffi.os.errno;
 
-/** What the sender knows of a socket. */
+/** The sender's state of a socket. */
 export interface Outlet {
   readonly descriptor: number;
-  /** Frames longer than this are not joined into segmented sends: the route or the socket refuses it. */
+  /** Longer frames are not joined into segmented sends, because the route or the socket refuses those. */
   largestSegment: number;
 }
 
@@ -38,9 +38,10 @@ export class Sender {
   readonly #messages = new NativeMemory(BATCH_FRAMES * MESSAGE.size);
   readonly #vectors = new NativeMemory(BATCH_FRAMES * VECTOR_SIZE);
   readonly #controls = new NativeMemory(BATCH_FRAMES * CONTROL_SPACE);
-  /** Of each message: its octets, its first frame, and one past the last message the number of frames. */
+  /** The index of the first frame of each message; behind the last message, the number of frames. */
   readonly #firsts = new Int32Array(BATCH_FRAMES + 1);
-  readonly #octets = new Int32Array(BATCH_FRAMES);
+  /** The bytes of each message. */
+  readonly #bytes = new Int32Array(BATCH_FRAMES);
 
   /** `frames` is the address of frame memory. */
   constructor(frames: number) {
@@ -72,7 +73,7 @@ export class Sender {
     }
   }
 
-  /** One write(2) a frame, for devices that have no messages. */
+  /** Sends by one write(2) per frame, for TAPs. */
   write({ descriptor }: Outlet, port: Port, { offsets, lengths, count }: Batch): void {
     for (let index = 0; index < count; index++) {
       const length = lengths[index] ?? 0;
@@ -84,7 +85,7 @@ export class Sender {
     }
   }
 
-  /** Groups frames into messages; returns how many. */
+  /** Groups frames into messages; returns the number of messages. */
   #compose(outlet: Outlet, { offsets, lengths, count }: Batch): number {
     const { words } = this.#messages;
     let messages = 0;
@@ -94,16 +95,16 @@ export class Sender {
       const segment = lengths[index] ?? 0;
       const first = index;
       const firstVector = vectors;
-      let octets = 0;
+      let bytes = 0;
       let end = -1;
       do {
         const offset = offsets[index] ?? 0;
         const length = lengths[index] ?? 0;
-        // Frames that lie side by side are one piece of memory.
+        // Frames that are adjacent in memory share a vector.
         if (offset === end) this.#lengthen(vectors - 1, length);
         else this.#putVector(vectors++, offset, length);
         end = offset + length;
-        octets += length;
+        bytes += length;
         index++;
         if (length < segment) break;
       } while (
@@ -111,7 +112,7 @@ export class Sender {
         segment <= outlet.largestSegment &&
         index - first < MOST_SEGMENTS &&
         (lengths[index] ?? 0) <= segment &&
-        octets + segment <= MOST_OCTETS
+        bytes + segment <= MOST_BYTES
       );
       const message = messages * MESSAGE.size;
       this.#messages.setLong(message + MESSAGE.vectors, this.#vectors.address + firstVector * VECTOR_SIZE);
@@ -119,7 +120,7 @@ export class Sender {
       const isSegmented = index - first > 1;
       words[(message + MESSAGE.controlLength) >> 2] = isSegmented ? CONTROL_SPACE : 0;
       if (isSegmented) this.#controls.words[(messages * CONTROL_SPACE + CONTROL.data) >> 2] = segment;
-      this.#octets[messages] = octets;
+      this.#bytes[messages] = bytes;
       this.#firsts[messages++] = first;
     }
     this.#firsts[messages] = count;
@@ -142,7 +143,7 @@ export class Sender {
     return libc.sendmsg(descriptor, message, FLAGS) < 0 ? -1 : 1;
   }
 
-  /** After a message was refused: returns the message to go on with. */
+  /** Handles a refused message; returns the message to continue with. */
   #recover(
     outlet: Outlet,
     port: Port,
@@ -162,7 +163,7 @@ export class Sender {
     if (next - first > 1 && (error === EMSGSIZE || error === EINVAL || error === EIO)) {
       outlet.largestSegment = Math.min(outlet.largestSegment, segment - 1);
     }
-    // Whatever it was (often only the echo of an earlier send, reported instead of sending), each gets its chance.
+    // Often the error is that of an earlier send, reported instead of sending: try each frame on its own.
     for (let index = first; index < next; index++) {
       this.#sendOne(outlet, port, frames.offsets[index] ?? 0, frames.lengths[index] ?? 0);
     }
@@ -172,7 +173,7 @@ export class Sender {
   #sendOne(outlet: Outlet, port: Port, offset: number, length: number): void {
     const address = this.#frames + offset;
     let sent = libc.send(outlet.descriptor, address, length, FLAGS);
-    // A refusal of an earlier frame is reported instead of sending this one.
+    // The refusal of an earlier frame is reported instead of sending this one.
     if (sent < 0 && koffi.errno() === ECONNREFUSED)
       sent = libc.send(outlet.descriptor, address, length, FLAGS);
     if (sent >= 0) {
@@ -184,14 +185,14 @@ export class Sender {
   }
 
   #countSent(port: Port, first: number, end: number): void {
-    let octets = 0;
-    for (let message = first; message < end; message++) octets += this.#octets[message] ?? 0;
+    let bytes = 0;
+    for (let message = first; message < end; message++) bytes += this.#bytes[message] ?? 0;
     port.count(COUNTER.frames_out, (this.#firsts[end] ?? 0) - (this.#firsts[first] ?? 0));
-    port.count(COUNTER.octets_out, octets);
+    port.count(COUNTER.octets_out, bytes);
   }
 }
 
-/** Of the call that has just failed. */
+/** Counts the failure of the last call by its error. */
 function countFailure(port: Port): void {
   const error = koffi.errno();
   if (error === EAGAIN || error === ENOBUFS) port.count(COUNTER.send_buffer_full);

@@ -1,4 +1,4 @@
-/** Socket addresses as the kernel reads them. */
+/** Socket addresses in the form of the kernel. */
 import { isIPv6 } from 'node:net';
 import { AF_INET, AF_INET6, AF_PACKET, AF_UNIX } from './constants.js';
 
@@ -25,12 +25,12 @@ function version6(host: string, port: number): Uint8Array {
   return address;
 }
 
-/** The eight groups of an address, `::` and a dotted end spelt out. */
+/** The eight groups of an IPv6 address, with `::` and a dotted end expanded. */
 function groupsOf(host: string): number[] {
   const dotted = /^(.*:)(\d+)\.(\d+)\.(\d+)\.(\d+)$/.exec(host);
   if (dotted !== null) {
-    const [, start = '', ...octets] = dotted;
-    const [a = 0, b = 0, c = 0, d = 0] = octets.map(Number);
+    const [, start = '', ...bytes] = dotted;
+    const [a = 0, b = 0, c = 0, d = 0] = bytes.map(Number);
     return groupsOf(`${start}${((a << 8) | b).toString(16)}:${((c << 8) | d).toString(16)}`);
   }
   const [before = '', after] = host.split('::');
@@ -52,7 +52,7 @@ export function unixAddress(path: string): Uint8Array | undefined {
   return address;
 }
 
-/** Of an interface, for everything it carries when the protocol says so. */
+/** The address of an interface, for the packets of a protocol. */
 export function packetAddress(interfaceIndex: number, protocol: number): Uint8Array {
   const address = Buffer.alloc(20);
   address.writeUInt16LE(AF_PACKET, 0);

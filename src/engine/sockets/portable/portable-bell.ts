@@ -1,11 +1,11 @@
-/** A message port, where threads share no descriptors. */
+/** The bell of platforms where threads share no descriptors: a message port. */
 import { MessageChannel, type MessagePort } from 'node:worker_threads';
 import type { Bell } from '../../forwarding/transport.js';
 
 export class PortableBell implements Bell {
   #rope: MessagePort | undefined;
 
-  /** A port goes with the thread that has it: every life gets another. */
+  /** A port ends with the thread that has it, so every life gets a new one. */
   newEar(): MessagePort {
     this.close();
     const { port1, port2 } = new MessageChannel();

@@ -1,4 +1,4 @@
-/** Where engines open their UDP sockets themselves: here nothing is opened, and nothing but UDP is to be had. */
+/** The opener of platforms where engines open their UDP sockets themselves. It opens nothing, and allows only UDP. */
 import { createSocket } from 'node:dgram';
 import type { PortEndpoint } from '../../forwarding/transport.js';
 import { OpenError, RECEIVE_BUFFER, type Attachable, type Opener } from '../opener.js';
@@ -45,7 +45,7 @@ export class PortableOpener implements Opener {
     });
   }
 
-  /** Not told here. */
+  /** Not known on these platforms. */
   lost(): number {
     return 0;
   }

@@ -1,6 +1,6 @@
 /**
- * The transport of platforms whose sockets cannot be handed to an engine: UDP by node:dgram, one event a
- * datagram. It copies what arrives into frame memory turn by turn, and keeps the same order and the same counts.
+ * The transport of platforms whose sockets cannot be handed to an engine: UDP by node:dgram, one event per datagram.
+ * It copies received frames into frame memory turn by turn, and keeps the same order and the same counts.
  */
 import { createSocket, type Socket } from 'node:dgram';
 import { once } from 'node:events';
@@ -12,9 +12,9 @@ import type { PortEndpoint, Link, Transport, UdpEndpoint } from '../../forwardin
 import { SLAB_STRIDE, SLABS, type FrameMemory } from '../../forwarding/frame-memory.js';
 import { RECEIVE_BUFFER } from '../opener.js';
 
-/** What may wait of one link, between its arrival and the next turn. */
+/** The most received frames of a link that wait for the next turn. */
 const LONGEST_QUEUE = 4096;
-/** What may be on its way out of one link. */
+/** The most frames of a link that are being sent. */
 const MOST_SENDS = 4096;
 const LONGEST_WAIT_MS = 500;
 
@@ -36,7 +36,7 @@ export class PortableTransport implements Transport {
   #hasRung = false;
   #wake: (() => void) | undefined;
 
-  /** `bell` gets a message when there is something else to do; `onBell` returns whether it is done. */
+  /** A message at `bell` rings it. `onBell` is called then; it returns whether everything that it rang for is done. */
   constructor(memory: FrameMemory, bell: MessagePort, onBell: () => boolean) {
     this.#memory = memory;
     this.#bell = bell;
@@ -69,7 +69,7 @@ export class PortableTransport implements Transport {
       await this.#wait(Math.min(patienceMs, LONGEST_WAIT_MS));
     if (this.#hasRung) this.#hasRung = !this.#onBell();
     for (const link of [...this.#links]) if (link.queue.length > 0) this.#handOver(link);
-    // Sockets are read and orders arrive between turns only.
+    // Node.js reads sockets and receives orders only between turns.
     await new Promise((resolve) => setImmediate(resolve));
   }
 
@@ -101,7 +101,7 @@ export class PortableTransport implements Transport {
       socket.close();
       throw error;
     }
-    // The echo of a frame that found nobody.
+    // An ICMP error for a frame that nobody received.
     socket.on('error', () => undefined);
     socket.on('message', (frame) => {
       this.#keep(link, frame);
@@ -143,7 +143,7 @@ export class PortableTransport implements Transport {
         continue;
       }
       link.sending++;
-      // Copied: the memory is used again before the socket has sent it.
+      // Copied, because the memory is reused before the socket has sent the frame.
       link.socket.send(Buffer.from(this.#memory.bytes.slice(offset, offset + length)), (error) => {
         link.sending--;
         if (error === null) {

@@ -38,7 +38,7 @@ export interface CapturePlan extends Omit<TapPlan, 'log' | 'opening'> {
   readonly header: Uint8Array;
   readonly files: number;
   /** Of each file of a ring. */
-  readonly fileOctets: number;
+  readonly fileBytes: number;
   /** 0 is without end. */
   readonly maxSeconds: number;
 }
@@ -62,7 +62,7 @@ export class Capture {
   readonly plan: CapturePlan;
   readonly startedAt = Date.now();
   readonly #begun = performance.now();
-  readonly #services: CaptureContext;
+  readonly #context: CaptureContext;
   readonly #port: CapturedPort;
   readonly #parts: Parts;
   readonly #viewers = new Set<LogViewer>();
@@ -72,13 +72,13 @@ export class Capture {
   #ending: Promise<void> | undefined;
 
   private constructor(
-    services: CaptureContext,
+    context: CaptureContext,
     port: CapturedPort,
     plan: CapturePlan,
     parts: Parts,
     onEnded: (capture: Capture) => void,
   ) {
-    this.#services = services;
+    this.#context = context;
     this.#port = port;
     this.plan = plan;
     this.#parts = parts;
@@ -87,7 +87,7 @@ export class Capture {
 
   /** When it resolves, the file is there with its header, and what passes the port from now on is recorded. */
   static async begin(
-    services: CaptureContext,
+    context: CaptureContext,
     port: CapturedPort,
     plan: CapturePlan,
     onEnded: (capture: Capture) => void,
@@ -100,14 +100,14 @@ export class Capture {
     let trouble: string | undefined;
     let file: LogFile | undefined;
     try {
-      const written = await services.writers.begin({
+      const written = await context.writers.begin({
         log,
         folder: plan.folder,
         name: plan.path,
         format: plan.format,
         header: plan.header,
         files: plan.files,
-        fileOctets: plan.fileOctets,
+        fileBytes: plan.fileBytes,
         onTrouble: (reason) => {
           trouble = reason;
           void capture?.end('failed', reason);
@@ -119,7 +119,7 @@ export class Capture {
         log: deviceLog.index,
         opening: undefined,
       });
-      capture = new Capture(services, port, plan, { deviceLog, log, file: written, tap }, onEnded);
+      capture = new Capture(context, port, plan, { deviceLog, log, file: written, tap }, onEnded);
     } catch (error) {
       await file?.end().catch(() => undefined);
       file?.release();
@@ -163,8 +163,8 @@ export class Capture {
       log,
       file,
       header: this.plan.header,
-      files: this.#services.files,
-      clock: this.#services.clock,
+      files: this.#context.files,
+      clock: this.#context.clock,
       isOver: () => this.isOver,
       onClosed: () => this.#viewers.delete(viewer),
     });

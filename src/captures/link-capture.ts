@@ -71,7 +71,7 @@ export class LinkCapture implements ShownCapture {
 
   /** Where the last packet ends that is in the file; of a ring, in its youngest file. */
   get wholeBytes(): number {
-    return this.#capture.file.wholeOctets;
+    return this.#capture.file.wholeBytes;
   }
 
   /** The times of the first and the last packet, in milliseconds since 1970; 0 before there is one. */
@@ -86,7 +86,7 @@ export class LinkCapture implements ShownCapture {
     return {
       aal5: { faulty: aal5Faulty, no_room: aal5NoRoom },
       dropped,
-      file_bytes: file.octets,
+      file_bytes: file.bytes,
       file_name: this.fileName,
       first_packet_at: shownTime(firstAt),
       format: plan.format,
@@ -95,13 +95,13 @@ export class LinkCapture implements ShownCapture {
       octets,
       packets,
       reason,
-      rotated_away: { bytes: file.rotatedAway.octets, files: file.rotatedAway.files },
+      rotated_away: { bytes: file.rotatedAway.bytes, files: file.rotatedAway.files },
       started_at: new Date(startedAt).toISOString(),
       state,
       unwritten_bytes: log.head - log.drained,
-      viewers: [...viewers].map(({ lag, skippedOctets }) => ({
+      viewers: [...viewers].map(({ lag, skippedBytes }) => ({
         lag_bytes: lag,
-        skipped_bytes: skippedOctets,
+        skipped_bytes: skippedBytes,
       })),
     };
   }

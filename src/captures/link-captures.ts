@@ -122,7 +122,7 @@ export class LinkCaptures {
       const stream = await LinkStream.open({
         run,
         bpf,
-        services: captures.services,
+        context: captures.context,
         selection,
         includes,
         onClosed: () => {

@@ -13,7 +13,7 @@ import { pcapngHeader } from './port-captures.js';
 export interface LinkStreamOptions {
   readonly run: ComputeRun;
   readonly bpf: BpfCompiler;
-  readonly services: Pick<CaptureContext, 'clock' | 'files'>;
+  readonly context: Pick<CaptureContext, 'clock' | 'files'>;
   readonly selection: Selection;
   /** Whether a link is of the stream; links that come later are asked about, too. */
   readonly includes: (linkId: string) => boolean;
@@ -35,12 +35,12 @@ export class LinkStream {
    * it resolves, all links of the moment are recorded.
    */
   static async open(options: LinkStreamOptions): Promise<LinkStream> {
-    const { run, services, selection, includes } = options;
+    const { run, context, selection, includes } = options;
     await run.settled();
     const [first] = run.wires.values();
     if (first === undefined) throw refusals.captureNowhere();
     if (selection.bpf !== undefined && selection.cells === true) throw refusals.captureFilterRefused();
-    const log = new LogStream(first.near.node.device, pcapngHeader(), services);
+    const log = new LogStream(first.near.node.device, pcapngHeader(), context);
     const stream = new LinkStream(log, options);
     try {
       for (const wire of [...run.wires.values()]) {

@@ -103,7 +103,7 @@ export class PortCaptures {
       sample: settings.sample ?? 1,
       bpf: settings.bpf === undefined ? undefined : await bpf.compile(settings.bpf, linkType, { projectId }),
       files,
-      fileOctets: files > 1 ? Math.floor(maxBytes / files) : 0,
+      fileBytes: files > 1 ? Math.floor(maxBytes / files) : 0,
       maxOctets: files > 1 || maxBytes === 0 ? 0 : maxBytes - header.length,
       maxPackets: settings.max_packets ?? 0,
       maxSeconds: settings.max_seconds ?? 0,

@@ -9,7 +9,7 @@ import { ringName } from './capture-settings.js';
 
 export interface RunningCapturesOptions extends CaptureContext {
   /** What the captures of a project may take. */
-  readonly quotaOctets: number;
+  readonly quotaBytes: number;
 }
 
 const WATCH_MS = 250;
@@ -37,7 +37,7 @@ export class RunningCaptures {
   }
 
   /** For streams, which have no file. */
-  get services(): CaptureContext {
+  get context(): CaptureContext {
     return this.#options;
   }
 
@@ -52,7 +52,7 @@ export class RunningCaptures {
       await this.#checkRoom(budget, names);
       const capture = await Capture.begin(this.#options, port, plan, (ended) => {
         budget.running.delete(ended);
-        budget.finished += ended.file.octets;
+        budget.finished += ended.file.bytes;
         this.#forget(budget, names);
         onEnded();
       });
@@ -84,10 +84,10 @@ export class RunningCaptures {
 
   /** Files that are about to be replaced do not count. */
   async #checkRoom(budget: Budget, names: readonly string[]): Promise<void> {
-    const { quotaOctets } = this.#options;
-    if (budget.isMeasured && usedBy(budget) < quotaOctets) return;
+    const { quotaBytes } = this.#options;
+    if (budget.isMeasured && usedBy(budget) < quotaBytes) return;
     const used = await this.#measure(budget, names);
-    if (used >= quotaOctets) throw refusals.captureQuota(quotaOctets);
+    if (used >= quotaBytes) throw refusals.captureQuota(quotaBytes);
   }
 
   async #measure(budget: Budget, except: readonly string[]): Promise<number> {
@@ -101,7 +101,7 @@ export class RunningCaptures {
     const now = performance.now();
     for (const budget of this.#budgets.values()) {
       for (const capture of budget.running) capture.look(now);
-      if (usedBy(budget) >= this.#options.quotaOctets && budget.isMeasured) this.#review(budget);
+      if (usedBy(budget) >= this.#options.quotaBytes && budget.isMeasured) this.#review(budget);
     }
   }
 
@@ -111,7 +111,7 @@ export class RunningCaptures {
     budget.isMeasured = false;
     this.#measure(budget, [])
       .then((used) => {
-        if (used < this.#options.quotaOctets) return;
+        if (used < this.#options.quotaBytes) return;
         for (const capture of budget.running) void capture.end('stopped', QUOTA_REACHED);
       })
       .catch(() => {
@@ -134,7 +134,7 @@ function usedBy({ finished, running }: Budget): number {
 }
 
 function sumOf(captures: Iterable<Capture>): number {
-  let octets = 0;
-  for (const { file } of captures) octets += file.octets;
-  return octets;
+  let bytes = 0;
+  for (const { file } of captures) bytes += file.bytes;
+  return bytes;
 }

@@ -77,8 +77,8 @@ export class Download {
     const isNew = this.#part === undefined;
     if (this.#part === undefined) {
       bar.begin('reading', undefined);
-      const onRead = (octets: number): void => {
-        bar.moved(octets);
+      const onRead = (bytes: number): void => {
+        bar.moved(bytes);
       };
       const digests = md5 === undefined ? (['sha256'] as const) : (['sha256', 'md5'] as const);
       this.#part = await PartFile.open({ target, tag, digests }, onRead, signal);

@@ -41,7 +41,7 @@ export class PartFile {
   /** Goes on with what there is of this version, and removes parts of others. Throws CommandError. */
   static async open(
     options: PartOptions,
-    onRead: (octets: number) => void,
+    onRead: (bytes: number) => void,
     signal: AbortSignal,
   ): Promise<PartFile> {
     const path = partPath(options);
@@ -105,7 +105,7 @@ export class PartFile {
     if (this.tag === undefined || this.#size === 0) this.discard();
   }
 
-  async #readBack(onRead: (octets: number) => void, signal: AbortSignal): Promise<void> {
+  async #readBack(onRead: (bytes: number) => void, signal: AbortSignal): Promise<void> {
     const file = await SourceFile.open(this.#path);
     try {
       for await (const bytes of file.bytes(0, onRead)) {

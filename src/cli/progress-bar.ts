@@ -46,8 +46,8 @@ export class ProgressBar {
     this.#draw();
   }
 
-  moved(octets: number): void {
-    this.#position += octets;
+  moved(bytes: number): void {
+    this.#position += bytes;
     if (this.#terminal === undefined || this.#now() - this.#drawnAt < BETWEEN_LINES_MS) return;
     this.#draw();
   }
@@ -69,9 +69,9 @@ export class ProgressBar {
     while (this.#samples.length > 2 && now - (this.#samples[1]?.at ?? now) >= RATE_SPAN_MS)
       this.#samples.shift();
     const { at, position } = this.#samples[0] ?? { at: now, position: this.#position };
-    const octetsPerSecond = now > at ? ((this.#position - position) * 1000) / (now - at) : 0;
+    const bytesPerSecond = now > at ? ((this.#position - position) * 1000) / (now - at) : 0;
     this.#line(
-      [this.#title, ...this.#done(), rate(octetsPerSecond), ...this.#left(octetsPerSecond)].join('  '),
+      [this.#title, ...this.#done(), rate(bytesPerSecond), ...this.#left(bytesPerSecond)].join('  '),
     );
   }
 
@@ -83,9 +83,9 @@ export class ProgressBar {
     return [`[${bar}]`, `${percent} %`, `${amount(this.#position)} of ${amount(this.#total)}`];
   }
 
-  #left(octetsPerSecond: number): string[] {
-    if (this.#total === undefined || octetsPerSecond === 0) return [];
-    return [`${duration((this.#total - this.#position) / octetsPerSecond)} left`];
+  #left(bytesPerSecond: number): string[] {
+    if (this.#total === undefined || bytesPerSecond === 0) return [];
+    return [`${duration((this.#total - this.#position) / bytesPerSecond)} left`];
   }
 
   /** A line that the terminal breaks could not be written over. */

@@ -119,8 +119,8 @@ async function isSame(
   const file = await SourceFile.open(target);
   try {
     bar.begin('reading', file.size);
-    const onRead = (octets: number): void => {
-      bar.moved(octets);
+    const onRead = (bytes: number): void => {
+      bar.moved(bytes);
     };
     return (await file.digests([name], onRead, signal))[name] === wanted;
   } finally {
@@ -134,8 +134,8 @@ function another(target: string): CommandError {
 
 function summary({ image, target }: Job, downloaded: Downloaded, seconds: number): string {
   const { size, before, digests, isVerified } = downloaded;
-  const octets = size - before;
-  const pace = `${amount(octets)} in ${duration(seconds)} (${rate(octets / seconds)})`;
+  const bytes = size - before;
+  const pace = `${amount(bytes)} in ${duration(seconds)} (${rate(bytes / seconds)})`;
   const rest = before === 0 ? '' : `, ${amount(before)} were there from before`;
   const doubt = isVerified ? '' : ', which the server has not told to compare';
   return `${image.name} is at ${target}: fetched ${pace}${rest}, sha-256 ${digests.sha256 ?? ''}${doubt}`;

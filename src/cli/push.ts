@@ -89,8 +89,8 @@ async function knownContent({ image, file, signal }: Job): Promise<Hashes | unde
 
 function digestsOf({ file, bar, signal }: Job, known: Hashes | undefined): Promise<Hashes> {
   bar.begin('reading', file.size);
-  const onRead = (octets: number): void => {
-    bar.moved(octets);
+  const onRead = (bytes: number): void => {
+    bar.moved(bytes);
   };
   return file.digests(known?.md5 === undefined ? ['sha256'] : ['sha256', 'md5'], onRead, signal);
 }
@@ -107,8 +107,8 @@ async function sent(job: Job, sha256: string): Promise<string> {
   const before = (await resumable.send()) ?? (await sendWhole(job, sha256));
   const seconds = (performance.now() - startedAt) / 1000;
   await file.checkSame();
-  const octets = file.size - before;
-  const pace = `${amount(octets)} in ${duration(seconds)} (${rate(octets / seconds)})`;
+  const bytes = file.size - before;
+  const pace = `${amount(bytes)} in ${duration(seconds)} (${rate(bytes / seconds)})`;
   const rest = before === 0 ? '' : `, ${amount(before)} were there from before`;
   return `${image.name} is on ${server.origin}: sent ${pace}${rest}, sha-256 ${sha256}`;
 }
@@ -116,8 +116,8 @@ async function sent(job: Job, sha256: string): Promise<string> {
 /** To a server without resumable uploads, such as one of GNS3. */
 async function sendWhole({ server, image, file, bar, signal }: Job, sha256: string): Promise<number> {
   bar.begin(image.name, file.size);
-  const onRead = (octets: number): void => {
-    bar.moved(octets);
+  const onRead = (bytes: number): void => {
+    bar.moved(bytes);
   };
   const headers = {
     'Content-Type': 'application/octet-stream',

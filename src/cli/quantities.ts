@@ -5,8 +5,8 @@ const UNITS = ['B', 'kB', 'MB', 'GB', 'TB'];
 const DIGITS = 3;
 
 /** Powers of ten, as disks and networks are sold. */
-export function amount(octets: number): string {
-  let value = octets;
+export function amount(bytes: number): string {
+  let value = bytes;
   let unit = 0;
   // What would be rounded up to 1000 is one of the next unit.
   while (value >= 999.5 && unit < UNITS.length - 1) {
@@ -17,8 +17,8 @@ export function amount(octets: number): string {
   return `${text} ${UNITS[unit] ?? ''}`;
 }
 
-export function rate(octetsPerSecond: number): string {
-  return `${amount(octetsPerSecond)}/s`;
+export function rate(bytesPerSecond: number): string {
+  return `${amount(bytesPerSecond)}/s`;
 }
 
 /** `0:07`, `12:40`, `3:00:12`. */

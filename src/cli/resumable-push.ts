@@ -157,8 +157,8 @@ export class ResumablePush {
       'Upload-Offset': String(offset),
       'Content-Length': String(file.size - offset),
     };
-    const onRead = (octets: number): void => {
-      bar.moved(octets);
+    const onRead = (bytes: number): void => {
+      bar.moved(bytes);
     };
     const answer = await this.#ask('PATCH', this.#path ?? '', headers, file.bytes(offset, onRead));
     if (answer.statusCode !== 204) throw await this.#refusal(answer);

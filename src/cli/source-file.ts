@@ -8,7 +8,7 @@ export type HashName = 'md5' | 'sha256';
 /** In lower-case hexadecimal. */
 export type Hashes = Readonly<Partial<Record<HashName, string>>>;
 
-const PIECE_OCTETS = 256 * 1024;
+const PIECE_LENGTH = 256 * 1024;
 
 export class SourceFile {
   readonly path: string;
@@ -37,7 +37,7 @@ export class SourceFile {
 
   async digests(
     names: readonly HashName[],
-    onRead: (octets: number) => void,
+    onRead: (bytes: number) => void,
     signal: AbortSignal,
   ): Promise<Hashes> {
     const hashes = names.map((name) => ({ name, hash: createHash(name) }));
@@ -49,10 +49,10 @@ export class SourceFile {
   }
 
   /** What lies behind the position. Throws CommandError, also when the file has become shorter. */
-  async *bytes(position: number, onRead: (octets: number) => void): AsyncGenerator<Uint8Array> {
+  async *bytes(position: number, onRead: (bytes: number) => void): AsyncGenerator<Uint8Array> {
     let at = position;
     while (at < this.size) {
-      const length = Math.min(PIECE_OCTETS, this.size - at);
+      const length = Math.min(PIECE_LENGTH, this.size - at);
       // A new piece each time: the one before may still be on its way.
       const { bytesRead, buffer } = await this.#handle
         .read(Buffer.allocUnsafe(length), 0, length, at)

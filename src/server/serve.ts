@@ -86,7 +86,7 @@ export async function serve(config: Config): Promise<void> {
     worker: LOOPS.capture,
     memories: engines.captureMemories,
     log,
-    floorOctets: config.captureFloor,
+    floorBytes: config.captureFloor,
   });
   const compute = new LocalCompute({
     engines,
@@ -107,7 +107,7 @@ export async function serve(config: Config): Promise<void> {
     writers,
     clock: new ViewerClock(),
     files,
-    quotaOctets: config.captureQuota,
+    quotaBytes: config.captureQuota,
   });
   const portCaptures = new PortCaptures({ captures: runningCaptures, bpf });
   const captures = new ProjectCaptures({

@@ -37,7 +37,7 @@ function planOf(folder: string): CapturePlan {
     sample: 1,
     bpf: undefined,
     files: 1,
-    fileOctets: 0,
+    fileBytes: 0,
     maxOctets: 0,
     maxPackets: 0,
     maxSeconds: 0,
@@ -48,16 +48,18 @@ function planOf(folder: string): CapturePlan {
 function capturesOf(t: Test, live: LiveEngine): RunningCaptures {
   const reads = new PaperReads();
   const run = (task: string, input: never): Promise<unknown> =>
-    task === 'measureUsage' ? Promise.resolve(captureFileTasks.measureUsage(input)) : reads.run('readPiece', input);
+    task === 'measureUsage'
+      ? Promise.resolve(captureFileTasks.measureUsage(input))
+      : reads.run('readPiece', input);
   const writers = new CaptureWriters({
     worker: CAPTURE_WORKER,
     memories: [live.engine.memory.captures],
     log: pino({ level: 'silent' }),
-    floorOctets: 0,
+    floorBytes: 0,
   });
   t.teardown(() => writers.close());
   const files = { run } as PieceReader;
-  return new RunningCaptures({ writers, clock: new ViewerClock(), files, quotaOctets: QUOTA });
+  return new RunningCaptures({ writers, clock: new ViewerClock(), files, quotaBytes: QUOTA });
 }
 
 const deaths: Readonly<Record<string, (live: LiveEngine) => void>> = {

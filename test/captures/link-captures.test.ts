@@ -65,10 +65,13 @@ class Bench {
           },
         });
       });
-    this.captures = new LinkCaptures(project as unknown as Project, {
-      ports: { start } as unknown as PortCaptures,
-      runOf: () => run as unknown as ComputeRun,
-    } as unknown as LinkCapturesOptions);
+    this.captures = new LinkCaptures(
+      project as unknown as Project,
+      {
+        ports: { start } as unknown as PortCaptures,
+        runOf: () => run as unknown as ComputeRun,
+      } as unknown as LinkCapturesOptions,
+    );
   }
 
   get held(): number {
@@ -86,7 +89,7 @@ class Bench {
         return Promise.resolve();
       },
       log: { counters: () => ({ packets: 4, firstAt: 1000, lastAt: 0 }) },
-      file: { wholeOctets: 24 },
+      file: { wholeBytes: 24 },
     };
     return capture as unknown as Capture;
   }

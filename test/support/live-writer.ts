@@ -33,7 +33,7 @@ export class LiveWriter {
   /** Comes with each restart, when the loop has not adopted its logs yet. */
   onRestart = (): void => undefined;
 
-  constructor(t: Teardown, { worker = CAPTURE_WORKER, floorOctets = 0, folder = scratchFolder(t) } = {}) {
+  constructor(t: Teardown, { worker = CAPTURE_WORKER, floorBytes = 0, folder = scratchFolder(t) } = {}) {
     this.folder = folder;
     this.memories = Array.from({ length: LOGS }, () => memoryOf(CHUNKS));
     this.logs = this.memories.map((memory, index) => {
@@ -51,7 +51,7 @@ export class LiveWriter {
     });
     this.writer = new WriterThread({
       memories: this.memories,
-      floorOctets,
+      floorBytes,
       run: async (start, move, signal) => {
         await pool.run(start, { transferList: [...move], signal });
       },
@@ -81,7 +81,7 @@ export class LiveWriter {
       format: 'pcap' as const,
       header: HEADER,
       files: 1,
-      fileOctets: 0,
+      fileBytes: 0,
       ...plan,
     };
     return this.writer.begin(wanted, this.log(index), {

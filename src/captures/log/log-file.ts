@@ -22,18 +22,18 @@ export interface LogFileOptions {
 }
 
 export class LogFile {
-  readonly #parts: LogFileOptions;
+  readonly #options: LogFileOptions;
   readonly #segments: FileSegment[] = [];
   #current: FileSegment;
-  #rotatedAway = { files: 0, octets: 0 };
+  #rotatedAway = { files: 0, bytes: 0 };
   #failure: string | undefined;
   #ending: Promise<void> | undefined;
   /** Its owner is the first. */
   #holders = 1;
 
-  constructor(parts: LogFileOptions) {
-    this.#parts = parts;
-    this.#current = this.#newSegment(parts.segment);
+  constructor(options: LogFileOptions) {
+    this.#options = options;
+    this.#current = this.#newSegment(options.segment);
   }
 
   /** Oldest first; only the last one grows. */
@@ -51,20 +51,20 @@ export class LogFile {
   }
 
   /** Of all its files together. */
-  get octets(): number {
-    const { log, headerLength } = this.#parts;
+  get bytes(): number {
+    const { log, headerLength } = this.#options;
     const records = log.drained - this.start;
     return records + this.#segments.length * headerLength;
   }
 
   /** Where the last record ends that is in the file which is written. */
-  get wholeOctets(): number {
-    const { log, headerLength } = this.#parts;
+  get wholeBytes(): number {
+    const { log, headerLength } = this.#options;
     return headerLength + log.drained - this.#current.start;
   }
 
   /** What has left the ring. */
-  get rotatedAway(): { readonly files: number; readonly octets: number } {
+  get rotatedAway(): { readonly files: number; readonly bytes: number } {
     return this.#rotatedAway;
   }
 
@@ -102,29 +102,29 @@ export class LogFile {
   rotated(segment: OpenSegment): void {
     this.#current.end = segment.start;
     this.#current = this.#newSegment(segment);
-    if (this.#segments.length <= this.#parts.files) return;
+    if (this.#segments.length <= this.#options.files) return;
     const gone = this.#segments.shift();
     if (gone === undefined) return;
     gone.giveUp();
-    const { files, octets } = this.#rotatedAway;
-    this.#rotatedAway = { files: files + 1, octets: octets + this.start - gone.start };
+    const { files, bytes } = this.#rotatedAway;
+    this.#rotatedAway = { files: files + 1, bytes: bytes + this.start - gone.start };
   }
 
   /** Said by its writer: it is not written any further. */
   failed(reason: string): void {
     if (this.#failure !== undefined) return;
     this.#failure = reason;
-    this.#parts.onTrouble(reason);
+    this.#options.onTrouble(reason);
   }
 
   #newSegment({ fd, start }: OpenSegment): FileSegment {
-    const segment = new FileSegment(fd, start, this.#parts.headerLength, this.#parts.close);
+    const segment = new FileSegment(fd, start, this.#options.headerLength, this.#options.close);
     this.#segments.push(segment);
     return segment;
   }
 
   async #finish(): Promise<void> {
-    const { finish, sync } = this.#parts;
+    const { finish, sync } = this.#options;
     await finish();
     await sync(this.#current.fd);
   }

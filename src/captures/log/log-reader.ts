@@ -145,12 +145,12 @@ export class LogReader {
 
 export class LogMemory {
   readonly #words: Int32Array;
-  readonly #octets: Uint8Array;
+  readonly #bytes: Uint8Array;
   readonly #start: number;
 
   constructor(memory: CaptureMemory, index: number) {
     this.#words = new Int32Array(memory.words, index * LOG_WORDS * Int32Array.BYTES_PER_ELEMENT, LOG_WORDS);
-    this.#octets = new Uint8Array(memory.bytes);
+    this.#bytes = new Uint8Array(memory.bytes);
     this.#start = memory.start;
   }
 
@@ -171,7 +171,7 @@ export class LogMemory {
   view(position: number, end: number): Uint8Array {
     const offset = this.#offset(position);
     const length = Math.min(CHUNK_LENGTH - (position % CHUNK_LENGTH), end - position);
-    return this.#octets.subarray(offset, offset + length);
+    return this.#bytes.subarray(offset, offset + length);
   }
 
   views(from: number, end: number): Uint8Array[] {
@@ -186,12 +186,12 @@ export class LogMemory {
 
   /** Four octets, the lowest first, wherever the chunks part them. */
   uint32(position: number): number {
-    const low = this.#octet(position) | (this.#octet(position + 1) << 8);
-    return (low | (this.#octet(position + 2) << 16) | (this.#octet(position + 3) << 24)) >>> 0;
+    const low = this.#byte(position) | (this.#byte(position + 1) << 8);
+    return (low | (this.#byte(position + 2) << 16) | (this.#byte(position + 3) << 24)) >>> 0;
   }
 
-  #octet(position: number): number {
-    return this.#octets[this.#offset(position)] ?? 0;
+  #byte(position: number): number {
+    return this.#bytes[this.#offset(position)] ?? 0;
   }
 
   #offset(position: number): number {

@@ -27,7 +27,7 @@ export interface LogViewerOptions {
 }
 
 export class LogViewer implements Waiting {
-  readonly #parts: LogViewerOptions;
+  readonly #options: LogViewerOptions;
   #position: number;
   #hasHeader = false;
   #skipped = 0;
@@ -35,21 +35,21 @@ export class LogViewer implements Waiting {
   #isClosed = false;
   #reading: Promise<unknown> = Promise.resolve();
 
-  constructor(parts: LogViewerOptions) {
-    this.#parts = parts;
-    const { file, log } = parts;
+  constructor(options: LogViewerOptions) {
+    this.#options = options;
+    const { file, log } = options;
     file?.hold();
     this.#position = file?.start ?? log.drained;
   }
 
   /** What had left the ring before it came to it. */
-  get skippedOctets(): number {
+  get skippedBytes(): number {
     return this.#skipped;
   }
 
   /** How far it is behind, in octets. */
   get lag(): number {
-    return this.#parts.log.head - this.#position;
+    return this.#options.log.head - this.#position;
   }
 
   /** Called before the first `next`; `callback` is called after each `nothing`, when there is more or it is over. */
@@ -62,7 +62,7 @@ export class LogViewer implements Waiting {
    * must be settled before the next call.
    */
   next(use: (bytes: Uint8Array) => void): 'given' | 'nothing' | 'over' | Promise<Uint8Array> {
-    const { log, file, header, isOver, clock } = this.#parts;
+    const { log, file, header, isOver, clock } = this.#options;
     if (!this.#hasHeader) {
       this.#hasHeader = true;
       use(header);
@@ -84,7 +84,7 @@ export class LogViewer implements Waiting {
   }
 
   get isReady(): boolean {
-    return this.#position < this.#parts.log.head || this.#parts.isOver();
+    return this.#position < this.#options.log.head || this.#options.isOver();
   }
 
   wake(): void {
@@ -94,13 +94,13 @@ export class LogViewer implements Waiting {
   close(): void {
     if (this.#isClosed) return;
     this.#isClosed = true;
-    this.#parts.clock.forget(this);
-    void this.#reading.then(() => this.#parts.file?.release());
-    this.#parts.onClosed();
+    this.#options.clock.forget(this);
+    void this.#reading.then(() => this.#options.file?.release());
+    this.#options.onClosed();
   }
 
   #takeFromMemory(use: (bytes: Uint8Array) => void): boolean {
-    const { log, file } = this.#parts;
+    const { log, file } = this.#options;
     if (file !== undefined && this.#position < log.drained) {
       const { head, oldest } = log;
       if (this.#position < oldest + (head - oldest) / OLDEST_PART) return false;
@@ -115,7 +115,7 @@ export class LogViewer implements Waiting {
   }
 
   async #readFile(file: LogFile): Promise<Uint8Array> {
-    const { log, files } = this.#parts;
+    const { log, files } = this.#options;
     for (let tries = 0; tries < MOST_RETRIES; tries++) {
       const missed = file.start - this.#position;
       if (missed > 0) {

@@ -19,12 +19,12 @@ export interface CaptureWritersOptions {
   readonly memories: readonly CaptureMemory[];
   readonly log: Logger;
   /** Captures end before a disk has fewer bytes free. */
-  readonly floorOctets: number;
+  readonly floorBytes: number;
 }
 
 export interface LogFileRequest extends Pick<
   LogPlan,
-  'folder' | 'name' | 'format' | 'header' | 'files' | 'fileOctets'
+  'folder' | 'name' | 'format' | 'header' | 'files' | 'fileBytes'
 > {
   /** Prepared, and without a tap yet. */
   readonly log: LogReader;
@@ -38,7 +38,7 @@ export class CaptureWriters {
 
   constructor(options: CaptureWritersOptions) {
     this.#options = options;
-    const { worker, memories, floorOctets, log } = options;
+    const { worker, memories, floorBytes, log } = options;
     this.#pool = new LoopPool({
       worker,
       taskThreads: CHORE_THREADS,
@@ -48,7 +48,7 @@ export class CaptureWriters {
       newLoop: (run) => {
         return new WriterThread({
           memories,
-          floorOctets,
+          floorBytes,
           run,
           onRestart: (reason, logs) => {
             log.error({ reason, captures: logs }, 'a writer of captures was restarted');

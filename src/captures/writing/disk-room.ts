@@ -8,13 +8,13 @@ import { refusals } from '../../base/errors/errors.js';
 const LOOK_MS = 1000;
 
 export class DiskRoom {
-  readonly #floorOctets: number;
+  readonly #floorBytes: number;
   /** Those that had enough when they were last looked at. */
   readonly #roomy = new Set<string>();
   #lookedAt = 0;
 
-  constructor(floorOctets: number) {
-    this.#floorOctets = floorOctets;
+  constructor(floorBytes: number) {
+    this.#floorBytes = floorBytes;
   }
 
   /** Refuses to go on when there is too little. */
@@ -24,12 +24,12 @@ export class DiskRoom {
       this.#lookedAt = now;
     }
     if (this.#roomy.has(folder)) return;
-    if (freeOctets(folder) < this.#floorOctets) throw refusals.captureFloor(this.#floorOctets);
+    if (freeBytes(folder) < this.#floorBytes) throw refusals.captureFloor(this.#floorBytes);
     this.#roomy.add(folder);
   }
 }
 
-function freeOctets(folder: string): number {
+function freeBytes(folder: string): number {
   try {
     const { bavail, bsize } = statfsSync(folder);
     return bavail * bsize;

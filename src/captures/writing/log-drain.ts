@@ -75,9 +75,9 @@ export class LogDrain {
 
   /** The boundary up to which records go into the present file; one record always fits into an empty one. */
   #endOfFile(head: number): number {
-    const { files, fileOctets, header, format } = this.#plan;
+    const { files, fileBytes, header, format } = this.#plan;
     const { start } = this.#segment;
-    const limit = start + fileOctets - header.length;
+    const limit = start + fileBytes - header.length;
     if (files <= 1 || head <= limit) return head;
     const end = lastBoundary(this.#log, format, this.#position, limit);
     return end === start ? nextBoundary(this.#log, format, start) : end;
@@ -95,9 +95,9 @@ export class LogDrain {
     let written = this.#position;
     try {
       while (written < end) {
-        const octets = writevSync(fd, this.#log.views(written, end), this.#offset(written));
-        if (octets === 0) throw new Error('the disk took nothing');
-        written += octets;
+        const count = writevSync(fd, this.#log.views(written, end), this.#offset(written));
+        if (count === 0) throw new Error('the disk took nothing');
+        written += count;
       }
     } catch (error) {
       this.#note(lastBoundary(this.#log, this.#plan.format, this.#position, written));

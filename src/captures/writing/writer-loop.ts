@@ -35,13 +35,9 @@ export class WriterLoop implements LoopWork {
   readonly #tell: (message: WriterReport) => void;
   readonly #writers = new Map<number, LogDrain>();
 
-  constructor(
-    memories: readonly CaptureMemory[],
-    floorOctets: number,
-    tell: (message: WriterReport) => void,
-  ) {
+  constructor(memories: readonly CaptureMemory[], floorBytes: number, tell: (message: WriterReport) => void) {
     this.#memories = memories;
-    this.#room = new DiskRoom(floorOctets);
+    this.#room = new DiskRoom(floorBytes);
     this.#tell = tell;
   }
 
@@ -125,10 +121,10 @@ function reasonOf(error: unknown): string {
 
 /** The endless task of a writer's thread. */
 
-export function runWriter({ memories, floorOctets, ...start }: WriterStart): Promise<void> {
+export function runWriter({ memories, floorBytes, ...start }: WriterStart): Promise<void> {
   const tell = (report: WriterReport): void => {
     const message: LoopMessage<WriterReport> = { kind: 'report', report };
     start.orders.postMessage(message);
   };
-  return runLoop(start, new WriterLoop(memories, floorOctets, tell));
+  return runLoop(start, new WriterLoop(memories, floorBytes, tell));
 }

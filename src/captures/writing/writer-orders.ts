@@ -8,7 +8,7 @@ export type RecordFormat = 'pcap' | 'pcapng';
 export interface WriterLoopOptions {
   readonly memories: readonly CaptureMemory[];
   /** Nothing is written to a disk that has less than so much free. */
-  readonly floorOctets: number;
+  readonly floorBytes: number;
 }
 
 export type WriterStart = WriterLoopOptions & LoopStart;
@@ -27,7 +27,7 @@ export interface LogPlan {
   readonly header: Uint8Array;
   /** How many files there are at most; with more than one, how long each gets, unless one record is longer. */
   readonly files: number;
-  readonly fileOctets: number;
+  readonly fileBytes: number;
 }
 
 /** A file, and the position in the log of its first record. */

@@ -33,10 +33,10 @@ export class WriterThread {
   #lastId = 0;
   #load = 0;
 
-  constructor({ memories, floorOctets, run, onRestart, onStall }: WriterThreadOptions) {
+  constructor({ memories, floorBytes, run, onRestart, onStall }: WriterThreadOptions) {
     this.#loop = new WorkerLoop<WriterLoopOptions, WriterReport>({
       name: 'the writer of captures',
-      setup: { memories, floorOctets },
+      setup: { memories, floorBytes },
       run,
       onReport: (report) => {
         this.#hear(report);

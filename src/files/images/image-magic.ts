@@ -10,7 +10,7 @@ const IOU_64 = [...ELF, 2, 1, 1];
 const IOS = [...ELF, 1, 2, 1];
 
 export function isImageOf(emulator: Emulator, head: Uint8Array): boolean {
-  const begins = (magic: readonly number[]): boolean => magic.every((octet, index) => head[index] === octet);
+  const begins = (magic: readonly number[]): boolean => magic.every((byte, index) => head[index] === byte);
   switch (emulator) {
     case 'qemu':
       return !begins(ELF);

@@ -13,14 +13,14 @@ export interface SideFilesOptions {
   readonly disk: TaskRunner<ImageTasks>;
 }
 
-interface Wish {
+interface SideFileRequest {
   readonly version: string;
   readonly md5: string | undefined;
 }
 
 export class SideFiles {
   readonly #options: SideFilesOptions;
-  readonly #wishes = new Map<string, Wish>();
+  readonly #requests = new Map<string, SideFileRequest>();
   #running: Promise<void> | undefined;
 
   constructor(options: SideFilesOptions) {
@@ -29,8 +29,8 @@ export class SideFiles {
 
   /** Writes the MD5 of this version of an image beside it; without one, takes away what is there. */
   settle(path: string, version: string, md5: string | undefined): void {
-    this.#wishes.delete(path);
-    this.#wishes.set(path, { version, md5 });
+    this.#requests.delete(path);
+    this.#requests.set(path, { version, md5 });
     this.#running ??= this.#work();
   }
 
@@ -41,11 +41,11 @@ export class SideFiles {
 
   async #work(): Promise<void> {
     const { disk, folder: root, temporary } = this.#options;
-    for (let [first] = this.#wishes; first !== undefined; [first] = this.#wishes) {
-      const [path, wish] = first;
-      this.#wishes.delete(path);
+    for (let [first] = this.#requests; first !== undefined; [first] = this.#requests) {
+      const [path, request] = first;
+      this.#requests.delete(path);
       // Nothing depends on it but how soon another program knows the digest.
-      await disk.run('settleSideFile', { root, path, temporary, ...wish }).catch(() => undefined);
+      await disk.run('settleSideFile', { root, path, temporary, ...request }).catch(() => undefined);
     }
     this.#running = undefined;
   }

@@ -4,7 +4,7 @@
  */
 import koffi from 'koffi';
 
-/** In octets. */
+/** In bytes. */
 const STRIDE = 8 * 1024 * 1024;
 const SYNC_FILE_RANGE_WRITE = 2;
 

@@ -34,7 +34,7 @@ export class SlabStream implements StreamEnd {
   readonly name: number;
   /** Rejects when nothing more is written of it. */
   readonly failure: Promise<never>;
-  readonly #parts: SlabStreamOptions;
+  readonly #options: SlabStreamOptions;
   readonly #inFlight = new Set<number>();
   #received = 0;
   /** Since it last got on. */
@@ -50,9 +50,9 @@ export class SlabStream implements StreamEnd {
   #noteFailure: (reason: unknown) => void = () => undefined;
   #noteDrained: (() => void) | undefined;
 
-  constructor(parts: SlabStreamOptions) {
-    this.#parts = parts;
-    const name = parts.loop.openStream(this, parts.client);
+  constructor(options: SlabStreamOptions) {
+    this.#options = options;
+    const name = options.loop.openStream(this, options.client);
     if (name === undefined) throw refusals.tooBusy();
     this.name = name;
     this.failure = new Promise((_, reject) => {
@@ -89,7 +89,7 @@ export class SlabStream implements StreamEnd {
       }
       const { slab, length } = filling;
       const end = Math.min(bytes.length, offset + SLAB_LENGTH - length);
-      this.#parts.slabs.fill(slab, length, bytes.subarray(offset, end));
+      this.#options.slabs.fill(slab, length, bytes.subarray(offset, end));
       filling.length += end - offset;
       offset = end;
       if (filling.length === SLAB_LENGTH) this.#pass();
@@ -106,7 +106,7 @@ export class SlabStream implements StreamEnd {
     if (this.#received > SLAB_LENGTH) await this.#drained();
     this.#throwFailure();
     try {
-      return (await this.#parts.loop.ask('finish', { stream: this.name })) as Written;
+      return (await this.#options.loop.ask('finish', { stream: this.name })) as Written;
     } catch (error) {
       throw this.#firstReason(error);
     } finally {
@@ -119,13 +119,13 @@ export class SlabStream implements StreamEnd {
     if (this.#isOver) return;
     this.#passAll();
     // A loop that has died or ends keeps nothing of it either.
-    await this.#parts.loop.ask('drop', { stream: this.name }).catch(() => undefined);
+    await this.#options.loop.ask('drop', { stream: this.name }).catch(() => undefined);
     this.#leave();
   }
 
   slabDone(slab: number): void {
     if (!this.#inFlight.delete(slab)) return;
-    this.#parts.slabs.giveBack(slab);
+    this.#options.slabs.giveBack(slab);
     if (this.#inFlight.size === 0) {
       this.#passPages();
       this.#tellDrained();
@@ -154,7 +154,7 @@ export class SlabStream implements StreamEnd {
   #leave(): void {
     if (this.#isOver) return;
     this.#isOver = true;
-    this.#parts.loop.closeStream(this.name);
+    this.#options.loop.closeStream(this.name);
     this.#giveBackAll();
   }
 
@@ -165,9 +165,9 @@ export class SlabStream implements StreamEnd {
 
   #slabToFill(): { readonly slab: number; length: number } | undefined {
     if (this.#filling !== undefined) return this.#filling;
-    const slab = this.#parts.slabs.take();
+    const slab = this.#options.slabs.take();
     if (slab === undefined) return undefined;
-    this.#parts.slabs.fill(slab, 0, this.#rest);
+    this.#options.slabs.fill(slab, 0, this.#rest);
     this.#filling = { slab, length: this.#rest.length };
     this.#rest = NOTHING;
     return this.#filling;
@@ -183,13 +183,13 @@ export class SlabStream implements StreamEnd {
     const filling = this.#filling;
     if (filling === undefined) return;
     const pages = filling.length - (filling.length % PAGE_LENGTH);
-    this.#rest = this.#parts.slabs.view(filling.slab, pages, filling.length).slice();
+    this.#rest = this.#options.slabs.view(filling.slab, pages, filling.length).slice();
     filling.length = pages;
     if (pages > 0) {
       this.#pass();
     } else {
       this.#filling = undefined;
-      this.#parts.slabs.giveBack(filling.slab);
+      this.#options.slabs.giveBack(filling.slab);
     }
   }
 
@@ -198,12 +198,12 @@ export class SlabStream implements StreamEnd {
     if (filling === undefined) return;
     this.#filling = undefined;
     this.#inFlight.add(filling.slab);
-    this.#parts.loop.push(this.name, filling.slab, filling.length);
+    this.#options.loop.push(this.name, filling.slab, filling.length);
   }
 
   #throttle(): void {
     const held = this.#inFlight.size;
-    const { throttle, share } = this.#parts;
+    const { throttle, share } = this.#options;
     const most = share();
     if (!this.#isPaused && held >= most) {
       this.#isPaused = true;
@@ -217,7 +217,7 @@ export class SlabStream implements StreamEnd {
 
   #getOn(): void {
     this.#little = 0;
-    this.#parts.loop.gotOn(this);
+    this.#options.loop.gotOn(this);
   }
 
   #drained(): Promise<void> {
@@ -232,9 +232,9 @@ export class SlabStream implements StreamEnd {
   }
 
   #giveBackAll(): void {
-    for (const slab of this.#inFlight) this.#parts.slabs.giveBack(slab);
+    for (const slab of this.#inFlight) this.#options.slabs.giveBack(slab);
     this.#inFlight.clear();
-    if (this.#filling !== undefined) this.#parts.slabs.giveBack(this.#filling.slab);
+    if (this.#filling !== undefined) this.#options.slabs.giveBack(this.#filling.slab);
     this.#filling = undefined;
     this.#rest = NOTHING;
   }

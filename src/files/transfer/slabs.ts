@@ -7,7 +7,7 @@ import { fromWholePage } from '../../base/disk/whole-pages.js';
 type Copy = (to: number, from: Uint8Array, length: number) => void;
 
 /**
- * The engine of the language copies into shared memory octet by octet when the two sides are not aligned alike, as
+ * The engine of the language copies into shared memory byte by byte when the two sides are not aligned alike, as
  * what comes from the network never is: the C library's call takes a sixth of the time. Windows has none to find.
  */
 const memcpy =
@@ -17,8 +17,8 @@ const memcpy =
 
 export class Slabs {
   readonly memory = newSlabs();
-  readonly #octets = slabBytes(this.memory);
-  readonly #address = Number(koffi.address(this.#octets));
+  readonly #bytes = slabBytes(this.memory);
+  readonly #address = Number(koffi.address(this.#bytes));
   readonly #free = new FreeList(SLABS);
   readonly #waiting: ((slab: number) => void)[] = [];
   #taken = 0;
@@ -57,11 +57,11 @@ export class Slabs {
   }
 
   view(slab: number, start: number, end: number): Uint8Array {
-    return slabView(this.#octets, slab, start, end);
+    return slabView(this.#bytes, slab, start, end);
   }
 }
 
-/** The octets of all slabs, from where they lie as a disk wants them. Every thread finds the same place. */
+/** The bytes of all slabs, from where they lie as a disk wants them. Every thread finds the same place. */
 
 export function slabBytes(memory: SharedArrayBuffer): Uint8Array {
   return fromWholePage(memory, SLABS * SLAB_LENGTH);

@@ -125,7 +125,7 @@ export class TransferThread {
     }
   }
 
-  /** Has so many octets of the slab written. */
+  /** Has so many bytes of the slab written. */
   push(name: number, slab: number, length: number): void {
     this.#filled.push(name, slab, length);
     this.#underWay++;

@@ -33,7 +33,7 @@ export interface TransfersOptions {
   readonly disk: Disk;
   /** A file is on the disk before its upload is answered. */
   readonly isSynced: boolean;
-  /** What they leave free of the disk, in octets; undefined is the usual. */
+  /** What they leave free of the disk, in bytes; undefined is the usual. */
   readonly floor: number | undefined;
   readonly log: Logger;
 }

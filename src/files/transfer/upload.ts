@@ -37,11 +37,11 @@ export class Upload extends SlabStream {
   #written: Written | undefined;
   #isEnded = false;
 
-  constructor(parts: UploadOptions) {
-    super(parts);
-    this.subject = parts.subject;
-    this.size = parts.size;
-    this.#onEnded = parts.onEnded;
+  constructor(options: UploadOptions) {
+    super(options);
+    this.subject = options.subject;
+    this.size = options.size;
+    this.#onEnded = options.onEnded;
   }
 
   /** It goes on with a file, which nobody else closes when the loop dies with it. */

@@ -51,7 +51,7 @@ const GRACE_MS = 60 * 60 * 1000;
 
 export class ResumableUpload implements ShownUpload {
   readonly protocol = 'tus';
-  readonly #surroundings: UploadContext;
+  readonly #context: UploadContext;
   readonly #turns = new UploadTurns();
   /** Not 0: nobody wants its digests any more. */
   readonly #cancelled = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
@@ -68,16 +68,16 @@ export class ResumableUpload implements ShownUpload {
   #isLanding = false;
   #isDeleted = false;
 
-  constructor({ record, part }: StoredUpload, surroundings: UploadContext) {
+  constructor({ record, part }: StoredUpload, context: UploadContext) {
     this.#record = record;
-    this.#surroundings = surroundings;
+    this.#context = context;
     this.#length = part?.size ?? record.size;
-    const { clock, lifetimeMs } = surroundings;
+    const { clock, lifetimeMs } = context;
     const age = clock.wall() - (record.finished_at ?? part?.modifiedMs ?? clock.wall());
     const left = Math.max(lifetimeMs - Math.max(0, age), Math.min(GRACE_MS, lifetimeMs));
     this.#movedAt = clock.monotonic();
     this.#deadline = this.#movedAt + left;
-    surroundings.board.claim(record.target);
+    context.board.claim(record.target);
   }
 
   get id(): string {
@@ -108,22 +108,20 @@ export class ResumableUpload implements ShownUpload {
   }
 
   get expiresAt(): number {
-    const { clock, lifetimeMs } = this.#surroundings;
+    const { clock, lifetimeMs } = this.#context;
     const left = this.#sending === undefined ? this.#deadline - clock.monotonic() : lifetimeMs;
     return clock.wall() + left;
   }
 
   get isExpired(): boolean {
     return (
-      this.#deadline <= this.#surroundings.clock.monotonic() &&
-      this.#sending === undefined &&
-      !this.#isLanding
+      this.#deadline <= this.#context.clock.monotonic() && this.#sending === undefined && !this.#isLanding
     );
   }
 
   /** For how long nothing has come of it. */
   get restedMs(): number {
-    return this.#surroundings.clock.monotonic() - this.#movedAt;
+    return this.#context.clock.monotonic() - this.#movedAt;
   }
 
   get isFinished(): boolean {
@@ -143,7 +141,7 @@ export class ResumableUpload implements ShownUpload {
       overtaken.throwIfAborted();
       if (offset !== this.#length) throw refusals.uploadOffset(offset, this.#length);
       if ((body.length ?? 0) > this.size - offset) throw refusals.uploadTooLong(this.size);
-      const landing = this.isFinished ? undefined : await this.#surroundings.landingOf(this.subject);
+      const landing = this.isFinished ? undefined : await this.#context.landingOf(this.subject);
       const release = landing?.hold?.();
       try {
         const { digests } =
@@ -169,7 +167,7 @@ export class ResumableUpload implements ShownUpload {
 
   /** Makes it; to be called once, before anything else. */
   create(): Promise<void> {
-    const { disk, folder } = this.#surroundings;
+    const { disk, folder } = this.#context;
     return this.#turns.take(async () => {
       await disk.run('createPart', { folder, record: this.#record });
     });
@@ -209,7 +207,7 @@ export class ResumableUpload implements ShownUpload {
 
   async #receive(body: UploadBody, overtaken: AbortSignal, checksum?: Checksum): Promise<Content> {
     const position = this.#length;
-    const { transfers, board } = this.#surroundings;
+    const { transfers, board } = this.#context;
     const upload = transfers.append(
       { path: partPath(this.#place), position, subject: this.subject, uploadSize: this.size },
       { digests: this.#digestsBeside(position, body, checksum), client: body.client },
@@ -238,7 +236,7 @@ export class ResumableUpload implements ShownUpload {
     } finally {
       this.#sending = undefined;
       this.#moved();
-      this.#surroundings.onMoved(this);
+      this.#context.onMoved(this);
       board.rests(this);
     }
   }
@@ -257,7 +255,7 @@ export class ResumableUpload implements ShownUpload {
 
   /** Wrong bytes go; those that only were not the last ones stay. */
   async #takeBack(position: number, error: unknown): Promise<void> {
-    const { disk } = this.#surroundings;
+    const { disk } = this.#context;
     if (isRefusal(error, ...WRONG_BYTES)) {
       await disk.run('truncatePart', { ...this.#place, length: position });
     } else {
@@ -266,7 +264,7 @@ export class ResumableUpload implements ShownUpload {
   }
 
   #moved(): void {
-    const { clock, lifetimeMs } = this.#surroundings;
+    const { clock, lifetimeMs } = this.#context;
     this.#movedAt = clock.monotonic();
     this.#deadline = this.#movedAt + lifetimeMs;
   }
@@ -278,7 +276,7 @@ export class ResumableUpload implements ShownUpload {
 
   /** Durably. */
   async #note(change: Partial<UploadRecord>): Promise<void> {
-    const { disk, folder } = this.#surroundings;
+    const { disk, folder } = this.#context;
     const record = { ...this.#record, ...change };
     await disk.run('writeRecord', { folder, record });
     this.#record = record;
@@ -287,9 +285,9 @@ export class ResumableUpload implements ShownUpload {
 
   /** How long its part is; undefined when it has landed. Refuses (404) an upload whose part has been taken away. */
   async #measured(): Promise<number | undefined> {
-    const length = await this.#surroundings.disk.run('measurePart', this.#place);
+    const length = await this.#context.disk.run('measurePart', this.#place);
     if (length !== undefined || this.#record.landing) return length;
-    this.#surroundings.onLost(this);
+    this.#context.onLost(this);
     await this.#delete();
     throw refusals.uploadUnknown(this.id);
   }
@@ -297,7 +295,7 @@ export class ResumableUpload implements ShownUpload {
   /** Does nothing when it has landed already. */
   async #land(known: Digests): Promise<void> {
     if (this.isFinished) return;
-    const { clock } = this.#surroundings;
+    const { clock } = this.#context;
     this.#isLanding = true;
     try {
       if ((await this.#measured()) !== undefined) await this.#takePlace(known);
@@ -309,12 +307,12 @@ export class ResumableUpload implements ShownUpload {
     } finally {
       this.#isLanding = false;
     }
-    this.#surroundings.onEnded(this, 'finished');
+    this.#context.onEnded(this, 'finished');
   }
 
   /** The part gets the name of the upload. Before it is taken away, the record says that it may have landed. */
   async #takePlace(known: Digests): Promise<void> {
-    const { transfers, landingOf } = this.#surroundings;
+    const { transfers, landingOf } = this.#context;
     const digests = await this.#verified(known);
     const landing = await landingOf(this.subject);
     await this.#note({ landing: true });
@@ -333,7 +331,7 @@ export class ResumableUpload implements ShownUpload {
     const digests =
       missing.length === 0
         ? known
-        : await this.#surroundings.disk.run('digestPart', {
+        : await this.#context.disk.run('digestPart', {
             ...this.#place,
             digests: missing,
             cancelled: this.#cancelled,
@@ -346,13 +344,13 @@ export class ResumableUpload implements ShownUpload {
   }
 
   async #delete(): Promise<void> {
-    await this.#surroundings.disk.run('removeUpload', this.#place);
+    await this.#context.disk.run('removeUpload', this.#place);
     this.#isDeleted = true;
-    this.#surroundings.onEnded(this, 'deleted');
+    this.#context.onEnded(this, 'deleted');
   }
 
   get #place(): { folder: string; id: string } {
-    return { folder: this.#surroundings.folder, id: this.id };
+    return { folder: this.#context.folder, id: this.id };
   }
 }
 

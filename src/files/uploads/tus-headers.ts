@@ -28,10 +28,10 @@ export interface Checksum {
 
 /** A number of bytes: Upload-Length and Upload-Offset. */
 export function parseOctets(header: string, value: string): number {
-  const octets = /^\d{1,16}$/.test(value) ? Number(value) : NaN;
-  if (!Number.isSafeInteger(octets))
+  const count = /^\d{1,16}$/.test(value) ? Number(value) : NaN;
+  if (!Number.isSafeInteger(count))
     throw refusals.uploadHeader(header, 'it must be a whole number of bytes, less than 2^53');
-  return octets;
+  return count;
 }
 
 /** Undefined when there is none. */

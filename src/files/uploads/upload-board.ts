@@ -202,21 +202,21 @@ function isoTime(ms: number): string {
 const SECONDS = 5;
 
 export class Pace {
-  readonly #samples: { readonly at: number; readonly octets: number }[] = [];
+  readonly #samples: { readonly at: number; readonly bytes: number }[] = [];
 
   /** To be called once a second; returns whether something has moved since the last time. */
-  note(at: number, octets: number): boolean {
+  note(at: number, bytes: number): boolean {
     const last = this.#samples.at(-1);
-    this.#samples.push({ at, octets });
+    this.#samples.push({ at, bytes });
     if (this.#samples.length > SECONDS) this.#samples.shift();
-    return octets !== last?.octets;
+    return bytes !== last?.bytes;
   }
 
   /** In bytes a second. */
-  rate(at: number, octets: number): number {
+  rate(at: number, bytes: number): number {
     const [first] = this.#samples;
     if (first === undefined || at <= first.at) return 0;
     // An upload goes back when the end of it was wrong.
-    return Math.max(0, Math.round(((octets - first.octets) * 1000) / (at - first.at)));
+    return Math.max(0, Math.round(((bytes - first.bytes) * 1000) / (at - first.at)));
   }
 }

@@ -15,10 +15,10 @@ export const uploadTarget = z.union([imageTarget, nodeFileTarget]);
 /** An image, or a file of a node. */
 export type UploadTarget = z.output<typeof uploadTarget>;
 
-const hexDigest = (octets: number): z.ZodType<string | undefined> =>
+const hexDigest = (bytes: number): z.ZodType<string | undefined> =>
   z
     .string()
-    .regex(new RegExp(`^[0-9A-Fa-f]{${octets * 2}}$`), `must be ${octets * 2} hexadecimal digits`)
+    .regex(new RegExp(`^[0-9A-Fa-f]{${bytes * 2}}$`), `must be ${bytes * 2} hexadecimal digits`)
     .transform((hex) => hex.toLowerCase())
     .optional();
 const promises = z.object({ sha256: hexDigest(32), md5: hexDigest(16) });

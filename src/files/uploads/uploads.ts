@@ -37,7 +37,7 @@ const LONG_REST_MS = 60 * 60 * 1000;
 const MOST_FINISHED = 10_000;
 
 export class Uploads {
-  readonly #surroundings: UploadContext;
+  readonly #context: UploadContext;
   readonly #board: UploadBoard;
   /** The oldest first. */
   readonly #unfinished = new Map<string, ResumableUpload>();
@@ -59,7 +59,7 @@ export class Uploads {
   constructor(options: UploadsOptions) {
     const { announcements, transfers, log, lifetimeMs = LIFETIME_MS, clock = CLOCK, ...rest } = options;
     this.#board = new UploadBoard(announcements, transfers);
-    this.#surroundings = {
+    this.#context = {
       ...rest,
       transfers,
       lifetimeMs,
@@ -82,11 +82,11 @@ export class Uploads {
 
   /** Finds what an earlier life of the process has left, and lets land what is complete. */
   async start(): Promise<void> {
-    const { disk, folder } = this.#surroundings;
+    const { disk, folder } = this.#context;
     const stored = await disk.run('loadParts', { folder });
     stored.sort((a, b) => a.record.started_at - b.record.started_at);
     for (const one of stored) {
-      const upload = new ResumableUpload(one, this.#surroundings);
+      const upload = new ResumableUpload(one, this.#context);
       (upload.isFinished ? this.#finished : this.#unfinished).set(upload.id, upload);
       if (!upload.isFinished) this.#places.take(upload, '');
     }
@@ -107,8 +107,8 @@ export class Uploads {
    * Resolves when the disk knows of it, and has what the body brings. One that cannot be had is removed: its client
    * would not know what to ask for.
    */
-  async create(wish: UploadRequest, body?: UploadBody, checksum?: Checksum): Promise<ResumableUpload> {
-    const upload = await this.#begin(wish);
+  async create(request: UploadRequest, body?: UploadBody, checksum?: Checksum): Promise<ResumableUpload> {
+    const upload = await this.#begin(request);
     try {
       if (body !== undefined) await upload.append(0, body, checksum);
       else if (upload.size === 0) await upload.settle();
@@ -136,7 +136,7 @@ export class Uploads {
   }
 
   async #begin({ size, target, digests, metadata, client = '' }: UploadRequest): Promise<ResumableUpload> {
-    const { clock, landingOf } = this.#surroundings;
+    const { clock, landingOf } = this.#context;
     await landingOf(target);
     const now = clock.wall();
     const record: UploadRecord = {
@@ -149,7 +149,7 @@ export class Uploads {
       started_at: now,
       finished_at: null,
     };
-    const upload = new ResumableUpload({ record, part: { size: 0, modifiedMs: now } }, this.#surroundings);
+    const upload = new ResumableUpload({ record, part: { size: 0, modifiedMs: now } }, this.#context);
     if (!this.#places.take(upload, client)) throw refusals.tooManyUploads(MOST_UNFINISHED);
     try {
       await upload.create();

@@ -6,7 +6,8 @@ import { scratchFolder } from '../../support/scratch.js';
 
 void t.test('what files take is counted, but those that are named', (t) => {
   const folder = scratchFolder(t);
-  const measure = (except: readonly string[] = []): number => captureFileTasks.measureUsage({ folder, except });
+  const measure = (except: readonly string[] = []): number =>
+    captureFileTasks.measureUsage({ folder, except });
   t.equal(measure(), 0);
   writeFileSync(join(folder, 'a.pcap'), Buffer.alloc(1000));
   writeFileSync(join(folder, 'b.pcap'), Buffer.alloc(24));

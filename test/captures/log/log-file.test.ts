@@ -68,7 +68,7 @@ void t.test('an end that fails tells why', async (t) => {
 void t.test('a ring knows where each of its files begins and ends, and what has left it', (t) => {
   const { file, calls, log } = new Rig(3);
   log.drainTo(100);
-  t.equal(file.octets, 100 + HEADER_LENGTH);
+  t.equal(file.bytes, 100 + HEADER_LENGTH);
   file.rotated({ fd: 51, start: 100 });
   file.rotated({ fd: 52, start: 250 });
   log.drainTo(300);
@@ -77,16 +77,16 @@ void t.test('a ring knows where each of its files begins and ends, and what has 
     [51, 100, 250],
     [52, 250, undefined],
   ]);
-  t.equal(file.octets, 300 + 3 * HEADER_LENGTH);
-  t.same(file.rotatedAway, { files: 0, octets: 0 });
+  t.equal(file.bytes, 300 + 3 * HEADER_LENGTH);
+  t.same(file.rotatedAway, { files: 0, bytes: 0 });
   t.same(calls, []);
   file.rotated({ fd: 53, start: 300 });
   t.same(calls, ['close 50']);
-  t.same(file.rotatedAway, { files: 1, octets: 100 });
+  t.same(file.rotatedAway, { files: 1, bytes: 100 });
   file.rotated({ fd: 54, start: 310 });
-  t.same(file.rotatedAway, { files: 2, octets: 250 });
+  t.same(file.rotatedAway, { files: 2, bytes: 250 });
   t.equal(file.start, 250);
-  t.equal(file.octets, 50 + 3 * HEADER_LENGTH);
+  t.equal(file.bytes, 50 + 3 * HEADER_LENGTH);
   t.same(
     [250, 299, 300, 310, 900].map((position) => file.segmentAt(position).fd),
     [52, 52, 53, 54, 54],

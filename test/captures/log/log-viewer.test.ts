@@ -87,7 +87,7 @@ class Rig {
       format: 'pcap',
       header: HEADER,
       files: 1,
-      fileOctets: 0,
+      fileBytes: 0,
       ...options,
     };
     const segment = { fd: createFirst(plan, HEADER), start: 0 };
@@ -180,7 +180,7 @@ void t.test(
 void t.test(
   'who is left behind by a ring goes on with its oldest record, and knows what it missed',
   async (t) => {
-    const rig = new Rig(t, { files: 2, fileOctets: 100_000 });
+    const rig = new Rig(t, { files: 2, fileBytes: 100_000 });
     const slow = rig.view();
     let number = 0;
     const write = (): void => {
@@ -194,23 +194,23 @@ void t.test(
     write();
     t.equal(await slow.takeAll(), 'nothing');
     const { start } = rig.file;
-    t.equal(slow.viewer.skippedOctets, start);
+    t.equal(slow.viewer.skippedBytes, start);
     const first = recordsOf(0, number);
     t.ok(slow.content.equals(Buffer.concat([HEADER, first.subarray(start)])));
     write();
     t.equal(await slow.takeAll(), 'nothing');
-    t.equal(slow.viewer.skippedOctets, start + rig.file.start - first.length);
+    t.equal(slow.viewer.skippedBytes, start + rig.file.start - first.length);
     const all = recordsOf(0, number);
     t.ok(slow.content.subarray(HEADER.length + first.length - start).equals(all.subarray(rig.file.start)));
     const late = rig.view();
     await late.takeAll();
-    t.equal(late.viewer.skippedOctets, 0, 'what was gone before it came is not missed');
+    t.equal(late.viewer.skippedBytes, 0, 'what was gone before it came is not missed');
     for (const { viewer } of [slow, late]) viewer.close();
   },
 );
 
 void t.test('a rotation that is not told yet is waited for', async (t) => {
-  const rig = new Rig(t, { files: 3, fileOctets: 150_000 });
+  const rig = new Rig(t, { files: 3, fileBytes: 150_000 });
   const audience = rig.view();
   let number = 0;
   while (rig.untold.length === 0 || rig.scribe.head < 6 * CHUNK_LENGTH) {
@@ -337,7 +337,7 @@ void t.test('viewers of every pace get every octet, from memory and from the fil
   const expected = Buffer.concat([HEADER, recordsOf(0, count)]);
   for (const audience of [...audiences, late]) {
     t.ok(audience.content.equals(expected), `${audience.ways.memory} and ${audience.ways.file} pieces`);
-    t.equal(audience.viewer.skippedOctets, 0);
+    t.equal(audience.viewer.skippedBytes, 0);
     t.equal(live.closed.length, 0);
     audience.viewer.close();
   }

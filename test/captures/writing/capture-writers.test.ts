@@ -26,7 +26,7 @@ class Rig {
       worker,
       memories,
       log: pino({}, { write: (line: string) => this.log.push(line) }),
-      floorOctets: 0,
+      floorBytes: 0,
     });
     t.teardown(() => this.writers.close());
   }
@@ -46,7 +46,7 @@ class Rig {
       format: 'pcap',
       header: HEADER,
       files: 1,
-      fileOctets: 0,
+      fileBytes: 0,
       onTrouble: () => undefined,
     });
   }

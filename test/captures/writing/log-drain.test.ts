@@ -34,7 +34,7 @@ class Rig {
       format: 'pcap',
       header: HEADER,
       files: 1,
-      fileOctets: 0,
+      fileBytes: 0,
       ...plan,
     };
     this.log = new LogReader({ memory: this.memory, index: 0 });
@@ -112,8 +112,8 @@ void t.test('a log that laps its memory many times is in the file, octet for oct
 for (const format of ['pcap', 'pcapng'] as const) {
   for (const files of [2, 3, 8]) {
     void t.test(`a ring of ${files} ${format} files holds the youngest records, each file whole`, (t) => {
-      const fileOctets = 20_000;
-      const rig = new Rig(t, { files, fileOctets, format });
+      const fileBytes = 20_000;
+      const rig = new Rig(t, { files, fileBytes, format });
       const random = seededRandom(files);
       const records: Buffer[] = [];
       for (let number = 0; number < 1000; number++) {
@@ -139,9 +139,9 @@ for (const format of ['pcap', 'pcapng'] as const) {
         const end = starts[index + 1] ?? 0;
         t.ok(boundaries.has(start));
         const isOneRecord = boundaries.get(start) === end;
-        t.ok(isOneRecord || HEADER.length + end - start <= fileOctets);
+        t.ok(isOneRecord || HEADER.length + end - start <= fileBytes);
         if (end === all.length) continue;
-        t.ok(HEADER.length + (boundaries.get(end) ?? 0) - start > fileOctets, 'another did not fit');
+        t.ok(HEADER.length + (boundaries.get(end) ?? 0) - start > fileBytes, 'another did not fit');
       }
       t.end();
     });

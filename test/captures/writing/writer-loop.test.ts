@@ -37,7 +37,7 @@ class Rig {
         format: 'pcap',
         header: HEADER,
         files: 1,
-        fileOctets: 0,
+        fileBytes: 0,
         ...plan,
       },
       position: 0,
@@ -90,7 +90,7 @@ void t.test('a loop waits the less the more one of its logs had, and for ever wi
 
 void t.test('a log that cannot be written is told of once and left alone, and others go on', (t) => {
   const rig = new Rig(t);
-  const [bad, good] = [rig.begin(0, { files: 2, fileOctets: 1000, format: 'pcapng' }), rig.begin(1)];
+  const [bad, good] = [rig.begin(0, { files: 2, fileBytes: 1000, format: 'pcapng' }), rig.begin(1)];
   // No block is shorter than its own length.
   bad.put(Buffer.alloc(2000));
   good.put(Buffer.alloc(2000));

@@ -27,7 +27,7 @@ void t.test(
     scribe.put(recordOf(0));
     await eventually('the record is written', () => (live.log(0).drained === scribe.head ? true : undefined));
     t.ok(live.content(0).equals(Buffer.concat([HEADER, recordOf(0)])));
-    t.equal(file.octets, live.content(0).length);
+    t.equal(file.bytes, live.content(0).length);
     scribe.put(recordOf(1));
     await file.end();
     t.ok(live.content(0).equals(Buffer.concat([HEADER, recordsOf(0, 2)])), 'everything is there at the end');
@@ -57,7 +57,7 @@ void t.test('a loop that is killed again and again loses nothing and writes noth
   const random = seededRandom(3);
   const count = 25_000;
   const plain = await live.begin(0);
-  const ring = await live.begin(1, { files: 4, fileOctets: 200_000, format: 'pcapng' });
+  const ring = await live.begin(1, { files: 4, fileBytes: 200_000, format: 'pcapng' });
   let left = 2;
   const write = async (index: number, format: Format): Promise<void> => {
     await live.write(index, count, format);
@@ -120,7 +120,7 @@ void t.test('each life is given its logs once, as they are by then, and before w
   const lives = new PaperLives(t);
   const writer = new WriterThread({
     memories: [memory],
-    floorOctets: 7,
+    floorBytes: 7,
     run: lives.run,
     onRestart: () => undefined,
   });
@@ -129,7 +129,7 @@ void t.test('each life is given its logs once, as they are by then, and before w
     lives.end();
     return closed;
   });
-  const plan = { memory: 0, log: 0, folder: '/', name: 'a.pcap', files: 1, fileOctets: 0 };
+  const plan = { memory: 0, log: 0, folder: '/', name: 'a.pcap', files: 1, fileBytes: 0 };
   const begin = (): Promise<LogFile> =>
     writer.begin({ ...plan, format: 'pcap', header: HEADER }, log, {
       sync: () => Promise.resolve(),
@@ -170,11 +170,11 @@ void t.test('each life is given its logs once, as they are by then, and before w
 
 void t.test('a ring tells of each of its files, and lets go of the oldest', async (t) => {
   const live = new LiveWriter(t);
-  const file = await live.begin(0, { files: 3, fileOctets: 20_000 });
+  const file = await live.begin(0, { files: 3, fileBytes: 20_000 });
   const end = await live.write(0, 2000);
   await file.end();
   t.equal(file.segments.length, 3);
-  t.equal(file.rotatedAway.octets, file.start);
+  t.equal(file.rotatedAway.bytes, file.start);
   t.equal(live.closed.length, file.rotatedAway.files);
   const all = recordsOf(0, 2000);
   for (const [index, content] of live.ring(0).entries()) {
@@ -224,7 +224,7 @@ void t.test('a file that cannot be made is refused, with the reason, and leaves 
   await t.rejects(live.begin(0, { folder: join(live.folder, 'missing') }), refusals.fileMissing());
   t.equal(live.writer.load, 0);
   t.same(readdirSync(live.folder, { recursive: true }).sort(), before);
-  const floor = new LiveWriter(t, { floorOctets: 2 ** 60 });
+  const floor = new LiveWriter(t, { floorBytes: 2 ** 60 });
   await t.rejects(floor.begin(0), refusals.captureFloor(2 ** 60));
   t.same(readdirSync(join(floor.folder, 'captures')), []);
 });
@@ -253,7 +253,7 @@ void t.test('a full disk ends one capture with a whole file, and no other', asyn
   t.equal(live.troubles.length, 1);
   t.ok(live.log(0).drained < scribe.head, 'it is not taken up again');
   const { size } = statSync(join(disk, 'captures', '0.pcap'));
-  t.equal(size, full.octets);
+  t.equal(size, full.bytes);
   let boundary = HEADER.length;
   for (let at = 0; boundary < size; at++) boundary += recordOf(at).length;
   t.equal(boundary, size);

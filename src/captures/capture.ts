@@ -1,6 +1,6 @@
 /**
- * One capture of one port: a log, the tap that writes it, the file that it is drained to, and who looks on. It ends
- * when it is stopped, when its port goes, or by itself, with a reason.
+ * One capture of one port: a log, the tap that writes the log, the file that the log is drained to, and viewers. It
+ * ends when it is stopped, when its port goes, or by itself, with a reason.
  */
 import type { FileTasks } from '../base/disk/file-tasks.js';
 import { refusals } from '../base/errors/errors.js';
@@ -16,7 +16,7 @@ import type { CaptureWriters } from './writing/capture-writers.js';
 import type { LogFile } from './log/log-file.js';
 import { LogViewer } from './log/log-viewer.js';
 
-/** What captures work with. */
+/** The collaborators of every capture. */
 export interface CaptureContext {
   readonly writers: CaptureWriters;
   readonly clock: ViewerClock;
@@ -32,14 +32,14 @@ export interface CapturePlan extends Omit<TapPlan, 'log' | 'opening'> {
   readonly linkType: LinkType;
   /** The folder of the project. */
   readonly folder: string;
-  /** Of the file, below the folder. */
+  /** The path of the file, below the folder. */
   readonly path: string;
-  /** What every file begins with. */
+  /** The bytes that every file begins with. */
   readonly header: Uint8Array;
   readonly files: number;
-  /** Of each file of a ring. */
+  /** The length of each file of a ring. */
   readonly fileBytes: number;
-  /** 0 is without end. */
+  /** 0 is without a limit. */
   readonly maxSeconds: number;
 }
 
@@ -50,7 +50,7 @@ const LIMITS: Readonly<Record<number, string>> = {
   [LOG_END.maxPackets]: 'max_packets was reached',
 };
 
-/** What a capture is made of, once it runs. */
+/** The parts of a running capture. */
 interface Parts {
   readonly deviceLog: DeviceLog;
   readonly log: LogReader;
@@ -85,7 +85,7 @@ export class Capture {
     this.#onEnded = onEnded;
   }
 
-  /** When it resolves, the file is there with its header, and what passes the port from now on is recorded. */
+  /** Resolves when the file exists with its header, and everything that passes the port is recorded. */
   static async begin(
     context: CaptureContext,
     port: CapturedPort,
@@ -135,7 +135,7 @@ export class Capture {
     return this.#state;
   }
 
-  /** Why it ended, when nobody has stopped it. */
+  /** Why it ended; null when a client has stopped it. */
   get reason(): string | null {
     return this.#reason;
   }
@@ -156,7 +156,7 @@ export class Capture {
     return this.#state === 'stopped' || this.#state === 'failed';
   }
 
-  /** Everything from the oldest record that is held, and what follows until the capture is over. */
+  /** A viewer of everything from the oldest kept record to the end of the capture. */
   view(): LogViewer {
     const { log, file } = this.#parts;
     const viewer: LogViewer = new LogViewer({
@@ -181,7 +181,7 @@ export class Capture {
       void this.end('stopped', 'max_seconds was reached');
   }
 
-  /** When it resolves, the file has everything. Never rejects: what went wrong is the reason. */
+  /** Resolves when the file has everything. Never rejects: a failure becomes the reason. */
   end(state: 'stopped' | 'failed' = 'stopped', reason: string | null = null): Promise<void> {
     this.#ending ??= this.#finish(state, reason);
     return this.#ending;
@@ -191,7 +191,7 @@ export class Capture {
     const { deviceLog, log, file, tap } = this.#parts;
     this.#state = 'draining';
     this.#reason = reason;
-    // A port that has gone has taken its taps along.
+    // The taps of a port go with it, so there may be none to take off.
     await this.#port.device.untap(this.#port.port, tap).catch(() => undefined);
     const failure = await file.end().then(
       () => undefined,

@@ -1,4 +1,4 @@
-/** A capture of a link of an open project: that of the port at its near end. */
+/** A capture of a link of an open project: the capture of the port at its near end. */
 import { basename } from 'node:path';
 import type { ShownCapture } from '../lab/topology/link-view.js';
 import type { Wire } from '../run/links/link-wires.js';
@@ -8,24 +8,24 @@ import type { LogViewer } from './log/log-viewer.js';
 import { captureFilePath, type PortCaptures } from './port-captures.js';
 
 export interface CaptureStatus {
-  /** AAL5 frames with a wrong checksum or length, which are kept, and those that there was no room to put together. */
+  /** AAL5 frames with a wrong checksum or length (recorded), and frames that could not be reassembled for lack of memory. */
   readonly aal5: { readonly faulty: number; readonly no_room: number };
   readonly state: CaptureState;
-  /** Why it is not running, when nobody has stopped it. */
+  /** Why it ended; null while it runs, and when a client has stopped it. */
   readonly reason: string | null;
   readonly file_name: string;
   readonly format: 'pcap' | 'pcapng';
   readonly link_type: number;
   readonly packets: number;
-  /** Of the packets as they were. */
+  /** The length of all packets before they were cut. */
   readonly octets: number;
-  /** Of the file, all files of a ring together. */
+  /** The length of the file, or of all files of a ring together. */
   readonly file_bytes: number;
-  /** Packets that found no room because the disk was slow. */
+  /** Packets that were lost because the disk was slow. */
   readonly dropped: number;
-  /** What is recorded and not in the file yet. */
+  /** Recorded, but not in the file yet. */
   readonly unwritten_bytes: number;
-  /** What a ring of files has given up. */
+  /** The files that a ring has deleted. */
   readonly rotated_away: { readonly files: number; readonly bytes: number };
   readonly started_at: string;
   readonly first_packet_at: string | null;
@@ -33,7 +33,7 @@ export interface CaptureStatus {
   readonly viewers: readonly { readonly lag_bytes: number; readonly skipped_bytes: number }[];
 }
 
-/** Expressions of filters may be long. */
+/** Filter expressions may be long. */
 const LONGEST_DESCRIPTION = 1000;
 
 export class LinkCapture implements ShownCapture {
@@ -47,7 +47,7 @@ export class LinkCapture implements ShownCapture {
     this.filePath = captureFilePath(capture);
   }
 
-  /** Refuses what its port refuses; `onEnded` is called when it has ended, for whatever reason. */
+  /** Refuses what its port refuses. `onEnded` is called when the capture has ended, for whatever reason. */
   static async start(
     ports: PortCaptures,
     { near: { node, port }, far, run }: Wire,
@@ -69,12 +69,12 @@ export class LinkCapture implements ShownCapture {
     return this.#capture.state === 'running';
   }
 
-  /** Where the last packet ends that is in the file; of a ring, in its youngest file. */
+  /** The end of the last packet in the file, or in the youngest file of a ring. */
   get wholeBytes(): number {
     return this.#capture.file.wholeBytes;
   }
 
-  /** The times of the first and the last packet, in milliseconds since 1970; 0 before there is one. */
+  /** Times are in milliseconds since 1970; 0 before the first packet. */
   get packets(): { readonly count: number; readonly firstAt: number; readonly lastAt: number } {
     const { packets, firstAt, lastAt } = this.#capture.log.counters();
     return { count: packets, firstAt, lastAt };
@@ -106,12 +106,12 @@ export class LinkCapture implements ShownCapture {
     };
   }
 
-  /** Everything from the oldest record that is held, and what follows until the capture ends. */
+  /** A viewer of everything from the oldest kept record to the end of the capture. */
   view(): LogViewer {
     return this.#capture.view();
   }
 
-  /** When it resolves, the file has everything. */
+  /** Resolves when the file has everything. */
   stop(): Promise<void> {
     return this.#capture.end();
   }

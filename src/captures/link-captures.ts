@@ -1,6 +1,6 @@
 /**
- * The captures of an open project's links, at most one a link, and the streams of several links. They are not stored:
- * what a link shows of its capture is published like a change of the link, and ends with the project.
+ * The captures of the links of open projects, at most one per link, and the streams of several links. They are not
+ * stored: they end with the project. A change of a capture is published as a change of its link.
  */
 import { refusals } from '../base/errors/errors.js';
 import type { BpfCompiler } from '../engine/bpf/bpf-compiler.js';
@@ -20,11 +20,11 @@ export interface LinkCapturesOptions {
   readonly captures: RunningCaptures;
   readonly ports: PortCaptures;
   readonly bpf: BpfCompiler;
-  /** What runs of an open project. */
+  /** The running part of an open project. */
   readonly runOf: (projectId: string) => ComputeRun | undefined;
 }
 
-/** What a stream is asked for with `links`: those that are being captured. */
+/** The value of `links` that means every link that is being captured. */
 const CAPTURING = 'capturing';
 
 export class LinkCaptures {
@@ -32,13 +32,13 @@ export class LinkCaptures {
   readonly #topology: Topology;
   readonly #options: LinkCapturesOptions;
   readonly #starting = new Map<string, Promise<void>>();
-  /** Links whose capture is being stopped by a request, which tells of it when it is done. */
+  /** Links whose capture is being stopped by a request, which publishes the end itself. */
   readonly #stopping = new Set<string>();
-  /** The links of the captures that run or start, by the names of their files. */
+  /** The links of the captures that run or start, by file name. */
   readonly #names = new Map<string, string>();
   readonly #streams = new Set<LinkStream>();
 
-  /** Of a project that is open; its run, where there is one, tells when links come and go. */
+  /** For an open project. Its run, if it has one, reports links that come and go. */
   constructor(project: Project, options: LinkCapturesOptions) {
     this.#project = project;
     this.#topology = project.topology;
@@ -53,13 +53,13 @@ export class LinkCaptures {
     });
   }
 
-  /** The last one of the link, which may have ended. */
+  /** The last capture of the link, which may have ended. */
   get(linkId: string): LinkCapture | undefined {
     const capture = this.#topology.captures.get(linkId);
     return capture instanceof LinkCapture ? capture : undefined;
   }
 
-  /** What is written, or is about to be. */
+  /** The files that are being written, or are about to be. */
   *files(): Generator<RunningCaptureFile> {
     for (const [name, linkId] of this.#names) {
       const found = this.get(linkId);
@@ -69,7 +69,7 @@ export class LinkCaptures {
         name,
         linkId,
         packets: count,
-        // While a capture starts there is no file yet, or an older one, which is complete.
+        // While a capture starts, its name has no file yet, or an older file, which is complete.
         wholeBytes: capture?.wholeBytes ?? Infinity,
         firstAt: firstAt === 0 ? null : firstAt,
         lastAt: lastAt === 0 ? null : lastAt,
@@ -77,7 +77,7 @@ export class LinkCaptures {
     }
   }
 
-  /** Refuses (409) a link that is being captured, and does not disturb it. */
+  /** Refuses (409) a link that is being captured; that capture goes on. */
   async start(linkId: string, settings: CaptureSettings): Promise<void> {
     const link = findLink(this.#topology, linkId);
     if (this.#starting.has(linkId) || this.get(linkId)?.isRunning === true)
@@ -87,7 +87,7 @@ export class LinkCaptures {
     await begun;
   }
 
-  /** Resolves with false when the link is being captured already. */
+  /** Resolves with false when the link was being captured already. */
   async ensure(linkId: string, settings: CaptureSettings): Promise<boolean> {
     const starting = this.#starting.get(linkId);
     if (starting !== undefined) await starting.catch(() => undefined);
@@ -96,7 +96,7 @@ export class LinkCaptures {
     return true;
   }
 
-  /** To stop what does not run is no fault, and is announced, too. */
+  /** Stopping a link without a capture is no error, and is published, too. */
   async stop(linkId: string): Promise<void> {
     findLink(this.#topology, linkId);
     await this.#starting.get(linkId)?.catch(() => undefined);
@@ -110,8 +110,9 @@ export class LinkCaptures {
   }
 
   /**
-   * What passes several links from now on, for one reader. `links` is `capturing`, or ids separated by commas; all links
-   * without it. Which these are may change meanwhile. An open stream keeps the project from closing by itself.
+   * Streams what passes several links from now on to one reader. `links` is `capturing`, or ids separated by commas;
+   * without it, all links are meant. Links join and leave while the stream is open. An open stream keeps the project
+   * from closing by itself.
    */
   async openStream(links: string | undefined, selection: Selection): Promise<LinkStream> {
     const run = this.#run();
@@ -191,7 +192,7 @@ export class LinkCaptures {
     for (const stream of this.#streams) stream.reconsider();
   }
 
-  /** Refuses (404) links that are not there. */
+  /** Returns the test that decides which links belong to a stream. Refuses (404) unknown links. */
   #chooser(links: string | undefined): (linkId: string) => boolean {
     if (links === undefined) return () => true;
     if (links === CAPTURING) return (id) => this.get(id)?.isRunning === true;
@@ -200,7 +201,7 @@ export class LinkCaptures {
     return (id) => ids.has(id);
   }
 
-  /** Names of nodes may differ only in what a file name does not show. */
+  /** Adds the id of the link when the default name is taken: node names may differ only in characters that it leaves out. */
   #freeName(link: StoredLink, format: CaptureSettings['format']): string {
     const ends = link.nodes.map(({ node_id: id, adapter_number: adapter, port_number: port }) => {
       return `${this.#topology.nodes.get(id)?.name ?? ''}_${adapter}-${port}`;
@@ -210,11 +211,10 @@ export class LinkCaptures {
   }
 }
 
-/** The captures of all open projects, each with its links. */
-
+/** The link captures of every open project. */
 export class ProjectCaptures {
   readonly #options: LinkCapturesOptions;
-  /** They go with what is open of the project. */
+  /** An entry lives as long as its project is open. */
   readonly #byTopology = new WeakMap<Topology, LinkCaptures>();
 
   constructor(options: LinkCapturesOptions) {
@@ -232,7 +232,7 @@ export class ProjectCaptures {
     return captures;
   }
 
-  /** What is written of the project, or is about to be; nothing of a closed one. */
+  /** The files of the project that are being written, or are about to be; none if it is closed. */
   running(project: Project): RunningCaptureFile[] {
     return project.isOpen ? [...this.of(project).files()] : [];
   }

@@ -1,4 +1,4 @@
-/** One stream of what passes several links of an open project. Links join and leave while it runs. */
+/** A stream of the packets of several links of an open project. Links join and leave while it runs. */
 import { refusals } from '../base/errors/errors.js';
 import type { BpfCompiler } from '../engine/bpf/bpf-compiler.js';
 import type { ComputeRun } from '../run/compute-run.js';
@@ -15,7 +15,7 @@ export interface LinkStreamOptions {
   readonly bpf: BpfCompiler;
   readonly context: Pick<CaptureContext, 'clock' | 'files'>;
   readonly selection: Selection;
-  /** Whether a link is of the stream; links that come later are asked about, too. */
+  /** Whether a link belongs to the stream; also asked about links that are made later. */
   readonly includes: (linkId: string) => boolean;
   readonly onClosed: () => void;
 }
@@ -31,8 +31,8 @@ export class LinkStream {
   }
 
   /**
-   * Refuses (409) a project in which nothing runs, and (400) an expression that does not fit one of the links. When
-   * it resolves, all links of the moment are recorded.
+   * Resolves when all present links are recorded. Refuses (409) a project in which nothing runs, and (400) an
+   * expression that does not fit one of the links.
    */
   static async open(options: LinkStreamOptions): Promise<LinkStream> {
     const { run, context, selection, includes } = options;
@@ -66,12 +66,12 @@ export class LinkStream {
     this.#log.close().catch(() => undefined);
   }
 
-  /** Nothing more is recorded; what was is still read. */
+  /** Ends the recording; what has been recorded can still be read. */
   end(): void {
     void this.#log.end();
   }
 
-  /** Lets join what is to be of it now, and leave what is not. A link that cannot join is left out. */
+  /** Adds the links that belong to the stream now, and removes the others. A link that cannot join is left out. */
   reconsider(): void {
     const { run, includes } = this.#options;
     this.#changes = this.#changes.then(async () => {
@@ -85,7 +85,7 @@ export class LinkStream {
     });
   }
 
-  /** A wire that has gone meanwhile is left out. */
+  /** Leaves out a wire that has gone meanwhile. */
   async #join(wire: Wire): Promise<void> {
     const { linkId, near, far } = wire;
     const { node, port } = near;

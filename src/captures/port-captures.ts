@@ -1,4 +1,4 @@
-/** The captures at the ports of switches, at most one a port. They end before their port does. */
+/** The captures at the ports of switches, at most one per port. They end before their port does. */
 import { join } from 'node:path';
 import type { BpfCompiler } from '../engine/bpf/bpf-compiler.js';
 import type { Capture, CapturePlan } from './capture.js';
@@ -12,7 +12,7 @@ import { interfaceBlock, sectionHeader } from '../engine/wire/pcapng.js';
 import type { SwitchNode } from '../run/switches/switch-node.js';
 import { captureType } from './capture-type.js';
 
-/** Of a link, which is captured at its first end, and of a port. */
+/** The directions of a link, which is captured at its first end, and those of a port. */
 const DIRECTIONS = { both: 'both', forward: 'out', backward: 'in', in: 'in', out: 'out' } as const;
 
 export interface PortCapturesOptions {
@@ -20,10 +20,10 @@ export interface PortCapturesOptions {
   readonly bpf: BpfCompiler;
 }
 
-/** A capture that is asked for. */
+/** A request for a capture. */
 export interface PortCaptureRequest {
   readonly settings: CaptureSettings;
-  /** What the file says of the port besides its name. */
+  /** A description for the file, beside the name of the port. */
   readonly description?: string;
   /** Called when the capture has ended, for whatever reason. */
   readonly onEnded?: () => void;
@@ -37,7 +37,7 @@ export class PortCaptures {
     this.#options = options;
   }
 
-  /** Refuses (409) a port that is not attached or is being captured, and waits for a capture that comes to its end. */
+  /** Refuses (409) a port that is not attached or is being captured. Waits for a capture that is ending. */
   start(node: SwitchNode, port: number, request: PortCaptureRequest): Promise<Capture> {
     return node.onPort(port, async () => {
       if (this.running(node, port) !== undefined) throw refusals.captureRunning(port);
@@ -54,7 +54,7 @@ export class PortCaptures {
     });
   }
 
-  /** The one that runs at the port; refuses (409) a port that is not attached. */
+  /** The running capture of the port; refuses (409) a port that is not attached. */
   running(node: SwitchNode, port: number): Capture | undefined {
     node.checkPort(port);
     const capture = this.#byNode.get(node)?.get(port);
@@ -116,12 +116,12 @@ async function end(byPort: Map<number, Capture>, port: number, reason: string | 
   byPort.delete(port);
 }
 
-/** Where the file of a capture lies. */
+/** The path of the file of a capture. */
 export function captureFilePath({ plan: { folder, path } }: Capture): string {
   return join(folder, path);
 }
 
-/** What every pcapng file and stream begins with. */
+/** The bytes that every pcapng file and stream begins with. */
 export function pcapngHeader(): Uint8Array {
   return sectionHeader({ application: `${PRODUCT.name} ${PRODUCT.version}` });
 }

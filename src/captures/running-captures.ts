@@ -1,6 +1,6 @@
 /**
- * The captures that run on this host: begun within what a project may take of the disk, each with files of its own,
- * and watched.
+ * The captures that run on this host. Each project has a quota of the disk, and no two captures write the same file; a
+ * watch ends captures that reach a limit.
  */
 import { basename, dirname, join } from 'node:path';
 import { refusals } from '../base/errors/errors.js';
@@ -8,20 +8,20 @@ import { Capture, type CapturedPort, type CapturePlan, type CaptureContext } fro
 import { ringName } from './capture-settings.js';
 
 export interface RunningCapturesOptions extends CaptureContext {
-  /** What the captures of a project may take. */
+  /** How many bytes the captures of one project may take. */
   readonly quotaBytes: number;
 }
 
 const WATCH_MS = 250;
 const QUOTA_REACHED = 'the captures of the project have reached their quota';
 
-/** Of the captures that lie in one folder, while any of them is written. */
+/** The captures of one folder, while any of them is being written. */
 interface Budget {
   readonly folder: string;
-  /** What the files that nobody writes took when that was last looked at. */
+  /** How many bytes the finished files took when they were last measured. */
   finished: number;
   readonly running: Set<Capture>;
-  /** Of the files that are written, or are about to be. */
+  /** The names of the files that are being written, or are about to be. */
   readonly names: Set<string>;
   isMeasured: boolean;
 }
@@ -36,12 +36,12 @@ export class RunningCaptures {
     this.#options = options;
   }
 
-  /** For streams, which have no file. */
+  /** For streams, which have no files. */
   get context(): CaptureContext {
     return this.#options;
   }
 
-  /** Refuses names that another one writes (409), and a project that has used up its share (507). */
+  /** Refuses (409) a name that another capture writes, and (507) a project that has used up its quota. */
   async begin(port: CapturedPort, plan: CapturePlan, onEnded: () => void): Promise<Capture> {
     const budget = this.#budgetOf(dirname(join(plan.folder, plan.path)));
     const names = Array.from({ length: plan.files }, (_, number) => ringName(basename(plan.path), number));
@@ -64,7 +64,7 @@ export class RunningCaptures {
     }
   }
 
-  /** Ends all that run. */
+  /** Ends all running captures. */
   async close(): Promise<void> {
     const running = [...this.#budgets.values()].flatMap((budget) => [...budget.running]);
     await Promise.all(running.map((capture) => capture.end('stopped', 'the server is stopping')));
@@ -82,7 +82,7 @@ export class RunningCaptures {
     return budget;
   }
 
-  /** Files that are about to be replaced do not count. */
+  /** Refuses (507) when the quota is used up. Files that are about to be replaced do not count. */
   async #checkRoom(budget: Budget, names: readonly string[]): Promise<void> {
     const { quotaBytes } = this.#options;
     if (budget.isMeasured && usedBy(budget) < quotaBytes) return;
@@ -105,9 +105,9 @@ export class RunningCaptures {
     }
   }
 
-  /** What is not written any more may have been deleted meanwhile. */
+  /** Measures again, as finished files may have been deleted, and ends the captures if the quota is still reached. */
   #review(budget: Budget): void {
-    // Until that is known.
+    // So that the watch does not start a second measurement.
     budget.isMeasured = false;
     this.#measure(budget, [])
       .then((used) => {

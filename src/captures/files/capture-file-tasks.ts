@@ -1,4 +1,4 @@
-/** The capture files of a project on the disk, by worker threads, for the HTTP thread. */
+/** Work on the capture files of a project. Runs in a file thread. */
 import {
   chmodSync,
   closeSync,
@@ -27,18 +27,18 @@ export interface CaptureFacts extends CaptureHead {
   readonly name: string;
   readonly size: number;
   readonly modifiedMs: number;
-  /** Of this content of this very file. */
+  /** Identifies this content of this file. */
   readonly version: string;
 }
 
 export interface CaptureFileTasks extends TaskTable {
-  /** By name. Of a project that was never captured there are none. */
+  /** Sorted by name; empty for a project without a captures folder. */
   readonly listCaptures: (input: { root: string }) => CaptureFacts[];
   /** Reads the whole file. */
   readonly countCapture: (input: { root: string; name: string }) => PacketSpan;
-  /** What a server left that was ended in the middle of a record: the record goes. Nothing may be written then. */
+  /** Cuts off records that are incomplete because the server was killed. No capture may be running. */
   readonly mendCaptures: (input: { root: string }) => void;
-  /** Those that are still what they were; returns which have gone. */
+  /** Deletes the files that are still of this version; returns the names of the deleted ones. */
   readonly removeCaptures: (input: {
     root: string;
     files: readonly Pick<CaptureFacts, 'name' | 'version'>[];
@@ -47,7 +47,7 @@ export interface CaptureFileTasks extends TaskTable {
   readonly measureUsage: (input: { folder: string; except: readonly string[] }) => number;
 }
 
-/** Of what a file begins with, to know what it is. */
+/** How much of a file is read to find out its format. */
 const HEAD_LENGTH = 16 * 1024;
 const WINDOW_LENGTH = 1024 * 1024;
 const FINISHED_MODE = 0o644;
@@ -116,7 +116,7 @@ function captureFolder(root: string): string | undefined {
   }
 }
 
-/** Undefined when it has gone meanwhile, or cannot be read. */
+/** Undefined for a file that has gone meanwhile, or cannot be read. */
 function factsOf(folder: string, name: string): CaptureFacts | undefined {
   let fd: number | undefined;
   try {
@@ -147,7 +147,7 @@ function isMissing(error: unknown): boolean {
   return error instanceof Error && 'code' in error && error.code === 'ENOENT';
 }
 
-/** A file through one buffer. */
+/** Reads a file through one buffer. */
 class FileWindow implements FileOctets {
   readonly size: number;
   readonly #fd: number;

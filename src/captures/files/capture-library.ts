@@ -1,32 +1,31 @@
-/** The capture files of projects, open or closed: what there is, what is in them, and their removal. */
+/** The capture files of projects, open or closed: lists them, counts their packets, and deletes them. */
 import { refusals } from '../../base/errors/errors.js';
 import type { PacketSpan } from '../../engine/wire/capture-file.js';
 import type { CaptureFacts, CaptureFileTasks } from './capture-file-tasks.js';
 import type { TaskRunner } from '../../base/threads/task-pool.js';
 import { CAPTURES } from '../../lab/projects/folder-layout.js';
 
-/** A capture that is being written, or is about to be. */
+/** The file of a running capture; it may not exist yet. */
 export interface RunningCaptureFile {
-  /** Of its file. */
   readonly name: string;
   readonly linkId: string;
   readonly packets: number;
-  /** Where the last packet ends that is in the file. */
+  /** The end of the last packet in the file. */
   readonly wholeBytes: number;
-  /** In milliseconds since 1970; null before there is a packet. */
+  /** In milliseconds since 1970; null before the first packet. */
   readonly firstAt: number | null;
   readonly lastAt: number | null;
 }
 
 export type FindRunning = (projectId: string) => readonly RunningCaptureFile[];
 
-/** What is needed of a project. */
+/** The part of a project that the library uses. */
 export interface CapturedProject {
   readonly id: string;
   readonly place: { readonly folder: string };
 }
 
-/** As clients see it. */
+/** A capture file as clients see it. */
 export interface CaptureFile {
   readonly first_packet_at: string | null;
   readonly format: CaptureFacts['format'];
@@ -35,7 +34,7 @@ export interface CaptureFile {
   readonly link_type: number | null;
   readonly modified_at: string;
   readonly name: string;
-  /** Null when nobody has counted them: the file is too large for that. */
+  /** Null for a file that is too large to be counted. */
   readonly packets: number | null;
   readonly size: number;
   readonly state: 'running' | 'finished';
@@ -51,9 +50,9 @@ const UNKNOWN: Packets = { packets: null, firstAt: null, lastAt: null };
 export class CaptureLibrary {
   readonly #files: TaskRunner<CaptureFileTasks>;
   readonly #findRunning: FindRunning;
-  /** By what tells one content of one file from every other; the oldest goes first. */
+  /** By version of file; the oldest is forgotten first. */
   readonly #counted = new Map<string, PacketSpan>();
-  /** One file at a time is counted, so that the other file threads are there for everybody else. */
+  /** Only one file is counted at a time, so that the other file threads stay free. */
   #counting: Promise<unknown> = Promise.resolve();
 
   constructor(files: TaskRunner<CaptureFileTasks>, findRunning: FindRunning) {
@@ -61,7 +60,7 @@ export class CaptureLibrary {
     this.#findRunning = findRunning;
   }
 
-  /** By name. `isWanted` is asked before every long step. */
+  /** Sorted by name. Stops early when `isWanted`, which is asked before every long step, returns false. */
   async list(home: CapturedProject, isWanted: () => boolean): Promise<CaptureFile[]> {
     const root = home.place.folder;
     const facts = await this.#facts(root);
@@ -75,7 +74,7 @@ export class CaptureLibrary {
     return shown;
   }
 
-  /** Those of these names, or all; refuses (404) a name that is not there. */
+  /** The names given, or all names; refuses (404) a name that has no file. */
   async find(home: CapturedProject, names: readonly string[] | undefined): Promise<string[]> {
     const known = (await this.#facts(home.place.folder)).map(({ name }) => name);
     const missing = names?.find((name) => !known.includes(name));
@@ -83,7 +82,7 @@ export class CaptureLibrary {
     return known.filter((name) => names?.includes(name) !== false);
   }
 
-  /** Where the file of this name lies, and how much of it may be read. Refuses (404) what is no name. */
+  /** The path of the file of this name, and how many of its bytes may be read. Refuses (404) text that is no file name. */
   place(home: CapturedProject, name: string): { root: string; path: string; most: number } {
     if (/[/\0]/.test(name) || name === '.' || name === '..') throw refusals.captureFileMissing(name);
     const most = this.#running(home).get(name)?.wholeBytes ?? Infinity;
@@ -99,7 +98,7 @@ export class CaptureLibrary {
     if (removed.length === 0) throw refusals.captureFileChanged(name);
   }
 
-  /** Removes finished files that are beyond the limits; returns what has gone. */
+  /** Deletes finished files that are beyond the limits; returns the deleted ones. */
   async prune(home: CapturedProject, limits: RetentionLimits): Promise<CaptureFacts[]> {
     const facts = await this.#facts(home.place.folder);
     const running = this.#running(home);
@@ -129,7 +128,7 @@ export class CaptureLibrary {
       return known;
     });
     this.#counting = counted.catch(() => undefined);
-    // It has gone, or was cut short, since it was found.
+    // The file was deleted or cut short since it was listed.
     return counted.catch(() => UNKNOWN);
   }
 
@@ -160,20 +159,18 @@ function captureFile(
   };
 }
 
-/** Null for no time, and for what a damaged file calls one. */
+/** Null for no time, and for an impossible time of a damaged file. */
 function isoTime(ms: number | null): string | null {
   if (ms === null) return null;
   const time = new Date(ms);
   return Number.isNaN(time.getTime()) ? null : time.toISOString();
 }
 
-/** Which capture files are to go: by their age, and by what all of them together may take. */
-
 export interface RetainedFile {
   readonly name: string;
   readonly size: number;
   readonly modifiedMs: number;
-  /** Being written: it stays, whatever it takes. */
+  /** A file that is being written is never deleted. */
   readonly isRunning: boolean;
 }
 
@@ -183,7 +180,7 @@ export interface RetentionLimits {
   readonly keepBytes?: number | undefined;
 }
 
-/** Those that are too old, and then the oldest until the rest is small enough. */
+/** The files to delete: those that are too old, and then the oldest, until the rest is small enough. */
 export function expired<File extends RetainedFile>(
   files: readonly File[],
   { olderThanMs = Infinity, keepBytes = Infinity }: RetentionLimits,

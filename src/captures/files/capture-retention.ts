@@ -1,4 +1,4 @@
-/** Deletes finished captures when they are old, of all projects, once an hour. */
+/** Deletes old finished captures of all projects, once an hour. */
 import type { Logger } from 'pino';
 import type { CaptureLibrary } from './capture-library.js';
 import type { Projects } from '../../lab/projects/projects.js';
@@ -13,7 +13,7 @@ export class CaptureRetention {
   readonly #log: Logger;
   #timer: NodeJS.Timeout | undefined;
 
-  /** 0 days keep all. */
+  /** With 0 days, everything is kept. */
   constructor(captures: CaptureLibrary, projects: Pick<Projects, 'all'>, days: number, log: Logger) {
     this.#captures = captures;
     this.#projects = projects;
@@ -36,7 +36,7 @@ export class CaptureRetention {
     clearInterval(this.#timer);
   }
 
-  /** One round. A project that cannot be looked at does not keep the others from it. */
+  /** One round over all projects. It goes on after a project whose captures cannot be read. */
   async clean(): Promise<void> {
     for (const project of [...this.#projects.all.values()]) {
       try {

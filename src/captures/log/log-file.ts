@@ -1,7 +1,7 @@
 /**
- * The file of a log, or its ring of files, as the HTTP thread sees them. Owns their descriptors, which are for both
- * ways: a file that has lost its name can still be read, and written by the next loop when one has died. They are
- * closed when nobody holds the file any more, the one of a file that left the ring as soon as nobody reads it.
+ * The file of a log, or its ring of files, on the HTTP thread, which owns the descriptors. They are open for reading
+ * and writing: a file that has lost its name can still be read, and the next loop goes on writing when one has died.
+ * They are closed when the file is no longer held; that of a file which left the ring as soon as no read uses it.
  */
 import type { LogReader } from './log-reader.js';
 import type { OpenSegment } from '../writing/writer-orders.js';
@@ -13,11 +13,11 @@ export interface LogFileOptions {
   readonly segment: OpenSegment;
   readonly headerLength: number;
   readonly files: number;
-  /** Has everything written that is in the log; the file is not written any more afterwards. */
+  /** Has the rest of the log written; nothing is written to the file afterwards. */
   readonly finish: () => Promise<void>;
   readonly sync: (fd: number) => Promise<void>;
   readonly close: (fd: number) => void;
-  /** It is not written any further: called once, with what to do about it. */
+  /** Called once, with the reason, when the file is not written any further. */
   readonly onTrouble: (reason: string) => void;
 }
 
@@ -28,7 +28,7 @@ export class LogFile {
   #rotatedAway = { files: 0, bytes: 0 };
   #failure: string | undefined;
   #ending: Promise<void> | undefined;
-  /** Its owner is the first. */
+  /** The owner is the first holder. */
   #holders = 1;
 
   constructor(options: LogFileOptions) {
@@ -36,7 +36,7 @@ export class LogFile {
     this.#current = this.#newSegment(options.segment);
   }
 
-  /** Oldest first; only the last one grows. */
+  /** The oldest comes first; only the last one grows. */
   get segments(): readonly FileSegment[] {
     return this.#segments;
   }
@@ -45,49 +45,49 @@ export class LogFile {
     return this.#current;
   }
 
-  /** The position of the oldest record that is in a file. */
+  /** The position of the oldest record in the files. */
   get start(): number {
     return (this.#segments[0] ?? this.#current).start;
   }
 
-  /** Of all its files together. */
+  /** The length of all files together. */
   get bytes(): number {
     const { log, headerLength } = this.#options;
     const records = log.drained - this.start;
     return records + this.#segments.length * headerLength;
   }
 
-  /** Where the last record ends that is in the file which is written. */
+  /** The end of the last whole record in the current file. */
   get wholeBytes(): number {
     const { log, headerLength } = this.#options;
     return headerLength + log.drained - this.#current.start;
   }
 
-  /** What has left the ring. */
+  /** The files that have left the ring. */
   get rotatedAway(): { readonly files: number; readonly bytes: number } {
     return this.#rotatedAway;
   }
 
-  /** Why it is not written any further. */
+  /** Why the file is not written any further. */
   get failure(): string | undefined {
     return this.#failure;
   }
 
   /**
-   * The file that has the octet at the position. While a rotation is on its way here, that may be a file that does
-   * not have it yet.
+   * The file with the byte at the position. Until the report of a rotation arrives, it may be a file that does not have
+   * the byte yet.
    */
   segmentAt(position: number): FileSegment {
     return this.#segments.find(({ end }) => end === undefined || position < end) ?? this.#current;
   }
 
-  /** When it resolves, everything in the log is in the file and on the disk, unless it had failed before. */
+  /** Resolves when everything in the log is in the file and synced, unless the file had failed before. */
   end(): Promise<void> {
     this.#ending ??= this.#finish();
     return this.#ending;
   }
 
-  /** Until it is released as often, its descriptors stay open. */
+  /** Keeps the descriptors open until a matching `release`. */
   hold(): void {
     if (this.#holders === 0) throw new Error('the files of a capture were closed already');
     this.#holders++;
@@ -98,7 +98,7 @@ export class LogFile {
     for (const segment of this.#segments) segment.giveUp();
   }
 
-  /** Said by its writer: it goes on in a new file. */
+  /** Called when the writer goes on in a new file. */
   rotated(segment: OpenSegment): void {
     this.#current.end = segment.start;
     this.#current = this.#newSegment(segment);
@@ -110,7 +110,7 @@ export class LogFile {
     this.#rotatedAway = { files: files + 1, bytes: bytes + this.start - gone.start };
   }
 
-  /** Said by its writer: it is not written any further. */
+  /** Called when the writer has given up the log. */
   failed(reason: string): void {
     if (this.#failure !== undefined) return;
     this.#failure = reason;
@@ -130,10 +130,9 @@ export class LogFile {
   }
 }
 
-/** One file of a log: which stretch of the log is in it, and its descriptor while anybody reads it. */
-
 export type PieceReader = TaskRunner<FileTasks>;
 
+/** One file of a log: the stretch of the log that it holds, and its descriptor. */
 export class FileSegment {
   readonly fd: number;
   /** The position of its first record. */
@@ -152,7 +151,7 @@ export class FileSegment {
     this.#close = close;
   }
 
-  /** What the file has from a position of the log on, at most `length`. */
+  /** The bytes of the file from a position of the log on, at most `length`. */
   async read(files: PieceReader, position: number, length: number): Promise<Uint8Array> {
     if (this.#isGivenUp) throw new Error('a file of a capture was read after it was closed');
     this.#reads++;
@@ -168,14 +167,14 @@ export class FileSegment {
     }
   }
 
-  /** Nobody begins to read it any more. */
+  /** No read may begin any more. */
   giveUp(): void {
     if (this.#isGivenUp) return;
     this.#isGivenUp = true;
     this.#closeWhenDone();
   }
 
-  /** A descriptor must not be closed under a read: its number may be another file's by then. */
+  /** A descriptor must not be closed during a read, because its number may then be given to another file. */
   #closeWhenDone(): void {
     if (this.#isGivenUp && this.#reads === 0) this.#close(this.fd);
   }

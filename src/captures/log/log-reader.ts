@@ -1,7 +1,7 @@
 /**
- * A log on the HTTP thread: its counters, and what lies of it in memory, for viewers. Its words hold the low 32
- * bits of positions, so it must be looked at before 4 GiB have passed since the last time; its writer does that
- * twice a second. After `leaveMemory` everything stays as it was at that moment.
+ * A capture log as its readers see it. `LogMemory` is the shared memory of one log: its words, and views of its bytes.
+ * `LogReader` adds, on the HTTP thread, the counters and the way to read bytes while the engine writes. Which side may
+ * read and write what, and when, is described in base/memory/capture-memory.ts.
  */
 import type { DeviceLog } from '../../engine/control/running-device.js';
 import {
@@ -17,7 +17,7 @@ import {
 } from '../../base/memory/capture-memory.js';
 
 const MEMORY_LENGTH = CHUNKS_A_LOG * CHUNK_LENGTH;
-/** Words have the low 16 bits of ordinals. */
+/** The words hold the low 16 bits of the ordinals of chunks. */
 const ORDINAL_MASK = 0xffff;
 const MOST_ORDINALS_APART = 0x8000;
 
@@ -31,6 +31,10 @@ export interface LogCounts {
   readonly aal5Faulty: number;
 }
 
+/**
+ * The words hold only the low 32 bits of positions, so `look` must be called at least once in 4 GiB; the writer thread
+ * does so twice a second. After `leaveMemory` everything stays as it was at that moment.
+ */
 export class LogReader {
   readonly memory: CaptureMemory;
   readonly index: number;
@@ -38,7 +42,7 @@ export class LogReader {
   readonly #counters: Float64Array;
   #head = 0;
   #drained = 0;
-  /** What is left of it, once its memory is another's. */
+  /** The final counters, once the memory belongs to another log. */
   #last: { readonly counts: LogCounts; readonly ended: number } | undefined;
 
   constructor({ memory, index }: Pick<DeviceLog, 'memory' | 'index'>) {
@@ -49,7 +53,7 @@ export class LogReader {
     this.#counters = new Float64Array(memory.counters, index * LOG_COUNTERS * counter, LOG_COUNTERS);
   }
 
-  /** Comes before the first tap. */
+  /** Resets the memory; called before the first tap. */
   prepare(): void {
     this.#counters.fill(0);
     for (let slot = 0; slot < CHUNKS_A_LOG; slot++) this.#log.store(LOG.chunks + slot, NO_CHUNK);
@@ -59,7 +63,7 @@ export class LogReader {
     this.#log.store(LOG.active, 1);
   }
 
-  /** Notes how far it has come. */
+  /** Updates the positions. */
   look(): void {
     if (this.#last !== undefined) return;
     this.#head = this.#log.position(LOG.head, this.#head);
@@ -76,7 +80,7 @@ export class LogReader {
     return this.#drained;
   }
 
-  /** Why its taps take nothing more, one of LOG_END; 0 while they do. */
+  /** Why the taps record nothing more, one of LOG_END; 0 while they do. */
   get ended(): number {
     return this.#last?.ended ?? this.#log.load(LOG.ended);
   }
@@ -99,22 +103,22 @@ export class LogReader {
     };
   }
 
-  /** The position of the oldest octet that is in memory. */
+  /** The position of the oldest byte in memory. */
   get oldest(): number {
     const ordinal = Math.floor(this.head / CHUNK_LENGTH);
     return (ordinal - ((ordinal - this.#log.load(LOG.reclaimed)) & ORDINAL_MASK)) * CHUNK_LENGTH;
   }
 
   /**
-   * Calls `use` with the octets from a position on, up to the end of their chunk; they are valid only within the
-   * call. False when they are not in memory, or nobody has written them yet.
+   * Calls `use` with the bytes from a position on, up to the end of their chunk. They are valid only within the call.
+   * Returns false when the bytes are not in memory, or not written yet.
    */
   read(position: number, use: (bytes: Uint8Array) => void): boolean {
     const head = this.head;
-    // What is farther behind cannot be told apart by its ordinal.
+    // Beyond that distance the 16 bits of an ordinal are ambiguous.
     if (!this.isInMemory || position >= head || head - position > MEMORY_LENGTH) return false;
     const ordinal = Math.floor(position / CHUNK_LENGTH) & ORDINAL_MASK;
-    // Pinned first, then looked at: the engine does the two in the other order.
+    // Pins, then reads `reclaimed`; the engine does it in the opposite order, so one of the two always sees the other.
     this.#log.store(LOG.pin, ordinal);
     try {
       if (((ordinal - this.#log.load(LOG.reclaimed)) & ORDINAL_MASK) >= MOST_ORDINALS_APART) return false;
@@ -125,12 +129,12 @@ export class LogReader {
     }
   }
 
-  /** Of a log that no file is written from: everything before the position has been taken care of. */
+  /** Frees everything before the position, for a log that no file is written from. */
   drainTo(position: number): void {
     this.#log.store(LOG.drained, position | 0);
   }
 
-  /** Its memory is about to be another log's. */
+  /** Called before its memory is given to another log. */
   leaveMemory(): void {
     if (this.#last !== undefined) return;
     this.look();
@@ -138,11 +142,7 @@ export class LogReader {
   }
 }
 
-/**
- * One log in shared memory as its readers see it: the words, and views of the octets that lie in its chunks. Who
- * may read what, and when, stands in memory/capture-memory.ts. Positions are full Numbers here.
- */
-
+/** The words and the bytes of one log in shared memory. Positions are full numbers here. */
 export class LogMemory {
   readonly #words: Int32Array;
   readonly #bytes: Uint8Array;
@@ -162,12 +162,12 @@ export class LogMemory {
     Atomics.store(this.#words, word, value);
   }
 
-  /** The first position from `known` on of which the word has the low 32 bits. */
+  /** The first position at or after `known` whose low 32 bits are those of the word. */
   position(word: number, known: number): number {
     return known + ((this.load(word) - known) >>> 0);
   }
 
-  /** The octets from a position to the end of its chunk, or to `end`. No copy. */
+  /** A view, without a copy, of the bytes from a position to the end of its chunk, or to `end`. */
   view(position: number, end: number): Uint8Array {
     const offset = this.#offset(position);
     const length = Math.min(CHUNK_LENGTH - (position % CHUNK_LENGTH), end - position);
@@ -184,7 +184,7 @@ export class LogMemory {
     return views;
   }
 
-  /** Four octets, the lowest first, wherever the chunks part them. */
+  /** Reads four bytes, the lowest first, even across two chunks. */
   uint32(position: number): number {
     const low = this.#byte(position) | (this.#byte(position + 1) << 8);
     return (low | (this.#byte(position + 2) << 16) | (this.#byte(position + 3) << 24)) >>> 0;

@@ -1,7 +1,7 @@
 /**
- * What passes several ports of one engine, as one pcapng stream for one reader: each port is an interface, and its
- * tap writes the log that all share, so everything is in order. There is no file: what the reader does not take in
- * time finds no room, and the stream then ends with the count of what was lost.
+ * The packets of several ports of one engine as one pcapng stream for one reader. Each port is an interface, and all
+ * taps write one log, so the packets are in order. There is no file: when the reader is too slow, packets are lost, and
+ * the stream ends with the count of them.
  */
 import type { DeviceLog, RunningDevice } from '../../engine/control/running-device.js';
 import { refusals } from '../../base/errors/errors.js';
@@ -37,7 +37,7 @@ export class LogStream {
   #ending: Promise<void> | undefined;
   #isComplete = false;
 
-  /** On the engine of this device, which all that are added must be on. */
+  /** All ports that are added must be on the engine of this device. */
   constructor(
     device: RunningDevice,
     header: Uint8Array,
@@ -67,7 +67,7 @@ export class LogStream {
     return [...this.#tapped.keys()];
   }
 
-  /** A port that has just gone is left out. */
+  /** Leaves out a port that has just gone. */
   async add(
     key: string,
     { device, port, linkType, name, description, plan, filter }: StreamedPort,
@@ -89,7 +89,7 @@ export class LogStream {
     });
   }
 
-  /** A port that has gone has taken its tap along. */
+  /** The tap of a port that has gone went with it. */
   async remove(key: string): Promise<void> {
     const tapped = this.#tapped.get(key);
     this.#tapped.delete(key);
@@ -107,7 +107,7 @@ export class LogStream {
     this.#viewer.onReady(callback);
   }
 
-  /** Takes the taps off; what they have written so far is still read. */
+  /** Takes the taps off; what they have recorded can still be read. */
   end(): Promise<void> {
     this.#ending ??= Promise.all(this.keys().map((key) => this.remove(key))).then(() => {
       this.#isComplete = true;
@@ -115,7 +115,7 @@ export class LogStream {
     return this.#ending;
   }
 
-  /** The reader has gone, or has everything. */
+  /** Called when the reader has gone, or has read everything. */
   async close(): Promise<void> {
     this.#viewer.close();
     await this.end();

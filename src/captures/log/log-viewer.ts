@@ -1,17 +1,16 @@
 /**
- * One who looks on: a cursor over a log, which is given the header and then every octet from the oldest record that
- * is held. At the tail it reads the memory of the log; while it is behind, the file. Whoever is slow holds back
- * only itself, and is moved on to the oldest record when a ring has left it behind. Without a file it is the one
- * for whom the log is: it drains it.
+ * A read cursor over a capture log. It gets the file header, then every byte from the oldest kept record on: from the
+ * memory of the log at the tail, from the file while it is behind. A slow viewer delays no one else; when a ring has
+ * deleted what it has not read, it goes on at the oldest record. A log without a file has one viewer, which drains it.
  */
 import type { LogReader } from './log-reader.js';
 import type { PieceReader, LogFile } from './log-file.js';
 import type { ViewerClock, Waiting } from './viewer-clock.js';
 
 const PIECE_LENGTH = 256 * 1024;
-/** Of the log's memory, the oldest part is left to the engine, which will want it next. */
+/** The oldest quarter of the memory is not read, as the engine will reuse it next. */
 const OLDEST_PART = 4;
-/** A new file of a ring is written before it is told of here. */
+/** The first bytes of a new file of a ring may be drained before its report arrives; the read is then repeated. */
 const RETRY_MS = 5;
 const MOST_RETRIES = 400;
 
@@ -21,7 +20,7 @@ export interface LogViewerOptions {
   readonly header: Uint8Array;
   readonly files: PieceReader;
   readonly clock: ViewerClock;
-  /** Nothing is written into the log any more, and the file has everything. */
+  /** Whether the capture has ended and the file has everything. */
   readonly isOver: () => boolean;
   readonly onClosed: () => void;
 }
@@ -42,24 +41,24 @@ export class LogViewer implements Waiting {
     this.#position = file?.start ?? log.drained;
   }
 
-  /** What had left the ring before it came to it. */
+  /** How many bytes the ring deleted before it read them. */
   get skippedBytes(): number {
     return this.#skipped;
   }
 
-  /** How far it is behind, in octets. */
+  /** How many bytes it is behind. */
   get lag(): number {
     return this.#options.log.head - this.#position;
   }
 
-  /** Called before the first `next`; `callback` is called after each `nothing`, when there is more or it is over. */
+  /** Called before the first `next`. After each `nothing`, `callback` is called when there is more, or the end. */
   onReady(callback: () => void): void {
     this.#onReady = callback;
   }
 
   /**
-   * What comes next: given to `use`, valid only within the call, or promised, and then the caller's own. A promise
-   * must be settled before the next call.
+   * The next bytes. They are given to `use`, and are valid only within the call, or they are promised, and then belong
+   * to the caller. A promise must settle before the next call.
    */
   next(use: (bytes: Uint8Array) => void): 'given' | 'nothing' | 'over' | Promise<Uint8Array> {
     const { log, file, header, isOver, clock } = this.#options;
@@ -68,7 +67,7 @@ export class LogViewer implements Waiting {
       use(header);
       return 'given';
     }
-    // Before the head is looked at: what is over grows no more.
+    // Read before the head is: a log that is over does not grow any more.
     const isAtEnd = isOver();
     if (this.#position < log.head) {
       if (this.#takeFromMemory(use)) return 'given';

@@ -1,13 +1,13 @@
 /**
- * Looks for all viewers that wait whether there is something for them, every 10 ms while there are any. To be woken
- * must cost little: streams take turns to send.
+ * Checks every 10 ms, while viewers wait, whether their logs have grown, and wakes those for which there is more. Being
+ * woken must cost little: a stream then waits for its turn to send.
  */
 
 const TICK_MS = 10;
 
 export interface Waiting {
   readonly isReady: boolean;
-  /** Called once, when it does not wait any more. */
+  /** Called once; the viewer does not wait any more then. */
   wake(): void;
 }
 

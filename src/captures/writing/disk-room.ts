@@ -1,6 +1,6 @@
 /**
- * Whether the disk of a folder has more room than is to be left free. Each folder is looked at once a second, and each
- * time while there is too little: who has made room is not kept waiting.
+ * Checks that the disk of a folder has more free bytes than the floor. A folder is measured once a second, but with
+ * every check while there is too little room, so that writing goes on as soon as there is room again.
  */
 import { statfsSync } from 'node:fs';
 import { refusals } from '../../base/errors/errors.js';
@@ -9,7 +9,7 @@ const LOOK_MS = 1000;
 
 export class DiskRoom {
   readonly #floorBytes: number;
-  /** Those that had enough when they were last looked at. */
+  /** The folders that had enough room when they were last measured. */
   readonly #roomy = new Set<string>();
   #lookedAt = 0;
 
@@ -17,7 +17,7 @@ export class DiskRoom {
     this.#floorBytes = floorBytes;
   }
 
-  /** Refuses to go on when there is too little. */
+  /** Refuses (507) when there is too little room. */
   check(folder: string, now: number): void {
     if (now - this.#lookedAt >= LOOK_MS) {
       this.#roomy.clear();
@@ -34,7 +34,7 @@ function freeBytes(folder: string): number {
     const { bavail, bsize } = statfsSync(folder);
     return bavail * bsize;
   } catch {
-    // The folder has been taken away from under its files, which go on.
+    // The folder was deleted; its open files can still be written.
     return Infinity;
   }
 }

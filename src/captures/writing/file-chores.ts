@@ -1,4 +1,4 @@
-/** What is done to the files of captures beside the loops, because the disk may take its time. */
+/** Syncs and closes the files of captures in a thread beside the loops, because it may wait long for the disk. */
 import { closeSync, fdatasyncSync } from 'node:fs';
 import type { TaskTable } from '../../base/threads/task.js';
 

@@ -1,6 +1,6 @@
 /**
- * Drains one log to its file, or to a ring of files. `drained` is always a boundary between records, and what lies
- * in the files is never less than that: who reads them stops there. Runs in a writer loop.
+ * Drains one log to its file, or to a ring of files. The position `drained` is always a boundary between records, and
+ * the files have at least everything before it, so readers of the files stop there. Runs in a writer loop.
  */
 import { ftruncateSync, writevSync } from 'node:fs';
 import { LOG } from '../../base/memory/capture-memory.js';
@@ -10,7 +10,7 @@ import type { LogMemory } from '../log/log-reader.js';
 import type { LogPlan, OpenSegment, RecordFormat } from './writer-orders.js';
 import { RECORD_HEADER_LENGTH } from '../../engine/wire/pcap.js';
 
-/** What waits is written when it is so much, or so old. A loop looks every 20 ms, which comes on top twice. */
+/** Bytes are written when so many wait, or the oldest is so old; as a loop looks every 20 ms, up to 40 ms more. */
 const FLUSH_LENGTH = 64 * 1024;
 const FLUSH_MS = 50;
 
@@ -22,7 +22,7 @@ export class LogDrain {
   readonly #onRotated: (segment: OpenSegment) => void;
   #segment: OpenSegment;
   #position: number;
-  /** When something was first seen to wait. */
+  /** When bytes were first seen to wait. */
   #waitsSince: number | undefined;
 
   constructor(
@@ -41,12 +41,12 @@ export class LogDrain {
     this.#onRotated = onRotated;
   }
 
-  /** Takes away what was written and not noted by a writer that died. */
+  /** Cuts off bytes that a loop wrote but did not note before it died. */
   cut(): void {
     ftruncateSync(this.#segment.fd, this.#offset(this.#position));
   }
 
-  /** Writes what waits, when it is time; returns how much that was. */
+  /** Writes the waiting bytes when it is time; returns how many it wrote. */
   look(now: number): number {
     const head = this.#log.position(LOG.head, this.#position);
     const waiting = head - this.#position;
@@ -58,7 +58,7 @@ export class LogDrain {
     return waiting;
   }
 
-  /** Writes everything there is. */
+  /** Writes all waiting bytes. */
   finish(now: number): void {
     this.#drainTo(this.#log.position(LOG.head, this.#position), now);
     finish(this.#segment.fd);
@@ -73,7 +73,7 @@ export class LogDrain {
     }
   }
 
-  /** The boundary up to which records go into the present file; one record always fits into an empty one. */
+  /** The boundary up to which records go into the current file. An empty file takes one record, however long. */
   #endOfFile(head: number): number {
     const { files, fileBytes, header, format } = this.#plan;
     const { start } = this.#segment;
@@ -113,27 +113,26 @@ export class LogDrain {
 
   #note(position: number): void {
     this.#position = position;
-    // After the octets have been read: the engine may reuse their chunks from here on.
+    // Stored after the bytes have been read, because the engine may reuse their chunks from here on.
     this.#log.store(LOG.drained, position | 0);
   }
 }
 
-/** Where the records of a log begin and end. Both functions start at a boundary. */
-
-/** Where the kept length stands in what is before a packet of a pcap file. */
+/** The offset of the kept length in the header of a pcap record. */
 const KEPT_LENGTH = 8;
-/** Of a pcapng block: the least that it is long, and where its length stands. */
+/** The shortest pcapng block, and the offset of its length. */
 const PCAPNG = { leastLength: 12, length: 4 } as const;
 
+/** The end of the record that begins at `from`. */
 export function nextBoundary(log: LogMemory, format: RecordFormat, from: number): number {
   if (format === 'pcap') return from + RECORD_HEADER_LENGTH + log.uint32(from + KEPT_LENGTH);
   const length = log.uint32(from + PCAPNG.length);
   if (length < PCAPNG.leastLength)
-    throw new RangeError(`a block of the log claims to be ${length} octets long`);
+    throw new RangeError(`a block of the log claims to be ${length} bytes long`);
   return from + length;
 }
 
-/** The last boundary that is not above `limit`, of what has been written. */
+/** The last boundary at or before `limit`, starting at the boundary `from`. */
 export function lastBoundary(log: LogMemory, format: RecordFormat, from: number, limit: number): number {
   const least = format === 'pcap' ? RECORD_HEADER_LENGTH : PCAPNG.leastLength;
   let boundary = from;

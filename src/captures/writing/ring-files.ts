@@ -1,7 +1,7 @@
 /**
- * Where a capture's files lie: one name, or a ring of names of which the lowest number is the youngest. A file
- * appears with its header and takes its name from whatever had it, link or not, so who reads the old one goes on
- * doing so. Runs in a writer loop.
+ * The files of a capture on the disk: one name, or a ring of names, of which the lowest number is the youngest. A file
+ * appears with its header, and replaces whatever had its name, even a link; readers of the old file are not disturbed.
+ * Runs in a writer loop.
  */
 import { ringName } from '../capture-settings.js';
 import { fchmodSync, fstatSync, lstatSync, realpathSync, renameSync, rmSync } from 'node:fs';
@@ -18,38 +18,38 @@ export interface RingFiles {
   readonly files: number;
 }
 
-/** A file that is being written has the sticky bit, which means nothing else of a file: who finds one mends it. */
+/** A file that is being written has the sticky bit, which has no other use on files. After a crash it is found by that. */
 const FINISHED_MODE = 0o644;
 const UNFINISHED_MODE = FINISHED_MODE | UNFINISHED_BIT;
 
-/** It has all that it will have. */
+/** Clears the sticky bit: the file is complete. */
 export function finish(fd: number): void {
   fchmodSync(fd, FINISHED_MODE);
 }
 
-/** The first file; what is left of an earlier ring of this name goes. Returns its descriptor, for both ways. */
+/** Creates the first file and deletes the rest of an earlier ring of this name. The descriptor reads and writes. */
 export function createFirst(place: RingFiles, header: Uint8Array): number {
   return create(place, header, (target) => {
     for (let number = 1; number < place.files; number++) rmSync(ringPath(target, number), { force: true });
   });
 }
 
-/** The next file of a ring, whose other files each get the next number; the oldest is deleted when it is full. */
+/** Creates the next file of a ring. The others each get the next number; if the ring is full, the oldest is deleted. */
 export function createNext(place: RingFiles, header: Uint8Array, youngest: number): number {
   return create(place, header, (target) => {
-    // Otherwise the file is not ours any more, or this was done before and not told.
+    // Otherwise somebody has replaced the file, or a loop did this before it died.
     if (lstatSync(target, { throwIfNoEntry: false })?.ino !== fstatSync(youngest).ino) return;
     let free = 1;
     while (free < place.files - 1 && isThere(ringPath(target, free))) free++;
     rmSync(ringPath(target, free), { force: true });
-    // From the gap on, so that it may be interrupted anywhere and done again.
+    // Begins at the gap, so that it can be interrupted anywhere and repeated.
     for (let number = free; number > 0; number--) {
       renameSync(ringPath(target, number - 1), ringPath(target, number));
     }
   });
 }
 
-/** The real folder of the files. */
+/** The real folder of the files; made if it is missing. */
 export function realFolder({ folder, name }: RingFiles): string {
   makeFoldersOf(folder, name);
   const below = dirname(name);
@@ -57,7 +57,7 @@ export function realFolder({ folder, name }: RingFiles): string {
 }
 
 function create(place: RingFiles, header: Uint8Array, prepare: (target: string) => void): number {
-  // The last component is not followed, it is replaced.
+  // A link in the last component is not followed but replaced.
   const target = join(realFolder(place), basename(place.name));
   if (lstatSync(target, { throwIfNoEntry: false })?.isDirectory() === true) {
     throw refusals.isDirectory(basename(place.name));

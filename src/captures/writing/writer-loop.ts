@@ -1,6 +1,6 @@
 /**
- * The logs of one writer loop, drained in turn. A log that cannot be written is told of and left alone; the others
- * go on.
+ * A loop that drains logs in turn, in a thread of its own. A log that cannot be written is reported and given up; the
+ * others go on.
  */
 import { closeSync } from 'node:fs';
 import { Refusal, refusals } from '../../base/errors/errors.js';
@@ -22,11 +22,11 @@ import type {
 } from './writer-orders.js';
 import type { LoopMessage } from '../../base/threads/worker-loop.js';
 
-/** How long a loop that has logs waits: less after a round in which one had much. */
+/** How long a loop with logs waits between rounds: less after a round in which a log had this many bytes. */
 const WAIT_MS = 20;
 const SHORT_WAIT_MS = 4;
 const MUCH = 64 * 1024;
-/** Its next round begins at once when a log had so much. */
+/** The next round begins at once after a log had this many bytes. */
 const VERY_MUCH = 1024 * 1024;
 
 export class WriterLoop implements LoopWork {
@@ -62,7 +62,7 @@ export class WriterLoop implements LoopWork {
 
     end: ({ id }: EndDrain): void => {
       const writer = this.#writers.get(id);
-      // One that was given up is not here any more, and has been told of.
+      // A log that was given up is not here any more, and has been reported.
       if (writer === undefined) return;
       this.#attempt(id, () => {
         writer.finish(performance.now());
@@ -84,7 +84,7 @@ export class WriterLoop implements LoopWork {
     return most >= MUCH ? SHORT_WAIT_MS : WAIT_MS;
   }
 
-  /** Writes everything there is. */
+  /** Writes all waiting bytes of all logs. */
   finish(now: number): void {
     for (const [id, writer] of this.#writers) {
       this.#attempt(id, () => {
@@ -119,7 +119,7 @@ function reasonOf(error: unknown): string {
   return refusals.captureUnwritten(error instanceof Error ? error.message : String(error)).message;
 }
 
-/** The endless task of a writer's thread. */
+/** The task of a writer's thread. */
 
 export function runWriter({ memories, floorBytes, ...start }: WriterStart): Promise<void> {
   const tell = (report: WriterReport): void => {

@@ -1,53 +1,52 @@
-/** What is said between the HTTP thread and a loop that writes captures. Everything survives a structured clone. */
+/** Orders and reports between the HTTP thread and a writer loop. Everything survives a structured clone. */
 import type { CaptureMemory } from '../../base/memory/capture-memory.js';
 import type { LoopStart } from '../../base/threads/worker-loop.js';
 
 export type RecordFormat = 'pcap' | 'pcapng';
 
-/** What every life of the loop is given. */
 export interface WriterLoopOptions {
   readonly memories: readonly CaptureMemory[];
-  /** Nothing is written to a disk that has less than so much free. */
+  /** Nothing is written to a disk with fewer free bytes. */
   readonly floorBytes: number;
 }
 
 export type WriterStart = WriterLoopOptions & LoopStart;
 
-/** Which log goes to which files. */
+/** A log, and the files that it goes to. */
 export interface LogPlan {
   readonly id: number;
-  /** Which of the memories, and which log of it. */
+  /** The index of the memory, and of the log in it. */
   readonly memory: number;
   readonly log: number;
-  /** The folder that is never left, and the file's path in it. */
+  /** The folder that must not be left, and the path of the file below it. */
   readonly folder: string;
   readonly name: string;
   readonly format: RecordFormat;
-  /** What every file begins with. */
+  /** The bytes that every file begins with. */
   readonly header: Uint8Array;
-  /** How many files there are at most; with more than one, how long each gets, unless one record is longer. */
+  /** The number of files; with more than one, the most bytes of each, unless a single record is longer. */
   readonly files: number;
   readonly fileBytes: number;
 }
 
-/** A file, and the position in the log of its first record. */
+/** A file, and the position of its first record in the log. */
 export interface OpenSegment {
   readonly fd: number;
   readonly start: number;
 }
 
-/** Makes the file, with its header, and drains the log to it from the position on. Answered with the file. */
+/** Makes the file with its header, and drains the log to it from the position on. The answer is the file. */
 export interface BeginDrain {
   readonly plan: LogPlan;
   readonly position: number;
 }
 
-/** Goes on with a log that a loop before this one had. */
+/** Goes on with a log of a loop that died. */
 export interface AdoptDrain extends BeginDrain {
   readonly segment: OpenSegment;
 }
 
-/** Drains what there is, and lets go of the log and its file. */
+/** Drains the rest of the log, and lets go of it and its file. */
 export interface EndDrain {
   readonly id: number;
 }

@@ -1,6 +1,6 @@
 /**
- * One writer loop as the HTTP thread sees it, and the logs that it drains. A loop that is started again is given
- * all of them, before the orders that were on their way.
+ * The HTTP thread's side of one writer loop, with the logs that it drains. A loop that is started again gets all logs
+ * before the orders that wait.
  */
 import { LoopDeath, WorkerLoop, type RunLoop } from '../../base/threads/worker-loop.js';
 import type { LogReader } from '../log/log-reader.js';
@@ -15,12 +15,12 @@ import type {
 
 export interface WriterThreadOptions extends WriterLoopOptions {
   readonly run: RunLoop<WriterLoopOptions>;
-  /** When a loop was started again with so many logs. */
+  /** Called when the loop was started again, with the number of its logs. */
   readonly onRestart: (reason: string, logs: number) => void;
   readonly onStall?: (() => void) | undefined;
 }
 
-/** A log that is drained, and what its loop has to be told of it. */
+/** A log that is drained, with what the next life of the loop needs to go on with it. */
 interface Drain {
   readonly plan: LogPlan;
   readonly log: LogReader;
@@ -43,11 +43,11 @@ export class WriterThread {
       },
       isBusy: () => this.#load > 0,
       onCheck: () => {
-        // Their positions must be looked at now and then.
+        // A position must be read at least once in 4 GiB.
         for (const { log } of this.#drains.values()) log.look();
       },
       onStall,
-      // The log is given again in any case.
+      // `#adopt` is called for every log with each restart anyway.
       onceOnly: ['adopt'],
       onRestart: (reason) => {
         for (const drain of this.#drains.values()) this.#adopt(drain);
@@ -56,7 +56,7 @@ export class WriterThread {
     });
   }
 
-  /** How many logs it has, or is about to have. */
+  /** How many logs it drains, or is about to. */
   get load(): number {
     return this.#load;
   }
@@ -65,7 +65,7 @@ export class WriterThread {
     return this.#loop.restarts;
   }
 
-  /** Drains the log from where it is on. When it resolves, the file is there with its header. */
+  /** Begins to drain the log at its present position. Resolves when the file exists with its header. */
   async begin(
     plan: Omit<LogPlan, 'id'>,
     log: LogReader,
@@ -87,7 +87,7 @@ export class WriterThread {
         files: plan.files,
         finish: () => this.#end(id),
       });
-      // What the loop says of the log comes later than its answer, and finds it here.
+      // Reports of the loop come later than its answer, so they find the log here.
       this.#drains.set(id, { plan: numbered, log, file });
       return file;
     } catch (error) {
@@ -96,12 +96,12 @@ export class WriterThread {
     }
   }
 
-  /** The files that are still written. */
+  /** The files that are still being written. */
   get files(): LogFile[] {
     return [...this.#drains.values()].map(({ file }) => file);
   }
 
-  /** Tells the thread to end, which it does after its round. */
+  /** Lets the thread end after its round. */
   tellToEnd(): void {
     this.#loop.tellToEnd();
   }
@@ -124,7 +124,7 @@ export class WriterThread {
     const { fd, start } = file.current;
     const input = { plan, segment: { fd, start }, position: log.drained };
     this.#ask({ task: 'adopt', input }).catch((error: unknown) => {
-      // The next loop adopts it.
+      // The next life adopts it.
       if (error instanceof LoopDeath) return;
       file.failed(error instanceof Error ? error.message : String(error));
     });

@@ -1,6 +1,6 @@
 /**
- * Reading files for responses. What the system has in memory is read at once, without waiting for any disk; the rest
- * is read into a slab by a reader thread, and is in memory then for all readers of the file.
+ * Reads files for responses. Bytes that the system has in its page cache are read at once, without waiting for a disk.
+ * Others are read into a slab by a reader thread; afterwards they are cached for all readers of the file.
  */
 import koffi from 'koffi';
 import type { Slabs } from '../transfer/slabs.js';
@@ -9,7 +9,7 @@ import { PAGE_LENGTH } from '../../base/memory/transfer-memory.js';
 import type { TaskTable } from '../../base/threads/task.js';
 import { TaskPool, type TaskPoolOptions } from '../../base/threads/task-pool.js';
 
-/** Bytes that lie in a slab, until they are given back. */
+/** Bytes in a slab, until it is given back. */
 export interface ReadPiece {
   readonly bytes: Uint8Array;
   giveBack(): void;
@@ -25,12 +25,12 @@ export class FileReads {
     this.#disk = disk;
   }
 
-  /** Valid until the next call. Undefined when a disk would have to be waited for, or the file ends there. */
+  /** The bytes, valid until the next call; undefined when they are not cached, or the file ends there. */
   readNow(fd: number, position: number, length: number): Uint8Array | undefined {
     return this.#pageCache.read(fd, position, length);
   }
 
-  /** No bytes when the file ends there. */
+  /** Reads in a reader thread; no bytes when the file ends there. */
   async read(fd: number, position: number, length: number): Promise<ReadPiece> {
     const slab = await this.#slabs.next();
     const giveBack = (): void => {
@@ -46,12 +46,7 @@ export class FileReads {
   }
 }
 
-/**
- * Reads of what the system has of a file in memory, which never wait for a disk: only Linux has them. A file system
- * that does not know them says so, and nothing is read at once.
- */
-
-/** At most so much is read at once. */
+/** The most bytes of one read. */
 export const LARGEST_READ = 512 * 1024;
 const RWF_NOWAIT = 8;
 const CACHESTAT = 451;
@@ -70,18 +65,22 @@ const libc =
       }
     : undefined;
 
+/**
+ * Reads from the page cache, which never wait for a disk. Only Linux has such reads; where the system or the file system
+ * does not support them, nothing is read.
+ */
 export class PageCache {
   readonly #bytes = new Uint8Array(new SharedArrayBuffer(LARGEST_READ));
   readonly #iovec = Buffer.alloc(16);
   readonly #range = Buffer.alloc(16);
-  /** Five counts, of which the first is how many pages there are. */
+  /** Five counts; the first is the number of cached pages. */
   readonly #found = Buffer.alloc(40);
 
   constructor() {
     this.#iovec.writeBigUInt64LE(koffi.address(this.#bytes), 0);
   }
 
-  /** Valid until the next call; undefined when not all of it is in memory. */
+  /** The bytes, valid until the next call; undefined when not all of them are cached. */
   read(fd: number, position: number, length: number): Uint8Array | undefined {
     const wanted = Math.min(length, LARGEST_READ);
     if (libc === undefined || !this.#isThere(fd, position, wanted)) return undefined;
@@ -91,8 +90,8 @@ export class PageCache {
   }
 
   /**
-   * Such a read of what is not there would not wait, but have the system begin to read it: for hundreds of clients at
-   * once, and far ahead. A system too old to tell does not do that either.
+   * Asked first, because a read of pages that are not cached does not wait but starts the system's read-ahead, far ahead
+   * and for hundreds of clients at once. A system too old for the question does not do that either.
    */
   #isThere(fd: number, position: number, length: number): boolean {
     this.#range.writeBigUInt64LE(BigInt(position), 0);
@@ -103,8 +102,7 @@ export class PageCache {
   }
 }
 
-/** The file threads, and with them the way to read files for responses. */
-
+/** The file threads, with the way to read files for responses. */
 export class FilePool<Table extends TaskTable> extends TaskPool<Table> {
   readonly reads: FileReads;
 

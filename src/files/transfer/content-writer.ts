@@ -1,7 +1,7 @@
 /**
- * One stream of bytes on its way into a file, in a loop: written where it belongs, and digested beside. While what
- * comes is the same as what a file of the same length has at the same place, nothing is written; at the first
- * difference that file's beginning is copied, piece by piece. Runs in a transfer loop.
+ * Writes one stream of bytes to a file and digests it. If there is already a file of the same length at the target, the
+ * stream is compared with it and nothing is written; at the first difference the beginning of that file is copied, piece
+ * by piece, and writing begins. Runs in a transfer loop.
  */
 import { closeSync, ftruncateSync, readSync } from 'node:fs';
 import { refusals } from '../../base/errors/errors.js';
@@ -16,15 +16,15 @@ import type { Written } from './transfer-orders.js';
 
 const COPIED_AT_ONCE = 4 * 1024 * 1024;
 
-/** The file that may have this very content already. Its maker has it digested by SHA-256. */
+/** The file at the target that may have the same content. A writer that is given one must digest SHA-256. */
 export interface Present {
   readonly fd: number;
-  /** As `contentVersion` has it, of before anything was compared. */
+  /** Its `contentVersion` before the comparison. */
   readonly version: string;
 }
 
 export interface ContentWays {
-  /** Without one, nobody asks whether the disk has room. */
+  /** Checks the room on the disk; without it nothing checks. */
   readonly growth?: Growth | undefined;
   readonly present?: Present | undefined;
   readonly direct?: DirectFile | undefined;
@@ -37,10 +37,10 @@ export class ContentWriter {
   readonly #writeback: EarlyWriteback;
   #present: Present | undefined;
   #position: number;
-  /** Up to where the file has its bytes: less than the position only while the beginning is still compared. */
+  /** The end of the written bytes: less than the position only while the beginning is compared. */
   #written: number;
   #isCompared = false;
-  /** Of the beginning, as it is copied. */
+  /** Digests the beginning as it is copied. */
   readonly #copied = new Digester(['sha-256']);
   #scratch = Buffer.alloc(0);
   readonly #direct: DirectFile | undefined;
@@ -66,26 +66,26 @@ export class ContentWriter {
   }
 
   /**
-   * Takes the bytes, which are needed until `onWritten` is called; false when it has only done some of what comes
-   * before, and is to be called again.
+   * Takes the bytes, which must stay as they are until `onWritten` is called. Returns false when it has only copied a
+   * part of the beginning, and must be called again with the same bytes.
    */
   take(bytes: Uint8Array, onWritten: OnWritten): boolean {
     if (this.#failure !== undefined) throw this.#failure;
     if (this.#isCompared && !this.#isSame(bytes)) this.#isCompared = false;
     if (!this.#isCompared && !this.#copyBeginning()) return false;
     const isUnderWay = !this.#isCompared && this.#write(bytes, onWritten);
-    // While the disk writes.
+    // Digests while the disk writes.
     this.#digester.update(bytes);
     this.#position += bytes.length;
     if (!isUnderWay) onWritten();
     return true;
   }
 
-  /** Nothing more comes. */
+  /** Ends the stream. */
   finish(): Written {
     this.#direct?.settle();
     if (this.#failure !== undefined) throw this.#failure;
-    // It was made longer ahead of its bytes.
+    // The file was made longer ahead of its bytes.
     if (this.#direct !== undefined) ftruncateSync(this.#fd, this.#position);
     return {
       content: { size: this.#position - this.#start, digests: this.#digester.finish() },
@@ -93,14 +93,14 @@ export class ContentWriter {
     };
   }
 
-  /** The file that is written stays open: it is its maker's. */
+  /** Closes the present file. The written file belongs to the caller. */
   close(): void {
     this.#direct?.settle();
     if (this.#present !== undefined) closeSync(this.#present.fd);
     this.#present = undefined;
   }
 
-  /** Returns whether the bytes are still needed. */
+  /** Returns true while the bytes are still needed. */
   #write(bytes: Uint8Array, onWritten: OnWritten): boolean {
     const position = this.#position;
     this.#written = position + bytes.length;
@@ -129,7 +129,7 @@ export class ContentWriter {
     return there.equals(bytes);
   }
 
-  /** False when there is more to copy. */
+  /** Returns false when there is more to copy. */
   #copyBeginning(): boolean {
     if (this.#present === undefined || this.#written === this.#position) return true;
     const wanted = Math.min(COPIED_AT_ONCE, this.#position - this.#written);
@@ -141,7 +141,7 @@ export class ContentWriter {
     this.#copied.update(piece.subarray(0, length));
     this.#written += length;
     if (this.#written < this.#position) return false;
-    // Somebody may have written into the file since it was compared: what it has is not what came then.
+    // The file may have changed since it was compared; then the copy is not what the client sent.
     if (this.#copied.soFar('sha-256') !== this.#digester.soFar('sha-256')) throw refusals.uploadOvertaken();
     return true;
   }

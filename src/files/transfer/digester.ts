@@ -4,7 +4,7 @@ import { readSync } from 'node:fs';
 import { readOnlyWhatIsAskedFor } from '../../base/disk/linux-files.js';
 import type { DigestName, Digests } from './landing.js';
 
-/** As Node calls them. */
+/** The names that Node has for them. */
 const ALGORITHMS: Readonly<Record<DigestName, string>> = {
   md5: 'md5',
   sha: 'sha1',
@@ -25,7 +25,7 @@ export class Digester {
     for (const [, hash] of this.#hashes) hash.update(bytes);
   }
 
-  /** Of what has come up to now; undefined for one that is not digested. */
+  /** The digest of the bytes up to now; undefined if this digest is not computed. */
   soFar(wanted: DigestName): string | undefined {
     return this.#hashes
       .find(([name]) => name === wanted)?.[1]
@@ -33,13 +33,13 @@ export class Digester {
       .digest('hex');
   }
 
-  /** Nothing more comes. */
+  /** The digests of all bytes; ends the digester. */
   finish(): Digests {
     return Object.fromEntries(this.#hashes.map(([name, hash]) => [name, hash.digest('hex')]));
   }
 }
 
-/** Of a file, from where it is read. Undefined when it is no longer wanted: word 0 is then not 0. */
+/** Digests a file from its current position on. Returns undefined when word 0 is set meanwhile, which cancels it. */
 export function digestFile(
   fd: number,
   names: readonly DigestName[],

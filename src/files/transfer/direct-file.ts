@@ -1,7 +1,7 @@
 /**
- * Writes to a file that go from the slabs to the disk without a copy in the system's memory: whole pages only. A GiB
- * took a quarter of the time so on a virtual machine, most of which the system had spent on finding memory for it;
- * and other files keep their place there. Runs in a transfer loop.
+ * Writes whole pages from the slabs to the disk without a copy in the system's page cache (O_DIRECT). On a virtual
+ * machine this took a quarter of the time of ordinary writes, most of which the system spends on finding memory, and
+ * it does not push other files out of the cache. Runs in a transfer loop.
  */
 import koffi from 'koffi';
 import { PAGE_LENGTH } from '../../base/memory/transfer-memory.js';
@@ -10,21 +10,21 @@ import { fileCalls, setDirect, systemCallError } from '../../base/disk/linux-fil
 import { writeWhole } from '../../base/disk/published-file.js';
 import type { DiskQueue, OnWritten } from '../../base/disk/disk-queue.js';
 
-/** What is smaller is written sooner than it is prepared for this. */
+/** Smaller files are written faster in the ordinary way. */
 const LEAST_SIZE = 1024 * 1024;
-/** The room that a new file has ahead of its bytes: as much as has come, within these bounds. */
+/** A new file is made longer ahead of its bytes by as much as it is long, within these bounds. */
 const SHORTEST_STEP = LEAST_SIZE;
 const LONGEST_STEP = 64 * 1024 * 1024;
 const NO_SPACE = [28, 122];
 
 export class DirectFile {
   readonly #fd: number;
-  /** Without one, each write is waited for. */
+  /** Without a queue, each write is waited for. */
   readonly #queue: DiskQueue | undefined;
   readonly #growth: Growth;
-  /** Of a new file, how long it will be. */
+  /** The final length of a new file. */
   readonly #size: number;
-  /** Of a new file, how long it is, with the room ahead of its bytes. */
+  /** The present length of a new file, with the room ahead of its bytes. */
   #allocated = 0;
   #underWay = 0;
   #isOrdinary = false;
@@ -37,8 +37,8 @@ export class DirectFile {
   }
 
   /**
-   * A new file, which is made longer a step ahead of its bytes: the disk would not write by itself what makes a file
-   * longer. Undefined when that is not worth while, or cannot be done here.
+   * A new file, which is made longer a step ahead of its bytes, because writes that extend a file are not asynchronous.
+   * Undefined when the file is too small, or the system or file system does not support it.
    */
   static create(
     fd: number,
@@ -58,21 +58,21 @@ export class DirectFile {
     return isLonger ? file : undefined;
   }
 
-  /** A file that grows, and is as long as what has been written to it at every moment. */
+  /** A file whose length is always the end of the written bytes. Undefined as above. */
   static append(fd: number, size: number, growth: Growth): DirectFile | undefined {
     return size >= LEAST_SIZE && setDirect(fd, true)
       ? new DirectFile(fd, size, undefined, growth)
       : undefined;
   }
 
-  /** Whether these bytes can be written so. */
+  /** Whether these bytes can be written directly. */
   takes(bytes: Uint8Array, position: number): boolean {
     return !this.#isOrdinary && bytes.length % PAGE_LENGTH === 0 && position % PAGE_LENGTH === 0;
   }
 
   /**
-   * The bytes are of a slab, from its beginning on, and stay as they are until they are written. False when they are
-   * already: nobody is told of that.
+   * Writes bytes from the beginning of a slab, which must stay as they are until `onWritten` is called. Returns false
+   * when the bytes are written on return; `onWritten` is not called then.
    */
   write(bytes: Uint8Array, position: number, onWritten: OnWritten): boolean {
     this.#makeRoom(position, position + bytes.length);
@@ -93,12 +93,12 @@ export class DirectFile {
     return true;
   }
 
-  /** Waits until nothing is under way. */
+  /** Waits until no write is under way. */
   settle(): void {
     while (this.#underWay > 0) this.#queue?.reap(true);
   }
 
-  /** From now on the file takes whatever others do. What is under way goes on as it began. */
+  /** Switches to ordinary writes. Writes under way go on as they began. */
   becomeOrdinary(): void {
     if (!this.#isOrdinary) setDirect(this.#fd, false);
     this.#isOrdinary = true;
@@ -110,7 +110,7 @@ export class DirectFile {
       throw new Error('the file system no longer gives this file room ahead of its bytes');
   }
 
-  /** At least to this place. False when the file system has no such thing. */
+  /** Makes the file at least this long. Returns false when the file system does not support it. */
   #lengthen(least: number): boolean {
     const step = Math.min(LONGEST_STEP, Math.max(SHORTEST_STEP, this.#allocated));
     const end = Math.max(least, Math.min(this.#size, this.#allocated + step));

@@ -1,4 +1,4 @@
-/** What is done to whole files, because the disk may take its time: beside the loops. Runs in a disk thread. */
+/** Syncs, renames and other work on whole files that may wait long for the disk. Runs in a disk thread. */
 import { randomUUID } from 'node:crypto';
 import {
   closeSync,
@@ -45,36 +45,36 @@ import type { FilePlace, OpenPart } from './transfer-orders.js';
 interface LandInput {
   readonly place: FilePlace;
   readonly mode: number;
-  /** The disk has it before this is answered. */
+  /** Whether the file is synced before the answer. */
   readonly isSynced: boolean;
   readonly twin: Twin | undefined;
 }
 
 export interface DiskTasks extends TaskTable {
-  /** The file gets its name; answers its version. Whatever happens, nothing else is left of it. */
+  /** Gives the file its name; returns its version. If it fails, nothing is left of the file. */
   readonly landFile: (input: LandInput & { file: UnpublishedFile }) => string;
-  /** The same for a file that has a name elsewhere, and keeps that when it cannot land. */
+  /** The same for a part, which has a name elsewhere and keeps it if it cannot land. */
   readonly landPart: (input: LandInput & { part: string }) => string;
-  /** A file that is small enough to come as one: the whole of an upload. Refuses other digests than were promised. */
+  /** Lands a whole small upload. Refuses (400) digests that differ from the promised ones. */
   readonly landBytes: (input: Omit<LandInput, 'twin'> & { bytes: Uint8Array; promised: Digests }) => Landed;
   /**
-   * The same for a file that has nothing, because the one at its place had all of it: `compared` is the version of that
-   * before it was compared. Refuses when it has something else by now.
+   * Ends an upload whose content was found at the target: the new file is deleted and the present one kept. `compared` is
+   * the version of the present file before the comparison. Refuses when it has other content by now.
    */
   readonly keepPresent: (
     input: Omit<LandInput, 'twin'> & { file: UnpublishedFile; content: Content; compared: string },
   ) => string;
   readonly discardFile: (input: UnpublishedFile) => void;
-  /** The same for a file whose loop has died, and may have done it before. */
+  /** The same for a file whose loop has died and may have discarded it. */
   readonly discardLost: (input: UnpublishedFile) => void;
-  /** A part that a loop has died with is closed, and kept. */
+  /** Closes a part whose loop has died, and keeps it. */
   readonly closeLost: (input: OpenPart) => void;
-  /** Reads into a slab; answers how much, none at the end of the file. */
+  /** Reads into a slab; returns the number of bytes, 0 at the end of the file. */
   readonly readSlab: (input: { fd: number; position: number; slab: number; length: number }) => number;
 }
 
 const OPEN = constants.O_RDWR | constants.O_NOFOLLOW;
-/** A digest that nobody cancels. */
+/** For a digest that is never cancelled. */
 const WANTED = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
 
 export function diskTasks(memory: SharedArrayBuffer): DiskTasks {
@@ -141,7 +141,7 @@ export function diskTasks(memory: SharedArrayBuffer): DiskTasks {
     discardFile,
 
     discardLost(file) {
-      // The number of a descriptor that was closed may be another file's by now.
+      // If the loop closed the descriptor, its number may belong to another file by now.
       if (isOpenAs(file.fd, file.temporary)) discardFile(file);
       else rmSync(file.temporary, { force: true });
     },
@@ -157,7 +157,7 @@ export function diskTasks(memory: SharedArrayBuffer): DiskTasks {
   };
 }
 
-/** The path is looked at again: somebody may have changed its folders while the file was on its way. */
+/** Resolves the target again, because its folders may have changed during the upload. */
 function land(input: LandInput, fd: number, from: string, target: string): string {
   if (landingTarget(input.place, temporaryFolder(input.place)) !== target) throw refusals.fileForbidden();
   return publish(input, fd, from, target);
@@ -179,7 +179,7 @@ function publish(
   return versionOf(fstatSync(fd, { bigint: true }));
 }
 
-/** Whoever put it there may not have had it synced. */
+/** Keeps the present file, which may not have been synced yet. */
 function keep(target: string, { digests }: Content, compared: string, isSynced: boolean): string {
   const { fd, version } = openRegularFile(target);
   try {
@@ -214,7 +214,7 @@ function isOpenAs(fd: number, path: string): boolean {
   }
 }
 
-/** A file of another file system cannot be renamed, so a copy of it is. Only trying tells: one can be mounted twice. */
+/** Renames the part, or a copy if it is on another file system. Only EXDEV tells: one file system can be mounted twice. */
 function landPartFrom(input: LandInput, part: string, copy: string, target: string): string {
   try {
     return landFrom(input, part, target);
@@ -226,14 +226,14 @@ function landPartFrom(input: LandInput, part: string, copy: string, target: stri
   }
 }
 
-/** A file beside the one on its way that shares the blocks of the twin; undefined where that cannot be. */
+/** Makes a file that shares the blocks of the twin, beside the temporary file. Undefined where that is impossible. */
 function cloneOf(twin: Twin | undefined, temporary: string): string | undefined {
   if (twin === undefined) return undefined;
   const copy = `${temporary}.twin`;
   try {
-    // Copying waits for the other end of a FIFO that was put in its place.
+    // Checked first, because the copy would wait forever if a FIFO was put in its place.
     if (readVersion(twin.path) !== twin.version) return undefined;
-    // Nobody else knows the copy. A version does not tell it all: whoever writes can put the time of the change back.
+    // The copy is digested, because a version is no proof: the times of a file can be set back.
     if (cloneFile(twin.path, copy) && hasContent(copy, twin.sha256)) return copy;
   } catch {
     // The twin has gone.

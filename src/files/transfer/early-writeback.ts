@@ -1,6 +1,6 @@
 /**
- * Tells the kernel to begin to write a file to the disk while more of it is still coming, so that the sync at its
- * end finds little left to do. Only Linux has a call for it; elsewhere the sync does it all.
+ * Lets the kernel begin to write a file to the disk while more bytes arrive, so that the sync at the end has little
+ * left to do. Only Linux has a call for this; elsewhere the sync does it all.
  */
 import koffi from 'koffi';
 
@@ -24,10 +24,10 @@ export class EarlyWriteback {
     this.#begun = position;
   }
 
-  /** The file has been written up to the position. */
+  /** Called when the file has been written up to the position. */
   reached(position: number): void {
     if (position - this.#begun < STRIDE) return;
-    // A file system that cannot do it says so, and nothing is lost.
+    // A file system without support returns an error, and nothing is lost.
     syncFileRange?.(this.#fd, this.#begun, position - this.#begun, SYNC_FILE_RANGE_WRITE);
     this.#begun = position;
   }

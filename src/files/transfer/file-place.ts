@@ -1,4 +1,4 @@
-/** Where uploads lie while they are on their way, and where they go. Runs in worker threads. */
+/** The temporary files and the targets of uploads, checked against links and folders. Runs in worker threads. */
 import { closeSync, fstatSync, lstatSync, realpathSync, statSync } from 'node:fs';
 import { basename, dirname } from 'node:path';
 import { refusals } from '../../base/errors/errors.js';
@@ -13,7 +13,7 @@ import type { FilePlace } from './transfer-orders.js';
 
 const PERMISSIONS = 0o777;
 
-/** A new file on its way to the place, and the one that is there when it may be the same. Refuses what does not fit. */
+/** Creates the temporary file, and opens the file at the target if it may have the same content. Refuses bad targets. */
 export function createForLanding(
   place: FilePlace,
   size: number | undefined,
@@ -31,11 +31,11 @@ export function createForLanding(
   }
 }
 
-/** The real path that the file gets. Its folder is there afterwards; the path itself may be free, or a file. */
+/** The real path of the target. Its folder exists afterwards; the path itself is free or a regular file. */
 export function landingTarget(place: FilePlace, temporary: string): string {
   const { path, makesFolders } = place;
   const target = clientPath(place, 'write', makesFolders);
-  // What is put into the temporary folder is lost when its owner empties it.
+  // The temporary folder is emptied by its owner.
   if (target === temporary || isBelow(temporary, target)) throw refusals.fileForbidden();
   if (!statSync(dirname(target)).isDirectory()) throw refusals.notDirectory(basename(path));
   const found = statSync(target, { throwIfNoEntry: false });
@@ -44,7 +44,7 @@ export function landingTarget(place: FilePlace, temporary: string): string {
   return target;
 }
 
-/** Made when it is not there, unless the root has gone meanwhile. Refuses a link that was planted in its place. */
+/** Makes the folder if it is missing, but not its root. Refuses a link in its place. */
 export function temporaryFolder({ root, temporary }: Pick<FilePlace, 'root' | 'temporary'>): string {
   statSync(root);
   makeFolder(temporary);
@@ -52,7 +52,7 @@ export function temporaryFolder({ root, temporary }: Pick<FilePlace, 'root' | 't
   return realpathSync(temporary);
 }
 
-/** The file at the target when it is as long as what comes, and may be used as what comes will be. */
+/** The file at the target, if it has the length and the permissions of the upload. */
 function presentFile(target: string, size: number | undefined, mode: number): Present | undefined {
   if (size === undefined || size === 0) return undefined;
   const found = statSync(target, { throwIfNoEntry: false });
@@ -61,7 +61,7 @@ function presentFile(target: string, size: number | undefined, mode: number): Pr
     const { fd } = openRegularFile(target);
     return { fd, version: contentVersion(fstatSync(fd, { bigint: true })) };
   } catch {
-    // It has gone meanwhile, or may not be read, and can be replaced all the same.
+    // The file has gone meanwhile or cannot be read; it can be replaced all the same.
     return undefined;
   }
 }

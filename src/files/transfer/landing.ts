@@ -1,13 +1,13 @@
-/** Where an upload lands, what it turned out to be, and what is done when it is there. */
+/** The target of an upload, its content, and the hooks of the code that owns the target. */
 import { join } from 'node:path';
 import { refusals } from '../../base/errors/errors.js';
 
-/** As HTTP calls them. */
+/** The names that HTTP has for them. */
 export type DigestName = 'md5' | 'sha' | 'sha-256' | 'sha-512';
 /** In lower-case hexadecimal. */
 export type Digests = Readonly<Partial<Record<DigestName, string>>>;
 
-/** What clients are shown of an upload. */
+/** The target of an upload as clients see it. */
 export type UploadSubject =
   | { readonly emulator: string; readonly filename: string }
   | { readonly project_id: string; readonly node_id?: string; readonly path: string }
@@ -18,52 +18,53 @@ export interface Content {
   readonly digests: Digests;
 }
 
+/** A file with the same content, whose blocks may be shared. */
 export interface Twin {
   /** Absolute. */
   readonly path: string;
   readonly version: string;
-  /** Of the content that is meant. */
+  /** The digest that its content must have. */
   readonly sha256: string;
 }
 
 export interface Landed extends Content {
-  /** As OpenedFile has it. */
+  /** The `version` of `OpenedFile`. */
   readonly version: string;
-  /** This very content was there already, and nothing was written. */
+  /** The target had the same content already, and nothing was written. */
   readonly isUnchanged: boolean;
 }
 
-/** Runs work when it may. */
+/** Runs work when its turn has come. */
 export type Turn = <Result>(work: () => Promise<Result>) => Promise<Result>;
 
 export interface Landing {
-  /** The folder that is never left, and the file's path below it. */
+  /** The folder that must not be left, and the path of the file below it. */
   readonly root: string;
   readonly path: string;
-  /** A folder below the root that the path is of instead, and which no link may lead to. */
+  /** A folder below the root that the path begins at instead; no link may lead to it. */
   readonly folder?: string | undefined;
-  /** Whether folders of the path that are missing are made. */
+  /** Whether missing folders of the path are made. */
   readonly makesFolders: boolean;
-  /** Where the file lies while it is on its way; made when it is missing. Nothing lands in it. */
+  /** The folder of the unfinished file; made if it is missing. Nothing may land in it. */
   readonly temporary: string;
   readonly mode: number;
   readonly subject: UploadSubject;
-  /** A file on this host that had this content when it had this version: its blocks can be shared, if it still has. */
+  /** A file on this host that had this content at this version; its blocks can be shared if it still has it. */
   readonly twinOf?: (content: Content) => Twin | undefined;
-  /** Keeps what it lands in from going away by itself while the upload is on its way; returns the release. */
+  /** Keeps the owner, such as an open project, from closing by itself during the upload; returns the release. */
   readonly hold?: () => () => void;
-  /** Lets it take its place as soon as nobody needs the folder to stay as it is. */
+  /** Delays the rename while the folder must stay as it is. */
   readonly turn?: Turn;
-  /** The file is there; the client has not been told yet. */
+  /** Called when the file has landed, before the client gets its answer. */
   readonly landed?: (landed: Landed) => void;
 }
 
-/** For what may take its place at any time. */
+/** For a file that may be renamed at any time. */
 export const atOnce: Turn = (work) => work();
 
 const FILE_MODE = 0o644;
 
-/** A file somewhere in a folder of ours, of which the folder `tmp` is for what is on its way. */
+/** A landing in a folder of ours, whose folder `tmp` holds unfinished files. */
 export function folderLanding(
   root: string,
   path: string,
@@ -72,8 +73,6 @@ export function folderLanding(
 ): Landing {
   return { root, path, makesFolders, temporary: join(root, 'tmp'), mode: FILE_MODE, subject };
 }
-
-/** Whether what has come is what was promised. */
 
 /** Refuses (400) content that has another digest than was promised. */
 export function checkPromise(promised: Digests, found: Digests): void {

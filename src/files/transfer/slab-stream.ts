@@ -1,7 +1,8 @@
 /**
- * A stream of bytes from the HTTP thread to a loop: copied into slabs, which the loop writes. A slab is passed on when
- * it is full, or when the loop has nothing of this stream to do: a fast stream travels in whole slabs, a slow one holds
- * none. All but the last are whole pages, as disks want them; what is left over waits apart.
+ * A stream of bytes from the HTTP thread to a transfer loop. The bytes are copied into slabs, which the loop writes. A
+ * slab is passed on when it is full, or when the loop has nothing of this stream to do: so a fast stream travels in
+ * whole slabs, and a slow one holds none. All slabs but the last hold whole pages, for direct writes; the rest waits
+ * apart.
  */
 import { refusals } from '../../base/errors/errors.js';
 import { PAGE_LENGTH, SLAB_LENGTH } from '../../base/memory/transfer-memory.js';
@@ -9,7 +10,7 @@ import type { Slabs } from './slabs.js';
 import type { Written } from './transfer-orders.js';
 import type { StreamEnd, TransferThread } from './transfer-thread.js';
 
-/** What makes the client wait. */
+/** Stops and restarts the client. */
 export interface Throttle {
   pause(): void;
   resume(): void;
@@ -19,25 +20,25 @@ export interface SlabStreamOptions {
   readonly loop: TransferThread;
   readonly slabs: Slabs;
   readonly throttle: Throttle;
-  /** Whose it is, as far as places are shared out. */
+  /** The address of the client, for sharing out the places of the loop. */
   readonly client: string;
-  /** How many slabs it may hold before its client has to wait. */
+  /** How many slabs the stream may hold before its client has to wait. */
   readonly share: () => number;
 }
 
 const NOTHING = new Uint8Array();
-/** What comes in less than this is not worth a place that others wait for. */
+/** A stream keeps its place among others only while it brings this many bytes. */
 const WORTH_A_PLACE = 16 * 1024;
 
 export class SlabStream implements StreamEnd {
-  /** What it is called in its loop. */
+  /** This stream's number in the loop. */
   readonly name: number;
-  /** Rejects when nothing more is written of it. */
+  /** Rejects when nothing more of the stream is written. */
   readonly failure: Promise<never>;
   readonly #options: SlabStreamOptions;
   readonly #inFlight = new Set<number>();
   #received = 0;
-  /** Since it last got on. */
+  /** Bytes since it last got on in the loop's places. */
   #little = 0;
   #filling: { readonly slab: number; length: number } | undefined;
   /** Less than a page. */
@@ -58,7 +59,7 @@ export class SlabStream implements StreamEnd {
     this.failure = new Promise((_, reject) => {
       this.#noteFailure = reject;
     });
-    // Whoever does not wait for it need not.
+    // Not every caller waits for it.
     this.failure.catch(() => undefined);
   }
 
@@ -70,12 +71,12 @@ export class SlabStream implements StreamEnd {
     return !this.#isPaused && !this.#isFinishing && !this.#isOver && this.#error === undefined;
   }
 
-  /** Its loop has died with it, and has left what it had made. */
+  /** The loop has died, and left the file of this stream behind. */
   get isLost(): boolean {
     return this.#isLost;
   }
 
-  /** The bytes are needed within the call only. */
+  /** The bytes are used only within the call. */
   write(bytes: Uint8Array): void {
     if (this.#error !== undefined || this.#isOver) return;
     this.#received += bytes.length;
@@ -98,11 +99,11 @@ export class SlabStream implements StreamEnd {
     this.#throttle();
   }
 
-  /** When it resolves, everything has been written. */
+  /** Resolves when everything has been written. */
   async written(): Promise<Written> {
     this.#isFinishing = true;
     this.#passAll();
-    // What is much is waited for here, so that the loop has little to do at once.
+    // Waits for large writes here, so that `finish` is quick in the thread.
     if (this.#received > SLAB_LENGTH) await this.#drained();
     this.#throwFailure();
     try {
@@ -114,11 +115,11 @@ export class SlabStream implements StreamEnd {
     }
   }
 
-  /** Nothing more comes; resolves when everything that came has been written, as far as it is kept. */
+  /** Ends the stream early; resolves when the loop has let go of it. An appended part keeps what has come. */
   async stop(): Promise<void> {
     if (this.#isOver) return;
     this.#passAll();
-    // A loop that has died or ends keeps nothing of it either.
+    // A loop that has died or is ending has let go of it, too.
     await this.#options.loop.ask('drop', { stream: this.name }).catch(() => undefined);
     this.#leave();
   }
@@ -150,7 +151,7 @@ export class SlabStream implements StreamEnd {
     if (this.#error !== undefined) throw this.#error.reason;
   }
 
-  /** The loop has done with it, and may call another stream so. */
+  /** The loop has let go of the stream, whose number is free again. */
   #leave(): void {
     if (this.#isOver) return;
     this.#isOver = true;
@@ -158,7 +159,7 @@ export class SlabStream implements StreamEnd {
     this.#giveBackAll();
   }
 
-  /** A stream that could not even begin cannot be finished either, which is not the reason to tell. */
+  /** The first failure is the cause: a stream that could not begin cannot finish either. */
   #firstReason(reason: unknown): unknown {
     return this.#error === undefined ? reason : this.#error.reason;
   }
@@ -173,7 +174,7 @@ export class SlabStream implements StreamEnd {
     return this.#filling;
   }
 
-  /** Everything there is. */
+  /** Passes on all waiting bytes. */
   #passAll(): void {
     if (this.#rest.length > 0 && this.#slabToFill() === undefined) this.failed(refusals.tooBusy());
     this.#pass();

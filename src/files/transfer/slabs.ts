@@ -1,4 +1,4 @@
-/** The slabs of shared memory on the HTTP thread, which alone gives them out. */
+/** The slabs of shared memory. Only the HTTP thread gives them out. */
 import koffi from 'koffi';
 import { FreeList } from '../../base/memory/free-list.js';
 import { newSlabs, SLAB_LENGTH, SLABS, slabView } from '../../base/memory/transfer-memory.js';
@@ -7,8 +7,8 @@ import { fromWholePage } from '../../base/disk/whole-pages.js';
 type Copy = (to: number, from: Uint8Array, length: number) => void;
 
 /**
- * The engine of the language copies into shared memory byte by byte when the two sides are not aligned alike, as
- * what comes from the network never is: the C library's call takes a sixth of the time. Windows has none to find.
+ * V8 copies into shared memory byte by byte unless both sides are aligned alike, and data from the network never is. The
+ * call of the C library takes a sixth of the time. It cannot be found on Windows.
  */
 const memcpy =
   process.platform === 'win32'
@@ -27,14 +27,14 @@ export class Slabs {
     return this.#taken;
   }
 
-  /** Undefined when there is none. */
+  /** Undefined when no slab is free. */
   take(): number | undefined {
     const slab = this.#free.take();
     if (slab !== undefined) this.#taken++;
     return slab;
   }
 
-  /** Waits for one. */
+  /** Waits for a free slab. */
   async next(): Promise<number> {
     return this.take() ?? new Promise((resolve) => this.#waiting.push(resolve));
   }
@@ -49,7 +49,7 @@ export class Slabs {
     this.#free.giveBack(slab);
   }
 
-  /** Copies the bytes to where the slab has room for them. */
+  /** Copies the bytes into the slab at this offset. */
   fill(slab: number, start: number, bytes: Uint8Array): void {
     if (start + bytes.length > SLAB_LENGTH) throw new RangeError('a slab has no room for so much');
     if (memcpy === undefined) this.view(slab, start, start + bytes.length).set(bytes);
@@ -61,7 +61,7 @@ export class Slabs {
   }
 }
 
-/** The bytes of all slabs, from where they lie as a disk wants them. Every thread finds the same place. */
+/** The bytes of all slabs, from the first whole page of the memory on, as direct writes need; the same in every thread. */
 
 export function slabBytes(memory: SharedArrayBuffer): Uint8Array {
   return fromWholePage(memory, SLABS * SLAB_LENGTH);

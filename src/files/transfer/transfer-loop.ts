@@ -1,4 +1,7 @@
-/** The uploads of one loop, each written as its slabs come in. One that cannot be written is told of; others go on. */
+/**
+ * A loop that writes uploads in turn, as their slabs come in, in a thread of its own. An upload that cannot be written
+ * is reported; the others go on.
+ */
 import { closeSync, constants, fstatSync, ftruncateSync, openSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { IntRing } from '../../base/memory/int-ring.js';
@@ -25,19 +28,19 @@ import type { LoopStart } from '../../base/threads/worker-loop.js';
 
 interface Stream {
   readonly writer: ContentWriter;
-  /** Closes what is written when the stream is over, and removes what would be left behind. */
+  /** Closes the file when the stream is over, and deletes an unfinished one. */
   readonly leave: (isFinished: boolean) => void;
   readonly waiting: { readonly slab: number; readonly length: number }[];
-  /** What has come is kept when nothing more comes. */
+  /** Whether the bytes that came are kept when the stream is dropped. */
   readonly isKept: boolean;
   failure: TaskFailure | undefined;
 }
 
-/** Of one stream in one turn. */
+/** How many slabs of one stream are written in its turn. */
 const SLABS_A_TURN = 4;
-/** A FIFO that lies in the place of a file makes nothing wait. */
+/** Without waiting, in case a FIFO lies in the place of the file. */
 const APPEND = constants.O_WRONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
-/** Orders wait as long. A loop that does not come round at all hangs, so a slow disk must not make a round long. */
+/** Orders wait this long at most, and the heartbeat shows that the loop lives even when the disk is slow. */
 const ROUND_MS = 20;
 
 export class TransferLoop implements LoopWork {
@@ -48,9 +51,9 @@ export class TransferLoop implements LoopWork {
   readonly #told: Int32Array;
   readonly #report: (report: TransferReport) => void;
   readonly #streams = new Map<number, Stream>();
-  /** Those that have slabs waiting, in the order of their turns. */
+  /** The streams with waiting slabs, in the order of their turns. */
   readonly #busy = new Set<number>();
-  /** Of streams whose begin has not been seen yet, or has failed. */
+  /** The slabs of streams whose `begin` has not arrived yet, or has failed. */
   readonly #early = new Map<number, { slab: number; length: number }[]>();
 
   constructor({ slabs, rings }: TransferLoopOptions, report: (report: TransferReport) => void) {
@@ -66,7 +69,7 @@ export class TransferLoop implements LoopWork {
     begin: ({ stream, place, size, mode, digests }: BeginStream): UnpublishedFile => {
       const { file, present, growth } = createForLanding(place, size, mode);
       try {
-        // What may be there already is compared first.
+        // A present file is compared first, so there may be nothing to write.
         const isNew = present === undefined;
         const direct = isNew ? DirectFile.create(file.fd, size, this.#queue, growth) : undefined;
         const ways = { present, direct, growth };
@@ -129,7 +132,7 @@ export class TransferLoop implements LoopWork {
     for (const name of this.#busy) {
       this.#busy.delete(name);
       const stream = this.#streams.get(name);
-      // Whoever is added comes last in this very loop.
+      // A stream that is added again comes last in this very iteration.
       if (stream !== undefined && this.#work(name, stream)) this.#busy.add(name);
       if (performance.now() >= now + ROUND_MS) break;
     }
@@ -139,7 +142,7 @@ export class TransferLoop implements LoopWork {
     return 0;
   }
 
-  /** What was not finished is not kept. */
+  /** Drops all unfinished streams. */
   finish(): void {
     for (const stream of this.#streams.keys()) this.tasks.drop({ stream });
   }
@@ -151,7 +154,7 @@ export class TransferLoop implements LoopWork {
     if (waiting.length > 0) this.#busy.add(name);
   }
 
-  /** Does all that waits for it first, unless nobody wants it. */
+  /** Removes a stream, after its waiting slabs have been written if they are kept. */
   #takeAway(name: number, isWanted: boolean): Stream | undefined {
     this.#collect();
     this.#busy.delete(name);
@@ -165,7 +168,7 @@ export class TransferLoop implements LoopWork {
     return stream;
   }
 
-  /** Sorts what has come by stream. */
+  /** Sorts new slabs by stream. */
   #collect(): void {
     while (this.#filled.pull(this.#sort)) continue;
   }
@@ -178,7 +181,7 @@ export class TransferLoop implements LoopWork {
     else known.push({ slab, length });
   };
 
-  /** Returns whether there is more to do for the stream. */
+  /** Returns whether there is more to write. */
   #work(name: number, stream: Stream): boolean {
     for (let count = 0; count < SLABS_A_TURN; count++) {
       const next = stream.waiting[0];
@@ -206,7 +209,7 @@ export class TransferLoop implements LoopWork {
     return true;
   }
 
-  /** Told once. */
+  /** Reports the first failure of a stream. */
   #fail(name: number, stream: Stream, error: Error): void {
     if (stream.failure !== undefined) return;
     stream.failure = failureOf(error);
@@ -219,7 +222,7 @@ export class TransferLoop implements LoopWork {
   }
 }
 
-/** The endless task of a thread that writes uploads. */
+/** The task of a transfer thread. */
 
 export function runTransfers(start: LoopStart & TransferLoopOptions): Promise<void> {
   const loop = new TransferLoop(start, (report) => {

@@ -1,4 +1,4 @@
-/** What is said between the HTTP thread and a loop that writes uploads. Everything survives a structured clone. */
+/** Orders and reports between the HTTP thread and a transfer loop. Everything survives a structured clone. */
 import type { LoopRings } from '../../base/memory/transfer-memory.js';
 import type { TaskFailure } from '../../base/threads/task.js';
 import type { Content, DigestName, Landing } from './landing.js';
@@ -9,35 +9,34 @@ export interface TransferLoopOptions {
 }
 
 interface StreamInput {
-  /** What the stream is called in the rings until it is finished or dropped. */
+  /** The number of the stream in the rings until it is finished or dropped. */
   readonly stream: number;
   readonly digests: readonly DigestName[];
 }
 
-/** Makes a file that gets the bytes of the stream. */
+/** Makes a file for the bytes of the stream. */
 export interface BeginStream extends StreamInput {
   readonly place: FilePlace;
-  /** As the client says. */
+  /** The size that the client has given. */
   readonly size: number | undefined;
   readonly mode: number;
 }
 
 export type FilePlace = Pick<Landing, 'root' | 'folder' | 'path' | 'makesFolders' | 'temporary'>;
 
-/** What worker threads need of a landing. */
+/** The part of a landing that worker threads need. */
 export function placeOf({ root, folder, path, makesFolders, temporary }: Landing): FilePlace {
   return { root, folder, path, makesFolders, temporary };
 }
 
-/** Appends the bytes of the stream to a file, of which nothing is kept behind the position. */
+/** Appends the bytes of the stream to a file, after cutting it at the position. */
 export interface AppendStream extends StreamInput {
   readonly path: string;
   readonly position: number;
-  /** Of the whole. */
+  /** The size of the whole upload. */
   readonly size: number;
 }
 
-/** What is written, and where it lies. */
 export interface OpenPart {
   readonly fd: number;
   readonly path: string;
@@ -47,15 +46,15 @@ export interface StreamName {
   readonly stream: number;
 }
 
-/** Everything has been written. */
+/** The result of a finished stream. */
 export interface Written {
   readonly content: Content;
-  /** Set when the target had this very content while it was compared: its version before that. It may have changed. */
+  /** The version, before the comparison, of a target that had the same content. It may have changed since. */
   readonly unchanged: string | undefined;
 }
 
 export type TransferReport =
   /** There is something in the ring `done`. */
   | { readonly kind: 'done' }
-  /** Nothing of the stream is written any more. */
+  /** Nothing more of the stream is written. */
   | { readonly kind: 'trouble'; readonly stream: number; readonly failure: TaskFailure };

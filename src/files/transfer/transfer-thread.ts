@@ -1,4 +1,4 @@
-/** A loop that writes uploads as the HTTP thread sees it. Uploads that a loop dies with are lost, and told so. */
+/** The HTTP thread's side of one transfer loop. When the loop dies, its uploads are lost, and fail with that error. */
 import { refusals } from '../../base/errors/errors.js';
 import { FreeList } from '../../base/memory/free-list.js';
 import { IntRing } from '../../base/memory/int-ring.js';
@@ -16,20 +16,20 @@ import type {
 
 type StreamInput = AppendStream | BeginStream | StreamName;
 
-/** More at once would need more than all slabs. */
+/** More streams at once could need more than all slabs. */
 const MOST_STREAMS = SLABS;
-/** Those that have given way to others keep their names until the loop has done with them. */
+/** A stream that has given way to another keeps its number until the loop has let go of it. */
 const NAMES = 2 * MOST_STREAMS;
 
 /** The HTTP thread's end of one stream. */
 export interface StreamEnd {
-  /** It waits for its client, so it can be ended when others wait for a place. */
+  /** Whether it waits for its client, so that it may be ended for another stream. */
   readonly mayGiveWay: boolean;
-  /** The loop has done with the slab. */
+  /** The slab has been written. */
   slabDone(slab: number): void;
-  /** Nothing of the stream is written any more. */
+  /** Nothing more of the stream is written. */
   failed(error: unknown): void;
-  /** The loop has died: it has done with everything. */
+  /** The loop has died, and uses none of the stream's slabs any more. */
   lost(error: unknown): void;
 }
 
@@ -55,7 +55,7 @@ export class TransferThread {
   });
   readonly #ends = new Map<number, StreamEnd>();
   #lost = 0;
-  /** Slabs that the loop has. */
+  /** How many slabs the loop has. */
   #underWay = 0;
 
   constructor({ slabs, run, onRestart, onStall }: TransferThreadOptions) {
@@ -67,7 +67,7 @@ export class TransferThread {
       name: 'the thread that writes uploads',
       setup: { slabs, rings },
       run,
-      // An upload of which nothing comes gives it nothing to do.
+      // Idle uploads give the loop no work.
       isBusy: () => this.#underWay > 0,
       onceOnly: ['begin', 'append', 'finish', 'drop'],
       onReport: (report) => {
@@ -89,8 +89,8 @@ export class TransferThread {
   }
 
   /**
-   * What the stream of the client is called. When there are too many, the one of which nothing has come for longest gives
-   * way; undefined when none may.
+   * Returns the number of a new stream. If there are too many, the stream that has been idle for longest gives way;
+   * undefined if none may.
    */
   openStream(end: StreamEnd, client: string): number | undefined {
     const name = this.#names.take();
@@ -103,12 +103,12 @@ export class TransferThread {
     return undefined;
   }
 
-  /** Something worth a place has come of the stream. */
+  /** The stream has brought enough bytes to keep its place before others. */
   gotOn(end: StreamEnd): void {
     this.#places.gotOn(end);
   }
 
-  /** Nothing is on its way any more. */
+  /** Frees the number of a stream that the loop has let go of. */
   closeStream(name: number): void {
     const end = this.#ends.get(name);
     if (end === undefined) return;
@@ -125,7 +125,7 @@ export class TransferThread {
     }
   }
 
-  /** Has so many bytes of the slab written. */
+  /** Has this many bytes of the slab written. */
   push(name: number, slab: number, length: number): void {
     this.#filled.push(name, slab, length);
     this.#underWay++;
@@ -150,7 +150,7 @@ export class TransferThread {
       this.#ends.get(report.stream)?.failed(errorOf(() => valueOf({ failure: report.failure })));
       return;
     }
-    // First: what is done from here on is told again.
+    // Cleared before draining: slabs that are done later raise a new report.
     Atomics.store(this.#told, 0, 0);
     while (this.#done.pull(this.#giveBack)) continue;
   }
@@ -162,7 +162,7 @@ export class TransferThread {
 
   #loseAll(reason: string): void {
     while (this.#done.pull(this.#giveBack)) continue;
-    // These are still their uploads', which give them back.
+    // These slabs still belong to their uploads, which give them back.
     while (this.#filled.pull(() => undefined)) continue;
     this.#underWay = 0;
     Atomics.store(this.#told, 0, 0);

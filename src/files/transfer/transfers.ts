@@ -1,6 +1,6 @@
 /**
- * Everything that comes in as a file. Each upload stays with the loop that had least to do when it began; slabs are
- * shared fairly between all that are on their way.
+ * All uploads to files. Each upload stays with the loop that had the least to do when it began, and the slabs are shared
+ * fairly between all that are on their way.
  */
 import type { Logger } from 'pino';
 import { LoopPool } from '../../base/threads/loop-pool.js';
@@ -24,42 +24,41 @@ import { TransferThread } from './transfer-thread.js';
 /** The fewest and the most slabs that one upload may hold before its client has to wait. */
 const LEAST_SHARE = 1;
 const MOST_SHARE = 16;
-/** What all shares together may take; the rest is for what the clients that wait have sent already. */
+/** All shares together; the other slabs are for bytes that waiting clients have already sent. */
 const SHARED_SLABS = SLABS / 4;
 
 export interface TransfersOptions {
   readonly worker: URL;
   readonly slabs: Slabs;
   readonly disk: Disk;
-  /** A file is on the disk before its upload is answered. */
+  /** Whether a file is synced before its upload is answered. */
   readonly isSynced: boolean;
-  /** What they leave free of the disk, in bytes; undefined is the usual. */
+  /** How many bytes of the disk are left free; undefined for the default. */
   readonly floor: number | undefined;
   readonly log: Logger;
 }
 
-/** Is told of uploads. */
 export interface UploadObserver {
   began(upload: Upload): void;
   ended(upload: Upload, outcome: 'landed' | 'dropped'): void;
 }
 
 export interface ContentRequest {
-  /** As the client says. */
+  /** The size that the client has given. */
   readonly size?: number | undefined;
   readonly digests: readonly DigestName[];
-  /** The address that it comes from, as far as places are shared out. */
+  /** The address of the client, for sharing out places. */
   readonly client?: string;
 }
 
-/** A file that has a part of its bytes. */
+/** A file with the first bytes of an upload. */
 export interface Part {
-  /** Absolute, and there. */
+  /** Absolute; the file exists. */
   readonly path: string;
-  /** What is behind it goes. */
+  /** The file is cut here before bytes are appended. */
   readonly position: number;
   readonly subject: UploadSubject;
-  /** Of the whole. */
+  /** The size of the whole upload. */
   readonly uploadSize: number;
 }
 
@@ -98,7 +97,7 @@ export class Transfers {
     return this.#running;
   }
 
-  /** A new file. Its SHA-256 is digested in any case. */
+  /** Begins an upload to a new file. Its SHA-256 is always computed. */
   begin(landing: Landing, { size, digests, client = '' }: ContentRequest, throttle: Throttle): Upload {
     const loop = this.#pool.leastLoaded;
     const upload = this.#newUpload(loop, { subject: landing.subject, size, throttle, client });
@@ -115,7 +114,7 @@ export class Transfers {
     return this.#watch(upload, file);
   }
 
-  /** A file that came as one; small, because it is copied on its way. Refuses other digests than were promised. */
+  /** Stores a whole small body, which is copied to a disk thread. Refuses digests that differ from the promised ones. */
   async store(landing: Landing, bytes: Uint8Array, promised: Digests): Promise<Landed> {
     const { disk, isSynced } = this.#options;
     const place = placeOf(landing);
@@ -125,7 +124,7 @@ export class Transfers {
     return landed;
   }
 
-  /** Goes on with a file. */
+  /** Begins an upload that appends to a part. */
   append(
     { path, position, subject, uploadSize }: Part,
     { digests, client = '' }: ContentRequest,
@@ -139,7 +138,7 @@ export class Transfers {
     return this.#watch(upload, opened);
   }
 
-  /** A finished part gets the name of the landing. */
+  /** Gives a complete part the name of the landing. */
   async place(part: string, landing: Landing, content: Content): Promise<Landed> {
     const { disk, isSynced } = this.#options;
     const input = { ...landingInput(landing, content, isSynced), part };
@@ -149,7 +148,7 @@ export class Transfers {
     return landed;
   }
 
-  /** Nothing is left of what is still on its way. */
+  /** Drops unfinished uploads. */
   async close(): Promise<void> {
     await this.#pool.close();
   }

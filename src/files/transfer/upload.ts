@@ -1,4 +1,4 @@
-/** One upload: a stream of bytes into a file that lands when it is complete, or is continued another time. */
+/** One upload: a stream of bytes to a new file, which lands when it is complete, or to a part, which it continues. */
 import { randomUUID } from 'node:crypto';
 import type { TaskRunner } from '../../base/threads/task-pool.js';
 import type { UnpublishedFile } from '../../base/disk/published-file.js';
@@ -11,18 +11,18 @@ export type Disk = TaskRunner<DiskTasks>;
 
 export interface UploadOptions extends SlabStreamOptions {
   readonly subject: UploadSubject;
-  /** As far as the client has said. */
+  /** Undefined if the client has not given it. */
   readonly size: number | undefined;
   readonly onEnded: (upload: Upload, outcome: 'landed' | 'dropped') => void;
 }
 
-/** What a new file needs to land. */
+/** The collaborators that land a new file. */
 export interface LandingContext {
   readonly landing: Landing;
   readonly disk: Disk;
-  /** The disk has the file before it counts as landed. */
+  /** Whether the file is synced before it counts as landed. */
   readonly isSynced: boolean;
-  /** The file as its loop has made it. */
+  /** The file that the loop has made. */
   readonly file: Promise<UnpublishedFile>;
 }
 
@@ -44,24 +44,24 @@ export class Upload extends SlabStream {
     this.#onEnded = options.onEnded;
   }
 
-  /** It goes on with a file, which nobody else closes when the loop dies with it. */
+  /** Continues a part, which must be closed here when the loop dies. */
   continues(disk: Disk, part: Promise<OpenPart>): void {
     this.#part = { disk, part };
   }
 
-  /** It is a file of its own, to be landed. */
+  /** Lands in a new file. */
   landsIn(landing: LandingContext): void {
     this.#landing = landing;
   }
 
-  /** Everything has been written. What a file that is continued got in this upload, or a new file as a whole. */
+  /** Resolves when everything has been written, with the content of this upload, or of the whole new file. */
   async finish(): Promise<Content> {
     this.#written = await this.written();
     if (this.#landing === undefined) this.#end('landed');
     return this.#written.content;
   }
 
-  /** Gives a finished new file its name. Nothing is left of one that cannot have it. */
+  /** Gives a finished new file its name. If that fails, nothing is left of the file. */
   async land(): Promise<Landed> {
     if (this.#landing === undefined || this.#written === undefined)
       throw new Error('there is nothing to land');
@@ -85,7 +85,7 @@ export class Upload extends SlabStream {
     }
   }
 
-  /** Nothing is left of a new file; one that is continued keeps what has come. */
+  /** Ends the upload. Nothing is left of a new file; a part keeps what has come. */
   async drop(): Promise<void> {
     await this.stop();
     const landing = this.#landing;
@@ -96,7 +96,7 @@ export class Upload extends SlabStream {
     this.#written = undefined;
     if (landing !== undefined && isFinished) await landing.disk.run('discardFile', await landing.file);
     if (landing !== undefined && this.isLost) {
-      // Of a file that the loop did not tell of, nobody knows.
+      // A loop that died before it answered may have left a file, whose name is unknown.
       const file = await landing.file.catch(() => undefined);
       if (file !== undefined) await landing.disk.run('discardLost', file);
     }
@@ -114,7 +114,7 @@ export class Upload extends SlabStream {
   }
 }
 
-/** What a disk thread is told of a landing. */
+/** The part of a landing that disk threads need. */
 export function landingInput(
   landing: Landing,
   content: Content,

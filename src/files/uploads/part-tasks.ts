@@ -1,7 +1,7 @@
 /**
- * The folder of unfinished uploads: of each a part, which is what has arrived, and a record beside it. The record is
- * what makes it an upload: it comes after the part and goes before it. A part that is missing has landed when the record
- * says that it was about to, and otherwise somebody has taken it away. Runs in a disk thread.
+ * The folder of unfinished uploads. Each has a part with the bytes that have arrived, and a record beside it. An upload
+ * exists while its record does: the record is made after the part and deleted before it. A missing part has landed if
+ * the record says that it was about to; otherwise somebody has deleted it. Runs in a disk thread.
  */
 import {
   closeSync,
@@ -30,18 +30,16 @@ export interface StoredUpload {
 }
 
 export interface PartTasks extends TaskTable {
-  /**
-   * Nothing is synced yet: of an upload without bytes a power cut takes nothing away. Refuses (507) what has no room.
-   */
+  /** Nothing is synced, as a power cut loses nothing of an upload without bytes. Refuses (507) a size without room. */
   readonly createPart: (input: { folder: string; record: UploadRecord }) => void;
-  /** Afterwards it is on the disk. */
+  /** Writes and syncs the record. */
   readonly writeRecord: (input: { folder: string; record: UploadRecord }) => void;
-  /** At start: what a crash has left behind is removed. */
+  /** Called at start; removes the remains of a crash. */
   readonly loadParts: (input: { folder: string }) => StoredUpload[];
-  /** Undefined when there is none. */
+  /** The length of the part; undefined when there is none. */
   readonly measurePart: (input: UploadPlace) => number | undefined;
   readonly truncatePart: (input: UploadPlace & { length: number }) => void;
-  /** Undefined when it is no longer wanted: word 0 is then not 0. */
+  /** Undefined when it was cancelled by setting word 0. */
   readonly digestPart: (
     input: UploadPlace & { digests: readonly DigestName[]; cancelled: Int32Array<SharedArrayBuffer> },
   ) => Digests | undefined;
@@ -109,13 +107,13 @@ export const partTasks: PartTasks = {
   },
 };
 
-/** Undefined where there is none: a link, a folder or a FIFO in its place is no part, and nothing is written there. */
+/** Undefined where there is no part. A link, a folder or a FIFO in its place is none, and is not written to. */
 function partStats(place: UploadPlace): Stats | undefined {
   const found = lstatSync(partPath(place), { throwIfNoEntry: false });
   return found?.isFile() === true ? found : undefined;
 }
 
-/** Undefined for a file that is no record under its own name. */
+/** Undefined for a file that is no record, or has another name than its record. */
 function readRecord(folder: string, name: string): UploadRecord | undefined {
   if (!name.endsWith('.json')) return undefined;
   try {

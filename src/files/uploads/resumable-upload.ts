@@ -1,6 +1,6 @@
 /**
- * One upload that may come in several requests, over more than one life of the process. What counts is the part on
- * the disk; it lands when it is complete and has the digests that were promised.
+ * One upload that may take several requests, and outlive the process. The part on the disk is what counts; it lands when
+ * it is complete and has the promised digests.
  */
 import { isRefusal, refusals } from '../../base/errors/errors.js';
 import type { TaskRunner } from '../../base/threads/task-pool.js';
@@ -14,14 +14,14 @@ import { type UploadBody, type UploadRecord, partPath, type UploadTarget } from 
 import { UploadTurns } from './upload-turns.js';
 
 export interface UploadClock {
-  /** For spans of time within this life of the process: nobody sets it. In milliseconds. */
+  /** For spans of time within this life of the process; it is never set. In milliseconds. */
   readonly monotonic: () => number;
-  /** For moments that are told, or outlive the process. In milliseconds since 1970. */
+  /** For times that are shown to clients or outlive the process. In milliseconds since 1970. */
   readonly wall: () => number;
 }
 
 export interface UploadContext {
-  /** Of the parts and their records. */
+  /** The folder of the parts and their records. */
   readonly folder: string;
   readonly disk: TaskRunner<PartTasks>;
   readonly transfers: Pick<Transfers, 'append' | 'place'>;
@@ -31,11 +31,11 @@ export interface UploadContext {
   /** How long an upload is kept after its last byte. */
   readonly lifetimeMs: number;
   readonly clock: UploadClock;
-  /** Something has come of it. */
+  /** Called when bytes have arrived. */
   readonly onMoved: (upload: ResumableUpload) => void;
-  /** Somebody has taken its part away. */
+  /** Called when its part was deleted by somebody else. */
   readonly onLost: (upload: ResumableUpload) => void;
-  /** It has landed, or there is nothing left of it. */
+  /** Called when it has landed, or nothing is left of it. */
   readonly onEnded: (upload: ResumableUpload, outcome: 'finished' | 'deleted') => void;
 }
 
@@ -46,23 +46,23 @@ const WRONG_BYTES = [
   'upload_checksum_mismatch',
   'upload_digest_mismatch',
 ] as const;
-/** What an earlier life has left is kept so long in any case: the time of day may be wrong, or have been. */
+/** An upload of an earlier life of the process is kept at least so long, as the time of day may be wrong. */
 const GRACE_MS = 60 * 60 * 1000;
 
 export class ResumableUpload implements ShownUpload {
   readonly protocol = 'tus';
   readonly #context: UploadContext;
   readonly #turns = new UploadTurns();
-  /** Not 0: nobody wants its digests any more. */
+  /** Set to cancel a digest. */
   readonly #cancelled = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
   #record: UploadRecord;
-  /** The length of the part when nobody is sending. */
+  /** The length of the part while no request is sending. */
   #length: number;
-  /** When it is forgotten, if nothing more comes; monotonic. */
+  /** When it expires if no more bytes arrive; monotonic. */
   #deadline: number;
-  /** When something last came of it, in this life of the process; monotonic. */
+  /** When bytes last arrived in this life of the process; monotonic. */
   #movedAt: number;
-  /** The record is on the disk for good. */
+  /** Whether the record is synced. */
   #isKept = false;
   #sending: { readonly upload: Upload; readonly position: number } | undefined;
   #isLanding = false;
@@ -98,7 +98,7 @@ export class ResumableUpload implements ShownUpload {
       : this.#sending.position + this.#sending.upload.received;
   }
 
-  /** As the client sent it. */
+  /** The metadata as the client sent it. */
   get metadata(): string {
     return this.#record.metadata;
   }
@@ -119,7 +119,7 @@ export class ResumableUpload implements ShownUpload {
     );
   }
 
-  /** For how long nothing has come of it. */
+  /** For how long no bytes have arrived. */
   get restedMs(): number {
     return this.#context.clock.monotonic() - this.#movedAt;
   }
@@ -134,7 +134,7 @@ export class ResumableUpload implements ShownUpload {
     return this.#sending === undefined ? 'waiting' : 'receiving';
   }
 
-  /** Goes on at this offset. When everything is there then, it has landed. */
+  /** Appends the body at this offset. If the upload is complete afterwards, it has landed when this resolves. */
   append(offset: number, body: UploadBody, checksum?: Checksum): Promise<void> {
     return this.#turns.take(async (overtaken) => {
       this.#checkThere();
@@ -155,7 +155,7 @@ export class ResumableUpload implements ShownUpload {
     });
   }
 
-  /** Ends a request that is sending; resolves when what has come is written and, if that is everything, has landed. */
+  /** Ends a request that is sending. Resolves when its bytes are written; a complete upload has landed then. */
   settle(): Promise<void> {
     return this.#turns.take(async () => {
       this.#checkThere();
@@ -165,7 +165,7 @@ export class ResumableUpload implements ShownUpload {
     });
   }
 
-  /** Makes it; to be called once, before anything else. */
+  /** Makes the part and the record; called once, before anything else. */
   create(): Promise<void> {
     const { disk, folder } = this.#context;
     return this.#turns.take(async () => {
@@ -173,7 +173,7 @@ export class ResumableUpload implements ShownUpload {
     });
   }
 
-  /** Nothing is left of it but what has landed. */
+  /** Deletes the part and the record. A file that has landed stays. */
   async remove(): Promise<void> {
     Atomics.store(this.#cancelled, 0, 1);
     try {
@@ -186,7 +186,7 @@ export class ResumableUpload implements ShownUpload {
     }
   }
 
-  /** Ends what is being done; nothing is lost that has arrived. */
+  /** Ends a request that is sending; nothing that has arrived is lost. */
   async close(): Promise<void> {
     Atomics.store(this.#cancelled, 0, 1);
     await this.#turns.take(() => Promise.resolve()).catch(() => undefined);
@@ -196,7 +196,7 @@ export class ResumableUpload implements ShownUpload {
     if (this.#isDeleted) throw refusals.uploadUnknown(this.id);
   }
 
-  /** Everything is there, and may have landed: the body must be empty. */
+  /** The upload is complete and may have landed, so the body must be empty. */
   async #receiveNothing(body: UploadBody, overtaken: AbortSignal): Promise<Content> {
     const refuse = (): never => {
       throw refusals.uploadTooLong(this.size);
@@ -241,7 +241,7 @@ export class ResumableUpload implements ShownUpload {
     }
   }
 
-  /** Only of a whole that comes at once can the promised digests be had while it is written. */
+  /** The promised digests can be computed during the write only if the whole comes in one request. */
   #digestsBeside(position: number, body: UploadBody, checksum: Checksum | undefined): DigestName[] {
     const names = new Set<DigestName>(checksum === undefined ? [] : [checksum.digest]);
     if (position === 0 && (body.length ?? this.size) === this.size)
@@ -253,7 +253,7 @@ export class ResumableUpload implements ShownUpload {
     return (['md5', 'sha-256'] as const).filter((name) => this.#record.digests[name] !== undefined);
   }
 
-  /** Wrong bytes go; those that only were not the last ones stay. */
+  /** After a failure: cuts off wrong bytes, and keeps those of a request that only broke off. */
   async #takeBack(position: number, error: unknown): Promise<void> {
     const { disk } = this.#context;
     if (isRefusal(error, ...WRONG_BYTES)) {
@@ -269,12 +269,12 @@ export class ResumableUpload implements ShownUpload {
     this.#deadline = this.#movedAt + lifetimeMs;
   }
 
-  /** Afterwards a power cut leaves the record of what has come, unless it lands now: then that is noted. */
+  /** Syncs the record, so that a power cut does not lose the upload. If it lands now, the record is written anyway. */
   async #keep(): Promise<void> {
     if (!this.#isKept && this.#length > 0 && this.#length < this.size) await this.#note({});
   }
 
-  /** Durably. */
+  /** Changes the record, and syncs it. */
   async #note(change: Partial<UploadRecord>): Promise<void> {
     const { disk, folder } = this.#context;
     const record = { ...this.#record, ...change };
@@ -283,7 +283,7 @@ export class ResumableUpload implements ShownUpload {
     this.#isKept = true;
   }
 
-  /** How long its part is; undefined when it has landed. Refuses (404) an upload whose part has been taken away. */
+  /** The length of the part; undefined when it has landed. Refuses (404) an upload whose part was deleted. */
   async #measured(): Promise<number | undefined> {
     const length = await this.#context.disk.run('measurePart', this.#place);
     if (length !== undefined || this.#record.landing) return length;
@@ -292,7 +292,7 @@ export class ResumableUpload implements ShownUpload {
     throw refusals.uploadUnknown(this.id);
   }
 
-  /** Does nothing when it has landed already. */
+  /** Does nothing if it has landed already. */
   async #land(known: Digests): Promise<void> {
     if (this.isFinished) return;
     const { clock } = this.#context;
@@ -301,7 +301,7 @@ export class ResumableUpload implements ShownUpload {
       if ((await this.#measured()) !== undefined) await this.#takePlace(known);
       this.#moved();
       const finished = { finished_at: clock.wall() };
-      // It has landed, whether that can be noted or not.
+      // It has landed even if the record cannot be written.
       await this.#note(finished).catch(() => undefined);
       this.#record = { ...this.#record, ...finished };
     } finally {
@@ -310,7 +310,7 @@ export class ResumableUpload implements ShownUpload {
     this.#context.onEnded(this, 'finished');
   }
 
-  /** The part gets the name of the upload. Before it is taken away, the record says that it may have landed. */
+  /** Renames the part to its target. Before that, the record is told that the part may have landed. */
   async #takePlace(known: Digests): Promise<void> {
     const { transfers, landingOf } = this.#context;
     const digests = await this.#verified(known);
@@ -324,7 +324,7 @@ export class ResumableUpload implements ShownUpload {
     }
   }
 
-  /** The digests of the part; refuses (460) an upload that has others than were promised, and drops it. */
+  /** The digests of the part. Refuses (460) and deletes an upload whose digests differ from the promised ones. */
   async #verified(known: Digests): Promise<Digests> {
     const promised = this.#record.digests;
     const missing = this.#promised.filter((name) => known[name] === undefined);
@@ -354,7 +354,7 @@ export class ResumableUpload implements ShownUpload {
   }
 }
 
-/** Rejects with the reason. */
+/** Rejects with the reason of the abort. */
 function aborted(signal: AbortSignal): Promise<never> {
   return new Promise((_, reject) => {
     signal.addEventListener('abort', () => {

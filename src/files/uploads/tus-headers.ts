@@ -1,11 +1,11 @@
-/** What the headers of the resumable protocol (tus 1.0) say. Refuses (400) what they cannot mean. */
+/** Parses the headers of the resumable protocol (tus 1.0); refuses (400) malformed ones. */
 import { refusals } from '../../base/errors/errors.js';
 import type { DigestName } from '../transfer/landing.js';
 
 export const TUS_VERSION = '1.0.0';
 export const TUS_EXTENSIONS = 'creation,creation-with-upload,termination,checksum,expiration';
 
-/** As the protocol calls them, in the order of our liking. */
+/** By the names of the protocol, in our order of preference. */
 const CHECKSUMS: ReadonlyMap<string, { readonly digest: DigestName; readonly length: number }> = new Map([
   ['sha1', { digest: 'sha', length: 20 }],
   ['sha256', { digest: 'sha-256', length: 32 }],
@@ -20,13 +20,13 @@ const METADATA_KEY = /^[\x21-\x2b\x2d-\x7e]+$/;
 const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
 const UTF8 = new TextDecoder('utf-8', { fatal: true });
 
-/** What a digest of some bytes must be, in lower-case hexadecimal. */
+/** The digest that the bytes of a request must have; `hex` is in lower case. */
 export interface Checksum {
   readonly digest: DigestName;
   readonly hex: string;
 }
 
-/** A number of bytes: Upload-Length and Upload-Offset. */
+/** The number of bytes in Upload-Length or Upload-Offset. */
 export function parseOctets(header: string, value: string): number {
   const count = /^\d{1,16}$/.test(value) ? Number(value) : NaN;
   if (!Number.isSafeInteger(count))
@@ -34,7 +34,7 @@ export function parseOctets(header: string, value: string): number {
   return count;
 }
 
-/** Undefined when there is none. */
+/** Undefined for an empty header. */
 export function parseChecksum(value: string): Checksum | undefined {
   if (value === '') return undefined;
   const [name = '', encoded = '', ...rest] = value.split(' ');
@@ -47,7 +47,7 @@ export function parseChecksum(value: string): Checksum | undefined {
   return { digest: known.digest, hex: bytes.toString('hex') };
 }
 
-/** The texts by their names. Bytes that are no text are passed over: other software may mean something by them. */
+/** The values by key. Values that are not UTF-8 are left out, as other software may use such. */
 export function parseMetadata(value: string): ReadonlyMap<string, string> {
   const found = new Map<string, string>();
   if (value === '') return found;

@@ -1,6 +1,6 @@
 /**
- * What is told of uploads: their pace, and the notifications of their beginning, progress and end. Of plain uploads
- * only those are announced that are large enough to wait for.
+ * Shows uploads to clients: their rate, and the notifications of their beginning, progress and end. Small plain uploads
+ * are not announced.
  */
 import type { Channel } from '../../base/streams/channel.js';
 import type { UploadSubject } from '../transfer/landing.js';
@@ -9,7 +9,7 @@ import type { Upload } from '../transfer/upload.js';
 
 export type UploadState = 'receiving' | 'waiting' | 'landing' | 'finished';
 
-/** An upload of either kind. Times are in milliseconds since 1970. */
+/** A resumable or a plain upload. Times are in milliseconds since 1970. */
 export interface ShownUpload {
   readonly id: string;
   readonly protocol: 'tus' | 'http';
@@ -21,11 +21,11 @@ export interface ShownUpload {
   readonly expiresAt: number | undefined;
 }
 
-/** As clients see it, beside its subject. */
+/** The fields that clients see, beside those of the subject. */
 interface UploadFacts {
   readonly expires_at: string | null;
   readonly protocol: ShownUpload['protocol'];
-  /** In bytes a second. */
+  /** In bytes per second. */
   readonly rate: number;
   readonly received: number;
   readonly size: number | null;
@@ -35,13 +35,13 @@ interface UploadFacts {
 }
 export type UploadView = UploadFacts & UploadSubject;
 
-/** Smaller plain uploads end before anybody could look, and there are many of them. */
+/** Smaller plain uploads are too many and too short to be worth a notification. */
 const LEAST_ANNOUNCED = 1024 * 1024;
 const TICK_MS = 1000;
 
 export class UploadBoard {
   readonly #announcements: Channel;
-  /** The subjects of resumable uploads, of which a transfer is only what one request sends. */
+  /** The subjects of resumable uploads: a transfer with one of these is only one of its requests. */
   readonly #resumable = new WeakSet<UploadSubject>();
   readonly #plain = new Map<Upload, PlainUpload>();
   readonly #moving = new Map<ShownUpload, Pace>();
@@ -59,7 +59,7 @@ export class UploadBoard {
     };
   }
 
-  /** Transfers with this very subject are not plain uploads. */
+  /** Marks the subject object of a resumable upload, so that its transfers do not count as plain uploads. */
   claim(subject: UploadSubject): void {
     this.#resumable.add(subject);
   }
@@ -81,7 +81,7 @@ export class UploadBoard {
     this.#announce('upload.deleted', upload);
   }
 
-  /** From now on its pace is measured, and its progress announced. */
+  /** Begins to measure its rate and to announce its progress. */
   moves(upload: ShownUpload): void {
     const pace = new Pace();
     pace.note(performance.now(), upload.received);
@@ -98,7 +98,7 @@ export class UploadBoard {
     this.#timer = undefined;
   }
 
-  /** Nothing is announced any more. */
+  /** Stops the announcements. */
   close(): void {
     clearInterval(this.#timer);
     this.#timer = undefined;
@@ -198,13 +198,13 @@ function isoTime(ms: number): string {
   return new Date(ms).toISOString();
 }
 
-/** How fast something moves, over the last few seconds. */
 const SECONDS = 5;
 
-export class Pace {
+/** The rate of an upload over the last few seconds. */
+class Pace {
   readonly #samples: { readonly at: number; readonly bytes: number }[] = [];
 
-  /** To be called once a second; returns whether something has moved since the last time. */
+  /** Called once a second; returns whether bytes have come since the last call. */
   note(at: number, bytes: number): boolean {
     const last = this.#samples.at(-1);
     this.#samples.push({ at, bytes });
@@ -212,11 +212,11 @@ export class Pace {
     return bytes !== last?.bytes;
   }
 
-  /** In bytes a second. */
+  /** In bytes per second. */
   rate(at: number, bytes: number): number {
     const [first] = this.#samples;
     if (first === undefined || at <= first.at) return 0;
-    // An upload goes back when the end of it was wrong.
+    // A resumable upload goes back when its last bytes were wrong.
     return Math.max(0, Math.round(((bytes - first.bytes) * 1000) / (at - first.at)));
   }
 }

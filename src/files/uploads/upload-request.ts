@@ -1,4 +1,7 @@
-/** What a client wants of an upload, as its metadata says: where it lands, and what it must turn out to be. */
+/**
+ * The requests of a resumable upload: its creation, with target and promised digests, the record that keeps these on the
+ * disk, and the body of each request.
+ */
 import { z } from 'zod';
 import { refusals } from '../../base/errors/errors.js';
 import type { Digests } from '../transfer/landing.js';
@@ -26,11 +29,11 @@ const promises = z.object({ sha256: hexDigest(32), md5: hexDigest(16) });
 export interface UploadRequest {
   readonly size: number;
   readonly target: UploadTarget;
-  /** What the whole must have. */
+  /** The digests that the whole must have. */
   readonly digests: Digests;
   /** As the client sent it, and gets it back. */
   readonly metadata: string;
-  /** The address that it comes from, as far as places are shared out. */
+  /** The address of the client, for sharing out places. */
   readonly client?: string;
 }
 
@@ -60,16 +63,14 @@ export function promisedDigests(metadata: ReadonlyMap<string, string>): Digests 
   return { ...(sha256 === undefined ? {} : { 'sha-256': sha256 }), ...(md5 === undefined ? {} : { md5 }) };
 }
 
-/** What is on the disk of an upload beside its part: a JSON file, so that it outlives the process. */
-
 export const uploadRecord = z.strictObject({
   upload_id: z.uuid(),
   target: uploadTarget,
   size: z.int().nonnegative(),
-  /** What the whole must have, in lower-case hexadecimal. */
+  /** The digests that the whole must have, in lower-case hexadecimal. */
   digests: z.partialRecord(z.enum(['md5', 'sha-256']), z.string()),
   metadata: z.string(),
-  /** It may have landed: who finds no part finds it where it was to land. */
+  /** Set before the part is renamed: if the part is missing, the upload has landed. */
   landing: z.boolean().default(false),
   /** Times are in milliseconds since 1970. */
   started_at: z.number(),
@@ -78,7 +79,7 @@ export const uploadRecord = z.strictObject({
 });
 export type UploadRecord = z.output<typeof uploadRecord>;
 
-/** Undefined for what is none. */
+/** Undefined for text that is no record. */
 export function parseRecord(text: string): UploadRecord | undefined {
   try {
     return uploadRecord.safeParse(JSON.parse(text)).data;
@@ -87,10 +88,10 @@ export function parseRecord(text: string): UploadRecord | undefined {
   }
 }
 
-/** Which upload it is, and where uploads lie. */
+/** The folder of the uploads, and the id of one. */
 export interface UploadPlace {
   readonly folder: string;
-  /** A UUID of ours. */
+  /** A UUID. */
   readonly id: string;
 }
 
@@ -98,17 +99,16 @@ export function partPath({ folder, id }: UploadPlace): string {
   return join(folder, `${id}.part`);
 }
 
-/** The bytes that one request brings, as an upload sees them. */
-
+/** The body of one request. */
 export interface UploadBody {
-  /** As the client says; undefined when it does not. */
+  /** Undefined if the client has not given it. */
   readonly length: number | undefined;
   readonly throttle: Throttle;
-  /** The address that it comes from. */
+  /** The address of the client. */
   readonly client: string;
   /**
-   * Gives the sink everything, within its calls, until the body ends. Rejects with what the sink throws or `failure`
-   * rejects with, and when the client has gone or sends nothing for too long; nothing is given after that.
+   * Writes the whole body to the sink; bytes are valid only within a call of `write`. Rejects with an error of the sink
+   * or of `failure`, and when the client has gone or sends nothing for too long; nothing is written after that.
    */
   into(sink: { write(bytes: Uint8Array): void }, failure: Promise<never>): Promise<void>;
 }

@@ -1,4 +1,4 @@
-/** Who may do something to an upload: one request after the other, and whoever comes ends the one that is sending. */
+/** Lets one request after the other work on an upload. A new request ends the one that is sending. */
 import { refusals } from '../../base/errors/errors.js';
 
 const MOST_WAITING = 100;
@@ -8,7 +8,7 @@ export class UploadTurns {
   #waiting = 0;
   #newest = new AbortController();
 
-  /** Runs `work` when everything before it is done. The signal tells it that another request has come. */
+  /** Runs `work` after everything before it. The signal is aborted when another request comes. */
   take<Result>(work: (overtaken: AbortSignal) => Promise<Result>): Promise<Result> {
     if (this.#waiting >= MOST_WAITING) return Promise.reject(refusals.tooBusy());
     this.#newest.abort(refusals.uploadTakenOver());

@@ -1,4 +1,4 @@
-/** All resumable uploads: unfinished ones, and for a while those that have landed, for clients that missed the answer. */
+/** All resumable uploads: the unfinished, and for a while those that have landed, for clients that missed the answer. */
 import { randomUUID } from 'node:crypto';
 import type { Logger } from 'pino';
 import { refusals } from '../../base/errors/errors.js';
@@ -14,7 +14,7 @@ import { UploadBoard, type ShownUpload, type UploadView } from './upload-board.j
 import type { UploadBody, UploadRecord, UploadTarget, UploadRequest } from './upload-request.js';
 
 export interface UploadsOptions {
-  /** Nobody else's. */
+  /** Used by nothing else. */
   readonly folder: string;
   readonly disk: TaskRunner<PartTasks>;
   readonly transfers: Pick<Transfers, 'append' | 'place' | 'observer'>;
@@ -30,9 +30,9 @@ export interface UploadsOptions {
 const LIFETIME_MS = 24 * 60 * 60 * 1000;
 const LOOK_MS = 60_000;
 const MOST_UNFINISHED = 1000;
-/** An upload of which less has come gives way to others when there are too many: it is soon sent again. */
+/** An upload with fewer bytes gives way to others when there are too many, as it is soon sent again. */
 const LITTLE = 64 * 1024;
-/** So long an upload that has more is safe from others of its address: its client may be on its way back. */
+/** An upload with more bytes is safe so long from others of its address, as its client may come back. */
 const LONG_REST_MS = 60 * 60 * 1000;
 const MOST_FINISHED = 10_000;
 
@@ -80,7 +80,7 @@ export class Uploads {
     };
   }
 
-  /** Finds what an earlier life of the process has left, and lets land what is complete. */
+  /** Loads the uploads of an earlier life of the process, and lands complete ones. */
   async start(): Promise<void> {
     const { disk, folder } = this.#context;
     const stored = await disk.run('loadParts', { folder });
@@ -104,8 +104,8 @@ export class Uploads {
   }
 
   /**
-   * Resolves when the disk knows of it, and has what the body brings. One that cannot be had is removed: its client
-   * would not know what to ask for.
+   * Resolves when the upload is on the disk, with the bytes of the body. If that fails, the upload is deleted, because
+   * its client does not know the id.
    */
   async create(request: UploadRequest, body?: UploadBody, checksum?: Checksum): Promise<ResumableUpload> {
     const upload = await this.#begin(request);
@@ -119,14 +119,14 @@ export class Uploads {
     return upload;
   }
 
-  /** Refuses (404) an id that none has. */
+  /** Refuses (404) an unknown id. */
   find(id: string): ResumableUpload {
     const upload = this.#unfinished.get(id) ?? this.#finished.get(id);
     if (upload === undefined) throw refusals.uploadUnknown(id);
     return upload;
   }
 
-  /** Everything that is on its way, plain uploads, too. */
+  /** All unfinished uploads, with the plain ones. */
   list(): UploadView[] {
     return [...this.#unfinished.values(), ...this.#board.plain].map((upload) => this.view(upload));
   }
@@ -167,7 +167,7 @@ export class Uploads {
     const wasUnfinished = this.#unfinished.delete(upload.id);
     if (outcome === 'deleted') {
       this.#finished.delete(upload.id);
-      // What has landed is not gone when it is no longer spoken of.
+      // An upload that has landed is forgotten silently: its file stays.
       if (wasUnfinished) this.#board.deleted(upload);
       return;
     }
@@ -183,10 +183,10 @@ export class Uploads {
     }
   }
 
-  /** Lets land what is complete, and forgets what has no part. One after the other: it may take long. */
+  /** Lands complete uploads and forgets those without a part, one after the other, as it may take long. */
   async #settleAll(): Promise<void> {
     for (const upload of [...this.#unfinished.values()]) {
-      // Who asks for it is told why it cannot land.
+      // If it cannot land, the next request for it gets the reason.
       if (upload.state === 'waiting') await upload.settle().catch(() => undefined);
     }
   }
@@ -194,7 +194,7 @@ export class Uploads {
 
 const CLOCK: UploadClock = { monotonic: () => performance.now(), wall: () => Date.now() };
 
-/** Somebody else may have been faster; and what cannot be removed now is looked at again. */
+/** An upload may have been removed already. One that cannot be removed now is tried again when it expires. */
 async function forget(upload: ResumableUpload): Promise<void> {
   await upload.remove().catch(() => undefined);
 }

@@ -7,13 +7,16 @@ import { promisify } from 'node:util';
 import t from 'tap';
 import { RandomBytes } from './support/random.js';
 import { scratchFolder } from './support/scratch.js';
-import { startServer, type ServerProcess } from './support/server-process.js';
+import { startServer } from './support/server-process.js';
 
 const root = new URL('../../', import.meta.url);
 const read = (path: string): string => readFileSync(new URL(path, root), 'utf8');
 const blocksOf = (page: string): string[] =>
   [...page.matchAll(/```sh\n(.*?)```/gs)].map((match) => match[1] ?? '');
 const run = promisify(execFile);
+const server = await startServer(t);
+const get = async (path: string): Promise<unknown> =>
+  (await fetch(`${server.url}/v2/${path}`, { headers: { connection: 'close' } })).json();
 
 const readme = read('README.md');
 const blocks = blocksOf(readme);
@@ -42,10 +45,15 @@ const TEN_LINES = (blocks[1] ?? '').trim().split('\n');
 const LISTENING = TEN_LINES.at(-1) ?? '';
 
 /** Types the ten lines of the README into a shell, and then the examples of a page; returns what they print. */
-async function type(
-  server: ServerProcess,
-  { folder, name, examples }: { folder: string; name: string; examples: readonly string[] },
-): Promise<string> {
+async function type({
+  folder,
+  name,
+  examples,
+}: {
+  folder: string;
+  name: string;
+  examples: readonly string[];
+}): Promise<string> {
   for (const [index, file] of SENT.entries()) {
     writeFileSync(join(folder, file), new RandomBytes(index + 1).next(100_000));
   }
@@ -73,17 +81,14 @@ void t.test('the two commands head the page and are scripts of the package', (t)
 void t.test(
   'the ten lines make a lab with a link, and every example of the guide goes on from them',
   async (t) => {
-    const server = await startServer(t);
-    const get = async (path: string): Promise<unknown> =>
-      (await fetch(`${server.url}/v2/${path}`, { headers: { connection: 'close' } })).json();
     const typed = new Map<string, { folder: string; printed: string }>();
     const typePage = async (name: string): Promise<void> => {
       const folder = scratchFolder(t);
       const examples = blocksOf(read(`docs/guide/${name}.md`));
       t.ok(examples.length > 0, `${name} has examples`);
-      typed.set(name, { folder, printed: await type(server, { folder, name, examples }) });
+      typed.set(name, { folder, printed: await type({ folder, name, examples }) });
     };
-    const first = await type(server, { folder: scratchFolder(t), name: 'first', examples: [LISTENING] });
+    const first = await type({ folder: scratchFolder(t), name: 'first', examples: [LISTENING] });
     const [made = '', captured = '', heard = ''] = first.split(/(?<=})(?={)/);
     t.match(JSON.parse(made), { link_type: 'ethernet', nodes: [{ port_number: 0 }, { port_number: 0 }] });
     t.match(JSON.parse(captured), { capturing: true });
@@ -126,4 +131,24 @@ void t.test('the reference has every setting as the program tells it', async (t)
   const named = ([, flag = '', variable = '']: readonly string[]): string => `${flag} ${variable}`;
   t.ok(told.length > 5);
   t.same(rows.map(named), told.map(named), 'the same settings, in the same order');
+});
+
+void t.test('the routes beyond GNS3 are routes of the server', async (t) => {
+  const { paths } = (await get('openapi.json')) as { paths: Record<string, Record<string, unknown>> };
+  const cells = [...read('docs/reference/http-beyond-gns3.md').matchAll(/^\| (`.*?`) \|/gm)].map(
+    ([, cell = '']) => cell,
+  );
+  t.ok(cells.length > 20);
+  for (const cell of cells) {
+    const methods = cell.match(/\b(GET|POST|PUT|DELETE)\b/g) ?? [];
+    const named = [...cell.matchAll(/`(?:(?:GET|POST|PUT|DELETE) )?([\w{}./]*[a-z}][\w{}./]*)`/g)];
+    for (const [, path = ''] of named) {
+      const wanted = path.replace('compute/{emulator}/', 'compute/qemu/').replace(/^\/?/, '/');
+      const isServed = (method: string): boolean =>
+        Object.entries(paths).some(
+          ([known, calls]) => known.endsWith(wanted) && method.toLowerCase() in calls,
+        );
+      t.ok(methods.length > 0 && methods.every(isServed), `${methods.join(', ')} ${path}`);
+    }
+  }
 });

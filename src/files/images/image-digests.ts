@@ -1,7 +1,6 @@
 /**
- * The digests of images: known from uploads and from the store, or found out in the background, one image at a time.
- * Each is that of one version of one file, so what is remembered can be out of date but never wrong. Paths are below
- * the images folder.
+ * The digests of images: known from uploads and from the store, or computed in the background, one image at a time. Each
+ * belongs to one version of one file, so an entry can be out of date but never wrong. Paths are below the images folder.
  */
 import { join } from 'node:path';
 import type { Change, Key, Store } from '../../base/store/store.js';
@@ -24,16 +23,16 @@ const BOTH = ['md5', 'sha-256'] as const;
 const MD5 = ['md5'] as const;
 const RECORDS: Key = ['image'];
 const MOST_KNOWN = 30_000;
-/** Keys of the store have an end. */
+/** Longer keys do not fit into the store. */
 const LONGEST_KEY = 1500;
 
 export class ImageDigests {
   readonly #options: ImageDigestsOptions;
   readonly #sideFiles: SideFiles;
   readonly #known = new Map<string, KnownDigests>();
-  /** Images that are to be digested, first come, first served. */
+  /** Images that wait to be digested, in order. */
   readonly #waiting = new Set<string>();
-  /** Not 0 when what is digested now is no longer wanted. */
+  /** Set to cancel the digest under way. */
   readonly #cancelled = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
   #current: string | undefined;
   #running: Promise<void> | undefined;
@@ -50,7 +49,7 @@ export class ImageDigests {
     }
   }
 
-  /** Resolves when nothing of it runs any more. */
+  /** Resolves when nothing runs in the background any more. */
   async close(): Promise<void> {
     this.#isClosed = true;
     this.#waiting.clear();
@@ -59,7 +58,7 @@ export class ImageDigests {
     await this.#sideFiles.idle();
   }
 
-  /** What is known of this version; what is missing will be found out. */
+  /** The known digests of this version; missing ones will be computed. */
   of(path: string, version: string): KnownDigests | undefined {
     const known = this.#known.get(path);
     const isSame = known?.version === version;
@@ -68,14 +67,14 @@ export class ImageDigests {
     return isSame ? known : undefined;
   }
 
-  /** The MD5 of an image, and that of the file beside it, which is mended when it differs. */
+  /** The MD5 of an image. A file beside the image that has another MD5 is corrected. */
   md5Of({ path, version, md5 }: ImageFacts): string | undefined {
     const known = this.of(path, version)?.md5;
     if (known !== undefined && known !== md5) this.#sideFiles.settle(path, version, known);
     return known ?? md5;
   }
 
-  /** A file that had this content when it was looked at last. */
+  /** A file that had this content when it was last digested. */
   twinOf({ size, digests }: Content): Twin | undefined {
     const sha256 = digests['sha-256'];
     if (sha256 === undefined || size === 0) return undefined;
@@ -86,7 +85,7 @@ export class ImageDigests {
     return undefined;
   }
 
-  /** An upload is there. */
+  /** Called when an upload has landed. */
   landed(path: string, { version, size, digests, isUnchanged }: Landed): void {
     const before = isUnchanged ? this.#known.get(path) : undefined;
     const known = before?.version === version ? before : undefined;
@@ -94,7 +93,7 @@ export class ImageDigests {
     const sha256 = digests['sha-256'] ?? known?.sha256;
     this.#drop(path);
     this.#note(path, { version, size, md5, sha256 });
-    // What is beside an unchanged image may still be right.
+    // The file beside an unchanged image may still be right.
     if (md5 !== undefined || !isUnchanged) this.#sideFiles.settle(path, version, md5);
     if (md5 === undefined || sha256 === undefined) this.#want(path);
   }
@@ -110,7 +109,7 @@ export class ImageDigests {
     this.#running ??= this.#work();
   }
 
-  /** What is being found out of the file is no longer of interest. */
+  /** Cancels the digest of the image. */
   #drop(path: string): void {
     this.#waiting.delete(path);
     if (path !== this.#current) return;
@@ -133,9 +132,9 @@ export class ImageDigests {
     const { disk, folder: root } = this.#options;
     const cancelled = this.#cancelled;
     const known = this.#known.get(path);
-    // An upload has brought its SHA-256.
+    // The SHA-256 of an upload is known already.
     const digests = known?.sha256 === undefined ? BOTH : MD5;
-    // One that cannot be read is tried again when somebody asks for it next.
+    // An image that cannot be read is tried again with the next request for it.
     const found = await disk.run('digestImage', { root, path, digests, cancelled }).catch(() => undefined);
     if (found === undefined || Atomics.load(cancelled, 0) !== 0) return;
     const { version, size } = found;
@@ -159,7 +158,7 @@ export class ImageDigests {
     this.#keep(key === undefined ? [] : [{ remove: key }]);
   }
 
-  /** Only a cache: what cannot be stored is found out again after the next start. */
+  /** Stores changes. The store is only a cache: digests that cannot be stored are computed again after the next start. */
   #keep(changes: readonly Change[]): void {
     if (changes.length > 0) this.#options.store.commit(changes).catch(() => undefined);
   }

@@ -1,4 +1,4 @@
-/** The images of this server: what there is, where one lies, where a new one goes, and how one is removed. */
+/** The images of this server: lists them, finds their files, lands new ones, and removes them. */
 import { basename, join } from 'node:path';
 import { refusals } from '../../base/errors/errors.js';
 import type { Projects } from '../../lab/projects/projects.js';
@@ -11,17 +11,17 @@ export interface ImageLibraryOptions extends ImageDigestsOptions {
   readonly projects: Pick<Projects, 'all'>;
 }
 
-/** As clients see it. */
+/** An image as clients see it. */
 export interface ListedImage {
   readonly filename: string;
   readonly filesize: number;
   /** Null until it is known. */
   readonly md5sum: string | null;
-  /** Below the emulator's folder, or absolute. */
+  /** Below the folder of the emulator, or absolute. */
   readonly path: string;
 }
 
-/** Where an image lies that can be sent, and what is told about it with every answer. */
+/** The file of an image, and the headers of its responses. */
 export interface PlacedImage {
   readonly root: string;
   readonly path: string;
@@ -47,12 +47,12 @@ export class ImageLibrary {
     await this.#digests.start();
   }
 
-  /** Ends what runs in the background; the disk threads and the store are still needed. */
+  /** Ends the work in the background, which needs the disk threads and the store until then. */
   close(): Promise<void> {
     return this.#digests.close();
   }
 
-  /** Where an upload of this name lands. Refuses (400, 403) what cannot be the name of an image. */
+  /** The landing of an upload of this name. Refuses (400, 403) text that cannot be the name of an image. */
   landing(emulator: Emulator, filename: string): Landing {
     const name = imageName(filename, 'write');
     const { folder, temporary } = this.#options;
@@ -62,7 +62,7 @@ export class ImageLibrary {
       path,
       makesFolders: true,
       temporary,
-      // Images of this kind are programs.
+      // IOU images are programs.
       mode: emulator === 'iou' ? EXECUTABLE : PLAIN,
       subject: { emulator, filename: name },
       twinOf: (content) => this.#digests.twinOf(content),
@@ -72,7 +72,7 @@ export class ImageLibrary {
     };
   }
 
-  /** By name. Digests that are not known yet will be soon. */
+  /** Sorted by name. Digests that are missing here will be computed. */
   async list(emulator: Emulator): Promise<ListedImage[]> {
     const { disk, folder: root } = this.#options;
     const images = await disk.run('listImages', { root, emulator });
@@ -85,7 +85,7 @@ export class ImageLibrary {
     return listed.sort((a, b) => order(a.filename, b.filename) || order(a.path, b.path));
   }
 
-  /** Refuses (409) an image that is not there. */
+  /** Refuses (409) an unknown image. */
   async place(emulator: Emulator, filename: string): Promise<PlacedImage> {
     const path = await this.#find(emulator, filename, 'read');
     return {

@@ -1,4 +1,4 @@
-/** What files of an emulator begin with, by which lists of images go (contract A4.3). */
+/** The first bytes of the images of an emulator, by which they are listed (contract A4.3). */
 import type { Emulator } from './image-name.js';
 
 /** Shorter files are no images. */

@@ -1,4 +1,4 @@
-/** The names that clients give to images, and the folders that the images of an emulator lie in. */
+/** The names that clients give to images, and the image folders of the emulators. */
 import { posix } from 'node:path';
 import { refusals } from '../../base/errors/errors.js';
 import { foldedName } from '../../base/disk/own-names.js';
@@ -6,23 +6,23 @@ import { foldedName } from '../../base/disk/own-names.js';
 export const EMULATORS = ['qemu', 'iou', 'dynamips'] as const;
 export type Emulator = (typeof EMULATORS)[number];
 
-/** Below the images folder; other programs know them by these names. */
+/** Below the images folder; other programs use the same names. */
 export const IMAGE_FOLDERS: Readonly<Record<Emulator, string>> = {
   qemu: 'QEMU',
   iou: 'IOU',
   dynamips: 'IOS',
 };
 
-/** What the file beside an image ends in that tells its MD5. */
+/** The extension of the file beside an image that holds its MD5. */
 export const SIDE_FILE = '.md5sum';
-/** What is on its way, by the hand of another program that serves the same folder, is named like this. */
+/** The extension of unfinished files of other programs that serve the same folder. */
 export const UNFINISHED_FILE = '.tmp';
-/** So many folders below that of the emulator are looked into. */
+/** How many levels of folders below that of the emulator are searched. */
 export const DEEPEST = 8;
 
 const LONGEST_NAME = 1024;
 const LONGEST_PART = 255;
-/** A name that can still be decoded after so many rounds was made to deceive. */
+/** A name that can still be decoded after so many rounds is an attack. */
 const DECODINGS = 8;
 
 export function isEmulator(name: string): name is Emulator {
@@ -30,8 +30,8 @@ export function isEmulator(name: string): name is Emulator {
 }
 
 /**
- * The path below the folder of the emulator that a client means. Refuses what would leave that folder (403), also
- * when somebody were to decode the name once more, and what cannot be the name of an image (400).
+ * The path below the folder of the emulator that a client means. Refuses a name that leaves that folder (403), even after
+ * further decoding, and one that cannot be the name of an image (400).
  */
 export function imageName(given: string, doing: 'read' | 'write' | 'delete'): string {
   if (Buffer.byteLength(given) > LONGEST_NAME) {
@@ -73,7 +73,7 @@ function normalized(name: string): string {
   return path === '.' ? '' : path;
 }
 
-/** What the name says after one more decoding, and after the next; the last one is refused when it goes on. */
+/** The name after each further round of decoding; after too many rounds, a name that is refused. */
 function decodings(name: string): string[] {
   const found: string[] = [];
   for (let text = name; found.length <= DECODINGS;) {

@@ -1,4 +1,4 @@
-/** The images on the disk, by worker threads, for the HTTP thread. Paths are below the images folder. */
+/** Work on the images on the disk. Paths are below the images folder. Runs in a disk thread. */
 import { closeSync, fstatSync, lstatSync, mkdirSync, readdirSync, readSync, unlinkSync } from 'node:fs';
 import { basename, dirname, join, posix } from 'node:path';
 import { refusals, systemCode } from '../../base/errors/errors.js';
@@ -15,9 +15,9 @@ import { readSideFile, removeSideFile, writeSideFile } from './side-file.js';
 export interface ImageFacts {
   readonly path: string;
   readonly size: number;
-  /** Of this content of this very file. */
+  /** Identifies this content of this file. */
   readonly version: string;
-  /** What the file beside it tells, when that can be trusted. */
+  /** The MD5 in the file beside it, if that is newer than the image. */
   readonly md5: string | undefined;
 }
 
@@ -29,11 +29,11 @@ export interface ImageDigest {
 
 export interface ImageTasks extends TaskTable {
   readonly makeImagesFolder: (input: { root: string }) => void;
-  /** Those of the emulator's folder by path, then those in the images folder itself whose names are not taken. */
+  /** The images in the folder of the emulator by path, then those of other names directly in the images folder. */
   readonly listImages: (input: { root: string; emulator: Emulator }) => ImageFacts[];
-  /** Where the image of this name lies. A name alone is looked for in folders, too. */
+  /** The path of the image of this name. A name without folders is searched for in all folders. */
   readonly findImage: (input: { root: string; emulator: Emulator; name: string }) => string | undefined;
-  /** Undefined when it cannot be read, when it changed meanwhile, or when word 0 is no longer 0. */
+  /** Undefined when the image changed meanwhile, or it was cancelled by setting word 0. */
   readonly digestImage: (input: {
     root: string;
     path: string;
@@ -41,7 +41,7 @@ export interface ImageTasks extends TaskTable {
     cancelled: Int32Array<SharedArrayBuffer>;
   }) => ImageDigest | undefined;
   readonly removeImage: (input: { root: string; path: string }) => void;
-  /** What is beside an image that has just come, or was just digested; without a digest, nothing. */
+  /** Writes the file beside an image that was uploaded or digested; without an MD5, removes it. */
   readonly settleSideFile: (input: {
     root: string;
     path: string;
@@ -103,10 +103,7 @@ export const imageTasks: ImageTasks = {
   },
 };
 
-/**
- * What may be images in a folder and those below it, by path, and no more of them than are looked at. Links are not
- * followed.
- */
+/** The files in a folder and below it that may be images, by path, up to a limit. Links are not followed. */
 function imageFiles(root: string, folder: string, depth: number): string[] {
   const found: string[] = [];
   const walk = (below: string, entries: readonly Entry[], left: number): void => {
@@ -128,11 +125,11 @@ interface Entry {
   isFile(): boolean;
 }
 
-/** None of a folder that cannot be read, for a reason that is passed over. Refuses (403) one that a link leads out to. */
+/** Empty for a folder that cannot be read for a permitted reason. Refuses (403) a folder outside of the root. */
 function entriesOf(root: string, folder: string, isPassedOver: (error: unknown) => boolean): Entry[] {
   try {
     const entries = readdirSync(folder === '' ? root : containedPath(root, folder), { withFileTypes: true });
-    // So that the same ones are found each time, when there are more than are looked at.
+    // Sorted, so that the same files are found each time when there are more than the limit.
     return entries.sort((a, b) => (a.name < b.name ? -1 : 1));
   } catch (error) {
     if (isPassedOver(error)) return [];
@@ -140,7 +137,7 @@ function entriesOf(root: string, folder: string, isPassedOver: (error: unknown) 
   }
 }
 
-/** Undefined for what is no image of the emulator, has gone meanwhile, or cannot be read. */
+/** Undefined for a file that is no image of the emulator, has gone meanwhile, or cannot be read. */
 function factsOf(root: string, path: string, emulator: Emulator): ImageFacts | undefined {
   let fd: number | undefined;
   try {
@@ -158,7 +155,7 @@ function factsOf(root: string, path: string, emulator: Emulator): ImageFacts | u
   }
 }
 
-/** Whether there is anything at the path; what it is is seen when it is opened. */
+/** Whether there is anything at the path; its type is checked when it is opened. */
 function isThere(root: string, path: string): boolean {
   try {
     return lstatSync(containedPath(root, path), { throwIfNoEntry: false }) !== undefined;

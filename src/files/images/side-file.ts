@@ -1,6 +1,6 @@
 /**
- * The file beside an image that tells its MD5, as other programs that serve the same folder write it and read it: 32
- * hexadecimal digits. Runs in worker threads.
+ * The file beside an image with its MD5 in 32 hexadecimal digits, as other programs that serve the same folder write and
+ * read it. Runs in worker threads.
  */
 import { closeSync, fstatSync, lstatSync, readFileSync, rmSync, type BigIntStats } from 'node:fs';
 import { publishBytes } from '../../base/disk/published-file.js';
@@ -12,11 +12,11 @@ const MD5 = /^[0-9a-f]{32}$/;
 export interface Digested {
   /** Absolute. */
   readonly image: string;
-  /** Of the image that was digested. */
+  /** The version that was digested. */
   readonly version: string;
 }
 
-/** Undefined when there is none, when it is no digest, and when it is older than the image. */
+/** Undefined when there is no such file, when it holds no digest, and when it is older than the image. */
 export function readSideFile(image: string, { mtimeNs, ctimeNs }: BigIntStats): string | undefined {
   let fd: number | undefined;
   try {
@@ -32,7 +32,7 @@ export function readSideFile(image: string, { mtimeNs, ctimeNs }: BigIntStats): 
   }
 }
 
-/** Nothing is written, or left, beside an image that is not the one that was digested. */
+/** Writes the file, unless the image is not of the digested version any more. */
 export function writeSideFile({ image, version }: Digested, temporary: string, md5: string): void {
   if (!isStill(image, version)) return;
   publishBytes(temporary, image + SIDE_FILE, Buffer.from(md5, 'latin1'));

@@ -1,5 +1,5 @@
 /**
- * The files beside images, changed one after the other in the background: of several wishes for one image the last
+ * Changes the files beside images in the background, one after the other. Of several requests for one image the last
  * counts, so a late digest never stays beside a newer image.
  */
 import type { TaskRunner } from '../../base/threads/task-pool.js';
@@ -8,7 +8,7 @@ import type { ImageTasks } from './image-tasks.js';
 export interface SideFilesOptions {
   /** The images folder. */
   readonly folder: string;
-  /** Where files lie before they are published. */
+  /** The folder of unfinished files. */
   readonly temporary: string;
   readonly disk: TaskRunner<ImageTasks>;
 }
@@ -27,14 +27,14 @@ export class SideFiles {
     this.#options = options;
   }
 
-  /** Writes the MD5 of this version of an image beside it; without one, takes away what is there. */
+  /** Writes the MD5 of this version of an image beside it; without an MD5, removes the file. */
   settle(path: string, version: string, md5: string | undefined): void {
     this.#requests.delete(path);
     this.#requests.set(path, { version, md5 });
     this.#running ??= this.#work();
   }
 
-  /** Resolves when all of it is done. */
+  /** Resolves when nothing waits any more. */
   async idle(): Promise<void> {
     await this.#running;
   }
@@ -44,7 +44,7 @@ export class SideFiles {
     for (let [first] = this.#requests; first !== undefined; [first] = this.#requests) {
       const [path, request] = first;
       this.#requests.delete(path);
-      // Nothing depends on it but how soon another program knows the digest.
+      // A failure only means that other programs do not know the digest.
       await disk.run('settleSideFile', { root, path, temporary, ...request }).catch(() => undefined);
     }
     this.#running = undefined;

@@ -1,4 +1,4 @@
-/** Unpacking a tar archive for the folder of a node, and putting what was in it there: by disk threads of its own. */
+/** Unpacks a tar archive into the folder of a node. Runs in disk threads of its own. */
 import { closeSync, mkdirSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { TaskTable } from '../../base/threads/task.js';
@@ -12,18 +12,18 @@ import { TEMPORARY } from '../../lab/projects/folder-layout.js';
 import type { NodeFile } from './node-folder.js';
 
 interface NodeArchive extends NodeFile {
-  /** The name of a file of the temporary folder of the project. */
+  /** The name of a file in the temporary folder of the project. */
   readonly archive: string;
-  /** The name of a folder there, of a placing: nobody else's. */
+  /** The name of a folder there, used by this archive alone. */
   readonly work: string;
 }
 
 export interface NodeArchiveTasks extends TaskTable {
-  /** All of it is checked first, then unpacked, and on the disk. */
+  /** Checks the whole archive, then unpacks and syncs it. */
   readonly unpackNodeFiles: (input: NodeArchive) => Promise<void>;
-  /** The files take their places, all or none. Folders are joined, and nothing is deleted. */
+  /** Moves the files to their places, all or none. Folders are merged, and nothing is deleted. */
   readonly placeNodeFiles: (input: NodeArchive) => void;
-  /** What is left of it then. */
+  /** Removes the archive and the work folder. */
   readonly removeArchive: (input: NodeArchive) => void;
 }
 

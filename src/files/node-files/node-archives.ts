@@ -1,4 +1,4 @@
-/** Archives that are unpacked into the folders of nodes: beside everything else, and in turns of their projects. */
+/** Unpacks archives into the folders of nodes, in threads of its own; projects take turns. */
 import { randomUUID } from 'node:crypto';
 import { FairTurns } from '../../base/threads/fair-turns.js';
 import type { TaskRunner } from '../../base/threads/task-pool.js';
@@ -8,7 +8,7 @@ import type { NodeFile } from './node-folder.js';
 import type { Project } from '../../lab/projects/project.js';
 
 export interface NodeArchivesOptions {
-  /** Threads that do nothing else, as many as may be at it at once. */
+  /** Threads for this alone, as many as `atOnce`. */
   readonly disk: TaskRunner<NodeArchiveTasks>;
   readonly atOnce: number;
 }
@@ -29,7 +29,7 @@ export class NodeArchives {
     });
   }
 
-  /** Unpacks the archive, a file of the temporary folder of the project, and removes it: all of it or nothing. */
+  /** Unpacks the archive, a file in the temporary folder of the project, all or nothing, and removes it. */
   async unpack(project: Pick<Project, 'id' | 'placeFiles'>, place: NodeFile, archive: string): Promise<void> {
     const input = { ...place, archive, work: `${randomUUID()}${PLACING}` };
     try {
@@ -38,7 +38,7 @@ export class NodeArchives {
         await project.placeFiles(() => this.#disk.run('placeNodeFiles', input));
       });
     } finally {
-      // What stays goes when the project is opened or closed.
+      // Remains are deleted when the project is opened or closed.
       await this.#disk.run('removeArchive', input).catch(() => undefined);
     }
   }

@@ -1,4 +1,4 @@
-/** What is in the folder of a node, and its removal, by worker threads, for the HTTP thread. */
+/** Lists and removes files in the folder of a node. Runs in a file thread. */
 import { randomUUID } from 'node:crypto';
 import { lstatSync, readdirSync, renameSync, rmdirSync, rmSync, unlinkSync, type Stats } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
@@ -10,20 +10,20 @@ import { TEMPORARY } from '../../lab/projects/folder-layout.js';
 import type { NodeFile } from './node-folder.js';
 
 export interface FolderEntry {
-  /** Below the node's folder, with slashes. */
+  /** Below the folder of the node, with slashes. */
   readonly path: string;
-  /** A link is something else, wherever it leads. */
+  /** A link is `other`, wherever it leads. */
   readonly type: 'file' | 'folder' | 'other';
-  /** Of a file. */
+  /** 0 for anything but a file. */
   readonly size: number;
   readonly modifiedMs: number;
   readonly isExecutable: boolean;
 }
 
 export interface NodeFileTasks extends TaskTable {
-  /** By path. A node that has no folder yet has nothing in it; any other folder that is missing is refused (404). */
+  /** Sorted by path. Empty for a node without a folder; refuses (404) any other folder that is missing. */
   readonly listNodeFiles: (input: NodeFile & { isRecursive: boolean; limit: number }) => FolderEntry[];
-  /** A file, a link itself, or a folder, which must be empty unless all that is in it is meant, too. */
+  /** Removes a file, a link itself, or a folder; only an empty folder unless `isRecursive`. */
   readonly removeNodeFile: (input: NodeFile & { isRecursive: boolean }) => void;
 }
 
@@ -53,7 +53,7 @@ export const nodeFileTasks: NodeFileTasks = {
     if (!lstatSync(target).isDirectory()) {
       unlinkSync(target);
     } else if (isRecursive) {
-      // Aside in one step: nobody sees a folder of which half has gone.
+      // Renamed first, so that a half deleted folder is never visible.
       const trash = join(ownFolder(root, TEMPORARY, true), `${randomUUID()}.deleted`);
       renameSync(target, trash);
       rmSync(trash, { recursive: true, force: true });
@@ -74,7 +74,7 @@ function topFolder(root: string, folder: string, path: string): string | undefin
   }
 }
 
-/** None when the folder has just gone. */
+/** Empty for a folder that has just gone. */
 function namesIn(folder: string): string[] {
   try {
     return readdirSync(folder);

@@ -1,4 +1,4 @@
-/** Where the files of a node lie, what clients may call them (contract A3.1), and how they get there. */
+/** The folder of a node, the names of its files for clients (contract A3.1), and the landings of uploads. */
 import { join, posix } from 'node:path';
 import { refusals } from '../../base/errors/errors.js';
 import type { Landing } from '../transfer/landing.js';
@@ -7,26 +7,26 @@ import { findNode } from '../../lab/topology/node-changes.js';
 import type { Project } from '../../lab/projects/project.js';
 import type { StoredNode } from '../../lab/gns3-file/topology-schema.js';
 
-/** What is needed of an open project. */
+/** The part of an open project that is used here. */
 export type NodeFilesProject = Pick<Project, 'gate' | 'hold' | 'id' | 'place' | 'topology'>;
 
 export interface NodeFile {
-  /** Of the project. */
+  /** The folder of the project. */
   readonly root: string;
-  /** Of the node, below that; it may not be there yet. */
+  /** The folder of the node, below the root; it may not exist yet. */
   readonly folder: string;
-  /** Below the node's folder; empty for that itself. */
+  /** Below the folder of the node; empty for the folder itself. */
   readonly path: string;
 }
 
-/** Kinds whose folder is not called as they are. */
+/** The node types whose folder has another name. */
 const FOLDERS: Readonly<Partial<Record<StoredNode['node_type'], string>>> = {
   cloud: 'builtin',
   nat: 'builtin',
 };
 const FILE_MODE = 0o644;
 
-/** Below the project's folder. */
+/** The folder of a node, below the folder of the project. */
 export function nodeFolder({
   node_type: type,
   node_id: id,
@@ -34,14 +34,14 @@ export function nodeFolder({
   return `project-files/${FOLDERS[type] ?? type}/${id}`;
 }
 
-/** A file of a node of an open project. Refuses a closed one (403), an unknown node (404), and hidden names (403). */
+/** A file of a node. Refuses a closed project (403), an unknown node (404), and hidden names (403). */
 export function nodeFile(project: NodeFilesProject, nodeId: string, path: string): NodeFile {
   const found = nodeFiles(project, nodeId, path);
   if (found.path === '') throw refusals.fileForbidden();
   return found;
 }
 
-/** The same for a folder; without a path, the node's own. */
+/** The same for a folder; without a path, the folder of the node. */
 export function nodeFiles({ topology, place }: NodeFilesProject, nodeId: string, path = ''): NodeFile {
   const folder = nodeFolder(findNode(topology, nodeId));
   return { root: place.folder, folder, path: normalPath(path) };
@@ -60,7 +60,7 @@ export function nodeFileLanding(project: NodeFilesProject, nodeId: string, path:
   };
 }
 
-/** An archive of node files on its way to be unpacked: it is called so in the temporary folder of the project. */
+/** The landing of an archive that will be unpacked: a file of this name in the temporary folder of the project. */
 export function nodeArchiveLanding(
   project: NodeFilesProject,
   nodeId: string,
@@ -79,7 +79,7 @@ export function nodeArchiveLanding(
   };
 }
 
-/** As the reference reads a path: a backslash is a slash, and nothing hidden can be named at the top. */
+/** Normalizes a path as the reference does: a backslash is a slash, and the first part may not be hidden. */
 function normalPath(path: string): string {
   if (path.includes('\0')) throw refusals.fileForbidden();
   const relative = path.replaceAll('\\', '/').replace(/^\/+/, '');

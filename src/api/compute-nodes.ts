@@ -25,10 +25,12 @@ export function nodesPath(kind: SwitchKind): string {
   return `/v2/compute/projects/{project_id}/${kind.type}/nodes`;
 }
 
+const ACTIONS = ['start', 'stop', 'suspend', 'reload'] as const;
+
 export function computeNodeRoutes(compute: LocalCompute): Route[] {
   return SWITCH_KINDS.flatMap((kind) => [
     ...routesOf(compute, kind),
-    ...(['start', 'stop', 'suspend', 'reload'] as const).map((action) => actionRoute(compute, kind, action)),
+    ...ACTIONS.map((action) => actionRoute(compute, kind, action)),
   ]);
 }
 
@@ -101,7 +103,7 @@ function routesOf(compute: LocalCompute, kind: SwitchKind): Route[] {
 }
 
 /** The start, stop and similar actions, which change nothing, because a switch always runs. */
-function actionRoute(compute: LocalCompute, kind: SwitchKind, action: string): Route {
+function actionRoute(compute: LocalCompute, kind: SwitchKind, action: (typeof ACTIONS)[number]): Route {
   return route({
     method: 'POST',
     path: `${nodesPath(kind)}/{node_id}/${action}`,
@@ -109,8 +111,8 @@ function actionRoute(compute: LocalCompute, kind: SwitchKind, action: string): R
     summary: `Do nothing: ${kind.title} always runs`,
     params: names('project_id', 'node_id'),
     answers: { 204: null },
-    handle: ({ params }) => {
-      findNode(compute, kind, params);
+    handle: async ({ params }) => {
+      await findNode(compute, kind, params)[action]();
       return empty(204);
     },
   });

@@ -13,6 +13,8 @@ export interface RunLink {
   readonly directed: DirectedFilters;
 }
 
+export type NodeStatus = 'started' | 'stopped' | 'suspended';
+
 /** The client that waits for an answer. Work that has not begun when the client goes is not done. */
 export interface Client {
   readonly isGone: boolean;
@@ -22,6 +24,8 @@ export interface LabRun {
   /** A node of a kind that is served here is new or has changed. */
   nodeStored(node: StoredNode): void;
   nodeRemoved(node: StoredNode): void;
+  /** The status of a node that was told. One that is still being made has the status that it will have. */
+  statusOf(node: StoredNode): NodeStatus;
   /** Connects both ends of a link that is not stored yet, or refuses and connects none. */
   connect(link: RunLink): Promise<void>;
   /** The link is new or has changed. One that is not connected yet is connected. */

@@ -5,6 +5,7 @@ import { refusals } from '../base/errors/errors.js';
 import type { Project } from '../lab/projects/project.js';
 import { ComputeProject, type ProjectHead, type ProjectPlace, type Variables } from './compute-project.js';
 import type { ComputeServices } from './compute-services.js';
+import type { NodeRuntime } from './node-runtime.js';
 import { NodeTable } from './node-table.js';
 import type { ProjectFolders } from './project-folders.js';
 
@@ -47,6 +48,11 @@ export class ComputeProjects {
     const entry = this.#entries.get(id);
     if (entry === undefined) throw refusals.projectUnknown(id);
     return entry.project;
+  }
+
+  /** Undefined for a node that was not made yet, or was removed. */
+  runtimeOf(projectId: string, nodeId: string): NodeRuntime | undefined {
+    return this.#entries.get(projectId)?.project.findNode(nodeId);
   }
 
   /** A known id is answered with the project that has it. */

@@ -4,9 +4,9 @@
  */
 import { refusals } from '../base/errors/errors.js';
 import type { AcceptedFilters } from '../lab/topology/filters.js';
-import type { Client, LabRun, RunLink } from '../lab/lab-run.js';
+import type { Client, LabRun, NodeStatus, RunLink } from '../lab/lab-run.js';
 import type { Properties } from '../lab/kinds/node-kind.js';
-import { switchKind } from '../lab/kinds/node-kinds.js';
+import { kindOfType, switchKind } from '../lab/kinds/node-kinds.js';
 import { storedList } from '../lab/kinds/ports-mapping.js';
 import type { StoredLink, StoredNode } from '../lab/gns3-file/topology-schema.js';
 import type { ComputeProjects } from './compute-projects.js';
@@ -78,6 +78,11 @@ export class ComputeRun implements LabRun {
       const node = this.#find(id);
       if (node !== undefined) await this.#projects.find(this.#id).deleteNode(node.kind, id);
     });
+  }
+
+  statusOf({ node_id: id, node_type: type }: StoredNode): NodeStatus {
+    const runtime = this.#projects.runtimeOf(this.#id, id);
+    return runtime?.status ?? (kindOfType(type).alwaysRuns ? 'started' : 'stopped');
   }
 
   connect(run: RunLink): Promise<void> {

@@ -1,6 +1,5 @@
 /** Nodes that forbid a snapshot, a copy or an export of their project (contract A5.4, C.2). */
 import { refusals } from '../base/errors/errors.js';
-import { nodeStatus } from '../lab/topology/node-view.js';
 import type { Project } from '../lab/projects/project.js';
 import type { StoredNode } from '../lab/gns3-file/topology-schema.js';
 import { kindOfType } from '../lab/kinds/node-kinds.js';
@@ -11,7 +10,7 @@ export function checkStopped(project: Pick<Project, 'isOpen' | 'topology'>): voi
   const { topology } = project;
   for (const node of topology.nodes.values()) {
     if (kindOfType(node.node_type).alwaysRuns) continue;
-    if (nodeStatus(topology.kindOf(node)) !== 'stopped') throw refusals.projectRunning();
+    if (topology.statusOf(node) !== 'stopped') throw refusals.projectRunning();
   }
 }
 

@@ -1,6 +1,5 @@
 import t from 'tap';
-import type { NodeKind } from '../../src/lab/kinds/node-kind.js';
-import { servedKind } from '../../src/lab/kinds/node-kinds.js';
+import type { NodeStatus } from '../../src/lab/lab-run.js';
 import type { Topology } from '../../src/lab/topology/topology.js';
 import type { StoredNode } from '../../src/lab/gns3-file/topology-schema.js';
 import { checkExportable, checkStopped } from '../../src/snapshots/stopped-nodes.js';
@@ -16,33 +15,33 @@ const ALWAYS = [
 ] as const;
 const MACHINES = ['qemu', 'docker', 'dynamips', 'vpcs', 'vmware', 'virtualbox', 'iou', 'traceng'] as const;
 
-/** A project in which nodes are of this kind, whatever their type. */
+/** A project in which all nodes have this status. */
 function project(
   types: readonly StoredNode['node_type'][],
-  kind: NodeKind | undefined,
+  status: NodeStatus,
 ): Parameters<typeof checkStopped>[0] {
   const nodes = types.map((node_type, index) => [String(index), storedNodeOf(index, { node_type })] as const);
-  const topology = { nodes: new Map(nodes), kindOf: () => kind };
+  const topology = { nodes: new Map(nodes), statusOf: () => status };
   return { isOpen: true, topology: topology as unknown as Topology };
 }
 
 void t.test('nodes that always run forbid nothing', (t) => {
-  checkStopped(project(ALWAYS, servedKind('ethernet_hub')));
+  checkStopped(project(ALWAYS, 'started'));
   t.end();
 });
 
 void t.test('any other running node forbids it', (t) => {
   for (const type of MACHINES) {
-    checkStopped(project([type], undefined));
+    checkStopped(project([type], 'stopped'));
     t.throws(
       () => {
-        checkStopped(project([...ALWAYS, type], servedKind('ethernet_hub')));
+        checkStopped(project([...ALWAYS, type], 'started'));
       },
       { status: 409, message: 'Project must be stopped in order to export it' },
       type,
     );
   }
-  checkStopped({ ...project(['qemu'], servedKind('ethernet_hub')), isOpen: false });
+  checkStopped({ ...project(['qemu'], 'started'), isOpen: false });
   t.end();
 });
 

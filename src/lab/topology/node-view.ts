@@ -1,5 +1,5 @@
 /** A node as clients see it: exactly the contract's 27 keys, sorted, whatever its stored object lacks. */
-import type { NodeKind } from '../kinds/node-kind.js';
+import type { NodeStatus } from '../lab-run.js';
 import type { Port } from '../kinds/port.js';
 import type { Label, StoredNode } from '../gns3-file/topology-schema.js';
 
@@ -27,7 +27,7 @@ export interface NodeView {
   readonly ports: readonly Port[];
   readonly project_id: string;
   readonly properties: Readonly<Record<string, unknown>>;
-  readonly status: 'started' | 'stopped' | 'suspended';
+  readonly status: NodeStatus;
   readonly symbol: string;
   readonly template_id: string | null;
   readonly width: number;
@@ -39,8 +39,7 @@ export interface NodeView {
 export interface NodeSurroundings {
   readonly projectId: string;
   readonly consoleHost: string;
-  /** The kind that runs this node here; undefined for a node that is only kept. */
-  readonly kind: NodeKind | undefined;
+  readonly status: NodeStatus;
   readonly ports: readonly Port[];
 }
 
@@ -67,7 +66,7 @@ export function nodeView(node: StoredNode, surroundings: NodeSurroundings): Node
     ports: surroundings.ports,
     project_id: surroundings.projectId,
     properties: node.properties ?? {},
-    status: nodeStatus(surroundings.kind),
+    status: surroundings.status,
     symbol: node.symbol ?? DEFAULT_SYMBOL,
     template_id: node.template_id ?? null,
     width: node.width ?? DEFAULT_SIZE.width,
@@ -75,11 +74,6 @@ export function nodeView(node: StoredNode, surroundings: NodeSurroundings): Node
     y: node.y ?? 0,
     z: node.z ?? 1,
   };
-}
-
-/** A node that is only kept is never started. */
-export function nodeStatus(kind: NodeKind | undefined): NodeView['status'] {
-  return kind === undefined ? 'stopped' : 'started';
 }
 
 /** The name above the symbol, centred by the client. */

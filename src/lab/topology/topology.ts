@@ -11,7 +11,7 @@ import { drawingView, type DrawingView } from './drawing-view.js';
 import type { NodeKind } from '../kinds/node-kind.js';
 import { servedKind } from '../kinds/node-kinds.js';
 import type { LinkMedium, Port } from '../kinds/port.js';
-import type { BeginRun, LabRun } from '../lab-run.js';
+import type { BeginRun, LabRun, NodeStatus } from '../lab-run.js';
 import { linkView, type ShownCapture } from './link-view.js';
 import { NodeNames } from './node-names.js';
 import { nodeView } from './node-view.js';
@@ -147,9 +147,9 @@ export class Topology {
     return node.compute_id === LOCAL_COMPUTE ? servedKind(node.node_type) : undefined;
   }
 
-  /** Nodes of kinds that are run here are never stopped. */
-  isRunning(node: StoredNode): boolean {
-    return this.kindOf(node) !== undefined;
+  /** A node that is only kept is stopped. */
+  statusOf(node: StoredNode): NodeStatus {
+    return this.kindOf(node) === undefined ? 'stopped' : this.run.statusOf(node);
   }
 
   /** The ports that the node has by itself, and those that links hold all the same. */
@@ -220,7 +220,7 @@ export class Topology {
     return nodeView(node, {
       projectId: this.projectId,
       consoleHost: this.surroundings.consoleHost,
-      kind: this.kindOf(node),
+      status: this.statusOf(node),
       ports: this.portsOf(node),
     });
   }

@@ -11,7 +11,9 @@ import { Attachments } from './attachments.js';
 import type { ComputeServices } from '../compute-services.js';
 import type { Nio } from '../links/nio.js';
 import { connectionStatistics, type ConnectionStatistics, type PortStatistics } from './statistics.js';
-import { Turns } from './turns.js';
+import type { NodeStatus } from '../../lab/lab-run.js';
+import type { NodeRuntime } from '../node-runtime.js';
+import { Turns } from '../turns.js';
 
 export type ConsoleType = 'telnet' | 'none';
 
@@ -45,7 +47,7 @@ export interface SwitchStatistics {
 /** Told before a port leads nowhere any more, or before all do: it is waited for. */
 export type PortListener = (port: number | 'all') => Promise<void>;
 
-export class SwitchNode {
+export class SwitchNode implements NodeRuntime {
   readonly id: string;
   readonly kind: SwitchKind;
   readonly home: NodeHome;
@@ -84,6 +86,16 @@ export class SwitchNode {
     return this.#name;
   }
 
+  /** A switch runs from when it is made until it is removed. */
+  get status(): NodeStatus {
+    return 'started';
+  }
+
+  /** The console port of a switch is reserved, and nothing listens there. */
+  get console(): undefined {
+    return undefined;
+  }
+
   /** The node as clients see it, as JSON text. */
   get text(): string {
     const hasConsole = this.kind.consoleTypes.length > 0;
@@ -93,7 +105,7 @@ export class SwitchNode {
       name: this.#name,
       node_id: this.id,
       project_id: this.home.id,
-      status: 'started',
+      status: this.status,
     };
     return JSON.stringify(Object.fromEntries(Object.entries(shown).sort(([a], [b]) => (a < b ? -1 : 1))));
   }
@@ -142,6 +154,22 @@ export class SwitchNode {
       }
       return true;
     });
+  }
+
+  start(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  stop(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  suspend(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  reload(): Promise<void> {
+    return Promise.resolve();
   }
 
   /** Without a policy, that of the NIO applies. */

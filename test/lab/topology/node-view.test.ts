@@ -1,5 +1,4 @@
 import t from 'tap';
-import { atmSwitch } from '../../../src/lab/kinds/atm-switch.js';
 import { defaultLabel, nodeView } from '../../../src/lab/topology/node-view.js';
 import { idOf, storedNodeOf } from '../../support/stored-objects.js';
 
@@ -8,7 +7,7 @@ const KEYS = (
   'first_port_name height label locked name node_directory node_id node_type port_name_format ' +
   'port_segment_size ports project_id properties status symbol template_id width x y z'
 ).split(' ');
-const around = { projectId: idOf(9), consoleHost: '127.0.0.1', kind: undefined, ports: [] };
+const around = { projectId: idOf(9), consoleHost: '127.0.0.1', status: 'stopped' as const, ports: [] };
 
 void t.test('a node has exactly the 27 keys of the contract, sorted, whatever is stored', (t) => {
   t.equal(KEYS.length, 27);
@@ -57,9 +56,9 @@ void t.test('what is stored is shown', (t) => {
   t.end();
 });
 
-void t.test('a node that runs here is started, one that is only kept is stopped', (t) => {
-  t.equal(nodeView(storedNodeOf(1), { ...around, kind: atmSwitch }).status, 'started');
-  t.equal(nodeView(storedNodeOf(1), around).status, 'stopped');
+void t.test('the status is that of what runs, whatever is stored', (t) => {
+  for (const status of ['started', 'stopped', 'suspended'] as const)
+    t.equal(nodeView(storedNodeOf(1, { status: 'x' }), { ...around, status }).status, status);
   t.end();
 });
 

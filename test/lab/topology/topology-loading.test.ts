@@ -39,7 +39,7 @@ function load(store: FakeStore, onEnd = (): void => undefined): Promise<Topology
     onEnd();
     return Promise.resolve();
   };
-  const run = { settled: () => undefined, end } as unknown as LabRun;
+  const run = { settled: () => undefined, statusOf: () => 'started', end } as unknown as LabRun;
   const surroundings = {
     consoleHost: '127.0.0.1',
     consolePorts: new ConsolePorts(),

@@ -33,6 +33,7 @@ const FAR_HUB = storedNodeOf(4, { compute_id: 'other', properties: PORTS });
 const NOTHING_RUNS: LabRun = {
   nodeStored: () => undefined,
   nodeRemoved: () => undefined,
+  statusOf: () => 'started',
   connect: () => Promise.resolve(),
   linkStored: () => undefined,
   linkRemoved: () => undefined,
@@ -89,6 +90,20 @@ async function make(
 
 const numbersOf = (topology: Topology, node: StoredNode): number[] =>
   topology.portsOf(node).map((port) => port.port_number);
+
+void t.test('the status of a node is asked of the run; a node that is only kept is stopped', async (t) => {
+  const asked: string[] = [];
+  const statusOf = ({ name }: StoredNode): 'suspended' => {
+    asked.push(name);
+    return 'suspended';
+  };
+  const { topology } = await make([ATM, ROUTER, FAR_HUB], [], { ...NOTHING_RUNS, statusOf });
+  t.same(
+    [ATM, ROUTER, FAR_HUB].map((node) => topology.statusOf(node)),
+    ['suspended', 'stopped', 'stopped'],
+  );
+  t.same([...new Set(asked)], [ATM.name]);
+});
 
 void t.test('what is loaded is announced object by object: nodes, links, drawings', async (t) => {
   const { events, topology } = await make([HUB, ATM], [storedLinkOf(9, 2)]);

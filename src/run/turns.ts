@@ -1,5 +1,5 @@
 /** One thing after the other, first come, first served. */
-import { refusals } from '../../base/errors/errors.js';
+import { refusals } from '../base/errors/errors.js';
 
 const MOST_WAITING = 1000;
 

@@ -7,8 +7,8 @@ import { faultSeries } from '../support/fault-series.js';
 import { testSeed } from '../support/random.js';
 import { rounds } from '../support/rounds.js';
 
-const KILLED = { seed: testSeed(64), most: rounds(2, 10) };
-const FAILED = { seed: testSeed(65), most: rounds(3, 20) };
+const KILLED = { seed: testSeed(64), most: rounds(1, 10) };
+const FAILED = { seed: testSeed(65), most: rounds(2, 20) };
 const lab = await FaultLab.make(t);
 const response = await fetch(`${lab.server.url}${lab.base}/export?compression=none`);
 const archive = new Uint8Array(await response.arrayBuffer());

@@ -1,10 +1,12 @@
 /** The topology file and other programs: who wins, and what is kept of the loser. */
 import {
   copyFileSync,
+  cpSync,
   mkdirSync,
   existsSync,
   readdirSync,
   readFileSync,
+  renameSync,
   rmSync,
   statSync,
   utimesSync,
@@ -28,9 +30,19 @@ interface Lab {
   readonly path: string;
 }
 
-/** A data folder with one closed project of one node, A; the server that made it is down. */
-async function stoppedLab(t: Test): Promise<Lab> {
-  const data = scratchFolder(t);
+const root = scratchFolder(t);
+const [data, untouched] = [join(root, 'data'), join(root, 'untouched')];
+const stopped = await makeLab();
+renameSync(data, untouched);
+
+/** A data folder with one closed project of one node, A; the server that made it is down. Of one test at a time. */
+function stoppedLab(): Lab {
+  rmSync(data, { recursive: true, force: true });
+  cpSync(untouched, data, { recursive: true, preserveTimestamps: true });
+  return stopped;
+}
+
+async function makeLab(): Promise<Lab> {
   const server = await startServer(t, { data });
   const client = new Client(server.url);
   const project = await client.expect(201, 'POST', '/v2/projects', { name: 'lab', auto_close: false });
@@ -89,7 +101,7 @@ function edit({ path }: Lab, change: (file: Gns3File) => void): string {
 }
 
 void t.test('a file changed while the server was down wins, and the state before is kept', async (t) => {
-  const lab = await stoppedLab(t);
+  const lab = stoppedLab();
   edit(lab, (file) => {
     file.name = 'edited';
     file.topology.nodes.push(gns3Node('vpcs', { name: 'PC1' }));
@@ -120,7 +132,7 @@ void t.test('a file changed while the server was down wins, and the state before
 });
 
 void t.test('a file changed while its project was closed is reported to listeners', async (t) => {
-  const lab = await stoppedLab(t);
+  const lab = stoppedLab();
   const server = await startServer(t, { data: lab.data });
   const client = new Client(server.url);
   const project = await NotificationLog.open(`${server.url}${lab.base}/notifications`);
@@ -138,7 +150,7 @@ void t.test('a file changed while its project was closed is reported to listener
 });
 
 void t.test('an earlier file that Wirefarm wrote does not win when it is put back', async (t) => {
-  const lab = await stoppedLab(t);
+  const lab = stoppedLab();
   const old = join(scratchFolder(t), 'old.gns3');
   copyFileSync(lab.path, old);
   const { server, client } = await opened(t, lab);
@@ -158,7 +170,7 @@ void t.test('an earlier file that Wirefarm wrote does not win when it is put bac
 });
 
 void t.test('nor does it when somebody edited the file in between', async (t) => {
-  const lab = await stoppedLab(t);
+  const lab = stoppedLab();
   const old = join(scratchFolder(t), 'old.gns3');
   copyFileSync(lab.path, old);
   edit(lab, ({ topology }) => topology.nodes.push(gns3Node('vpcs', { name: 'PC1' })));
@@ -173,7 +185,7 @@ void t.test('nor does it when somebody edited the file in between', async (t) =>
 void t.test(
   'a file that was deleted is written anew, even when nothing else was in the folder',
   async (t) => {
-    const lab = await stoppedLab(t);
+    const lab = stoppedLab();
     rmSync(lab.path);
     const server = await startServer(t, { data: lab.data });
     const client = new Client(server.url);
@@ -187,7 +199,7 @@ void t.test(
 );
 
 void t.test('a file edited while the project is open is kept aside when ours is written', async (t) => {
-  const lab = await stoppedLab(t);
+  const lab = stoppedLab();
   const { server, client } = await opened(t, lab);
   const controller = await NotificationLog.open(`${server.url}/v2/notifications`);
   const edited = edit(lab, ({ topology }) => topology.nodes.push(gns3Node('vpcs', { name: 'PC1' })));
@@ -208,7 +220,7 @@ void t.test('a file edited while the project is open is kept aside when ours is 
 });
 
 void t.test('a file that was only touched changes nothing', async (t) => {
-  const lab = await stoppedLab(t);
+  const lab = stoppedLab();
   const before = readFileSync(lab.path, 'utf8');
   const { ino } = statSync(lab.path);
   utimesSync(lab.path, new Date(), new Date(Date.now() + 100_000));
@@ -222,7 +234,7 @@ void t.test('a file that was only touched changes nothing', async (t) => {
 });
 
 void t.test('a file that is no JSON: 409, the store keeps its state, the file stays', async (t) => {
-  const lab = await stoppedLab(t);
+  const lab = stoppedLab();
   const good = readFileSync(lab.path);
   const broken = good.subarray(0, good.length - 20);
   writeFileSync(lab.path, broken);
@@ -243,7 +255,7 @@ void t.test('a file that is no JSON: 409, the store keeps its state, the file st
 });
 
 void t.test('a file of another revision under a known project: 409, and the file stays', async (t) => {
-  const lab = await stoppedLab(t);
+  const lab = stoppedLab();
   const text = readFileSync(lab.path, 'utf8').replace('"revision": 9', '"revision": 10');
   writeFileSync(lab.path, text);
   const server = await startServer(t, { data: lab.data });
@@ -257,7 +269,7 @@ void t.test('a file of another revision under a known project: 409, and the file
 });
 
 void t.test('what is kept aside of an open project is a file that GNS3 opens', async (t) => {
-  const lab = await stoppedLab(t);
+  const lab = stoppedLab();
   const { server, client } = await opened(t, lab);
   edit(lab, ({ topology }) => topology.nodes.push(gns3Node('vpcs', { name: 'PC1' })));
   await addNode(client, lab, 'B');

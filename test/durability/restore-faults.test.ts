@@ -6,7 +6,7 @@ import { testSeed } from '../support/random.js';
 import { rounds } from '../support/rounds.js';
 import { restoring } from '../support/snapshot-series.js';
 
-const LIMITS = { seed: testSeed(63), most: rounds(3, 15) };
+const LIMITS = { seed: testSeed(63), most: rounds(1, 15) };
 const modes = ['before'] as const;
 const lab = await FaultLab.make(t);
 

@@ -6,7 +6,7 @@ import { testSeed } from '../support/random.js';
 import { rounds } from '../support/rounds.js';
 import { making, removing, restoring } from '../support/snapshot-series.js';
 
-const LIMITS = { seed: testSeed(62), most: rounds(5, 40) };
+const LIMITS = { seed: testSeed(62), most: rounds(2, 40) };
 const modes = ['EIO', 'ENOSPC'] as const;
 const lab = await FaultLab.make(t);
 

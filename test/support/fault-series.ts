@@ -72,7 +72,7 @@ export async function faultSeries(
   if (tried < faults.length) t.comment(`left out: ${faults.length - tried} of ${faults.length}`);
 }
 
-function shuffled<Item>(items: readonly Item[], random: Random): Item[] {
+export function shuffled<Item>(items: readonly Item[], random: Random): Item[] {
   return items
     .map((item) => ({ item, rank: random.below(2 ** 30) }))
     .sort((a, b) => a.rank - b.rank)

@@ -1,9 +1,19 @@
 /** Whole archives, made piece by piece, and what other programs read in them. */
 import { execFileSync } from 'node:child_process';
 import { closeSync, openSync, writeFileSync, writeSync } from 'node:fs';
-import { firstCursor, nextPiece, type ZipCursor, type ZipPiece } from '../../src/snapshots/archives/zip-pieces.js';
+import {
+  firstCursor,
+  nextPiece,
+  type ZipCursor,
+  type ZipPiece,
+} from '../../src/snapshots/archives/zip-pieces.js';
 import type { Compression } from '../../src/snapshots/archives/zip-member.js';
-import { writePlan, type PlannedMember, type PlannedPath, type PlanRoots } from '../../src/snapshots/archives/zip-plan.js';
+import {
+  writePlan,
+  type PlannedMember,
+  type PlannedPath,
+  type PlanRoots,
+} from '../../src/snapshots/archives/zip-plan.js';
 
 export interface MadeArchive {
   readonly path: string;
@@ -44,6 +54,17 @@ export function planOf(folder: string, members: Iterable<PlannedMember>): string
 
 export function textMember(path: string, text: string): PlannedMember {
   return { path, kind: 'file', mode: 0o644, modifiedMs: 0, content: { text }, size: 0 };
+}
+
+export function fileMember(path: string, file: string, size: number, mode = 0o644): PlannedMember {
+  return {
+    path,
+    kind: 'file',
+    mode,
+    modifiedMs: Date.UTC(2024, 1, 29, 23, 59, 57),
+    content: { file: onDisk(file) },
+    size,
+  };
 }
 
 /** The archive lies beside the plan; zeros of it are left out of the disk. */

@@ -5,7 +5,7 @@ import { placingTasks } from '../src/lab/projects/file-placing.js';
 import { folderSwapTasks } from '../src/lab/projects/folder-swap.js';
 import { folderTasks } from '../src/lab/projects/folder-tasks.js';
 import { nodeFileTasks } from '../src/files/node-files/node-file-tasks.js';
-import { topologyTasks } from '../src/lab/gns3-file/topology-tasks.js';
+import { gns3Tasks } from '../src/lab/gns3-file/tasks.js';
 import { performTask, type TaskOutcome, type TaskRequest } from '../src/base/threads/task.js';
 import { fileTasks } from '../src/base/disk/file-tasks.js';
 import { digestTasks } from '../src/base/disk/folder-digests.js';
@@ -23,7 +23,7 @@ const tasks = {
   ...placingTasks,
   ...snapshotListTasks,
   ...symbolTasks,
-  ...topologyTasks,
+  ...gns3Tasks,
 };
 
 export default function serve(request: TaskRequest): Promise<TaskOutcome> {

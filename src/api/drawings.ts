@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { refusals } from '../base/errors/errors.js';
 import { empty, jsonText } from '../http/answer.js';
 import { route, type Route } from '../http/route.js';
-import { createDrawing, deleteDrawing, updateDrawing } from '../lab/topology/drawing-changes.js';
+import { createDrawing, deleteDrawing, updateDrawing } from '../lab/topology/drawings.js';
 import type { Farm } from '../lab/farm.js';
 import { listObjects } from '../lab/projects/project-content.js';
 import { coordinate, openObject, rotation, uuid } from '../lab/gns3-file/topology-schema.js';

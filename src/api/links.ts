@@ -4,7 +4,7 @@ import { refusals } from '../base/errors/errors.js';
 import { empty, json, jsonText } from '../http/answer.js';
 import { route, type Route } from '../http/route.js';
 import type { Farm } from '../lab/farm.js';
-import type { FilterType } from '../lab/topology/filters.js';
+import type { FilterType } from '../lab/topology/link-filters.js';
 import { listObjects } from '../lab/projects/project-content.js';
 import {
   changeDirection,

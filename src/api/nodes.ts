@@ -13,7 +13,7 @@ import {
   findNode,
   updateNode,
   type NodeAction,
-} from '../lab/topology/node-changes.js';
+} from '../lab/topology/nodes.js';
 import {
   consoleType,
   coordinate,

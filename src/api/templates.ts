@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { empty, jsonText } from '../http/answer.js';
 import { route, type Route } from '../http/route.js';
 import type { Farm } from '../lab/farm.js';
-import { createNode } from '../lab/topology/node-changes.js';
+import { createNode } from '../lab/topology/nodes.js';
 import { coordinate, nodeType, openObject, text, uuid } from '../lab/gns3-file/topology-schema.js';
 import { node } from './nodes.js';
 import { names, nothing } from './schemas.js';

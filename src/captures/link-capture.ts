@@ -1,6 +1,6 @@
 /** A capture of a link of an open project: the capture of the port at its near end. */
 import { basename } from 'node:path';
-import type { ShownCapture } from '../lab/topology/link-view.js';
+import type { ShownCapture } from '../lab/topology/views.js';
 import type { Wire } from '../run/links/link-wires.js';
 import type { Capture, CaptureState } from './capture.js';
 import type { CaptureSettings } from './capture-settings.js';

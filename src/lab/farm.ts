@@ -11,7 +11,7 @@ import { Projects } from './projects/projects.js';
 import { Templates } from './templates.js';
 import type { SymbolTasks } from './symbols/symbol-tasks.js';
 import type { TaskRunner } from '../base/threads/task-pool.js';
-import type { KeepState } from './gns3-file/topology-mirror.js';
+import type { KeepState } from './gns3-file/mirror.js';
 import type { ProjectFiles, ProjectServices } from './projects/project-state.js';
 import type { Surroundings } from './topology/topology.js';
 

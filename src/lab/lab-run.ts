@@ -3,8 +3,8 @@
  * follows. A report never fails and never waits: the listeners of the project are warned of what cannot run. Only a
  * new link is connected before it is stored, so `connect` answers.
  */
-import type { DirectedFilters } from './topology/directed-filters.js';
-import type { AcceptedFilters } from './topology/filters.js';
+import type { DirectedFilters } from './topology/link-filters.js';
+import type { AcceptedFilters } from './topology/link-filters.js';
 import type { StoredLink, StoredNode } from './gns3-file/topology-schema.js';
 
 /** A link, with the filters that it has for one direction only. */

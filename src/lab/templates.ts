@@ -9,7 +9,7 @@ import { BUILTIN_TEMPLATES, servedKind } from './kinds/node-kinds.js';
 import type { TemplateRules, TemplateSettings } from './kinds/template.js';
 import { Collection } from './projects/collection.js';
 import { Lane } from './projects/lane.js';
-import type { NewNode } from './topology/node-changes.js';
+import type { NewNode } from './topology/nodes.js';
 import { templateKey, TEMPLATES, type EntityRecord } from './projects/records.js';
 import { nodeType, type StoredNode } from './gns3-file/topology-schema.js';
 

@@ -3,7 +3,7 @@
  * compute interface: its switches are nodes of a compute project, and each end of a link is a UDP attachment.
  */
 import { refusals } from '../base/errors/errors.js';
-import type { AcceptedFilters } from '../lab/topology/filters.js';
+import type { AcceptedFilters } from '../lab/topology/link-filters.js';
 import type { Client, LabRun, NodeStatus, RunLink } from '../lab/lab-run.js';
 import type { Properties } from '../lab/kinds/node-kind.js';
 import { kindOfType, switchKind } from '../lab/kinds/node-kinds.js';

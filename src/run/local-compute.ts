@@ -4,7 +4,7 @@ import type { BpfCompiler } from '../engine/bpf/bpf-compiler.js';
 import type { Engines } from '../engine/control/engines.js';
 import { Channel } from '../base/streams/channel.js';
 import type { ConsolePorts } from '../lab/console-ports.js';
-import { FILTER_TYPES, type FilterType } from '../lab/topology/filters.js';
+import { FILTER_TYPES, type FilterType } from '../lab/topology/link-filters.js';
 import { SERVED_KINDS } from '../lab/kinds/node-kinds.js';
 import type { Projects } from '../lab/projects/projects.js';
 import { ComputeProjects } from './compute-projects.js';

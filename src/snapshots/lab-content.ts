@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import { refusals } from '../base/errors/errors.js';
-import type { DirectedFilters } from '../lab/topology/directed-filters.js';
+import type { DirectedFilters } from '../lab/topology/link-filters.js';
 import {
   entityChanges,
   sortOut,
@@ -10,7 +10,7 @@ import {
   type LabRecords,
   type ProjectRecord,
 } from '../lab/projects/records.js';
-import { topologyChanges } from '../lab/gns3-file/topology-import.js';
+import { topologyChanges } from '../lab/gns3-file/reading.js';
 import {
   projectSettings,
   storedDrawing,

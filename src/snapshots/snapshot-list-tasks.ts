@@ -5,7 +5,7 @@ import { listHeads, publishManifest, type ManifestHead } from './content/manifes
 import { SNAPSHOTS } from '../lab/projects/folder-layout.js';
 import type { TaskTable } from '../base/threads/task.js';
 import { ownFolder } from '../base/disk/containment.js';
-import type { KeepState } from '../lab/gns3-file/topology-mirror.js';
+import type { KeepState } from '../lab/gns3-file/mirror.js';
 import { sortOut } from '../lab/projects/records.js';
 import { unpackRecords } from '../base/store/packing.js';
 import { findGns3Snapshots } from './projects/gns3-snapshots.js';

@@ -8,7 +8,7 @@ import { publishManifest, readManifest, removeManifest } from './content/manifes
 import { refusals } from '../base/errors/errors.js';
 import { SNAPSHOTS } from '../lab/projects/folder-layout.js';
 import { nodeFolder } from '../files/node-files/node-folder.js';
-import type { EarlierNode } from '../lab/projects/node-restoring.js';
+import type { EarlierNode } from '../lab/topology/node-restoring.js';
 import type { ProjectSettings, StoredNode } from '../lab/gns3-file/topology-schema.js';
 import type { TaskTable } from '../base/threads/task.js';
 import { packChanges } from '../base/store/packing.js';

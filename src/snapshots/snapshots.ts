@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { relative } from 'node:path';
 import type { Logger } from 'pino';
 import { refusals } from '../base/errors/errors.js';
-import { restoreNode } from '../lab/projects/node-restoring.js';
+import { restoreNode } from '../lab/topology/node-restoring.js';
 import { isFit } from '../lab/projects/project-names.js';
 import type { Project } from '../lab/projects/project.js';
 import type { ProjectSettings } from '../lab/gns3-file/topology-schema.js';

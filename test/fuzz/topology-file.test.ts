@@ -6,8 +6,8 @@ import {
   identifyTopology,
   parseTopology,
   renderTopology,
-  type TopologyContent,
-} from '../../src/lab/gns3-file/topology-file.js';
+  type Gns3Content,
+} from '../../src/lab/gns3-file/format.js';
 import { parseRecord } from '../../src/files/uploads/upload-request.js';
 import { fuzz, unlessRefused } from '../support/fuzzer.js';
 import { rounds } from '../support/rounds.js';
@@ -70,7 +70,7 @@ const TOPOLOGY = {
   },
 };
 
-function recordsOf({ settings, computes, nodes, links, drawings }: TopologyContent): LabRecords {
+function recordsOf({ settings, computes, nodes, links, drawings }: Gns3Content): LabRecords {
   const ordered = <T>(objects: readonly T[]): { order: number; object: T }[] =>
     objects.map((object, order) => ({ order, object }));
   return {
@@ -81,7 +81,7 @@ function recordsOf({ settings, computes, nodes, links, drawings }: TopologyConte
   };
 }
 
-const written = (content: TopologyContent): string =>
+const written = (content: Gns3Content): string =>
   renderTopology(content.projectId, recordsOf(content), '2.2.60');
 
 function checkTopology(input: Buffer): void {

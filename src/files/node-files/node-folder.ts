@@ -3,7 +3,7 @@ import { join, posix } from 'node:path';
 import { refusals } from '../../base/errors/errors.js';
 import type { Landing } from '../transfer/landing.js';
 import { TEMPORARY } from '../../lab/projects/folder-layout.js';
-import { findNode } from '../../lab/topology/node-changes.js';
+import { findNode } from '../../lab/topology/nodes.js';
 import type { Project } from '../../lab/projects/project.js';
 import type { StoredNode } from '../../lab/gns3-file/topology-schema.js';
 

@@ -74,7 +74,7 @@ export const endpoint = z.strictObject({
   port_number: z.int().min(0).max(65_535),
   label: label.optional(),
 });
-export type Endpoint = z.infer<typeof endpoint>;
+export type LinkEnd = z.infer<typeof endpoint>;
 
 export const linkStyle = z.record(z.string(), z.unknown()).superRefine((style, context) => {
   checkStyle(style, 'color', 'string', context);

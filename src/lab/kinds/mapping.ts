@@ -6,7 +6,7 @@
 import { z } from 'zod';
 import { refusals } from '../../base/errors/errors.js';
 import type { Properties } from './node-kind.js';
-import type { Port } from './port.js';
+import type { NodePort } from './port.js';
 
 const LARGEST_PORT = 65_535;
 const LONGEST_SIDE = 64;
@@ -69,7 +69,7 @@ export function checkInputsUsedOnce(mappings: Readonly<Record<string, string>>):
 const canonical = (side: string): string => (parseSide(side) ?? []).join(':');
 
 /** One serial port for every port number that the mappings name, ascending. */
-export function mappedPorts(properties: Properties, dataLinkTypes: Readonly<Record<string, string>>): Port[] {
+export function mappedPorts(properties: Properties, dataLinkTypes: Readonly<Record<string, string>>): NodePort[] {
   const numbers = new Set<number>();
   const mappings = properties['mappings'];
   if (typeof mappings === 'object' && mappings !== null) {

@@ -6,7 +6,7 @@ import type { z } from 'zod';
 import type { DeviceKind } from '../../engine/devices/device-kinds.js';
 import type { DeviceSettings } from '../../engine/forwarding/orders.js';
 import type { LinkType } from '../../engine/wire/pcap.js';
-import type { LinkMedium, Port } from './port.js';
+import type { LinkMedium, NodePort } from './port.js';
 import type { BuiltinTemplate, TemplateRules } from './template.js';
 
 export type Properties = Readonly<Record<string, unknown>>;
@@ -42,7 +42,7 @@ export interface NodeKind extends KeptKind {
   /** Returns the properties after a change; `current` may be older than the present rules. */
   update(current: Properties, given: Properties, isConnected: boolean): Properties;
   /** Never throws, whatever was stored once. */
-  ports(properties: Properties): Port[];
+  ports(properties: Properties): NodePort[];
 }
 
 /** A kind that is a device on an engine. */

@@ -12,4 +12,4 @@ export const port = z.strictObject({
   port_number: z.int(),
   short_name: z.string(),
 });
-export type Port = z.infer<typeof port>;
+export type NodePort = z.infer<typeof port>;

@@ -4,7 +4,7 @@
  */
 import { z } from 'zod';
 import type { Properties } from './node-kind.js';
-import type { Port } from './port.js';
+import type { NodePort } from './port.js';
 
 export const LARGEST_PORT_COUNT = 1024;
 const DEFAULT_PORT_COUNT = 8;
@@ -36,7 +36,7 @@ export function storedList(properties: Properties): readonly unknown[] {
   return Array.isArray(list) ? list : [];
 }
 
-export function positionedPorts(properties: Properties): Port[] {
+export function positionedPorts(properties: Properties): NodePort[] {
   return storedList(properties).map((mapped, index) => ({
     adapter_number: 0,
     data_link_types: DATA_LINK_TYPES,

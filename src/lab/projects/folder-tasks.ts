@@ -27,9 +27,9 @@ import {
   TRASH,
   WORK,
 } from './folder-layout.js';
-import { readTopology } from '../gns3-file/topology-disk.js';
-import { identifyTopology } from '../gns3-file/topology-file.js';
-import { importTopology, type ImportedProject } from '../gns3-file/topology-import.js';
+import { readTopology } from '../gns3-file/reading.js';
+import { identifyTopology } from '../gns3-file/format.js';
+import { importTopology, type ImportedProject } from '../gns3-file/reading.js';
 
 const OWNER_ONLY = 0o700;
 const OLDER_INCOMING = '.incoming';

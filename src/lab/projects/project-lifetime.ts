@@ -7,7 +7,7 @@ import { noteAside, type AsideFolder, type AsideFolders } from './aside-folders.
 import { Project } from './project.js';
 import type { ProjectServices } from './project-state.js';
 import { forgetting, NEVER_WRITTEN, projectKey, versionKey, type ProjectRecord } from './records.js';
-import type { ImportedProject } from '../gns3-file/topology-import.js';
+import type { ImportedProject } from '../gns3-file/reading.js';
 
 /** A new project whose folder lies beside its place. */
 export interface ReadyProject {

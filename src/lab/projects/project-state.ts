@@ -9,9 +9,9 @@ import { packChanges } from '../../base/store/packing.js';
 import type { Packed, Store } from '../../base/store/store.js';
 import { Channel } from '../../base/streams/channel.js';
 import type { TaskRunner } from '../../base/threads/task-pool.js';
-import { TopologyMirror, type KeepState, type TopologyPlace } from '../gns3-file/topology-mirror.js';
+import { Gns3Mirror, type KeepState, type Gns3Place } from '../gns3-file/mirror.js';
 import type { ProjectSettings } from '../gns3-file/topology-schema.js';
-import type { TopologyTasks } from '../gns3-file/topology-tasks.js';
+import type { Gns3Tasks } from '../gns3-file/tasks.js';
 import { loadTopology } from '../topology/topology-loading.js';
 import type { Surroundings, Topology } from '../topology/topology.js';
 import type { PlacingTasks } from './file-placing.js';
@@ -22,7 +22,7 @@ import { swapKey, projectKey, versionKey, type LabRecords, type ProjectRecord } 
 import type { Transaction } from './transaction.js';
 
 /** The tasks of file threads that projects need. */
-export type ProjectFileTasks = FileTasks & FolderSwapTasks & FolderTasks & PlacingTasks & TopologyTasks;
+export type ProjectFileTasks = FileTasks & FolderSwapTasks & FolderTasks & PlacingTasks & Gns3Tasks;
 export type ProjectFiles = TaskRunner<ProjectFileTasks>;
 
 /** What all projects of the farm share. */
@@ -57,7 +57,7 @@ export class ProjectState {
   readonly log: Logger;
   /** Notifications of the project. */
   readonly channel = new Channel();
-  readonly mirror: TopologyMirror;
+  readonly mirror: Gns3Mirror;
   isDeleted = false;
   /** Whether files are taking their places in the folder just now. */
   isPlacing = false;
@@ -79,7 +79,7 @@ export class ProjectState {
     this.#lane = new Lane(services.store, (transaction) => {
       this.#nextVersion(transaction);
     });
-    this.mirror = new TopologyMirror({
+    this.mirror = new Gns3Mirror({
       ...services,
       projectId: id,
       log: this.log,
@@ -98,7 +98,7 @@ export class ProjectState {
     return this.#record;
   }
 
-  get place(): TopologyPlace {
+  get place(): Gns3Place {
     return { folder: this.#record.path, filename: this.#record.filename };
   }
 

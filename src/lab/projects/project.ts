@@ -5,7 +5,7 @@
 import { refusals } from '../../base/errors/errors.js';
 import type { Packed } from '../../base/store/store.js';
 import type { Channel, Listener } from '../../base/streams/channel.js';
-import type { TopologyPlace } from '../gns3-file/topology-mirror.js';
+import type { Gns3Place } from '../gns3-file/mirror.js';
 import type { ProjectSettings } from '../gns3-file/topology-schema.js';
 import { storedRecords } from '../topology/topology-loading.js';
 import type { Topology } from '../topology/topology.js';
@@ -51,7 +51,7 @@ export class Project {
     return this.record.settings.name;
   }
 
-  get place(): TopologyPlace {
+  get place(): Gns3Place {
     return this.#state.place;
   }
 

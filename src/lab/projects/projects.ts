@@ -16,7 +16,7 @@ import { ProjectPlaces } from './project-places.js';
 import { Project } from './project.js';
 import type { ProjectServices, StoredProject } from './project-state.js';
 import { headKey, HEADS, NEVER_WRITTEN, projectKey, sortOut, type ProjectRecord } from './records.js';
-import type { ImportedProject } from '../gns3-file/topology-import.js';
+import type { ImportedProject } from '../gns3-file/reading.js';
 import { projectSettings, type ProjectSettings } from '../gns3-file/topology-schema.js';
 
 export interface NewProject extends Partial<ProjectSettings> {

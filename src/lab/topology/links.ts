@@ -2,26 +2,25 @@
 import { randomUUID } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import { refusals } from '../../base/errors/errors.js';
-import { undirected, type DirectedFilters, type DirectedRequest } from './directed-filters.js';
-import { acceptFilters } from './filters.js';
-import { defaultEndLabel } from './link-view.js';
-import { findNode } from './node-changes.js';
+import { acceptFilters, undirected, type DirectedFilters, type DirectedRequest } from './link-filters.js';
+import { defaultEndLabel } from './views.js';
+import { findNode } from './nodes.js';
 import type { Topology } from './topology.js';
 import type { LinkMedium } from '../kinds/port.js';
-import type { Endpoint, StoredLink } from '../gns3-file/topology-schema.js';
+import type { LinkEnd, StoredLink } from '../gns3-file/topology-schema.js';
 import type { Client } from '../lab-run.js';
 import type { Project } from '../projects/project.js';
 import type { Transaction } from '../projects/transaction.js';
 
 export interface LinkRequest {
-  readonly nodes?: readonly Endpoint[] | undefined;
+  readonly nodes?: readonly LinkEnd[] | undefined;
   readonly filters?: Readonly<Record<string, unknown>> | undefined;
   readonly link_style?: Readonly<Record<string, unknown>> | undefined;
   readonly suspend?: boolean | undefined;
 }
 
 export interface NewLink extends LinkRequest {
-  readonly nodes: readonly Endpoint[];
+  readonly nodes: readonly LinkEnd[];
 }
 
 const ENDS = 2;
@@ -169,8 +168,8 @@ export function findLink(topology: Topology, id: string): StoredLink {
 }
 
 /** The contract's checks, in the contract's order. The link itself, when it has an id, may hold the ports. */
-function checkEnds(topology: Topology, ends: readonly Endpoint[], ownId?: string): void {
-  let first: { readonly end: Endpoint; readonly nodeType: string; readonly linkType: LinkMedium } | undefined;
+function checkEnds(topology: Topology, ends: readonly LinkEnd[], ownId?: string): void {
+  let first: { readonly end: LinkEnd; readonly nodeType: string; readonly linkType: LinkMedium } | undefined;
   for (const end of ends) {
     const node = findNode(topology, end.node_id);
     const port = topology.findPort(node, end.adapter_number, end.port_number);
@@ -190,8 +189,8 @@ function checkEnds(topology: Topology, ends: readonly Endpoint[], ownId?: string
 }
 
 /** Ends cannot be moved: only their labels change, and ends of other nodes are ignored. */
-function relabelled(topology: Topology, link: StoredLink, wanted: readonly Endpoint[]): StoredLink['nodes'] {
-  const labels = new Map<string, Endpoint['label']>();
+function relabelled(topology: Topology, link: StoredLink, wanted: readonly LinkEnd[]): StoredLink['nodes'] {
+  const labels = new Map<string, LinkEnd['label']>();
   for (const { node_id, label } of wanted) {
     findNode(topology, node_id);
     if (label !== undefined) labels.set(node_id, label);

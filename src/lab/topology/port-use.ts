@@ -2,11 +2,11 @@
  * The ports that links hold, by number, so that changes of nodes do not matter. A link that is being made holds its
  * ports before it is stored.
  */
-import type { Endpoint, StoredLink } from '../gns3-file/topology-schema.js';
+import type { LinkEnd, StoredLink } from '../gns3-file/topology-schema.js';
 import type { Transaction } from '../projects/transaction.js';
 
 type PortKey = `${number}/${number}`;
-const keyOf = (end: Endpoint): PortKey => `${end.adapter_number}/${end.port_number}`;
+const keyOf = (end: LinkEnd): PortKey => `${end.adapter_number}/${end.port_number}`;
 
 export interface UsedPort {
   readonly adapter: number;
@@ -18,7 +18,7 @@ export class PortUse {
   readonly #byNode = new Map<string, Map<PortKey, UsedPort>>();
 
   /** Whether a link holds the port, other than `ownLinkId`. */
-  isUsed(end: Endpoint, ownLinkId?: string): boolean {
+  isUsed(end: LinkEnd, ownLinkId?: string): boolean {
     const used = this.#byNode.get(end.node_id)?.get(keyOf(end));
     return used !== undefined && used.linkId !== ownLinkId;
   }

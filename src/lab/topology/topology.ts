@@ -6,15 +6,13 @@ import type { Channel } from '../../base/streams/channel.js';
 import { Collection } from '../projects/collection.js';
 import { ContentLimit } from '../projects/content-limit.js';
 import type { ConsolePorts } from '../console-ports.js';
-import { undirected, type DirectedFilters } from './directed-filters.js';
-import { drawingView, type DrawingView } from './drawing-view.js';
+import { undirected, type DirectedFilters } from './link-filters.js';
 import type { NodeKind } from '../kinds/node-kind.js';
 import { servedKind } from '../kinds/node-kinds.js';
-import type { LinkMedium, Port } from '../kinds/port.js';
+import type { LinkMedium, NodePort } from '../kinds/port.js';
 import type { BeginRun, LabRun, NodeStatus } from '../lab-run.js';
-import { linkView, type ShownCapture } from './link-view.js';
 import { NodeNames } from './node-names.js';
-import { nodeView } from './node-view.js';
+import { drawingView, linkView, nodeView, type DrawingView, type ShownCapture } from './views.js';
 import type { Slices } from '../projects/slices.js';
 import { PortUse } from './port-use.js';
 import { entityKey, type EntityKind, type EntityRecord, type LabRecords } from '../projects/records.js';
@@ -51,7 +49,7 @@ export class Topology {
   readonly run: LabRun;
   /** The last capture of each link that had one. */
   readonly captures = new Map<string, ShownCapture>();
-  readonly #portsOfProperties = new WeakMap<object, readonly Port[]>();
+  readonly #portsOfProperties = new WeakMap<object, readonly NodePort[]>();
 
   constructor(projectId: string, channel: Channel, surroundings: Surroundings) {
     this.projectId = projectId;
@@ -153,7 +151,7 @@ export class Topology {
   }
 
   /** The ports that the node has by itself, and those that links hold all the same. */
-  portsOf(node: StoredNode): Port[] {
+  portsOf(node: StoredNode): NodePort[] {
     const own = this.#ownPorts(node);
     const strays = this.portUse
       .usedPorts(node.node_id)
@@ -162,7 +160,7 @@ export class Topology {
     return [...own, ...strays];
   }
 
-  findPort(node: StoredNode, adapter: number, number: number): Port | undefined {
+  findPort(node: StoredNode, adapter: number, number: number): NodePort | undefined {
     return this.portsOf(node).find((port) => isPort(port, adapter, number));
   }
 
@@ -205,7 +203,7 @@ export class Topology {
   }
 
   /** Ports that the properties make; computed once for each version of the properties. */
-  #ownPorts(node: StoredNode): readonly Port[] {
+  #ownPorts(node: StoredNode): readonly NodePort[] {
     const kind = this.kindOf(node);
     if (kind === undefined || node.properties === undefined) return [];
     let ports = this.#portsOfProperties.get(node.properties);
@@ -231,7 +229,7 @@ export class Topology {
     return { ...node, console: this.surroundings.consolePorts.reserve(node.console) };
   }
 
-  #strayPort(node: StoredNode, adapter: number, port: number, linkId: string): Port {
+  #strayPort(node: StoredNode, adapter: number, port: number, linkId: string): NodePort {
     const link = this.links.get(linkId);
     return {
       adapter_number: adapter,
@@ -244,6 +242,6 @@ export class Topology {
   }
 }
 
-function isPort(port: Port, adapter: number, number: number): boolean {
+function isPort(port: NodePort, adapter: number, number: number): boolean {
   return port.adapter_number === adapter && port.port_number === number;
 }

@@ -4,7 +4,7 @@
  */
 import { Refusal } from '../../base/errors/errors.js';
 import type { RunLink } from '../../lab/lab-run.js';
-import { acceptFilters, storedFilters } from '../../lab/topology/filters.js';
+import { acceptFilters, storedFilters } from '../../lab/topology/link-filters.js';
 import type { StoredLink } from '../../lab/gns3-file/topology-schema.js';
 import type { FilterPlan } from '../../engine/filters/filter-plan.js';
 import type { ComputeProject } from '../compute-project.js';

@@ -1,6 +1,6 @@
 /** From the filters of a link to what an engine does at one of its ports. */
 import { randomInt } from 'node:crypto';
-import { storedFilters, type AcceptedFilters } from '../../lab/topology/filters.js';
+import { storedFilters, type AcceptedFilters } from '../../lab/topology/link-filters.js';
 import { STAGE_ORDER, type FilterPlan, type FilterStage } from '../../engine/filters/filter-plan.js';
 import type { BpfProgram } from '../../engine/wire/bpf.js';
 

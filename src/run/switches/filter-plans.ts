@@ -1,7 +1,7 @@
 /** Makes of the packet filters of a link what an engine runs. Expressions are compiled for the link type of the frames. */
 import type { BpfAsker, BpfCompiler } from '../../engine/bpf/bpf-compiler.js';
 import { Refusal } from '../../base/errors/errors.js';
-import type { AcceptedFilters } from '../../lab/topology/filters.js';
+import type { AcceptedFilters } from '../../lab/topology/link-filters.js';
 import type { FilterPlan } from '../../engine/filters/filter-plan.js';
 import type { BpfProgram } from '../../engine/wire/bpf.js';
 import type { LinkType } from '../../engine/wire/pcap.js';

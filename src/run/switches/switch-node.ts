@@ -4,7 +4,7 @@
  */
 import type { RunningDevice } from '../../engine/control/running-device.js';
 import { refusals } from '../../base/errors/errors.js';
-import { acceptFilters } from '../../lab/topology/filters.js';
+import { acceptFilters } from '../../lab/topology/link-filters.js';
 import type { Properties, SwitchKind } from '../../lab/kinds/node-kind.js';
 import type { DeviceSettings, PortPolicy } from '../../engine/forwarding/orders.js';
 import { Attachments } from './attachments.js';

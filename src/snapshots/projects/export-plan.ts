@@ -5,7 +5,7 @@ import { join, posix, relative } from 'node:path';
 import { readManifest } from '../content/manifest.js';
 import { Refusal } from '../../base/errors/errors.js';
 import { SNAPSHOTS } from '../../lab/projects/folder-layout.js';
-import { renderTopology } from '../../lab/gns3-file/topology-file.js';
+import { renderTopology } from '../../lab/gns3-file/format.js';
 import type { Packed } from '../../base/store/store.js';
 import { writePlan, type PlannedMember, type PlannedPath, type PlanRoots } from '../archives/zip-plan.js';
 import { gns3Archive } from './gns3-snapshots.js';

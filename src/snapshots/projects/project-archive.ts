@@ -8,7 +8,7 @@ import { CHUNK_LENGTH, isZeros } from '../content/content-digest.js';
 import type { JobProgress } from '../content/job-progress.js';
 import { isRefusal, refusals } from '../../base/errors/errors.js';
 import { MOST_CHARACTERS } from '../../lab/projects/content-limit.js';
-import { parseTopology } from '../../lab/gns3-file/topology-file.js';
+import { parseTopology } from '../../lab/gns3-file/format.js';
 import { BulkFile } from '../../base/disk/bulk-file.js';
 import { syncFolder } from '../../base/disk/published-file.js';
 import { openRegularFile } from '../../base/disk/regular-file.js';

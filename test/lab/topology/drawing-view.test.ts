@@ -1,5 +1,5 @@
 import t from 'tap';
-import { drawingView } from '../../../src/lab/topology/drawing-view.js';
+import { drawingView } from '../../../src/lab/topology/views.js';
 import { idOf } from '../../support/stored-objects.js';
 
 void t.test('a drawing has exactly the 8 keys of the contract, sorted, with its defaults', (t) => {

@@ -1,6 +1,6 @@
 import t from 'tap';
 import type { LinkCapture } from '../../../src/captures/link-capture.js';
-import { defaultEndLabel, linkView } from '../../../src/lab/topology/link-view.js';
+import { defaultEndLabel, linkView } from '../../../src/lab/topology/views.js';
 import { idOf, storedLinkOf } from '../../support/stored-objects.js';
 
 void t.test('a link has exactly the 11 keys of the contract, sorted, whatever is stored', (t) => {

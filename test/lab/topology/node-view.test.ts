@@ -1,5 +1,5 @@
 import t from 'tap';
-import { defaultLabel, nodeView } from '../../../src/lab/topology/node-view.js';
+import { defaultLabel, nodeView } from '../../../src/lab/topology/views.js';
 import { idOf, storedNodeOf } from '../../support/stored-objects.js';
 
 const KEYS = (

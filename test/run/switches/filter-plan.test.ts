@@ -1,6 +1,6 @@
 import t from 'tap';
 import { expressionsOf, filterPlan, type WantedFilters } from '../../../src/run/switches/filter-plan.js';
-import type { AcceptedFilters } from '../../../src/lab/topology/filters.js';
+import type { AcceptedFilters } from '../../../src/lab/topology/link-filters.js';
 import type { FilterPlan } from '../../../src/engine/filters/filter-plan.js';
 import type { BpfProgram } from '../../../src/engine/wire/bpf.js';
 

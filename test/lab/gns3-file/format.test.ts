@@ -4,8 +4,8 @@ import {
   identifyTopology,
   parseTopology,
   renderTopology,
-  type TopologyContent,
-} from '../../../src/lab/gns3-file/topology-file.js';
+  type Gns3Content,
+} from '../../../src/lab/gns3-file/format.js';
 import { idOf } from '../../support/stored-objects.js';
 
 const label = { rotation: 0, style: null, text: 'R1', x: null, y: -40 };
@@ -57,7 +57,7 @@ function file(more: Record<string, unknown> = {}, topology: Record<string, unkno
   });
 }
 
-function recordsOf(content: TopologyContent): LabRecords {
+function recordsOf(content: Gns3Content): LabRecords {
   const ordered = <T>(objects: readonly T[]): { order: number; object: T }[] =>
     objects.map((object, order) => ({ order, object }));
   const { settings, computes } = content;

@@ -1,4 +1,4 @@
-/** The packet filters of a link: what clients are offered, and what they may store. */
+/** The packet filters of a link: the types that clients are offered, and the checks of what they send. */
 import { refusals } from '../../base/errors/errors.js';
 
 interface FilterParameter {
@@ -85,13 +85,36 @@ export const FILTER_TYPES: readonly FilterType[] = [
   },
 ];
 
-/** What libpcap takes of one expression, and all that a link can need. */
+/** The longest text of BPF expressions that libpcap accepts. */
 const LONGEST_TEXT = 4096;
 
-/** By type: what has an effect, checked. */
+/** Filters by type, with checked values. Filters without effect are left out. */
 export type AcceptedFilters = Readonly<Record<string, readonly (number | string)[]>>;
 
-/** Checks what a client sent and leaves out filters that do nothing: clients reset them by sending zeros. */
+/**
+ * The packet filters of a link that count in one direction only, and their seed. They are a record of their own, because
+ * the object of the link and its place in the topology file are the contract's.
+ */
+export interface DirectedFilters {
+  readonly link_id: string;
+  /** From the first end of the link to the second. A filter that is named here counts instead of the link's own. */
+  readonly forward: AcceptedFilters;
+  readonly backward: AcceptedFilters;
+  /** With a seed, the same frames meet the same fate every time. */
+  readonly seed: number | null;
+}
+
+export function undirected(linkId: string): DirectedFilters {
+  return { backward: {}, forward: {}, link_id: linkId, seed: null };
+}
+
+export interface DirectedRequest {
+  readonly forward?: Readonly<Record<string, unknown>> | undefined;
+  readonly backward?: Readonly<Record<string, unknown>> | undefined;
+  readonly seed?: number | null | undefined;
+}
+
+/** Checks filters that a client sent, and leaves out those that do nothing: clients reset filters by sending zeros. */
 export function acceptFilters(given: Readonly<Record<string, unknown>>): AcceptedFilters {
   const accepted: [string, (number | string)[]][] = [];
   for (const [type, values] of Object.entries(given)) {
@@ -110,7 +133,7 @@ export function acceptFilters(given: Readonly<Record<string, unknown>>): Accepte
   return Object.fromEntries(accepted);
 }
 
-/** What of stored filters would be accepted: they may be of another server, and older than the rules here. */
+/** The stored filters that would be accepted today: they may come from another server, or be older than these checks. */
 export function storedFilters({ filters }: { readonly filters?: object | undefined }): AcceptedFilters {
   const understood = Object.entries(filters ?? {}).map(([type, values]: [string, unknown]) => {
     try {
@@ -122,7 +145,7 @@ export function storedFilters({ filters }: { readonly filters?: object | undefin
   return Object.assign({}, ...understood) as AcceptedFilters;
 }
 
-/** Jitter works without latency; of the others the first value says how much there is of it. */
+/** Jitter works without latency; every other filter is off when its first value is zero or empty. */
 function hasEffect(type: string, values: readonly (number | string)[]): boolean {
   const telling = type === 'delay' ? values : values.slice(0, 1);
   return telling.some((value) => value !== 0 && value !== '');

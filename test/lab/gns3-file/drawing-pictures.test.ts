@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
-import { withPicture } from '../../../src/lab/topology/drawing-pictures.js';
+import { withPicture } from '../../../src/lab/gns3-file/drawing-pictures.js';
 import type { StoredDrawing } from '../../../src/lab/gns3-file/topology-schema.js';
 import { scratchFolder } from '../../support/scratch.js';
 import { idOf } from '../../support/stored-objects.js';

@@ -23,7 +23,7 @@ export const REVISION = 9;
 /** What is deeper would overflow the stack of whoever walks it. Requests nest less deep, and a file adds little to that. */
 const DEEPEST = 100;
 
-export interface TopologyContent {
+export interface Gns3Content {
   readonly projectId: string;
   readonly settings: ProjectSettings;
   readonly computes: readonly unknown[];
@@ -52,7 +52,7 @@ const topologyFile = z.strictObject({
 });
 
 /** Reads a topology file's text. `path` is for the error's reader. Throws refusals (409). */
-export function parseTopology(text: string, path: string): TopologyContent {
+export function parseTopology(text: string, path: string): Gns3Content {
   const json = parseJson(text, path);
   checkRevision(json, path);
   checkObjects(countObjects(json));

@@ -1,9 +1,12 @@
-/** What the store is to hold for a topology file. Runs in a worker thread. */
+/** Reads a topology file from the disk, into the records of its project. Runs in worker threads. */
+import { createHash } from 'node:crypto';
+import { statSync } from 'node:fs';
 import { join } from 'node:path';
+import { readRegularFile } from '../../base/disk/regular-file.js';
 import { packChanges } from '../../base/store/packing.js';
 import type { Change, Packed } from '../../base/store/store.js';
 import { ContentLimit } from '../projects/content-limit.js';
-import { withPicture } from '../topology/drawing-pictures.js';
+import { withPicture } from './drawing-pictures.js';
 import {
   entityChanges,
   fileKey,
@@ -12,20 +15,36 @@ import {
   type FileRecord,
   type ProjectRecord,
 } from '../projects/records.js';
-import { digestOf, stampOf } from './topology-disk.js';
-import { parseTopology, type TopologyContent } from './topology-file.js';
+import { parseTopology, type Gns3Content } from './format.js';
+
+const LARGEST_TOPOLOGY = 256 * 1024 * 1024;
+
+export function readTopology(path: string): Buffer {
+  return readRegularFile(path, LARGEST_TOPOLOGY);
+}
+
+/** The size and times of a file, which show that it is unchanged. Undefined when there is no such file. */
+export function stampOf(path: string): string | undefined {
+  const found = statSync(path, { throwIfNoEntry: false, bigint: true });
+  return found?.isFile() === true ? `${found.size}:${found.mtimeNs}:${found.ino}` : undefined;
+}
+
+/** Recognises the content of a file. */
+export function digestOf(bytes: Uint8Array): string {
+  return createHash('sha256').update(bytes).digest('hex').slice(0, 32);
+}
 
 export interface ImportedProject {
   readonly projectId: string;
   readonly project: ProjectRecord;
   readonly file: FileRecord;
-  /** Makes the store hold what the file says. */
+  /** The changes that make the store hold the content of the file. */
   readonly changes: Packed;
 }
 
 /**
- * `order` is the project's place in lists; `written` are the digests of earlier files of ours, which stay known:
- * one of them that is put back later is older than this. Throws refusals (409).
+ * `order` is the project's place in lists. `written` are the digests of files that we wrote before: if one of those is put
+ * back later, it counts as older than this one. Throws refusals (409).
  */
 export function importTopology(
   folder: string,
@@ -54,7 +73,7 @@ export function importTopology(
   return { projectId, project, file, changes: packChanges(changes) };
 }
 
-function contentChanges(folder: string, { projectId, nodes, links, drawings }: TopologyContent): Change[] {
+function contentChanges(folder: string, { projectId, nodes, links, drawings }: Gns3Content): Change[] {
   const limit = new ContentLimit();
   const pictured = drawings.map((drawing) => {
     const whole = withPicture(folder, drawing);
@@ -67,7 +86,7 @@ function contentChanges(folder: string, { projectId, nodes, links, drawings }: T
 /** The changes that make the store hold exactly these objects of a project. */
 export function topologyChanges(
   projectId: string,
-  { nodes, links, drawings }: Pick<TopologyContent, 'nodes' | 'links' | 'drawings'>,
+  { nodes, links, drawings }: Pick<Gns3Content, 'nodes' | 'links' | 'drawings'>,
 ): Change[] {
   return [
     ...entityChanges(

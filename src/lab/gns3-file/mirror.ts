@@ -6,10 +6,9 @@
 import type { Logger } from 'pino';
 import type { Packed, Store } from '../../base/store/store.js';
 import type { TaskRunner } from '../../base/threads/task-pool.js';
-import type { TopologyTasks } from './topology-tasks.js';
 import { fileKey, keysOf, type FileRecord } from '../projects/records.js';
-import type { ImportedProject } from './topology-import.js';
-import type { Inspection } from './topology-tasks.js';
+import type { ImportedProject } from './reading.js';
+import type { Gns3Tasks, Inspection } from './tasks.js';
 
 const QUIET_MS = 1000;
 const LONGEST_WAIT_MS = 5000;
@@ -25,19 +24,19 @@ export type KeepState = (input: {
   readonly name: string;
 }) => Promise<boolean>;
 
-export interface TopologyPlace {
+export interface Gns3Place {
   readonly folder: string;
   readonly filename: string;
 }
 
-export interface TopologyMirrorOptions {
+export interface Gns3MirrorOptions {
   readonly projectId: string;
   readonly store: Store;
-  readonly files: TaskRunner<TopologyTasks>;
+  readonly files: TaskRunner<Gns3Tasks>;
   readonly gns3Version: string;
   readonly log: Logger;
   readonly record: FileRecord;
-  readonly place: () => TopologyPlace;
+  readonly place: () => Gns3Place;
   readonly keepState: KeepState;
   /** Tells the user that somebody else's changes were put aside. */
   readonly onKept: (path: string) => void;
@@ -49,15 +48,15 @@ export interface TakenOver {
   readonly keptAs: string | undefined;
 }
 
-export class TopologyMirror {
-  readonly #options: TopologyMirrorOptions;
+export class Gns3Mirror {
+  readonly #options: Gns3MirrorOptions;
   #record: FileRecord;
   #timer: NodeJS.Timeout | undefined;
   #waitingSince = 0;
   #isWanted = false;
   #writing: Promise<void> | undefined;
 
-  constructor(options: TopologyMirrorOptions) {
+  constructor(options: Gns3MirrorOptions) {
     this.#options = options;
     this.#record = options.record;
   }

@@ -5,7 +5,7 @@ import { refusals } from '../../base/errors/errors.js';
 import { parseOrRefuse } from '../../base/errors/validation.js';
 import type { NodeKind, Properties } from '../kinds/node-kind.js';
 import { servedKind } from '../kinds/node-kinds.js';
-import { defaultLabel, DEFAULT_SYMBOL } from './node-view.js';
+import { defaultLabel, DEFAULT_SYMBOL } from './views.js';
 import type { Topology } from './topology.js';
 import type { Label, StoredNode } from '../gns3-file/topology-schema.js';
 import type { Transaction } from '../projects/transaction.js';
@@ -122,7 +122,7 @@ export function deleteNode(topology: Topology, transaction: Transaction, id: str
   }
 }
 
-export interface Place {
+export interface NodePlace {
   readonly x: number;
   readonly y: number;
   readonly z?: number | undefined;
@@ -132,7 +132,7 @@ export function duplicateNode(
   topology: Topology,
   transaction: Transaction,
   id: string,
-  place: Place,
+  place: NodePlace,
 ): string {
   const node = findNode(topology, id);
   checkServed(topology, node, 'duplicate the node');

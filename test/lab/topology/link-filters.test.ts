@@ -1,5 +1,5 @@
 import t from 'tap';
-import { acceptFilters, FILTER_TYPES, storedFilters } from '../../../src/lab/topology/filters.js';
+import { acceptFilters, FILTER_TYPES, storedFilters } from '../../../src/lab/topology/link-filters.js';
 
 void t.test('the offered filters are the five of the contract, in its order, and then ours', (t) => {
   t.same(

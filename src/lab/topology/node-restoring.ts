@@ -1,20 +1,20 @@
-/** How a node is put back as it was at another time, while everything else stays as it is. */
-import type { DirectedFilters } from '../topology/directed-filters.js';
-import type { Topology } from '../topology/topology.js';
+/** Restores one node to an earlier state, while everything else stays as it is. */
+import type { DirectedFilters } from './link-filters.js';
+import type { Topology } from './topology.js';
 import type { StoredLink, StoredNode } from '../gns3-file/topology-schema.js';
-import type { Transaction } from './transaction.js';
+import type { Transaction } from '../projects/transaction.js';
 
 export interface EarlierNode {
   readonly node: StoredNode;
-  /** All that it had an end of. */
+  /** The links that ended at it. */
   readonly links: readonly StoredLink[];
-  /** What those did each way. */
+  /** The directed filters of those links. */
   readonly directed: readonly DirectedFilters[];
 }
 
 /**
- * The node gets what it had; links that it had and that are gone come back where both ports are there and free.
- * Returns the node's text.
+ * Restores the node, and those of its links that are gone and whose ports are both there and free. Returns the node's
+ * text.
  */
 export function restoreNode(
   topology: Topology,
@@ -36,7 +36,7 @@ export function restoreNode(
   return topology.nodes.textOf(restored);
 }
 
-/** Another node may have its name by now. */
+/** The earlier name, unless another node has it by now. */
 function nameFor(
   topology: Topology,
   transaction: Transaction,
@@ -57,7 +57,7 @@ function nameFor(
   return name;
 }
 
-/** One that is there keeps its port: clients may be connected. */
+/** A node that is there keeps its console port: clients may be connected. */
 function consoleFor(
   topology: Topology,
   transaction: Transaction,
@@ -83,7 +83,7 @@ function restoreLink(
   });
   if (!isFree) return;
   topology.portUse.connectIn(transaction, link);
-  // First, since the link runs with them.
+  // The filters come first, because the link starts with them.
   if (directed !== undefined) topology.directed.put(transaction, link.link_id, directed);
   topology.links.put(transaction, link.link_id, link, { action: 'created' });
 }

@@ -19,9 +19,8 @@ import { unpackRecords } from '../../base/store/packing.js';
 import type { Packed } from '../../base/store/store.js';
 import { SNAPSHOTS, TEMPORARY } from '../projects/folder-layout.js';
 import { sortOut } from '../projects/records.js';
-import { digestOf, readTopology, stampOf } from './topology-disk.js';
-import { renderTopology } from './topology-file.js';
-import { importTopology, type ImportedProject } from './topology-import.js';
+import { renderTopology } from './format.js';
+import { digestOf, importTopology, readTopology, stampOf, type ImportedProject } from './reading.js';
 
 /** Where a topology file is, and what is known of it. */
 export interface KnownFile {
@@ -46,7 +45,7 @@ export interface StagedTopology {
   readonly keptAs: string | undefined;
 }
 
-export interface TopologyTasks extends TaskTable {
+export interface Gns3Tasks extends TaskTable {
   /** Who wrote the topology file: only an unknown digest counts as somebody else. */
   readonly inspectTopology: (input: KnownFile & { order: number }) => Inspection;
   readonly stageTopology: (
@@ -62,7 +61,7 @@ export interface TopologyTasks extends TaskTable {
   readonly discardTopology: (input: UnpublishedFile) => void;
 }
 
-export const topologyTasks: TopologyTasks = {
+export const gns3Tasks: Gns3Tasks = {
   inspectTopology({ folder, filename, digests, stamp, order }) {
     const path = join(folder, filename);
     const now = stampOf(path);

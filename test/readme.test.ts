@@ -133,6 +133,13 @@ void t.test('the reference has every setting as the program tells it', async (t)
   t.same(rows.map(named), told.map(named), 'the same settings, in the same order');
 });
 
+void t.test('an error has the form that the reference shows', async (t) => {
+  const [, example = ''] = /```json\n(.*?)```/s.exec(read('docs/reference/limits-and-errors.md')) ?? [];
+  const { code, ...shown } = JSON.parse(example) as Record<string, unknown>;
+  const answer = (await get('projects/12')) as Record<string, unknown>;
+  t.same('code' in answer ? { ...shown, code } : shown, answer);
+});
+
 void t.test('the routes beyond GNS3 are routes of the server', async (t) => {
   const { paths } = (await get('openapi.json')) as { paths: Record<string, Record<string, unknown>> };
   const cells = [...read('docs/reference/http-beyond-gns3.md').matchAll(/^\| (`.*?`) \|/gm)].map(

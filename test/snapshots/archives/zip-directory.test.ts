@@ -104,7 +104,7 @@ const NAMES: readonly (readonly [name: string | Uint8Array, reason: RegExp])[] =
   ['a/../../x', /leads out/],
   ['a/..', /leads out/],
   ['..', /leads out/],
-  ['../../', /leads out/],
+  ['../', /leads out/],
   ['a\\b', /backslashes/],
   ['..\\x', /backslashes/],
   ['a\0b', /control characters/],
@@ -238,10 +238,10 @@ const FAULTS: Readonly<
   ],
   'an absolute link': [[{ name: 'a', mode: LINK, content: '/etc/passwd' }], /target is absolute/],
   'a link out': [[{ name: 'a', mode: LINK, content: '..' }], /target is outside/],
-  'a deep link out': [[{ name: 'a/b/c', mode: LINK, content: '../../../../x' }], /target is outside/],
+  'a deep link out': [[{ name: 'a/b/c', mode: LINK, content: './../.././../x' }], /target is outside/],
   'a link out, through another': [
     [
-      { name: 'a/b/all', mode: LINK, content: '../../..' },
+      { name: 'a/b/all', mode: LINK, content: '../..' },
       { name: 'a/b/c', mode: LINK, content: 'all/../x', method: 8 },
     ],
     /target goes up again/,

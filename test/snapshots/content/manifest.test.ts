@@ -35,7 +35,7 @@ const TREE: ContentTree = {
     },
     { path: 'empty', size: 0, mode: 0, modifiedMs: -1, version: '', digest: undefined, extents: [] },
   ],
-  links: [{ path: 'a/link', target: '../../..' }],
+  links: [{ path: 'a/link', target: '../..' }],
 };
 const HEAD = {
   snapshot: { snapshot_id: ID, name: 'naïve "name"' },

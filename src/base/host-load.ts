@@ -1,4 +1,4 @@
-/** How busy this host is: shares since the last reading. */
+/** How busy this host is, as shares of the time since the last reading. */
 import { cpus, freemem, totalmem } from 'node:os';
 
 export interface HostLoad {
@@ -14,7 +14,7 @@ export class HostLoadMeter {
   #readAt = -Infinity;
   #last: HostLoad = { cpu_usage_percent: 0, memory_usage_percent: 0 };
 
-  /** Readings that follow each other at once share one value: a shorter span tells nothing. */
+  /** Readings in quick succession share one value, because a shorter span tells nothing. */
   read(now = performance.now()): HostLoad {
     if (now - this.#readAt < SHORTEST_SPAN_MS) return this.#last;
     let busy = 0;

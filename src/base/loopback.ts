@@ -1,4 +1,3 @@
-/** Addresses that only this machine reaches. */
 import { isIP } from 'node:net';
 
 /** Whether only this machine can reach a server that listens on that host. */

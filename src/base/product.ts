@@ -2,7 +2,6 @@
 import { readFileSync } from 'node:fs';
 
 const manifest = JSON.parse(readFileSync(new URL('../../../package.json', import.meta.url), 'utf8')) as {
-  // The package's own file: it has one.
   readonly version: string;
 };
 

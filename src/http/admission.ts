@@ -1,7 +1,7 @@
 /**
- * Decides which new connections are accepted. A process without a free descriptor can neither accept nor refuse one, and
- * is woken by the waiting connection again and again. So some descriptors are kept free for files and sockets of the
- * server itself, and a connection beyond the limit is refused while there is still a descriptor to refuse it with.
+ * Decides which new connections are accepted. A process without a free descriptor can neither accept nor refuse one,
+ * and is woken by the waiting connection again and again. So some descriptors are kept free for files and sockets of
+ * the server itself, and a connection beyond the limit is refused while there is still a descriptor to refuse it with.
  */
 import type { Logger } from 'pino';
 import { refusals, type Refusal } from '../base/errors/errors.js';

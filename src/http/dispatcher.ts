@@ -1,6 +1,6 @@
 /**
- * Leads a request to its handler: finds the route, checks origin and credentials, and checks path, query and body against
- * the schemas of the route. Handlers see only requests that fit.
+ * Leads a request to its handler: finds the route, checks origin and credentials, and checks path, query and body
+ * against the schemas of the route. Handlers see only requests that fit.
  */
 import type { HttpRequest } from 'uWebSockets.js';
 import type { z } from 'zod';

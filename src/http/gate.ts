@@ -1,6 +1,6 @@
 /**
- * Checks the Host, the Origin and the credentials of a request. No foreign page may make a browser act on a lab: neither by
- * a cross-site request, nor by a name that resolves to this server.
+ * Checks the Host, the Origin and the credentials of a request. No foreign page may make a browser act on a lab:
+ * neither by a cross-site request, nor by a name that resolves to this server.
  */
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { isIP } from 'node:net';
@@ -121,7 +121,10 @@ export class Gate {
     return origin === `http://${host}` && this.#isOwn(withoutPort(host));
   }
 
-  /** Addresses count as own names, because an attacker cannot redirect them; a loopback server has those of loopback only. */
+  /**
+   * Addresses count as own names, because an attacker cannot redirect them; a loopback server has those of loopback
+   * only.
+   */
   #isOwn(name: string): boolean {
     return LOOPBACK.test(name) || this.#ownNames.has(name) || (!this.#isLoopback && isAddress(name));
   }

@@ -1,7 +1,7 @@
 /**
  * Slows the guessing of passwords, for each address by itself. The first wrong passwords cost nothing. The answers to
- * further ones are delayed, so that there is one a second. While several answers are due, every request of the address is
- * refused, so more connections, or not waiting for answers, let it guess no faster.
+ * further ones are delayed, so that there is one a second. While several answers are due, every request of the address
+ * is refused, so more connections, or not waiting for answers, let it guess no faster.
  */
 import type { Logger } from 'pino';
 
@@ -20,7 +20,9 @@ const LINES_OF_A_PERIOD = 10;
 
 export class GuessBrake {
   readonly #options: GuessBrakeOptions;
-  /** When each address has paid for its wrong passwords, at a second each. The address with the latest guess is last. */
+  /**
+   * When each address has paid for its wrong passwords, at a second each. The address with the latest guess is last.
+   */
   readonly #paidAt = new Map<string, number>();
   #periodEnds = -Infinity;
   #lines = 0;

@@ -65,7 +65,9 @@ export class MalformedJson extends Refusal {
   }
 }
 
-/** Parses a body, of which an empty one counts as an empty object. Refuses (400) what is no JSON, or nests too deeply. */
+/**
+ * Parses a body, of which an empty one counts as an empty object. Refuses (400) what is no JSON, or nests too deeply.
+ */
 export function parseJsonBody(bytes: Uint8Array): unknown {
   if (bytes.length === 0) return {};
   const text = decode(bytes);

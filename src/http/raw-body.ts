@@ -53,8 +53,8 @@ export class RawBody {
   }
 
   /**
-   * Gives the sink all bytes until the body ends. Rejects when the sink throws or `failure` rejects, and when the client
-   * has gone or sends nothing for too long. After that the sink gets no more.
+   * Gives the sink all bytes until the body ends. Rejects when the sink throws or `failure` rejects, and when the
+   * client has gone or sends nothing for too long. After that the sink gets no more.
    */
   async into(sink: ByteSink, failure?: Promise<never>): Promise<void> {
     try {

@@ -1,7 +1,7 @@
 /**
  * Sends files as one tar archive, which is made on the way, in constant memory. Each member is as long as its file was
- * when its turn came: a file that has grown since is cut off there, one that has shrunk is filled up with zeros, and one
- * that has gone is left out.
+ * when its turn came: a file that has grown since is cut off there, one that has shrunk is filled up with zeros, and
+ * one that has gone is left out.
  */
 import { isRefusal } from '../base/errors/errors.js';
 import type { TaskRunner } from '../base/threads/task-pool.js';

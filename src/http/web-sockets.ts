@@ -1,6 +1,6 @@
 /**
- * The WebSockets of the server. Text frames that wait for their client are bounded: beyond the bound the library closes the
- * connection. Binary frames are sent at the client's pace. Frames from clients are ignored.
+ * The WebSockets of the server. Text frames that wait for their client are bounded: beyond the bound the library closes
+ * the connection. Binary frames are sent at the client's pace. Frames from clients are ignored.
  */
 import type {
   HttpRequest,

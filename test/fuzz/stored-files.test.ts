@@ -94,7 +94,7 @@ void t.test('journals', async (t) => {
     try {
       const head = unlessDamaged(() => readHead(fd));
       if (head === undefined) return;
-      const found = readFrames(fd, head, ({ octets: frame, position }) => {
+      const found = readFrames(fd, head, ({ bytes: frame, position }) => {
         ok(position + frame.length <= octets.length, 'a frame reaches beyond the end');
         const entries = unlessDamaged(() => [...entriesOf(frame, position)]) ?? [];
         for (const { place } of entries)

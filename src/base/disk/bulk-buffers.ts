@@ -1,18 +1,15 @@
-/**
- * The memory of one thread from which its files go to the disk by themselves, while the thread does something else. Only
- * Linux can.
- */
+/** The buffers of one thread, from which the disk writes files while the thread does something else. Linux only. */
 import { PAGE_LENGTH } from '../memory/transfer-memory.js';
 import { DiskQueue, type OnWritten } from './disk-queue.js';
 import { fromWholePage } from './whole-pages.js';
 
-/** Of each buffer. */
+/** The length of each buffer. */
 export const BUFFER_LENGTH = 1024 * 1024;
 const BUFFERS = 8;
 
 export interface BulkBuffer {
   readonly bytes: Uint8Array;
-  /** How many need it: the file that fills it, and the writes that are under way from it. */
+  /** The number of its users: the file that fills it, and each write from it that is under way. */
   users: number;
 }
 
@@ -22,21 +19,21 @@ export class BulkBuffers {
 
   private constructor(queue: DiskQueue, memory: ArrayBuffer) {
     this.#queue = queue;
-    const octets = fromWholePage(memory, BUFFERS * BUFFER_LENGTH);
+    const bytes = fromWholePage(memory, BUFFERS * BUFFER_LENGTH);
     this.#free = Array.from({ length: BUFFERS }, (_, index) => ({
-      bytes: octets.subarray(index * BUFFER_LENGTH, (index + 1) * BUFFER_LENGTH),
+      bytes: bytes.subarray(index * BUFFER_LENGTH, (index + 1) * BUFFER_LENGTH),
       users: 0,
     }));
   }
 
-  /** Undefined where there is no such thing. */
+  /** Undefined where the system has no asynchronous writes. */
   static open(): BulkBuffers | undefined {
     const memory = new ArrayBuffer(BUFFERS * BUFFER_LENGTH + PAGE_LENGTH);
     const queue = DiskQueue.open(memory);
     return queue === undefined ? undefined : new BulkBuffers(queue, memory);
   }
 
-  /** Waits for one that is being written; undefined when all are being filled. */
+  /** Takes a free buffer, or waits until one has been written; undefined when files are filling all of them. */
   take(): BulkBuffer | undefined {
     while (this.#free.length === 0 && this.#queue.underWay > 0) this.reap();
     const buffer = this.#free.pop();
@@ -48,7 +45,7 @@ export class BulkBuffers {
     if (--buffer.users === 0) this.#free.push(buffer);
   }
 
-  /** Whole pages of the buffer, which stay as they are until `onWritten` has been called, in a later `take` or `reap`. */
+  /** Writes whole pages of the buffer, which must not change until a later `take` or `reap` has called `onWritten`. */
   write(fd: number, buffer: BulkBuffer, bytes: Uint8Array, position: number, onWritten: OnWritten): void {
     buffer.users++;
     try {
@@ -62,7 +59,7 @@ export class BulkBuffers {
     }
   }
 
-  /** Tells of writes that are over, of at least one if that does not take long. */
+  /** Calls `onWritten` of the writes that are over; waits a short time for at least one. */
   reap(): void {
     this.#queue.reap(true);
   }

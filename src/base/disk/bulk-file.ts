@@ -1,6 +1,7 @@
 /**
- * A new file that a worker thread writes from front to back. A large one goes to the disk by itself, past the system's
- * memory, while the thread goes on with what comes next. Small ones are written plainly, and all where that cannot be.
+ * A new file that a worker thread writes from front to back. The disk writes a large file directly from buffers, past
+ * the system's memory, while the thread goes on. Small files are written with plain calls, and so are all files where
+ * direct writes are not possible.
  */
 import { closeSync, constants, fchmodSync, fsyncSync, ftruncateSync, openSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';
@@ -10,24 +11,24 @@ import { Growth } from './disk-floor.js';
 import { setDirect } from './linux-files.js';
 import { writeWhole } from './published-file.js';
 
-/** What is smaller is written sooner than it is prepared for this. */
+/** Smaller files are written faster with plain calls. */
 const LEAST_SIZE = 1024 * 1024;
 const CREATE = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
-/** Nobody else looks into what is not finished. */
+/** No other user can read an unfinished file. */
 const UNFINISHED_MODE = 0o600;
 const ZEROS = new Uint8Array(PAGE_LENGTH);
-/** What a disk that does not take direct writes says to one. A write that fell short has no code at all. */
+/** The errors of a disk that does not take direct writes. The error of a write that fell short has no code. */
 const TRIED_AGAIN: readonly unknown[] = [undefined, 'EINVAL', 'EAGAIN', 'ENOSYS', 'EOPNOTSUPP'];
 
-/** Of this thread, from its first large file on. */
+/** The buffers of this thread, from its first large file on. */
 let ofThread: { readonly buffers: BulkBuffers | undefined } | undefined;
 
 /** Pages on their way into a buffer. */
 interface Filling {
   readonly buffer: BulkBuffer;
-  /** Where those begin in it that are not under way to the disk yet. */
+  /** The position in the buffer from which on nothing has been submitted yet. */
   from: number;
-  /** Where those begin in the file. */
+  /** The position in the file of that. */
   start: number;
 }
 
@@ -37,7 +38,7 @@ export class BulkFile {
   readonly #fd: number;
   readonly #mode: number;
   readonly #buffers: BulkBuffers | undefined;
-  /** Whether new buffers are filled. */
+  /** Whether the file still takes direct writes. */
   #isDirect: boolean;
   #filling: Filling | undefined;
   #position = 0;
@@ -55,15 +56,15 @@ export class BulkFile {
   }
 
   /**
-   * Refuses a name that is taken. The size is the most that the file will get; without one (0) it is written plainly.
-   * The file has these permissions when it is finished, whatever the process takes from new files.
+   * Throws when the name is taken. The file will get at most this size; with 0 it is written with plain calls. The
+   * finished file has this mode, whatever the umask of the process.
    */
   static create(path: string, mode: number, size: number): BulkFile {
     const fd = openSync(path, CREATE, UNFINISHED_MODE);
     try {
       const buffers = size < LEAST_SIZE ? undefined : buffersOfThread();
       if (buffers === undefined || !setDirect(fd, true)) return new BulkFile(path, fd, mode, undefined);
-      // A write that makes its file longer is waited for. Room is not asked for: nobody knows how much will be holes.
+      // A write that makes its file longer would block. No room is allocated, because parts may become holes.
       ftruncateSync(fd, size);
       return new BulkFile(path, fd, mode, buffers);
     } catch (error) {
@@ -79,8 +80,8 @@ export class BulkFile {
   }
 
   /**
-   * The bytes are the caller's again afterwards. An error may be of an earlier write. After any error, here or in the
-   * other calls, the file can only be discarded.
+   * Copies or writes the bytes, so the caller may use them again. The error may come from an earlier write. After an
+   * error of any method, the file can only be discarded.
    */
   write(bytes: Uint8Array): void {
     this.#check();
@@ -103,7 +104,7 @@ export class BulkFile {
     }
   }
 
-  /** What follows is zeros; the whole pages of it take no room. */
+  /** Adds zeros; the whole pages among them take no room on the disk. */
   skip(length: number): void {
     this.#check();
     const end = this.#position + length;
@@ -120,8 +121,8 @@ export class BulkFile {
   }
 
   /**
-   * The file is whole, as long as what was written and skipped, and closed. When it is synced, the disk has it; its name
-   * is its folder's matter.
+   * Ends the file after all that was written and skipped, and closes it. When it is to be synced, its content is on the
+   * disk afterwards; its name is not, before its folder has been synced.
    */
   finish(isSynced: boolean): void {
     this.#check();
@@ -129,7 +130,7 @@ export class BulkFile {
       if (this.#filling !== undefined) this.#submit(this.#filling);
       this.#settle();
       this.#check();
-      // Shorter first: the disk would read the page that is cut.
+      // The file is cut first; otherwise the disk would have to read the page that is cut.
       ftruncateSync(this.#fd, this.#position);
       this.#writeTail();
       fchmodSync(this.#fd, this.#mode);
@@ -138,7 +139,7 @@ export class BulkFile {
     });
   }
 
-  /** Nothing is left of the file, finished or not. May be called again. */
+  /** Removes the file, finished or not. May be called again. */
   discard(): void {
     try {
       this.#settle();
@@ -169,13 +170,13 @@ export class BulkFile {
     this.#position += bytes.length;
   }
 
-  /** Less than a page. Where none is being filled, there is nothing to do: the next one begins with zeros. */
+  /** Adds less than a page of zeros. When no buffer is being filled, the next one begins with them. */
   #writeZeros(length: number): void {
     if (this.#filling === undefined) this.#position += length;
     else this.write(ZEROS.subarray(0, length));
   }
 
-  /** Undefined when what comes next is written plainly. */
+  /** Begins a new buffer; undefined when the file goes on with plain calls. */
   #fill(): Filling | undefined {
     if (!this.#isDirect) return undefined;
     const buffer = this.#buffers?.take();
@@ -188,7 +189,7 @@ export class BulkFile {
     return (this.#filling = { buffer, from: 0, start });
   }
 
-  /** Lets the disk have the whole pages that have come. */
+  /** Submits the whole pages of the buffer to the disk. */
   #submit(filling: Filling): void {
     const { buffer, from, start } = filling;
     const length = wholePages(this.#position - start);
@@ -210,7 +211,7 @@ export class BulkFile {
     if (filling.from === BUFFER_LENGTH) this.#release();
   }
 
-  /** Plainly, which also tells why the disk took less than it was given. */
+  /** Writes again with plain calls, which also say why the disk took less than it was given. */
   #tryAgain(error: Error, bytes: Uint8Array, position: number): void {
     try {
       if (!TRIED_AGAIN.includes(codeOf(error))) throw error;
@@ -226,7 +227,7 @@ export class BulkFile {
     this.#isDirect = false;
   }
 
-  /** What is less than a page. */
+  /** Writes the rest, which is less than a page. */
   #writeTail(): void {
     this.#becomePlain();
     const filling = this.#filling;

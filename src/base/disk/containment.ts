@@ -1,6 +1,6 @@
 /**
- * The one containment function: every path that a client or a file names passes it before it reaches the disk.
- * It runs in a worker thread, because it looks at the disk.
+ * Containment: every path that comes from a client or from a file passes these functions before it is used on the disk.
+ * They run in worker threads, because they read the disk.
  */
 import { lstatSync, realpathSync } from 'node:fs';
 import { basename, dirname, join, relative, resolve, sep } from 'node:path';
@@ -9,19 +9,21 @@ import { isOwnPath, type Doing } from './own-names.js';
 import { isBelow } from './path-order.js';
 import { makeFolder } from './published-file.js';
 
-/** A file as a client names it. */
+/** A file by the path that a client gives. */
 export interface NamedFile {
-  /** A folder of ours, in which some names are the server's own. */
+  /** A folder of the server, in which some names belong to it. */
   readonly root: string;
-  /** A folder below the root that the path is of instead, and which no link may lead to: every name in it is free. */
+  /**
+   * When given, the path starts at this folder below the root. No link may lead to it, and every name in it is free.
+   */
   readonly folder?: string | undefined;
   readonly path: string;
 }
 
 /**
  * The real path of `path` below the folder `root`, with every symbolic link resolved. The last component need
- * not exist; its folder must. Refuses (403) what is not strictly below the root, whatever spelling, link or
- * absolute form it uses.
+ * not exist; its folder must. Refuses (403) a path that does not lead strictly below the root, whatever spelling, link
+ * or absolute form it uses.
  */
 export function containedPath(root: string, path: string): string {
   if (path.includes('\0')) throw refusals.fileForbidden();
@@ -37,8 +39,8 @@ export function containedPath(root: string, path: string): string {
 }
 
 /**
- * The real path of a file that a client names. Refuses (403) what `containedPath` does, and what is the server's own,
- * whatever spelling or link leads to it. With `makes` the folders that are missing on the way are made.
+ * The real path of a file that a client names. Refuses (403) what `containedPath` refuses, and names that belong to the
+ * server, whatever spelling or link leads to them. With `makes` it makes missing folders on the way.
  */
 export function clientPath({ root, folder, path }: NamedFile, doing: Doing, makes = false): string {
   if (folder !== undefined) {
@@ -59,7 +61,7 @@ export function clientPath({ root, folder, path }: NamedFile, doing: Doing, make
   return place(path);
 }
 
-/** Makes the folders between the root and `path` that are not there yet, under the same rule. The disk has them then. */
+/** Makes the missing folders between the root and `path`, under the same rule, and syncs them. */
 export function makeFoldersOf(
   root: string,
   path: string,
@@ -77,8 +79,8 @@ export function makeFoldersOf(
 }
 
 /**
- * The real path of the folder at `path` below the root, which no link may lead to, not even from within the root:
- * what lies in it is its own. With `makes` what is missing of it is made.
+ * The real path of the folder at `path` below the root. No part of the path may be a link, not even one within the
+ * root, so nothing else shares the content of the folder. With `makes` it makes missing folders.
  */
 export function ownFolder(root: string, path: string, makes = false): string {
   const wanted = resolve(root, path);
@@ -96,7 +98,7 @@ export function ownFolder(root: string, path: string, makes = false): string {
   return folder;
 }
 
-/** Where a path begins that is meant to stay within a folder below the root, as above, or within the root itself. */
+/** The folder that a path must stay in: a folder below the root, as above, or the root itself. */
 export function innerRoot(root: string, folder: string | undefined, makes = false): string {
   return folder === undefined ? root : ownFolder(root, folder, makes);
 }

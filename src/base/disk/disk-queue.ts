@@ -1,11 +1,11 @@
 /**
- * Writes that the disk does by itself, from memory that was named before to files that were opened for that, while the
- * thread does something else: the kernel's asynchronous I/O. Only Linux has it. Runs in worker threads.
+ * The asynchronous I/O of Linux: the disk writes from memory that is known beforehand to files that are opened for
+ * direct writes, while the thread does something else. Runs in worker threads.
  */
 import koffi from 'koffi';
 import { systemCallError } from './linux-files.js';
 
-/** How many writes may be under way. */
+/** So many writes may be under way. */
 const DEPTH = 128;
 const CONTROL_BLOCK = {
   size: 64,
@@ -19,17 +19,17 @@ const CONTROL_BLOCK = {
 const EVENT = { size: 32, data: 0, result: 16 } as const;
 const WRITE = 1;
 const AGAIN = 11;
-/** Of the system calls io_setup, io_submit and io_getevents. */
+/** The numbers of the system calls io_setup, io_submit and io_getevents. */
 const NUMBERS: Readonly<Record<string, readonly [setup: number, submit: number, getEvents: number]>> = {
   x64: [206, 209, 208],
   arm64: [0, 2, 4],
 };
-/** Other work may come while a write is waited for. */
+/** The thread waits no longer, because other work may have come. */
 const LONGEST_WAIT_NS = 2_000_000n;
 
 type SystemCall = (number: number, ...words: number[]) => number;
 
-/** Told of a write that is over; without an error, all of it has been written. */
+/** Called when a write is over; without an error, all of it has been written. */
 export type OnWritten = (error?: Error) => void;
 
 interface UnderWay {
@@ -72,7 +72,7 @@ export class DiskQueue {
     this.#patience.writeBigInt64LE(LONGEST_WAIT_NS, 8);
   }
 
-  /** Undefined where there is no such thing. What is written lies in this memory. */
+  /** Opens a queue for writes from this memory. Undefined where the system has no asynchronous I/O. */
   static open(memory: ArrayBufferLike): DiskQueue | undefined {
     const numbers = process.platform === 'linux' ? NUMBERS[process.arch] : undefined;
     if (numbers === undefined) return undefined;
@@ -88,7 +88,7 @@ export class DiskQueue {
     return this.#underWay.size;
   }
 
-  /** The bytes lie in the memory and stay as they are until `onWritten` is called, in one of the next `reap`s. */
+  /** Writes bytes of the memory, which must not change until a later `reap` has called `onWritten`. */
   write(fd: number, bytes: Uint8Array, position: number, onWritten: OnWritten): void {
     const number = (this.#lastNumber = (this.#lastNumber + 1) % Number.MAX_SAFE_INTEGER);
     this.#control.fill(0);
@@ -109,7 +109,7 @@ export class DiskQueue {
     }
   }
 
-  /** Tells of writes that are over; with `waits`, of at least one if that does not take long. */
+  /** Calls `onWritten` of the writes that are over; with `waits`, it waits a short time for at least one. */
   reap(waits: boolean): void {
     const { events, patience } = this.#addresses;
     if (this.#underWay.size === 0) return;

@@ -1,4 +1,6 @@
-/** Reading files that clients name, for the HTTP thread. What is open is a descriptor, so a slow client holds no thread. */
+/**
+ * Reads files that clients name, for the HTTP thread. Only a descriptor stays open, so a slow client holds no thread.
+ */
 import { closeSync, readSync } from 'node:fs';
 import type { TaskTable } from '../threads/task.js';
 import { clientPath, type NamedFile } from './containment.js';

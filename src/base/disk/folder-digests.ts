@@ -1,4 +1,4 @@
-/** What lies in a folder that somebody else may have filled, and the digests of it. Runs in a worker thread. */
+/** The files in a folder that other programs may have filled, and their digests. Runs in a worker thread. */
 import { createHash } from 'node:crypto';
 import { closeSync, readdirSync, readSync } from 'node:fs';
 import { join } from 'node:path';
@@ -8,9 +8,9 @@ import { containedPath } from './containment.js';
 import { openRegularFile } from './regular-file.js';
 
 export interface DigestTasks extends TaskTable {
-  /** The regular files below the root, relative to it. Links are not followed; unreadable folders are passed over. */
+  /** The paths of regular files below the root. Links are not followed; unreadable folders are passed over. */
   readonly findFiles: (input: { root: string; limit: number }) => string[];
-  /** Undefined when the file cannot be read, or is no longer wanted: word 0 is then not 0. */
+  /** Undefined when the file cannot be read, or when word 0 of `cancelled` is not 0 any more. */
   readonly md5OfFile: (input: {
     root: string;
     path: string;

@@ -1,7 +1,7 @@
 /**
- * Holds folders for this process alone, with flock(2) on the folder itself: there is no file that somebody could delete
- * to get in, a folder that is renamed stays held, and the kernel gives the lock back when the process dies, however it
- * dies. NFS cannot lock a folder that way; there a file in it is locked, for all hosts that have it mounted.
+ * Locks folders for this process alone, with flock(2) on the folder itself. So there is no lock file that could be
+ * deleted, a renamed folder stays locked, and the kernel unlocks it when the process dies, however it dies. NFS cannot
+ * lock folders; there a file in the folder is locked, for all hosts that have mounted it.
  */
 import { closeSync, constants, fstatSync, openSync } from 'node:fs';
 import { join } from 'node:path';
@@ -10,7 +10,7 @@ import koffi from 'koffi';
 
 const LOCK_EXCLUSIVE = 2;
 const LOCK_WITHOUT_WAITING = 4;
-/** As the system errors have it, which libuv numbers below zero. */
+/** The names of the error that says that another process has the lock. */
 const HELD = ['EAGAIN', 'EWOULDBLOCK'];
 const FILE = '.lock';
 
@@ -23,7 +23,7 @@ export function lockFolders(folders: readonly string[]): void {
   for (const folder of folders) {
     const fd = openSync(folder, constants.O_RDONLY | constants.O_DIRECTORY);
     const { dev, ino } = fstatSync(fd, { bigint: true });
-    // One folder may be several of them.
+    // The same folder may be in the list more than once.
     if (held.has(`${dev}:${ino}`)) {
       closeSync(fd);
       continue;
@@ -46,7 +46,7 @@ function lockFile(flock: Flock, folder: string): void {
   throw new Error(`the folder ${folder} cannot be locked (${problem}): its file system must know flock`);
 }
 
-/** The name of the error; undefined when the lock is had. */
+/** Undefined when the folder is locked now; otherwise the name of the error. */
 function lock(flock: Flock, fd: number): string | undefined {
   if (flock(fd, LOCK_EXCLUSIVE | LOCK_WITHOUT_WAITING) === 0) return undefined;
   return getSystemErrorMap().get(-koffi.errno())?.[0] ?? String(koffi.errno());

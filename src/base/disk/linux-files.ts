@@ -34,8 +34,8 @@ const SET_FLAGS = 4;
 
 /**
  * From now on writes go to the disk without a copy in the system's memory, or no longer do. It is set on the descriptor
- * that the file has anyway: a second descriptor would stay open when the thread dies. False on a file system that cannot
- * write so.
+ * that the file has anyway: a second descriptor would stay open when the thread dies. False on a file system that
+ * cannot write so.
  */
 export function setDirect(fd: number, isDirect: boolean): boolean {
   return fileCalls?.fcntl(fd, SET_FLAGS, 'int', isDirect ? constants.O_DIRECT : 0) === 0;

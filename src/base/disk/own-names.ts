@@ -1,22 +1,22 @@
 /**
- * The names that are the server's own, in a project's folder and wherever else clients name files: no client writes what
- * is called so, and no archive, copy or snapshot brings it. Pure.
+ * The names that belong to the server, in a project's folder and wherever else clients name files. No client can write
+ * files with these names, and no archive, copy or snapshot brings any. Pure.
  */
 
 export const SNAPSHOTS = 'snapshots';
-/** For files on their way. */
+/** Files that are being written lie here. */
 export const TEMPORARY = 'tmp';
-/** In the projects folder, where no project is called so, for what belongs to no one project. */
+/** This folder of the projects folder has files that belong to no project; no project has this name. */
 export const OWN_FOLDER = '.wirefarm';
 export const EXTENSION = '.gns3';
 
-/** With all that is in them. */
+/** All that is in these folders belongs to the server, too. */
 export const OWN_FOLDERS = [SNAPSHOTS, TEMPORARY, OWN_FOLDER] as const;
 
-/** What a client wants of a path. Topology files are for reading. */
+/** What a client wants to do with a file. It may read topology files, but not write them. */
 export type Doing = 'read' | 'write';
 
-/** Whether the path, which is relative and normal, is the server's own, or leads to what is. */
+/** Whether the path belongs to the server, or leads into a folder that does. It is relative and normal. */
 export function isOwnPath(path: string, doing: Doing = 'write'): boolean {
   const top = foldedName(path.split('/', 1)[0] ?? '');
   return isOwnFolder(top) || (doing === 'write' && top.endsWith(EXTENSION));
@@ -27,8 +27,8 @@ function isOwnFolder(folded: string): boolean {
 }
 
 /**
- * File systems differ in which names they take for the same: by case, by the form of characters, by characters that
- * cannot be seen, and by dots and spaces at the end. Here all of that is the same.
+ * Some file systems take names for the same that differ in case, in the form of characters, in invisible characters, or
+ * in dots and spaces at the end. All names that any file system takes for the same have the same folded name.
  */
 export function foldedName(name: string): string {
   const folded = name

@@ -1,4 +1,3 @@
-/** How two paths lie to each other, by their text alone. */
 import { sep } from 'node:path';
 
 /** Whether `path` lies strictly below `folder`; both absolute and normal. */

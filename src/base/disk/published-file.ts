@@ -19,7 +19,7 @@ import { dirname, join, resolve } from 'node:path';
 
 const CREATE = constants.O_RDWR | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
 
-/** A file on its way: the holder must hand it to `publishFile` or to `discardFile`. */
+/** An unfinished file: its holder must pass it to `publishFile` or to `discardFile`. */
 export interface UnpublishedFile {
   readonly fd: number;
   readonly temporary: string;
@@ -56,7 +56,7 @@ export function discardFile(file: UnpublishedFile): void {
   removeTemporary(file.temporary);
 }
 
-/** What cannot be removed goes when temporary folders are emptied: it changes nothing of what has been done. */
+/** Ignores errors: a file that cannot be removed now goes when temporary folders are emptied. */
 function removeTemporary(path: string): void {
   try {
     rmSync(path, { force: true });
@@ -77,7 +77,7 @@ export function publishBytes(temporaryFolder: string, target: string, bytes: Uin
   publishFile(file);
 }
 
-/** The disk has the new name afterwards. Whatever fails, `from` has gone, and what was there before is there. */
+/** Renames and syncs. Whatever fails, `from` is removed, and `to` is what it was before. */
 export function renameSynced(from: string, to: string): void {
   try {
     replaceSynced(from, to);
@@ -87,7 +87,7 @@ export function renameSynced(from: string, to: string): void {
   }
 }
 
-/** The disk has the new name afterwards. Whatever fails, both names are those of what they were before. */
+/** Renames and syncs. Whatever fails, both names have the files that they had before. */
 export function replaceSynced(from: string, to: string): void {
   const before = secondName(to, dirname(from));
   try {
@@ -107,7 +107,9 @@ export function replaceSynced(from: string, to: string): void {
   }
 }
 
-/** Undefined where there is no file, or files have only one name: then there is no way back from a rename. */
+/**
+ * Gives the file a second name. Undefined where there is no file, or no second names; then a rename cannot be undone.
+ */
 function secondName(path: string, folder: string): string | undefined {
   const name = join(folder, `${randomUUID()}.tmp`);
   try {
@@ -118,7 +120,7 @@ function secondName(path: string, folder: string): string | undefined {
   }
 }
 
-/** Makes the folder and those on the way to it that are missing; the disk has them all afterwards. */
+/** Makes the folder and the missing folders on the way to it, and syncs them all. */
 export function makeFolder(path: string): void {
   const folder = resolve(path);
   const first = mkdirSync(folder, { recursive: true });
@@ -134,12 +136,12 @@ export function makeFolder(path: string): void {
   }
 }
 
-/** Whoever comes next must not find a folder that the disk may not have, unless somebody uses it already. */
+/** Removes folders that may not be on the disk, so that no later call relies on them; stops at one that is in use. */
 function removeEmpty(folders: readonly string[]): void {
   try {
     for (const folder of folders) rmdirSync(folder);
   } catch {
-    // Somebody does.
+    // It is in use.
   }
 }
 

@@ -1,6 +1,6 @@
 /**
- * Opening a file that somebody else may have planted: without following a last link and without waiting, and
- * only when it is a regular file. A FIFO or a device blocks nothing. Runs in a worker thread.
+ * Opens files that other programs may have put there: only regular files, without following a last link, and without
+ * waiting, so that a FIFO or a device cannot block the thread. Runs in a worker thread.
  */
 import { closeSync, constants, fstatSync, openSync, readFileSync, type BigIntStats } from 'node:fs';
 import { basename } from 'node:path';
@@ -10,7 +10,7 @@ export interface OpenedFile {
   readonly fd: number;
   readonly size: number;
   readonly modifiedMs: number;
-  /** Of this content of this very file: another one after any change. */
+  /** Identifies this content of this file; it is another one after any change. */
   readonly version: string;
 }
 

@@ -1,10 +1,10 @@
-/** What a tar archive that somebody else made would become on the disk. Nothing but folders and files may be in it. */
+/** The folders and files that a foreign tar archive would become on the disk. It may contain nothing else. */
 import type { Header } from 'tar-stream';
 import { refusals } from '../errors/errors.js';
 
-/** What the library reads of a member; its types do not know all of it. */
+/** The header of a member as the library reads it; its own types leave some of that out. */
 export interface MemberHeader extends Omit<Header, 'type' | 'pax'> {
-  /** Null when it knows no such type. */
+  /** Null when the library does not know the type. */
   readonly type: Header['type'] | null;
   /** Where the content begins in the archive. */
   readonly byteOffset: number;
@@ -24,15 +24,17 @@ const LONGEST_PART = 255;
 const OWNER_EXECUTES = 0o100;
 
 export class TarContent {
-  /** Relative paths, each after the folder that it is in. */
+  /** Relative paths; parents come before their children. */
   readonly folders = new Set<string>();
-  /** By relative path. */
+  /** The files by their relative paths. */
   readonly files = new Map<string, MemberFile>();
-  /** Where the last content ends in the archive. */
+  /** The position in the archive where the last content ends. */
   end = 0;
   #namesLength = 0;
 
-  /** Refuses (409) what could not be unpacked, or would be something else than it seems. A later file replaces an earlier. */
+  /**
+   * Adds a member; a later file replaces an earlier one. Refuses (409) a member that cannot be unpacked as it is named.
+   */
   add(header: MemberHeader): void {
     const { name, type, size, byteOffset } = header;
     const path = memberPath(name);
@@ -69,7 +71,7 @@ export class TarContent {
   }
 }
 
-/** Without its trailing slash and without parts that say nothing; empty for the folder that is unpacked into. */
+/** The name without a trailing slash and without empty parts and dots; empty for the target folder itself. */
 function memberPath(name: string): string {
   const reason = unfitName(name);
   if (reason !== undefined) throw refusals.archiveMemberRefused(name, reason);

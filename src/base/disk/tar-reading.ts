@@ -1,4 +1,4 @@
-/** Reading a tar archive that somebody else made, all of it, before anything is done with it. Runs in a worker thread. */
+/** Reads a foreign tar archive as a whole before anything of it is unpacked. Runs in a worker thread. */
 import { closeSync, fchmodSync, mkdirSync, openSync, constants, readSync } from 'node:fs';
 import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
@@ -10,20 +10,20 @@ import { TarContent, type MemberHeader, type MemberFile } from './tar-content.js
 
 const PIECE = 256 * 1024;
 const END_LENGTH = 1024;
-/** Archives of the oldest tar, which do not say what they are, are read, too. */
+/** Archives of the oldest tar, which have no format name, are read, too. */
 const OPTIONS = { highWaterMark: PIECE, allowUnknownFormat: true };
 const FILE_MODE = 0o644;
 const EXECUTABLE_MODE = 0o755;
 const CREATE = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
 /**
- * Only what is read feeds the library, so what has not come after these turns of the event loop never comes: it waits for
- * the content of a member whose length it could not read.
+ * The library gets nothing but the bytes that are read here. If it has done nothing after so many turns of the event
+ * loop, it never will: it waits for the content of a member whose length it could not read.
  */
 const MOST_TURNS = 100;
-/** What gzip, bzip2, xz and zstd begin with. */
+/** The first bytes of gzip, bzip2, xz and zstd. */
 const COMPRESSED = ['1f8b', '425a68', 'fd377a58', '28b52ffd'];
 
-/** Refuses (400) what is no whole archive, and (409) what must not be unpacked. */
+/** Refuses (400) an archive that is not whole, and (409) one that must not be unpacked. */
 export async function readTar(fd: number, size: number): Promise<TarContent> {
   const start = readAt(fd, 0, 4).toString('hex');
   if (COMPRESSED.some((magic) => start.startsWith(magic))) throw refusals.archiveCompressed();
@@ -31,13 +31,13 @@ export async function readTar(fd: number, size: number): Promise<TarContent> {
   const failure = await feed(extraction(content), fd, size);
   if (failure instanceof Refusal) throw failure;
   if (failure !== undefined) throw refusals.archiveDamaged(failure.message);
-  // Without them one that is cut between two members would look whole.
+  // Without this check an archive that is cut off between two members would look whole.
   const hasEnd = size - END_LENGTH >= content.end && readAt(fd, size - END_LENGTH, END_LENGTH).every(isZero);
   if (!hasEnd) throw refusals.archiveDamaged('the two blocks of zeros at its end are missing');
   return content;
 }
 
-/** Makes all of it in a folder that is not there yet; it is on the disk afterwards. */
+/** Unpacks the archive into a new folder, and syncs it. */
 export function unpackTar(fd: number, content: TarContent, folder: string): void {
   mkdirSync(folder);
   for (const path of content.folders) mkdirSync(join(folder, path));
@@ -59,7 +59,7 @@ function unpackFile(fd: number, { position, size, isExecutable }: MemberFile, ta
 function extraction(content: TarContent): Extract {
   const reading = extract(OPTIONS);
   reading.on('entry', (header, stream, next) => {
-    // The archive as a whole tells it, too.
+    // The archive as a whole reports the same error.
     stream.on('error', () => undefined);
     try {
       content.add(header as MemberHeader);
@@ -67,7 +67,7 @@ function extraction(content: TarContent): Extract {
       reading.destroy(error instanceof Error ? error : undefined);
       return;
     }
-    // The library would wait for the content of a folder that tells a length, and none follows.
+    // When a folder has a length, the library would wait for its content, and none follows.
     if (header.type === 'directory') header.size = 0;
     stream.on('end', next);
     stream.resume();
@@ -75,7 +75,7 @@ function extraction(content: TarContent): Extract {
   return reading;
 }
 
-/** Ends after the last read; returns what was wrong with the archive, if anything was. */
+/** Feeds the whole archive to the library; returns the error in the archive, if there is one. */
 async function feed(reading: Extract, fd: number, size: number): Promise<Error | undefined> {
   let failure: Error | undefined;
   reading.on('error', (error: Error) => {
@@ -107,12 +107,12 @@ async function comes(awaited: Promise<void>): Promise<boolean> {
   return false;
 }
 
-/** As much as there is. */
+/** Reads the bytes, or as many as the file has. */
 function readAt(fd: number, position: number, length: number): Buffer {
   const bytes = Buffer.allocUnsafe(length);
   return bytes.subarray(0, readSync(fd, bytes, 0, length, position));
 }
 
-function isZero(octet: number): boolean {
-  return octet === 0;
+function isZero(byte: number): boolean {
+  return byte === 0;
 }

@@ -1,16 +1,16 @@
 /**
- * The headers of a tar archive in the ustar format. What does not fit a field, a long path or more than 8 GiB, goes
- * before it in an extended header (pax).
+ * The headers of a tar archive in the ustar format. A path or a size (over 8 GiB) that does not fit its field goes into
+ * an extended header (pax) before the plain one.
  */
 
 export const TAR_BLOCK = 512;
-/** Zeros that end an archive. */
+/** An archive ends with so many zeros. */
 export const TAR_END = 2 * TAR_BLOCK;
 
 export interface TarMember {
-  /** With slashes, relative; that of a folder ends with one. */
+  /** A relative path with slashes; that of a folder ends with a slash. */
   readonly path: string;
-  /** None for a folder. */
+  /** That of a folder is 0. */
   readonly size: number;
   readonly modifiedMs: number;
   readonly isExecutable?: boolean;
@@ -33,24 +33,24 @@ const REGULAR = '0';
 const FOLDER = '5';
 const EXTENDED = 'x';
 const PLAIN_MODE = 0o644;
-/** Of folders and of programs. */
+/** The mode of folders and of programs. */
 const EXECUTABLE_MODE = 0o755;
 const LARGEST_SIZE = 0o777_7777_7777;
 
-/** Everything that stands before the content of a member. */
+/** The bytes that stand before the content of a member. */
 export function tarHeader(member: TarMember): Uint8Array {
   const { path, size, modifiedMs } = member;
-  const name = octetsOf(path);
+  const name = bytesOf(path);
   const fits = name.length <= FIELD.name[1] && size <= LARGEST_SIZE;
   const type = path.endsWith('/') ? FOLDER : REGULAR;
   const mode = type === FOLDER || member.isExecutable === true ? EXECUTABLE_MODE : PLAIN_MODE;
   const plain = header({ type, mode, name, size: Math.min(size, LARGEST_SIZE), modifiedMs });
   if (fits) return plain;
-  const records = octetsOf(record('path', path) + record('size', String(size)));
+  const records = bytesOf(record('path', path) + record('size', String(size)));
   const extended = header({
     type: EXTENDED,
     mode: PLAIN_MODE,
-    name: octetsOf('PaxHeaders/member'),
+    name: bytesOf('PaxHeaders/member'),
     size: records.length,
     modifiedMs,
   });
@@ -61,7 +61,7 @@ export function tarHeader(member: TarMember): Uint8Array {
   return all;
 }
 
-/** Zeros that follow a content of so many octets. */
+/** The number of zeros that follow a content of this size. */
 export function tarPadding(size: number): number {
   return (TAR_BLOCK - (size % TAR_BLOCK)) % TAR_BLOCK;
 }
@@ -84,31 +84,31 @@ function header({ type, mode, name, size, modifiedMs }: HeaderFields): Uint8Arra
   writeOctal(block, FIELD.modified, Math.min(Math.max(0, Math.floor(modifiedMs / 1000)), LARGEST_SIZE));
   writeText(block, FIELD.type, type);
   writeText(block, FIELD.magic, 'ustar\x0000');
-  // The sum is taken as if its own field held spaces.
+  // The sum is computed as if its own field held spaces.
   writeText(block, FIELD.checksum, ' '.repeat(FIELD.checksum[1]));
-  const sum = block.reduce((total, octet) => total + octet, 0);
+  const sum = block.reduce((total, byte) => total + byte, 0);
   writeText(block, FIELD.checksum, `${sum.toString(8).padStart(6, '0')}\0 `);
   return block;
 }
 
-/** With a zero behind it. */
+/** Writes a number, of which the last byte of the field stays zero. */
 function writeOctal(block: Uint8Array, field: Field, value: number): void {
   writeText(block, field, value.toString(8).padStart(field[1] - 1, '0'));
 }
 
 function writeText(block: Uint8Array, [offset]: Field, text: string): void {
-  block.set(octetsOf(text), offset);
+  block.set(bytesOf(text), offset);
 }
 
-/** It begins with its own length, which counts itself. */
+/** A record begins with its own length, which includes the digits of that length. */
 function record(key: string, value: string): string {
   const rest = ` ${key}=${value}\n`;
-  const length = octetsOf(rest).length;
+  const length = bytesOf(rest).length;
   let whole = length;
   while (whole !== length + String(whole).length) whole = length + String(whole).length;
   return `${whole}${rest}`;
 }
 
-function octetsOf(text: string): Uint8Array {
+function bytesOf(text: string): Uint8Array {
   return new TextEncoder().encode(text);
 }

@@ -1,10 +1,10 @@
-/** Bringing a folder with all that is in it to the disk. Runs in a worker thread. */
+/** Syncs a folder and all that it contains. Runs in a worker thread. */
 import { closeSync, constants, fsyncSync, openSync } from 'node:fs';
 import { join } from 'node:path';
 import koffi from 'koffi';
 import { syncFolder } from './published-file.js';
 
-/** With more, everything that the file system has is written at once: each file by itself would take milliseconds. */
+/** For more files the whole file system is synced at once, because each file by itself takes milliseconds. */
 const MOST_SINGLE = 64;
 
 type SyncFileSystem = (fd: number) => number;
@@ -12,7 +12,7 @@ type SyncFileSystem = (fd: number) => number;
 const syncFileSystem =
   process.platform === 'linux' ? (koffi.load(null).func('int syncfs(int)') as SyncFileSystem) : undefined;
 
-/** The root, and what is named of that which is in it: paths are relative to the root. */
+/** Syncs the root, and these folders and files in it; their paths are relative to the root. */
 export function syncTree(root: string, folders: readonly string[], files: readonly string[]): void {
   if (folders.length + files.length > MOST_SINGLE && syncAll(root)) return;
   for (const path of files) syncFile(join(root, path));
@@ -20,7 +20,7 @@ export function syncTree(root: string, folders: readonly string[], files: readon
   syncFolder(root);
 }
 
-/** False where there is no such thing, or it failed: then each file tells why. */
+/** False where the system cannot do that, or when it failed; then the sync of some file says why. */
 function syncAll(root: string): boolean {
   if (syncFileSystem === undefined) return false;
   const fd = openSync(root, constants.O_RDONLY | constants.O_DIRECTORY);

@@ -1,4 +1,4 @@
-/** The refusals of the compute side. */
+/** The refusals of the compute interface. */
 import { Refusal } from './refusal.js';
 
 export const computeRefusals = {

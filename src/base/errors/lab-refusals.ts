@@ -1,4 +1,4 @@
-/** The refusals of projects and of what they hold. */
+/** The refusals of projects, nodes, links, captures, drawings, templates, symbols and computes. */
 import { Refusal } from './refusal.js';
 
 export const labRefusals = {

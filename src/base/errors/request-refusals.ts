@@ -1,4 +1,4 @@
-/** The refusals of what comes over HTTP, and of files that come or go. */
+/** The refusals of HTTP requests, of uploads and downloads, and of images. */
 import { Refusal, shortened } from './refusal.js';
 
 export const requestRefusals = {
@@ -52,11 +52,11 @@ export const requestRefusals = {
     new Refusal(507, 'disk_full', 'No space left on the disk of the data folder: nothing was changed', {
       cause,
     }),
-  diskFloor: (octets: number, free: number, floor: number) =>
+  diskFloor: (bytes: number, free: number, floor: number) =>
     new Refusal(
       507,
       'disk_floor',
-      `No space left for ${inMebibytes(octets)} more: the disk has ${inMebibytes(free)} free, of which uploads, imports ` +
+      `No space left for ${inMebibytes(bytes)} more: the disk has ${inMebibytes(free)} free, of which uploads, imports ` +
         `and snapshots leave ${inMebibytes(floor)} for the labs (--upload-floor). Make room on it`,
     ),
   diskFailing: (code: string, cause?: unknown) =>
@@ -183,6 +183,6 @@ export const requestRefusals = {
   forwardUnknown: (request: string) => new Refusal(404, 'compute_request_unknown', `${request} not found`),
 } as const;
 
-function inMebibytes(octets: number): string {
-  return `${Math.round((octets / 2 ** 20) * 100) / 100} MiB`;
+function inMebibytes(bytes: number): string {
+  return `${Math.round((bytes / 2 ** 20) * 100) / 100} MiB`;
 }

@@ -4,7 +4,7 @@ import { Refusal, shortened } from './refusal.js';
 const CANNOT_IMPORT = 'Cannot import project, ';
 
 export const snapshotRefusals = {
-  // Snapshots, exports and imports
+  // Jobs and snapshots
   jobCancelled: () => new Refusal(409, 'job_cancelled', 'Cancelled on request: nothing was changed'),
   jobUnknown: (id: string) => new Refusal(404, 'job_unknown', `Job ID ${id} doesn't exist`),
   projectRunning: () => new Refusal(409, 'project_running', 'Project must be stopped in order to export it'),
@@ -104,7 +104,7 @@ export const snapshotRefusals = {
         'that project first. Nothing was changed',
     ),
 
-  // What snapshots and exports hold of the files of a project
+  // Files of projects that snapshots and exports read
   contentUnreadable: (path: string, reason: string) =>
     new Refusal(409, 'content_unreadable', `Cannot read ${path}: ${reason}`),
   contentChanging: (path: string) =>

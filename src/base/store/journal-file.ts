@@ -1,9 +1,9 @@
 /**
- * A journal that is written. The room for what comes next is filled with zeros and synced ahead, so that a commit
- * overwrites what the disk has already, and neither finds it full nor has to sync more than its own octets.
+ * The journal that is written. The room for the next commits is filled with zeros and synced ahead. So a commit
+ * overwrites blocks that the disk has already: it never finds the disk full, and syncs nothing but its own bytes.
  *
- * After a sync that failed, nobody knows what of it is on the disk, and syncing again would prove nothing, because the
- * system may have dropped the octets. So they are written anew, as zeros, and synced, before anything else is written.
+ * After a failed sync it is unknown which bytes are on the disk, and another sync would prove nothing, because the
+ * system may have dropped them. So zeros are written in their place and synced before anything else is written.
  */
 import { randomInt } from 'node:crypto';
 import { closeSync, constants, fdatasyncSync, fsyncSync, ftruncateSync, openSync, statfsSync } from 'node:fs';
@@ -21,10 +21,10 @@ import { JournalWindow, type JournalFinding, type FoundFrame } from './journal-r
 
 const CREATE = constants.O_RDWR | constants.O_CREAT | constants.O_TRUNC | constants.O_NOFOLLOW;
 const MEBIBYTE = 1024 * 1024;
-/** Room that is kept for commits which make the store smaller, so that a full disk can be cleared up. */
+/** Room that only commits which make the store smaller may use, so that a full disk can be cleared up. */
 const RESERVE = 2 * MEBIBYTE;
 const LEAST_RESERVE = 64 * 1024;
-/** Room that is made at a time: an eighth of the journal within these limits. */
+/** The journal grows by an eighth of its length at a time, within these limits. */
 const LEAST_STEP = 64 * 1024;
 const MOST_STEP = MEBIBYTE;
 const MARK_EVERY_MS = 1000;
@@ -38,7 +38,7 @@ export class JournalFile {
   #end: number;
   #number: number;
   #size: number;
-  /** Up to here the disk may hold octets of a commit that was refused. */
+  /** Up to here the disk may have bytes of a commit that was refused. */
   #doubtfulEnd = 0;
   #turn = 0;
   #markedAt = performance.now();
@@ -60,7 +60,7 @@ export class JournalFile {
     this.#reserve = Math.max(LEAST_RESERVE, Math.min(RESERVE, Math.floor((blocks * bsize) / 50)));
   }
 
-  /** A new one that holds the changes as its base, a frame for each group, and is on the disk afterwards. */
+  /** Makes and syncs a new journal, which has the changes as its base, in one frame for each group. */
   static create(
     path: string,
     base: number,
@@ -72,13 +72,13 @@ export class JournalFile {
       const salt = randomInt(LARGEST_SALT);
       let end = FRAMES_START;
       for (const changes of groups) {
-        const octets = encodeFrame(salt, base, changes);
-        writeWhole(fd, octets, end);
-        onFrame({ octets, position: end });
-        end += octets.length;
+        const bytes = encodeFrame(salt, base, changes);
+        writeWhole(fd, bytes, end);
+        onFrame({ bytes, position: end });
+        end += bytes.length;
       }
       const journal = new JournalFile(fd, path, { salt, base, baseEnd: end, marked: end }, end, base, end);
-      // Before the room is made, which may be tried twice: a sync that fails then has nothing but zeros to lose.
+      // Synced before the room is made, which may be tried twice: a sync that fails then can lose zeros only.
       fsyncSync(fd);
       journal.#makeRoom(0, () => false);
       journal.#writeHeads();
@@ -90,12 +90,12 @@ export class JournalFile {
     }
   }
 
-  /** One that has been read, without damage; what follows its end is cut off. */
+  /** Goes on with an undamaged journal that has been read, and removes a torn commit behind its end. */
   static resume(path: string, fd: number, head: JournalHead, found: JournalFinding): JournalFile {
     const size = new JournalWindow(fd, 0).size;
     const marked = { ...head, marked: found.end };
     const journal = new JournalFile(fd, path, marked, found.end, found.number, size);
-    // Not written when nothing is wrong: a server must start on a full disk, and on one that is read only for now.
+    // An intact journal is not written to, so that a server starts on a full or read-only disk.
     if (found.isTorn) {
       journal.#doubtfulEnd = size;
       journal.#settle();
@@ -103,48 +103,48 @@ export class JournalFile {
     return journal;
   }
 
-  /** Where the next commit will be. */
+  /** The position of the next commit. */
   get end(): number {
     return this.#end;
   }
 
-  /** Of the last commit. */
+  /** The number of the last commit. */
   get number(): number {
     return this.#number;
   }
 
-  /** What is filled with zeros behind a journal of this length. */
+  /** A journal of this length has so much room behind it. */
   get roomAhead(): number {
     return FRAMES_START + this.#reserve + this.#step;
   }
 
-  /** A look at what has been written up to now. */
+  /** Reads the journal as it is now. */
   window(ahead: number): JournalWindow {
     return new JournalWindow(this.#fd, ahead);
   }
 
-  /** Afterwards the commit is on the disk. When it throws, the journal is as it was. */
+  /** Writes and syncs a commit. When this throws, the journal is as it was. */
   append(changes: readonly RawChange[], mayUseReserve: () => boolean): FoundFrame {
-    const octets = encodeFrame(this.#head.salt, this.#number + 1, changes);
+    const bytes = encodeFrame(this.#head.salt, this.#number + 1, changes);
     this.#settle();
-    this.#makeRoom(octets.length, mayUseReserve);
+    this.#makeRoom(bytes.length, mayUseReserve);
     const position = this.#end;
     try {
-      this.#doubtfulEnd = position + octets.length;
+      this.#doubtfulEnd = position + bytes.length;
       if (performance.now() - this.#markedAt > MARK_EVERY_MS) this.#mark();
-      writeWhole(this.#fd, octets, position);
+      writeWhole(this.#fd, bytes, position);
       fdatasyncSync(this.#fd);
     } catch (error) {
       this.#trySettle();
       throw error;
     }
     this.#doubtfulEnd = 0;
-    this.#end += octets.length;
+    this.#end += bytes.length;
     this.#number++;
-    return { octets, position };
+    return { bytes, position };
   }
 
-  /** Says on the disk that all is acknowledged, and lets go. */
+  /** Marks all commits as acknowledged, and closes the file. */
   close(): void {
     try {
       this.#settle();
@@ -155,7 +155,7 @@ export class JournalFile {
     }
   }
 
-  /** Lets go of a journal that another has replaced. */
+  /** Closes a journal that another one has replaced. */
   abandon(): void {
     closeSync(this.#fd);
   }
@@ -164,11 +164,11 @@ export class JournalFile {
     try {
       this.#settle();
     } catch {
-      // The next commit begins with it.
+      // The next commit tries this first.
     }
   }
 
-  /** Takes what a refused commit may have left off the disk. */
+  /** Removes bytes that a refused commit may have left on the disk. */
   #settle(): void {
     if (this.#doubtfulEnd === 0) return;
     writeZeros(this.#fd, this.#end, this.#doubtfulEnd);
@@ -188,7 +188,7 @@ export class JournalFile {
     this.#markedAt = performance.now();
   }
 
-  /** Room for a commit of this length, and for the end of the frames after it. */
+  /** Makes room for a commit of this length, and for the zeros that end the frames. */
   #makeRoom(length: number, mayUseReserve: () => boolean): void {
     const least = this.#end + length + FRAME_HEAD_LENGTH;
     const wanted = least + this.#reserve;
@@ -202,7 +202,7 @@ export class JournalFile {
     return Math.max(LEAST_STEP, Math.min(MOST_STEP, Math.floor(this.#end / 8)));
   }
 
-  /** Returns why it cannot be. */
+  /** Returns the error when the journal cannot grow. */
   #grow(wanted: number): Error | undefined {
     const size = Math.ceil(wanted / 4096) * 4096;
     try {

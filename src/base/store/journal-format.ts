@@ -1,12 +1,13 @@
 /**
- * The octets of a journal: two heads, a page each, then frames one after the other, then zeros. A frame is one commit,
- * or one part of the base, which is all that the store held when the journal was begun. Everything has a checksum.
+ * The format of a journal: two heads of a page each, then frames one after the other, then zeros. A frame is one
+ * commit, or a part of the base, which is the content of the store when the journal was begun. Everything has a
+ * checksum.
  */
 import { crc32 } from 'node:zlib';
 import { pack, unpack } from 'msgpackr';
 import type { Change, Key } from './store.js';
 
-/** 1 was LMDB's. */
+/** Format 1 was LMDB. */
 const FORMAT = 2;
 export const HEAD_PLACES = [0, 4096] as const;
 export const FRAMES_START = 8192;
@@ -16,26 +17,26 @@ const MAGIC = 'WFSTORE\n';
 const CHANGE_HEAD_LENGTH = 7;
 const LONGEST_KEY = 4096;
 
-/** What is said twice at the start of a journal, in turns, so that one of them is always whole. */
+/** There are two heads at the start of a journal. They are written in turns, so one of them is always whole. */
 export interface JournalHead {
-  /** Enters every checksum, so that nothing older on the same place of the disk is taken for a frame. */
+  /** Is part of every checksum, so that older bytes on the same blocks of the disk are not taken for a frame. */
   readonly salt: number;
   /** The number of the last commit that is part of the base, which ends at `baseEnd`. */
   readonly base: number;
   readonly baseEnd: number;
-  /** Up to here all was acknowledged when the head was written, a second ago at most when others came later. */
+  /** All commits up to here were acknowledged when the head was written, at most a second before the last commit. */
   readonly marked: number;
 }
 
-/** One change as a journal holds it. */
+/** One change as a journal stores it. */
 export interface RawChange {
   readonly kind: 'put' | 'remove' | 'clear';
   readonly key: Key;
-  /** Packed; empty unless it is put. */
+  /** The packed value of a put; empty for the other kinds. */
   readonly value: Uint8Array;
 }
 
-/** Where a value lies in a journal. */
+/** The place of a value in a journal. */
 export interface Place {
   readonly position: number;
   readonly length: number;
@@ -44,8 +45,8 @@ export interface Place {
 
 export interface JournalEntry extends Pick<RawChange, 'kind' | 'key'> {
   readonly place: Place;
-  /** Of the whole entry. */
-  readonly octets: number;
+  /** The length of the whole entry. */
+  readonly bytes: number;
 }
 
 const KINDS = ['put', 'remove', 'clear'] as const;
@@ -77,17 +78,17 @@ export function encodeFrame(salt: number, number: number, changes: readonly RawC
   return frame;
 }
 
-/** Whether these octets, which begin with the head of a frame, are that frame whole. */
-export function isFrame(octets: Buffer, salt: number, number: number): boolean {
-  return octets.readUIntLE(8, 6) === number && octets.readUInt32LE(4) === frameChecksum(octets, salt);
+/** Whether these bytes are a whole frame with this number. */
+export function isFrame(bytes: Buffer, salt: number, number: number): boolean {
+  return bytes.readUIntLE(8, 6) === number && bytes.readUInt32LE(4) === frameChecksum(bytes, salt);
 }
 
-/** With its head; what is no head of a frame says anything. */
+/** The length of a frame with its head. When the bytes are no head of a frame, this is any number. */
 export function frameLength(head: Buffer): number {
   return FRAME_HEAD_LENGTH + head.readUInt32LE(0);
 }
 
-/** What a whole frame says, which lies at `position` of its journal. */
+/** The entries of a whole frame at `position` of its journal. */
 export function* entriesOf(frame: Buffer, position: number): Generator<JournalEntry> {
   let at = FRAME_HEAD_LENGTH;
   while (at < frame.length) {
@@ -103,41 +104,41 @@ export function* entriesOf(frame: Buffer, position: number): Generator<JournalEn
       kind,
       key: unpack(frame.subarray(keyStart, valueStart)) as string[],
       place: { position: position + valueStart, length: end - valueStart, checksum },
-      octets: end - at,
+      bytes: end - at,
     };
     at = end;
   }
 }
 
-export function isValue(octets: Uint8Array, place: Place): boolean {
-  return octets.length === place.length && (crc32(octets) | 0) === place.checksum;
+export function isValue(bytes: Uint8Array, place: Place): boolean {
+  return bytes.length === place.length && (crc32(bytes) | 0) === place.checksum;
 }
 
 export function encodeHead(head: JournalHead): Buffer {
-  const octets = Buffer.alloc(HEAD_LENGTH);
-  octets.write(MAGIC, 'latin1');
-  octets.writeUInt32LE(FORMAT, 8);
-  octets.writeUInt32LE(head.salt, 12);
-  octets.writeUIntLE(head.base, 16, 6);
-  octets.writeUIntLE(head.baseEnd, 24, 6);
-  octets.writeUIntLE(head.marked, 32, 6);
-  octets.writeUInt32LE(headChecksum(octets), 40);
-  return octets;
+  const bytes = Buffer.alloc(HEAD_LENGTH);
+  bytes.write(MAGIC, 'latin1');
+  bytes.writeUInt32LE(FORMAT, 8);
+  bytes.writeUInt32LE(head.salt, 12);
+  bytes.writeUIntLE(head.base, 16, 6);
+  bytes.writeUIntLE(head.baseEnd, 24, 6);
+  bytes.writeUIntLE(head.marked, 32, 6);
+  bytes.writeUInt32LE(headChecksum(bytes), 40);
+  return bytes;
 }
 
-/** Undefined for what is no whole head. Throws for one of another format. */
-export function decodeHead(octets: Buffer): JournalHead | undefined {
+/** Undefined when the bytes are no whole head. Throws for a head of another format. */
+export function decodeHead(bytes: Buffer): JournalHead | undefined {
   const isWhole =
-    octets.length === HEAD_LENGTH &&
-    octets.toString('latin1', 0, MAGIC.length) === MAGIC &&
-    octets.readUInt32LE(40) === headChecksum(octets);
+    bytes.length === HEAD_LENGTH &&
+    bytes.toString('latin1', 0, MAGIC.length) === MAGIC &&
+    bytes.readUInt32LE(40) === headChecksum(bytes);
   if (!isWhole) return undefined;
-  if (octets.readUInt32LE(8) !== FORMAT) throw otherFormat(octets.readUInt32LE(8));
+  if (bytes.readUInt32LE(8) !== FORMAT) throw otherFormat(bytes.readUInt32LE(8));
   return {
-    salt: octets.readUInt32LE(12),
-    base: octets.readUIntLE(16, 6),
-    baseEnd: octets.readUIntLE(24, 6),
-    marked: octets.readUIntLE(32, 6),
+    salt: bytes.readUInt32LE(12),
+    base: bytes.readUIntLE(16, 6),
+    baseEnd: bytes.readUIntLE(24, 6),
+    marked: bytes.readUIntLE(32, 6),
   };
 }
 
@@ -151,6 +152,6 @@ function frameChecksum(frame: Buffer, salt: number): number {
   return crc32(frame.subarray(8), salt);
 }
 
-function headChecksum(octets: Buffer): number {
-  return crc32(octets.subarray(0, 40));
+function headChecksum(bytes: Buffer): number {
+  return crc32(bytes.subarray(0, 40));
 }

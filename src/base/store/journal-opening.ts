@@ -1,6 +1,6 @@
 /**
- * Opens the journal of a state folder, or makes one: of the store of an earlier version, or of what is whole of a damaged
- * journal, which is put aside. What was there before is never written to.
+ * Opens the journal of a state folder, or makes one: an empty one, one from the store of an earlier version, or one
+ * from the intact part of a damaged journal, which is put aside. Older files are never written to.
  */
 import {
   chmodSync,
@@ -37,7 +37,7 @@ import { readLmdb } from './lmdb-reading.js';
 import { RecordIndex } from './record-index.js';
 import type { Key, StoredRecord } from './store.js';
 
-/** What the operator should know of the store. */
+/** A message about the store for the operator. */
 export interface Notice {
   readonly level: 'warn' | 'error';
   readonly text: string;
@@ -48,7 +48,7 @@ export interface Journal {
   readonly index: RecordIndex;
 }
 
-/** A journal that was read, as far as it is whole. */
+/** The intact part of a journal that was read. */
 interface Reading {
   readonly fd: number;
   readonly head: JournalHead;
@@ -63,7 +63,7 @@ const PREVIOUS = 'journal.previous';
 const MAKING = 'journal.making';
 const LMDB = ['data.mdb', 'lock.mdb'];
 const LMDB_FORMAT = 1;
-const GROUP_OCTETS = 512 * 1024;
+const GROUP_BYTES = 512 * 1024;
 const READ_AHEAD = 1024 * 1024;
 const OPEN = constants.O_RDWR | constants.O_NOFOLLOW;
 const NOT_IN_FILES = 'templates, computes, directed filters and what else no topology file tells';
@@ -91,7 +91,7 @@ function openOrMake(folder: string, notices: Notice[]): Journal {
   return journal;
 }
 
-/** Replaces the journal by one that holds the groups as its base. The one before stays as a second copy of that. */
+/** Replaces the journal by one with the groups as its base. The old journal stays as a second copy of the base. */
 export function replaceJournal(folder: string, base: number, groups: Groups): Journal {
   const made = makeJournal(folder, base, groups);
   try {
@@ -105,7 +105,7 @@ export function replaceJournal(folder: string, base: number, groups: Groups): Jo
   return made;
 }
 
-/** Gives the room of the second copy back. */
+/** Removes the second copy, for its room. */
 export function removePrevious(folder: string): void {
   rmSync(join(folder, PREVIOUS), { force: true });
 }
@@ -113,31 +113,31 @@ export function removePrevious(folder: string): void {
 /** All records, as the base of another journal. */
 export function* groupsOf(index: RecordIndex, window: JournalWindow): Generator<RawChange[]> {
   let group: RawChange[] = [];
-  let octets = 0;
+  let bytes = 0;
   for (const { key, place } of index.under([])) {
     const value = Buffer.from(valueAt(window, key, place));
     group.push({ kind: 'put', key, value });
-    octets += value.length;
-    if (octets < GROUP_OCTETS) continue;
+    bytes += value.length;
+    if (bytes < GROUP_BYTES) continue;
     yield group;
     group = [];
-    octets = 0;
+    bytes = 0;
   }
   yield group;
 }
 
-/** Throws when it is not what was written. */
+/** Reads a value. Throws when it is not the one that was written. */
 export function valueAt(window: JournalWindow, key: Key, place: Place): Buffer {
-  const octets = window.at(place.position, place.length);
-  if (octets !== undefined && isValue(octets, place)) return octets;
+  const bytes = window.at(place.position, place.length);
+  if (bytes !== undefined && isValue(bytes, place)) return bytes;
   throw new Error(
     `The record ${key.join('/')} of the store is damaged on the disk: ` +
       'the next start of the server puts the store aside and keeps what is whole of it',
   );
 }
 
-function applyFrame(index: RecordIndex, { octets, position }: FoundFrame): void {
-  for (const entry of entriesOf(octets, position)) index.apply(entry);
+function applyFrame(index: RecordIndex, { bytes, position }: FoundFrame): void {
+  for (const entry of entriesOf(bytes, position)) index.apply(entry);
 }
 
 function makeJournal(folder: string, base: number, groups: Groups): Journal {
@@ -154,13 +154,13 @@ function makeJournal(folder: string, base: number, groups: Groups): Journal {
   }
 }
 
-/** A second name; a file system that knows no such thing has no second copy. */
+/** Keeps the journal as a second copy, by a second name. A file system without second names has no second copy. */
 function keepPrevious(folder: string): void {
   removePrevious(folder);
   try {
     linkSync(join(folder, JOURNAL), join(folder, PREVIOUS));
   } catch {
-    // The new journal has all of it.
+    // The new journal has all records.
   }
 }
 
@@ -204,13 +204,13 @@ function readOrRecover(folder: string, notices: Notice[]): Journal {
   const { fd, head, found, index } = reading;
   if (found.damage !== undefined) return recover(folder, reading, found.damage, notices);
   if (found.isTorn) {
-    const text = `a commit that was under way when the server ended was taken off the store, at octet ${found.end}`;
+    const text = `a commit that was under way when the server ended was taken off the store, at byte ${found.end}`;
     notices.push({ level: 'warn', text });
   }
   return { file: JournalFile.resume(path, fd, head, found), index };
 }
 
-/** Undefined for what has no whole head. */
+/** Undefined when the journal has no whole head. */
 function read(path: string): Reading | undefined {
   const fd = openSync(path, OPEN);
   try {
@@ -230,7 +230,7 @@ function read(path: string): Reading | undefined {
   return undefined;
 }
 
-/** Puts the damaged journal aside and makes one of the latest state that is provably whole. */
+/** Puts the damaged journal aside, and makes one of the latest state that is provably whole. */
 function recover(folder: string, reading: Reading | undefined, damage: string, notices: Notice[]): Journal {
   const previousPath = join(folder, PREVIOUS);
   const previous = existsSync(previousPath) ? read(previousPath) : undefined;
@@ -251,14 +251,14 @@ function recover(folder: string, reading: Reading | undefined, damage: string, n
 }
 
 function whatWasKept({ file, index }: Journal, told: string): string {
-  if (index.octets === 0) return whatIsLost(told);
+  if (index.bytes === 0) return whatIsLost(told);
   return (
     `${told}: it is as it was after its first ${file.number} commits; what changed after them is taken from the ` +
     `topology files of the projects, but not ${NOT_IN_FILES}`
   );
 }
 
-/** The number of its last commit, and its content. */
+/** The latest whole state: the number of its last commit, and its content. */
 function latestWhole(reading: Reading | undefined, previous: Reading | undefined): [number, Groups] {
   if (reading !== undefined && reading.found.end >= reading.head.baseEnd) {
     return [reading.found.number, stateOf(reading)];
@@ -281,8 +281,8 @@ function stateOf({ fd, index }: Reading): Groups {
   return groupsOf(index, new JournalWindow(fd, READ_AHEAD));
 }
 
-function changesOf({ octets, position }: FoundFrame): RawChange[] {
-  const own = Buffer.from(octets);
+function changesOf({ bytes, position }: FoundFrame): RawChange[] {
+  const own = Buffer.from(bytes);
   return [...entriesOf(own, position)].map(({ kind, key, place }) => {
     const start = place.position - position;
     return { kind, key, value: own.subarray(start, start + place.length) };
@@ -293,7 +293,7 @@ function whatIsLost(told: string): string {
   return `${told}: projects are rebuilt from their topology files, but ${NOT_IN_FILES} are lost`;
 }
 
-/** In a folder of the state folder that is named after the time. Returns its path. */
+/** Puts files into a new folder of the state folder, which is named after the time. Returns its path. */
 function putAside(
   folder: string,
   kind: string,
@@ -322,11 +322,11 @@ function keepCopy(from: string, to: string): void {
   }
 }
 
-/** Records hold passwords of other computes. The folder may be another user's, who has said who may read it. */
+/** Other users may not read the folder, because records contain passwords of computes. */
 function makePrivate(folder: string): void {
   try {
     chmodSync(folder, 0o700);
   } catch {
-    // It is another user's.
+    // The folder belongs to another user, who decides who may read it.
   }
 }

@@ -1,6 +1,6 @@
 /**
- * The store contract over a journal, for the state thread: a commit is one frame, synced before it is acknowledged, and
- * an index in memory knows where each value lies. A journal that is more than half outdated is replaced.
+ * The store on a journal, in the state thread. A commit is one frame, which is synced before it is acknowledged; an
+ * index in memory has the place of each value. When more than half of the journal is outdated, a new one replaces it.
  */
 import { statfsSync } from 'node:fs';
 import { unpack } from 'msgpackr';
@@ -20,11 +20,11 @@ import type { RecordIndex } from './record-index.js';
 import type { Change, Key, StoredRecord } from './store.js';
 
 const MEBIBYTE = 1024 * 1024;
-/** Less that is outdated is not worth a new journal, */
+/** A journal with fewer outdated bytes is not replaced, */
 const LEAST_OUTDATED = 4 * MEBIBYTE;
-/** unless the disk is full. */
+/** unless the disk is full; then this is the limit. */
 const LEAST_OUTDATED_WHEN_FULL = MEBIBYTE / 16;
-/** After a replacement that failed, the journal must grow by this before the next. */
+/** After a failed replacement, the journal must grow by so much before the next attempt. */
 const RETRY_AFTER = MEBIBYTE / 4;
 const FULL = ['ENOSPC', 'EDQUOT', 'EFBIG'];
 const READ_AHEAD = 32 * 1024;
@@ -43,7 +43,7 @@ export class JournalStore {
     ({ file: this.#file, index: this.#index } = openJournal(folder, this.#notices));
   }
 
-  /** What happened when it was opened. */
+  /** Messages about the opening of the store. */
   get notices(): readonly Notice[] {
     return this.#notices;
   }
@@ -57,7 +57,7 @@ export class JournalStore {
     } catch (error) {
       throw refusalOf(error);
     }
-    if (this.#outdated > Math.max(LEAST_OUTDATED, this.#index.octets)) this.#replace();
+    if (this.#outdated > Math.max(LEAST_OUTDATED, this.#index.bytes)) this.#replace();
   }
 
   load(prefix: Key): StoredRecord[] {
@@ -73,9 +73,9 @@ export class JournalStore {
     this.#file.close();
   }
 
-  /** Octets of the journal that say nothing any more. */
+  /** The number of bytes in the journal that no record needs any more. */
   get #outdated(): number {
-    return this.#file.end - FRAMES_START - this.#index.octets;
+    return this.#file.end - FRAMES_START - this.#index.bytes;
   }
 
   #append(changes: readonly RawChange[]): void {
@@ -83,7 +83,7 @@ export class JournalStore {
       this.#appendOnce(changes);
     } catch (error) {
       const isWorthIt =
-        isFull(error) && this.#outdated > Math.max(LEAST_OUTDATED_WHEN_FULL, this.#index.octets / 4);
+        isFull(error) && this.#outdated > Math.max(LEAST_OUTDATED_WHEN_FULL, this.#index.bytes / 4);
       if (!isWorthIt || !this.#replace()) throw error;
       this.#syncName();
       removePrevious(this.#folder);
@@ -92,23 +92,23 @@ export class JournalStore {
   }
 
   #appendOnce(changes: readonly RawChange[]): void {
-    const { octets, position } = this.#file.append(changes, () => this.#makesSmaller(changes));
-    for (const entry of entriesOf(octets, position)) this.#index.apply(entry);
+    const { bytes, position } = this.#file.append(changes, () => this.#makesSmaller(changes));
+    for (const entry of entriesOf(bytes, position)) this.#index.apply(entry);
   }
 
-  /** Whether the store holds less after these changes, or no more. */
+  /** Whether the store is not larger after these changes. */
   #makesSmaller(changes: readonly RawChange[]): boolean {
-    let octets = 0;
+    let bytes = 0;
     for (const change of changes) {
-      octets +=
+      bytes +=
         change.kind === 'put'
           ? change.value.length + change.key.join('').length
-          : -this.#index.octetsOf(change);
+          : -this.#index.bytesOf(change);
     }
-    return octets <= 0;
+    return bytes <= 0;
   }
 
-  /** The records alone, in a new journal. Returns false when it cannot be now. */
+  /** Writes the records to a new journal, which replaces this one. Returns false when that is not possible now. */
   #replace(): boolean {
     const { end, number } = this.#file;
     if (end < this.#replaceFrom || !this.#hasRoom()) return false;
@@ -127,7 +127,7 @@ export class JournalStore {
   }
 
   #hasRoom(): boolean {
-    const needed = this.#index.octets + this.#file.roomAhead;
+    const needed = this.#index.bytes + this.#file.roomAhead;
     if (this.#free() < needed) removePrevious(this.#folder);
     return this.#free() >= needed;
   }
@@ -148,7 +148,7 @@ function isFull(error: unknown): boolean {
   return error instanceof Error && 'code' in error && FULL.includes(String(error.code));
 }
 
-/** What the system refused is the client's to know; what the store cannot hold is a fault of ours. */
+/** Errors of the disk become refusals for the client; any other error is a fault of this server. */
 function refusalOf(error: unknown): unknown {
   if (isFull(error)) return refusals.diskFull(error);
   if (error instanceof Error && 'syscall' in error && 'code' in error) {

@@ -1,6 +1,6 @@
 /**
  * Reads the store of earlier versions, a file `data.mdb` that lmdb-js 3.5 wrote: a B-tree of pages, without checksums.
- * Every page is looked at once at most, so that a damaged file ends in an error and never in a loop.
+ * Every page is read once at most, so a damaged file ends in an error and never in a loop.
  */
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
 import { unpack } from 'msgpackr';
@@ -27,7 +27,9 @@ interface Meta {
   readonly transaction: bigint;
 }
 
-/** The records, with the one that tells the format. Throws what has no `code` when the file is damaged. */
+/**
+ * All records, also the one with the format. The error for a damaged file has no `syscall`, unlike one of the system.
+ */
 export function readLmdb(path: string): StoredRecord[] {
   const fd = openSync(path, 'r');
   try {
@@ -48,7 +50,7 @@ export function readLmdb(path: string): StoredRecord[] {
   }
 }
 
-/** The newest first. */
+/** The whole meta pages, the newest first. */
 function metasOf(fd: number): Meta[] {
   const first = metaAt(fd, 0);
   const sizes = first === undefined ? PAGE_SIZES : [first.pageSize];
@@ -59,16 +61,16 @@ function metasOf(fd: number): Meta[] {
 }
 
 function metaAt(fd: number, position: number): Meta | undefined {
-  const octets = Buffer.alloc(META_LENGTH);
-  if (readSync(fd, octets, 0, META_LENGTH, position + PAGE_HEAD_LENGTH) < META_LENGTH) return undefined;
-  const pageSize = octets.readUInt32LE(24);
-  const isMeta = octets.readUInt32LE(0) === MAGIC && octets.readUInt32LE(4) === VERSION;
+  const bytes = Buffer.alloc(META_LENGTH);
+  if (readSync(fd, bytes, 0, META_LENGTH, position + PAGE_HEAD_LENGTH) < META_LENGTH) return undefined;
+  const pageSize = bytes.readUInt32LE(24);
+  const isMeta = bytes.readUInt32LE(0) === MAGIC && bytes.readUInt32LE(4) === VERSION;
   if (!isMeta || !PAGE_SIZES.includes(pageSize)) return undefined;
   return {
     pageSize,
-    records: octets.readBigUInt64LE(104),
-    root: octets.readBigUInt64LE(112),
-    transaction: octets.readBigUInt64LE(128),
+    records: bytes.readBigUInt64LE(104),
+    root: bytes.readBigUInt64LE(112),
+    transaction: bytes.readBigUInt64LE(128),
   };
 }
 
@@ -119,46 +121,46 @@ class LmdbReader {
 
   #readBig(number: bigint, length: number): Buffer {
     const pages = Math.ceil((PAGE_HEAD_LENGTH + length) / this.#meta.pageSize);
-    const octets = this.#pageAt(number, pages);
-    if (octets.readUInt16LE(18) !== OVERFLOW) throw new Error(`page ${number} is no part of a large record`);
-    return octets.subarray(PAGE_HEAD_LENGTH, PAGE_HEAD_LENGTH + length);
+    const bytes = this.#pageAt(number, pages);
+    if (bytes.readUInt16LE(18) !== OVERFLOW) throw new Error(`page ${number} is no part of a large record`);
+    return bytes.subarray(PAGE_HEAD_LENGTH, PAGE_HEAD_LENGTH + length);
   }
 
-  /** With those that follow it. */
+  /** Reads `count` pages from this one on. */
   #pageAt(number: bigint, count: number): Buffer {
     const first = Number(number);
     if (first < 2 || first + count > this.#pages) throw new Error(`page ${number} is cut off`);
     if (this.#seen.has(first)) throw new Error(`page ${number} is used twice`);
     this.#seen.add(first);
     const { pageSize, transaction } = this.#meta;
-    const octets = Buffer.alloc(count * pageSize);
-    if (readSync(this.#fd, octets, 0, octets.length, first * pageSize) < octets.length) {
+    const bytes = Buffer.alloc(count * pageSize);
+    if (readSync(this.#fd, bytes, 0, bytes.length, first * pageSize) < bytes.length) {
       throw new Error(`page ${number} is cut off`);
     }
-    const isWhole = octets.readBigUInt64LE(0) === number && octets.readBigUInt64LE(8) <= transaction;
+    const isWhole = bytes.readBigUInt64LE(0) === number && bytes.readBigUInt64LE(8) <= transaction;
     if (!isWhole) throw new Error(`page ${number} is damaged`);
-    return octets;
+    return bytes;
   }
 }
 
-/** Parts end with a zero. What would be mistaken for a sign of the encoding has another before it. */
-function keyOf(octets: Buffer): Key {
+/** Decodes a key. A zero ends each part; a byte that looks like a mark of the encoding has an escape before it. */
+function keyOf(bytes: Buffer): Key {
   const parts: string[] = [];
   let part: number[] = [];
   let isStart = true;
-  for (let at = 0; at < octets.length; at++) {
-    let octet = octets[at] ?? 0;
-    if (octet === 0) {
+  for (let at = 0; at < bytes.length; at++) {
+    let byte = bytes[at] ?? 0;
+    if (byte === 0) {
       parts.push(Buffer.from(part).toString());
       part = [];
       isStart = true;
       continue;
     }
-    const isSkipped = isStart && octet === LOW_START;
+    const isSkipped = isStart && byte === LOW_START;
     isStart = false;
     if (isSkipped) continue;
-    if (octet === ESCAPE) octet = octets[++at] ?? 0;
-    part.push(octet);
+    if (byte === ESCAPE) byte = bytes[++at] ?? 0;
+    part.push(byte);
   }
   return [...parts, Buffer.from(part).toString()];
 }

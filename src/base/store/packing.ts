@@ -1,8 +1,8 @@
-/** How changes and records cross threads: msgpack in a buffer of exactly their size, so that it can be moved. */
+/** Packs changes and records for other threads: msgpack in a buffer of exactly their size, so that it can be moved. */
 import { pack, unpack, unpackMultiple } from 'msgpackr';
 import type { Change, Packed, StoredRecord } from './store.js';
 
-/** The encoder hands out slices of a pooled buffer, which would be cloned or moved whole: copy them out. */
+/** Copies a slice that the encoder returns; otherwise the whole pooled buffer would be cloned or moved. */
 function exact(bytes: Uint8Array): Packed {
   return new Uint8Array(bytes);
 }
@@ -12,31 +12,31 @@ export const unpackChanges = (bytes: Uint8Array): Change[] => unpack(bytes) as C
 export const packRecords = (records: readonly StoredRecord[]): Packed => exact(pack(records));
 export const unpackRecords = (bytes: Uint8Array): StoredRecord[] => unpack(bytes) as StoredRecord[];
 
-/** Records of so many octets are unpacked in well below a millisecond. */
-const BATCH_OCTETS = 32 * 1024;
-/** How long the head of an array is, by its first octet; that of a short one is this octet alone. */
+/** It takes well below a millisecond to unpack so many bytes. */
+const BATCH_BYTES = 32 * 1024;
+/** The length of the head of an array by its first byte. The head of a short array is one byte. */
 const HEADS: Readonly<Record<number, number>> = { 0xdc: 3, 0xdd: 5 };
 
-/** The same, some at a time: for a thread that must not be held for all of them. */
+/** Unpacks the records in batches, for a thread that must not be held for long. */
 export function* recordBatches(bytes: Uint8Array): Generator<StoredRecord[]> {
   let position = HEADS[bytes[0] ?? 0] ?? 1;
-  let size = BATCH_OCTETS;
+  let size = BATCH_BYTES;
   while (position < bytes.length) {
     const window = bytes.subarray(position, position + size);
     const batch: StoredRecord[] = [];
     let length = 0;
     try {
-      // The items of an array follow each other like values of their own.
+      // The items of an array follow each other like separate values.
       unpackMultiple(window, (record: StoredRecord, _start, end) => {
         batch.push(record);
         length = end ?? 0;
       });
     } catch (error) {
-      // The last record ends outside of the window: it comes with the next one, which is larger when it must be.
+      // The last record ends outside of the window. The next window begins with it, and is larger if necessary.
       if (position + size >= bytes.length) throw error;
     }
     position += length;
-    size = length === 0 ? size * 2 : BATCH_OCTETS;
+    size = length === 0 ? size * 2 : BATCH_BYTES;
     if (batch.length > 0) yield batch;
   }
 }

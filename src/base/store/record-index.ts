@@ -1,10 +1,10 @@
-/** Where the value of each record lies: a tree of the parts of the keys. */
+/** The place of each record's value in the journal, in a tree of the parts of the keys. */
 import type { JournalEntry, Place } from './journal-format.js';
 import type { Key } from './store.js';
 
 interface Record {
   readonly place: Place;
-  readonly octets: number;
+  readonly bytes: number;
 }
 
 interface Branch {
@@ -16,11 +16,11 @@ const newBranch = (): Branch => ({ below: new Map() });
 
 export class RecordIndex {
   #root = newBranch();
-  #octets = 0;
+  #bytes = 0;
 
-  /** What the entries of all records take in a journal. */
-  get octets(): number {
-    return this.#octets;
+  /** The length of the entries of all records in a journal. */
+  get bytes(): number {
+    return this.#bytes;
   }
 
   apply(entry: JournalEntry): void {
@@ -35,14 +35,14 @@ export class RecordIndex {
     if (branch !== undefined) yield* recordsOf(branch, prefix);
   }
 
-  /** What the records that a change takes away take in a journal. */
-  octetsOf({ kind, key }: Pick<JournalEntry, 'kind' | 'key'>): number {
+  /** The length of the entries of those records that a change removes. */
+  bytesOf({ kind, key }: Pick<JournalEntry, 'kind' | 'key'>): number {
     const branch = this.#pathTo(key)?.at(-1);
     if (branch === undefined) return 0;
-    return kind === 'clear' ? octetsBelow(branch) : (branch.record?.octets ?? 0);
+    return kind === 'clear' ? bytesBelow(branch) : (branch.record?.bytes ?? 0);
   }
 
-  #put({ key, place, octets }: JournalEntry): void {
+  #put({ key, place, bytes }: JournalEntry): void {
     let branch = this.#root;
     for (const part of key) {
       let next = branch.below.get(part);
@@ -52,15 +52,15 @@ export class RecordIndex {
       }
       branch = next;
     }
-    this.#octets += octets - (branch.record?.octets ?? 0);
-    branch.record = { place, octets };
+    this.#bytes += bytes - (branch.record?.bytes ?? 0);
+    branch.record = { place, bytes };
   }
 
   #remove(key: Key): void {
     const path = this.#pathTo(key);
     const branch = path?.at(-1);
     if (path === undefined || branch?.record === undefined) return;
-    this.#octets -= branch.record.octets;
+    this.#bytes -= branch.record.bytes;
     branch.record = undefined;
     prune(path, key);
   }
@@ -69,7 +69,7 @@ export class RecordIndex {
     const path = this.#pathTo(key);
     const branch = path?.at(-1);
     if (path === undefined || branch === undefined) return;
-    this.#octets -= octetsBelow(branch);
+    this.#bytes -= bytesBelow(branch);
     branch.record = undefined;
     branch.below.clear();
     prune(path, key);
@@ -87,7 +87,7 @@ export class RecordIndex {
   }
 }
 
-/** Takes branches that hold nothing from the tree. */
+/** Removes empty branches from the tree. */
 function prune(path: readonly Branch[], key: Key): void {
   for (let depth = key.length; depth > 0; depth--) {
     const branch = path[depth];
@@ -96,10 +96,10 @@ function prune(path: readonly Branch[], key: Key): void {
   }
 }
 
-function octetsBelow(branch: Branch): number {
-  let octets = branch.record?.octets ?? 0;
-  for (const below of branch.below.values()) octets += octetsBelow(below);
-  return octets;
+function bytesBelow(branch: Branch): number {
+  let bytes = branch.record?.bytes ?? 0;
+  for (const below of branch.below.values()) bytes += bytesBelow(below);
+  return bytes;
 }
 
 function* recordsOf(branch: Branch, key: Key): Generator<{ readonly key: Key; readonly place: Place }> {

@@ -1,4 +1,4 @@
-/** What the state thread does for the HTTP thread. */
+/** The tasks of the state thread. */
 import type { TaskTable } from '../threads/task.js';
 import type { Notice } from './journal-opening.js';
 import { JournalStore } from './journal-store.js';
@@ -6,14 +6,14 @@ import { packRecords, unpackChanges } from './packing.js';
 import type { Key, Packed } from './store.js';
 
 export interface StateTasks extends TaskTable {
-  /** Returns what happened when the store was opened. */
+  /** Returns messages about the opening of the store. */
   readonly open: (input: undefined) => readonly Notice[];
   readonly commit: (parts: readonly Packed[]) => void;
   readonly load: (prefixes: readonly Key[]) => Packed;
   readonly close: (input: undefined) => void;
 }
 
-/** The first of them opens the store; when that fails, so do they all, each with the reason. */
+/** The first task opens the store. When that fails, each task tries again and fails with the reason. */
 export function stateTasks(folder: string): StateTasks {
   let opened: JournalStore | undefined;
   const store = (): JournalStore => (opened ??= new JournalStore(folder));

@@ -1,4 +1,4 @@
-/** The store contract on the HTTP thread: every call is carried out by the state thread, in order. */
+/** The store on the HTTP thread: the state thread carries out every call, in order. */
 import { TaskPool } from '../threads/task-pool.js';
 import type { Notice } from './journal-opening.js';
 import { packChanges, unpackRecords } from './packing.js';
@@ -15,7 +15,7 @@ export class StateThread implements Store {
     this.#pool = new TaskPool({ worker, threads: 1, queueLimit: QUEUE_LIMIT, workerData: { folder } });
   }
 
-  /** Opens the store, as the first call of any sort does, and returns what the operator should know of that. */
+  /** Opens the store, as any first call does, and returns messages for the operator. */
   async open(): Promise<readonly Notice[]> {
     return this.#pool.run('open', undefined);
   }

@@ -1,7 +1,7 @@
 /**
- * The store contract: durable records under keys that are paths. What `commit` acknowledged is on the disk: neither the
- * death of the process nor a power cut at the next instruction loses it; a commit is whole or not at all; one that fails
- * leaves no trace.
+ * The contract of the store: durable records under keys that are paths. Once `commit` has resolved, its changes are on
+ * the disk, and neither the death of the process nor a power cut can lose them. A commit is applied whole or not at
+ * all, and one that fails leaves no trace.
  */
 
 /** Changes or records in one buffer of exactly their size, which can be moved to another thread. */
@@ -23,16 +23,16 @@ export interface StoredRecord {
 
 export interface Store {
   /**
-   * Applies the changes in order, all or none. Rejects with a 507 refusal when there is no room, which
-   * commits that make the store smaller have some of their own for, and with a 503 when the disk cannot be written.
+   * Applies the changes in order, all or none. Rejects with a refusal: 507 when there is no room, and 503 when the disk
+   * cannot be written. There is some reserved room for commits that make the store smaller.
    */
   commit(changes: readonly Change[]): Promise<void>;
-  /** The same for changes that were packed, by other threads perhaps: those of all parts are one commit. */
+  /** Applies packed changes, of other threads perhaps; those of all parts are one commit. */
   commitPacked(...parts: readonly Packed[]): Promise<void>;
-  /** Every record whose key starts with one of the prefixes, of one moment, in key order prefix by prefix. */
+  /** Every record whose key starts with one of the prefixes, as of one moment, prefix by prefix in key order. */
   load(...prefixes: readonly Key[]): Promise<StoredRecord[]>;
-  /** The same, left packed for another thread. */
+  /** The same records, still packed, for another thread. */
   loadPacked(...prefixes: readonly Key[]): Promise<Packed>;
-  /** Ends the store; everything committed before is safely on the disk afterwards. */
+  /** Ends the store after all commits that were given before. */
   close(): Promise<void>;
 }

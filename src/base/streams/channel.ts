@@ -1,29 +1,29 @@
 /**
- * One stream of notifications: of the controller, or of one project. Listeners are told in slices of a few
- * milliseconds for all channels together, between which the thread does everything else.
+ * One stream of notifications: of the controller, or of one project. Listeners are called in slices of a few
+ * milliseconds for all channels together; the thread does everything else between the slices.
  */
 
 /** Receives one event: a JSON object on a single line, without the line's end. */
 export type Listener = (event: string) => void;
 
-/** What all channels may take of one turn of the event loop. */
+/** All channels together may take so much of one turn of the event loop. */
 const SLICE_MS = 3;
-/** Of one channel, in characters: when more than that waits, its oldest events are told whatever it takes. */
+/** In characters: when more waits in one channel, its oldest events are delivered at once, however long that takes. */
 const MOST_WAITING = 16 * 1024 * 1024;
 
 interface Telling {
   readonly line: string;
-  /** Those who listened when it happened. */
+  /** The listeners at the time of the event. */
   readonly listeners: readonly Listener[];
   told: number;
 }
 
-/** Channels that have more to tell. */
+/** Channels with events that wait. */
 const behind = new Set<Channel>();
 let spentMs = 0;
 let isTurnKnown = false;
 
-/** Lets the channel tell what is left of the slice of this turn, and the rest in later turns. */
+/** Lets the channel deliver events in the rest of this turn's slice, and then in later turns. */
 function tellSome(channel: Channel): void {
   if (!isTurnKnown) {
     isTurnKnown = true;
@@ -52,7 +52,7 @@ export class Channel {
     return this.#listeners.size;
   }
 
-  /** `event` is the JSON text of the object that the action is about. The stream of a compute names the project. */
+  /** `event` is the JSON text of the object of the action. Only the stream of a compute names the project. */
   emit(action: string, event: string, projectId?: string): void {
     if (this.#listeners.size === 0) return;
     const line = envelope(action, event, projectId);
@@ -69,7 +69,7 @@ export class Channel {
     };
   }
 
-  /** Returns whether nothing is left to be told. */
+  /** Delivers events until this time; returns whether none is left. */
   tellUntil(end: number): boolean {
     while (this.#waiting.length > 0) {
       if (!this.#tellFirst(end)) return false;
@@ -77,7 +77,7 @@ export class Channel {
     return true;
   }
 
-  /** Tells the oldest event, at least to one. Returns whether all know it. */
+  /** Delivers the oldest event, to at least one listener. Returns whether all have it. */
   #tellFirst(end: number): boolean {
     const [first] = this.#waiting;
     if (first === undefined) return true;
@@ -96,7 +96,7 @@ export class Channel {
     try {
       listener(line);
     } catch {
-      // Its client is in a state that cannot be sent to. Changes and other listeners must not suffer.
+      // Nothing can be sent to its client any more. Changes and other listeners must not suffer from that.
       this.#listeners.delete(listener);
     }
   }

@@ -1,12 +1,12 @@
 /**
- * Work of many owners that few may do at once. Each owner's work is done in order, one at a time, and owners take turns:
- * whoever comes waits for one work of each other owner at most, however much those have asked for.
+ * Limits how much work of many owners runs at once. The work of one owner is done in order, one piece at a time, and
+ * the owners take turns: an owner waits for at most one piece of each other owner, however much work those have.
  */
 import { refusals } from '../errors/errors.js';
 
 export interface FairTurnsOptions {
   readonly atOnce: number;
-  /** More is refused (503). */
+  /** When so much waits, more is refused (503). */
   readonly mostWaiting: number;
   readonly mostWaitingOfOne: number;
 }
@@ -18,7 +18,7 @@ interface Turn {
 
 export class FairTurns {
   readonly #options: FairTurnsOptions;
-  /** What waits, by owner; the owner whose turn is next comes first. */
+  /** Waiting work by owner; the owner whose turn is next comes first. */
   readonly #waiting = new Map<string, Turn[]>();
   readonly #running = new Set<string>();
   #waitingCount = 0;
@@ -38,7 +38,7 @@ export class FairTurns {
     }
   }
 
-  /** What waits is refused (503), and so is what comes. What runs goes on. */
+  /** Refuses (503) waiting work and all work that comes. Running work goes on. */
   close(): void {
     this.#isClosed = true;
     const waiting = [...this.#waiting.values()].flat();
@@ -67,7 +67,7 @@ export class FairTurns {
       if (this.#running.has(owner)) continue;
       const turn = waiting.shift();
       this.#waiting.delete(owner);
-      // Behind all others.
+      // Its next turn comes after those of all others.
       if (waiting.length > 0) this.#waiting.set(owner, waiting);
       if (turn === undefined) continue;
       this.#waitingCount--;

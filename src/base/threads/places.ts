@@ -1,31 +1,31 @@
 /**
- * A bounded number of places. When all are taken, one of those who have them gives way to whoever comes: the one that has
- * got on least lately. A client that has more than half of them gives way before all others do, and puts nobody else out.
- * So nobody is kept out by others who do nothing with their places.
+ * A bounded number of places for holders of many clients. When all are taken, a new holder displaces the one whose last
+ * progress is the oldest. A client with more than half of the places loses its own first, and displaces no other
+ * client. So idle holders keep no one out.
  */
 
 type Test<Holder> = (holder: Holder) => boolean;
 
 export interface PlacesOptions<Holder> {
   readonly count: number;
-  /** Who may give way, those first for whom the first test holds. */
+  /** Tests for holders that may give way; holders that pass the first test go first. */
   readonly mayGiveWay: readonly Test<Holder>[];
-  /** Who else may, of a client that has more than half of the places, when another client comes. */
+  /** Further tests, for holders of a client with more than half of the places, when another client comes. */
   readonly mayGiveWayToOthers?: readonly Test<Holder>[];
-  /** The holder has no place any more. */
+  /** Called when the holder has lost its place. */
   readonly gaveWay: (holder: Holder) => void;
 }
 
 export class Places<Holder> {
   readonly #options: PlacesOptions<Holder>;
-  /** With their clients, in the order in which they have got on. */
+  /** The holders with their clients; the one whose last progress is the oldest comes first. */
   readonly #holders = new Map<Holder, string>();
 
   constructor(options: PlacesOptions<Holder>) {
     this.#options = options;
   }
 
-  /** False when there is no place, and nobody may give way. The client is an address, or empty when it is not known. */
+  /** False when there is no place, and no holder may give way. The client is an address, or empty when unknown. */
   take(holder: Holder, client: string): boolean {
     if (this.#holders.size >= this.#options.count) {
       const found = this.#whoGivesWayTo(client);
@@ -37,7 +37,7 @@ export class Places<Holder> {
     return true;
   }
 
-  /** The holder has got on: the others give way before it does. */
+  /** Notes progress of the holder: the others give way before it does. */
   gotOn(holder: Holder): void {
     const client = this.#holders.get(holder);
     if (client === undefined) return;
@@ -67,7 +67,9 @@ export class Places<Holder> {
     return undefined;
   }
 
-  /** The one that has more than half of the places, if there is one. Of those of nobody known, each may be another's. */
+  /**
+   * The client with more than half of the places, if there is one. Holders without a known client count as strangers.
+   */
   #greedyClient(): string | undefined {
     const counts = new Map<string, number>();
     for (const client of this.#holders.values()) {

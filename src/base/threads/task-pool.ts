@@ -7,7 +7,7 @@ import { Piscina } from 'piscina';
 import { refusals } from '../errors/errors.js';
 import { valueOf, type TaskOutcome, type TaskRequest, type TaskTable } from './task.js';
 
-/** What runs or waits when a pool is closed has so long to finish; its threads then have so long to end. */
+/** When a pool is closed, its tasks have so long to finish, and then its threads have so long to end. */
 const CLOSE_GRACE_MS = 5000;
 const END_GRACE_MS = 1000;
 
@@ -36,7 +36,7 @@ export class TaskPool<Table extends TaskTable> {
       recordTiming: false,
       // One thread closes descriptors that another opened, so the end of a thread must close none by its number.
       trackUnmanagedFds: false,
-      // Otherwise a task that finds no idle thread goes back to the end of the queue.
+      // Without this, a task that finds no idle thread goes back to the end of the queue.
       stricterFIFO: true,
     });
   }
@@ -52,9 +52,9 @@ export class TaskPool<Table extends TaskTable> {
     return valueOf(outcome) as Awaited<ReturnType<Table[Name]>>;
   }
 
-  /** Lets running and waiting tasks finish, for a while, then ends the threads: what is left by then fails. */
+  /** Lets running and waiting tasks finish, for a while, and then ends the threads; tasks that are left fail. */
   async close(): Promise<void> {
-    // It tells so that the while is over.
+    // The pool emits an error when the grace period is over.
     this.#pool.on('error', () => undefined);
     const givenUp = new AbortController();
     await Promise.race([
@@ -65,5 +65,5 @@ export class TaskPool<Table extends TaskTable> {
   }
 }
 
-/** What those need of a pool who only have tasks carried out. */
+/** The part of a pool that runs tasks. */
 export type TaskRunner<Table extends TaskTable> = Pick<TaskPool<Table>, 'run'>;

@@ -1,9 +1,9 @@
-/** Which threads go first when there are fewer cores than work: engines, and the HTTP thread. */
+/** Engines and the HTTP thread go first when there are too few cores. */
 import { setPriority } from 'node:os';
 
 const NICE = 5;
 
-/** Lets others go before the calling thread. Elsewhere than on Linux that would be the whole process. */
+/** Lowers the priority of the calling thread. On systems other than Linux that would be the whole process. */
 export function goAfterOthers(): void {
   if (process.platform === 'linux') setPriority(NICE);
 }

@@ -1,19 +1,19 @@
-/** How much a thread of this process has computed, which tells one that spins from one that waits for the disk. */
+/** The computing time of a thread of this process, which tells a thread that spins from one that waits for the disk. */
 import { readFileSync, readlinkSync } from 'node:fs';
 import { basename } from 'node:path';
 
-/** The kernel tells hundredths of a second to all programs. */
+/** The kernel counts in hundredths of a second. */
 const TICK_MS = 10;
-/** Of the fields behind the name, which may have blanks in it. */
+/** The index of the field, counted behind the name, which may contain blanks. */
 const USER_TIME = 12;
 
-/** The number of the calling thread; 0 where the host does not tell. */
+/** The number of the calling thread; 0 where the system does not tell. */
 export function ownThread(): number {
   if (process.platform !== 'linux') return 0;
   return Number(basename(readlinkSync('/proc/thread-self')));
 }
 
-/** How long it has computed by itself, without what the kernel did for it; undefined where the host does not tell. */
+/** The time that the thread has computed, without time in the kernel; undefined where the system does not tell. */
 export function computedMs(thread: number): number | undefined {
   if (thread === 0) return undefined;
   try {

@@ -1,7 +1,7 @@
 /**
- * Writes the body of a response in chunks; the only caller of `write`. The library gathers the writes of a cork. When it
- * has gathered too much and cannot send that at once, it loses the last write. So each write here has a cork of its own,
- * and fits into it. The library keeps what it cannot send then, and the result of the next write says so.
+ * Writes the body of a response in chunks; the only caller of `write`. The library gathers the writes of a cork. When
+ * it has gathered too much and cannot send that at once, it loses the last write. So each write here has a cork of its
+ * own, and fits into it. The library keeps what it cannot send then, and the result of the next write says so.
  */
 import type { HttpResponse } from 'uWebSockets.js';
 

@@ -55,8 +55,8 @@ export class IncomingBody implements LongStream {
   }
 
   /**
-   * Receives the rest and drops it, for a while: a client that still sends may look for its answer only when it has sent
-   * everything.
+   * Receives the rest and drops it, for a while: a client that still sends may look for its answer only when it has
+   * sent everything.
    */
   drain(longestMs: number): Promise<void> {
     if (this.#isOver) return Promise.resolve();

@@ -13,7 +13,9 @@ export const IDLE_LIMIT_MS = 120_000;
 export interface LongStream {
   /** Keeps the connection; called every REARM_MS while the stream lives. */
   rearm(): void;
-  /** When the client last moved a byte, by the monotonic clock; undefined while the stream does not wait for its client. */
+  /**
+   * When the client last moved a byte, by the monotonic clock; undefined while the stream does not wait for its client.
+   */
   readonly waitingSince: number | undefined;
   /** The client has moved nothing for too long. */
   expire(): void;

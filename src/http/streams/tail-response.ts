@@ -1,6 +1,6 @@
 /**
- * A live response: sent in chunks, pulled from its source, and kept for as long as the source may have more. It is given
- * up only when its client takes nothing of the bytes that are sent.
+ * A live response: sent in chunks, pulled from its source, and kept for as long as the source may have more. It is
+ * given up only when its client takes nothing of the bytes that are sent.
  */
 import type { HttpResponse } from 'uWebSockets.js';
 import { ChunkWriter } from './chunk-writer.js';

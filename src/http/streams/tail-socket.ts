@@ -1,6 +1,6 @@
 /**
- * A live stream over a WebSocket: binary messages, pulled from the source at the client's pace. A client that takes nothing
- * does not answer pings either, for which the library closes its connection.
+ * A live stream over a WebSocket: binary messages, pulled from the source at the client's pace. A client that takes
+ * nothing does not answer pings either, for which the library closes its connection.
  */
 import type { WebSocket } from 'uWebSockets.js';
 import { Refusal } from '../../base/errors/errors.js';

@@ -110,7 +110,7 @@ void t.test('commits that the disk refuses change nothing, and the next good one
   t.end();
 });
 
-void t.test('a sync that failed is not believed when it succeeds without the octets', (t) => {
+void t.test('a sync that failed is not believed when it succeeds without the bytes', (t) => {
   const { disk, folder, lost } = rigOf(t, 23);
   const store = new JournalStore(folder);
   store.commit([{ put: ['x', 'a'], value: 1 }]);

@@ -55,9 +55,9 @@ function fill(folder: string): string {
 }
 
 function damage(path: string, at: number): void {
-  const octets = readFileSync(path);
-  octets[at] = (octets[at] ?? 0) ^ 1;
-  writeFileSync(path, octets);
+  const bytes = readFileSync(path);
+  bytes[at] = (bytes[at] ?? 0) ^ 1;
+  writeFileSync(path, bytes);
 }
 
 void t.test('a journal that is mostly outdated is replaced, and holds the same', (t) => {

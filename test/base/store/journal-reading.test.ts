@@ -44,7 +44,7 @@ function rigOf(t: Test, usualSeed: number, isClosed: boolean): Rig {
   if (!isClosed) cpSync(join(folder, 'journal'), join(folder, 'killed'));
   store.close();
   const whole = readFileSync(join(folder, isClosed ? 'journal' : 'killed'));
-  const end = whole.findLastIndex((octet) => octet !== 0) + 1;
+  const end = whole.findLastIndex((byte) => byte !== 0) + 1;
   return { random, folder, whole, end, states };
 }
 
@@ -105,7 +105,7 @@ void t.test('so they are after a kill, except in a commit that may never have be
   const rig = rigOf(t, 43, false);
   for (let round = 0; round < 25; round++) {
     const journal = Buffer.from(rig.whole);
-    // The length of a frame is among what is flipped: 120 commits of 100 thousand octets and more.
+    // The length of a frame is among what is flipped: 120 commits of 100 thousand bytes and more.
     const at = 2 * PAGE + 16 + rig.random.below(rig.end - 2 * PAGE - 16);
     journal[at] = (journal[at] ?? 0) ^ 1;
     const { state, aside } = look(rig, journal);

@@ -158,7 +158,7 @@ void t.test('packed bytes own the whole of their buffer, so that they can be mov
   t.end();
 });
 
-/** Takes all room of the disk and of the journal; what is left would not hold 10 octets. */
+/** Takes all room of the disk and of the journal; what is left would not hold 10 bytes. */
 function fillUp(disk: string, store: JournalStore): () => void {
   const giveBack = fill(disk, 0);
   for (const length of [16_384, 1024, 64, 1]) {

@@ -36,16 +36,16 @@ void t.test('a damaged file is read or refused, and never more than that', async
     }
   };
   for (let round = 0; round < 120; round++) {
-    const octets = Buffer.from(whole);
+    const bytes = Buffer.from(whole);
     for (let flips = 1 + random.below(20); flips > 0; flips--)
-      octets[random.below(octets.length)] = random.below(256);
-    writeFileSync(path, octets);
+      bytes[random.below(bytes.length)] = random.below(256);
+    writeFileSync(path, bytes);
     look();
   }
   for (let page = 0; page * 4096 < whole.length; page++) {
-    const octets = Buffer.from(whole);
-    octets.fill(random.chance(0.5) ? 0 : random.below(256), page * 4096, (page + 1) * 4096);
-    writeFileSync(path, octets);
+    const bytes = Buffer.from(whole);
+    bytes.fill(random.chance(0.5) ? 0 : random.below(256), page * 4096, (page + 1) * 4096);
+    writeFileSync(path, bytes);
     look();
     writeFileSync(path, whole);
     truncateSync(path, page * 4096 + random.below(4096));

@@ -6,7 +6,7 @@ import { Random } from '../../support/random.js';
 const PARTS = ['a', 'b', 'aa', '__proto__', 'é', '0'];
 
 function entry(kind: JournalEntry['kind'], key: readonly string[], position = 0): JournalEntry {
-  return { kind, key, place: { position, length: 1, checksum: 0 }, octets: 10 + position };
+  return { kind, key, place: { position, length: 1, checksum: 0 }, bytes: 10 + position };
 }
 
 void t.test('an index holds what a plain list of records holds, whatever was done to it', (t) => {
@@ -20,16 +20,16 @@ void t.test('an index holds what a plain list of records holds, whatever was don
     const change = entry(kind, key, round);
     const gone = [...model].filter(([name]) => (kind === 'clear' ? name.startsWith(path) : name === path));
     t.equal(
-      index.octetsOf(change),
-      gone.reduce((sum, [, { octets }]) => sum + octets, 0),
+      index.bytesOf(change),
+      gone.reduce((sum, [, { bytes }]) => sum + bytes, 0),
       'what a change takes away',
     );
     index.apply(change);
     if (kind === 'put') model.set(path, change);
     else model = new Map([...model].filter(([name]) => !gone.some(([other]) => other === name)));
     t.equal(
-      index.octets,
-      [...model.values()].reduce((sum, { octets }) => sum + octets, 0),
+      index.bytes,
+      [...model.values()].reduce((sum, { bytes }) => sum + bytes, 0),
     );
     const prefix = key.slice(0, random.below(3));
     const expected = [...model.values()].filter(({ key }) =>
@@ -40,7 +40,7 @@ void t.test('an index holds what a plain list of records holds, whatever was don
     t.ok(found.every(({ key, place }) => model.get(`${key.join('/')}/`)?.place === place));
   }
   for (const part of PARTS) index.apply(entry('clear', [part]));
-  t.equal(index.octets, 0);
+  t.equal(index.bytes, 0);
   t.same([...index.under([])], []);
   t.end();
 });

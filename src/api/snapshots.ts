@@ -101,7 +101,8 @@ export function snapshotRoutes(
       query: z
         .strictObject({ keep: number.optional(), older_than: number.optional() })
         .refine(({ keep, older_than }) => keep !== undefined || older_than !== undefined, {
-          message: 'say how many are to stay (keep), how old they must be (older_than, in seconds), or both',
+          message:
+            'give the number of snapshots to keep (keep), the age from which they may go (older_than, in seconds), or both',
         }),
       answers: { 200: z.array(snapshot) },
       handle: async ({ params: { project_id: id }, query: { keep, older_than: olderThan } }) =>

@@ -85,8 +85,12 @@ void t.test('what fails does not keep the rest from being done', async (t) => {
     ...[201, 404].map((status) => ['stop_capture', status]),
     ...[201, 404, 200].map((status) => ['start_capture', status]),
   ]);
-  t.match(results[0], { link_id: UNKNOWN, message: `Link ID ${UNKNOWN} doesn't exist` });
-  t.match(results[1], { link_id: null, message: 'Port is already used' });
+  t.match(results[0], {
+    code: 'link_unknown',
+    link_id: UNKNOWN,
+    message: `Link ID ${UNKNOWN} doesn't exist`,
+  });
+  t.match(results[1], { code: 'port_used', link_id: null, message: 'Port is already used' });
   t.match(results.at(-1)?.['link'], { capturing: true }, 'what runs already is done');
   t.equal((await lab.list()).length, 2);
   t.same(seen(await batch(lab, { start_capture: [{ link_id: id }] })), [['start_capture', 200]]);

@@ -197,7 +197,7 @@ export const labRefusals = {
     new Refusal(
       409,
       'capture_file_changed',
-      `${name} has changed since it was looked at: it was not removed, try again`,
+      `${name} has changed since it was checked: it was not removed, try again`,
     ),
   captureFileRunning: (name: string, linkId: string) =>
     new Refusal(
@@ -209,7 +209,7 @@ export const labRefusals = {
     new Refusal(
       400,
       'capture_limit_missing',
-      'Say which captures are to go: older_than (seconds), keep_bytes, or both',
+      'Give a limit for the captures to keep: older_than (seconds), keep_bytes, or both',
     ),
   captureQuota: (quota: number) =>
     new Refusal(

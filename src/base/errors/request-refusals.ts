@@ -90,19 +90,19 @@ export const requestRefusals = {
     new Refusal(
       503,
       'upload_displaced',
-      'Other uploads needed the place of this one, of which nothing had come for longest: send it again',
+      'This upload has made room for others, because it had received nothing for the longest time: send it again',
     ),
   uploadDiffers: (digest: string) =>
     new Refusal(
       400,
       'upload_digest_differs',
-      `What has come is not what was sent: its ${digest} differs. Nothing was changed, send it again`,
+      `The received bytes are not those that were sent: their ${digest} differs. Nothing was changed, send it again`,
     ),
   uploadOvertaken: () =>
     new Refusal(
       409,
       'upload_overtaken',
-      'The file that is replaced was changed meanwhile. Nothing was changed, send it again',
+      'The file to be replaced was changed meanwhile. Nothing was changed, send it again',
     ),
   uploadDigestUnreadable: (header: string) =>
     new Refusal(400, 'upload_digest_unreadable', `The header ${header} is no digest that could be checked`),

@@ -25,14 +25,14 @@ export const snapshotRefusals = {
     new Refusal(
       500,
       'content_exchange_unfinished',
-      `The project has its other content, but not all of its files are in their place yet (${reason}): ` +
-        'open the project again, which goes on with that',
+      `The project has its new content, but not all of its files are in their place yet (${reason}): ` +
+        'open the project again, which completes this',
     ),
   exchangeGivenUp: (reason: string) =>
     new Refusal(
       409,
       'content_exchange_given_up',
-      `The project has its other content, but its files could not be exchanged (${reason}): they are what they ` +
+      `The project has its new content, but its files could not be exchanged (${reason}): they are as they ` +
         'were before',
     ),
   filesNotExchanged: (path: string, reason: string) =>

@@ -1,5 +1,12 @@
 import t from 'tap';
-import { archiveFault, isRefusal, Refusal, refusals, systemCode } from '../../../src/base/errors/errors.js';
+import {
+  archiveFault,
+  isRefusal,
+  Refusal,
+  refusalOfSystemError,
+  refusals,
+  systemCode,
+} from '../../../src/base/errors/errors.js';
 
 /** Every refusal of the table, made with arguments that can be told apart. */
 function all(): [string, Refusal][] {
@@ -86,5 +93,28 @@ void t.test('the words that clients match are those of the contract', (t) => {
 void t.test('a full disk keeps its cause for the log', (t) => {
   const cause = new Error('ENOSPC');
   t.equal(refusals.diskFull(cause).cause, cause);
+  t.end();
+});
+
+void t.test('a failed system call is a refusal where a client can mend it, else nothing', (t) => {
+  const statuses: Readonly<Record<string, number>> = {
+    ENOSPC: 507,
+    EDQUOT: 507,
+    ENOENT: 404,
+    EACCES: 403,
+    EPERM: 403,
+    EROFS: 403,
+    ELOOP: 403,
+    ENXIO: 403,
+    EISDIR: 409,
+    ENOTDIR: 409,
+    ENAMETOOLONG: 400,
+  };
+  for (const [code, status] of Object.entries(statuses)) {
+    t.equal(refusalOfSystemError(code, 'file')?.status, status, code);
+  }
+  for (const code of [undefined, '', 'EIO', 'EMFILE', 'EBADF', 'ERR_INVALID_ARG_TYPE']) {
+    t.equal(refusalOfSystemError(code, 'file'), undefined, String(code));
+  }
   t.end();
 });

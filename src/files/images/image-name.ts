@@ -64,7 +64,7 @@ function leaves(name: string): boolean {
     path.startsWith('/') ||
     /^[a-z]:\//i.test(path) ||
     path === '..' ||
-    path.startsWith('../../')
+    path.startsWith('../')
   );
 }
 

@@ -58,9 +58,9 @@ void t.test('dots that lead out are refused', async (t) => {
   const { root } = ground(t);
   const paths = [
     '..',
-    '../../',
+    '../',
     '../outside/secret',
-    '../../../../../../../etc/passwd',
+    '../../../../../../etc/passwd',
     'folder/../../outside/secret',
     'nothing/../../outside/secret',
     'folder/../..',
@@ -73,7 +73,7 @@ void t.test('dots that lead out are refused', async (t) => {
 
 void t.test('the root itself is not below itself', async (t) => {
   const { root } = ground(t);
-  for (const path of ['', '.', '../../storage/', 'folder/..', '../root', root, `${root}/`]) await refuses(t, root, path);
+  for (const path of ['', '.', './', 'folder/..', '../root', root, `${root}/`]) await refuses(t, root, path);
 });
 
 void t.test('absolute paths elsewhere are refused', async (t) => {
@@ -126,7 +126,7 @@ void t.test('a link on the way is followed, and refused when it leads out', asyn
   const { root, outside } = ground(t);
   symlinkSync(outside, join(root, 'out'));
   symlinkSync('..', join(root, 'folder', 'up'));
-  symlinkSync('../../..', join(root, 'folder', 'top'));
+  symlinkSync('../..', join(root, 'folder', 'top'));
   symlinkSync('folder', join(root, 'in'));
   await refuses(t, root, 'out/secret');
   await refuses(t, root, 'out/new');

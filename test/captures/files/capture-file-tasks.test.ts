@@ -87,7 +87,7 @@ void t.test('the packets of a file that is larger than the window are counted', 
   truncateSync(join(folder, 'large'), bytes.length - 1);
   t.equal(tasks.countCapture({ root, name: 'large' }).packets, PACKETS.length - 1);
   t.throws(() => tasks.countCapture({ root, name: 'missing' }), { code: 'ENOENT' });
-  t.throws(() => tasks.countCapture({ root, name: '../../../..' }), refusals.fileForbidden());
+  t.throws(() => tasks.countCapture({ root, name: '../../..' }), refusals.fileForbidden());
   t.equal(descriptors(), before);
   t.end();
 });

@@ -138,7 +138,7 @@ void t.test('a journal that is none of ours leads nowhere', (t) => {
   const outside = scratchFolder(t);
   writeFileSync(join(outside, 'a'), 'theirs');
   const files = [{ path: 'a', inode: inode(join(outside, 'a')) }];
-  const up = '../../'.repeat(20) + outside.slice(1);
+  const up = '../'.repeat(20) + outside.slice(1);
   const hostile = [
     { folder: up, folders: [], files },
     { folder: outside, folders: [], files },

@@ -181,7 +181,7 @@ void t.test('a drawing in a picture file is shown inline, its image too', async 
   const { data, projects } = projectsFolder(t);
   const picture = 'd41d8cd98f00b204e9800998ecf8427e.svg';
   const image = '900150983cd24fb0d6963f7d28e17f72.png';
-  const drawings = [gns3Drawing({ svg: picture }), gns3Drawing({ svg: '../../../../secret.svg' })];
+  const drawings = [gns3Drawing({ svg: picture }), gns3Drawing({ svg: '../../../secret.svg' })];
   const { id, folder } = placeGns3Project(projects, 'drawn', { drawings });
   const images = join(folder, 'project-files', 'images');
   mkdirSync(images);

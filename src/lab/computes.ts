@@ -1,6 +1,6 @@
 /**
  * The computes of the farm: this server itself, and others that are only on record. The password of a compute
- * is stored and never told.
+ * is stored and never shown.
  */
 import { randomUUID } from 'node:crypto';
 import { hostname, platform } from 'node:os';
@@ -48,7 +48,7 @@ export interface ComputePorts {
   readonly udp_ports: readonly number[];
 }
 
-/** Port numbers that are given out of a range. */
+/** A range of port numbers, and those that are reserved. */
 export interface PortNumbers {
   readonly range: readonly number[];
   readonly reserved: readonly number[];
@@ -86,7 +86,7 @@ export class Computes {
       name: hostname(),
       protocol: 'http',
       host: options.host,
-      // Known when the server listens.
+      // Set when the server listens.
       port: 0,
       user: options.user,
       password: null,
@@ -119,12 +119,12 @@ export class Computes {
     return this.#textOf(this.#find(id));
   }
 
-  /** The local compute's load has been read anew. */
+  /** Announces the local compute with its present load. */
   announceLoad(): void {
     this.#options.announcements.emit('compute.updated', this.#textOf(this.#local));
   }
 
-  /** A known id is answered with the compute that has it. */
+  /** Returns the compute that has the id, if there is one. */
   create(wanted: NewCompute): Promise<string> {
     return this.#lane.change((transaction) => {
       const id = wanted.compute_id ?? randomUUID();
@@ -161,7 +161,7 @@ export class Computes {
     });
   }
 
-  /** Deleting what is not there is done already. */
+  /** Does nothing when there is no such compute. */
   delete(id: string): Promise<void> {
     return this.#lane.change((transaction) => {
       if (id === LOCAL_COMPUTE) throw refusals.computeIsLocal();
@@ -181,10 +181,10 @@ export class Computes {
     };
   }
 
-  /** What the addresses of a compute begin with. */
+  /** The base URL of a compute. */
   urlOf(id: string): string {
     const { protocol, host, port } = this.#find(id);
-    // What listens everywhere is reached under this name from where it runs.
+    // A compute that listens on all addresses is reached under this one from its own machine.
     const name = host === '0.0.0.0' ? '127.0.0.1' : host;
     return `${protocol}://${name.includes(':') && !name.startsWith('[') ? `[${name}]` : name}:${port}`;
   }

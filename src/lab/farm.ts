@@ -1,4 +1,4 @@
-/** Everything that the controller interface is about, wired: computes, projects, templates, symbols. */
+/** The objects of the controller interface, put together: computes, projects, templates and symbols. */
 import type { Logger } from 'pino';
 import type { Store } from '../base/store/store.js';
 import { SymbolLibrary } from './symbols/symbol-library.js';
@@ -59,7 +59,7 @@ export class Farm {
       consolePorts,
       udpPorts: options.udpPorts,
       gns3Version,
-      // Clients on this machine reach a server that listens everywhere under this name.
+      // Clients on this machine reach a server that listens on all addresses under this one.
       host: options.host === '0.0.0.0' ? '127.0.0.1' : options.host,
       user: options.user,
       readLoad: () => this.load(),
@@ -88,7 +88,7 @@ export class Farm {
     });
   }
 
-  /** `beginRun` is what makes projects run that are opened from now on. */
+  /** `beginRun` makes projects run that are opened from now on. */
   async start(beginRun: BeginRun): Promise<void> {
     this.#beginRun = beginRun;
     await Promise.all([this.computes.start(), this.templates.start(), this.symbols.start()]);

@@ -27,7 +27,7 @@ export interface TemplateUsage {
   readonly compute_id?: string | null | undefined;
 }
 
-/** What identifies a template; a change of it is ignored. */
+/** Keys that identify a template. Changes of them are ignored. */
 const IDENTITY = ['template_id', 'template_type', 'compute_id', 'builtin'] as const;
 
 export class Templates {

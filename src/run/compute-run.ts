@@ -138,7 +138,7 @@ export class ComputeRun implements LabRun {
     });
   }
 
-  /** One piece of work after the other, in the order of the calls, whether those before succeed or not. */
+  /** Does one piece of work after the other, in the order of the calls, whether those before succeed or not. */
   #inTurn(work: () => Promise<void>): Promise<void> {
     this.#waiting++;
     const done = this.#last.then(work).finally(() => {

@@ -1,6 +1,6 @@
 /**
- * Pictures of drawings that GNS3 keeps in files of their own: the drawing then names a file, and an SVG may
- * name an image. Here they are read back into the drawing. Runs in a worker thread.
+ * GNS3 keeps pictures of drawings in files of their own: the drawing names a file, and an SVG may name an image. This
+ * reads them back into the drawing. Runs in a worker thread.
  */
 import { extname } from 'node:path';
 import { containedPath } from '../../base/disk/containment.js';

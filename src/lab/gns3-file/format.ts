@@ -1,6 +1,6 @@
 /**
- * The `.gns3` topology file, revision 9 (contract C.1): the text for what the store holds of a project, and
- * what a text says. Pure; it runs in worker threads, because a file may be large.
+ * The format of a `.gns3` topology file, revision 9 (contract C.1): writes the records of a project as text, and reads
+ * a text. Pure; it runs in worker threads, because a file may be large.
  */
 import { z } from 'zod';
 import { refusals } from '../../base/errors/errors.js';
@@ -20,7 +20,7 @@ import {
 } from './topology-schema.js';
 
 export const REVISION = 9;
-/** What is deeper would overflow the stack of whoever walks it. Requests nest less deep, and a file adds little to that. */
+/** Deeper values could overflow the stack. Requests nest less deep, and a file adds few levels to that. */
 const DEEPEST = 100;
 
 export interface Gns3Content {
@@ -51,7 +51,7 @@ const topologyFile = z.strictObject({
   }),
 });
 
-/** Reads a topology file's text. `path` is for the error's reader. Throws refusals (409). */
+/** Reads a topology file's text. `path` is for error messages. Throws refusals (409). */
 export function parseTopology(text: string, path: string): Gns3Content {
   const json = parseJson(text, path);
   checkRevision(json, path);
@@ -89,7 +89,7 @@ export function renderTopology(projectId: string, records: LabRecords, version: 
   });
 }
 
-/** What can still be told of a file that cannot be opened, so that its project can be listed. */
+/** Reads the id and name from a file that cannot be opened, so that its project can be listed. */
 export function identifyTopology(text: string): { projectId: string; name: string } | undefined {
   try {
     const head = z.object({ project_id: uuid, name: z.string().min(1) }).safeParse(JSON.parse(text));
@@ -109,7 +109,7 @@ function parseJson(text: string, path: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    // The parser's message would show a piece of a file that may be anything.
+    // The parser's message would show a piece of the file, which may be any file of this machine.
     throw refusals.topologyUnreadable(path, 'it is not valid JSON');
   }
 }
@@ -122,7 +122,7 @@ function checkRevision(json: unknown, path: string): void {
   if (revision > REVISION) throw refusals.topologyNewer(revision, version ?? 'unknown');
 }
 
-/** Of all lists of the file, before anything is made of them. */
+/** Counts the entries of all lists of the file, before any is parsed. */
 function countObjects(json: unknown): number {
   const lists = z.object({ topology: z.record(z.string(), z.unknown()) }).safeParse(json);
   return Object.values(lists.data?.topology ?? {})

@@ -1,7 +1,7 @@
 /**
  * Keeps a project's topology file and the store the same: writes the file after a quiet moment and on demand,
  * and takes over what another program wrote while the project was closed. The digest of a file is stored before
- * the file gets its name, so whatever lies there after a crash is known to be ours.
+ * the file gets its name, so a file of ours is recognised after a crash, too.
  */
 import type { Logger } from 'pino';
 import type { Packed, Store } from '../../base/store/store.js';
@@ -12,10 +12,10 @@ import type { Gns3Tasks, Inspection } from './tasks.js';
 
 const QUIET_MS = 1000;
 const LONGEST_WAIT_MS = 5000;
-/** A file older than this many writes counts as edited outside when somebody puts it back. */
+/** A file older than this many writes counts as another program's when it is put back. */
 const REMEMBERED_DIGESTS = 128;
 
-/** Keeps the records of a project, if there are any, as a snapshot of this name, without files. Tells whether it did. */
+/** Keeps the records of a project as a snapshot of this name, without files. False when there are no records. */
 export type KeepState = (input: {
   /** The project's folder. */
   readonly root: string;
@@ -38,13 +38,13 @@ export interface Gns3MirrorOptions {
   readonly record: FileRecord;
   readonly place: () => Gns3Place;
   readonly keepState: KeepState;
-  /** Tells the user that somebody else's changes were put aside. */
+  /** Called when another program's version of the file was kept as a copy. */
   readonly onKept: (path: string) => void;
 }
 
 export interface TakenOver {
   readonly imported: ImportedProject;
-  /** The name of the snapshot of the state before, if there was any. */
+  /** The name of the snapshot of the state before, if one was made. */
   readonly keptAs: string | undefined;
 }
 
@@ -61,7 +61,7 @@ export class Gns3Mirror {
     this.#record = options.record;
   }
 
-  /** A change was stored: the file is to be written once no more come. */
+  /** Writes the file when no more changes come for a while. To be called after each stored change. */
   schedule(): void {
     const now = performance.now();
     if (!this.#isWanted) this.#waitingSince = now;
@@ -98,8 +98,8 @@ export class Gns3Mirror {
   }
 
   /**
-   * Takes over the file if another program wrote it, and keeps the state before; undefined when the store has
-   * nothing to learn. `order` is the project's place in lists.
+   * Takes over the file if another program wrote it, and keeps the state before as a snapshot. Returns undefined when
+   * there is nothing to take over. `order` is the project's place in lists.
    */
   async takeOver(order: number): Promise<TakenOver | undefined> {
     const { store } = this.#options;
@@ -121,7 +121,7 @@ export class Gns3Mirror {
     await this.#writing?.catch(() => undefined);
   }
 
-  /** Returns the name of the snapshot; undefined when the store has nothing to keep. */
+  /** Returns the name of the snapshot; undefined when there is nothing to keep. */
   async #keepBefore(): Promise<string | undefined> {
     const { projectId, store, place, keepState } = this.#options;
     const records = await store.loadPacked(...keysOf(projectId));
@@ -129,7 +129,7 @@ export class Gns3Mirror {
     return (await keepState({ root: place().folder, projectId, records, name })) ? name : undefined;
   }
 
-  /** A file that cannot be read is left as it is, for whoever wrote it to mend. */
+  /** A file that cannot be read is left as it is, so that its author can repair it. */
   async #inspect(order: number): Promise<Inspection> {
     const { files, place } = this.#options;
     try {
@@ -177,7 +177,7 @@ export class Gns3Mirror {
   }
 }
 
-/** Sorts by time, and can be a part of a file's name. */
+/** A name that sorts by time and can be a part of a file name. */
 function timedName(what: string): string {
   return `${what}-${new Date().toISOString().replaceAll(':', '-')}`;
 }

@@ -1,6 +1,6 @@
 /**
- * Reading and writing topology files, by worker threads, for the HTTP thread. Records of a project pass packed,
- * because the HTTP thread only carries them between this and the store.
+ * Reads and writes topology files in worker threads, for the HTTP thread. Records of a project are passed packed,
+ * because the HTTP thread only carries them between these tasks and the store.
  */
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
@@ -22,7 +22,7 @@ import { sortOut } from '../projects/records.js';
 import { renderTopology } from './format.js';
 import { digestOf, importTopology, readTopology, stampOf, type ImportedProject } from './reading.js';
 
-/** Where a topology file is, and what is known of it. */
+/** The place of a topology file, with its known digests and the stamp of its last write. */
 export interface KnownFile {
   readonly folder: string;
   readonly filename: string;
@@ -36,17 +36,17 @@ export type Inspection =
 
 export interface StagedTopology {
   readonly digest: string;
-  /** The version of the project that the records were of. */
+  /** The version of the project in the records. */
   readonly version: number;
-  /** Undefined when the file on the disk already says the same. */
+  /** Undefined when the file on the disk already has this content. */
   readonly file: UnpublishedFile | undefined;
   readonly stamp: string;
-  /** Where somebody else's changes of the file were put, if there were any. */
+  /** The path of the copy of another program's version, if there was one. */
   readonly keptAs: string | undefined;
 }
 
 export interface Gns3Tasks extends TaskTable {
-  /** Who wrote the topology file: only an unknown digest counts as somebody else. */
+  /** Finds out who wrote the topology file: only a file with an unknown digest is another program's. */
   readonly inspectTopology: (input: KnownFile & { order: number }) => Inspection;
   readonly stageTopology: (
     input: Omit<KnownFile, 'stamp'> & {

@@ -1,6 +1,6 @@
 /**
  * The objects of a topology as the file format and the API share them (contract C.1 and appendix 2). Objects
- * read from a file may carry keys we do not know; they are kept.
+ * read from a file may have keys that we do not know; these are kept.
  */
 import { z } from 'zod';
 import { NODE_TYPES } from '../kinds/node-kinds.js';
@@ -102,7 +102,7 @@ function checkStyle(
 export const storedLink = z.looseObject({
   link_id: uuid,
   nodes: z.array(z.looseObject(endpoint.shape)),
-  // Whatever stands there, it is no reason not to open a project.
+  // Wrong filters do not keep a project from being opened.
   filters: openObject.optional().catch({}),
   link_style: openObject.optional(),
   suspend: z.boolean().optional(),

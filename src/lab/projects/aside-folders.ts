@@ -1,7 +1,7 @@
 /**
- * Folders beside the projects: those in which projects are being made, and those of projects that are gone. The store
- * says of each what it is before it is there. Its name is made for it alone, so a start that finds the folder knows
- * that it was not finished with; it goes by nothing else.
+ * Folders beside the projects: those of projects that are being made, and those of deleted projects. A record of each
+ * is stored before the folder is made. The name of each is unique, so when a start finds a folder that is on record, it
+ * knows that the work was interrupted; it needs no other sign.
  */
 import { randomUUID } from 'node:crypto';
 import { dirname, join } from 'node:path';
@@ -13,13 +13,13 @@ import { asideKey, ASIDES, forgetting } from './records.js';
 
 export interface AsideFolder {
   readonly id: string;
-  /** Absolute. */
+  /** An absolute path. */
   readonly folder: string;
 }
 
 export interface AsideRecord {
   readonly folder: string;
-  /** The project that is forgotten when the next start finds the folder. */
+  /** The project that the store forgets when the next start finds the folder. */
   readonly forgets: string | null;
 }
 
@@ -40,7 +40,7 @@ export class AsideFolders {
     this.#projects = projects;
   }
 
-  /** For a project that is to get this place: on the same file system. */
+  /** A folder for a new project with this place, on the same file system. */
   beginMaking(place: string): Promise<AsideFolder> {
     const id = randomUUID();
     const isInside = isBelow(this.#projects, place);
@@ -48,13 +48,13 @@ export class AsideFolders {
     return this.#begin({ id, folder }, null);
   }
 
-  /** For a folder that is to be removed, and with it this project. */
+  /** A folder for the files of a project that is deleted. */
   beginRemoval(forgets: string | null): Promise<AsideFolder> {
     const id = randomUUID();
     return this.#begin({ id, folder: join(this.#projects, TRASH, id) }, forgets);
   }
 
-  /** Of a folder that is there no more. A record that stays all the same says nothing: the next start drops it. */
+  /** Removes the record of a folder that is gone. If that fails, the next start does it. */
   async end({ id, folder }: AsideFolder): Promise<void> {
     const { store, log } = this.#services;
     await store.commit([{ remove: asideKey(id) }]).catch((error: unknown) => {
@@ -62,7 +62,7 @@ export class AsideFolders {
     });
   }
 
-  /** What cannot be removed is tried again at the next start. */
+  /** Removes the folder. If that fails, the next start tries again. */
   async remove(aside: AsideFolder): Promise<void> {
     const { files, log } = this.#services;
     try {
@@ -74,7 +74,7 @@ export class AsideFolders {
     await this.end(aside);
   }
 
-  /** Completes what the end of the last server has interrupted. */
+  /** Completes the work that the end of the last server interrupted. */
   async finish(): Promise<void> {
     const { files, store, log } = this.#services;
     await files.run('makeOwnFolders', { projects: this.#projects });

@@ -1,6 +1,6 @@
 /**
- * When a project closes by itself: some time after its last listener has gone, and never while anything of it
- * is in use. A project that nobody ever listened to stays open.
+ * Closes a project some time after its last listener has gone, but never while something of it is in use. A project
+ * that never had a listener stays open.
  */
 export const AUTO_CLOSE_MS = 5000;
 

@@ -11,11 +11,11 @@ import type { Transaction } from './transaction.js';
 
 export interface Announcement {
   readonly action: 'created' | 'updated';
-  /** The text of the event, when it is not that of the whole object. */
+  /** The text of the event, if it is not the text of the whole object. */
   readonly event?: string;
 }
 
-/** Is told what is stored, when it is. Must not throw. */
+/** Called for each object when its change is stored. Must not throw. */
 export interface Follower<Entity> {
   stored(object: Entity): void;
   removed(object: Entity): void;
@@ -29,13 +29,13 @@ export class Collection<Entity> {
   readonly textOf: (entity: Entity) => string;
   readonly #follower: Follower<Entity> | undefined;
   readonly #limit: ContentLimit | undefined;
-  /** Of the texts that count for the limit. */
+  /** Lengths of the texts that count for the limit. */
   readonly #lengths = new Map<string, number>();
   readonly #working = new Map<string, EntityRecord<Entity>>();
   readonly #published = new Map<string, string>();
   #nextOrder = 0;
 
-  /** `name` is what one of the objects is called in notifications. */
+  /** `name` is the word for one object in notifications. */
   constructor(
     name: string,
     keyOf: (id: string) => Key,
@@ -86,17 +86,17 @@ export class Collection<Entity> {
     this.#nextOrder = Math.max(this.#nextOrder, record.order + 1);
   }
 
-  /** Takes over an object that stands first and is not stored. */
+  /** Takes over an object that is not stored; comes before all others. */
   loadBuiltin(id: string, object: Entity): void {
     this.load(id, { order: this.#nextOrder, object });
   }
 
-  /** Makes everything that was loaded readable, and announces it. */
+  /** Publishes and announces all loaded objects. */
   publishLoaded(): void {
     for (const id of this.ids()) this.publishOne(id);
   }
 
-  /** The same for one object. */
+  /** Publishes and announces one loaded object. */
   publishOne(id: string): void {
     const object = this.get(id);
     if (object === undefined) return;
@@ -128,7 +128,7 @@ export class Collection<Entity> {
     return text;
   }
 
-  /** Computes the text of an unchanged object anew, because something that it shows has changed. */
+  /** Renews the text of an unchanged object that shows something which has changed. */
   refresh(transaction: Transaction, id: string, action?: Announcement['action']): void {
     transaction.onStored(() => {
       const object = this.get(id);
@@ -139,7 +139,7 @@ export class Collection<Entity> {
     });
   }
 
-  /** Tells the follower of an unchanged object again, because something that belongs to it has changed. */
+  /** Calls the follower for an unchanged object again, because something that belongs to it has changed. */
   retell(transaction: Transaction, id: string): void {
     transaction.onStored(() => {
       const object = this.get(id);
@@ -157,7 +157,7 @@ export class Collection<Entity> {
     });
   }
 
-  /** Removes an object that nobody needs to be told of. */
+  /** Removes an object without announcing it. */
   withdraw(transaction: Transaction, id: string): void {
     const before = this.#working.get(id);
     if (before === undefined) return;
@@ -171,7 +171,7 @@ export class Collection<Entity> {
     });
   }
 
-  /** The object's share of what may be held; undefined when it goes. Refuses too much. Returns how to take it back. */
+  /** Counts the object's text for the limit; `length` is undefined when the object goes. Returns the undo. */
   #count(id: string, length: number | undefined): () => void {
     const before = this.#lengths.get(id);
     const objects = Number(length !== undefined) - Number(before !== undefined);

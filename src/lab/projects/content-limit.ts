@@ -1,16 +1,16 @@
-/** How much one topology may hold, so that it can be opened, listed and written without keeping others waiting. */
+/** Limits the size of one topology, so that opening, listing and writing it does not keep others waiting. */
 import { refusals } from '../../base/errors/errors.js';
 
-/** Nodes, links and drawings together. */
+/** The most nodes, links and drawings together. */
 export const MOST_OBJECTS = 20_000;
-/** Of the texts of all of them, pictures of drawings included. */
+/** The most characters of their texts together, pictures of drawings included. */
 export const MOST_CHARACTERS = 32 * 1024 * 1024;
 
 export class ContentLimit {
   #objects = 0;
   #characters = 0;
 
-  /** Refuses (409) what is too much; then nothing is counted. Whatever makes less of it is welcome. */
+  /** Counts, or refuses (409) and counts nothing. Changes that make the topology smaller are never refused. */
   add(objects: number, characters: number): void {
     checkObjects(objects > 0 ? this.#objects + objects : 0);
     if (characters > 0 && this.#characters + characters > MOST_CHARACTERS)

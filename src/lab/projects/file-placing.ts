@@ -1,7 +1,7 @@
 /**
- * Files that lie ready take their places in a folder of a project, all of them or none, also when the process dies in
- * between. A journal says what is done before any of it is done, and what was there is kept aside; while the journal is
- * there, all of it can be undone. That it goes is the moment from which all files have their places. By worker threads.
+ * Moves files that lie ready to their places in a folder of a project: all of them or none, even if the process dies in
+ * between. A journal is written first, and files that were there are kept aside. While the journal is there everything
+ * can be undone; removing it is the commit. Runs in worker threads.
  */
 import {
   linkSync,
@@ -25,16 +25,16 @@ import { syncTree } from '../../base/disk/tree-sync.js';
 import { TEMPORARY, PLACING } from './folder-layout.js';
 
 export interface PlacingTasks extends TaskTable {
-  /** Of a project whose files nobody is placing: what was not finished is undone. */
+  /** Undoes placings that were not finished. Must not run while files are being placed in the project. */
   readonly undoPlacings: (input: { root: string }) => void;
 }
 
 export interface ReadyFiles {
-  /** Of the project. */
+  /** The project's folder. */
   readonly root: string;
-  /** A folder of the temporary folder of the project, whose name ends in `PLACING`. The files lie in it below `new`. */
+  /** A folder in the project's temporary folder, whose name ends in `PLACING`. The files lie in it below `new`. */
   readonly work: string;
-  /** Where they are to lie, below the project's folder. It is made when it is missing; no link may lead to it. */
+  /** The target, below the project's folder. It is made if it is missing; no symbolic link may lead to it. */
   readonly folder: string;
 }
 
@@ -45,9 +45,9 @@ const pathBelow = z
   .refine((path) => !path.startsWith('/') && !path.includes('\0') && !path.split('/').includes('..'));
 const journalSchema = z.strictObject({
   folder: pathBelow,
-  /** Those that were missing. */
+  /** The folders that were missing. */
   folders: z.array(pathBelow),
-  /** What was there lies in `old` under the number of its place in this list. */
+  /** A file that was there is kept in `old`; its name is the index in this list. */
   files: z.array(z.strictObject({ path: pathBelow, inode: z.string() })),
 });
 type Journal = z.infer<typeof journalSchema>;
@@ -65,7 +65,7 @@ export const placingTasks: PlacingTasks = {
   },
 };
 
-/** Folders are joined, files replaced. Refuses (409) what is in the way. Whatever fails, everything is as it was. */
+/** Merges folders and replaces files. Refuses (409) anything else in the way. A failure changes nothing. */
 export function placeFiles({ root, work, folder }: ReadyFiles): void {
   const { folders, files } = treeOf(join(work, 'new'));
   const target = ownFolder(root, folder, true);
@@ -91,7 +91,7 @@ export function placeFiles({ root, work, folder }: ReadyFiles): void {
   }
 }
 
-/** Under another name, so that each file is there at every moment; where files have only one, by a rename. */
+/** Keeps present files under a second name, so that none is missing at any moment; without hard links, by a rename. */
 function keepPresent(target: string, work: string, { files }: Journal): void {
   for (const [index, { path }] of files.entries()) {
     const present = join(target, path);
@@ -110,13 +110,13 @@ function place(target: string, path: string, from: string): void {
   try {
     renameSync(from, join(target, path));
   } catch (error) {
-    // Somebody may have made something there meanwhile.
+    // Another program may have made something there meanwhile.
     checkFree(target, path, 'file');
     throw error;
   }
 }
 
-/** May be done again when it was not finished. A file that somebody else has put there since stays. */
+/** Can be repeated if it was interrupted. A file that another program has put there since stays. */
 function undo(root: string, work: string, journal: Journal): void {
   const folders = new Map<string, string | undefined>();
   const folderOf = (path: string): string | undefined => {
@@ -143,7 +143,7 @@ function restore(path: string, inode: string, kept: string): void {
   else if (found !== undefined) unlinkSync(path);
 }
 
-/** The disk has every change of a name. */
+/** Syncs every folder in which a name has changed. */
 function syncChanged(target: string, { folders, files }: Journal): void {
   const changed = new Set([...folders, ...files.map(({ path }) => path)].map((path) => dirname(path)));
   syncTree(
@@ -153,25 +153,25 @@ function syncChanged(target: string, { folders, files }: Journal): void {
   );
 }
 
-/** What is left of the work, unless something of it is still to be undone. */
+/** Removes the folder of a placing, unless it still has to be undone. */
 export function removeWork(work: string): void {
   if (lstatOf(join(work, JOURNAL)) === undefined) rmSync(work, { recursive: true, force: true });
 }
 
-/** From now on nothing is undone any more. */
+/** Removes the journal: from now on nothing is undone. */
 function forget(work: string): void {
   rmSync(join(work, JOURNAL), { force: true });
   syncFolder(work);
 }
 
-/** Links are never followed, and never replaced. */
+/** Refuses a path at which there is something of another kind. Symbolic links are never followed or replaced. */
 function checkFree(target: string, path: string, kind: 'file' | 'folder'): void {
   const found = lstatOf(join(target, path));
   const fits = kind === 'file' ? found?.isFile() : found?.isDirectory();
   if (fits === false) throw refusals.archiveMemberRefused(path, `what is there already is no ${kind}`);
 }
 
-/** Undefined when there is no journal that could have been written here. */
+/** Undefined when there is no journal, or none that was written here. */
 function readJournal(work: string): Journal | undefined {
   if (lstatOf(join(work, JOURNAL))?.isFile() !== true) return undefined;
   try {
@@ -183,7 +183,7 @@ function readJournal(work: string): Journal | undefined {
   }
 }
 
-/** Each folder after the one that it is in. */
+/** All files and folders below `root`. Parents come before their children. */
 function treeOf(root: string): Pick<Journal, 'files' | 'folders'> {
   const all = [''];
   const files: Journal['files'] = [];
@@ -210,7 +210,7 @@ function removeIfEmpty(folder: string): void {
   try {
     rmdirSync(folder);
   } catch {
-    // It was not made yet, or somebody uses it.
+    // It was not made yet, or it is not empty.
   }
 }
 
@@ -218,7 +218,7 @@ function keptFile(work: string, index: number): string {
   return join(work, 'old', String(index));
 }
 
-/** Undefined where there is nothing. */
+/** Undefined when nothing is there. */
 function lstatOf(path: string): BigIntStats | undefined {
   try {
     return lstatSync(path, { bigint: true, throwIfNoEntry: false });

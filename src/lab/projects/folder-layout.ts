@@ -3,17 +3,17 @@ import { OWN_FOLDER, SNAPSHOTS } from '../../base/disk/own-names.js';
 
 export { EXTENSION, OWN_FOLDER, SNAPSHOTS, TEMPORARY } from '../../base/disk/own-names.js';
 
-/** Within the projects folder: folders of projects that are gone, until they are removed. */
+/** Within the projects folder: the folders of deleted projects, until they are removed. */
 export const TRASH = `${OWN_FOLDER}/deleted`;
-/** Folders in which projects are being made until they get their place. */
+/** Within the projects folder: the folders of new projects, until they get their place. */
 export const MAKINGS = `${OWN_FOLDER}/making`;
-/** For archives that are on their way. */
+/** Within the projects folder: archives that are being received. */
 export const INCOMING = `${OWN_FOLDER}/incoming`;
-/** For what the tasks of a job tell each other: no path of a client leads there. */
+/** Within the projects folder: notes that the tasks of a job leave for each other. No path of a client leads there. */
 export const NOTES = `${OWN_FOLDER}/work`;
-/** Within a project's snapshots, for files on their way to one or from one; emptied at start and at opening. */
+/** Within a project's snapshots: files that a snapshot is made of or restored from. Emptied at start and at opening. */
 export const WORK = `${SNAPSHOTS}/.work`;
-/** Where the packets of links are recorded. */
+/** Within a project's folder: the captures of its links. */
 export const CAPTURES = 'project-files/captures';
-/** What the names of folders end in from which files take their places; they lie in the temporary folder of a project. */
+/** The ending of folders in a project's temporary folder whose files are about to take their places. */
 export const PLACING = '.placing';

@@ -31,7 +31,7 @@ export interface FolderSwapTasks extends TaskTable {
   readonly finishSwap: (input: SwapInput) => string | undefined;
 }
 
-/** Errors of the disk, not of the files on it: they pass, or somebody repairs the disk. */
+/** Errors of the disk, not of the files on it: they pass, or the disk is repaired. */
 const PASSING = [
   ...[
     'EIO',

@@ -1,4 +1,4 @@
-/** Finding, making and removing project folders, by worker threads, for the HTTP thread. */
+/** Finds, makes and removes project folders in worker threads, for the HTTP thread. */
 import {
   chmodSync,
   existsSync,
@@ -45,7 +45,7 @@ export type Finding =
       readonly identity: { readonly projectId: string; readonly name: string } | undefined;
     };
 
-/** What a version without a folder of our own has left. */
+/** A leftover of a version that kept temporary folders among the projects. */
 export interface OlderLeftover {
   readonly folder: string;
   /** The project that was being made or removed. */
@@ -62,17 +62,17 @@ export interface FolderTasks extends TaskTable {
   readonly makeFolder: (input: { folder: string }) => void;
   /** Whether the folder may be a project's. */
   readonly hasTopology: (input: { folder: string }) => boolean;
-  /** Of a project whose files nobody is placing. */
+  /** Also undoes placings, so it must not run while files are being placed. */
   readonly emptyTemporary: (input: { folder: string }) => void;
   readonly isThere: (input: { path: string }) => boolean;
-  /** The first of the folders that is the path, lies in it or holds it, whatever links lead to them. */
+  /** The first of the folders that is the path, lies in it or contains it, symbolic links resolved. */
   readonly findOverlap: (input: { path: string; folders: readonly string[] }) => string | undefined;
-  /** Both folders of ours, and no archives that were on their way when the last server ended. */
+  /** Makes the server's own folders, and removes archives that the last server was receiving. */
   readonly makeOwnFolders: (input: { projects: string }) => void;
-  /** In one step, all or nothing. A folder that is not there stays so. */
+  /** Moves the folder completely or not at all. Does nothing when it is not there. */
   readonly moveFolder: (input: { from: string; to: string }) => void;
   readonly removeTree: (input: { folder: string }) => void;
-  /** Nothing, once there is a folder of our own. */
+  /** Finds nothing once the server's own folder is there. */
   readonly findOlderLeftovers: (input: { projects: string }) => OlderLeftover[];
   readonly countSnapshots: (input: { folder: string }) => number;
 }
@@ -172,20 +172,20 @@ export const folderTasks: FolderTasks = {
   },
 };
 
-/** What lies in its place and is no folder is nothing of ours: it goes. */
+/** Replaces anything in its place that is not a folder. */
 function makeOwn(folder: string): void {
   if (lstatSync(folder, { throwIfNoEntry: false })?.isDirectory() === false) rmSync(folder);
   mkdirSync(folder, { recursive: true });
 }
 
-/** As if what is not there yet were there, without links. */
+/** The path with symbolic links resolved, also when it does not exist yet. */
 function realPlace(path: string): string {
   if (existsSync(path)) return realpathSync(path);
   const above = dirname(path);
   return above === path ? path : join(realPlace(above), basename(path));
 }
 
-/** A link leads to where the project was to lie; where nothing is left of that, it has its place. */
+/** A symbolic link points to a project's folder outside. That is a leftover, too, unless it has its final name. */
 function halfMade(folder: string, projectId: string): OlderLeftover[] {
   if (!lstatSync(folder).isSymbolicLink()) return [{ folder, projectId }];
   const link = { folder, projectId: undefined };
@@ -207,7 +207,7 @@ function findIn(folder: string, filename: string, order: number): Finding {
   }
 }
 
-/** The folder's own name first, so that a copy made by hand beside it is not mistaken for the project. */
+/** Prefers the file with the folder's name, so that a copy made by hand beside it is not taken for the project. */
 function topologyFilename(folder: string): string | undefined {
   const names = readdirSync(folder, { withFileTypes: true })
     .filter((entry) => entry.isFile() && entry.name.endsWith(EXTENSION) && entry.name !== EXTENSION)

@@ -8,7 +8,7 @@ import { refusals } from '../../base/errors/errors.js';
 import type { Store } from '../../base/store/store.js';
 import { Transaction } from './transaction.js';
 
-/** Requests that may wait for one lane: far above what clients do, far below what would hurt. */
+/** The most requests that wait for one lane: far more than clients send, far less than memory allows. */
 const WAITING_LIMIT = 10_000;
 const COMMIT_LIMIT = 256;
 
@@ -44,7 +44,7 @@ export class Lane {
   /** Runs work that has to wait (for files, for workers) with the lane to itself. */
   exclusively<Result>(work: () => Promise<Result>): Promise<Result> {
     return new Promise((resolve, reject) => {
-      // Begun inside a promise: work that throws before it returns one is refused like any other.
+      // Inside a promise, so that work that throws at once rejects like any other.
       this.#enqueue({ exclusive: () => Promise.resolve().then(work).then(resolve, reject) }, reject);
     });
   }
@@ -70,7 +70,7 @@ export class Lane {
       await setImmediate();
       const first = this.#waiting[0];
       if (first === undefined) {
-        // In the same step as the look at the queue: a request that comes next must start the lane again.
+        // In the same step as the look at the queue: the next request must start the lane again.
         this.#running = undefined;
         return;
       }

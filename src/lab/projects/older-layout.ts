@@ -1,6 +1,6 @@
 /**
- * What a version that had no folder of its own has left in the projects folder: it kept what was on its way under
- * names that a project could have. It is finished once, before our own folder is made, and nothing that a project has.
+ * Clears leftovers of a version that kept temporary folders among the projects, under names that a project could have.
+ * Runs once, before the server's own folder is made, and touches no folder of a project.
  */
 import { isBelow } from '../../base/disk/path-order.js';
 import type { AsideServices } from './aside-folders.js';
@@ -28,7 +28,7 @@ export async function finishOlderLayout(
       );
       continue;
     }
-    // In this order on a full disk, too: the folder has the room that the store needs to forget.
+    // The folder first: on a full disk the store needs its room to forget the project.
     await files.run('removeTree', { folder });
     if (projectId === undefined || place === undefined) continue;
     await store.commit(forgetting(projectId)).catch((error: unknown) => {

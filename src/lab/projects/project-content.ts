@@ -1,4 +1,4 @@
-/** What clients may ask of a project's content whether it is open or closed. */
+/** Lists and counts the objects of a project, open or closed. */
 import { refusals } from '../../base/errors/errors.js';
 import type { TaskRunner } from '../../base/threads/task-pool.js';
 import type { FolderTasks } from './folder-tasks.js';

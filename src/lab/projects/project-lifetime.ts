@@ -1,6 +1,6 @@
 /**
- * How a project comes and goes: it is made new, or taken in from a folder that lies ready, or removed together with its
- * folder. Each happens completely or not at all.
+ * Makes a new project, takes one in from a folder that lies ready, and removes one together with its folder. Each happens
+ * completely or not at all.
  */
 import { packChanges } from '../../base/store/packing.js';
 import { noteAside, type AsideFolder, type AsideFolders } from './aside-folders.js';

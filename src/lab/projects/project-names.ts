@@ -1,4 +1,4 @@
-/** The names of projects: folders and files are called like them, and no two projects are called alike. Pure. */
+/** The names of projects: folders and files have these names, and no two projects have the same. Pure. */
 import { refusals } from '../../base/errors/errors.js';
 
 /** Characters that a folder or file name made of a project name must not have. */
@@ -7,20 +7,20 @@ const UNFIT = /[/\\\0-\x1f]|^\.\.?$/;
 // eslint-disable-next-line no-control-regex -- control characters are what is replaced
 const UNFIT_CHARACTER = /[/\\\0-\x1f]/g;
 const LONGEST = 200;
-/** A file name has at most 255 bytes, and what is appended to it needs some. */
+/** In bytes. A file name has at most 255, and endings are appended to it. */
 const LONGEST_FILE_NAME = 200;
 
-/** Whether a file can be called so, but for the length. */
+/** Whether a file can have this name; the length is not checked. */
 export function isFit(name: string): boolean {
   return !UNFIT.test(name);
 }
 
-/** Refuses (400) what cannot be the name of a file. */
+/** Refuses (400) a name that no file can have. */
 export function checkFit(name: string): void {
   if (!isFit(name)) throw refusals.projectNameRefused();
 }
 
-/** The wanted name as far as it can be one; with a number when it is taken. */
+/** The wanted name, with unfit characters replaced, and with a number when it is taken. */
 export function freeName(wanted: string, isTaken: (name: string) => boolean): string {
   const replaced = wanted.replace(UNFIT_CHARACTER, '_').trim();
   const base = replaced === '' || UNFIT.test(replaced) ? `_${replaced}` : replaced;
@@ -34,7 +34,7 @@ export function freeName(wanted: string, isTaken: (name: string) => boolean): st
   }
 }
 
-/** What the topology file of a new project is called, without its extension. */
+/** The name of a new project's topology file, without its extension. */
 export function fileNameOf(name: string): string {
   const characters = Array.from(name);
   while (Buffer.byteLength(characters.join('')) > LONGEST_FILE_NAME) characters.pop();

@@ -1,4 +1,4 @@
-/** Where projects lie: each in a folder that no other has, lies in or holds, and none where the server keeps its own. */
+/** Chooses the folders of projects. No two may be the same or lie in each other, nor in the folders of the server. */
 import { basename, dirname, isAbsolute, join, resolve } from 'node:path';
 import { refusals } from '../../base/errors/errors.js';
 import { isBelow } from '../../base/disk/path-order.js';
@@ -34,7 +34,7 @@ export class ProjectPlaces {
       throw refusals.projectPathRefused();
   }
 
-  /** The place that is wanted for the project with this id, or the usual one. Refuses one that no project can have. */
+  /** The wanted path for the project with this id, or the usual one. Refuses a path that no project can have. */
   choose(id: string, wanted: string | null | undefined): string {
     const { folder } = this.#options;
     const path = wanted == null ? this.#usual(id) : resolve(wanted);
@@ -45,11 +45,11 @@ export class ProjectPlaces {
     return path;
   }
 
-  /** Refuses a folder that another project, or the server itself, has a part in. */
+  /** Refuses a folder that overlaps with that of another project or of the server. */
   async checkAlone(id: string, path: string): Promise<void> {
     const { files, folder, projects } = this.#options;
     const isUsual = path === this.#usual(id);
-    // Those at their usual places lie beside this one if it does, too.
+    // Usual places lie side by side, so they need not be compared with each other.
     const others = [...projects.values()].filter(
       (other) => other.id !== id && !(isUsual && other.record.path === this.#usual(other.id)),
     );

@@ -25,7 +25,7 @@ import type { Transaction } from './transaction.js';
 export type ProjectFileTasks = FileTasks & FolderSwapTasks & FolderTasks & PlacingTasks & Gns3Tasks;
 export type ProjectFiles = TaskRunner<ProjectFileTasks>;
 
-/** What all projects of the farm share. */
+/** The services that all projects of the farm share. */
 export interface ProjectServices {
   readonly store: Store;
   readonly files: ProjectFiles;
@@ -140,7 +140,7 @@ export class ProjectState {
     this.services.announcements.emit('log.warning', JSON.stringify({ message: named }));
   }
 
-  /** One request that changes the state; answers when it is stored. */
+  /** Runs a request that changes the state; answers when it is stored. */
   change<Result>(work: (transaction: Transaction) => Result): Promise<Result> {
     return this.#lane.change((transaction) => {
       this.#checkThere();
@@ -244,7 +244,7 @@ export class ProjectState {
   }
 
   /**
-   * Of a closed project: undoes or finishes what was interrupted in its folder, and takes over its file if another
+   * If the project is closed, undoes or finishes what was interrupted in its folder, and takes over its file if another
    * program has changed it.
    */
   async reconcile(): Promise<void> {

@@ -223,7 +223,7 @@ export class Project {
     });
   }
 
-  /** What the store holds of the project; for an open project it may be a moment behind. */
+  /** The records of the project in the store; for an open project they may be a moment behind. */
   storedRecords(): Promise<LabRecords | undefined> {
     return storedRecords(this.#services.store, this.id);
   }

@@ -1,6 +1,6 @@
 /**
  * The projects of the farm: those of the store whose folder is there, and those found in the projects folder.
- * A project whose folder is gone is not shown, but what is stored of it is kept in case the folder comes back.
+ * A project whose folder is gone is not shown, but its records are kept in case the folder comes back.
  */
 import { randomUUID } from 'node:crypto';
 import { dirname, join, resolve } from 'node:path';
@@ -33,7 +33,7 @@ export interface ProjectsOptions extends ProjectServices {
 }
 
 export class Projects {
-  /** What lies beside the projects. */
+  /** The folders of projects that are being made or deleted. */
   readonly asides: AsideFolders;
   readonly #options: ProjectsOptions;
   readonly #projects = new Map<string, Project>();
@@ -50,7 +50,7 @@ export class Projects {
     this.#places = new ProjectPlaces({ ...options, projects: this.#projects });
   }
 
-  /** Finds what there is, takes over outside edits, and begins to open what is to be open. */
+  /** Finds the projects, takes over edits of other programs, and begins to open the projects that should be open. */
   async start(): Promise<void> {
     await finishOlderLayout(this.#options, this.#options.folder);
     await this.asides.finish();
@@ -158,7 +158,7 @@ export class Projects {
     });
   }
 
-  /** As soon as a project is forgotten another one can have its id; its files are gone at the end. */
+  /** Another project can have the id as soon as this one is forgotten. When it resolves the files are gone. */
   async delete(id: string): Promise<void> {
     const aside = await this.#lane.exclusively(async () => {
       const project = this.find(id);
@@ -184,7 +184,7 @@ export class Projects {
     this.#places.checkPath(path);
   }
 
-  /** Where a project with this id will lie. Refuses a place that is taken, and (409) an id that a project has. */
+  /** The path for a project with this id. Refuses a path that is taken, and (409) an id that a project has. */
   async freePlace(id: string, wanted: string | null): Promise<string> {
     if (this.#projects.has(id)) throw refusals.importOverProject(id);
     const path = this.#places.choose(id, wanted);
@@ -193,7 +193,7 @@ export class Projects {
     return path;
   }
 
-  /** Takes in a project that lies ready, closed, under a name that no other has. All of it or nothing. */
+  /** Adds a project whose folder lies ready, closed, under a name that no other has: completely or not at all. */
   takeIn(id: string, wantedName: string, ready: ReadyProject): Promise<string> {
     return this.#lane.exclusively(async () => {
       const place = await this.freePlace(id, ready.place);
@@ -209,7 +209,7 @@ export class Projects {
     });
   }
 
-  /** Closes everything, for the end of the server. */
+  /** Closes all projects, for the end of the server. */
   async close(): Promise<void> {
     this.#isClosing = true;
     await Promise.all([...this.#projects.values()].map((project) => project.close()));
@@ -240,7 +240,7 @@ export class Projects {
     if (isFilled) throw refusals.projectPathExists(path);
   }
 
-  /** What was open when the last server died, too; but not what it may have died of. */
+  /** Also projects that were open when the last server died, but not one whose opening may have killed it. */
   #isToBeOpen(project: Project): boolean {
     if (project.openStateAtStart !== 'opening') {
       return project.openStateAtStart === 'open' || project.record.settings.auto_open;
@@ -251,7 +251,7 @@ export class Projects {
     return false;
   }
 
-  /** One after the other: should the server die of one, the others are open or untouched. */
+  /** Opens one after the other: if one kills the server, the others are open or untouched. */
   async #openAll(projects: readonly Project[]): Promise<void> {
     for (const project of projects) {
       if (this.#isClosing) return;
@@ -281,7 +281,7 @@ export class Projects {
     }
   }
 
-  /** What cannot be taken in now is tried again at the next start or reload. */
+  /** Takes in folders that the store does not know. Those that fail are tried again at the next start or reload. */
   async #findNew(): Promise<void> {
     const { files, folder, log } = this.#options;
     const known = [...this.#projects.values()].map((project) => project.record.path);
@@ -301,8 +301,8 @@ export class Projects {
   }
 
   /**
-   * Takes in the project of a folder that was found. One that the store knows was moved here: what is stored of it stays,
-   * and its file is looked at like that of any known project.
+   * Takes in the project of a folder that was found. If the store knows the project, its folder was moved: its records
+   * are kept, and its file is compared with them like that of any known project.
    */
   async #adopt(imported: ImportedProject): Promise<Project> {
     const { projectId, project } = imported;
@@ -313,7 +313,7 @@ export class Projects {
     return taken;
   }
 
-  /** Undefined when the store does not know the project. */
+  /** Points a known project at the folder that it was found in. Undefined when the store does not know the project. */
   async #relocate(id: string, path: string, filename: string): Promise<Project | undefined> {
     const { store, log } = this.#options;
     const state: StoredProject | undefined = sortOut(await store.load(headKey(id)));
@@ -332,7 +332,7 @@ export class Projects {
     this.#nextOrder = Math.max(this.#nextOrder, project.record.order + 1);
   }
 
-  /** Listed so that opening it can say what is wrong; nothing of it is stored. */
+  /** Lists a project that cannot be read, so that opening it reports the reason. Nothing of it is stored. */
   async #showUnreadable({
     folder,
     filename,
@@ -351,14 +351,14 @@ export class Projects {
     this.#projects.set(identity.projectId, new Project(identity.projectId, state, this.#options));
   }
 
-  /** A file that cannot be read is reported again, to the client, when the project is opened. */
+  /** Only logs a file that cannot be read: a client gets the reason when it opens the project. */
   async #reconcile(project: Project): Promise<void> {
     await project.reconcile().catch((error: unknown) => {
       this.#options.log.warn({ err: error, project: project.id }, 'the project file cannot be read');
     });
   }
 
-  /** An empty folder counts: what is stored of its project may have been acknowledged before the first file. */
+  /** An empty folder counts, too: changes may have been acknowledged before the first file was written. */
   #hasFolder(record: ProjectRecord): Promise<boolean> {
     return this.#options.files.run('hasFolder', { folder: record.path });
   }

@@ -1,13 +1,13 @@
-/** What the store holds of the farm: the keys, and the shape of the record under each. */
+/** The records of the farm in the store: their keys, and the shape of each. */
 import type { Change, Key, StoredRecord } from '../../base/store/store.js';
 import type { FolderSwap } from './folder-swap.js';
 import type { ProjectSettings } from '../gns3-file/topology-schema.js';
 
-/** `directed` is what links do besides, by the link's id: see directed-filters.ts. */
+/** `directed` is the kind of the links' `DirectedFilters`. */
 export type EntityKind = 'node' | 'link' | 'drawing' | 'directed';
 
 export interface ProjectRecord {
-  /** Lists are in creation order: of projects by this number, of what they hold by the entities' own. */
+  /** Lists of projects are in creation order, by this number; entities have numbers of their own. */
   readonly order: number;
   readonly path: string;
   readonly filename: string;
@@ -16,7 +16,7 @@ export interface ProjectRecord {
   readonly computes: readonly unknown[];
 }
 
-/** What is known of the topology file. */
+/** The facts that are remembered of a topology file. */
 export interface FileRecord {
   /** Digests that Wirefarm wrote or was about to write, the newest last. */
   readonly digests: readonly string[];
@@ -26,7 +26,7 @@ export interface FileRecord {
   readonly version: number;
 }
 
-/** Of a project that is open, or that is just being opened; a closed one has no such record. */
+/** The record of a project that is open or being opened. A closed one has none. */
 export type OpenState = 'opening' | 'open';
 
 export interface EntityRecord<Entity> {
@@ -34,16 +34,16 @@ export interface EntityRecord<Entity> {
   readonly object: Entity;
 }
 
-/** Apart from what the projects hold, so that a start reads little. */
+/** The records of projects, apart from their nodes, links and drawings, so that a start reads little. */
 export const HEADS: Key = ['head'];
 export const TEMPLATES: Key = ['template'];
 export const COMPUTES: Key = ['compute'];
-/** Of folders beside the projects: see aside-folders.ts. */
+/** Folders beside the projects: see aside-folders.ts. */
 export const ASIDES: Key = ['aside'];
 
 export const headKey = (projectId: string): Key => ['head', projectId];
 const labKey = (projectId: string): Key => ['lab', projectId];
-/** The prefixes of everything that is stored of a project. */
+/** The prefixes of all keys of a project. */
 export const keysOf = (projectId: string): readonly Key[] => [headKey(projectId), labKey(projectId)];
 export const projectKey = (projectId: string): Key => [...headKey(projectId), 'project'];
 export const fileKey = (projectId: string): Key => [...headKey(projectId), 'file'];
@@ -67,7 +67,7 @@ export interface LabRecords {
   readonly file: FileRecord;
   /** Counts the changes of the project; every change stores the next number. */
   readonly version: number;
-  /** What was so when this was stored, of a server that may have died since. */
+  /** Whether the project was open; the server that stored this may have died since. */
   readonly openState?: OpenState | undefined;
   /** The swap that is under way in the project's folder. */
   readonly swap?: FolderSwap | undefined;

@@ -1,4 +1,4 @@
-/** Work of the HTTP thread that takes long is done in slices, between which others have their turn. */
+/** Divides long work of the HTTP thread into slices, so that requests are answered in between. */
 import { setImmediate } from 'node:timers/promises';
 
 const SLICE_MS = 2;
@@ -6,7 +6,7 @@ const SLICE_MS = 2;
 export class Slices {
   #begun = performance.now();
 
-  /** Between two steps; waits when the slice is over. */
+  /** To be called between two steps. Waits for a turn of the event loop when the slice is over. */
   async rest(): Promise<void> {
     if (performance.now() - this.#begun < SLICE_MS) return;
     await setImmediate();

@@ -14,17 +14,17 @@ export class Transaction {
     return this.#changes;
   }
 
-  /** Something to be stored. */
+  /** Adds a change to the commit. */
   store(change: Change): void {
     this.#changes.push(change);
   }
 
-  /** How to take back a change of the working state that was just made. */
+  /** Adds the undo of a change of the working state that was just made. */
   onUndo(undo: () => void): void {
     this.#undo.push(undo);
   }
 
-  /** What to do, in order, when everything is stored. Must not throw. */
+  /** Adds work for the moment when everything is stored; runs in order. Must not throw. */
   onStored(publish: () => void): void {
     this.#publish.push(publish);
   }

@@ -1,5 +1,5 @@
 /*
- * Which symbol a node of a given category gets in each theme: the answer of GET /v2/default_symbols.
+ * The symbol of each category of nodes in each theme: the answer of GET /v2/default_symbols.
  * Key order follows the reference. Its square blue theme spells one key `frame_relay_switch.svg`, which no
  * client asks for; here all seven themes have the same fifteen keys.
  */

@@ -1,4 +1,4 @@
-/** The size of a picture, read from its head: SVG, PNG, GIF or JPEG. Undefined when it cannot be told. */
+/** Reads the size of a picture from its head: SVG, PNG, GIF or JPEG. Undefined when that is not possible. */
 
 export interface ImageSize {
   readonly width: number;
@@ -7,12 +7,12 @@ export interface ImageSize {
 
 const PNG = Buffer.from('89504e470d0a1a0a', 'hex');
 const LARGEST = 100_000;
-/** An SVG says its size in its first tag, which begins within so much of it and is at most so long. */
+/** The size of an SVG is in its first tag. Limits of where that begins, and of its length. */
 const SVG_HEAD = 64 * 1024;
 const LONGEST_TAG = 4096;
 const SVG_TAG = '<svg';
 
-/** Whether a file of this name is taken for a picture. */
+/** Whether the file name is that of a picture. */
 export function isPictureName(name: string): boolean {
   return /\.(svg|png|gif|jpe?g)$/i.test(name) && !name.startsWith('.');
 }

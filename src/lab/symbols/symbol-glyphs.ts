@@ -1,5 +1,5 @@
 /*
- * Which glyphs a symbol shows, by the stem of its file name. Most stems are glyph names themselves; the
+ * Chooses the glyphs of a symbol by the stem of its file name. Most stems are glyph names themselves; the
  * table holds the others. A stem without any glyph is written out in its first three letters.
  */
 import { EMBLEM_GLYPHS } from './emblem-glyphs.js';

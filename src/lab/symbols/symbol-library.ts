@@ -23,15 +23,15 @@ export interface SymbolEntry {
 export type SymbolPicture = { readonly svg: string } | { readonly file: string };
 
 interface CustomSymbol {
-  /** Begun when somebody first asks for the size. */
+  /** Begins with the first request for the size. */
   reading?: Promise<ImageSize | undefined>;
-  /** When it has been read, and can be told. */
+  /** Undefined until it has been read, and when it cannot be found out. */
   size?: ImageSize | undefined;
 }
 
 export class SymbolLibrary {
   readonly folder: string;
-  /** In bytes. */
+  /** The largest custom symbol, in bytes. */
   readonly largest = LARGEST;
   readonly #files: TaskRunner<SymbolTasks>;
   readonly #custom = new Map<string, CustomSymbol>();
@@ -90,20 +90,20 @@ export class SymbolLibrary {
     return custom.size;
   }
 
-  /** The size that a node with this symbol gets: to be asked for when `size` has answered. */
+  /** The size of a node with this symbol. Call it after `size` has answered. */
   nodeSize(id: string): ImageSize {
     const known = this.#custom.has(id) ? this.#custom.get(id)?.size : sizeOf(builtinOrFallback(id));
     return known ?? sizeOf(builtinOrFallback(FALLBACK));
   }
 
-  /** Refuses a file name that no picture has (400): it would not be found again. So it does one too many (409). */
+  /** Refuses (400) a file name that no picture has: it would not be found again. Refuses (409) one symbol too many. */
   checkName(name: string): void {
     if (!isPictureName(name)) throw refusals.symbolNameRefused();
     if (!this.#custom.has(name) && this.#custom.size >= MOST_CUSTOM)
       throw refusals.tooManySymbols(MOST_CUSTOM);
   }
 
-  /** A picture was put into the folder, or another one in its place. */
+  /** To be called when a picture was added to the folder or replaced. */
   added(name: string): void {
     this.#custom.set(name, {});
   }

@@ -1,5 +1,5 @@
 /*
- * What a glyph stands on: the body of a symbol. The classic theme has slabs with a visible edge, round
+ * The body of a symbol, on which glyphs stand. The classic theme has slabs with a visible edge, round
  * bars for routers, screens for hosts and clouds; the affinity themes have a disc or a rounded square.
  * A surface fills the whole picture and names the area left for glyphs and the colour behind them.
  */

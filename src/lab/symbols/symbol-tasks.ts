@@ -1,4 +1,4 @@
-/** What worker threads do with the folder of custom symbols. */
+/** Lists and reads the folder of custom symbols in worker threads. */
 import { mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import type { TaskTable } from '../../base/threads/task.js';
@@ -7,9 +7,9 @@ import { readRegularFile } from '../../base/disk/regular-file.js';
 import { imageSize, isPictureName, type ImageSize } from './image-size.js';
 
 export interface SymbolTasks extends TaskTable {
-  /** The paths below the folder, which are also the symbols' ids. At start: what a crash has left of uploads is removed. */
+  /** The paths below the folder, which are also the symbols' ids. Only for the start: removes interrupted uploads. */
   readonly listSymbols: (input: { folder: string; most: number }) => string[];
-  /** Undefined when it cannot be read, or is larger than a symbol may be. */
+  /** The size of the picture. Undefined when it cannot be read or is larger than a symbol may be. */
   readonly readSymbolSize: (input: {
     folder: string;
     name: string;

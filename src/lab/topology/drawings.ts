@@ -1,4 +1,4 @@
-/** What clients do to the drawings of an open project. Each function is one request inside a transaction. */
+/** The requests of clients on the drawings of an open project. Each function is one request inside a transaction. */
 import { randomUUID } from 'node:crypto';
 import { refusals } from '../../base/errors/errors.js';
 import type { Topology } from './topology.js';
@@ -33,7 +33,7 @@ export function createDrawing(topology: Topology, transaction: Transaction, want
   return topology.drawings.put(transaction, drawing.drawing_id, drawing, { action: 'created' });
 }
 
-/** Always announced; the picture itself, which may be large, only when it changed. */
+/** Always announces the drawing, but its picture, which may be large, only when it has changed. */
 export function updateDrawing(
   topology: Topology,
   transaction: Transaction,

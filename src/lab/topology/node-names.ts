@@ -10,7 +10,7 @@ export class NodeNames {
   /** For each pattern, a number below which none is free. */
   readonly #firstFree = new Map<string, number>();
 
-  /** Takes the name that comes nearest to the wanted one. */
+  /** Takes the wanted name, or the next free one that is made of it. */
   take(wanted: string): string {
     let base = wanted.replaceAll(' ', '');
     if (this.#taken.has(base)) base = base.replace(/(?<!\d)\d+$/, '{0}');
@@ -22,14 +22,14 @@ export class NodeNames {
     return this.#takeNumbered(`${escaped(base)}{0}`, base);
   }
 
-  /** Takes a name that was stored, as it is if it is free. */
+  /** Takes a name that was stored, unchanged if it is free. */
   takeBack(stored: string): string {
     if (this.#taken.has(stored)) return this.take(stored);
     this.#taken.add(stored);
     return stored;
   }
 
-  /** Takes a name that was stored, whatever it is. */
+  /** Takes a name that was stored, even if another node has it. */
   keep(name: string): void {
     this.#taken.add(name);
   }

@@ -1,4 +1,4 @@
-/** What clients do to the nodes of an open project. Each function is one request inside a transaction. */
+/** The requests of clients on the nodes of an open project. Each function is one request inside a transaction. */
 import { randomUUID } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import { refusals } from '../../base/errors/errors.js';
@@ -10,7 +10,7 @@ import type { Topology } from './topology.js';
 import type { Label, StoredNode } from '../gns3-file/topology-schema.js';
 import type { Transaction } from '../projects/transaction.js';
 
-/** What a client may say of a node, new or not. */
+/** The settings that a client may send for a node, new or not. */
 export interface NodeRequest {
   readonly name?: string | undefined;
   readonly console?: number | null | undefined;
@@ -37,7 +37,7 @@ export interface NewNode extends NodeRequest {
   readonly template_id?: string | null | undefined;
 }
 
-/** Returns the node's text; a known `node_id` is answered with the node that has it. */
+/** Returns the text of the new node, or of the node that has the `node_id` already. */
 export function createNode(topology: Topology, transaction: Transaction, wanted: NewNode): string {
   const known = wanted.node_id === undefined ? undefined : topology.nodes.get(wanted.node_id);
   if (known !== undefined) return topology.nodes.textOf(known);
@@ -95,7 +95,7 @@ export function updateNode(
 
   const next = changed as StoredNode;
   if (next.label != null) changed['label'] = { ...next.label, text: next.name };
-  // What concerns the compute is confirmed by an event even when nothing has changed.
+  // Settings for the compute are confirmed by an event even when nothing has changed.
   const isConfirmed = kind !== undefined && (wanted.name !== undefined || wanted.properties !== undefined);
   if (!isConfirmed && isDeepStrictEqual(next, node)) return topology.nodes.textOf(node);
   warnOfTelnet(topology, transaction, next, node);
@@ -140,7 +140,7 @@ export function duplicateNode(
   return createNode(topology, transaction, {
     ...copied,
     label: copied.label ?? undefined,
-    // The lock is on the node that was copied, as in the reference.
+    // As in the reference, the lock is not copied.
     locked: false,
     template_id,
     x: place.x,
@@ -151,14 +151,14 @@ export function duplicateNode(
 
 export type NodeAction = 'start' | 'stop' | 'suspend' | 'reload';
 
-/** Nodes of the served kinds always run, so there is nothing to do but to refuse the others. */
+/** Nodes of the served kinds always run, so this only refuses the others. */
 export function actOnNode(topology: Topology, id: string, action: NodeAction): string {
   const node = findNode(topology, id);
   checkAction(topology, node, action);
   return topology.nodes.textOf(node);
 }
 
-/** Every node is attempted; one failure is reported. */
+/** Acts on every node, also after a failure; the first failure is thrown. */
 export function actOnAllNodes(topology: Topology, action: NodeAction): void {
   let failure: unknown;
   for (const node of topology.nodes.values()) {
@@ -177,7 +177,7 @@ export function findNode(topology: Topology, id: string): StoredNode {
   return node;
 }
 
-/** A node that is not run here is stopped, and stopping it or suspending it changes nothing. */
+/** A node that is not run here is stopped, so it can be stopped and suspended, but not started. */
 function checkAction(topology: Topology, node: StoredNode, action: NodeAction): void {
   if (action === 'start' || action === 'reload') checkServed(topology, node, `${action} the node`);
 }
@@ -188,7 +188,7 @@ function checkServed(topology: Topology, node: StoredNode, doing: string): void 
   throw refusals.nodeComputeNotServed(node.name, node.node_type, doing);
 }
 
-/** What only concerns how the node is drawn and described. */
+/** The new values of settings that only concern how the node is drawn and described. */
 function drawn(topology: Topology, node: StoredNode, wanted: NodeRequest): Partial<StoredNode> {
   const { name, console, console_type, properties, ...rest } = wanted;
   const { custom_adapters, symbol, ...described } = rest;
@@ -198,7 +198,7 @@ function drawn(topology: Topology, node: StoredNode, wanted: NodeRequest): Parti
   return { ...given, symbol: shown, ...topology.surroundings.symbolSize(shown) };
 }
 
-/** What concerns the compute that runs the node. */
+/** The new values of settings that concern the compute which runs the node. */
 function applied(
   topology: Topology,
   transaction: Transaction,
@@ -218,7 +218,7 @@ function applied(
   };
 }
 
-/** The same values may be sent back; others would have to reach a compute that is not there. */
+/** A client may send the same values back. Other values would need the compute of the node, which is not there. */
 function refuseRemoteChange(node: StoredNode, wanted: NodeRequest): void {
   const properties = wanted.properties ?? {};
   const isSame =

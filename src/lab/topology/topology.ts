@@ -1,6 +1,6 @@
 /**
- * The content of an open project: its nodes, links and drawings, and what is derived from them (names, console
- * ports, used ports). Lives in memory from open to close; every change goes through a transaction.
+ * The content of an open project: its nodes, links and drawings, and the names, console ports and used ports that
+ * follow from them. Lives in memory from open to close; every change goes through a transaction.
  */
 import type { Channel } from '../../base/streams/channel.js';
 import { Collection } from '../projects/collection.js';
@@ -24,14 +24,14 @@ import {
 } from '../gns3-file/topology-schema.js';
 import type { Transaction } from '../projects/transaction.js';
 
-/** What the topologies of a farm share. */
+/** The services that all topologies of a farm share. */
 export interface Surroundings {
   readonly consoleHost: string;
   readonly consolePorts: ConsolePorts;
   symbolSize(symbol: string): { readonly width: number; readonly height: number };
-  /** Refuses (404, 409) a compute on which this server can not make a node. */
+  /** Refuses (404, 409) a compute on which this server cannot make a node. */
   checkCompute(computeId: string, request: string): void;
-  /** Makes what a project holds run. */
+  /** Makes the content of a project run. */
   readonly beginRun: BeginRun;
 }
 
@@ -45,7 +45,7 @@ export class Topology {
   readonly portUse = new PortUse();
   readonly surroundings: Surroundings;
   readonly channel: Channel;
-  /** What runs of it. */
+  /** Runs the nodes and links. */
   readonly run: LabRun;
   /** The last capture of each link that had one. */
   readonly captures = new Map<string, ShownCapture>();
@@ -104,7 +104,7 @@ export class Topology {
     );
   }
 
-  /** Takes over what the store holds and announces it, object by object. */
+  /** Takes over the stored records and announces them, object by object. */
   async load({ entities }: LabRecords, slices: Slices): Promise<void> {
     for (const record of entities.node as EntityRecord<StoredNode>[]) {
       this.names.keep(record.object.name);
@@ -130,7 +130,7 @@ export class Topology {
     }
   }
 
-  /** Stops what runs, and gives back what the project held of the host. */
+  /** Stops everything, and gives back the console ports. */
   async unload(): Promise<void> {
     await this.run.end();
     for (const node of this.nodes.values()) {
@@ -140,7 +140,7 @@ export class Topology {
     }
   }
 
-  /** The kind that runs the node; undefined for a node that is only kept. */
+  /** The kind that runs the node; undefined for a node that is not run here. */
   kindOf(node: StoredNode): NodeKind | undefined {
     return node.compute_id === LOCAL_COMPUTE ? servedKind(node.node_type) : undefined;
   }
@@ -150,7 +150,7 @@ export class Topology {
     return this.kindOf(node) === undefined ? 'stopped' : this.run.statusOf(node);
   }
 
-  /** The ports that the node has by itself, and those that links hold all the same. */
+  /** The node's own ports, and others that its links use nevertheless. */
   portsOf(node: StoredNode): NodePort[] {
     const own = this.#ownPorts(node);
     const strays = this.portUse
@@ -164,7 +164,7 @@ export class Topology {
     return this.portsOf(node).find((port) => isPort(port, adapter, number));
   }
 
-  /** Of the last end whose kind is known. */
+  /** The type of the last end whose kind is known. */
   linkType(link: StoredLink): LinkMedium {
     for (const end of link.nodes.toReversed()) {
       const node = this.nodes.get(end.node_id);
@@ -184,7 +184,7 @@ export class Topology {
     this.directed.withdraw(transaction, link.link_id);
     for (const end of link.nodes) {
       const node = this.nodes.get(end.node_id);
-      // A stray port was shown for the sake of this link only.
+      // A port that is not the node's own was shown only because of this link.
       if (node !== undefined && this.findPort(node, end.adapter_number, end.port_number) === undefined) {
         this.nodes.refresh(transaction, end.node_id);
       }
@@ -202,7 +202,7 @@ export class Topology {
     return port;
   }
 
-  /** Ports that the properties make; computed once for each version of the properties. */
+  /** The ports that follow from the properties; computed once for each version of the properties. */
   #ownPorts(node: StoredNode): readonly NodePort[] {
     const kind = this.kindOf(node);
     if (kind === undefined || node.properties === undefined) return [];

@@ -124,7 +124,7 @@ export interface LinkView {
   readonly suspend: boolean;
 }
 
-/** The file of a capture stays named when it has ended. */
+/** A link shows the file of its capture even after the capture has ended. */
 export function linkView(
   link: StoredLink,
   projectId: string,

@@ -1,6 +1,6 @@
 /**
- * BPF expressions as the HTTP thread has them compiled: in the job pool, one at a time, projects in turn, and what is
- * asked for again only once.
+ * Compiles BPF expressions for the HTTP thread: in the job pool, one at a time, projects in turn. Recent results are
+ * cached, and equal requests of a project share one compilation.
  */
 import { refusals } from '../../base/errors/errors.js';
 import { FairTurns } from '../../base/threads/fair-turns.js';
@@ -12,10 +12,10 @@ const MOST_KEPT = 128;
 const MOST_WAITING = 10_000;
 const MOST_WAITING_OF_PROJECT = 1000;
 
-/** Who wants an expression compiled. */
+/** The project and the client that want an expression compiled. */
 export interface BpfAsker {
   readonly projectId: string;
-  /** The client that waits for it, if one does: nothing is compiled for one that has gone. */
+  /** The client that waits for the result, if any: nothing is compiled for a client that has gone. */
   readonly client?: { readonly isGone: boolean } | undefined;
 }
 
@@ -31,9 +31,9 @@ export class BpfCompiler {
     mostWaiting: MOST_WAITING,
     mostWaitingOfOne: MOST_WAITING_OF_PROJECT,
   });
-  /** The one that was not asked for the longest is first. */
+  /** The least recently used program is first. */
   readonly #programs = new Map<string, BpfProgram>();
-  /** By project and expression: a project does not wait for the turn of another. */
+  /** By project and expression, so that a project does not wait for the turn of another. */
   readonly #pending = new Map<string, Pending>();
   #isFound = false;
 
@@ -41,12 +41,12 @@ export class BpfCompiler {
     this.#jobs = jobs;
   }
 
-  /** Whether libpcap is on this host. One that is installed later is found then. */
+  /** Whether this host has libpcap. A negative answer is not cached, so a later installation is found. */
   get isAvailable(): Promise<boolean> {
     return this.#isFound ? Promise.resolve(true) : this.#find();
   }
 
-  /** The program is shared with whoever asks the same: it must be neither changed nor moved to another thread. */
+  /** The program is shared between callers: it must be neither changed nor transferred to another thread. */
   async compile(expression: string, linkType: number, asker: BpfAsker): Promise<BpfProgram> {
     const key = `${linkType} ${expression}`;
     const known = this.#known(key);
@@ -73,7 +73,7 @@ export class BpfCompiler {
     }
   }
 
-  /** Refuses every expression that waits. */
+  /** Refuses all waiting expressions. */
   close(): void {
     this.#turns.close();
   }

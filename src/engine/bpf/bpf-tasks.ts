@@ -1,25 +1,25 @@
-/** BPF expressions made into programs. Runs in a process of its own (compiler-process.ts). */
+/** The tasks that compile BPF expressions. They run in a process of their own (compiler-process.ts). */
 import { refusals } from '../../base/errors/errors.js';
 import type { TaskTable } from '../../base/threads/task.js';
 import { matcherOf, type BpfProgram } from '../wire/bpf.js';
 import { LIBRARY_NAMES, Libpcap } from './libpcap.js';
 
 export interface BpfTasks extends TaskTable {
-  /** The link type is libpcap's number for what packets begin with (DLT_...). Whatever this answers can be run. */
+  /** The link type is libpcap's DLT_... number. The returned program can be run. */
   readonly compileBpf: (input: { expression: string; linkType: number }) => BpfProgram | Promise<BpfProgram>;
   readonly hasLibpcap: (input: undefined) => boolean | Promise<boolean>;
 }
 
-/** As libpcap itself carries them out. */
+/** The same tasks, carried out by libpcap in this process. */
 export interface LibpcapTasks extends BpfTasks {
   readonly compileBpf: (input: { expression: string; linkType: number }) => BpfProgram;
   readonly hasLibpcap: (input: undefined) => boolean;
 }
 
-/** What a match answers in a program; any number but 0 does, as nothing here cuts packets by it. */
+/** The return value of a program that matches. Any number except 0 will do: packets are not cut by it. */
 const SNAPLEN = 262_144;
 
-/** The library is looked for when it is first needed, and again until it is there. */
+/** Looks for the library on first use, and again until it is found. */
 export function newBpfTasks(libraryNames: readonly string[] = LIBRARY_NAMES): LibpcapTasks {
   let found: Libpcap | undefined;
   const libpcap = (): Libpcap | undefined => (found ??= Libpcap.find(libraryNames));
@@ -36,7 +36,7 @@ export function newBpfTasks(libraryNames: readonly string[] = LIBRARY_NAMES): Li
   };
 }
 
-/** An engine must not be the first to find out that a program cannot be run. */
+/** Refuses programs that cannot be run here, so that an engine never gets one. */
 function checkRuns(program: BpfProgram, expression: string): void {
   try {
     matcherOf(program);

@@ -1,6 +1,6 @@
 /**
- * The process in which libpcap runs, on the side of the job thread that asks it. A call of libpcap may take a minute,
- * and a thread cannot be ended within it, but a process can. It is started when it is first needed, and again when it
+ * The process in which libpcap runs, as seen from the job thread. A call of libpcap may take a minute; it cannot be
+ * interrupted by ending its thread, but by ending its process. The process is started on first use, and again when it
  * has ended.
  */
 import { fork, type ChildProcess } from 'node:child_process';
@@ -9,7 +9,7 @@ import { refusals } from '../../base/errors/errors.js';
 import { valueOf, type TaskOutcome, type TaskRequest } from '../../base/threads/task.js';
 import type { BpfTasks } from './bpf-tasks.js';
 
-/** With its start. The process itself ends earlier when it computes too long: this is for one that waits. */
+/** Includes the start. A process that computes too long ends itself earlier; this is for one that only waits. */
 const PATIENCE_MS = 20_000;
 
 export class CompilerProcess {
@@ -20,7 +20,7 @@ export class CompilerProcess {
     this.#entry = entry;
   }
 
-  /** The tasks as the process carries them out, one at a time. */
+  /** The tasks, carried out by the process one at a time. */
   get tasks(): BpfTasks {
     return {
       compileBpf: async (input) => {
@@ -35,7 +35,7 @@ export class CompilerProcess {
     };
   }
 
-  /** Undefined when the process ended meanwhile, or had to be ended. */
+  /** The outcome; undefined when the process ended by itself or had to be ended. */
   async #ask(request: TaskRequest): Promise<TaskOutcome | undefined> {
     const child = (this.#child ??= this.#start());
     const answered = new AbortController();
@@ -60,7 +60,7 @@ export class CompilerProcess {
       serialization: 'advanced',
       stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
     });
-    // The child keeps nothing alive by itself: a caller that waits for its answer does.
+    // The child does not keep this process alive; a caller that waits for an answer does.
     child.unref();
     child.channel?.unref();
     child.once('exit', () => {

@@ -1,13 +1,13 @@
 /**
- * The limits of the process in which libpcap runs. Linux ends it when it has computed for too long, and gives it no
- * sockets: names are looked up in the files of this host only, never on a network.
+ * The limits of the process in which libpcap runs. Linux ends it when it has computed for too long, and denies it
+ * sockets, so that names are looked up only in the files of this host, never on a network.
  */
 import koffi from 'koffi';
 
-/** For one expression. */
+/** The CPU time for one expression. */
 export const BUDGET_MS = 500;
 
-/** Its signal ends the process: it counts the CPU time of all threads. */
+/** This timer counts the CPU time of all threads; its signal ends the process. */
 const ITIMER_PROF = 2;
 const TIMER = koffi.struct({
   everySeconds: 'long',
@@ -32,7 +32,7 @@ const FILTER = koffi.struct({ length: 'uint16_t', instructions: 'uint8_t *' });
 
 type Call = (...given: unknown[]) => number;
 
-/** Runs the work within the budget; the process ends when it takes more. */
+/** Runs the work; the process ends when that takes more than the budget. */
 export function withinBudget<Result>(work: () => Result): Result {
   if (process.platform !== 'linux') return work();
   const setTimer = koffi.load(null).func('setitimer', 'int', ['int', koffi.pointer(TIMER), 'void *']) as Call;
@@ -48,7 +48,7 @@ export function withinBudget<Result>(work: () => Result): Result {
   }
 }
 
-/** From now on this thread opens no socket. Returns whether the system took it. */
+/** Forbids this thread to open sockets from now on. Returns whether the system supports that. */
 export function forbidSockets(): boolean {
   const number = SOCKET[process.arch];
   if (process.platform !== 'linux' || number === undefined) return false;

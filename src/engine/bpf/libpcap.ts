@@ -1,12 +1,12 @@
 /**
- * The compiler of BPF expressions: the libpcap of this host. What a call costs grows with the third power of the terms,
- * so it belongs into a process that is ended when it takes too long (compiler-process.ts).
+ * Compiles BPF expressions with the libpcap of this host. The cost of a call grows with the third power of the number of
+ * terms, so it belongs into a process that can be ended when it takes too long (compiler-process.ts).
  */
 import koffi from 'koffi';
 import { refusals } from '../../base/errors/errors.js';
 import { BPF, MOST_INSTRUCTIONS } from '../wire/bpf-instruction.js';
 
-/** Debian and Ubuntu, other Linux, with the files for developers, macOS. */
+/** The names on Debian and Ubuntu, on other Linux, with the development files, and on macOS. */
 export const LIBRARY_NAMES: readonly string[] = [
   'libpcap.so.0.8',
   'libpcap.so.1',
@@ -19,7 +19,7 @@ const SHOWN_OF_TOO_LONG = 60;
 const OPTIMIZE = 1;
 /** PCAP_NETMASK_UNKNOWN */
 const NO_NETMASK = 0xffffffff;
-/** Offsets from here on are, to the kernel of Linux, questions about the interface: nothing of a packet. */
+/** From this offset on, the Linux kernel reads properties of the interface instead of the packet. */
 const FIRST_ANCILLARY = 0xfffff000;
 const LOADS: readonly number[] = [BPF.loadWord, BPF.loadHalf, BPF.loadByte];
 
@@ -44,7 +44,7 @@ interface RawProgram {
   readonly instructions?: unknown;
 }
 
-/** What koffi makes of the prototypes; it has no types of its own for them. */
+/** The types of the functions, which koffi does not derive from the prototypes. */
 interface Calls {
   readonly openDead: (linkType: number, snaplen: number) => number;
   readonly compile: (
@@ -66,19 +66,19 @@ export class Libpcap {
     this.#calls = calls;
   }
 
-  /** The first of the libraries that is there; undefined when none is. */
+  /** Loads the first library that exists; undefined when none does. */
   static find(names: readonly string[] = LIBRARY_NAMES): Libpcap | undefined {
     for (const name of names) {
       try {
         return new Libpcap(load(name));
       } catch {
-        // Not there, or something else of that name.
+        // It does not exist, or is another library of that name.
       }
     }
     return undefined;
   }
 
-  /** Four numbers an instruction; see BpfProgram. A bad expression is refused with libpcap's own words. */
+  /** Returns four numbers per instruction; see BpfProgram. A bad expression is refused with the message of libpcap. */
   compile(expression: string, linkType: number, snaplen: number): Uint32Array {
     checkText(expression);
     const handle = this.#calls.openDead(linkType, snaplen);
@@ -118,7 +118,7 @@ function checkText(expression: string): void {
     const shown = `${expression.slice(0, SHOWN_OF_TOO_LONG)}…`;
     throw refusals.bpfRefused(shown, `it is longer than ${LONGEST_EXPRESSION} characters`);
   }
-  // To C, the text would end there.
+  // In C, the text would end there.
   if (expression.includes('\0')) {
     throw refusals.bpfRefused(expression.replaceAll('\0', '\\0'), 'it has a NUL character');
   }
@@ -131,7 +131,7 @@ function numbersOf({ count = 0, instructions }: RawProgram, expression: string):
   return Uint32Array.from(list.flatMap(({ code, jumpTrue, jumpFalse, k }) => [code, jumpTrue, jumpFalse, k]));
 }
 
-/** libpcap compiles more than can be run here. */
+/** The reason why a program cannot be run here: libpcap compiles more than that. */
 function reasonNotToRun(list: readonly RawInstruction[]): string | undefined {
   if (list.length > MOST_INSTRUCTIONS) {
     return `it makes ${list.length} instructions, at most ${MOST_INSTRUCTIONS} are run: make it simpler`;
@@ -148,7 +148,7 @@ function reasonNotToRun(list: readonly RawInstruction[]): string | undefined {
   return undefined;
 }
 
-/** The reason alone: that it is about an expression is said before it. */
+/** The message without its introduction, which the refusal has itself. */
 function shortReason(message: string): string {
   const reason = message.replace(/^can't parse filter expression: /, '');
   const isName = /^unknown (?:host|network)/.test(reason);

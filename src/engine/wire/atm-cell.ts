@@ -8,10 +8,10 @@ export const LARGEST_VPI = 0xfff;
 export const LARGEST_VCI = 0xffff;
 export const HEC_OFFSET = 4;
 
-/** The bits of a header that belong to the payload: its type and its loss priority. */
+/** The bits of a header that are not part of the label: payload type and loss priority. */
 export const PAYLOAD_BITS = 0xf;
 
-/** By x^8 + x^2 + x + 1, most significant bit first. */
+/** The CRC-8 table of x^8 + x^2 + x + 1, most significant bit first. */
 const CRC = Uint8Array.from({ length: 256 }, (_, octet) => {
   let crc = octet;
   for (let bit = 0; bit < 8; bit++) crc = ((crc << 1) ^ (crc & 0x80 ? 0x07 : 0)) & 0xff;
@@ -27,7 +27,7 @@ export function vpiOf(header: number): number {
   return header >>> 20;
 }
 
-/** ITU-T I.432.1: the CRC-8 of the four octets, with the coset added. */
+/** The header error control (ITU-T I.432.1): the CRC-8 of the four octets, plus the coset. */
 export function hecOf(header: number): number {
   let crc = CRC[header >>> 24] ?? 0;
   crc = CRC[crc ^ ((header >>> 16) & 0xff)] ?? 0;
@@ -35,7 +35,7 @@ export function hecOf(header: number): number {
   return (CRC[crc ^ (header & 0xff)] ?? 0) ^ COSET;
 }
 
-/** What the payload bits change of the header error control: HEC of label | bits is HEC of label ^ this. */
+/** The contribution of the payload bits to the header error control: hecOf(label | bits) = hecOf(label) ^ payloadHec(bits). */
 export function payloadHec(bits: number): number {
   return CRC[bits] ?? 0;
 }

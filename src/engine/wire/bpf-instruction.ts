@@ -1,11 +1,11 @@
 /**
- * The instructions of a BPF program, by the numbers of libpcap's pcap/bpf.h. Whoever reads them here may trust
- * them: every code is known, every jump leads forward into the program, and the last instruction returns.
+ * The instructions of a BPF program, with the codes of libpcap's pcap/bpf.h. `instructionsOf` validates a program: every
+ * code is known, every jump leads forward into the program, and the last instruction returns.
  */
 
 export interface BpfInstruction {
   readonly code: number;
-  /** How many instructions are left out when the condition holds, and when it does not. */
+  /** The number of instructions to skip when the condition holds, and when it does not. */
   readonly jumpTrue: number;
   readonly jumpFalse: number;
   readonly k: number;
@@ -49,7 +49,7 @@ export const BPF = {
   xFromA: 0x07,
   aFromX: 0x87,
 } as const;
-/** Added to the code of a calculation or a comparison: it is with X instead of k. */
+/** Added to the code of a calculation or comparison: the operand is X instead of k. */
 export const WITH_X = 0x08;
 export const SCRATCH_CELLS = 16;
 export const MOST_INSTRUCTIONS = 4096;
@@ -62,7 +62,7 @@ const TAKES_X: readonly number[] = [
 const KNOWN = new Set<number>([...Object.values(BPF), ...TAKES_X.map((code) => code | WITH_X)]);
 const SCRATCH_USERS: readonly number[] = [BPF.loadScratch, BPF.loadXScratch, BPF.store, BPF.storeX];
 
-/** Throws a RangeError when this is no program that can be run. Reads the numbers once, so they may be shared. */
+/** Throws a RangeError when the program cannot be run. Copies the numbers first, so they may be in shared memory. */
 export function instructionsOf(numbers: Uint32Array): readonly BpfInstruction[] {
   const count = numbers.length / NUMBERS_EACH;
   if (!Number.isInteger(count) || count < 1 || count > MOST_INSTRUCTIONS) {
@@ -90,7 +90,7 @@ function faultOf(instruction: BpfInstruction, index: number, count: number): str
   return undefined;
 }
 
-/** Where it goes on: the same instruction twice unless it is a comparison. Of a return, itself. */
+/** The next instruction for each outcome: the same twice unless it is a comparison. A return leads to itself. */
 export function targetsOf(
   { code, jumpTrue, jumpFalse, k }: BpfInstruction,
   index: number,

@@ -1,8 +1,8 @@
 /**
- * A BPF program as the body of a JavaScript function of `b` (octets), `o` (where the packet begins) and `n` (its
- * length), which returns whether the packet matches. Jumps only lead forward, so each target ends a labelled
- * block that begins at the first jump to it, or earlier so that blocks nest; a jump to a return is that return.
- * Of the program, only whole numbers reach the text.
+ * Translates a BPF program into the body of a JavaScript function of `b` (bytes), `o` (offset of the packet) and `n`
+ * (its length), which returns whether the packet matches. Jumps only lead forward, so each target ends a labelled block
+ * that begins at the first jump to it, or earlier so that blocks nest; a jump to a return becomes that return. The
+ * program contributes only integers to the text.
  */
 import {
   BPF,
@@ -15,8 +15,8 @@ import {
 } from './bpf-instruction.js';
 
 /**
- * V8 recurses into blocks, and 2,000 were no trouble on a stack of 1 MB. Usual programs nest 4 deep, the worst that
- * was made with 4,096 characters 806.
+ * V8 parses nested blocks recursively; 2,000 levels were no problem on a stack of 1 MB. Usual programs nest 4 deep; the
+ * worst known expression of 4,096 characters nests 806 deep.
  */
 const DEEPEST = 1000;
 
@@ -25,7 +25,7 @@ type Statement = (k: number) => string;
 /** A load from beyond the packet ends the program: the packet does not match. */
 const inside = (end: number): string => `if(${end}>n)return false;`;
 const insideFromX = (k: number, length: number): string => `I=X+${k};if(I+${length}>n)return false;I+=o;`;
-/** What is beside the value: k, or X. */
+/** Makes an expression or statement of the operand, which is k or X. */
 type Calculation = (value: string) => string;
 
 const CALCULATIONS: readonly (readonly [number, Calculation])[] = [
@@ -37,7 +37,7 @@ const CALCULATIONS: readonly (readonly [number, Calculation])[] = [
   [BPF.or, (value) => `A=(A|${value})>>>0;`],
   [BPF.and, (value) => `A=(A&${value})>>>0;`],
   [BPF.exclusiveOr, (value) => `A=(A^${value})>>>0;`],
-  // JavaScript takes the lowest five bits of a distance.
+  // JavaScript uses only the lowest five bits of a shift distance.
   [BPF.shiftLeft, (value) => `A=${value}<32?(A<<${value})>>>0:0;`],
   [BPF.shiftRight, (value) => `A=${value}<32?A>>>${value}:0;`],
 ];
@@ -82,11 +82,11 @@ function half(at: string): string {
   return `b[${at}]<<8|b[${at}+1]`;
 }
 
-/** Throws a RangeError when it would nest too deep. */
+/** Throws a RangeError when the source would nest too deep. */
 export function matcherSource(program: readonly BpfInstruction[]): string {
   const starts = blockStarts(program);
   const beginning = new Map<number, number[]>();
-  // From the last target to the first: outer blocks begin before inner ones.
+  // From the last target to the first, so that outer blocks begin before inner ones.
   for (const [target, start] of [...starts].reverse()) {
     beginning.set(start, [...(beginning.get(start) ?? []), target]);
   }
@@ -104,7 +104,7 @@ export function matcherSource(program: readonly BpfInstruction[]): string {
   return lines.join('\n');
 }
 
-/** Where the block of each target of a jump begins, by target from the first to the last. */
+/** The start of the block of each jump target, from the first target to the last. */
 function blockStarts(program: readonly BpfInstruction[]): Map<number, number> {
   const firstJumps = new Map<number, number>();
   for (const [index, instruction] of program.entries()) {
@@ -115,7 +115,7 @@ function blockStarts(program: readonly BpfInstruction[]): Map<number, number> {
   const starts = new Map<number, number>();
   for (const [target, jump] of [...firstJumps].sort(([a], [b]) => a - b)) {
     let start = jump;
-    // A block that would begin inside another and end after it has to hold it whole.
+    // A block must not overlap another: if it would begin inside that one, it contains it.
     for (const [end, begin] of starts) if (begin < jump && jump < end) start = Math.min(start, begin);
     starts.set(target, start);
   }

@@ -1,19 +1,19 @@
-/** Programs of the Berkeley packet filter, and how they are run: as JavaScript made for each of them. */
+/** Programs of the Berkeley packet filter. Each is run as a JavaScript function generated for it. */
 import { instructionsOf } from './bpf-instruction.js';
 import { matcherSource } from './bpf-source.js';
 
-/** Four numbers an instruction: code, jump if true, jump if false, k. As libpcap compiles it. */
+/** A program as libpcap compiles it, four numbers per instruction: code, jump if true, jump if false, k. */
 export interface BpfProgram {
   readonly instructions: Uint32Array;
 }
 
-/** Whether the program matches the packet, which lies within `bytes` whole. */
+/** Returns whether a program matches a packet, which must lie completely within `bytes`. */
 export type Matcher = (bytes: Uint8Array, offset: number, length: number) => boolean;
 
-/** Throws a RangeError when the program is none that can be run. */
+/** Throws a RangeError when the program cannot be run. */
 export function matcherOf(program: BpfProgram): Matcher {
   const source = matcherSource(instructionsOf(program.instructions));
-  // The text is put together from our own words and whole numbers. The cast names the parameters given here.
+  // The text consists of our own words and of integers. The cast states the parameters that are named here.
   // eslint-disable-next-line @typescript-eslint/no-implied-eval
   return new Function('b', 'o', 'n', `'use strict';${source}`) as Matcher;
 }

@@ -1,35 +1,35 @@
 /**
- * What a capture file says of itself: classic pcap in both byte orders and both units of time, and pcapng. It may
- * be anybody's: what is no record, or is cut off, ends the reading, and what came before counts.
+ * Reads capture files: classic pcap in both byte orders and both time units, and pcapng. The file may come from
+ * anywhere: reading ends at the first invalid or truncated record, and the records before it count.
  */
 
 export interface CaptureHead {
   readonly format: 'pcap' | 'pcapng' | 'unknown';
-  /** Of its first interface. */
+  /** The link type of the first interface. */
   readonly linkType: number | null;
 }
 
-/** In the mode of a file that is being written: should its writer die, its last record may not be whole. */
+/** Set in the mode of a file that is being written: if the writer dies, the last record may be incomplete. */
 export const UNFINISHED_BIT = 0o1000;
 
 export interface PacketSpan {
   readonly packets: number;
-  /** Of the first and of the last packet, in milliseconds since 1970. */
+  /** The times of the first and of the last packet, in milliseconds since 1970. */
   readonly firstAt: number | null;
   readonly lastAt: number | null;
-  /** Where the last whole record ends. */
+  /** The position where the last complete record ends. */
   readonly end: number;
 }
 
 export interface FileOctets {
   readonly size: number;
-  /** Exactly so many octets, which are all before `size`; valid until the next call. */
+  /** A view of `length` octets, all of which lie before `size`; valid until the next call. */
   at(position: number, length: number): DataView;
 }
 
 const NO_PACKETS: Omit<PacketSpan, 'end'> = { packets: 0, firstAt: null, lastAt: null };
 
-/** Magic numbers as they read in little endian. */
+/** The magic numbers, read in little endian. */
 const PCAP_MAGIC: Readonly<Record<number, { readonly isLittle: boolean; readonly unitsAMs: number }>> = {
   0xa1b2_c3d4: { isLittle: true, unitsAMs: 1e3 },
   0xa1b2_3c4d: { isLittle: true, unitsAMs: 1e6 },
@@ -46,7 +46,7 @@ const SIMPLE_PACKET = 3;
 const PACKET = 6;
 const BYTE_ORDER_MAGIC = 0x1a2b_3c4d;
 const LEAST_BLOCK = 12;
-/** More of it is not looked at. */
+/** Only this much of an interface block is read. */
 const LONGEST_INTERFACE = 64 * 1024;
 const TIME_RESOLUTION = 9;
 const TIME_OFFSET = 14;
@@ -60,7 +60,7 @@ export function readCaptureHead(file: FileOctets): CaptureHead {
   }
   const order = pcapOrder(file);
   if (order === undefined) return { format: 'unknown', linkType: null };
-  // What stands above is about the check sums of frames.
+  // The upper bits describe the frame check sequence.
   return { format: 'pcap', linkType: file.at(20, 4).getUint32(0, order.isLittle) & 0xffff };
 }
 
@@ -99,14 +99,14 @@ function isPcapng(file: FileOctets): boolean {
 
 interface Block {
   readonly type: number;
-  /** From its type on; of an interface with its options, of others the first words. */
+  /** The block from its type on: of an interface with its options, of other blocks only the first words. */
   readonly view: DataView;
   readonly isLittle: boolean;
-  /** Where the next begins. */
+  /** The position where the next block begins. */
   readonly end: number;
 }
 
-/** The whole blocks of a pcapng file. */
+/** The complete blocks of a pcapng file. */
 function* blocks(file: FileOctets): Generator<Block> {
   let isLittle = true;
   let position = 0;
@@ -146,7 +146,7 @@ function countBlocks(file: FileOctets): PacketSpan {
       const clock = clocks[interfaceId];
       if (clock === undefined) continue;
       const units = view.getUint32(12, isLittle) * 2 ** 32 + view.getUint32(16, isLittle);
-      // A number holds today's time to a quarter of a microsecond.
+      // A double represents today's time to a quarter of a microsecond.
       lastAt = clock.offsetMs + Math.round((units / clock.unitsAMs) * 1000) / 1000;
       firstAt ??= lastAt;
     }
@@ -154,7 +154,7 @@ function countBlocks(file: FileOctets): PacketSpan {
   return { packets, firstAt, lastAt, end };
 }
 
-/** Microseconds since 1970, unless the options of the interface say otherwise. */
+/** The clock of an interface: microseconds since 1970, unless its options say otherwise. */
 function clockOf(view: DataView, isLittle: boolean): Clock {
   let unitsAMs = 1e3;
   let offsetMs = 0;

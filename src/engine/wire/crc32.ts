@@ -1,10 +1,10 @@
 /**
- * The CRC-32 of AAL5 (ITU-T I.363.5): x^32 + x^26 + ... + 1, most significant bit first, beginning with ones and
- * sent complemented. Sixteen octets a step: table n holds what an octet is worth n octets later.
+ * The CRC-32 of AAL5 (ITU-T I.363.5): x^32 + x^26 + ... + 1, most significant bit first, starting with ones and sent
+ * complemented. It takes sixteen octets per step: table n holds the contribution of an octet n octets later.
  */
 const POLYNOMIAL = 0x04c1_1db7;
 export const CRC32_START = -1;
-/** What comes out over a message and its correct CRC. */
+/** The result over a message that ends with its correct CRC. */
 export const CRC32_CORRECT = 0xc704_dd7b | 0;
 
 const TABLES = makeTables();
@@ -23,23 +23,23 @@ function makeTables(): Int32Array {
   return tables;
 }
 
-/** Goes on with a CRC over a stretch whose length is a multiple of four. */
+/** Continues a CRC over a stretch whose length is a multiple of four. */
 export function crc32(crc: number, view: DataView, offset: number, length: number): number {
   let sum = crc;
   let at = offset;
   for (const last = offset + length - 16; at <= last; at += 16) {
     sum =
-      worth(sum ^ view.getInt32(at), 3) ^
-      worth(view.getInt32(at + 4), 2) ^
-      worth(view.getInt32(at + 8), 1) ^
-      worth(view.getInt32(at + 12), 0);
+      contribution(sum ^ view.getInt32(at), 3) ^
+      contribution(view.getInt32(at + 4), 2) ^
+      contribution(view.getInt32(at + 8), 1) ^
+      contribution(view.getInt32(at + 12), 0);
   }
-  for (const end = offset + length; at < end; at += 4) sum = worth(sum ^ view.getInt32(at), 0);
+  for (const end = offset + length; at < end; at += 4) sum = contribution(sum ^ view.getInt32(at), 0);
   return sum;
 }
 
-/** What a word is worth so many words later. */
-function worth(word: number, later: number): number {
+/** The contribution of a word to the CRC, `later` words later. */
+function contribution(word: number, later: number): number {
   const table = later << 10;
   return (
     (TABLES[(table + 768) | (word >>> 24)] ?? 0) ^

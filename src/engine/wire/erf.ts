@@ -4,7 +4,7 @@
  */
 import { CELL_PAYLOAD_LENGTH } from './aal5.js';
 
-/** In words: behind the type stand flags and the length of the record, behind the losses the length on the wire. */
+/** Offsets of words. The type shares its word with flags and record length, the losses with the length on the wire. */
 const FIELD = { fraction: 0, seconds: 4, type: 8, losses: 12 } as const;
 export const ERF_HEADER_LENGTH = 16;
 const CELL_HEADER_LENGTH = 4;
@@ -13,16 +13,16 @@ export const ERF_CELL_LENGTH = ERF_HEADER_LENGTH + WIRE_LENGTH;
 const TYPE_ATM = 3;
 const FRACTIONS_A_NANOSECOND = 2 ** 32 / 1e9;
 
-/** What comes in and what goes out are two interfaces. */
+/** The flags number the interface: 0 for cells that come in, 1 for cells that go out. */
 const IN = wordOf(0);
 const OUT = wordOf(1);
 
-/** Nanoseconds as the fraction of a second: up to the next one, so that cut to nanoseconds it is the same again. */
+/** Nanoseconds as the fraction of a second, rounded up so that readers that truncate get the same nanoseconds. */
 export function erfFraction(nanoseconds: number): number {
   return Math.ceil(nanoseconds * FRACTIONS_A_NANOSECOND) | 0;
 }
 
-/** Writes all but the payload; returns where that belongs. */
+/** Writes everything except the payload; returns the offset where the payload belongs. */
 export function writeErfCellHeader(
   view: DataView,
   offset: number,
@@ -39,7 +39,7 @@ export function writeErfCellHeader(
   return offset + ERF_HEADER_LENGTH + CELL_HEADER_LENGTH;
 }
 
-/** Type, flags and length of the record. */
+/** The word of type, flags and record length. */
 function wordOf(flags: number): number {
   return (TYPE_ATM << 24) | (flags << 16) | ERF_CELL_LENGTH;
 }

@@ -1,6 +1,6 @@
 /**
- * Ethernet frames as they travel in a datagram, without a check sequence: two addresses of 6 octets, any tags of
- * 4 (an ethertype that says that a tag follows, and the tag control information), the ethertype, the payload.
+ * Ethernet frames as they travel in a datagram, without a check sequence: two addresses of 6 octets, any number of tags
+ * of 4 octets (an ethertype that announces the tag, and the tag control information), the ethertype, the payload.
  * An address is read as two integers, the first 16 bits and the other 32.
  */
 
@@ -10,34 +10,34 @@ export const TAG_LENGTH = 4;
 /** Two addresses and an ethertype. */
 export const SMALLEST_FRAME = 14;
 
-/** The tag of 802.1Q, that of 802.1ad, and two that came before 802.1ad. */
+/** The tags of 802.1Q, of 802.1ad, and two that were used before 802.1ad. */
 export const VLAN_ETHERTYPES = [0x8100, 0x88a8, 0x9100, 0x9200] as const;
 export const DOT1Q_ETHERTYPE = VLAN_ETHERTYPES[0];
 
-/** Tag control information: a priority of 3 bits, the right to drop in need, a VLAN of 12 bits. */
+/** Tag control information: a priority of 3 bits, a drop-eligible bit, a VLAN of 12 bits. */
 export const PRIORITY_BITS = 0xf000;
 export const VLAN_BITS = 0x0fff;
-/** The VLAN of a tag that speaks of priority alone. */
+/** The VLAN of a tag that carries only a priority. */
 export const NO_VLAN = 0;
 /** The VLAN that no frame may carry. */
 export const RESERVED_VLAN = 0xfff;
 
-/** Of a form of a frame that lies nowhere yet. */
+/** The offset of a form that has not been written yet. */
 export const NOT_WRITTEN = -1;
 
 const GROUP_BIT = 0x0100;
 
-/** The first 16 bits of the address at `at`. */
+/** The first 16 bits of the address at an offset. */
 export function addressHigh(bytes: Uint8Array, at: number): number {
   return readPair(bytes, at);
 }
 
-/** The other 32 bits of the address at `at`, as a signed integer. */
+/** The other 32 bits of the address at an offset, as a signed integer. */
 export function addressLow(bytes: Uint8Array, at: number): number {
   return (readPair(bytes, at + 2) << 16) | readPair(bytes, at + 4);
 }
 
-/** Multicast and broadcast, by the first 16 bits. */
+/** Whether the address is multicast or broadcast, by its first 16 bits. */
 export function isGroupAddress(high: number): boolean {
   return (high & GROUP_BIT) !== 0;
 }
@@ -47,12 +47,12 @@ export function formatAddress(high: number, low: number): string {
   return digits.replace(/..(?=.)/g, '$&:');
 }
 
-/** What follows the addresses: the ethertype of the payload, or that of the first tag. */
+/** The ethertype behind the addresses: that of the payload, or of the first tag. */
 export function ethertypeOf(bytes: Uint8Array, frame: number): number {
   return readPair(bytes, frame + ADDRESSES_LENGTH);
 }
 
-/** The control information of the first tag. The caller has seen that there is one, and that it is whole. */
+/** The control information of the first tag. The caller has checked that there is a complete tag. */
 export function tagOf(bytes: Uint8Array, frame: number): number {
   return readPair(bytes, frame + ADDRESSES_LENGTH + 2);
 }
@@ -62,21 +62,20 @@ export function isTagEthertype(ethertype: number): boolean {
 }
 
 /**
- * One frame in the two forms that it may leave in: with a tag in front of everything else it has, and without.
- * The form that it came in lies in memory; another is written when somebody wants it, and never over the first.
- * An object serves frame after frame.
+ * One frame in the two forms that it may leave in: with an outer tag, and without. The form that it came in lies in
+ * memory already; the other is written on demand, and never over the first. One object serves frame after frame.
  */
 export class TwofoldFrame {
   #offset = 0;
   #length = 0;
-  /** How far into the frame begins what both forms end with. */
+  /** The offset in the frame of the part that both forms share behind the addresses. */
   #body = 0;
   #ethertype = 0;
   #tag = 0;
   #untagged = NOT_WRITTEN;
   #tagged = NOT_WRITTEN;
 
-  /** A frame without a tag, or with one that is left alone; and the tag that its other form has. */
+  /** Sets a frame in its untagged form (a tag that it has stays part of it), and the tag of its tagged form. */
   setUntagged(offset: number, length: number, ethertype: number, tag: number): void {
     this.#set(offset, length, ethertype, tag);
     this.#body = ADDRESSES_LENGTH;
@@ -84,19 +83,19 @@ export class TwofoldFrame {
     this.#tagged = NOT_WRITTEN;
   }
 
-  /** A frame with a tag of this ethertype; it lies there in its tagged form when the tag is to stay as it is. */
-  setTagged(offset: number, length: number, ethertype: number, tag: number, staysSo: boolean): void {
+  /** Sets a frame with a tag. It already is the tagged form if the tag stays as it is. */
+  setTagged(offset: number, length: number, ethertype: number, tag: number, keepsTag: boolean): void {
     this.#set(offset, length, ethertype, tag);
     this.#body = ADDRESSES_LENGTH + TAG_LENGTH;
     this.#untagged = NOT_WRITTEN;
-    this.#tagged = staysSo ? offset : NOT_WRITTEN;
+    this.#tagged = keepsTag ? offset : NOT_WRITTEN;
   }
 
   get vlan(): number {
     return this.#tag & VLAN_BITS;
   }
 
-  /** Where this form lies, or NOT_WRITTEN. */
+  /** The offset of this form, or NOT_WRITTEN. */
   offsetOf(isTagged: boolean): number {
     return isTagged ? this.#tagged : this.#untagged;
   }

@@ -1,17 +1,17 @@
 /**
- * The address that a Frame Relay frame begins with, in its form of two octets (ITU-T Q.922): the upper six bits
- * of the DLCI, C/R and an extension bit of 0, then the lower four, FECN, BECN, DE and an extension bit of 1.
- * In a datagram the frame has neither flags nor a frame check sequence.
+ * The address at the start of a Frame Relay frame, in its form of two octets (ITU-T Q.922): the upper six bits of the
+ * DLCI, C/R and an extension bit of 0; then the lower four bits, FECN, BECN, DE and an extension bit of 1. In a datagram
+ * the frame has neither flags nor a frame check sequence.
  */
 
 export const ADDRESS_LENGTH = 2;
 
 const EXTENSION_BIT = 0x01;
-/** What is not of the DLCI in the first octet and in the second. */
+/** The bits of the first and of the second octet that do not belong to the DLCI. */
 const UPPER_KEPT = 0x03;
 const LOWER_KEPT = 0x0f;
 
-/** The DLCI; -1 when the extension bits tell of an address that is shorter or longer. */
+/** The DLCI; -1 when the extension bits announce an address of another length. */
 export function readDlci(bytes: Uint8Array, offset: number): number {
   const upper = bytes[offset] ?? 0;
   const lower = bytes[offset + 1] ?? 0;

@@ -1,15 +1,15 @@
 /**
- * The local management interface of Frame Relay, by which a router asks its network how the link and the PVCs
- * stand: status enquiries are read, status messages are written. Three dialects say the same in other octets.
+ * The local management interface of Frame Relay, by which a router asks its network for the status of the link and of
+ * the PVCs: status enquiries are read, status messages are written. Three dialects encode the same content.
  */
 
-/** ANSI T1.617 Annex D, ITU-T Q.933 Annex A, and the older one of Cisco and three others. */
+/** ANSI T1.617 Annex D, ITU-T Q.933 Annex A, and the older one of Cisco and three other vendors. */
 export type LmiDialect = 'ansi' | 'q933a' | 'cisco';
 
 const STANDARD_DLCI = 0;
 const CISCO_DLCI = 1023;
 
-/** What is asked for. A network answers with what was asked for. */
+/** The type of report. A network answers with the type that was asked for. */
 export const FULL_STATUS = 0;
 export const LINK_INTEGRITY = 1;
 
@@ -31,9 +31,9 @@ export interface StatusAnswer extends StatusEnquiry {
 }
 
 interface Form {
-  /** The address, unnumbered information, the protocol and a call reference of 0. */
+  /** The first octets: the address, unnumbered information, the protocol and a call reference of 0. */
   readonly head: readonly number[];
-  /** What stands between the type of the message and its elements. */
+  /** The octets between the message type and the elements. */
   readonly shift: readonly number[];
   readonly reportElement: number;
   readonly sequenceElement: number;
@@ -46,7 +46,7 @@ const ENQUIRY_MESSAGE = 0x75;
 const STATUS_MESSAGE = 0x7d;
 const REPORT_LENGTH = 1;
 const SEQUENCE_LENGTH = 2;
-/** Of every element: what it is, and how long the rest of it is. */
+/** Every element begins with its identifier and its length. */
 const ELEMENT_HEAD = 2;
 const REPORT_SIZE = ELEMENT_HEAD + REPORT_LENGTH;
 const SEQUENCE_SIZE = ELEMENT_HEAD + SEQUENCE_LENGTH;
@@ -86,14 +86,14 @@ const FORMS: Readonly<Record<LmiDialect, Form>> = {
 };
 const DIALECTS: readonly LmiDialect[] = ['ansi', 'q933a', 'cisco'];
 
-/** Whether enquiries come in with this DLCI. */
+/** Whether a DLCI is used for enquiries. */
 export function isLmiDlci(dlci: number): boolean {
   return dlci === STANDARD_DLCI || dlci === CISCO_DLCI;
 }
 
 /**
- * The enquiry that the frame is; undefined when it is anything else, or of a report that is not given. Its two
- * elements may come in either order; nothing may be missing, repeated or added.
+ * Parses an enquiry; undefined when the frame is anything else, or asks for another type of report. The two elements may
+ * come in either order; none may be missing, repeated or added.
  */
 export function parseEnquiry(bytes: Uint8Array, offset: number, length: number): StatusEnquiry | undefined {
   const frame = bytes.subarray(offset, offset + length);
@@ -104,14 +104,14 @@ export function parseEnquiry(bytes: Uint8Array, offset: number, length: number):
   return undefined;
 }
 
-/** How many octets an answer with this many PVCs has. */
+/** The length of an answer with this many PVCs. */
 export function answerLength(dialect: LmiDialect, pvcs: number): number {
   const { head, shift, pvcLength } = FORMS[dialect];
   const fixed = head.length + 1 + shift.length + REPORT_SIZE + SEQUENCE_SIZE;
   return fixed + pvcs * (ELEMENT_HEAD + pvcLength);
 }
 
-/** Writes the status message. The caller sees to it that there is room for `answerLength` octets. */
+/** Writes the status message. The caller makes sure that there is room for `answerLength` octets. */
 export function writeAnswer(bytes: Uint8Array, offset: number, answer: StatusAnswer): void {
   const form = FORMS[answer.dialect];
   let next = offset;
@@ -156,7 +156,7 @@ function standardPvc({ dlci, isNew, isActive }: PvcStatus): readonly number[] {
   return [dlci >>> 4, LAST_OCTET | ((dlci & 0xf) << 3), LAST_OCTET | statusOf(isNew, isActive)];
 }
 
-/** The three octets at the end are a bandwidth, which is not known here. */
+/** The three octets at the end are the bandwidth, which is unknown. */
 function ciscoPvc({ dlci, isNew, isActive }: PvcStatus): readonly number[] {
   return [dlci >>> 8, dlci & 0xff, statusOf(isNew, isActive), 0, 0, 0];
 }

@@ -2,7 +2,7 @@
  * The classic pcap file: a header, then records. Little endian, times in nanoseconds, as its magic number says.
  */
 
-/** What a packet begins with, by the numbers that files name it with. */
+/** The link types of packets, with their numbers in files (LINKTYPE_...). */
 export const LINK_TYPE = {
   EN10MB: 1,
   PPP_SERIAL: 50,
@@ -18,7 +18,7 @@ export const PCAP_HEADER_LENGTH = 24;
 const NANOSECOND_MAGIC = 0xa1b2_3c4d;
 
 const RECORD = { seconds: 0, nanoseconds: 4, kept: 8, original: 12 } as const;
-/** Of what stands before the packet. */
+/** The length of the header in front of each packet. */
 export const RECORD_HEADER_LENGTH = 16;
 
 export function pcapHeader(linkType: LinkType, snaplen: number): Uint8Array {

@@ -1,7 +1,7 @@
 /**
- * Blocks of a pcapng file, little endian, times in nanoseconds since 1970. A block has its type and its length in
- * front and its length once more behind; what is in it is padded to whole words. What is made once is returned
- * as octets, what is made for every packet is written in place.
+ * Blocks of a pcapng file, little endian, times in nanoseconds since 1970. A block begins with its type and its length,
+ * ends with its length, and its content is padded to whole words. Packet blocks are written in place; all other blocks
+ * are returned as octets.
  */
 import type { LinkType } from './pcap.js';
 
@@ -39,7 +39,7 @@ const FLAGS_LENGTH = OPTION_HEADER_LENGTH + 4;
 const VPI_COMMENT_LENGTH = OPTION_HEADER_LENGTH + 8;
 const CLOSING_LENGTH = 4;
 
-/** Which way a packet went, and what was wrong with it: bits of a packet's flags. */
+/** The flags of a packet: its direction, and its faults. */
 export const PACKET_FLAG = {
   inbound: 1,
   outbound: 2,
@@ -53,7 +53,7 @@ export interface InterfaceDescription {
   readonly snaplen: number;
   readonly name: string;
   readonly description: string | undefined;
-  /** What decides which packets are kept, in words. */
+  /** The expression that decides which packets are kept. */
   readonly filter: string | undefined;
 }
 
@@ -61,7 +61,7 @@ export interface InterfaceStatistics {
   readonly interfaceId: number;
   readonly received: number;
   readonly dropped: number;
-  /** The time as two words of one number of nanoseconds. */
+  /** The time in nanoseconds since 1970, as two words of one 64-bit number. */
   readonly at: { readonly high: number; readonly low: number };
 }
 
@@ -69,7 +69,7 @@ export function sectionHeader({ application }: { readonly application: string })
   const fixed = new DataView(new ArrayBuffer(16));
   fixed.setUint32(0, BYTE_ORDER_MAGIC, true);
   fixed.setUint16(4, 1, true);
-  // How long the section is, is not known.
+  // The length of the section is unknown.
   fixed.setUint32(8, 0xffff_ffff, true);
   fixed.setUint32(12, 0xffff_ffff, true);
   return block(BLOCK.section, fixed, [option(OPTION.sectionApplication, textOf(application))]);
@@ -103,13 +103,13 @@ export function statisticsBlock({ interfaceId, received, dropped, at }: Interfac
   ]);
 }
 
-/** Of a whole packet block. A `vpi` that is not 0 is told in a comment. */
+/** The length of a whole packet block. A `vpi` that is not 0 is written as a comment. */
 export function packetBlockLength(kept: number, vpi: number): number {
   const comment = vpi === 0 ? 0 : VPI_COMMENT_LENGTH;
   return PACKET.data + padded(kept) + FLAGS_LENGTH + comment + OPTION_HEADER_LENGTH + CLOSING_LENGTH;
 }
 
-/** Writes a whole packet block but the packet itself; returns where that belongs. */
+/** Writes a packet block except the packet itself; returns the offset where the packet belongs. */
 export function writePacketBlock(
   view: DataView,
   offset: number,
@@ -124,7 +124,7 @@ export function writePacketBlock(
   const length = packetBlockLength(kept, vpi);
   const data = offset + PACKET.data;
   let end = data + padded(kept);
-  // What pads the packet; most of it is overwritten with the packet.
+  // Clears the padding; the packet overwrites the rest of this word.
   if (kept > 0) view.setInt32(end - 4, 0, true);
   view.setUint32(offset + PACKET.type, BLOCK.packet, true);
   view.setUint32(offset + PACKET.length, length, true);
@@ -183,7 +183,7 @@ function option(code: number, value: Uint8Array): Uint8Array {
   return octets;
 }
 
-/** A text that is too long loses its end, by whole characters. */
+/** Encodes a text; one that is too long loses whole characters at its end. */
 function textOf(text: string, most = LONGEST_OPTION): Uint8Array {
   const octets = new Uint8Array(Math.min(most, text.length * 3));
   return octets.subarray(0, new TextEncoder().encodeInto(text, octets).written);

@@ -1,15 +1,15 @@
 /** How captures record the frames of a port: which of them are packets, and the link type of the file. */
 import type { TapPlan } from '../engine/taps/tap-plan.js';
-import { LINK_TYPE, type LinkType } from '../engine/wire/pcap.js';
+import { LINK_TYPE, type PcapLinkType } from '../engine/wire/pcap.js';
 import type { SwitchKind } from '../lab/kinds/node-kind.js';
 import type { DataLinkType } from './capture-settings.js';
 
 export interface CaptureType {
-  readonly linkType: LinkType;
+  readonly linkType: PcapLinkType;
   readonly packets: TapPlan['packets'];
 }
 
-const SERIAL_TYPES: Readonly<Partial<Record<DataLinkType, LinkType>>> = {
+const SERIAL_TYPES: Readonly<Partial<Record<DataLinkType, PcapLinkType>>> = {
   DLT_C_HDLC: LINK_TYPE.C_HDLC,
   DLT_FRELAY: LINK_TYPE.FRELAY,
   DLT_PPP_SERIAL: LINK_TYPE.PPP_SERIAL,

@@ -7,7 +7,7 @@ import { refusals } from '../base/errors/errors.js';
 import type { DeviceLog, RunningDevice } from '../engine/control/running-device.js';
 import { LOG_END } from '../base/memory/capture-memory.js';
 import type { TapPlan } from '../engine/taps/tap-plan.js';
-import type { LinkType } from '../engine/wire/pcap.js';
+import type { PcapLinkType } from '../engine/wire/pcap.js';
 import { LogReader } from './log/log-reader.js';
 import type { TaskRunner } from '../base/threads/task-pool.js';
 import type { CaptureFileTasks } from './files/capture-file-tasks.js';
@@ -29,7 +29,7 @@ export interface CapturedPort {
 }
 
 export interface CapturePlan extends Omit<TapPlan, 'log' | 'opening'> {
-  readonly linkType: LinkType;
+  readonly linkType: PcapLinkType;
   /** The folder of the project. */
   readonly folder: string;
   /** The path of the file, below the folder. */

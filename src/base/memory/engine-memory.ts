@@ -1,6 +1,6 @@
 /**
- * The shared memory of one engine, made at start and never again: it outlives the thread that works in it, so
- * an engine that is restarted goes on counting where the last one stopped.
+ * The shared memory of one engine, allocated once at start. It outlives the engine's thread, so a restarted engine
+ * continues counting where the previous one stopped.
  */
 import { newCaptureMemory, type CaptureMemory } from './capture-memory.js';
 import { ROW_LENGTH } from './port-counters.js';
@@ -9,25 +9,25 @@ export const MOST_PORTS = 65_536;
 export const MOST_CONNECTIONS = 1_048_576;
 
 export interface EngineMemory {
-  /** Int32 words, see CONTROL. */
+  /** Int32 words; see CONTROL. */
   readonly control: SharedArrayBuffer;
-  /** A row of Float64 a port. */
+  /** A row of Float64 per port. */
   readonly portCounters: SharedArrayBuffer;
-  /** A Float64 a connection. */
+  /** A Float64 per connection. */
   readonly connectionCounters: SharedArrayBuffer;
   readonly frames: SharedArrayBuffer;
-  /** Behind the frames, so that both are one array to the engine. */
+  /** Lies behind the frames in the same buffer, so that the engine has one array for both. */
   readonly captures: CaptureMemory;
 }
 
 export const CONTROL = {
-  /** Not 0: the engine is to end after its turn. */
+  /** Not 0: the engine has to end after its turn. */
   stop: 0,
-  /** Goes up with every turn. */
+  /** Incremented every turn. */
   heartbeat: 1,
 } as const;
 
-/** Pages that nothing was written to cost nothing. */
+/** Pages that are never written to cost nothing. */
 export function newEngineMemory(frameBytes: number, captureBytes: number): EngineMemory {
   const counter = Float64Array.BYTES_PER_ELEMENT;
   const frames = new SharedArrayBuffer(frameBytes + captureBytes);

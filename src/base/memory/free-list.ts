@@ -1,4 +1,4 @@
-/** Numbers below a limit, each given to one holder at a time, the one given back last first. */
+/** Hands out numbers below a limit, each to one holder at a time; the number returned last is reused first. */
 export class FreeList {
   readonly #limit: number;
   readonly #returned: number[] = [];
@@ -8,7 +8,7 @@ export class FreeList {
     this.#limit = limit;
   }
 
-  /** Undefined when all are taken. */
+  /** Undefined when all numbers are taken. */
   take(): number | undefined {
     return this.#returned.pop() ?? (this.#fresh < this.#limit ? this.#fresh++ : undefined);
   }

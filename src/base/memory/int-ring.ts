@@ -1,6 +1,6 @@
 /**
- * Records of three Int32 words on their way from one thread to another: one writes, one reads. The writer fills a
- * record plainly, then stores `head`; the reader loads `head`, reads, then stores `tail`.
+ * A ring of records of three Int32 words, from one writing thread to one reading thread. The writer fills a record
+ * plainly, then stores `head`; the reader loads `head`, reads, then stores `tail`.
  */
 
 const HEAD = 0;
@@ -40,7 +40,7 @@ export class IntRing {
     Atomics.store(this.#words, HEAD, (head + 1) | 0);
   }
 
-  /** Takes the oldest record, whose words go to `use`; false when there is none. */
+  /** Takes the oldest record and passes its words to `use`; false when there is none. */
   pull(use: (first: number, second: number, third: number) => void): boolean {
     const tail = this.#words[TAIL] ?? 0;
     if (Atomics.load(this.#words, HEAD) === tail) return false;

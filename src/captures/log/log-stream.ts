@@ -6,7 +6,7 @@
 import type { DeviceLog, RunningDevice } from '../../engine/control/running-device.js';
 import { refusals } from '../../base/errors/errors.js';
 import type { TapPlan } from '../../engine/taps/tap-plan.js';
-import type { LinkType } from '../../engine/wire/pcap.js';
+import type { PcapLinkType } from '../../engine/wire/pcap.js';
 import { interfaceBlock } from '../../engine/wire/pcapng.js';
 import { LogReader } from './log-reader.js';
 import type { CaptureContext } from '../capture.js';
@@ -15,7 +15,7 @@ import { LogViewer } from './log-viewer.js';
 export interface StreamedPort {
   readonly device: RunningDevice;
   readonly port: number;
-  readonly linkType: LinkType;
+  readonly linkType: PcapLinkType;
   readonly name: string;
   readonly description: string;
   readonly plan: Pick<TapPlan, 'packets' | 'bpf' | 'snaplen' | 'sample'>;

@@ -1,6 +1,6 @@
 /**
- * The ATM switch: looks up a cell's label at the port it came in on, paths before channels, writes the label of
- * the other end and a right header error control, and keeps the payload type and the loss priority. Cells of
+ * The ATM switch. It looks up the label of a cell at the port where it came in, paths before channels; it writes the
+ * label of the other end and a correct header error control, and keeps the payload type and the loss priority. Cells of
  * operation and maintenance have labels like all others and follow their connection.
  */
 import { COUNTER } from '../../base/memory/port-counters.js';
@@ -19,7 +19,7 @@ import { IntTable } from './int-table.js';
 import { matcherOf } from '../wire/bpf.js';
 import { cellMatcher } from '../wire/cell-matcher.js';
 
-/** One direction of a mapping. Without VCIs it is a path, which keeps the VCI of every cell. */
+/** One direction of a mapping. Without VCIs it is a path, which keeps the VCIs of its cells. */
 export interface AtmConnection {
   readonly port: number;
   readonly vpi: number;
@@ -27,20 +27,20 @@ export interface AtmConnection {
   readonly toPort: number;
   readonly toVpi: number;
   readonly toVci: number | undefined;
-  /** Which connection counter counts its cells. */
+  /** The index of the connection counter that counts its cells. */
   readonly counter: number;
 }
 
 export interface AtmSettings {
   readonly connections: readonly AtmConnection[];
-  /** Drops cells whose header error control is wrong, instead of mending it. */
+  /** Drops cells whose header error control is wrong, instead of correcting it. */
   readonly refusesBadHec: boolean;
 }
 
-/** What is known of a port number, attached or not. */
+/** The state of a port number, attached or not. */
 interface Side {
   port: Port | undefined;
-  /** Index of a route by label. */
+  /** The index of a route, by label. */
   readonly channels: IntTable;
   readonly paths: IntTable;
 }
@@ -51,7 +51,7 @@ interface Route {
   readonly label: number;
 }
 
-/** Has payload bits, which a label has not. */
+/** Differs from every label, because it has payload bits. */
 const NO_LABEL = -1;
 const CHANNEL_BITS = 0x000f_fff0;
 
@@ -91,7 +91,7 @@ export class AtmSwitch implements Device<AtmSettings> {
     const { bytes } = memory;
     const { offsets, lengths, count } = frames;
     const side = this.#side(port.number);
-    // Cells of one connection come in rows: what was found out for the last label is kept.
+    // Cells of one connection come in runs, so the results for the last label are kept.
     let label = NO_LABEL;
     let route: Route | undefined;
     let newLabel = 0;
@@ -135,7 +135,7 @@ export class AtmSwitch implements Device<AtmSettings> {
     }
   }
 
-  /** Nothing is learnt here. */
+  /** An ATM switch learns nothing. */
   inspect(): null {
     return null;
   }

@@ -1,32 +1,32 @@
 /**
- * A device moves frames between its ports and knows nothing else: no sockets, no threads, no clock of its own.
- * Settings speak of port numbers, whether or not such a port is attached yet.
+ * A device moves frames between its ports, and knows nothing else: no sockets, no threads, no clock of its own. Settings
+ * refer to port numbers, whether or not such a port is attached yet.
  */
 import type { Batch, Outbox, Port } from '../forwarding/port.js';
 import type { FrameMemory } from '../forwarding/frame-memory.js';
 import type { BpfProgram, Matcher } from '../wire/bpf.js';
 
-/** What the devices of one engine share. */
+/** Shared by the devices of one engine. */
 export interface Fabric {
   readonly memory: FrameMemory;
   readonly outbox: Outbox;
-  /** Float64 counters of connections, by the index that settings name. */
+  /** The counters of connections, by the index in the settings. */
   readonly connectionCounters: Float64Array;
-  /** Seconds on a clock that never goes back, read once a turn. */
+  /** Seconds on a clock that never goes back, read once per turn. */
   seconds: number;
 }
 
 export interface Device<Settings> {
-  /** Applies the difference to what runs; never disturbs what stays the same. Settings have been validated. */
+  /** Applies the difference to the current settings, and never disturbs what stays the same. Settings are valid. */
   configure(settings: Settings): void;
   attach(port: Port): void;
   detach(port: Port): void;
   /**
-   * Takes frames that came in on a port: each is sent, dropped or consumed, and counted as such at `port`. A
-   * drop is counted by its cause; each frame sent beyond the first of a flood is a copy.
+   * Takes frames that came in at a port. Each is sent, dropped or consumed, and counted as such at `port`: a drop by its
+   * cause, and each frame of a flood beyond the first as a copy.
    */
   receive(port: Port, frames: Batch): void;
-  /** What the device has learnt and how its connections stand, as plain data. */
+  /** What the device has learnt and the state of its connections, as plain data. */
   inspect(): unknown;
 }
 

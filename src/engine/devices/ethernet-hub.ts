@@ -1,4 +1,4 @@
-/** The Ethernet hub: what comes in at one port leaves at all others, byte for byte. */
+/** The Ethernet hub: a frame that comes in at one port leaves at all others, byte for byte. */
 import { COUNTER } from '../../base/memory/port-counters.js';
 import type { Batch, Port } from '../forwarding/port.js';
 import { matcherOf } from '../wire/bpf.js';
@@ -38,7 +38,7 @@ export class EthernetHub implements Device<null> {
     else port.count(COUNTER.copies, count * (outputs - 1));
   }
 
-  /** Nothing is learnt here. */
+  /** A hub learns nothing. */
   inspect(): null {
     return null;
   }

@@ -1,16 +1,16 @@
 /**
  * The Ethernet switch. A frame belongs to one VLAN from where it comes in to where it leaves:
  *
- * - An access port takes any frame into its VLAN. It does not read tags: they are part of what is carried.
- * - A dot1q port, the trunk, reads the first tag and takes it off; a frame without one, or whose tag speaks of
- *   priority alone, is of the native VLAN. Frames leave tagged, those of the native VLAN untagged.
- * - A qinq port is the customer's side of a tunnel. It takes frames that the customer has tagged, with whatever
- *   VLAN, into its outer VLAN. Trunks get them with the outer tag in front, native VLAN or not: without it the
- *   customer's tag would pass for one of ours. What a trunk brings in the outer VLAN leaves without the outer
+ * - An access port takes any frame into its VLAN. It does not read tags: they are part of the payload.
+ * - A dot1q port, the trunk, reads the first tag and removes it. A frame without a tag, or whose tag carries only a
+ *   priority, belongs to the native VLAN. Frames leave tagged, except those of the native VLAN.
+ * - A qinq port is the customer's side of a tunnel. It takes frames that the customer has tagged, with any VLAN, into
+ *   its outer VLAN. On trunks they always have the outer tag in front, in the native VLAN, too: without it the
+ *   customer's tag would be taken for one of ours. Frames that a trunk brings in the outer VLAN leave without the outer
  *   tag. Between qinq ports of one VLAN frames pass unchanged; between access and qinq ports they do not pass.
  *
- * A tag that is put on carries the priority of the tag that the frame came with. A frame's bytes are shared by
- * all its outputs: whatever has to look different is made anew, once for all ports that want it so.
+ * An added tag carries the priority of the tag that the frame came with. All outputs share the bytes of a frame: a form
+ * that looks different is written separately, once for all ports that need it.
  */
 import { COUNTER, type Counter } from '../../base/memory/port-counters.js';
 import {
@@ -38,9 +38,9 @@ import { matcherOf } from '../wire/bpf.js';
 export interface EthernetPort {
   readonly port: number;
   readonly type: 'access' | 'dot1q' | 'qinq';
-  /** The VLAN of an access port, the native one of a trunk, the outer one of a qinq port. */
+  /** The VLAN of an access port, the native VLAN of a trunk, the outer VLAN of a qinq port. */
   readonly vlan: number;
-  /** Of the outer tag that frames of a qinq port get. */
+  /** The ethertype of the outer tag that frames of a qinq port get. */
   readonly ethertype: number;
 }
 
@@ -48,21 +48,21 @@ export interface EthernetSwitchSettings {
   readonly ports: readonly EthernetPort[];
 }
 
-/** No VLAN: the next frame begins a row. */
-const NO_ROW = -1;
+/** Not a VLAN: the next frame begins a run. */
+const NO_RUN = -1;
 
-/** Between whom the last frame of a batch went: frames come in rows, and what was found out holds for the row. */
-interface Row {
+/** The addresses of the previous frame, and its output: frames come in runs, for which one lookup is enough. */
+interface Run {
   sourceHigh: number;
   sourceLow: number;
   targetHigh: number;
   targetLow: number;
   vlan: number;
-  /** Where the target is. */
+  /** Where the target is; undefined when it is unknown. */
   to: Side | undefined;
 }
 
-/** What is known of a port number, attached or not. */
+/** The state of a port number, attached or not. */
 interface Side {
   port: Port | undefined;
   settings: EthernetPort;
@@ -71,17 +71,17 @@ interface Side {
 export class EthernetSwitch implements Device<EthernetSwitchSettings> {
   readonly #fabric: Fabric;
   readonly #sides = new Map<number, Side>();
-  /** The same, for floods. */
+  /** The same sides as a list, for floods. */
   readonly #everySide: Side[] = [];
   readonly #stations = new MacTable();
-  /** The frame at hand: one object for all. */
+  /** The current frame; one object serves all frames. */
   readonly #frame = new TwofoldFrame();
-  readonly #row: Row = {
+  readonly #run: Run = {
     sourceHigh: 0,
     sourceLow: 0,
     targetHigh: 0,
     targetLow: 0,
-    vlan: NO_ROW,
+    vlan: NO_RUN,
     to: undefined,
   };
 
@@ -111,7 +111,7 @@ export class EthernetSwitch implements Device<EthernetSwitchSettings> {
   receive(port: Port, frames: Batch): void {
     const from = this.#side(port.number);
     const { offsets, lengths, count } = frames;
-    this.#row.vlan = NO_ROW;
+    this.#run.vlan = NO_RUN;
     const seconds = this.#wholeSeconds();
     for (let index = 0; index < count; index++) {
       const offset = offsets[index] ?? 0;
@@ -139,7 +139,7 @@ export class EthernetSwitch implements Device<EthernetSwitchSettings> {
     return side;
   }
 
-  /** Makes it the frame at hand, or says why it may not come in. */
+  /** Makes a frame the current one; returns the cause when it may not come in. */
   #enter({ type, vlan, ethertype }: EthernetPort, offset: number, length: number): Counter | undefined {
     if (length < SMALLEST_FRAME) return COUNTER.malformed;
     const { bytes } = this.#fabric.memory;
@@ -162,32 +162,32 @@ export class EthernetSwitch implements Device<EthernetSwitchSettings> {
     return undefined;
   }
 
-  /** Learns where the frame at hand comes from, and sends it to where it belongs. */
+  /** Learns the source of the current frame, and sends it to its target. */
   #forward(port: Port, from: Side, offset: number, seconds: number): void {
     const { bytes } = this.#fabric.memory;
     const { vlan } = this.#frame;
-    const row = this.#row;
+    const run = this.#run;
     const source = offset + ADDRESS_LENGTH;
     const sourceHigh = addressHigh(bytes, source);
     const sourceLow = addressLow(bytes, source);
     const targetHigh = addressHigh(bytes, offset);
     const targetLow = addressLow(bytes, offset);
     if (
-      row.vlan !== vlan ||
-      row.sourceLow !== sourceLow ||
-      row.targetLow !== targetLow ||
-      row.sourceHigh !== sourceHigh ||
-      row.targetHigh !== targetHigh
+      run.vlan !== vlan ||
+      run.sourceLow !== sourceLow ||
+      run.targetLow !== targetLow ||
+      run.sourceHigh !== sourceHigh ||
+      run.targetHigh !== targetHigh
     ) {
       this.#stations.learn(sourceHigh, sourceLow, vlan, port.number, seconds);
-      row.to = this.#sides.get(this.#stations.find(targetHigh, targetLow, vlan, seconds));
-      row.sourceHigh = sourceHigh;
-      row.sourceLow = sourceLow;
-      row.targetHigh = targetHigh;
-      row.targetLow = targetLow;
-      row.vlan = vlan;
+      run.to = this.#sides.get(this.#stations.find(targetHigh, targetLow, vlan, seconds));
+      run.sourceHigh = sourceHigh;
+      run.sourceLow = sourceLow;
+      run.targetHigh = targetHigh;
+      run.targetLow = targetLow;
+      run.vlan = vlan;
     }
-    const { to } = row;
+    const { to } = run;
     if (to?.port === undefined) this.#flood(port, from);
     else if (to === from) port.count(COUNTER.same_port);
     else this.#leave(port, from, to.port, to.settings);
@@ -206,7 +206,7 @@ export class EthernetSwitch implements Device<EthernetSwitchSettings> {
     else if (outputs > 1) port.count(COUNTER.copies, outputs - 1);
   }
 
-  /** One output of the frame at hand: sent in the form that the port wants, or counted as dropped. */
+  /** Sends the current frame to one output, in the form that the port needs, or counts it as dropped. */
   #leave(port: Port, from: Side, output: Port, { type, vlan }: EthernetPort): void {
     const frame = this.#frame;
     const cameFrom = from.settings.type;

@@ -1,7 +1,7 @@
 /**
- * The Frame Relay switch: looks up a frame's DLCI at the port it came in on and writes the DLCI of the other
- * end; congestion and discard bits are kept. To every port it is also the network that answers status enquiries,
- * in whichever dialect they are asked.
+ * The Frame Relay switch. It looks up the DLCI of a frame at the port where it came in, writes the DLCI of the other end,
+ * and keeps congestion and discard bits. At every port it is also the network that answers status enquiries, in the
+ * dialect of the enquiry.
  */
 import { COUNTER } from '../../base/memory/port-counters.js';
 import { ADDRESS_LENGTH, readDlci, writeDlci } from '../wire/frame-relay.js';
@@ -23,7 +23,7 @@ export interface FrameRelayConnection {
   readonly dlci: number;
   readonly toPort: number;
   readonly toDlci: number;
-  /** Which connection counter counts its frames. */
+  /** The index of the connection counter that counts its frames. */
   readonly counter: number;
 }
 
@@ -31,7 +31,7 @@ export interface FrameRelaySettings {
   readonly connections: readonly FrameRelayConnection[];
 }
 
-/** What is known of a port number, attached or not. */
+/** The state of a port number, attached or not. */
 interface Side {
   port: Port | undefined;
   /** By DLCI. */
@@ -42,23 +42,23 @@ interface Side {
 interface Route {
   readonly connection: FrameRelayConnection;
   readonly to: Side;
-  /** The far end of the link has not been told of it, or has not said that it was. */
+  /** The router has not been informed of this PVC yet, or has not acknowledged it. */
   isNew: boolean;
 }
 
-/** How the exchange with whoever enquires at a port stands. */
+/** The state of the status procedure at a port. */
 interface Lmi {
   readonly enquiries: number;
   readonly last: StatusEnquiry | undefined;
-  /** When the last enquiry came. */
+  /** The time of the last enquiry. */
   readonly seconds: number;
   readonly sendSequence: number;
-  /** What the last answer told of. The next enquiry acknowledges it, or nothing does. */
-  readonly told: readonly Route[];
+  /** The PVCs in the last answer. Only the next enquiry can acknowledge them. */
+  readonly reported: readonly Route[];
 }
 
 const LARGEST_SEQUENCE = 255;
-const SILENT: Lmi = { enquiries: 0, last: undefined, seconds: 0, sendSequence: 0, told: [] };
+const SILENT: Lmi = { enquiries: 0, last: undefined, seconds: 0, sendSequence: 0, reported: [] };
 
 export class FrameRelaySwitch implements Device<FrameRelaySettings> {
   readonly #fabric: Fabric;
@@ -83,7 +83,7 @@ export class FrameRelaySwitch implements Device<FrameRelaySettings> {
     }
   }
 
-  /** Whoever is at the other end now has been told of nothing. */
+  /** The router at the other end may be another one, so all PVCs are new to it. */
   attach(port: Port): void {
     const side = this.#side(port.number);
     side.port = port;
@@ -131,7 +131,7 @@ export class FrameRelaySwitch implements Device<FrameRelaySettings> {
     }
   }
 
-  /** The ports that are attached or that connections start at, and what has been enquired there. */
+  /** The ports that are attached or where connections start, and the state of their status procedure. */
   inspect(): unknown {
     const known = [...this.#sides].filter(
       ([, side]) => side.port !== undefined || present(side.routes).length > 0,
@@ -152,25 +152,25 @@ export class FrameRelaySwitch implements Device<FrameRelaySettings> {
     return { ports: ports.sort((a, b) => a.port - b.port) };
   }
 
-  /** An enquiry that there is no room to answer is dropped: it is as if it had not come. */
+  /** Answers an enquiry. Without memory for the answer, the enquiry is dropped as if it had not come. */
   #answer(port: Port, side: Side, enquiry: StatusEnquiry): void {
     const { memory, outbox, seconds } = this.#fabric;
     const { dialect, report, sendSequence: receiveSequence } = enquiry;
     const { lmi } = side;
-    const told = report === FULL_STATUS ? present(side.routes) : [];
-    const length = answerLength(dialect, told.length);
+    const reported = report === FULL_STATUS ? present(side.routes) : [];
+    const length = answerLength(dialect, reported.length);
     const offset = memory.take(length);
     if (offset === -1) {
       port.count(COUNTER.no_memory);
       return;
     }
-    if (enquiry.receiveSequence === lmi.sendSequence) for (const route of lmi.told) route.isNew = false;
+    if (enquiry.receiveSequence === lmi.sendSequence) for (const route of lmi.reported) route.isNew = false;
     const sendSequence = (lmi.sendSequence % LARGEST_SEQUENCE) + 1;
-    const pvcs = told.map(({ connection: { dlci }, isNew, to }) => {
+    const pvcs = reported.map(({ connection: { dlci }, isNew, to }) => {
       return { dlci, isNew, isActive: to.port !== undefined };
     });
     writeAnswer(memory.bytes, offset, { dialect, report, sendSequence, receiveSequence, pvcs });
-    side.lmi = { enquiries: lmi.enquiries + 1, last: enquiry, seconds, sendSequence, told };
+    side.lmi = { enquiries: lmi.enquiries + 1, last: enquiry, seconds, sendSequence, reported };
     port.count(COUNTER.consumed);
     port.count(COUNTER.originated);
     outbox.send(port, offset, length);
@@ -185,7 +185,7 @@ export class FrameRelaySwitch implements Device<FrameRelaySettings> {
   }
 }
 
-/** In the order of their DLCIs. */
+/** The routes in the order of their DLCIs. */
 function present(routes: readonly (Route | undefined)[]): Route[] {
   return routes.filter((route) => route !== undefined);
 }

@@ -1,6 +1,6 @@
 /**
- * A map from integers to integers for the path of every frame: open addressing over typed arrays, at most half
- * full, so that a lookup touches one or two slots and allocates nothing.
+ * A map from integers to integers for the packet path: open addressing in typed arrays, at most half full, so that a
+ * lookup touches one or two slots and allocates nothing.
  */
 const EMPTY = -1;
 const SMALLEST = 16;
@@ -34,7 +34,7 @@ export class IntTable {
     this.#values[slot] = value;
   }
 
-  /** Closes the gap, so that no lookup ever passes a grave. */
+  /** Moves later entries into the gap, so that no tombstones are needed. */
   delete(key: number): void {
     let gap = spread(key) & this.#mask;
     while (this.#keys[gap] !== key) {
@@ -46,7 +46,7 @@ export class IntTable {
       const moved = this.#keys[slot] ?? EMPTY;
       if (moved === EMPTY) break;
       const home = spread(moved) & this.#mask;
-      // It may move up only when its home does not lie behind the gap.
+      // An entry may move into the gap only if its home slot is not behind the gap.
       if (((slot - home) & this.#mask) < ((slot - gap) & this.#mask)) continue;
       this.#keys[gap] = moved;
       this.#values[gap] = this.#values[slot] ?? 0;
@@ -68,7 +68,7 @@ export class IntTable {
   }
 }
 
-/** Neighbouring labels are the rule: multiply, so that they do not all share a chain. */
+/** A multiplicative hash: labels are often neighbours, and must not share one chain. */
 function spread(key: number): number {
   const mixed = Math.imul(key, 0x9e3779b1);
   return mixed ^ (mixed >>> 15);

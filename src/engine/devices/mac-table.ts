@@ -1,14 +1,14 @@
 /**
- * Where stations are: at which port an address was last seen in a VLAN. Buckets of four entries over one typed
- * array, so that a lookup reads one stretch of 64 bytes and allocates nothing. The table starts small, because
- * most switches see few stations, and doubles when a bucket is full; at its largest, the entry of the bucket
- * that has been silent for longest gives way. Time is told in whole seconds.
+ * The MAC address table: the port where an address was last seen in a VLAN. Buckets of four entries in one typed array,
+ * so that a lookup reads one stretch of 64 bytes and allocates nothing. The table starts small, because most switches
+ * see few stations, and doubles when a bucket is full; at its largest size, the entry of the bucket that has been silent
+ * for longest is replaced. Times are in whole seconds.
  */
 import { formatAddress, isGroupAddress } from '../wire/ethernet.js';
 
 export const SMALLEST_MAC_TABLE = 64;
 export const LARGEST_MAC_TABLE = 16_384;
-/** A station that is silent for longer is forgotten. */
+/** A station that is silent for longer than this is forgotten. */
 export const MAC_LIFETIME_SECONDS = 300;
 
 export interface MacEntry {
@@ -19,7 +19,7 @@ export interface MacEntry {
 }
 
 const WAYS = 4;
-/** An entry: the VLAN above the first 16 bits of the address, the other 32 bits, the port, when it was seen. */
+/** The fields of an entry: VLAN and first 16 bits of the address, the other 32 bits, the port, the time it was seen. */
 const FIELDS = 4;
 const LOW = 1;
 const PORT = 2;
@@ -29,10 +29,10 @@ const EMPTY = -1;
 
 export class MacTable {
   #entries = emptyEntries(SMALLEST_MAC_TABLE);
-  /** Buckets less one. */
+  /** The number of buckets minus one. */
   #mask = SMALLEST_MAC_TABLE / WAYS - 1;
 
-  /** How many entries there is memory for. */
+  /** The number of entries that fit into the current memory. */
   get capacity(): number {
     return this.#entries.length / FIELDS;
   }
@@ -49,7 +49,7 @@ export class MacTable {
     return EMPTY;
   }
 
-  /** Notes that the address was seen at the port just now. A group address is nobody's: it is not learnt. */
+  /** Notes that an address was seen at a port just now. Group addresses are not learnt. */
   learn(high: number, low: number, vlan: number, port: number, seconds: number): void {
     if (isGroupAddress(high)) return;
     const entries = this.#entries;
@@ -80,7 +80,7 @@ export class MacTable {
     this.#mask = SMALLEST_MAC_TABLE / WAYS - 1;
   }
 
-  /** By VLAN and address. */
+  /** The entries, sorted by VLAN and address. */
   list(seconds: number): MacEntry[] {
     const entries = this.#entries;
     const list: MacEntry[] = [];
@@ -97,13 +97,13 @@ export class MacTable {
     return list.sort((a, b) => a.vlan - b.vlan || (a.mac < b.mac ? -1 : 1));
   }
 
-  /** An entry that holds nobody, or nobody who was heard lately. */
+  /** Whether an entry is empty, or its station was silent for too long. */
   #isOld(at: number, seconds: number): boolean {
     const entries = this.#entries;
     return entries[at + PORT] === EMPTY || seconds - (entries[at + SEEN] ?? 0) > MAC_LIFETIME_SECONDS;
   }
 
-  /** Where a new entry of this key may lie. */
+  /** Finds a place for a new entry with this key. */
   #room(key: number, low: number, seconds: number): number {
     for (;;) {
       const first = this.#bucketOf(key, low);
@@ -117,7 +117,7 @@ export class MacTable {
     }
   }
 
-  /** Each bucket is parted in two, so every entry finds room where it now belongs. */
+  /** Doubles the table. Each bucket splits into two, so every entry finds room in its new bucket. */
   #grow(): void {
     const old = this.#entries;
     const entries = emptyEntries(this.capacity * 2);

@@ -11,7 +11,7 @@ export const LINK_TYPE = {
   SUNATM: 123,
   ERF: 197,
 } as const;
-export type LinkType = (typeof LINK_TYPE)[keyof typeof LINK_TYPE];
+export type PcapLinkType = (typeof LINK_TYPE)[keyof typeof LINK_TYPE];
 
 const HEADER = { magic: 0, major: 4, minor: 6, zone: 8, accuracy: 12, snaplen: 16, linkType: 20 } as const;
 export const PCAP_HEADER_LENGTH = 24;
@@ -21,7 +21,7 @@ const RECORD = { seconds: 0, nanoseconds: 4, kept: 8, original: 12 } as const;
 /** The length of the header in front of each packet. */
 export const RECORD_HEADER_LENGTH = 16;
 
-export function pcapHeader(linkType: LinkType, snaplen: number): Uint8Array {
+export function pcapHeader(linkType: PcapLinkType, snaplen: number): Uint8Array {
   const view = new DataView(new ArrayBuffer(PCAP_HEADER_LENGTH));
   view.setUint32(HEADER.magic, NANOSECOND_MAGIC, true);
   view.setUint16(HEADER.major, 2, true);

@@ -3,7 +3,7 @@
  * ends with its length, and its content is padded to whole words. Packet blocks are written in place; all other blocks
  * are returned as octets.
  */
-import type { LinkType } from './pcap.js';
+import type { PcapLinkType } from './pcap.js';
 
 const BLOCK = { section: 0x0a0d_0d0a, interface: 1, statistics: 5, packet: 6 } as const;
 const BYTE_ORDER_MAGIC = 0x1a2b_3c4d;
@@ -49,7 +49,7 @@ export const PACKET_FLAG = {
 } as const;
 
 export interface InterfaceDescription {
-  readonly linkType: LinkType;
+  readonly linkType: PcapLinkType;
   readonly snaplen: number;
   readonly name: string;
   readonly description: string | undefined;

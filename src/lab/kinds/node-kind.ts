@@ -5,7 +5,7 @@
 import type { z } from 'zod';
 import type { DeviceKind } from '../../engine/devices/device-kinds.js';
 import type { DeviceSettings } from '../../engine/forwarding/orders.js';
-import type { LinkType } from '../../engine/wire/pcap.js';
+import type { PcapLinkType } from '../../engine/wire/pcap.js';
 import type { LinkMedium, NodePort } from './port.js';
 import type { BuiltinTemplate, TemplateRules } from './template.js';
 
@@ -49,7 +49,7 @@ export interface NodeKind extends KeptKind {
 export interface SwitchKind extends NodeKind {
   readonly type: DeviceKind;
   /** How captures record frames, unless a client asks for another form. Filter expressions are compiled for it. */
-  readonly capture: { readonly linkType: LinkType; readonly packets: 'frames' | 'aal5' };
+  readonly capture: { readonly linkType: PcapLinkType; readonly packets: 'frames' | 'aal5' };
   /** The unit in which connections of the mappings are counted; undefined for a kind without mappings. */
   readonly connectionUnit: 'cells' | 'frames' | undefined;
   /** The tables of the running device that clients may read. */

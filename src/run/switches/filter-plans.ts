@@ -4,7 +4,7 @@ import { Refusal } from '../../base/errors/errors.js';
 import type { AcceptedFilters } from '../../lab/topology/link-filters.js';
 import type { FilterPlan } from '../../engine/filters/filter-plan.js';
 import type { BpfProgram } from '../../engine/wire/bpf.js';
-import type { LinkType } from '../../engine/wire/pcap.js';
+import type { PcapLinkType } from '../../engine/wire/pcap.js';
 import { expressionsOf, filterPlan, type WantedFilters } from './filter-plan.js';
 
 /** Returns 0 for every frame, so that a filter with it drops nothing. */
@@ -18,7 +18,7 @@ export class FilterPlans {
   }
 
   /** Refuses (400) an expression that cannot be compiled, with the reason. */
-  async check(linkType: LinkType, filters: AcceptedFilters, asker: BpfAsker): Promise<void> {
+  async check(linkType: PcapLinkType, filters: AcceptedFilters, asker: BpfAsker): Promise<void> {
     await Promise.all(
       expressionsOf(filters).map((expression) => this.#bpf.compile(expression, linkType, asker)),
     );
@@ -26,7 +26,7 @@ export class FilterPlans {
 
   /** Returns undefined when everything passes unchanged. An expression that cannot be compiled is told and left out. */
   planOf(
-    linkType: LinkType,
+    linkType: PcapLinkType,
     wanted: WantedFilters,
     asker: BpfAsker,
     onIgnored: (message: string) => void,

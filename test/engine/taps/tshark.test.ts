@@ -1,7 +1,7 @@
 /** What taps write, read by somebody else. */
 import t from 'tap';
 import type { TapPlan } from '../../../src/engine/taps/tap-plan.js';
-import { LINK_TYPE, pcapHeader, type LinkType } from '../../../src/engine/wire/pcap.js';
+import { LINK_TYPE, pcapHeader, type PcapLinkType } from '../../../src/engine/wire/pcap.js';
 import { interfaceBlock, sectionHeader } from '../../../src/engine/wire/pcapng.js';
 import { aal5Cells, cellOf } from '../../support/aal5-cells.js';
 import { Random, testSeed } from '../../support/random.js';
@@ -32,7 +32,7 @@ const overLlc = (packet: Buffer): Buffer => Buffer.concat([hex('aaaa03', '000000
 const overBridge = (frame: Buffer): Buffer => Buffer.concat([hex('aaaa03', '0080c2', '0007', '0000'), frame]);
 
 /** A whole file: header and log. */
-function fileOf(rig: TapRig, format: TapPlan['format'], linkType: LinkType, snaplen: number): Buffer {
+function fileOf(rig: TapRig, format: TapPlan['format'], linkType: PcapLinkType, snaplen: number): Buffer {
   const described = { linkType, snaplen, name: 'R1 e0', description: undefined, filter: undefined };
   const header = format === 'pcap' ? [pcapHeader(linkType, snaplen)] : [SECTION, interfaceBlock(described)];
   return Buffer.concat([...header, rig.drain(0)]);
@@ -40,7 +40,7 @@ function fileOf(rig: TapRig, format: TapPlan['format'], linkType: LinkType, snap
 
 function record(
   plan: Partial<TapPlan>,
-  linkType: LinkType,
+  linkType: PcapLinkType,
   play: (pass: (out: boolean, ...frames: Buffer[]) => void) => void,
 ): Buffer {
   const rig = new TapRig();
@@ -108,7 +108,7 @@ void t.test('frames that were cut tell their length', { skip }, (t) => {
 void t.test('pcapng tells directions, and interfaces that join later', { skip }, (t) => {
   const rig = new TapRig();
   rig.prepare(0);
-  const newTap = (name: string, linkType: LinkType): ReturnType<TapRig['logs']['newTap']> => {
+  const newTap = (name: string, linkType: PcapLinkType): ReturnType<TapRig['logs']['newTap']> => {
     const described = { linkType, snaplen: 0, name, description: 'a link', filter: undefined };
     return rig.logs.newTap(planOf({ format: 'pcapng', opening: interfaceBlock(described) }));
   };

@@ -79,7 +79,7 @@ function prepareHost() {
     writeFileSync(RECEIVE_BUFFER_LIMIT, String(RECEIVE_BUFFER));
 }
 
-/** The library of assertions comes with plugins that cost each file half a second; .taprc leaves them out. */
+/** The library of assertions is installed with the plugins that .taprc leaves out. */
 function prepareLibrary() {
   const plugins = readFileSync('node_modules/@tapjs/test/test-built/dist/esm/index.js', 'utf8');
   if (plugins.includes('@tapjs/typescript'))

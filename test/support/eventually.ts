@@ -1,8 +1,8 @@
 /** Waiting for what nothing announces: the state of files and processes. */
-const TRIES = 2400;
+const TRIES = 2400 * Number(process.env['WIREFARM_TEST_PATIENCE'] ?? 1);
 const BETWEEN_MS = 50;
 
-/** Looks again and again until there is an answer; fails after two minutes. */
+/** Looks again and again until there is an answer; fails after two minutes, or a multiple of them on a loaded machine. */
 export async function eventually<Found>(
   what: string,
   look: () => Found | undefined | Promise<Found | undefined>,

@@ -1,5 +1,4 @@
 import t from 'tap';
-import type { LinkCapture } from '../../../src/captures/link-capture.js';
 import { defaultEndLabel, linkView } from '../../../src/lab/topology/views.js';
 import { idOf, storedLinkOf } from '../../support/stored-objects.js';
 
@@ -40,7 +39,7 @@ void t.test('an end without a label is named by its numbers', (t) => {
 void t.test('a capture is shown while it runs, and its file afterwards', (t) => {
   const capture = { fileName: 'a.pcap', filePath: '/p/a.pcap', isRunning: true };
   const view = (isRunning: boolean): unknown =>
-    linkView(storedLinkOf(1, [2, 3]), idOf(9), 'ethernet', { ...capture, isRunning } as LinkCapture);
+    linkView(storedLinkOf(1, [2, 3]), idOf(9), 'ethernet', { ...capture, isRunning });
   const file = { capture_file_name: 'a.pcap', capture_file_path: '/p/a.pcap' };
   t.match(view(true), { ...file, capturing: true, capture_compute_id: 'local' });
   t.match(view(false), { ...file, capturing: false, capture_compute_id: null });

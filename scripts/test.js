@@ -35,6 +35,8 @@ const LONGEST_FILE_S = 600 * Number(process.env.WIREFARM_TEST_PATIENCE ?? 1);
 const JOBS = Math.min(2 * availableParallelism(), 4);
 const SLOWEST_SHOWN = 10;
 const PROGRESS_EVERY = 50;
+/** Failures of one file that are printed; the others are in the file of all output. */
+const MOST_FAILURES = 5;
 
 const [tier, ...args] = process.argv.slice(2);
 
@@ -130,7 +132,8 @@ const begun = performance.now();
 prepareHost();
 prepareLibrary();
 mkdirSync('.tap', { recursive: true });
-const output = openSync(`.tap/${tier}.tap`, 'w');
+const output = `.tap/${tier}.tap`;
+const log = openSync(output, 'w');
 const files = testFiles();
 const results = [];
 const skips = new Map();
@@ -138,20 +141,22 @@ let failed = 0;
 
 await runAll(files, (result) => {
   results.push(result);
-  writeSync(output, tapOf(result, results.length));
+  writeSync(log, tapOf(result, results.length));
   for (const reason of leftOut(result)) skips.set(reason, (skips.get(reason) ?? 0) + 1);
   if (!result.ok) {
     failed++;
     say(`FAILED ${result.file} (${seconds(result.ms)}): ${result.problem}`);
-    for (const failure of failures(result)) say(inTypeScript(failure));
+    const told = failures(result);
+    for (const failure of told.slice(0, MOST_FAILURES)) say(inTypeScript(failure));
+    if (told.length > MOST_FAILURES) say(`  and ${told.length - MOST_FAILURES} more: see ${output}`);
   }
   if (results.length % PROGRESS_EVERY === 0 && results.length < files.length)
     say(
       `${results.length} of ${files.length} files, ${failed} failed, ${seconds(performance.now() - begun)}`,
     );
 });
-writeSync(output, `1..${results.length}\n`);
-closeSync(output);
+writeSync(log, `1..${results.length}\n`);
+closeSync(log);
 
 let skipped = 0;
 for (const [reason, number] of skips) {
@@ -161,6 +166,7 @@ for (const [reason, number] of skips) {
 say('the slowest files:');
 for (const { file, ms } of results.toSorted((a, b) => b.ms - a.ms).slice(0, SLOWEST_SHOWN))
   say(`${seconds(ms).padStart(9)} ${file}`);
+for (const { file, problem } of results.filter(({ ok }) => !ok)) say(`FAILED ${file}: ${problem}`);
 say(`took ${Math.round((performance.now() - begun) / 1000)} s`);
 say(`${results.length - failed} passed, ${failed} failed, ${skipped} skipped`);
 process.exitCode = failed === 0 && results.length > 0 ? 0 : 1;

@@ -13,7 +13,7 @@ import type { SymbolTasks } from './symbols/symbol-tasks.js';
 import type { TaskRunner } from '../base/threads/task-pool.js';
 import type { KeepState } from './gns3-file/mirror.js';
 import type { ProjectFiles, ProjectServices } from './projects/project-state.js';
-import type { Surroundings } from './topology/topology.js';
+import type { TopologyContext } from './topology/topology.js';
 
 export interface FarmOptions {
   readonly store: Store;
@@ -65,7 +65,7 @@ export class Farm {
       readLoad: () => this.load(),
     });
     this.templates = new Templates(store, this.announcements);
-    const surroundings: Surroundings = {
+    const context: TopologyContext = {
       consoleHost: options.host,
       consolePorts,
       symbolSize: (symbol) => this.symbols.nodeSize(symbol),
@@ -79,7 +79,7 @@ export class Farm {
       files,
       log,
       gns3Version,
-      surroundings,
+      context,
       keepState: options.keepState,
       mendFolder: options.mendFolder,
       announcements: this.announcements,

@@ -4,7 +4,7 @@ import { relative } from 'node:path';
 import type { Logger } from 'pino';
 import { refusals } from '../base/errors/errors.js';
 import { restoreNode } from '../lab/topology/node-restoring.js';
-import { isFit } from '../lab/projects/project-names.js';
+import { isFileName } from '../lab/projects/project-names.js';
 import type { Project } from '../lab/projects/project.js';
 import type { ProjectSettings } from '../lab/gns3-file/topology-schema.js';
 import type { TaskRunner } from '../base/threads/task-pool.js';
@@ -255,7 +255,7 @@ function checkOpen({ isOpen }: Project): void {
 }
 
 function checkName(name: string): void {
-  if (!isFit(name) || Buffer.byteLength(name) > LONGEST_NAME) {
+  if (!isFileName(name) || Buffer.byteLength(name) > LONGEST_NAME) {
     throw refusals.snapshotNameRefused(LONGEST_NAME);
   }
 }

@@ -11,13 +11,13 @@ const LONGEST = 200;
 const LONGEST_FILE_NAME = 200;
 
 /** Whether a file can have this name; the length is not checked. */
-export function isFit(name: string): boolean {
+export function isFileName(name: string): boolean {
   return !UNFIT.test(name);
 }
 
 /** Refuses (400) a name that no file can have. */
-export function checkFit(name: string): void {
-  if (!isFit(name)) throw refusals.projectNameRefused();
+export function checkFileName(name: string): void {
+  if (!isFileName(name)) throw refusals.projectNameRefused();
 }
 
 /** The wanted name, with unfit characters replaced, and with a number when it is taken. */

@@ -13,7 +13,7 @@ import { Gns3Mirror, type KeepState, type Gns3Place } from '../gns3-file/mirror.
 import type { ProjectSettings } from '../gns3-file/topology-schema.js';
 import type { Gns3Tasks } from '../gns3-file/tasks.js';
 import { loadTopology } from '../topology/topology-loading.js';
-import type { Surroundings, Topology } from '../topology/topology.js';
+import type { TopologyContext, Topology } from '../topology/topology.js';
 import type { PlacingTasks } from './file-placing.js';
 import type { FolderSwap, FolderSwapTasks } from './folder-swap.js';
 import type { FolderTasks } from './folder-tasks.js';
@@ -31,7 +31,7 @@ export interface ProjectServices {
   readonly files: ProjectFiles;
   readonly log: Logger;
   readonly gns3Version: string;
-  readonly surroundings: Surroundings;
+  readonly context: TopologyContext;
   readonly keepState: KeepState;
   /** Mends what a server left half written in the folder of a project; called before the project is opened. */
   readonly mendFolder: (folder: string) => Promise<void>;

@@ -162,7 +162,7 @@ export class Project {
         return result;
       } catch (error) {
         state.mirror.schedule();
-        if (wasOpen && !this.isOpen) await this.#comeBack();
+        if (wasOpen && !state.isOpen) await this.#comeBack();
         throw error;
       }
     });
@@ -279,7 +279,7 @@ export class Project {
       try {
         await state.load();
       } finally {
-        await this.#rememberState(this.isOpen ? 'open' : undefined);
+        await this.#rememberState(state.isOpen ? 'open' : undefined);
       }
       state.publish(action);
       return this.text;

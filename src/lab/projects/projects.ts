@@ -11,7 +11,7 @@ import type { Finding } from './folder-tasks.js';
 import { Lane } from './lane.js';
 import { finishOlderLayout } from './older-layout.js';
 import { makeProject, removeProject, takeInProject, type ReadyProject } from './project-lifetime.js';
-import { checkFit, freeName } from './project-names.js';
+import { checkFileName, freeName } from './project-names.js';
 import { ProjectPlaces } from './project-places.js';
 import { Project } from './project.js';
 import type { ProjectServices, StoredProject } from './project-state.js';
@@ -175,7 +175,7 @@ export class Projects {
 
   /** Refuses a name that another project has or that cannot be a file's name. */
   checkName(name: string, ownId: string | undefined): void {
-    checkFit(name);
+    checkFileName(name);
     if (this.#isTaken(name, ownId)) throw refusals.projectExists(name);
   }
 

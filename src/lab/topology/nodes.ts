@@ -42,7 +42,7 @@ export function createNode(topology: Topology, transaction: Transaction, wanted:
   const known = wanted.node_id === undefined ? undefined : topology.nodes.get(wanted.node_id);
   if (known !== undefined) return topology.nodes.textOf(known);
 
-  topology.surroundings.checkCompute(
+  topology.context.checkCompute(
     wanted.compute_id,
     `POST /projects/${topology.projectId}/${wanted.node_type}/nodes`,
   );
@@ -53,7 +53,7 @@ export function createNode(topology: Topology, transaction: Transaction, wanted:
   const consoleType = checkConsoleType(kind, wanted.console_type) ?? kind.consoleTypes[0] ?? null;
   const name = takeName(topology, transaction, wanted.name);
   const symbol = wanted.symbol ?? DEFAULT_SYMBOL;
-  const size = topology.surroundings.symbolSize(symbol);
+  const size = topology.context.symbolSize(symbol);
   const node: StoredNode = {
     compute_id: wanted.compute_id,
     console: kind.consoleTypes.length > 0 ? topology.reserveConsole(transaction, wanted.console) : null,
@@ -117,7 +117,7 @@ export function deleteNode(topology: Topology, transaction: Transaction, id: str
   const reserved = topology.kindOf(node) === undefined ? null : node.console;
   if (reserved != null) {
     transaction.onStored(() => {
-      topology.surroundings.consolePorts.release(reserved);
+      topology.context.consolePorts.release(reserved);
     });
   }
 }
@@ -195,7 +195,7 @@ function drawn(topology: Topology, node: StoredNode, wanted: NodeRequest): Parti
   const given = Object.fromEntries(Object.entries(described).filter(([, value]) => value !== undefined));
   if (symbol === undefined || symbol === node.symbol) return given;
   const shown = symbol ?? DEFAULT_SYMBOL;
-  return { ...given, symbol: shown, ...topology.surroundings.symbolSize(shown) };
+  return { ...given, symbol: shown, ...topology.context.symbolSize(shown) };
 }
 
 /** The new values of settings that concern the compute which runs the node. */

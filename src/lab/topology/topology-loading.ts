@@ -6,11 +6,11 @@ import type { Channel } from '../../base/streams/channel.js';
 import { checkObjects } from '../projects/content-limit.js';
 import { Slices } from '../projects/slices.js';
 import { keysOf, sortOut, type LabRecords } from '../projects/records.js';
-import { Topology, type Surroundings } from './topology.js';
+import { Topology, type TopologyContext } from './topology.js';
 
 /** Works in slices. Announces every object, and warns the listeners of the project of what cannot run. */
 export async function loadTopology(
-  { store, surroundings }: { readonly store: Store; readonly surroundings: Surroundings },
+  { store, context }: { readonly store: Store; readonly context: TopologyContext },
   projectId: string,
   channel: Channel,
 ): Promise<Topology> {
@@ -18,7 +18,7 @@ export async function loadTopology(
   if (records === undefined) throw refusals.projectUnknown(projectId);
   const { node, link, drawing } = records.entities;
   checkObjects(node.length + link.length + drawing.length);
-  const topology = new Topology(projectId, channel, surroundings);
+  const topology = new Topology(projectId, channel, context);
   try {
     await topology.load(records, new Slices());
     await topology.run.settled();

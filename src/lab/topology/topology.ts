@@ -25,7 +25,7 @@ import {
 import type { Transaction } from '../projects/transaction.js';
 
 /** The services that all topologies of a farm share. */
-export interface Surroundings {
+export interface TopologyContext {
   readonly consoleHost: string;
   readonly consolePorts: ConsolePorts;
   symbolSize(symbol: string): { readonly width: number; readonly height: number };
@@ -43,7 +43,7 @@ export class Topology {
   readonly directed: Collection<DirectedFilters>;
   readonly names = new NodeNames();
   readonly portUse = new PortUse();
-  readonly surroundings: Surroundings;
+  readonly context: TopologyContext;
   readonly channel: Channel;
   /** Runs the nodes and links. */
   readonly run: LabRun;
@@ -51,11 +51,11 @@ export class Topology {
   readonly captures = new Map<string, ShownCapture>();
   readonly #portsOfProperties = new WeakMap<object, readonly NodePort[]>();
 
-  constructor(projectId: string, channel: Channel, surroundings: Surroundings) {
+  constructor(projectId: string, channel: Channel, context: TopologyContext) {
     this.projectId = projectId;
     this.channel = channel;
-    this.surroundings = surroundings;
-    this.run = surroundings.beginRun(projectId);
+    this.context = context;
+    this.run = context.beginRun(projectId);
     const limit = new ContentLimit();
     const keyOf = (kind: EntityKind) => (id: string) => entityKey(projectId, kind, id);
     this.nodes = new Collection(
@@ -135,7 +135,7 @@ export class Topology {
     await this.run.end();
     for (const node of this.nodes.values()) {
       if (this.kindOf(node) !== undefined && node.console != null) {
-        this.surroundings.consolePorts.release(node.console);
+        this.context.consolePorts.release(node.console);
       }
     }
   }
@@ -192,7 +192,7 @@ export class Topology {
   }
 
   reserveConsole(transaction: Transaction, wanted: number | null | undefined): number | null {
-    const { consolePorts } = this.surroundings;
+    const { consolePorts } = this.context;
     const port = consolePorts.reserve(wanted);
     if (port !== null) {
       transaction.onUndo(() => {
@@ -217,7 +217,7 @@ export class Topology {
   #viewNode(node: StoredNode): object {
     return nodeView(node, {
       projectId: this.projectId,
-      consoleHost: this.surroundings.consoleHost,
+      consoleHost: this.context.consoleHost,
       status: this.statusOf(node),
       ports: this.portsOf(node),
     });
@@ -226,7 +226,7 @@ export class Topology {
   #withConsole(node: StoredNode): StoredNode {
     const kind = this.kindOf(node);
     if (kind === undefined || kind.consoleTypes.length === 0) return node;
-    return { ...node, console: this.surroundings.consolePorts.reserve(node.console) };
+    return { ...node, console: this.context.consolePorts.reserve(node.console) };
   }
 
   #strayPort(node: StoredNode, adapter: number, port: number, linkId: string): NodePort {

@@ -45,21 +45,21 @@ export interface NodeView {
   readonly z: number;
 }
 
-export interface NodeSurroundings {
+export interface NodeContext {
   readonly projectId: string;
   readonly consoleHost: string;
   readonly status: NodeStatus;
   readonly ports: readonly NodePort[];
 }
 
-export function nodeView(node: StoredNode, surroundings: NodeSurroundings): NodeView {
+export function nodeView(node: StoredNode, context: NodeContext): NodeView {
   const height = node.height ?? DEFAULT_SIZE.height;
   return {
     command_line: null,
     compute_id: node.compute_id,
     console: node.console ?? null,
     console_auto_start: node.console_auto_start ?? false,
-    console_host: surroundings.consoleHost,
+    console_host: context.consoleHost,
     console_type: node.console_type ?? null,
     custom_adapters: node.custom_adapters ?? [],
     first_port_name: node.first_port_name ?? null,
@@ -72,10 +72,10 @@ export function nodeView(node: StoredNode, surroundings: NodeSurroundings): Node
     node_type: node.node_type,
     port_name_format: node.port_name_format ?? 'Ethernet{0}',
     port_segment_size: node.port_segment_size ?? 0,
-    ports: surroundings.ports,
-    project_id: surroundings.projectId,
+    ports: context.ports,
+    project_id: context.projectId,
     properties: node.properties ?? {},
-    status: surroundings.status,
+    status: context.status,
     symbol: node.symbol ?? DEFAULT_SYMBOL,
     template_id: node.template_id ?? null,
     width: node.width ?? DEFAULT_SIZE.width,

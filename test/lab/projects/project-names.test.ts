@@ -1,6 +1,6 @@
 /** Names of projects. */
 import t from 'tap';
-import { checkFit, fileNameOf, freeName } from '../../../src/lab/projects/project-names.js';
+import { checkFileName, fileNameOf, freeName } from '../../../src/lab/projects/project-names.js';
 
 const freeOf =
   (...taken: readonly string[]) =>
@@ -32,14 +32,14 @@ void t.test('whatever is wanted, a name can be that of a file', (t) => {
   ]) {
     const name = freeOf()(wanted);
     t.doesNotThrow(() => {
-      checkFit(name);
+      checkFileName(name);
     }, wanted);
     t.ok(Buffer.byteLength(fileNameOf(name)) <= 200 && fileNameOf(name) !== '', wanted);
   }
   t.equal(freeOf()('Ein Labor'), 'Ein Labor');
   t.throws(
     () => {
-      checkFit('a/b');
+      checkFileName('a/b');
     },
     { status: 400 } as never,
   );

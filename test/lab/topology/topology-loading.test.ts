@@ -40,14 +40,14 @@ function load(store: FakeStore, onEnd = (): void => undefined): Promise<Topology
     return Promise.resolve();
   };
   const run = { settled: () => undefined, statusOf: () => 'started', end } as unknown as LabRun;
-  const surroundings = {
+  const context = {
     consoleHost: '127.0.0.1',
     consolePorts: new ConsolePorts(),
     symbolSize: () => ({ width: 65, height: 59 }),
     checkCompute: () => undefined,
     beginRun: () => run,
   };
-  return loadTopology({ store, surroundings }, PROJECT, new Channel());
+  return loadTopology({ store, context }, PROJECT, new Channel());
 }
 
 void t.test('while a large topology is loaded others have their turns', async (t) => {

@@ -58,14 +58,14 @@ async function make(
   const events: Made['events'] = [];
   channel.subscribe((line) => events.push(JSON.parse(line) as Made['events'][number]));
   const consolePorts = new ConsolePorts();
-  const surroundings = {
+  const context = {
     consoleHost: '127.0.0.1',
     consolePorts,
     symbolSize: () => ({ width: 65, height: 59 }),
     checkCompute: () => undefined,
     beginRun: () => run,
   };
-  const topology = new Topology(PROJECT, channel, surroundings);
+  const topology = new Topology(PROJECT, channel, context);
   const project: ProjectRecord = {
     order: 0,
     path: '/p',

@@ -66,7 +66,7 @@ export function objectBehind(name: string): string | undefined {
 }
 
 /** The used ranges of objects, by the object's name. */
-export type ObjectUse = ReadonlyMap<string, ByteRanges>;
+type ObjectUse = ReadonlyMap<string, ByteRanges>;
 
 /** The use by all snapshots but `without`. It is complete if all their manifests can be read. */
 export function objectUse(folder: string, without?: string): { use: ObjectUse; isComplete: boolean } {
@@ -84,7 +84,7 @@ export function objectUse(folder: string, without?: string): { use: ObjectUse; i
   return { use: useOf(places), isComplete };
 }
 
-export function useOf(places: readonly PlaceText[]): ObjectUse {
+function useOf(places: readonly PlaceText[]): ObjectUse {
   const ranges = new Map<string, ObjectRange[]>();
   for (const { objects, extents } of places) {
     const ofObject = objects.map((object) => {

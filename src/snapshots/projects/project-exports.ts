@@ -189,7 +189,7 @@ export class ProjectExports {
   }
 }
 
-export interface ArchiveSourceOptions {
+interface ArchiveSourceOptions {
   readonly pieces: TaskRunner<PieceTasks>;
   readonly warn: (message: string) => void;
   /** Called when the client asks for more: it has what was sent before. */

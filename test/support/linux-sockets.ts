@@ -5,8 +5,8 @@ import type { TransportKind } from './transport-rig.js';
 
 export const linuxSockets: TransportKind = {
   sockets: await hostSockets('linux'),
-  newTransport(memory, ear, onBell) {
-    if (!('epoll' in ear)) throw new TypeError('a Linux bell is heard at descriptors');
-    return new LinuxTransport(memory, ear, onBell);
+  newTransport(memory, listener, onBell) {
+    if (!('epoll' in listener)) throw new TypeError('a Linux bell is heard at descriptors');
+    return new LinuxTransport(memory, listener, onBell);
   },
 };

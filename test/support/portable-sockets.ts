@@ -6,8 +6,8 @@ import type { TransportKind } from './transport-rig.js';
 
 export const portableSockets: TransportKind = {
   sockets: await hostSockets('darwin'),
-  newTransport(memory, ear, onBell) {
-    if (!(ear instanceof MessagePort)) throw new TypeError('a portable bell is heard at a message port');
-    return new PortableTransport(memory, ear, onBell);
+  newTransport(memory, listener, onBell) {
+    if (!(listener instanceof MessagePort)) throw new TypeError('a portable bell is heard at a message port');
+    return new PortableTransport(memory, listener, onBell);
   },
 };

@@ -1,6 +1,12 @@
 /** A transport on the bench: real sockets on this side, turns as the test wants them, and the books kept. */
 import { Batch, BATCH_FRAMES, type Port } from '../../src/engine/forwarding/port.js';
-import type { Bell, Ear, PortEndpoint, Link, Transport } from '../../src/engine/forwarding/transport.js';
+import type {
+  Bell,
+  BellListener,
+  PortEndpoint,
+  Link,
+  Transport,
+} from '../../src/engine/forwarding/transport.js';
 import { FrameMemory, SLABS_LENGTH, WORKSPACE_LENGTH } from '../../src/engine/forwarding/frame-memory.js';
 import type { HostSockets } from '../../src/engine/sockets/host-sockets.js';
 import type { Attachable } from '../../src/engine/sockets/opener.js';
@@ -16,7 +22,7 @@ const GAP = 3;
 /** The sockets of a platform, and the transport that goes with them. */
 export interface TransportKind {
   readonly sockets: HostSockets;
-  newTransport(memory: FrameMemory, ear: Ear, onBell: () => boolean): Transport;
+  newTransport(memory: FrameMemory, listener: BellListener, onBell: () => boolean): Transport;
 }
 
 export interface Attached {
@@ -43,7 +49,7 @@ export class TransportRig {
   constructor(t: Teardown, kind: TransportKind) {
     this.sockets = kind.sockets;
     this.bell = kind.sockets.newBell();
-    this.transport = kind.newTransport(this.memory, this.bell.newEar(), () => this.onBell());
+    this.transport = kind.newTransport(this.memory, this.bell.newListener(), () => this.onBell());
     t.teardown(() => {
       this.transport.close();
       this.bell.close();

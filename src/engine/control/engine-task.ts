@@ -1,7 +1,7 @@
 /** The endless task of an engine's thread: one turn after another, until it is stopped. */
 import { receiveMessageOnPort, type MessagePort } from 'node:worker_threads';
 import { CONTROL } from '../../base/memory/engine-memory.js';
-import type { Ear, Transport } from '../forwarding/transport.js';
+import type { BellListener, Transport } from '../forwarding/transport.js';
 import type { Fabric } from '../devices/device.js';
 import { Engine } from '../forwarding/engine.js';
 import { FrameMemory, FRAMES_LENGTH, SLABS_LENGTH } from '../forwarding/frame-memory.js';
@@ -13,7 +13,7 @@ import type { EngineStart } from './supervised-engine.js';
 /** Frames wait while orders are carried out, so only a few are carried out at a time. */
 const ORDERS_A_TURN = 16;
 
-export async function runEngine({ memory, orders, ear }: EngineStart): Promise<void> {
+export async function runEngine({ memory, orders, listener }: EngineStart): Promise<void> {
   const control = new Int32Array(memory.control);
   const fabric: Fabric = {
     memory: new FrameMemory(new Uint8Array(memory.frames), SLABS_LENGTH, FRAMES_LENGTH),
@@ -21,7 +21,7 @@ export async function runEngine({ memory, orders, ear }: EngineStart): Promise<v
     connectionCounters: new Float64Array(memory.connectionCounters),
     seconds: 0,
   };
-  const transport = await openTransport(fabric.memory, ear, () => obeySome(orders, engine));
+  const transport = await openTransport(fabric.memory, listener, () => obeySome(orders, engine));
   const logs = new Logs(memory.captures, fabric.memory);
   const engine = new Engine(fabric, new Float64Array(memory.portCounters), transport, logs);
   try {
@@ -37,13 +37,17 @@ export async function runEngine({ memory, orders, ear }: EngineStart): Promise<v
 }
 
 /** Loads only the transport of this platform: loading the Linux one looks up functions of the C library. */
-async function openTransport(memory: FrameMemory, ear: Ear, onBell: () => boolean): Promise<Transport> {
-  if ('epoll' in ear) {
+async function openTransport(
+  memory: FrameMemory,
+  listener: BellListener,
+  onBell: () => boolean,
+): Promise<Transport> {
+  if ('epoll' in listener) {
     const { LinuxTransport } = await import('../sockets/linux/linux-transport.js');
-    return new LinuxTransport(memory, ear, onBell);
+    return new LinuxTransport(memory, listener, onBell);
   }
   const { PortableTransport } = await import('../sockets/portable/portable-transport.js');
-  return new PortableTransport(memory, ear, onBell);
+  return new PortableTransport(memory, listener, onBell);
 }
 
 /** Carries out some of the waiting orders; returns whether none is left. */

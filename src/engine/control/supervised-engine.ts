@@ -6,7 +6,7 @@ import { MessageChannel, type MessagePort } from 'node:worker_threads';
 import { CONTROL, newEngineMemory, type EngineMemory } from '../../base/memory/engine-memory.js';
 import { FRAMES_LENGTH } from '../forwarding/frame-memory.js';
 import type { NumberedOrder, Order, OrderAnswer } from '../forwarding/orders.js';
-import type { Bell, Ear } from '../forwarding/transport.js';
+import type { Bell, BellListener } from '../forwarding/transport.js';
 import { WantedGraph } from './wanted-graph.js';
 
 /** An engine that has not turned for this many checks hangs: 2 s. */
@@ -29,7 +29,7 @@ export interface EngineStart {
   readonly memory: EngineMemory;
   /** Receives orders, and sends answers. */
   readonly orders: MessagePort;
-  readonly ear: Ear;
+  readonly listener: BellListener;
 }
 
 /**
@@ -56,9 +56,9 @@ export class EngineRun {
     this.#orders = port1;
     port1.on('message', onAnswer);
     port1.unref();
-    const ear = bell.newEar();
-    const move = 'epoll' in ear ? [port2] : [port2, ear];
-    this.ended = this.#live({ memory, orders: port2, ear }, move, run).finally(() => {
+    const listener = bell.newListener();
+    const move = 'epoll' in listener ? [port2] : [port2, listener];
+    this.ended = this.#live({ memory, orders: port2, listener }, move, run).finally(() => {
       port1.close();
     });
   }

@@ -59,16 +59,22 @@ export interface Transport {
   close(): void;
 }
 
+/** An eventfd that rings, and the epoll instance to wait on. */
+export interface BellDescriptors {
+  readonly epoll: number;
+  readonly event: number;
+}
+
 /** The receiving side of a bell, handed to an engine's thread: descriptors that outlive the thread, or a port. */
-export type Ear = { readonly epoll: number; readonly event: number } | MessagePort;
+export type BellListener = BellDescriptors | MessagePort;
 
 /**
  * Wakes an engine's thread from any wait, because orders are pending. One bell serves all lives of an engine, so that
  * a restart needs no resources that may have run out.
  */
 export interface Bell {
-  /** Returns the ear for the next life. Call after the previous life has ended. */
-  newEar(): Ear;
+  /** Returns the listener for the next life. Call after the previous life has ended. */
+  newListener(): BellListener;
   ring(): void;
   /** Call after the end of the last life. */
   close(): void;

@@ -8,7 +8,7 @@ import type { Batch } from '../forwarding/port.js';
 import type { Aal5Memory } from './aal5-memory.js';
 import { copyBytes, type ByteSpan } from './byte-span.js';
 import { Reassembly } from './reassembly.js';
-import { NOT_KEPT, untoldVpi, type Recorder } from './recorder.js';
+import { NOT_KEPT, wideVpi, type Recorder } from './recorder.js';
 import type { TapClock } from './tap-clock.js';
 
 export interface Packets {
@@ -82,7 +82,7 @@ export class Aal5Frames implements Packets {
     if (faults !== 0) recorder.log.aal5Faulty++;
     const direction = isOut ? PACKET_FLAG.outbound : PACKET_FLAG.inbound;
     const flags = direction | (faults * PACKET_FLAG.crcError);
-    recorder.keep(piece, 0, SUN_ATM_LENGTH + length, flags, untoldVpi(vpi));
+    recorder.keep(piece, 0, SUN_ATM_LENGTH + length, flags, wideVpi(vpi));
   }
 }
 
@@ -106,7 +106,7 @@ export class ErfCells implements Packets {
       if (lengths[index] !== CELL_LENGTH) continue;
       const offset = offsets[index] ?? 0;
       const header = view.getInt32(offset);
-      const vpi = untoldVpi(vpiOf(header));
+      const vpi = wideVpi(vpiOf(header));
       const at = recorder.begin(ERF_CELL_LENGTH, flags, vpi);
       if (at === NOT_KEPT) continue;
       const to = recorder.log.view;

@@ -185,6 +185,6 @@ export class Recorder {
 }
 
 /** The VPI when it needs more than the eight bits that packets have for it, else 0. */
-export function untoldVpi(vpi: number): number {
+export function wideVpi(vpi: number): number {
   return vpi > 0xff ? vpi : 0;
 }

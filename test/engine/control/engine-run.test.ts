@@ -2,7 +2,7 @@ import { MessageChannel, type MessagePort } from 'node:worker_threads';
 import t from 'tap';
 import { EngineRun, type EngineStart, type RunTask } from '../../../src/engine/control/supervised-engine.js';
 import { newEngineMemory } from '../../../src/base/memory/engine-memory.js';
-import type { Bell, Ear } from '../../../src/engine/forwarding/transport.js';
+import type { Bell, BellListener } from '../../../src/engine/forwarding/transport.js';
 import type { OrderAnswer } from '../../../src/engine/forwarding/orders.js';
 import { eventually } from '../../support/eventually.js';
 
@@ -10,12 +10,12 @@ const MEMORY = newEngineMemory(1000, 0);
 
 /** A bell that counts. */
 class PaperBell implements Bell {
-  readonly #ear = { epoll: 1000, event: 1001 };
+  readonly #listener = { epoll: 1000, event: 1001 };
   rings = 0;
   isClosed = false;
 
-  newEar(): Ear {
-    return this.#ear;
+  newListener(): BellListener {
+    return this.#listener;
   }
 
   ring(): void {
@@ -46,11 +46,11 @@ function runOf(bell: Bell, answers: OrderAnswer[] = []): { run: EngineRun; life:
   return { run, life };
 }
 
-void t.test('a life is given the memory, a way in, and an ear', async (t) => {
+void t.test('a life is given the memory, a way in, and a listener', async (t) => {
   const bell = new PaperBell();
   const { run, life } = runOf(bell);
   t.equal(life.start.memory, MEMORY);
-  t.equal(life.start.ear, bell.newEar());
+  t.equal(life.start.listener, bell.newListener());
   t.same(life.move, [life.start.orders], 'descriptors need not be moved');
   t.notOk(life.signal.aborted);
   life.end();
@@ -89,9 +89,9 @@ void t.test('why a life ended is told in words, whatever it ended of', async (t)
   }
 });
 
-void t.test('an ear that is a port is moved with the orders', async (t) => {
+void t.test('a listener that is a port is moved with the orders', async (t) => {
   const { port1, port2 } = new MessageChannel();
-  const bell: Bell = { newEar: () => port2, ring: () => undefined, close: () => undefined };
+  const bell: Bell = { newListener: () => port2, ring: () => undefined, close: () => undefined };
   const { run, life } = runOf(bell);
   t.same(life.move, [life.start.orders, port2]);
   life.end();

@@ -19,7 +19,7 @@ function threadOf(program: string) {
       const words = new Int32Array(workerData.memory.control);
       ${program}`)}`,
   );
-  const start: EngineStart = { memory, orders: port2, ear: { epoll: -1, event: -1 } };
+  const start: EngineStart = { memory, orders: port2, listener: { epoll: -1, event: -1 } };
   return { words, abort, ended: engineThread(url)(start, [port2], abort.signal) };
 }
 

@@ -256,7 +256,7 @@ class PaperEngine {
   isStuck = false;
 
   constructor(t: Test, onLaunch: (life: number) => Error | undefined) {
-    const run: RunTask = ({ memory, orders, ear }, _, signal) =>
+    const run: RunTask = ({ memory, orders, listener }, _, signal) =>
       new Promise((resolve, reject) => {
         // Its first turn, after which nothing moves.
         Atomics.add(new Int32Array(memory.control), CONTROL.heartbeat, 1);
@@ -264,7 +264,7 @@ class PaperEngine {
         orders.on('message', ({ order }: NumberedOrder) => received.push(order));
         const end = (error?: Error): void => {
           orders.close();
-          if (!('epoll' in ear)) ear.close();
+          if (!('epoll' in listener)) listener.close();
           if (error === undefined) resolve();
           else reject(error);
         };

@@ -5,8 +5,13 @@
  * moment to gather a run: it is disarmed and read when it is due, while all others are served. A socket that brought a
  * single frame is always served at once.
  */
-import type { MessagePort } from 'node:worker_threads';
-import type { Ear, PortEndpoint, Link, OpenEndpoint, Transport } from '../../forwarding/transport.js';
+import type {
+  BellDescriptors,
+  PortEndpoint,
+  Link,
+  OpenEndpoint,
+  Transport,
+} from '../../forwarding/transport.js';
 import { countSent, type Batch, type Port } from '../../forwarding/port.js';
 import type { FrameMemory } from '../../forwarding/frame-memory.js';
 import { libc } from './libc.js';
@@ -57,13 +62,13 @@ export class LinuxTransport implements Transport {
   readonly #broken: LinuxLink[] = [];
 
   /** `onBell` is called when the bell has rung; it returns whether everything that it rang for is done. */
-  constructor(memory: FrameMemory, ear: Exclude<Ear, MessagePort>, onBell: () => boolean) {
-    this.#poller = new Poller(ear.epoll);
+  constructor(memory: FrameMemory, listener: BellDescriptors, onBell: () => boolean) {
+    this.#poller = new Poller(listener.epoll);
     this.#receiver = new Receiver(memory);
     this.#sender = new Sender(addressOf(memory.bytes));
-    this.#bell = ear.event;
+    this.#bell = listener.event;
     this.#onBell = onBell;
-    this.#poller.add(ear.event);
+    this.#poller.add(listener.event);
   }
 
   add(endpoint: PortEndpoint, port: Port, fromLink: (frames: Batch) => void): Link {

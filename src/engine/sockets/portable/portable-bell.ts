@@ -6,7 +6,7 @@ export class PortableBell implements Bell {
   #rope: MessagePort | undefined;
 
   /** A port ends with the thread that has it, so every life gets a new one. */
-  newEar(): MessagePort {
+  newListener(): MessagePort {
     this.close();
     const { port1, port2 } = new MessageChannel();
     this.#rope = port1;

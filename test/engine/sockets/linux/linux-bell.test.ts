@@ -9,7 +9,7 @@ import { scratchFolder } from '../../../support/scratch.js';
 void t.test('rings add up until somebody listens', (t) => {
   const bell = new LinuxBell();
   const heard = new NativeMemory(8);
-  const listen = (): number => libc.read(bell.newEar().event, heard.address, 8);
+  const listen = (): number => libc.read(bell.newListener().event, heard.address, 8);
   t.equal(listen(), -1, 'nothing is heard before it rings');
   for (let rings = 0; rings < 3; rings++) bell.ring();
   t.equal(listen(), 8);
@@ -22,11 +22,11 @@ void t.test('rings add up until somebody listens', (t) => {
 void t.test('a bell that is closed rings nowhere, whoever has its descriptors now', (t) => {
   const bell = new LinuxBell();
   bell.close();
-  t.throws(() => fstatSync(bell.newEar().event), { code: 'EBADF' });
-  t.throws(() => fstatSync(bell.newEar().epoll), { code: 'EBADF' });
+  t.throws(() => fstatSync(bell.newListener().event), { code: 'EBADF' });
+  t.throws(() => fstatSync(bell.newListener().epoll), { code: 'EBADF' });
   const file = join(scratchFolder(t), 'precious');
   const descriptors = [openSync(file, 'w'), openSync(file, 'w')];
-  t.ok(descriptors.includes(bell.newEar().event), 'somebody has it now');
+  t.ok(descriptors.includes(bell.newListener().event), 'somebody has it now');
   bell.ring();
   bell.close();
   t.equal(readFileSync(file, 'utf8'), '');

@@ -11,8 +11,8 @@ function pollerWith(t: Test, count: number): { poller: Poller; bells: LinuxBell[
   t.teardown(() => {
     for (const bell of [own, ...bells]) bell.close();
   });
-  const poller = new Poller(own.newEar().epoll);
-  for (const bell of bells) poller.add(bell.newEar().event);
+  const poller = new Poller(own.newListener().epoll);
+  for (const bell of bells) poller.add(bell.newListener().event);
   return { poller, bells };
 }
 
@@ -25,7 +25,7 @@ void t.test('a wait ends when a descriptor has something, and says which', (t) =
   t.equal(poller.wait(0.05), 0);
   bells[3]?.ring();
   bells[1]?.ring();
-  const rung = [bells[1]?.newEar().event, bells[3]?.newEar().event];
+  const rung = [bells[1]?.newListener().event, bells[3]?.newListener().event];
   t.same(found(poller, poller.wait(LONG_MS)), rung);
   t.same(found(poller, poller.wait(LONG_MS)), rung, 'it has it until somebody takes it');
   t.end();
@@ -33,7 +33,7 @@ void t.test('a wait ends when a descriptor has something, and says which', (t) =
 
 void t.test('a disarmed descriptor is silent until it is armed, and one that is removed for good', (t) => {
   const { poller, bells } = pollerWith(t, 2);
-  const [first = -1, second = -1] = bells.map((bell) => bell.newEar().event);
+  const [first = -1, second = -1] = bells.map((bell) => bell.newListener().event);
   for (const bell of bells) bell.ring();
   poller.disarm(first);
   t.same(found(poller, poller.wait(LONG_MS)), [second]);
@@ -56,7 +56,7 @@ void t.test('hundreds of descriptors that have something are all told of at once
   for (const bell of bells) bell.ring();
   t.same(
     found(poller, poller.wait(LONG_MS)),
-    bells.map((bell) => bell.newEar().event).sort((a, b) => a - b),
+    bells.map((bell) => bell.newListener().event).sort((a, b) => a - b),
   );
   t.end();
 });

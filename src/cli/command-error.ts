@@ -1,10 +1,10 @@
-/** What ends a command: its message is the one line the user sees. */
+/** An error that ends a command. The user sees its message as one line. */
 export class CommandError extends Error {
   override readonly name: string = 'CommandError';
   readonly exitCode: number = 1;
 }
 
-/** A command line that says nothing that could be done. */
+/** A command line that is wrong. */
 export class UsageError extends CommandError {
   override readonly name = 'UsageError';
   override readonly exitCode = 2;

@@ -1,6 +1,6 @@
 /**
- * The table of subcommands. Each is loaded when it is asked for: Wireshark starts this program whenever it
- * starts itself, and waits for it. Exit codes: 0 done, 1 could not be done, 2 the command line is wrong.
+ * The table of subcommands. Each is loaded only when it is called, because Wireshark starts this program whenever it
+ * starts itself, and waits for it. Exit codes: 0 for success, 1 for failure, 2 for a wrong command line.
  */
 import { CommandError, UsageError } from './command-error.js';
 import type { Environment } from './server-address.js';
@@ -14,28 +14,28 @@ const COMMANDS = new Map<string, Command>([
   [
     'extcap',
     {
-      summary: "puts the links of open projects into Wireshark's list of interfaces",
+      summary: "adds the links of open projects to Wireshark's list of interfaces",
       run: async (args, environment) => (await import('./extcap.js')).extcap(args, environment),
     },
   ],
   [
     'push',
     {
-      summary: 'makes a file an image of the server, and sends only what that has not',
+      summary: 'uploads a file as an image, and sends only the part that the server lacks',
       run: async (args, environment) => (await import('./push.js')).push(args, environment),
     },
   ],
   [
     'pull',
     {
-      summary: 'makes an image of the server a file',
+      summary: 'downloads an image to a file',
       run: async (args, environment) => (await import('./pull.js')).pull(args, environment),
     },
   ],
   [
     'help',
     {
-      summary: 'prints this',
+      summary: 'prints this text',
       run: () => {
         process.stdout.write(helpText());
       },
@@ -75,8 +75,8 @@ function helpText(): string {
     'Usage:',
     ...lines,
     '',
-    'The server is the one of --url or WIREFARM_URL (http://127.0.0.1:3080 without them),',
-    'asked with WIREFARM_USER and WIREFARM_PASSWORD when they are set.',
+    'The server is that of --url, else of WIREFARM_URL, else http://127.0.0.1:3080.',
+    'If WIREFARM_USER and WIREFARM_PASSWORD are set, they are sent to it.',
     '',
   ].join('\n');
 }

@@ -1,4 +1,4 @@
-/** Brings an image into a part file, over as many connections as it takes, and holds it against its digest. */
+/** Downloads an image to a part file, over as many connections as it takes, and verifies its digest. */
 import type { IncomingMessage } from 'node:http';
 import { CommandError } from './command-error.js';
 import { PartFile } from './part-file.js';
@@ -20,9 +20,9 @@ export interface DownloadJob {
 export interface Downloaded {
   readonly digests: Hashes;
   readonly size: number;
-  /** So much was there from an earlier try. */
+  /** How many bytes were there from an earlier try. */
   readonly before: number;
-  /** Whether the server knew a digest. */
+  /** Whether the server had a digest to compare with. */
   readonly isVerified: boolean;
 }
 
@@ -35,12 +35,12 @@ export class Download {
     this.#job = job;
   }
 
-  /** What the next try can go on with. */
+  /** How many bytes the next try can go on with. */
   get kept(): number {
     return this.#part?.tag === undefined ? 0 : this.#part.size;
   }
 
-  /** `first` is what the server has said of the image just now, and `md5` what its list has said. Throws CommandError. */
+  /** `first` are the present facts of the image, and `md5` is from the list of the server. Throws CommandError. */
   async run(first: RemoteFacts, md5: string | undefined): Promise<Downloaded> {
     const { image, bar, retries, signal } = this.#job;
     let facts: RemoteFacts | undefined = first;
@@ -136,7 +136,7 @@ export class Download {
     return { digests, size: part.size, before: this.#before, isVerified };
   }
 
-  /** The server may have digested the image in the time that it took to come. */
+  /** The server may have computed the digest during the download. */
   async #laterDigest({ tag }: RemoteFacts): Promise<string | undefined> {
     if (tag === undefined) return undefined;
     const { image, signal } = this.#job;

@@ -1,6 +1,6 @@
 /**
- * Carries the stream of the server into the FIFO of Wireshark, as fast as that reads. Ends without an error when
- * the stream ends, when Wireshark stops reading, and when it asks to stop (SIGTERM, SIGINT).
+ * Copies the stream of the server to the FIFO of Wireshark, as fast as that reads. Ends without an error when the stream
+ * ends, when Wireshark stops reading, and when it asks to stop (SIGTERM, SIGINT).
  */
 import type { IncomingMessage } from 'node:http';
 import { pipeline } from 'node:stream/promises';
@@ -17,7 +17,7 @@ export async function carry(open: () => Promise<IncomingMessage>, fifo: string):
   process.once('SIGTERM', onStop);
   process.once('SIGINT', onStop);
   try {
-    // Before anything can fail: Wireshark takes what is wrong from us only after the FIFO was opened and closed.
+    // Opened before anything can fail: Wireshark shows an error only after the FIFO was opened and closed.
     const sink = await openFifo(fifo, stop.signal);
     const unwatch = watchReader(fifo, onStop);
     try {
@@ -39,16 +39,14 @@ function isClosedPipe(error: unknown): boolean {
   return error instanceof Error && 'code' in error && error.code === 'EPIPE';
 }
 
-/**
- * The writing end of a FIFO whose reader comes and goes as it likes. Opened without waiting: a thread that waits
- * for a reader in `open` cannot be called back, and would keep the process from ending.
- */
-
 const READER_LIMIT_MS = 20_000;
 const BETWEEN_TRIES_MS = 20;
 const BETWEEN_LOOKS_MS = 1000;
 
-/** Waits for the reader. */
+/**
+ * Opens the writing end of a FIFO when it has a reader. The calls of `open` do not wait for the reader, because such a
+ * call cannot be cancelled and would keep the process from ending.
+ */
 export async function openFifo(path: string, signal: AbortSignal): Promise<Socket> {
   for (let waited = 0; waited < READER_LIMIT_MS; waited += BETWEEN_TRIES_MS) {
     const descriptor = tryOpen(path);
@@ -64,8 +62,8 @@ export async function openFifo(path: string, signal: AbortSignal): Promise<Socke
 }
 
 /**
- * A write tells that the reader has gone, but a silent link is not written for hours: so this looks once a second.
- * Returns how to stop looking.
+ * Checks once a second that the FIFO has a reader. Writes would tell, too, but a link may be silent for hours. Returns a
+ * function that stops the checks.
  */
 export function watchReader(path: string, onGone: () => void): () => void {
   const timer = setInterval(() => {
@@ -87,7 +85,7 @@ function hasReader(path: string): boolean {
   }
 }
 
-/** undefined while nobody reads. */
+/** Undefined while the FIFO has no reader. */
 function tryOpen(path: string): number | undefined {
   try {
     return openSync(path, constants.O_WRONLY | constants.O_NONBLOCK);

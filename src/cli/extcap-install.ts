@@ -1,7 +1,7 @@
 /**
- * Tells Wireshark of this program: a script in the folder where it looks for such programs. Wireshark asks for the
- * options and the link types of every interface whenever it starts, tshark even to read a file; as these are the
- * same for all, the script answers them itself, because a process of Node.js for each would take minutes.
+ * Installs a script in the folder where Wireshark looks for extcap programs. Wireshark asks for the options and the link
+ * types of every interface whenever it starts, and tshark even to read a file. The script answers these itself, as they
+ * are the same for all interfaces: a process of Node.js for each would take minutes.
  */
 import { execFileSync } from 'node:child_process';
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
@@ -12,12 +12,12 @@ import { CommandError } from './command-error.js';
 import { CONFIG_SENTENCES, DLT_SENTENCES } from './extcap-sentences.js';
 import { givenUrl, serverUrl, type Environment } from './server-address.js';
 
-/** By way of the link, because the folder that it leads to goes with a later build. */
+/** Through the link `dist`, because the folder behind it is deleted by a later build. */
 const PROGRAM = fileURLToPath(new URL('../../../dist/src/cli/main.js', import.meta.url));
 const NAME = 'wirefarm';
 const PATIENCE_MS = 10_000;
 
-/** Returns what there is to tell. */
+/** Returns lines for the user. */
 export function install(
   folder: string | undefined,
   url: string | undefined,
@@ -46,7 +46,7 @@ export function install(
   ];
 }
 
-/** Wireshark has moved the folder in 4.2, so it is asked; without an answer it is where it has been since then. */
+/** Asks tshark, because Wireshark 4.2 moved the folder; without an answer, the folder since 4.2. */
 function extcapFolder(): string {
   const folders = tsharkFolders();
   const told = /^Personal Extcap path:\s*(\S.*)$/im.exec(folders)?.[1];
@@ -89,7 +89,7 @@ function printing(sentences: readonly string[]): string {
   return ["printf '%s\\n'", ...sentences.map(quoted)].join(' ');
 }
 
-/** One word of the shell, whatever stands in it. */
+/** Quotes any text as one word for the shell. */
 function quoted(text: string): string {
   return `'${text.replaceAll("'", "'\\''")}'`;
 }

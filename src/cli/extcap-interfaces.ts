@@ -1,13 +1,13 @@
-/** The links of every open project, each as an interface, and for each project one of all its links. */
+/** Lists each link of every open project as an interface, and one interface per project for all its links. */
 import { isRecord, Refused, type Server } from './server.js';
 import { interfaceSentence } from './extcap-sentences.js';
 
-/** So many projects are asked about at a time. */
+/** How many projects are queried at a time. */
 const LANES = 8;
 
 type Fields = Record<string, unknown>;
 
-/** A project that is closed or deleted while it is asked about is left out. */
+/** Leaves out a project that is closed or deleted meanwhile. */
 export async function interfaceSentences(server: Server): Promise<string[]> {
   const projects = await server.list('/v2/projects');
   const opened = projects.filter((project) => project['status'] === 'opened');

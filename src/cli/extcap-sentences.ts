@@ -1,9 +1,9 @@
 /**
- * What Wireshark reads of an extcap program, as extcap(4) has it: sentences of one line each. Its parser takes
- * a brace and an end of line wherever they stand, so no name may hold one.
+ * The output of an extcap program for Wireshark (extcap(4)): sentences of one line each. Its parser has no escapes, so no
+ * name may contain a brace or a line break.
  */
 
-/** Where packets are taken: `linkId` undefined is every link of the project. */
+/** An interface of Wireshark; without `linkId` it is every link of the project. */
 export interface ExtcapInterface {
   readonly projectId: string;
   readonly linkId: string | undefined;
@@ -33,10 +33,10 @@ function plain(name: string): string {
     .replace(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ');
 }
 
-/** The stream says what each link is; 147 is the number that Wireshark's own programs give for that. */
+/** Each link has its own link type in the stream; Wireshark's own programs use the number 147 for that. */
 export const DLT_SENTENCES = ['dlt {number=147}{name=wirefarm}{display=As each link says}'];
 
-/** The same for every interface: an option that a link has no use for does nothing there. */
+/** The options of every interface; an option that does not apply to a link has no effect. */
 export const CONFIG_SENTENCES = [
   {
     call: '--bpf',

@@ -1,4 +1,4 @@
-/** `wirefarm extcap`: what Wireshark calls (extcap(4)), and `--install`, which tells Wireshark of it. */
+/** `wirefarm extcap`: the calls of Wireshark (extcap(4)), and `--install`, which installs the program there. */
 import { parseArgs } from 'node:util';
 import { CommandError, UsageError } from './command-error.js';
 import { carry } from './extcap-capture.js';
@@ -22,7 +22,7 @@ const OPTIONS = {
   'extcap-dlts': { type: 'boolean' },
   'extcap-interface': { type: 'string' },
   'extcap-interfaces': { type: 'boolean' },
-  /** That of Wireshark. */
+  /** The version of Wireshark. */
   'extcap-version': { type: 'string' },
   fifo: { type: 'string' },
   folder: { type: 'string' },
@@ -38,10 +38,10 @@ type Values = ReturnType<typeof parseArgs<{ options: typeof OPTIONS }>>['values'
 const HELP = [
   'Usage:',
   '  wirefarm extcap --install [--folder DIR] [--url URL]',
-  "      Puts the links of open projects into Wireshark's list of interfaces: writes the program that",
-  '      Wireshark calls into the extcap folder of this user, or into DIR. It remembers the address.',
+  "      Adds the links of open projects to Wireshark's list of interfaces: writes the program that",
+  '      Wireshark calls to the extcap folder of this user, or to DIR. The program keeps the URL.',
   '  wirefarm extcap --extcap-interfaces [--url URL]',
-  '      Prints the list. What else Wireshark calls this with is in extcap(4).',
+  '      Prints the list. The other options, with which Wireshark calls this, are in extcap(4).',
 ];
 
 const README = new URL('../../../README.md', import.meta.url).href;
@@ -90,7 +90,7 @@ function interfaceOf(values: Values): ExtcapInterface {
   return found;
 }
 
-/** Wireshark runs this whenever it starts: without a server there is nothing to list, and nothing to complain of. */
+/** Wireshark runs this whenever it starts, so a missing server is no error: there is nothing to list. */
 async function interfacesOf(server: Server): Promise<string[]> {
   const { PRODUCT } = await import('../base/product.js');
   const head = extcapSentence(PRODUCT.version, README);
@@ -103,7 +103,7 @@ async function interfacesOf(server: Server): Promise<string[]> {
   }
 }
 
-/** What is wrong with a filter, which is how Wireshark asks for it. The stream itself is the judge. */
+/** Checks a filter, as Wireshark asks, by opening the stream; returns the error of the server, or nothing. */
 async function objections(open: () => ReturnType<Server['stream']>): Promise<string[]> {
   try {
     (await open()).destroy();
@@ -125,7 +125,7 @@ function queryOf({ linkId }: ExtcapInterface, values: Values): URLSearchParams {
   return query;
 }
 
-/** Wireshark may hand over an emptied field. */
+/** Wireshark may pass an empty field. */
 function isGiven(value: string | undefined): value is string {
   return value !== undefined && value.trim() !== '';
 }

@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-/** Entry of the command-line program `wirefarm`, which speaks to a running server. Wiring only. */
+/** The entry of the command-line program `wirefarm`, a client of a running server. */
 import { runCommand } from './commands.js';
 
 process.exitCode = await runCommand(process.argv.slice(2), process.env);

@@ -1,7 +1,7 @@
 /**
- * A download on its way: a hidden file beside its target, named after the target and after the version of the image
- * that it is a part of, so that the next try finds it. Two that write it at the same time write the same bytes to
- * the same places. It is hashed as it grows.
+ * An unfinished download: a hidden file beside its target, named after the target and the version of the image, so that
+ * the next try finds it. Two processes that write it at the same time write the same bytes to the same places. It is
+ * hashed as it grows.
  */
 import { createHash, randomUUID, type Hash } from 'node:crypto';
 import { constants, ftruncateSync, readdirSync, renameSync, rmSync } from 'node:fs';
@@ -15,9 +15,9 @@ const FLAGS = constants.O_RDWR | constants.O_CREAT | constants.O_NOFOLLOW | cons
 const KEY_DIGITS = 16;
 
 export interface PartOptions {
-  /** Where the whole file is to be. */
+  /** The path of the complete file. */
   readonly target: string;
-  /** Of the version that it is a part of; what has none cannot be gone on with, and does not outlive the process. */
+  /** The version of the image. Without one the part cannot be continued, and is deleted at the end of the process. */
   readonly tag: string | undefined;
   readonly digests: readonly HashName[];
 }
@@ -38,7 +38,7 @@ export class PartFile {
     this.#hashes = hashesOf(options);
   }
 
-  /** Goes on with what there is of this version, and removes parts of others. Throws CommandError. */
+  /** Opens or creates the part of this version, and removes parts of other versions. Throws CommandError. */
   static async open(
     options: PartOptions,
     onRead: (bytes: number) => void,
@@ -73,7 +73,7 @@ export class PartFile {
     for (const hash of this.#hashes.values()) hash.update(bytes);
   }
 
-  /** Begins anew. */
+  /** Empties the part. */
   reset(): void {
     ftruncateSync(this.#handle.fd);
     this.#hashes = hashesOf(this.#options);
@@ -84,7 +84,7 @@ export class PartFile {
     return Object.fromEntries([...this.#hashes].map(([name, hash]) => [name, hash.copy().digest('hex')]));
   }
 
-  /** Makes it the target, also for a power cut. Throws CommandError. */
+  /** Syncs the part and renames it to the target. Throws CommandError. */
   async publish(): Promise<void> {
     try {
       await this.#handle.sync();
@@ -99,7 +99,7 @@ export class PartFile {
     rmSync(this.#path, { force: true });
   }
 
-  /** Keeps what the next try can go on with. */
+  /** Closes the part, and deletes one that the next try cannot go on with. */
   async close(): Promise<void> {
     await this.#handle.close();
     if (this.tag === undefined || this.#size === 0) this.discard();

@@ -1,21 +1,17 @@
-/**
- * How far a transfer is, as one line that is written over: only on a terminal, because what reads a pipe wants no
- * such lines.
- */
+/** Shows the progress of a transfer as one line that is written over; only on a terminal, not into a pipe. */
 import { amount, duration, rate } from './quantities.js';
 
-/** Where the line stands. */
 export interface Terminal {
   columns(): number;
   draw(text: string): void;
 }
 
 const BETWEEN_LINES_MS = 100;
-/** The rate is that of this time, so that it follows the network and still can be read. */
+/** The rate is measured over this time, so that it follows the network and is still readable. */
 const RATE_SPAN_MS = 5000;
 const CLEAR_LINE = '\r\u001b[K';
 const BAR_COLUMNS = 20;
-/** Of a terminal that does not tell. */
+/** For a terminal of unknown width. */
 const USUAL_COLUMNS = 80;
 
 interface Sample {
@@ -37,7 +33,7 @@ export class ProgressBar {
     this.#now = now;
   }
 
-  /** A new piece of work, of which some may be done already. Without a total there is no end to be told. */
+  /** Begins a new piece of work at `position`. Without a total, only the amount is shown. */
   begin(title: string, total: number | undefined, position = 0): void {
     this.#title = title;
     this.#total = total;
@@ -52,7 +48,7 @@ export class ProgressBar {
     this.#draw();
   }
 
-  /** Something is told in place of the bar. */
+  /** Shows a text in place of the bar. */
   note(text: string): void {
     this.#line(text);
   }
@@ -88,7 +84,7 @@ export class ProgressBar {
     return [`${duration((this.#total - this.#position) / bytesPerSecond)} left`];
   }
 
-  /** A line that the terminal breaks could not be written over. */
+  /** Cuts the line to the width of the terminal, because a broken line could not be written over. */
   #line(text: string): void {
     if (this.#terminal === undefined) return;
     this.#drawnAt = this.#now();
@@ -96,7 +92,7 @@ export class ProgressBar {
   }
 }
 
-/** On standard error, when that is a terminal. */
+/** A bar on standard error, if that is a terminal. */
 export function progressBar(isQuiet: boolean): ProgressBar {
   const { stderr } = process;
   if (isQuiet || !stderr.isTTY) return new ProgressBar(undefined);

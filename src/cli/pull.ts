@@ -1,4 +1,4 @@
-/** `wirefarm pull`: an image of the server becomes a file, unless it is there already. */
+/** `wirefarm pull`: downloads an image to a file, unless the file is there already. */
 import { statSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { CommandError } from './command-error.js';
@@ -24,8 +24,8 @@ const OPTIONS = { ...TRANSFER_OPTIONS, force: { type: 'boolean' }, output: { typ
 const HELP = [
   'Usage:',
   '  wirefarm pull NAME [--iou | --dynamips] [--output PATH] [--force] [--url URL] [--quiet]',
-  '      Makes the image NAME of the server, for Qemu or for IOU or Dynamips, a file in this folder or at PATH. After a',
-  '      break the same command fetches the rest. A file that is another is not replaced without --force.',
+  '      Downloads the image NAME, for Qemu or for IOU or Dynamips, to this folder or to PATH. After an interruption the',
+  '      same command fetches the rest. A file with other content is not replaced without --force.',
   '',
 ].join('\n');
 
@@ -59,7 +59,7 @@ interface Job {
   readonly signal: AbortSignal;
 }
 
-/** A folder gets the image under its own name. */
+/** In a folder, the image keeps its own name. */
 function targetOf(output: string | undefined, name: string): string {
   const path = output ?? basename(name);
   return fileAt(path) === 'folder' ? join(path, basename(name)) : path;
@@ -74,7 +74,7 @@ function fileAt(path: string): Found {
   return stat.isFile() ? { size: stat.size } : 'other';
 }
 
-/** Returns what there is to tell. */
+/** Returns a line for the user. */
 async function pulled(job: Job): Promise<string> {
   const { image, target, signal } = job;
   const download = new Download({ ...job, retries: new Retries() });
@@ -97,7 +97,7 @@ async function pulled(job: Job): Promise<string> {
   }
 }
 
-/** Throws CommandError when something else is there that must not be replaced. */
+/** Whether the target has the image already. Throws CommandError if it has something else that must not be replaced. */
 async function isThere(job: Job, facts: RemoteFacts, md5: string | undefined): Promise<boolean> {
   const { target, isForced } = job;
   const found = fileAt(target);

@@ -1,4 +1,4 @@
-/** `wirefarm push`: a file becomes an image of the server, unless the server has it already. */
+/** `wirefarm push`: uploads a file as an image, unless the server has it already. */
 import { basename } from 'node:path';
 import { CommandError } from './command-error.js';
 import {
@@ -23,8 +23,8 @@ const OPTIONS = { ...TRANSFER_OPTIONS, name: { type: 'string' } } as const;
 const HELP = [
   'Usage:',
   '  wirefarm push FILE [--iou | --dynamips] [--name NAME] [--url URL] [--quiet]',
-  '      Makes FILE an image of the server: for Qemu, or for IOU or Dynamips. NAME may have folders: cisco/x.img.',
-  '      What the server has already is not sent again; after a break the same command sends the rest.',
+  '      Uploads FILE as an image for Qemu, or for IOU or Dynamips. NAME may have folders: cisco/x.img.',
+  '      A file that the server has already is not sent; after an interruption the same command sends the rest.',
   '',
 ].join('\n');
 
@@ -58,7 +58,7 @@ interface Job {
   readonly signal: AbortSignal;
 }
 
-/** Returns what there is to tell. */
+/** Returns a line for the user. */
 async function pushed(job: Job): Promise<string> {
   const { server, image, signal } = job;
   let isSending = false;
@@ -75,7 +75,7 @@ async function pushed(job: Job): Promise<string> {
   }
 }
 
-/** What the server says of an image of this name and size; undefined when there is none. */
+/** The digests that the server has for an image of this name and size; undefined when there is none. */
 async function knownContent({ image, file, signal }: Job): Promise<Hashes | undefined> {
   const facts = await image.facts(signal).catch((error: unknown): RemoteFacts | undefined => {
     if (error instanceof ImageMissing) return undefined;
@@ -113,7 +113,7 @@ async function sent(job: Job, sha256: string): Promise<string> {
   return `${image.name} is on ${server.origin}: sent ${pace}${rest}, sha-256 ${sha256}`;
 }
 
-/** To a server without resumable uploads, such as one of GNS3. */
+/** For a server without resumable uploads, such as one of GNS3. */
 async function sendWhole({ server, image, file, bar, signal }: Job, sha256: string): Promise<number> {
   bar.begin(image.name, file.size);
   const onRead = (bytes: number): void => {

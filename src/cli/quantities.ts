@@ -1,14 +1,14 @@
-/** Numbers as people read them. */
+/** Amounts, rates and durations as text for people. */
 
 const UNITS = ['B', 'kB', 'MB', 'GB', 'TB'];
-/** More digits than these say nothing. */
+/** More digits would only change too fast to be read. */
 const DIGITS = 3;
 
-/** Powers of ten, as disks and networks are sold. */
+/** In powers of ten, like the sizes of disks and networks. */
 export function amount(bytes: number): string {
   let value = bytes;
   let unit = 0;
-  // What would be rounded up to 1000 is one of the next unit.
+  // A value that would be rounded up to 1000 belongs to the next unit.
   while (value >= 999.5 && unit < UNITS.length - 1) {
     value /= 1000;
     unit += 1;

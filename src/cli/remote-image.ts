@@ -1,20 +1,20 @@
-/** An image as a server has it, or does not: this one or one of GNS3, which knows neither HEAD nor parts. */
+/** An image on a server, which may be one of GNS3: that supports neither HEAD nor ranges. */
 import type { IncomingMessage } from 'node:http';
 import { CommandError } from './command-error.js';
 import type { Server } from './server.js';
 
 export type ImageEmulator = 'qemu' | 'iou' | 'dynamips';
 
-/** What a server says of one version of an image. */
+/** The facts of one version of an image on the server. */
 export interface RemoteFacts {
   readonly size: number | undefined;
-  /** Tells this version from all others; undefined where versions cannot be told apart. */
+  /** Identifies this version; undefined if the server does not identify versions. */
   readonly tag: string | undefined;
   /** In lower-case hexadecimal; undefined until the server knows it. */
   readonly sha256: string | undefined;
 }
 
-/** The server's answer is that it has none of this name, or shows none. */
+/** The server has no image of this name, or does not show it. */
 export class ImageMissing extends CommandError {
   override readonly name = 'ImageMissing';
 }
@@ -39,13 +39,13 @@ export class RemoteImage {
     const head = await this.#server.ask(this.path, { method: 'HEAD', signal });
     head.destroy();
     if (head.statusCode === 200) return factsOf(head);
-    // Without a body nobody knows what is wrong, and a server of GNS3 refuses every HEAD.
+    // The answer to a HEAD has no reason in it, and a server of GNS3 refuses every HEAD.
     const response = await this.open({}, signal);
     response.destroy();
     return factsOf(response);
   }
 
-  /** The content, or the part of it that the headers ask for. Throws ImageMissing. */
+  /** The content, or the range of it that the headers ask for. Throws ImageMissing. */
   async open(headers: Readonly<Record<string, string>>, signal: AbortSignal): Promise<IncomingMessage> {
     const response = await this.#server.ask(this.path, { method: 'GET', headers, signal });
     const status = response.statusCode ?? 0;
@@ -55,7 +55,7 @@ export class RemoteImage {
     throw MISSING.includes(status) ? new ImageMissing(refusal.message) : refusal;
   }
 
-  /** As the list shows it for an image of this size. */
+  /** The MD5 in the list of the server, for an image of this size. */
   async md5(size: number | undefined, signal: AbortSignal): Promise<string | undefined> {
     const list = await this.#server.slowList(listPath(this.emulator), signal);
     const isThis = (entry: Readonly<Record<string, unknown>>): boolean =>
@@ -79,7 +79,7 @@ export function factsOf({ headers }: IncomingMessage): RemoteFacts {
   };
 }
 
-/** That of a header Repr-Digest (RFC 9530). */
+/** The SHA-256 in a header Repr-Digest (RFC 9530). */
 function sha256Of(header: string): string | undefined {
   const found = /(?:^|,)\s*sha-256=:([A-Za-z0-9+/]{43}=):/.exec(header)?.[1];
   return found === undefined ? undefined : Buffer.from(found, 'base64').toString('hex');

@@ -1,6 +1,6 @@
 /**
- * Sends a file by the resumable protocol (tus 1.0), going on with what an earlier try has left on the server. What
- * is safe there only the server knows: it is asked after every break.
+ * Sends a file by the resumable protocol (tus 1.0), and goes on with the upload of an earlier try. Only the server knows
+ * how much has arrived safely, so it is asked after every broken connection.
  */
 import type { IncomingMessage } from 'node:http';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -15,9 +15,9 @@ const UPLOADS = '/v2/uploads';
 const VERSION = { 'Tus-Resumable': '1.0.0' };
 const CHECKSUM_MISMATCH = 460;
 const GONE = [404, 410];
-/** The server, or what stands before it, is not ready; or another request has been there first. */
+/** The server or a proxy is not ready, or another request came first: worth another try. */
 const PASSING = [408, 409, 423, 500, 502, 503, 504];
-/** In this time a sender that is alive sends something. */
+/** A sender that is alive sends something within this time. */
 const LOOK_AGAIN_MS = 1500;
 
 export interface PushContext {
@@ -33,7 +33,7 @@ export interface PushContext {
 export class ResumablePush {
   readonly #push: PushContext;
   readonly #metadata: string;
-  /** The path of the upload on the server, when there is one. */
+  /** The path of the upload on the server, if there is one. */
   #path: string | undefined;
   #hasLooked = false;
 
@@ -45,8 +45,8 @@ export class ResumablePush {
   }
 
   /**
-   * Returns how much was there already; undefined from a server that has no such uploads. Throws CommandError when it
-   * cannot be sent.
+   * Returns how many bytes the server had already; undefined if it has no resumable uploads. Throws CommandError if the
+   * file cannot be sent.
    */
   async send(): Promise<number | undefined> {
     const { file, retries, bar, signal } = this.#push;
@@ -57,7 +57,7 @@ export class ResumablePush {
         const offset = await this.#begin();
         before ??= offset;
         retries.reached(offset);
-        // Where everything is there, it has landed.
+        // A complete upload has landed.
         if (offset === file.size || (await this.#sendRest(offset))) return before;
       } catch (error) {
         if (!(error instanceof Unreachable)) throw error;
@@ -67,7 +67,7 @@ export class ResumablePush {
     }
   }
 
-  /** Looks for what an earlier try has left. False: the server has no such uploads. */
+  /** Looks for the upload of an earlier try. Returns false if the server has no resumable uploads. */
   async #look(): Promise<boolean> {
     const { server, signal } = this.#push;
     const list = await server.slowList(UPLOADS, signal);
@@ -94,7 +94,7 @@ export class ResumablePush {
     );
   }
 
-  /** A GET shows what a HEAD does, and leaves a request that is sending alone. */
+  /** Uses GET, because a HEAD would end a request that is sending. */
   async #isOfThisContent(path: string): Promise<boolean> {
     const { server, signal } = this.#push;
     const shown = await server.ask(path, { method: 'GET', headers: VERSION, signal });
@@ -104,7 +104,7 @@ export class ResumablePush {
       .includes(this.#metadata.split(',').at(-1) ?? '');
   }
 
-  /** Two that send the same would take it from each other with every break. */
+  /** Throws if the upload still grows: two senders would take it from each other again and again. */
   async #checkAbandoned(seen: Readonly<Record<string, unknown>>): Promise<void> {
     const { server, image, signal } = this.#push;
     await pause(LOOK_AGAIN_MS, undefined, { signal });
@@ -114,7 +114,7 @@ export class ResumablePush {
     throw new CommandError(`${image.name} is being sent by somebody else at this moment`);
   }
 
-  /** Returns from where on the server wants the file. */
+  /** Returns the offset from which the server wants the file. */
   async #begin(): Promise<number> {
     const known = this.#path === undefined ? undefined : await this.#offset(this.#path);
     if (known !== undefined) return known;
@@ -143,12 +143,12 @@ export class ResumablePush {
     const location = headerOf(answer, 'location');
     const base = `${this.#push.server.origin}${UPLOADS}`;
     if (location === '' || !URL.canParse(location, base)) throw this.#unlike('no Location');
-    // What stands before the server may call it by another name, but is where this program has been sent to.
+    // Only the path is used: the server may not know the address by which it is reached through a proxy.
     const { pathname, search } = new URL(location, base);
     return pathname + search;
   }
 
-  /** True when the file is there as a whole. */
+  /** Returns true when the server has the whole file. */
   async #sendRest(offset: number): Promise<boolean> {
     const { file, bar, image } = this.#push;
     bar.begin(image.name, file.size, offset);
@@ -200,7 +200,7 @@ export class ResumablePush {
   ): Promise<IncomingMessage> {
     const { server, signal } = this.#push;
     const sending = body === undefined ? {} : { body };
-    // Also a HEAD lets land what is complete, which is read once more for that.
+    // Even a HEAD may take long: it lands a complete upload, which the server reads once more for that.
     const question = { method, headers: { ...VERSION, ...headers }, workMs: WORK_LIMIT_MS, signal };
     return server.ask(path, { ...question, ...sending });
   }

@@ -1,4 +1,4 @@
-/** How often a transfer whose connection breaks is gone on with: without end, as long as each try gets further. */
+/** Limits the tries of a transfer whose connection breaks. A try that gets further starts the count again. */
 import { setTimeout as pause } from 'node:timers/promises';
 import { CommandError } from './command-error.js';
 import type { Unreachable } from './server.js';
@@ -16,14 +16,14 @@ export class Retries {
     this.#firstMs = firstMs;
   }
 
-  /** So much is safe now. */
+  /** Notes that the transfer has got to this position. */
   reached(position: number): void {
     if (position <= this.#furthest) return;
     this.#furthest = position;
     this.#failed = 0;
   }
 
-  /** Returns when it is time to try once more, or throws CommandError: nothing has got further. */
+  /** Waits until the next try. Throws CommandError after too many tries without progress. */
   async wait(failure: Unreachable, signal: AbortSignal): Promise<void> {
     if (this.#failed === TRIES) {
       throw new CommandError(

@@ -1,4 +1,4 @@
-/** Where the server is and who asks: `--url` wins over WIREFARM_URL. A password stands in no command line. */
+/** The address of the server and the user. `--url` wins over WIREFARM_URL; passwords are not taken from command lines. */
 import { UsageError } from './command-error.js';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -21,7 +21,7 @@ export function serverAddress(flag: string | undefined, environment: Environment
   };
 }
 
-/** What the user has said, if anything. */
+/** The address that the user has given, if any. */
 export function givenUrl(flag: string | undefined, environment: Environment): string | undefined {
   const given = flag ?? environment['WIREFARM_URL'] ?? '';
   return given === '' ? undefined : given;

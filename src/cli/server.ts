@@ -1,8 +1,7 @@
 /**
- * A client of a running server. Lists and streams are for Wireshark, which waits for them: the server answers
- * within ANSWER_LIMIT_MS or counts as gone; of a stream that holds for its beginning only, because a link may be
- * silent for hours: the reason why this is node:http and not fetch, which gives up after five silent minutes.
- * What moves files asks with `ask`, and may take as long as something moves.
+ * A client of a running server. `list` and `stream` are for Wireshark, which waits for them: a server that does not
+ * answer within ANSWER_LIMIT_MS counts as gone. A stream may then be silent for hours, which is why this uses node:http:
+ * fetch gives up after five silent minutes. Transfers of files use `ask`, and may take as long as bytes move.
  */
 import {
   request as httpRequest,
@@ -18,15 +17,15 @@ import type { ServerAddress } from './server-address.js';
 const CONNECT_LIMIT_MS = 700;
 const ANSWER_LIMIT_MS = 2000;
 const LONGEST_REFUSAL = 4096;
-/** A transfer of which nothing has moved for so long is lost. */
+/** A transfer without any progress for so long has failed. */
 const SILENCE_LIMIT_MS = 60_000;
-/** Servers read a large file once more before they answer: to verify it, or to list its MD5. */
+/** Servers may read a large file again before they answer, to verify it or to list its MD5. */
 export const WORK_LIMIT_MS = 15 * 60_000;
 
-/** No answer came, or not all of it. */
+/** No answer came, or it broke off. */
 export class Unreachable extends CommandError {
   override readonly name = 'Unreachable';
-  /** In a word. */
+  /** The cause in a few words. */
   readonly reason: string;
 
   constructor(message: string, reason: string, options?: ErrorOptions) {
@@ -35,7 +34,7 @@ export class Unreachable extends CommandError {
   }
 }
 
-/** The server's answer is that it will not. */
+/** The server has refused the request. */
 export class Refused extends CommandError {
   override readonly name = 'Refused';
 }
@@ -43,7 +42,7 @@ export class Refused extends CommandError {
 export interface Question {
   readonly method: string;
   readonly headers?: Readonly<Record<string, string>>;
-  /** The content of the request. An error in it is what `ask` throws. */
+  /** The content of the request. `ask` throws an error of it. */
   readonly body?: AsyncIterable<Uint8Array>;
   /** How long the server may be silent between the request and the answer. */
   readonly workMs?: number;
@@ -72,7 +71,7 @@ export class Server {
     }
   }
 
-  /** A list that may take long to make; undefined from a server that has none there. */
+  /** A list that may take long; undefined if the server does not have it. */
   async slowList(path: string, signal: AbortSignal): Promise<Record<string, unknown>[] | undefined> {
     const response = await this.ask(path, { method: 'GET', workMs: WORK_LIMIT_MS, signal });
     if (response.statusCode === 404) {
@@ -83,7 +82,7 @@ export class Server {
     return this.#listOf(await this.textOf(response));
   }
 
-  /** Whoever takes the answer destroys it, or reads it to its end. */
+  /** The caller must destroy the answer or read it to its end. */
   async stream(path: string, query: URLSearchParams): Promise<IncomingMessage> {
     const late = new AbortController();
     const timer = setTimeout(() => {
@@ -98,10 +97,10 @@ export class Server {
     }
   }
 
-  /** Any answer, whatever its status. Whoever takes it destroys it, or reads it to its end. */
+  /** Returns any answer, whatever its status. The caller must destroy it or read it to its end. */
   async ask(path: string, question: Question): Promise<IncomingMessage> {
     const { method, headers = {}, body, workMs = SILENCE_LIMIT_MS, signal } = question;
-    // A connection that has carried a body that was not taken whole carries nothing after it.
+    // A connection is not used again after a body, because the server may not have read all of it.
     const agent = body === undefined ? {} : { agent: false };
     const sent = this.#request(path, { method, headers, signal, timeout: SILENCE_LIMIT_MS, ...agent });
     const state = { isAnswered: false };
@@ -124,7 +123,7 @@ export class Server {
     }
   }
 
-  /** The answer as text; Unreachable when it breaks off. */
+  /** The answer as text. Throws Unreachable when it breaks off. */
   async textOf(response: IncomingMessage): Promise<string> {
     try {
       return await textOf(response);
@@ -133,7 +132,7 @@ export class Server {
     }
   }
 
-  /** What the server says in an answer that is none. */
+  /** The error for an answer that refuses. */
   async refusal(response: IncomingMessage): Promise<Refused> {
     try {
       return new Refused(await this.#reasonOf(response));
@@ -142,7 +141,7 @@ export class Server {
     }
   }
 
-  /** The user is told of a connection that broke. */
+  /** The error for a connection that broke. */
   broken(error: unknown): Unreachable {
     const reason = reasonOf(error);
     return new Unreachable(`the connection to ${this.origin} broke (${reason})`, reason, { cause: error });
@@ -200,7 +199,7 @@ function reasonOf(error: unknown): string {
   return 'code' in error && typeof error.code === 'string' ? error.code : error.message;
 }
 
-/** A server that answers before it has everything wants no more. */
+/** Stops the body when the server has answered early. */
 async function* whileWanted(
   body: AsyncIterable<Uint8Array>,
   state: { readonly isAnswered: boolean },
@@ -211,7 +210,7 @@ async function* whileWanted(
   }
 }
 
-/** undefined is no JSON. */
+/** Undefined for text that is not JSON. */
 function parsed(text: string): unknown {
   try {
     return JSON.parse(text);

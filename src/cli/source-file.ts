@@ -1,4 +1,4 @@
-/** A file on this machine that is read once to know it and once to send it, and must be the same both times. */
+/** A local file that is read once to digest it and once to send it, and must not change in between. */
 import { createHash } from 'node:crypto';
 import { constants } from 'node:fs';
 import { open, type FileHandle } from 'node:fs/promises';
@@ -25,7 +25,7 @@ export class SourceFile {
 
   /** Throws CommandError. */
   static async open(path: string): Promise<SourceFile> {
-    // A FIFO would be waited for otherwise.
+    // Without waiting, in case it is a FIFO.
     const handle = await open(path, constants.O_RDONLY | constants.O_NONBLOCK).catch((error: unknown) => {
       throw unreadable(path, error);
     });
@@ -48,12 +48,12 @@ export class SourceFile {
     return Object.fromEntries(hashes.map(({ name, hash }) => [name, hash.digest('hex')]));
   }
 
-  /** What lies behind the position. Throws CommandError, also when the file has become shorter. */
+  /** The bytes from the position on. Throws CommandError, even when the file has become shorter. */
   async *bytes(position: number, onRead: (bytes: number) => void): AsyncGenerator<Uint8Array> {
     let at = position;
     while (at < this.size) {
       const length = Math.min(PIECE_LENGTH, this.size - at);
-      // A new piece each time: the one before may still be on its way.
+      // A new buffer each time, because the one before may still be on its way.
       const { bytesRead, buffer } = await this.#handle
         .read(Buffer.allocUnsafe(length), 0, length, at)
         .catch((error: unknown) => {
@@ -66,7 +66,7 @@ export class SourceFile {
     }
   }
 
-  /** Throws CommandError when it is not what was opened any more. */
+  /** Throws CommandError when the file has changed since it was opened. */
   async checkSame(): Promise<void> {
     const { size, mtimeNs } = await this.#handle.stat({ bigint: true });
     if (Number(size) !== this.size || mtimeNs !== this.#modifiedNs) throw this.changed();

@@ -1,4 +1,4 @@
-/** What the command lines of `wirefarm push` and `wirefarm pull` have in common. */
+/** The common parts of `wirefarm push` and `wirefarm pull`: their options, and their interruption. */
 import { parseArgs, type ParseArgsConfig } from 'node:util';
 import { UsageError } from './command-error.js';
 import type { ImageEmulator } from './remote-image.js';
@@ -30,7 +30,7 @@ export function parseTransfer<Given extends Options>(
   }
 }
 
-/** The one word of the command line that is no option. */
+/** The only argument that is no option. Throws UsageError. */
 export function onlyWord(command: string, words: readonly string[], what: string): string {
   const [word, ...more] = words;
   if (word === undefined) throw new UsageError(`say which ${what}: wirefarm ${command} --help`);
@@ -44,7 +44,7 @@ export function emulatorOf(values: { readonly iou?: boolean; readonly dynamips?:
   return values.dynamips === true ? 'dynamips' : 'qemu';
 }
 
-/** An address takes `.` and `..` away before the server sees them. */
+/** Refuses parts such as `..`, which are removed from an address before the server sees them. */
 export function checkImageName(name: string): string {
   if (name.split('/').some((part) => ['', '.', '..'].includes(part)) || name.includes('\0')) {
     throw new UsageError(`'${name}' is no name of an image`);
@@ -52,7 +52,7 @@ export function checkImageName(name: string): string {
   return name;
 }
 
-/** Work that the user may end early: Ctrl-C, and what a system that shuts down sends. A second one ends the process. */
+/** Runs work that SIGINT or SIGTERM interrupts. A second signal ends the process. */
 export async function interruptible<Result>(work: (signal: AbortSignal) => Promise<Result>): Promise<Result> {
   const stop = new AbortController();
   const onStop = (): void => {

@@ -35,6 +35,6 @@ void t.test('a block of no length is no loop without end', (t) => {
   const memory = memoryOf(2);
   new LogReader({ memory, index: 0 }).prepare();
   new LogScribe(memory, 0).put(Buffer.alloc(64));
-  t.throws(() => lastBoundary(new LogMemory(memory, 0), 'pcapng', 0, 64), { message: /0 octets/ });
+  t.throws(() => lastBoundary(new LogMemory(memory, 0), 'pcapng', 0, 64), { message: /0 bytes/ });
   t.end();
 });

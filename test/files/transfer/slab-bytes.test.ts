@@ -11,14 +11,14 @@ import {
 } from '../../../src/base/memory/transfer-memory.js';
 import { slabBytes } from '../../../src/files/transfer/slabs.js';
 
-const MODULE = new URL('../../../src/files/transfer/slab-octets.js', import.meta.url);
+const MODULE = new URL('../../../src/files/transfer/slabs.js', import.meta.url);
 
 void t.test('every slab begins at a whole page, and the last one fits', (t) => {
   for (let count = 0; count < 3; count++) {
-    const octets = slabBytes(newSlabs());
-    t.equal(octets.length, SLABS * SLAB_LENGTH);
+    const bytes = slabBytes(newSlabs());
+    t.equal(bytes.length, SLABS * SLAB_LENGTH);
     for (const slab of [0, 1, SLABS - 1]) {
-      const view = slabView(octets, slab);
+      const view = slabView(bytes, slab);
       t.equal(view.length, SLAB_LENGTH);
       t.equal(koffi.address(view) % BigInt(PAGE_LENGTH), 0n);
     }
@@ -31,9 +31,9 @@ void t.test('every thread finds them at the same place', async (t) => {
   const worker = new Worker(
     `const { parentPort, workerData: { module, memory } } = require('node:worker_threads');
     import(module).then(({ slabBytes }) => {
-      const octets = slabBytes(memory);
-      octets[5] = 77;
-      parentPort.postMessage(octets.byteOffset);
+      const bytes = slabBytes(memory);
+      bytes[5] = 77;
+      parentPort.postMessage(bytes.byteOffset);
     });`,
     { eval: true, workerData: { module: MODULE.href, memory } },
   );
@@ -41,8 +41,8 @@ void t.test('every thread finds them at the same place', async (t) => {
     worker.once('message', resolve);
     worker.once('error', reject);
   });
-  const octets = slabBytes(memory);
-  t.equal(found, octets.byteOffset);
-  t.equal(octets[5], 77);
+  const bytes = slabBytes(memory);
+  t.equal(found, bytes.byteOffset);
+  t.equal(bytes[5], 77);
   await worker.terminate();
 });

@@ -1,4 +1,4 @@
-/** How captures record the frames of a port: which of them are packets, and the link type of the file. */
+/** The form in which a capture records the frames of a port: the packets it makes of them, and their link type. */
 import type { TapPlan } from '../engine/taps/tap-plan.js';
 import { LINK_TYPE, type PcapLinkType } from '../engine/wire/pcap.js';
 import type { SwitchKind } from '../lab/kinds/node-kind.js';

@@ -1,21 +1,21 @@
-/** A project of the compute side: the nodes that run here, and the UDP ports that were given to it. */
+/** A project of the compute interface: the nodes that run here and the UDP ports that the project has reserved. */
 import { randomUUID } from 'node:crypto';
 import { refusals } from '../base/errors/errors.js';
 import type { ProjectSettings } from '../lab/gns3-file/topology-schema.js';
 import type { ComputeServices } from './compute-services.js';
 import type { NodeTable } from './node-table.js';
 import type { SwitchKind } from '../lab/kinds/node-kind.js';
-import { SwitchNode, type NewSwitch, type NodeHome } from './switches/switch-node.js';
+import { SwitchNode, type NewSwitch, type NodeProject } from './switches/switch-node.js';
 
 export type Variables = ProjectSettings['variables'];
 
-export interface ProjectHead {
+export interface ComputeProjectSettings {
   readonly id: string;
   readonly name: string;
   readonly variables: Variables;
 }
 
-/** Of a project of the controller both may change while it runs. */
+/** A project of the controller may be renamed and moved while it runs: both are read anew each time. */
 export interface ProjectPlace {
   readonly name: string;
   readonly folder: string;
@@ -23,7 +23,7 @@ export interface ProjectPlace {
 
 const MOST_NODES = 4096;
 
-export class ComputeProject implements NodeHome {
+export class ComputeProject implements NodeProject {
   readonly id: string;
   readonly #place: ProjectPlace;
   readonly #services: ComputeServices;
@@ -33,7 +33,7 @@ export class ComputeProject implements NodeHome {
   #isClosed = false;
 
   constructor(
-    { id, variables }: ProjectHead,
+    { id, variables }: ComputeProjectSettings,
     place: ProjectPlace,
     table: NodeTable,
     services: ComputeServices,
@@ -62,7 +62,7 @@ export class ComputeProject implements NodeHome {
     this.#variables = variables;
   }
 
-  /** A known id is answered with the node that has it. */
+  /** Returns the node as text. A known id is answered with the node that has it. */
   async createNode(
     kind: SwitchKind,
     wanted: Omit<NewSwitch, 'node_id'> & { node_id?: string | undefined },
@@ -86,7 +86,7 @@ export class ComputeProject implements NodeHome {
     }
   }
 
-  /** Refuses (404) a node that is not of this project and kind. */
+  /** Refuses (404) a node of another project or kind. */
   node(kind: SwitchKind, id: string): SwitchNode {
     const node = this.#table.get(id);
     if (node?.kind !== kind) throw refusals.nodeUnknown(id);
@@ -94,7 +94,7 @@ export class ComputeProject implements NodeHome {
     return node;
   }
 
-  /** Of whatever kind. */
+  /** Finds a node of this project, of any kind. */
   findNode(id: string): SwitchNode | undefined {
     const node = this.#table.get(id);
     return node?.home === this ? node : undefined;
@@ -118,14 +118,14 @@ export class ComputeProject implements NodeHome {
     this.#services.udpPorts.release(port, this.id);
   }
 
-  /** Ends all nodes and gives everything back. */
+  /** Removes all nodes and releases all ports. */
   async close(): Promise<void> {
     this.#isClosed = true;
     await Promise.all([...this.#nodes].map((node) => this.#forget(node)));
     this.#services.udpPorts.releaseAllOf(this.id);
   }
 
-  /** For the end of the process, when no engine runs any more. */
+  /** Call only at the end of the process, when no engine runs any more. */
   closeSockets(): void {
     for (const node of this.#nodes) node.closeSockets();
   }

@@ -1,9 +1,14 @@
-/** The projects of the compute side. They live as long as the process, apart from those of the controller. */
+/** The projects of the compute interface. They live in memory, apart from the projects of the controller. */
 import { randomUUID } from 'node:crypto';
 import { isAbsolute, resolve } from 'node:path';
 import { refusals } from '../base/errors/errors.js';
 import type { Project } from '../lab/projects/project.js';
-import { ComputeProject, type ProjectHead, type ProjectPlace, type Variables } from './compute-project.js';
+import {
+  ComputeProject,
+  type ComputeProjectSettings,
+  type ProjectPlace,
+  type Variables,
+} from './compute-project.js';
 import type { ComputeServices } from './compute-services.js';
 import type { NodeRuntime } from './node-runtime.js';
 import { NodeTable } from './node-table.js';
@@ -29,7 +34,7 @@ export class ComputeProjects {
   readonly #allowsAnyPath: boolean;
   readonly #services: ComputeServices;
   readonly #entries = new Map<string, Entry>();
-  /** Those of which something still runs, and those of which anything is left. Neither ever rejects. */
+  /** By id: `#closing` settles when the nodes have ended, `#ending` when the folder is done with as well. Neither rejects. */
   readonly #closing = new Map<string, Promise<void>>();
   readonly #ending = new Map<string, Promise<void>>();
   readonly #nodes = new NodeTable();
@@ -59,7 +64,7 @@ export class ComputeProjects {
   async create({ name, project_id, path, variables = null }: NewComputeProject): Promise<string> {
     const id = project_id ?? randomUUID();
     const ownFolder = this.#folderFor(id, path);
-    // Its folder must not be removed under the new one.
+    // The end of an older project of this id would remove the folder of the new one.
     while (this.#ending.has(id)) await this.#ending.get(id);
     const entry =
       this.#entries.get(id) ??
@@ -69,8 +74,8 @@ export class ComputeProjects {
   }
 
   /**
-   * Lets a project of the controller run here. Its folder is the controller's, and there already; nothing that
-   * concerns folders is waited for, because that may itself wait until the project is open.
+   * Lets a project of the controller run here. The controller has made its folder. This must not wait for work on
+   * folders: that may itself wait until the project is open.
    */
   async adopt(id: string, name: string): Promise<void> {
     while (this.#closing.has(id)) await this.#closing.get(id);
@@ -78,12 +83,12 @@ export class ComputeProjects {
     this.#add({ id, name, variables: null }, this.#folders.usualFolder(id), () => Promise.resolve());
   }
 
-  /** Ends what runs of the project and forgets it; its files stay. */
+  /** Ends the nodes of the project and forgets it; the files stay. */
   close(id: string): Promise<void> {
     return this.#end(id, () => Promise.resolve());
   }
 
-  /** Removes its folder, too, unless that is of a project of the controller. */
+  /** Closes the project and removes its folder, unless the folder belongs to a project of the controller. */
   delete(id: string): Promise<void> {
     return this.#end(id, async ({ ready, ownFolder }) => {
       await ready;
@@ -91,7 +96,7 @@ export class ComputeProjects {
     });
   }
 
-  /** For the end of the process, when no engine runs any more. */
+  /** Call only at the end of the process, when no engine runs any more. */
   closeSockets(): void {
     for (const { project } of this.#entries.values()) project.closeSockets();
   }
@@ -107,7 +112,7 @@ export class ComputeProjects {
     await ended;
   }
 
-  #add(settings: ProjectHead, ownFolder: string, prepare: () => Promise<void>): Entry {
+  #add(settings: ComputeProjectSettings, ownFolder: string, prepare: () => Promise<void>): Entry {
     const { id } = settings;
     if (this.#entries.size >= MOST_PROJECTS) throw refusals.tooMany('projects', MOST_PROJECTS);
     const project = new ComputeProject(
@@ -124,7 +129,7 @@ export class ComputeProjects {
     return entry;
   }
 
-  #placeOf({ id, name }: ProjectHead, ownFolder: string): ProjectPlace {
+  #placeOf({ id, name }: ComputeProjectSettings, ownFolder: string): ProjectPlace {
     const ownerOf = (): Project | undefined => this.#folders.ownerOf(id);
     return {
       get name() {
@@ -143,7 +148,7 @@ export class ComputeProjects {
   }
 }
 
-/** As long as it is under way. */
+/** Keeps the work in the map until it has settled. */
 function remember(under: Map<string, Promise<void>>, id: string, work: Promise<void>): void {
   const done = work
     .catch(() => undefined)

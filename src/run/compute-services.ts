@@ -1,4 +1,4 @@
-/** What the projects and nodes of the compute side work with. */
+/** The services that projects and nodes of the compute interface share. */
 import type { RunningDevice } from '../engine/control/running-device.js';
 import type { Channel } from '../base/streams/channel.js';
 import type { ConsolePorts } from '../lab/console-ports.js';
@@ -12,7 +12,7 @@ export interface ComputeServices {
   readonly udpPorts: UdpPorts;
   readonly sockets: NioSockets;
   readonly filterPlans: FilterPlans;
-  /** Of ATM switches. */
+  /** ATM switches drop cells whose header error control is wrong. */
   readonly refusesBadHec: boolean;
   /** Reserves a place on an engine for a device of a lab. */
   readonly newDevice: (lab: string) => RunningDevice;

@@ -1,4 +1,4 @@
-/** The file threads as the compute side uses them. */
+/** The tasks that the compute interface gives to the file threads. */
 import type { DigestTasks } from '../base/disk/folder-digests.js';
 import type { FileTasks } from '../base/disk/file-tasks.js';
 import type { TaskRunner } from '../base/threads/task-pool.js';

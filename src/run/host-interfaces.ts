@@ -7,7 +7,7 @@ export interface ShownInterface {
   readonly mac_address: string;
   readonly name: string;
   readonly netmask: string;
-  /** Of the host's own making: clients do not offer it. */
+  /** An interface that the host made for itself; clients do not offer it. */
   readonly special: boolean;
   readonly type: 'ethernet' | 'tap';
 }

@@ -1,4 +1,4 @@
-/** What has to be looked up on the disk of this host for attachments. Runs in a worker thread. */
+/** Tasks of a file thread: they look up on this host what ports can be attached to. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { networkInterfaces } from 'node:os';
 import { join } from 'node:path';
@@ -12,18 +12,18 @@ export interface HostInterface {
   /** The first IPv4 address and its mask; empty without one. */
   readonly address: string;
   readonly netmask: string;
-  /** The user that a TAP was made for; undefined for what is no TAP. -1 is nobody. */
+  /** The user that a TAP was made for, -1 when there is none; undefined for an interface that is no TAP. */
   readonly tapOwner: number | undefined;
 }
 
 export interface HostTasks extends TaskTable {
-  /** By name. */
+  /** Sorted by name. */
   readonly findInterfaces: (input: undefined) => HostInterface[];
   /** The real path of a socket's file, which must lie in the folder. */
   readonly placeSocketFile: (input: { folder: string; path: string }) => string;
 }
 
-/** Where Linux shows its interfaces, also those that have no address. */
+/** Linux lists all interfaces here, also those without an address. */
 const SYSTEM_FOLDER = '/sys/class/net';
 const UP = 1;
 
@@ -52,7 +52,7 @@ export const hostTasks: HostTasks = {
 
 function systemNames(): string[] {
   try {
-    // The kernel keeps files there, too.
+    // The folder also has entries that are no interfaces.
     return readdirSync(SYSTEM_FOLDER).filter((name) => systemText(name, 'flags') !== undefined);
   } catch {
     return [];

@@ -1,4 +1,4 @@
-/** This server as a compute: what it can do, what it has given out, and the projects that run here. */
+/** This server as a compute of GNS3: its abilities, the numbers it has reserved, and the projects that run here. */
 import { platform } from 'node:os';
 import type { BpfCompiler } from '../engine/bpf/bpf-compiler.js';
 import type { Engines } from '../engine/control/engines.js';
@@ -21,12 +21,12 @@ import type { UdpPorts } from './links/udp-ports.js';
 export interface LocalComputeOptions extends NioSocketsOptions {
   readonly engines: Engines;
   readonly udpPorts: UdpPorts;
-  /** Of ATM switches. */
+  /** ATM switches drop cells whose header error control is wrong. */
   readonly refusesBadHec: boolean;
   readonly gns3Version: string;
   readonly projectsFolder: string;
   readonly allowsAnyPath: boolean;
-  /** Those of the controller. */
+  /** The projects of the controller. */
   readonly projects: Projects;
   readonly consolePorts: ConsolePorts;
   readonly bpf: BpfCompiler;
@@ -76,7 +76,7 @@ export class LocalCompute {
     };
   }
 
-  /** Makes a project run that the controller has opened. */
+  /** Runs a project that the controller has opened. */
   beginRun(projectId: string): ComputeRun {
     const run = new ComputeRun(projectId, this.projects, this.#services, (id) => this.folders.ownerOf(id));
     this.#runs.set(projectId, run);
@@ -89,7 +89,7 @@ export class LocalCompute {
     return run;
   }
 
-  /** What runs of a project of the controller that is open. */
+  /** The run of an open project of the controller. */
   runOf(projectId: string): ComputeRun | undefined {
     return this.#runs.get(projectId);
   }
@@ -104,7 +104,7 @@ export class LocalCompute {
     return (await this.#files.run('findInterfaces', undefined)).map(shownInterface);
   }
 
-  /** Tells those whose labs ran on an engine that had to be started again. */
+  /** Warns the listeners of all labs on an engine that was started again. */
   engineRestarted(labs: readonly string[], reason: string): void {
     const message =
       `The packet engine of this project was restarted (${reason}): ` +
@@ -115,7 +115,7 @@ export class LocalCompute {
     }
   }
 
-  /** Removes what open sockets leave on the disk. Comes when no engine runs any more. */
+  /** Closes all sockets and removes their files. Call only when no engine runs any more. */
   close(): void {
     this.projects.closeSockets();
   }

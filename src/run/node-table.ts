@@ -1,4 +1,4 @@
-/** All nodes of the compute side, by id: an id is one node's, whichever project it is of. */
+/** All nodes of the compute interface by id: ids are unique across projects. */
 import type { SwitchNode } from './switches/switch-node.js';
 
 export class NodeTable {

@@ -1,7 +1,7 @@
 /**
- * Where the files of compute projects lie: in the folder of the controller's project of the same id, when there
- * is one, else in a folder of its own. Nothing here can lose a lab: a folder is only removed that no project of
- * the controller has a part in, that holds no topology file, and that lies where we made it.
+ * Folders of compute projects: a project has the folder of the controller's project of the same id, when there is
+ * one, else a folder of its own. No lab can be lost here: a folder is removed only when we made it, when no project
+ * of the controller has a part in it, and when it holds no topology file.
  */
 import { join } from 'node:path';
 import { refusals } from '../base/errors/errors.js';
@@ -37,12 +37,12 @@ export class ProjectFolders {
       if (owner?.id === id) return;
       if (owner !== undefined) throw refusals.projectPathExists(folder);
       await this.#files.run('makeFolder', { folder });
-      // What a crash left. A folder that a client has named may hold anything under this name.
+      // Remove the temporary files of a crash, but not from a folder that a client named: there they may be anything.
       if (folder === this.usualFolder(id)) await this.#files.run('emptyTemporary', { folder });
     });
   }
 
-  /** Removes the folder of a project that is forgotten, when that can lose nobody's lab. */
+  /** Removes the folder of a project that was closed, unless a lab could be lost. */
   async remove(id: string, folder: string): Promise<void> {
     if (folder !== this.usualFolder(id)) return;
     const aside = await this.#projects.undisturbed(async () => {
@@ -55,7 +55,7 @@ export class ProjectFolders {
     if (aside !== undefined) await this.#projects.asides.remove(aside);
   }
 
-  /** The controller's project with this id, or whose folder is this one, holds it or lies in it. */
+  /** Finds the controller's project that has this id, or whose folder is this folder, holds it or lies in it. */
   #partOwner(id: string, folder: string): Project | undefined {
     const byId = this.#projects.all.get(id);
     if (byId !== undefined) return byId;

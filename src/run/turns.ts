@@ -1,4 +1,4 @@
-/** One thing after the other, first come, first served. */
+/** Runs work one after the other, in the order of the calls. */
 import { refusals } from '../base/errors/errors.js';
 
 const MOST_WAITING = 1000;
@@ -7,13 +7,13 @@ export class Turns {
   #last: Promise<unknown> = Promise.resolve();
   #waiting = 0;
 
-  /** Runs `work` when everything before it is done, well or not. */
+  /** Runs `work` when all work before it has settled. Refuses (503) when too much waits. */
   async take<Result>(work: () => Promise<Result>): Promise<Result> {
     if (this.#waiting >= MOST_WAITING) throw refusals.tooBusy();
     return this.takeSurely(work);
   }
 
-  /** However many wait. */
+  /** Like `take`, however much waits. */
   takeSurely<Result>(work: () => Promise<Result>): Promise<Result> {
     this.#waiting++;
     const result = this.#last.then(work).finally(() => {

@@ -22,7 +22,7 @@ const LARGEST_VPI = 4095;
 const LARGEST_VCI = 65_535;
 const DATA_LINK_TYPES = { ATM: 'DLT_ATM_RFC1483' };
 
-function whatIsWrong(source: string, destination: string): string | undefined {
+function faultOf(source: string, destination: string): string | undefined {
   for (const side of [source, destination]) {
     const numbers = parseSide(side);
     if (numbers === undefined || numbers.length < 2 || numbers.length > 3) {
@@ -80,7 +80,7 @@ export const atmSwitch: SwitchKind = {
   alwaysRuns: true,
   imageProperties: [],
   keepsContentElsewhere: false,
-  properties: z.strictObject({ mappings: mappingsOf(whatIsWrong).optional() }),
+  properties: z.strictObject({ mappings: mappingsOf(faultOf).optional() }),
   shownProperties: shownMappings,
   consoleTypes: [],
   template: { settings: templateSettings({}), defaults: look },

@@ -49,7 +49,7 @@ const macTable = z.array(
   z.strictObject({ age_seconds: z.number(), mac_address: z.string(), port_number: z.int(), vlan: z.int() }),
 );
 
-/** By VLAN and address. */
+/** Sorted by VLAN and address. */
 const stations: DeviceTable = {
   name: 'mac_table',
   contents: 'stations',

@@ -17,11 +17,11 @@ import { templateSettings } from './template.js';
 const LARGEST_DLCI = 1022;
 const DATA_LINK_TYPES = { 'Frame Relay': 'DLT_FRELAY' };
 
-function whatIsWrong(source: string, destination: string): string | undefined {
-  return whatIsWrongOn(source) ?? whatIsWrongOn(destination);
+function faultOf(source: string, destination: string): string | undefined {
+  return sideFault(source) ?? sideFault(destination);
 }
 
-function whatIsWrongOn(side: string): string | undefined {
+function sideFault(side: string): string | undefined {
   const numbers = parseSide(side);
   if (numbers?.length !== 2) return `'${side}' is not port:dlci`;
   const [port, dlci = 0] = numbers;
@@ -73,7 +73,7 @@ const dlciTable = z.array(
   }),
 );
 
-/** By port number. */
+/** Sorted by port number. */
 const dlcis: DeviceTable = {
   name: 'dlcis',
   contents: 'DLCIs and the state of the management',
@@ -100,7 +100,7 @@ export const frameRelaySwitch: SwitchKind = {
   alwaysRuns: true,
   imageProperties: [],
   keepsContentElsewhere: false,
-  properties: z.strictObject({ mappings: mappingsOf(whatIsWrong).optional() }),
+  properties: z.strictObject({ mappings: mappingsOf(faultOf).optional() }),
   shownProperties: shownMappings,
   consoleTypes: [],
   template: { settings: templateSettings({}), defaults: look },

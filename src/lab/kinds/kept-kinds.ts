@@ -66,7 +66,11 @@ export const qemu = {
   ],
 } as const satisfies KeptKind;
 
-export const dynamips = { ...plain, type: 'dynamips', imageProperties: ['image'] } as const satisfies KeptKind;
+export const dynamips = {
+  ...plain,
+  type: 'dynamips',
+  imageProperties: ['image'],
+} as const satisfies KeptKind;
 export const iou = { ...plain, type: 'iou', imageProperties: ['path'] } as const satisfies KeptKind;
 
 export const virtualbox = {
@@ -76,6 +80,6 @@ export const virtualbox = {
 } as const satisfies KeptKind;
 export const vmware = { ...plain, type: 'vmware', keepsContentElsewhere: true } as const satisfies KeptKind;
 
-/** The image of a container is named in the registry of its engine; it is no file of ours. */
+/** Its property `image` names an image of the Docker engine, not an image file of this server. */
 export const docker = { ...plain, type: 'docker' } as const satisfies KeptKind;
 export const traceng = { ...plain, type: 'traceng' } as const satisfies KeptKind;

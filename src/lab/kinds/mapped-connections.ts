@@ -5,14 +5,14 @@ import type { DeviceOptions, Properties } from './node-kind.js';
 export interface MappedConnection {
   /** Unique in the switch: the side where the connection starts, in numbers. */
   readonly name: string;
-  /** The ends as the mapping has them. */
+  /** The two sides as written in the mapping. */
   readonly from: string;
   readonly to: string;
   readonly source: readonly number[];
   readonly destination: readonly number[];
 }
 
-/** An entry that repeats another one mirrored means nothing more. */
+/** An entry that repeats another one mirrored adds nothing. */
 export function connectionsOf(properties: Properties): MappedConnection[] {
   const mappings = properties['mappings'];
   const found = new Map<string, MappedConnection>();
@@ -33,7 +33,7 @@ export function connectionsOf(properties: Properties): MappedConnection[] {
   return [...found.values()];
 }
 
-/** Makes a connection of the device of each connection that the properties mean. */
+/** Makes the device's connections from the properties, each with its counter. */
 export function deviceConnections<Connection>(
   properties: Properties,
   { countersOf }: DeviceOptions,

@@ -1,7 +1,7 @@
 /**
  * The `mappings` of ATM and Frame Relay switches: an object whose keys and values name a port and a label, as
  * in `"1:0:100": "10:0:200"`. Each entry connects both directions; an entry that repeats another one mirrored
- * is accepted and means nothing more.
+ * is accepted and adds nothing.
  */
 import { z } from 'zod';
 import { refusals } from '../../base/errors/errors.js';
@@ -10,7 +10,7 @@ import type { NodePort } from './port.js';
 
 const LARGEST_PORT = 65_535;
 const LONGEST_SIDE = 64;
-/** Far above what labs map. A single answer tells all of them with their counters. */
+/** Far more than labs need. One answer of the statistics holds all of them. */
 const MOST_MAPPINGS = 16_384;
 
 /** The numbers of one side of a mapping, the port first; undefined when the text is no list of numbers. */
@@ -26,9 +26,9 @@ export function isPortNumber(number: number | undefined): boolean {
 /** The schema of the mappings as the compute shows them. */
 export const shownMappings = { mappings: z.record(z.string(), z.string()) };
 
-/** The schema of `mappings`; `whatIsWrong` says why an entry is refused. */
+/** The schema of `mappings`; `faultOf` says why an entry is refused. */
 export function mappingsOf(
-  whatIsWrong: (source: string, destination: string) => string | undefined,
+  faultOf: (source: string, destination: string) => string | undefined,
 ): z.ZodType<Readonly<Record<string, string>>> {
   return z
     .record(z.string().max(LONGEST_SIDE), z.string().max(LONGEST_SIDE))
@@ -39,7 +39,7 @@ export function mappingsOf(
         return;
       }
       for (const [source, destination] of Object.entries(given)) {
-        const message = whatIsWrong(source, destination);
+        const message = faultOf(source, destination);
         if (message !== undefined)
           context.addIssue({ code: 'custom', path: [source], message, input: destination });
       }
@@ -69,7 +69,10 @@ export function checkInputsUsedOnce(mappings: Readonly<Record<string, string>>):
 const canonical = (side: string): string => (parseSide(side) ?? []).join(':');
 
 /** One serial port for every port number that the mappings name, ascending. */
-export function mappedPorts(properties: Properties, dataLinkTypes: Readonly<Record<string, string>>): NodePort[] {
+export function mappedPorts(
+  properties: Properties,
+  dataLinkTypes: Readonly<Record<string, string>>,
+): NodePort[] {
   const numbers = new Set<number>();
   const mappings = properties['mappings'];
   if (typeof mappings === 'object' && mappings !== null) {

@@ -1,6 +1,6 @@
 /**
- * A kind of node. Everything that the server knows of a kind stands in the file of that kind, in this folder; the
- * list of all kinds is `node-kinds.ts`.
+ * The contract of a kind of node. Everything that distinguishes a kind is in one file of this folder, and
+ * `node-kinds.ts` lists all kinds. A switch kind also has a device in `engine/devices`.
  */
 import type { z } from 'zod';
 import type { DeviceKind } from '../../engine/devices/device-kinds.js';
@@ -11,22 +11,22 @@ import type { BuiltinTemplate, TemplateRules } from './template.js';
 
 export type Properties = Readonly<Record<string, unknown>>;
 
-/** A kind that labs may contain. This server keeps nodes of such a kind; it runs those of a `NodeKind` only. */
+/** A kind whose nodes this server keeps in labs. It runs only those of a `NodeKind`. */
 export interface KeptKind {
   readonly type: string;
   /** A node of the kind runs for as long as its project is open, and writes nothing to the project's files. */
   readonly alwaysRuns: boolean;
-  /** The properties that name image files, in the folder of the emulator that is called like the kind. */
+  /** The names of properties whose values name image files of the emulator of this kind. */
   readonly imageProperties: readonly string[];
   /** The content of a node lies outside of the project's folder, so that the project cannot be exported. */
   readonly keepsContentElsewhere: boolean;
-  /** The template that is there from the start, and its place in the list of these. */
+  /** The built-in template of the kind, and its rank in the list of built-in templates. */
   readonly builtinTemplate?: { readonly rank: number; readonly template: BuiltinTemplate };
 }
 
 /** A kind that this server runs. */
 export interface NodeKind extends KeptKind {
-  /** What clients call one, with its article: `an ATM switch`. */
+  /** The name for clients with its article: `an ATM switch`. */
   readonly title: string;
   /** The schema of what a client may send as `properties`; everything is optional, unknown keys are refused. */
   readonly properties: z.ZodObject;
@@ -48,7 +48,7 @@ export interface NodeKind extends KeptKind {
 /** A kind that is a device on an engine. */
 export interface SwitchKind extends NodeKind {
   readonly type: DeviceKind;
-  /** How captures record frames, unless a client asks for another form. Filter expressions are compiled for it. */
+  /** The form in which captures record frames by default. Filter expressions are compiled for its link type. */
   readonly capture: { readonly linkType: PcapLinkType; readonly packets: 'frames' | 'aal5' };
   /** The unit in which connections of the mappings are counted; undefined for a kind without mappings. */
   readonly connectionUnit: 'cells' | 'frames' | undefined;
@@ -70,9 +70,9 @@ export interface DeviceOptions {
 export interface DeviceTable {
   /** The last part of its path. */
   readonly name: string;
-  /** What its rows are, in the plural. */
+  /** A noun in the plural for its rows. */
   readonly contents: string;
   readonly schema: z.ZodType;
-  /** Turns what the device tells of itself into the rows that clients read. */
+  /** Makes the rows that clients read from the answer of the device. */
   readonly rows: (inspected: unknown) => unknown;
 }

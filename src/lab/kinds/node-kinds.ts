@@ -9,7 +9,7 @@ import type { KeptKind, NodeKind, SwitchKind } from './node-kind.js';
 /** The kinds that run on engines. */
 export const SWITCH_KINDS: readonly SwitchKind[] = [ethernetHub, ethernetSwitch, frameRelaySwitch, atmSwitch];
 
-/** The kinds that this server runs, in the order in which clients are told. */
+/** The kinds that this server runs, in the order in which clients read them. */
 export const SERVED_KINDS: readonly NodeKind[] = SWITCH_KINDS;
 
 const ALL_KINDS = [
@@ -33,7 +33,7 @@ const KNOWN = new Map<string, KeptKind>(ALL_KINDS.map((kind) => [kind.type, kind
 const SERVED = new Map<string, NodeKind>(SERVED_KINDS.map((kind) => [kind.type, kind]));
 const SWITCHES = new Map<string, SwitchKind>(SWITCH_KINDS.map((kind) => [kind.type, kind]));
 
-/** The kind of a node that was stored: its type has been checked. */
+/** The kind of a stored node, whose type has been checked. */
 export function kindOfType(type: NodeType): KeptKind {
   const kind = KNOWN.get(type);
   if (kind === undefined) throw new Error(`there is no kind of node '${type}'`);
@@ -48,7 +48,7 @@ export function switchKind(type: string): SwitchKind | undefined {
   return SWITCHES.get(type);
 }
 
-/** The templates that are there from the start, in the order of the list that clients read. */
+/** The built-in templates, in the order in which clients read them. */
 export const BUILTIN_TEMPLATES = ALL_KINDS.flatMap(({ type, builtinTemplate }: KeptKind) =>
   builtinTemplate === undefined ? [] : [{ type, ...builtinTemplate }],
 )

@@ -1,4 +1,4 @@
-/** Templates of a kind: what a client may set in one, and the values that a new one begins with. */
+/** The templates of a kind: the settings that a client may send, and their defaults. */
 import { z } from 'zod';
 
 /** The settings that every template has beside its ids. */
@@ -11,7 +11,7 @@ export interface TemplateSettings {
 }
 
 export interface TemplateRules {
-  /** What a client may set; everything is optional. */
+  /** The schema of the settings that a client may send; everything is optional. */
   readonly settings: z.ZodObject;
   readonly defaults: Omit<TemplateSettings, 'name'>;
 }
@@ -23,7 +23,7 @@ export interface BuiltinTemplate extends TemplateSettings {
 
 const name = z.string().min(1).max(255).optional();
 
-/** The schema of the settings of a kind: those of all templates, and these. */
+/** The schema of the settings that all templates have, and of the special ones of a kind. */
 export function templateSettings(special: z.ZodRawShape): z.ZodObject {
   return z.strictObject({
     name,

@@ -1,4 +1,4 @@
-/** Opens what a port is to be attached to. What this host cannot do is refused (409) with what is missing. */
+/** Opens the sockets of NIOs. An NIO that this host cannot open is refused (409) with the reason. */
 import type { BlockList } from 'node:net';
 import { refusals } from '../../base/errors/errors.js';
 import { OpenError, type Attachable, type Opener } from '../../engine/sockets/opener.js';
@@ -11,7 +11,7 @@ import { udpAttachable } from './udp-peer.js';
 export interface NioSocketsOptions {
   readonly opener: Opener;
   readonly files: ComputeFiles;
-  /** Where UDP may lead; undefined is anywhere. */
+  /** The networks that UDP may lead to; undefined allows all. */
   readonly networks: BlockList | undefined;
   /** The interfaces of the host that ports may be attached to, besides TAPs of the server's own user. */
   readonly interfaces: ReadonlySet<string>;
@@ -32,7 +32,7 @@ export class NioSockets {
     this.#interfaces = interfaces;
   }
 
-  /** `folder` is the project's. */
+  /** `folder` is that of the project: Unix sockets must lie in it. */
   async open(nio: Nio, folder: string): Promise<PortEndpoint> {
     switch (nio.type) {
       case 'nio_udp': {
@@ -98,12 +98,12 @@ export class NioSockets {
     }
   }
 
-  /** A port attached to an interface of the host reads what others send there, and sends in their name. */
+  /** A port on an interface of the host reads the traffic of others and can send in their name, so it must be allowed. */
   #checkAllowed(name: string): void {
     if (!this.#interfaces.has(name)) throw refusals.interfaceNotAllowed(name);
   }
 
-  /** Elsewhere than on Linux the opener says that it needs Linux. */
+  /** On other platforms than Linux the opener refuses. */
   async #findUp(kind: string, name: string): Promise<HostInterface | undefined> {
     if (process.platform !== 'linux') return undefined;
     const found = (await this.#files.run('findInterfaces', undefined)).find((known) => known.name === name);

@@ -1,4 +1,4 @@
-/** What a port of a switch can be attached to, as clients say it (contract A2.5). */
+/** NIOs: the things that a port can be attached to, as clients describe them (contract A2.5). */
 import { z } from 'zod';
 
 const text = z.string().min(1).max(255);
@@ -27,7 +27,7 @@ const variants = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('nio_null') }),
 ]);
 
-/** What fits no variant is told of as a whole, as clients expect. */
+/** A value that fits no variant is refused with the whole value in the message, as clients expect. */
 export const nio = z
   .unknown()
   .transform((input, context) => {
@@ -51,7 +51,7 @@ function shown(input: unknown): string {
   return JSON.stringify(input).slice(0, LONGEST_SHOWN);
 }
 
-/** How it is echoed: what it leads to, and no more. */
+/** An NIO as it is echoed to the client: without suspension and filters. */
 export const canonicalNio = z.union([
   nioUdp.omit({ suspend: true, filters: true }),
   ...variants.options.slice(1),

@@ -1,4 +1,4 @@
-/** Where a UDP attachment leads: names are resolved here, and what must not be sent to is refused. */
+/** Resolves the far end of a UDP attachment, and refuses addresses that must not be sent to. */
 import { lookup } from 'node:dns/promises';
 import { BlockList, isIP } from 'node:net';
 import { refusals } from '../../base/errors/errors.js';
@@ -9,7 +9,7 @@ const LOOPBACK = new BlockList();
 LOOPBACK.addSubnet('127.0.0.0', 8, 'ipv4');
 LOOPBACK.addAddress('::1', 'ipv6');
 
-/** Where nobody is, or more than one. */
+/** Addresses that belong to no host, or to more than one. */
 const NOT_A_PEER = new BlockList();
 NOT_A_PEER.addSubnet('0.0.0.0', 8, 'ipv4');
 NOT_A_PEER.addSubnet('224.0.0.0', 4, 'ipv4');
@@ -17,7 +17,7 @@ NOT_A_PEER.addAddress('255.255.255.255', 'ipv4');
 NOT_A_PEER.addAddress('::', 'ipv6');
 NOT_A_PEER.addSubnet('ff00::', 8, 'ipv6');
 
-/** IPv4 in the clothes of IPv6. */
+/** IPv4 addresses written as IPv6. */
 const MAPPED = new BlockList();
 MAPPED.addSubnet('::ffff:0:0', 96, 'ipv6');
 
@@ -44,7 +44,7 @@ export async function udpAttachable(given: NioUdp, networks: BlockList | undefin
   };
 }
 
-/** Nobody but this host can send to an attachment that leads to this host. */
+/** An attachment that leads to this host is bound so that no other host can send to it. */
 function localHost(version: 'ipv4' | 'ipv6', isLoopback: boolean): string {
   if (version === 'ipv6') return isLoopback ? '::1' : '::';
   return isLoopback ? '127.0.0.1' : '0.0.0.0';

@@ -1,13 +1,13 @@
 /**
- * The UDP port numbers that are given out, each to one project at a time: the lowest that nobody has and that
- * could be bound. A number is taken before the host is asked, so requests that come at once get different ones.
+ * UDP port numbers, reserved for one project at a time: the lowest that is not reserved and can be bound. A number
+ * is taken before the host is asked, so that simultaneous requests get different numbers.
  */
 import { refusals } from '../../base/errors/errors.js';
 
 export class UdpPorts {
   readonly range: readonly [first: number, last: number];
   readonly #isFree: (port: number) => Promise<boolean>;
-  /** Who has each. */
+  /** The owner of each reserved port. */
   readonly #owners = new Map<number, string>();
   #lowest: number;
 

@@ -1,4 +1,4 @@
-/** The ports of one node that lead somewhere. Each is let go by the engine before its socket is closed. */
+/** The attached ports of one node. The engine lets go of a port before its socket is closed. */
 import type { RunningDevice } from '../../engine/control/running-device.js';
 import { refusals } from '../../base/errors/errors.js';
 import type { PortEndpoint } from '../../engine/forwarding/transport.js';
@@ -11,7 +11,7 @@ import type { UdpPorts } from '../links/udp-ports.js';
 interface Attachment {
   readonly nio: Nio;
   readonly endpoint: PortEndpoint;
-  /** What the kernel had thrown away when the counters were last reset. */
+  /** The kernel's count of lost frames when the counters were last reset. */
   lostBefore: number;
 }
 
@@ -36,7 +36,7 @@ export class Attachments {
     return this.#byPort.size;
   }
 
-  /** `folder` is the project's. */
+  /** `folder` is that of the project. */
   async attach(port: number, nio: Nio, folder: string, policy: PortPolicy): Promise<void> {
     const { device, sockets } = this.#options;
     if (this.#byPort.has(port)) throw refusals.portOccupied(port);
@@ -69,12 +69,12 @@ export class Attachments {
     this.#close(port, attachment);
   }
 
-  /** After the device was removed, which detaches everything. */
+  /** Call after the device was removed, which detaches all ports. */
   closeAll(): void {
     for (const [port, attachment] of this.#byPort) this.#close(port, attachment);
   }
 
-  /** By port number. */
+  /** Sorted by port number. */
   statistics(): PortStatistics[] {
     const ports = [...this.#byPort].sort(([a], [b]) => a - b);
     return ports.flatMap(([port, { endpoint, lostBefore }]) => {
@@ -101,7 +101,7 @@ export class Attachments {
   }
 }
 
-/** What an engine could not attach. Where engines open their sockets themselves, only they can tell. */
+/** The refusal for an attachment that failed in the engine. Only there do sockets fail that engines open themselves. */
 function refusalOf(error: unknown, nio: Nio, endpoint: PortEndpoint): unknown {
   if (error instanceof RangeError) return refusals.engineFull(error.message);
   if (nio.type !== 'nio_udp' || endpoint.type !== 'udp-address' || !(error instanceof Error)) return error;

@@ -1,28 +1,28 @@
-/** From the filters of a link to what an engine does at one of its ports. */
+/** Turns the filters of a link into the stages that an engine runs at one of its ports. */
 import { randomInt } from 'node:crypto';
 import { storedFilters, type AcceptedFilters } from '../../lab/topology/link-filters.js';
 import { STAGE_ORDER, type FilterPlan, type FilterStage } from '../../engine/filters/filter-plan.js';
 import type { BpfProgram } from '../../engine/wire/bpf.js';
 
-/** Values that would not be accepted are passed over. */
+/** Stored values that are not valid are ignored. */
 export interface WantedFilters {
   readonly both: AcceptedFilters;
-  /** Out of the device: what is named here counts instead of what is named in `both`. */
+  /** Filters of frames that leave the device; they replace those of the same type in `both`. */
   readonly outward: AcceptedFilters;
   readonly inward: AcceptedFilters;
-  /** Undefined is any. */
+  /** Undefined chooses a seed at random. */
   readonly seed: number | undefined;
 }
 
 export type CompileBpf = (expression: string) => Promise<BpfProgram>;
 
-/** What zeros stand for; `lab/filters.ts` tells clients. */
+/** The values that zeros stand for; `lab/topology/filters.ts` documents them for clients. */
 const USUAL_QUEUE_MS = 500;
 const USUAL_HOLD_MS = 10;
 /** Seeds are words of 32 bits. */
 const SEEDS = 2 ** 32;
 
-/** Undefined when there is nothing to do. Rejects only as `compile` does. */
+/** Returns undefined when there is nothing to filter. Rejects only as `compile` does. */
 export async function filterPlan(
   { both, outward, inward, seed = randomInt(SEEDS) }: WantedFilters,
   compile: CompileBpf,
@@ -37,7 +37,7 @@ export async function filterPlan(
   return out.length + into.length === 0 ? undefined : { seed, outward: out, inward: into };
 }
 
-/** Each line of the BPF filter that says something. */
+/** The lines of the BPF filter that are not empty. */
 export function expressionsOf(filters: AcceptedFilters): string[] {
   const [text] = filters['bpf'] ?? [];
   if (typeof text !== 'string') return [];

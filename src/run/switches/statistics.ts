@@ -1,4 +1,4 @@
-/** What has passed through a node, as clients read it. */
+/** The statistics of a node, as clients read them. */
 import { z } from 'zod';
 import type { PortCounters, RunningDevice } from '../../engine/control/running-device.js';
 import { connectionsOf } from '../../lab/kinds/mapped-connections.js';
@@ -15,15 +15,15 @@ const port = z.strictObject({
   adapter_number: z.literal(0),
   counters: z.strictObject({
     ...counts(PASSED),
-    /** By cause. */
+    /** Dropped frames by cause. */
     drops: z.strictObject(counts(DROP_CAUSES)),
-    /** What the kernel threw away before the engine could fetch it. */
+    /** Frames that the kernel dropped because the socket's buffer was full. */
     socket_full: count,
   }),
   port_number: z.int(),
 });
 
-/** One direction of a mapping, its ends as the mapping has them. */
+/** One direction of a mapping. The ends are written as in the mapping. */
 const connection = z.strictObject({
   cells: count.optional(),
   frames: count.optional(),
@@ -32,7 +32,7 @@ const connection = z.strictObject({
 });
 
 export const statistics = z.strictObject({
-  /** Of ATM and Frame Relay switches. */
+  /** Only kinds with mappings have connections. */
   connections: z.array(connection).optional(),
   ports: z.array(port),
 });

@@ -1,6 +1,6 @@
 /**
- * A switch that runs here: what clients know of it, the device on an engine, and where its ports lead. Requests
- * on one node never overlap.
+ * A switch that runs here: its properties, its device on an engine, and the attachments of its ports. Requests on
+ * one node never overlap.
  */
 import type { RunningDevice } from '../../engine/control/running-device.js';
 import { refusals } from '../../base/errors/errors.js';
@@ -17,7 +17,7 @@ import { Turns } from '../turns.js';
 
 export type ConsoleType = 'telnet' | 'none';
 
-/** What a client may say of a node, new or not. */
+/** The settings that a client may send for a new node and for a change. */
 export interface SwitchRequest {
   readonly name?: string | undefined;
   readonly console_type?: ConsoleType | undefined;
@@ -28,12 +28,12 @@ export interface NewSwitch extends SwitchRequest {
   readonly name: string;
   readonly node_id: string;
   readonly console?: number | null | undefined;
-  /** The console port that the controller holds for the node, which then needs no other. */
+  /** The console port that the controller has reserved for the node; the node then reserves none. */
   readonly heldConsole?: number | null | undefined;
 }
 
-/** The project that a node is of. */
-export interface NodeHome {
+/** The project of a node. */
+export interface NodeProject {
   readonly id: string;
   readonly name: string;
   readonly folder: string;
@@ -44,13 +44,13 @@ export interface SwitchStatistics {
   readonly ports: readonly PortStatistics[];
 }
 
-/** Told before a port leads nowhere any more, or before all do: it is waited for. */
+/** Called, and awaited, before a port is detached or all are. */
 export type PortListener = (port: number | 'all') => Promise<void>;
 
 export class SwitchNode implements NodeRuntime {
   readonly id: string;
   readonly kind: SwitchKind;
-  readonly home: NodeHome;
+  readonly home: NodeProject;
   readonly #services: ComputeServices;
   readonly #device: RunningDevice;
   readonly #attachments: Attachments;
@@ -63,8 +63,8 @@ export class SwitchNode implements NodeRuntime {
   #properties: Properties;
   #isRemoved = false;
 
-  /** Refuses what cannot work. Nothing runs before `install`, and everything that was taken is given back by `remove`. */
-  constructor(home: NodeHome, kind: SwitchKind, wanted: NewSwitch, services: ComputeServices) {
+  /** Refuses properties that cannot work. Nothing runs before `install`; `remove` releases everything. */
+  constructor(home: NodeProject, kind: SwitchKind, wanted: NewSwitch, services: ComputeServices) {
     checkName(wanted.name);
     this.#properties = kind.create(wanted.properties);
     this.id = wanted.node_id;
@@ -110,7 +110,7 @@ export class SwitchNode implements NodeRuntime {
     return JSON.stringify(Object.fromEntries(Object.entries(shown).sort(([a], [b]) => (a < b ? -1 : 1))));
   }
 
-  /** Comes first. */
+  /** Call once, before anything else. */
   install(): Promise<void> {
     return this.#turn(async () => {
       await this.#device.install(this.#deviceSettings(this.#properties));
@@ -118,7 +118,7 @@ export class SwitchNode implements NodeRuntime {
     });
   }
 
-  /** Waits for what is under way. */
+  /** Returns the text when all earlier requests are done. */
   settled(): Promise<string> {
     return this.#turn(() => Promise.resolve(this.text));
   }
@@ -140,7 +140,7 @@ export class SwitchNode implements NodeRuntime {
     });
   }
 
-  /** Comes last. Resolves with false when it was removed already. */
+  /** Call last. Resolves with false when the node was removed already. */
   remove(): Promise<boolean> {
     return this.#turns.takeSurely(async () => {
       if (this.#isRemoved) return false;
@@ -172,7 +172,7 @@ export class SwitchNode implements NodeRuntime {
     return Promise.resolve();
   }
 
-  /** Without a policy, that of the NIO applies. */
+  /** Without a policy, the port is suspended and filtered as the NIO says. */
   attach(port: number, nio: Nio, policy?: PortPolicy): Promise<void> {
     return this.#turn(async () => {
       if (!this.kind.canAttach(this.#properties, port)) throw refusals.portMissing(port);
@@ -193,7 +193,7 @@ export class SwitchNode implements NodeRuntime {
     return this.#turn(() => this.#attachments.setPolicy(port, policy));
   }
 
-  /** Does work on an attached port, between requests; refuses (409) a port that is not attached. */
+  /** Runs work on an attached port in its turn among the requests. Refuses (409) a port that is not attached. */
   onPort<Result>(port: number, work: () => Promise<Result>): Promise<Result> {
     return this.#turn(() => {
       this.#attachments.check(port);
@@ -210,7 +210,7 @@ export class SwitchNode implements NodeRuntime {
     this.#portListeners.add(listener);
   }
 
-  /** For what is recorded of its ports. */
+  /** The device, for captures of its ports. */
   get device(): RunningDevice {
     return this.#device;
   }
@@ -226,12 +226,12 @@ export class SwitchNode implements NodeRuntime {
     this.#device.connections.reset();
   }
 
-  /** What the device has learnt, as its kind tells it. */
+  /** Returns the tables of the device, in the form of its kind. */
   inspect(): Promise<unknown> {
     return this.#turn(() => this.#device.inspect());
   }
 
-  /** For the end of the process, when no engine runs any more. */
+  /** Call only at the end of the process, when no engine runs any more. */
   closeSockets(): void {
     this.#attachments.closeAll();
   }

@@ -80,10 +80,7 @@ void t.test('the console carries any bytes both ways, over restarts, until nobod
   const node = new ProgramNode(t, 'cat');
   const heard: Uint8Array[] = [];
   const arrived = (bytes: Buffer): Promise<true> =>
-    eventually(
-      'the bytes are printed',
-      () => Buffer.concat(heard).equals(bytes) || undefined,
-    ) as Promise<true>;
+    eventually<true>('the bytes are printed', () => Buffer.concat(heard).equals(bytes) || undefined);
   const unlisten = node.console.listen((bytes) => heard.push(bytes));
   const bytes = Buffer.from(Array.from({ length: 256 }, (_, value) => value));
   await node.start();

@@ -51,6 +51,10 @@ export class SwitchNode implements NodeRuntime {
   readonly id: string;
   readonly kind: SwitchKind;
   readonly home: NodeProject;
+  /** A switch runs from when it is made until it is removed: to start, stop or suspend it does nothing. */
+  readonly status: NodeStatus = 'started';
+  /** The console port of a switch is reserved, and nothing listens there. */
+  readonly console = undefined;
   readonly #services: ComputeServices;
   readonly #device: RunningDevice;
   readonly #attachments: Attachments;
@@ -84,16 +88,6 @@ export class SwitchNode implements NodeRuntime {
 
   get name(): string {
     return this.#name;
-  }
-
-  /** A switch runs from when it is made until it is removed. */
-  get status(): NodeStatus {
-    return 'started';
-  }
-
-  /** The console port of a switch is reserved, and nothing listens there. */
-  get console(): undefined {
-    return undefined;
   }
 
   /** The node as clients see it, as JSON text. */

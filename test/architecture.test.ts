@@ -378,6 +378,56 @@ void t.test('names are nouns of the problem', (t) => {
   t.end();
 });
 
+/** Words that mean one thing, and the areas that own them: names elsewhere do without. */
+const OWNED_WORDS: Readonly<Record<string, readonly string[]>> = {
+  domain: ['farm'],
+  exchange: ['http'],
+  farm: ['farm'],
+  lease: ['farm'],
+  manifest: ['snapshots', 'operations'],
+};
+
+interface Named {
+  readonly path: string;
+  readonly name: string;
+}
+
+/** Classes, interfaces and types that other files may import. */
+function exportedTypes(files: readonly SourceFile[]): Named[] {
+  return files.flatMap(({ path, tree }) =>
+    tree.statements.flatMap((statement) => {
+      const isType =
+        ts.isClassDeclaration(statement) ||
+        ts.isInterfaceDeclaration(statement) ||
+        ts.isTypeAliasDeclaration(statement);
+      if (!isType || statement.name === undefined) return [];
+      const isExported = statement.modifiers?.some(({ kind }) => kind === ts.SyntaxKind.ExportKeyword);
+      return isExported === true ? [{ path, name: statement.name.text }] : [];
+    }),
+  );
+}
+
+void t.test('no two files export a type of one name, and words with an owner stay with it', (t) => {
+  const byName = new Map<string, string>();
+  for (const { path, name } of exportedTypes(src)) {
+    const other = byName.get(name);
+    if (other !== undefined) t.fail(`${name} is exported by ${other} and ${path}`);
+    byName.set(name, path);
+  }
+  const names = [
+    ...exportedTypes(src),
+    ...src.map(({ path }) => ({ path, name: path.split('/').at(-1) ?? '' })),
+  ];
+  for (const { path, name } of names) {
+    for (const [word, owners] of Object.entries(OWNED_WORDS)) {
+      if (name.toLowerCase().includes(word) && !owners.includes(areaOf(path)))
+        t.fail(`${path}: ${name} has the word ${word} of ${owners.join(' and ')}`);
+    }
+  }
+  t.pass(`${byName.size} types`);
+  t.end();
+});
+
 void t.test('the compiler is on our side', (t) => {
   t.same(unique(places(all, (node) => node.kind === ts.SyntaxKind.AnyKeyword)), [], 'nothing is any');
   const silences = all.filter(({ text }) => /^\s*(\/\/|\/\*)\s*@ts-(ignore|nocheck)/m.test(text));

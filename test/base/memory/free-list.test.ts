@@ -10,7 +10,7 @@ void t.test('numbers are given from 0 up to the limit, and then none', (t) => {
   t.end();
 });
 
-void t.test('what is given back is given again, the last first', (t) => {
+void t.test('numbers that were given back are given out again, the last first', (t) => {
   const list = new FreeList(4);
   for (let taken = 0; taken < 3; taken++) list.take();
   list.giveBack(0);

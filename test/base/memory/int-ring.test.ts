@@ -31,7 +31,7 @@ void t.test('records come out whole, in the order they went in', (t) => {
   t.end();
 });
 
-void t.test('it has room for as many as it was made for, and throws when there is none', (t) => {
+void t.test('a ring has room for as many records as it was made for, and throws when it is full', (t) => {
   const plan = newIntRing(4);
   const [writer, reader] = [new IntRing(plan), new IntRing(plan)];
   for (let number = 0; number < 4; number++) writer.push(number, 0, 0);

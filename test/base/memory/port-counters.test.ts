@@ -12,7 +12,7 @@ void t.test('every counter has a place of its own in the row', (t) => {
   t.end();
 });
 
-void t.test('what is no drop is not among the causes of drops', (t) => {
+void t.test('only drops are among the causes of drops', (t) => {
   const others = COUNTER_NAMES.filter((name) => !DROP_CAUSES.includes(name));
   t.same(others, [
     'frames_in',

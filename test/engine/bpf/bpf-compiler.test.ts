@@ -32,7 +32,7 @@ class NotedJobs {
   };
 }
 
-void t.test('what is asked for again is compiled once, also while it is being compiled', async (t) => {
+void t.test('equal expressions are compiled once, also at the same time', async (t) => {
   const jobs = new NotedJobs();
   const compiler = new BpfCompiler(jobs);
   const [first, second, other] = await Promise.all([
@@ -136,7 +136,7 @@ void t.test('nothing is compiled for a client that has gone', async (t) => {
   t.same(jobs.asked, ['1 icmp', '1 tcp']);
 });
 
-void t.test('what waits when it is closed is refused', async (t) => {
+void t.test('expressions that wait at the close are refused', async (t) => {
   const jobs = new NotedJobs();
   const compiler = new BpfCompiler(jobs);
   const running = compiler.compile('icmp', 1, ASKER);

@@ -109,7 +109,7 @@ void t.test("a bad expression is refused with libpcap's own words", { skip: lack
   t.end();
 });
 
-void t.test('what cannot be run is refused with the reason', { skip: lack }, (t) => {
+void t.test('a program that cannot be run is refused with the reason', { skip: lack }, (t) => {
   const libpcap = findLibpcap();
   const refuse = (expression: string, linkType = ETHERNET): string => {
     try {

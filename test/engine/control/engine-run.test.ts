@@ -76,7 +76,7 @@ void t.test('an order is on its way before the bell rings, and the answer comes 
   await run.ended;
 });
 
-void t.test('why a life ended is told in words, whatever it ended of', async (t) => {
+void t.test('the reason of an end is a text, whatever the error was', async (t) => {
   for (const [error, reason] of [
     [new TypeError('out of luck'), 'out of luck'],
     ['out of words', 'out of words'],

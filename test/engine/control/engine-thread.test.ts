@@ -32,7 +32,7 @@ void t.test('a life ends with its thread, in one way or another', async (t) => {
 const lack = process.platform === 'linux' ? false : 'this host does not tell which threads there are';
 
 void t.test(
-  'a thread that is ended in a system call has gone when that is told',
+  'a thread that is ended in a system call has gone when its end is reported',
   { skip: lack },
   async (t) => {
     const { words, abort, ended } = threadOf(`
@@ -55,7 +55,7 @@ void t.test(
   },
 );
 
-void t.test('one that is ended before it has begun is ended, too', async (t) => {
+void t.test('a thread that is ended before it has begun is ended, too', async (t) => {
   const { abort, ended } = threadOf('for (;;);');
   abort.abort();
   await t.rejects(ended, new Error('its thread was ended'));

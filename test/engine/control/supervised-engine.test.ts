@@ -43,30 +43,34 @@ async function hubOn(t: Test, live: LiveEngine) {
   };
 }
 
-void t.test('what is sent while an engine is dead arrives when it lives again', { skip: lack }, async (t) => {
-  const live = new LiveEngine(t, sockets);
-  const { device, near, far } = await hubOn(t, live);
-  let sent = 0;
-  for (let life = 1; life <= 2; life++) {
-    await send(near, sent, 100);
-    await far.peer.receive(sent + 100);
-    live.engine.kill();
-    await send(near, sent + 100, 1500);
-    sent += 1600;
-    await far.peer.receive(sent);
-    await live.restarted(life);
-  }
-  t.same(numbersOf(far.peer.received), upTo(sent));
-  // An answer comes after the turn, and so after everything in it was counted.
-  await device.inspect();
-  t.equal(device.counters(1)?.frames_in, sent, 'and counters go on from where they were');
-  t.equal(device.counters(2)?.frames_out, sent);
-  t.equal(live.engine.restarts, 2);
-  t.same(
-    live.reasons,
-    Array.from({ length: 2 }, () => 'its thread was ended'),
-  );
-});
+void t.test(
+  'frames that are sent while an engine is dead arrive after its restart',
+  { skip: lack },
+  async (t) => {
+    const live = new LiveEngine(t, sockets);
+    const { device, near, far } = await hubOn(t, live);
+    let sent = 0;
+    for (let life = 1; life <= 2; life++) {
+      await send(near, sent, 100);
+      await far.peer.receive(sent + 100);
+      live.engine.kill();
+      await send(near, sent + 100, 1500);
+      sent += 1600;
+      await far.peer.receive(sent);
+      await live.restarted(life);
+    }
+    t.same(numbersOf(far.peer.received), upTo(sent));
+    // An answer comes after the turn, and so after everything in it was counted.
+    await device.inspect();
+    t.equal(device.counters(1)?.frames_in, sent, 'and counters go on from where they were');
+    t.equal(device.counters(2)?.frames_out, sent);
+    t.equal(live.engine.restarts, 2);
+    t.same(
+      live.reasons,
+      Array.from({ length: 2 }, () => 'its thread was ended'),
+    );
+  },
+);
 
 void t.test('an engine that is killed in a quiet moment takes nothing with it', async (t) => {
   const live = new LiveEngine(t, sockets);

@@ -37,7 +37,7 @@ function graphOf(...orders: readonly Order[]): WantedGraph {
   return graph;
 }
 
-void t.test('what was ordered is ordered again, devices before their ports', (t) => {
+void t.test('the orders are repeated, devices before their ports', (t) => {
   const orders: Order[] = [
     { do: 'add', device: 1, settings: HUB },
     { do: 'attach', device: 1, attachment: attachment(2) },

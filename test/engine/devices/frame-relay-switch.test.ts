@@ -263,7 +263,7 @@ void t.test('an enquiry among data is answered in its place, and the data goes i
   t.end();
 });
 
-void t.test('what else comes in with DLCI 0 or 1023 is dropped', (t) => {
+void t.test('frames with DLCI 0 or 1023 that are not enquiries are dropped', (t) => {
   const rig = rigOf([connection([1, 100], [2, 200])]);
   rig.attach(1, 2);
   const frames = [
@@ -332,7 +332,7 @@ void t.test('a PVC is new until a full status that tells of it is acknowledged',
   t.end();
 });
 
-void t.test('who is attached anew is told from the beginning', (t) => {
+void t.test('to a router that is attached anew all PVCs are new', (t) => {
   const rig = rigOf([connection([1, 100], [2, 200])]);
   rig.attach(1, 2);
   rig.receive(1, [enquiry('ansi', 0, 1, 0)]);

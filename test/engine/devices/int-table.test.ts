@@ -2,7 +2,7 @@ import t from 'tap';
 import { IntTable } from '../../../src/engine/devices/int-table.js';
 import { Random, testSeed } from '../../support/random.js';
 
-void t.test('what is not there is -1', (t) => {
+void t.test('a key that is not in the table has the value -1', (t) => {
   const table = new IntTable();
   t.equal(table.get(0), -1);
   t.equal(table.get(0x7fff_ffff), -1);

@@ -56,7 +56,7 @@ void t.test('at 0 % none is', (t) => {
   t.end();
 });
 
-void t.test('what there is no memory to alter is dropped and counted', (t) => {
+void t.test('frames that find no room for a copy are dropped and counted', (t) => {
   const rig = new FilterRig([{ type: 'corrupt', percent: 100 }], 1, 1000);
   rig.pass(frames(15, 100));
   t.equal(rig.taken().length, 10);

@@ -13,7 +13,7 @@ void t.test('copies come right behind their originals', (t) => {
   t.end();
 });
 
-void t.test('what does not fit into one batch follows at once, and nothing overtakes it', (t) => {
+void t.test('copies that do not fit into one batch follow at once, and nothing overtakes them', (t) => {
   const rig = new FilterRig([{ type: 'duplicate', percent: 100 }]);
   rig.pass(numbered(0, 200));
   t.same([rig.batches, rig.waiting], [[256], 144], 'one batch in, one batch out');
@@ -25,7 +25,7 @@ void t.test('what does not fit into one batch follows at once, and nothing overt
   t.end();
 });
 
-void t.test('so many frames are duplicated, and none without need', (t) => {
+void t.test('the share of frames that is asked for is duplicated, and no other frame is copied', (t) => {
   const FRAMES = 20_000;
   const copiesAt = (percent: number): number => {
     const rig = new FilterRig([{ type: 'duplicate', percent }], 9);
@@ -45,7 +45,7 @@ void t.test('so many frames are duplicated, and none without need', (t) => {
   t.end();
 });
 
-void t.test('what is more than can wait is dropped and counted', (t) => {
+void t.test('copies that find no room to wait are dropped and counted', (t) => {
   const rig = new FilterRig([{ type: 'duplicate', percent: 100 }]);
   rig.pass(numbered(0, 10_000));
   rig.advance(rig.now);

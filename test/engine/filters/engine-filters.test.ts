@@ -233,7 +233,7 @@ void t.test('a loop of links with a delay in it goes round at its pace, and can 
   t.end();
 });
 
-void t.test('what comes back while filters are replaced passes the new ones', (t) => {
+void t.test('frames that come back while filters are replaced pass the new ones', (t) => {
   const rig = new SlowRig();
   rig.add(1, HUB);
   const outside = rig.outside(1, 1);

@@ -70,7 +70,7 @@ void t.test('octets are not mixed up when memory grows, wraps and is given back'
   t.end();
 });
 
-void t.test('it holds so many frames and so many octets, and more when some have gone', (t) => {
+void t.test('a queue has limits of frames and of bytes, and takes more when some have gone', (t) => {
   const frame = new Uint8Array(2048);
   const queue = new FrameQueue();
   let held = 0;

@@ -48,7 +48,7 @@ function holdOf(workspace = SLAB, onPass: (hold: HeldFrames) => void = () => und
   return { books, schedule, events, hold, keep, next };
 }
 
-void t.test('it is in the schedule while frames wait, with the time of the first', (t) => {
+void t.test('held frames are in the schedule with the time of the first', (t) => {
   const { schedule, events, hold, keep } = holdOf();
   t.same([hold.isEmpty, schedule.next], [true, Infinity]);
   keep(2, 10);

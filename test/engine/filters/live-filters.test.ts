@@ -55,7 +55,7 @@ void t.test('filters of all kinds have the counts that they should', async (t) =
   t.match(device.counters(2), { filter_frequency: 100, corrupted: 300, copies: 300, frames_out: 600 });
 });
 
-void t.test('what waits leaves when the filter is removed, and later frames follow it', async (t) => {
+void t.test('waiting frames leave when the filter is removed, and later frames follow them', async (t) => {
   const { device, near, far } = await liveHub(t);
   await filter(device, { type: 'delay', latencyMs: 32_767, jitterMs: 0 });
   await near.peer.send(near.localPort, numbered(0, 40));

@@ -50,7 +50,7 @@ void t.test('the earliest is known, whatever was added and removed, and all run 
   t.end();
 });
 
-void t.test('what is due in a moment is run together with what is due, and is told until when', (t) => {
+void t.test('entries that are due in a moment are run with those that are due, up to a common time', (t) => {
   const schedule = new Schedule();
   const ends: number[] = [];
   const alarms = [5, 5 + TOGETHER_MS, 5.1 + TOGETHER_MS].map(

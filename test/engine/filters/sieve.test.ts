@@ -9,7 +9,7 @@ const fourthOctetIs = (value: number): BpfProgram => ({
   instructions: Uint32Array.of(0x30, 0, 0, 3, 0x15, 0, 1, value, 0x06, 0, 0, 65_535, 0x06, 0, 0, 0),
 });
 
-void t.test('what one of the programs matches is dropped', (t) => {
+void t.test('frames that one of the programs matches are dropped', (t) => {
   const programs = [fourthOctetIs(3), fourthOctetIs(5)];
   const [one, two] = [programs.slice(0, 1), programs].map(
     (some) => new FilterRig([{ type: 'bpf', programs: some }]),

@@ -42,7 +42,7 @@ void t.test('a port counts in its own row, and swallows what it has no link for'
   t.end();
 });
 
-void t.test('what leaves goes to the link, until it leaves by something else', (t) => {
+void t.test('frames go out by the link, until the port is linked by another exit', (t) => {
   const { port } = portOn(new PortBooks(5), false);
   const [sent, fused]: [number[], number[]] = [[], []];
   const link = linkInto(sent);
@@ -152,7 +152,7 @@ void t.test('frames pass filters, then taps, then the link or the device', (t) =
 });
 
 void t.test(
-  'what waits in filters goes on when they are changed, and nowhere when the port is suspended',
+  'frames that wait in filters go on when these are changed, and are dropped when the port is suspended',
   (t) => {
     const { port, said, filters } = between();
     port.setPolicy(false, filters('first'));

@@ -199,7 +199,7 @@ void t.test('a device is set while frames pass, and tells what it has learnt', (
   t.end();
 });
 
-void t.test('what a device makes anew takes no room after its turn', (t) => {
+void t.test('frames that a device makes take no room after the turn', (t) => {
   const rig = new EngineRig();
   const ports = [
     { port: 1, type: 'access', vlan: 5, ethertype: 0x8100 },
@@ -298,7 +298,7 @@ void t.test('frames keep their order when a link is fused and when it is parted'
   t.end();
 });
 
-void t.test('what waits at both ends of a link comes before the first fused frame', (t) => {
+void t.test('frames that wait at both ends of a link come before the first fused frame', (t) => {
   const rig = new EngineRig();
   rig.add(1, HUB);
   rig.add(2, HUB);

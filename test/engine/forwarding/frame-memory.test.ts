@@ -1,13 +1,13 @@
 import t from 'tap';
 import { FrameMemory } from '../../../src/engine/forwarding/frame-memory.js';
 
-void t.test('what is taken lies in the workspace, one behind the other', (t) => {
+void t.test('frames that are taken lie in the workspace, one behind the other', (t) => {
   const memory = new FrameMemory(new Uint8Array(100), 60);
   t.same([memory.take(10), memory.take(1), memory.take(20)], [60, 70, 71]);
   t.end();
 });
 
-void t.test('what has no room is refused, and takes none', (t) => {
+void t.test('a frame without room is refused, and takes none', (t) => {
   const memory = new FrameMemory(new Uint8Array(100), 60);
   t.equal(memory.take(41), -1);
   t.equal(memory.take(30), 60);

@@ -50,7 +50,7 @@ class Bench {
 
 const upFrom = (first: number, count: number): number[] => Array.from({ length: count }, (_, i) => first + i);
 
-void t.test('what leaves at a port comes in at its peer, in order, and is counted at both', (t) => {
+void t.test('frames that leave at a port come in at its peer, in order, and are counted at both', (t) => {
   const bench = new Bench();
   const [one, two] = [bench.port(1), bench.port(2)];
   bench.fuse(one, two);
@@ -68,7 +68,7 @@ void t.test('what leaves at a port comes in at its peer, in order, and is counte
   t.end();
 });
 
-void t.test('what a device sends on is carried in the same turn, round by round', (t) => {
+void t.test('frames that a device sends on are carried in the same turn, round by round', (t) => {
   const bench = new Bench();
   const ports = upFrom(0, 6).map((number) => bench.port(number));
   const at = (number: number): AttachedPort => ports[number] ?? bench.port(number);

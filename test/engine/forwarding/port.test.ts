@@ -41,7 +41,7 @@ void t.test('a port counts by one or by many, and only in its row', (t) => {
   t.end();
 });
 
-void t.test('what goes nowhere is counted as sent, frame by frame and octet by octet', (t) => {
+void t.test('frames without a link are counted as sent, by number and by bytes', (t) => {
   const books = new PortBooks(1);
   const port = books.newPort(1, 0);
   t.equal(port.exit, NOWHERE);
@@ -76,7 +76,7 @@ void t.test('frames leave in the order in which they were sent, port by port', (
   t.end();
 });
 
-void t.test('what has left does not leave again', (t) => {
+void t.test('frames that have left do not leave again', (t) => {
   const outbox = new Outbox();
   const [one, two] = [portOf(1), portOf(2)];
   outbox.send(one, 0, 1);
@@ -87,7 +87,7 @@ void t.test('what has left does not leave again', (t) => {
   t.end();
 });
 
-void t.test('what is sent while frames leave waits for the next time', (t) => {
+void t.test('frames that are sent while others leave wait for the next time', (t) => {
   const outbox = new Outbox();
   const [one, two] = [portOf(1), portOf(2)];
   outbox.send(one, 0, 1);

@@ -20,7 +20,7 @@ export function openerContract(t: Test, opener: Opener): void {
     opener.close(endpoint);
   });
 
-  void t.test('what goes nowhere needs nothing', (t) => {
+  void t.test('a null endpoint needs no descriptor', (t) => {
     const endpoint = opener.open({ type: 'null' });
     t.same(endpoint, { type: 'null' });
     t.equal(udpEnds(endpoint), undefined);
@@ -44,7 +44,7 @@ export function openerContract(t: Test, opener: Opener): void {
     t.equal(await opener.isFree(port), true);
   });
 
-  void t.test('what is not to be had is refused in words', (t) => {
+  void t.test('an endpoint that cannot be opened is refused with a reason', (t) => {
     const refused = (wanted: Parameters<Opener['open']>[0]): void => {
       t.throws(() => opener.open(wanted), OpenError);
     };

@@ -1,5 +1,10 @@
 import t from 'tap';
-import { BPF, instructionsOf, targetsOf, type BpfInstruction } from '../../../src/engine/wire/bpf-instruction.js';
+import {
+  BPF,
+  instructionsOf,
+  targetsOf,
+  type BpfInstruction,
+} from '../../../src/engine/wire/bpf-instruction.js';
 
 const YES = [BPF.returnK, 0, 0, 1] as const;
 
@@ -16,7 +21,7 @@ void t.test('four numbers are an instruction', (t) => {
   t.end();
 });
 
-void t.test('what is no program is refused with the place and the reason', (t) => {
+void t.test('an invalid program is refused with the place and the reason', (t) => {
   const cases: readonly (readonly [reason: string, rows: readonly (readonly number[])[]])[] = [
     ['a program has 1 to 4096 instructions, this one 0', []],
     ['a program has 1 to 4096 instructions, this one 0.75', [[6, 0, 0]]],

@@ -112,7 +112,7 @@ void t.test('pcapng files of others: byte orders, resolutions, offsets, old and 
   t.end();
 });
 
-void t.test('what is no capture is unknown', (t) => {
+void t.test('a file that is not a capture has an unknown format', (t) => {
   for (const bytes of [
     Buffer.alloc(0),
     Buffer.alloc(3),

@@ -27,7 +27,7 @@ void t.test('an expression sees VPI, VCI and payload of a cell, and what it says
   t.end();
 });
 
-void t.test('what is no cell is not matched', (t) => {
+void t.test('frames that are not cells do not match', (t) => {
   const matches = cellMatcher(() => true);
   t.equal(matches(cellOf(1, 1), OFFSET, CELL_LENGTH - 1), false);
   t.equal(matches(cellOf(1, 1), OFFSET, CELL_LENGTH + 1), false);

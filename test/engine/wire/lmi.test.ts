@@ -96,7 +96,7 @@ void t.test('an enquiry with any octet changed is none, but for its sequence num
   t.end();
 });
 
-void t.test('what is no enquiry is none', (t) => {
+void t.test('frames that are not enquiries are not parsed', (t) => {
   const others = {
     'a status message': '0001030800 7d 95 010100 03021122',
     'ANSI elements without the locking shift': '0001030800 75 010100 03021122',

@@ -45,7 +45,7 @@ void t.test('blocks are whole words long, and tell their length twice', (t) => {
   t.end();
 });
 
-void t.test('what pads a packet is zero', (t) => {
+void t.test('padding is zero', (t) => {
   const block = packetBlock(0, FRAME.subarray(0, 5), 1);
   t.same([...block.subarray(28 + 5, 28 + 8)], [0, 0, 0]);
   t.end();

@@ -50,7 +50,7 @@ void t.test('a port that somebody holds is refused in words, and no descriptor i
   t.equal(openDescriptors(), before);
 });
 
-void t.test('what is opened is closed, once', async (t) => {
+void t.test('each descriptor is closed once', async (t) => {
   const opener = new LinuxOpener();
   const before = openDescriptors();
   const localPort = await freePort();
@@ -60,7 +60,7 @@ void t.test('what is opened is closed, once', async (t) => {
   t.equal(await opener.isFree(localPort), true);
 });
 
-void t.test('what does not fit into the receive buffer is told as lost', async (t) => {
+void t.test('frames that do not fit into the receive buffer are counted as lost', async (t) => {
   const rig = new TransportRig(t, linuxSockets);
   const peer = await UdpPeer.open(t);
   const link = await rig.attachUdp(t, peer.port);
@@ -216,7 +216,7 @@ void t.test('a packet socket puts back the tag that the kernel takes off', { ski
   t.equal(right.arrived.length, frames.length);
 });
 
-void t.test('what took the place of the file of a Unix socket stays', (t) => {
+void t.test('a file that replaced the file of a Unix socket stays', (t) => {
   const folder = scratchFolder(t);
   const [near, far] = [join(folder, 'near'), join(folder, 'far')];
   const opener = new LinuxOpener();

@@ -96,7 +96,7 @@ void t.test('a link that is removed while it gathers is not looked at again', as
   t.same(Buffer.concat(right.arrived).length, sent * 53);
 });
 
-void t.test('what waits at a link that was removed does not keep the thread busy', async (t) => {
+void t.test('frames that wait at a removed link do not keep the thread busy', async (t) => {
   const rig = new TransportRig(t, linuxSockets);
   const [left, right] = await rig.cable(t);
   rig.transport.remove(right.link);
@@ -135,25 +135,28 @@ void t.test('a refusal that is told in the middle of traffic costs nothing that 
   }
 });
 
-void t.test('whom nobody answers is heard at once when somebody does, whatever others do', async (t) => {
-  const rig = new TransportRig(t, linuxSockets);
-  const [busy, other] = await rig.cable(t);
-  const port = await freePort();
-  const link = await rig.attachUdp(t, port);
-  for (let refusals = 0; refusals < 50; refusals++) {
-    rig.send(link, cells(1));
-    rig.send(other, cells(1));
-    await rig.transport.turn();
-  }
-  const peer = await UdpPeer.open(t, HOST, port);
-  await peer.send(link.localPort, cells(3));
-  for (let turns = 0; turns < 3; turns++) {
-    rig.send(other, cells(1));
-    await rig.transport.turn();
-  }
-  t.equal(link.arrived.length, 3);
-  t.ok(busy.arrived.length > 50);
-});
+void t.test(
+  'a link whose frames were refused is served at once when its peer answers, whatever others do',
+  async (t) => {
+    const rig = new TransportRig(t, linuxSockets);
+    const [busy, other] = await rig.cable(t);
+    const port = await freePort();
+    const link = await rig.attachUdp(t, port);
+    for (let refusals = 0; refusals < 50; refusals++) {
+      rig.send(link, cells(1));
+      rig.send(other, cells(1));
+      await rig.transport.turn();
+    }
+    const peer = await UdpPeer.open(t, HOST, port);
+    await peer.send(link.localPort, cells(3));
+    for (let turns = 0; turns < 3; turns++) {
+      rig.send(other, cells(1));
+      await rig.transport.turn();
+    }
+    t.equal(link.arrived.length, 3);
+    t.ok(busy.arrived.length > 50);
+  },
+);
 
 void t.test('a datagram larger than any frame is counted and not handed over', async (t) => {
   const rig = new TransportRig(t, linuxSockets);
@@ -286,7 +289,7 @@ void t.test(
   },
 );
 
-void t.test('what says that it has something and has nothing is left alone for a while', async (t) => {
+void t.test('a TAP that is ready without having frames is left alone for a while', async (t) => {
   const rig = new TransportRig(t, linuxSockets);
   // A pipe whose writers have gone is like a TAP whose interface has gone, but writers can come back.
   const pipe = join(scratchFolder(t), 'pipe');

@@ -1,4 +1,4 @@
-/** The network interfaces of this host, as clients choose from them (contract B11). */
+/** The network interfaces of this host, as clients choose from them. */
 import type { HostInterface } from './host-tasks.js';
 
 export interface ShownInterface {

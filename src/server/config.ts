@@ -17,7 +17,7 @@ export interface Config {
   readonly projects: string;
   readonly state: string;
   readonly images: string;
-  /** Files on their way for days, in as many pieces as their clients need. */
+  /** The folder of resumable uploads, which may take days. */
   readonly uploads: string;
   /** Whether an upload is on the disk before it is answered. */
   readonly syncsFiles: boolean;
@@ -40,12 +40,12 @@ export interface Config {
   readonly nioInterfaces: ReadonlySet<string>;
   /** Whether ATM switches drop cells with a wrong header error control, instead of mending it. */
   readonly refusesBadHec: boolean;
-  /** What the captures of one project may take, and what they leave free of the disk, in octets. */
+  /** Limits of captures in bytes: the share of one project, and the room of the disk that stays free. */
   readonly captureQuota: number;
   readonly captureFloor: number;
-  /** Octets of the disk that uploads, imports and snapshots leave free; undefined is the usual floor. */
+  /** Bytes of the disk that uploads, imports and snapshots leave free; undefined is the usual floor. */
   readonly uploadFloor: number | undefined;
-  /** Finished captures that are older go by themselves; 0 keeps all. */
+  /** Finished captures that are older are deleted; 0 keeps all. */
   readonly captureKeepDays: number;
   readonly logLevel: 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'silent';
 }

@@ -76,7 +76,7 @@ export function prepareFolders(config: Config): void {
     rmSync(leftover, { recursive: true, force: true });
 }
 
-/** Of a folder of this user; others keep what they have chosen for theirs. */
+/** Changes only folders of this user: others keep the permissions that they have chosen. */
 function setPermissions(folder: string, change: (mode: number) => number): void {
   const { uid, mode } = statSync(folder);
   if (uid !== process.geteuid?.()) return;

@@ -35,7 +35,7 @@ import { notesFolder, prepareFolders, SYMBOLS, temporaryImages } from './folders
 import { onStopSignal } from './stop-signal.js';
 import { ARCHIVES_AT_ONCE, LOOPS, Threads } from './threads.js';
 
-/** What is in flight when the server is told to stop has this long to finish. */
+/** Requests that are under way when the server is told to stop may take so long to finish. */
 const GRACE_MS = 5000;
 const LARGEST_HEADERS = 16 * 1024;
 
@@ -140,7 +140,7 @@ export async function serve(config: Config): Promise<void> {
         : nodeFileLanding(farm.projects.find(target.project_id), target.node_id, target.path),
   });
   await images.start();
-  // What it lets land must find the images ready.
+  // Uploads that land at once need the images to be ready.
   await uploads.start();
 
   const jobs = new Jobs(farm.announcements);
@@ -204,7 +204,7 @@ export async function serve(config: Config): Promise<void> {
   process.exit(stop.exitCode());
 }
 
-/** Twice when it is bad: as it is for people, too, who may look at the last lines of a server that just came up. */
+/** Bad news goes to the log and, for people who read the last lines of the terminal, to the error output. */
 function tellOfStore(notices: readonly Notice[], log: Logger): void {
   for (const { level, text } of notices) {
     log[level](text);

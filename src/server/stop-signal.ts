@@ -13,11 +13,11 @@ export interface StopSignal {
   /** Resolves at the first wish. */
   readonly requested: Promise<void>;
   readonly begin: () => void;
-  /** What the process is to end with. */
+  /** The exit code of the process. */
   readonly exitCode: () => number;
 }
 
-/** `onFault` is told of everything that was thrown and that nobody has caught. */
+/** `onFault` gets every error that was thrown and not caught. */
 export function onStopSignal(onFault: (error: unknown) => void): StopSignal {
   let exitCode = 0;
   let begunAt: number | undefined;
@@ -33,7 +33,7 @@ export function onStopSignal(onFault: (error: unknown) => void): StopSignal {
     if (begunAt !== undefined && performance.now() - begunAt > SAME_WISH_MS) process.exit(1);
     begin();
   };
-  // Promises that are rejected and that nobody looks at come here, too.
+  // Rejections that nobody handles come here, too.
   process.on('uncaughtException', (error) => {
     onFault(error);
     if (exitCode !== FAULT_CODE) setTimeout(() => process.exit(FAULT_CODE), LONGEST_END_MS).unref();

@@ -32,7 +32,7 @@ export const LOOPS = {
 const SIZES = {
   /** Short work on the disk, for requests. */
   files: { threads: 2, queueLimit: 10_000 },
-  /** What they do waits for the disk side by side: they land uploads, and sync them. */
+  /** These land uploads and sync them: threads that wait for the disk side by side. */
   disk: { threads: 4, queueLimit: 10_000, startsOnUse: true },
   /** Apart, so that no reader waits behind a sync of gigabytes. More of them would read no faster, and delay syncs. */
   readers: { threads: 3, queueLimit: 10_000, startsOnUse: true },
@@ -56,7 +56,7 @@ export type FileThreadTasks = CaptureFileTasks &
   SymbolTasks;
 
 export class Threads {
-  /** What uploads and downloads lie in between threads. */
+  /** The buffers in which uploads and downloads cross threads. */
   readonly slabs = new Slabs();
   readonly disk: TaskPool<DiskTasks & PartTasks>;
   readonly readers: TaskPool<DiskTasks & ImageTasks>;
@@ -78,7 +78,7 @@ export class Threads {
     this.jobs = new TaskPool({ ...SIZES.jobs, worker: workerAt('job'), workerData: { floor } });
   }
 
-  /** When nothing uses them any more. */
+  /** Call it when nothing uses the threads any more. */
   async close(): Promise<void> {
     const { files, disk, archives, readers, expressions, jobs } = this;
     for (const pool of [files, disk, archives, readers, expressions, jobs]) await pool.close();

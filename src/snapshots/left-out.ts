@@ -10,7 +10,7 @@ export function isLeftOut(path: string): boolean {
   return isOwnPath(path) || path.includes(`${EXTENSION}.backup`);
 }
 
-/** Copies and archives for others leave out logs as well (contract C.2). */
+/** Copies and archives for others leave out logs as well. */
 export function isNotExported(path: string): boolean {
   const name = path.slice(path.lastIndexOf('/') + 1);
   return isLeftOut(path) || name.endsWith('_log.txt') || name.endsWith('.log') || name === '.DS_Store';

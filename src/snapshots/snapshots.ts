@@ -77,7 +77,7 @@ export class Snapshots {
   }
 
   async delete(project: Project, id: string): Promise<void> {
-    // This check comes first (contract A5.5).
+    // This check comes first.
     checkOpen(project);
     const { name } = (await this.find(project, id)).snapshot;
     await this.#job(project, 'snapshot.delete', name, async () => {
@@ -244,7 +244,7 @@ export class Snapshots {
   }
 }
 
-/** Its name, and when it opens and closes, are not taken from the snapshot (contract A5.6). */
+/** Its name, and when it opens and closes, are not taken from the snapshot. */
 function restoredRecord({ record }: Project, { settings, computes }: PreparedRestore): Project['record'] {
   const { name, auto_start, auto_open, auto_close }: ProjectSettings = record.settings;
   return { ...record, settings: { ...settings, name, auto_start, auto_open, auto_close }, computes };

@@ -1,4 +1,4 @@
-/** Nodes that forbid a snapshot, a copy or an export of their project (contract A5.4, C.2). */
+/** Nodes that forbid a snapshot, a copy or an export of their project. */
 import { refusals } from '../base/errors/errors.js';
 import type { Project } from '../lab/projects/project.js';
 import type { StoredNode } from '../lab/gns3-file/topology-schema.js';

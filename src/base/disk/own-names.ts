@@ -13,7 +13,7 @@ export const EXTENSION = '.gns3';
 /** All that is in these folders belongs to the server, too. */
 export const OWN_FOLDERS = [SNAPSHOTS, TEMPORARY, OWN_FOLDER] as const;
 
-/** What a client wants to do with a file. It may read topology files, but not write them. */
+/** The purpose of a client's path. Clients may read topology files, but not write them. */
 export type Doing = 'read' | 'write';
 
 /** Whether the path belongs to the server, or leads into a folder that does. It is relative and normal. */

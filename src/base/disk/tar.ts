@@ -10,7 +10,7 @@ export const TAR_END = 2 * TAR_BLOCK;
 export interface TarMember {
   /** A relative path with slashes; that of a folder ends with a slash. */
   readonly path: string;
-  /** That of a folder is 0. */
+  /** The size of a folder is 0. */
   readonly size: number;
   readonly modifiedMs: number;
   readonly isExecutable?: boolean;

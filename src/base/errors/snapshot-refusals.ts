@@ -123,7 +123,7 @@ const ARCHIVE_FAULTS: readonly string[] = [
   'import_refused',
 ];
 
-/** What is wrong with an archive, in the words that follow "Cannot import project"; undefined for any other error. */
+/** The fault of an archive, in the words that follow "Cannot import project"; undefined for any other error. */
 export function archiveFault(error: unknown): string | undefined {
   if (!(error instanceof Refusal) || !ARCHIVE_FAULTS.includes(error.code)) return undefined;
   return error.message.slice(CANNOT_IMPORT.length);

@@ -26,7 +26,7 @@ export interface Device<Settings> {
    * cause, and each frame of a flood beyond the first as a copy.
    */
   receive(port: Port, frames: Batch): void;
-  /** What the device has learnt and the state of its connections, as plain data. */
+  /** The tables that the device has learnt and the state of its connections, as plain data. */
   inspect(): unknown;
 }
 

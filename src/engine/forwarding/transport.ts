@@ -26,7 +26,7 @@ export interface UdpEndpoint extends UdpEnds {
   readonly remotePort: number;
 }
 
-/** What a port is attached to, as the HTTP thread hands it to an engine. */
+/** The far end of a port, as the HTTP thread hands it to an engine. */
 export type PortEndpoint = OpenEndpoint | UdpEndpoint | { readonly type: 'null' };
 
 export function udpEnds(endpoint: PortEndpoint): UdpEnds | undefined {

@@ -7,7 +7,7 @@ import type { PortEndpoint } from '../forwarding/transport.js';
 /** The receive buffer of each socket, where the host allows it: bursts wait here while an engine is busy or restarts. */
 export const RECEIVE_BUFFER = 4 * 1024 * 1024;
 
-/** What a port can be attached to. Hosts are addresses, not names. */
+/** The things that a port can be attached to. Hosts are addresses, not names. */
 export type Attachable =
   | {
       readonly type: 'udp';

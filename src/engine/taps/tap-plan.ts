@@ -5,7 +5,7 @@ export interface TapPlan {
   /** The index of the log to record into. Several taps may share one log. */
   readonly log: number;
   readonly format: 'pcap' | 'pcapng';
-  /** What counts as a packet: each frame, AAL5 frames reassembled from cells, or each cell as ERF. */
+  /** A packet is each frame, an AAL5 frame reassembled from cells, or each cell as ERF. */
   readonly packets: 'frames' | 'aal5' | 'cells';
   /**
    * pcapng only: the description of the interface, if the header of the log does not have it. It is written before the

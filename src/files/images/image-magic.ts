@@ -1,4 +1,4 @@
-/** The first bytes of the images of an emulator, by which they are listed (contract A4.3). */
+/** The first bytes of the images of an emulator, by which they are listed. */
 import type { Emulator } from './image-name.js';
 
 /** Shorter files are no images. */

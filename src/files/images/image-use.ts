@@ -1,4 +1,4 @@
-/** Which node uses an image: the kind of a node says which of its properties name one (contract A4.7). */
+/** Which node uses an image: the kind of a node says which of its properties name one. */
 import type { Project } from '../../lab/projects/project.js';
 import type { EntityRecord } from '../../lab/projects/records.js';
 import type { StoredNode } from '../../lab/gns3-file/topology-schema.js';

@@ -1,4 +1,4 @@
-/** The folder of a node, the names of its files for clients (contract A3.1), and the landings of uploads. */
+/** The folder of a node, the names of its files for clients, and the landings of uploads. */
 import { join, posix } from 'node:path';
 import { refusals } from '../../base/errors/errors.js';
 import type { Landing } from '../transfer/landing.js';

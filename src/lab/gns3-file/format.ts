@@ -1,5 +1,5 @@
 /**
- * The format of a `.gns3` topology file, revision 9 (contract C.1): writes the records of a project as text, and reads
+ * The format of a `.gns3` topology file, revision 9: writes the records of a project as text, and reads
  * a text. Pure; it runs in worker threads, because a file may be large.
  */
 import { z } from 'zod';

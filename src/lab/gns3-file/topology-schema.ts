@@ -1,5 +1,5 @@
 /**
- * The objects of a topology as the file format and the API share them (contract C.1 and appendix 2). Objects
+ * The objects of a topology as the file format and the API share them. Objects
  * read from a file may have keys that we do not know; these are kept.
  */
 import { z } from 'zod';

@@ -1,4 +1,4 @@
-/** Names within the projects folder and within a project's own folder (contract C.1). */
+/** Names within the projects folder and within a project's own folder. */
 import { OWN_FOLDER, SNAPSHOTS } from '../../base/disk/own-names.js';
 
 export { EXTENSION, OWN_FOLDER, SNAPSHOTS, TEMPORARY } from '../../base/disk/own-names.js';

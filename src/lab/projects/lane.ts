@@ -1,5 +1,5 @@
 /**
- * The order of changes of one project (or of the farm itself): first come, first served, one at a time. While
+ * The order of changes of one project (or of the list of projects): first come, first served, one at a time. While
  * one commit is on its way to the disk the next requests gather and share the following commit, so waiting
  * for the disk costs latency but not throughput.
  */

@@ -1,4 +1,4 @@
-/** NIOs: the things that a port can be attached to, as clients describe them (contract A2.5). */
+/** NIOs: the things that a port can be attached to, as clients describe them. */
 import { z } from 'zod';
 
 const text = z.string().min(1).max(255);

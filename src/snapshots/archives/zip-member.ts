@@ -2,7 +2,7 @@
 import { isUtf8 } from 'node:buffer';
 
 export const ZIP_METHODS = { none: 0, zip: 8, bzip2: 12, lzma: 14 } as const;
-/** The names that clients use (contract C.2). */
+/** The names that clients use. */
 export type Compression = keyof typeof ZIP_METHODS;
 
 export interface ZipMember {

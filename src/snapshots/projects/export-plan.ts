@@ -1,4 +1,4 @@
-/** Plans the archive of a project: its members in their order (contract C.2). Runs in worker threads. */
+/** Plans the archive of a project: its members in their order. Runs in worker threads. */
 import { randomUUID } from 'node:crypto';
 import { linkSync, lstatSync, mkdirSync, realpathSync } from 'node:fs';
 import { join, posix, relative } from 'node:path';

@@ -1,4 +1,4 @@
-/** Makes a project from an archive (contract C.3); the job threads run it for the HTTP thread. */
+/** Makes a project from an archive; the job threads run it for the HTTP thread. */
 import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { JobProgress } from '../content/job-progress.js';

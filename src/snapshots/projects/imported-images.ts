@@ -1,4 +1,4 @@
-/** Unpacks the images of an archive (contract C.3), and adds new ones to the library; none is replaced. Runs in worker threads. */
+/** Unpacks the images of an archive, and adds new ones to the library; none is replaced. Runs in worker threads. */
 import { chmodSync, closeSync, linkSync, readSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { JobProgress } from '../content/job-progress.js';

@@ -1,5 +1,5 @@
 /**
- * Reads archives of projects, in the format of GNS3's exports and snapshots (contract C.2). The whole directory is checked
+ * Reads archives of projects, in the format of GNS3's exports and snapshots. The whole directory is checked
  * before anything is unpacked. Runs in job threads.
  */
 import { closeSync, mkdirSync, symlinkSync, utimesSync } from 'node:fs';

@@ -41,6 +41,7 @@ void t.test('the flow of scripts: the raw body to the controller, an object back
   for (const name of ['a.img', 'b.img', 'sub/a.img'])
     t.equal((await client.delete(`${BASE}/${name}`)).status, 204);
   t.strictSame((await client.get(`${BASE}/a.img`)).body, {
+    code: 'image_missing',
     exception: 'ImageMissingError',
     image: 'a.img',
     message: 'The image a.img is missing',

@@ -72,6 +72,7 @@ const sideOf = (path: string): string | undefined => {
 };
 
 const missing = (name: string): unknown => ({
+  code: 'image_missing',
   exception: 'ImageMissingError',
   image: name,
   message: `The image ${name} is missing`,

@@ -29,7 +29,7 @@ const LONGEST_PATH = 14_000;
 const LARGEST_BODY = 1024 * 1024;
 
 /** No handler runs here. */
-const SERVICES: unknown = { farm: {}, compute: {} };
+const SERVICES: unknown = { controller: {}, compute: {} };
 const TABLE = routeTable(SERVICES as Services);
 const TARGETS: readonly Target[] = [
   ...TABLE.routes.map((route) => ({ method: route.method, path: route.path, route })),

@@ -7,7 +7,7 @@ import { route, type Route } from '../http/route.js';
 import { TarStream } from '../http/tar-stream.js';
 import type { CaptureLibrary } from '../captures/files/capture-library.js';
 import type { FileThreads } from '../http/file-source.js';
-import type { Farm } from '../lab/farm.js';
+import type { Controller } from '../lab/controller.js';
 import { names } from './schemas.js';
 
 const tag = 'Captures';
@@ -31,7 +31,11 @@ const whole = z
   .regex(/^\d{1,15}$/, 'must be a whole number')
   .transform(Number);
 
-export function captureFileRoutes({ projects }: Farm, captures: CaptureLibrary, files: FileThreads): Route[] {
+export function captureFileRoutes(
+  { projects }: Controller,
+  captures: CaptureLibrary,
+  files: FileThreads,
+): Route[] {
   const all = names('project_id');
   const one = names('project_id', 'name');
   const base = '/v2/projects/{project_id}/captures';

@@ -5,7 +5,7 @@ import { json } from '../http/answer.js';
 import { COMPUTE_PING_AFTER_MS, sendEvents } from '../http/event-stream.js';
 import { route, type Route, type SocketRoute } from '../http/route.js';
 import { LOCAL_COMPUTE } from '../lab/gns3-file/topology-schema.js';
-import type { Farm } from '../lab/farm.js';
+import type { Controller } from '../lab/controller.js';
 import { nodeType } from '../lab/gns3-file/topology-schema.js';
 import { ports } from './computes.js';
 import { names, nothing } from './schemas.js';
@@ -23,7 +23,10 @@ const networkInterface = z.strictObject({
   type: z.enum(['ethernet', 'tap']),
 });
 
-export function computeHost(farm: Farm, compute: LocalCompute): { routes: Route[]; sockets: SocketRoute[] } {
+export function computeHost(
+  controller: Controller,
+  compute: LocalCompute,
+): { routes: Route[]; sockets: SocketRoute[] } {
   return {
     routes: [
       route({
@@ -33,7 +36,7 @@ export function computeHost(farm: Farm, compute: LocalCompute): { routes: Route[
         summary: 'Show the GNS3 version that this compute speaks',
         params: nothing,
         answers: { 200: version },
-        handle: () => json(200, { local: farm.isLocal, version: farm.gns3Version }),
+        handle: () => json(200, { local: controller.isLocal, version: controller.gns3Version }),
       }),
       route({
         method: 'GET',
@@ -57,7 +60,7 @@ export function computeHost(farm: Farm, compute: LocalCompute): { routes: Route[
         summary: 'List the port numbers that this compute has given out',
         params: nothing,
         answers: { 200: ports },
-        handle: () => json(200, farm.computes.ports(LOCAL_COMPUTE)),
+        handle: () => json(200, controller.computes.ports(LOCAL_COMPUTE)),
       }),
       route({
         method: 'GET',
@@ -76,7 +79,7 @@ export function computeHost(farm: Farm, compute: LocalCompute): { routes: Route[
         params: names('compute_id'),
         answers: { 200: z.array(networkInterface) },
         handle: async ({ params }) => {
-          farm.computes.checkServed(params.compute_id, 'GET /network/interfaces');
+          controller.computes.checkServed(params.compute_id, 'GET /network/interfaces');
           return json(200, await compute.interfaces());
         },
       }),
@@ -90,7 +93,7 @@ export function computeHost(farm: Farm, compute: LocalCompute): { routes: Route[
         check: () => undefined,
         open: (_params, send) => {
           const source = {
-            load: () => farm.load(),
+            load: () => controller.load(),
             listen: (listener: (event: string) => void) => compute.channel.subscribe(listener),
           };
           return sendEvents(source, send, COMPUTE_PING_AFTER_MS);

@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { empty, json, jsonText } from '../http/answer.js';
 import { route, type Route } from '../http/route.js';
-import type { Farm } from '../lab/farm.js';
+import type { Controller } from '../lab/controller.js';
 import { nodeType } from '../lab/gns3-file/topology-schema.js';
 import { names, nothing } from './schemas.js';
 
@@ -51,8 +51,8 @@ const newCompute = z.strictObject({
   port: fields.port,
 });
 
-export function computeRoutes(farm: Farm): Route[] {
-  const { computes } = farm;
+export function computeRoutes(controller: Controller): Route[] {
+  const { computes } = controller;
   return [
     route({
       method: 'GET',

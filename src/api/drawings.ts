@@ -4,7 +4,7 @@ import { refusals } from '../base/errors/errors.js';
 import { empty, jsonText } from '../http/answer.js';
 import { route, type Route } from '../http/route.js';
 import { createDrawing, deleteDrawing, updateDrawing } from '../lab/topology/drawings.js';
-import type { Farm } from '../lab/farm.js';
+import type { Controller } from '../lab/controller.js';
 import { listObjects } from '../lab/projects/project-content.js';
 import { coordinate, openObject, rotation, uuid } from '../lab/gns3-file/topology-schema.js';
 import { names } from './schemas.js';
@@ -37,8 +37,8 @@ const changedDrawing = z
   .strictObject({ ...settable, drawing_id: uuid.optional(), project_id: uuid.optional() })
   .transform(({ drawing_id, project_id, ...kept }) => kept);
 
-export function drawingRoutes(farm: Farm): Route[] {
-  const { projects } = farm;
+export function drawingRoutes(controller: Controller): Route[] {
+  const { projects } = controller;
   const all = names('project_id');
   const one = names('project_id', 'drawing_id');
   const base = '/v2/projects/{project_id}/drawings';

@@ -14,7 +14,7 @@ import { route, type AnswerKind, type Route } from '../http/route.js';
 import type { ImageLibrary } from '../files/images/image-library.js';
 import { EMULATORS, isEmulator, type Emulator } from '../files/images/image-name.js';
 import type { FileThreads } from '../http/file-source.js';
-import type { Farm } from '../lab/farm.js';
+import type { Controller } from '../lab/controller.js';
 import type { Transfers } from '../files/transfer/transfers.js';
 import { names, nothing } from './schemas.js';
 
@@ -44,14 +44,14 @@ interface Address {
 type PathParams = Readonly<Partial<Record<'compute_id' | 'emulator' | 'filename', string>>>;
 
 export function imageRoutes(
-  farm: Farm,
+  controller: Controller,
   images: ImageLibrary,
   transfers: Transfers,
   files: FileThreads,
 ): Route[] {
   return [
     ...EMULATORS.flatMap((emulator) => routesAt(computeAddress(emulator), files, images, transfers)),
-    ...routesAt(controllerAddress(farm), files, images, transfers),
+    ...routesAt(controllerAddress(controller), files, images, transfers),
     route({
       method: 'GET',
       path: `/v2/compute/${DOCKER}/images`,
@@ -72,7 +72,7 @@ export function imageRoutes(
       answers: { 200: z.strictObject({ endpoint: z.string() }) },
       handle: ({ params: { compute_id: id, emulator, action } }) => {
         const path = [emulator, ...action.split('/')].map(encodeURIComponent).join('/');
-        return json(200, { endpoint: `${farm.computes.urlOf(id)}/v2/compute/${path}` });
+        return json(200, { endpoint: `${controller.computes.urlOf(id)}/v2/compute/${path}` });
       },
     }),
   ];
@@ -88,7 +88,7 @@ function computeAddress(emulator: Emulator): Address {
 }
 
 /** The images of the compute that is this server. */
-function controllerAddress({ computes }: Farm): Address {
+function controllerAddress({ computes }: Controller): Address {
   return {
     path: '/v2/computes/{compute_id}/{emulator}/images',
     params: ['compute_id', 'emulator'],

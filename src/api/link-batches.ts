@@ -6,7 +6,7 @@ import { INTERNAL_ERROR } from '../http/error-body.js';
 import { route, type Route } from '../http/route.js';
 import { captureSettings } from '../captures/capture-settings.js';
 import type { ProjectCaptures, LinkCaptures } from '../captures/link-captures.js';
-import type { Farm } from '../lab/farm.js';
+import type { Controller } from '../lab/controller.js';
 import type { Client } from '../lab/lab-run.js';
 import { changeLink, deleteLink, makeLink } from '../lab/topology/links.js';
 import type { Project } from '../lab/projects/project.js';
@@ -52,7 +52,7 @@ interface Step {
   run(): Promise<{ readonly status: number; readonly link?: string }>;
 }
 
-export function linkBatchRoutes({ projects }: Farm, captures: ProjectCaptures): Route[] {
+export function linkBatchRoutes({ projects }: Controller, captures: ProjectCaptures): Route[] {
   return [
     route({
       method: 'POST',

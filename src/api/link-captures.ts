@@ -6,7 +6,7 @@ import type { Exchange } from '../http/exchange.js';
 import { FILE_ANSWERS, FILE_HEADERS, sendFile } from '../http/file-transfer.js';
 import { route, socketRoute, type RouteTable } from '../http/route.js';
 import { captureSettings, selection, LARGEST_SNAPLEN } from '../captures/capture-settings.js';
-import type { Farm } from '../lab/farm.js';
+import type { Controller } from '../lab/controller.js';
 import type { ProjectCaptures } from '../captures/link-captures.js';
 import type { LinkCapture } from '../captures/link-capture.js';
 import type { LinkStream } from '../captures/link-stream.js';
@@ -61,7 +61,7 @@ interface LinkIds {
 }
 
 export function linkCaptureRoutes(
-  { projects }: Farm,
+  { projects }: Controller,
   captures: ProjectCaptures,
   files: FileThreads,
 ): RouteTable {

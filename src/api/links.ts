@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { refusals } from '../base/errors/errors.js';
 import { empty, json, jsonText } from '../http/answer.js';
 import { route, type Route } from '../http/route.js';
-import type { Farm } from '../lab/farm.js';
+import type { Controller } from '../lab/controller.js';
 import type { FilterType } from '../lab/topology/link-filters.js';
 import { listObjects } from '../lab/projects/project-content.js';
 import {
@@ -80,8 +80,11 @@ const filterType = z.strictObject({
 });
 
 /** `availableFilters` are the filters that this host can run. */
-export function linkRoutes(farm: Farm, availableFilters: () => Promise<readonly FilterType[]>): Route[] {
-  const { projects } = farm;
+export function linkRoutes(
+  controller: Controller,
+  availableFilters: () => Promise<readonly FilterType[]>,
+): Route[] {
+  const { projects } = controller;
   const all = names('project_id');
   const one = names('project_id', 'link_id');
   const base = '/v2/projects/{project_id}/links';

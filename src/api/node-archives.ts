@@ -8,7 +8,7 @@ import { z } from 'zod';
 import { receiveFile, RECEIVING_HEADERS } from '../http/file-transfer.js';
 import { route, type Route } from '../http/route.js';
 import { TarStream, type TarEntry } from '../http/tar-stream.js';
-import type { Farm } from '../lab/farm.js';
+import type { Controller } from '../lab/controller.js';
 import type { NodeArchives } from '../files/node-files/node-archives.js';
 import type { FolderEntry } from '../files/node-files/node-file-tasks.js';
 import { nodeArchiveLanding, nodeFiles, type NodeFile } from '../files/node-files/node-folder.js';
@@ -21,7 +21,7 @@ const TAR = 'application/x-tar';
 const MOST_PACKED = 100_000;
 
 export function nodeArchiveRoutes(
-  { projects }: Farm,
+  { projects }: Controller,
   transfers: Transfers,
   archives: NodeArchives,
   files: FileThreads & TaskRunner<NodeFileTasks>,

@@ -14,7 +14,7 @@ import {
   sendFile,
 } from '../http/file-transfer.js';
 import { route, type Route } from '../http/route.js';
-import type { Farm } from '../lab/farm.js';
+import type { Controller } from '../lab/controller.js';
 import type { FolderEntry } from '../files/node-files/node-file-tasks.js';
 import { nodeFile, nodeFileLanding, nodeFiles, type NodeFile } from '../files/node-files/node-folder.js';
 import type { Project } from '../lab/projects/project.js';
@@ -39,7 +39,7 @@ const recursive = z
   .transform((value) => value === 'true');
 
 export function nodeFileRoutes(
-  farm: Farm,
+  controller: Controller,
   transfers: Transfers,
   files: FileThreads & TaskRunner<NodeFileTasks>,
 ): Route[] {
@@ -57,7 +57,7 @@ export function nodeFileRoutes(
       query: z.strictObject({ folder, recursive }),
       answers: { 200: z.array(entry) },
       handle: async ({ params, query }) => {
-        const project = farm.projects.find(params.project_id);
+        const project = controller.projects.find(params.project_id);
         const place = nodeFiles(project, params.node_id, query.folder);
         const wanted = { ...place, isRecursive: query.recursive, limit: MOST_LISTED };
         const found = await files.run('listNodeFiles', wanted).catch((error: unknown) => {
@@ -75,7 +75,7 @@ export function nodeFileRoutes(
       headers: FILE_HEADERS,
       answers: FILE_ANSWERS,
       handle: async ({ params, exchange }) => {
-        const project = farm.projects.find(params.project_id);
+        const project = controller.projects.find(params.project_id);
         const place = nodeFile(project, params.node_id, params.path);
         exchange.atEnd(project.hold());
         try {
@@ -95,7 +95,7 @@ export function nodeFileRoutes(
       body: 'raw',
       answers: { 201: null },
       handle: ({ params, exchange }) => {
-        const project = farm.projects.find(params.project_id);
+        const project = controller.projects.find(params.project_id);
         const landing = nodeFileLanding(project, params.node_id, params.path);
         return receiveFile(exchange, transfers, landing, 201);
       },
@@ -109,7 +109,7 @@ export function nodeFileRoutes(
       query: z.strictObject({ recursive }),
       answers: { 204: null },
       handle: async ({ params, query }) => {
-        const project = farm.projects.find(params.project_id);
+        const project = controller.projects.find(params.project_id);
         const place = nodeFile(project, params.node_id, params.path);
         const input = { ...place, isRecursive: query.recursive };
         await project.gate

@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { empty, jsonText } from '../http/answer.js';
 import { route, type Route } from '../http/route.js';
-import type { Farm } from '../lab/farm.js';
+import type { Controller } from '../lab/controller.js';
 import { listObjects } from '../lab/projects/project-content.js';
 import {
   actOnAllNodes,
@@ -135,8 +135,8 @@ const changedNode = z
 
 const place = z.strictObject({ x: coordinate, y: coordinate, z: coordinate.optional() });
 
-export function nodeRoutes(farm: Farm): Route[] {
-  const { projects, symbols } = farm;
+export function nodeRoutes(controller: Controller): Route[] {
+  const { projects, symbols } = controller;
   const all = names('project_id');
   const one = names('project_id', 'node_id');
   const base = '/v2/projects/{project_id}/nodes';
@@ -170,8 +170,8 @@ export function nodeRoutes(farm: Farm): Route[] {
       },
     }),
     ...(['start', 'stop', 'suspend', 'reload'] as const).flatMap((action) => [
-      allNodesRoute(farm, action),
-      oneNodeRoute(farm, action),
+      allNodesRoute(controller, action),
+      oneNodeRoute(controller, action),
     ]),
     route({
       method: 'GET',
@@ -251,7 +251,7 @@ export function nodeRoutes(farm: Farm): Route[] {
   ];
 }
 
-function allNodesRoute(farm: Farm, action: NodeAction): Route {
+function allNodesRoute(controller: Controller, action: NodeAction): Route {
   return route({
     method: 'POST',
     path: `/v2/projects/{project_id}/nodes/${action}`,
@@ -260,7 +260,7 @@ function allNodesRoute(farm: Farm, action: NodeAction): Route {
     params: names('project_id'),
     answers: { 204: null },
     handle: async ({ params }) => {
-      await farm.projects.find(params.project_id).change((topology) => {
+      await controller.projects.find(params.project_id).change((topology) => {
         actOnAllNodes(topology, action);
       });
       return empty(204);
@@ -268,7 +268,7 @@ function allNodesRoute(farm: Farm, action: NodeAction): Route {
   });
 }
 
-function oneNodeRoute(farm: Farm, action: NodeAction): Route {
+function oneNodeRoute(controller: Controller, action: NodeAction): Route {
   return route({
     method: 'POST',
     path: `/v2/projects/{project_id}/nodes/{node_id}/${action}`,
@@ -277,7 +277,7 @@ function oneNodeRoute(farm: Farm, action: NodeAction): Route {
     params: names('project_id', 'node_id'),
     answers: { 200: node },
     handle: async ({ params }) => {
-      const project = farm.projects.find(params.project_id);
+      const project = controller.projects.find(params.project_id);
       return jsonText(200, await project.change((topology) => actOnNode(topology, params.node_id, action)));
     },
   });

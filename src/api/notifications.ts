@@ -3,7 +3,7 @@ import { sendEvents, type EventSource } from '../http/event-stream.js';
 import type { Answer } from '../http/answer.js';
 import type { Exchange } from '../http/exchange.js';
 import { route, type Route, type SocketRoute } from '../http/route.js';
-import type { Farm } from '../lab/farm.js';
+import type { Controller } from '../lab/controller.js';
 import { names, nothing } from './schemas.js';
 
 const tag = 'Notifications';
@@ -11,12 +11,15 @@ const tag = 'Notifications';
 const LARGEST_BACKLOG = 1024 * 1024;
 const STREAM = { media: 'application/json' };
 
-export function notificationRoutes(farm: Farm): { routes: Route[]; sockets: SocketRoute[] } {
-  const load = (): ReturnType<Farm['load']> => farm.load();
-  const ofController: EventSource = { load, listen: (listener) => farm.announcements.subscribe(listener) };
+export function notificationRoutes(controller: Controller): { routes: Route[]; sockets: SocketRoute[] } {
+  const load = (): ReturnType<Controller['load']> => controller.load();
+  const ofController: EventSource = {
+    load,
+    listen: (listener) => controller.announcements.subscribe(listener),
+  };
   const ofProject = (id: string): EventSource => ({
     load,
-    listen: (listener) => farm.projects.find(id).listen(listener),
+    listen: (listener) => controller.projects.find(id).listen(listener),
   });
   return {
     routes: [
@@ -37,7 +40,7 @@ export function notificationRoutes(farm: Farm): { routes: Route[]; sockets: Sock
         params: names('project_id'),
         answers: { 200: STREAM },
         handle: ({ params, exchange }) => {
-          farm.projects.find(params.project_id);
+          controller.projects.find(params.project_id);
           return streamed(exchange, ofProject(params.project_id));
         },
       }),
@@ -57,7 +60,7 @@ export function notificationRoutes(farm: Farm): { routes: Route[]; sockets: Sock
         summary: 'Stream the notifications of a project, one JSON object per frame',
         params: names('project_id'),
         check: ({ project_id = '' }) => {
-          farm.projects.find(project_id);
+          controller.projects.find(project_id);
         },
         open: ({ project_id = '' }, send) => sendEvents(ofProject(project_id), send),
       },

@@ -5,7 +5,7 @@ import { jsonText } from '../http/answer.js';
 import { attachmentHeader } from '../http/headers.js';
 import { receiveFile, RECEIVING_HEADERS } from '../http/file-transfer.js';
 import { route, type Route } from '../http/route.js';
-import type { Farm } from '../lab/farm.js';
+import type { Controller } from '../lab/controller.js';
 import { text } from '../lab/gns3-file/topology-schema.js';
 import type { ProjectArchives } from '../snapshots/projects/project-archives.js';
 import type { Transfers } from '../files/transfer/transfers.js';
@@ -29,7 +29,7 @@ const duplicated = z.strictObject({
 });
 
 export function projectArchiveRoutes(
-  { projects }: Farm,
+  { projects }: Controller,
   archives: ProjectArchives,
   transfers: Transfers,
 ): Route[] {

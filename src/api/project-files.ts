@@ -11,7 +11,7 @@ import {
 } from '../http/file-transfer.js';
 import type { FileThreads } from '../http/file-source.js';
 import { route, type Route } from '../http/route.js';
-import type { Farm } from '../lab/farm.js';
+import type { Controller } from '../lab/controller.js';
 import { join, resolve } from 'node:path';
 import type { Project } from '../lab/projects/project.js';
 import { folderLanding } from '../files/transfer/landing.js';
@@ -20,7 +20,7 @@ import { names } from './schemas.js';
 
 const tag = 'Project files';
 
-export function projectFileRoutes(farm: Farm, transfers: Transfers, files: FileThreads): Route[] {
+export function projectFileRoutes(controller: Controller, transfers: Transfers, files: FileThreads): Route[] {
   const path = '/v2/projects/{project_id}/files/{path:.+}';
   const params = names('project_id', 'path');
   return [
@@ -33,7 +33,7 @@ export function projectFileRoutes(farm: Farm, transfers: Transfers, files: FileT
       headers: FILE_HEADERS,
       answers: FILE_ANSWERS,
       handle: ({ params: wanted, exchange }) =>
-        readProjectFile(exchange, files, farm.projects.find(wanted.project_id), wanted.path),
+        readProjectFile(exchange, files, controller.projects.find(wanted.project_id), wanted.path),
     }),
     route({
       method: 'POST',
@@ -45,7 +45,13 @@ export function projectFileRoutes(farm: Farm, transfers: Transfers, files: FileT
       headers: RECEIVING_HEADERS,
       answers: { 201: null },
       handle: ({ params: wanted, exchange }) =>
-        writeProjectFile(exchange, transfers, farm.projects.find(wanted.project_id), wanted.path, false),
+        writeProjectFile(
+          exchange,
+          transfers,
+          controller.projects.find(wanted.project_id),
+          wanted.path,
+          false,
+        ),
     }),
   ];
 }

@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { refusals } from '../base/errors/errors.js';
 import { empty, json, jsonText } from '../http/answer.js';
 import { route, type Route } from '../http/route.js';
-import type { Farm } from '../lab/farm.js';
+import type { Controller } from '../lab/controller.js';
 import { countObjects } from '../lab/projects/project-content.js';
 import { projectSettings, supplier, text, uuid, variables } from '../lab/gns3-file/topology-schema.js';
 import type { Jobs } from '../snapshots/jobs.js';
@@ -52,8 +52,8 @@ export const changedProject = z.strictObject({
 });
 const stats = z.strictObject({ drawings: z.int(), links: z.int(), nodes: z.int(), snapshots: z.int() });
 
-export function projectRoutes(farm: Farm, jobs: Jobs, files: TaskRunner<FolderTasks>): Route[] {
-  const { projects } = farm;
+export function projectRoutes(controller: Controller, jobs: Jobs, files: TaskRunner<FolderTasks>): Route[] {
+  const { projects } = controller;
   const one = names('project_id');
   return [
     route({
@@ -84,7 +84,7 @@ export function projectRoutes(farm: Farm, jobs: Jobs, files: TaskRunner<FolderTa
       body: z.strictObject({ path: text(1, 4096) }),
       answers: { 201: project },
       handle: async ({ body }) => {
-        if (!farm.isLocal) throw refusals.loadLocalOnly();
+        if (!controller.isLocal) throw refusals.loadLocalOnly();
         return jsonText(201, await projects.load(body.path));
       },
     }),

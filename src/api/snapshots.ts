@@ -5,7 +5,7 @@ import { empty, json, jsonText } from '../http/answer.js';
 import { attachmentHeader } from '../http/headers.js';
 import { FILE_ANSWERS, FILE_HEADERS, sendFile } from '../http/file-transfer.js';
 import { route, type Route } from '../http/route.js';
-import type { Farm } from '../lab/farm.js';
+import type { Controller } from '../lab/controller.js';
 import { SNAPSHOTS } from '../lab/projects/folder-layout.js';
 import { text, uuid } from '../lab/gns3-file/topology-schema.js';
 import type { ProjectArchives } from '../snapshots/projects/project-archives.js';
@@ -62,7 +62,7 @@ const number = z
   .transform(Number);
 
 export function snapshotRoutes(
-  { projects }: Farm,
+  { projects }: Controller,
   snapshots: Snapshots,
   archives: ProjectArchives,
   files: FileThreads,

@@ -14,7 +14,7 @@ import {
 } from '../http/file-transfer.js';
 import { route, type Route } from '../http/route.js';
 import { bytesSource } from '../http/streams/sized-response.js';
-import type { Farm } from '../lab/farm.js';
+import type { Controller } from '../lab/controller.js';
 import { folderLanding } from '../files/transfer/landing.js';
 import type { Transfers } from '../files/transfer/transfers.js';
 import { names, nothing } from './schemas.js';
@@ -28,7 +28,7 @@ const symbol = z.strictObject({
   theme: z.string(),
 });
 
-export function symbolRoutes({ symbols }: Farm, transfers: Transfers, files: FileThreads): Route[] {
+export function symbolRoutes({ symbols }: Controller, transfers: Transfers, files: FileThreads): Route[] {
   const one = names('symbol_id');
   return [
     route({

@@ -11,7 +11,7 @@ import type { LocalCompute } from '../run/local-compute.js';
 import { openApi } from '../http/openapi.js';
 import { route, type RouteTable } from '../http/route.js';
 import type { ImageLibrary } from '../files/images/image-library.js';
-import type { Farm } from '../lab/farm.js';
+import type { Controller } from '../lab/controller.js';
 import type { NodeArchives } from '../files/node-files/node-archives.js';
 import { openObject } from '../lab/gns3-file/topology-schema.js';
 import { PRODUCT } from '../base/product.js';
@@ -51,7 +51,7 @@ import { versionRoutes } from './version.js';
 
 /** The parts of the server that the routes need. */
 export interface Services {
-  readonly farm: Farm;
+  readonly controller: Controller;
   readonly files: FileThreads & TaskRunner<FolderTasks & NodeFileTasks>;
   readonly compute: LocalCompute;
   readonly captures: ProjectCaptures;
@@ -69,7 +69,7 @@ export interface Services {
 }
 
 export function routeTable({
-  farm,
+  controller,
   files,
   compute,
   captures,
@@ -84,30 +84,30 @@ export function routeTable({
   archives,
   shutdown,
 }: Services): RouteTable {
-  const host = computeHost(farm, compute);
-  const linkCaptures = linkCaptureRoutes(farm, captures, files);
-  const notifications = notificationRoutes(farm);
+  const host = computeHost(controller, compute);
+  const linkCaptures = linkCaptureRoutes(controller, captures, files);
+  const notifications = notificationRoutes(controller);
   let document: Promise<object> | undefined;
   const table: RouteTable = {
     routes: [
-      ...versionRoutes(farm, shutdown),
-      ...computeRoutes(farm),
-      ...projectRoutes(farm, jobs, files),
-      ...projectArchiveRoutes(farm, archives, transfers),
-      ...projectFileRoutes(farm, transfers, files),
-      ...nodeRoutes(farm),
-      ...nodeFileRoutes(farm, transfers, files),
-      ...nodeArchiveRoutes(farm, transfers, nodeArchives, files),
-      ...linkRoutes(farm, () => compute.availableFilters()),
-      ...linkBatchRoutes(farm, captures),
+      ...versionRoutes(controller, shutdown),
+      ...computeRoutes(controller),
+      ...projectRoutes(controller, jobs, files),
+      ...projectArchiveRoutes(controller, archives, transfers),
+      ...projectFileRoutes(controller, transfers, files),
+      ...nodeRoutes(controller),
+      ...nodeFileRoutes(controller, transfers, files),
+      ...nodeArchiveRoutes(controller, transfers, nodeArchives, files),
+      ...linkRoutes(controller, () => compute.availableFilters()),
+      ...linkBatchRoutes(controller, captures),
       ...linkCaptures.routes,
-      ...captureFileRoutes(farm, captureFiles, files),
-      ...drawingRoutes(farm),
-      ...snapshotRoutes(farm, snapshots, archives, files),
+      ...captureFileRoutes(controller, captureFiles, files),
+      ...drawingRoutes(controller),
+      ...snapshotRoutes(controller, snapshots, archives, files),
       ...jobRoutes(jobs),
-      ...templateRoutes(farm),
-      ...imageRoutes(farm, images, transfers, files),
-      ...symbolRoutes(farm, transfers, files),
+      ...templateRoutes(controller),
+      ...imageRoutes(controller, images, transfers, files),
+      ...symbolRoutes(controller, transfers, files),
       ...uploadRoutes(uploads),
       ...notifications.routes,
       ...host.routes,

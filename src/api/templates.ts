@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import { empty, jsonText } from '../http/answer.js';
 import { route, type Route } from '../http/route.js';
-import type { Farm } from '../lab/farm.js';
+import type { Controller } from '../lab/controller.js';
 import { createNode } from '../lab/topology/nodes.js';
 import { coordinate, nodeType, openObject, text, uuid } from '../lab/gns3-file/topology-schema.js';
 import { node } from './nodes.js';
@@ -37,8 +37,8 @@ const usage = z.strictObject({
   compute_id: text(1, 255).nullable().optional(),
 });
 
-export function templateRoutes(farm: Farm): Route[] {
-  const { templates, projects, symbols } = farm;
+export function templateRoutes(controller: Controller): Route[] {
+  const { templates, projects, symbols } = controller;
   const one = names('template_id');
   return [
     route({

@@ -3,13 +3,13 @@ import { z } from 'zod';
 import { refusals } from '../base/errors/errors.js';
 import { empty, json } from '../http/answer.js';
 import { route, type Route } from '../http/route.js';
-import type { Farm } from '../lab/farm.js';
+import type { Controller } from '../lab/controller.js';
 import { nothing } from './schemas.js';
 
 const tag = 'Server';
 export const version = z.strictObject({ local: z.boolean(), version: z.string() });
 
-export function versionRoutes(farm: Farm, shutdown: () => void): Route[] {
+export function versionRoutes(controller: Controller, shutdown: () => void): Route[] {
   return [
     route({
       method: 'GET',
@@ -18,7 +18,7 @@ export function versionRoutes(farm: Farm, shutdown: () => void): Route[] {
       summary: 'Show the GNS3 version that this server speaks',
       params: nothing,
       answers: { 200: version },
-      handle: () => json(200, { local: farm.isLocal, version: farm.gns3Version }),
+      handle: () => json(200, { local: controller.isLocal, version: controller.gns3Version }),
     }),
     route({
       method: 'POST',
@@ -29,8 +29,9 @@ export function versionRoutes(farm: Farm, shutdown: () => void): Route[] {
       body: z.strictObject({ version: z.string().max(255), local: z.boolean().optional() }),
       answers: { 200: z.strictObject({ version: z.string() }) },
       handle: ({ body }) => {
-        if (body.version !== farm.gns3Version) throw refusals.versionDiffers(body.version, farm.gns3Version);
-        return json(200, { version: farm.gns3Version });
+        if (body.version !== controller.gns3Version)
+          throw refusals.versionDiffers(body.version, controller.gns3Version);
+        return json(200, { version: controller.gns3Version });
       },
     }),
     route({
@@ -41,7 +42,7 @@ export function versionRoutes(farm: Farm, shutdown: () => void): Route[] {
       params: nothing,
       answers: { 200: null },
       handle: async () => {
-        await farm.projects.reload();
+        await controller.projects.reload();
         return empty(200);
       },
     }),
@@ -53,7 +54,7 @@ export function versionRoutes(farm: Farm, shutdown: () => void): Route[] {
       params: nothing,
       answers: { 201: null },
       handle: ({ exchange }) => {
-        if (!farm.isLocal) throw refusals.stopLocalOnly();
+        if (!controller.isLocal) throw refusals.stopLocalOnly();
         // The answer must leave first, because the end of the server cuts every connection.
         exchange.atEnd(() => {
           setImmediate(shutdown);

@@ -1,5 +1,5 @@
 /**
- * The computes of the farm: this server itself, and others that are only on record. The password of a compute
+ * The computes of the controller: this server itself, and others that are only on record. The password of a compute
  * is stored and never shown.
  */
 import { randomUUID } from 'node:crypto';

@@ -24,7 +24,7 @@ import { Transfers } from '../files/transfer/transfers.js';
 import { Uploads } from '../files/uploads/uploads.js';
 import { Gate } from '../http/gate.js';
 import { GuessBrake } from '../http/guess-brake.js';
-import { Farm } from '../lab/farm.js';
+import { Controller } from '../lab/controller.js';
 import { UdpPorts } from '../run/links/udp-ports.js';
 import { LocalCompute } from '../run/local-compute.js';
 import { Jobs } from '../snapshots/jobs.js';
@@ -59,7 +59,7 @@ export async function serve(config: Config): Promise<void> {
   });
   const sockets = await hostSockets(process.platform);
   const udpPorts = new UdpPorts(config.udpPorts, (port) => sockets.opener.isFree(port));
-  const farm = new Farm({
+  const controller = new Controller({
     store,
     files,
     keepState: (input) => files.run('keepState', input),
@@ -100,8 +100,8 @@ export async function serve(config: Config): Promise<void> {
     gns3Version: config.gns3Version,
     projectsFolder: config.projects,
     allowsAnyPath: config.local,
-    projects: farm.projects,
-    consolePorts: farm.consolePorts,
+    projects: controller.projects,
+    consolePorts: controller.consolePorts,
   });
   const runningCaptures = new RunningCaptures({
     writers,
@@ -116,38 +116,43 @@ export async function serve(config: Config): Promise<void> {
     bpf,
     runOf: (projectId) => compute.runOf(projectId),
   });
-  const captureFiles = new CaptureLibrary(files, (id) => captures.running(farm.projects.find(id)));
-  const captureKeeper = new CaptureRetention(captureFiles, farm.projects, config.captureKeepDays, log);
-  await farm.start((projectId) => compute.beginRun(projectId));
-  captureKeeper.start();
+  const captureFiles = new CaptureLibrary(files, (id) => captures.running(controller.projects.find(id)));
+  const captureRetention = new CaptureRetention(
+    captureFiles,
+    controller.projects,
+    config.captureKeepDays,
+    log,
+  );
+  await controller.start((projectId) => compute.beginRun(projectId));
+  captureRetention.start();
 
   const images = new ImageLibrary({
     folder: config.images,
     temporary: temporaryImages(config),
     disk: threads.readers,
     store,
-    projects: farm.projects,
+    projects: controller.projects,
   });
   const uploads = new Uploads({
     folder: config.uploads,
     disk,
     transfers,
-    announcements: farm.announcements,
+    announcements: controller.announcements,
     log,
     landingOf: (target) =>
       'emulator' in target
         ? images.landing(target.emulator, target.filename)
-        : nodeFileLanding(farm.projects.find(target.project_id), target.node_id, target.path),
+        : nodeFileLanding(controller.projects.find(target.project_id), target.node_id, target.path),
   });
   await images.start();
   // Uploads that land at once need the images to be ready.
   await uploads.start();
 
-  const jobs = new Jobs(farm.announcements);
+  const jobs = new Jobs(controller.announcements);
   const notes = notesFolder(config);
   const snapshots = new Snapshots({ files, longJobs: threads.jobs, jobs, notes, log });
   const archives = projectArchives({
-    farm,
+    controller,
     jobs,
     longJobs: threads.jobs,
     imagesFolder: config.images,
@@ -164,7 +169,7 @@ export async function serve(config: Config): Promise<void> {
   const server = new HttpServer({
     gate,
     table: routeTable({
-      ...{ farm, files, compute, captures, captureFiles, portCaptures },
+      ...{ controller, files, compute, captures, captureFiles, portCaptures },
       ...{ transfers, images, uploads, jobs, snapshots, archives },
       nodeArchives: new NodeArchives({ disk: threads.archives, atOnce: ARCHIVES_AT_ONCE }),
       shutdown: stop.begin,
@@ -176,7 +181,7 @@ export async function serve(config: Config): Promise<void> {
   });
   const port = await server.listen(config.host, config.port);
   sockets.boundConnectionBuffers();
-  farm.computes.listensOn(port);
+  controller.computes.listensOn(port);
   process.stdout.write(
     `${PRODUCT.name} ${PRODUCT.version} listens on http://${urlHost(config.host)}:${port}\n`,
   );
@@ -188,8 +193,8 @@ export async function serve(config: Config): Promise<void> {
   bpf.close();
   await jobs.close();
   await archives.exports.close();
-  captureKeeper.stop();
-  await farm.close();
+  captureRetention.stop();
+  await controller.close();
   await runningCaptures.close();
   await writers.close();
   await engines.close();

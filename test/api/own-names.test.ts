@@ -59,7 +59,7 @@ mkdirSync(join(lab.folder, 'tmp/snapshot'), { recursive: true });
 writeFileSync(join(lab.folder, 'tmp/there'), 'on its way');
 
 /** No handler runs here. */
-const SERVICES: unknown = { farm: {}, compute: {} };
+const SERVICES: unknown = { controller: {}, compute: {} };
 const ROUTES = routeTable(SERVICES as Services).routes.filter(({ method }) => method !== 'GET');
 
 /** Path parameters that are looked up, and never become a part of a path on the disk. */

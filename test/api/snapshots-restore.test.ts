@@ -77,9 +77,9 @@ void t.test('everything comes back, with its ids', async (t) => {
 void t.test('what clients are told, in this order', async (t) => {
   const lab = await line();
   const snapshot = await lab.take('then');
-  const farm = await NotificationLog.open(`${server.url}/v2/notifications`);
+  const controller = await NotificationLog.open(`${server.url}/v2/notifications`);
   await changeAll(lab);
-  const before = farm.received.length;
+  const before = controller.received.length;
   const { project_id: id } = snapshot;
   const told = await lab.told(async () => {
     await lab.restore(snapshot);
@@ -93,16 +93,16 @@ void t.test('what clients are told, in this order', async (t) => {
   t.same([link], (await client.get(`${lab.path}/links`)).body);
   t.same(drawing, ((await client.get(`${lab.path}/drawings`)).body as Json[])[0]);
   t.same(last, snapshot);
-  const opened = await farm.next(
+  const opened = await controller.next(
     ({ action, event }) => action === 'project.opened' && event['project_id'] === id,
   );
   t.same(opened.event, (await client.get(lab.path)).body);
-  const later = farm.received.slice(before).map(({ action }) => action);
+  const later = controller.received.slice(before).map(({ action }) => action);
   t.same(
     later.filter((action) => !action.startsWith('job.')),
     ['project.opened'],
   );
-  farm.close();
+  controller.close();
 });
 
 void t.test('a project that was renamed before or after', async (t) => {

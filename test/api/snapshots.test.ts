@@ -163,13 +163,13 @@ void t.test('unknown projects and snapshots, and closed projects', async (t) => 
 void t.test('making one is told as a job only, and so is its end', async (t) => {
   const lab = await SnapshotLab.make(host);
   const stream = await lab.listen();
-  const farm = await NotificationLog.open(`${server.url}/v2/notifications`);
+  const controller = await NotificationLog.open(`${server.url}/v2/notifications`);
   const taken = await lab.take('quiet');
   await client.expect(204, 'DELETE', lab.at(taken));
   const isLast = ({ action, event }: { action: string; event: Json }): boolean =>
     action === 'job.ended' && event['kind'] === 'snapshot.delete';
-  await Promise.all([stream.next(isLast), farm.next(isLast)]);
-  for (const log of [stream, farm]) {
+  await Promise.all([stream.next(isLast), controller.next(isLast)]);
+  for (const log of [stream, controller]) {
     const told = log.received.filter(({ action }) => action !== 'job.progress');
     t.match(told, [
       { action: 'job.started', event: { kind: 'snapshot.create', subject: 'quiet', state: 'running' } },

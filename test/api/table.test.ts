@@ -18,7 +18,7 @@ interface Operation {
 const server = await startServer(t);
 const client = new Client(server.url);
 /** No handler runs here. */
-const SERVICES: unknown = { farm: {}, compute: {} };
+const SERVICES: unknown = { controller: {}, compute: {} };
 const table = routeTable(SERVICES as Services);
 const document = await client.expect(200, 'GET', '/v2/openapi.json');
 const paths = document['paths'] as Record<string, Record<string, Operation>>;

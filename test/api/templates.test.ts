@@ -347,8 +347,8 @@ void t.test('templates that were made survive a restart, in their order', async 
 });
 
 void t.test('nodes from templates', async (t) => {
-  const farm = await startServer(t);
-  const its = new Client(farm.url);
+  const controller = await startServer(t);
+  const its = new Client(controller.url);
   const { project_id } = await its.expect(201, 'POST', '/v2/projects', { name: 'lab' });
   const project = `/v2/projects/${String(project_id)}`;
   const place = { x: 10, y: -20 };

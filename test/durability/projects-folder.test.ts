@@ -17,13 +17,13 @@ import { importPath } from '../support/project-archive-lab.js';
 import { scratchFolder } from '../support/scratch.js';
 import { startServer, type ServerProcess } from '../support/server-process.js';
 
-interface Farm {
+interface Controller {
   readonly server: ServerProcess;
   readonly client: Client;
   readonly projects: string;
 }
 
-async function started(t: Test, data = scratchFolder(t)): Promise<Farm> {
+async function started(t: Test, data = scratchFolder(t)): Promise<Controller> {
   const server = await startServer(t, { data });
   return { server, client: new Client(server.url), projects: join(data, 'projects') };
 }

@@ -8,12 +8,12 @@ import { startServer, type ServerProcess } from '../support/server-process.js';
 
 const INJECTION = new URL('../support/fault-injection.js', import.meta.url).href;
 
-interface Farm {
+interface Controller {
   readonly server: ServerProcess;
   readonly client: Client;
 }
 
-async function started(t: Test, data: string, environment: NodeJS.ProcessEnv = {}): Promise<Farm> {
+async function started(t: Test, data: string, environment: NodeJS.ProcessEnv = {}): Promise<Controller> {
   const server = await startServer(t, { data, environment });
   return { server, client: new Client(server.url) };
 }

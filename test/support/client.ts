@@ -17,7 +17,7 @@ export interface Reply {
 }
 
 /** The table needs what is in them only when a handler runs, and here none does. */
-const SERVICES: unknown = { farm: {}, compute: {} };
+const SERVICES: unknown = { controller: {}, compute: {} };
 const TABLE = routeTable(SERVICES as Services);
 const ROUTES = new Map<string, Route>(TABLE.routes.map((route) => [`${route.method} ${route.path}`, route]));
 

@@ -1,5 +1,5 @@
 /**
- * Stored objects of one sort: the nodes of an open project, the templates of the farm. Requests change the
+ * Stored objects of one sort: the nodes of an open project, the templates of the controller. Requests change the
  * working objects; readers are served from the published texts, the JSON of the last stored state in creation
  * order.
  */

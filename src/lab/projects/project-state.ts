@@ -25,7 +25,7 @@ import type { Transaction } from './transaction.js';
 export type ProjectFileTasks = FileTasks & FolderSwapTasks & FolderTasks & PlacingTasks & Gns3Tasks;
 export type ProjectFiles = TaskRunner<ProjectFileTasks>;
 
-/** The services that all projects of the farm share. */
+/** The services that all projects of the controller share. */
 export interface ProjectServices {
   readonly store: Store;
   readonly files: ProjectFiles;

@@ -1,5 +1,5 @@
 /**
- * The projects of the farm: those of the store whose folder is there, and those found in the projects folder.
+ * The projects of the controller: those of the store whose folder is there, and those found in the projects folder.
  * A project whose folder is gone is not shown, but its records are kept in case the folder comes back.
  */
 import { randomUUID } from 'node:crypto';

@@ -1,4 +1,4 @@
-/** The records of the farm in the store: their keys, and the shape of each. */
+/** The records of the controller in the store: their keys, and the shape of each. */
 import type { Change, Key, StoredRecord } from '../../base/store/store.js';
 import type { FolderSwap } from './folder-swap.js';
 import type { ProjectSettings } from '../gns3-file/topology-schema.js';

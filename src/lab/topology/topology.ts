@@ -24,7 +24,7 @@ import {
 } from '../gns3-file/topology-schema.js';
 import type { Transaction } from '../projects/transaction.js';
 
-/** The services that all topologies of a farm share. */
+/** The services that all topologies of a controller share. */
 export interface TopologyContext {
   readonly consoleHost: string;
   readonly consolePorts: ConsolePorts;

@@ -1,5 +1,5 @@
 /** Exports, imports and duplicates of projects. */
-import type { Farm } from '../../lab/farm.js';
+import type { Controller } from '../../lab/controller.js';
 import type { TaskRunner } from '../../base/threads/task-pool.js';
 import type { CopyTasks } from './copy-tasks.js';
 import type { ExportTasks } from './export-tasks.js';
@@ -21,7 +21,7 @@ export interface ProjectArchives {
 }
 
 export interface ProjectArchivesOptions {
-  readonly farm: Farm;
+  readonly controller: Controller;
   readonly jobs: Jobs;
   readonly longJobs: TaskRunner<ArchiveTasks>;
   readonly imagesFolder: string;
@@ -31,8 +31,8 @@ export interface ProjectArchivesOptions {
   readonly notes: string;
 }
 
-export function projectArchives({ farm, ...options }: ProjectArchivesOptions): ProjectArchives {
-  const { projects, computes, announcements, gns3Version } = farm;
+export function projectArchives({ controller, ...options }: ProjectArchivesOptions): ProjectArchives {
+  const { projects, computes, announcements, gns3Version } = controller;
   const staging = new ProjectStaging({ ...options, projects, gns3Version });
   return {
     exports: new ProjectExports({ ...options, gns3Version }),

@@ -15,7 +15,7 @@ import type { KeepState } from './gns3-file/mirror.js';
 import type { ProjectFiles, ProjectServices } from './projects/project-state.js';
 import type { TopologyContext } from './topology/topology.js';
 
-export interface FarmOptions {
+export interface ControllerOptions {
   readonly store: Store;
   readonly files: ProjectFiles & TaskRunner<SymbolTasks>;
   readonly mendFolder: ProjectServices['mendFolder'];
@@ -32,7 +32,7 @@ export interface FarmOptions {
 
 const LOAD_INTERVAL_MS = 1000;
 
-export class Farm {
+export class Controller {
   readonly announcements = new Channel();
   readonly consolePorts = new ConsolePorts();
   readonly computes: Computes;
@@ -44,10 +44,10 @@ export class Farm {
   readonly #meter = new HostLoadMeter();
   #loadTimer: NodeJS.Timeout | undefined;
   #beginRun: BeginRun = () => {
-    throw new Error('no project can be opened before the farm has started');
+    throw new Error('no project can be opened before the controller has started');
   };
 
-  constructor(options: FarmOptions) {
+  constructor(options: ControllerOptions) {
     const { store, files, log, gns3Version } = options;
     const { consolePorts } = this;
     this.gns3Version = gns3Version;

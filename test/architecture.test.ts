@@ -259,6 +259,41 @@ void t.test('errors are told by their class and their code, never by their messa
   t.end();
 });
 
+void t.test('codes that src tells refusals by are in the tables', (t) => {
+  const literals = (node: ts.Node): string[] => {
+    const found: string[] = [];
+    visit(node, (inner) => {
+      if (ts.isStringLiteral(inner)) found.push(inner.text);
+    });
+    return found;
+  };
+  const codes = new Set<string>();
+  const asked: string[] = [];
+  for (const { tree } of src) {
+    const constants = new Map<string, ts.Node>();
+    visit(tree, (node) => {
+      if (ts.isVariableDeclaration(node)) constants.set(node.name.getText(), node);
+      if (ts.isNewExpression(node) && node.expression.getText() === 'Refusal') {
+        const code = node.arguments?.[1];
+        if (code !== undefined && ts.isStringLiteral(code)) codes.add(code.text);
+      }
+    });
+    visit(tree, (node) => {
+      if (!ts.isCallExpression(node) || node.expression.getText() !== 'isRefusal') return;
+      for (const argument of node.arguments.slice(1)) {
+        const list = ts.isSpreadElement(argument) ? constants.get(argument.expression.getText()) : argument;
+        asked.push(...literals(list ?? argument));
+      }
+    });
+  }
+  t.ok(codes.size > 100 && asked.length > 10);
+  t.same(
+    unique(asked).filter((code) => !codes.has(code)),
+    [],
+  );
+  t.end();
+});
+
 /** Who asks for the time of day: it is told, or kept for another life, or compared with times of files. */
 const ASK_THE_DAY = [
   'src/captures/capture.ts',

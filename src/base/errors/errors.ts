@@ -20,11 +20,9 @@ export const refusals = {
   ...computeRefusals,
 } as const;
 
-export type RefusalCode = ReturnType<(typeof refusals)[keyof typeof refusals]>['code'];
-
 /** Whether the error is a refusal with one of these codes. */
-export function isRefusal(error: unknown, ...codes: readonly RefusalCode[]): error is Refusal {
-  return error instanceof Refusal && codes.some((code) => code === error.code);
+export function isRefusal(error: unknown, ...codes: readonly string[]): boolean {
+  return error instanceof Refusal && codes.includes(error.code);
 }
 
 const NO_SPACE = new Set(['ENOSPC', 'EDQUOT']);

@@ -6,7 +6,7 @@ interface RefusalOptions extends ErrorOptions {
 }
 
 /** A request is refused for a reason that the client can read, and that programs tell by its code. */
-export class Refusal<Code extends string = string> extends Error {
+export class Refusal extends Error {
   override readonly name = 'Refusal';
   readonly details: Readonly<Record<string, string>>;
   readonly retryAfterSeconds: number | undefined;
@@ -14,7 +14,7 @@ export class Refusal<Code extends string = string> extends Error {
   constructor(
     readonly status: number,
     /** Lower case with underscores; it never changes, whereas the message may. */
-    readonly code: Code,
+    readonly code: string,
     message: string,
     { details = {}, retryAfterSeconds, ...options }: RefusalOptions = {},
   ) {

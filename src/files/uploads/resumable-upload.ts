@@ -45,7 +45,7 @@ const WRONG_BYTES = [
   'upload_too_long',
   'upload_checksum_mismatch',
   'upload_digest_mismatch',
-] as const;
+];
 /** An upload of an earlier life of the process is kept at least so long, as the time of day may be wrong. */
 const GRACE_MS = 60 * 60 * 1000;
 

@@ -485,8 +485,9 @@ async function sendOne(connection: RawConnection, request: HostileRequest): Prom
 }
 
 const errorShape = z.union([
-  z.strictObject({ message: z.string().min(1), status: z.int() }),
+  z.strictObject({ code: z.string().min(1), message: z.string().min(1), status: z.int() }),
   z.strictObject({
+    code: z.string().min(1),
     message: z.string().min(1),
     method: z.string(),
     path: z.string(),
@@ -496,6 +497,7 @@ const errorShape = z.union([
   z.strictObject({
     exception: z.string(),
     image: z.string(),
+    code: z.string().min(1),
     message: z.string().min(1),
     status: z.literal(409),
   }),

@@ -79,7 +79,9 @@ async function pairs(url: string): Promise<Pair[]> {
     {
       name: 'a change of a node beside snapshots of another project',
       greedy: () => repeated(SNAPSHOTS, () => snapshot(projectOf(greedy.node.url))),
-      honest: async (round) => void (await call(honest.node.url, 'PUT', { x: round, y: 7 })),
+      honest: async (round) => {
+        await call(honest.node.url, 'PUT', { x: round, y: 7 });
+      },
     },
   ];
 }
@@ -174,7 +176,9 @@ async function send(url: string, body: Buffer<ArrayBuffer>): Promise<void> {
 }
 
 async function snapshot(project: string): Promise<void> {
-  const made = (await call(`${project}/snapshots`, 'POST', { name: randomUUID() })) as { snapshot_id: string };
+  const made = (await call(`${project}/snapshots`, 'POST', { name: randomUUID() })) as {
+    snapshot_id: string;
+  };
   await call(`${project}/snapshots/${made.snapshot_id}`, 'DELETE');
 }
 

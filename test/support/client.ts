@@ -53,8 +53,9 @@ export class Client {
     body?: unknown,
     headers: Record<string, string> = {},
   ): Promise<Reply> {
-    // A connection that the server closed while this process was busy is noticed first, and not used.
-    await new Promise((resolve) => setImmediate(resolve));
+    // A connection that the server closed while this process was busy must be noticed before it is used again. That
+    // takes one whole turn of the event loop, and the first of these may end within the turn that has just begun.
+    for (let turn = 0; turn < 2; turn++) await new Promise((resolve) => setImmediate(resolve));
     const raw = typeof body === 'string' || body instanceof Uint8Array ? body : JSON.stringify(body);
     const response = await fetch(this.#url + path, {
       method,

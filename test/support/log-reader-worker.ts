@@ -3,7 +3,13 @@
  * is the one that tells its position.
  */
 import { parentPort, workerData } from 'node:worker_threads';
-import { CHUNK_LENGTH, LOG, LOG_WORDS, NO_PIN, type CaptureMemory } from '../../src/base/memory/capture-memory.js';
+import {
+  CHUNK_LENGTH,
+  LOG,
+  LOG_WORDS,
+  NO_PIN,
+  type CaptureMemory,
+} from '../../src/base/memory/capture-memory.js';
 import { isPattern } from './log-pattern.js';
 
 export interface LogReading {

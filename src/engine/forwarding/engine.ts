@@ -14,7 +14,6 @@ import { Schedule } from '../filters/schedule.js';
 import type { Attachment, DeviceSettings, NumberedTap, Order, PortPolicy } from './orders.js';
 import type { Logs } from '../taps/logs.js';
 
-
 interface Installed {
   readonly device: Device<never>;
   readonly medium: Medium;

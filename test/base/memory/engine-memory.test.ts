@@ -1,5 +1,10 @@
 import t from 'tap';
-import { CONTROL, MOST_CONNECTIONS, MOST_PORTS, newEngineMemory } from '../../../src/base/memory/engine-memory.js';
+import {
+  CONTROL,
+  MOST_CONNECTIONS,
+  MOST_PORTS,
+  newEngineMemory,
+} from '../../../src/base/memory/engine-memory.js';
 import { ROW_LENGTH } from '../../../src/base/memory/port-counters.js';
 
 void t.test('an engine has a row for each port, a counter for each connection, and all start at 0', (t) => {

@@ -1,5 +1,10 @@
 import t from 'tap';
-import { LINK_TYPE, pcapHeader, RECORD_HEADER_LENGTH, writeRecordHeader } from '../../../src/engine/wire/pcap.js';
+import {
+  LINK_TYPE,
+  pcapHeader,
+  RECORD_HEADER_LENGTH,
+  writeRecordHeader,
+} from '../../../src/engine/wire/pcap.js';
 import { missingTshark, tsharkRows } from '../../support/tshark.js';
 
 function recordOf(seconds: number, nanoseconds: number, original: number, data: Uint8Array): Buffer {

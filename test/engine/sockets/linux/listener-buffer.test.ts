@@ -4,7 +4,10 @@ import { connect, createServer, type Server, type Socket } from 'node:net';
 import t from 'tap';
 import { SO_RCVBUF, SOL_SOCKET } from '../../../../src/engine/sockets/linux/constants.js';
 import { libc } from '../../../../src/engine/sockets/linux/libc.js';
-import { boundConnectionBuffers, CONNECTION_BUFFER } from '../../../../src/engine/sockets/linux/listener-buffer.js';
+import {
+  boundConnectionBuffers,
+  CONNECTION_BUFFER,
+} from '../../../../src/engine/sockets/linux/listener-buffer.js';
 
 const skip = process.platform === 'linux' ? false : 'these are calls of Linux';
 

@@ -1,6 +1,10 @@
 import { BlockList } from 'node:net';
 import t from 'tap';
-import { internetAddress, packetAddress, unixAddress } from '../../../../src/engine/sockets/linux/socket-address.js';
+import {
+  internetAddress,
+  packetAddress,
+  unixAddress,
+} from '../../../../src/engine/sockets/linux/socket-address.js';
 import { Random, testSeed } from '../../../support/random.js';
 import { linuxSockets } from '../../../support/linux-sockets.js';
 import { TransportRig } from '../../../support/transport-rig.js';

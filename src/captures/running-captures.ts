@@ -3,6 +3,7 @@
  * watch ends captures that reach a limit.
  */
 import { basename, dirname, join } from 'node:path';
+import type { Logger } from 'pino';
 import { refusals } from '../base/errors/errors.js';
 import { Capture, type CapturedPort, type CapturePlan, type CaptureContext } from './capture.js';
 import { ringName } from './capture-settings.js';
@@ -10,6 +11,7 @@ import { ringName } from './capture-settings.js';
 export interface RunningCapturesOptions extends CaptureContext {
   /** How many bytes the captures of one project may take. */
   readonly quotaBytes: number;
+  readonly log: Logger;
 }
 
 const WATCH_MS = 250;
@@ -43,7 +45,9 @@ export class RunningCaptures {
 
   /** Refuses (409) a name that another capture writes, and (507) a project that has used up its quota. */
   async begin(port: CapturedPort, plan: CapturePlan, onEnded: () => void): Promise<Capture> {
-    const budget = this.#budgetOf(dirname(join(plan.folder, plan.path)));
+    const { log } = this.#options;
+    const path = join(plan.folder, plan.path);
+    const budget = this.#budgetOf(dirname(path));
     const names = Array.from({ length: plan.files }, (_, number) => ringName(basename(plan.path), number));
     const busy = names.find((name) => budget.names.has(name));
     if (busy !== undefined) throw refusals.captureFileBusy(busy);
@@ -53,9 +57,12 @@ export class RunningCaptures {
       const capture = await Capture.begin(this.#options, port, plan, (ended) => {
         budget.running.delete(ended);
         budget.finished += ended.file.bytes;
+        const { state, reason, file } = ended;
+        log.debug({ file: path, state, reason, bytes: file.bytes }, 'a capture ended');
         this.#forget(budget, names);
         onEnded();
       });
+      log.debug({ file: path }, 'a capture began');
       if (!capture.isOver) budget.running.add(capture);
       return capture;
     } catch (error) {

@@ -31,7 +31,7 @@ export interface RunListener {
 export class ComputeRun implements LabRun {
   readonly #id: string;
   readonly #projects: ComputeProjects;
-  readonly #services: Pick<ComputeServices, 'filterPlans'>;
+  readonly #services: Pick<ComputeServices, 'filterPlans' | 'log'>;
   readonly #ownerOf: (projectId: string) => RunOwner | undefined;
   readonly #nodes = new Map<string, StoredNode>();
   readonly wires: LinkWires;
@@ -43,7 +43,7 @@ export class ComputeRun implements LabRun {
   constructor(
     id: string,
     projects: ComputeProjects,
-    services: Pick<ComputeServices, 'filterPlans'>,
+    services: Pick<ComputeServices, 'filterPlans' | 'log'>,
     ownerOf: (projectId: string) => RunOwner | undefined,
   ) {
     this.#id = id;
@@ -98,7 +98,9 @@ export class ComputeRun implements LabRun {
 
   linkRemoved({ link_id: id }: StoredLink): void {
     this.#follow(`Link ${id}`, async () => {
-      if (await this.wires.disconnect(id)) this.#linksChanged();
+      if (!(await this.wires.disconnect(id))) return;
+      this.#services.log.debug({ project: this.#id, link: id }, 'a link was disconnected');
+      this.#linksChanged();
     });
   }
 
@@ -149,7 +151,9 @@ export class ComputeRun implements LabRun {
   }
 
   async #carryOut(run: RunLink): Promise<void> {
-    if ((await this.wires.follow(run)) !== undefined) this.#linksChanged();
+    if ((await this.wires.follow(run)) === undefined) return;
+    this.#services.log.debug({ project: this.#id, link: run.link.link_id }, 'a link was connected');
+    this.#linksChanged();
   }
 
   #linksChanged(): void {

@@ -1,4 +1,5 @@
 /** The services that projects and nodes of the compute interface share. */
+import type { Logger } from 'pino';
 import type { RunningDevice } from '../engine/control/running-device.js';
 import type { Channel } from '../base/streams/channel.js';
 import type { ConsolePorts } from '../lab/console-ports.js';
@@ -16,4 +17,5 @@ export interface ComputeServices {
   readonly refusesBadHec: boolean;
   /** Reserves a place on an engine for a device of a lab. */
   readonly newDevice: (lab: string) => RunningDevice;
+  readonly log: Logger;
 }

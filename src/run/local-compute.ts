@@ -1,5 +1,6 @@
 /** This server as a compute of GNS3: its abilities, the numbers it has reserved, and the projects that run here. */
 import { platform } from 'node:os';
+import type { Logger } from 'pino';
 import type { BpfCompiler } from '../engine/bpf/bpf-compiler.js';
 import type { Engines } from '../engine/control/engines.js';
 import { Channel } from '../base/streams/channel.js';
@@ -23,6 +24,7 @@ export interface LocalComputeOptions extends NioSocketsOptions {
   readonly udpPorts: UdpPorts;
   /** ATM switches drop cells whose header error control is wrong. */
   readonly refusesBadHec: boolean;
+  readonly log: Logger;
   readonly gns3Version: string;
   readonly projectsFolder: string;
   readonly allowsAnyPath: boolean;
@@ -63,6 +65,7 @@ export class LocalCompute {
       sockets: new NioSockets(options),
       refusesBadHec,
       newDevice: (lab) => engines.newDevice(lab),
+      log: options.log,
       filterPlans: new FilterPlans(options.bpf),
     };
     this.projects = new ComputeProjects(this.folders, options.allowsAnyPath, this.#services);

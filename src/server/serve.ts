@@ -92,6 +92,7 @@ export async function serve(config: Config): Promise<void> {
     engines,
     files,
     udpPorts,
+    log,
     bpf,
     opener: sockets.opener,
     networks: config.nioNetworks,
@@ -107,6 +108,7 @@ export async function serve(config: Config): Promise<void> {
     writers,
     clock: new ViewerClock(),
     files,
+    log,
     quotaBytes: config.captureQuota,
   });
   const portCaptures = new PortCaptures({ captures: runningCaptures, bpf });
@@ -148,7 +150,7 @@ export async function serve(config: Config): Promise<void> {
   // Uploads that land at once need the images to be ready.
   await uploads.start();
 
-  const jobs = new Jobs(controller.announcements);
+  const jobs = new Jobs(controller.announcements, log);
   const notes = notesFolder(config);
   const snapshots = new Snapshots({ files, longJobs: threads.jobs, jobs, notes, log });
   const archives = projectArchives({

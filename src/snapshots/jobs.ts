@@ -3,6 +3,7 @@
  * cancel a job until it takes effect.
  */
 import { randomUUID } from 'node:crypto';
+import type { Logger } from 'pino';
 import { JobProgress } from './content/job-progress.js';
 import { refusals } from '../base/errors/errors.js';
 import type { Channel } from '../base/streams/channel.js';
@@ -62,6 +63,7 @@ const TELL_MS = 500;
 
 export class Jobs {
   readonly #announcements: Channel;
+  readonly #log: Logger;
   readonly #entries = new Map<string, Entry>();
   /** The end of the last job of each project. */
   readonly #last = new Map<string, Promise<unknown>>();
@@ -71,8 +73,9 @@ export class Jobs {
   #clock: NodeJS.Timeout | undefined;
   #isClosing = false;
 
-  constructor(announcements: Channel) {
+  constructor(announcements: Channel, log: Logger) {
     this.#announcements = announcements;
+    this.#log = log;
   }
 
   of(projectId: string): JobView[] {
@@ -148,6 +151,7 @@ export class Jobs {
       entry.progress.advance(0);
       entry.state = 'running';
       this.#tell('job.started', entry);
+      this.#log.debug({ project: entry.owner.id, kind: entry.kind, subject: entry.subject }, 'a job began');
       this.#clock ??= this.#newClock();
       const result = await work(entry);
       this.#tell('job.ended', entry, { outcome: 'done' });
@@ -157,6 +161,7 @@ export class Jobs {
       this.#tell('job.ended', entry, { outcome: 'failed', reason });
       throw error;
     } finally {
+      this.#log.debug({ project: entry.owner.id, kind: entry.kind, subject: entry.subject }, 'a job ended');
       this.#nextTurn();
     }
   }

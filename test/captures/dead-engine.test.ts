@@ -59,7 +59,13 @@ function capturesOf(t: Test, live: LiveEngine): RunningCaptures {
   });
   t.teardown(() => writers.close());
   const files = { run } as PieceReader;
-  return new RunningCaptures({ writers, clock: new ViewerClock(), files, quotaBytes: QUOTA });
+  return new RunningCaptures({
+    log: pino({ level: 'silent' }),
+    writers,
+    clock: new ViewerClock(),
+    files,
+    quotaBytes: QUOTA,
+  });
 }
 
 const deaths: Readonly<Record<string, (live: LiveEngine) => void>> = {

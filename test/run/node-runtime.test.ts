@@ -1,4 +1,5 @@
 /** What runs nodes: switches, and programs as the kinds to come will be. */
+import { pino } from 'pino';
 import t, { type Test } from 'tap';
 import type { BpfCompiler } from '../../src/engine/bpf/bpf-compiler.js';
 import { hostSockets } from '../../src/engine/sockets/host-sockets.js';
@@ -34,6 +35,7 @@ async function switchOf(t: Test, kind: SwitchKind): Promise<SwitchNode> {
     sockets: new NioSockets({ opener: sockets.opener, files, networks: undefined, interfaces: new Set() }),
     filterPlans: new FilterPlans(compiler as BpfCompiler),
     refusesBadHec: false,
+    log: pino({ level: 'silent' }),
     newDevice: () => engine.newDevice(),
   });
   await node.install();

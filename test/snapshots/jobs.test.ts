@@ -1,3 +1,4 @@
+import { pino } from 'pino';
 import t from 'tap';
 import { Channel } from '../../src/base/streams/channel.js';
 import { Jobs, type Job, type JobOwner } from '../../src/snapshots/jobs.js';
@@ -21,7 +22,7 @@ function rig(): Rig {
     };
     told.push(`${action} ${event['subject'] ?? ''} ${event['outcome'] ?? ''}`.trim());
   });
-  const jobs = new Jobs(announcements);
+  const jobs = new Jobs(announcements, pino({ level: 'silent' }));
   return {
     jobs,
     told,

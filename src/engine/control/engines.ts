@@ -50,7 +50,11 @@ export class Engines {
   newDevice(lab: string): RunningDevice {
     const host = this.#hostOf(lab);
     host.labs.set(lab, (host.labs.get(lab) ?? 0) + 1);
-    return new RunningDevice(host, ++this.#lastDevice, () => {
+    const { log } = this.#options;
+    const device = ++this.#lastDevice;
+    log.debug({ lab, device }, 'a device was added');
+    return new RunningDevice(host, device, () => {
+      log.debug({ lab, device }, 'a device was removed');
       const left = (host.labs.get(lab) ?? 1) - 1;
       if (left === 0) host.labs.delete(lab);
       else host.labs.set(lab, left);

@@ -120,6 +120,7 @@ export class Transfers {
     const place = placeOf(landing);
     const input = { place, mode: landing.mode, isSynced, bytes, promised };
     const landed = await (landing.turn ?? atOnce)(() => disk.run('landBytes', input));
+    this.#options.log.debug({ subject: landing.subject, bytes: bytes.length }, 'a small file has landed');
     landing.landed?.(landed);
     return landed;
   }
@@ -163,13 +164,16 @@ export class Transfers {
       slabs: this.#options.slabs,
       share: () => Math.min(MOST_SHARE, Math.max(LEAST_SHARE, Math.floor(SHARED_SLABS / this.#running.size))),
       onEnded: (ended, outcome) => {
-        if (this.#running.delete(ended)) this.observer?.ended(ended, outcome);
+        if (!this.#running.delete(ended)) return;
+        this.#options.log.debug({ subject: ended.subject, outcome }, 'an upload ended');
+        this.observer?.ended(ended, outcome);
       },
     });
   }
 
   #watch(upload: Upload, begun: Promise<unknown>): Upload {
     this.#running.add(upload);
+    this.#options.log.debug({ subject: upload.subject }, 'an upload began');
     this.observer?.began(upload);
     begun.catch((error: unknown) => {
       upload.failed(error);

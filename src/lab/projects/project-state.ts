@@ -128,6 +128,7 @@ export class ProjectState {
 
   /** Renews the text and announces it. */
   publish(action: 'created' | 'opened' | 'updated' | 'closed'): void {
+    this.log.debug(`the project was ${action}`);
     this.#text = this.textOf(this.#record);
     this.services.announcements.emit(`project.${action}`, this.#text);
   }

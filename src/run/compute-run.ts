@@ -23,9 +23,9 @@ export interface RunOwner {
 /** Follows a run from outside, as the streams of its links do. */
 export interface RunListener {
   /** Links were connected or disconnected. */
-  linksChanged(): void;
+  readonly linksChanged?: () => void;
   /** Called before everything is stopped. */
-  ending(): void;
+  readonly ending?: () => void;
 }
 
 export class ComputeRun implements LabRun {
@@ -123,7 +123,7 @@ export class ComputeRun implements LabRun {
   }
 
   async end(): Promise<void> {
-    for (const listener of this.#listeners) listener.ending();
+    for (const listener of this.#listeners) listener.ending?.();
     this.#isEnded = true;
     this.#follow('The project', async () => {
       await this.#projects.close(this.#id);
@@ -157,7 +157,7 @@ export class ComputeRun implements LabRun {
   }
 
   #linksChanged(): void {
-    for (const listener of this.#listeners) listener.linksChanged();
+    for (const listener of this.#listeners) listener.linksChanged?.();
   }
 
   async #create(node: StoredNode): Promise<void> {

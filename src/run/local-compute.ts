@@ -84,7 +84,6 @@ export class LocalCompute {
     const run = new ComputeRun(projectId, this.projects, this.#services, (id) => this.folders.ownerOf(id));
     this.#runs.set(projectId, run);
     run.listen({
-      linksChanged: () => undefined,
       ending: () => {
         if (this.#runs.get(projectId) === run) this.#runs.delete(projectId);
       },

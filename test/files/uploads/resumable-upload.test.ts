@@ -8,7 +8,14 @@ import { refusals } from '../../../src/base/errors/errors.js';
 import { partTasks } from '../../../src/files/uploads/part-tasks.js';
 import type { ResumableUpload } from '../../../src/files/uploads/resumable-upload.js';
 import { RandomBytes } from '../../support/random.js';
-import { hashOf, SentBody, uploadRig, wishOf, type UploadRig } from '../../support/upload-rig.js';
+import {
+  hashOf,
+  SentBody,
+  toldEverything,
+  uploadRig,
+  wishOf,
+  type UploadRig,
+} from '../../support/upload-rig.js';
 
 const CONTENT = new RandomBytes(1).next(100);
 const sha256 = createHash('sha256').update(CONTENT).digest('hex');
@@ -84,6 +91,7 @@ void t.test('another content than was promised lands nowhere, and is dropped', a
     t.same(readdirSync(rig.folder), []);
     t.throws(() => rig.uploads.find(upload.id), { status: 404, message: /./ });
     await t.rejects(upload.settle(), { status: 404, message: /./ });
+    await toldEverything();
     t.match(rig.events.at(-1), { action: 'upload.deleted' });
   }
 });

@@ -17,7 +17,15 @@ import { partTasks } from '../../../src/files/uploads/part-tasks.js';
 import { eventually } from '../../support/eventually.js';
 import { RandomBytes } from '../../support/random.js';
 import type { Teardown } from '../../support/scratch.js';
-import { hashOf, recordOf, SentBody, uploadRig, wishOf, type UploadRig } from '../../support/upload-rig.js';
+import {
+  hashOf,
+  recordOf,
+  SentBody,
+  toldEverything,
+  uploadRig,
+  wishOf,
+  type UploadRig,
+} from '../../support/upload-rig.js';
 
 const CONTENT = new RandomBytes(2).next(100);
 const DAY_MS = 24 * 60 * 60 * 1000;
@@ -40,8 +48,10 @@ void t.test('an upload is on the disk when it is created, and announced', async 
       upload_id: upload.id,
     },
   ]);
+  await toldEverything();
   t.match(rig.events, [{ action: 'upload.created', event: { upload_id: upload.id } }]);
   await upload.append(0, SentBody.of(CONTENT));
+  await toldEverything();
   t.match(rig.events.at(-1), { action: 'upload.finished', event: { state: 'finished', received: 100 } });
   t.same(rig.uploads.list(), [], 'it is no longer on its way');
   t.equal(rig.uploads.find(upload.id).received, 100, 'but it answers');
@@ -262,6 +272,7 @@ void t.test(
     clock.pass(1);
     await eventually('the old ones have gone', () => (readdirSync(folder).length === 2 ? true : undefined));
     t.same(readdirSync(folder).sort(), [`${recent.upload_id}.json`, `${recent.upload_id}.part`]);
+    await toldEverything();
     t.match(rig.events, [{ action: 'upload.deleted', event: { upload_id: old.upload_id } }]);
     t.equal(rig.events.length, 1, 'of what has landed nothing has gone');
     clock.pass(HOUR_MS + 1000);

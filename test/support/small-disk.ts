@@ -1,4 +1,5 @@
 /** A file system of a test's own that is soon full. */
+import { randomUUID } from 'node:crypto';
 import { execFileSync } from 'node:child_process';
 import { rmSync, statfsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -21,7 +22,7 @@ export function smallDisk(t: Teardown, kilobytes: number): string | undefined {
 /** Takes all the room but `left` bytes; returns how to give it back. */
 export function fillDisk(disk: string, left: number): () => void {
   const { bavail, bsize } = statfsSync(disk);
-  const ballast = join(disk, 'ballast');
+  const ballast = join(disk, `ballast-${randomUUID()}`);
   writeFileSync(ballast, Buffer.alloc(Math.max(0, bavail * bsize - left), 1));
   return () => {
     rmSync(ballast);

@@ -9,6 +9,11 @@ export function contentVersion({ ino, size, mtimeNs, ctimeNs }: BigIntStats): st
   return [ino, size, mtimeNs, ctimeNs].map((number) => number.toString(36)).join('-');
 }
 
+/** Whether the version is one of this very file, whatever it holds now. */
+export function isVersionOf(version: string, { ino }: BigIntStats): boolean {
+  return version.startsWith(`${ino.toString(36)}-`);
+}
+
 /** Whether the file has not been written to between two versions; its name and its permissions may have changed. */
 export function hasSameContent(a: string, b: string): boolean {
   return a.slice(0, a.lastIndexOf('-')) === b.slice(0, b.lastIndexOf('-'));

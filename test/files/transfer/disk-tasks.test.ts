@@ -362,6 +362,10 @@ void t.test('what an upload was compared with stays, if it still is the same', (
   writeFileSync(path, Buffer.alloc(CONTENT.length), { flag: 'r+' });
   utimesSync(path, 1, 1);
   t.throws(keep, refusals.uploadOvertaken(), 'changed in place, with the time of before');
+  const replacement = join(folder.root, 'replacement');
+  writeFileSync(replacement, Buffer.alloc(CONTENT.length));
+  renameSync(replacement, path);
+  t.equal(keep(), compared, 'another file has taken its place: this upload counts as the one before');
   rmSync(path);
   t.throws(keep, { code: 'ENOENT' });
   mkdirSync(join(folder.root, 'sub'));

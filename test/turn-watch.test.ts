@@ -48,16 +48,16 @@ void t.test('the worst turn since the server was ready is complained of, once', 
   const lines = [
     { beganAt: 1, cpuMs: 900 },
     { beganAt: now, cpuMs: 51 },
-    { beganAt: now + 1, cpuMs: 160 },
-    { beganAt: now + 1, cpuMs: 160, calls: ['slow (here)', 'handle (there)'] },
-    { beganAt: now + 1, cpuMs: 180.4 },
+    { beganAt: now + 1, cpuMs: 2160 },
+    { beganAt: now + 1, cpuMs: 2160, calls: ['slow (here)', 'handle (there)'] },
+    { beganAt: now + 1, cpuMs: 2180.4 },
   ];
   const reports = new TurnReports(Readable.from(lines.map((line) => `${JSON.stringify(line)}\n`)));
   reports.countFromNow();
   await reports.ended;
   t.equal(
     reports.complaint(LONGEST_TURN_MS),
-    'a turn of the HTTP thread took 180 ms of its CPU time, 50 ms are allowed in slow (here) < handle (there)',
+    'a turn of the HTTP thread took 2180 ms of its CPU time, 50 ms are allowed in slow (here) < handle (there)',
   );
   t.equal(reports.complaint(LONGEST_TURN_MS), undefined);
 });

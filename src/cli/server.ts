@@ -1,6 +1,6 @@
 /**
  * A client of a running server. `list` and `stream` are for Wireshark, which waits for them: a server that does not
- * answer within ANSWER_LIMIT_MS counts as gone. A stream may then be silent for hours, which is why this uses node:http:
+ * answer in time counts as gone. A stream may then be silent for hours, which is why this uses node:http:
  * fetch gives up after five silent minutes. Transfers of files use `ask`, and may take as long as bytes move.
  */
 import {
@@ -16,6 +16,8 @@ import type { ServerAddress } from './server-address.js';
 
 const CONNECT_LIMIT_MS = 700;
 const ANSWER_LIMIT_MS = 2000;
+/** A capture that somebody has asked for may take longer to begin than a list for which the window stands still. */
+const STREAM_LIMIT_MS = 15_000;
 const LONGEST_REFUSAL = 4096;
 /** A transfer without any progress for so long has failed. */
 const SILENCE_LIMIT_MS = 60_000;
@@ -87,7 +89,7 @@ export class Server {
     const late = new AbortController();
     const timer = setTimeout(() => {
       late.abort();
-    }, ANSWER_LIMIT_MS);
+    }, STREAM_LIMIT_MS);
     try {
       return await this.#get(`${path}?${query.toString()}`, late.signal);
     } catch (error) {

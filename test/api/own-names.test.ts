@@ -44,6 +44,9 @@ for (const kind of SWITCHES) {
   const path = await compute.node(kind, fields);
   switches.set(kind, path.slice(path.lastIndexOf('/') + 1));
 }
+// Closing writes the topology file, so that nothing writes it later.
+await client.expect(204, 'POST', `${lab.path}/close`);
+await client.expect(201, 'POST', `${lab.path}/open`);
 // So that every folder for what is on its way is there already.
 await client.expect(201, 'POST', `${lab.path}/files/README.txt`, 'x');
 await client.expect(201, 'POST', `${compute.path}/files/README.txt`, 'x');

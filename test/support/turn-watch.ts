@@ -68,7 +68,7 @@ export class TurnReports {
       ({ beganAt, calls }) => beganAt === worst.beganAt && calls !== undefined,
     )?.calls;
     // Without calls it was over before it could be asked, or garbage was collected, which is no request's doing.
-    const tolerance = Math.max(this.#toleranceOfHost(), calls === undefined ? 2 : 1);
+    const tolerance = this.#toleranceOfHost() * (calls === undefined ? 2 : 1);
     if (worst.cpuMs <= allowedMs * tolerance) return undefined;
     const doing = calls === undefined ? '' : ` in ${calls.join(' < ')}`;
     return `a turn of the HTTP thread took ${Math.round(worst.cpuMs)} ms of its CPU time, ${allowedMs} ms are allowed${doing}`;

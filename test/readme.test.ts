@@ -61,7 +61,8 @@ async function type({
     .join('\n')
     .replace('http://127.0.0.1:3080', server.url)
     .replace('"name": "first"', `"name": "${name}"`);
-  const script = [SHELL, lab, ...examples].join('\n').replaceAll('/tmp/', `${folder}/pulled-`);
+  const typed = examples.map((example) => example.replaceAll('/tmp/', `${folder}/pulled-`));
+  const script = [SHELL, lab, ...typed].join('\n');
   const environment = { ...process.env, HOME: folder, WIREFARM_URL: server.url };
   const { stdout } = await run('bash', ['-c', script], { cwd: folder, env: environment });
   return stdout;

@@ -320,7 +320,7 @@ void t.test('the process is ended in three places', (t) => {
   t.end();
 });
 
-/** What a thread that starts with this file loads, but for types. */
+/** The files that a thread loads which starts with this one; types are not loaded. */
 function loadedBy(start: string): SourceFile[] {
   const byPath = new Map([...src, ...workers, ...tests].map((file) => [file.path, file]));
   const loaded = new Set<SourceFile>();
@@ -334,7 +334,7 @@ function loadedBy(start: string): SourceFile[] {
   return [...loaded];
 }
 
-/** What the HTTP thread does with files in one step: it has no request to answer then, or they are on no disk. */
+/** Files of the HTTP thread that may call the file system at once, and why that holds no request. */
 const FILES_OF_THE_HTTP_THREAD = [
   'src/base/disk/folder-lock.ts', // at start
   'src/base/product.ts', // at start

@@ -94,7 +94,7 @@ const IN_PROJECT = [...OWN, ...OWN.map((name) => join(lab.folder, name))];
 const NODE_FOLDER = '../../../';
 const climbing = (way: string, names: readonly string[] = OWN): string[] => names.map((name) => way + name);
 
-/** Of every other path parameter: how the server's own is called from where it begins. */
+/** The names of the server's own files, for every path parameter that is not looked up. */
 const FREE: Readonly<Record<string, (route: Route) => string[]>> = {
   path: ({ path }) => (path.includes('/nodes/') ? climbing(NODE_FOLDER) : IN_PROJECT),
   filename: () => [
@@ -243,7 +243,7 @@ function parametersOf({ path }: Route): string[] {
   return [...path.matchAll(/\{(\w+)/g)].map(([, name = '']) => name);
 }
 
-/** What a route takes besides its path that may name a file. */
+/** The fields of a route, besides its path, that may name a file. */
 function fieldsOf({ query: asked, body }: Route): string[] {
   const named = (schema: z.ZodType | undefined): string[] => {
     if (schema === undefined) return [];

@@ -1,4 +1,4 @@
-/** What the guide says to type, typed into a shell. */
+/** Types the examples of the guide into a shell. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';

@@ -44,7 +44,7 @@ async function labOf(host: LabHost, name: string): Promise<Lab> {
   return { of, hub, link, kept: [first, second] };
 }
 
-/** What lies in the data folder of a server that has ended. */
+/** The data folder of a server that has ended. */
 async function dataFolder(t: Test, data: string) {
   const server = await startServer(t, { data });
   const client = new Client(server.url);

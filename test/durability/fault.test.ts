@@ -1,4 +1,4 @@
-/** What nobody has caught ends the server: in order, and with a code that tells whoever supervises it. */
+/** An error that nothing caught ends the server in order, with an exit code for its supervisor. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';

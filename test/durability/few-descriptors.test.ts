@@ -66,7 +66,7 @@ void t.test('more connections than there are descriptors', { skip: !hasProc }, a
   const answer = await fetch(`${server.url}/v2/version`).then(({ status }) => status);
   t.ok([200, 503].includes(answer), 'others are answered, in one way or another');
 
-  // What it does for the connections that it has still works.
+  // The connections that it has still work.
   for (const socket of [...open].slice(0, 5)) socket.destroy();
   const project = await eventually('there is room again', async () => {
     const reply = await client.post('/v2/projects', { name: 'few' }).catch(() => undefined);

@@ -22,7 +22,7 @@ type Json = Readonly<Record<string, unknown>>;
 /** Says what is wrong with what was acknowledged, if anything is. */
 type Check = (client: Client) => Promise<string | undefined>;
 
-/** What the server acknowledged, by what it is about. Something that a request is changing may be either way. */
+/** The state that the server acknowledged, by object. An object that a request is changing may have either state. */
 class Acknowledged {
   readonly #checks = new Map<string, Check>();
   readonly #events = new EventEmitter();

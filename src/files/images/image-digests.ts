@@ -2,6 +2,7 @@
  * The digests of images: known from uploads and from the store, or computed in the background, one image at a time. Each
  * belongs to one version of one file, so an entry can be out of date but never wrong. Paths are below the images folder.
  */
+import { NO_VERSION } from '../../base/disk/content-version.js';
 import { join } from 'node:path';
 import type { Change, Key, Store } from '../../base/store/store.js';
 import type { Content, Landed, Twin } from '../transfer/landing.js';
@@ -87,6 +88,8 @@ export class ImageDigests {
 
   /** Called when an upload has landed. */
   landed(path: string, { version, size, digests, isUnchanged }: Landed): void {
+    // Another upload has replaced the file already: these digests are not those of the image that is there.
+    if (version === NO_VERSION) return;
     const before = isUnchanged ? this.#known.get(path) : undefined;
     const known = before?.version === version ? before : undefined;
     const md5 = digests.md5 ?? known?.md5;

@@ -26,7 +26,7 @@ import {
   syncFolder,
   type UnpublishedFile,
 } from '../../base/disk/published-file.js';
-import { contentVersion, isVersionOf } from '../../base/disk/content-version.js';
+import { contentVersion, isVersionOf, NO_VERSION } from '../../base/disk/content-version.js';
 import { openRegularFile, versionOf } from '../../base/disk/regular-file.js';
 import { ContentWriter } from './content-writer.js';
 import { createForLanding, landingTarget, temporaryFolder } from './file-place.js';
@@ -181,13 +181,13 @@ function publish(
 
 /**
  * Keeps the present file, which may not have been synced yet. When another file has taken its place since it was
- * compared, this upload counts as the one before that.
+ * compared, this upload counts as the one before that, and its file has no version any more.
  */
 function keep(target: string, { digests }: Content, compared: string, isSynced: boolean): string {
   const { fd, version } = openRegularFile(target);
   try {
     const found = fstatSync(fd, { bigint: true });
-    if (!isVersionOf(compared, found)) return compared;
+    if (!isVersionOf(compared, found)) return NO_VERSION;
     const isTouched = contentVersion(found) !== compared;
     if (isTouched && sha256Of(fd) !== digests['sha-256']) throw refusals.uploadOvertaken();
     if (isSynced) {

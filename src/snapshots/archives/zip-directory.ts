@@ -23,7 +23,6 @@ export interface ZipLimits {
  * and bounds the output of the other compressions.
  */
 export const USUAL_RATIO = 1100;
-export const USUAL_MEMBERS = 500_000;
 
 export interface ZipArchive {
   readonly fd: number;

@@ -1,4 +1,4 @@
-/** What a journal is after failures of the disk and power cuts, against a model. */
+/** A journal after failures of the disk and power cuts, held against a model. */
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';

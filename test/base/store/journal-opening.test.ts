@@ -1,4 +1,4 @@
-/** What becomes of what lies in a state folder, and of a server that dies while it looks after that. */
+/** The files of a state folder at a start, and a server that is killed while it sorts them out. */
 import {
   cpSync,
   existsSync,

@@ -4,7 +4,7 @@ import { refusals } from '../../../src/base/errors/errors.js';
 import { FairTurns } from '../../../src/base/threads/fair-turns.js';
 
 class Works {
-  /** What was started, in order. */
+  /** The starts, in their order. */
   readonly started: string[] = [];
   readonly #ends = new Map<string, () => void>();
   readonly turns: FairTurns;

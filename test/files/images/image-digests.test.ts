@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import t from 'tap';
+import { NO_VERSION } from '../../../src/base/disk/content-version.js';
 import { ImageDigests } from '../../../src/files/images/image-digests.js';
 import { imageTasks, type ImageFacts } from '../../../src/files/images/image-tasks.js';
 import type { Digests, Landed } from '../../../src/files/transfer/landing.js';
@@ -241,4 +242,16 @@ void t.test('the end cuts short what is being digested', async (t) => {
   await closed;
   t.same(rig.disk.asked, ['digestImage QEMU/a']);
   t.same(rig.store.commits, []);
+});
+
+void t.test('an upload that was replaced already says nothing of the image that is there', async (t) => {
+  const rig = new Rig(t);
+  const image = rig.put('QEMU/a', 'content b');
+  const [md5, sha256] = [hex('md5', 'content b'), hex('sha256', 'content b')];
+  rig.digests.landed('QEMU/a', rig.landed(image, { md5, 'sha-256': sha256 }));
+  const earlier = { md5: hex('md5', 'content a'), 'sha-256': hex('sha256', 'content a') };
+  rig.digests.landed('QEMU/a', rig.landed({ ...image, version: NO_VERSION }, earlier, true));
+  t.match(rig.digests.of('QEMU/a', image.version), { md5, sha256 });
+  await eventually('the MD5 lies beside it', () => rig.side('QEMU/a'));
+  t.equal(rig.side('QEMU/a'), md5);
 });

@@ -3,14 +3,12 @@ import { dirname } from 'node:path';
 import type { JobProgress } from '../content/job-progress.js';
 import { archiveFault, isRefusal, Refusal, refusals } from '../../base/errors/errors.js';
 import { roomFor } from '../../base/disk/disk-floor.js';
-import type { ZipLimits } from '../archives/zip-directory.js';
+import { USUAL_RATIO, type ZipLimits } from '../archives/zip-directory.js';
 import type { LabContent } from '../lab-content.js';
 import { isLeftOut } from '../left-out.js';
 import { checkMembers, unpack, withArchive } from './project-archive.js';
 
 const MOST_MEMBERS = 500_000;
-/** Unwritten disk images compress by 1000; no honest content does by more. */
-const MOST_RATIO = 1100;
 
 /** Unpacks the wanted files into a new folder, without captures and snapshots. */
 export async function unpackSnapshot(
@@ -42,7 +40,7 @@ export async function checkSnapshot(path: string, progress: JobProgress): Promis
 
 /** Limits the content to the free space of the disk. */
 export function limitsFor(folder: string): ZipLimits {
-  return { members: MOST_MEMBERS, bytes: roomFor(folder), ratio: MOST_RATIO };
+  return { members: MOST_MEMBERS, bytes: roomFor(folder), ratio: USUAL_RATIO };
 }
 
 export function isBelowLeftOut(path: string): boolean {

@@ -1,7 +1,6 @@
-/** The thread of a loop that writes uploads. */
-import { workerData } from 'piscina';
-import { setDiskFloor } from '../src/base/disk/disk-floor.js';
+/** Thread entry: a loop that writes uploads, from its start to its end. */
+import { workerData } from 'node:worker_threads';
+import { runTransfers } from '../src/files/transfer/transfer-loop.js';
+import type { TransferStart } from '../src/files/transfer/transfer-orders.js';
 
-setDiskFloor((workerData as { floor: number | undefined }).floor);
-
-export { runTransfers as default } from '../src/files/transfer/transfer-loop.js';
+runTransfers(workerData as TransferStart);

@@ -1,5 +1,5 @@
 /** An engine in a thread of its own, with real sockets, that can be killed and broken. */
-import { engineThread } from '../../src/engine/control/engine-thread.js';
+import { loopThread } from '../../src/base/threads/loop-thread.js';
 import { RunningDevice } from '../../src/engine/control/running-device.js';
 import { SupervisedEngine } from '../../src/engine/control/supervised-engine.js';
 import { MOST_LOGS } from '../../src/base/memory/capture-memory.js';
@@ -9,6 +9,7 @@ import type { HostSockets } from '../../src/engine/sockets/host-sockets.js';
 import type { PortEndpoint } from '../../src/engine/forwarding/transport.js';
 import { eventually } from './eventually.js';
 import type { Teardown } from './scratch.js';
+import { PaperLog } from './paper-log.js';
 import { freePort, UdpPeer } from './udp-peer.js';
 
 export const ENGINE_WORKER = new URL('../../workers/engine-worker.js', import.meta.url);
@@ -31,6 +32,7 @@ export class LiveEngine {
   readonly rows = new FreeList(MOST_PORTS);
   readonly connections = new FreeList(MOST_CONNECTIONS);
   readonly logs = new FreeList(MOST_LOGS);
+  readonly log = new PaperLog();
   readonly engine: SupervisedEngine;
   /** Why it was started again, each time. */
   readonly reasons: string[] = [];
@@ -40,11 +42,11 @@ export class LiveEngine {
   constructor(t: Teardown, sockets: HostSockets, worker: URL = ENGINE_WORKER) {
     this.sockets = sockets;
     this.engine = new SupervisedEngine({
-      run: engineThread(worker),
+      run: loopThread(worker),
       captureBytes: CAPTURES,
+      log: this.log.log,
       newBell: () => sockets.newBell(),
-      onDeath: () => undefined,
-      onStuck: () => undefined,
+      onDeath: () => ({ labs: 1 }),
       onRestart: (reason) => this.reasons.push(reason),
     });
     t.teardown(() => this.engine.close());

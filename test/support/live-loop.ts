@@ -1,50 +1,52 @@
 /** Loops for tests: one in a thread that can be killed and broken, and one whose lives are what the test makes of them. */
 import type { MessagePort } from 'node:worker_threads';
-import { Piscina } from 'piscina';
 import {
   LOOP_CONTROL,
   type LoopMessage,
   type LoopOrder,
   type RunLoop,
-  WorkerLoop,
-  type WorkerLoopOptions,
-} from '../../src/base/threads/worker-loop.js';
+} from '../../src/base/threads/loop-run.js';
+import { loopThread } from '../../src/base/threads/loop-thread.js';
+import { WorkerLoop, type WorkerLoopOptions } from '../../src/base/threads/worker-loop.js';
 import type { TaskRequest } from '../../src/base/threads/task.js';
 import { ownThread } from '../../src/base/threads/thread-work.js';
 import { eventually } from './eventually.js';
 import type { TestParts, TestReport } from './loop-worker.js';
+import { PaperLog } from './paper-log.js';
 import type { Teardown } from './scratch.js';
 
 const WORKER = new URL('./loop-worker.js', import.meta.url);
 
 type Own = Partial<
-  Pick<WorkerLoopOptions<TestParts, TestReport>, 'onceOnly' | 'isBusy' | 'onCheck' | 'onStall'>
+  Pick<WorkerLoopOptions<TestParts, TestReport>, 'fate' | 'isBusy' | 'mostMissedChecks' | 'onCheck' | 'ring'>
 >;
 
 abstract class TestLoop {
-  /** What the loop told of, in order. */
+  /** The messages of the loop, in order. */
   readonly told: unknown[] = [];
+  readonly log = new PaperLog();
   readonly loop: WorkerLoop<TestParts, TestReport>;
 
   constructor(run: WorkerLoopOptions<TestParts, TestReport>['run'], own: Own) {
     this.loop = new WorkerLoop<TestParts, TestReport>({
-      name: 'the loop of a test',
-      setup: { greeting: 'good morning' },
+      name: 'loop of a test',
+      log: this.log.log,
       run,
+      newSetup: () => ({ greeting: 'good morning' }),
       onReport: (report) => this.told.push(report),
       isBusy: () => false,
-      onceOnly: [],
-      onDeath: (reason) => this.told.push({ death: reason }),
-      onRestart: (reason) => {
-        this.told.push({ restart: reason });
-        this.restarted();
+      onDeath: (reason) => {
+        this.told.push({ death: reason });
+        return { deaths: 1 };
       },
+      restore: () => this.restore(),
+      onRestart: (reason) => this.told.push({ restart: reason }),
       ...own,
     });
   }
 
-  /** For what is asked as soon as there is a next life. */
-  restarted = (): void => undefined;
+  /** For orders to the next life before others. */
+  restore = (): readonly Promise<unknown>[] => [];
 
   async restarts(times: number): Promise<void> {
     await eventually(`it is started again ${times} times`, () =>
@@ -55,20 +57,8 @@ abstract class TestLoop {
 
 export class LiveLoop extends TestLoop {
   constructor(t: Teardown, own: Own = {}) {
-    const pool = new Piscina<unknown, unknown>({
-      filename: WORKER.href,
-      minThreads: 0,
-      maxThreads: 1,
-      idleTimeout: Infinity,
-      atomics: 'disabled',
-    });
-    super(async (start, move, signal) => {
-      await pool.run(start, { transferList: [...move], signal });
-    }, own);
-    t.teardown(async () => {
-      await this.loop.close();
-      await pool.destroy();
-    });
+    super(loopThread(WORKER), own);
+    t.teardown(() => this.loop.close());
   }
 }
 
@@ -90,7 +80,6 @@ export class PaperLife {
       this.received.push(request);
       this.#numbers.push(number);
     });
-    this.beat();
   }
 
   /** Its thread is the one that runs the test, which computes next to nothing. */
@@ -108,11 +97,11 @@ export class PaperLife {
 
   /** Answers the oldest order that has no answer yet. */
   answer(value: unknown): void {
-    const message: LoopMessage<TestReport> = {
-      kind: 'answer',
-      number: this.#numbers.shift() ?? 0,
-      outcome: { value },
-    };
+    this.answerTo(this.#numbers.shift() ?? 0, value);
+  }
+
+  answerTo(number: number, value: unknown): void {
+    const message: LoopMessage<TestReport> = { kind: 'answer', number, outcome: { value } };
     this.#orders.postMessage(message);
   }
 
@@ -124,6 +113,8 @@ export class PaperLife {
 
 /** Threads for a loop that are none. */
 export class PaperLives {
+  /** They do not come to their first round. */
+  isSlow = false;
   readonly #lives: PaperLife[] = [];
 
   constructor(t: Teardown) {
@@ -140,6 +131,7 @@ export class PaperLives {
         if (error === undefined) resolve();
         else reject(error);
       });
+      if (!this.isSlow) life.beat();
       this.#lives.push(life);
       signal.addEventListener('abort', () => {
         life.isKilled = true;

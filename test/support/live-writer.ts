@@ -2,14 +2,17 @@
 import { closeSync, fdatasyncSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
-import { Piscina } from 'piscina';
 import { LogReader } from '../../src/captures/log/log-reader.js';
 import type { LogFile } from '../../src/captures/log/log-file.js';
+import type { FileChores } from '../../src/captures/writing/file-chores.js';
 import { WriterThread } from '../../src/captures/writing/writer-thread.js';
 import type { LogPlan } from '../../src/captures/writing/writer-orders.js';
 import type { CaptureMemory } from '../../src/base/memory/capture-memory.js';
+import { loopThread } from '../../src/base/threads/loop-thread.js';
+import { TaskPool } from '../../src/base/threads/task-pool.js';
 import { eventually } from './eventually.js';
 import { LogScribe, memoryOf, type Format } from './log-scribe.js';
+import { PaperLog } from './paper-log.js';
 import { scratchFolder, type Teardown } from './scratch.js';
 import type { ScribeWork } from './scribe-worker.js';
 
@@ -17,6 +20,7 @@ export const CAPTURE_WORKER = new URL('../../workers/capture-worker.js', import.
 export const FAULTY_CAPTURE_WORKER = new URL('./faulty-capture-worker.js', import.meta.url);
 export const HEADER = Buffer.from('a header of 24 octets...');
 
+const CHORE_WORKER = new URL('../../workers/chore-worker.js', import.meta.url);
 const SCRIBE = new URL('./scribe-worker.js', import.meta.url);
 const LOGS = 8;
 const CHUNKS = 16;
@@ -25,13 +29,13 @@ export class LiveWriter {
   readonly folder: string;
   readonly memories: readonly CaptureMemory[];
   readonly writer: WriterThread;
-  readonly reasons: string[] = [];
+  readonly log = new PaperLog();
   readonly troubles: string[] = [];
   readonly logs: readonly LogReader[];
   /** Descriptors that were closed. */
   readonly closed: number[] = [];
-  /** Comes with each restart, when the loop has not adopted its logs yet. */
-  onRestart = (): void => undefined;
+  /** Called with each next life, when it has not adopted its logs yet. */
+  onNextLife = (): void => undefined;
 
   constructor(t: Teardown, { worker = CAPTURE_WORKER, floorBytes = 0, folder = scratchFolder(t) } = {}) {
     this.folder = folder;
@@ -41,32 +45,30 @@ export class LiveWriter {
       log.prepare();
       return log;
     });
-    const pool = new Piscina<unknown, unknown>({
-      filename: worker.href,
-      minThreads: 0,
-      maxThreads: 2,
-      idleTimeout: Infinity,
-      atomics: 'disabled',
-      trackUnmanagedFds: false,
-    });
+    const thread = loopThread(worker);
+    let lives = 0;
     this.writer = new WriterThread({
       memories: this.memories,
       floorBytes,
-      run: async (start, move, signal) => {
-        await pool.run(start, { transferList: [...move], signal });
+      run: (start, move, signal) => {
+        if (++lives > 1) {
+          queueMicrotask(() => {
+            this.onNextLife();
+          });
+        }
+        return thread(start, move, signal);
       },
-      onRestart: (reason) => {
-        this.reasons.push(reason);
-        this.onRestart();
-      },
+      log: this.log.log,
     });
-    t.teardown(async () => {
-      await this.writer.close();
-      await pool.destroy();
-    });
+    t.teardown(() => this.writer.close());
   }
 
-  log(index: number): LogReader {
+  /** Why it was started again, each time. */
+  get reasons(): readonly (string | undefined)[] {
+    return this.log.restartReasons;
+  }
+
+  logAt(index: number): LogReader {
     const log = this.logs[index];
     if (log === undefined) throw new RangeError(`there is no log ${index}`);
     return log;
@@ -84,7 +86,7 @@ export class LiveWriter {
       fileBytes: 0,
       ...plan,
     };
-    return this.writer.begin(wanted, this.log(index), {
+    return this.writer.begin(wanted, this.logAt(index), {
       sync: (fd) => {
         fdatasyncSync(fd);
         return Promise.resolve();
@@ -99,12 +101,12 @@ export class LiveWriter {
 
   /** For a log that is written in this thread. */
   scribe(index: number): LogScribe {
-    return new LogScribe(this.log(index).memory, index);
+    return new LogScribe(this.logAt(index).memory, index);
   }
 
   /** Writes records in a thread of their own; resolves with the position after the last one. */
   write(index: number, records: number, format: Format = 'pcap'): Promise<number> {
-    const workerData: ScribeWork = { memory: this.log(index).memory, index, records, format };
+    const workerData: ScribeWork = { memory: this.logAt(index).memory, index, records, format };
     return new Promise((resolve, reject) => {
       new Worker(SCRIBE, { workerData }).on('message', resolve).on('error', reject);
     });
@@ -129,6 +131,10 @@ export class LiveWriter {
       this.reasons.length >= times ? true : undefined,
     );
   }
+}
+
+export function newChorePool(): TaskPool<FileChores> {
+  return new TaskPool({ worker: CHORE_WORKER, threads: 1, startsOnUse: true, queueLimit: Infinity });
 }
 
 export function openDescriptors(): number {

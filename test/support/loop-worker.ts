@@ -1,18 +1,13 @@
 /** Thread entry for tests of loops: one that answers, tells of what it does, hangs, or ends its thread. */
 import { getPriority } from 'node:os';
-import { threadId } from 'node:worker_threads';
+import { threadId, workerData } from 'node:worker_threads';
 import { Refusal } from '../../src/base/errors/errors.js';
-import type { LoopMessage, LoopStart } from '../../src/base/threads/worker-loop.js';
+import type { LoopMessage, LoopStart } from '../../src/base/threads/loop-run.js';
 import { runLoop } from '../../src/base/threads/loop-task.js';
-import {
-  performTask,
-  type TaskOutcome,
-  type TaskRequest,
-  type TaskTable,
-} from '../../src/base/threads/task.js';
+import type { TaskTable } from '../../src/base/threads/task.js';
 
 export interface TestParts {
-  /** Told by every life. */
+  /** Every life of the worker sends this. */
   readonly greeting: string;
 }
 
@@ -24,55 +19,43 @@ export interface DieInput {
   readonly most: number;
 }
 
-export default function serve({ greeting, ...start }: TestParts & LoopStart): Promise<void> {
-  const tell = (report: TestReport): void => {
-    const message: LoopMessage<TestReport> = { kind: 'report', report };
-    start.orders.postMessage(message);
-  };
-  const tasks = {
-    echo: (value: unknown): unknown => {
-      tell({ done: value });
-      return value;
-    },
-    refuse: (status: number): never => {
-      throw new Refusal(status, 'refused', `refused with ${status}`);
-    },
-    thread: (): number => threadId,
-    priority: (): number => getPriority(),
-    /** Ends the thread until it has done so often enough; then says how often. */
-    die: ({ deaths, most }: DieInput): number => {
-      if (Atomics.load(deaths, 0) === most) return most;
-      Atomics.add(deaths, 0, 1);
-      process.exit(3);
-    },
-    /** Raises the word, and waits without work until it is raised again, as for a disk. */
-    stall: (word: Int32Array<SharedArrayBuffer>): void => {
-      Atomics.add(word, 0, 1);
-      Atomics.wait(word, 0, 1);
-    },
-    /** Raises the word, and never comes back. */
-    spin: (word: Int32Array<SharedArrayBuffer>): never => {
-      Atomics.add(word, 0, 1);
-      for (;;);
-    },
-  } satisfies TaskTable;
-  tell({ greeting });
-  return runLoop(start, {
-    tasks,
-    round: () => Infinity,
-    finish: () => {
-      tell('finished');
-    },
-  });
-}
-
-/** A finite task in a thread of this worker. */
-export function doTask(request: TaskRequest): Promise<TaskOutcome> {
-  const tasks = {
-    thread: (): number => threadId,
-    refuse: (status: number): never => {
-      throw new Refusal(status, 'refused', `refused with ${status}`);
-    },
-  } satisfies TaskTable;
-  return performTask(tasks, request);
-}
+const { greeting, ...start } = workerData as TestParts & LoopStart;
+const tell = (report: TestReport): void => {
+  const message: LoopMessage<TestReport> = { kind: 'report', report };
+  start.orders.postMessage(message);
+};
+const tasks = {
+  echo: (value: unknown): unknown => {
+    tell({ done: value });
+    return value;
+  },
+  refuse: (status: number): never => {
+    throw new Refusal(status, 'refused', `refused with ${status}`);
+  },
+  thread: (): number => threadId,
+  priority: (): number => getPriority(),
+  /** Ends the thread until it has done so often enough; then says how often. */
+  die: ({ deaths, most }: DieInput): number => {
+    if (Atomics.load(deaths, 0) === most) return most;
+    Atomics.add(deaths, 0, 1);
+    process.exit(3);
+  },
+  /** Raises the word, and waits without work until it is raised again, as for a disk. */
+  stall: (word: Int32Array<SharedArrayBuffer>): void => {
+    Atomics.add(word, 0, 1);
+    Atomics.wait(word, 0, 1);
+  },
+  /** Raises the word, and never comes back. */
+  spin: (word: Int32Array<SharedArrayBuffer>): never => {
+    Atomics.add(word, 0, 1);
+    for (;;);
+  },
+} satisfies TaskTable;
+tell({ greeting });
+runLoop(start, {
+  tasks,
+  round: () => Infinity,
+  finish: () => {
+    tell('finished');
+  },
+});

@@ -1,123 +1,74 @@
 /**
- * An endless task in a worker thread, as the HTTP thread sees and supervises it. The first order starts the thread. A
- * loop that dies, or hangs, is started again, and gets the orders that it had not answered once more.
+ * An endless task in a worker thread, as the HTTP thread sees and supervises it: a packet engine, or a writer. The first
+ * order starts the thread. A loop that dies, or hangs, is started again, and gets the orders that it had not answered
+ * once more.
  */
-import { once } from 'node:events';
-import { MessageChannel, type MessagePort } from 'node:worker_threads';
+import type { Logger } from 'pino';
 import { refusals } from '../errors/errors.js';
-import { valueOf, type TaskOutcome, type TaskRequest } from './task.js';
+import { LOOP_CONTROL, LOOP_CONTROL_WORDS, LoopRun, type LoopMessage, type RunLoop } from './loop-run.js';
+import { valueOf, type TaskRequest } from './task.js';
 import { computedMs } from './thread-work.js';
 
-/** The Int32 words that the HTTP thread and the loop share. */
-export const LOOP_CONTROL = {
-  /** Incremented when there is something new; the loop waits on it. */
-  bell: 0,
-  /** Incremented with every round. */
-  heartbeat: 1,
-  /** Not 0 when the loop should end. */
-  stop: 2,
-  /** The system's number of the thread; 0 before it has begun, and where the system does not tell. */
-  thread: 3,
-} as const;
-export const LOOP_CONTROL_WORDS = 4;
-
-export interface LoopStart {
-  readonly control: SharedArrayBuffer;
-  /** Brings orders, and takes answers and reports. Everything survives a structured clone. */
-  readonly orders: MessagePort;
-}
-
-export interface LoopOrder {
-  readonly number: number;
-  readonly request: TaskRequest;
-}
-
-export type LoopMessage<Report> =
-  | { readonly kind: 'answer'; readonly number: number; readonly outcome: TaskOutcome }
-  | { readonly kind: 'report'; readonly report: Report };
-
-/** Runs the loop in a thread; the signal ends the thread, whatever it is doing. */
-export type RunLoop<Setup> = (
-  start: Setup & LoopStart,
-  move: readonly MessagePort[],
-  signal: AbortSignal,
-) => Promise<void>;
-
-/** One life of a loop: its thread, the port to it, and its end. */
-export class LoopRun<Setup, Report> {
-  readonly #orders: MessagePort;
-  readonly #abort = new AbortController();
-  /** Resolves with the reason when the thread does nothing any more; never rejects. */
-  readonly ended: Promise<string>;
-
-  constructor(
-    control: SharedArrayBuffer,
-    setup: Setup,
-    run: RunLoop<Setup>,
-    onMessage: (message: LoopMessage<Report>) => void,
-  ) {
-    const words = new Int32Array(control);
-    const beatsAtStart = Atomics.load(words, LOOP_CONTROL.heartbeat);
-    const { port1, port2 } = new MessageChannel();
-    this.#orders = port1;
-    port1.on('message', onMessage);
-    port1.unref();
-    // The port closes when the thread has ended. A thread that is killed in a system call first comes back from it.
-    const isGone = once(port1, 'close');
-    this.ended = run({ ...setup, control, orders: port2 }, [port2], this.#abort.signal)
-      .then(
-        () => 'it came to its end',
-        (error: unknown) => (error instanceof Error ? error.message : String(error)),
-      )
-      .then(async (reason) => {
-        if (Atomics.load(words, LOOP_CONTROL.heartbeat) !== beatsAtStart) await isGone;
-        port1.close();
-        return reason;
-      });
-  }
-
-  send(order: LoopOrder): void {
-    this.#orders.postMessage(order);
-  }
-
-  /** Ends the thread without asking it. */
-  kill(): void {
-    this.#abort.abort();
-  }
-}
-
-/** A loop that has made no round for so many checks, 10 s, may hang. */
+/** How often a loop is looked at. Times below are multiples of it. */
 const CHECK_MS = 500;
+/** A loop with something to do that has made no round for so many checks, 10 s, may hang. */
 const MOST_MISSED_CHECKS = 20;
+/** The same before its first round, because a busy host may be slow to start a thread. */
+const MOST_CHECKS_TO_START = 20;
 /** It hangs if it has computed for so long meanwhile. Otherwise it waits for the disk, where another thread would wait, too. */
 const SPINNING_MS = 1000;
 /** A loop that waits for the disk is ended after so many checks, 5 min. */
 const MOST_CHECKS_FOR_DISK = 600;
-/** A loop that dies this soon after its start is started again only after a rest. */
+/** A thread that was ended but still runs after this many checks, 5 s, is logged as stuck. No other is started meanwhile. */
+const MOST_CHECKS_TO_END = 10;
+/** A loop that dies this soon after its start is started again after a rest, which doubles with each short life. */
 const SHORT_LIFE_MS = 1000;
 const REST_MS = 500;
-/** How long a loop may take to end by itself. */
+const LONGEST_REST_MS = 8000;
+/** `close` gives the loop this long to end by itself, and then its thread as long to be ended. */
 const GRACE_MS = 2000;
 
+/** The fate of an order that a life ended without answering. */
+export type Fate =
+  /** The next life gets it. */
+  | 'again'
+  /** It fails with a `LoopDeath`. */
+  | 'lost'
+  /** It is answered when the orders of `restore` are, which have the same effect. */
+  | 'restored';
+
+/** An order with which the loop died twice may be the cause. */
+export const againOnce = (deaths: number): Fate => (deaths < 2 ? 'again' : 'lost');
+
+export type LoopLog = Pick<Logger, 'error' | 'warn'>;
+
 export interface WorkerLoopOptions<Setup, Report> {
-  /** Names the loop in the error of a lost order. */
-  readonly name?: string;
-  /** Passed to every life of the loop. */
-  readonly setup: Setup;
+  /** A noun without an article, for log lines and errors. */
+  readonly name: string;
+  readonly log: LoopLog;
   readonly run: RunLoop<Setup>;
-  readonly onReport: (report: Report) => void;
+  /** Passed to the next life. Called when the previous one has ended. */
+  readonly newSetup: () => Setup;
+  /** Wakes a loop that does not wait on the bell word. */
+  readonly ring?: () => void;
   /** Whether it has work besides its orders. A loop without work may be silent. */
   readonly isBusy: () => boolean;
+  /** After how many checks without a round a loop with something to do may hang. */
+  readonly mostMissedChecks?: number;
   /** Called with every check. */
   readonly onCheck?: () => void;
-  /** Called once when it has been waiting for the disk for 10 s. */
-  readonly onStall?: (() => void) | undefined;
-  /** Orders of these tasks are not repeated after a death: they fail with a `LoopDeath`. */
-  readonly onceOnly: readonly string[];
-  /** Called when the thread has gone, before the next life begins. */
-  readonly onDeath?: (reason: string) => void;
-  /** Called when the next life has begun. It gets the orders given in this call before those that wait. */
-  readonly onRestart: (reason: string) => void;
+  readonly onReport?: (report: Report) => void;
+  /**
+   * Decides about an order that this many lives have ended with; `againOnce` by default. Between two lives it is asked
+   * with 0 about new orders: those that are not `restored` are given to the next.
+   */
+  readonly fate?: (request: TaskRequest, deaths: number) => Fate;
+  /** Called when the thread has gone. Returns how much that concerns, for the log. */
+  readonly onDeath?: (reason: string) => object;
+  /** Asks the next life for what the previous ones had. These orders come before those that wait. */
+  readonly restore?: () => readonly Promise<unknown>[];
+  /** Called when the orders of `restore` are answered. */
+  readonly onRestart?: (reason: string) => void;
 }
 
 interface Pending {
@@ -125,7 +76,7 @@ interface Pending {
   readonly resolve: (value: unknown) => void;
   readonly reject: (error: unknown) => void;
   /** How many lives have ended without an answer to it. */
-  readonly deaths: number;
+  deaths: number;
 }
 
 /** The loop died before it answered, so it is unknown how much of the order was carried out. */
@@ -140,8 +91,11 @@ export class WorkerLoop<Setup, Report> {
   #pending = new Map<number, Pending>();
   #lastNumber = 0;
   #restarts = 0;
+  /** Undefined before the first order, between two lives, and after the last. */
   #run: LoopRun<Setup, Report> | undefined;
   #startedAt = 0;
+  /** The number of short lives in a row. */
+  #shortLives = 0;
   #rest: NodeJS.Timeout | undefined;
   #isClosing = false;
   #watch: NodeJS.Timeout | undefined;
@@ -157,6 +111,16 @@ export class WorkerLoop<Setup, Report> {
     return this.#restarts;
   }
 
+  /** Whether there is a thread that may use what the loop was given. */
+  get hasThread(): boolean {
+    return this.#run !== undefined;
+  }
+
+  /** Starts the thread before the first order. */
+  start(): void {
+    this.#run ??= this.#launch();
+  }
+
   /** Resolves with the answer. Orders are carried out one after the other. */
   ask(request: TaskRequest): Promise<unknown> {
     return this.#send(request, 0);
@@ -164,28 +128,37 @@ export class WorkerLoop<Setup, Report> {
 
   /** Wakes the loop for work that is no order. */
   ring(): void {
+    const { ring } = this.#options;
+    if (ring !== undefined) {
+      ring();
+      return;
+    }
     // Incremented before the wake-up, so that a loop that is about to wait sees the change.
     Atomics.add(this.#words, LOOP_CONTROL.bell, 1);
     Atomics.notify(this.#words, LOOP_CONTROL.bell);
   }
 
-  /** Lets the thread end after its round. It takes no more orders, and is not started again. */
+  /** Lets the thread end after its round, also while the process exits. It takes no more orders, and is not started again. */
   tellToEnd(): void {
     this.#isClosing = true;
     Atomics.store(this.#words, LOOP_CONTROL.stop, 1);
     this.ring();
-    if (this.#run === undefined || this.#rest !== undefined) this.#finish();
+    if (this.#run === undefined) this.#finish();
   }
 
   async close(): Promise<void> {
     clearInterval(this.#watch);
     this.tellToEnd();
     const patience = setTimeout(() => {
-      this.#finish();
       this.kill();
     }, GRACE_MS);
+    const despair = setTimeout(() => {
+      this.#noteStuck();
+      this.#finish();
+    }, 2 * GRACE_MS);
     await this.#closed;
     clearTimeout(patience);
+    clearTimeout(despair);
   }
 
   /** Ends the thread as if it had died. */
@@ -208,14 +181,20 @@ export class WorkerLoop<Setup, Report> {
 
   #launch(): LoopRun<Setup, Report> {
     this.#startedAt = performance.now();
-    const last = { beats: -1, missed: 0, computed: undefined };
     Atomics.store(this.#words, LOOP_CONTROL.thread, 0);
+    const watched = {
+      beatsAtStart: Atomics.load(this.#words, LOOP_CONTROL.heartbeat),
+      beats: -1,
+      missed: 0,
+      sinceKill: 0,
+      computed: undefined,
+    };
     clearInterval(this.#watch);
     this.#watch = setInterval(() => {
-      this.#check(last);
+      this.#check(watched);
     }, CHECK_MS).unref();
-    const { setup, run } = this.#options;
-    const started = new LoopRun<Setup, Report>(this.#control, setup, run, (message) => {
+    const { newSetup, run } = this.#options;
+    const started = new LoopRun<Setup, Report>(this.#control, newSetup(), run, (message) => {
       this.#hear(message);
     });
     void started.ended.then((reason) => {
@@ -226,7 +205,7 @@ export class WorkerLoop<Setup, Report> {
 
   #hear(message: LoopMessage<Report>): void {
     if (message.kind === 'report') {
-      this.#options.onReport(message.report);
+      this.#options.onReport?.(message.report);
       return;
     }
     const pending = this.#pending.get(message.number);
@@ -240,27 +219,32 @@ export class WorkerLoop<Setup, Report> {
   }
 
   #onEnd(reason: string): void {
+    this.#run = undefined;
     if (this.#isClosing) {
       this.#finish();
       return;
     }
-    const interrupted = this.#pending;
-    this.#pending = new Map();
-    for (const [number, pending] of interrupted) {
-      const { request, reject, deaths } = pending;
-      const { name = 'an endless task', onceOnly } = this.#options;
-      const times = deaths > 0 ? 'twice ' : '';
-      // An order with which the loop died twice may be the cause.
-      if (deaths > 0 || onceOnly.includes(request.task)) {
-        reject(new LoopDeath(`${name} ended ${times}with the order ${request.task}: ${reason}`));
-      } else this.#pending.set(number, { ...pending, deaths: deaths + 1 });
+    const { name, log, onDeath } = this.#options;
+    for (const [number, pending] of this.#pending) {
+      const { request, reject } = pending;
+      const times = pending.deaths > 0 ? 'twice ' : '';
+      if (this.#fate(request, ++pending.deaths) !== 'lost') continue;
+      this.#pending.delete(number);
+      reject(new LoopDeath(`the ${name} ended ${times}with the order ${request.task}: ${reason}`));
     }
-    this.#options.onDeath?.(reason);
-    const age = performance.now() - this.#startedAt;
-    const restMs = age < SHORT_LIFE_MS ? REST_MS : 0;
+    const isShort = performance.now() - this.#startedAt < SHORT_LIFE_MS;
+    const restMs = isShort ? Math.min(LONGEST_REST_MS, REST_MS * 2 ** this.#shortLives) : 0;
+    this.#shortLives = isShort ? this.#shortLives + 1 : 0;
+    const concerned = onDeath?.(reason) ?? {};
+    log.error({ reason, restMs, ...concerned }, `a ${name} died`);
     this.#rest = setTimeout(() => {
-      this.#restart(reason);
+      this.#restart(reason, concerned);
     }, restMs);
+  }
+
+  #fate(request: TaskRequest, deaths: number): Fate {
+    const { fate } = this.#options;
+    return fate === undefined ? againOnce(deaths) : fate(request, deaths);
   }
 
   #finish(): void {
@@ -270,32 +254,55 @@ export class WorkerLoop<Setup, Report> {
     this.#noteClosed();
   }
 
-  #restart(reason: string): void {
+  #restart(reason: string, concerned: object): void {
     this.#rest = undefined;
     this.#restarts++;
     const waiting = this.#pending;
     this.#pending = new Map();
     this.#run = this.#launch();
-    this.#options.onRestart(reason);
+    const { name, log, restore, onRestart } = this.#options;
+    const restored = Promise.allSettled(restore?.() ?? []);
     for (const { request, resolve, reject, deaths } of waiting.values()) {
-      this.#send(request, deaths).then(resolve, reject);
+      if (this.#fate(request, deaths) === 'restored') void restored.then(resolve);
+      else this.#send(request, deaths).then(resolve, reject);
     }
+    void restored.then(() => {
+      log.error({ reason, restarts: this.#restarts, ...concerned }, `a ${name} was restarted`);
+      onRestart?.(reason);
+    });
   }
 
-  #check(last: { beats: number; missed: number; computed: number | undefined }): void {
-    this.#options.onCheck?.();
-    const beats = Atomics.load(this.#words, LOOP_CONTROL.heartbeat);
-    const hasNothingToDo = !this.#options.isBusy() && this.#pending.size === 0;
-    last.missed = beats === last.beats && !hasNothingToDo ? last.missed + 1 : 0;
-    last.beats = beats;
-    if (last.missed === 1) last.computed = this.#computed();
-    if (last.missed < MOST_MISSED_CHECKS) return;
-    if (this.#isWaiting(last.computed) && last.missed < MOST_CHECKS_FOR_DISK) {
-      if (last.missed === MOST_MISSED_CHECKS) this.#options.onStall?.();
+  #check(watched: {
+    readonly beatsAtStart: number;
+    beats: number;
+    missed: number;
+    sinceKill: number;
+    computed: number | undefined;
+  }): void {
+    const { name, log, isBusy, mostMissedChecks = MOST_MISSED_CHECKS, onCheck } = this.#options;
+    onCheck?.();
+    if (this.#run === undefined) return;
+    if (this.#run.isKilled) {
+      if (++watched.sinceKill === MOST_CHECKS_TO_END) this.#noteStuck();
       return;
     }
-    last.missed = 0;
-    this.#run?.kill();
+    const beats = Atomics.load(this.#words, LOOP_CONTROL.heartbeat);
+    const hasNothingToDo = !isBusy() && this.#pending.size === 0;
+    watched.missed = beats === watched.beats && !hasNothingToDo ? watched.missed + 1 : 0;
+    watched.beats = beats;
+    if (watched.missed === 1) watched.computed = this.#computed();
+    const most = beats === watched.beatsAtStart ? MOST_CHECKS_TO_START : mostMissedChecks;
+    if (watched.missed < most) return;
+    if (this.#isWaiting(watched.computed) && watched.missed < MOST_CHECKS_FOR_DISK) {
+      if (watched.missed === most) log.warn(`a ${name} has been waiting for the disk for ten seconds`);
+      return;
+    }
+    this.#run.kill();
+  }
+
+  #noteStuck(): void {
+    const { name, log } = this.#options;
+    log.error(`the thread of a ${name} does not end; what it did stands still`);
   }
 
   #computed(): number | undefined {

@@ -1,20 +1,18 @@
-/**
- * Drains captures to files: some writer loops, and one more thread for what may wait long for the disk. A log stays with
- * the loop that had the least to do when it began.
- */
+/** Drains captures to files. A log stays with the loop that had the least to do when it began. */
 import type { Logger } from 'pino';
 import type { CaptureMemory } from '../../base/memory/capture-memory.js';
 import { LoopPool } from '../../base/threads/loop-pool.js';
+import type { TaskRunner } from '../../base/threads/task-pool.js';
 import type { LogFile } from '../log/log-file.js';
 import type { LogReader } from '../log/log-reader.js';
 import type { FileChores } from './file-chores.js';
-import type { LogPlan, WriterLoopOptions } from './writer-orders.js';
+import type { LogPlan } from './writer-orders.js';
 import { WriterThread } from './writer-thread.js';
-
-const CHORE_THREADS = 1;
 
 export interface CaptureWritersOptions {
   readonly worker: URL;
+  /** Threads for what may wait long for the disk. */
+  readonly chores: TaskRunner<FileChores>;
   /** The memories that logs may lie in. */
   readonly memories: readonly CaptureMemory[];
   readonly log: Logger;
@@ -34,30 +32,14 @@ export interface LogFileRequest extends Pick<
 
 export class CaptureWriters {
   readonly #options: CaptureWritersOptions;
-  readonly #pool: LoopPool<WriterLoopOptions, WriterThread>;
+  readonly #pool: LoopPool<WriterThread>;
 
   constructor(options: CaptureWritersOptions) {
     this.#options = options;
     const { worker, memories, floorBytes, log } = options;
     this.#pool = new LoopPool({
       worker,
-      taskThreads: CHORE_THREADS,
-      onError: (error) => {
-        log.error({ err: error }, 'a thread that writes captures failed');
-      },
-      newLoop: (run) => {
-        return new WriterThread({
-          memories,
-          floorBytes,
-          run,
-          onRestart: (reason, logs) => {
-            log.error({ reason, captures: logs }, 'a writer of captures was restarted');
-          },
-          onStall: () => {
-            log.warn('a writer of captures has been waiting for the disk for ten seconds');
-          },
-        });
-      },
+      newLoop: (run) => new WriterThread({ memories, floorBytes, run, log }),
     });
   }
 
@@ -68,11 +50,12 @@ export class CaptureWriters {
     return this.#pool.leastLoaded.begin({ ...file, memory, log: log.index }, log, {
       onTrouble,
       sync: async (fd) => {
-        await this.#doChore('syncFile', { fd });
+        await this.#options.chores.run('syncFile', { fd });
       },
       close: (fd) => {
-        this.#doChore('closeFile', { fd }).catch((error: unknown) => {
-          this.#options.log.error({ err: error }, 'the file of a capture could not be closed');
+        const { chores, log } = this.#options;
+        chores.run('closeFile', { fd }).catch((error: unknown) => {
+          log.error({ err: error }, 'the file of a capture could not be closed');
         });
       },
     });
@@ -83,12 +66,5 @@ export class CaptureWriters {
     const files = this.#pool.loops.flatMap((loop) => loop.files);
     await Promise.allSettled(files.map((file) => file.end()));
     await this.#pool.close();
-  }
-
-  #doChore<Name extends keyof FileChores & string>(
-    task: Name,
-    input: Parameters<FileChores[Name]>[0],
-  ): Promise<unknown> {
-    return this.#pool.runTask('doChore', { task, input });
   }
 }

@@ -5,6 +5,7 @@
 import { closeSync } from 'node:fs';
 import { Refusal, refusals } from '../../base/errors/errors.js';
 import type { CaptureMemory } from '../../base/memory/capture-memory.js';
+import type { LoopMessage } from '../../base/threads/loop-run.js';
 import { type LoopWork, runLoop } from '../../base/threads/loop-task.js';
 import type { TaskTable } from '../../base/threads/task.js';
 import { createFirst, realFolder } from './ring-files.js';
@@ -20,7 +21,6 @@ import type {
   WriterReport,
   WriterStart,
 } from './writer-orders.js';
-import type { LoopMessage } from '../../base/threads/worker-loop.js';
 
 /** How long a loop with logs waits between rounds: less after a round in which a log had this many bytes. */
 const WAIT_MS = 20;
@@ -120,11 +120,10 @@ function reasonOf(error: unknown): string {
 }
 
 /** The task of a writer's thread. */
-
-export function runWriter({ memories, floorBytes, ...start }: WriterStart): Promise<void> {
+export function runWriter({ memories, floorBytes, ...start }: WriterStart): void {
   const tell = (report: WriterReport): void => {
     const message: LoopMessage<WriterReport> = { kind: 'report', report };
     start.orders.postMessage(message);
   };
-  return runLoop(start, new WriterLoop(memories, floorBytes, tell));
+  runLoop(start, new WriterLoop(memories, floorBytes, tell));
 }

@@ -1,16 +1,16 @@
 /** Orders and reports between the HTTP thread and a writer loop. Everything survives a structured clone. */
 import type { CaptureMemory } from '../../base/memory/capture-memory.js';
-import type { LoopStart } from '../../base/threads/worker-loop.js';
+import type { LoopStart } from '../../base/threads/loop-run.js';
 
 export type RecordFormat = 'pcap' | 'pcapng';
 
-export interface WriterLoopOptions {
+export interface WriterSetup {
   readonly memories: readonly CaptureMemory[];
   /** Nothing is written to a disk with fewer free bytes. */
   readonly floorBytes: number;
 }
 
-export type WriterStart = WriterLoopOptions & LoopStart;
+export type WriterStart = WriterSetup & LoopStart;
 
 /** A log, and the files that it goes to. */
 export interface LogPlan {

@@ -2,22 +2,15 @@
  * The HTTP thread's side of one writer loop, with the logs that it drains. A loop that is started again gets all logs
  * before the orders that wait.
  */
-import { LoopDeath, WorkerLoop, type RunLoop } from '../../base/threads/worker-loop.js';
+import type { RunLoop } from '../../base/threads/loop-run.js';
+import { againOnce, LoopDeath, WorkerLoop, type LoopLog } from '../../base/threads/worker-loop.js';
 import type { LogReader } from '../log/log-reader.js';
 import { LogFile, type LogFileOptions } from '../log/log-file.js';
-import type {
-  LogPlan,
-  OpenSegment,
-  WriterCommand,
-  WriterLoopOptions,
-  WriterReport,
-} from './writer-orders.js';
+import type { LogPlan, OpenSegment, WriterCommand, WriterReport, WriterSetup } from './writer-orders.js';
 
-export interface WriterThreadOptions extends WriterLoopOptions {
-  readonly run: RunLoop<WriterLoopOptions>;
-  /** Called when the loop was started again, with the number of its logs. */
-  readonly onRestart: (reason: string, logs: number) => void;
-  readonly onStall?: (() => void) | undefined;
+export interface WriterThreadOptions extends WriterSetup {
+  readonly run: RunLoop<WriterSetup>;
+  readonly log: LoopLog;
 }
 
 /** A log that is drained, with what the next life of the loop needs to go on with it. */
@@ -28,16 +21,17 @@ interface Drain {
 }
 
 export class WriterThread {
-  readonly #loop: WorkerLoop<WriterLoopOptions, WriterReport>;
+  readonly #loop: WorkerLoop<WriterSetup, WriterReport>;
   readonly #drains = new Map<number, Drain>();
   #lastId = 0;
   #load = 0;
 
-  constructor({ memories, floorBytes, run, onRestart, onStall }: WriterThreadOptions) {
-    this.#loop = new WorkerLoop<WriterLoopOptions, WriterReport>({
-      name: 'the writer of captures',
-      setup: { memories, floorBytes },
+  constructor({ memories, floorBytes, run, log }: WriterThreadOptions) {
+    this.#loop = new WorkerLoop<WriterSetup, WriterReport>({
+      name: 'writer of captures',
+      log,
       run,
+      newSetup: () => ({ memories, floorBytes }),
       onReport: (report) => {
         this.#hear(report);
       },
@@ -46,13 +40,10 @@ export class WriterThread {
         // A position must be read at least once in 4 GiB.
         for (const { log } of this.#drains.values()) log.look();
       },
-      onStall,
-      // `#adopt` is called for every log with each restart anyway.
-      onceOnly: ['adopt'],
-      onRestart: (reason) => {
-        for (const drain of this.#drains.values()) this.#adopt(drain);
-        onRestart(reason, this.#drains.size);
-      },
+      // Each life adopts the logs as they are by then.
+      fate: ({ task }, deaths) => (task === 'adopt' ? 'lost' : againOnce(deaths)),
+      onDeath: () => ({ captures: this.#drains.size }),
+      restore: () => [...this.#drains.values()].map((drain) => this.#adopt(drain)),
     });
   }
 
@@ -119,15 +110,17 @@ export class WriterThread {
     return this.#loop.ask(command);
   }
 
-  #adopt({ plan, log, file }: Drain): void {
+  async #adopt({ plan, log, file }: Drain): Promise<void> {
     if (file.failure !== undefined) return;
     const { fd, start } = file.current;
     const input = { plan, segment: { fd, start }, position: log.drained };
-    this.#ask({ task: 'adopt', input }).catch((error: unknown) => {
+    try {
+      await this.#ask({ task: 'adopt', input });
+    } catch (error) {
       // The next life adopts it.
       if (error instanceof LoopDeath) return;
       file.failed(error instanceof Error ? error.message : String(error));
-    });
+    }
   }
 
   async #end(id: number): Promise<void> {

@@ -7,10 +7,11 @@ import type { Logger } from 'pino';
 import { MOST_LOGS, type CaptureMemory } from '../../base/memory/capture-memory.js';
 import { MOST_CONNECTIONS, MOST_PORTS } from '../../base/memory/engine-memory.js';
 import { FreeList } from '../../base/memory/free-list.js';
+import { LoopPool, type PooledLoop } from '../../base/threads/loop-pool.js';
+import type { RunLoop } from '../../base/threads/loop-run.js';
 import type { Bell } from '../forwarding/transport.js';
-import { engineThread } from './engine-thread.js';
 import { RunningDevice, type EngineResources } from './running-device.js';
-import { SupervisedEngine } from './supervised-engine.js';
+import { SupervisedEngine, type EngineSetup } from './supervised-engine.js';
 
 const MOST_ENGINES = 8;
 /** The memory for captured records of all engines together. Pages that are never written to cost nothing. */
@@ -24,26 +25,24 @@ export interface EnginesOptions {
   readonly onRestart: (labs: readonly string[], reason: string) => void;
 }
 
-interface LabHost extends EngineResources {
+interface LabHost extends EngineResources, PooledLoop {
   /** The number of devices of each lab on this engine. */
   readonly labs: Map<string, number>;
 }
 
 export class Engines {
   readonly #options: EnginesOptions;
-  readonly #hosts: readonly LabHost[];
-  readonly #stopAll = (): void => {
-    for (const { engine } of this.#hosts) engine.stop();
-  };
+  readonly #pool: LoopPool<LabHost>;
   #lastDevice = 0;
 
   constructor(options: EnginesOptions) {
     this.#options = options;
     const count = Math.min(MOST_ENGINES, Math.max(1, availableParallelism() - 1));
-    const captureBytes = CAPTURE_BYTES / count;
-    this.#hosts = Array.from({ length: count }, () => this.#newHost(captureBytes));
-    // A thread that waits in a system call would delay the end of the process.
-    process.once('exit', this.#stopAll);
+    this.#pool = new LoopPool({
+      worker: options.worker,
+      count,
+      newLoop: (run) => this.#newHost(run, CAPTURE_BYTES / count),
+    });
   }
 
   /** Reserves room for a device of a lab. */
@@ -63,35 +62,36 @@ export class Engines {
 
   /** The memories that the engines record into, to be drained. */
   get captureMemories(): CaptureMemory[] {
-    return this.#hosts.map(({ engine }) => engine.memory.captures);
+    return this.#pool.loops.map(({ engine }) => engine.memory.captures);
   }
 
-  async close(): Promise<void> {
-    process.off('exit', this.#stopAll);
-    await Promise.all(this.#hosts.map(({ engine }) => engine.close()));
+  close(): Promise<void> {
+    return this.#pool.close();
   }
 
-  #newHost(captureBytes: number): LabHost {
-    const { worker, newBell, log, onRestart } = this.#options;
+  #newHost(run: RunLoop<EngineSetup>, captureBytes: number): LabHost {
+    const { newBell, log, onRestart } = this.#options;
     const labs = new Map<string, number>();
-    const engine: SupervisedEngine = new SupervisedEngine({
+    const engine = new SupervisedEngine({
       captureBytes,
-      run: engineThread(worker),
+      run,
       newBell,
-      onDeath: (reason, restMs) => {
-        log.error({ reason, labs: labs.size, restMs }, 'a packet engine died');
-      },
-      onStuck: () => {
-        log.error({ labs: labs.size }, 'the thread of a packet engine does not end; its labs stand still');
-      },
+      log,
+      onDeath: () => ({ labs: labs.size }),
       onRestart: (reason) => {
-        log.error({ reason, labs: labs.size, restarts: engine.restarts }, 'a packet engine was restarted');
         onRestart([...labs.keys()], reason);
       },
     });
     return {
       engine,
       labs,
+      get load() {
+        return [...labs.values()].reduce((sum, devices) => sum + devices, 0);
+      },
+      tellToEnd: () => {
+        engine.tellToEnd();
+      },
+      close: () => engine.close(),
       rows: new FreeList(MOST_PORTS),
       connections: new FreeList(MOST_CONNECTIONS),
       logs: new FreeList(MOST_LOGS),
@@ -99,9 +99,6 @@ export class Engines {
   }
 
   #hostOf(lab: string): LabHost {
-    const own = this.#hosts.find(({ labs }) => labs.has(lab));
-    if (own !== undefined) return own;
-    const load = ({ labs }: LabHost): number => [...labs.values()].reduce((sum, count) => sum + count, 0);
-    return this.#hosts.reduce((least, host) => (load(host) < load(least) ? host : least));
+    return this.#pool.loops.find(({ labs }) => labs.has(lab)) ?? this.#pool.leastLoaded;
   }
 }

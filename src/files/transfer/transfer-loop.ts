@@ -6,9 +6,10 @@ import { closeSync, constants, fstatSync, ftruncateSync, openSync } from 'node:f
 import { dirname } from 'node:path';
 import { IntRing } from '../../base/memory/int-ring.js';
 import { slabView } from '../../base/memory/transfer-memory.js';
+import type { LoopMessage } from '../../base/threads/loop-run.js';
 import { type LoopWork, runLoop } from '../../base/threads/loop-task.js';
 import { failureOf, valueOf, type TaskFailure } from '../../base/threads/task.js';
-import { Growth } from '../../base/disk/disk-floor.js';
+import { Growth, setDiskFloor } from '../../base/disk/disk-floor.js';
 import { discardFile, type UnpublishedFile } from '../../base/disk/published-file.js';
 import { ContentWriter } from './content-writer.js';
 import { DirectFile } from './direct-file.js';
@@ -22,9 +23,9 @@ import type {
   StreamName,
   TransferLoopOptions,
   TransferReport,
+  TransferStart,
   Written,
 } from './transfer-orders.js';
-import type { LoopStart } from '../../base/threads/worker-loop.js';
 
 interface Stream {
   readonly writer: ContentWriter;
@@ -223,10 +224,11 @@ export class TransferLoop implements LoopWork {
 }
 
 /** The task of a transfer thread. */
-
-export function runTransfers(start: LoopStart & TransferLoopOptions): Promise<void> {
+export function runTransfers({ floor, ...start }: TransferStart): void {
+  setDiskFloor(floor);
   const loop = new TransferLoop(start, (report) => {
-    start.orders.postMessage({ kind: 'report', report });
+    const message: LoopMessage<TransferReport> = { kind: 'report', report };
+    start.orders.postMessage(message);
   });
-  return runLoop(start, loop);
+  runLoop(start, loop);
 }

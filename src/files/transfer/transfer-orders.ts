@@ -1,5 +1,6 @@
 /** Orders and reports between the HTTP thread and a transfer loop. Everything survives a structured clone. */
 import type { LoopRings } from '../../base/memory/transfer-memory.js';
+import type { LoopStart } from '../../base/threads/loop-run.js';
 import type { TaskFailure } from '../../base/threads/task.js';
 import type { Content, DigestName, Landing } from './landing.js';
 
@@ -7,6 +8,13 @@ export interface TransferLoopOptions {
   readonly slabs: SharedArrayBuffer;
   readonly rings: LoopRings;
 }
+
+export interface TransferSetup extends TransferLoopOptions {
+  /** How many bytes of the disk are left free; undefined for the default. */
+  readonly floor: number | undefined;
+}
+
+export type TransferStart = TransferSetup & LoopStart;
 
 interface StreamInput {
   /** The number of the stream in the rings until it is finished or dropped. */

@@ -3,15 +3,16 @@ import { refusals } from '../../base/errors/errors.js';
 import { FreeList } from '../../base/memory/free-list.js';
 import { IntRing } from '../../base/memory/int-ring.js';
 import { newLoopRings, SLABS } from '../../base/memory/transfer-memory.js';
-import { type RunLoop, LoopDeath, WorkerLoop } from '../../base/threads/worker-loop.js';
+import type { RunLoop } from '../../base/threads/loop-run.js';
+import { LoopDeath, WorkerLoop, type LoopLog } from '../../base/threads/worker-loop.js';
 import { Places } from '../../base/threads/places.js';
 import { valueOf } from '../../base/threads/task.js';
 import type {
   AppendStream,
   BeginStream,
   StreamName,
-  TransferLoopOptions,
   TransferReport,
+  TransferSetup,
 } from './transfer-orders.js';
 
 type StreamInput = AppendStream | BeginStream | StreamName;
@@ -33,15 +34,13 @@ export interface StreamEnd {
   lost(error: unknown): void;
 }
 
-export interface TransferThreadOptions {
-  readonly slabs: SharedArrayBuffer;
-  readonly run: RunLoop<TransferLoopOptions>;
-  readonly onRestart: (reason: string, uploads: number) => void;
-  readonly onStall?: (() => void) | undefined;
+export interface TransferThreadOptions extends Pick<TransferSetup, 'slabs' | 'floor'> {
+  readonly run: RunLoop<TransferSetup>;
+  readonly log: LoopLog;
 }
 
 export class TransferThread {
-  readonly #loop: WorkerLoop<TransferLoopOptions, TransferReport>;
+  readonly #loop: WorkerLoop<TransferSetup, TransferReport>;
   readonly #filled: IntRing;
   readonly #done: IntRing;
   readonly #told: Int32Array;
@@ -54,32 +53,27 @@ export class TransferThread {
     },
   });
   readonly #ends = new Map<number, StreamEnd>();
-  #lost = 0;
   /** How many slabs the loop has. */
   #underWay = 0;
 
-  constructor({ slabs, run, onRestart, onStall }: TransferThreadOptions) {
+  constructor({ slabs, floor, run, log }: TransferThreadOptions) {
     const rings = newLoopRings();
     this.#filled = new IntRing(rings.filled);
     this.#done = new IntRing(rings.done);
     this.#told = new Int32Array(rings.told);
-    this.#loop = new WorkerLoop<TransferLoopOptions, TransferReport>({
-      name: 'the thread that writes uploads',
-      setup: { slabs, rings },
+    this.#loop = new WorkerLoop<TransferSetup, TransferReport>({
+      name: 'thread that writes uploads',
+      log,
       run,
+      newSetup: () => ({ slabs, rings, floor }),
       // Idle uploads give the loop no work.
       isBusy: () => this.#underWay > 0,
-      onceOnly: ['begin', 'append', 'finish', 'drop'],
+      // Its uploads are lost.
+      fate: () => 'lost',
       onReport: (report) => {
         this.#hear(report);
       },
-      onStall,
-      onDeath: (reason) => {
-        this.#loseAll(reason);
-      },
-      onRestart: (reason) => {
-        onRestart(reason, this.#lost);
-      },
+      onDeath: (reason) => ({ uploads: this.#loseAll(reason) }),
     });
   }
 
@@ -160,15 +154,17 @@ export class TransferThread {
     this.#ends.get(name)?.slabDone(slab);
   };
 
-  #loseAll(reason: string): void {
+  /** Returns how many uploads it had. */
+  #loseAll(reason: string): number {
     while (this.#done.pull(this.#giveBack)) continue;
     // These slabs still belong to their uploads, which give them back.
     while (this.#filled.pull(() => undefined)) continue;
     this.#underWay = 0;
     Atomics.store(this.#told, 0, 0);
-    this.#lost = this.#ends.size;
+    const lost = [...this.#ends.values()];
     const error = refusals.uploadLost(reason);
-    for (const end of [...this.#ends.values()]) end.lost(error);
+    for (const end of lost) end.lost(error);
+    return lost.length;
   }
 }
 

@@ -17,7 +17,7 @@ import {
 } from './landing.js';
 import type { Throttle } from './slab-stream.js';
 import type { Slabs } from './slabs.js';
-import { placeOf, type OpenPart, type TransferLoopOptions } from './transfer-orders.js';
+import { placeOf, type OpenPart } from './transfer-orders.js';
 import { landingInput, Upload, type Disk, type UploadOptions } from './upload.js';
 import { TransferThread } from './transfer-thread.js';
 
@@ -66,7 +66,7 @@ export class Transfers {
   /** Set once, before anything begins. */
   observer: UploadObserver | undefined;
   readonly #options: TransfersOptions;
-  readonly #pool: LoopPool<TransferLoopOptions, TransferThread>;
+  readonly #pool: LoopPool<TransferThread>;
   readonly #running = new Set<Upload>();
 
   constructor(options: TransfersOptions) {
@@ -74,22 +74,7 @@ export class Transfers {
     const { worker, slabs, floor, log } = options;
     this.#pool = new LoopPool({
       worker,
-      workerData: { floor },
-      onError: (error) => {
-        log.error({ err: error }, 'a thread that writes uploads failed');
-      },
-      newLoop: (run) => {
-        return new TransferThread({
-          slabs: slabs.memory,
-          run,
-          onRestart: (reason, uploads) => {
-            log.error({ reason, uploads }, 'a thread that writes uploads was restarted');
-          },
-          onStall: () => {
-            log.warn('a thread that writes uploads has been waiting for the disk for ten seconds');
-          },
-        });
-      },
+      newLoop: (run) => new TransferThread({ slabs: slabs.memory, floor, run, log }),
     });
   }
 

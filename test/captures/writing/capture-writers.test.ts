@@ -8,7 +8,13 @@ import { CaptureWriters } from '../../../src/captures/writing/capture-writers.js
 import type { LogFile } from '../../../src/captures/log/log-file.js';
 import { refusals } from '../../../src/base/errors/errors.js';
 import { eventually } from '../../support/eventually.js';
-import { CAPTURE_WORKER, FAULTY_CAPTURE_WORKER, HEADER, openDescriptors } from '../../support/live-writer.js';
+import {
+  CAPTURE_WORKER,
+  FAULTY_CAPTURE_WORKER,
+  HEADER,
+  newChorePool,
+  openDescriptors,
+} from '../../support/live-writer.js';
 import { LogScribe, memoryOf, recordOf } from '../../support/log-scribe.js';
 import { scratchFolder } from '../../support/scratch.js';
 import { WRITER_FAULT } from '../../support/writer-faults.js';
@@ -22,13 +28,18 @@ class Rig {
 
   constructor(t: Test, worker = CAPTURE_WORKER) {
     this.folder = scratchFolder(t);
+    const chores = newChorePool();
     this.writers = new CaptureWriters({
       worker,
+      chores,
       memories,
       log: pino({}, { write: (line: string) => this.log.push(line) }),
       floorBytes: 0,
     });
-    t.teardown(() => this.writers.close());
+    t.teardown(async () => {
+      await this.writers.close();
+      await chores.close();
+    });
   }
 
   newLog(index: number): LogReader {
@@ -131,7 +142,7 @@ void t.test('a file outlives the thread that writes it', async (t) => {
   new LogScribe(log.memory, log.index).put(recordOf(0));
   await file.end();
   t.ok(rig.content('a.pcap').equals(Buffer.concat([HEADER, recordOf(0)])));
-  t.match(rig.log[0], 'a writer of captures was restarted');
+  t.match(rig.log.join(''), 'a writer of captures was restarted');
   file.release();
 });
 

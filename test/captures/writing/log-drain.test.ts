@@ -68,7 +68,7 @@ class Rig {
   }
 }
 
-void t.test('what waits is written when it is much or old, and is drained only then', (t) => {
+void t.test('waiting bytes are written when they are many or old, and are drained only then', (t) => {
   const rig = new Rig(t);
   const { writer, scribe, log } = rig;
   t.ok(rig.content().equals(HEADER), 'the header is there before any record');

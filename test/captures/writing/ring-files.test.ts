@@ -79,7 +79,7 @@ void t.test('a file appears with its header, and folders with it', (t) => {
   t.end();
 });
 
-void t.test('who reads the old file goes on doing so', (t) => {
+void t.test('a reader of the old file goes on with it', (t) => {
   const ring = new Ring(t, 1);
   const old = ring.first('old');
   ring.first('new');
@@ -105,7 +105,7 @@ void t.test('a ring keeps the youngest, and begins without those of an earlier o
 });
 
 void t.test('a rotation that was interrupted is done again without losing a file', (t) => {
-  // What had been done before: renames of the oldest first, then the new file's.
+  // The steps that had been done before: renames of the oldest first, then the new file's.
   for (const steps of [1, 2, 3]) {
     const ring = new Ring(t, 4);
     ring.first();

@@ -74,7 +74,7 @@ void t.test('a loop waits the less the more one of its logs had, and for ever wi
     [MIB, 0],
   ] as const) {
     busy.put(Buffer.alloc(length));
-    // What is not much waits for its time, which the first look begins.
+    // A few bytes wait for their time, which the first look begins.
     const waits = [rig.round(), rig.round()];
     t.equal(Math.min(...waits), wait, `${length} octets`);
     t.equal(rig.round(), 20);

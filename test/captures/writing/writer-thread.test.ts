@@ -8,13 +8,34 @@ import { refusals } from '../../../src/base/errors/errors.js';
 import { LOG } from '../../../src/base/memory/capture-memory.js';
 import { eventually } from '../../support/eventually.js';
 import { PaperLives } from '../../support/live-loop.js';
+import { PaperLog } from '../../support/paper-log.js';
 import { FAULTY_CAPTURE_WORKER, HEADER, LiveWriter } from '../../support/live-writer.js';
 import { LogScribe, memoryOf, recordOf, recordsOf, type Format } from '../../support/log-scribe.js';
 import { seededRandom } from '../../support/seeded-random.js';
 import { fillDisk, NO_MOUNT, smallDisk } from '../../support/small-disk.js';
 import { WRITER_FAULT } from '../../support/writer-faults.js';
+import { testSupervision } from '../../base/threads/worker-loop.contract.js';
+
+/** Each rests longer than the one before. */
+const MOST_KILLS = 3;
 
 const wait = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
+
+testSupervision('a writer of captures', (t) => {
+  const live = new LiveWriter(t, { worker: FAULTY_CAPTURE_WORKER });
+  let files = 0;
+  return {
+    loop: live.writer,
+    log: live.log,
+    ask: async () => {
+      const file = await live.begin(0, { name: `captures/${++files}.pcap` });
+      await file.end();
+      file.release();
+    },
+    askForDeath: () => live.begin(1, { name: `${WRITER_FAULT.exit}/1.pcap` }),
+    askToSpin: () => live.begin(1, { name: `${WRITER_FAULT.spin}/1.pcap` }),
+  };
+});
 
 void t.test(
   'the header is in the file when it is begun, and records follow without being asked for',
@@ -25,7 +46,9 @@ void t.test(
     t.equal(live.writer.load, 1);
     const scribe = live.scribe(0);
     scribe.put(recordOf(0));
-    await eventually('the record is written', () => (live.log(0).drained === scribe.head ? true : undefined));
+    await eventually('the record is written', () =>
+      live.logAt(0).drained === scribe.head ? true : undefined,
+    );
     t.ok(live.content(0).equals(Buffer.concat([HEADER, recordOf(0)])));
     t.equal(file.bytes, live.content(0).length);
     scribe.put(recordOf(1));
@@ -47,7 +70,7 @@ void t.test('logs that are written all the time are in their files octet for oct
   const expected = Buffer.concat([HEADER, recordsOf(0, count)]);
   for (const [index, file] of files.entries()) {
     t.ok(live.content(index).equals(expected));
-    t.equal(live.log(index).counters().dropped, 0);
+    t.equal(live.logAt(index).counters().dropped, 0);
     file.release();
   }
 });
@@ -64,7 +87,7 @@ void t.test('a loop that is killed again and again loses nothing and writes noth
     left--;
   };
   const written = Promise.all([write(0, 'pcap'), write(1, 'pcapng')]);
-  for (let kills = 1; left > 0 && kills <= 20; kills++) {
+  for (let kills = 1; left > 0 && kills <= MOST_KILLS; kills++) {
     // At any moment of what it does.
     await wait(30 + random() * 60);
     live.writer.kill();
@@ -85,11 +108,11 @@ void t.test('a loop that is killed again and again loses nothing and writes noth
   ring.release();
 });
 
-void t.test('what a loop wrote and did not say before it died is cut off', async (t) => {
+void t.test('bytes that a loop wrote and did not report before it died are cut off', async (t) => {
   const live = new LiveWriter(t);
   const file = await live.begin(0);
   live.scribe(0).put(recordOf(0));
-  await eventually('the record is written', () => (live.log(0).drained > 0 ? true : undefined));
+  await eventually('the record is written', () => (live.logAt(0).drained > 0 ? true : undefined));
   live.writer.kill();
   appendFileSync(join(live.folder, 'captures', '0.pcap'), 'half a record');
   await live.restarted(1);
@@ -101,7 +124,7 @@ void t.test('what a loop wrote and did not say before it died is cut off', async
 void t.test('a loop that dies before it has adopted its logs is no trouble of theirs', async (t) => {
   const live = new LiveWriter(t);
   const file = await live.begin(0);
-  live.onRestart = () => {
+  live.onNextLife = () => {
     if (live.reasons.length < 3) live.writer.kill();
   };
   live.writer.kill();
@@ -122,7 +145,7 @@ void t.test('each life is given its logs once, as they are by then, and before w
     memories: [memory],
     floorBytes: 7,
     run: lives.run,
-    onRestart: () => undefined,
+    log: new PaperLog().log,
   });
   t.teardown(() => {
     const closed = writer.close();
@@ -195,7 +218,7 @@ void t.test(
     scribe.put(recordOf(1));
     await t.rejects(begun, { message: /^the writer of captures ended twice with the order begin: / });
     await live.restarted(2);
-    t.same(live.reasons, ['worker exited with code: 3', 'worker exited with code: 3']);
+    t.same(live.reasons, ['its thread exited with code 3', 'its thread exited with code 3']);
     t.equal(live.writer.load, 1);
     await file.end();
     t.ok(live.content(0).equals(Buffer.concat([HEADER, recordsOf(0, 2)])));
@@ -251,7 +274,7 @@ void t.test('a full disk ends one capture with a whole file, and no other', asyn
   await live.write(1, 1000);
   await Promise.all([full.end(), other.end()]);
   t.equal(live.troubles.length, 1);
-  t.ok(live.log(0).drained < scribe.head, 'it is not taken up again');
+  t.ok(live.logAt(0).drained < scribe.head, 'it is not taken up again');
   const { size } = statSync(join(disk, 'captures', '0.pcap'));
   t.equal(size, full.bytes);
   let boundary = HEADER.length;

@@ -4,6 +4,7 @@ import { readdirSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { pino } from 'pino';
 import t, { type Test } from 'tap';
+import { refusals } from '../../../src/base/errors/errors.js';
 import { Engines } from '../../../src/engine/control/engines.js';
 import { hostSockets } from '../../../src/engine/sockets/host-sockets.js';
 import type { PortEndpoint } from '../../../src/engine/forwarding/transport.js';
@@ -118,7 +119,10 @@ void t.test('an engine that breaks is started again, and the labs that were on i
   await gone.install(HUB);
   await gone.remove();
   t.equal(restarts.length, 0);
-  await t.rejects(doomed.inspect(), { message: 'its thread exited with code 3' });
+  await t.rejects(doomed.inspect(), {
+    name: 'LoopDeath',
+    message: 'the packet engine ended twice with the order inspect: its thread exited with code 3',
+  });
   await device.configure(HUB);
   t.equal(restarts.length, 2, 'it was asked twice');
   await near.send(nearPort, numbered(0, 10));
@@ -188,8 +192,8 @@ void t.test(
     await device.install(HUB);
     await engines.close();
     t.equal(process.listenerCount('exit'), listeners);
-    await t.rejects(device.inspect(), { message: 'the engine has ended' });
-    await t.rejects(device.remove(), { message: 'the engine has ended' });
+    await t.rejects(device.inspect(), refusals.stopping());
+    await t.rejects(device.remove(), refusals.stopping());
     if (process.platform === 'linux') t.equal(openDescriptors(), before);
     await engines.close();
   },

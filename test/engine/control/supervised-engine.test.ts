@@ -1,14 +1,15 @@
-import type { MessagePort } from 'node:worker_threads';
 import t, { type Test } from 'tap';
 import { LogReader } from '../../../src/captures/log/log-reader.js';
-import { SupervisedEngine, type RunTask } from '../../../src/engine/control/supervised-engine.js';
+import { SupervisedEngine } from '../../../src/engine/control/supervised-engine.js';
+import { refusals } from '../../../src/base/errors/errors.js';
 import { LOG, LOG_WORDS, NO_CHUNK } from '../../../src/base/memory/capture-memory.js';
-import { CONTROL } from '../../../src/base/memory/engine-memory.js';
 import { hostSockets } from '../../../src/engine/sockets/host-sockets.js';
-import type { DeviceSettings, NumberedOrder, Order } from '../../../src/engine/forwarding/orders.js';
+import type { DeviceSettings, Order } from '../../../src/engine/forwarding/orders.js';
 import { FAULT } from '../../support/engine-faults.js';
 import { eventually } from '../../support/eventually.js';
 import { heldChecks } from '../../support/held-checks.js';
+import { PaperLives } from '../../support/live-loop.js';
+import { PaperLog } from '../../support/paper-log.js';
 import {
   FAULTY_WORKER,
   LiveEngine,
@@ -19,10 +20,11 @@ import {
 } from '../../support/live-engine.js';
 import { planOf } from '../../support/tap-rig.js';
 import { portions } from '../../support/udp-peer.js';
+import { testSupervision } from '../../base/threads/worker-loop.contract.js';
 
 const HUB: DeviceSettings = { kind: 'ethernet_hub', settings: null };
 const SWITCH: DeviceSettings = { kind: 'ethernet_switch', settings: { ports: [] } };
-/** What an engine may have in its hands when it dies. */
+/** The orders that an engine may have in its hands when it dies. */
 const MOST_IN_HAND = 512;
 
 const sockets = await hostSockets(process.platform);
@@ -42,6 +44,19 @@ async function hubOn(t: Test, live: LiveEngine) {
     far: await live.attachOutside(t, device, 2),
   };
 }
+
+testSupervision('an engine', (t) => {
+  const { engine, log } = new LiveEngine(t, sockets, FAULTY_WORKER);
+  void engine.order({ do: 'add', device: 1, settings: HUB });
+  const inspect = (device: number) => (): Promise<unknown> => engine.order({ do: 'inspect', device });
+  return {
+    loop: engine,
+    log,
+    ask: inspect(1),
+    askForDeath: inspect(FAULT.exit),
+    askToSpin: inspect(FAULT.spin),
+  };
+});
 
 void t.test(
   'frames that are sent while an engine is dead arrive after its restart',
@@ -199,7 +214,10 @@ for (const [name, fault, reason] of [
     await far.peer.receive(10);
     const question = live.engine.order({ do: 'inspect', device: fault });
     // A question that ends every engine it is asked is not asked for ever.
-    await t.rejects(question, { message: reason });
+    await t.rejects(question, {
+      name: 'LoopDeath',
+      message: `the packet engine ended twice with the order inspect: ${reason}`,
+    });
     t.equal(await device.inspect(), null);
     await live.restarted(2);
     t.same(live.reasons, [reason, reason]);
@@ -236,7 +254,7 @@ void t.test('an engine is closed while it rests, hangs or has orders to carry ou
   const refused = [t.rejects(hanging), t.rejects(waiting)];
   await live.engine.close();
   await Promise.all(refused);
-  await t.rejects(live.engine.order({ do: 'inspect', device: 1 }), { message: 'the engine has ended' });
+  await t.rejects(live.engine.order({ do: 'inspect', device: 1 }), refusals.stopping());
   t.equal(live.engine.restarts, 0);
 
   const resting = new LiveEngine(t, sockets);
@@ -250,110 +268,141 @@ void t.test('an engine is closed while it rests, hangs or has orders to carry ou
 
 /** An engine without a thread: each life is what the test makes of it. */
 class PaperEngine {
-  readonly lives: { orders: MessagePort; received: Order[]; end: (error?: Error) => void }[] = [];
+  readonly lives: PaperLives;
   readonly engine: SupervisedEngine;
-  readonly rests: number[] = [];
+  readonly log = new PaperLog();
   bells = 0;
-  stuck = 0;
+  listeners = 0;
+  isBellClosed = false;
   restarted = 0;
-  /** Its threads do not end when they are ended. */
-  isStuck = false;
 
-  constructor(t: Test, onLaunch: (life: number) => Error | undefined) {
-    const run: RunTask = ({ memory, orders, listener }, _, signal) =>
-      new Promise((resolve, reject) => {
-        // Its first turn, after which nothing moves.
-        Atomics.add(new Int32Array(memory.control), CONTROL.heartbeat, 1);
-        const received: Order[] = [];
-        orders.on('message', ({ order }: NumberedOrder) => received.push(order));
-        const end = (error?: Error): void => {
-          orders.close();
-          if (!('epoll' in listener)) listener.close();
-          if (error === undefined) resolve();
-          else reject(error);
-        };
-        this.lives.push({ orders, received, end });
-        signal.addEventListener('abort', () => {
-          if (!this.isStuck) end(new Error('killed'));
-        });
-        const error = onLaunch(this.lives.length);
-        if (error !== undefined) end(error);
-      });
+  constructor(t: Test) {
+    const lives = new PaperLives(t);
+    this.lives = lives;
     this.engine = new SupervisedEngine({
-      run,
+      run: lives.run,
       captureBytes: 0,
+      log: this.log.log,
       newBell: () => {
         this.bells++;
-        return sockets.newBell();
+        return {
+          newListener: () => {
+            this.listeners++;
+            return { epoll: 1000, event: 1001 };
+          },
+          ring: () => undefined,
+          close: () => (this.isBellClosed = true),
+        };
       },
-      onDeath: (_, restMs) => this.rests.push(restMs),
-      onStuck: () => this.stuck++,
+      onDeath: () => ({ labs: 7 }),
       onRestart: () => this.restarted++,
     });
     t.teardown(() => {
       const closed = this.engine.close();
-      for (const { end } of this.lives) end();
+      lives.end();
       return closed;
     });
   }
 }
 
+const asked = (order: Order): { task: string; input: Order } => ({ task: order.do, input: order });
+
 void t.test('an engine that dies as soon as it lives is given a rest in between', async (t) => {
-  const paper = new PaperEngine(t, (life) => (life < 4 ? new Error('stillborn') : undefined));
-  const answer = paper.engine.order({ do: 'add', device: 1, settings: HUB });
-  const life = await eventually('the fourth life', () => paper.lives[3]);
-  t.same(paper.rests, [500, 1000, 2000], 'it is not started again and again at once');
+  const paper = new PaperEngine(t);
+  const add: Order = { do: 'add', device: 1, settings: HUB };
+  const answer = paper.engine.order(add);
+  for (let life = 1; life <= 3; life++) (await paper.lives.take(life)).end(new Error('stillborn'));
+  const life = await paper.lives.take(4, 1);
+  t.same(
+    paper.log.with('a packet engine died').map(({ restMs, labs }) => [restMs, labs]),
+    [
+      [500, 7],
+      [1000, 7],
+      [2000, 7],
+    ],
+    'it is not started again and again at once',
+  );
   t.equal(paper.bells, 1, 'a life needs no descriptors, which may have run out');
-  await eventually('the order comes again', () => life.received[0]);
-  t.same(life.received, [{ do: 'add', device: 1, settings: HUB }]);
+  t.equal(paper.listeners, 4);
+  t.same(life.received, [asked(add)], 'the order comes again, from the wanted graph');
   t.equal(paper.engine.restarts, 3);
-  life.orders.postMessage({ number: 1, value: 'an answer to an order of another life' });
-  // The orders of its wanted state have numbers of their own.
-  for (let number = 2; number <= 8; number++) life.orders.postMessage({ number, value: undefined });
+  t.equal(paper.restarted, 0);
+  life.answerTo(1, 'an answer to an order of another life');
+  life.answer(undefined);
   await answer;
   await eventually('each restart is told', () => (paper.restarted === 3 ? true : undefined));
+  t.match(paper.log.with('a packet engine was restarted').at(-1), { restarts: 3, labs: 7 });
+});
+
+void t.test('a log is released however often the engine dies', async (t) => {
+  const paper = new PaperEngine(t);
+  const release: Order = { do: 'release', log: 1 };
+  const answer = paper.engine.order(release);
+  for (let life = 1; life <= 3; life++) (await paper.lives.take(life, 1)).end(new Error('out of luck'));
+  const life = await paper.lives.take(4, 1);
+  t.same(life.received, [asked(release)]);
+  life.answer(undefined);
+  await answer;
 });
 
 void t.test('an engine that is closed while it rests is not started again', async (t) => {
-  const paper = new PaperEngine(t, () => new Error('stillborn'));
-  const answer = t.rejects(paper.engine.order({ do: 'inspect', device: 1 }), {
-    message: 'the engine has ended',
-  });
-  // It has died by now, and what comes next is its rest.
-  await new Promise((resolve) => setImmediate(resolve));
+  const paper = new PaperEngine(t);
+  const answers = [
+    paper.engine.order({ do: 'inspect', device: 1 }),
+    paper.engine.order({ do: 'add', device: 1, settings: HUB }),
+  ];
+  const refused = answers.map((answer) => t.rejects(answer, refusals.stopping()));
+  (await paper.lives.take(1)).end(new Error('stillborn'));
+  await eventually('it rests', () => paper.log.with('died')[0]);
   await paper.engine.close();
-  await answer;
-  t.equal(paper.lives.length, 1);
+  await Promise.all(refused);
+  t.equal(paper.lives.count, 1);
   t.equal(paper.engine.restarts, 0);
+  t.ok(paper.isBellClosed);
 });
 
 void t.test('while the thread of an engine that was ended is there, no other one starts', async (t) => {
   const check = heldChecks(t);
-  const paper = new PaperEngine(t, () => undefined);
-  paper.isStuck = true;
+  const paper = new PaperEngine(t);
+  const life = await paper.lives.take(1);
+  life.isStuck = true;
   paper.engine.kill();
   for (let checks = 0; checks < 9; checks++) check();
-  t.equal(paper.stuck, 0, 'it has five seconds');
+  t.same(paper.log.lines, [], 'it has five seconds');
   for (let checks = 0; checks < 30; checks++) check();
-  t.equal(paper.stuck, 1, 'it is told of once');
-  t.equal(paper.lives.length, 1);
-  paper.lives[0]?.end(new Error('back from the kernel'));
-  await eventually('the next life', () => paper.lives[1]);
+  t.same(
+    paper.log.lines.map(({ msg }) => msg),
+    ['the thread of a packet engine does not end; what it did stands still'],
+    'it is told of once',
+  );
+  t.equal(paper.lives.count, 1);
+  life.end(new Error('back from the kernel'));
+  await paper.lives.take(2);
 });
 
 void t.test('an engine whose thread never ends is left behind when it is closed', async (t) => {
-  const paper = new PaperEngine(t, () => undefined);
-  paper.isStuck = true;
-  const answer = t.rejects(paper.engine.order({ do: 'inspect', device: 1 }), {
-    message: 'the engine has ended',
-  });
+  const paper = new PaperEngine(t);
+  (await paper.lives.take(1)).isStuck = true;
+  const answer = t.rejects(paper.engine.order({ do: 'inspect', device: 1 }), refusals.stopping());
   await paper.engine.close();
   await answer;
-  t.equal(paper.stuck, 1);
+  t.equal(paper.log.with('does not end').length, 1);
+  t.notOk(paper.isBellClosed, 'the thread may still wait on it');
 });
 
-void t.test('an engine that takes no turn for two seconds is ended', async (t) => {
-  const paper = new PaperEngine(t, () => undefined);
-  await eventually('the second life', () => paper.lives[1]);
+void t.test('an engine that takes no turn for two seconds is ended, and has ten for its first', async (t) => {
+  const check = heldChecks(t);
+  const paper = new PaperEngine(t);
+  const life = await paper.lives.take(1);
+  for (let checks = 0; checks < 4; checks++) check();
+  t.notOk(life.isKilled);
+  paper.lives.isSlow = true;
+  check();
+  t.ok(life.isKilled);
+  const slow = await paper.lives.take(2);
   t.equal(paper.engine.restarts, 1);
+  for (let checks = 0; checks < 20; checks++) check();
+  t.notOk(slow.isKilled);
+  check();
+  t.ok(slow.isKilled);
 });

@@ -65,7 +65,7 @@ function begin(t: Teardown, there?: Uint8Array): Writing {
   };
 }
 
-/** What is not under way is written when it is taken. */
+/** Ignores the end of a write: bytes that are not under way are written when the content is taken. */
 const noted = (): void => undefined;
 
 const content = (seed: number, length: number): Buffer => new RandomBytes(seed).next(length);
@@ -195,7 +195,7 @@ void t.test('nothing is made of a file that somebody changes while it is compare
   t.end();
 });
 
-void t.test('what is copied of a file is what was compared, whatever its times say', (t) => {
+void t.test('the copied part of a file is the compared part, whatever its times say', (t) => {
   const bytes = content(7, 3 * SLAB_LENGTH);
   const { writer, present, takeAll, path } = begin(t, bytes);
   utimesSync(present, 1, 1);
@@ -208,7 +208,7 @@ void t.test('what is copied of a file is what was compared, whatever its times s
   t.end();
 });
 
-void t.test('what was there is closed, once', (t) => {
+void t.test('the earlier file is closed, once', (t) => {
   const folder = scratchFolder(t);
   const path = join(folder, 'present');
   writeFileSync(path, 'x');

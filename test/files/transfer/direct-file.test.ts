@@ -112,7 +112,7 @@ void t.test(
   },
 );
 
-void t.test('what is small or of unknown size is not written so', { skip }, (t) => {
+void t.test('small content and content of unknown size are not written directly', { skip }, (t) => {
   const { path, fd } = newFile('small');
   t.equal(DirectFile.create(fd, undefined, queue, growth()), undefined);
   t.equal(DirectFile.create(fd, MEBIBYTE - 1, queue, growth()), undefined);

@@ -168,35 +168,39 @@ void t.test('while the disk writes, its slabs are kept and others come back', { 
   t.end();
 });
 
-void t.test('what is dropped while the disk writes is waited for, and leaves nothing', { skip }, (t) => {
-  const ends: Record<string, (rig: TransferLoopRig) => void> = {
-    dropped: (rig) => {
-      rig.loop.tasks.drop({ stream: 1 });
-    },
-    'at the end of its loop': (rig) => {
-      rig.loop.finish();
-    },
-  };
-  const disk = new HeldDisk(t);
-  for (const [name, end] of Object.entries(ends)) {
-    const rig = new TransferLoopRig(t);
-    const before = descriptors();
-    rig.begin(1, 'a', { size: 4 * MEBIBYTE });
-    rig.send(1, new RandomBytes(1).next(MEBIBYTE));
-    disk.hold();
-    rig.loop.round(performance.now());
-    rig.send(1, new RandomBytes(2).next(MEBIBYTE));
-    t.equal(disk.underWay, 4);
-    t.equal(rig.out, 8);
-    disk.release();
-    end(rig);
-    t.equal(disk.underWay, 0, name);
-    t.equal(rig.out, 0, name);
-    t.same(rig.unfinished, [], name);
-    t.equal(descriptors(), before, name);
-  }
-  t.end();
-});
+void t.test(
+  'a transfer that is dropped while the disk writes is waited for, and leaves nothing',
+  { skip },
+  (t) => {
+    const ends: Record<string, (rig: TransferLoopRig) => void> = {
+      dropped: (rig) => {
+        rig.loop.tasks.drop({ stream: 1 });
+      },
+      'at the end of its loop': (rig) => {
+        rig.loop.finish();
+      },
+    };
+    const disk = new HeldDisk(t);
+    for (const [name, end] of Object.entries(ends)) {
+      const rig = new TransferLoopRig(t);
+      const before = descriptors();
+      rig.begin(1, 'a', { size: 4 * MEBIBYTE });
+      rig.send(1, new RandomBytes(1).next(MEBIBYTE));
+      disk.hold();
+      rig.loop.round(performance.now());
+      rig.send(1, new RandomBytes(2).next(MEBIBYTE));
+      t.equal(disk.underWay, 4);
+      t.equal(rig.out, 8);
+      disk.release();
+      end(rig);
+      t.equal(disk.underWay, 0, name);
+      t.equal(rig.out, 0, name);
+      t.same(rig.unfinished, [], name);
+      t.equal(descriptors(), before, name);
+    }
+    t.end();
+  },
+);
 
 void t.test('a write that fails later is told of once, and the others go on', { skip }, (t) => {
   const disk = new HeldDisk(t);

@@ -114,7 +114,7 @@ void t.test('a file gets its name, its permissions, and a version', (t) => {
   t.end();
 });
 
-void t.test('what is there is replaced, and whoever reads it reads it to its end', (t) => {
+void t.test('an earlier file is replaced, and its readers read it to its end', (t) => {
   const folder = new Folder(t);
   writeFileSync(join(folder.root, 'a'), 'the old one');
   const reader = openSync(join(folder.root, 'a'), 'r');
@@ -338,7 +338,7 @@ void t.test('a file that came as one replaces what is there, with its own permis
   t.end();
 });
 
-void t.test('what an upload was compared with stays, if it still is the same', (t) => {
+void t.test('a file that an upload was compared with stays, if it still is the same', (t) => {
   const folder = new Folder(t);
   const path = join(folder.root, 'a');
   writeFileSync(path, CONTENT);
@@ -384,7 +384,7 @@ void t.test('a file that is not wanted goes', (t) => {
   t.end();
 });
 
-void t.test('of a file whose loop has died only what is its own is closed', (t) => {
+void t.test('only the descriptor of its own is closed for a file whose loop has died', (t) => {
   const folder = new Folder(t);
   const left = folder.file('a');
   const { ino } = fstatSync(left.fd);
@@ -404,7 +404,7 @@ void t.test('of a file whose loop has died only what is its own is closed', (t) 
   t.end();
 });
 
-void t.test('of a part whose loop has died only the descriptor goes, if it still is its own', (t) => {
+void t.test('only its own descriptor is closed for a part whose loop has died', (t) => {
   const folder = new Folder(t);
   const path = join(folder.root, 'part');
   writeFileSync(path, CONTENT);

@@ -151,7 +151,7 @@ void t.test('only a file can be replaced', (t) => {
   t.end();
 });
 
-void t.test('what is there may be the same when it is as long and may be used alike', (t) => {
+void t.test('an earlier file may be the same when it is as long and may be used alike', (t) => {
   const { root, place } = folders(t);
   const path = join(root, 'a');
   writeFileSync(path, '12345');
@@ -170,7 +170,7 @@ void t.test('what is there may be the same when it is as long and may be used al
   t.end();
 });
 
-void t.test('what cannot fit is refused at once', (t) => {
+void t.test('a file that cannot fit is refused at once', (t) => {
   const { root, place } = folders(t);
   t.throws(() => createForLanding(place('a'), 2 ** 50, MODE), { status: 507, message: /No space left/ });
   t.same(readdirSync(join(root, 'tmp')), []);

@@ -5,7 +5,7 @@ import { checkPromise } from '../../../src/files/transfer/landing.js';
 
 const FOUND = { md5: 'a', 'sha-256': 'b' };
 
-void t.test('what was promised and found is no trouble, and nothing needs to be promised', (t) => {
+void t.test('right digests are no trouble, and none need to be promised', (t) => {
   checkPromise(FOUND, FOUND);
   checkPromise({ 'sha-256': 'b' }, FOUND);
   checkPromise({}, FOUND);

@@ -10,7 +10,7 @@ import { Random, RandomBytes } from '../../support/random.js';
 
 const WRITTEN = { content: { size: 1, digests: {} }, unchanged: undefined };
 
-/** What was asked of it waits for its answer. */
+/** A loop that keeps its orders: each waits for its answer. */
 class PaperLoop implements Pick<TransferThread, 'openStream' | 'closeStream' | 'ask' | 'push' | 'gotOn'> {
   readonly pushed: { readonly slab: number; readonly bytes: Buffer }[] = [];
   readonly asked: { readonly task: string; answer(value: unknown): void; refuse(error: Error): void }[] = [];
@@ -135,7 +135,7 @@ void t.test('all slabs but the last are whole pages, whatever comes when', async
   }
 });
 
-void t.test('what comes while the loop is busy goes when it is not', (t) => {
+void t.test('bytes that come while the loop is busy go when it is not', (t) => {
   const { slabs, loop, stream } = begin();
   const letters = ['a', 'b', 'c'];
   for (const letter of letters) stream.write(Buffer.alloc(PAGE_LENGTH, letter));
@@ -279,7 +279,7 @@ void t.test('the rest of a page that finds no slab at the end is told', async (t
   t.equal(slabs.taken, SLABS);
 });
 
-void t.test('of a lost stream the next loop gets nothing', async (t) => {
+void t.test('the next loop gets nothing of a lost stream', async (t) => {
   const { slabs, loop, stream } = begin();
   stream.write(new Uint8Array(2 * PAGE_LENGTH + 7));
   loop.done();

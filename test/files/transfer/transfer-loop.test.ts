@@ -87,7 +87,7 @@ void t.test('a stream whose beginning was refused gives back what came', (t) => 
   t.end();
 });
 
-void t.test('one that cannot be written is told of once, and the others go on', (t) => {
+void t.test('a stream that cannot be written is reported once, and the others go on', (t) => {
   const disk = smallDisk(t, 600);
   if (disk === undefined) {
     t.pass(`# SKIP ${NO_MOUNT}`);

@@ -55,7 +55,7 @@ void t.test('many uploads at once land whole, each with its own fate', async (t)
   t.same(live.log, []);
 });
 
-void t.test('what came as one is stored without a loop', async (t) => {
+void t.test('content that came as one is stored without a loop', async (t) => {
   const live = new LiveTransfers(t);
   const bytes = new RandomBytes(5).next(1000);
   const seen: Landed[] = [];

@@ -74,7 +74,7 @@ void t.test('the same content again writes nothing; a change of its permissions 
   t.equal(live.slabs.taken, 0);
 });
 
-void t.test('one that is dropped leaves nothing, whenever that is', async (t) => {
+void t.test('a dropped upload leaves nothing, whenever it is dropped', async (t) => {
   const live = new LiveTransfers(t);
   const early = live.begin('a');
   await early.upload.drop();
@@ -94,7 +94,7 @@ void t.test('one that is dropped leaves nothing, whenever that is', async (t) =>
   t.equal(live.slabs.taken, 0);
 });
 
-void t.test('what cannot begin, or cannot land, is told and leaves nothing', async (t) => {
+void t.test('an upload that cannot begin, or cannot land, is reported and leaves nothing', async (t) => {
   const live = new LiveTransfers(t);
   mkdirSync(join(live.root, 'folder'));
   const refused = live.begin('folder');

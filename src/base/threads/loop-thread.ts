@@ -1,8 +1,9 @@
-/** The thread of one life of an engine. */
+/** Runs each life of a loop in a new thread. */
 import { Worker } from 'node:worker_threads';
-import type { RunTask } from './supervised-engine.js';
+import type { RunLoop } from './loop-run.js';
 
-export function engineThread(worker: URL): RunTask {
+/** The worker runs one loop, from its start in `workerData` to its end. */
+export function loopThread(worker: URL): RunLoop<unknown> {
   return (start, move, signal) =>
     new Promise((resolve, reject) => {
       const thread = new Worker(worker, {

@@ -1,11 +1,13 @@
 /**
- * Limits how much work of many owners runs at once. The work of one owner is done in order, one piece at a time, and
- * the owners take turns: an owner waits for at most one piece of each other owner, however much work those have.
+ * Limits how much work of many owners runs at once. The work of one owner begins in order, and the owners take turns: an
+ * owner waits for at most one piece of each other owner, however much work those have.
  */
 import { refusals } from '../errors/errors.js';
 
 export interface FairTurnsOptions {
   readonly atOnce: number;
+  /** How many pieces of one owner run at once; one piece at a time unless this says more. */
+  readonly atOnceOfOne?: number;
   /** When so much waits, more is refused (503). */
   readonly mostWaiting: number;
   readonly mostWaitingOfOne: number;
@@ -20,7 +22,9 @@ export class FairTurns {
   readonly #options: FairTurnsOptions;
   /** Waiting work by owner; the owner whose turn is next comes first. */
   readonly #waiting = new Map<string, Turn[]>();
-  readonly #running = new Set<string>();
+  /** The number of running pieces by owner, and of all. */
+  readonly #running = new Map<string, number>();
+  #runningCount = 0;
   #waitingCount = 0;
   #isClosed = false;
 
@@ -33,7 +37,7 @@ export class FairTurns {
     try {
       return await work();
     } finally {
-      this.#running.delete(owner);
+      this.#count(owner, -1);
       this.#startNext();
     }
   }
@@ -62,17 +66,25 @@ export class FairTurns {
   }
 
   #startNext(): void {
+    const { atOnce, atOnceOfOne = 1 } = this.#options;
     for (const [owner, waiting] of this.#waiting) {
-      if (this.#running.size >= this.#options.atOnce) return;
-      if (this.#running.has(owner)) continue;
+      if (this.#runningCount >= atOnce) return;
+      if ((this.#running.get(owner) ?? 0) >= atOnceOfOne) continue;
       const turn = waiting.shift();
       this.#waiting.delete(owner);
       // Its next turn comes after those of all others.
       if (waiting.length > 0) this.#waiting.set(owner, waiting);
       if (turn === undefined) continue;
       this.#waitingCount--;
-      this.#running.add(owner);
+      this.#count(owner, 1);
       turn.begin();
     }
+  }
+
+  #count(owner: string, by: 1 | -1): void {
+    const count = (this.#running.get(owner) ?? 0) + by;
+    this.#runningCount += by;
+    if (count === 0) this.#running.delete(owner);
+    else this.#running.set(owner, count);
   }
 }

@@ -9,8 +9,8 @@ class Works {
   readonly #ends = new Map<string, () => void>();
   readonly turns: FairTurns;
 
-  constructor(atOnce: number, mostWaiting = 100, mostWaitingOfOne = 50) {
-    this.turns = new FairTurns({ atOnce, mostWaiting, mostWaitingOfOne });
+  constructor(atOnce: number, mostWaiting = 100, mostWaitingOfOne = 50, atOnceOfOne = 1) {
+    this.turns = new FairTurns({ atOnce, mostWaiting, mostWaitingOfOne, atOnceOfOne });
   }
 
   take(owner: string, name: string, error?: Error): Promise<string> {
@@ -40,7 +40,7 @@ class Works {
   }
 }
 
-void t.test('whoever comes waits for one work of each other owner at most', async (t) => {
+void t.test('an owner that comes waits for one work of each other owner at most', async (t) => {
   const works = new Works(2);
   const all = [1, 2, 3, 4, 5].flatMap((index) =>
     ['a', 'b', 'c'].map((owner) => works.take(owner, `${owner}${index}`)),
@@ -65,7 +65,7 @@ void t.test('whoever comes waits for one work of each other owner at most', asyn
   t.equal(await late, 'd1');
 });
 
-void t.test('of one owner there is one at a time, and a failure is its own', async (t) => {
+void t.test('one work of an owner runs at a time, and a failure concerns no other', async (t) => {
   const works = new Works(4);
   const failing = works.take('a', 'first', new Error('it failed'));
   const next = works.take('a', 'second');
@@ -79,7 +79,7 @@ void t.test('of one owner there is one at a time, and a failure is its own', asy
   t.equal(await next, 'second');
 });
 
-void t.test('what waits has limits, for one and for all', async (t) => {
+void t.test('waiting work has limits, for one owner and for all', async (t) => {
   const works = new Works(1, 3, 2);
   const all = [works.take('a', 'a1'), works.take('a', 'a2'), works.take('a', 'a3')];
   await t.rejects(works.take('a', 'a4'), refusals.tooBusy());
@@ -108,3 +108,20 @@ void t.test('closing refuses what waits and what comes', async (t) => {
   t.equal(await running, 'a1');
   t.same(works.started, ['a1']);
 });
+
+void t.test(
+  'as many works of one owner run at once as it may have, and others still get their turns',
+  async (t) => {
+    const works = new Works(3, 100, 50, 2);
+    const all = [1, 2, 3, 4].map((index) => works.take('a', `a${index}`));
+    await Promise.resolve();
+    t.same(works.started, ['a1', 'a2'], 'the third place is for others');
+    all.push(works.take('b', 'b1'));
+    await Promise.resolve();
+    t.same(works.started, ['a1', 'a2', 'b1']);
+    while (works.started.length < 5) await works.endFirst();
+    t.same(works.started, ['a1', 'a2', 'b1', 'a3', 'a4']);
+    while (works.running > 0) await works.endFirst();
+    await Promise.all(all);
+  },
+);

@@ -1,9 +1,11 @@
 import { availableParallelism } from 'node:os';
 import t, { type Test } from 'tap';
 import { LoopPool, type PooledLoop } from '../../../src/base/threads/loop-pool.js';
-import { WorkerLoop, type RunLoop } from '../../../src/base/threads/worker-loop.js';
-import { Refusal, refusals } from '../../../src/base/errors/errors.js';
+import type { RunLoop } from '../../../src/base/threads/loop-run.js';
+import { WorkerLoop } from '../../../src/base/threads/worker-loop.js';
+import { refusals } from '../../../src/base/errors/errors.js';
 import type { TestParts, TestReport } from '../../support/loop-worker.js';
+import { PaperLog } from '../../support/paper-log.js';
 
 const WORKER = new URL('../../support/loop-worker.js', import.meta.url);
 
@@ -12,53 +14,41 @@ class CountedLoop extends WorkerLoop<TestParts, TestReport> implements PooledLoo
 
   constructor(run: RunLoop<TestParts>) {
     super({
-      setup: { greeting: 'good morning' },
+      name: 'loop of a pool',
+      log: new PaperLog().log,
       run,
-      onReport: () => undefined,
+      newSetup: () => ({ greeting: 'good morning' }),
       isBusy: () => false,
-      onceOnly: [],
-      onRestart: () => undefined,
     });
   }
 }
 
-function poolOf(t: Test): LoopPool<TestParts, CountedLoop> {
-  const pool = new LoopPool<TestParts, CountedLoop>({
-    worker: WORKER,
-    taskThreads: 1,
-    newLoop: (run) => new CountedLoop(run),
-    onError: (error) => t.fail(String(error)),
-  });
+function poolOf(t: Test, count?: number): LoopPool<CountedLoop> {
+  const counted = count === undefined ? {} : { count };
+  const pool = new LoopPool({ worker: WORKER, newLoop: (run) => new CountedLoop(run), ...counted });
   t.teardown(() => pool.close());
   return pool;
 }
 
-void t.test('there is a loop per two cores', (t) => {
+void t.test('there is a loop per two cores, or as many as are wanted', (t) => {
   t.equal(poolOf(t).loops.length, Math.max(1, Math.floor(availableParallelism() / 2)));
+  t.equal(poolOf(t, 5).loops.length, 5);
   t.end();
 });
 
 void t.test('the least loaded loop is taken', (t) => {
-  const pool = poolOf(t);
+  const pool = poolOf(t, 3);
   for (const [index, loop] of pool.loops.entries()) loop.load = pool.loops.length - index;
   t.equal(pool.leastLoaded, pool.loops.at(-1));
   t.end();
 });
 
-void t.test('each loop has a thread of its own, and finite tasks have another', async (t) => {
-  const pool = poolOf(t);
+void t.test('each loop has a thread of its own', async (t) => {
+  const pool = poolOf(t, 3);
   const ask = (loop: CountedLoop): Promise<unknown> => loop.ask({ task: 'thread', input: undefined });
   const threads = await Promise.all(pool.loops.map(ask));
-  threads.push(await pool.runTask('doTask', { task: 'thread', input: undefined }));
-  t.equal(new Set(threads).size, pool.loops.length + 1);
-  t.same(await Promise.all(pool.loops.map(ask)), threads.slice(0, -1));
-});
-
-void t.test('a finite task may refuse', async (t) => {
-  await t.rejects(
-    poolOf(t).runTask('doTask', { task: 'refuse', input: 409 }),
-    new Refusal(409, 'refused', 'refused with 409'),
-  );
+  t.equal(new Set(threads).size, 3);
+  t.same(await Promise.all(pool.loops.map(ask)), threads);
 });
 
 void t.test('closing ends every loop, and nothing more is taken', async (t) => {

@@ -19,7 +19,7 @@ function rig(count: number): { places: Places<Holder>; gone: string[] } {
   return { places, gone };
 }
 
-void t.test('whoever has got on least lately gives way', (t) => {
+void t.test('the holder with the oldest progress gives way', (t) => {
   const { places, gone } = rig(3);
   const [a, b, c] = [holder('a'), holder('b'), holder('c')];
   for (const one of [a, b, c]) t.ok(places.take(one, ''));
@@ -37,7 +37,7 @@ void t.test('whoever has got on least lately gives way', (t) => {
   t.end();
 });
 
-void t.test('those that have nothing go before those that do nothing', (t) => {
+void t.test('holders that have nothing go before holders that do nothing', (t) => {
   const { places, gone } = rig(2);
   const [a, b] = [holder('a'), holder('b')];
   b.isEmpty = true;

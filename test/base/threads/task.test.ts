@@ -2,7 +2,7 @@ import t from 'tap';
 import { Refusal } from '../../../src/base/errors/errors.js';
 import { performTask, type TaskFailure } from '../../../src/base/threads/task.js';
 
-/** What crosses the border when a task throws this. */
+/** The error that crosses the border when a task throws this one. */
 async function failureOf(thrown: unknown): Promise<TaskFailure> {
   const table = {
     fail() {
@@ -66,7 +66,7 @@ void t.test('the path of this host is not told', async (t) => {
   t.notMatch((await failureOf(systemError('ENOENT', '/secret/place/file'))).message, /secret/);
 });
 
-void t.test('what an object has by nature is no task', async (t) => {
+void t.test('methods that every object has are no tasks', async (t) => {
   t.match(await performTask({}, { task: 'toString', input: undefined }), {
     failure: { message: 'Unknown task toString' },
   });

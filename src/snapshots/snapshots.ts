@@ -65,6 +65,8 @@ export class Snapshots {
       const ids = { snapshotId: randomUUID(), projectId: project.id };
       const { records, snapshot } = await project.still(async (records) => {
         await longJobs.run('freezeProject', { ...place, knownTo: newest, isForOthers: false });
+        // A node that was started meanwhile has written to its files.
+        checkStopped(project);
         return { records, snapshot: newSnapshot(ids, name, description, new Date()) };
       });
       const progress = job.progress.memory;

@@ -1,4 +1,4 @@
-/** What comes from the far ends of links, and what looks at it: frames, cells, filter programs, records of captures. */
+/** Parsers of bytes that anybody may send over links: frames, cells, filter programs, records of captures. */
 import { deepEqual, equal, ok } from 'node:assert/strict';
 import t from 'tap';
 import { LogReader, LogMemory } from '../../src/captures/log/log-reader.js';

@@ -14,7 +14,7 @@ function planted(input: Buffer): void {
   }
 }
 
-void t.test('what is behind three comparisons is found', async (t) => {
+void t.test('it finds a bug behind three comparisons', async (t) => {
   const found = fuzz({ samples: SAMPLES, inputs: INPUTS, check: planted, code: THIS_FILE });
   const failure: unknown = await found.catch((error: unknown) => error);
   t.ok(failure instanceof FuzzFailure);

@@ -10,6 +10,7 @@ import { Aal5Memory } from '../../src/engine/taps/aal5-memory.js';
 import { Reassembly } from '../../src/engine/taps/reassembly.js';
 import { fuzz, unlessRefused } from '../support/fuzzer.js';
 import { rounds } from '../support/rounds.js';
+import { portOwnerOf } from '../support/port-owners.js';
 
 const INPUTS = rounds(1000, 20_000);
 const CELL = 53;
@@ -22,8 +23,8 @@ void t.test('mappings of ATM and Frame Relay switches', async (t) => {
     );
     for (const kind of [atmSwitch, frameRelaySwitch]) {
       const given = kind.properties.safeParse({ mappings });
-      // What an older version stored has ports, too.
-      for (const { port_number } of kind.ports({ mappings })) ok(port_number <= 65_535);
+      // Properties that an older version stored have ports, too.
+      for (const { port_number } of kind.ports(portOwnerOf({ mappings }))) ok(port_number <= 65_535);
       const properties = given.success ? unlessRefused(() => kind.create(given.data)) : undefined;
       if (properties === undefined) continue;
       const connections = connectionsOf(properties);
@@ -52,7 +53,7 @@ void t.test('ports of Ethernet switches and hubs', async (t) => {
     const list = parsed(input.toString('latin1'));
     for (const kind of [ethernetSwitch, ethernetHub]) {
       // Files of other programs may hold anything.
-      const shown = kind.ports({ ports_mapping: list });
+      const shown = kind.ports(portOwnerOf({ ports_mapping: list }));
       deepEqual(
         shown.map(({ port_number: number }) => number),
         shown.map((_, index) => index),

@@ -28,7 +28,7 @@ const INPUTS = rounds(1000, 20_000);
 const SALT = 7;
 const PAGE = 4096;
 
-/** What the state thread may be told of a damaged file: an error of our own, or of the library that unpacks. */
+/** Undefined when the read fails with an error of our own, or of the library that unpacks: the state thread may be told so. */
 function unlessDamaged<Result>(read: () => Result): Result | undefined {
   try {
     return read();

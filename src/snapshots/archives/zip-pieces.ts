@@ -45,6 +45,8 @@ interface OpenMember extends MemberSums {
 export interface ZipCursor {
   readonly plan: string;
   readonly roots: PlanRoots;
+  /** Whether this archive is a member of another one. */
+  readonly isInner: boolean;
   readonly compression: Compression;
   readonly held: HeldStream;
   /** The position of the next member in the plan. */
@@ -82,7 +84,7 @@ const SHORTEST_COMPRESSED = 64;
 /** Touches no disk. */
 export function firstCursor(plan: string, roots: PlanRoots, compression: Compression): ZipCursor {
   const start = { line: 0, open: undefined, position: 0, members: 0, directory: 0, sent: 0 };
-  return { plan, roots, compression, held: newHeldStream(), ...start };
+  return { plan, roots, isInner: false, compression, held: newHeldStream(), ...start };
 }
 
 /**
@@ -189,17 +191,21 @@ class PieceMaking {
   #addFirst(member: PlannedMember, line: number, first: Buffer): void {
     const size = contentSize(member);
     const start = this.#startOf(member, size, this.#position);
-    const { roots } = this.#cursor;
-    const inner =
-      member.content !== undefined && 'archive' in member.content
-        ? firstCursor(plannedPath(roots, member.content.archive), roots, 'none')
-        : undefined;
+    const inner = this.#innerOf(member);
     this.#room.add(localHeader(start));
     const head = beginContent(this.#cursor.held, start.compression, size);
     this.#room.add(head);
     const open = { line, start: start.start, inner, crc32: 0, size: 0, compressedSize: head.length };
     if (inner !== undefined) this.#addInner(member, open, inner);
     else this.#addChunks(member, open, first);
+  }
+
+  /** The beginning of a member that is an archive. Such an archive has no further one in it, or a plan could hold itself. */
+  #innerOf({ content }: PlannedMember): ZipCursor | undefined {
+    if (content === undefined || !('archive' in content)) return undefined;
+    const { roots, isInner } = this.#cursor;
+    if (isInner) throw new Error('the plan of the archive is nested too deep');
+    return { ...firstCursor(plannedPath(roots, content.archive), roots, 'none'), isInner: true };
   }
 
   #goOn(open: OpenMember): void {

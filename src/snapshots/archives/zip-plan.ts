@@ -51,6 +51,8 @@ export interface PlanLine {
 
 const BLOCK = 64 * 1024;
 const NEW_LINE = 0x0a;
+const KINDS: readonly unknown[] = ['file', 'folder', 'link'] satisfies PlannedMember['kind'][];
+const LONGEST_PATH = 65_534;
 
 /** Returns the absolute path. */
 export function plannedPath(roots: PlanRoots, { root, path }: PlannedPath): string {
@@ -100,7 +102,7 @@ export class PlanReader {
     }
     const text = this.#line();
     if (text === undefined) return undefined;
-    const member = JSON.parse(text.toString()) as PlannedMember;
+    const member = plannedMember(text.toString());
     const line = { member, next: this.#position + text.length + 1 };
     if (text.length > BLOCK) lastLong = { path: this.#path, start: this.#position, line };
     return this.#tell(line);
@@ -135,6 +137,68 @@ export class PlanReader {
     this.#known = this.#known.length === 0 ? added : Buffer.concat([this.#known, added]);
     return count;
   }
+}
+
+/** Checks as much as the making of an archive relies on. Throws when the plan is damaged. */
+function plannedMember(line: string): PlannedMember {
+  let value: unknown;
+  try {
+    value = JSON.parse(line);
+  } catch {
+    value = undefined;
+  }
+  if (!isMember(value)) throw new Error('the plan of the archive is damaged');
+  return value;
+}
+
+function isMember(value: unknown): value is PlannedMember {
+  if (!isRecord(value)) return false;
+  const { path, kind, mode, modifiedMs, content, size } = value;
+  const isNamed = typeof path === 'string' && Buffer.byteLength(path) <= LONGEST_PATH && KINDS.includes(kind);
+  // In JSON, a time that is not a number is null.
+  const hasTime = typeof modifiedMs === 'number' || modifiedMs === null;
+  return (
+    isNamed && hasTime && isCount(mode) && isCount(size) && (content === undefined || isContent(content))
+  );
+}
+
+function isContent(value: unknown): value is PlannedContent {
+  if (!isRecord(value)) return false;
+  if ('text' in value) return typeof value['text'] === 'string';
+  if ('archive' in value) return isPath(value['archive']);
+  return 'stored' in value ? isStored(value['stored']) && isPath(value['content']) : isPath(value['file']);
+}
+
+function isPath(value: unknown): value is PlannedPath {
+  if (!isRecord(value)) return false;
+  const { root, path } = value;
+  return typeof root === 'string' && typeof path === 'string' && !path.includes('\0');
+}
+
+function isStored(value: unknown): boolean {
+  if (!isRecord(value)) return false;
+  const { path, size, extents } = value;
+  return typeof path === 'string' && isCount(size) && Array.isArray(extents) && extents.every(isExtent);
+}
+
+function isExtent(value: unknown): boolean {
+  if (!isRecord(value)) return false;
+  const { position, length, object, offset } = value;
+  return (
+    isCount(position) &&
+    isCount(length) &&
+    isCount(offset) &&
+    isCount(offset + length) &&
+    typeof object === 'string'
+  );
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null;
+}
+
+function isCount(value: unknown): value is number {
+  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0;
 }
 
 function writeWhole(fd: number, text: string): void {

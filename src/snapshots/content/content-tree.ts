@@ -73,4 +73,8 @@ export function checkTree({ folders, files, links }: ContentTree): void {
     if (made.has(path) || others.has(path)) throw refusals.snapshotDamaged(`'${path}' is in it twice`);
     others.add(path);
   }
+  for (const { path, target } of links) {
+    if (target === '' || target.includes('\0'))
+      throw refusals.snapshotDamaged(`the link '${path}' has no target`);
+  }
 }

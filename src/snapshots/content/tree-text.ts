@@ -10,6 +10,9 @@ export class BadText extends Error {}
 /** The extents of one file, four numbers each: zeros before it, its length, the number of its object, its offset. */
 type ExtentNumbers = readonly number[];
 const NUMBERS = 4;
+const LARGEST_MODE = 0o7777;
+/** The earliest date of JavaScript: no earlier time can be set. */
+const EARLIEST_MS = -8.64e15;
 
 export interface PlaceText {
   readonly objects: readonly string[];
@@ -70,8 +73,8 @@ export function parseTree(entries: string, places: string): ContentTree {
     const file = {
       path: string(path),
       size: count(size),
-      mode: count(mode),
-      modifiedMs: number(modifiedMs),
+      mode: permissions(mode),
+      modifiedMs: time(modifiedMs),
       version: string(version),
       digest: digest === null ? undefined : string(digest),
       extents: extentsOf(extents[index] ?? [], objects),
@@ -84,7 +87,7 @@ export function parseTree(entries: string, places: string): ContentTree {
   return {
     folders: array(value['folders']).map((entry) => {
       const [path, mode] = array(entry);
-      return { path: string(path), mode: count(mode) };
+      return { path: string(path), mode: permissions(mode) };
     }),
     files,
     links: array(value['links']).map((entry) => {
@@ -100,6 +103,7 @@ function extentsOf(numbers: ExtentNumbers, objects: readonly string[]): Extent[]
   for (let at = 0; at < numbers.length; at += NUMBERS) {
     const [gap = 0, length = 0, object = 0, offset = 0] = numbers.slice(at, at + NUMBERS);
     if (length === 0) throw new BadText('length');
+    if (!Number.isSafeInteger(offset + length)) throw new BadText('offset');
     extents.push({ position: end + gap, length, object: objects[object] ?? '', offset });
     end += gap + length;
   }
@@ -121,8 +125,14 @@ export function string(value: unknown): string {
   return value;
 }
 
-function number(value: unknown): number {
-  if (typeof value !== 'number') throw new BadText('number');
+function permissions(value: unknown): number {
+  const mode = count(value);
+  if (mode > LARGEST_MODE) throw new BadText('mode');
+  return mode;
+}
+
+function time(value: unknown): number {
+  if (typeof value !== 'number' || !Number.isFinite(value) || value < EARLIEST_MS) throw new BadText('time');
   return value;
 }
 

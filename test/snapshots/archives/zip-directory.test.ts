@@ -463,7 +463,7 @@ void t.test('with any byte changed, an archive is refused or reads the same', as
 const hasZip = spawnSync('zip', ['-v']).status === 0;
 
 void t.test(
-  'what Info-ZIP has made',
+  'archives of Info-ZIP are read',
   { skip: !hasZip && 'the program zip is missing: install the package zip' },
   async (t) => {
     const folder = scratchFolder(t);

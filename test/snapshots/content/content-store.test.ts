@@ -122,7 +122,7 @@ void t.test('a removal frees the room of that snapshot only', (t) => {
   t.equal(lstatSync(pack).blocks, before - MIB / 512, 'the chunks that only the first had are gone');
   t.strictSame(rig.built(second.id), expected);
 
-  // What is gone is no longer relied upon.
+  // Later snapshots do not rely on chunks that are gone.
   writeFiles(rig.project, { again: new RandomBytes(2).next(2 * MIB).subarray(MIB) });
   const third = rig.take(second.id);
   t.equal(third.added, MIB);

@@ -23,7 +23,7 @@ type Job = keyof typeof contentJobs;
 interface Setting {
   readonly rig: ContentRig;
   readonly ids: readonly [string, string];
-  /** What each snapshot is when it is built. */
+  /** The files that each snapshot has when it is built. */
   readonly expected: ReadonlyMap<string, ReadonlyMap<string, string>>;
 }
 

@@ -1,0 +1,1 @@
+import '../../fuzz/export-plans.test.js';

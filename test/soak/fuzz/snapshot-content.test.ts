@@ -1,0 +1,1 @@
+import '../../fuzz/snapshot-content.test.js';

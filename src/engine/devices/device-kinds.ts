@@ -4,12 +4,14 @@ import type { DeviceType } from './device.js';
 import { ETHERNET_HUB } from './ethernet-hub.js';
 import { ETHERNET_SWITCH } from './ethernet-switch.js';
 import { FRAME_RELAY_SWITCH } from './frame-relay-switch.js';
+import { PATCH } from './patch.js';
 
 export const DEVICE_KINDS = {
   atm_switch: ATM_SWITCH,
   ethernet_hub: ETHERNET_HUB,
   ethernet_switch: ETHERNET_SWITCH,
   frame_relay_switch: FRAME_RELAY_SWITCH,
+  patch: PATCH,
 };
 
 export type DeviceKind = keyof typeof DEVICE_KINDS;

@@ -62,7 +62,7 @@ function rigOf(connections: readonly AtmConnection[], refusesBadHec = false): De
   return rig;
 }
 
-/** What is sent, as text that a failing test can show. */
+/** The frames that are sent, as text that a failing test can show. */
 const shown = (sent: readonly Sent[]): string[] =>
   sent.map(({ port, bytes }) => `${port} ${bytes.toString('hex')}`);
 const shownAs = (...expected: readonly (readonly [port: number, bytes: Buffer])[]): string[] =>
@@ -330,7 +330,7 @@ void t.test('ten thousand connections are found, and after half of them went, th
   t.end();
 });
 
-/** What an ATM switch does, without any thought of speed. */
+/** A model of an ATM switch, without any thought of speed. */
 class AtmModel {
   readonly #connections = new Map<string, AtmConnection>();
   readonly #counted = new Map<string, number>();

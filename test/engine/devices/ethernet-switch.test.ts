@@ -68,7 +68,7 @@ function macTable(rig: Rig): unknown {
   return (rig.device.inspect() as { readonly mac_table: unknown }).mac_table;
 }
 
-/** Who is known where, without ages. */
+/** The MAC table, without ages. */
 function known(rig: Rig): string[] {
   const list = macTable(rig) as readonly { mac: string; vlan: number; port: number }[];
   return list.map(({ mac, vlan, port }) => `${vlan} ${mac.slice(-2)} ${port}`);
@@ -184,7 +184,7 @@ void t.test('a frame leaves every kind of port in the form of that port', (t) =>
         8: tag('d014', '9200') + tag('d005') + DATA,
       },
     ],
-    // What a qinq port does not read it does not judge: a tag of priority alone, and VLAN 4095.
+    // A qinq port does not judge tags that it does not read: a tag of priority alone, and VLAN 4095.
     ...['e000', '0fff'].map((control): [string, EthernetPort, string, Record<number, string>] => {
       const own = tag(control, '9100') + DATA;
       const outer = tag(`${control.charAt(0)}014`) + own;
@@ -556,7 +556,7 @@ class PaperSwitch {
     for (const [key, station] of this.stations) if (station.port === port) this.stations.delete(key);
   }
 
-  /** What leaves, as `port bytes`. */
+  /** The frames that leave, as `port bytes`. */
   receive(port: number, frame: string, seconds: number): string[] {
     const { type, vlan: own, ethertype } = this.#settings(port);
     if (frame.length < 28) return this.#drop(port, 'malformed');

@@ -35,7 +35,7 @@ function lmi(dialect: LmiDialect, message: string, [report, send, receive]: Exch
 
 const enquiry = (dialect: LmiDialect, ...exchange: Exchange): Buffer => octets(lmi(dialect, '75', exchange));
 
-/** What a full status says of one PVC. */
+/** The part of a full status about one PVC. */
 function pvc(dialect: LmiDialect, dlci: number, status: number): string {
   if (dialect === 'cisco') return `0706${hexOf(dlci >> 8, dlci & 255, status)}000000`;
   const element = dialect === 'ansi' ? '07' : '57';
@@ -71,7 +71,7 @@ function rigOf(
   return rig;
 }
 
-/** What is sent, as text that a failing test can show. */
+/** The frames that are sent, as text that a failing test can show. */
 const shown = (sent: readonly Sent[]): string[] =>
   sent.map(({ port, bytes }) => `${port} ${bytes.toString('hex')}`);
 
@@ -439,13 +439,13 @@ const ENQUIRIES = DIALECTS.flatMap((dialect) => {
   });
 });
 
-/** What has been said at a port of the model. */
+/** The state of LMI at a port of the model. */
 interface ModelledLmi {
   sequence: number;
   told: FrameRelayConnection[];
 }
 
-/** What a Frame Relay switch does, in text. */
+/** A model of a Frame Relay switch, in text. */
 class FrameRelayModel {
   readonly attached = new Set<number>();
   readonly #counted = new Map<string, number>();

@@ -1,4 +1,4 @@
-/** The orders of the HTTP thread to an engine, and the answers. Everything survives a structured clone. */
+/** The orders of the HTTP thread to an engine. Everything survives a structured clone. */
 import type { PortEndpoint } from './transport.js';
 import type { DeviceKind, SettingsOf } from '../devices/device-kinds.js';
 import type { FilterPlan } from '../filters/filter-plan.js';
@@ -43,13 +43,3 @@ export type Order =
   /** Gives back the memory of a log. Follows the `untap` of its last tap. */
   | { readonly do: 'release'; readonly log: number }
   | { readonly do: 'inspect'; readonly device: number };
-
-/** An order as it is sent; the answer carries the same number. */
-export interface NumberedOrder {
-  readonly number: number;
-  readonly order: Order;
-}
-
-export type OrderAnswer =
-  | { readonly number: number; readonly value: unknown }
-  | { readonly number: number; readonly failure: string };

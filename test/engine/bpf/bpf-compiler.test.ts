@@ -62,7 +62,7 @@ void t.test('a refusal is answered to all who asked, and not kept', async (t) =>
   t.equal(jobs.asked.length, 2);
 });
 
-void t.test('the one that was not asked for the longest is forgotten', async (t) => {
+void t.test('the program that was not asked for the longest is forgotten', async (t) => {
   const jobs = new NotedJobs();
   const compiler = new BpfCompiler(jobs);
   for (let port = 0; port < 128; port++) await compiler.compile(`port ${port}`, 1, ASKER);

@@ -56,7 +56,7 @@ for (const link of LINK_TYPES) {
   void t.test(`programs for ${link.name} answer what libpcap answers`, { skip: lack }, (t) => {
     const seed = testSeed(link.number);
     const random = new Random(seed);
-    // Of Frame Relay, libpcap knows the protocol, but not where it begins: only this makes sense there.
+    // Libpcap knows the protocol of Frame Relay, but not where it begins: only these expressions make sense there.
     const sensible = link.name === 'Frame Relay' ? ['ip', 'ip6', 'len > 80', 'less 64'] : undefined;
     const packets = Array.from({ length: PACKETS }, () => randomPacket(random, link));
     const libpcap = findLibpcap();

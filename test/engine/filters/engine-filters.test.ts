@@ -29,7 +29,7 @@ class SlowRig extends EngineRig {
       this.now = Math.min(end, this.now + 0.1);
       void this.engine.turn();
     }
-    // What is due is done a thousand frames at a time.
+    // Frames that are due are done a thousand at a time.
     for (let turns = 0; turns < 100; turns++) void this.engine.turn();
   }
 }

@@ -1,4 +1,4 @@
-/** What every opener promises, as a suite over the sockets of a platform. */
+/** The promises of every opener, as a suite over the sockets of a platform. */
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import type { Test } from 'tap';

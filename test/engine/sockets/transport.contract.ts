@@ -1,5 +1,5 @@
 /**
- * What every transport promises, as a suite over the sockets of a platform. The far ends are ordinary sockets
+ * The promises of every transport, as a suite over the sockets of a platform. The far ends are ordinary sockets
  * of node:dgram.
  */
 import type { Test } from 'tap';

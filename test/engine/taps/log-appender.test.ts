@@ -64,7 +64,7 @@ class Bench {
     return appender;
   }
 
-  /** What an engine does that comes after one that died: what was not published is lost. */
+  /** Acts as an engine that follows one that died: unpublished records are lost. */
   restart(): void {
     this.pool = new ChunkPool();
     this.#context = this.#newContext();

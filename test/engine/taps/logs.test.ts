@@ -40,7 +40,7 @@ void t.test('an engine goes on where the one before has stopped', (t) => {
   t.end();
 });
 
-void t.test('what was released is free for others, also after a restart', (t) => {
+void t.test('released chunks are free for others, also after a restart', (t) => {
   const rig = new TapRig(4);
   const fill = (log: number): number => {
     rig.prepare(log);
@@ -76,7 +76,7 @@ void t.test('a log that was released takes no part when its number is given agai
     for (let batch = 0; batch < 12; batch++) {
       const log = Math.floor(batch / 3) % 2;
       taps[log]?.record('in', rig.batch(Buffer.alloc(60_000, round * 12 + batch)));
-      // What is drained later than it is written tells whether somebody else has written there.
+      // Records that are drained later than they are written tell whether somebody else has written there.
       if (batch % 3 !== 2) continue;
       const filled = pcapRecords(rig.drain(log)).map(({ data }) => [data[0], data[59_999]]);
       t.same(

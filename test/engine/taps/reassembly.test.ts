@@ -156,7 +156,7 @@ void t.test('any number of connections is taken one after the other', (t) => {
     if (frames[0]?.octets.equals(some(60, number)) !== true) t.fail(`connection ${number}`);
   }
   t.equal(bench.reassembly.givenUp, 0);
-  // Those that have lost their place to others are new ones again, one after the other while all others are open.
+  // Circuits that have lost their place to others are new again, one after the other while all others are open.
   const [begun, ended] = [aal5Cells(2999, 32 + 2999, some(60, 1)), aal5Cells(2743, 32 + 2743, some(60, 2))];
   bench.take(begun[0] ?? some(53));
   t.same(bench.takeAll(ended), [{ octets: some(60, 2), faults: 0 }]);

@@ -122,7 +122,7 @@ void t.test('only the directions that are asked for are recorded', (t) => {
   t.end();
 });
 
-void t.test('one of so many that match is kept, whatever batches they come in', (t) => {
+void t.test('sampling keeps one of every so many matching frames, whatever batches they come in', (t) => {
   const { rig, pass } = tapped({ sample: 3, bpf: lengthOver(100), snaplen: 50 });
   for (let number = 0; number < 10; number++) pass('in', frame(100 + number, 99), frame(number, 100));
   t.same(numbers(pcapRecords(rig.drain(0))), [0, 3, 6, 9]);
@@ -299,7 +299,7 @@ void t.test('statistics tell what came and what was dropped, below the limit, to
     const isCut = rig.word(0, 'ended') !== 0;
     t.equal(isCut, maxOctets < 1_000_000);
     t.equal(last?.type, BLOCK.statistics);
-    // What came after the log had ended is not counted.
+    // Packets that came after the log had ended are not counted.
     if (!isCut) t.equal(last?.block.readBigUInt64LE(24), 5n, 'received');
     t.equal(last?.block.readBigUInt64LE(36), 0n, 'dropped');
   }

@@ -1,4 +1,4 @@
-/** What taps write, read by somebody else. */
+/** tshark reads what taps write. */
 import t from 'tap';
 import type { TapPlan } from '../../../src/engine/taps/tap-plan.js';
 import { LINK_TYPE, pcapHeader, type PcapLinkType } from '../../../src/engine/wire/pcap.js';

@@ -13,7 +13,7 @@ import { UnixPeer } from '../../../support/unix-peer.js';
 import { transportContract } from '../transport.contract.js';
 
 const HOST = '127.0.0.1';
-/** What a link may bring in a turn, and the run that may overshoot it. */
+/** The most frames that a link may bring in a turn, with the run that may overshoot it. */
 const MOST_A_TURN = 256 + 64;
 
 const lack = lackForNamespaces();

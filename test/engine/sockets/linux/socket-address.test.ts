@@ -15,7 +15,7 @@ const AF_INET = 2;
 const AF_INET6 = 10;
 const AF_PACKET = 17;
 
-/** What the kernel reads: the family in the order of the host, the port in that of the network. */
+/** The address as the kernel reads it: the family in the order of the host, the port in that of the network. */
 function expected(family: number, port: number, octets: readonly number[]): Buffer {
   const address = Buffer.alloc(family === AF_INET ? 16 : 28);
   address.writeUInt16LE(family, 0);
@@ -24,7 +24,7 @@ function expected(family: number, port: number, octets: readonly number[]): Buff
   return address;
 }
 
-/** One of the many ways in which an IPv6 address is written. */
+/** Writes an IPv6 address in one of its many ways. */
 function written(random: Random, octets: readonly number[]): string {
   const words = Array.from({ length: 8 }, (_, index) => {
     return (octets[2 * index] ?? 0) * 256 + (octets[2 * index + 1] ?? 0);

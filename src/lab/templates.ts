@@ -4,14 +4,14 @@ import { refusals } from '../base/errors/errors.js';
 import type { Store } from '../base/store/store.js';
 import { parseOrRefuse } from '../base/errors/validation.js';
 import type { Channel } from '../base/streams/channel.js';
-import type { Properties } from './kinds/node-kind.js';
-import { BUILTIN_TEMPLATES, servedKind } from './kinds/node-kinds.js';
+import { BUILTIN_TEMPLATES, kindOfType, servedKind } from './kinds/node-kinds.js';
+import { nodeOfTemplate } from './kinds/template-node.js';
 import type { TemplateRules, TemplateSettings } from './kinds/template.js';
 import { Collection } from './projects/collection.js';
 import { Lane } from './projects/lane.js';
 import type { NewNode } from './topology/nodes.js';
 import { templateKey, TEMPLATES, type EntityRecord } from './projects/records.js';
-import { nodeType, type StoredNode } from './gns3-file/topology-schema.js';
+import { nodeType } from './gns3-file/topology-schema.js';
 
 export interface Template extends TemplateSettings {
   readonly template_id: string;
@@ -69,15 +69,19 @@ export class Templates {
       const rules = templateRules(type);
       const id = typeof template_id === 'string' ? template_id : randomUUID();
       if (this.#templates.get(id) !== undefined) throw refusals.templateExists(id);
-      const checked = parseOrRefuse(rules.settings, settings, `template of type ${type}`);
+      const checked = given(parseOrRefuse(rules.settings, settings, `template of type ${type}`));
+      const missing = rules.required?.find((key) => checked[key] === undefined);
+      if (missing !== undefined) throw settingRefused(type, `${missing} is required`);
       const template = {
         ...rules.defaults,
-        ...given(checked),
+        ...rules.defaultsFor?.(checked),
+        ...checked,
         builtin: false,
         compute_id: typeof compute_id === 'string' ? compute_id : null,
         template_id: id,
         template_type: type,
       } as Template;
+      checkTogether(rules, template);
       return this.#templates.put(transaction, id, template, { action: 'created' });
     });
   }
@@ -90,7 +94,9 @@ export class Templates {
       );
       const rules = templateRules(template.template_type);
       const checked = parseOrRefuse(rules.settings, settings, `template of type ${template.template_type}`);
-      return this.#templates.put(transaction, id, { ...template, ...given(checked) }, { action: 'updated' });
+      const changed = { ...template, ...given(checked) };
+      checkTogether(rules, changed);
+      return this.#templates.put(transaction, id, changed, { action: 'updated' });
     });
   }
 
@@ -118,14 +124,14 @@ export class Templates {
     const computeId = template.compute_id ?? usage.compute_id;
     if (computeId == null) throw refusals.computeUnknown('None');
     const name = usage.name ?? template.default_name_format.replaceAll('{name}', template.name);
+    const kind = servedKind(template.template_type);
     return {
+      ...(kind === undefined ? {} : nodeOfTemplate(kind, template)),
       name,
       node_type: nodeType.parse(template.template_type),
       compute_id: computeId,
       template_id: id,
       symbol: template.symbol,
-      console_type: template['console_type'] as StoredNode['console_type'],
-      properties: propertiesOf(template),
       x: usage.x,
       y: usage.y,
     };
@@ -139,17 +145,16 @@ export class Templates {
 }
 
 function templateRules(type: string): TemplateRules {
-  const kind = servedKind(type);
-  if (kind === undefined) throw refusals.templateKindNotServed(type);
-  return kind.template;
+  return kindOfType(nodeType.parse(type)).template;
 }
 
-/** The settings of a template that are properties of its nodes. */
-function propertiesOf(template: Template): Properties {
-  const names = Object.keys(servedKind(template.template_type)?.properties.shape ?? {});
-  return Object.fromEntries(
-    names.filter((name) => template[name] !== undefined).map((name) => [name, template[name]]),
-  );
+function checkTogether(rules: TemplateRules, template: Template): void {
+  const fault = rules.faultIn?.(template);
+  if (fault !== undefined) throw settingRefused(template.template_type, fault);
+}
+
+function settingRefused(type: string, reason: string): Error {
+  return refusals.schemaViolated(`in template of type ${type}`, reason);
 }
 
 function given(settings: Readonly<Record<string, unknown>>): Record<string, unknown> {

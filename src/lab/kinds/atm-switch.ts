@@ -94,7 +94,7 @@ export const atmSwitch: SwitchKind = {
   tables: [],
   create: (given: AtmProperties) => checked({ mappings: given.mappings ?? {} }),
   update: (current, given: AtmProperties) => ({ ...current, ...checked(given) }),
-  ports: (properties) => mappedPorts(properties, DATA_LINK_TYPES),
+  ports: ({ properties }) => mappedPorts(properties, DATA_LINK_TYPES),
   canAttach: () => true,
   deviceSettings: (properties, options) => ({
     kind: 'atm_switch',

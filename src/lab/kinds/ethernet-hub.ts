@@ -53,7 +53,7 @@ export const ethernetHub: SwitchKind = {
     if (isConnected) throw refusals.hubConnected();
     return { ...current, ports_mapping: renumbered(list) };
   },
-  ports: positionedPorts,
+  ports: ({ properties }) => positionedPorts(properties),
   /** Clients of the compute mean the number that an entry names, not its place in the list. */
   canAttach: (properties, port) =>
     storedList(properties).some((entry) => Number(fieldOf(entry, 'port_number')) === port),

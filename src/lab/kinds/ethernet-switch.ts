@@ -111,7 +111,7 @@ export const ethernetSwitch: SwitchKind = {
     if (isConnected && list.length !== stored.length) throw refusals.switchConnected();
     return { ...current, ports_mapping: renumbered(list) };
   },
-  ports: positionedPorts,
+  ports: ({ properties }) => positionedPorts(properties),
   canAttach: () => true,
   deviceSettings: (properties) => ({
     kind: 'ethernet_switch',

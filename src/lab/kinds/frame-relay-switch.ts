@@ -114,7 +114,7 @@ export const frameRelaySwitch: SwitchKind = {
   tables: [dlcis],
   create: (given: FrameRelayProperties) => checked({ mappings: given.mappings ?? {} }),
   update: (current, given: FrameRelayProperties) => ({ ...current, ...checked(given) }),
-  ports: (properties) => mappedPorts(properties, DATA_LINK_TYPES),
+  ports: ({ properties }) => mappedPorts(properties, DATA_LINK_TYPES),
   canAttach: () => true,
   deviceSettings: (properties, options) => ({
     kind: 'frame_relay_switch',

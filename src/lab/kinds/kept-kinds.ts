@@ -1,85 +1,97 @@
-/** The kinds of node that labs may contain and that this server does not run. */
+/** The kinds of node of programs that this server does not drive. Labs and templates with them are kept. */
+import { z } from 'zod';
+import { longText, onClose, word } from './fields.js';
 import type { KeptKind } from './node-kind.js';
+import { consoleSettings, portNameSettings, templateSettings, type TemplateSettings } from './template.js';
 
-const plain = { alwaysRuns: false, imageProperties: [], keepsContentElsewhere: false } as const;
+const plain = { alwaysRuns: false, imageProperties: [], keepsContentElsewhere: true } as const;
 
-export const cloud = {
-  ...plain,
-  type: 'cloud',
-  alwaysRuns: true,
-  builtinTemplate: {
-    rank: 1,
-    template: {
-      template_id: '39e257dc-8412-3174-b6b3-0ee3ed6a43e9',
-      name: 'Cloud',
-      default_name_format: 'Cloud{0}',
-      category: 'guest',
-      symbol: ':/symbols/cloud.svg',
-    },
-  },
-} as const satisfies KeptKind;
+/** The settings that the templates of both have. */
+const common = {
+  ...consoleSettings(['telnet', 'none']),
+  ...portNameSettings,
+  ...z
+    .object({
+      headless: z.boolean(),
+      linked_clone: z.boolean(),
+      on_close: onClose,
+      usage: longText,
+      use_any_adapter: z.boolean(),
+    })
+    .partial().shape,
+};
 
-export const nat = {
-  ...plain,
-  type: 'nat',
-  alwaysRuns: true,
-  builtinTemplate: {
-    rank: 2,
-    template: {
-      template_id: 'df8f4ea9-33b7-3e96-86a2-c39bc9bb649c',
-      name: 'NAT',
-      default_name_format: 'NAT{0}',
-      category: 'guest',
-      symbol: ':/symbols/nat.svg',
-    },
-  },
-} as const satisfies KeptKind;
+function defaultsWith(special: object, symbol: string): Omit<TemplateSettings, 'name'> {
+  return {
+    adapters: 1,
+    category: 'guest',
+    console_auto_start: false,
+    console_type: 'none',
+    custom_adapters: [],
+    default_name_format: '{name}-{0}',
+    first_port_name: '',
+    headless: false,
+    linked_clone: false,
+    on_close: 'power_off',
+    port_name_format: 'Ethernet{0}',
+    port_segment_size: 0,
+    symbol,
+    usage: '',
+    use_any_adapter: false,
+    ...special,
+  };
+}
 
-export const vpcs = {
-  ...plain,
-  type: 'vpcs',
-  builtinTemplate: {
-    rank: 3,
-    template: {
-      template_id: '19021f99-e36f-394d-b4a1-8aaa902ab9cc',
-      name: 'VPCS',
-      default_name_format: 'PC{0}',
-      category: 'guest',
-      symbol: ':/symbols/vpcs_guest.svg',
-      properties: { base_script_file: 'vpcs_base_config.txt' },
-    },
-  },
-} as const satisfies KeptKind;
-
-export const qemu = {
-  ...plain,
-  type: 'qemu',
-  imageProperties: [
-    'bios_image',
-    'cdrom_image',
-    'hda_disk_image',
-    'hdb_disk_image',
-    'hdc_disk_image',
-    'hdd_disk_image',
-    'initrd',
-    'kernel_image',
-  ],
-} as const satisfies KeptKind;
-
-export const dynamips = {
-  ...plain,
-  type: 'dynamips',
-  imageProperties: ['image'],
-} as const satisfies KeptKind;
-export const iou = { ...plain, type: 'iou', imageProperties: ['path'] } as const satisfies KeptKind;
+const virtualboxAdapters = z.enum([
+  'PCnet-PCI II (Am79C970A)',
+  'PCNet-FAST III (Am79C973)',
+  'Intel PRO/1000 MT Desktop (82540EM)',
+  'Intel PRO/1000 T Server (82543GC)',
+  'Intel PRO/1000 MT Server (82545EM)',
+  'Paravirtualized Network (virtio-net)',
+]);
 
 export const virtualbox = {
   ...plain,
   type: 'virtualbox',
-  keepsContentElsewhere: true,
+  template: {
+    required: ['vmname'],
+    settings: templateSettings({
+      ...common,
+      adapter_type: virtualboxAdapters.optional(),
+      adapters: z.int().min(0).max(36).optional(),
+      ram: z.int().min(0).max(65_535).optional(),
+      vmname: word.min(1).optional(),
+    }),
+    defaults: defaultsWith(
+      { adapter_type: 'Intel PRO/1000 MT Desktop (82540EM)', ram: 256 },
+      ':/symbols/vbox_guest.svg',
+    ),
+  },
 } as const satisfies KeptKind;
-export const vmware = { ...plain, type: 'vmware', keepsContentElsewhere: true } as const satisfies KeptKind;
 
-/** Its property `image` names an image of the Docker engine, not an image file of this server. */
-export const docker = { ...plain, type: 'docker' } as const satisfies KeptKind;
-export const traceng = { ...plain, type: 'traceng' } as const satisfies KeptKind;
+const vmwareAdapters = z.enum([
+  'default',
+  'e1000',
+  'e1000e',
+  'flexible',
+  'vlance',
+  'vmxnet',
+  'vmxnet2',
+  'vmxnet3',
+]);
+
+export const vmware = {
+  ...plain,
+  type: 'vmware',
+  template: {
+    required: ['vmx_path'],
+    settings: templateSettings({
+      ...common,
+      adapter_type: vmwareAdapters.optional(),
+      adapters: z.int().min(0).max(10).optional(),
+      vmx_path: z.string().min(1).max(4096).optional(),
+    }),
+    defaults: defaultsWith({ adapter_type: 'e1000' }, ':/symbols/vmware_guest.svg'),
+  },
+} as const satisfies KeptKind;

@@ -6,10 +6,36 @@ import type { z } from 'zod';
 import type { DeviceKind } from '../../engine/devices/device-kinds.js';
 import type { DeviceSettings } from '../../engine/forwarding/orders.js';
 import type { PcapLinkType } from '../../engine/wire/pcap.js';
+import type { NodeConsoleType } from './console-types.js';
+import type { CloudInterface } from './host-interface.js';
+import type { CustomAdapter } from './custom-adapters.js';
 import type { LinkMedium, NodePort } from './port.js';
 import type { BuiltinTemplate, TemplateRules } from './template.js';
 
 export type Properties = Readonly<Record<string, unknown>>;
+
+/** The settings of a node that its ports follow from. */
+export interface PortOwner {
+  readonly nodeId: string;
+  readonly properties: Properties;
+  readonly portNameFormat: string;
+  readonly portSegmentSize: number;
+  readonly firstPortName: string | null;
+  readonly customAdapters: readonly CustomAdapter[];
+}
+
+/** The settings that act once, when a node is created. They are not among its properties. */
+export interface CreationInputs {
+  /** The schema of the values, by their names on the compute interface. */
+  readonly schema: z.ZodObject;
+  /**
+   * The names under which templates and clients of the controller give a file of the folder of base configurations,
+   * and the value that its content becomes: `base_script_file` becomes `startup_script`.
+   */
+  readonly files: Readonly<Record<string, string>>;
+  /** The base configurations that every server has, unless its folder has others of the same name. */
+  readonly baseFiles?: Readonly<Record<string, string>>;
+}
 
 /** A kind whose nodes this server keeps in labs. It runs only those of a `NodeKind`. */
 export interface KeptKind {
@@ -20,6 +46,7 @@ export interface KeptKind {
   readonly imageProperties: readonly string[];
   /** The content of a node lies outside of the project's folder, so that the project cannot be exported. */
   readonly keepsContentElsewhere: boolean;
+  readonly template: TemplateRules;
   /** The built-in template of the kind, and its rank in the list of built-in templates. */
   readonly builtinTemplate?: { readonly rank: number; readonly template: BuiltinTemplate };
 }
@@ -33,31 +60,55 @@ export interface NodeKind extends KeptKind {
   /** The schema of the properties as the compute shows them. */
   readonly shownProperties: z.ZodRawShape;
   /** The console types of the kind, the default first; none for a kind without a console. */
-  readonly consoleTypes: readonly ('telnet' | 'none')[];
-  readonly template: TemplateRules;
-  /** The medium of all ports. */
+  readonly consoleTypes: readonly NodeConsoleType[];
+  /** The settings that only a new node takes; absent for a kind that has none. */
+  readonly creation?: CreationInputs;
+  /** The properties that belong to one node only: its duplicate does without them, and gets its own. */
+  readonly uniqueProperties?: readonly string[];
+  readonly cannotBeDuplicated?: true;
+  /** How ports are named and numbered unless a client says otherwise; absent for a kind that names them itself. */
+  readonly portNaming?: { readonly format: string; readonly segmentSize: number };
+  /** The medium of the ports. In a kind with both, that of ports which are not in the list. */
   readonly medium: LinkMedium;
-  /** Returns the complete properties of a new node. Refuses (409) properties that cannot work. */
-  create(given: Properties): Properties;
+  /** The form in which captures record frames by default. Filter expressions are compiled for its link type. */
+  readonly capture: { readonly linkType: PcapLinkType; readonly packets: 'frames' | 'aal5' };
+  /** A new node follows from the interfaces of the host. */
+  readonly usesHostInterfaces?: true;
+  /**
+   * Returns the complete properties of a new node. Refuses (409) properties that cannot work. Only a kind that uses them
+   * is given the interfaces of the host.
+   */
+  create(given: Properties, nodeId: string, interfaces?: readonly CloudInterface[]): Properties;
   /** Returns the properties after a change; `current` may be older than the present rules. */
   update(current: Properties, given: Properties, isConnected: boolean): Properties;
   /** Never throws, whatever was stored once. */
-  ports(properties: Properties): NodePort[];
+  ports(owner: PortOwner): NodePort[];
+  /** Refuses (409) settings from which no ports can be made, such as a wrong format of names. */
+  checkPorts?(owner: PortOwner): void;
 }
 
 /** A kind that is a device on an engine. */
 export interface SwitchKind extends NodeKind {
   readonly type: DeviceKind;
-  /** The form in which captures record frames by default. Filter expressions are compiled for its link type. */
-  readonly capture: { readonly linkType: PcapLinkType; readonly packets: 'frames' | 'aal5' };
+  readonly consoleTypes: readonly ('telnet' | 'none')[];
   /** The unit in which connections of the mappings are counted; undefined for a kind without mappings. */
   readonly connectionUnit: 'cells' | 'frames' | undefined;
   /** The tables of the running device that clients may read. */
   readonly tables: readonly DeviceTable[];
+  create(given: Properties): Properties;
   /** Whether a link may be attached at this port number. */
   canAttach(properties: Properties, port: number): boolean;
   /** Throws a RangeError when the engine has no room for the counters. */
   deviceSettings(properties: Properties, options: DeviceOptions): DeviceSettings;
+}
+
+/** A kind whose nodes are programs. A patch on an engine stands between a program and the links of its node. */
+export interface ProgramKind extends NodeKind {
+  readonly alwaysRuns: false;
+  /** The most nodes of the kind in one project; absent when only the project's own limits count. */
+  readonly mostInProject?: number;
+  /** The files that a new node begins with, by their paths below its folder. */
+  firstFiles(name: string, inputs: Properties): Readonly<Record<string, string>>;
 }
 
 export interface DeviceOptions {

@@ -1,16 +1,30 @@
 /** The list of all kinds of node. A new kind is a file of its own and a line here. */
 import { atmSwitch } from './atm-switch.js';
+import { cloud } from './cloud.js';
+import { docker } from './docker.js';
+import { dynamips } from './dynamips.js';
 import { ethernetHub } from './ethernet-hub.js';
 import { ethernetSwitch } from './ethernet-switch.js';
 import { frameRelaySwitch } from './frame-relay-switch.js';
-import { cloud, docker, dynamips, iou, nat, qemu, traceng, virtualbox, vmware, vpcs } from './kept-kinds.js';
-import type { KeptKind, NodeKind, SwitchKind } from './node-kind.js';
+import { iou } from './iou.js';
+import { virtualbox, vmware } from './kept-kinds.js';
+import { nat } from './nat.js';
+import type { KeptKind, NodeKind, ProgramKind, SwitchKind } from './node-kind.js';
+import { qemu } from './qemu.js';
+import { traceng } from './traceng.js';
+import { vpcs } from './vpcs.js';
 
 /** The kinds that run on engines. */
 export const SWITCH_KINDS: readonly SwitchKind[] = [ethernetHub, ethernetSwitch, frameRelaySwitch, atmSwitch];
 
+/** The kinds whose nodes are programs. A host may lack the programs of some. */
+export const PROGRAM_KINDS: readonly ProgramKind[] = [vpcs];
+
+/** The kinds whose ports lead out of the lab. */
+export const CLOUD_KINDS: readonly NodeKind[] = [cloud];
+
 /** The kinds that this server runs, in the order in which clients read them. */
-export const SERVED_KINDS: readonly NodeKind[] = SWITCH_KINDS;
+export const SERVED_KINDS: readonly NodeKind[] = [...CLOUD_KINDS, ...SWITCH_KINDS, ...PROGRAM_KINDS];
 
 const ALL_KINDS = [
   cloud,
@@ -31,7 +45,8 @@ export type NodeType = (typeof NODE_TYPES)[number];
 
 const KNOWN = new Map<string, KeptKind>(ALL_KINDS.map((kind) => [kind.type, kind]));
 const SERVED = new Map<string, NodeKind>(SERVED_KINDS.map((kind) => [kind.type, kind]));
-const SWITCHES = new Map<string, SwitchKind>(SWITCH_KINDS.map((kind) => [kind.type, kind]));
+const SWITCHES = new Set(SWITCH_KINDS.map(({ type }): string => type));
+const PROGRAMS = new Set(PROGRAM_KINDS.map(({ type }) => type));
 
 /** The kind of a stored node, whose type has been checked. */
 export function kindOfType(type: NodeType): KeptKind {
@@ -44,8 +59,12 @@ export function servedKind(type: string): NodeKind | undefined {
   return SERVED.get(type);
 }
 
-export function switchKind(type: string): SwitchKind | undefined {
-  return SWITCHES.get(type);
+export function isSwitchKind(kind: NodeKind): kind is SwitchKind {
+  return SWITCHES.has(kind.type);
+}
+
+export function isProgramKind(kind: NodeKind): kind is ProgramKind {
+  return PROGRAMS.has(kind.type);
 }
 
 /** The built-in templates, in the order in which clients read them. */

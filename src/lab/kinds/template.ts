@@ -1,5 +1,8 @@
 /** The templates of a kind: the settings that a client may send, and their defaults. */
 import { z } from 'zod';
+import type { NodeConsoleType } from './console-types.js';
+import { givenAdapters } from './custom-adapters.js';
+import { word } from './fields.js';
 
 /** The settings that every template has beside its ids. */
 export interface TemplateSettings {
@@ -14,6 +17,12 @@ export interface TemplateRules {
   /** The schema of the settings that a client may send; everything is optional. */
   readonly settings: z.ZodObject;
   readonly defaults: Omit<TemplateSettings, 'name'>;
+  /** Further defaults that depend on what the client has given. */
+  readonly defaultsFor?: (given: Readonly<Record<string, unknown>>) => Readonly<Record<string, unknown>>;
+  /** The settings that a new template must have, beside those of all kinds. */
+  readonly required?: readonly string[];
+  /** Says why the complete settings of a template do not go together. */
+  readonly faultIn?: (settings: Readonly<Record<string, unknown>>) => string | undefined;
 }
 
 export interface BuiltinTemplate extends TemplateSettings {
@@ -22,6 +31,9 @@ export interface BuiltinTemplate extends TemplateSettings {
 }
 
 const name = z.string().min(1).max(255).optional();
+
+/** The name of a file in the folder of base configurations, or an absolute path. */
+export const fileName = z.string().max(4096);
 
 /** The schema of the settings that all templates have, and of the special ones of a kind. */
 export function templateSettings(special: z.ZodRawShape): z.ZodObject {
@@ -33,3 +45,16 @@ export function templateSettings(special: z.ZodRawShape): z.ZodObject {
     ...special,
   });
 }
+
+/** The settings of templates whose nodes have a console. */
+export function consoleSettings(types: readonly NodeConsoleType[]): z.ZodRawShape {
+  return { console_type: z.enum(types).optional(), console_auto_start: z.boolean().optional() };
+}
+
+/** The settings of templates whose ports have names by a format. */
+export const portNameSettings = {
+  first_port_name: word.optional(),
+  port_name_format: word.optional(),
+  port_segment_size: z.int().min(0).optional(),
+  custom_adapters: givenAdapters.optional(),
+};

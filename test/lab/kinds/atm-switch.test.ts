@@ -1,6 +1,7 @@
 import t from 'tap';
 import { atmSwitch } from '../../../src/lab/kinds/atm-switch.js';
 import { seededRandom } from '../../support/seeded-random.js';
+import { portOwnerOf } from '../../support/port-owners.js';
 
 type Mappings = Readonly<Record<string, unknown>>;
 const isAccepted = (mappings: Mappings): boolean => atmSwitch.properties.safeParse({ mappings }).success;
@@ -22,7 +23,7 @@ void t.test('channels and paths within their limits are accepted', (t) => {
   t.end();
 });
 
-void t.test('what is no mapping is refused before anything is stored', (t) => {
+void t.test('a text that is no mapping is refused before anything is stored', (t) => {
   const bad: readonly Mappings[] = [
     { '1:2:3': '4:5' },
     { '1:2': '4:5:6' },
@@ -85,7 +86,7 @@ void t.test('an update replaces the mappings, and may empty them', (t) => {
 });
 
 void t.test('its ports are those that the mappings name, ascending', (t) => {
-  const ports = atmSwitch.ports({ mappings: { '10:0:1': '2:0:1', '2:5': '1:5' } });
+  const ports = atmSwitch.ports(portOwnerOf({ mappings: { '10:0:1': '2:0:1', '2:5': '1:5' } }));
   t.same(
     ports.map((port) => port.port_number),
     [1, 2, 10],
@@ -110,7 +111,7 @@ void t.test('ports of what was stored once never fail', (t) => {
     { mappings: { x: 5, '1:2': null, '70000:1': '3:1', '': '' } },
   ];
   t.same(
-    stored.map((properties) => atmSwitch.ports(properties).map((port) => port.port_number)),
+    stored.map((properties) => atmSwitch.ports(portOwnerOf(properties)).map((port) => port.port_number)),
     [[], [], [], [0, 1, 2], [1, 3]],
   );
   t.end();

@@ -40,7 +40,7 @@ void t.test(
   },
 );
 
-void t.test('what is no table is a fault', (t) => {
+void t.test('an answer that is no table is a fault', (t) => {
   t.throws(() => macTable.rows(null));
   t.throws(() => dlciTable.rows({}));
   t.end();

@@ -1,5 +1,6 @@
 import t from 'tap';
 import { frameRelaySwitch } from '../../../src/lab/kinds/frame-relay-switch.js';
+import { portOwnerOf } from '../../support/port-owners.js';
 
 type Mappings = Readonly<Record<string, unknown>>;
 const isAccepted = (mappings: Mappings): boolean =>
@@ -39,7 +40,7 @@ void t.test('an update replaces the mappings, and leaves what it does not name',
 });
 
 void t.test('its ports are serial ports for Frame Relay', (t) => {
-  t.match(frameRelaySwitch.ports({ mappings: { '10:1': '2:1' } }), [
+  t.match(frameRelaySwitch.ports(portOwnerOf({ mappings: { '10:1': '2:1' } })), [
     { port_number: 2, link_type: 'serial', data_link_types: { 'Frame Relay': 'DLT_FRELAY' } },
     { port_number: 10, name: '10', short_name: '10' },
   ]);

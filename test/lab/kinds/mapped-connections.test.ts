@@ -11,7 +11,7 @@ void t.test('each entry is two connections, named by where they start', (t) => {
   t.end();
 });
 
-void t.test('what repeats another entry, mirrored or with zeros in front, means nothing more', (t) => {
+void t.test('an entry that repeats another, mirrored or with zeros in front, means nothing more', (t) => {
   const connections = connectionsOf({ mappings: { '1:5': '2:6', '2:6': '1:5', '01:05': '2:6' } });
   t.same(
     connections.map(({ name, from, to }) => [name, from, to]),
@@ -29,7 +29,7 @@ void t.test('a port that is joined with itself in one label is one connection', 
   t.end();
 });
 
-void t.test('what was stored by older rules does no harm', (t) => {
+void t.test('mappings that older rules stored do no harm', (t) => {
   for (const mappings of [undefined, null, 7, 'x', [], { a: 'b' }, { '1:2': 3 }]) {
     t.same(connectionsOf({ mappings }), []);
   }

@@ -1,31 +1,53 @@
 import t from 'tap';
 import {
+  CLOUD_KINDS,
+  isProgramKind,
+  isSwitchKind,
   kindOfType,
   NODE_TYPES,
+  PROGRAM_KINDS,
   SERVED_KINDS,
   servedKind,
   SWITCH_KINDS,
-  switchKind,
 } from '../../../src/lab/kinds/node-kinds.js';
+import { portOwnerOf } from '../../support/port-owners.js';
+import { idOf } from '../../support/stored-objects.js';
 
 void t.test('every served kind is found by its type, and no other', (t) => {
   for (const kind of SERVED_KINDS) t.equal(servedKind(kind.type), kind);
   const served = SERVED_KINDS.map((kind) => kind.type);
-  t.same(served.toSorted(), ['atm_switch', 'ethernet_hub', 'ethernet_switch', 'frame_relay_switch']);
+  t.same(served.toSorted(), [
+    'atm_switch',
+    'cloud',
+    'ethernet_hub',
+    'ethernet_switch',
+    'frame_relay_switch',
+    'vpcs',
+  ]);
   for (const type of NODE_TYPES) t.equal(servedKind(type) !== undefined, served.includes(type), type);
   for (const type of NODE_TYPES) t.equal(kindOfType(type).type, type);
-  for (const kind of SWITCH_KINDS) t.equal(switchKind(kind.type), kind);
-  t.equal(switchKind('qemu'), undefined);
+  for (const kind of SERVED_KINDS) {
+    t.equal(
+      isSwitchKind(kind),
+      SWITCH_KINDS.some(({ type }) => type === kind.type),
+    );
+    t.equal(
+      isProgramKind(kind),
+      PROGRAM_KINDS.some(({ type }) => type === kind.type),
+    );
+    const sorts = [isSwitchKind(kind), isProgramKind(kind), CLOUD_KINDS.includes(kind)];
+    t.equal(sorts.filter((is) => is).length, 1);
+  }
   for (const type of ['', 'constructor', 'ATM_SWITCH']) t.equal(servedKind(type), undefined);
   t.end();
 });
 
 void t.test('a new node of every kind can be made of nothing, and its properties are accepted again', (t) => {
   for (const kind of SERVED_KINDS) {
-    const properties = kind.create(kind.properties.parse({}));
+    const properties = kind.create(kind.properties.parse({}), idOf(1));
     t.ok(kind.properties.safeParse(properties).success, kind.type);
     t.same(kind.update(properties, kind.properties.parse(properties), true), properties);
-    t.same(kind.ports({}), []);
+    if (isSwitchKind(kind)) t.same(kind.ports(portOwnerOf({})), []);
   }
   t.end();
 });

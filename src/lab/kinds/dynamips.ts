@@ -1,0 +1,237 @@
+/** Cisco routers that Dynamips emulates. */
+import { z } from 'zod';
+import { refusals } from '../../base/errors/errors.js';
+import { CARDS, PLATFORM_NAMES, PLATFORMS, WICS, type Platform } from './dynamips-platforms.js';
+import { cardPorts, platformOfRouter, SLOT_KEYS, slotEntries, WIC_KEYS } from './dynamips-slots.js';
+import { contentOfFile, imageDigest, longText, tcpPort, withoutKeys, withValue, word } from './fields.js';
+import type { NodeKind, Properties } from './node-kind.js';
+import { consoleSettings, fileName, templateSettings } from './template.js';
+import { ETHERNET_CAPTURE } from './port-types.js';
+
+const CONSOLE_TYPES = ['telnet', 'none'] as const;
+const LARGEST_ID = 4096;
+/** Megabytes of memory and of disks, and kilobytes of NVRAM. */
+const LARGEST_SIZE = 65_536;
+const LARGEST_COUNT = 1_000_000;
+/** Settings that only some platforms have. */
+const SPECIAL = ['chassis', 'iomem', 'midplane', 'npe', 'power_supplies', 'sensors'] as const;
+/** The settings of a router that Dynamips would not take for another one. */
+const FIXED = ['dynamips_id', 'platform'];
+
+/** Names go to Dynamips in quotes, on one line. */
+const quotable = z.string().regex(/^[^"\p{Cc}]*$/u, 'must not contain quotes or control characters');
+const image = quotable.min(1).max(4096);
+const size = z.int().min(0).max(LARGEST_SIZE);
+const count = z.int().min(0).max(LARGEST_COUNT);
+const divisor = z.int().min(1).max(LARGEST_COUNT);
+const memory = z.int().min(1).max(LARGEST_SIZE);
+const idlePc = z
+  .string()
+  .max(18)
+  .regex(/^(0x[0-9a-fA-F]+)?$/, 'must be an address, as in 0x60608040');
+const ciscoAddress = z
+  .string()
+  .regex(
+    /^([0-9a-fA-F]{4}\.){2}[0-9a-fA-F]{4}$/,
+    'must be a MAC address in three parts, as in ca01.0c4f.0000',
+  );
+const systemId = z
+  .string()
+  .min(1)
+  .max(64)
+  .regex(/^[!#-~]+$/, 'must be one word');
+const chassis = z.string().regex(/^[0-9]{4}(XM)?$/, 'must be the number of a chassis');
+const npe = z.enum(['npe-100', 'npe-150', 'npe-175', 'npe-200', 'npe-225', 'npe-300', 'npe-400', 'npe-g2']);
+const iomem = z.int().min(0).max(100);
+const sensors = z.array(z.int().min(-100).max(1000)).length(4);
+const powerSupplies = z.array(z.int().min(0).max(1)).length(2);
+
+/** The settings that nodes and templates have alike. */
+const common = {
+  auto_delete_disks: z.boolean(),
+  chassis,
+  disk0: size,
+  disk1: size,
+  exec_area: divisor,
+  idlemax: count,
+  idlepc: idlePc,
+  idlesleep: count,
+  image,
+  iomem,
+  midplane: z.enum(['std', 'vxr']),
+  mmap: z.boolean(),
+  npe,
+  nvram: memory,
+  ram: memory,
+  sparsemem: z.boolean(),
+  system_id: systemId,
+  usage: longText,
+};
+
+const cards = Object.fromEntries([...SLOT_KEYS, ...WIC_KEYS].map((key) => [key, word.nullable()]));
+const shownCards = Object.fromEntries(
+  [...SLOT_KEYS, ...WIC_KEYS].map((key) => [key, z.string().nullable().optional()]),
+);
+const templateCards = {
+  ...Object.fromEntries(SLOT_KEYS.map((key) => [key, z.enum([...CARDS.keys(), ''])])),
+  ...Object.fromEntries(WIC_KEYS.map((key) => [key, z.enum([...WICS.keys(), ''])])),
+};
+
+const properties = z
+  .strictObject({
+    ...common,
+    ...cards,
+    aux: tcpPort.nullable(),
+    clock_divisor: divisor,
+    dynamips_id: z.int().min(1).max(LARGEST_ID).nullable(),
+    image_md5sum: imageDigest,
+    mac_addr: ciscoAddress.nullable(),
+    platform: z.enum(PLATFORM_NAMES),
+    power_supplies: powerSupplies,
+    sensors,
+  })
+  .partial();
+
+const shownProperties = {
+  ...z.object({ ...common, power_supplies: powerSupplies, sensors }).partial().shape,
+  ...shownCards,
+  aux: tcpPort.nullable(),
+  clock_divisor: z.int(),
+  /** Null until the router has got one. */
+  dynamips_id: z.int().nullable(),
+  image_md5sum: imageDigest,
+  /** Empty until Dynamips has told it. */
+  mac_addr: z.string().nullable(),
+  platform: z.enum(PLATFORM_NAMES),
+};
+
+const look = { category: 'router', default_name_format: 'R{0}', symbol: ':/symbols/router.svg' };
+
+/** The settings of which all platforms have the same default, in nodes and in templates. */
+const DEFAULTS = {
+  auto_delete_disks: false,
+  disk1: 0,
+  exec_area: 64,
+  idlemax: 500,
+  idlepc: '',
+  idlesleep: 30,
+  mmap: true,
+  system_id: 'FTX0945W0MY',
+  usage: '',
+};
+
+/** The entries that a client has given. In the entry of a slot null takes the card out; elsewhere it means nothing. */
+function settingsOf(given: Properties): Properties {
+  const taken = [...SLOT_KEYS, ...WIC_KEYS]
+    .filter((key) => given[key] === null)
+    .map((key): [string, null] => [key, null]);
+  return withoutKeys({ ...withValue(given), ...Object.fromEntries(taken) }, ['image_md5sum']);
+}
+
+/** Says which of the settings the platform does not have, or does not have with this value. */
+function faultOf(platform: Platform, name: string, settings: Properties): string | undefined {
+  const foreign = SPECIAL.find((key) => settings[key] !== undefined && !platform.special.includes(key));
+  if (foreign !== undefined) return `${name} routers do not have ${foreign}`;
+  const chosen = settings['chassis'];
+  if (typeof chosen !== 'string' || platform.chassis.includes(chosen)) return undefined;
+  return `${name} routers do not have the chassis ${chosen}`;
+}
+
+function checkSettings(platform: Platform, name: string, settings: Properties): void {
+  const fault = faultOf(platform, name, settings);
+  if (fault !== undefined) throw refusals.propertyConflict(fault);
+}
+
+export const dynamips: NodeKind & { readonly type: 'dynamips' } = {
+  type: 'dynamips',
+  title: 'a Dynamips router',
+  alwaysRuns: false,
+  imageProperties: ['image'],
+  keepsContentElsewhere: false,
+  properties,
+  shownProperties,
+  consoleTypes: CONSOLE_TYPES,
+  creation: {
+    schema: z.strictObject({
+      startup_config_content: contentOfFile,
+      private_config_content: contentOfFile,
+    }),
+    files: { startup_config: 'startup_config_content', private_config: 'private_config_content' },
+  },
+  uniqueProperties: ['aux', 'dynamips_id', 'mac_addr'],
+  template: {
+    required: ['platform', 'image'],
+    settings: templateSettings({
+      ...consoleSettings(CONSOLE_TYPES),
+      ...z
+        .object({
+          ...common,
+          ...templateCards,
+          mac_addr: z.union([ciscoAddress, z.literal('')]),
+          platform: z.enum(PLATFORM_NAMES),
+          private_config: fileName,
+          startup_config: fileName,
+        })
+        .partial().shape,
+    }),
+    defaults: {
+      ...DEFAULTS,
+      ...look,
+      console_auto_start: false,
+      console_type: 'telnet',
+      disk0: 0,
+      mac_addr: '',
+      private_config: '',
+      startup_config: 'ios_base_startup-config.txt',
+    },
+    defaultsFor: (given) => platformOfRouter(given)?.templateDefaults ?? {},
+    faultIn(settings) {
+      const platform = platformOfRouter(settings);
+      return platform === undefined ? undefined : faultOf(platform, String(settings['platform']), settings);
+    },
+  },
+  medium: 'ethernet',
+  capture: ETHERNET_CAPTURE,
+  create(given) {
+    const settings = settingsOf(given);
+    const missing = ['platform', 'image', 'ram'].find((key) => settings[key] === undefined);
+    if (missing !== undefined)
+      throw refusals.schemaViolated('in properties of dynamips', `${missing} is required`);
+    const name = String(settings['platform']);
+    const platform = PLATFORMS.get(name);
+    if (platform === undefined)
+      throw refusals.schemaViolated('in properties of dynamips', `${name} is no platform`);
+    checkSettings(platform, name, settings);
+    const [chosen] = platform.chassis;
+    const complete = {
+      ...DEFAULTS,
+      ...platform.nodeDefaults,
+      aux: null,
+      ...(chosen === undefined ? {} : { chassis: chosen }),
+      dynamips_id: null,
+      image_md5sum: null,
+      mac_addr: '',
+      ...withoutKeys(settings, [...SLOT_KEYS, ...WIC_KEYS]),
+    };
+    return { ...complete, ...slotEntries(platform, { ...complete, ...settings }, {}) };
+  },
+  update(current, given) {
+    const settings = settingsOf(given);
+    for (const key of FIXED) {
+      const [before, wanted] = [current[key], settings[key]];
+      if (wanted !== undefined && before !== undefined && before !== null && wanted !== before)
+        throw refusals.propertyConflict(`The ${key} of a Dynamips router cannot be changed`);
+    }
+    const next: Record<string, unknown> = {
+      ...current,
+      ...withoutKeys(settings, [...SLOT_KEYS, ...WIC_KEYS]),
+    };
+    if (next['image'] !== current['image']) next['image_md5sum'] = null;
+    const platform = platformOfRouter(next);
+    if (platform === undefined) return next;
+    checkSettings(platform, String(next['platform']), settings);
+    const others = withoutKeys(next, [...SLOT_KEYS, ...WIC_KEYS]);
+    return { ...others, ...slotEntries(platform, settings, { ...current, ...others }) };
+  },
+  ports: ({ properties: stored }) => cardPorts(stored),
+};

@@ -1,0 +1,91 @@
+/** A program of the keeper, on the server's side. */
+import type { ServerMessage } from './messages.js';
+import { OutputRing } from './output-ring.js';
+import type { Program, ProgramEnd, ProgramSignal } from './program.js';
+
+/** In one message. */
+const LONGEST_INPUT = 64 * 1024;
+/** The most columns or rows. */
+const LARGEST_COUNT = 0xffff;
+
+export class KeptProgram implements Program {
+  readonly id: string;
+  readonly pid: number;
+  readonly memo: unknown;
+  readonly ended: Promise<ProgramEnd>;
+  readonly #send: (message: ServerMessage) => void;
+  readonly #ring = new OutputRing();
+  readonly #listeners = new Set<(bytes: Uint8Array) => void>();
+  #hasEnded = false;
+  #tellEnd: (end: ProgramEnd) => void = () => undefined;
+
+  constructor(id: string, pid: number, memo: unknown, send: (message: ServerMessage) => void) {
+    this.id = id;
+    this.pid = pid;
+    this.memo = memo;
+    this.#send = send;
+    this.ended = new Promise((resolve) => {
+      this.#tellEnd = resolve;
+    });
+  }
+
+  get isRunning(): boolean {
+    return !this.#hasEnded;
+  }
+
+  get output(): Uint8Array {
+    return this.#ring.read(this.#ring.start, Infinity);
+  }
+
+  write(bytes: Uint8Array): void {
+    const { id } = this;
+    for (let at = 0; at < bytes.length; at += LONGEST_INPUT) {
+      this.#sendWhileRunning({ kind: 'input', id, bytes: bytes.subarray(at, at + LONGEST_INPUT) });
+    }
+  }
+
+  resize(columns: number, rows: number): void {
+    const { id } = this;
+    this.#sendWhileRunning({ kind: 'resize', id, columns: countOf(columns), rows: countOf(rows) });
+  }
+
+  kill(signal: ProgramSignal): void {
+    const { id } = this;
+    this.#sendWhileRunning({ kind: 'kill', id, signal });
+  }
+
+  listen(listener: (bytes: Uint8Array) => void): () => void {
+    // The same function may listen twice.
+    const own = (bytes: Uint8Array): void => {
+      listener(bytes);
+    };
+    this.#listeners.add(own);
+    return () => {
+      this.#listeners.delete(own);
+    };
+  }
+
+  /** Takes output that begins at this position. After a broken connection it comes again in part. */
+  take(at: number, bytes: Uint8Array): void {
+    const known = this.#ring.end - at;
+    if (known < 0) this.#ring.skipTo(at);
+    const added = known > 0 ? bytes.subarray(known) : bytes;
+    if (added.length === 0) return;
+    this.#ring.push(added);
+    for (const listener of this.#listeners) listener(added);
+  }
+
+  end(end: ProgramEnd): void {
+    this.#hasEnded = true;
+    this.#listeners.clear();
+    this.#tellEnd(end);
+  }
+
+  #sendWhileRunning(message: ServerMessage): void {
+    if (this.isRunning) this.#send(message);
+  }
+}
+
+function countOf(value: number): number {
+  return Math.min(Math.max(1, Math.trunc(value) || 1), LARGEST_COUNT);
+}

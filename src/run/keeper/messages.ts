@@ -1,0 +1,121 @@
+/**
+ * The messages between a server and its keeper. The server says hello first. The keeper answers with its own hello and,
+ * when both are of one version and one mark, with all programs that it keeps and `welcome`. In all versions `hello` and
+ * `end` are the same: a server can always end a keeper of another version.
+ */
+import type { ProgramEnd, ProgramOrder, ProgramSignal } from './program.js';
+
+export const KEEPER_VERSION = 1;
+
+/** The environment variable of each program: `<mark>/<id>`. */
+export const MARK_VARIABLE = 'WIREFARM_NODE';
+
+/** How much of its console a program's ring has at most in one message. */
+export const LONGEST_OUTPUT = 64 * 1024;
+
+export interface SpawnOrder extends Omit<ProgramOrder, 'memo'> {
+  /** JSON text: the keeper does not look into it. */
+  readonly memo: string;
+}
+
+export type ServerMessage =
+  | { readonly kind: 'hello'; readonly version: number; readonly mark: string; readonly graceSeconds: number }
+  | { readonly kind: 'end' }
+  | { readonly kind: 'spawn'; readonly request: number; readonly order: SpawnOrder }
+  | { readonly kind: 'input'; readonly id: string; readonly bytes: Uint8Array }
+  | { readonly kind: 'resize'; readonly id: string; readonly columns: number; readonly rows: number }
+  | { readonly kind: 'kill'; readonly id: string; readonly signal: ProgramSignal };
+
+export type KeeperMessage =
+  | { readonly kind: 'hello'; readonly version: number; readonly mark: string; readonly pid: number }
+  /** Another server is connected. */
+  | { readonly kind: 'busy' }
+  | { readonly kind: 'kept'; readonly id: string; readonly pid: number; readonly memo: string }
+  /** All that is kept has been told. */
+  | { readonly kind: 'welcome' }
+  | { readonly kind: 'spawned'; readonly request: number; readonly pid: number }
+  | { readonly kind: 'refused'; readonly request: number; readonly reason: string }
+  /** `at` counts from the first byte that the program printed; what was dropped before it leaves a gap. */
+  | { readonly kind: 'output'; readonly id: string; readonly at: number; readonly bytes: Uint8Array }
+  /** Comes after all of its output. */
+  | { readonly kind: 'ended'; readonly id: string; readonly end: ProgramEnd };
+
+const MOST_BYTES_OF_ARGUMENTS = 256 * 1024;
+const MOST_BYTES_OF_MEMO = 64 * 1024;
+const LONGEST_ID = 256;
+const LEAST_NICE = 19;
+
+/** Why an order is not one that a keeper takes; undefined when it is. */
+export function faultOf(order: SpawnOrder): string | undefined {
+  const { id, command, args, folder, environment, niceness, memo } = order;
+  if (id === '' || id.length > LONGEST_ID) return `The id of a program has 1 to ${LONGEST_ID} characters`;
+  if (command === '') return 'A program needs a command';
+  if (!Number.isInteger(niceness) || Math.abs(niceness) > LEAST_NICE + 1) return 'The niceness is no number';
+  const variables = Object.entries(environment).flat();
+  const texts = [id, command, folder, ...args, ...variables];
+  if (texts.some((text) => text.includes('\0'))) return 'An argument has a NUL in it';
+  if (bytesOf([command, ...args]) > MOST_BYTES_OF_ARGUMENTS)
+    return `The arguments have more than ${MOST_BYTES_OF_ARGUMENTS} bytes`;
+  if (bytesOf([folder, ...variables]) > MOST_BYTES_OF_ARGUMENTS)
+    return `The environment has more than ${MOST_BYTES_OF_ARGUMENTS} bytes`;
+  if (bytesOf([memo]) > MOST_BYTES_OF_MEMO) return `The memo has more than ${MOST_BYTES_OF_MEMO} bytes`;
+  return undefined;
+}
+
+/** With the NUL or separator that each text takes. */
+function bytesOf(texts: readonly string[]): number {
+  return texts.reduce((sum, text) => sum + Buffer.byteLength(text) + 1, 0);
+}
+
+const SIGNALS: readonly string[] = ['SIGTERM', 'SIGKILL', 'SIGHUP', 'SIGINT'] satisfies ProgramSignal[];
+
+/** Whether the message has the shape of one from a server. The socket is open to all programs of the user. */
+export function isServerMessage(message: unknown): message is ServerMessage {
+  if (!isRecord(message)) return false;
+  switch (message['kind']) {
+    case 'hello':
+      return isNumber(message['version']) && isText(message['mark']) && isNumber(message['graceSeconds']);
+    case 'end':
+      return true;
+    case 'spawn':
+      return isNumber(message['request']) && isOrder(message['order']);
+    case 'input':
+      return isText(message['id']) && message['bytes'] instanceof Uint8Array;
+    case 'resize':
+      return isText(message['id']) && isCount(message['columns']) && isCount(message['rows']);
+    case 'kill':
+      return isText(message['id']) && isText(message['signal']) && SIGNALS.includes(message['signal']);
+    default:
+      return false;
+  }
+}
+
+function isOrder(order: unknown): boolean {
+  return (
+    isRecord(order) &&
+    [order['id'], order['command'], order['folder'], order['memo']].every(isText) &&
+    Array.isArray(order['args']) &&
+    order['args'].every(isText) &&
+    isRecord(order['environment']) &&
+    Object.values(order['environment']).every(isText) &&
+    isNumber(order['niceness']) &&
+    (order['console'] === 'terminal' || order['console'] === 'pipes')
+  );
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function isText(value: unknown): value is string {
+  return typeof value === 'string';
+}
+
+function isNumber(value: unknown): value is number {
+  return typeof value === 'number' && Number.isFinite(value);
+}
+
+/** The most columns or rows. */
+function isCount(value: unknown): value is number {
+  return isNumber(value) && Number.isInteger(value) && value > 0 && value < 0x1_0000;
+}

@@ -1,0 +1,50 @@
+/** A program of a node, as the server sees it. The keeper, a process of its own, has started it and holds its console. */
+
+/** Where programs are looked for whose environment has no PATH. */
+export const SYSTEM_PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
+
+export interface ProgramOrder {
+  /** Names the program among all of the keeper's: the id of its node, with a suffix for helpers such as `/tpm`. */
+  readonly id: string;
+  /** A path, or a name that is looked for in the PATH of its environment. */
+  readonly command: string;
+  readonly args: readonly string[];
+  /** The working folder. */
+  readonly folder: string;
+  readonly environment: Readonly<Record<string, string>>;
+  readonly niceness: number;
+  /** 'terminal': a terminal of its own is its input and output. 'pipes': input and output are pipes. */
+  readonly console: 'terminal' | 'pipes';
+  /** Handed back to the next server that takes the program over. JSON. */
+  readonly memo: unknown;
+}
+
+export interface ProgramEnd {
+  readonly code: number | null;
+  readonly signal: string | null;
+}
+
+export interface ProgramListener {
+  printed(bytes: Uint8Array): void;
+  ended(end: ProgramEnd): void;
+}
+
+export type ProgramSignal = 'SIGTERM' | 'SIGKILL' | 'SIGHUP' | 'SIGINT';
+
+export interface Program {
+  readonly id: string;
+  readonly pid: number;
+  readonly memo: unknown;
+  /** Resolves when the process has gone; never rejects. */
+  readonly ended: Promise<ProgramEnd>;
+  readonly isRunning: boolean;
+  /** The last 64 KiB that it printed, as far as they have come here. */
+  readonly output: Uint8Array;
+  /** Input of a program that does not read is bounded: beyond 256 KiB that wait, what comes is dropped. */
+  write(bytes: Uint8Array): void;
+  resize(columns: number, rows: number): void;
+  /** To the whole process group. */
+  kill(signal: ProgramSignal): void;
+  /** Console output from now on. The returned function ends it. */
+  listen(listener: (bytes: Uint8Array) => void): () => void;
+}

@@ -5,6 +5,7 @@
 import type { z } from 'zod';
 import type { Answer } from './answer.js';
 import type { Exchange } from './exchange.js';
+import type { DuplexConnection, DuplexReceiver } from './streams/duplex-socket.js';
 import type { TailSource } from './streams/tail-flow.js';
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE' | 'OPTIONS';
@@ -93,7 +94,16 @@ export interface TailSocketRoute extends RouteHead {
   openTail(params: unknown, query: unknown): TailSource | Promise<TailSource>;
 }
 
-export type SocketRoute = TextSocketRoute | TailSocketRoute;
+/** A WebSocket path in both directions: frames of the client go to the route, which sends binary frames. */
+export interface DuplexSocketRoute extends RouteHead {
+  readonly query?: undefined;
+  /** Refuses before the upgrade. */
+  checkDuplex(params: unknown): void | Promise<void>;
+  /** Called when the connection is open. An error ends the connection. */
+  openDuplex(params: unknown, connection: DuplexConnection): DuplexReceiver;
+}
+
+export type SocketRoute = TextSocketRoute | TailSocketRoute | DuplexSocketRoute;
 
 export interface TailSocketSpec<Params extends z.ZodObject, Query extends z.ZodType> extends RouteHead {
   readonly params: Params;
@@ -104,14 +114,32 @@ export interface TailSocketSpec<Params extends z.ZodObject, Query extends z.ZodT
   }) => TailSource | Promise<TailSource>;
 }
 
-export function socketRoute<Params extends z.ZodObject, Query extends z.ZodType = z.ZodUndefined>({
-  open,
-  ...spec
-}: TailSocketSpec<Params, Query>): TailSocketRoute {
+export interface DuplexSocketSpec<Params extends z.ZodObject> extends RouteHead {
+  readonly params: Params;
+  readonly check: (params: z.output<Params>) => void | Promise<void>;
+  readonly openDuplex: (params: z.output<Params>, connection: DuplexConnection) => DuplexReceiver;
+}
+
+export function socketRoute<Params extends z.ZodObject>(spec: DuplexSocketSpec<Params>): DuplexSocketRoute;
+export function socketRoute<Params extends z.ZodObject, Query extends z.ZodType = z.ZodUndefined>(
+  spec: TailSocketSpec<Params, Query>,
+): TailSocketRoute;
+export function socketRoute<Params extends z.ZodObject, Query extends z.ZodType>(
+  spec: DuplexSocketSpec<Params> | TailSocketSpec<Params, Query>,
+): DuplexSocketRoute | TailSocketRoute {
+  // The server has parsed params and query with the schemas that these types come from.
+  if ('openDuplex' in spec) {
+    const { path, summary, tag, params } = spec;
+    return {
+      ...{ path, summary, tag, params },
+      checkDuplex: (given) => spec.check(given as z.output<Params>),
+      openDuplex: (given, connection) => spec.openDuplex(given as z.output<Params>, connection),
+    };
+  }
+  const { open, ...rest } = spec;
   return {
-    ...spec,
+    ...rest,
     query: spec.query,
-    // The server has parsed both with the schemas that these types come from.
     openTail: (params, query) =>
       open({ params: params as z.output<Params>, query: query as z.output<Query> }),
   };

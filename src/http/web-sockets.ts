@@ -1,6 +1,8 @@
 /**
  * The WebSockets of the server. Text frames that wait for their client are bounded: beyond the bound the library closes
- * the connection. Binary frames are sent at the client's pace. Frames from clients are ignored.
+ * the connection. Binary frames of a tail are sent at the client's pace; those of a duplex route are bounded by the
+ * route. Only a duplex route gets the frames of its clients. The library pings every client, and closes the connection
+ * of one that sends nothing for IDLE_SECONDS, not even a pong.
  */
 import type {
   HttpRequest,
@@ -12,20 +14,29 @@ import type {
 import { refusals } from '../base/errors/errors.js';
 import type { Dispatcher } from './dispatcher.js';
 import type { Exchange } from './exchange.js';
-import type { TextSocketRoute } from './route.js';
+import type { DuplexSocketRoute, TextSocketRoute } from './route.js';
 import type { Match } from './router.js';
 import { statusLine } from './headers.js';
+import { DuplexSocket } from './streams/duplex-socket.js';
 import { closeReason, TailSocket } from './streams/tail-socket.js';
 import type { TailSource } from './streams/tail-flow.js';
 
+/** The use of a connection, from its opening on. */
+interface Use {
+  /** The connection is closed. */
+  gone(): void;
+  /** The library has sent some of the bytes that it holds. */
+  drained?(): void;
+  /** A frame of the client; its memory is valid only during the call. */
+  received?(frame: ArrayBuffer): void;
+}
+
 interface Session {
-  /** Starts to send; returns the function that stops it. */
-  readonly begin: (socket: WebSocket<Session>) => () => void;
+  /** Starts to use the connection. */
+  readonly begin: (socket: WebSocket<Session>) => Use;
   /** Called instead of `begin` when the connection is not made. */
-  readonly giveUp: () => void;
-  stop: (() => void) | undefined;
-  /** Only a socket with binary frames has one. */
-  tail: TailSocket | undefined;
+  readonly giveUp?: () => void;
+  use?: Use;
 }
 
 export interface WebSocketsOptions {
@@ -63,19 +74,22 @@ export class WebSockets {
       open: (socket) => {
         this.#open(socket);
       },
+      message: (socket, frame) => {
+        socket.getUserData().use?.received?.(frame);
+      },
       drain: (socket) => {
-        socket.getUserData().tail?.drained();
+        socket.getUserData().use?.drained?.();
       },
       close: (socket) => {
         this.#sockets.delete(socket);
         this.#options.onClose();
-        socket.getUserData().stop?.();
+        socket.getUserData().use?.gone();
       },
     };
   }
 
   close(): void {
-    for (const socket of [...this.#sockets]) socket.end(GOING_AWAY, 'the server is stopping');
+    for (const socket of this.#sockets) socket.end(GOING_AWAY, 'the server is stopping');
   }
 
   #upgrade(response: HttpResponse, request: HttpRequest, context: us_socket_context_t): void {
@@ -86,7 +100,7 @@ export class WebSockets {
     const extensions = request.getHeader('sec-websocket-extensions');
     this.#check(exchange, request.getHeader('authorization')).then(
       (session) => {
-        if (exchange.isGone) session.giveUp();
+        if (exchange.isGone) session.giveUp?.();
         exchange.upgrade((waiting) => {
           waiting.writeStatus(statusLine(101));
           waiting.upgrade(session, key, protocol, extensions, context);
@@ -107,18 +121,21 @@ export class WebSockets {
     if (endpoint.socket === undefined) throw refusals.webSocketUnknown();
     const route = endpoint.socket;
     const query = dispatcher.query(exchange, route.query);
-    return 'openTail' in route
-      ? tailSession(await route.openTail(params, query))
-      : await textSession(route, params, query);
+    if ('openTail' in route) return tailSession(await route.openTail(params, query));
+    if ('openDuplex' in route) return duplexSession(route, params);
+    return textSession(route, params, query);
   }
 
   #open(socket: WebSocket<Session>): void {
     this.#sockets.add(socket);
     const session = socket.getUserData();
     try {
-      session.stop = session.begin(socket);
+      const use = session.begin(socket);
+      // The connection may have been ended already.
+      if (this.#sockets.has(socket)) session.use = use;
+      else use.gone();
     } catch (error) {
-      socket.end(GOING_AWAY, closeReason(error));
+      if (this.#sockets.has(socket)) socket.end(GOING_AWAY, closeReason(error));
     }
   }
 }
@@ -130,26 +147,22 @@ async function textSession(
 ): Promise<Session> {
   await route.check(params, query);
   return {
-    begin: (socket) => route.open(params, (frame) => socket.send(frame), query),
-    giveUp: () => undefined,
-    stop: undefined,
-    tail: undefined,
+    begin: (socket) => ({ gone: route.open(params, (frame) => socket.send(frame), query) }),
   };
 }
 
 function tailSession(source: TailSource): Session {
   return {
-    begin: (socket) => {
-      const tail = new TailSocket(socket, source);
-      socket.getUserData().tail = tail;
-      return () => {
-        tail.gone();
-      };
-    },
+    begin: (socket) => new TailSocket(socket, source),
     giveUp: () => {
       source.close();
     },
-    stop: undefined,
-    tail: undefined,
+  };
+}
+
+async function duplexSession(route: DuplexSocketRoute, params: Match['params']): Promise<Session> {
+  await route.checkDuplex(params);
+  return {
+    begin: (socket) => new DuplexSocket(socket, (connection) => route.openDuplex(params, connection)),
   };
 }

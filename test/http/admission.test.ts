@@ -56,7 +56,7 @@ void t.test('every connection that is taken leaves room for a file, and the rese
   t.end();
 });
 
-void t.test('what else is open counts', (t) => {
+void t.test('all other open connections count', (t) => {
   const { table, open } = admissionWith(256, 50);
   t.equal(open(LOOPBACK), undefined);
   table.inUse = 192;

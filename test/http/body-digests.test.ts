@@ -1,4 +1,4 @@
-/** What clients say of their bodies, well and ill. */
+/** Digests that clients send for their bodies, right and wrong. */
 import { createHash } from 'node:crypto';
 import t from 'tap';
 import { refusals } from '../../src/base/errors/errors.js';

@@ -1,4 +1,4 @@
-/** What pages of other origins can do, in a real browser: what it makes of the answers is its own judgement. */
+/** Pages of other origins in a real browser: the browser itself judges the server's answers. */
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
@@ -62,7 +62,7 @@ async function servePages(t: Teardown): Promise<Pages> {
   return pages;
 }
 
-/** What the page shows when all is done. */
+/** The text that the page shows when it is done. */
 async function shown(t: Teardown, origin: string): Promise<string> {
   const browser = spawn(BROWSER, [...FLAGS, `--user-data-dir=${scratchFolder(t)}`, `${origin}/`], {
     stdio: ['ignore', 'pipe', 'ignore'],

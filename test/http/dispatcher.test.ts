@@ -1,4 +1,4 @@
-/** What is asked of which route, and how what does not fit is refused. */
+/** Requests reach their routes, and requests that fit no route are refused. */
 import t from 'tap';
 import { Client } from '../support/client.js';
 import { headerOf, jsonOf, RawConnection, rawRequest } from '../support/raw-client.js';

@@ -50,7 +50,7 @@ void t.test('a fault of ours tells nothing but where to look', (t) => {
   t.end();
 });
 
-void t.test('what is echoed has no secrets and an end, whatever its type', (t) => {
+void t.test('an echoed value is cut and shows no secrets, whatever its type', (t) => {
   t.match(bodyOf(malformed, { user: 'u', deep: [{ password: 'p' }] }), {
     request: { user: 'u', deep: [{ password: '***' }] },
   });

@@ -12,7 +12,7 @@ void t.test('an answer has exactly the headers that it needs', async (t) => {
   const names = async (method: string, path: string, body?: string): Promise<[number, string[]]> => {
     const reply = await rawRequest(server.port, method, path, body === undefined ? {} : { body });
     t.match(headerOf(reply, 'Server'), /^Wirefarm\/\d/);
-    // What the library adds by itself.
+    // The library adds these by itself.
     const added = new Set(['Date', 'uWebSockets']);
     return [reply.status, reply.headers.map(([name]) => name).filter((name) => !added.has(name))];
   };
@@ -175,7 +175,7 @@ void t.test('headers of 15 KiB are taken, and more than 16 KiB are not', async (
   t.equal(tooLong.status, 431);
 });
 
-void t.test('what the library answers by itself ends the connection, and nothing else', async (t) => {
+void t.test('an answer of the library itself ends its connection, and nothing else', async (t) => {
   const lines: [string, number][] = [
     ['GET /v2/version HTTP/1.0\r\nHost: localhost\r\n\r\n', 505],
     ['GET http://localhost/v2/version HTTP/1.1\r\nHost: localhost\r\n\r\n', 505],

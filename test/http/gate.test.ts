@@ -1,4 +1,4 @@
-/** Who may speak to the server: the rules by themselves, and the server that applies them. */
+/** The rules of who may speak to the server, by themselves and in the server that applies them. */
 import { hostname } from 'node:os';
 import { once } from 'node:events';
 import t from 'tap';

@@ -43,7 +43,7 @@ void t.test('an address that keeps on is answered once a second, however often i
   t.end();
 });
 
-void t.test('what is free comes back with time', (t) => {
+void t.test('places become free again with time', (t) => {
   const { brake, wait } = rig();
   guesses(brake, '192.0.2.1');
   wait(3600_000);
@@ -88,7 +88,7 @@ void t.test('the log has a few lines a minute, and how many it has not', (t) => 
   t.end();
 });
 
-void t.test('whoever guesses is slowed, and nobody else', async (t) => {
+void t.test('an address that guesses is slowed, and no other', async (t) => {
   const server = await startServer(t, {
     flags: ['--user', 'ann', '--log-level', 'warn'],
     environment: { WIREFARM_PASSWORD: 'right' },

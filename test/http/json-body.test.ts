@@ -3,7 +3,7 @@ import { MalformedJson, parseJsonBody } from '../../src/http/json-body.js';
 
 const parse = (text: string): unknown => parseJsonBody(Buffer.from(text));
 
-/** What the client is told about a text that is refused. */
+/** The refusal of a text, as the client is told. */
 function refusal(bytes: Uint8Array | string): MalformedJson {
   try {
     parseJsonBody(Buffer.from(bytes));
@@ -63,7 +63,7 @@ void t.test('brackets after a string count again', (t) => {
   t.end();
 });
 
-void t.test('what is no JSON is refused, and shown as it came', (t) => {
+void t.test('a text that is no JSON is refused, and shown as it came', (t) => {
   for (const text of ['{', '[1,]', 'NaN', "{'a':1}", '{"a":01}', '"\t"', '\ufeff[', 'undefined', '\0']) {
     const { status, message, text: shown } = refusal(text);
     t.equal(status, 400);
@@ -73,7 +73,7 @@ void t.test('what is no JSON is refused, and shown as it came', (t) => {
   t.end();
 });
 
-void t.test('what is no UTF-8 is refused', (t) => {
+void t.test('a text that is no UTF-8 is refused', (t) => {
   for (const bytes of [
     [0xff],
     [0x22, 0xed, 0xa0, 0x80, 0x22],

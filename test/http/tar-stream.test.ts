@@ -80,7 +80,7 @@ void t.test('none is an archive, too', { skip }, async (t) => {
 });
 
 void t.test(
-  'what grows is cut, what shrinks is filled up, what has gone is left out',
+  'a file that grows is cut, one that shrinks is filled up, one that is gone is left out',
   { skip },
   async (t) => {
     const root = scratchFolder(t);
@@ -128,7 +128,7 @@ void t.test('an archive that is given up at any moment leaves nothing open', asy
   await eventually('every file is closed', () => descriptors() === before || undefined);
 });
 
-void t.test('what cannot be read breaks the archive off', async (t) => {
+void t.test('an unreadable file breaks the archive off', async (t) => {
   const root = scratchFolder(t);
   writeFileSync(join(root, 'a'), 'content');
   const stream = new TarStream(

@@ -17,7 +17,7 @@ import { Descriptors } from '../../../src/engine/sockets/descriptors.js';
 
 const MEDIA = 'application/x-test';
 
-/** What the next requests are answered from. */
+/** The source that the next requests are answered from. */
 let source: PaperSource;
 
 /** Gives the bytes as it is told to, and counts what is asked of it. */
@@ -26,7 +26,7 @@ class PaperSource implements PieceSource {
   given = 0;
   closed = 0;
   mostAtOnce = 0;
-  /** What has to be waited for before the bytes at the position are there; undefined when they are. */
+  /** Resolves when the bytes at the position are in memory; undefined when they already are. */
   cold: (position: number) => Promise<void> | undefined = () => undefined;
   /** May be less than what is wanted. */
   lengthOf: (wanted: number) => number = (wanted) => wanted;
@@ -152,7 +152,7 @@ void t.test('little is given twice to a client that takes it in fits and starts'
   }, 3);
   t.equal(sha256((await connection.reply('GET', 40_000)).body), sha256(source.bytes));
   clearInterval(stutter);
-  // What a client does not take has to be given again.
+  // Bytes that a client does not take are given again.
   t.ok(source.given < 2 * source.bytes.length, `${source.given} were given`);
   connection.close();
 });

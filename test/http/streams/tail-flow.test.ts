@@ -1,4 +1,4 @@
-/** What moves bytes from a source to a client, with a client that is a list. */
+/** Bytes move from a source to a client, which is a list here. */
 import t from 'tap';
 import {
   LARGEST_PIECE,
@@ -145,7 +145,7 @@ void t.test(
   },
 );
 
-void t.test('what breaks breaks the stream off, and is no end', async (t) => {
+void t.test('a failing source breaks the stream off, which is no proper end', async (t) => {
   const sources: Record<string, TailSource['next']> = {
     promise: () => Promise.reject(new Error('promise')),
     call: () => {

@@ -129,7 +129,7 @@ void t.test('a stream that breaks ends with 1011 and the reason', async (t) => {
   t.equal(closeReason(new Refusal(400, 'long', 'ü'.repeat(100))), 'ü'.repeat(61));
 });
 
-void t.test('what is refused is refused before the upgrade', async (t) => {
+void t.test('refusals come before the upgrade', async (t) => {
   const statusOf = async (query: string): Promise<number | undefined> => {
     const { socket } = view(query);
     const [, response] = (await once(socket, 'unexpected-response')) as [unknown, { statusCode?: number }];

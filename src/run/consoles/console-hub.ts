@@ -1,0 +1,158 @@
+/**
+ * The console of one node: one source, any number of clients. A client is never waited for, so neither the node nor
+ * the other clients are held up by one that does not read.
+ */
+import type { NodeConsole } from '../nodes/node-runtime.js';
+import { Scrollback } from './scrollback.js';
+import { withoutQuestions } from './terminal-questions.js';
+
+/** A client with more unsent bytes is cut. */
+export const MOST_UNSENT = 256 * 1024;
+/** At most so many bytes are given to a client at once, so that its bound is looked at in between. */
+const LARGEST_PIECE = 64 * 1024;
+
+/** Where typed bytes go while the node runs. None of its methods waits; typed bytes that it cannot take are lost. */
+export interface ConsoleSource {
+  write(bytes: Uint8Array): void;
+  resize?(columns: number, rows: number): void;
+  /** A serial break. */
+  sendBreak?(): void;
+}
+
+/** Somebody at the console: a telnet connection or a WebSocket. */
+export interface ConsoleClient {
+  /** Must not wait. Returns how many bytes have not been sent yet. */
+  send(bytes: Uint8Array): number;
+  /** Ends the connection. */
+  cut(): void;
+}
+
+/** The place of a client at a console. After `leave`, or when the client was cut, none of its methods does anything. */
+export interface ConsoleSeat {
+  type(bytes: Uint8Array): void;
+  /** The size of the client's window; it is unknown when either number is 0. */
+  resize(columns: number, rows: number): void;
+  sendBreak(): void;
+  leave(): void;
+}
+
+interface WindowSize {
+  readonly columns: number;
+  readonly rows: number;
+}
+
+interface Guest {
+  readonly client: ConsoleClient;
+  window: WindowSize | undefined;
+}
+
+export class ConsoleHub implements NodeConsole {
+  readonly #scrollback = new Scrollback();
+  readonly #guests = new Set<Guest>();
+  readonly #listeners = new Set<{ readonly listener: (bytes: Uint8Array) => void }>();
+  #source: ConsoleSource | undefined;
+  /** The size that the terminal should have; undefined until a client has told one. */
+  #window: WindowSize | undefined;
+
+  /** The last 64 KiB that were printed, from their first whole line on; also of a node that does not run any more. */
+  get scrollback(): Uint8Array {
+    return this.#scrollback.bytes;
+  }
+
+  /** Whether there is a terminal that follows the windows of clients. */
+  get canResize(): boolean {
+    return this.#source?.resize !== undefined;
+  }
+
+  /** Typed bytes go to this source from now on. */
+  connect(source: ConsoleSource): void {
+    this.#source = source;
+    if (this.#window !== undefined) source.resize?.(this.#window.columns, this.#window.rows);
+  }
+
+  /** Typed bytes are lost from now on. The scrollback and the clients stay. */
+  disconnect(): void {
+    this.#source = undefined;
+  }
+
+  /** Sends what the node has printed to all. The bytes must not change afterwards: clients may keep them. */
+  printed(bytes: Uint8Array): void {
+    if (bytes.length === 0) return;
+    this.#scrollback.add(bytes);
+    for (const { listener } of this.#listeners) listener(bytes);
+    for (let at = 0; at < bytes.length; at += LARGEST_PIECE) {
+      const piece = bytes.subarray(at, at + LARGEST_PIECE);
+      for (const guest of this.#guests) this.#send(guest, piece);
+    }
+  }
+
+  /** The client gets the scrollback first, but for questions to its terminal, which are old. */
+  join(client: ConsoleClient): ConsoleSeat {
+    const guest: Guest = { client, window: undefined };
+    this.#guests.add(guest);
+    const scrollback = withoutQuestions(this.scrollback);
+    if (scrollback.length > 0) this.#send(guest, scrollback);
+    return {
+      type: (bytes) => {
+        if (this.#guests.has(guest)) this.write(bytes);
+      },
+      resize: (columns, rows) => {
+        guest.window = columns > 0 && rows > 0 ? { columns, rows } : undefined;
+        this.#fitWindows();
+      },
+      sendBreak: () => {
+        if (this.#guests.has(guest)) this.#source?.sendBreak?.();
+      },
+      leave: () => {
+        this.#remove(guest);
+      },
+    };
+  }
+
+  listen(listener: (bytes: Uint8Array) => void): () => void {
+    const entry = { listener };
+    this.#listeners.add(entry);
+    return () => {
+      this.#listeners.delete(entry);
+    };
+  }
+
+  write(bytes: Uint8Array): void {
+    this.#source?.write(bytes);
+  }
+
+  /** Cuts all clients and empties the scrollback. The source stays. */
+  reset(): void {
+    this.#scrollback.clear();
+    this.close();
+  }
+
+  /** Cuts all clients. */
+  close(): void {
+    for (const guest of [...this.#guests]) this.#cut(guest);
+  }
+
+  #send(guest: Guest, bytes: Uint8Array): void {
+    if (guest.client.send(bytes) > MOST_UNSENT) this.#cut(guest);
+  }
+
+  #cut(guest: Guest): void {
+    this.#remove(guest);
+    guest.client.cut();
+  }
+
+  #remove(guest: Guest): void {
+    if (this.#guests.delete(guest)) this.#fitWindows();
+  }
+
+  /** The terminal gets the columns of the narrowest window and the rows of the lowest: everybody sees all of it. */
+  #fitWindows(): void {
+    const known = [...this.#guests].flatMap(({ window }) => window ?? []);
+    if (known.length === 0) return;
+    const columns = Math.min(...known.map((window) => window.columns));
+    const rows = Math.min(...known.map((window) => window.rows));
+    if (this.#window?.columns === columns && this.#window.rows === rows) return;
+    this.#window = { columns, rows };
+    this.#source?.resize?.(columns, rows);
+  }
+}

@@ -1,5 +1,6 @@
 /** Thread entry: a file thread, for everything on the disk but the store. */
 import { captureFileTasks } from '../src/captures/files/capture-file-tasks.js';
+import { vpcsTasks } from '../src/run/nodes/vpcs/vpcs-tasks.js';
 import { hostTasks } from '../src/run/host-tasks.js';
 import { placingTasks } from '../src/lab/projects/file-placing.js';
 import { folderSwapTasks } from '../src/lab/projects/folder-swap.js';
@@ -24,6 +25,7 @@ const tasks = {
   ...snapshotListTasks,
   ...symbolTasks,
   ...gns3Tasks,
+  ...vpcsTasks,
 };
 
 export default function serve(request: TaskRequest): Promise<TaskOutcome> {

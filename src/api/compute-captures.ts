@@ -1,14 +1,14 @@
-/** Captures of the ports of switches, as the compute interface has them. */
+/** Captures of the ports of nodes, as the compute interface has them. */
 import { z } from 'zod';
 import type { LocalCompute } from '../run/local-compute.js';
 import { captureFilePath, type PortCaptures } from '../captures/port-captures.js';
-import type { SwitchKind } from '../lab/kinds/node-kind.js';
-import { SWITCH_KINDS } from '../lab/kinds/node-kinds.js';
+import type { NodeKind } from '../lab/kinds/node-kind.js';
+import { SERVED_KINDS } from '../lab/kinds/node-kinds.js';
 import { refusals } from '../base/errors/errors.js';
 import { empty, json } from '../http/answer.js';
 import { route, type Route } from '../http/route.js';
 import { captureSettings } from '../captures/capture-settings.js';
-import { findNode, portNumber } from './compute-ids.js';
+import { findPort } from './compute-ids.js';
 import { nodesPath } from './compute-nodes.js';
 import { PCAP, PCAPNG } from './link-captures.js';
 import { names } from './schemas.js';
@@ -19,10 +19,10 @@ const started = z.strictObject({ pcap_file_path: z.string() });
 const portCapture = captureSettings.required({ capture_file_name: true });
 
 export function computeCaptureRoutes(compute: LocalCompute, captures: PortCaptures): Route[] {
-  return SWITCH_KINDS.flatMap((kind) => routesOf(compute, captures, kind));
+  return SERVED_KINDS.flatMap((kind) => routesOf(compute, captures, kind));
 }
 
-function routesOf(compute: LocalCompute, captures: PortCaptures, kind: SwitchKind): Route[] {
+function routesOf(compute: LocalCompute, captures: PortCaptures, kind: NodeKind): Route[] {
   const base = `${nodesPath(kind)}/{node_id}/adapters/{adapter_number}/ports/{port_number}`;
   const what = `a port of ${kind.title}`;
   return [
@@ -35,8 +35,8 @@ function routesOf(compute: LocalCompute, captures: PortCaptures, kind: SwitchKin
       body: portCapture,
       answers: { 200: started },
       handle: async ({ params: wanted, body, exchange }) => {
-        const port = portNumber(wanted.adapter_number, wanted.port_number, exchange.path);
-        const capture = await captures.start(findNode(compute, kind, wanted), port, { settings: body });
+        const { node, port } = findPort(compute, kind, wanted, exchange.path);
+        const capture = await captures.start(node, port, { settings: body });
         return json(200, { pcap_file_path: captureFilePath(capture) });
       },
     }),
@@ -48,8 +48,8 @@ function routesOf(compute: LocalCompute, captures: PortCaptures, kind: SwitchKin
       params,
       answers: { 204: null },
       handle: async ({ params: wanted, exchange }) => {
-        const port = portNumber(wanted.adapter_number, wanted.port_number, exchange.path);
-        await captures.stop(findNode(compute, kind, wanted), port);
+        const { node, port } = findPort(compute, kind, wanted, exchange.path);
+        await captures.stop(node, port);
         return empty(204);
       },
     }),
@@ -61,8 +61,8 @@ function routesOf(compute: LocalCompute, captures: PortCaptures, kind: SwitchKin
       params,
       answers: { 200: { media: PCAP } },
       handle: ({ params: wanted, exchange }) => {
-        const port = portNumber(wanted.adapter_number, wanted.port_number, exchange.path);
-        const capture = captures.running(findNode(compute, kind, wanted), port);
+        const { node, port } = findPort(compute, kind, wanted, exchange.path);
+        const capture = captures.running(node, port);
         if (capture === undefined) throw refusals.captureNothingToStream();
         return exchange.streamTail(capture.plan.format === 'pcap' ? PCAP : PCAPNG, capture.view());
       },

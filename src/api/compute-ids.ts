@@ -1,8 +1,8 @@
 /** Ids and port numbers in the paths of the compute interface. */
 import type { ComputeProject } from '../run/compute-project.js';
 import type { LocalCompute } from '../run/local-compute.js';
-import type { SwitchKind } from '../lab/kinds/node-kind.js';
-import type { SwitchNode } from '../run/switches/switch-node.js';
+import type { NodeKind } from '../lab/kinds/node-kind.js';
+import type { ComputeNode } from '../run/nodes/compute-node.js';
 import { refusals } from '../base/errors/errors.js';
 import { uuid } from '../lab/gns3-file/topology-schema.js';
 
@@ -19,7 +19,7 @@ export function findProject(compute: LocalCompute, id: string): ComputeProject {
   return compute.projects.find(id);
 }
 
-export function findNode(compute: LocalCompute, kind: SwitchKind, path: NodePath): SwitchNode {
+export function findNode(compute: LocalCompute, kind: NodeKind, path: NodePath): ComputeNode {
   const project = findProject(compute, path.project_id);
   checkId('Node', path.node_id);
   return project.node(kind, path.node_id);
@@ -29,10 +29,21 @@ export function checkId(what: 'Project' | 'Node', id: string): void {
   if (!uuid.safeParse(id).success) throw refusals.idNoUuid(what, id);
 }
 
-/** The adapter is ignored, because a switch has only one. Refuses (404) a port that is no number. */
-export function portNumber(adapter: string, port: string, path: string): number {
+interface PortPath extends NodePath {
+  readonly adapter_number: string;
+  readonly port_number: string;
+}
+
+/** The node, and the port of its device. Refuses (404) a port that is no number, and one that the node does not have. */
+export function findPort(
+  compute: LocalCompute,
+  kind: NodeKind,
+  wanted: PortPath,
+  path: string,
+): { readonly node: ComputeNode; readonly port: number } {
+  const { adapter_number: adapter, port_number: port } = wanted;
   if (!/^\d+$/.test(adapter) || !/^\d+$/.test(port)) throw refusals.pathUnknown(path);
-  const number = Number(port);
-  if (number > LARGEST_PORT) throw refusals.portMissing(number);
-  return number;
+  if (Number(port) > LARGEST_PORT) throw refusals.portMissing(Number(port));
+  const node = findNode(compute, kind, wanted);
+  return { node, port: node.portAt(Number(adapter), Number(port)) };
 }

@@ -1,8 +1,8 @@
-/** Switches on the compute interface: the same routes for each of the four kinds. */
+/** Nodes on the compute interface: the same routes for each kind that this server runs. */
 import { z } from 'zod';
 import type { LocalCompute } from '../run/local-compute.js';
-import type { SwitchKind } from '../lab/kinds/node-kind.js';
-import { SWITCH_KINDS } from '../lab/kinds/node-kinds.js';
+import type { NodeKind } from '../lab/kinds/node-kind.js';
+import { isProgramKind, SERVED_KINDS } from '../lab/kinds/node-kinds.js';
 import { empty, jsonText } from '../http/answer.js';
 import { route, type Route } from '../http/route.js';
 import { tcpPort, text, uuid } from '../lab/gns3-file/topology-schema.js';
@@ -13,45 +13,43 @@ const tag = 'Compute nodes';
 
 const status = z.enum(['started', 'stopped', 'suspended']);
 const name = text(1, 255);
-const consoleFields = {
-  console: tcpPort.nullable().optional(),
-  console_type: z.enum(['telnet', 'none']).optional(),
-};
-
-const shownConsole = { console: tcpPort.nullable(), console_type: z.enum(['telnet', 'none']) };
+const shownProgram = { command_line: z.string(), node_directory: z.string() };
 
 /** The path of the nodes of a kind. */
-export function nodesPath(kind: SwitchKind): string {
+export function nodesPath(kind: NodeKind): string {
   return `/v2/compute/projects/{project_id}/${kind.type}/nodes`;
 }
 
 const ACTIONS = ['start', 'stop', 'suspend', 'reload'] as const;
+const DONE = { start: 'Start', stop: 'Stop', suspend: 'Suspend', reload: 'Stop and start' } as const;
 
 export function computeNodeRoutes(compute: LocalCompute): Route[] {
-  return SWITCH_KINDS.flatMap((kind) => [
+  return SERVED_KINDS.flatMap((kind) => [
     ...routesOf(compute, kind),
     ...ACTIONS.map((action) => actionRoute(compute, kind, action)),
   ]);
 }
 
-function routesOf(compute: LocalCompute, kind: SwitchKind): Route[] {
+function routesOf(compute: LocalCompute, kind: NodeKind): Route[] {
   const path = nodesPath(kind);
   const one = names('project_id', 'node_id');
   const { title } = kind;
-  const ownFields = { ...kind.shownProperties, ...(kind.consoleTypes.length > 0 ? shownConsole : {}) };
-  const shown = z.strictObject({ ...ownFields, name, node_id: uuid, project_id: uuid, status });
+  const shown = shownNode(kind);
   const { newNode, changedNode } = requestsOf(kind);
   return [
     route({
       method: 'POST',
       path,
       tag,
-      summary: `Create and start ${title}`,
+      summary: kind.alwaysRuns ? `Create and start ${title}` : `Create ${title}`,
       params: names('project_id'),
       body: newNode,
       answers: { 201: shown },
-      handle: async ({ params, body }) =>
-        jsonText(201, await findProject(compute, params.project_id).createNode(kind, body)),
+      handle: async ({ params, body }) => {
+        const project = findProject(compute, params.project_id);
+        await compute.checkAble(kind.type);
+        return jsonText(201, await project.createNode(kind, body));
+      },
     }),
     route({
       method: 'GET',
@@ -90,7 +88,7 @@ function routesOf(compute: LocalCompute, kind: SwitchKind): Route[] {
       method: 'POST',
       path: `${path}/{node_id}/duplicate`,
       tag,
-      summary: `Show the copy of ${title}: there are no files to copy`,
+      summary: `Show the copy of ${title}: a controller copies the files`,
       params: one,
       body: z.strictObject({ destination_node_id: uuid }),
       answers: { 201: shown },
@@ -102,40 +100,67 @@ function routesOf(compute: LocalCompute, kind: SwitchKind): Route[] {
   ];
 }
 
-/** The start, stop and similar actions, which change nothing, because a switch always runs. */
-function actionRoute(compute: LocalCompute, kind: SwitchKind, action: (typeof ACTIONS)[number]): Route {
+/** The start, stop and similar actions. Those of a switch change nothing, because it always runs. */
+function actionRoute(compute: LocalCompute, kind: NodeKind, action: (typeof ACTIONS)[number]): Route {
+  const showsNode = action === 'start' && isProgramKind(kind);
   return route({
     method: 'POST',
     path: `${nodesPath(kind)}/{node_id}/${action}`,
     tag,
-    summary: `Do nothing: ${kind.title} always runs`,
+    summary: kind.alwaysRuns ? `Do nothing: ${kind.title} always runs` : `${DONE[action]} ${kind.title}`,
     params: names('project_id', 'node_id'),
-    answers: { 204: null },
+    answers: showsNode ? { 200: shownNode(kind) } : { 204: null },
     handle: async ({ params }) => {
-      await findNode(compute, kind, params)[action]();
-      return empty(204);
+      const node = findNode(compute, kind, params);
+      await node[action]();
+      return showsNode ? jsonText(200, node.text) : empty(204);
     },
   });
 }
 
+function shownNode(kind: NodeKind): z.ZodType {
+  const { console, console_type } = consoleFields(kind);
+  const shownConsole =
+    kind.consoleTypes.length > 0 ? { console: console.unwrap(), console_type: console_type.unwrap() } : {};
+  const ownFields = {
+    ...kind.shownProperties,
+    ...shownConsole,
+    ...(isProgramKind(kind) ? shownProgram : {}),
+    ...(kind.type === 'cloud' ? { node_directory: shownProgram.node_directory } : {}),
+  };
+  return z.strictObject({ ...ownFields, name, node_id: uuid, project_id: uuid, status });
+}
+
+function consoleFields(kind: NodeKind) {
+  return { console: tcpPort.nullable().optional(), console_type: z.enum(kind.consoleTypes).optional() };
+}
+
 /** The bodies that create and change a node: the fields of its kind stand beside those of all kinds. */
-function requestsOf(kind: SwitchKind) {
+function requestsOf(kind: NodeKind) {
   const properties = kind.properties.shape;
-  const isProperty = (field: string): boolean => field in properties;
+  const inputs = kind.creation?.schema.shape ?? {};
+  const pick = (body: Record<string, unknown>, shape: object) =>
+    Object.fromEntries(Object.entries(body).filter(([field]) => field in shape));
   // A kind without a console has no console field. The handler sees that as a field which was left out.
-  const ownConsole = kind.consoleTypes.length > 0 ? consoleFields : ({} as typeof consoleFields);
+  const hasConsole = kind.consoleTypes.length > 0;
+  const ownConsole = hasConsole ? consoleFields(kind) : ({} as ReturnType<typeof consoleFields>);
   const fields = { ...properties, ...ownConsole };
-  const split = <Body extends Record<string, unknown>>(body: Body) => ({
-    ...body,
-    properties: Object.fromEntries(Object.entries(body).filter(([field]) => isProperty(field))),
-  });
-  const newNode = z.strictObject({ ...fields, name, node_id: uuid.optional() });
+  const newNode = z.strictObject({ ...fields, ...inputs, name, node_id: uuid.optional() });
   const changedNode = z.strictObject({
     ...fields,
     name: name.optional(),
+    command_line: z.unknown(),
+    node_directory: z.unknown(),
     node_id: z.unknown(),
     project_id: z.unknown(),
     status: z.unknown(),
   });
-  return { newNode: newNode.transform(split), changedNode: changedNode.partial().transform(split) };
+  return {
+    newNode: newNode.transform((body) => ({
+      ...body,
+      properties: pick(body, properties),
+      inputs: pick(body, inputs),
+    })),
+    changedNode: changedNode.partial().transform((body) => ({ ...body, properties: pick(body, properties) })),
+  };
 }

@@ -1,8 +1,8 @@
-/** Traffic counters of switches, and the tables that switches have learnt. */
+/** Traffic counters of nodes, and the tables that switches have learnt. */
 import type { LocalCompute } from '../run/local-compute.js';
-import { statistics } from '../run/switches/statistics.js';
-import type { DeviceTable, SwitchKind } from '../lab/kinds/node-kind.js';
-import { SWITCH_KINDS } from '../lab/kinds/node-kinds.js';
+import { statistics } from '../run/nodes/statistics.js';
+import type { DeviceTable, NodeKind } from '../lab/kinds/node-kind.js';
+import { isSwitchKind, SERVED_KINDS } from '../lab/kinds/node-kinds.js';
 import { empty, json } from '../http/answer.js';
 import { route, type Route } from '../http/route.js';
 import { findNode } from './compute-ids.js';
@@ -13,13 +13,13 @@ const tag = 'Compute nodes';
 const params = names('project_id', 'node_id');
 
 export function computeStatisticsRoutes(compute: LocalCompute): Route[] {
-  return SWITCH_KINDS.flatMap((kind) => [
+  return SERVED_KINDS.flatMap((kind) => [
     ...statisticsRoutes(compute, kind),
-    ...kind.tables.map((table) => tableRoute(compute, kind, table)),
+    ...(isSwitchKind(kind) ? kind.tables.map((table) => tableRoute(compute, kind, table)) : []),
   ]);
 }
 
-function statisticsRoutes(compute: LocalCompute, kind: SwitchKind): Route[] {
+function statisticsRoutes(compute: LocalCompute, kind: NodeKind): Route[] {
   const path = `${nodesPath(kind)}/{node_id}/statistics`;
   return [
     route({
@@ -48,7 +48,7 @@ function statisticsRoutes(compute: LocalCompute, kind: SwitchKind): Route[] {
 
 function tableRoute(
   compute: LocalCompute,
-  kind: SwitchKind,
+  kind: NodeKind,
   { name, contents, schema, rows }: DeviceTable,
 ): Route {
   return route({

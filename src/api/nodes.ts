@@ -4,20 +4,10 @@ import { empty, jsonText } from '../http/answer.js';
 import { route, type Route } from '../http/route.js';
 import type { Controller } from '../lab/controller.js';
 import { listObjects } from '../lab/projects/project-content.js';
-import {
-  actOnAllNodes,
-  actOnNode,
-  createNode,
-  deleteNode,
-  duplicateNode,
-  findNode,
-  updateNode,
-  type NodeAction,
-} from '../lab/topology/nodes.js';
+import { actOnAllNodes, actOnNode, findNode, updateNode } from '../lab/topology/nodes.js';
 import {
   consoleType,
   coordinate,
-  customAdapters,
   label,
   nodeType,
   openObject,
@@ -25,7 +15,10 @@ import {
   text,
   uuid,
 } from '../lab/gns3-file/topology-schema.js';
+import { customAdapters } from '../lab/kinds/custom-adapters.js';
 import { port } from '../lab/kinds/port.js';
+import type { NodeAction } from '../lab/lab-run.js';
+import type { NodeFolders } from '../files/node-files/node-folders.js';
 import { link } from './links.js';
 import { refusals } from '../base/errors/errors.js';
 import { names } from './schemas.js';
@@ -135,7 +128,7 @@ const changedNode = z
 
 const place = z.strictObject({ x: coordinate, y: coordinate, z: coordinate.optional() });
 
-export function nodeRoutes(controller: Controller): Route[] {
+export function nodeRoutes(controller: Controller, folders: NodeFolders): Route[] {
   const { projects, symbols } = controller;
   const all = names('project_id');
   const one = names('project_id', 'node_id');
@@ -163,10 +156,7 @@ export function nodeRoutes(controller: Controller): Route[] {
       handle: async ({ params, body }) => {
         const project = projects.find(params.project_id);
         await symbols.size(body.symbol ?? '');
-        return jsonText(
-          201,
-          await project.change((topology, transaction) => createNode(topology, transaction, body)),
-        );
+        return jsonText(201, await folders.make(project, body));
       },
     }),
     ...(['start', 'stop', 'suspend', 'reload'] as const).flatMap((action) => [
@@ -211,9 +201,7 @@ export function nodeRoutes(controller: Controller): Route[] {
       params: one,
       answers: { 204: null },
       handle: async ({ params }) => {
-        await projects.find(params.project_id).change((topology, transaction) => {
-          deleteNode(topology, transaction, params.node_id);
-        });
+        await folders.remove(projects.find(params.project_id), params.node_id);
         return empty(204);
       },
     }),
@@ -228,10 +216,7 @@ export function nodeRoutes(controller: Controller): Route[] {
       handle: async ({ params, body }) => {
         const project = projects.find(params.project_id);
         await symbols.size(findNode(project.topology, params.node_id).symbol ?? '');
-        const copy = await project.change((topology, transaction) =>
-          duplicateNode(topology, transaction, params.node_id, body),
-        );
-        return jsonText(201, copy);
+        return jsonText(201, await folders.duplicate(project, params.node_id, body));
       },
     }),
     route({
@@ -260,9 +245,8 @@ function allNodesRoute(controller: Controller, action: NodeAction): Route {
     params: names('project_id'),
     answers: { 204: null },
     handle: async ({ params }) => {
-      await controller.projects.find(params.project_id).change((topology) => {
-        actOnAllNodes(topology, action);
-      });
+      const topology = await controller.projects.find(params.project_id).change((open) => open);
+      await actOnAllNodes(topology, action);
       return empty(204);
     },
   });
@@ -277,8 +261,8 @@ function oneNodeRoute(controller: Controller, action: NodeAction): Route {
     params: names('project_id', 'node_id'),
     answers: { 200: node },
     handle: async ({ params }) => {
-      const project = controller.projects.find(params.project_id);
-      return jsonText(200, await project.change((topology) => actOnNode(topology, params.node_id, action)));
+      const topology = await controller.projects.find(params.project_id).change((open) => open);
+      return jsonText(200, await actOnNode(topology, params.node_id, action));
     },
   });
 }

@@ -4,6 +4,7 @@ import type { TaskRunner } from '../base/threads/task-pool.js';
 import type { CaptureLibrary } from '../captures/files/capture-library.js';
 import type { ProjectCaptures } from '../captures/link-captures.js';
 import type { PortCaptures } from '../captures/port-captures.js';
+import type { NodeFolders } from '../files/node-files/node-folders.js';
 import type { NodeFileTasks } from '../files/node-files/node-file-tasks.js';
 import type { FileThreads } from '../http/file-source.js';
 import type { FolderTasks } from '../lab/projects/folder-tasks.js';
@@ -29,6 +30,7 @@ import { computeNodeRoutes } from './compute-nodes.js';
 import { computeProjectRoutes } from './compute-projects.js';
 import { computeStatisticsRoutes } from './compute-statistics.js';
 import { computeRoutes } from './computes.js';
+import { consoleRoutes } from './consoles.js';
 import { drawingRoutes } from './drawings.js';
 import { imageRoutes } from './images.js';
 import { linkBatchRoutes } from './link-batches.js';
@@ -59,6 +61,7 @@ export interface Services {
   readonly portCaptures: PortCaptures;
   readonly transfers: Transfers;
   readonly nodeArchives: NodeArchives;
+  readonly nodeFolders: NodeFolders;
   readonly images: ImageLibrary;
   readonly uploads: Uploads;
   readonly jobs: Jobs;
@@ -77,6 +80,7 @@ export function routeTable({
   portCaptures,
   transfers,
   nodeArchives,
+  nodeFolders,
   images,
   uploads,
   jobs,
@@ -87,6 +91,7 @@ export function routeTable({
   const host = computeHost(controller, compute);
   const linkCaptures = linkCaptureRoutes(controller, captures, files);
   const notifications = notificationRoutes(controller);
+  const consoles = consoleRoutes(controller, compute);
   let document: Promise<object> | undefined;
   const table: RouteTable = {
     routes: [
@@ -95,7 +100,8 @@ export function routeTable({
       ...projectRoutes(controller, jobs, files),
       ...projectArchiveRoutes(controller, archives, transfers),
       ...projectFileRoutes(controller, transfers, files),
-      ...nodeRoutes(controller),
+      ...nodeRoutes(controller, nodeFolders),
+      ...consoles.routes,
       ...nodeFileRoutes(controller, transfers, files),
       ...nodeArchiveRoutes(controller, transfers, nodeArchives, files),
       ...linkRoutes(controller, () => compute.availableFilters()),
@@ -105,7 +111,7 @@ export function routeTable({
       ...drawingRoutes(controller),
       ...snapshotRoutes(controller, snapshots, archives, files),
       ...jobRoutes(jobs),
-      ...templateRoutes(controller),
+      ...templateRoutes(controller, nodeFolders),
       ...imageRoutes(controller, images, transfers, files),
       ...symbolRoutes(controller, transfers, files),
       ...uploadRoutes(uploads),
@@ -130,7 +136,7 @@ export function routeTable({
         },
       }),
     ],
-    sockets: [...linkCaptures.sockets, ...notifications.sockets, ...host.sockets],
+    sockets: [...linkCaptures.sockets, ...notifications.sockets, ...host.sockets, ...consoles.sockets],
   };
   return table;
 }

@@ -3,8 +3,8 @@ import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import { empty, jsonText } from '../http/answer.js';
 import { route, type Route } from '../http/route.js';
+import type { NodeFolders } from '../files/node-files/node-folders.js';
 import type { Controller } from '../lab/controller.js';
-import { createNode } from '../lab/topology/nodes.js';
 import { coordinate, nodeType, openObject, text, uuid } from '../lab/gns3-file/topology-schema.js';
 import { node } from './nodes.js';
 import { names, nothing } from './schemas.js';
@@ -37,7 +37,7 @@ const usage = z.strictObject({
   compute_id: text(1, 255).nullable().optional(),
 });
 
-export function templateRoutes(controller: Controller): Route[] {
+export function templateRoutes(controller: Controller, folders: NodeFolders): Route[] {
   const { templates, projects, symbols } = controller;
   const one = names('template_id');
   return [
@@ -118,10 +118,7 @@ export function templateRoutes(controller: Controller): Route[] {
         const project = projects.find(params.project_id);
         const wanted = templates.nodeFrom(params.template_id, body);
         await symbols.size(wanted.symbol ?? '');
-        const made = await project.change((topology, transaction) =>
-          createNode(topology, transaction, wanted),
-        );
-        return jsonText(201, made);
+        return jsonText(201, await folders.make(project, wanted));
       },
     }),
   ];

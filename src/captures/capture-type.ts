@@ -1,7 +1,7 @@
 /** The form in which a capture records the frames of a port: the packets it makes of them, and their link type. */
 import type { TapPlan } from '../engine/taps/tap-plan.js';
 import { LINK_TYPE, type PcapLinkType } from '../engine/wire/pcap.js';
-import type { SwitchKind } from '../lab/kinds/node-kind.js';
+import type { NodeKind } from '../lab/kinds/node-kind.js';
 import type { DataLinkType } from './capture-settings.js';
 
 export interface CaptureType {
@@ -20,7 +20,7 @@ const SERIAL_TYPES: Readonly<Partial<Record<DataLinkType, PcapLinkType>>> = {
  * The other serial types are the client's choice, because the routers at the ends decide what is spoken.
  */
 export function captureType(
-  { capture }: Pick<SwitchKind, 'capture'>,
+  { capture }: Pick<NodeKind, 'capture'>,
   wanted: DataLinkType | undefined,
   cells: boolean,
 ): CaptureType {

@@ -9,7 +9,7 @@ import { CAPTURES } from '../lab/projects/folder-layout.js';
 import { PRODUCT } from '../base/product.js';
 import { pcapHeader } from '../engine/wire/pcap.js';
 import { interfaceBlock, sectionHeader } from '../engine/wire/pcapng.js';
-import type { SwitchNode } from '../run/switches/switch-node.js';
+import type { ComputeNode } from '../run/nodes/compute-node.js';
 import { captureType } from './capture-type.js';
 
 /** The directions of a link, which is captured at its first end, and those of a port. */
@@ -31,14 +31,14 @@ export interface PortCaptureRequest {
 
 export class PortCaptures {
   readonly #options: PortCapturesOptions;
-  readonly #byNode = new WeakMap<SwitchNode, Map<number, Capture>>();
+  readonly #byNode = new WeakMap<ComputeNode, Map<number, Capture>>();
 
   constructor(options: PortCapturesOptions) {
     this.#options = options;
   }
 
   /** Refuses (409) a port that is not attached or is being captured. Waits for a capture that is ending. */
-  start(node: SwitchNode, port: number, request: PortCaptureRequest): Promise<Capture> {
+  start(node: ComputeNode, port: number, request: PortCaptureRequest): Promise<Capture> {
     return node.onPort(port, async () => {
       if (this.running(node, port) !== undefined) throw refusals.captureRunning(port);
       const byPort = this.#capturesOf(node);
@@ -55,17 +55,17 @@ export class PortCaptures {
   }
 
   /** The running capture of the port; refuses (409) a port that is not attached. */
-  running(node: SwitchNode, port: number): Capture | undefined {
+  running(node: ComputeNode, port: number): Capture | undefined {
     node.checkPort(port);
     const capture = this.#byNode.get(node)?.get(port);
     return capture?.state === 'running' ? capture : undefined;
   }
 
-  stop(node: SwitchNode, port: number): Promise<void> {
+  stop(node: ComputeNode, port: number): Promise<void> {
     return node.onPort(port, () => end(this.#capturesOf(node), port, null));
   }
 
-  #capturesOf(node: SwitchNode): Map<number, Capture> {
+  #capturesOf(node: ComputeNode): Map<number, Capture> {
     const known = this.#byNode.get(node);
     if (known !== undefined) return known;
     const byPort = new Map<number, Capture>();
@@ -78,7 +78,7 @@ export class PortCaptures {
   }
 
   async #planOf(
-    node: SwitchNode,
+    node: ComputeNode,
     port: number,
     { settings, description = '' }: PortCaptureRequest,
   ): Promise<CapturePlan> {

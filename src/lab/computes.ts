@@ -8,9 +8,8 @@ import { refusals } from '../base/errors/errors.js';
 import type { Store } from '../base/store/store.js';
 import type { Channel } from '../base/streams/channel.js';
 import { Collection } from './projects/collection.js';
-import { CONSOLE_PORT_RANGE, type ConsolePorts } from './console-ports.js';
+import type { ConsolePorts } from './console-ports.js';
 import type { HostLoad } from '../base/host-load.js';
-import { SERVED_KINDS } from './kinds/node-kinds.js';
 import { Lane } from './projects/lane.js';
 import { computeKey, COMPUTES, type EntityRecord } from './projects/records.js';
 import { LOCAL_COMPUTE } from './gns3-file/topology-schema.js';
@@ -74,6 +73,7 @@ export class Computes {
   readonly #lane: Lane;
   readonly #others: Collection<Compute>;
   readonly #local: Compute;
+  #nodeTypes: readonly string[] = [];
 
   constructor(options: ComputesOptions) {
     this.#options = options;
@@ -101,6 +101,11 @@ export class Computes {
       this.#others.load(record.object.compute_id, record);
     }
     this.#others.publishLoaded();
+  }
+
+  /** Tells clients from now on that this server runs these types of node. */
+  runs(nodeTypes: readonly string[]): void {
+    this.#nodeTypes = nodeTypes;
   }
 
   listensOn(port: number): void {
@@ -174,7 +179,7 @@ export class Computes {
     this.checkServed(compute.compute_id, 'GET /network/ports');
     const { consolePorts, udpPorts } = this.#options;
     return {
-      console_port_range: CONSOLE_PORT_RANGE,
+      console_port_range: consolePorts.range,
       console_ports: consolePorts.reserved,
       udp_port_range: udpPorts.range,
       udp_ports: udpPorts.reserved,
@@ -215,7 +220,7 @@ export class Computes {
     return JSON.stringify({
       capabilities: isLocal
         ? {
-            node_types: SERVED_KINDS.map((kind) => kind.type),
+            node_types: this.#nodeTypes,
             platform: platform(),
             version: this.#options.gns3Version,
           }

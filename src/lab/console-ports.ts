@@ -1,10 +1,14 @@
 /** The console port numbers of the local compute: reserved as long as their node's project is open. */
 
-export const CONSOLE_PORT_RANGE = [5000, 10_000] as const;
-
 export class ConsolePorts {
+  readonly range: readonly [first: number, last: number];
   readonly #reserved = new Set<number>();
-  #firstFree: number = CONSOLE_PORT_RANGE[0];
+  #firstFree: number;
+
+  constructor(range: readonly [first: number, last: number]) {
+    this.range = range;
+    [this.#firstFree] = range;
+  }
 
   get reserved(): number[] {
     return [...this.#reserved].sort((a, b) => a - b);
@@ -22,7 +26,7 @@ export class ConsolePorts {
   }
 
   #isFree(port: number): boolean {
-    const [first, last] = CONSOLE_PORT_RANGE;
+    const [first, last] = this.range;
     return port >= first && port <= last && !this.#reserved.has(port);
   }
 

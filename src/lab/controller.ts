@@ -22,6 +22,8 @@ export interface ControllerOptions {
   readonly keepState: KeepState;
   readonly log: Logger;
   readonly udpPorts: PortNumbers;
+  /** The first and the last TCP port of consoles. */
+  readonly consolePorts: readonly [first: number, last: number];
   readonly host: string;
   readonly user: string | null;
   readonly projectsFolder: string;
@@ -34,7 +36,7 @@ const LOAD_INTERVAL_MS = 1000;
 
 export class Controller {
   readonly announcements = new Channel();
-  readonly consolePorts = new ConsolePorts();
+  readonly consolePorts: ConsolePorts;
   readonly computes: Computes;
   readonly projects: Projects;
   readonly templates: Templates;
@@ -49,7 +51,8 @@ export class Controller {
 
   constructor(options: ControllerOptions) {
     const { store, files, log, gns3Version } = options;
-    const { consolePorts } = this;
+    const consolePorts = new ConsolePorts(options.consolePorts);
+    this.consolePorts = consolePorts;
     this.gns3Version = gns3Version;
     this.isLocal = options.isLocal;
     this.symbols = new SymbolLibrary(options.symbolsFolder, files);

@@ -5,6 +5,7 @@
  */
 import type { DirectedFilters } from './topology/link-filters.js';
 import type { AcceptedFilters } from './topology/link-filters.js';
+import type { CloudInterface } from './kinds/host-interface.js';
 import type { StoredLink, StoredNode } from './gns3-file/topology-schema.js';
 
 /** A link, with the filters that it has for one direction only. */
@@ -15,6 +16,16 @@ export interface RunLink {
 
 export type NodeStatus = 'started' | 'stopped' | 'suspended';
 
+export interface NodeState {
+  readonly status: NodeStatus;
+  /** The last command line of the program that is the node; null for a node that is no program. */
+  readonly commandLine: string | null;
+  /** The folder of the node; null for a node without one. */
+  readonly folder: string | null;
+}
+
+export type NodeAction = 'start' | 'stop' | 'suspend' | 'reload';
+
 /** The client that waits for an answer. Work that has not begun when the client goes is not done. */
 export interface Client {
   readonly isGone: boolean;
@@ -24,8 +35,14 @@ export interface LabRun {
   /** A node of a kind that is served here is new or has changed. */
   nodeStored(node: StoredNode): void;
   nodeRemoved(node: StoredNode): void;
-  /** The status of a node that was told. One that is still being made has the status that it will have. */
-  statusOf(node: StoredNode): NodeStatus;
+  /** The state of a node that was told. One that is still being made has the state that it will have. */
+  stateOf(node: StoredNode): NodeState;
+  /** Refuses (409) a new node of a kind that this host cannot run. */
+  checkAble(type: string): Promise<void>;
+  /** The interfaces of the host where nodes run, as they are now. */
+  hostInterfaces(): Promise<readonly CloudInterface[]>;
+  /** Starts, stops, suspends or reloads a node. Resolves when that is done, or refuses (409). */
+  act(node: StoredNode, action: NodeAction): Promise<void>;
   /** Connects both ends of a link that is not stored yet, or refuses and connects none. */
   connect(link: RunLink): Promise<void>;
   /** The link is new or has changed. One that is not connected yet is connected. */

@@ -3,9 +3,17 @@ import { randomUUID } from 'node:crypto';
 import { refusals } from '../base/errors/errors.js';
 import type { ProjectSettings } from '../lab/gns3-file/topology-schema.js';
 import type { ComputeServices } from './compute-services.js';
-import type { NodeTable } from './node-table.js';
-import type { SwitchKind } from '../lab/kinds/node-kind.js';
-import { SwitchNode, type NewSwitch, type NodeProject } from './switches/switch-node.js';
+import type { NodeTable } from './nodes/node-table.js';
+import { nodeFolder } from '../files/node-files/node-folder.js';
+import { nodeType } from '../lab/gns3-file/topology-schema.js';
+import type { NodeKind, Properties } from '../lab/kinds/node-kind.js';
+import { cloud } from '../lab/kinds/cloud.js';
+import { isProgramKind, isSwitchKind } from '../lab/kinds/node-kinds.js';
+import type { ComputeNode, NewComputeNode } from './nodes/compute-node.js';
+import type { NodeProject } from './nodes/machine.js';
+import { ProgramNode } from './nodes/program-node.js';
+import { CloudNode } from './nodes/cloud-node.js';
+import { SwitchNode } from './nodes/switch-node.js';
 
 export type Variables = ProjectSettings['variables'];
 
@@ -28,7 +36,7 @@ export class ComputeProject implements NodeProject {
   readonly #place: ProjectPlace;
   readonly #services: ComputeServices;
   readonly #table: NodeTable;
-  readonly #nodes = new Set<SwitchNode>();
+  readonly #nodes = new Set<ComputeNode>();
   #variables: Variables;
   #isClosed = false;
 
@@ -64,8 +72,8 @@ export class ComputeProject implements NodeProject {
 
   /** Returns the node as text. A known id is answered with the node that has it. */
   async createNode(
-    kind: SwitchKind,
-    wanted: Omit<NewSwitch, 'node_id'> & { node_id?: string | undefined },
+    kind: NodeKind,
+    wanted: Omit<NewComputeNode, 'node_id'> & { node_id?: string | undefined; inputs?: Properties },
   ): Promise<string> {
     const id = wanted.node_id ?? randomUUID();
     const known = this.#table.get(id);
@@ -74,11 +82,12 @@ export class ComputeProject implements NodeProject {
       return known.settled();
     }
     if (this.#nodes.size >= MOST_NODES) throw refusals.tooMany('nodes in this project', MOST_NODES);
-    const node = new SwitchNode(this, kind, { ...wanted, node_id: id }, this.#services);
+    const node = this.#newNode(kind, { ...wanted, node_id: id });
     this.#table.add(node);
     this.#nodes.add(node);
     try {
       await node.install();
+      await this.#writeFirstFiles(kind, node, wanted.inputs ?? {});
       return node.text;
     } catch (error) {
       await this.#forget(node).catch(() => undefined);
@@ -87,7 +96,7 @@ export class ComputeProject implements NodeProject {
   }
 
   /** Refuses (404) a node of another project or kind. */
-  node(kind: SwitchKind, id: string): SwitchNode {
+  node(kind: NodeKind, id: string): ComputeNode {
     const node = this.#table.get(id);
     if (node?.kind !== kind) throw refusals.nodeUnknown(id);
     if (node.home !== this) throw refusals.nodeOfOtherProject(this.id, node.name);
@@ -95,12 +104,12 @@ export class ComputeProject implements NodeProject {
   }
 
   /** Finds a node of this project, of any kind. */
-  findNode(id: string): SwitchNode | undefined {
+  findNode(id: string): ComputeNode | undefined {
     const node = this.#table.get(id);
     return node?.home === this ? node : undefined;
   }
 
-  async deleteNode(kind: SwitchKind, id: string): Promise<void> {
+  async deleteNode(kind: NodeKind, id: string): Promise<void> {
     const node = this.node(kind, id);
     if (!(await this.#forget(node))) throw refusals.nodeUnknown(id);
     this.#services.channel.emit('node.deleted', node.text, this.id);
@@ -130,7 +139,23 @@ export class ComputeProject implements NodeProject {
     for (const node of this.#nodes) node.closeSockets();
   }
 
-  async #forget(node: SwitchNode): Promise<boolean> {
+  /** The controller has written the files of its own nodes already. */
+  async #writeFirstFiles(kind: NodeKind, { name, id }: ComputeNode, inputs: Properties): Promise<void> {
+    if (!isProgramKind(kind)) return;
+    const files = kind.firstFiles(name, inputs);
+    if (Object.keys(files).length === 0) return;
+    const folder = nodeFolder({ node_type: nodeType.parse(kind.type), node_id: id });
+    await this.#services.files.run('writeNodeFiles', { root: this.folder, folder, files });
+  }
+
+  #newNode(kind: NodeKind, wanted: NewComputeNode): ComputeNode {
+    if (isSwitchKind(kind)) return new SwitchNode(this, kind, wanted, this.#services);
+    if (kind === cloud) return new CloudNode(this, wanted, this.#services);
+    if (isProgramKind(kind)) return new ProgramNode(this, kind, wanted, this.#services);
+    throw new Error(`nothing runs nodes of the kind ${kind.type}`);
+  }
+
+  async #forget(node: ComputeNode): Promise<boolean> {
     try {
       return await node.remove();
     } finally {

@@ -10,8 +10,8 @@ import {
   type Variables,
 } from './compute-project.js';
 import type { ComputeServices } from './compute-services.js';
-import type { NodeRuntime } from './node-runtime.js';
-import { NodeTable } from './node-table.js';
+import type { ComputeNode } from './nodes/compute-node.js';
+import { NodeTable } from './nodes/node-table.js';
 import type { ProjectFolders } from './project-folders.js';
 
 export interface NewComputeProject {
@@ -56,7 +56,7 @@ export class ComputeProjects {
   }
 
   /** Undefined for a node that was not made yet, or was removed. */
-  runtimeOf(projectId: string, nodeId: string): NodeRuntime | undefined {
+  nodeOf(projectId: string, nodeId: string): ComputeNode | undefined {
     return this.#entries.get(projectId)?.project.findNode(nodeId);
   }
 

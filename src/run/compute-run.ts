@@ -2,21 +2,27 @@
  * Makes an open project of the controller run on this compute, through the same doors as any client of the
  * compute interface: its switches are nodes of a compute project, and each end of a link is a UDP attachment.
  */
+import { join } from 'node:path';
 import { refusals } from '../base/errors/errors.js';
 import type { AcceptedFilters } from '../lab/topology/link-filters.js';
-import type { Client, LabRun, NodeStatus, RunLink } from '../lab/lab-run.js';
+import type { Client, LabRun, NodeAction, NodeState, RunLink } from '../lab/lab-run.js';
 import type { Properties } from '../lab/kinds/node-kind.js';
-import { kindOfType, switchKind } from '../lab/kinds/node-kinds.js';
+import { isProgramKind, kindOfType, servedKind } from '../lab/kinds/node-kinds.js';
+import type { CloudInterface } from '../lab/kinds/host-interface.js';
 import { storedList } from '../lab/kinds/ports-mapping.js';
 import type { StoredLink, StoredNode } from '../lab/gns3-file/topology-schema.js';
+import { nodeFolder } from '../files/node-files/node-folder.js';
 import type { ComputeProjects } from './compute-projects.js';
 import type { ComputeServices } from './compute-services.js';
+import { cloudInterfaces } from './host-interfaces.js';
 import { LinkWires } from './links/link-wires.js';
-import type { SwitchNode } from './switches/switch-node.js';
+import type { ComputeNode } from './nodes/compute-node.js';
+import { ProgramNode } from './nodes/program-node.js';
 
 /** The project of the controller: its name, and where its listeners are warned. */
 export interface RunOwner {
   readonly name: string;
+  readonly place: { readonly folder: string };
   warn(message: string): void;
 }
 
@@ -31,7 +37,7 @@ export interface RunListener {
 export class ComputeRun implements LabRun {
   readonly #id: string;
   readonly #projects: ComputeProjects;
-  readonly #services: Pick<ComputeServices, 'filterPlans' | 'log'>;
+  readonly #services: Pick<ComputeServices, 'files' | 'filterPlans' | 'log' | 'programs'>;
   readonly #ownerOf: (projectId: string) => RunOwner | undefined;
   readonly #nodes = new Map<string, StoredNode>();
   readonly wires: LinkWires;
@@ -43,7 +49,7 @@ export class ComputeRun implements LabRun {
   constructor(
     id: string,
     projects: ComputeProjects,
-    services: Pick<ComputeServices, 'filterPlans' | 'log'>,
+    services: Pick<ComputeServices, 'files' | 'filterPlans' | 'log' | 'programs'>,
     ownerOf: (projectId: string) => RunOwner | undefined,
   ) {
     this.#id = id;
@@ -60,8 +66,7 @@ export class ComputeRun implements LabRun {
 
   nodeStored(node: StoredNode): void {
     const before = this.#nodes.get(node.node_id);
-    // Most changes only move a node about.
-    if (before?.name === node.name && before.properties === node.properties) return;
+    if (before !== undefined && isSameForRun(before, node)) return;
     this.#nodes.set(node.node_id, node);
     const what = `Node ${node.name}`;
     this.#follow(what, () => (before === undefined ? this.#create(node) : this.#update(node)));
@@ -80,9 +85,31 @@ export class ComputeRun implements LabRun {
     });
   }
 
-  statusOf({ node_id: id, node_type: type }: StoredNode): NodeStatus {
-    const runtime = this.#projects.runtimeOf(this.#id, id);
-    return runtime?.status ?? (kindOfType(type).alwaysRuns ? 'started' : 'stopped');
+  stateOf({ node_id: id, node_type: type }: StoredNode): NodeState {
+    const found = this.#projects.nodeOf(this.#id, id);
+    const status = found?.status ?? (kindOfType(type).alwaysRuns ? 'started' : 'stopped');
+    const kind = servedKind(type);
+    const folder = (): string => join(this.#folder(), nodeFolder({ node_type: type, node_id: id }));
+    if (type === 'cloud') return { status, commandLine: null, folder: folder() };
+    if (kind === undefined || !isProgramKind(kind)) return { status, commandLine: null, folder: null };
+    const commandLine = found instanceof ProgramNode ? found.commandLine : '';
+    return { status, commandLine, folder: folder() };
+  }
+
+  checkAble(type: string): Promise<void> {
+    return this.#services.programs.check(type);
+  }
+
+  hostInterfaces(): Promise<readonly CloudInterface[]> {
+    return cloudInterfaces(this.#services.files);
+  }
+
+  async act({ node_id: id, name }: StoredNode, action: NodeAction): Promise<void> {
+    await this.settled();
+    const node = this.#projects.nodeOf(this.#id, id);
+    if (node === undefined)
+      throw refusals.nodeNotStarted(name, 'it could not be made, as a warning has said');
+    await node[action]();
   }
 
   connect(run: RunLink): Promise<void> {
@@ -109,7 +136,7 @@ export class ComputeRun implements LabRun {
   }
 
   async checkFilters(node: StoredNode, filters: AcceptedFilters, client: Client): Promise<void> {
-    const kind = switchKind(node.node_type);
+    const kind = servedKind(node.node_type);
     if (kind === undefined) return;
     await this.#services.filterPlans.check(kind.capture.linkType, filters, { projectId: this.#id, client });
   }
@@ -156,18 +183,22 @@ export class ComputeRun implements LabRun {
     this.#linksChanged();
   }
 
+  #folder(): string {
+    return this.#ownerOf(this.#id)?.place.folder ?? '';
+  }
+
   #linksChanged(): void {
     for (const listener of this.#listeners) listener.linksChanged?.();
   }
 
   async #create(node: StoredNode): Promise<void> {
-    const kind = switchKind(node.node_type);
+    const kind = servedKind(node.node_type);
     if (kind === undefined) return;
     await this.#projects.find(this.#id).createNode(kind, {
       name: node.name,
       node_id: node.node_id,
       properties: byPosition(node.properties ?? {}),
-      heldConsole: node.console ?? null,
+      ...consoleOf(node),
     });
   }
 
@@ -175,12 +206,24 @@ export class ComputeRun implements LabRun {
     await this.#find(node.node_id)?.update({
       name: node.name,
       properties: byPosition(node.properties ?? {}),
+      ...consoleOf(node),
     });
   }
 
-  #find(id: string): SwitchNode | undefined {
+  #find(id: string): ComputeNode | undefined {
     return this.#projects.find(this.#id).findNode(id);
   }
+}
+
+/** Most changes only move a node about. */
+function isSameForRun(before: StoredNode, node: StoredNode): boolean {
+  return (['name', 'properties', 'console', 'console_type'] as const).every(
+    (key) => before[key] === node[key],
+  );
+}
+
+function consoleOf({ console, console_type: type }: StoredNode) {
+  return { heldConsole: console ?? null, console_type: type ?? undefined };
 }
 
 /** The controller counts the ports of Ethernet nodes by position, and so do its links. */

@@ -3,8 +3,10 @@ import type { Logger } from 'pino';
 import type { RunningDevice } from '../engine/control/running-device.js';
 import type { Channel } from '../base/streams/channel.js';
 import type { ConsolePorts } from '../lab/console-ports.js';
-import type { FilterPlans } from './switches/filter-plans.js';
+import type { FilterPlans } from './nodes/filter-plans.js';
 import type { NioSockets } from './links/nio-sockets.js';
+import type { ComputeFiles } from './files.js';
+import type { Programs } from './nodes/programs.js';
 import type { UdpPorts } from './links/udp-ports.js';
 
 export interface ComputeServices {
@@ -17,5 +19,13 @@ export interface ComputeServices {
   readonly refusesBadHec: boolean;
   /** Reserves a place on an engine for a device of a lab. */
   readonly newDevice: (lab: string) => RunningDevice;
+  readonly files: ComputeFiles;
+  readonly programs: Programs;
+  /** The address at which consoles listen. */
+  readonly consoleHost: string;
+  /** Notifies the listeners of the compute and of the controller. */
+  readonly nodeChanged: (projectId: string, nodeId: string, text: string) => void;
+  /** Tells the listeners of the compute and of the project what has happened. */
+  readonly report: (projectId: string, level: 'warning' | 'error', message: string) => void;
   readonly log: Logger;
 }

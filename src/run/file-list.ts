@@ -1,7 +1,7 @@
 /** The files of a project with their digests. One file is digested at a time, so that file threads stay free. */
 import { isOwnPath } from '../base/disk/own-names.js';
 import type { ComputeFiles } from './files.js';
-import { Turns } from './turns.js';
+import { Turns } from './nodes/turns.js';
 
 export interface ListedFile {
   readonly md5sum: string;

@@ -3,6 +3,10 @@ import type { DigestTasks } from '../base/disk/folder-digests.js';
 import type { FileTasks } from '../base/disk/file-tasks.js';
 import type { TaskRunner } from '../base/threads/task-pool.js';
 import type { FolderTasks } from '../lab/projects/folder-tasks.js';
+import type { NodeFileTasks } from '../files/node-files/node-file-tasks.js';
 import type { HostTasks } from './host-tasks.js';
+import type { VpcsTasks } from './nodes/vpcs/vpcs-tasks.js';
 
-export type ComputeFiles = TaskRunner<FileTasks & FolderTasks & DigestTasks & HostTasks>;
+export type ComputeFiles = TaskRunner<
+  FileTasks & FolderTasks & DigestTasks & HostTasks & NodeFileTasks & VpcsTasks
+>;

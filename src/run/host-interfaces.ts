@@ -1,4 +1,6 @@
 /** The network interfaces of this host, as clients choose from them. */
+import type { CloudInterface } from '../lab/kinds/host-interface.js';
+import type { ComputeFiles } from './files.js';
 import type { HostInterface } from './host-tasks.js';
 
 export interface ShownInterface {
@@ -39,4 +41,10 @@ export function shownInterface({ name, mac, address, netmask }: HostInterface): 
     special: SPECIAL.some((start) => lower.startsWith(start)) || lower.endsWith('-nic'),
     type: lower.startsWith('tap') ? 'tap' : 'ethernet',
   };
+}
+
+/** The interfaces of this host, as clouds have them among their properties. A file thread reads them. */
+export async function cloudInterfaces(files: ComputeFiles): Promise<CloudInterface[]> {
+  const found = await files.run('findInterfaces', undefined);
+  return found.map(shownInterface).map(({ name, special, type }) => ({ name, special, type }));
 }

@@ -1,9 +1,10 @@
-/** Tasks of a file thread: they look up on this host what ports can be attached to. */
-import { readdirSync, readFileSync } from 'node:fs';
+/** Tasks of a file thread: they look up what this host has: interfaces, programs, places of sockets. */
+import { accessSync, constants, readdirSync, readFileSync } from 'node:fs';
 import { networkInterfaces } from 'node:os';
 import { join } from 'node:path';
 import type { TaskTable } from '../base/threads/task.js';
 import { clientPath } from '../base/disk/containment.js';
+import { SYSTEM_PATH } from './keeper/program.js';
 
 export interface HostInterface {
   readonly name: string;
@@ -14,11 +15,14 @@ export interface HostInterface {
   readonly netmask: string;
   /** The user that a TAP was made for, -1 when there is none; undefined for an interface that is no TAP. */
   readonly tapOwner: number | undefined;
+  readonly isBridge: boolean;
 }
 
 export interface HostTasks extends TaskTable {
   /** Sorted by name. */
   readonly findInterfaces: (input: undefined) => HostInterface[];
+  /** Whether the host has the program where the keeper looks for it. */
+  readonly hasProgram: (input: { name: string }) => boolean;
   /** The real path of a socket's file, which must lie in the folder. */
   readonly placeSocketFile: (input: { folder: string; path: string }) => string;
 }
@@ -41,14 +45,28 @@ export const hostTasks: HostTasks = {
         address: first?.address ?? '',
         netmask: first?.netmask ?? '',
         tapOwner: numberOf(systemText(name, 'owner')),
+        isBridge: systemText(name, 'bridge/bridge_id') !== undefined,
       };
     });
+  },
+
+  hasProgram({ name }) {
+    return SYSTEM_PATH.split(':').some((folder) => isExecutable(join(folder, name)));
   },
 
   placeSocketFile({ folder, path }) {
     return clientPath({ root: folder, path }, 'write');
   },
 };
+
+function isExecutable(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
 
 function systemNames(): string[] {
   try {

@@ -6,15 +6,18 @@ import type { Engines } from '../engine/control/engines.js';
 import { Channel } from '../base/streams/channel.js';
 import type { ConsolePorts } from '../lab/console-ports.js';
 import { FILTER_TYPES, type FilterType } from '../lab/topology/link-filters.js';
-import { SERVED_KINDS } from '../lab/kinds/node-kinds.js';
+import { isProgramKind, SERVED_KINDS, SWITCH_KINDS } from '../lab/kinds/node-kinds.js';
 import type { Projects } from '../lab/projects/projects.js';
 import { ComputeProjects } from './compute-projects.js';
 import { ComputeRun } from './compute-run.js';
 import type { ComputeServices } from './compute-services.js';
 import { FileLists } from './file-list.js';
-import { FilterPlans } from './switches/filter-plans.js';
+import { FilterPlans } from './nodes/filter-plans.js';
 import type { ComputeFiles } from './files.js';
 import { shownInterface, type ShownInterface } from './host-interfaces.js';
+import type { Keeper } from './keeper/keeper.js';
+import { Programs } from './nodes/programs.js';
+import { VpcsRunner } from './nodes/vpcs/vpcs-machine.js';
 import { NioSockets, type NioSocketsOptions } from './links/nio-sockets.js';
 import { ProjectFolders } from './project-folders.js';
 import type { UdpPorts } from './links/udp-ports.js';
@@ -32,6 +35,11 @@ export interface LocalComputeOptions extends NioSocketsOptions {
   readonly projects: Projects;
   readonly consolePorts: ConsolePorts;
   readonly bpf: BpfCompiler;
+  readonly keeper: Keeper;
+  /** The address at which consoles listen. */
+  readonly consoleHost: string;
+  /** Whether nodes that are programs may start. Programs have the rights of the server. */
+  readonly runsPrograms: boolean;
 }
 
 export interface Capabilities {
@@ -50,9 +58,11 @@ export class LocalCompute {
   readonly #runs = new Map<string, ComputeRun>();
   readonly #gns3Version: string;
   readonly #services: ComputeServices;
+  /** The types of node that can run here; only switches until the host was probed. */
+  #nodeTypes: readonly string[] = SWITCH_KINDS.map(({ type }) => type);
 
   constructor(options: LocalComputeOptions) {
-    const { engines, files, udpPorts, consolePorts, refusesBadHec } = options;
+    const { engines, files, udpPorts, consolePorts, refusesBadHec, keeper, consoleHost } = options;
     this.#files = files;
     this.#bpf = options.bpf;
     this.fileLists = new FileLists(files);
@@ -67,13 +77,39 @@ export class LocalCompute {
       newDevice: (lab) => engines.newDevice(lab),
       log: options.log,
       filterPlans: new FilterPlans(options.bpf),
+      programs: new Programs([new VpcsRunner({ keeper, files })], options.runsPrograms),
+      consoleHost,
+      files,
+      nodeChanged: (projectId, nodeId, text) => {
+        this.channel.emit('node.updated', text, projectId);
+        this.folders.ownerOf(projectId)?.nodeChanged(nodeId);
+      },
+      report: (projectId, level, message) => {
+        const text = JSON.stringify({ message });
+        this.channel.emit(`log.${level}`, text, projectId);
+        this.folders.ownerOf(projectId)?.tell(`log.${level}`, text);
+      },
     };
     this.projects = new ComputeProjects(this.folders, options.allowsAnyPath, this.#services);
   }
 
+  /** Finds out which programs this host has. Returns the types of node that can run. */
+  async probe(): Promise<readonly string[]> {
+    const able = new Set(await this.#services.programs.ableKinds());
+    this.#nodeTypes = SERVED_KINDS.filter((kind) => !isProgramKind(kind) || able.has(kind.type)).map(
+      ({ type }) => type,
+    );
+    return this.#nodeTypes;
+  }
+
+  /** Refuses (409) a new node of a kind whose program this host does not have. */
+  checkAble(type: string): Promise<void> {
+    return this.#services.programs.check(type);
+  }
+
   get capabilities(): Capabilities {
     return {
-      node_types: SERVED_KINDS.map((kind) => kind.type),
+      node_types: this.#nodeTypes,
       platform: platform(),
       version: this.#gns3Version,
     };
@@ -115,6 +151,11 @@ export class LocalCompute {
       this.channel.emit('log.warning', JSON.stringify({ message }), lab);
       this.folders.ownerOf(lab)?.warn(message);
     }
+  }
+
+  /** Refuses (503) nodes that wait for their start. */
+  stopStarting(): void {
+    this.#services.programs.close();
   }
 
   /** Closes all sockets and removes their files. Call only when no engine runs any more. */

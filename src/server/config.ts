@@ -28,12 +28,16 @@ export interface Config {
   readonly credentials: { readonly user: string; readonly password: string } | undefined;
   /** Whether everybody who can reach the server may use it. */
   readonly isOpen: boolean;
+  /** Whether the programs of nodes may run with the rights of the server although others can reach it. */
+  readonly allowsUnconfined: boolean;
   /** Names of this server that it cannot know by itself. */
   readonly allowedHosts: readonly string[];
   readonly allowedOrigins: readonly string[];
   readonly maxJsonBody: number;
   /** The first and the last UDP port that is given out. */
   readonly udpPorts: readonly [first: number, last: number];
+  /** The first and the last TCP port at which consoles of nodes listen. */
+  readonly consolePorts: readonly [first: number, last: number];
   /** Where UDP attachments may lead; undefined is anywhere. */
   readonly nioNetworks: BlockList | undefined;
   /** The interfaces of the host that ports may be attached to. */
@@ -105,9 +109,15 @@ const OPTIONS = {
     fallback: '',
     isSwitch: true,
   },
+  'allow-unconfined': {
+    help: 'run the programs of nodes, with the rights of the server, for clients on other hosts',
+    fallback: '',
+    isSwitch: true,
+  },
   'allow-hosts': { help: 'comma-separated names that clients may call this server', fallback: '' },
   'allow-origins': { help: 'comma-separated origins of browser clients', fallback: STOCK_ORIGINS },
   'max-json-body': { help: 'largest JSON request body, in bytes', fallback: '1048576' },
+  'console-ports': { help: 'TCP ports that are given out to consoles of nodes', fallback: '5000-10000' },
   'udp-ports': { help: 'UDP ports that are given out to links', fallback: '20000-30000' },
   'nio-networks': {
     help: 'comma-separated networks that UDP links may lead to, or any; auto is any, with --open this host',
@@ -210,9 +220,11 @@ const SETTINGS = z.object({
   user: z.string().trim(),
   password: z.string().trim(),
   open: onOrOff,
+  'allow-unconfined': onOrOff,
   'allow-hosts': listOf(hostName),
   'allow-origins': listOf(z.string()),
   'max-json-body': whole(1024, 64 * 1024 * 1024),
+  'console-ports': portRange,
   'udp-ports': portRange,
   'nio-networks': networkList,
   'nio-interfaces': listOf(interfaceName),
@@ -280,10 +292,12 @@ function configOf(settings: Settings): Config {
     gns3Version: settings['gns3-version'],
     credentials: settings.user === '' ? undefined : { user: settings.user, password: settings.password },
     isOpen: settings.open,
+    allowsUnconfined: settings['allow-unconfined'],
     allowedHosts: settings['allow-hosts'],
     allowedOrigins: settings['allow-origins'],
     maxJsonBody: settings['max-json-body'],
     udpPorts: settings['udp-ports'],
+    consolePorts: settings['console-ports'],
     nioNetworks: networksOf(settings),
     nioInterfaces: new Set(settings['nio-interfaces']),
     refusesBadHec: settings['refuse-bad-hec'],

@@ -22,6 +22,8 @@ const GROUP_PASSES = 0o010;
 
 /** Where custom symbols lie, below the data folder. */
 export const SYMBOLS = 'symbols';
+/** Where base configurations of new nodes lie, below the data folder. */
+export const CONFIGS = 'configs';
 
 /** Where the notes of jobs lie. */
 export function notesFolder({ projects }: Config): string {
@@ -33,10 +35,25 @@ export function notesFolder({ projects }: Config): string {
  * emptied at start.
  */
 export function temporaryImages({ images, state }: Config): string {
+  return join(images, 'tmp', serverMark({ state }));
+}
+
+/** Tells what belongs to this server from what belongs to others. It is the same after a restart. */
+export function serverMark({ state }: Pick<Config, 'state'>): string {
   const server = createHash('sha256')
     .update(`${hostname()} ${realpathSync(state)}`)
     .digest('hex');
-  return join(images, 'tmp', server.slice(0, 12));
+  return server.slice(0, 12);
+}
+
+/** The folder of the keeper of the node programs. It is made when the first program starts. */
+export function keeperFolder({ data }: Config): string {
+  return join(data, 'run');
+}
+
+/** Whether a server with this data has run programs, so that some may be left of its life. */
+export function hadPrograms(config: Config): boolean {
+  return existsSync(keeperFolder(config));
 }
 
 /** Fails with one clear line when the data cannot be kept where it should be. */

@@ -19,19 +19,30 @@ import { hostSockets } from '../engine/sockets/host-sockets.js';
 import { RECEIVE_BUFFER } from '../engine/sockets/opener.js';
 import { ImageLibrary } from '../files/images/image-library.js';
 import { NodeArchives } from '../files/node-files/node-archives.js';
+import { NodeFolders } from '../files/node-files/node-folders.js';
 import { nodeFileLanding } from '../files/node-files/node-folder.js';
 import { Transfers } from '../files/transfer/transfers.js';
 import { Uploads } from '../files/uploads/uploads.js';
 import { Gate } from '../http/gate.js';
 import { GuessBrake } from '../http/guess-brake.js';
 import { Controller } from '../lab/controller.js';
+import { Keeper } from '../run/keeper/keeper.js';
 import { UdpPorts } from '../run/links/udp-ports.js';
 import { LocalCompute } from '../run/local-compute.js';
 import { Jobs } from '../snapshots/jobs.js';
 import { projectArchives } from '../snapshots/projects/project-archives.js';
 import { Snapshots } from '../snapshots/snapshots.js';
 import type { Config } from './config.js';
-import { notesFolder, prepareFolders, SYMBOLS, temporaryImages } from './folders.js';
+import {
+  CONFIGS,
+  hadPrograms,
+  keeperFolder,
+  notesFolder,
+  prepareFolders,
+  serverMark,
+  SYMBOLS,
+  temporaryImages,
+} from './folders.js';
 import { onStopSignal } from './stop-signal.js';
 import { ARCHIVES_AT_ONCE, LOOPS, Threads } from './threads.js';
 
@@ -58,6 +69,16 @@ export async function serve(config: Config): Promise<void> {
     log,
   });
   const sockets = await hostSockets(process.platform);
+  const keeper = new Keeper({
+    folder: keeperFolder(config),
+    mark: serverMark(config),
+    graceSeconds: 0,
+    log,
+    onLost: (ids: readonly string[]) => {
+      log.error({ programs: ids.length }, 'the keeper of the node programs ended, and they with it');
+    },
+  });
+  const left = hadPrograms(config) ? keeper.start() : Promise.resolve([]);
   const udpPorts = new UdpPorts(config.udpPorts, (port) => sockets.opener.isFree(port));
   const controller = new Controller({
     store,
@@ -66,6 +87,7 @@ export async function serve(config: Config): Promise<void> {
     mendFolder: (root) => files.run('mendCaptures', { root }),
     log,
     udpPorts,
+    consolePorts: config.consolePorts,
     host: config.host,
     user: config.credentials?.user ?? null,
     projectsFolder: config.projects,
@@ -84,6 +106,7 @@ export async function serve(config: Config): Promise<void> {
   const bpf = new BpfCompiler(threads.expressions);
   const writers = new CaptureWriters({
     worker: LOOPS.capture,
+    chores: threads.chores,
     memories: engines.captureMemories,
     log,
     floorBytes: config.captureFloor,
@@ -103,6 +126,9 @@ export async function serve(config: Config): Promise<void> {
     allowsAnyPath: config.local,
     projects: controller.projects,
     consolePorts: controller.consolePorts,
+    keeper,
+    consoleHost: config.host,
+    runsPrograms: isLoopback(config.host) || config.allowsUnconfined,
   });
   const runningCaptures = new RunningCaptures({
     writers,
@@ -125,6 +151,9 @@ export async function serve(config: Config): Promise<void> {
     config.captureKeepDays,
     log,
   );
+  // Without a time of grace a keeper keeps nothing, but for what it was about to end.
+  for (const program of await left) program.kill('SIGKILL');
+  const probed = compute.probe();
   await controller.start((projectId) => compute.beginRun(projectId));
   captureRetention.start();
 
@@ -173,6 +202,11 @@ export async function serve(config: Config): Promise<void> {
     table: routeTable({
       ...{ controller, files, compute, captures, captureFiles, portCaptures },
       ...{ transfers, images, uploads, jobs, snapshots, archives },
+      nodeFolders: new NodeFolders({
+        files,
+        archives: threads.archives,
+        configs: join(config.data, CONFIGS),
+      }),
       nodeArchives: new NodeArchives({ disk: threads.archives, atOnce: ARCHIVES_AT_ONCE }),
       shutdown: stop.begin,
     }),
@@ -181,6 +215,7 @@ export async function serve(config: Config): Promise<void> {
     log,
     descriptors: sockets.descriptors,
   });
+  controller.computes.runs(await probed);
   const port = await server.listen(config.host, config.port);
   sockets.boundConnectionBuffers();
   controller.computes.listensOn(port);
@@ -196,7 +231,9 @@ export async function serve(config: Config): Promise<void> {
   await jobs.close();
   await archives.exports.close();
   captureRetention.stop();
+  compute.stopStarting();
   await controller.close();
+  const keeperEnds = keeper.close();
   await runningCaptures.close();
   await writers.close();
   await engines.close();
@@ -204,6 +241,7 @@ export async function serve(config: Config): Promise<void> {
   await uploads.close();
   await images.close();
   await transfers.close();
+  await keeperEnds;
   await store.close();
   await threads.close();
   log.info('stopped');

@@ -3,6 +3,7 @@ import type { DigestTasks } from '../base/disk/folder-digests.js';
 import type { FileTasks } from '../base/disk/file-tasks.js';
 import { TaskPool } from '../base/threads/task-pool.js';
 import type { CaptureFileTasks } from '../captures/files/capture-file-tasks.js';
+import type { FileChores } from '../captures/writing/file-chores.js';
 import type { BpfTasks } from '../engine/bpf/bpf-tasks.js';
 import { FilePool, FileReads } from '../files/downloads/file-reads.js';
 import type { ImageTasks } from '../files/images/image-tasks.js';
@@ -14,6 +15,7 @@ import type { PartTasks } from '../files/uploads/part-tasks.js';
 import type { ProjectFileTasks } from '../lab/projects/project-state.js';
 import type { SymbolTasks } from '../lab/symbols/symbol-tasks.js';
 import type { HostTasks } from '../run/host-tasks.js';
+import type { VpcsTasks } from '../run/nodes/vpcs/vpcs-tasks.js';
 import type { CompareTasks } from '../snapshots/compare-tasks.js';
 import type { ArchiveTasks } from '../snapshots/projects/project-archives.js';
 import type { SnapshotListTasks } from '../snapshots/snapshot-list-tasks.js';
@@ -38,6 +40,8 @@ const SIZES = {
   readers: { threads: 3, queueLimit: 10_000, startsOnUse: true },
   /** Apart, so that no upload waits behind the tens of thousands of files of an archive. */
   archives: { threads: 2, queueLimit: 10_000, startsOnUse: true },
+  /** Syncs and closes the files of captures, of which none may be refused. */
+  chores: { threads: 1, queueLimit: Infinity, startsOnUse: true },
   /** Hands expressions of packet filters to libpcap, which may take its time. */
   expressions: { threads: 1, queueLimit: 1000, startsOnUse: true },
   /** Snapshots, exports and imports: two for long jobs at most, the others for what is short, such as pieces of exports. */
@@ -53,7 +57,8 @@ export type FileThreadTasks = CaptureFileTasks &
   NodeFileTasks &
   ProjectFileTasks &
   SnapshotListTasks &
-  SymbolTasks;
+  SymbolTasks &
+  VpcsTasks;
 
 export class Threads {
   /** The buffers in which uploads and downloads cross threads. */
@@ -62,6 +67,7 @@ export class Threads {
   readonly readers: TaskPool<DiskTasks & ImageTasks>;
   readonly archives: TaskPool<NodeArchiveTasks>;
   readonly files: FilePool<FileThreadTasks>;
+  readonly chores: TaskPool<FileChores>;
   readonly expressions: TaskPool<BpfTasks>;
   readonly jobs: TaskPool<CompareTasks & ArchiveTasks & SnapshotTasks>;
 
@@ -74,13 +80,14 @@ export class Threads {
       { ...SIZES.files, worker: workerAt('file') },
       new FileReads(this.slabs, this.readers),
     );
+    this.chores = new TaskPool({ ...SIZES.chores, worker: workerAt('chore') });
     this.expressions = new TaskPool({ ...SIZES.expressions, worker: workerAt('expression') });
     this.jobs = new TaskPool({ ...SIZES.jobs, worker: workerAt('job'), workerData: { floor } });
   }
 
   /** Call it when nothing uses the threads any more. */
   async close(): Promise<void> {
-    const { files, disk, archives, readers, expressions, jobs } = this;
-    for (const pool of [files, disk, archives, readers, expressions, jobs]) await pool.close();
+    const { files, disk, archives, readers, chores, expressions, jobs } = this;
+    for (const pool of [files, disk, archives, readers, chores, expressions, jobs]) await pool.close();
   }
 }

@@ -1,4 +1,4 @@
-/** What bounds captures as a whole: the share of a project, its closing by itself, and the end of the server. */
+/** Captures are bounded by the share of a project, by its closing by itself, and by the end of the server. */
 import { readFileSync } from 'node:fs';
 import t from 'tap';
 import { Client } from '../support/client.js';
@@ -58,7 +58,7 @@ void t.test('captures stop before they take more than the share of their project
   t.equal((await again({ capture_file_name: 'b.pcap' })).status, 201);
 });
 
-void t.test('what is deleted makes room for what runs', async (t) => {
+void t.test('deleting a capture makes room for one that runs', async (t) => {
   const host = await newHost(t, ['--capture-quota', '1']);
   const { client } = host;
   const line = await hubLine(t, host);

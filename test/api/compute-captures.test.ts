@@ -64,7 +64,7 @@ void t.test('a port is captured from start to stop', async (t) => {
   );
 });
 
-void t.test('what is refused', async (t) => {
+void t.test('requests that cannot be served are refused', async (t) => {
   const { node, at } = await captured(t);
   const free = refusal(409, 'Port 5 is not allocated');
   const unused = at.replace(/0$/, '5');

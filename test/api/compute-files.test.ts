@@ -71,7 +71,7 @@ void t.test('nothing outside of the folder is read or written', async (t) => {
   t.equal(readFileSync(join(folder, 'absolute'), 'utf8'), 'x', 'an absolute path inside is one');
 });
 
-void t.test('what is not there, and what is no file, is told', async (t) => {
+void t.test('missing files, and names that are no files, are refused', async (t) => {
   t.hasStrict(await client.get(`${files}/none`), { status: 404, body: { message: '404: Not Found' } });
   t.equal((await client.get(`${files}/links`)).status, 409);
   t.equal((await client.post(`${files}/links`, 'x')).status, 409);

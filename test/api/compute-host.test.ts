@@ -16,7 +16,7 @@ void t.test('the version is told as the controller tells it', async (t) => {
   t.strictSame((await client.get('/v2/compute/version')).body, (await client.get('/v2/version')).body);
 });
 
-void t.test('what runs here is told in the words of the controller', async (t) => {
+void t.test('running things are described in the words of the controller', async (t) => {
   const { capabilities } = await client.expect(200, 'GET', '/v2/computes/local');
   t.strictSame((await client.get('/v2/compute/capabilities')).body, capabilities);
 });

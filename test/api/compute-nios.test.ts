@@ -64,7 +64,7 @@ void t.test('a body that is no attachment is refused in the words of the contrac
   }
 });
 
-void t.test('what the reference does not support is not supported', async (t) => {
+void t.test('things that the reference does not support are not supported', async (t) => {
   for (const body of [
     { type: 'nio_nat' },
     { type: 'nio_vmnet', vmnet: 'vmnet1' },

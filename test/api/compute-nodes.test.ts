@@ -221,7 +221,7 @@ void t.test('bodies that fit no kind are refused', async (t) => {
         400,
         `${kind} ${JSON.stringify(body).slice(0, 60)}`,
       );
-      // What only a new node needs, or only a new one reads.
+      // Some bodies are wrong for a new node only.
       if (!['{}', '{"name":"a","node_id":"x"}'].includes(JSON.stringify(body)))
         t.equal((await client.put(path, body)).status, 400);
     }

@@ -53,7 +53,7 @@ void t.test('a known id is answered with the project that has it, also when both
   await client.expect(204, 'POST', `${projects}/${project_id}/close`);
 });
 
-void t.test('what controllers send of a project is accepted, and nothing else', async (t) => {
+void t.test('requests of controllers about a project are accepted, and no others', async (t) => {
   const whole = {
     name: 'whole',
     project_id: randomUUID(),

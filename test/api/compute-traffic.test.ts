@@ -92,7 +92,7 @@ void t.test('mappings that are changed work at once, and the rest is not disturb
   await b.receive(5);
 });
 
-void t.test('what is detached is silent, and comes back where it is attached anew', async (t) => {
+void t.test('a detached link is silent, and its traffic comes back where it is attached anew', async (t) => {
   const [a, b, c] = [await UdpPeer.open(t), await UdpPeer.open(t), await UdpPeer.open(t)];
   const node = await lab.node('frame_relay_switch', { mappings: { '1:101': '2:202' } });
   const toA = await lab.join(node, 1, a);

@@ -28,7 +28,7 @@ void t.test('the first compute is this server, with what it serves', async (t) =
   const { cpu_usage_percent: cpu, memory_usage_percent: memory, ...rest } = body as Record<string, unknown>;
   t.strictSame(rest, {
     capabilities: {
-      node_types: ['ethernet_hub', 'ethernet_switch', 'frame_relay_switch', 'atm_switch'],
+      node_types: ['cloud', 'ethernet_hub', 'ethernet_switch', 'frame_relay_switch', 'atm_switch', 'vpcs'],
       platform: process.platform,
       version: '2.2.60',
     },

@@ -42,7 +42,7 @@ class Lab {
     return (await client.get(this.drawings)).body as Json[];
   }
 
-  /** What the project's stream tells about the work, up to a node that marks its end. */
+  /** The project's notifications about the work, up to the node that marks its end. */
   async told(work: () => Promise<unknown>): Promise<readonly Notification[]> {
     const stream = await NotificationLog.open(`${server.url}${this.path}/notifications`);
     await work();
@@ -201,7 +201,7 @@ void t.test('a locked drawing cannot be deleted until it is unlocked', async (t)
   t.strictSame(await lab.list(), []);
 });
 
-void t.test('what does not exist is not found', async (t) => {
+void t.test('missing drawings are not found', async (t) => {
   const [lab, other] = [await Lab.make(), await Lab.make()];
   const elsewhere = await other.draw();
   for (const id of [UNKNOWN, 'nonsense', String(elsewhere['drawing_id'])]) {

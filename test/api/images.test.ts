@@ -191,7 +191,7 @@ void t.test('each emulator has its own images, by what they begin with', async (
     t.equal((await client.delete(pathOf(name, emulator))).status, 204);
 });
 
-void t.test('what is compressed is sent as it is', async (t) => {
+void t.test('compressed images are sent as they are', async (t) => {
   await upload('x.gz', 'not even gzip');
   const reply = await rawRequest(server.port, 'GET', pathOf('x.gz'), {
     headers: { 'Accept-Encoding': 'gzip' },

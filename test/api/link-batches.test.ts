@@ -57,7 +57,7 @@ void t.test('deletes, creates, updates, stops and starts, in this order, each wi
   t.same(await batch(lab, {}), []);
 });
 
-void t.test('what fails does not keep the rest from being done', async (t) => {
+void t.test('a failing link does not keep the rest from being done', async (t) => {
   const lab = await LinkLab.make(host);
   const [a, b] = [await lab.hub(), await lab.hub()];
   const link = await lab.link([end(a, 0), end(b, 0)]);
@@ -96,7 +96,7 @@ void t.test('what fails does not keep the rest from being done', async (t) => {
   t.same(seen(await batch(lab, { start_capture: [{ link_id: id }] })), [['start_capture', 200]]);
 });
 
-void t.test('what is no batch is refused as a whole', async (t) => {
+void t.test('a body that is no batch is refused as a whole', async (t) => {
   const lab = await LinkLab.make(host);
   const [a, b] = [await lab.hub(), await lab.hub()];
   const good = { nodes: [end(a, 0), end(b, 0)] };

@@ -93,7 +93,7 @@ void t.test('a second start is refused and disturbs nothing', async (t) => {
   t.same(fileOf(link).packets, [frameOf(1), frameOf(2)]);
 });
 
-void t.test('of many starts at once one is made', async (t) => {
+void t.test('many starts at once make one capture', async (t) => {
   const line = await hubLine(t, host);
   const replies = await Promise.all(
     Array.from({ length: 6 }, () => client.post(`${line.at}/start_capture`, {})),
@@ -214,7 +214,7 @@ void t.test('settings out of range are refused', async (t) => {
   t.equal((await client.get(`${line.at}/capture`)).status, 404);
 });
 
-void t.test('what is recorded can be chosen', async (t) => {
+void t.test('clients choose what is recorded', async (t) => {
   const line = await hubLine(t, host);
   let arrived = 0;
   let back = 0;
@@ -292,7 +292,7 @@ void t.test('a viewer gets everything, live, and then the end', async (t) => {
   t.match(await state(line.at), { viewers: [] });
 });
 
-void t.test('what a capture cannot be asked', async (t) => {
+void t.test('wrong settings of a capture are refused', async (t) => {
   const line = await hubLine(t, host);
   const asked = ['capture', 'capture/file', 'pcap'] as const;
   const lost = line.lab.at({ link_id: UNKNOWN });
@@ -338,7 +338,7 @@ void t.test('filters and suspension do not disturb a capture, and captures show 
   t.same(pcapFile(await stream.ended).packets, expected);
 });
 
-void t.test('what ends a capture from outside ends it whole', async (t) => {
+void t.test('a capture that is ended from outside ends whole', async (t) => {
   const ways: Record<string, (line: Awaited<ReturnType<typeof hubLine>>) => Promise<unknown>> = {
     'the link is deleted': ({ at }) => client.expect(204, 'DELETE', at),
     'the near node is deleted': ({ lab, near }) =>

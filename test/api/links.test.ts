@@ -191,7 +191,7 @@ void t.test('a port stays used after its node was changed', async (t) => {
   t.hasStrict(await lab.post([end(c, 0), end(a, 0)]), refusal(409, 'Port is already used'));
 });
 
-void t.test('of two links on one port at the same moment one is made', async (t) => {
+void t.test('only one of two links on one port at the same moment is made', async (t) => {
   const lab = await LinkLab.make(host);
   const [a, b, c] = [await lab.hub(), await lab.hub(), await lab.hub()];
   for (let port = 0; port < 8; port++) {
@@ -257,7 +257,7 @@ void t.test('an update changes labels, and never the ends', async (t) => {
   t.strictSame((await client.get(lab.at(link))).body, changed, 'all of a request or nothing');
 });
 
-void t.test('what is told of updates: changes, and every request that names ends', async (t) => {
+void t.test('notifications tell of changes, and of every request that names ends', async (t) => {
   const lab = await LinkLab.make(host);
   const [a, b] = [await lab.hub(), await lab.hub()];
   const told: Json[] = [];
@@ -311,7 +311,7 @@ void t.test('filters', async (t) => {
   const link = await lab.link([end(a, 0), end(b, 0)]);
   const put = (filters: Json): Promise<Reply> => client.put(lab.at(link), { filters });
 
-  await t.test('those that do nothing are left out', async (t) => {
+  await t.test('filters that do nothing are left out', async (t) => {
     const cases: [given: Json, kept: Json][] = [
       [{ corrupt: [0], delay: [0, 0], frequency_drop: [0], packet_loss: [0], bpf: [] }, {}],
       [{ bpf: [''] }, {}],
@@ -344,7 +344,7 @@ void t.test('filters', async (t) => {
     }
   });
 
-  await t.test('what is no filter is refused', async (t) => {
+  await t.test('a value that is no filter is refused', async (t) => {
     await put({ delay: [5] });
     for (const filters of [
       { bogus: [5] },

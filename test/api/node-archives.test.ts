@@ -19,6 +19,7 @@ import t from 'tap';
 import { Client, type Reply } from '../support/client.js';
 import { eventually } from '../support/eventually.js';
 import { gns3Node, placeGns3Project } from '../support/gns3-project.js';
+import { patience } from '../support/patience.js';
 import { RandomBytes } from '../support/random.js';
 import { RawConnection } from '../support/raw-client.js';
 import { scratchFolder } from '../support/scratch.js';
@@ -135,7 +136,7 @@ void t.test('a folder leaves as the archive of what is in it', { skip }, async (
   t.equal((await client.get(`${ARCHIVE}?folder=linked`)).status, 403);
 });
 
-void t.test('what has left comes back as it was', { skip }, async (t) => {
+void t.test('a folder that was taken out comes back as it was', { skip }, async (t) => {
   const archive = await download();
   await deleteAll();
   t.same(treeOf(FOLDER), {});
@@ -172,7 +173,7 @@ for (const format of ['gnu', 'oldgnu', 'pax', 'posix', 'ustar', 'v7']) {
   });
 }
 
-void t.test('what is there is replaced or joined, and nothing is deleted', async (t) => {
+void t.test('files that are there are replaced or joined, and nothing is deleted', async (t) => {
   await deleteAll();
   t.equal(
     (
@@ -284,7 +285,7 @@ void t.test('nothing of an archive is unpacked that must not be', async (t) => {
   });
 });
 
-void t.test('what is no whole archive changes nothing', async (t) => {
+void t.test('an archive that is not whole changes nothing', async (t) => {
   const before = treeOf(FOLDER);
   const whole = Buffer.concat([
     tarMember({ path: 'first', content: new RandomBytes(3).next(3000) }),
@@ -318,7 +319,7 @@ void t.test('what is no whole archive changes nothing', async (t) => {
   t.equal((await unpack(whole)).status, 201);
 });
 
-void t.test('an archive of very many members is refused', { timeout: 60_000 }, async (t) => {
+void t.test('an archive of very many members is refused', { timeout: patience(60_000) }, async (t) => {
   const before = treeOf(FOLDER);
   const members = Array.from({ length: 100_001 }, (_, index) => tarMember({ path: `many/${index}` }));
   const reply = await unpack(Buffer.concat([...members, TAR_ZEROS]));

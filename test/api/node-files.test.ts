@@ -104,7 +104,7 @@ void t.test('an empty file is one, and any name says nothing of what is in it', 
   t.equal(read.headers.get('content-type'), 'application/octet-stream');
 });
 
-void t.test('what is unknown is not found, and a closed project keeps its files', async (t) => {
+void t.test('unknown files are not found, and a closed project keeps its files', async (t) => {
   const noProject = refusal(404, `Project ID ${UNKNOWN} doesn't exist`);
   const noNode = refusal(404, `Node ID ${UNKNOWN} doesn't exist`);
   const notOpen = refusal(403, 'The project is not opened');

@@ -86,7 +86,7 @@ class Lab {
     return client.expect(201, 'POST', `${this.path}/links`, { nodes });
   }
 
-  /** What the project's stream tells about the work, up to a drawing that marks its end. */
+  /** The project's notifications about the work, up to the drawing that marks its end. */
   async told(work: () => Promise<unknown>): Promise<readonly Notification[]> {
     const stream = await NotificationLog.open(`${server.url}${this.path}/notifications`);
     await work();
@@ -197,7 +197,7 @@ void t.test('a node is made as it is asked for', async (t) => {
   t.hasStrict(made, { ...wanted, width: 66, height: 45, label: { ...label, text: 'core' } });
 });
 
-void t.test('what only the server tells may be sent along and is ignored', async (t) => {
+void t.test('properties that only the server sets may be sent along and are ignored', async (t) => {
   const lab = await Lab.make();
   const { body, status } = await lab.post({
     width: 1,
@@ -320,7 +320,7 @@ void t.test('a known node id is answered with the node that has it', async (t) =
 void t.test('a node of a kind that is not served is refused, and nothing is made', async (t) => {
   const lab = await Lab.make();
   const news = await lab.told(async () => {
-    for (const type of ['vpcs', 'qemu', 'cloud', 'nat', 'docker', 'dynamips', 'iou', 'traceng']) {
+    for (const type of ['qemu', 'nat', 'docker', 'dynamips', 'iou', 'traceng', 'virtualbox', 'vmware']) {
       t.hasStrict(
         await lab.post({ node_type: type }),
         refusal(409, `Cannot create the node: nodes of type ${type} are not served by this server`),
@@ -583,7 +583,7 @@ void t.test('a node that was read can be sent back whole', async (t) => {
   }
 });
 
-void t.test('what identifies a node is not changed', async (t) => {
+void t.test('the identity of a node cannot be changed', async (t) => {
   const lab = await Lab.make();
   const node = await lab.node('ethernet_switch');
   const changed = await client.expect(200, 'PUT', lab.at(node), {
@@ -592,9 +592,21 @@ void t.test('what identifies a node is not changed', async (t) => {
     compute_id: 'nowhere',
     project_id: UNKNOWN,
     template_id: UNKNOWN,
-    console: 9999,
   });
   t.strictSame(changed, node);
+});
+
+void t.test('a console moves to the port that is wanted, or to a free one when that is taken', async (t) => {
+  const lab = await Lab.make();
+  const [node, other] = [await lab.node('ethernet_switch'), await lab.node('ethernet_switch')];
+  const move = async (console: unknown): Promise<unknown> =>
+    (await client.expect(200, 'PUT', lab.at(node), { console }))['console'];
+  t.equal(await move(9999), 9999);
+  t.equal(await move(null), 9999, 'null leaves it where it is');
+  const elsewhere = await move(other['console']);
+  t.not(elsewhere, other['console']);
+  t.equal(await move(9999), 9999, 'the old port is free again');
+  t.equal(await move(node['console']), node['console']);
 });
 
 void t.test('a renamed node takes its label along, and a name that is taken is made unique', async (t) => {
@@ -760,14 +772,14 @@ void t.test('all nodes are started, stopped, suspended and reloaded without a wo
 });
 
 void t.test('a node that is only kept is stopped and cannot be started, alone or with all', async (t) => {
-  const node = gns3Node('vpcs', { name: 'PC1' });
+  const node = gns3Node('virtualbox', { name: 'PC1' });
   const hub = gns3Node('ethernet_hub', { name: 'Hub1' });
   const { id } = placeGns3Project(`${server.data}/projects`, 'kept', { nodes: [node, hub] });
   await client.expect(200, 'POST', '/v2/reload');
   await client.expect(201, 'POST', `/v2/projects/${id}/open`);
   const nodes = `/v2/projects/${id}/nodes`;
   const unserved = (doing: string): object =>
-    refusal(409, `Cannot ${doing} the node: nodes of type vpcs are not served by this server`);
+    refusal(409, `Cannot ${doing} the node: nodes of type virtualbox are not served by this server`);
   t.hasStrict(await client.get(`${nodes}/${node.node_id}`), { body: { status: 'stopped', name: 'PC1' } });
   t.hasStrict(await client.post(`${nodes}/${node.node_id}/start`), unserved('start'));
   t.hasStrict(await client.post(`${nodes}/${node.node_id}/reload`), unserved('reload'));
@@ -781,7 +793,7 @@ void t.test('a node that is only kept is stopped and cannot be started, alone or
   t.equal((await client.delete(`${nodes}/${node.node_id}`)).status, 204);
 });
 
-void t.test('what does not exist is not found', async (t) => {
+void t.test('missing nodes are not found', async (t) => {
   const lab = await Lab.make();
   const other = await Lab.make();
   const elsewhere = await other.node('ethernet_hub');

@@ -20,7 +20,7 @@ interface Line {
 
 const parsed = (text: string): Line => ({ ...(JSON.parse(text) as { action: string; event: Json }), text });
 
-/** What one client is told, line by line. */
+/** The lines that one client is told. */
 interface Told {
   /** The next line that is not the load of a compute. */
   next(): Promise<Line>;
@@ -261,7 +261,7 @@ void t.test('every listener is told the same, in the same order', async (t) => {
   );
 });
 
-void t.test('what a client says into its socket is ignored', async (t) => {
+void t.test('messages of a client into its socket are ignored', async (t) => {
   const { project_id } = await newProject('talkative');
   const path = `/v2/projects/${String(project_id)}`;
   const { told, socket } = await overSocket(`${path}/notifications/ws`);

@@ -37,12 +37,19 @@ const link = await lab.lab.link([end(hub, 0), end(other, 0)]);
 await lab.write(hub, 'disk', 'what the lab has');
 const kept = await lab.take('kept');
 const compute = await ComputeLab.open(client);
-const SWITCHES = ['atm_switch', 'frame_relay_switch', 'ethernet_switch', 'ethernet_hub'] as const;
-const switches = new Map<string, string>();
-for (const kind of SWITCHES) {
-  const fields = kind.startsWith('ethernet') ? {} : { mappings: {} };
+const KINDS = [
+  'atm_switch',
+  'frame_relay_switch',
+  'ethernet_switch',
+  'ethernet_hub',
+  'cloud',
+  'vpcs',
+] as const;
+const nodes = new Map<string, string>();
+for (const kind of KINDS) {
+  const fields = kind === 'atm_switch' || kind === 'frame_relay_switch' ? { mappings: {} } : {};
   const path = await compute.node(kind, fields);
-  switches.set(kind, path.slice(path.lastIndexOf('/') + 1));
+  nodes.set(kind, path.slice(path.lastIndexOf('/') + 1));
 }
 // Closing writes the topology file, so that nothing writes it later.
 await client.expect(204, 'POST', `${lab.path}/close`);
@@ -191,7 +198,7 @@ const FIELDS: Readonly<Record<string, (path: string) => Ask[]>> = {
     climbing(NODE_FOLDER).map((name) => ({ path, body: tarArchive([[name, 'x']]) })),
   'POST /v2/projects/{project_id}/links/{link_id}/start_capture capture_file_name': capture,
   ...Object.fromEntries(
-    SWITCHES.map((kind) => [
+    KINDS.map((kind) => [
       `POST /v2/compute/projects/{project_id}/${kind}/nodes/{node_id}/adapters/{adapter_number}/ports/{port_number}/start_capture capture_file_name`,
       capture,
     ]),
@@ -212,7 +219,7 @@ const FIELDS: Readonly<Record<string, (path: string) => Ask[]>> = {
       })),
     ),
   ...Object.fromEntries(
-    SWITCHES.map((kind) => [
+    KINDS.map((kind) => [
       `POST /v2/compute/projects/{project_id}/${kind}/nodes/{node_id}/adapters/{adapter_number}/ports/{port_number}/nio opaque`,
       (path: string) =>
         OWN.filter((name) => name !== 'own.gns3').flatMap((name) =>
@@ -255,10 +262,10 @@ function fieldsOf({ query: asked, body }: Route): string[] {
 
 /** The path with everything looked up but what is free. */
 function pathOf({ path }: Route, free: string | undefined, value = ''): string {
-  const kind = SWITCHES.find((one) => path.includes(`/${one}/`));
+  const kind = KINDS.find((one) => path.includes(`/${one}/`));
   return path.replaceAll(/\{(\w+)(?::\.\+)?\}/g, (_, name: string) => {
     if (name === free) return value;
-    if (name === 'node_id' && kind !== undefined) return switches.get(kind) ?? '';
+    if (name === 'node_id' && kind !== undefined) return nodes.get(kind) ?? '';
     if (name === 'project_id' && path.startsWith('/v2/compute/') && kind !== undefined) return compute.id;
     return LOOKED_UP[name] ?? '';
   });
@@ -357,7 +364,7 @@ void t.test('an archive brings nothing that is called so', async (t) => {
   }
 });
 
-void t.test('what is the server’s own is not read or listed, but for topology files', async (t) => {
+void t.test('files of the server’s own are not read or listed, except topology files', async (t) => {
   for (const project of [lab.path, `/v2/compute/projects/${lab.lab.id}`]) {
     for (const name of [...OWN_FOLDERS.map((folder) => `${folder}/new`), 'tmp/there', 'SNAPSHOTS/new']) {
       t.equal((await client.get(`${project}/files/${name}`)).status, 403, `${project} ${name}`);

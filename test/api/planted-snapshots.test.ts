@@ -120,7 +120,7 @@ void t.test(
   },
 );
 
-void t.test('what an earlier server has left is removed at the start', async (t) => {
+void t.test('files that an earlier server has left are removed at the start', async (t) => {
   const first = await startServer(t);
   const lab = await LinkLab.make({ client: new Client(first.url), url: first.url });
   const { path } = await new Client(first.url).expect(200, 'GET', lab.path);

@@ -111,7 +111,7 @@ void t.test('python reads all compressions', { skip: missingPython() }, async (t
   });
 });
 
-void t.test('what is of this host stays here, unless it is asked for', async (t) => {
+void t.test('paths of this host stay here, unless they are asked for', async (t) => {
   const compute = { compute_id: 'far', protocol: 'http', host: '192.0.2.7', port: 3080 };
   await client.expect(201, 'POST', '/v2/computes', compute);
   writeFiles(join(server.data, 'images'), { 'QEMU/debian.qcow2': 'a disk', 'IOS/other.image': 'not named' });
@@ -322,7 +322,7 @@ void t.test('a snapshot that is damaged is left out, and the rest is here', asyn
   events.close();
 });
 
-void t.test('what cannot be imported changes nothing', async (t) => {
+void t.test('an archive that cannot be imported changes nothing', async (t) => {
   const text = projectArchive({});
   // Closing writes the topology files, so that nothing writes them later.
   for (const { project_id: id } of (await client.get('/v2/projects')).body as Json[])

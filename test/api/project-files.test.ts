@@ -31,7 +31,7 @@ async function bytesOf(name: string): Promise<{ response: Response; bytes: Buffe
   return { response, bytes: Buffer.from(await response.arrayBuffer()) };
 }
 
-void t.test('what is written can be read, byte for byte', async (t) => {
+void t.test('a file that is written can be read, byte for byte', async (t) => {
   for (const length of [1, 4096, 1_500_000]) {
     const content = someBytes(length);
     const reply = await client.request('POST', at(`blob${length}`), content);

@@ -1,4 +1,4 @@
-/** What passes many links of a project, as one stream. */
+/** One stream has the packets of many links of a project. */
 import { once } from 'node:events';
 import t from 'tap';
 import { WebSocket } from 'ws';
@@ -118,7 +118,7 @@ void t.test('links that are named, and no others', { skip }, async (t) => {
   t.same(counts(await stream.ended), { N0: 1, N2: 3 });
 });
 
-void t.test('those that are being captured, as long as they are', { skip }, async (t) => {
+void t.test('the stream has the links that are being captured, as long as they are', { skip }, async (t) => {
   const lab = await star(t);
   const [one = '', other = ''] = lab.links.map((link) => lab.lab.at(link));
   await client.expect(201, 'POST', `${one}/start_capture`);
@@ -152,7 +152,7 @@ void t.test('packets are chosen and cut', { skip: skip === false ? libpcapLack()
   t.same(rows, Array<string[]>(5).fill(['100', '30']));
 });
 
-void t.test('what is refused', async (t) => {
+void t.test('wrong requests for streams are refused', async (t) => {
   const lab = await star(t, 1);
   const empty = await LinkLab.make(host);
   const get = (path: string, query = ''): Promise<object> => client.get(`${path}/pcap${query}`);

@@ -32,7 +32,7 @@ async function listed(of = client): Promise<Json[]> {
   return (await of.get('/v2/projects')).body as Json[];
 }
 
-/** What the controller's stream tells about the work, up to a template that marks its end. */
+/** The controller's notifications about the work, up to the template that marks its end. */
 async function told(work: () => Promise<unknown>): Promise<readonly Notification[]> {
   const before = stream.received.length;
   await work();
@@ -130,7 +130,7 @@ void t.test('two projects cannot have one name', async (t) => {
   t.hasStrict(await client.put(at(taken), { name: 'taken' }), { status: 200 }, 'but its own');
 });
 
-void t.test('of many projects of one name at the same moment one is made', async (t) => {
+void t.test('many requests for one name at the same moment make one project', async (t) => {
   const replies = await Promise.all(
     Array.from({ length: 8 }, () => client.post('/v2/projects', { name: 'race' })),
   );

@@ -8,6 +8,7 @@ import { FaultServer } from '../support/fault-server.js';
 import type { Json, LabHost } from '../support/link-lab.js';
 import type { Notification } from '../support/notification-log.js';
 import { RandomBytes } from '../support/random.js';
+import { rounds } from '../support/rounds.js';
 import { scratchFolder } from '../support/scratch.js';
 import { startServer } from '../support/server-process.js';
 import { SnapshotLab } from '../support/snapshot-lab.js';
@@ -18,19 +19,24 @@ const { client, process: server } = faults;
 const host = { client, url: server.url };
 const MEGABYTE = 1024 * 1024;
 /** Enough that reading it takes some hundred milliseconds, whatever the machine. */
-const LARGE = 384 * MEGABYTE;
+const LARGE = rounds(192, 384) * MEGABYTE;
+/** Enough for a job that is held. */
+const MIDDLING = 20 * MEGABYTE;
 const CANCELLED = 'Cancelled on request: nothing was changed';
 const MOST_WAITING = 64;
 
 /** A project with a node that has a large file, of which no two parts are equal. */
-async function largeLab(at: LabHost = host): Promise<SnapshotLab & { node: Json; disk: string }> {
+async function largeLab(
+  length: number,
+  at: LabHost = host,
+): Promise<SnapshotLab & { node: Json; disk: string }> {
   const lab = await SnapshotLab.make(at);
   const node = await lab.lab.hub('H1');
   await lab.write(node, 'disk', 'small');
   const disk = join(lab.folder, `project-files/ethernet_hub/${String(node['node_id'])}/disk`);
-  const bytes = new RandomBytes(3).next(16 * MEGABYTE);
+  const bytes = new RandomBytes(3).next(4 * MEGABYTE);
   const fd = openSync(disk, 'w');
-  for (let done = 0; done < LARGE; done += bytes.length) {
+  for (let done = 0; done < length; done += bytes.length) {
     for (let place = 0; place < bytes.length; place += 4096) bytes.writeUInt32LE(done + place, place);
     writeSync(fd, bytes);
   }
@@ -59,9 +65,10 @@ const isJob =
     (subject === undefined || told.event['subject'] === subject);
 
 void t.test('a job is listed while it runs, and cancelled', async (t) => {
-  const lab = await largeLab();
+  const lab = await largeLab(MIDDLING);
   t.same(await jobsOf(lab), []);
   const stream = await lab.listen();
+  const held = faults.hold(`${lab.lab.id}/snapshots/`);
   const making = client.post(lab.snapshots, { name: 'large' });
   const { event } = await stream.next(isJob('job.started', 'snapshot.create'));
   const [job, ...others] = await jobsOf(lab);
@@ -77,6 +84,7 @@ void t.test('a job is listed while it runs, and cancelled', async (t) => {
   const one = `${lab.path}/jobs/${String(job?.['job_id'])}`;
   t.equal((await client.delete(`/v2/projects/${lab.lab.id}x/jobs/${String(job?.['job_id'])}`)).status, 404);
   await client.expect(204, 'DELETE', one);
+  held.release();
   const { status, body } = await making;
   t.same([status, (body as Json)['message']], [409, CANCELLED]);
   const ended = await stream.next(isJob('job.ended', 'snapshot.create'));
@@ -94,20 +102,22 @@ void t.test('a job is listed while it runs, and cancelled', async (t) => {
   const done = await stream.next(
     (told) => isJob('job.ended', 'snapshot.create')(told) && told.event['outcome'] === 'done',
   );
-  t.same([done.event['done'], done.event['total']], [LARGE, LARGE]);
+  t.same([done.event['done'], done.event['total']], [MIDDLING, MIDDLING]);
   stream.close();
 });
 
 void t.test('a restore that is cancelled has changed nothing', async (t) => {
-  const lab = await largeLab();
+  const lab = await largeLab(MIDDLING);
   const snapshot = await lab.take('then');
   await lab.lab.hub('later');
   await lab.write(lab.node, 'later', 'now');
   const [before, files] = [await lab.objects(), lab.files()];
   const stream = await lab.listen();
+  const held = faults.hold(`${lab.lab.id}/snapshots/`);
   const restoring = client.post(`${lab.at(snapshot)}/restore`);
   const { event } = await stream.next(isJob('job.started', 'snapshot.restore'));
   await client.expect(204, 'DELETE', `${lab.path}/jobs/${String(event['job_id'])}`);
+  held.release();
   const { status, body } = await restoring;
   t.same([status, (body as Json)['message']], [409, CANCELLED]);
   t.same(await lab.objects(), before);
@@ -161,7 +171,7 @@ void t.test('one after the other in a project, side by side in two, and not with
   stream.close();
 });
 
-void t.test('of the same name only one', async (t) => {
+void t.test('many requests for one name make one snapshot', async (t) => {
   const lab = await SnapshotLab.make(host);
   const replies = await Promise.all(
     Array.from({ length: 8 }, () => client.post(lab.snapshots, { name: 'same' })),
@@ -173,7 +183,7 @@ void t.test('of the same name only one', async (t) => {
 });
 
 void t.test('a project that is closed or deleted meanwhile', async (t) => {
-  const lab = await largeLab();
+  const lab = await largeLab(LARGE);
   const stream = await lab.listen();
   const making = client.post(lab.snapshots, { name: 'first' });
   await stream.next(isJob('job.started', 'snapshot.create'));
@@ -196,7 +206,7 @@ void t.test('a project that is closed or deleted meanwhile', async (t) => {
   t.same((await client.get(lab.snapshots)).status, 404);
   stream.close();
 
-  const second = await largeLab();
+  const second = await largeLab(LARGE);
   const watching = await second.listen();
   const dying = client.post(second.snapshots, { name: 'dying' });
   await watching.next(isJob('job.started', 'snapshot.create'));
@@ -209,8 +219,9 @@ void t.test('a project that is closed or deleted meanwhile', async (t) => {
 });
 
 void t.test('a client that goes away gets its snapshot all the same', async (t) => {
-  const lab = await largeLab();
+  const lab = await largeLab(MIDDLING);
   const stream = await lab.listen();
+  const held = faults.hold(`${lab.lab.id}/snapshots/`);
   const abort = new AbortController();
   const making = fetch(server.url + lab.snapshots, {
     method: 'POST',
@@ -220,6 +231,7 @@ void t.test('a client that goes away gets its snapshot all the same', async (t) 
   await stream.next(isJob('job.started', 'snapshot.create'));
   abort.abort();
   await t.rejects(making);
+  held.release();
   t.match(await stream.next(isJob('job.ended', 'snapshot.create')), { event: { outcome: 'done' } });
   t.match(await lab.list(), [{ name: 'left' }]);
   stream.close();
@@ -227,7 +239,7 @@ void t.test('a client that goes away gets its snapshot all the same', async (t) 
 
 void t.test('a server that is told to stop ends soon, and leaves nothing half', async (t) => {
   const own = await startServer(t);
-  const before = await largeLab({ client: new Client(own.url), url: own.url });
+  const before = await largeLab(LARGE, { client: new Client(own.url), url: own.url });
   const stream = await before.listen();
   const making = before.take('interrupted').catch((error: unknown) => error);
   await stream.next(isJob('job.started', 'snapshot.create'));

@@ -74,7 +74,7 @@ void t.test('everything comes back, with its ids', async (t) => {
   t.strictSame([...lab.files()], [...files]);
 });
 
-void t.test('what clients are told, in this order', async (t) => {
+void t.test('clients are told of a restore in this order', async (t) => {
   const lab = await line();
   const snapshot = await lab.take('then');
   const controller = await NotificationLog.open(`${server.url}/v2/notifications`);
@@ -162,7 +162,7 @@ void t.test('nodes of other kinds and of computes that nobody knows', async (t) 
   t.same(written.topology['computes'], computes);
 });
 
-void t.test('what links do each way comes back', async (t) => {
+void t.test('filters of links for each direction come back', async (t) => {
   const lab = await line();
   const at = `${lab.lab.at(lab.link)}/directed_filters`;
   const set = (wanted: Json): Promise<Json> => client.expect(200, 'PUT', at, wanted);
@@ -312,7 +312,7 @@ void t.test('a name with spaces and braces comes back as it was', async (t) => {
   t.equal(back['name'], odd.name);
 });
 
-void t.test('what has changed since', async (t) => {
+void t.test('a comparison says what has changed since', async (t) => {
   const lab = await line();
   const snapshot = await lab.take('then');
   const nothing = { added: [], removed: [], changed: [] };

@@ -51,7 +51,7 @@ void t.test('a snapshot is the six keys of the contract', async (t) => {
   t.same(await lab.list(), [taken, described], 'and after it is opened again');
 });
 
-void t.test('what no snapshot can be called, and what else is refused', async (t) => {
+void t.test('impossible names and other wrong requests are refused', async (t) => {
   const lab = await SnapshotLab.make(host);
   const refusal = async (body: unknown): Promise<unknown> => {
     const { status, body: said } = await client.post(lab.snapshots, body);
@@ -217,7 +217,7 @@ void t.test('deleting, also what has lost its files', async (t) => {
   t.same(await lab.damaged(await lab.take('1')), [], 'a name that is free again');
 });
 
-void t.test('what is damaged is found, told, and never restored', async (t) => {
+void t.test('a damaged snapshot is found, told, and never restored', async (t) => {
   const lab = await SnapshotLab.make(host);
   const node = await lab.lab.hub('H1');
   await lab.write(node, 'a.cfg', 'x'.repeat(10_000));

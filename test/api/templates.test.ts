@@ -37,7 +37,7 @@ function make(more: Json): Promise<Json> {
   return client.expect(201, 'POST', '/v2/templates', body);
 }
 
-/** What the controller's stream tells about the work, up to a project that marks its end. */
+/** The controller's notifications about the work, up to the project that marks its end. */
 async function told(work: () => Promise<unknown>): Promise<Notification[]> {
   const before = stream.received.length;
   await work();
@@ -158,7 +158,7 @@ void t.test('a template that is made gets the defaults of its type', async (t) =
   }
 });
 
-void t.test('what the client says wins over the defaults', async (t) => {
+void t.test('values of the client win over the defaults', async (t) => {
   const template_id = '0a0a0a0a-0000-4000-8000-000000000001';
   const settings = {
     template_id,
@@ -225,13 +225,111 @@ void t.test('a template needs a name, a type and a compute, and knows no other k
   t.ok([name, type, compute].every((value) => typeof value === 'string'));
 });
 
-void t.test('a template of a kind that is not served is refused and not made', async (t) => {
-  const before = await listed();
-  for (const template_type of ['qemu', 'nat']) {
-    const reply = await client.post('/v2/templates', { name: 'T', template_type, compute_id: 'local' });
-    t.hasStrict(reply, refusal(409, `Templates of type ${template_type} are not served by this server`));
+/** The settings that the templates of a type must have, and some of its own with the defaults of the others. */
+const KINDS: Record<string, { must?: Json; change: Json; unfit: Json; shows: Json }> = {
+  cloud: {
+    change: { remote_console_port: 5900 },
+    unfit: { remote_console_port: 0 },
+    shows: { ports_mapping: [], remote_console_host: '127.0.0.1', symbol: ':/symbols/cloud.svg' },
+  },
+  docker: {
+    must: { image: 'alpine' },
+    change: { adapters: 3, mac_address: '02:42:00:00:00:01' },
+    unfit: { adapters: 100 },
+    shows: { adapters: 1, console_type: 'telnet', extra_volumes: [], symbol: ':/symbols/docker_guest.svg' },
+  },
+  dynamips: {
+    must: { platform: 'c3725', image: 'c3725.bin' },
+    change: { slot1: 'NM-4T', wic0: 'WIC-1T' },
+    unfit: { slot1: 'PA-99' },
+    shows: { iomem: 5, ram: 128, startup_config: 'ios_base_startup-config.txt', category: 'router' },
+  },
+  iou: {
+    must: { path: 'l3.bin' },
+    change: { ethernet_adapters: 4 },
+    unfit: { ethernet_adapters: 15 },
+    shows: {
+      ethernet_adapters: 2,
+      serial_adapters: 2,
+      ram: 1024,
+      startup_config: 'iou_l3_base_startup-config.txt',
+    },
+  },
+  nat: { change: { name: 'Out' }, unfit: { ports_mapping: [] }, shows: { symbol: ':/symbols/nat.svg' } },
+  qemu: {
+    change: { hda_disk_image: 'a.qcow2', console_type: 'spice+agent' },
+    unfit: { cpus: 256 },
+    shows: { adapter_type: 'e1000', linked_clone: true, process_priority: 'normal', ram: 256 },
+  },
+  traceng: {
+    change: { ip_address: '192.0.2.1' },
+    unfit: { console_type: 'telnet' },
+    shows: { console_type: 'none', default_name_format: 'TraceNG{0}' },
+  },
+  virtualbox: {
+    must: { vmname: 'vm' },
+    change: { ram: 1024 },
+    unfit: { adapters: 37 },
+    shows: { adapter_type: 'Intel PRO/1000 MT Desktop (82540EM)', ram: 256, headless: false },
+  },
+  vmware: {
+    must: { vmx_path: '/vm.vmx' },
+    change: { adapter_type: 'vmxnet3' },
+    unfit: { adapters: 11 },
+    shows: { adapter_type: 'e1000', linked_clone: false, symbol: ':/symbols/vmware_guest.svg' },
+  },
+  vpcs: {
+    change: { base_script_file: 'mine.txt' },
+    unfit: { base_script_file: '' },
+    shows: { base_script_file: 'vpcs_base_config.txt', console_type: 'telnet', console_auto_start: false },
+  },
+};
+
+void t.test('templates of kinds that are not served are made, changed, copied and deleted', async (t) => {
+  for (const [template_type, { must = {}, change, unfit, shows }] of Object.entries(KINDS)) {
+    const body = { name: 'T', template_type, compute_id: 'local' };
+    for (const key of Object.keys(must)) {
+      const { [key]: left, ...rest } = must;
+      const reply = await client.post('/v2/templates', { ...body, ...rest });
+      t.hasStrict(reply, { status: 400, body: { path: '/v2/templates' } }, `${template_type} needs ${key}`);
+      t.match((reply.body as Json)['message'], `${key} is required`);
+      t.ok(left);
+    }
+    const made = await make({ template_type, ...must });
+    t.hasStrict(made, { ...body, builtin: false, ...must, ...shows });
+    const path = `/v2/templates/${String(made['template_id'])}`;
+    t.strictSame(await client.expect(200, 'PUT', path, made), made, 'what was read can be sent back');
+    for (const wrong of [unfit, { colour: 'red' }]) {
+      t.hasStrict(await client.put(path, wrong), { status: 400, body: { request: wrong } }, template_type);
+    }
+    t.strictSame(await client.expect(200, 'PUT', path, change), { ...made, ...change });
+    const copy = await client.expect(201, 'POST', `${path}/duplicate`);
+    t.strictSame(copy, { ...made, ...change, template_id: copy['template_id'] });
+    t.equal((await client.delete(path)).status, 204);
+    t.equal((await client.delete(`/v2/templates/${String(copy['template_id'])}`)).status, 204);
   }
-  t.strictSame(await listed(), before);
+});
+
+void t.test('the settings of a router must go together', async (t) => {
+  const router = { template_type: 'dynamips', platform: 'c7200', image: 'c7200.bin' };
+  const reply = await client.post('/v2/templates', {
+    ...router,
+    name: 'R',
+    compute_id: 'local',
+    chassis: '3640',
+  });
+  t.hasStrict(reply, { status: 400 });
+  t.match((reply.body as Json)['message'], 'c7200 routers do not have chassis');
+  const made = await make(router);
+  const path = `/v2/templates/${String(made['template_id'])}`;
+  t.hasStrict(await client.put(path, { platform: 'c3600' }), { status: 400 });
+  t.strictSame((await client.get(path)).body, made);
+});
+
+void t.test('the built-in template of virtual PCs can be sent back', async (t) => {
+  const path = `/v2/templates/${BUILTIN.vpcs}`;
+  const read = await client.expect(200, 'GET', path);
+  t.strictSame(await client.expect(200, 'PUT', path, read), read);
 });
 
 void t.test('an unchanged template is answered with 304 to who has it already', async (t) => {
@@ -408,7 +506,7 @@ void t.test('nodes from templates', async (t) => {
     t.equal(await nodeCount(), before);
   });
 
-  await t.test('one that has a compute keeps it, whatever is asked', async (t) => {
+  await t.test('a template with a compute keeps it, whatever is asked', async (t) => {
     const id = await made({});
     t.hasStrict(await its.post(`${project}/templates/${id}`, { ...place, compute_id: 'nowhere' }), {
       status: 201,
@@ -444,9 +542,9 @@ void t.test('nodes from templates', async (t) => {
     });
   });
 
-  await t.test('one of a kind that is not served makes nothing', async (t) => {
+  await t.test('a template of a kind that is not served makes nothing', async (t) => {
     const before = await nodeCount();
-    for (const type of ['vpcs', 'cloud', 'nat'] as const) {
+    for (const type of ['nat'] as const) {
       const reply = await its.post(`${project}/templates/${BUILTIN[type]}`, {
         ...place,
         compute_id: 'local',

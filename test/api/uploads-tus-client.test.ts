@@ -23,7 +23,7 @@ type Options = NonNullable<ConstructorParameters<typeof tus.Upload>[1]>;
 type Storage = NonNullable<Options['urlStorage']>;
 type Previous = Awaited<ReturnType<tus.Upload['findPreviousUploads']>>[number];
 
-/** What a page would keep in the browser. */
+/** Keeps what a page would keep in the browser. */
 class MemoryStorage implements Storage {
   readonly #kept = new Map<string, Previous & { readonly fingerprint: string }>();
 
@@ -50,7 +50,7 @@ class MemoryStorage implements Storage {
 interface Sending {
   readonly upload: tus.Upload;
   readonly done: Promise<void>;
-  /** Of the file, at each progress. */
+  /** The bytes of the file that were sent, at each progress. */
   readonly progress: number[];
 }
 

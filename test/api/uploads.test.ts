@@ -64,7 +64,7 @@ async function halfSent(
   return connection;
 }
 
-void t.test('what the server offers', async (t) => {
+void t.test('the server says what it offers', async (t) => {
   const offered = await rawRequest(server.port, 'OPTIONS', UPLOADS);
   t.equal(offered.status, 204);
   t.equal(headerOf(offered, 'Tus-Resumable'), '1.0.0');

@@ -1,10 +1,11 @@
 import t from 'tap';
-import { CONSOLE_PORT_RANGE, ConsolePorts } from '../../src/lab/console-ports.js';
+import { ConsolePorts } from '../../src/lab/console-ports.js';
 
-const [first, last] = CONSOLE_PORT_RANGE;
+const RANGE = [5000, 5100] as const;
+const [first, last] = RANGE;
 
 void t.test('a wanted port is given when it is free and in range, else the lowest free one', (t) => {
-  const ports = new ConsolePorts();
+  const ports = new ConsolePorts(RANGE);
   t.equal(ports.reserve(first + 2), first + 2);
   t.equal(ports.reserve(first + 2), first);
   t.equal(ports.reserve(null), first + 1);
@@ -17,7 +18,7 @@ void t.test('a wanted port is given when it is free and in range, else the lowes
 });
 
 void t.test('a released port is the next to be given', (t) => {
-  const ports = new ConsolePorts();
+  const ports = new ConsolePorts(RANGE);
   for (let index = 0; index < 5; index++) ports.reserve(null);
   ports.release(first + 3);
   ports.release(first + 1);
@@ -28,7 +29,7 @@ void t.test('a released port is the next to be given', (t) => {
 });
 
 void t.test('when all are taken there is none, until one is released', (t) => {
-  const ports = new ConsolePorts();
+  const ports = new ConsolePorts(RANGE);
   const given = Array.from({ length: last - first + 1 }, () => ports.reserve(null));
   t.same([given[0], given.at(-1), new Set(given).size], [first, last, given.length]);
   t.equal(ports.reserve(null), null);

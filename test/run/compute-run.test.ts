@@ -112,7 +112,7 @@ void t.test('settings of a node are those of the running switch', async (t) => {
   t.match(await client.expect(200, 'GET', lab.switches[0]), { name: 'renamed' });
 });
 
-void t.test('what is closed does not run, and runs again when it is opened', async (t) => {
+void t.test('a closed project does not run, and runs again when it is opened', async (t) => {
   const client = new Client((await startServer(t, { flags: FLAGS })).url);
   const lab = await joined(client, 'lab');
   t.same(await udpPorts(client), [23_000, 23_001]);

@@ -42,3 +42,9 @@ void t.test('a socket may lie in the folder of the project and nowhere else', (t
   }
   t.end();
 });
+
+void t.test('a program is there when the host has it where the keeper looks', (t) => {
+  t.ok(hostTasks.hasProgram({ name: 'sh' }));
+  t.notOk(hostTasks.hasProgram({ name: 'no-such-program' }));
+  t.end();
+});

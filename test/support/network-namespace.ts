@@ -12,12 +12,12 @@ const CLONE_NEWNET = 0x4000_0000;
 let made = 0;
 
 export class NetworkNamespace {
-  readonly #name = `wirefarm-${process.pid}-${++made}`;
+  readonly name = `wirefarm-${process.pid}-${++made}`;
 
   constructor(t: Teardown) {
-    execFileSync('ip', ['netns', 'add', this.#name]);
+    execFileSync('ip', ['netns', 'add', this.name]);
     t.teardown(() => {
-      execFileSync('ip', ['netns', 'del', this.#name]);
+      execFileSync('ip', ['netns', 'del', this.name]);
     });
     // Otherwise the kernel sends frames of its own wherever an interface comes up.
     this.inside(() => {
@@ -28,14 +28,14 @@ export class NetworkNamespace {
   }
 
   ip(...words: readonly string[]): void {
-    execFileSync('ip', ['-n', this.#name, ...words]);
+    execFileSync('ip', ['-n', this.name, ...words]);
   }
 
   /** Runs `work`, which must not wait, with this thread in the namespace. */
   inside<Result>(work: () => Result): Result {
     const outside = openSync('/proc/thread-self/ns/net', 'r');
     try {
-      enter(`/run/netns/${this.#name}`);
+      enter(`/run/netns/${this.name}`);
       return work();
     } finally {
       setNamespace(outside);
@@ -44,7 +44,7 @@ export class NetworkNamespace {
   }
 }
 
-/** What is missing to make namespaces here; false when nothing is. */
+/** Says why no namespaces can be made here; false when they can. */
 export function lackForNamespaces(): string | false {
   if (process.platform !== 'linux') return 'it takes Linux';
   if (spawnSync('ip', ['-V']).error !== undefined) return 'it takes the program ip';

@@ -40,6 +40,9 @@ const UDP_PORTS_OF_A_JOB = 1000;
 const UDP_PORTS_OF_A_SERVER = 100;
 const FIRST_OF_MANY = 12_000;
 const MANY_UDP_PORTS = 3000;
+const FIRST_CONSOLE_PORT = 10_001;
+const CONSOLE_JOBS = 4;
+const CONSOLE_PORTS_OF_A_JOB = 400;
 let servers = 0;
 
 function udpPorts(): string {
@@ -55,6 +58,13 @@ export function manyUdpPorts(): string {
   return `${first}-${first + MANY_UDP_PORTS - 1}`;
 }
 
+/** For a server whose nodes have consoles that listen: what is to be its WIREFARM_CONSOLE_PORTS. */
+export function ownConsolePorts(): string {
+  const job = Number(process.env['TAP_JOB_ID'] ?? 0);
+  const first = FIRST_CONSOLE_PORT + (job % CONSOLE_JOBS) * CONSOLE_PORTS_OF_A_JOB;
+  return `${first}-${first + CONSOLE_PORTS_OF_A_JOB - 1}`;
+}
+
 const READY = /listens on (http:\/\/\S+:(\d+))$/;
 
 export async function startServer(t: Teardown, options: ServerOptions = {}): Promise<ServerProcess> {
@@ -62,7 +72,7 @@ export async function startServer(t: Teardown, options: ServerOptions = {}): Pro
   const node = [process.execPath, WATCHED, '--port', '0', '--data', data, ...(options.flags ?? [])];
   const limit = options.descriptors === undefined ? '' : `ulimit -n ${options.descriptors}; `;
   const child = spawn('/bin/sh', ['-c', `${limit}exec "$@"`, 'sh', ...node], {
-    // What the test runner adds to every Node.js process is not for the server.
+    // The server does not get the options that the test runner adds to every Node.js process.
     env: { ...process.env, NODE_OPTIONS: '', WIREFARM_UDP_PORTS: udpPorts(), ...options.environment },
     stdio: ['ignore', 'pipe', 'pipe', 'pipe'],
   });

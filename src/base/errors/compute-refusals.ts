@@ -15,12 +15,44 @@ export const computeRefusals = {
   portOccupied: (port: number) => new Refusal(409, 'port_occupied', `Port ${port} isn't free`),
   portUnattached: (port: number) => new Refusal(409, 'port_unattached', `Port ${port} is not allocated`),
   portMissing: (port: number) => new Refusal(409, 'port_missing', `Port ${port} doesn't exist`),
+  nodeKindNotAble: (type: string, why: string, debianPackage: string) =>
+    new Refusal(
+      409,
+      'node_kind_not_able',
+      `This server cannot run nodes of type ${type}: ${why} (Debian has it in the package ${debianPackage})`,
+    ),
+  programsUnconfined: () =>
+    new Refusal(
+      409,
+      'programs_unconfined',
+      'This server cannot confine the programs of nodes, and others than this host can reach it: ' +
+        'start it with --allow-unconfined (WIREFARM_ALLOW_UNCONFINED) if its clients may have its rights',
+    ),
+  nodeNotStarted: (name: string, reason: string) =>
+    new Refusal(409, 'node_not_started', `${name} could not be started: ${reason}`),
+  nodeRunsAlready: (name: string, doing: string) =>
+    new Refusal(409, 'node_runs', `Cannot ${doing} of ${name} while it runs: stop it first`),
+  consoleNotOpened: (name: string, port: number, reason: string) =>
+    new Refusal(
+      409,
+      'console_not_opened',
+      `The console of ${name} cannot listen on TCP port ${port} (${reason}): change its console port`,
+    ),
+  consoleMissing: (name: string, type: string) =>
+    new Refusal(409, 'console_missing', `Node ${name} console type is not ${type}`),
+  consoleClosed: (name: string) => new Refusal(409, 'console_closed', `Node ${name} is not started`),
   nioNotSupported: (type: string) =>
     new Refusal(409, 'nio_not_supported', `NIO of type ${type} is not supported`),
   udpNotConnected: (host: string, port: number, reason: string) =>
     new Refusal(409, 'udp_not_connected', `Could not create an UDP connection to ${host}:${port}: ${reason}`),
   interfaceDown: (kind: string, name: string) =>
     new Refusal(409, 'interface_down', `${kind} interface ${name} is down`),
+  bridgeNotSupported: (name: string) =>
+    new Refusal(
+      409,
+      'bridge_not_supported',
+      `The interface ${name} is a bridge: attach the cloud to a TAP that is a port of the bridge`,
+    ),
   interfaceNotAllowed: (name: string) =>
     new Refusal(
       409,

@@ -84,10 +84,22 @@ export const labRefusals = {
       `${placeholder} is not a valid replacement string in the node name`,
     ),
   nodeNameBlank: () => new Refusal(400, 'node_name_blank', 'A node name must not be blank'),
+  nodeCopiedWhileRunning: () =>
+    new Refusal(409, 'node_runs_not_copied', 'Cannot duplicate node data while the node is running'),
   nodeNameRefused: () =>
     new Refusal(400, 'node_name_refused', 'A node name must not contain the character "'),
+  nodeNotDuplicable: () => new Refusal(409, 'node_not_duplicable', 'This node type cannot be duplicated'),
   switchConnected: () => new Refusal(409, 'switch_connected', "Can't modify a switch already connected."),
   hubConnected: () => new Refusal(409, 'hub_connected', "Can't modify a hub already connected."),
+  portNameFormatRefused: (format: string, reason: string) =>
+    new Refusal(
+      409,
+      'port_name_format_refused',
+      `Invalid port name format ${format.slice(0, 255)}: ${reason}`,
+    ),
+  cloudConnected: () => new Refusal(409, 'cloud_connected', "Can't modify a cloud already connected."),
+  natPortsFixed: () => new Refusal(409, 'nat_ports_fixed', 'The ports of a NAT node cannot be changed'),
+  propertyConflict: (reason: string) => new Refusal(409, 'property_conflict', reason),
   mappingConflict: (reason: string) => new Refusal(409, 'mapping_conflict', reason),
 
   // Files of nodes
@@ -252,8 +264,6 @@ export const labRefusals = {
   templateExists: (id: string) => new Refusal(409, 'template_exists', `Template ID '${id}' already exists`),
   templateBuiltin: (id: string, doing: string) =>
     new Refusal(409, 'template_builtin', `Template ID ${id} cannot be ${doing} because it is a builtin`),
-  templateKindNotServed: (type: string) =>
-    new Refusal(409, 'template_kind_not_served', `Templates of type ${type} are not served by this server`),
   symbolNameRefused: () =>
     new Refusal(
       400,

@@ -9,8 +9,6 @@ export const MOST_PORTS = 65_536;
 export const MOST_CONNECTIONS = 1_048_576;
 
 export interface EngineMemory {
-  /** Int32 words; see CONTROL. */
-  readonly control: SharedArrayBuffer;
   /** A row of Float64 per port. */
   readonly portCounters: SharedArrayBuffer;
   /** A Float64 per connection. */
@@ -20,19 +18,11 @@ export interface EngineMemory {
   readonly captures: CaptureMemory;
 }
 
-export const CONTROL = {
-  /** Not 0: the engine has to end after its turn. */
-  stop: 0,
-  /** Incremented every turn. */
-  heartbeat: 1,
-} as const;
-
 /** Pages that are never written to cost nothing. */
 export function newEngineMemory(frameBytes: number, captureBytes: number): EngineMemory {
   const counter = Float64Array.BYTES_PER_ELEMENT;
   const frames = new SharedArrayBuffer(frameBytes + captureBytes);
   return {
-    control: new SharedArrayBuffer(2 * Int32Array.BYTES_PER_ELEMENT),
     portCounters: new SharedArrayBuffer(MOST_PORTS * ROW_LENGTH * counter),
     connectionCounters: new SharedArrayBuffer(MOST_CONNECTIONS * counter),
     frames,

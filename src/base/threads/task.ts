@@ -27,12 +27,17 @@ export type TaskOutcome = { readonly value: unknown } | { readonly failure: Task
 /** Runs one request in a worker. Never throws: a failure is an outcome. */
 export async function performTask(table: TaskTable, request: TaskRequest): Promise<TaskOutcome> {
   try {
-    const task = Object.hasOwn(table, request.task) ? table[request.task] : undefined;
-    if (task === undefined) throw new Error(`Unknown task ${request.task}`);
-    return { value: await task(request.input as never) };
+    return { value: await callTask(table, request) };
   } catch (error) {
     return { failure: failureOf(error) };
   }
+}
+
+/** Returns what the task returns, which may be a promise. */
+export function callTask(table: TaskTable, { task, input }: TaskRequest): unknown {
+  const found = Object.hasOwn(table, task) ? table[task] : undefined;
+  if (found === undefined) throw new Error(`Unknown task ${task}`);
+  return found(input as never);
 }
 
 /** The value that a task returned, on the side of its caller; throws the error that the task failed with. */

@@ -1,11 +1,24 @@
 /** Unpacks a tar archive into the folder of a node. Runs in disk threads of its own. */
-import { closeSync, mkdirSync, rmSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { randomUUID } from 'node:crypto';
+import {
+  closeSync,
+  constants,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  type Dirent,
+} from 'node:fs';
+import { basename, dirname, join, relative } from 'node:path';
 import type { TaskTable } from '../../base/threads/task.js';
 import { containedPath, ownFolder } from '../../base/disk/containment.js';
 import { checkGrowth } from '../../base/disk/disk-floor.js';
+import { syncFolder } from '../../base/disk/published-file.js';
 import { openRegularFile } from '../../base/disk/regular-file.js';
 import type { TarContent } from '../../base/disk/tar-content.js';
+import { syncTree } from '../../base/disk/tree-sync.js';
 import { readTar, unpackTar } from '../../base/disk/tar-reading.js';
 import { placeFiles, removeWork } from '../../lab/projects/file-placing.js';
 import { TEMPORARY } from '../../lab/projects/folder-layout.js';
@@ -23,6 +36,8 @@ export interface NodeArchiveTasks extends TaskTable {
   readonly unpackNodeFiles: (input: NodeArchive) => Promise<void>;
   /** Moves the files to their places, all or none. Folders are merged, and nothing is deleted. */
   readonly placeNodeFiles: (input: NodeArchive) => void;
+  /** Copies the folder of a node, whole or not at all. Does nothing for a node without one. */
+  readonly copyNodeFolder: (input: { root: string; from: string; to: string }) => void;
   /** Removes the archive and the work folder. */
   readonly removeArchive: (input: NodeArchive) => void;
 }
@@ -44,6 +59,29 @@ export const nodeArchiveTasks: NodeArchiveTasks = {
 
   placeNodeFiles({ root, folder, work }) {
     placeFiles({ root, work: join(ownFolder(root, TEMPORARY), work), folder });
+  },
+
+  copyNodeFolder({ root, from, to }) {
+    if (!existsSync(join(root, from))) return;
+    const source = ownFolder(root, from);
+    const parent = ownFolder(root, dirname(to), true);
+    const copy = join(ownFolder(root, TEMPORARY, true), `${randomUUID()}.copy`);
+    try {
+      cpSync(source, copy, { recursive: true, verbatimSymlinks: true, mode: constants.COPYFILE_FICLONE });
+      const entries = readdirSync(copy, { recursive: true, withFileTypes: true });
+      const pathsOf = (wanted: (entry: Dirent) => boolean): string[] =>
+        entries.filter(wanted).map((entry) => relative(copy, join(entry.parentPath, entry.name)));
+      syncTree(
+        copy,
+        pathsOf((entry) => entry.isDirectory()),
+        pathsOf((entry) => entry.isFile()),
+      );
+      renameSync(copy, join(parent, basename(to)));
+    } catch (error) {
+      rmSync(copy, { recursive: true, force: true });
+      throw error;
+    }
+    syncFolder(parent);
   },
 
   removeArchive({ root, archive, work }) {

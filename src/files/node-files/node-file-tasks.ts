@@ -2,10 +2,11 @@
 import { randomUUID } from 'node:crypto';
 import { lstatSync, readdirSync, renameSync, rmdirSync, rmSync, unlinkSync, type Stats } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import { isRefusal, refusals } from '../../base/errors/errors.js';
+import { isRefusal, refusals, systemCode } from '../../base/errors/errors.js';
 import type { TaskTable } from '../../base/threads/task.js';
-import { ownFolder } from '../../base/disk/containment.js';
-import { syncFolder } from '../../base/disk/published-file.js';
+import { clientPath, containedPath, ownFolder } from '../../base/disk/containment.js';
+import { publishBytes, syncFolder } from '../../base/disk/published-file.js';
+import { readRegularFile } from '../../base/disk/regular-file.js';
 import { TEMPORARY } from '../../lab/projects/folder-layout.js';
 import type { NodeFile } from './node-folder.js';
 
@@ -25,8 +26,19 @@ export interface NodeFileTasks extends TaskTable {
   readonly listNodeFiles: (input: NodeFile & { isRecursive: boolean; limit: number }) => FolderEntry[];
   /** Removes a file, a link itself, or a folder; only an empty folder unless `isRecursive`. */
   readonly removeNodeFile: (input: NodeFile & { isRecursive: boolean }) => void;
+  /** Writes the first files of a node, whose paths are below its folder. */
+  readonly writeNodeFiles: (input: {
+    root: string;
+    folder: string;
+    files: Readonly<Record<string, string>>;
+  }) => void;
+  /** Removes the folder of a node that was deleted: `name` in `folder`. Does nothing when there is none. */
+  readonly removeNodeFolder: (input: { root: string; folder: string; name: string }) => void;
+  /** The text of a file in the folder of base configurations; undefined when there is none. */
+  readonly readConfig: (input: { root: string; path: string }) => string | undefined;
 }
 
+const LARGEST_CONFIG = 1024 * 1024;
 const OWNER_EXECUTES = 0o100;
 
 export const nodeFileTasks: NodeFileTasks = {
@@ -53,17 +65,46 @@ export const nodeFileTasks: NodeFileTasks = {
     if (!lstatSync(target).isDirectory()) {
       unlinkSync(target);
     } else if (isRecursive) {
-      // Renamed first, so that a half deleted folder is never visible.
-      const trash = join(ownFolder(root, TEMPORARY, true), `${randomUUID()}.deleted`);
-      renameSync(target, trash);
-      rmSync(trash, { recursive: true, force: true });
+      moveToTrash(root, target);
     } else {
       if (readdirSync(target).length > 0) throw refusals.folderNotEmpty(path);
       rmdirSync(target);
     }
     syncFolder(parent);
   },
+
+  writeNodeFiles({ root, folder, files }) {
+    for (const [path, text] of Object.entries(files)) {
+      const target = clientPath({ root, folder, path }, 'write', true);
+      publishBytes(ownFolder(root, TEMPORARY, true), target, Buffer.from(text));
+    }
+  },
+
+  removeNodeFolder({ root, folder, name }) {
+    const parent = topFolder(root, folder, '');
+    if (parent === undefined) return;
+    const target = join(parent, name);
+    if (lstatSync(target, { throwIfNoEntry: false }) === undefined) return;
+    moveToTrash(root, target);
+    syncFolder(parent);
+  },
+
+  readConfig({ root, path }) {
+    try {
+      return readRegularFile(containedPath(root, path), LARGEST_CONFIG).toString('utf8');
+    } catch (error) {
+      if (isRefusal(error, 'file_missing') || systemCode(error) === 'ENOENT') return undefined;
+      throw error;
+    }
+  },
 };
+
+function moveToTrash(root: string, target: string): void {
+  // Renamed first, so that a half deleted folder is never visible.
+  const trash = join(ownFolder(root, TEMPORARY, true), `${randomUUID()}.deleted`);
+  renameSync(target, trash);
+  rmSync(trash, { recursive: true, force: true });
+}
 
 function topFolder(root: string, folder: string, path: string): string | undefined {
   try {

@@ -5,7 +5,7 @@
 import { extname } from 'node:path';
 import { containedPath } from '../../base/disk/containment.js';
 import { readRegularFile } from '../../base/disk/regular-file.js';
-import type { StoredDrawing } from '../gns3-file/topology-schema.js';
+import type { StoredDrawing } from './topology-schema.js';
 
 const PICTURES = 'project-files/images';
 const LARGEST_PICTURE = 16 * 1024 * 1024;

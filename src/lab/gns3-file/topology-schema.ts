@@ -3,6 +3,8 @@
  * read from a file may have keys that we do not know; these are kept.
  */
 import { z } from 'zod';
+import { CONSOLE_TYPES } from '../kinds/console-types.js';
+import { customAdapters } from '../kinds/custom-adapters.js';
 import { NODE_TYPES } from '../kinds/node-kinds.js';
 
 const UUID = /^[a-fA-F0-9]{8}-[a-fA-F0-9]{4}-[a-fA-F0-9]{4}-[a-fA-F0-9]{4}-[a-fA-F0-9]{12}$/;
@@ -19,7 +21,6 @@ export const LOCAL_COMPUTE = 'local';
 
 export const nodeType = z.enum(NODE_TYPES);
 
-export const CONSOLE_TYPES = ['vnc', 'telnet', 'http', 'https', 'spice', 'spice+agent', 'none'] as const;
 export const consoleType = z.enum(CONSOLE_TYPES).nullable();
 export const tcpPort = z.int().min(1).max(65_535);
 
@@ -31,16 +32,6 @@ export const label = z.strictObject({
   y: coordinate.optional(),
 });
 export type Label = z.infer<typeof label>;
-
-const MAC = /^([0-9a-fA-F]{2}:){5}([0-9a-fA-F]{2})$/;
-export const customAdapters = z.array(
-  z.strictObject({
-    adapter_number: z.int(),
-    port_name: z.string().min(1).optional(),
-    adapter_type: z.string().min(1).optional(),
-    mac_address: z.string().regex(MAC, 'must be a MAC address').optional(),
-  }),
-);
 
 /** A node as it stands in a topology file: what is absent has the contract's default. */
 export const storedNode = z.looseObject({

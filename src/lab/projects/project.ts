@@ -7,6 +7,7 @@ import type { Packed } from '../../base/store/store.js';
 import type { Channel, Listener } from '../../base/streams/channel.js';
 import type { Gns3Place } from '../gns3-file/mirror.js';
 import type { ProjectSettings } from '../gns3-file/topology-schema.js';
+import { actOnAllNodes } from '../topology/nodes.js';
 import { storedRecords } from '../topology/topology-loading.js';
 import type { Topology } from '../topology/topology.js';
 import { AUTO_CLOSE_MS, AutoClose } from './auto-close.js';
@@ -260,6 +261,18 @@ export class Project {
     return this.#state.publishIn(topology, work);
   }
 
+  /** Publishes and announces a node whose state has changed without a change of what is stored. */
+  nodeChanged(nodeId: string): void {
+    if (!this.isOpen) return;
+    const { topology } = this;
+    const published = this.publish(topology, (transaction) => {
+      topology.nodes.refresh(transaction, nodeId, 'updated');
+    });
+    published.catch((error: unknown) => {
+      this.#state.log.error({ err: error, node: nodeId }, 'the state of a node could not be announced');
+    });
+  }
+
   /** Keeps the project from closing by itself while something of it is in use; returns the release. */
   hold(): () => void {
     return this.#autoClose.hold();
@@ -282,7 +295,15 @@ export class Project {
         await this.#rememberState(state.isOpen ? 'open' : undefined);
       }
       state.publish(action);
+      if (this.record.settings.auto_start) this.#startNodes();
       return this.text;
+    });
+  }
+
+  /** Does not wait for the nodes: each tells when it runs. */
+  #startNodes(): void {
+    actOnAllNodes(this.topology, 'start').catch((error: unknown) => {
+      this.warn(`Not all nodes were started: ${error instanceof Error ? error.message : String(error)}`);
     });
   }
 

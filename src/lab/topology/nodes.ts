@@ -4,8 +4,13 @@ import { isDeepStrictEqual } from 'node:util';
 import { refusals } from '../../base/errors/errors.js';
 import { parseOrRefuse } from '../../base/errors/validation.js';
 import type { NodeKind, Properties } from '../kinds/node-kind.js';
-import { servedKind } from '../kinds/node-kinds.js';
+import { isProgramKind, servedKind } from '../kinds/node-kinds.js';
+import type { CloudInterface } from '../kinds/host-interface.js';
+import type { NodeConsoleType } from '../kinds/console-types.js';
+import { customAdapters, type CustomAdapter } from '../kinds/custom-adapters.js';
+import { portNaming, portOwnerOf } from './port-owner.js';
 import { defaultLabel, DEFAULT_SYMBOL } from './views.js';
+import type { NodeAction } from '../lab-run.js';
 import type { Topology } from './topology.js';
 import type { Label, StoredNode } from '../gns3-file/topology-schema.js';
 import type { Transaction } from '../projects/transaction.js';
@@ -29,12 +34,25 @@ export interface NodeRequest {
   readonly custom_adapters?: StoredNode['custom_adapters'];
 }
 
+/** The settings that ports follow from. */
+const PORT_SETTINGS = [
+  'custom_adapters',
+  'first_port_name',
+  'port_name_format',
+  'port_segment_size',
+  'properties',
+] as const;
+
 export interface NewNode extends NodeRequest {
   readonly name: string;
   readonly node_type: StoredNode['node_type'];
   readonly compute_id: string;
   readonly node_id?: string | undefined;
   readonly template_id?: string | null | undefined;
+  /** Settings that act once, when the node is created, by the names in its kind. */
+  readonly inputs?: Properties | undefined;
+  /** The interfaces of the host, for a kind that uses them. */
+  readonly interfaces?: readonly CloudInterface[] | undefined;
 }
 
 /** Returns the text of the new node, or of the node that has the `node_id` already. */
@@ -49,7 +67,11 @@ export function createNode(topology: Topology, transaction: Transaction, wanted:
   const kind = servedKind(wanted.node_type);
   if (kind === undefined) throw refusals.nodeKindNotServed(wanted.node_type, 'create the node');
 
-  const properties = kind.create(checkProperties(kind, wanted.properties ?? {}));
+  checkRoom(topology, kind);
+  const id = wanted.node_id ?? randomUUID();
+  const naming = portNaming(kind);
+  const given = checkProperties(kind, wanted.properties ?? {});
+  const properties = kind.create(given, id, wanted.interfaces);
   const consoleType = checkConsoleType(kind, wanted.console_type) ?? kind.consoleTypes[0] ?? null;
   const name = takeName(topology, transaction, wanted.name);
   const symbol = wanted.symbol ?? DEFAULT_SYMBOL;
@@ -59,16 +81,16 @@ export function createNode(topology: Topology, transaction: Transaction, wanted:
     console: kind.consoleTypes.length > 0 ? topology.reserveConsole(transaction, wanted.console) : null,
     console_auto_start: wanted.console_auto_start ?? false,
     console_type: consoleType,
-    custom_adapters: wanted.custom_adapters ?? [],
+    custom_adapters: wanted.custom_adapters ?? adaptersIn(given) ?? [],
     first_port_name: wanted.first_port_name ?? null,
     height: size.height,
     label: { ...(wanted.label ?? defaultLabel(name, size.height)), text: name },
     locked: wanted.locked ?? false,
     name,
-    node_id: wanted.node_id ?? randomUUID(),
+    node_id: id,
     node_type: wanted.node_type,
-    port_name_format: wanted.port_name_format ?? 'Ethernet{0}',
-    port_segment_size: wanted.port_segment_size ?? 0,
+    port_name_format: wanted.port_name_format ?? naming.format,
+    port_segment_size: wanted.port_segment_size ?? naming.segmentSize,
     properties,
     symbol,
     template_id: wanted.template_id ?? null,
@@ -77,6 +99,7 @@ export function createNode(topology: Topology, transaction: Transaction, wanted:
     y: wanted.y ?? 0,
     z: wanted.z ?? 1,
   };
+  kind.checkPorts?.(portOwnerOf(node, kind));
   warnOfTelnet(topology, transaction, node, undefined);
   return topology.nodes.put(transaction, node.node_id, node, { action: 'created' });
 }
@@ -94,6 +117,7 @@ export function updateNode(
   else Object.assign(changed, applied(topology, transaction, kind, node, wanted));
 
   const next = changed as StoredNode;
+  if (PORT_SETTINGS.some((key) => wanted[key] !== undefined)) kind?.checkPorts?.(portOwnerOf(next, kind));
   if (next.label != null) changed['label'] = { ...next.label, text: next.name };
   // Settings for the compute are confirmed by an event even when nothing has changed.
   const isConfirmed = kind !== undefined && (wanted.name !== undefined || wanted.properties !== undefined);
@@ -123,6 +147,8 @@ export function deleteNode(topology: Topology, transaction: Transaction, id: str
 }
 
 export interface NodePlace {
+  /** The id of the copy. */
+  readonly node_id?: string | undefined;
   readonly x: number;
   readonly y: number;
   readonly z?: number | undefined;
@@ -137,8 +163,14 @@ export function duplicateNode(
   const node = findNode(topology, id);
   checkServed(topology, node, 'duplicate the node');
   const { node_id, console, template_id, ...copied } = node;
+  const kind = topology.kindOf(node);
+  if (kind?.cannotBeDuplicated === true) throw refusals.nodeNotDuplicable();
+  const unique = kind?.uniqueProperties ?? [];
+  const properties = Object.entries(node.properties ?? {}).filter(([key]) => !unique.includes(key));
   return createNode(topology, transaction, {
     ...copied,
+    node_id: place.node_id,
+    properties: Object.fromEntries(properties),
     label: copied.label ?? undefined,
     // As in the reference, the lock is not copied.
     locked: false,
@@ -149,26 +181,19 @@ export function duplicateNode(
   });
 }
 
-export type NodeAction = 'start' | 'stop' | 'suspend' | 'reload';
-
-/** Nodes of the served kinds always run, so this only refuses the others. */
-export function actOnNode(topology: Topology, id: string, action: NodeAction): string {
+/** Starts, stops, suspends or reloads a node. Returns its text. */
+export async function actOnNode(topology: Topology, id: string, action: NodeAction): Promise<string> {
   const node = findNode(topology, id);
   checkAction(topology, node, action);
-  return topology.nodes.textOf(node);
+  if (topology.kindOf(node) !== undefined) await topology.run.act(node, action);
+  return topology.nodes.textOf(topology.nodes.get(id) ?? node);
 }
 
 /** Acts on every node, also after a failure; the first failure is thrown. */
-export function actOnAllNodes(topology: Topology, action: NodeAction): void {
-  let failure: unknown;
-  for (const node of topology.nodes.values()) {
-    try {
-      checkAction(topology, node, action);
-    } catch (error) {
-      failure ??= error;
-    }
-  }
-  if (failure !== undefined) throw failure as Error;
+export async function actOnAllNodes(topology: Topology, action: NodeAction): Promise<void> {
+  const acts = [...topology.nodes.values()].map((node) => actOnNode(topology, node.node_id, action));
+  const failure = (await Promise.allSettled(acts)).find((result) => result.status === 'rejected');
+  if (failure !== undefined) throw failure.reason;
 }
 
 export function findNode(topology: Topology, id: string): StoredNode {
@@ -209,11 +234,15 @@ function applied(
   const given = checkProperties(kind, wanted.properties ?? {});
   const properties = kind.update(node.properties ?? {}, given, topology.portUse.isConnected(node.node_id));
   const consoleType = checkConsoleType(kind, wanted.console_type);
+  checkConsoleMoves(topology, kind, node, wanted);
+  const console = moveConsole(topology, transaction, kind, node, wanted.console);
+  const adapters = wanted.custom_adapters ?? adaptersIn(given);
   const isRenamed = wanted.name !== undefined && wanted.name !== node.name;
   return {
     properties,
+    console,
     ...(consoleType === undefined ? {} : { console_type: consoleType }),
-    ...(wanted.custom_adapters === undefined ? {} : { custom_adapters: wanted.custom_adapters }),
+    ...(adapters === undefined ? {} : { custom_adapters: adapters }),
     ...(isRenamed ? { name: rename(topology, transaction, node.name, wanted.name ?? node.name) } : {}),
   };
 }
@@ -229,6 +258,42 @@ function refuseRemoteChange(node: StoredNode, wanted: NodeRequest): void {
   if (servedKind(node.node_type) === undefined)
     throw refusals.nodeKindNotServed(node.node_type, 'change the node');
   throw refusals.nodeComputeNotServed(node.name, node.node_type, 'change the node');
+}
+
+/** Refuses (409) one more node of a kind of which a project may have only so many. */
+function checkRoom(topology: Topology, kind: NodeKind): void {
+  const most = isProgramKind(kind) ? kind.mostInProject : undefined;
+  if (most === undefined) return;
+  const same = [...topology.nodes.values()].filter((node) => node.node_type === kind.type);
+  if (same.length >= most) throw refusals.tooMany(`nodes of type ${kind.type} in this project`, most);
+}
+
+/** The console of a program that runs stays as it is: people are at it. */
+function checkConsoleMoves(topology: Topology, kind: NodeKind, node: StoredNode, wanted: NodeRequest): void {
+  if (!isProgramKind(kind) || topology.statusOf(node) === 'stopped') return;
+  if (wanted.console_type != null && wanted.console_type !== node.console_type)
+    throw refusals.nodeRunsAlready(node.name, 'change the console type');
+  if (wanted.console != null && wanted.console !== node.console)
+    throw refusals.nodeRunsAlready(node.name, 'change the console');
+}
+
+/** The console port after a change. A wanted port that is taken is replaced by a free one, as in the reference. */
+function moveConsole(
+  topology: Topology,
+  transaction: Transaction,
+  kind: NodeKind,
+  node: StoredNode,
+  wanted: number | null | undefined,
+): number | null {
+  const before = node.console ?? null;
+  if (wanted == null || wanted === before || kind.consoleTypes.length === 0) return before;
+  const port = topology.reserveConsole(transaction, wanted);
+  if (before !== null) {
+    transaction.onStored(() => {
+      topology.context.consolePorts.release(before);
+    });
+  }
+  return port;
 }
 
 function rename(topology: Topology, transaction: Transaction, from: string, to: string): string {
@@ -253,7 +318,12 @@ function checkProperties(kind: NodeKind, given: Properties): Properties {
   return parseOrRefuse(kind.properties, given, `properties of ${kind.type}`);
 }
 
-function checkConsoleType(kind: NodeKind, wanted: StoredNode['console_type']): 'telnet' | 'none' | undefined {
+/** The desktop client sends the adapters of a node among its properties. */
+function adaptersIn(given: Properties): CustomAdapter[] | undefined {
+  return customAdapters.safeParse(given['custom_adapters']).data;
+}
+
+function checkConsoleType(kind: NodeKind, wanted: StoredNode['console_type']): NodeConsoleType | undefined {
   if (wanted == null || kind.consoleTypes.length === 0) return undefined;
   const type = kind.consoleTypes.find((known) => known === wanted);
   if (type !== undefined) return type;

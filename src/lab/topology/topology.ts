@@ -7,13 +7,14 @@ import { Collection } from '../projects/collection.js';
 import { ContentLimit } from '../projects/content-limit.js';
 import type { ConsolePorts } from '../console-ports.js';
 import { undirected, type DirectedFilters } from './link-filters.js';
-import type { NodeKind } from '../kinds/node-kind.js';
+import type { NodeKind, PortOwner } from '../kinds/node-kind.js';
 import { servedKind } from '../kinds/node-kinds.js';
 import type { LinkMedium, NodePort } from '../kinds/port.js';
-import type { BeginRun, LabRun, NodeStatus } from '../lab-run.js';
+import type { BeginRun, LabRun, NodeState, NodeStatus } from '../lab-run.js';
 import { NodeNames } from './node-names.js';
 import { drawingView, linkView, nodeView, type DrawingView, type ShownCapture } from './views.js';
 import type { Slices } from '../projects/slices.js';
+import { hasSamePorts, portOwnerOf } from './port-owner.js';
 import { PortUse } from './port-use.js';
 import { entityKey, type EntityKind, type EntityRecord, type LabRecords } from '../projects/records.js';
 import {
@@ -23,6 +24,11 @@ import {
   type StoredNode,
 } from '../gns3-file/topology-schema.js';
 import type { Transaction } from '../projects/transaction.js';
+
+interface KnownPorts {
+  readonly owner: PortOwner;
+  readonly ports: readonly NodePort[];
+}
 
 /** The services that all topologies of a controller share. */
 export interface TopologyContext {
@@ -34,6 +40,8 @@ export interface TopologyContext {
   /** Makes the content of a project run. */
   readonly beginRun: BeginRun;
 }
+
+const KEPT: NodeState = { status: 'stopped', commandLine: null, folder: null };
 
 export class Topology {
   readonly projectId: string;
@@ -49,7 +57,7 @@ export class Topology {
   readonly run: LabRun;
   /** The last capture of each link that had one. */
   readonly captures = new Map<string, ShownCapture>();
-  readonly #portsOfProperties = new WeakMap<object, readonly NodePort[]>();
+  readonly #knownPorts = new WeakMap<object, KnownPorts>();
 
   constructor(projectId: string, channel: Channel, context: TopologyContext) {
     this.projectId = projectId;
@@ -147,7 +155,11 @@ export class Topology {
 
   /** A node that is only kept is stopped. */
   statusOf(node: StoredNode): NodeStatus {
-    return this.kindOf(node) === undefined ? 'stopped' : this.run.statusOf(node);
+    return this.#stateOf(node).status;
+  }
+
+  #stateOf(node: StoredNode): NodeState {
+    return this.kindOf(node) === undefined ? KEPT : this.run.stateOf(node);
   }
 
   /** The node's own ports, and others that its links use nevertheless. */
@@ -168,8 +180,10 @@ export class Topology {
   linkType(link: StoredLink): LinkMedium {
     for (const end of link.nodes.toReversed()) {
       const node = this.nodes.get(end.node_id);
-      const type = node === undefined ? undefined : this.kindOf(node)?.medium;
-      if (type !== undefined) return type;
+      const kind = node === undefined ? undefined : this.kindOf(node);
+      if (node === undefined || kind === undefined) continue;
+      const own = this.#ownPorts(node).find((port) => isPort(port, end.adapter_number, end.port_number));
+      return own?.link_type ?? kind.medium;
     }
     return 'ethernet';
   }
@@ -202,15 +216,15 @@ export class Topology {
     return port;
   }
 
-  /** The ports that follow from the properties; computed once for each version of the properties. */
+  /** The ports that follow from the settings of the node; computed once for each version of them. */
   #ownPorts(node: StoredNode): readonly NodePort[] {
     const kind = this.kindOf(node);
     if (kind === undefined || node.properties === undefined) return [];
-    let ports = this.#portsOfProperties.get(node.properties);
-    if (ports === undefined) {
-      ports = kind.ports(node.properties);
-      this.#portsOfProperties.set(node.properties, ports);
-    }
+    const owner = portOwnerOf(node, kind);
+    const known = this.#knownPorts.get(node.properties);
+    if (known !== undefined && hasSamePorts(known.owner, owner)) return known.ports;
+    const ports = kind.ports(owner);
+    this.#knownPorts.set(node.properties, { owner, ports });
     return ports;
   }
 
@@ -218,7 +232,7 @@ export class Topology {
     return nodeView(node, {
       projectId: this.projectId,
       consoleHost: this.context.consoleHost,
-      status: this.statusOf(node),
+      state: this.#stateOf(node),
       ports: this.portsOf(node),
     });
   }

@@ -1,6 +1,6 @@
 /** Nodes, links and drawings as clients see them: exactly the contract's keys, sorted, whatever the stored objects lack. */
 import type { LinkMedium, NodePort } from '../kinds/port.js';
-import type { NodeStatus } from '../lab-run.js';
+import type { NodeState, NodeStatus } from '../lab-run.js';
 import {
   LOCAL_COMPUTE,
   type Label,
@@ -48,14 +48,14 @@ export interface NodeView {
 export interface NodeContext {
   readonly projectId: string;
   readonly consoleHost: string;
-  readonly status: NodeStatus;
+  readonly state: NodeState;
   readonly ports: readonly NodePort[];
 }
 
 export function nodeView(node: StoredNode, context: NodeContext): NodeView {
   const height = node.height ?? DEFAULT_SIZE.height;
   return {
-    command_line: null,
+    command_line: context.state.commandLine,
     compute_id: node.compute_id,
     console: node.console ?? null,
     console_auto_start: node.console_auto_start ?? false,
@@ -67,7 +67,7 @@ export function nodeView(node: StoredNode, context: NodeContext): NodeView {
     label: node.label ?? defaultLabel(node.name, height),
     locked: node.locked ?? false,
     name: node.name,
-    node_directory: null,
+    node_directory: context.state.folder,
     node_id: node.node_id,
     node_type: node.node_type,
     port_name_format: node.port_name_format ?? 'Ethernet{0}',
@@ -75,7 +75,7 @@ export function nodeView(node: StoredNode, context: NodeContext): NodeView {
     ports: context.ports,
     project_id: context.projectId,
     properties: node.properties ?? {},
-    status: context.status,
+    status: context.state.status,
     symbol: node.symbol ?? DEFAULT_SYMBOL,
     template_id: node.template_id ?? null,
     width: node.width ?? DEFAULT_SIZE.width,

@@ -8,14 +8,15 @@ import { acceptFilters, storedFilters } from '../../lab/topology/link-filters.js
 import type { StoredLink } from '../../lab/gns3-file/topology-schema.js';
 import type { FilterPlan } from '../../engine/filters/filter-plan.js';
 import type { ComputeProject } from '../compute-project.js';
-import type { FilterPlans } from '../switches/filter-plans.js';
+import type { FilterPlans } from '../nodes/filter-plans.js';
 import type { NioUdp } from './nio.js';
-import type { SwitchNode } from '../switches/switch-node.js';
+import type { ComputeNode } from '../nodes/compute-node.js';
 
 const LOOPBACK = '127.0.0.1';
 
 export interface WireEnd {
-  readonly node: SwitchNode;
+  readonly node: ComputeNode;
+  /** The port of the node's device. */
   readonly port: number;
 }
 
@@ -146,9 +147,9 @@ export class LinkWires {
   }
 
   #endsOf(link: StoredLink): WireEnd[] {
-    return link.nodes.flatMap(({ node_id: id, port_number: port }) => {
+    return link.nodes.flatMap(({ node_id: id, adapter_number: adapter, port_number: port }) => {
       const node = this.#project().findNode(id);
-      return node === undefined ? [] : [{ node, port }];
+      return node === undefined ? [] : [{ node, port: node.portAt(adapter, port) }];
     });
   }
 }

@@ -17,6 +17,7 @@ export interface NioSocketsOptions {
   readonly interfaces: ReadonlySet<string>;
 }
 
+const LOOPBACK = '127.0.0.1';
 const NOT_PERMITTED = ['EPERM', 'EACCES'];
 
 export class NioSockets {
@@ -70,6 +71,14 @@ export class NioSockets {
       case 'nio_vmnet':
         throw refusals.nioNotSupported(nio.type);
     }
+  }
+
+  /** A pair of UDP ports of this host, whatever networks clients may reach. */
+  openLoopback(localPort: number, remotePort: number): PortEndpoint {
+    const hosts = { localHost: LOOPBACK, remoteHost: LOOPBACK };
+    return this.#open({ type: 'udp', ...hosts, localPort, remotePort }, (reason) =>
+      refusals.udpNotConnected(LOOPBACK, remotePort, reason),
+    );
   }
 
   close(endpoint: PortEndpoint): void {

@@ -52,7 +52,7 @@ void t.test('an archive is unpacked where it is wanted; what was used for that h
   t.equal(descriptors(), before);
 });
 
-void t.test('what is in the way keeps all of it out', async (t) => {
+void t.test('a file in the way keeps all of the files out', async (t) => {
   const root = scratchFolder(t);
   const top = join(root, FOLDER);
   mkdirSync(join(top, 'folder'), { recursive: true });

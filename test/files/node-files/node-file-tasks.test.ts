@@ -56,7 +56,7 @@ void t.test('more than wanted are refused', (t) => {
   t.end();
 });
 
-void t.test('what is removed has gone, and nothing else', (t) => {
+void t.test('a removed file is gone, and nothing else', (t) => {
   const { root, top } = node(t);
   remove(root, 'a');
   remove(root, 'link', true);

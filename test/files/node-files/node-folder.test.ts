@@ -65,7 +65,7 @@ void t.test('a node has a folder of its own, and below that others', (t) => {
   t.end();
 });
 
-void t.test('what lands does so in the folder of the node, by way of that for what is on its way', (t) => {
+void t.test('a file lands in the folder of the node, by way of the folder for unfinished ones', (t) => {
   const { hold, turn, ...landing } = nodeFileLanding(home, ID, 'a\\b');
   t.equal(typeof hold, 'function', 'the project stays open meanwhile');
   t.equal(typeof turn, 'function', 'and its files may be held still');

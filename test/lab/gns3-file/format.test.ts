@@ -77,7 +77,7 @@ function recordsOf(content: Gns3Content): LabRecords {
 const again = (text: string): string =>
   renderTopology(parseTopology(text, 'x').projectId, recordsOf(parseTopology(text, 'x')), '2.2.60');
 
-void t.test('what stands in a file is kept key for key', (t) => {
+void t.test('a file keeps its content key for key', (t) => {
   const full = { nodes: [node], links: [link], drawings: [drawing], computes: [compute] };
   const text = file({ zoom: 80, variables: [{ name: 'A', value: 'é' }], supplier: { logo: 'l' } }, full);
   const written = JSON.parse(again(text)) as Record<string, unknown>;
@@ -161,7 +161,7 @@ void t.test('a file of another revision is refused and told why', (t) => {
   t.end();
 });
 
-void t.test('what is no JSON or no topology cannot be loaded', (t) => {
+void t.test('a text that is no JSON or no topology cannot be loaded', (t) => {
   for (const text of ['', '{', 'null', '[]', '"x"', '{}', '{"revision":"9"}', '{"revision":9.5}']) {
     t.throws(
       () => parseTopology(text, 'some/file.gns3'),
@@ -214,7 +214,7 @@ void t.test('variables without a name are left out', (t) => {
   t.end();
 });
 
-void t.test('of a file that cannot be opened, the project can still be told', (t) => {
+void t.test('the server can describe the project of a file that it cannot open', (t) => {
   const known = { projectId: idOf(100), name: 'lab' };
   t.same(identifyTopology(file({ revision: 3, later: 1 })), known);
   for (const text of ['', '[]', '{}', file({ project_id: 'x' }), file({ name: '' })]) {

@@ -2,7 +2,6 @@ import t from 'tap';
 import type { z } from 'zod';
 import {
   coordinate,
-  customAdapters,
   endpoint,
   label,
   linkStyle,
@@ -13,9 +12,10 @@ import {
   tcpPort,
   uuid,
 } from '../../../src/lab/gns3-file/topology-schema.js';
+import { customAdapters } from '../../../src/lab/kinds/custom-adapters.js';
 import { idOf, storedLinkOf, storedNodeOf } from '../../support/stored-objects.js';
 
-/** What each schema takes, and what it refuses. */
+/** Values that each schema takes, and values that it refuses. */
 const cases: readonly (readonly [string, z.ZodType, readonly unknown[], readonly unknown[]])[] = [
   ['uuid', uuid, [idOf(1), 'ABCDEFab-0000-0000-0000-000000000000'], ['', `${idOf(1)}0`, `${idOf(1)}\n`, 5]],
   ['coordinate', coordinate, [0, -1_000_000_000], [1.5, 1_000_000_001, '0', NaN]],

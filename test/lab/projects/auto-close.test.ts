@@ -79,7 +79,7 @@ void t.test('never closes while something is in use, and then waits anew', (t) =
   t.end();
 });
 
-void t.test('what is taken into use while the wait runs stops it', (t) => {
+void t.test('a use that begins while the wait runs stops the wait', (t) => {
   const { autoClose, closings, pass } = watch(t);
   autoClose.lastListenerLeft();
   pass(3000);

@@ -34,27 +34,30 @@ void t.test('writers write at once', async (t) => {
   t.same(await writing, ['a', 'b']);
 });
 
-void t.test('who needs the folder alone waits for writers, and later writers wait for it', async (t) => {
-  const gate = new FolderGate();
-  const log: string[] = [];
-  const [early, other, alone, late] = [
-    held(log, 'early'),
-    held(log, 'other'),
-    held(log, 'alone'),
-    held(log, 'late'),
-  ];
-  const all = [gate.pass(early.work), gate.pass(other.work), gate.alone(alone.work), gate.pass(late.work)];
-  late.letGo();
-  early.letGo();
-  await turn();
-  t.same(log, ['+early', '+other', '-early'], 'one writer is left');
-  other.letGo();
-  await turn();
-  t.same(log.slice(3), ['-other', '+alone']);
-  alone.letGo();
-  t.same(await Promise.all(all), ['early', 'other', 'alone', 'late']);
-  t.same(log.slice(5), ['-alone', '+late', '-late']);
-});
+void t.test(
+  'a task that needs the folder alone waits for writers, and later writers wait for it',
+  async (t) => {
+    const gate = new FolderGate();
+    const log: string[] = [];
+    const [early, other, alone, late] = [
+      held(log, 'early'),
+      held(log, 'other'),
+      held(log, 'alone'),
+      held(log, 'late'),
+    ];
+    const all = [gate.pass(early.work), gate.pass(other.work), gate.alone(alone.work), gate.pass(late.work)];
+    late.letGo();
+    early.letGo();
+    await turn();
+    t.same(log, ['+early', '+other', '-early'], 'one writer is left');
+    other.letGo();
+    await turn();
+    t.same(log.slice(3), ['-other', '+alone']);
+    alone.letGo();
+    t.same(await Promise.all(all), ['early', 'other', 'alone', 'late']);
+    t.same(log.slice(5), ['-alone', '+late', '-late']);
+  },
+);
 
 void t.test('only one has the folder alone', async (t) => {
   const gate = new FolderGate();
@@ -66,7 +69,7 @@ void t.test('only one has the folder alone', async (t) => {
   t.same(log, ['+a', '-a', '+b', '-b', '+c', '-c']);
 });
 
-void t.test('what fails lets others go on', async (t) => {
+void t.test('a failing task lets others go on', async (t) => {
   const gate = new FolderGate();
   const fail = (): Promise<never> => Promise.reject(new Error('failed'));
   const failures = [gate.pass(fail), gate.alone(fail), gate.alone(fail), gate.pass(fail)];

@@ -76,7 +76,7 @@ void t.test('folders are joined, files replaced, and nothing else is touched', (
   t.end();
 });
 
-void t.test('what is in the way keeps all of it out', (t) => {
+void t.test('a file in the way keeps all of the files out', (t) => {
   const rig = new Rig(t, { a: 'old', 'z/': '' }, { a: 'new', 'made/b': 'new', z: 'new' });
   const before = rig.content;
   t.throws(
@@ -91,7 +91,7 @@ void t.test('what is in the way keeps all of it out', (t) => {
   t.end();
 });
 
-void t.test('what the process died with is undone, at every place', (t) => {
+void t.test('files of a process that died are undone, at every place', (t) => {
   const coming = { a: 'new', 'made/b': 'new', c: 'new' };
   for (let placed = 0; placed <= 3; placed++) {
     const rig = new Rig(t, { a: 'old', other: 'other' }, coming);

@@ -34,7 +34,7 @@ function begin(t: Test): { root: string; then: string[] } {
 
 const PATHS = ['project-files', 'README', 'notes'];
 
-void t.test('what is new takes the place of what was there, which is put aside', (t) => {
+void t.test('a new folder takes the place of the old one, which is put aside', (t) => {
   const { root, then } = begin(t);
   finishSwap({ root, work: WORK, paths: PATHS });
   t.same(contents(root, ['snapshots']), then);
@@ -95,7 +95,7 @@ void t.test('no link is followed out of the project', (t) => {
   t.end();
 });
 
-void t.test('what can never be done is given up, and everything is where it was', (t) => {
+void t.test('a swap that can never be done is given up, and everything is where it was', (t) => {
   const { root } = begin(t);
   const before = contents(root, ['snapshots']);
   writeFiles(join(root, WORK, 'new'), { 'snapshots/planted': 'x' });

@@ -18,7 +18,7 @@ import { asReferenceWrites, gns3Problems, parseGns3 } from '../../support/gns3-s
 import { scratchFolder } from '../../support/scratch.js';
 import { startServer, type ServerProcess } from '../../support/server-process.js';
 
-const FOREIGN = ['vpcs', 'qemu', 'docker', 'dynamips', 'iou', 'cloud', 'nat'];
+const FOREIGN = ['traceng', 'qemu', 'docker', 'dynamips', 'iou', 'virtualbox', 'nat'];
 const NODE_KEYS = 27;
 
 function projectsFolder(t: Test): { data: string; projects: string } {
@@ -58,9 +58,9 @@ function mixedLab(): Gns3Content & { readonly kept: ReadonlySet<string> } {
     node_type: 'vpcs',
     properties: {},
   };
-  const [vpcs, qemu, docker, dynamips] = foreign;
+  const [traceng, qemu, docker, dynamips] = foreign;
   const links = [
-    gns3Link({ node: vpcs ?? hub }, { node: hub, port: 0 }, { suspend: true }),
+    gns3Link({ node: traceng ?? hub }, { node: hub, port: 0 }, { suspend: true }),
     gns3Link(
       { node: qemu ?? hub, adapter: 1 },
       { node: hub, port: 1 },
@@ -281,21 +281,24 @@ void t.test('a planted tmp or snapshots link never leads a write outside', async
   t.ok(existsSync(lab.path));
 });
 
-void t.test('of two topology files the one with the name of the folder counts, else the first', async (t) => {
-  const { data, projects } = projectsFolder(t);
-  const named = placeGns3Project(projects, 'named', {}, undefined, 'named');
-  writeFileSync(join(named.folder, 'a-copy.gns3'), gns3Text(named.id, 'a-copy'));
-  const other = placeGns3Project(projects, 'second', {}, undefined, 'other');
-  writeFileSync(join(other.folder, 'first.gns3'), gns3Text(other.id, 'first'));
-  const { server, client } = await started(t, data);
-  t.same(
-    (await listOf(client, '/v2/projects')).map((project) => [project['name'], project['filename']]).sort(),
-    [
-      ['first', 'first.gns3'],
-      ['named', 'named.gns3'],
-    ],
-  );
-  t.equal(await server.stop(), 0);
-  t.equal(readFileSync(named.path, 'utf8'), named.text);
-  t.equal(readFileSync(other.path, 'utf8'), other.text);
-});
+void t.test(
+  'among two topology files the one with the name of the folder counts, else the first',
+  async (t) => {
+    const { data, projects } = projectsFolder(t);
+    const named = placeGns3Project(projects, 'named', {}, undefined, 'named');
+    writeFileSync(join(named.folder, 'a-copy.gns3'), gns3Text(named.id, 'a-copy'));
+    const other = placeGns3Project(projects, 'second', {}, undefined, 'other');
+    writeFileSync(join(other.folder, 'first.gns3'), gns3Text(other.id, 'first'));
+    const { server, client } = await started(t, data);
+    t.same(
+      (await listOf(client, '/v2/projects')).map((project) => [project['name'], project['filename']]).sort(),
+      [
+        ['first', 'first.gns3'],
+        ['named', 'named.gns3'],
+      ],
+    );
+    t.equal(await server.stop(), 0);
+    t.equal(readFileSync(named.path, 'utf8'), named.text);
+    t.equal(readFileSync(other.path, 'utf8'), other.text);
+  },
+);

@@ -256,7 +256,7 @@ void t.test('exclusive work that throws at once is refused alone, too', async (t
   t.equal(await later, 'a');
 });
 
-void t.test('what is added before a commit is part of it, once for all its requests', async (t) => {
+void t.test('a change that is added before a commit is part of it, once for all its requests', async (t) => {
   const store = new FakeStore();
   const log: string[] = [];
   let version = 0;

@@ -41,7 +41,7 @@ void t.test('an SVG tells it in its first tag, near its beginning', (t) => {
   t.end();
 });
 
-void t.test('what does not tell its size has none', (t) => {
+void t.test('a picture that does not tell its size has none', (t) => {
   const without: readonly Buffer[] = [
     Buffer.alloc(0),
     Buffer.from('no picture'),

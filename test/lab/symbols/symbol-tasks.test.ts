@@ -17,7 +17,7 @@ void t.test('a folder that is not there is made, and is empty', (t) => {
   t.end();
 });
 
-void t.test('what a crash has left of uploads is removed', (t) => {
+void t.test('remains of uploads that a crash has left are removed', (t) => {
   const folder = scratchFolder(t);
   mkdirSync(join(folder, 'tmp'));
   writeFileSync(join(folder, 'tmp', 'half.tmp'), 'half');

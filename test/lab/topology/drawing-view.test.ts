@@ -18,7 +18,7 @@ void t.test('a drawing has exactly the 8 keys of the contract, sorted, with its 
   t.end();
 });
 
-void t.test('what is stored is shown, zero and empty as well', (t) => {
+void t.test('stored values are shown, zero and empty as well', (t) => {
   const stored = { locked: true, rotation: -90, svg: '', x: -1, y: 1, z: 0 };
   t.match(drawingView({ drawing_id: idOf(1), ...stored }, idOf(9)), stored);
   t.end();

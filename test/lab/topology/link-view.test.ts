@@ -22,7 +22,7 @@ void t.test('a link has exactly the 11 keys of the contract, sorted, whatever is
   t.end();
 });
 
-void t.test('what is stored is shown, and of an end only its four keys', (t) => {
+void t.test('stored values are shown, and only the four keys of an end', (t) => {
   const end = { node_id: idOf(2), adapter_number: 1, port_number: 0, label: { text: 'mine' }, later: 1 };
   const stored = { filters: { delay: [5] }, link_style: { width: 2 }, suspend: true };
   const view = linkView({ link_id: idOf(1), nodes: [end], ...stored }, idOf(9), 'ethernet', undefined);

@@ -7,7 +7,8 @@ const KEYS = (
   'first_port_name height label locked name node_directory node_id node_type port_name_format ' +
   'port_segment_size ports project_id properties status symbol template_id width x y z'
 ).split(' ');
-const around = { projectId: idOf(9), consoleHost: '127.0.0.1', status: 'stopped' as const, ports: [] };
+const state = { status: 'stopped' as const, commandLine: null, folder: null };
+const around = { projectId: idOf(9), consoleHost: '127.0.0.1', state, ports: [] };
 
 void t.test('a node has exactly the 27 keys of the contract, sorted, whatever is stored', (t) => {
   t.equal(KEYS.length, 27);
@@ -16,7 +17,7 @@ void t.test('a node has exactly the 27 keys of the contract, sorted, whatever is
   t.end();
 });
 
-void t.test('what is not stored has the default of the contract', (t) => {
+void t.test('values that are not stored have the default of the contract', (t) => {
   t.match(nodeView(storedNodeOf(1), around), {
     console: null,
     console_auto_start: false,
@@ -39,7 +40,7 @@ void t.test('what is not stored has the default of the contract', (t) => {
   t.end();
 });
 
-void t.test('what is stored is shown', (t) => {
+void t.test('stored values are shown', (t) => {
   const stored = {
     console: 5001,
     console_type: 'telnet' as const,
@@ -58,7 +59,15 @@ void t.test('what is stored is shown', (t) => {
 
 void t.test('the status is that of what runs, whatever is stored', (t) => {
   for (const status of ['started', 'stopped', 'suspended'] as const)
-    t.equal(nodeView(storedNodeOf(1, { status: 'x' }), { ...around, status }).status, status);
+    t.equal(
+      nodeView(storedNodeOf(1, { status: 'x' }), { ...around, state: { ...state, status } }).status,
+      status,
+    );
+  const run = { ...state, commandLine: 'vpcs -i 1', folder: '/projects/a/project-files/vpcs/b' };
+  t.match(nodeView(storedNodeOf(1, { command_line: 'x' }), { ...around, state: run }), {
+    command_line: run.commandLine,
+    node_directory: run.folder,
+  });
   t.end();
 });
 

@@ -47,7 +47,7 @@ void t.test('a node that is linked twice names each link once', (t) => {
   t.end();
 });
 
-void t.test('of two links on one port the later has it, also when the earlier goes', (t) => {
+void t.test('the later of two links on one port has it, also when the earlier goes', (t) => {
   const use = new PortUse();
   const earlier = storedLinkOf(8, 1, 2);
   use.connect(earlier);
@@ -59,7 +59,7 @@ void t.test('of two links on one port the later has it, also when the earlier go
   t.end();
 });
 
-void t.test('what a transaction did is taken back with it', (t) => {
+void t.test('the changes of a transaction are taken back with it', (t) => {
   const use = new PortUse();
   const kept = storedLinkOf(8, 1, 2);
   use.connect(kept);

@@ -39,10 +39,14 @@ function load(store: FakeStore, onEnd = (): void => undefined): Promise<Topology
     onEnd();
     return Promise.resolve();
   };
-  const run = { settled: () => undefined, statusOf: () => 'started', end } as unknown as LabRun;
+  const run = {
+    settled: () => undefined,
+    stateOf: () => ({ status: 'started', commandLine: null, folder: null }),
+    end,
+  } as unknown as LabRun;
   const context = {
     consoleHost: '127.0.0.1',
-    consolePorts: new ConsolePorts(),
+    consolePorts: new ConsolePorts([5000, 10_000]),
     symbolSize: () => ({ width: 65, height: 59 }),
     checkCompute: () => undefined,
     beginRun: () => run,
@@ -68,7 +72,7 @@ void t.test('while a large topology is loaded others have their turns', async (t
   t.ok(turns > 10, `${turns} turns`);
 });
 
-void t.test('one that holds too much is not loaded, and nothing of it runs', async (t) => {
+void t.test('a topology that holds too much is not loaded, and nothing of it runs', async (t) => {
   await t.rejects(load(filledStore(MOST_OBJECTS + 1)), { status: 409, message: /20000/ });
   let ends = 0;
   const store = filledStore(3);

@@ -4,7 +4,7 @@ import { Channel } from '../../../src/base/streams/channel.js';
 import { ConsolePorts } from '../../../src/lab/console-ports.js';
 import { NEVER_WRITTEN, type LabRecords, type ProjectRecord } from '../../../src/lab/projects/records.js';
 import type { DirectedFilters } from '../../../src/lab/topology/link-filters.js';
-import type { LabRun, RunLink } from '../../../src/lab/lab-run.js';
+import type { LabRun, NodeState, RunLink } from '../../../src/lab/lab-run.js';
 import { deleteNode } from '../../../src/lab/topology/nodes.js';
 import { reserveLink, storeLink } from '../../../src/lab/topology/links.js';
 import { Slices } from '../../../src/lab/projects/slices.js';
@@ -33,7 +33,10 @@ const FAR_HUB = storedNodeOf(4, { compute_id: 'other', properties: PORTS });
 const NOTHING_RUNS: LabRun = {
   nodeStored: () => undefined,
   nodeRemoved: () => undefined,
-  statusOf: () => 'started',
+  stateOf: () => ({ status: 'started', commandLine: null, folder: null }),
+  checkAble: () => Promise.resolve(),
+  hostInterfaces: () => Promise.resolve([]),
+  act: () => Promise.resolve(),
   connect: () => Promise.resolve(),
   linkStored: () => undefined,
   linkRemoved: () => undefined,
@@ -57,7 +60,7 @@ async function make(
   const channel = new Channel();
   const events: Made['events'] = [];
   channel.subscribe((line) => events.push(JSON.parse(line) as Made['events'][number]));
-  const consolePorts = new ConsolePorts();
+  const consolePorts = new ConsolePorts([5000, 10_000]);
   const context = {
     consoleHost: '127.0.0.1',
     consolePorts,
@@ -93,11 +96,11 @@ const numbersOf = (topology: Topology, node: StoredNode): number[] =>
 
 void t.test('the status of a node is asked of the run; a node that is only kept is stopped', async (t) => {
   const asked: string[] = [];
-  const statusOf = ({ name }: StoredNode): 'suspended' => {
+  const stateOf = ({ name }: StoredNode): NodeState => {
     asked.push(name);
-    return 'suspended';
+    return { status: 'suspended', commandLine: null, folder: null };
   };
-  const { topology } = await make([ATM, ROUTER, FAR_HUB], [], { ...NOTHING_RUNS, statusOf });
+  const { topology } = await make([ATM, ROUTER, FAR_HUB], [], { ...NOTHING_RUNS, stateOf });
   t.same(
     [ATM, ROUTER, FAR_HUB].map((node) => topology.statusOf(node)),
     ['suspended', 'stopped', 'stopped'],
@@ -105,7 +108,7 @@ void t.test('the status of a node is asked of the run; a node that is only kept 
   t.same([...new Set(asked)], [ATM.name]);
 });
 
-void t.test('what is loaded is announced object by object: nodes, links, drawings', async (t) => {
+void t.test('loaded objects are announced one by one: nodes, links, drawings', async (t) => {
   const { events, topology } = await make([HUB, ATM], [storedLinkOf(9, 2)]);
   t.same(
     events.map(({ action }) => action),
@@ -210,7 +213,7 @@ void t.test('names of loaded nodes are taken', async (t) => {
   t.equal(topology.names.take('R1'), 'R2');
 });
 
-void t.test('what runs is told of a link with what it does besides', async (t) => {
+void t.test('the run is told of a link together with the filters of its directions', async (t) => {
   const told: RunLink[] = [];
   const run = { ...NOTHING_RUNS, linkStored: (link: RunLink) => told.push(link) };
   const directed = { link_id: idOf(9), forward: { delay: [5] }, backward: {}, seed: 3 };

@@ -37,7 +37,7 @@ void t.test('a name that nobody has is refused', async (t) => {
   });
 });
 
-void t.test('what is not the address of one host is refused', async (t) => {
+void t.test('a text that is not the address of one host is refused', async (t) => {
   for (const rhost of [
     '0.0.0.0',
     '0.1.2.3',
@@ -57,7 +57,7 @@ void t.test('what is not the address of one host is refused', async (t) => {
   }
 });
 
-void t.test('what lies outside of the permitted networks is refused, by address and by name', async (t) => {
+void t.test('addresses outside of the permitted networks are refused, by number and by name', async (t) => {
   const networks = new BlockList();
   networks.addSubnet('10.0.0.0', 8, 'ipv4');
   networks.addSubnet('2001:db8::', 32, 'ipv6');

@@ -3,13 +3,13 @@ import { atmSwitch } from '../../../src/lab/kinds/atm-switch.js';
 import { ethernetHub } from '../../../src/lab/kinds/ethernet-hub.js';
 import { ethernetSwitch } from '../../../src/lab/kinds/ethernet-switch.js';
 import { frameRelaySwitch } from '../../../src/lab/kinds/frame-relay-switch.js';
-import { connectionStatistics, portStatistics, statistics } from '../../../src/run/switches/statistics.js';
+import { connectionStatistics, shownCounters, statistics } from '../../../src/run/nodes/statistics.js';
 import type { PortCounters, RunningDevice } from '../../../src/engine/control/running-device.js';
 import { COUNTER_NAMES, DROP_CAUSES } from '../../../src/base/memory/port-counters.js';
 
 void t.test('every counter is told once, the drops by themselves', (t) => {
   const counters = Object.fromEntries(COUNTER_NAMES.map((name, index) => [name, index])) as PortCounters;
-  const shown = portStatistics(4, counters, 9);
+  const shown = { adapter_number: 0, port_number: 4, counters: shownCounters(counters, 9) };
   t.match(shown, {
     adapter_number: 0,
     port_number: 4,

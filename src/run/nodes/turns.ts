@@ -1,5 +1,5 @@
 /** Runs work one after the other, in the order of the calls. */
-import { refusals } from '../base/errors/errors.js';
+import { refusals } from '../../base/errors/errors.js';
 
 const MOST_WAITING = 1000;
 

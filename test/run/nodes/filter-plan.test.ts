@@ -1,5 +1,5 @@
 import t from 'tap';
-import { expressionsOf, filterPlan, type WantedFilters } from '../../../src/run/switches/filter-plan.js';
+import { expressionsOf, filterPlan, type WantedFilters } from '../../../src/run/nodes/filter-plan.js';
 import type { AcceptedFilters } from '../../../src/lab/topology/link-filters.js';
 import type { FilterPlan } from '../../../src/engine/filters/filter-plan.js';
 import type { BpfProgram } from '../../../src/engine/wire/bpf.js';
@@ -12,7 +12,7 @@ function planOf(wanted: Partial<WantedFilters>): Promise<FilterPlan | undefined>
   return filterPlan(all, (expression) => Promise.resolve(compiled(expression)));
 }
 
-void t.test('what is named for both ways is done on both, in the order of stages', async (t) => {
+void t.test('filters for both ways are done on both, in the order of stages', async (t) => {
   const both: AcceptedFilters = {
     delay: [10, 2],
     rate: [64, 100],
@@ -36,7 +36,7 @@ void t.test('what is named for both ways is done on both, in the order of stages
   t.same(await planOf({ both }), { seed: 5, outward: stages, inward: stages });
 });
 
-void t.test('what is named for one way counts there instead, filter by filter', async (t) => {
+void t.test('a filter for one way counts there instead, filter by filter', async (t) => {
   const plan = await planOf({
     both: { delay: [10], packet_loss: [1] },
     outward: { delay: [20, 3] },
@@ -71,7 +71,7 @@ void t.test('values that make no sense are passed over', async (t) => {
   t.same(plan, { seed: 5, outward: stages, inward: stages });
 });
 
-void t.test('what is left out has a usual value', async (t) => {
+void t.test('omitted values have a usual value', async (t) => {
   const plan = await planOf({ both: { rate: [64], reorder: [5, 0] } });
   t.same(plan?.outward, [
     { type: 'reorder', percent: 5, holdMs: 10 },

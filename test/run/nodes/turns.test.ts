@@ -1,5 +1,5 @@
 import t from 'tap';
-import { Turns } from '../../src/run/turns.js';
+import { Turns } from '../../../src/run/nodes/turns.js';
 
 void t.test('one thing runs after the other, whatever became of the one before', async (t) => {
   const turns = new Turns();

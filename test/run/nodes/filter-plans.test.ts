@@ -1,6 +1,6 @@
 import t from 'tap';
 import type { BpfCompiler } from '../../../src/engine/bpf/bpf-compiler.js';
-import { FilterPlans } from '../../../src/run/switches/filter-plans.js';
+import { FilterPlans } from '../../../src/run/nodes/filter-plans.js';
 import { refusals } from '../../../src/base/errors/errors.js';
 import { LINK_TYPE } from '../../../src/engine/wire/pcap.js';
 import { matcherOf, type BpfProgram } from '../../../src/engine/wire/bpf.js';
@@ -57,7 +57,7 @@ void t.test('an expression that does not compile is told and drops nothing, the 
   );
 });
 
-void t.test('what is not the fault of the expression is not hidden', async (t) => {
+void t.test('an error that is not the fault of the expression is not hidden', async (t) => {
   await t.rejects(plansOf().planOf(LINK_TYPE.EN10MB, wanted('broken'), ASKER, nobody), {
     message: 'the thread has died',
   });

@@ -5,7 +5,7 @@ import type { PortEndpoint } from '../../engine/forwarding/transport.js';
 import type { PortPolicy } from '../../engine/forwarding/orders.js';
 import type { Nio } from '../links/nio.js';
 import type { NioSockets } from '../links/nio-sockets.js';
-import { portStatistics, type PortStatistics } from './statistics.js';
+import { shownCounters, type ShownCounters } from './statistics.js';
 import type { UdpPorts } from '../links/udp-ports.js';
 
 interface Attachment {
@@ -39,7 +39,7 @@ export class Attachments {
   /** `folder` is that of the project. */
   async attach(port: number, nio: Nio, folder: string, policy: PortPolicy): Promise<void> {
     const { device, sockets } = this.#options;
-    if (this.#byPort.has(port)) throw refusals.portOccupied(port);
+    this.checkFree(port);
     if (this.#byPort.size >= MOST_PORTS) throw refusals.tooMany('ports attached', MOST_PORTS);
     const endpoint = await sockets.open(nio, folder);
     try {
@@ -55,6 +55,11 @@ export class Attachments {
   async setPolicy(port: number, policy: PortPolicy): Promise<void> {
     this.check(port);
     await this.#options.device.setPolicy(port, policy);
+  }
+
+  /** Refuses (409) a port that is attached. */
+  checkFree(port: number): void {
+    if (this.#byPort.has(port)) throw refusals.portOccupied(port);
   }
 
   /** Refuses (409) a port that is not attached. */
@@ -74,14 +79,14 @@ export class Attachments {
     for (const [port, attachment] of this.#byPort) this.#close(port, attachment);
   }
 
-  /** Sorted by port number. */
-  statistics(): PortStatistics[] {
+  /** The counters of each port, sorted by port number. */
+  counted(): { readonly port: number; readonly counters: ShownCounters }[] {
     const ports = [...this.#byPort].sort(([a], [b]) => a - b);
     return ports.flatMap(([port, { endpoint, lostBefore }]) => {
       const counters = this.#options.device.counters(port);
       // The kernel counts in 32 bits.
       const lost = (this.#options.sockets.lost(endpoint) - lostBefore) >>> 0;
-      return counters === undefined ? [] : [portStatistics(port, counters, lost)];
+      return counters === undefined ? [] : [{ port, counters: shownCounters(counters, lost) }];
     });
   }
 

@@ -12,7 +12,7 @@ const counts = (names: readonly CounterName[]): Record<string, typeof count> =>
   Object.fromEntries(names.map((name) => [name, count]));
 
 const port = z.strictObject({
-  adapter_number: z.literal(0),
+  adapter_number: z.int(),
   counters: z.strictObject({
     ...counts(PASSED),
     /** Dropped frames by cause. */
@@ -37,15 +37,12 @@ export const statistics = z.strictObject({
   ports: z.array(port),
 });
 
-export type PortStatistics = z.infer<typeof port>;
+export type NodeStatistics = z.infer<typeof statistics>;
+export type ShownCounters = z.infer<typeof port>['counters'];
 export type ConnectionStatistics = z.infer<typeof connection>;
 
-export function portStatistics(number: number, counters: PortCounters, socketFull: number): PortStatistics {
-  return {
-    adapter_number: 0,
-    counters: { ...only(PASSED, counters), drops: only(DROP_CAUSES, counters), socket_full: socketFull },
-    port_number: number,
-  };
+export function shownCounters(counters: PortCounters, socketFull: number): ShownCounters {
+  return { ...only(PASSED, counters), drops: only(DROP_CAUSES, counters), socket_full: socketFull };
 }
 
 /** Returns undefined for a kind without connections. */

@@ -1,18 +1,18 @@
 /** All nodes of the compute interface by id: ids are unique across projects. */
-import type { SwitchNode } from './switches/switch-node.js';
+import type { ComputeNode } from './compute-node.js';
 
 export class NodeTable {
-  readonly #nodes = new Map<string, SwitchNode>();
+  readonly #nodes = new Map<string, ComputeNode>();
 
-  get(id: string): SwitchNode | undefined {
+  get(id: string): ComputeNode | undefined {
     return this.#nodes.get(id);
   }
 
-  add(node: SwitchNode): void {
+  add(node: ComputeNode): void {
     this.#nodes.set(node.id, node);
   }
 
-  delete(node: SwitchNode): void {
+  delete(node: ComputeNode): void {
     if (this.#nodes.get(node.id) === node) this.#nodes.delete(node.id);
   }
 }

@@ -1,18 +1,20 @@
-/** What everything that runs a node promises, as a suite over a kind of runtime. */
+/** The promises of everything that runs a node, as a suite over a kind of runtime. */
 import type { Test } from 'tap';
-import { refusals } from '../../src/base/errors/errors.js';
-import type { NodeRuntime } from '../../src/run/node-runtime.js';
+import { refusals } from '../../../src/base/errors/errors.js';
+import type { NodeRuntime } from '../../../src/run/nodes/node-runtime.js';
 
 export interface RuntimeFacts {
   readonly alwaysRuns: boolean;
   readonly canBeSuspended: boolean;
+  /** Two ports that links may be attached to. */
+  readonly ports: readonly [number, number];
 }
 
 const NOWHERE = { type: 'nio_null' } as const;
 
 export function nodeRuntimeContract(
   t: Test,
-  { alwaysRuns, canBeSuspended }: RuntimeFacts,
+  { alwaysRuns, canBeSuspended, ports: [first, second] }: RuntimeFacts,
   make: (t: Test) => Promise<NodeRuntime>,
 ): void {
   const atRest = alwaysRuns ? 'started' : 'stopped';
@@ -65,7 +67,7 @@ export function nodeRuntimeContract(
   void t.test('requests that come at once are carried out one after the other', async (t) => {
     const node = await make(t);
     const all = [node.start(), node.suspend(), node.stop(), node.reload(), node.start(), node.stop()];
-    await Promise.all([...all, node.attach(0, NOWHERE), node.start(), node.detach(0)]);
+    await Promise.all([...all, node.attach(first, NOWHERE), node.start(), node.detach(first)]);
     t.equal(node.status, 'started');
   });
 
@@ -73,17 +75,17 @@ export function nodeRuntimeContract(
     'a port is attached until it is detached, while the node runs and while it does not',
     async (t) => {
       const node = await make(t);
-      await node.attach(0, NOWHERE);
+      await node.attach(first, NOWHERE);
       await node.start();
-      await t.rejects(node.attach(0, NOWHERE), refusals.portOccupied(0));
-      await node.attach(1, NOWHERE);
+      await t.rejects(node.attach(first, NOWHERE), refusals.portOccupied(first));
+      await node.attach(second, NOWHERE);
       await node.stop();
-      await t.rejects(node.attach(1, NOWHERE), refusals.portOccupied(1));
-      await node.detach(0);
-      await t.rejects(node.detach(0), refusals.portUnattached(0));
-      await node.attach(0, NOWHERE);
-      await node.detach(1);
-      await node.detach(0);
+      await t.rejects(node.attach(second, NOWHERE), refusals.portOccupied(second));
+      await node.detach(first);
+      await t.rejects(node.detach(first), refusals.portUnattached(first));
+      await node.attach(first, NOWHERE);
+      await node.detach(second);
+      await node.detach(first);
     },
   );
 

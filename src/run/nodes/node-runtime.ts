@@ -2,8 +2,8 @@
  * The seam between a node and what runs it. The server knows a running node by this interface only where its kind
  * does not matter: a switch is a device on an engine, other kinds may be programs.
  */
-import type { NodeStatus } from '../lab/lab-run.js';
-import type { Nio } from './links/nio.js';
+import type { NodeStatus } from '../../lab/lab-run.js';
+import type { Nio } from '../links/nio.js';
 
 /** Requests on one node never overlap: each waits until those before it are done. */
 export interface NodeRuntime {

@@ -1,0 +1,133 @@
+/** Consoles of nodes: as WebSockets, and their reset. */
+import { refusals } from '../base/errors/errors.js';
+import { empty } from '../http/answer.js';
+import { route, socketRoute, type Route, type SocketRoute } from '../http/route.js';
+import type { Controller } from '../lab/controller.js';
+import { PROGRAM_KINDS } from '../lab/kinds/node-kinds.js';
+import { findNode as findStoredNode } from '../lab/topology/nodes.js';
+import type { LocalCompute } from '../run/local-compute.js';
+import { ProgramNode } from '../run/nodes/program-node.js';
+import { checkId, findNode } from './compute-ids.js';
+import { nodesPath } from './compute-nodes.js';
+import { names } from './schemas.js';
+
+const tag = 'Consoles';
+const one = names('project_id', 'node_id');
+const all = names('project_id');
+const CUT = 1001;
+
+interface NodePath {
+  readonly project_id: string;
+  readonly node_id: string;
+}
+
+export interface Consoles {
+  readonly routes: Route[];
+  readonly sockets: SocketRoute[];
+}
+
+export function consoleRoutes({ projects }: Controller, compute: LocalCompute): Consoles {
+  /** The node of an open project; undefined for a node that is no program. */
+  const labNode = ({ project_id: id, node_id: nodeId }: NodePath): ProgramNode | undefined => {
+    findStoredNode(projects.find(id).topology, nodeId);
+    return programOf(compute.projects.nodeOf(id, nodeId));
+  };
+  const base = '/v2/projects/{project_id}/nodes';
+  return {
+    routes: [
+      route({
+        method: 'POST',
+        path: `${base}/console/reset`,
+        tag,
+        summary: 'Cut the connections to the consoles of all nodes, and empty their scrollback',
+        params: all,
+        answers: { 204: null },
+        handle: async ({ params }) => {
+          const { nodes } = projects.find(params.project_id).topology;
+          const found = [...nodes.ids()].map((id) => compute.projects.nodeOf(params.project_id, id));
+          await Promise.all(found.flatMap((node) => programOf(node)?.resetConsole() ?? []));
+          return empty(204);
+        },
+      }),
+      route({
+        method: 'POST',
+        path: `${base}/{node_id}/console/reset`,
+        tag,
+        summary: 'Cut the connections to the console of a node, and empty its scrollback',
+        params: one,
+        answers: { 204: null },
+        handle: async ({ params }) => {
+          await labNode(params)?.resetConsole();
+          return empty(204);
+        },
+      }),
+      ...PROGRAM_KINDS.map((kind) =>
+        route({
+          method: 'POST',
+          path: `${nodesPath(kind)}/{node_id}/console/reset`,
+          tag,
+          summary: `Cut the connections to the console of ${kind.title}, and empty its scrollback`,
+          params: one,
+          answers: { 204: null },
+          handle: async ({ params }) => {
+            await programOf(findNode(compute, kind, params))?.resetConsole();
+            return empty(204);
+          },
+        }),
+      ),
+    ],
+    sockets: [
+      consoleSocket(`${base}/{node_id}/console/ws`, 'Use the console of a node', labNode),
+      ...PROGRAM_KINDS.map((kind) =>
+        consoleSocket(
+          `${nodesPath(kind)}/{node_id}/console/ws`,
+          `Use the console of ${kind.title}`,
+          (params) => {
+            checkId('Project', params.project_id);
+            return programOf(findNode(compute, kind, params));
+          },
+        ),
+      ),
+    ],
+  };
+}
+
+function consoleSocket(
+  path: string,
+  summary: string,
+  find: (params: NodePath) => ProgramNode | undefined,
+): SocketRoute {
+  return socketRoute({
+    path,
+    tag,
+    summary,
+    params: one,
+    check: (params) => {
+      const node = find(params);
+      if (node === undefined) throw refusals.consoleMissing(params.node_id, 'telnet');
+      node.checkConsole();
+    },
+    openDuplex: (params, connection) => {
+      const node = find(params);
+      if (node === undefined) throw refusals.nodeUnknown(params.node_id);
+      const seat = node.console.join({
+        send: (bytes) => connection.send(bytes),
+        cut: () => {
+          connection.end(CUT, 'the console was reset or closed, or this client did not read');
+        },
+      });
+      return {
+        received: (bytes) => {
+          seat.type(bytes);
+        },
+        closed: () => {
+          seat.leave();
+        },
+      };
+    },
+  });
+}
+
+function programOf(node: unknown): ProgramNode | undefined {
+  return node instanceof ProgramNode ? node : undefined;
+}

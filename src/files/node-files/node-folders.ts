@@ -1,0 +1,154 @@
+/** The folders of nodes, as nodes are made, copied and deleted. */
+import { randomUUID } from 'node:crypto';
+import { dirname, posix } from 'node:path';
+import { refusals } from '../../base/errors/errors.js';
+import { parseOrRefuse } from '../../base/errors/validation.js';
+import type { TaskRunner } from '../../base/threads/task-pool.js';
+import type { StoredNode } from '../../lab/gns3-file/topology-schema.js';
+import type { NodeKind, Properties } from '../../lab/kinds/node-kind.js';
+import { isProgramKind, isSwitchKind, servedKind } from '../../lab/kinds/node-kinds.js';
+import type { Project } from '../../lab/projects/project.js';
+import {
+  createNode,
+  deleteNode,
+  duplicateNode,
+  findNode,
+  type NewNode,
+  type NodePlace,
+} from '../../lab/topology/nodes.js';
+import type { NodeArchiveTasks } from './node-archive-tasks.js';
+import type { NodeFileTasks } from './node-file-tasks.js';
+import { nodeFolder } from './node-folder.js';
+
+export interface NodeFoldersOptions {
+  readonly files: TaskRunner<NodeFileTasks>;
+  /** Copies folders, which may be large. */
+  readonly archives: TaskRunner<NodeArchiveTasks>;
+  /** The folder of base configurations. */
+  readonly configs: string;
+}
+
+export class NodeFolders {
+  readonly #options: NodeFoldersOptions;
+
+  constructor(options: NodeFoldersOptions) {
+    this.#options = options;
+  }
+
+  /** Makes a node and the files that it begins with. Returns its text, or that of the node which has its id already. */
+  async make(project: Project, wanted: NewNode): Promise<string> {
+    const kind = servedKind(wanted.node_type);
+    if (kind === undefined || isSwitchKind(kind)) {
+      return project.change((topology, transaction) => createNode(topology, transaction, wanted));
+    }
+    const topology = await project.change((open) => open);
+    const known = wanted.node_id === undefined ? undefined : topology.nodes.published(wanted.node_id);
+    if (known !== undefined) return known;
+    await topology.run.checkAble(kind.type);
+    if (!isProgramKind(kind)) {
+      const interfaces = kind.usesHostInterfaces === true ? await topology.run.hostInterfaces() : undefined;
+      return project.change((now, transaction) => createNode(now, transaction, { ...wanted, interfaces }));
+    }
+    const id = wanted.node_id ?? randomUUID();
+    const given = { ...wanted.properties, ...wanted.inputs };
+    const { properties, inputs } = await this.#split(kind, given);
+    const made = await project.change((now, transaction) =>
+      createNode(now, transaction, { ...wanted, node_id: id, properties }),
+    );
+    const node = topology.nodes.get(id);
+    if (node === undefined) return made;
+    try {
+      await this.#writeFirst(project, node, kind.firstFiles(node.name, inputs));
+      return made;
+    } catch (error) {
+      await this.remove(project, id);
+      throw error;
+    }
+  }
+
+  /** Copies a node that does not run, and its folder. Returns the text of the copy. */
+  async duplicate(project: Project, id: string, place: NodePlace): Promise<string> {
+    const found = await project.change((topology, transaction) => {
+      const node = findNode(topology, id);
+      const kind = servedKind(node.node_type);
+      const isProgram = kind !== undefined && isProgramKind(kind);
+      return isProgram ? { topology, node, kind } : duplicateNode(topology, transaction, id, place);
+    });
+    if (typeof found === 'string') return found;
+    const { topology, node, kind } = found;
+    await topology.run.checkAble(kind.type);
+    if (topology.statusOf(node) !== 'stopped') throw refusals.nodeCopiedWhileRunning();
+    const copyId = randomUUID();
+    const copy: Pick<StoredNode, 'node_id' | 'node_type'> = { ...node, node_id: copyId };
+    const folders = { root: project.place.folder, from: nodeFolder(node), to: nodeFolder(copy) };
+    await project.gate.pass(() => this.#options.archives.run('copyNodeFolder', folders));
+    try {
+      return await project.change((now, transaction) =>
+        duplicateNode(now, transaction, id, { ...place, node_id: copyId }),
+      );
+    } catch (error) {
+      await this.#removeFolder(project, copy);
+      throw error;
+    }
+  }
+
+  /** Deletes a node, its links and its folder. */
+  async remove(project: Project, id: string): Promise<void> {
+    const node = await project.change((topology, transaction) => {
+      const found = topology.nodes.get(id);
+      deleteNode(topology, transaction, id);
+      return found;
+    });
+    const kind = node === undefined ? undefined : servedKind(node.node_type);
+    if (node === undefined || kind === undefined || !isProgramKind(kind)) return;
+    await this.#removeFolder(project, node);
+  }
+
+  async #writeFirst(
+    { gate, place }: Project,
+    node: StoredNode,
+    files: Readonly<Record<string, string>>,
+  ): Promise<void> {
+    if (Object.keys(files).length === 0) return;
+    const target = { root: place.folder, folder: nodeFolder(node), files };
+    await gate.pass(() => this.#options.files.run('writeNodeFiles', target));
+  }
+
+  async #removeFolder(project: Project, node: Pick<StoredNode, 'node_id' | 'node_type'>): Promise<void> {
+    const folder = nodeFolder(node);
+    await project.gate.pass(() =>
+      this.#options.files.run('removeNodeFolder', {
+        root: project.place.folder,
+        folder: dirname(folder),
+        name: node.node_id,
+      }),
+    );
+  }
+
+  /** Parts the settings of a new node into its properties and the inputs of its creation. */
+  async #split(kind: NodeKind, given: Properties): Promise<{ properties: Properties; inputs: Properties }> {
+    const { schema, files } = kind.creation ?? NOTHING;
+    const properties: Record<string, unknown> = { ...given };
+    const inputs: Record<string, unknown> = {};
+    for (const name of Object.keys(schema?.shape ?? {})) {
+      inputs[name] = properties[name];
+      Reflect.deleteProperty(properties, name);
+    }
+    for (const [name, content] of Object.entries(files)) {
+      const file = properties[name];
+      Reflect.deleteProperty(properties, name);
+      if (typeof file !== 'string' || inputs[content] != null) continue;
+      inputs[content] = (await this.#readConfig(file)) ?? kind.creation?.baseFiles?.[posix.basename(file)];
+    }
+    return {
+      properties,
+      inputs: schema === undefined ? {} : parseOrRefuse(schema, inputs, `settings of ${kind.type}`),
+    };
+  }
+
+  #readConfig(file: string): Promise<string | undefined> {
+    return this.#options.files.run('readConfig', { root: this.#options.configs, path: file });
+  }
+}
+
+const NOTHING = { schema: undefined, files: {} };

@@ -1,0 +1,289 @@
+/**
+ * A node that runs here, of any kind: its name, its console's number, its device on an engine, and the ports of the
+ * device that are attached. Requests on one node never overlap.
+ */
+import { refusals } from '../../base/errors/errors.js';
+import type { RunningDevice } from '../../engine/control/running-device.js';
+import type { PortPolicy } from '../../engine/forwarding/orders.js';
+import type { NodeConsoleType } from '../../lab/kinds/console-types.js';
+import type { NodeKind, Properties } from '../../lab/kinds/node-kind.js';
+import type { NodeStatus } from '../../lab/lab-run.js';
+import { acceptFilters } from '../../lab/topology/link-filters.js';
+import { Attachments } from './attachments.js';
+import type { ComputeServices } from '../compute-services.js';
+import type { Nio } from '../links/nio.js';
+import type { NodeProject } from './machine.js';
+import type { NodeConsole, NodeRuntime } from './node-runtime.js';
+import type { ConnectionStatistics, NodeStatistics } from './statistics.js';
+import { Turns } from './turns.js';
+
+/** The settings that a client may send for a new node and for a change. */
+export interface NodeSettings {
+  readonly name?: string | undefined;
+  readonly console?: number | null | undefined;
+  readonly console_type?: NodeConsoleType | undefined;
+  /** The console port that the controller has reserved for the node; the node then reserves none. */
+  readonly heldConsole?: number | null | undefined;
+  readonly properties: Properties;
+}
+
+export interface NewComputeNode extends NodeSettings {
+  readonly name: string;
+  readonly node_id: string;
+}
+
+/** Called, and awaited, before a port of the device is detached or all are. */
+export type PortListener = (port: number | 'all') => Promise<void>;
+
+export abstract class ComputeNode implements NodeRuntime {
+  abstract readonly kind: NodeKind;
+  abstract readonly status: NodeStatus;
+  abstract readonly console: NodeConsole | undefined;
+  readonly id: string;
+  readonly home: NodeProject;
+  /** For captures of its ports. */
+  readonly device: RunningDevice;
+  protected readonly services: ComputeServices;
+  protected readonly attachments: Attachments;
+  protected consoleType: NodeConsoleType | undefined;
+  #name: string;
+  #properties: Properties;
+  #isLeaving = false;
+  #isRemoved = false;
+  readonly #turns = new Turns();
+  readonly #portListeners = new Set<PortListener>();
+  readonly #ownsConsole: boolean;
+  #consolePort: number | null;
+
+  /** Refuses properties that cannot work. Nothing runs before `install`; `remove` releases everything. */
+  constructor(home: NodeProject, kind: NodeKind, wanted: NewComputeNode, services: ComputeServices) {
+    checkName(wanted.name);
+    this.#properties = kind.create(wanted.properties, wanted.node_id);
+    this.id = wanted.node_id;
+    this.home = home;
+    this.services = services;
+    this.#name = wanted.name;
+    const hasConsole = kind.consoleTypes.length > 0;
+    this.consoleType = hasConsole ? (wanted.console_type ?? kind.consoleTypes[0]) : undefined;
+    this.#ownsConsole = hasConsole && wanted.heldConsole === undefined;
+    const { consolePorts, sockets, udpPorts } = services;
+    this.#consolePort = this.#ownsConsole
+      ? consolePorts.reserve(wanted.console)
+      : (wanted.heldConsole ?? null);
+    this.device = services.newDevice(home.id);
+    this.attachments = new Attachments({ device: this.device, sockets, udpPorts, projectId: home.id });
+  }
+
+  get name(): string {
+    return this.#name;
+  }
+
+  protected set name(name: string) {
+    this.#name = name;
+  }
+
+  get properties(): Properties {
+    return this.#properties;
+  }
+
+  protected set properties(properties: Properties) {
+    this.#properties = properties;
+  }
+
+  /** Null for a kind without a console, and when all numbers are taken. */
+  get consolePort(): number | null {
+    return this.#consolePort;
+  }
+
+  /** The node as clients see it, as JSON text. */
+  get text(): string {
+    const hasConsole = this.kind.consoleTypes.length > 0;
+    const shown = {
+      ...this.properties,
+      ...(hasConsole ? { console: this.consolePort, console_type: this.consoleType } : {}),
+      ...this.ownFields(),
+      name: this.#name,
+      node_id: this.id,
+      project_id: this.home.id,
+      status: this.status,
+    };
+    return JSON.stringify(Object.fromEntries(Object.entries(shown).sort(([a], [b]) => (a < b ? -1 : 1))));
+  }
+
+  /** Call once, before anything else. */
+  abstract install(): Promise<void>;
+  abstract update(wanted: NodeSettings): Promise<string>;
+  abstract start(): Promise<void>;
+  abstract stop(): Promise<void>;
+  abstract suspend(): Promise<void>;
+  abstract reload(): Promise<void>;
+  /** The port of the device to which a link at this port is attached. Refuses (409) a port that the node does not have. */
+  abstract portAt(adapter: number, port: number): number;
+  /** The adapter and port whose links are attached at a port of the device. */
+  protected abstract placeOf(port: number): { readonly adapter_number: number; readonly port_number: number };
+  /** The fields that clients see of this kind only, beside the properties. */
+  protected abstract ownFields(): object;
+  /** Ends whatever runs of the node. Must not fail. */
+  protected abstract end(): Promise<void>;
+
+  /** Returns the text when all earlier requests are done. */
+  settled(): Promise<string> {
+    return this.turn(() => Promise.resolve(this.text));
+  }
+
+  /** Call last. Resolves with false when the node was removed already. */
+  remove(): Promise<boolean> {
+    this.#isLeaving = true;
+    return this.#turns.takeSurely(async () => {
+      if (this.#isRemoved) return false;
+      this.#isRemoved = true;
+      try {
+        await this.end();
+        await this.#portsGo('all');
+        await this.device.remove();
+      } finally {
+        this.closeSockets();
+        if (this.#ownsConsole && this.consolePort !== null) {
+          this.services.consolePorts.release(this.consolePort);
+        }
+      }
+      return true;
+    });
+  }
+
+  /** Without a policy, the port is suspended and filtered as the NIO says. */
+  attach(port: number, nio: Nio, policy?: PortPolicy): Promise<void> {
+    return this.turn(async () => {
+      this.checkAttachable(port);
+      this.attachments.checkFree(port);
+      await this.linkComes?.(port);
+      try {
+        await this.attachments.attach(port, nio, this.home.folder, policy ?? (await this.#policyOf(nio)));
+      } catch (error) {
+        await this.linkWent?.(port);
+        throw error;
+      }
+    });
+  }
+
+  detach(port: number): Promise<void> {
+    return this.turn(async () => {
+      this.attachments.check(port);
+      await this.#portsGo(port);
+      await this.attachments.detach(port);
+      await this.linkWent?.(port);
+    });
+  }
+
+  /** Suspends or filters an attached port. */
+  setPolicy(port: number, policy: PortPolicy): Promise<void> {
+    return this.turn(() => this.attachments.setPolicy(port, policy));
+  }
+
+  /** Runs work on an attached port in its turn among the requests. Refuses (409) a port that is not attached. */
+  onPort<Result>(port: number, work: () => Promise<Result>): Promise<Result> {
+    return this.turn(() => {
+      this.attachments.check(port);
+      return work();
+    });
+  }
+
+  /** Refuses (409) a port that is not attached. */
+  checkPort(port: number): void {
+    this.attachments.check(port);
+  }
+
+  beforeDetach(listener: PortListener): void {
+    this.#portListeners.add(listener);
+  }
+
+  /** Returns the tables of the device, in the form of its kind. */
+  inspect(): Promise<unknown> {
+    return this.turn(() => this.device.inspect());
+  }
+
+  statistics(): NodeStatistics {
+    const connections = this.connectionStatistics();
+    const ports = this.attachments
+      .counted()
+      .map(({ port, counters }) => ({ ...this.placeOf(port), counters }));
+    return connections === undefined ? { ports } : { connections, ports };
+  }
+
+  resetStatistics(): void {
+    this.attachments.resetStatistics();
+    this.device.connections.reset();
+  }
+
+  /** Call only at the end of the process, when no engine runs any more. */
+  closeSockets(): void {
+    this.attachments.closeAll();
+  }
+
+  /** Refuses (409) a port of the device at which no link may be attached. */
+  protected abstract checkAttachable(port: number): void;
+
+  /** Called before a link is attached at a port. Refuses (409) what cannot work; nothing is left of it then. */
+  protected linkComes?(port: number): Promise<void>;
+
+  /** Called when the link at a port has been detached, or could not be attached. Not called when the node is removed. */
+  protected linkWent?(port: number): Promise<void>;
+
+  /** Undefined for a kind without mappings. */
+  protected connectionStatistics(): ConnectionStatistics[] | undefined {
+    return undefined;
+  }
+
+  /** Whether it will be removed in its turn: work that has not begun need not be done. */
+  protected get isLeaving(): boolean {
+    return this.#isLeaving;
+  }
+
+  /** Refuses (409) a name that is new and that no node may have. */
+  protected checkName(name: string): void {
+    if (name !== this.#name) checkName(name);
+  }
+
+  /** Takes the number that the controller has reserved, or a client of the compute wants. */
+  protected renumberConsole({ console, heldConsole }: NodeSettings): void {
+    if (heldConsole !== undefined) this.#consolePort = heldConsole;
+    if (!this.#ownsConsole || console == null || console === this.#consolePort) return;
+    const { consolePorts } = this.services;
+    const before = this.#consolePort;
+    this.#consolePort = consolePorts.reserve(console);
+    if (before !== null) consolePorts.release(before);
+  }
+
+  /** Notifies the listeners of the compute and of the controller. */
+  protected changed(): void {
+    this.services.nodeChanged(this.home.id, this.id, this.text);
+  }
+
+  protected turn<Result>(work: () => Promise<Result>): Promise<Result> {
+    return this.#turns.take(() => {
+      if (this.#isRemoved) throw refusals.nodeUnknown(this.id);
+      return work();
+    });
+  }
+
+  async #portsGo(port: number | 'all'): Promise<void> {
+    await Promise.all([...this.#portListeners].map((listener) => listener(port)));
+  }
+
+  async #policyOf(nio: Nio): Promise<PortPolicy> {
+    if (nio.type !== 'nio_udp') return { suspended: false, filters: undefined };
+    const { filterPlans } = this.services;
+    const both = acceptFilters(nio.filters ?? {});
+    const asker = { projectId: this.home.id };
+    const { linkType } = this.kind.capture;
+    await filterPlans.check(linkType, both, asker);
+    const wanted = { both, outward: {}, inward: {}, seed: undefined };
+    const filters = await filterPlans.planOf(linkType, wanted, asker, () => undefined);
+    return { suspended: nio.suspend === true, filters };
+  }
+}
+
+function checkName(name: string): void {
+  if (name.includes('"')) throw refusals.nodeNameRefused();
+  if (name.trim() === '') throw refusals.nodeNameBlank();
+}

@@ -1,0 +1,77 @@
+/** The kinds of node that are programs: which of them this host can run, and the queue of nodes that start. */
+import { availableParallelism } from 'node:os';
+import { refusals } from '../../base/errors/errors.js';
+import { FairTurns } from '../../base/threads/fair-turns.js';
+import type { Ability, ProgramRunner } from './machine.js';
+
+/** A kind that was not able is probed again when it is asked for, at most so often. */
+const PROBE_AGAIN_MS = 1000;
+const AT_ONCE = availableParallelism() + 1;
+const MOST_WAITING = 10_000;
+
+interface Probe {
+  readonly ability: Promise<Ability>;
+  readonly at: number;
+}
+
+export class Programs {
+  readonly #runners: ReadonlyMap<string, ProgramRunner>;
+  readonly #mayStart: boolean;
+  readonly #probes = new Map<string, Probe>();
+  readonly #starts = new FairTurns({
+    atOnce: AT_ONCE,
+    atOnceOfOne: AT_ONCE,
+    mostWaiting: MOST_WAITING,
+    mostWaitingOfOne: MOST_WAITING,
+  });
+
+  constructor(runners: readonly ProgramRunner[], mayStart: boolean) {
+    this.#mayStart = mayStart;
+    this.#runners = new Map(runners.map((runner) => [runner.kind.type, runner]));
+  }
+
+  runner(type: string): ProgramRunner {
+    const runner = this.#runners.get(type);
+    if (runner === undefined) throw new Error(`nothing runs nodes of the kind ${type}`);
+    return runner;
+  }
+
+  /** The kinds that this host can run. */
+  async ableKinds(): Promise<string[]> {
+    const types = [...this.#runners.keys()];
+    const abilities = await Promise.all(types.map((type) => this.#abilityOf(type)));
+    return types.filter((_, index) => abilities[index]?.isAble === true);
+  }
+
+  /** Refuses (409) a kind that this host cannot run, with the reason and the package that it lacks. */
+  async check(type: string): Promise<void> {
+    if (!this.#runners.has(type)) return;
+    const ability = await this.#abilityOf(type);
+    if (!ability.isAble) throw refusals.nodeKindNotAble(type, ability.why, ability.debianPackage);
+  }
+
+  /** Starts a node of the kind in its turn: so many nodes start at once, and the projects take turns. */
+  async start<Result>(type: string, projectId: string, start: () => Promise<Result>): Promise<Result> {
+    if (!this.#mayStart) throw refusals.programsUnconfined();
+    await this.check(type);
+    return this.#starts.run(projectId, start);
+  }
+
+  /** Refuses (503) starts that wait. */
+  close(): void {
+    this.#starts.close();
+  }
+
+  async #abilityOf(type: string): Promise<Ability> {
+    const last = this.#probes.get(type);
+    if (last !== undefined) {
+      const ability = await last.ability;
+      if (ability.isAble || performance.now() - last.at < PROBE_AGAIN_MS) return ability;
+    }
+    const now = this.#probes.get(type);
+    if (now !== undefined && now !== last) return now.ability;
+    const probe = { ability: this.runner(type).probe(), at: performance.now() };
+    this.#probes.set(type, probe);
+    return probe.ability;
+  }
+}

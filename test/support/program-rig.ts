@@ -1,0 +1,132 @@
+/** A node that is a program, for tests: the real node and the real keeper around any command. */
+import { join } from 'node:path';
+import { pino } from 'pino';
+import type { BpfCompiler } from '../../src/engine/bpf/bpf-compiler.js';
+import type { HostSockets } from '../../src/engine/sockets/host-sockets.js';
+import { Channel } from '../../src/base/streams/channel.js';
+import { ConsolePorts } from '../../src/lab/console-ports.js';
+import type { ProgramKind } from '../../src/lab/kinds/node-kind.js';
+import { vpcs } from '../../src/lab/kinds/vpcs.js';
+import type { ComputeServices } from '../../src/run/compute-services.js';
+import type { ComputeFiles } from '../../src/run/files.js';
+import { FilterPlans } from '../../src/run/nodes/filter-plans.js';
+import { Keeper } from '../../src/run/keeper/keeper.js';
+import { NioSockets } from '../../src/run/links/nio-sockets.js';
+import { UdpPorts } from '../../src/run/links/udp-ports.js';
+import { endProgram } from '../../src/run/nodes/keeper-programs.js';
+import type { Machine, MachineNode, ProgramRunner, Started } from '../../src/run/nodes/machine.js';
+import { ProgramNode } from '../../src/run/nodes/program-node.js';
+import { Programs } from '../../src/run/nodes/programs.js';
+import type { LiveEngine } from './live-engine.js';
+import { scratchFolder, type Teardown } from './scratch.js';
+import { idOf } from './stored-objects.js';
+
+/** Two ports, so that a test can tell them apart. */
+const KIND: ProgramKind = {
+  ...vpcs,
+  consoleTypes: ['none'],
+  ports: (owner) =>
+    [0, 1].flatMap((adapter) => vpcs.ports(owner).map((port) => ({ ...port, adapter_number: adapter }))),
+};
+
+class CommandMachine implements Machine {
+  readonly #node: MachineNode;
+  readonly #keeper: Keeper;
+  readonly #command: readonly [string, ...string[]];
+
+  constructor(node: MachineNode, keeper: Keeper, command: readonly [string, ...string[]]) {
+    this.#node = node;
+    this.#keeper = keeper;
+    this.#command = command;
+  }
+
+  async start(): Promise<Started> {
+    const [command, ...args] = this.#command;
+    const how = { command, args, folder: '/', environment: {}, niceness: 0, console: 'pipes' } as const;
+    const program = await this.#keeper.spawn({ ...how, id: this.#node.id, memo: null });
+    return { program, source: program, commandLine: this.#command.join(' ') };
+  }
+
+  stop({ program }: Started): Promise<void> {
+    return endProgram(program);
+  }
+
+  suspend(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  resume(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  release(): void {
+    // It has nothing to give back.
+  }
+}
+
+export class ProgramRig {
+  readonly keeper: Keeper;
+  /** The messages that listeners of the project were told. */
+  readonly reports: string[] = [];
+  changes = 0;
+  readonly #sockets: HostSockets;
+  readonly #engine: LiveEngine;
+  #started: Promise<unknown> | undefined;
+  #nodes = 0;
+
+  constructor(t: Teardown, sockets: HostSockets, engine: LiveEngine) {
+    this.#sockets = sockets;
+    this.#engine = engine;
+    this.keeper = new Keeper({
+      folder: join(scratchFolder(t), 'run'),
+      mark: `test-${process.pid}`,
+      graceSeconds: 0,
+      log: pino({ level: 'silent' }),
+      onLost: () => undefined,
+    });
+    t.teardown(() => this.keeper.close());
+  }
+
+  async node(t: Teardown, ...command: readonly [string, ...string[]]): Promise<ProgramNode> {
+    this.#started ??= this.keeper.start();
+    await this.#started;
+    const runner: ProgramRunner = {
+      kind: KIND,
+      probe: () => Promise.resolve({ isAble: true }),
+      newMachine: (node) => new CommandMachine(node, this.keeper, command),
+    };
+    const home = { id: idOf(1), name: 'lab', folder: '/nowhere' };
+    const wanted = { node_id: idOf(100 + ++this.#nodes), name: 'P1', properties: {} };
+    const node = new ProgramNode(home, KIND, wanted, this.#services(runner));
+    await node.install();
+    t.teardown(() => node.remove());
+    return node;
+  }
+
+  #services(runner: ProgramRunner): ComputeServices {
+    const files: ComputeFiles = { run: () => Promise.reject(new Error('no file is needed')) };
+    const { opener } = this.#sockets;
+    const compiler: Pick<BpfCompiler, 'compile'> = {
+      compile: () => Promise.reject(new Error('there are no expressions')),
+    };
+    return {
+      channel: new Channel(),
+      consolePorts: new ConsolePorts([5000, 5010]),
+      udpPorts: new UdpPorts([20_000, 20_099], (port) => opener.isFree(port)),
+      sockets: new NioSockets({ opener, files, networks: undefined, interfaces: new Set() }),
+      filterPlans: new FilterPlans(compiler as BpfCompiler),
+      refusesBadHec: false,
+      log: pino({ level: 'silent' }),
+      newDevice: () => this.#engine.newDevice(),
+      files,
+      programs: new Programs([runner], true),
+      consoleHost: '127.0.0.1',
+      nodeChanged: () => {
+        this.changes++;
+      },
+      report: (_project, _level, message) => {
+        this.reports.push(message);
+      },
+    };
+  }
+}

@@ -18,6 +18,7 @@ import { fused } from './fused.bench.js';
 import { growth } from './growth.bench.js';
 import { idle } from './idle.bench.js';
 import type { Bench, Figure } from './measurement.js';
+import { nodes } from './nodes.bench.js';
 import { recovery } from './recovery.bench.js';
 import { requests } from './requests.bench.js';
 import { scale } from './scale.bench.js';
@@ -37,6 +38,7 @@ const BENCHES: readonly Bench[] = [
   captureCost,
   captureViewers,
   captureMany,
+  nodes,
   control,
   fairness,
   scale,

@@ -1,4 +1,4 @@
-/** What a process has used so far: all threads that it has, from the scheduler's nanosecond counters. */
+/** Counts the CPU time that a process has used so far: all its threads, from the scheduler's nanosecond counters. */
 import { readdirSync, readFileSync } from 'node:fs';
 
 const NANOSECONDS = 1e9;

@@ -10,6 +10,8 @@ export interface ForwarderPath {
   readonly out: { readonly local: number; readonly remote: number };
   /** Whether runs may arrive as runs, as they do from another engine only. */
   readonly gathers: boolean;
+  /** For two nodes in the place of one switch: what they are linked with. */
+  readonly between?: 'link' | 'switch';
 }
 
 export function readPath(): ForwarderPath {

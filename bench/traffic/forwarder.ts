@@ -3,16 +3,18 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { createSocket } from 'node:dgram';
 import { createInterface } from 'node:readline';
+import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { cpuSecondsOf } from './cpu-seconds.js';
 import type { ForwarderPath } from './forwarder-path.js';
 import type { Load, LoadResult } from './load.js';
 import { pinProcess } from './pinning.js';
+import type { RoundTrips } from './round-trips.js';
 
 const FORWARDER_CPU = 0;
 const GENERATOR_CPU = 1;
 
-export type Program = 'engine-forwarder' | 'plain-forwarder';
+export type Program = 'engine-forwarder' | 'plain-forwarder' | 'node-pair';
 
 export class Forwarder {
   readonly #child: ChildProcess;
@@ -21,11 +23,14 @@ export class Forwarder {
     this.#child = child;
   }
 
-  static async start(program: Program, path: ForwarderPath): Promise<Forwarder> {
+  static start(program: Program, path: ForwarderPath): Promise<Forwarder> {
     const file = fileURLToPath(new URL(`./${program}.js`, import.meta.url));
-    const child = spawn(process.execPath, [file, JSON.stringify(path)], {
-      stdio: ['ignore', 'pipe', 'inherit'],
-    });
+    return Forwarder.run(process.execPath, [file, JSON.stringify(path)]);
+  }
+
+  /** The command prints a line when it is ready. */
+  static async run(command: string, args: readonly string[]): Promise<Forwarder> {
+    const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'inherit'] });
     await once(createInterface({ input: child.stdout }), 'line');
     pinProcess(child.pid ?? 0, FORWARDER_CPU);
     return new Forwarder(child);
@@ -39,6 +44,18 @@ export class Forwarder {
     this.#child.kill('SIGTERM');
     await once(this.#child, 'exit');
   }
+}
+
+/** The median of the round trips, in microseconds. */
+export async function roundTrip(task: Omit<RoundTrips, 'cpu'>): Promise<number> {
+  const file = fileURLToPath(new URL('./round-trips.js', import.meta.url));
+  const child = spawn(process.execPath, [file, JSON.stringify({ ...task, cpu: GENERATOR_CPU })], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const microseconds = Number(await text(child.stdout));
+  // Nothing is printed when trips were lost.
+  if (!(microseconds > 0)) throw new Error('the round trips failed');
+  return microseconds;
 }
 
 export async function offer(load: Omit<Load, 'cpu'>): Promise<LoadResult> {

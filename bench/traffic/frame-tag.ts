@@ -1,8 +1,8 @@
-/** What frames carry behind their header, so that whoever receives them can tell them apart: all little endian. */
+/** The tag that frames carry behind their header, so that receivers can tell them apart: all little endian. */
 export const TAG = {
-  /** Of the sender: 4 octets. */
+  /** The number of the sender: 4 octets. */
   run: 0,
-  /** Of the frame, from 0 on: 4 octets. */
+  /** The number of the frame, from 0 on: 4 octets. */
   number: 4,
   /** When it was sent, by `monotonicMs`: 8 octets, a Float64. */
   sentAt: 8,

@@ -1,4 +1,4 @@
-/** What a generator is asked to offer, and what it found. */
+/** The order for a generator, and its result. */
 export interface Load {
   /** Sends from here to there, and takes back what comes out here. */
   readonly localPort: number;

@@ -96,7 +96,7 @@ export class MemoryEngine {
     for (const words of this.#logs) words[LOG.drained] = words[LOG.head] ?? 0;
   }
 
-  /** Of all logs together. */
+  /** The sum over all logs. */
   logged(counter: keyof typeof LOG_COUNTER): number {
     const counters = new Float64Array(this.#captures.counters);
     return this.#logs.reduce(

@@ -20,7 +20,7 @@ export class Program {
     return new Program(name, createInterface({ input: child.stdout })[Symbol.asyncIterator]());
   }
 
-  /** What it prints next; the caller knows what that is. */
+  /** Reads the next report of the program, of the type that the caller expects. */
   async report<Report>(): Promise<Report> {
     const line = await this.#lines.next();
     if (line.done === true) throw new Error(`${this.#name} has failed`);

@@ -33,9 +33,9 @@ class ChunkedAnswer {
   isOver = false;
   readonly #url: string;
   readonly #use: (bytes: Buffer) => void;
-  /** Of the head, until it is whole; then undefined. */
+  /** The head, until it is whole; then undefined. */
   #head: string | undefined = '';
-  /** What is left of the chunk, the line end behind it included; while its size is read, what has been read of it. */
+  /** How much of the chunk is left, with the line end behind it; while its size is read, how much of that there is. */
   #left = 0;
   #size = 0;
   #readsSize = true;

@@ -2,7 +2,7 @@
 import { Program } from './program.js';
 
 export interface CrowdPlan {
-  /** Of pcap streams, one for each viewer. */
+  /** The URLs of pcap streams, one for each viewer. */
   readonly urls: readonly string[];
   /** Octets are only counted; of records the numbers and times are looked at. */
   readonly reads: 'octets' | 'records';
@@ -20,7 +20,7 @@ export interface CrowdReport {
   }[];
   /** When the last octet came, by `monotonicMs`. */
   readonly lastAt: number;
-  /** What the viewers needed themselves, since they watch. */
+  /** The CPU time of the viewers themselves, since they watch. */
   readonly cpuSeconds: number;
   /** From sent to arrived at a viewer, in milliseconds. */
   readonly latency50: number;

@@ -22,7 +22,7 @@ class Viewer {
   readonly watches: Promise<void>;
   readonly ended: Promise<void>;
   #isWatching: () => void = () => undefined;
-  /** What came of a record that is not whole yet; before that, of the header. */
+  /** The bytes of a record that is not whole yet; before that, of the header. */
   #rest: Buffer = NOTHING;
   #next = 0;
   #hasHeader = false;
@@ -67,7 +67,7 @@ class Viewer {
 
 const viewers = plan.urls.map((url) => new Viewer(url));
 const ended = Promise.all(viewers.map((viewer) => viewer.ended));
-// One that fails before it watches ends the program, too.
+// A viewer that fails before it watches ends the program, too.
 await Promise.race([ended, Promise.all(viewers.map(({ watches }) => watches))]);
 const { user, system } = process.cpuUsage();
 print('ready');

@@ -1,5 +1,5 @@
 /**
- * What a capture costs a whole server: engine, writer and HTTP thread, in CPU seconds a million frames. The same
+ * The cost of a capture for a whole server: engine, writer and HTTP thread, in CPU seconds a million frames. The same
  * switch without a capture, with one, and with one that a client watches: paired, in turn, several rounds.
  */
 import { mkdtempSync, rmSync, statSync } from 'node:fs';
@@ -30,13 +30,13 @@ const LOADS = [
   { name: '50,000/s one by one', rate: 50_000, segments: 1, seconds: 2 },
 ];
 const MAPPINGS = { '1:1:100': '2:2:200' };
-/** Of the payload type: the last cell of an AAL5 frame. */
+/** In the payload type, this marks the last cell of an AAL5 frame. */
 const LAST = 2;
 
 interface Subject {
   readonly traffic: Traffic;
   readonly settings: object;
-  /** Of one frame in the file. */
+  /** The length of one frame in the file. */
   readonly recordLength: number;
 }
 
@@ -151,7 +151,7 @@ async function sample(
   return { cpuPerMillion, carriedPerSecond: receivedPerSecond, recorded };
 }
 
-/** What is added is of frames that were recorded: those that found no room cost little, and are no bargain. */
+/** The added cost is that of recorded frames: frames that found no room cost little, and are no bargain. */
 function figuresOf(
   name: string,
   { plain, captured, watched }: Readonly<Record<Variant, readonly Sample[]>>,

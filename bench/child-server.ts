@@ -1,10 +1,10 @@
 /** A server to be measured: a child process that prints where it listens. */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { cpuSecondsOf } from './traffic/cpu-seconds.js';
+import { residentMiBOf } from './traffic/resident.js';
 
 const LISTENS = /listens on (http:\/\/\S+)$/;
 
@@ -43,8 +43,7 @@ export class ChildServer {
   }
 
   residentMiB(): number {
-    const status = readFileSync(`/proc/${this.pid}/status`, 'utf8');
-    return Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1]) / 1024;
+    return residentMiBOf(this.pid);
   }
 
   async stop(): Promise<void> {

@@ -1,5 +1,5 @@
 /**
- * What an honest client notices of a greedy one: the time of one request, alone and beside a client that takes all it
+ * How an honest client fares beside a greedy one: the time of one request, alone and beside a client that takes all it
  * can get, in turn, several rounds. The greedy client works on a project of its own.
  */
 import { randomUUID } from 'node:crypto';

@@ -72,7 +72,7 @@ async function losslessRate(side: Setting): Promise<number> {
     let passes = 0;
     for (let probe = 0; probe < 3 && passes < 2 && probe - passes < 2; probe++) {
       const { result } = await sample(side, rate, 0.3, 1);
-      // What the generator could not offer, nobody has carried.
+      // Nobody has carried frames that the generator could not offer.
       if (result.loss < TOLERATED_LOSS && result.sent >= rate * 0.3 * 0.98) passes++;
     }
     if (passes === 2) passed = rate;

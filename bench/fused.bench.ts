@@ -16,9 +16,9 @@ import { MemoryEngine } from './traffic/memory-engine.js';
 const ROUNDS = 5;
 const CELLS_A_ROUND = 20_000_000;
 const LABELS = [100, 101, 102, 103];
-/** Of one AAL5 frame: those of a label come one after the other. */
+/** The cells of one AAL5 frame, which come one after the other for a label. */
 const CELLS_OF_A_FRAME = 16;
-/** Of the payload type: the last cell of an AAL5 frame. */
+/** In the payload type, this marks the last cell of an AAL5 frame. */
 const LAST = 2;
 const NEAR_END: PortEndpoint = { type: 'udp', descriptor: -1, local: 'a', remote: 'b' };
 const FAR_END: PortEndpoint = { type: 'udp', descriptor: -1, local: 'b', remote: 'a' };
@@ -28,7 +28,7 @@ const FILTERS: readonly FilterStage[] = [{ type: 'frequency_drop', every: 32_767
 interface Variant {
   readonly name: string;
   readonly aim: string;
-  /** What is recorded at every port, behind filters; undefined is no taps and no filters. */
+  /** The packets that are recorded at every port, behind filters; undefined is no taps and no filters. */
   readonly packets?: TapPlan['packets'];
 }
 

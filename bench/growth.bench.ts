@@ -1,5 +1,5 @@
 /**
- * What a node and a link cost in a large lab, against a small one on the same server: created in turn, one in
+ * The cost of a node and a link in a large lab, against a small one on the same server: created in turn, one in
  * each, over one connection.
  */
 import { mkdtempSync, rmSync } from 'node:fs';

@@ -1,4 +1,4 @@
-/** What a server costs that has nothing to do, and how long it takes to be there. */
+/** The cost of a server that has nothing to do, and the time until it is there. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-/** What a bench hands back: figures with their spread, and the aim they are held against. */
+/** The result of a bench: figures with their spread, and the aim they are held against. */
 
 export interface Figure {
   readonly name: string;

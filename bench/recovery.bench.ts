@@ -1,7 +1,8 @@
 /** From the death of an engine to the first cell that it carries again, and how long busy engines take to end. */
 import { createSocket, type Socket } from 'node:dgram';
 import { once } from 'node:events';
-import { engineThread } from '../src/engine/control/engine-thread.js';
+import { pino } from 'pino';
+import { loopThread } from '../src/base/threads/loop-thread.js';
 import { SupervisedEngine } from '../src/engine/control/supervised-engine.js';
 import { hostSockets } from '../src/engine/sockets/host-sockets.js';
 import { figure, type Bench } from './measurement.js';
@@ -30,11 +31,11 @@ async function timeRestart(): Promise<number> {
   const sockets = await hostSockets(process.platform);
   const { opener } = sockets;
   const engine = new SupervisedEngine({
-    run: engineThread(new URL('../workers/engine-worker.js', import.meta.url)),
+    run: loopThread(new URL('../workers/engine-worker.js', import.meta.url)),
     captureBytes: 0,
+    log: pino({ level: 'silent' }),
     newBell: () => sockets.newBell(),
-    onDeath: () => undefined,
-    onStuck: () => undefined,
+    onDeath: () => ({}),
     onRestart: () => undefined,
   });
   const [near = 0, nearPeer = 0, far = 0, farPeer = 0] = await freePorts(4);

@@ -19,7 +19,7 @@ import { figure, quantile, type Bench, type Figure } from './measurement.js';
 const SIZES_KIB = [1, 64];
 const CONNECTIONS = 16;
 const SECONDS = 4;
-/** Of one turn. */
+/** The most files of one turn. */
 const MOST_FILES = 20_000;
 const ROUNDS = 5;
 
@@ -32,7 +32,7 @@ interface Turn {
   readonly perSecond: number;
   readonly p50: number;
   readonly p99: number;
-  /** Of the server's CPU for one file: as many milliseconds as seconds for a thousand. */
+  /** The server's CPU time for one file: as many milliseconds as seconds for a thousand. */
   readonly cpuMs: number;
 }
 
@@ -77,7 +77,7 @@ export const smallFiles: Bench = {
   },
 };
 
-/** What waits for the disk from the turn before is not part of this one. */
+/** Does not measure writes that wait for the disk from the turn before. */
 async function send(server: FileServer, body: Uint8Array, scratch: string): Promise<Turn> {
   await syncFileSystem(scratch);
   let sent = 0;

@@ -23,7 +23,7 @@ export interface SnapshotPlan {
   readonly tree: TreePlan;
   /** Where blocks can be shared. */
   readonly shared: { readonly tree: TreePlan; readonly diskMiB: number };
-  /** Of the folder for temporary files. */
+  /** The room that is needed in the folder for temporary files. */
   readonly neededMiB: number;
 }
 
@@ -37,7 +37,7 @@ const FULL: SnapshotPlan = {
   },
   neededMiB: 12 * 1024,
 };
-/** Of files that are measured for nothing but to have everything warm. */
+/** Files that are measured only to have everything warm. */
 const WARMING: TreePlan = { disks: 1, diskMiB: 16, dataShare: 0.7, middling: 1, small: 20 };
 
 export const snapshots: Bench = {

@@ -1,5 +1,5 @@
 /**
- * What other clients notice of large transfers, what the event loop of the server notices, and how much memory the
+ * How other clients and the event loop of the server fare beside large transfers, and how much memory the
  * server needs for a file that is far larger than that.
  */
 import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
@@ -25,7 +25,7 @@ const READS_A_SECOND = 200;
 const COMMITS_A_SECOND = 50;
 const MEMORY_EVERY_MS = 50;
 
-/** What goes on beside the probes. */
+/** The work that goes on beside the probes. */
 interface Load {
   readonly name: string;
   readonly hasAims: boolean;
@@ -42,7 +42,7 @@ interface Noticed {
   readonly reads: readonly number[];
   readonly commits: readonly number[];
   readonly gibibytesPerSecond: number;
-  /** What the server has read from the disk itself. */
+  /** The MiB that the server has read from the disk itself. */
   readonly diskMiB: number;
 }
 
@@ -94,7 +94,7 @@ async function noticed(scratch: string): Promise<Figure[]> {
   }
 }
 
-/** What the probes find when nothing else goes on. */
+/** No load: the probes alone. */
 function quiet(): Load {
   return {
     name: 'nothing else',

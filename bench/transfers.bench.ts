@@ -17,7 +17,7 @@ import { inTurn } from './files/turns.js';
 import { WirefarmImages } from './files/wirefarm-images.js';
 import { figure, type Bench, type Figure } from './measurement.js';
 
-/** Of all streams together. */
+/** The size of all streams together. */
 const TOTAL_MIB = 1024;
 const TOTAL_GIB = TOTAL_MIB / 1024;
 const STREAMS = [1, 8];
@@ -42,7 +42,7 @@ interface Side {
 
 interface Turn {
   readonly gibibytesPerSecond: number;
-  /** Of the server alone, for each GiB: until the answers, and with what it does behind them. */
+  /** The server's CPU time for each GiB: until the answers, and with the work behind them. */
   readonly cpuSeconds: number;
   readonly cpuSecondsInAll?: number;
 }
@@ -163,7 +163,7 @@ async function compared(
   return figures;
 }
 
-/** What waits for the disk from the turn before is not part of this one. */
+/** Does not measure writes that wait for the disk from the turn before. */
 async function upload(
   { server, sendsMd5 = false, syncs = false }: Side,
   sources: readonly Source[],

@@ -24,7 +24,7 @@ import { fileURLToPath } from 'node:url';
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const LINK = join(ROOT, 'dist');
 const SOURCES = ['src', 'workers', 'bench', 'test'];
-/** What else decides what a build is like. */
+/** Other files that decide what a build is like. */
 const SETTINGS = ['tsconfig.json', 'package.json', 'package-lock.json', 'scripts/build.js'];
 const PREFIX = '.dist-';
 /** Builds that are kept, because a program may still run from them. */
@@ -32,7 +32,7 @@ const KEPT = 4;
 
 /** The programs, beside all in `workers`; and the client of the tests, since it loads the route table. */
 const PROGRAMS = ['src/server/main.ts', 'src/cli/main.ts', 'test/support/client.ts'];
-/** What several programs share. */
+/** The name of the code that several programs share. */
 const SHARED = 'shared';
 /** The packages that go into the bundles: of many modules, and without native code or threads of their own. */
 const INLINED = ['zod'];

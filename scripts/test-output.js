@@ -2,12 +2,12 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { SourceMap } from 'node:module';
 
-/** Of what a failed assertion has to say. */
+/** The most lines of a failed assertion that are shown. */
 const MOST_LINES = 60;
-/** Of what a file wrote to standard error before it failed. */
+/** The last lines that a file wrote to standard error before it failed. */
 const LAST_ERRORS = 30;
 
-/** What the outermost level says: `problem` is undefined when all is well; `skipReason` is there when nothing ran. */
+/** Reads the outermost level: `problem` is undefined when all is well; `skipReason` is there when nothing ran. */
 export function reading(stdout) {
   const results = stdout.match(/^(?:not )?ok\b.*$/gm) ?? [];
   const failed = results.filter((line) => line.startsWith('not ok') && !/# TODO\b/i.test(line));

@@ -1,4 +1,4 @@
-/** What takes files and gives them back: Wirefarm, and what it is measured against. */
+/** Servers that take files and give them back: Wirefarm, and those that it is measured against. */
 
 export interface FileServer {
   readonly method: 'POST' | 'PUT';
@@ -8,7 +8,7 @@ export interface FileServer {
   url(name: string): string;
   /** Seconds of CPU so far, of all its processes. */
   cpuSeconds(): number;
-  /** What is done with these files after their answers has been done. */
+  /** Resolves when the work that follows the answers for these files is done. */
   settled(names: readonly string[]): Promise<void>;
   remove(names: readonly string[]): Promise<void>;
   stop(): Promise<void>;

@@ -11,9 +11,9 @@ import { SeededBytes } from './seeded-bytes.js';
 export interface TreePlan {
   readonly disks: number;
   readonly diskMiB: number;
-  /** Of a disk: the rest of it is holes. */
+  /** The share of a disk that has data; the rest of it is holes. */
   readonly dataShare: number;
-  /** Of 8 to 16 MiB each. */
+  /** How many files there are of 8 to 16 MiB each. */
   readonly middling: number;
   readonly small: number;
 }
@@ -26,12 +26,12 @@ const WRITE_OCTETS = 64 * 1024;
 /** A snapshot looks twice at what was written while it looks: a lab is not always just written. */
 const AT_REST_MS = 2500;
 const FOLDER = 'project-files';
-/** Of a node in each. */
+/** Folders of two nodes. */
 const MACHINE = 'qemu/5b1c7a52-0f0e-4c8e-9d8a-1f1f6f0c2a10';
 const ROUTER = 'dynamips/9f0c3f0e-6a55-4b0d-8a3b-6b7c1f3c4d21';
 
 export class LabTree {
-  /** What lies in it is what the other sides are given. */
+  /** The files in this folder are given to the other sides. */
   readonly root: string;
   readonly #plan: TreePlan;
   readonly #bytes = new SeededBytes('changes');
@@ -45,7 +45,7 @@ export class LabTree {
     this.#small = small;
   }
 
-  /** Of all disks, with their holes. */
+  /** The size of all disks, with their holes. */
   get diskMiB(): number {
     return this.#plan.disks * this.#plan.diskMiB;
   }

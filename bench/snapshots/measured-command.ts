@@ -7,7 +7,7 @@ import type { Turn } from './turn.js';
 
 const REPORT = 'cat /proc/$$/io && echo ---- && cat /proc/$$/stat';
 
-/** What waits for the disk from the turn before is not part of this one. The arguments are $1, $2 and so on. */
+/** Does not measure writes that wait for the disk from the turn before. The arguments are $1, $2 and so on. */
 export async function measuredCommand(script: string, args: readonly string[], disk: string): Promise<Turn> {
   await syncFileSystem(disk);
   const start = performance.now();

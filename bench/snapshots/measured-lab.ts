@@ -90,7 +90,7 @@ export class MeasuredLab {
     const { path } = (await call(url, 'GET')) as ProjectBody;
     await look(path);
     await call(url, 'DELETE');
-    // What is deleted goes behind the answer, and would slow down who comes next.
+    // Files of a deleted project go behind the answer, and would slow down the next side.
     const isGone = (): boolean => readdirSync(join(dirname(path), TRASH)).length === 0;
     await until(isGone, 'the files of a deleted project do not go');
     return turn;
@@ -133,7 +133,7 @@ export class MeasuredLab {
     return (await call(`${this.#url}/snapshots`, 'GET')) as { snapshot_id: string; name: string }[];
   }
 
-  /** What waits for the disk from the turn before is not part of this one. */
+  /** Does not measure writes that wait for the disk from the turn before. */
   async #measured(work: () => Promise<unknown>): Promise<Turn> {
     const { pid } = this.#server;
     await syncFileSystem(this.folder);

@@ -1,15 +1,15 @@
-/** What a process has used so far, with the threads and the children that it has waited for. */
+/** Counts the resources that a process has used so far, with the threads and the children that it has waited for. */
 import { readFileSync } from 'node:fs';
 
 export interface Usage {
   /** User and system; the kernel counts in hundredths. */
   readonly cpuSeconds: number;
-  /** What it has given to file systems to be written, whether the disk has it or not. */
+  /** The octets that it has given to file systems to be written, whether the disk has them or not. */
   readonly writtenOctets: number;
 }
 
 const TICKS_A_SECOND = 100;
-/** Of /proc/<pid>/stat, counted from the state of the process, which follows its name. */
+/** Fields of /proc/<pid>/stat, counted from the state of the process, which follows its name. */
 const TIMES = { own: [11, 12], ofChildren: [13, 14] };
 
 export function usageOf(pid: number): Usage {

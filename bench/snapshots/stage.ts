@@ -1,4 +1,4 @@
-/** What sides do in turn, in one order and in the next round in the other, and the figures of that. */
+/** Lets sides do their work in turn, in one order and in the next round in the other, and makes the figures. */
 import { ratioFigures } from '../files/ratios.js';
 import { figure, type Figure } from '../measurement.js';
 import type { Turn } from './turn.js';
@@ -9,7 +9,7 @@ export interface Stage {
   readonly name: string;
   /** Only so many rounds have it: for what takes long and hardly varies. */
   readonly rounds?: number;
-  /** Of Wirefarm, in seconds. */
+  /** The aim for Wirefarm, in seconds. */
   readonly aim?: string;
   readonly sides: readonly Side[];
   /** Neither is measured. */
@@ -22,7 +22,7 @@ export interface Side {
   readonly measure: () => Promise<Turn>;
 }
 
-/** Of each stage, and of each of its sides by name. */
+/** The turns of each stage, and of each of its sides by name. */
 export type Turns = ReadonlyMap<Stage, ReadonlyMap<string, readonly Turn[]>>;
 
 /** The stages follow each other in every round: one needs what the ones before it have left. */

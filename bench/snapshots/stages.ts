@@ -1,4 +1,4 @@
-/** What is measured, in the order in which a project has it happen. Whatever comes out is compared with the files. */
+/** The measured works, in the order in which a project has them happen. Every result is compared with the files. */
 import { existsSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { WIREFARM, type Side, type Stage } from './stage.js';

@@ -1,4 +1,4 @@
-/** What one side took for one stage. */
+/** The cost of one stage for one side. */
 import type { Delay } from '../files/loop-delay.js';
 
 export interface Turn {
@@ -7,13 +7,13 @@ export interface Turn {
   /** With what is done after the answer. */
   readonly cpuSeconds: number;
   readonly writtenMiB: number;
-  /** Of a server. */
+  /** Only a server has these. */
   readonly served?: Served;
 }
 
 export interface Served {
   readonly loop: Delay;
-  /** What goes on behind the answer. */
+  /** The time of the work that goes on behind the answer. */
   readonly secondsAfterwards: number;
   /** For a sync of the whole file system after all that: what the answer did not wait for. */
   readonly syncSeconds: number;

@@ -20,9 +20,9 @@ interface SourceFile {
   readonly imports: readonly Import[];
 }
 
-function readFiles(folder: string): SourceFile[] {
+function readFiles(folder: string, extension = '.ts'): SourceFile[] {
   return readdirSync(join(ROOT, folder), { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile() && entry.name.endsWith('.ts'))
+    .filter((entry) => entry.isFile() && entry.name.endsWith(extension))
     .map((entry) => readSource(relative(ROOT, join(entry.parentPath, entry.name))))
     .sort((a, b) => (a.path < b.path ? -1 : 1));
 }
@@ -99,6 +99,7 @@ const src = readFiles('src');
 const workers = readFiles('workers');
 const tests = readFiles('test');
 const bench = readFiles('bench');
+const scripts = readFiles('scripts', '.js');
 const all = [...src, ...workers, ...tests, ...bench];
 
 /** The areas of `src`: each imports only those before it. */
@@ -173,7 +174,7 @@ void t.test('the HTTP thread has of what touches the disk only types', (t) => {
   t.end();
 });
 
-void t.test('what moves frames is free of the platform', (t) => {
+void t.test('code that moves frames does not depend on the platform', (t) => {
   const pure = src.filter(({ path }) =>
     /^src\/(base\/memory|engine\/(wire|devices|forwarding|filters|taps))\//.test(path),
   );
@@ -294,7 +295,7 @@ void t.test('codes that src tells refusals by are in the tables', (t) => {
   t.end();
 });
 
-/** Who asks for the time of day: it is told, or kept for another life, or compared with times of files. */
+/** Files that ask for the time of day: to tell it, to keep it for another life, or to compare it with times of files. */
 const ASK_THE_DAY = [
   'src/captures/capture.ts',
   'src/captures/files/capture-library.ts',
@@ -370,7 +371,7 @@ void t.test('long streams are written in one folder', (t) => {
       !/(^process\.std(out|err)|\bsink|\bupload)\.write$/.test(node.expression.getText());
   const streams = 'src/http/streams/';
   // None of these has ever seen a response.
-  const blind = /^src\/(base\/(disk|store)|engine|files\/transfer|snapshots)\//;
+  const blind = /^src\/(base\/(disk|store)|engine|files\/transfer|run|snapshots)\//;
   const others = src.filter(({ path }) => !blind.test(path));
   t.same(unique(places(others, isCallOfOne('write', 'tryEnd'))), [
     `${streams}chunk-writer.ts`,
@@ -378,7 +379,7 @@ void t.test('long streams are written in one folder', (t) => {
     `${streams}sized-response.ts`,
     `${streams}tail-response.ts`,
   ]);
-  // Who has a stream of that folder may hold it back; who has none would do it to the response itself.
+  // A file that has a stream of that folder may hold it back; one that has none would hold back the response itself.
   for (const path of unique(places(others, isCallOfOne('pause', 'resume')))) {
     if (path.startsWith(streams)) continue;
     const targets = readSource(path).imports.map(({ target }) => target);
@@ -410,6 +411,81 @@ void t.test('names are nouns of the problem', (t) => {
   }
   for (const { path } of workers) t.match(path, /-worker\.ts$/);
   t.ok(all.length > 100);
+  t.end();
+});
+
+/** Names of limits by the clock. */
+const LIMIT_NAME = /^timeout$|(LIMIT|WAIT|TIMEOUT|DEADLINE)_MS$|deadline|giveUp/;
+
+/** The node that says how long a limit is, if this node sets one. */
+function limitOf(node: ts.Node): ts.Node | undefined {
+  if (ts.isPropertyAssignment(node) || ts.isVariableDeclaration(node))
+    return LIMIT_NAME.test(node.name.getText()) ? node.initializer : undefined;
+  const isTimeout = ts.isCallExpression(node) && /\.(setTimeout|timeout)$/.test(node.expression.getText());
+  return isTimeout ? node.arguments[0] : undefined;
+}
+
+/** Whether a number stands in it that `patience` is not given. */
+function hasBareNumber(node: ts.Node): boolean {
+  if (ts.isNumericLiteral(node)) return true;
+  if (isCallOf(node, 'patience')) return false;
+  return node.forEachChild((child) => hasBareNumber(child) || undefined) === true;
+}
+
+void t.test('one variable stretches every limit by the clock that a test has', (t) => {
+  const isFixed = (node: ts.Node): boolean => {
+    const limit = limitOf(node);
+    return limit !== undefined && hasBareNumber(limit);
+  };
+  const found = (text: string): number => {
+    const tree = ts.createSourceFile('limits.ts', text, ts.ScriptTarget.ES2022, true);
+    return places([{ ...readSource('test/support/patience.ts'), tree }], isFixed).length;
+  };
+  for (const fixed of [
+    'test({ timeout: 60_000 })',
+    'const LIMIT_MS = 5 * 1000',
+    'const deadline = Date.now() + 9',
+    'AbortSignal.timeout(1000)',
+    't.setTimeout(7)',
+  ])
+    t.equal(found(fixed), 1, fixed);
+  for (const stretched of ['test({ timeout: patience(9) })', 'const giveUpAt = performance.now() + LIMIT_MS'])
+    t.equal(found(stretched), 0, stretched);
+  t.same(unique(places(tests, isFixed)), []);
+  const isReading = (node: ts.Node): boolean =>
+    ts.isElementAccessExpression(node) && node.getText() === "process.env['WIREFARM_TEST_PATIENCE']";
+  t.same(places(tests, isReading), ['test/support/patience.ts']);
+  t.end();
+});
+
+/** A sentence that begins so has no subject before its relative clause. */
+const RIDDLE =
+  /^(what|of|whoever|who|whom|whose|told|that|those|ones? (that|who|of|which)|the ones? (that|who|of|which))\b/i;
+
+/** The beginnings of the comments, and the titles of the tests. */
+function sentencesOf(text: string): string[] {
+  const lines = text.split('\n').map((line) => line.trim());
+  const comments = lines.flatMap((line, index) => {
+    if (line === '/**') return [(lines[index + 1] ?? '').replace(/^\* /, '')];
+    if (line.startsWith('/** ')) return [line.slice('/** '.length)];
+    const goesOn = lines[index - 1]?.startsWith('//') === true;
+    return line.startsWith('// ') && !goesOn ? [line.slice('// '.length)] : [];
+  });
+  const titles = [...text.matchAll(/\btest\(\s*['`"]([^'`"]*)/g)].map(([, title = '']) => title);
+  return [...comments, ...titles];
+}
+
+void t.test('comments and titles of tests begin with their subject', (t) => {
+  t.same(sentencesOf("/** A */\n/**\n * B\n */\n// C\n// D\nvoid t.test('e', () => {\n"), [
+    'A */',
+    'B',
+    'C',
+    'e',
+  ]);
+  for (const { path, text } of [...all, ...scripts]) {
+    for (const sentence of sentencesOf(text)) if (RIDDLE.test(sentence)) t.fail(`${path}: ${sentence}`);
+  }
+  t.ok(scripts.length > 3);
   t.end();
 });
 
@@ -486,7 +562,7 @@ void t.test('the compiler is on our side', (t) => {
 /** Areas whose every file is used by tests themselves, and not by the server alone that they start. */
 const UNIT_TESTED = ['base', 'engine'];
 
-void t.test('what lies at the bottom is tested by itself', (t) => {
+void t.test('every file of the lowest areas is loaded by a test of its own', (t) => {
   const loaded = new Set([...tests, ...workers].flatMap(({ path }) => loadedBy(path)));
   for (const file of src.filter(({ path }) => UNIT_TESTED.includes(areaOf(path)))) {
     if (!loaded.has(file) && !isTypesOnly(file)) t.fail(`no test loads ${file.path}`);

@@ -8,6 +8,7 @@ import { z } from 'zod';
 import { routeTable, type Services } from '../src/api/table.js';
 import type { Route } from '../src/http/route.js';
 import { checkReply, Client, type Reply } from './support/client.js';
+import { patience } from './support/patience.js';
 import { Random, testSeed } from './support/random.js';
 import {
   chunked,
@@ -42,7 +43,7 @@ interface Target {
   readonly route: Route | undefined;
 }
 
-/** What is there to be named, parameter by parameter. */
+/** The names of everything in the lab, by parameter. */
 type Lab = Readonly<Record<string, readonly string[]>>;
 
 interface HostileRequest extends RawRequest {
@@ -306,7 +307,7 @@ function mutated(value: unknown, random: Random): unknown {
   }
 }
 
-/** What no JSON writer would write. */
+/** Damages a text so that no JSON writer would have written it. */
 function broken(text: string, random: Random): Buffer {
   const at = random.below(text.length + 1);
   const [before, after] = [text.slice(0, at), text.slice(at)];
@@ -560,7 +561,7 @@ void t.test('no request on any route breaks the server, and every answer is a de
     const requests = TARGETS.flatMap((target) =>
       Array.from({ length: PER_ROUTE }, () => hostileRequest(target, lab, random)),
     );
-    // What ends the lab comes last, so that the others meet something.
+    // Requests that end the lab come last, so that the others meet something.
     requests.sort((a, b) => Number(endsLab(a)) - Number(endsLab(b)));
     await sendAll(server.port, requests);
     count += requests.length;
@@ -580,7 +581,7 @@ void t.test('no request on any route breaks the server, and every answer is a de
   );
   await wirefarm.expect(204, 'DELETE', `/v2/projects/${lab['project_id']?.[0] ?? ''}`);
   for (
-    const deadline = Date.now() + 10_000;
+    const deadline = Date.now() + patience(10_000);
     Date.now() < deadline && openDescriptors(server.child.pid) > before;
   )
     await wirefarm.get('/v2/version');

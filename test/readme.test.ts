@@ -7,26 +7,29 @@ import { promisify } from 'node:util';
 import t from 'tap';
 import { RandomBytes } from './support/random.js';
 import { scratchFolder } from './support/scratch.js';
-import { startServer } from './support/server-process.js';
+import { ownConsolePorts, startServer } from './support/server-process.js';
+import { missingVpcs } from './support/vpcs.js';
 
 const root = new URL('../../', import.meta.url);
 const read = (path: string): string => readFileSync(new URL(path, root), 'utf8');
 const blocksOf = (page: string): string[] =>
   [...page.matchAll(/```sh\n(.*?)```/gs)].map((match) => match[1] ?? '');
 const run = promisify(execFile);
-const server = await startServer(t);
+const server = await startServer(t, { environment: { WIREFARM_CONSOLE_PORTS: ownConsolePorts() } });
 const get = async (path: string): Promise<unknown> =>
   (await fetch(`${server.url}/v2/${path}`, { headers: { connection: 'close' } })).json();
 
 const readme = read('README.md');
 const blocks = blocksOf(readme);
 const GUIDE = readdirSync(new URL('docs/guide/', root)).map((name) => basename(name, '.md'));
+/** The pages whose examples this host can execute. */
+const TYPED = GUIDE.filter((name) => name !== 'nodes' || missingVpcs() === false);
 /** The files that examples send. */
 const SENT = ['c7200.image', 'vios.qcow2', 'startup-config.cfg'];
 
 /**
- * The shell of an example: a refused request ends it, a stream that goes on is left after a second, and the program
- * that would show packets wants the header of a capture file.
+ * The shell of an example: a refused request ends it, a stream that goes on is left after a second, the program that
+ * would show packets wants the header of a capture file, and somebody at a console types one ping.
  */
 const SHELL = `
 set -euo pipefail
@@ -35,6 +38,14 @@ curl() {
     *' -sN '*) command curl -f --max-time 1 "$@" || [ $? = 28 ] ;;
     *) command curl -f "$@" ;;
   esac
+}
+telnet() {
+  local LC_ALL=C printed=
+  exec 3<>"/dev/tcp/$1/$2"
+  until [[ $printed == *'PC1' ]]; do read -r -d '>' -u 3 printed; done
+  printf 'ping 10.0.0.2 -c 3\\r\\n' >&3
+  until [[ $printed == *icmp_seq=3* ]]; do read -r -u 3 printed; echo "$printed"; done
+  exec 3<&-
 }
 wireshark() { head -c 24 | wc -c | grep -qw 24 && cat >/dev/null; }
 npx() { shift; '${process.execPath}' '${fileURLToPath(new URL('dist/src/cli/main.js', root))}' "$@"; }
@@ -94,10 +105,10 @@ void t.test(
     t.match(JSON.parse(made), { link_type: 'ethernet', nodes: [{ port_number: 0 }, { port_number: 0 }] });
     t.match(JSON.parse(captured), { capturing: true });
     t.match(JSON.parse(heard), { action: 'ping' });
-    for (const name of GUIDE) await typePage(name);
+    for (const name of TYPED) await typePage(name);
 
     const projects = (await get('projects')) as { name: string; project_id: string }[];
-    t.same(projects.map(({ name }) => name).sort(), [...GUIDE, 'first', 'another', 'copy'].sort());
+    t.same(projects.map(({ name }) => name).sort(), [...TYPED, 'first', 'another', 'copy'].sort());
     const idOf = (name: string): string => projects.find((one) => one.name === name)?.project_id ?? '';
     const images = typed.get('images-and-uploads')?.folder ?? '';
     t.ok(readFileSync(join(images, 'pulled-vios.qcow2')).equals(readFileSync(join(images, 'vios.qcow2'))));
@@ -105,6 +116,9 @@ void t.test(
     t.match(typed.get('node-files')?.printed, /startup-config\.cfg$/m, 'the archive has the file');
     const files = typed.get('node-files')?.folder ?? '';
     t.ok(readFileSync(join(files, 'back.cfg')).equals(readFileSync(join(files, 'startup-config.cfg'))));
+
+    const pings = typed.get('nodes')?.printed.match(/10\.0\.0\.2 icmp_seq=\d ttl=64/g);
+    if (typed.has('nodes')) t.equal(pings?.length, 3, 'the virtual PCs have answered each other');
 
     for (const name of ['snapshots', 'exports-and-duplicates']) {
       t.match(await get(`projects/${idOf(name)}/stats`), { nodes: 2, links: 1, snapshots: 1 }, name);

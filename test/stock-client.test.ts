@@ -10,7 +10,7 @@ const server = await startServer(t);
 const client = new Client(`${server.url}/v2`, { accept: 'application/json' });
 const UNKNOWN = '11111111-2222-3333-4444-555555555555';
 
-/** What gns3fy's and the desktop client's classes know: another key is a crash, a missing one a None. */
+/** The keys that the classes of gns3fy and the desktop client know: another key is a crash, a missing one a None. */
 const PROJECT = {
   auto_close: true,
   auto_open: false,
@@ -345,7 +345,7 @@ void t.test('every error has a status and a message, so that gns3fy can raise it
     [405, 'PUT', `${at}/nodes`],
     [405, 'POST', '/symbols'],
     [409, 'POST', '/projects', { name: 'errors' }],
-    [409, 'POST', `${at}/nodes`, { ...hub, node_type: 'vpcs' }],
+    [409, 'POST', `${at}/nodes`, { ...hub, node_type: 'virtualbox' }],
     [409, 'DELETE', '/templates/1966b864-93e7-32d5-965f-001384eec461'],
     [409, 'POST', '/version', { version: '2.1.0' }],
     [413, 'POST', '/projects', { name: 'x'.repeat(1_048_576) }],
@@ -358,7 +358,7 @@ void t.test('every error has a status and a message, so that gns3fy can raise it
   }
 });
 
-void t.test('what is no JSON is told apart from what is wrong in it', async (t) => {
+void t.test('a text that is no JSON is told apart from a text with wrong content', async (t) => {
   const reply = await client.post('/projects', '{"name": ');
   t.match((reply.body as Json)['message'], /^Invalid JSON /);
   t.hasStrict(reply.body, {

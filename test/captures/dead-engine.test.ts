@@ -15,7 +15,7 @@ import { FAULT } from '../support/engine-faults.js';
 import { eventually } from '../support/eventually.js';
 import { PaperReads } from '../support/file-reads.js';
 import { FAULTY_WORKER, LiveEngine, numbered, numbersOf } from '../support/live-engine.js';
-import { CAPTURE_WORKER } from '../support/live-writer.js';
+import { CAPTURE_WORKER, newChorePool } from '../support/live-writer.js';
 import { pcapFile } from '../support/pcap-records.js';
 import { scratchFolder } from '../support/scratch.js';
 
@@ -51,13 +51,18 @@ function capturesOf(t: Test, live: LiveEngine): RunningCaptures {
     task === 'measureUsage'
       ? Promise.resolve(captureFileTasks.measureUsage(input))
       : reads.run('readPiece', input);
+  const chores = newChorePool();
   const writers = new CaptureWriters({
     worker: CAPTURE_WORKER,
+    chores,
     memories: [live.engine.memory.captures],
     log: pino({ level: 'silent' }),
     floorBytes: 0,
   });
-  t.teardown(() => writers.close());
+  t.teardown(async () => {
+    await writers.close();
+    await chores.close();
+  });
   const files = { run } as PieceReader;
   return new RunningCaptures({
     log: pino({ level: 'silent' }),
@@ -103,7 +108,7 @@ for (const [how, die] of Object.entries(deaths)) {
     for (let portions = 0; portions < PORTIONS; portions++) await send();
     await live.restarted(1);
     for (let portions = 0; portions < PORTIONS; portions++) await send();
-    // What an engine dies of is ordered of the next one, too, which may take the last frames with it.
+    // The next engine is ordered to do what killed the last one, too, and may take the last frames with it.
     await eventually('the last one has arrived', async () => {
       if (numbersOf(far.peer.received.slice(-1))[0] === sent - 1) return true;
       await near.peer.send(near.localPort, numbered(sent++, 1));

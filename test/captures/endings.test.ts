@@ -1,4 +1,4 @@
-/** What ends captures and viewers from outside while packets pass: what was there is whole, and nothing is left. */
+/** Captures and viewers are ended from outside while packets pass: all content is whole, and nothing is left. */
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
@@ -42,7 +42,7 @@ async function scene(t: Test, server: ServerProcess, settings: Json = {}): Promi
   const isOver = new Promise<void>((resolve) => (end = resolve)).then(() => 'over' as const);
   const traffic = (async () => {
     for (let portions = 0; portions < MOST_PORTIONS; portions++) {
-      // What is sent when the link has gone never arrives.
+      // Packets that are sent when the link has gone never arrive.
       const arrived = line.pass(PORTION).catch(() => undefined);
       if ((await Promise.race([arrived, isOver])) === 'over') break;
     }

@@ -118,7 +118,7 @@ void t.test('a capture holds its project from the request to its end', async (t)
   t.same([...lab.captures.files()], []);
 });
 
-void t.test('one that could not begin leaves nothing', async (t) => {
+void t.test('a capture that could not begin leaves nothing', async (t) => {
   const lab = bench();
   const started = lab.captures.start(LINK, { capture_file_name: 'x' });
   await setImmediate();
@@ -150,7 +150,7 @@ void t.test('a second start is refused while the first is under way, and a stop 
   t.equal(await second, true);
 });
 
-void t.test('what ends by itself is told', async (t) => {
+void t.test('a capture that ends by itself is reported', async (t) => {
   const lab = bench();
   const started = lab.captures.start(LINK, {});
   await setImmediate();

@@ -80,7 +80,7 @@ void t.test('the end of the stream is the end; a server that is gone is an error
   t.match({ code, errors }, { code: 1, errors: /^wirefarm: the connection to the server broke/ });
 });
 
-void t.test('what cannot be captured is said, and ends what the reader reads', async (t) => {
+void t.test('an impossible capture is reported, and the stream of the reader ends', async (t) => {
   const { server, client, lab } = await bench(t);
   const capture = (...more: string[]): ReturnType<typeof cli> =>
     cli(t, ['extcap', '--capture', '--extcap-interface', lab.interfaceName, '--url', server.url, ...more]);

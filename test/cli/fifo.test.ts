@@ -36,7 +36,7 @@ void t.test('waiting for a reader can be given up', async (t) => {
   await t.rejects(opening, { name: 'AbortError' });
 });
 
-void t.test('what is no FIFO is refused', async (t) => {
+void t.test('a path that is no FIFO is refused', async (t) => {
   const folder = scratchFolder(t);
   await t.rejects(openFifo(join(folder, 'none'), never), /cannot open the FIFO .* \(ENOENT\)/);
   writeFileSync(join(folder, 'file'), '');

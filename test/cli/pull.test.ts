@@ -14,7 +14,7 @@ import { StockImages } from '../support/stock-images.js';
 const environment = { WIREFARM_LOG_LEVEL: 'warn' };
 const server = await startServer(t, { environment });
 const MEGABYTE = 1_000_000;
-/** What requests and answers around a file may have at most. */
+/** The most bytes that the requests and answers around a file may have. */
 const HEADS = 50_000;
 const random = new RandomBytes(66);
 
@@ -238,7 +238,7 @@ void t.test('another part than was asked for is not taken', async (t) => {
   });
 });
 
-void t.test('what cannot be pulled is told in one line', async (t) => {
+void t.test('a pull that cannot be done is told in one line', async (t) => {
   const folder = scratchFolder(t);
   mkdirSync(join(folder, 'a/x.img'), { recursive: true });
   await imageOf('x.img', 10);

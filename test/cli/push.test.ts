@@ -13,7 +13,7 @@ import { StockImages } from '../support/stock-images.js';
 const environment = { WIREFARM_LOG_LEVEL: 'warn' };
 const server = await startServer(t, { environment });
 const MEGABYTE = 1_000_000;
-/** What requests and answers around a file may have at most. */
+/** The most bytes that the requests and answers around a file may have. */
 const HEADS = 50_000;
 const random = new RandomBytes(65);
 
@@ -117,7 +117,7 @@ void t.test('Ctrl-C leaves what the next push goes on with', async (t) => {
   t.ok((await image('interrupted.img')).equals(readFileSync(path)));
 });
 
-void t.test('what is left of another content is not gone on with', async (t) => {
+void t.test('the rest of another content is not continued', async (t) => {
   const path = fileOf(t, 'other.img', 4 * MEGABYTE);
   const line = await FaultyLine.open(t, server.port);
   const held = line.after('up', 2 * MEGABYTE, 'hold');
@@ -130,7 +130,7 @@ void t.test('what is left of another content is not gone on with', async (t) => 
   t.ok((await image('other.img')).equals(readFileSync(path)));
 });
 
-void t.test('what the line has changed is told and not kept', async (t) => {
+void t.test('content that the line has changed is reported and not kept', async (t) => {
   const path = fileOf(t, 'flipped.img', 2 * MEGABYTE);
   const line = await FaultyLine.open(t, server.port);
   void line.after('up', MEGABYTE, 'flip');
@@ -201,7 +201,7 @@ void t.test('a server of GNS3 gets the file as a whole, and its MD5 is enough to
   );
 });
 
-void t.test('what cannot be pushed is told in one line', async (t) => {
+void t.test('a push that cannot be done is told in one line', async (t) => {
   const folder = scratchFolder(t);
   const path = fileOf(t, 'y.img', 10);
   mkdirSync(join(folder, 'folder'));

@@ -57,7 +57,7 @@ const decoded = (metadata: unknown): string[] =>
       pair.replace(/ (.*)$/, (_, value: string) => `=${Buffer.from(value, 'base64').toString()}`),
     );
 
-void t.test('what is said of the file, and where the server says that it goes', async (t) => {
+void t.test('the upload names the file, and the server says where it goes', async (t) => {
   let metadata: unknown;
   const { push, asked } = await pushTo(t, ({ method, headers }, response) => {
     t.equal(headers['tus-resumable'], '1.0.0');
@@ -152,7 +152,7 @@ void t.test('refusals and nonsense end it at once', async (t) => {
   }
 });
 
-void t.test('what is no upload of this content is not looked at twice', async (t) => {
+void t.test('an upload of other content is not looked at twice', async (t) => {
   const mine = { protocol: 'tus', emulator: 'qemu', filename: 'a b.img', size: 10, state: 'waiting' };
   const list = [
     { ...mine, upload_id: '1', protocol: 'http' },

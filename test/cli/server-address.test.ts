@@ -19,7 +19,7 @@ void t.test('user and password come from the environment', (t) => {
   t.end();
 });
 
-void t.test('what is no address, or has a password in it, is refused', (t) => {
+void t.test('a text that is no address, or has a password in it, is refused', (t) => {
   for (const given of ['lab', 'lab:3080', 'ftp://lab', 'http://']) {
     t.throws(() => serverAddress(given, {}), new UsageError(`'${given}' is no address of a server: it looks like http://127.0.0.1:3080`)); // prettier-ignore
   }

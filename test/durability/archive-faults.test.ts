@@ -3,12 +3,12 @@ import { randomUUID } from 'node:crypto';
 import t from 'tap';
 import { projectMaking } from '../support/archive-series.js';
 import { FaultLab } from '../support/fault-lab.js';
-import { faultSeries } from '../support/fault-series.js';
+import { faultSeries, WHOLE_BELOW } from '../support/fault-series.js';
 import { testSeed } from '../support/random.js';
 import { rounds } from '../support/rounds.js';
 
-const KILLED = { seed: testSeed(64), most: rounds(1, 10) };
-const FAILED = { seed: testSeed(65), most: rounds(2, 20) };
+const KILLED = { seed: testSeed(64), most: rounds(1, 20), wholeBelow: WHOLE_BELOW };
+const FAILED = { seed: testSeed(65), most: rounds(2, 40), wholeBelow: WHOLE_BELOW };
 const lab = await FaultLab.make(t);
 const response = await fetch(`${lab.server.url}${lab.base}/export?compression=none`);
 const archive = new Uint8Array(await response.arrayBuffer());

@@ -31,7 +31,7 @@ interface Thing {
   isBusy: boolean;
   /** A node's id, a drawing's id; the server's own id of a link. */
   id: string;
-  /** Of a link: its two ends. */
+  /** The two ends of a link. */
   readonly ends: readonly (readonly [node: Thing, port: number])[];
 }
 

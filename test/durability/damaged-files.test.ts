@@ -138,7 +138,7 @@ class Asking {
     return reply;
   }
 
-  /** One of these statuses. */
+  /** Expects one of these statuses. */
   async wants(statuses: readonly number[], method: string, path: string, body?: unknown): Promise<Reply> {
     const reply = await this.ask(method, path, body);
     if (reply.status < 500 && !statuses.includes(reply.status)) {

@@ -1,4 +1,4 @@
-/** Who but the server's user can read what a server keeps: nobody, or a group what it shares. */
+/** Only the server's user reads the files of a server, and a group reads those that it shares. */
 import { chmodSync, lstatSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
@@ -40,7 +40,7 @@ async function fill(t: Test, server: ServerProcess, name: string): Promise<void>
   t.equal(await server.stop(), 0, 'everything is written');
 }
 
-void t.test('what a server keeps is its own', async (t) => {
+void t.test('the files of a server are its own', async (t) => {
   const data = join(scratchFolder(t), 'data');
   const parts = ['state', 'uploads', 'projects', 'images'];
   await fill(t, await startServer(t, { data }), 'lab');

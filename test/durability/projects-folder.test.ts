@@ -1,4 +1,4 @@
-/** What the server keeps of its own in the projects folder cannot be a project, and no project is removed for its name. */
+/** Folders of the server in the projects folder cannot be projects, and no project is removed for its name. */
 import { randomUUID } from 'node:crypto';
 import {
   existsSync,
@@ -76,7 +76,7 @@ void t.test('a folder that is called like what is to be removed is left alone', 
   t.equal(await server.stop(), 0);
 });
 
-void t.test('what a version before has left is finished, and nothing that a project has', async (t) => {
+void t.test('works that a version before has left are finished, and no project loses anything', async (t) => {
   const first = await started(t);
   const { projects } = first;
   const [ending, living, alive] = [

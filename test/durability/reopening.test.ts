@@ -32,65 +32,71 @@ async function becomesOpen(client: Client, path: string): Promise<void> {
   await eventually('it is open', async () => (await statusOf(client, path)) === 'opened' || undefined);
 }
 
-void t.test('what was open when the server died is open again, and what was closed is not', async (t) => {
-  const data = scratchFolder(t);
-  const first = await started(t, data);
-  const closed = await made(first.client, 'closed');
-  const open = await made(first.client, 'open');
-  const reopened = await made(first.client, 'reopened');
-  const node = { name: 'S1', node_type: 'ethernet_switch', compute_id: 'local' };
-  await first.client.expect(201, 'POST', `${open}/nodes`, node);
-  for (const path of [closed, reopened]) await first.client.expect(204, 'POST', `${path}/close`);
-  await first.client.expect(201, 'POST', `${reopened}/open`);
-  await first.server.stop('SIGKILL');
+void t.test(
+  'projects that were open when the server died are open again, and closed ones are not',
+  async (t) => {
+    const data = scratchFolder(t);
+    const first = await started(t, data);
+    const closed = await made(first.client, 'closed');
+    const open = await made(first.client, 'open');
+    const reopened = await made(first.client, 'reopened');
+    const node = { name: 'S1', node_type: 'ethernet_switch', compute_id: 'local' };
+    await first.client.expect(201, 'POST', `${open}/nodes`, node);
+    for (const path of [closed, reopened]) await first.client.expect(204, 'POST', `${path}/close`);
+    await first.client.expect(201, 'POST', `${reopened}/open`);
+    await first.server.stop('SIGKILL');
 
-  const second = await started(t, data);
-  for (const path of [open, reopened]) await becomesOpen(second.client, path);
-  t.match((await second.client.get(`${open}/nodes`)).body, [{ name: 'S1', status: 'started' }]);
-  t.equal(await statusOf(second.client, closed), 'closed');
-  await second.client.expect(204, 'POST', `${reopened}/close`);
-  await second.server.stop('SIGKILL');
+    const second = await started(t, data);
+    for (const path of [open, reopened]) await becomesOpen(second.client, path);
+    t.match((await second.client.get(`${open}/nodes`)).body, [{ name: 'S1', status: 'started' }]);
+    t.equal(await statusOf(second.client, closed), 'closed');
+    await second.client.expect(204, 'POST', `${reopened}/close`);
+    await second.server.stop('SIGKILL');
 
-  const third = await started(t, data);
-  await becomesOpen(third.client, open);
-  for (const path of [closed, reopened]) t.equal(await statusOf(third.client, path), 'closed');
-  t.equal(await third.server.stop(), 0);
+    const third = await started(t, data);
+    await becomesOpen(third.client, open);
+    for (const path of [closed, reopened]) t.equal(await statusOf(third.client, path), 'closed');
+    t.equal(await third.server.stop(), 0);
 
-  const fourth = await started(t, data);
-  for (const path of [closed, open, reopened]) t.equal(await statusOf(fourth.client, path), 'closed');
-  t.equal(await fourth.server.stop(), 0, 'after an orderly end they are closed, as with GNS3');
-});
+    const fourth = await started(t, data);
+    for (const path of [closed, open, reopened]) t.equal(await statusOf(fourth.client, path), 'closed');
+    t.equal(await fourth.server.stop(), 0, 'after an orderly end they are closed, as with GNS3');
+  },
+);
 
-void t.test('what was being opened when the server died waits for somebody to open it', async (t) => {
-  const data = scratchFolder(t);
-  const faults = scratchFolder(t);
-  const environment = { NODE_OPTIONS: `--import=${INJECTION}`, [FAULTS]: faults };
-  const first = await started(t, data, environment);
-  const deadly = await made(first.client, 'deadly', { auto_open: true });
-  const other = await made(first.client, 'other');
-  const opening = async (run: string, at: number): Promise<readonly string[]> => {
-    await first.client.expect(204, 'POST', `${deadly}/close`);
-    layPlan(faults, { run, of: 'changes', at, mode: 'after' });
-    await first.client.post(`${deadly}/open`).catch(() => undefined);
-    dropPlan(faults);
-    return operationsOf(faults, run);
-  };
-  const operations = await opening('whole', 0);
-  const commit = operations.findIndex((operation) => /^fdatasyncSync .*state.journal/.test(operation)) + 1;
-  t.ok(commit > 0);
-  await opening('deadly', commit);
-  t.equal(await first.server.stop('SIGKILL'), 'SIGKILL');
+void t.test(
+  'a project that was being opened when the server died waits for somebody to open it',
+  async (t) => {
+    const data = scratchFolder(t);
+    const faults = scratchFolder(t);
+    const environment = { NODE_OPTIONS: `--import=${INJECTION}`, [FAULTS]: faults };
+    const first = await started(t, data, environment);
+    const deadly = await made(first.client, 'deadly', { auto_open: true });
+    const other = await made(first.client, 'other');
+    const opening = async (run: string, at: number): Promise<readonly string[]> => {
+      await first.client.expect(204, 'POST', `${deadly}/close`);
+      layPlan(faults, { run, of: 'changes', at, mode: 'after' });
+      await first.client.post(`${deadly}/open`).catch(() => undefined);
+      dropPlan(faults);
+      return operationsOf(faults, run);
+    };
+    const operations = await opening('whole', 0);
+    const commit = operations.findIndex((operation) => /^fdatasyncSync .*state.journal/.test(operation)) + 1;
+    t.ok(commit > 0);
+    await opening('deadly', commit);
+    t.equal(await first.server.stop('SIGKILL'), 'SIGKILL');
 
-  const second = await started(t, data);
-  await becomesOpen(second.client, other);
-  t.equal(await statusOf(second.client, deadly), 'closed', 'even one that is opened at every start');
-  t.match(second.server.log(), /open it by hand/);
-  await second.server.stop();
-  const third = await started(t, data);
-  t.equal(await statusOf(third.client, deadly), 'closed', 'nor at the start after that');
-  await third.client.expect(201, 'POST', `${deadly}/open`);
-  await third.server.stop('SIGKILL');
-  const fourth = await started(t, data);
-  await becomesOpen(fourth.client, deadly);
-  t.equal(await fourth.server.stop(), 0);
-});
+    const second = await started(t, data);
+    await becomesOpen(second.client, other);
+    t.equal(await statusOf(second.client, deadly), 'closed', 'even one that is opened at every start');
+    t.match(second.server.log(), /open it by hand/);
+    await second.server.stop();
+    const third = await started(t, data);
+    t.equal(await statusOf(third.client, deadly), 'closed', 'nor at the start after that');
+    await third.client.expect(201, 'POST', `${deadly}/open`);
+    await third.server.stop('SIGKILL');
+    const fourth = await started(t, data);
+    await becomesOpen(fourth.client, deadly);
+    t.equal(await fourth.server.stop(), 0);
+  },
+);

@@ -28,7 +28,7 @@ void t.test('on a full disk nothing is made and nothing is restored, until there
     if (left === 0) t.match(await lab.restoreNode(await lab.idOf('first')), isFull, 'nor one node of it');
     giveBack();
     t.same(contentNames(lab), objects, 'nothing is left of it');
-    t.same(lab.leftovers(), [], 'nor in the folder for jobs');
+    t.same(lab.remains(), [], 'nor in the folder for jobs');
     t.equal(await lab.content(), present, 'the project is what it was');
     t.same(await lab.problems(), []);
   }
@@ -39,7 +39,7 @@ void t.test('on a full disk nothing is made and nothing is restored, until there
   t.same(await lab.problems(), []);
 });
 
-void t.test('what of a snapshot cannot be read is damaged, and the project stays what it was', async (t) => {
+void t.test('an unreadable snapshot is damaged, and the project stays as it was', async (t) => {
   const lab = await FaultLab.make(t);
   const present = await lab.content();
   const id = await lab.idOf('first');

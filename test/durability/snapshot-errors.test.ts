@@ -1,12 +1,12 @@
 /** Operations on the disk that snapshots take fail: nothing is half done, and the next attempt succeeds. */
 import t from 'tap';
 import { FaultLab } from '../support/fault-lab.js';
-import { faultSeries } from '../support/fault-series.js';
+import { faultSeries, WHOLE_BELOW } from '../support/fault-series.js';
 import { testSeed } from '../support/random.js';
 import { rounds } from '../support/rounds.js';
 import { making, removing, restoring } from '../support/snapshot-series.js';
 
-const LIMITS = { seed: testSeed(62), most: rounds(2, 40) };
+const LIMITS = { seed: testSeed(62), most: rounds(2, 80), wholeBelow: WHOLE_BELOW };
 const modes = ['EIO', 'ENOSPC'] as const;
 const lab = await FaultLab.make(t);
 

@@ -1,12 +1,12 @@
 /** The server is killed before operations on the disk that the making of a snapshot takes, and its removal. */
 import t from 'tap';
 import { FaultLab } from '../support/fault-lab.js';
-import { faultSeries } from '../support/fault-series.js';
+import { faultSeries, WHOLE_BELOW } from '../support/fault-series.js';
 import { testSeed } from '../support/random.js';
 import { rounds } from '../support/rounds.js';
 import { making, removing } from '../support/snapshot-series.js';
 
-const LIMITS = { seed: testSeed(61), most: rounds(1, 15) };
+const LIMITS = { seed: testSeed(61), most: rounds(1, 30), wholeBelow: WHOLE_BELOW };
 const modes = ['before'] as const;
 const lab = await FaultLab.make(t);
 

@@ -52,7 +52,7 @@ function isAlive(pid: number): boolean {
   }
 }
 
-void t.test('what prevents a start is one clear line and exit code 1', async (t) => {
+void t.test('a fault that prevents a start is one clear line and exit code 1', async (t) => {
   const running = await startServer(t);
   const data = scratchFolder(t);
   const file = join(data, 'file');

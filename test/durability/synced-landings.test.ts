@@ -1,4 +1,4 @@
-/** What the disk is told of an upload before it is acknowledged: every new folder, and content that was there already. */
+/** The server syncs an upload before it acknowledges it: every new folder, and content that was there already. */
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import t from 'tap';

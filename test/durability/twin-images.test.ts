@@ -11,7 +11,7 @@ import { startServer } from '../support/server-process.js';
 const disk = reflinkDisk(t);
 
 void t.test(
-  'what was uploaded is there, not its changed twin',
+  'the uploaded file is there, not its changed twin',
   { skip: disk === undefined ? NO_REFLINKS : false },
   async (t) => {
     const server = await startServer(t, { data: disk ?? '' });

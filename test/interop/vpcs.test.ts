@@ -11,7 +11,7 @@ const skip = missingVpcs();
 
 type SwitchPort = Readonly<Record<string, unknown>>;
 
-/** Of a virtual PC: its number, a node, and a port of that. */
+/** A virtual PC: its number, a node, and a port of that node. */
 type Place = readonly [id: number, node: string, port: number];
 
 async function open(t: Teardown): Promise<{ client: Client; lab: ComputeLab }> {

@@ -1,4 +1,4 @@
-/** What `--log-level debug` tells of the server's work, for whoever looks for a fault. */
+/** `--log-level debug` tells of the server's work at its doors. */
 import t from 'tap';
 import { Client } from '../support/client.js';
 import { eventually } from '../support/eventually.js';

@@ -4,7 +4,7 @@ import { headerOf, hecOf } from '../../src/engine/wire/atm-cell.js';
 export interface Aal5Spoiling {
   /** Changes this bit of the CRC. */
   readonly crc?: number;
-  /** What the trailer tells instead. */
+  /** The length that the trailer tells, if it is a wrong one. */
   readonly length?: number;
 }
 

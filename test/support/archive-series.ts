@@ -53,7 +53,7 @@ async function removeCopies(lab: FaultLab): Promise<void> {
   }
 }
 
-/** What is in each of them, as texts to be compared: ids are others in each. */
+/** The content of each copy, as a text to be compared: ids are others in each. */
 async function copies(lab: FaultLab): Promise<string[]> {
   const found: string[] = [];
   for (const { project_id: id, name, path } of await listed(lab)) {

@@ -1,9 +1,9 @@
-/** What the server keeps beside the projects. */
+/** Folders of the server beside the projects. */
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { namesIn } from './folder-content.js';
 
-/** What lies there, below the folder that the server has for it. */
+/** Everything in the server's folder beside the projects. */
 export function asideNames(data: string): string[] {
   return ['deleted', 'making', 'incoming'].flatMap((kind) =>
     namesIn(join(data, 'projects', '.wirefarm', kind)).map((name) => `${kind}/${name}`),

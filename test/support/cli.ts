@@ -122,7 +122,7 @@ export class LinkedLab {
   }
 }
 
-/** Of an EtherType that nobody has given a meaning. */
+/** A broadcast frame of an EtherType that nobody has given a meaning. */
 function broadcast(number: number): Buffer {
   const frame = Buffer.alloc(FRAME_OCTETS);
   frame.fill(0xff, 0, 6);

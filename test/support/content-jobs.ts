@@ -1,4 +1,4 @@
-/** What is done to a content store while it is killed. */
+/** Works on a content store that is killed meanwhile. */
 import { join } from 'node:path';
 import { JobProgress } from '../../src/snapshots/content/job-progress.js';
 import { publishManifest, removeManifest } from '../../src/snapshots/content/manifest.js';

@@ -62,12 +62,12 @@ export class ContentRig {
     return readManifest(this.folder, id);
   }
 
-  /** What the project is now. */
+  /** The files of the project. */
   record(): ReadonlyMap<string, string> {
     return recordTree(this.project, [SNAPSHOTS]);
   }
 
-  /** What the snapshot is when it is built. */
+  /** The files of the snapshot when it is built. */
   built(id: string, wants?: (path: string) => boolean): ReadonlyMap<string, string> {
     const target = join(this.scratch, `built-${this.#built++}`);
     const progress = new JobProgress();

@@ -95,7 +95,7 @@ export class DeviceRig<Settings> {
     ) as Partial<Record<CounterName, number>>;
   }
 
-  /** What came in without having gone anywhere: 0, or frames were lost or invented. */
+  /** Frames that came in without having gone anywhere: 0, or frames were lost or invented. */
   get unaccounted(): number {
     const total = (name: CounterName): number =>
       [...this.#rows.keys()].reduce((sum, number) => sum + this.counter(number, name), 0);

@@ -1,5 +1,6 @@
 /** Waiting for what nothing announces: the state of files and processes. */
-const TRIES = 2400 * Number(process.env['WIREFARM_TEST_PATIENCE'] ?? 1);
+import { patience } from './patience.js';
+const TRIES = patience(2400);
 const BETWEEN_MS = 50;
 
 /** Looks again and again until there is an answer; fails after two minutes, or a multiple of them on a loaded machine. */

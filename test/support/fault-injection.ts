@@ -7,11 +7,19 @@ import { syncBuiltinESMExports } from 'node:module';
 import { constants as systemConstants } from 'node:os';
 import { threadId } from 'node:worker_threads';
 import koffi from 'koffi';
-import { donePath, FAULTS, planPath, RECORD_LENGTH, type FaultMode, type FaultPlan } from './fault-plan.js';
+import {
+  canStrike,
+  donePath,
+  FAULTS,
+  planPath,
+  RECORD_LENGTH,
+  type FaultMode,
+  type FaultPlan,
+} from './fault-plan.js';
 
 type Call = (this: unknown, ...given: unknown[]) => unknown;
 
-const { closeSync, openSync, readFileSync, readlinkSync, statSync, writeSync } = fs;
+const { closeSync, openSync, readFileSync, readlinkSync, renameSync, statSync, writeSync } = fs;
 const folder = process.env[FAULTS] ?? '';
 const STANDARD_ERROR = 2;
 const WRITES =
@@ -60,7 +68,7 @@ function currentPlan(): FaultPlan | undefined {
   }
 }
 
-/** What is to become of this operation. */
+/** Decides whether this operation is done, fails, or kills the process. */
 function fateOf(kind: FaultPlan['of'], operation: string, subject: string): FaultMode | undefined {
   const plan = currentPlan();
   if (plan?.of !== kind) return undefined;
@@ -73,7 +81,7 @@ function fateOf(kind: FaultPlan['of'], operation: string, subject: string): Faul
   writeSync(told.fd, bytes.subarray(0, RECORD_LENGTH));
   hold(plan, subject);
   const end = Number(/^pos:\s*(\d+)/m.exec(readFileSync(`/proc/self/fdinfo/${told.fd}`, 'utf8'))?.[1]);
-  return end / RECORD_LENGTH === plan.at ? plan.mode : undefined;
+  return end / RECORD_LENGTH === plan.at && canStrike(folder, plan.run, renameSync) ? plan.mode : undefined;
 }
 
 /** Waits in the very thread. */

@@ -144,7 +144,7 @@ export class FaultLab {
     );
   }
 
-  /** What must always be so, whatever happened; what is not. The server lives and the project is open. */
+  /** Returns a sentence for everything that is wrong. The server lives and the project is open. */
   async problems(): Promise<string[]> {
     const problems: string[] = [];
     const listed = await this.listed();
@@ -157,8 +157,8 @@ export class FaultLab {
     return [...problems, ...(await this.#fileProblems())];
   }
 
-  /** What a server must have removed by the time at which the project is open. */
-  leftovers(): string[] {
+  /** Files that a server must have removed by the time at which the project is open. */
+  remains(): string[] {
     const inProject = ['snapshots/.work', 'tmp'].flatMap((folder) =>
       namesIn(join(this.folder, folder)).map((name) => `${folder}/${name}`),
     );

@@ -1,17 +1,25 @@
 /** A server that dies, fails, or waits at a wanted operation on the disk. */
 import { Client, type Reply } from './client.js';
-import { dropPlan, FAULTS, layPlan, operationsOf, type FaultMode, type FaultPlan } from './fault-plan.js';
+import {
+  dropPlan,
+  FAULTS,
+  hasStruck,
+  layPlan,
+  operationsOf,
+  type FaultMode,
+  type FaultPlan,
+} from './fault-plan.js';
 import { scratchFolder, type Teardown } from './scratch.js';
 import { startServer, type ServerProcess } from './server-process.js';
 
 const INJECTION = new URL('./fault-injection.js', import.meta.url).href;
 
-/** What became of a request while there was a plan. */
+/** The end of a request while there was a plan. */
 export interface Outcome {
   /** Undefined when the server died before it answered. */
   readonly reply: Reply | undefined;
   readonly hasFired: boolean;
-  /** What was done of what counts; the last is the one that was hit, if one was. */
+  /** The counted operations; the last is the one that was hit, if one was. */
   readonly operations: readonly string[];
 }
 
@@ -57,7 +65,7 @@ export class FaultServer {
     const reply = await act().catch(() => undefined);
     dropPlan(this.#faults);
     const operations = operationsOf(this.#faults, run);
-    const hasFired = plan.at > 0 && operations.length >= plan.at;
+    const hasFired = hasStruck(this.#faults, run);
     const isDeadly = plan.mode === 'before' || plan.mode === 'after';
     if (hasFired && isDeadly) {
       await this.process.stop('SIGKILL');

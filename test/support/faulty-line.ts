@@ -17,7 +17,7 @@ interface Plan {
 }
 
 export class FaultyLine {
-  /** What has got through. */
+  /** How many bytes have got through. */
   readonly passed: Record<Direction, number> = { up: 0, down: 0 };
   /** Where the server is; may change. */
   port: number;
@@ -63,7 +63,7 @@ export class FaultyLine {
     });
   }
 
-  /** What was held goes on. */
+  /** Lets go on with the bytes that were held. */
   release(): void {
     for (const socket of this.#held.splice(0)) socket.resume();
   }
@@ -90,7 +90,7 @@ export class FaultyLine {
         from.unshift(bytes.subarray(room));
         return;
       }
-      // What has passed arrives.
+      // Bytes that have passed arrive.
       to.end();
       from.destroy();
     });

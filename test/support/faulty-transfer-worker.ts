@@ -1,9 +1,9 @@
 /** The thread of a loop that writes uploads, and can be broken, in the ways of ./transfer-faults.ts. */
+import { workerData } from 'node:worker_threads';
 import { ContentWriter } from '../../src/files/transfer/content-writer.js';
+import { runTransfers } from '../../src/files/transfer/transfer-loop.js';
+import type { TransferStart } from '../../src/files/transfer/transfer-orders.js';
 import { TRANSFER_FAULT } from './transfer-faults.js';
-
-// As workers/transfer-worker.ts does, which is built as one bundle: a change of the class below would not reach it.
-export { runTransfers as default } from '../../src/files/transfer/transfer-loop.js';
 
 type Take = ContentWriter['take'];
 const take: unknown = Reflect.get(ContentWriter.prototype, 'take');
@@ -19,3 +19,6 @@ Reflect.set(
     return (take as Take).call(this, ...given);
   },
 );
+
+// As workers/transfer-worker.ts does, which is built as one bundle: the change of the class would not reach it.
+runTransfers(workerData as TransferStart);

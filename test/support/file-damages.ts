@@ -1,4 +1,4 @@
-/** What becomes of a file that a disk, a person or another program has damaged; the same with the same random numbers. */
+/** Damages files as a disk, a person or another program would; the same way with the same random numbers. */
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, readFileSync, rmSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -6,7 +6,7 @@ import type { Random } from './random.js';
 
 type Damage = (path: string, random: Random) => void;
 
-/** Of the folder, file or link that was there nothing is left. */
+/** Replaces the folder, file or link that was there. */
 function instead(make: Damage): Damage {
   return (path, random) => {
     rmSync(path, { recursive: true, force: true });

@@ -63,7 +63,7 @@ export class FilterRig {
     this.now = to;
   }
 
-  /** What has been delivered since it was last asked. */
+  /** The frames that were delivered since the last call. */
   taken(): Buffer[] {
     return this.delivered.splice(0).map(({ bytes }) => bytes);
   }
@@ -80,7 +80,7 @@ export class FilterRig {
     return counters;
   }
 
-  /** What came in and was neither delivered nor dropped for a cause: it waits. */
+  /** The frames that came in and were neither delivered nor dropped for a cause: they wait. */
   get waiting(): number {
     return this.#books.unaccounted;
   }

@@ -1,4 +1,4 @@
-/** What is in a folder, to be compared with what is in it later. */
+/** The content of a folder, to be compared with its content later. */
 import { createHash } from 'node:crypto';
 import { existsSync, lstatSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { join } from 'node:path';

@@ -5,12 +5,13 @@
  */
 import { Session, type Profiler } from 'node:inspector';
 import { Refusal } from '../../src/base/errors/errors.js';
+import { patience } from './patience.js';
 import { Random, testSeed } from './random.js';
 
 export interface FuzzTarget {
   /** Inputs as they should be: the first ones to be mutated. */
   readonly samples: readonly (Uint8Array | string)[];
-  /** What the format knows: names, signatures, separators. */
+  /** Names, signatures and separators of the format. */
   readonly words?: readonly (Uint8Array | string)[];
   /** How many inputs are tried. */
   readonly inputs: number;
@@ -40,10 +41,10 @@ const LONGEST = 4096;
 const OUR_CODE = /\/\.dist-[^/]+\/src\//;
 /** Asking for the coverage is dear: it is asked once for so many inputs, and of each when something was new. */
 const BATCH = 64;
-/** Of inputs that are this small, work beyond this is not in proportion to their length. */
+/** Such small inputs need no more work: more is not in proportion to their length. */
 const MOST_CPU_MS = 200;
 /** Nothing that is answered at all takes so long, on a loaded machine, too. */
-const LONGEST_WAIT_MS = 60_000;
+const LONGEST_WAIT_MS = patience(60_000);
 const MOST_CHANGES = 4;
 /** How often one of the newest inputs is mutated. */
 const NEWEST = { chance: 0.5, count: 4 } as const;
@@ -71,7 +72,7 @@ export async function fuzz(target: FuzzTarget): Promise<number> {
         coverage.add(ranOfOne);
         mutator.keep(input);
       }
-      // What ran once only, whatever the input, is not looked for again.
+      // Code that ran once only, whatever the input, is not looked for again.
       coverage.add(ran);
     }
     return mutator.kept;
@@ -80,7 +81,7 @@ export async function fuzz(target: FuzzTarget): Promise<number> {
   }
 }
 
-/** What `read` returns; undefined when it refuses, as clients are told. Whatever else it throws is a defect. */
+/** Returns the result of `read`, or undefined when it refuses, as clients are told. Any other error is a defect. */
 export function unlessRefused<Result>(read: () => Promise<Result>): Promise<Result | undefined>;
 export function unlessRefused<Result>(read: () => Result): Result | undefined;
 export function unlessRefused(read: () => unknown): unknown {
@@ -189,7 +190,7 @@ class Mutator {
       : this.#number();
   }
 
-  /** Of one, two, four or eight octets, in either order, or in digits. */
+  /** Numbers have one, two, four or eight octets, in either order, or digits. */
   #number(): Buffer {
     const random = this.#random;
     const value = random.pick(NUMBERS) + random.pick([-1, 0, 0, 1]);
@@ -216,7 +217,7 @@ function spliced(input: Buffer, at: number, removed: number, octets: Buffer): Bu
 /** For each function, the characters of its text that have run. */
 type Ran = ReadonlyMap<string, Uint8Array>;
 
-/** What of some code has run, by the counters of the engine. */
+/** Tells which pieces of some code have run, by the counters of the engine. */
 class Coverage {
   readonly #session = new Session();
   readonly #code: RegExp;
@@ -234,7 +235,7 @@ class Coverage {
     this.#session.disconnect();
   }
 
-  /** What has run since it was last taken. */
+  /** The pieces that have run since the last call. */
   take(): Ran {
     const ran = new Map<string, Uint8Array>();
     for (const { scriptId, url, functions } of this.#counters()) {

@@ -9,7 +9,7 @@ export type Json = Record<string, unknown>;
 const LABEL_STYLE =
   'font-family: TypeWriter;font-size: 10.0;font-weight: bold;fill: #000000;fill-opacity: 1.0;';
 
-/** What the reference stores of a node of each kind, where kinds differ. */
+/** The properties that the reference stores for a node of each kind, where kinds differ. */
 const KINDS: Readonly<Record<string, Json>> = {
   atm_switch: { console: null, properties: { mappings: { '1:0:100': '10:0:200', '1:10': '2:20' } } },
   cloud: {

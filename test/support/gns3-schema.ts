@@ -123,7 +123,7 @@ const file = z.strictObject({
 export type Gns3File = z.infer<typeof file>;
 
 /**
- * What is wrong with the text of a topology file; empty when nothing is. Objects whose id is in `kept` came
+ * Returns the faults of the text of a topology file. Objects whose id is in `kept` came
  * from a file of somebody else's: they may have more keys than ours, or fewer.
  */
 export function gns3Problems(text: string, kept: ReadonlySet<string> = new Set()): string[] {

@@ -13,7 +13,7 @@ const NO_SPACE = 28;
 
 export class HeldDisk {
   #isHeld = false;
-  /** The one that was written to last. */
+  /** The queue that was written to last. */
   #queue: DiskQueue | undefined;
   #left = Infinity;
   #failing: number | undefined;

@@ -39,7 +39,7 @@ export async function getImage(
 
 export const tagOf = (reply: RawReply): string => headerOf(reply, 'ETag') ?? '';
 
-/** What lies unfinished in the images folder, however deep. */
+/** Unfinished files in the images folder, however deep. */
 export function unfinishedImages(images: string): string[] {
   const folder = join(images, 'tmp');
   if (!existsSync(folder)) return [];
@@ -58,7 +58,7 @@ export function memoryOf({ child }: ServerProcess, name: 'VmRSS' | 'RssAnon'): n
   return Number(new RegExp(`^${name}:\\s+(\\d+)`, 'm').exec(status)?.[1]) * 1024;
 }
 
-/** What the process has given to its disks, in octets. */
+/** How many octets the process has given to its disks. */
 export function writtenBy({ child }: ServerProcess): number {
   return Number(/^write_bytes: (\d+)/m.exec(readFileSync(`/proc/${child.pid ?? 0}/io`, 'utf8'))?.[1]);
 }

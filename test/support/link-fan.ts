@@ -12,7 +12,7 @@ const FIRST_VLAN = 2;
 export interface Numbered {
   readonly flow: number;
   readonly number: number;
-  /** Of the IP packet. */
+  /** The length of the IP packet. */
   readonly length?: number;
 }
 
@@ -21,7 +21,7 @@ export class LinkFan {
   readonly near: Json;
   readonly far: Json;
   readonly links: readonly Json[];
-  /** Of the packets that were sent, by the link that they took. */
+  /** The numbers of the packets that were sent, by the link that they took. */
   readonly sent: number[];
   readonly #source: { peer: UdpPeer; near: number };
   readonly #sink: { peer: UdpPeer; near: number };

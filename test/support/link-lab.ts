@@ -17,7 +17,7 @@ export function end(node: Json, port_number: number, adapter_number = 0): End {
   return { node_id: String(node['node_id']), adapter_number, port_number };
 }
 
-/** One of a server that a client talks to. */
+/** A server that a client talks to. */
 export interface LabHost {
   readonly client: Client;
   readonly url: string;
@@ -91,7 +91,7 @@ export class LinkLab {
     return { peer, near: await lab.join(this.onCompute(node), port, peer) };
   }
 
-  /** What the project's stream tells about the work, up to a drawing that marks its end. */
+  /** The project's notifications about the work, up to the drawing that marks its end. */
   async told(work: () => Promise<unknown>): Promise<readonly Notification[]> {
     const stream = await NotificationLog.open(`${this.#host.url}${this.path}/notifications`);
     await work();

@@ -61,7 +61,7 @@ export class LiveTransfers {
   readonly slabs = new Slabs();
   readonly disk: TaskPool<DiskTasks>;
   readonly transfers: Transfers;
-  /** What the observer was told, with the path. */
+  /** The calls of the observer, with the path. */
   readonly told: string[] = [];
   readonly log: string[] = [];
 
@@ -128,7 +128,7 @@ export class LiveTransfers {
     return readFileSync(join(this.root, path));
   }
 
-  /** What lies there unfinished. */
+  /** The unfinished files there. */
   get unfinished(): string[] {
     return readdirSync(this.temporary);
   }

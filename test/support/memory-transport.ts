@@ -7,7 +7,7 @@ import { Batch, BATCH_FRAMES, countSent, bytesOf, type Port } from '../../src/en
 import type { PortEndpoint, Link, Transport, UdpEndpoint } from '../../src/engine/forwarding/transport.js';
 import type { FrameMemory } from '../../src/engine/forwarding/frame-memory.js';
 
-/** What waits at one socket. */
+/** The most frames that wait at one socket. */
 const LONGEST_QUEUE = 2000;
 
 interface Socket {
@@ -65,7 +65,7 @@ export class MemoryTransport implements Transport {
     for (const frame of frames) this.#carry(remote, local, frame);
   }
 
-  /** What has left to a far end outside, and forgets it. */
+  /** Returns the frames that have left to a far end outside, and forgets them. */
   taken({ remote }: UdpEndpoint): Buffer[] {
     const frames = this.outside.get(remote) ?? [];
     this.outside.delete(remote);

@@ -31,7 +31,7 @@ export class NotificationLog {
     return log;
   }
 
-  /** What has come so far, pings and loads of computes apart. */
+  /** The notifications so far, without pings and loads of computes. */
   get received(): readonly Notification[] {
     return this.#received.filter(({ action }) => action !== 'ping' && action !== 'compute.updated');
   }

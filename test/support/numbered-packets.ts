@@ -3,14 +3,14 @@ import { aal5Cells } from './aal5-cells.js';
 
 const IP_LENGTH = 20;
 const UDP_LENGTH = 8;
-/** Of a packet that has room for its two numbers and nothing else. */
+/** The length of a packet that has room for its two numbers and nothing else. */
 const LEAST_LENGTH = IP_LENGTH + UDP_LENGTH + 8;
 const DISCARD_PORT = 9;
 const UDP = 17;
 
 export const ETHERNET_LENGTH = 14;
 export const FRAME_RELAY_LENGTH = 4;
-/** Of LLC and SNAP. */
+/** The length of the LLC and SNAP headers. */
 export const SNAP_LENGTH = 8;
 
 /** Valid from its first octet to its last, so that a reader has nothing to complain of. */
@@ -55,7 +55,7 @@ export function numbersIn(frame: Buffer, headerLength = ETHERNET_LENGTH): { flow
   return { flow: frame.readUInt32BE(at), number: frame.readUInt32BE(at + 4) };
 }
 
-/** Those of the packets of one flow, in the order in which they come. */
+/** The numbers of the packets of one flow, in the order in which they come. */
 export function numbersOfFlow(frames: readonly Buffer[], flow: number, headerLength?: number): number[] {
   return frames
     .map((frame) => numbersIn(frame, headerLength))

@@ -1,4 +1,4 @@
-/** What the descriptors of a process lead to. */
+/** The files and sockets that the descriptors of a process lead to. */
 import { readdirSync, readlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { eventually } from './eventually.js';

@@ -17,7 +17,7 @@ export interface Medium {
   readonly kind: string;
   readonly near: Json;
   readonly far: Json;
-  /** Of the packets on the link, without what a capture puts before them. */
+  /** The length of the headers of packets on the link, without those that a capture puts before them. */
   readonly headerLength: number;
   frames(packet: Uint8Array): Buffer[];
 }

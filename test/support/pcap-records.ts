@@ -1,9 +1,9 @@
-/** What is in a classic pcap file with nanoseconds; throws when it does not end with a whole record. */
+/** Reads a classic pcap file with nanoseconds; throws when it does not end with a whole record. */
 export interface PcapFile {
   readonly linkType: number;
   readonly snaplen: number;
   readonly packets: readonly Buffer[];
-  /** Of the packets as they were. */
+  /** The lengths of the packets as they were on the link. */
   readonly lengths: readonly number[];
 }
 

@@ -28,7 +28,7 @@ export class PortBooks {
     return notZero((name) => this.counter(row, name));
   }
 
-  /** Of all rows together. */
+  /** The sum of all rows. */
   total(name: CounterName): number {
     let sum = 0;
     for (let at = COUNTER[name]; at < this.values.length; at += ROW_LENGTH) sum += this.values[at] ?? 0;
@@ -39,7 +39,7 @@ export class PortBooks {
     return notZero((name) => this.total(name));
   }
 
-  /** What came in without having gone anywhere: 0, or frames were lost or invented. */
+  /** Frames that came in without having gone anywhere: 0, or frames were lost or invented. */
   get unaccounted(): number {
     return unaccountedOf((name) => this.total(name));
   }

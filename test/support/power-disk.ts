@@ -2,9 +2,10 @@
  * A disk whose power can be cut: a file system in a file. What was not synced is in the system's memory only, so a
  * copy of the file, made while the server stands still, is what the disk would have had.
  */
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { mkdirSync, renameSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { eventually } from './eventually.js';
 import { scratchFolder, type Teardown } from './scratch.js';
 
 export const NO_POWER_DISK = 'it takes root, loop devices, and mkfs.ext4 of the package e2fsprogs';
@@ -45,9 +46,12 @@ export class PowerDisk {
     execFileSync('cp', ['--sparse=always', this.#image, `${this.#image}.cut`]);
   }
 
-  /** The disk as it was at the cut, at the same place. Nobody may have a file of it open. */
-  restorePower(): void {
-    execFileSync('umount', [this.folder]);
+  /** The disk as it was at the cut, at the same place. The keeper of a server that was killed holds it a little longer. */
+  async restorePower(): Promise<void> {
+    await eventually(
+      'nobody uses the disk',
+      () => spawnSync('umount', [this.folder]).status === 0 || undefined,
+    );
     renameSync(`${this.#image}.cut`, this.#image);
     execFileSync('mount', ['-o', OPTIONS, this.#image, this.folder]);
   }

@@ -93,7 +93,7 @@ function afterCrash(states: readonly State[]): State[] {
   );
 }
 
-/** One of the projects, with what was asked of it since the server started. */
+/** A project, with everything that was asked of it since the server started. */
 class Subject {
   readonly path: string;
   states: State[] = [undefined];
@@ -204,7 +204,7 @@ export async function playHistory(t: Test, { seed, lives, actionsOfLife }: Histo
     const ids = (await client.get('/v2/projects')).body as { project_id: string }[];
     const known = new Set(subjects.map(({ id }) => id));
     for (const { project_id: id } of ids) {
-      // Of a duplicate that nobody has been told of.
+      // A duplicate that nobody has been told of may be there.
       if (!known.has(id)) await client.expect(204, 'DELETE', `/v2/projects/${id}`);
     }
     t.same(asideNames(data), [], `life ${life} begins with nothing half done`);

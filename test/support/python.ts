@@ -9,7 +9,7 @@ export function missingPython(): string | false {
   return isThere ? false : 'the program python3 is missing: install the package python3';
 }
 
-/** What the script writes to its standard output. */
+/** Returns the standard output of the script. */
 export function python(
   script: string,
   args: readonly string[] = [],

@@ -5,6 +5,7 @@
  */
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
+import { patience } from './patience.js';
 
 export interface RawReply {
   readonly status: number;
@@ -23,7 +24,7 @@ export interface RawRequest {
 
 type Head = Pick<RawReply, 'status' | 'headers'>;
 
-const PATIENCE_MS = 15_000;
+const QUIET_MS = 15_000;
 const CRLF = '\r\n';
 const HEAD_END = Buffer.from('\r\n\r\n');
 
@@ -114,38 +115,38 @@ export class RawConnection {
   }
 
   /** The next reply, whole. Interim ones (1xx) are skipped. */
-  async reply(method = 'GET', patienceMs = PATIENCE_MS): Promise<RawReply> {
-    const deadline = Date.now() + patienceMs;
+  async reply(method = 'GET', quietMs = QUIET_MS): Promise<RawReply> {
+    const deadline = Date.now() + patience(quietMs);
     const head = await this.#head(deadline);
     const body = await this.#body(head, method, deadline);
     return { ...head, body, text: body.toString() };
   }
 
   /** The head of the next reply; what follows stays to be read. Interim replies (1xx) count. */
-  head(patienceMs = PATIENCE_MS): Promise<Head> {
-    return this.#nextHead(Date.now() + patienceMs);
+  head(quietMs = QUIET_MS): Promise<Head> {
+    return this.#nextHead(Date.now() + patience(quietMs));
   }
 
   /** The next chunk of a body in chunks. */
-  chunk(patienceMs = PATIENCE_MS): Promise<Buffer> {
-    return this.#chunk(Date.now() + patienceMs);
+  chunk(quietMs = QUIET_MS): Promise<Buffer> {
+    return this.#chunk(Date.now() + patience(quietMs));
   }
 
   /** So many bytes of what comes. */
-  bytes(length: number, patienceMs = PATIENCE_MS): Promise<Buffer> {
-    return this.#take(length, Date.now() + patienceMs);
+  bytes(length: number, quietMs = QUIET_MS): Promise<Buffer> {
+    return this.#take(length, Date.now() + patience(quietMs));
   }
 
   /** Everything up to the end of the connection. */
-  async rest(patienceMs = PATIENCE_MS): Promise<Buffer> {
-    const deadline = Date.now() + patienceMs;
+  async rest(quietMs = QUIET_MS): Promise<Buffer> {
+    const deadline = Date.now() + patience(quietMs);
     while (this.#failure === undefined) await this.#more(deadline);
     return this.#take(this.#length, deadline);
   }
 
   /** Resolves when the server has closed the connection. */
-  async closed(patienceMs = PATIENCE_MS): Promise<void> {
-    const deadline = Date.now() + patienceMs;
+  async closed(quietMs = QUIET_MS): Promise<void> {
+    const deadline = Date.now() + patience(quietMs);
     while (this.#failure === undefined) await this.#more(deadline);
   }
 

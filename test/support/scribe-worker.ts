@@ -2,6 +2,7 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import type { CaptureMemory } from '../../src/base/memory/capture-memory.js';
 import { LogScribe, recordOf, type Format } from './log-scribe.js';
+import { patience } from './patience.js';
 import { seededRandom } from './seeded-random.js';
 
 export interface ScribeWork {
@@ -11,7 +12,7 @@ export interface ScribeWork {
   readonly format: Format;
 }
 
-const MOST_TRIES = 60_000;
+const MOST_TRIES = patience(60_000);
 
 const { memory, index, records, format } = workerData as ScribeWork;
 const scribe = new LogScribe(memory, index);

@@ -27,7 +27,7 @@ export class SimulatedDisk {
   readonly #random: Random;
   readonly #files = new Map<number, SimulatedFile>();
   readonly #originals: typeof fs = { ...fs };
-  /** What is to fail; returns the code of the error. */
+  /** Decides which calls fail; returns the code of the error. */
   failing: (call: DiskCall) => string | undefined = () => undefined;
 
   constructor(t: Teardown, folder: string, random: Random) {

@@ -6,14 +6,14 @@ import { recordTree } from './file-trees.js';
 import { LinkLab, type Json, type LabHost } from './link-lab.js';
 import { NotificationLog, type Notification } from './notification-log.js';
 
-/** What a restore leaves as it is, and what is written anew for it. */
+/** A restore leaves these as they are, or writes them anew. */
 const NOT_COMPARED = ['snapshots', 'tmp', 'project-files/captures'];
 
 export class SnapshotLab {
   readonly lab: LinkLab;
   readonly path: string;
   readonly snapshots: string;
-  /** Of the project. */
+  /** The folder of the project. */
   readonly folder: string;
   readonly #host: LabHost;
 
@@ -54,7 +54,7 @@ export class SnapshotLab {
     return (await this.#host.client.get(this.snapshots)).body as Json[];
   }
 
-  /** What is damaged. */
+  /** The damage that a check finds. */
   async damaged(snapshot: Json): Promise<unknown> {
     return (await this.#host.client.expect(200, 'POST', `${this.at(snapshot)}/verify`))['damaged'];
   }
@@ -109,7 +109,7 @@ export class SnapshotLab {
     writeFileSync(join(this.folder, path), content);
   }
 
-  /** What the project's stream tells about the work, jobs apart. */
+  /** The project's notifications about the work, without jobs. */
   async told(work: () => Promise<unknown>): Promise<readonly Notification[]> {
     return (await this.lab.told(work)).filter(({ action }) => !action.startsWith('job.'));
   }

@@ -1,4 +1,4 @@
-/** What is done with snapshots while faults strike, and what must be so afterwards. */
+/** Works with snapshots while faults strike, and the conditions that hold afterwards. */
 import type { Reply } from './client.js';
 import type { FaultLab } from './fault-lab.js';
 import type { Outcome } from './fault-server.js';
@@ -48,7 +48,7 @@ export function removing(lab: FaultLab): Work {
 /** The project goes from one of two contents to the other, and is entirely one of them at any time. */
 export async function restoring(lab: FaultLab, restore: (id: string) => Promise<Reply>): Promise<Work> {
   const contents = new Map<string, string>();
-  // What is no part of a snapshot differs only before the first time.
+  // Files that are no part of a snapshot differ only before the first time.
   for (const name of ['first', 'second', 'first', 'second']) {
     await restore(await lab.idOf(name));
     contents.set(name, await lab.content());
@@ -61,7 +61,7 @@ export async function restoring(lab: FaultLab, restore: (id: string) => Promise<
     act: async () => restore(await lab.idOf(wanted)),
     check: async (outcome) => {
       const problems = answerProblems(outcome);
-      // What was interrupted halfway goes on now.
+      // An interrupted restore goes on now.
       await lab.open();
       problems.push(...(await lab.problems()));
       const now = await lab.content();

@@ -9,7 +9,7 @@ const IMAGES = '/v2/compute/qemu/images';
 
 export class StockImages {
   readonly content = new Map<string, Buffer>();
-  /** What the list shows instead of the right one. */
+  /** The MD5 that the list shows instead of the right one. */
   wrongMd5: string | undefined;
   url = '';
 

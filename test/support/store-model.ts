@@ -1,4 +1,4 @@
-/** What a store should hold, and random commits for it. */
+/** A model of a store's content, and random commits for it. */
 import { createHash } from 'node:crypto';
 import type { Change, StoredRecord } from '../../src/base/store/store.js';
 import type { Random } from './random.js';

@@ -16,7 +16,7 @@ export interface TailServer {
   readonly close: (graceMs: number) => Promise<void>;
 }
 
-/** What may wait for a client of `/texts`, in characters. */
+/** The most characters that may wait for a client of `/texts`. */
 const LARGEST_BACKLOG = 64 * 1024 * 1024;
 
 /** `open` is called with the query parameter `which` of every request, `onTexts` with every stream of texts. */

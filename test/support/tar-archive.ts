@@ -3,10 +3,10 @@
 export interface MadeMember {
   readonly path: string | Uint8Array;
   readonly content?: string | Uint8Array;
-  /** What the header says; the length of the content otherwise. */
+  /** The size in the header; by default the length of the content. */
   readonly size?: number;
   readonly type?: string;
-  /** Of a link. */
+  /** The target of a link. */
   readonly target?: string;
   readonly pax?: Readonly<Record<string, string>>;
   /** As GNU tar writes it, before the member. */

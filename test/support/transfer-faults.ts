@@ -1,4 +1,4 @@
-/** What breaks the loop of the faulty worker when a slab begins with it. */
+/** Orders that break the loop of the faulty worker when a slab begins with them. */
 export const TRANSFER_FAULT = {
   /** It never comes back. */
   spin: 'spin!',

@@ -17,7 +17,7 @@ export class TransferLoopRig {
   readonly folder: string;
   readonly reports: TransferReport[] = [];
   readonly loop: TransferLoop;
-  /** What came back, in order: stream and slab. */
+  /** The slabs that came back, in order, with their streams. */
   readonly back: (readonly [stream: number, slab: number])[] = [];
   readonly #filled: IntRing;
   readonly #done: IntRing;
@@ -88,6 +88,6 @@ export class TransferLoopRig {
   }
 }
 
-/** What this process has given to the system to write. */
+/** How many octets this process has given to the system to write. */
 export const writtenOctets = (): number =>
   Number(/^wchar: (\d+)/m.exec(readFileSync('/proc/self/io', 'utf8'))?.[1]);

@@ -10,12 +10,13 @@ import type {
 import { FrameMemory, SLABS_LENGTH, WORKSPACE_LENGTH } from '../../src/engine/forwarding/frame-memory.js';
 import type { HostSockets } from '../../src/engine/sockets/host-sockets.js';
 import type { Attachable } from '../../src/engine/sockets/opener.js';
+import { patience } from './patience.js';
 import { PortBooks } from './port-books.js';
 import type { Teardown } from './scratch.js';
 import { freePort } from './udp-peer.js';
 
 const MOST_PORTS = 512;
-const PATIENCE_MS = 20_000;
+const LIMIT_MS = patience(20_000);
 /** Between frames in frame memory, so that they are not one piece. */
 const GAP = 3;
 
@@ -122,7 +123,7 @@ export class TransportRig {
   }
 
   async turnUntil(what: string, isDone: () => boolean): Promise<void> {
-    const giveUpAt = performance.now() + PATIENCE_MS;
+    const giveUpAt = performance.now() + LIMIT_MS;
     while (!isDone()) {
       if (performance.now() > giveUpAt) throw new Error(`never happened: ${what}`);
       await this.turn();

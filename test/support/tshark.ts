@@ -1,4 +1,4 @@
-/** What tshark reads in a capture file. */
+/** Reads capture files with tshark. */
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

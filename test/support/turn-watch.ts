@@ -8,7 +8,7 @@ import type { Readable } from 'node:stream';
 import { createInterface } from 'node:readline';
 import { Worker } from 'node:worker_threads';
 
-/** What every turn may take. */
+/** The most CPU time that a turn may take. */
 export const LONGEST_TURN_MS = 50;
 
 /** A share of stolen time below this is noise. */
@@ -19,12 +19,12 @@ export interface TurnWatchStart {
   readonly descriptor: number;
 }
 
-/** Of a turn that is or was too long. */
+/** Describes a turn that is or was too long. */
 export interface TurnReport {
   readonly beganAt: number;
   /** So far; the last report of a turn has nearly all of it. */
   readonly cpuMs: number;
-  /** What it was doing, the innermost call first. */
+  /** The calls that it was in, the innermost first. */
   readonly calls?: readonly string[];
 }
 
@@ -58,7 +58,7 @@ export class TurnReports {
     this.#ticks = processorTicks();
   }
 
-  /** What is wrong, in words; undefined when no turn was longer. Tells nothing a second time. */
+  /** Says in words which turns were too long; undefined when none was. Tells nothing a second time. */
   complaint(allowedMs: number): string | undefined {
     const counted = this.#reports.filter(({ beganAt }) => beganAt >= this.#countsFrom);
     this.#reports.length = 0;

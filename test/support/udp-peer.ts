@@ -1,12 +1,13 @@
 /** The far end of a UDP link: an ordinary socket of node:dgram. */
 import { createSocket, type Socket } from 'node:dgram';
 import { once } from 'node:events';
+import { patience } from './patience.js';
 import type { Teardown } from './scratch.js';
 
 /** Fits into the smallest receive buffer that hosts have by default, whatever the length of the frames. */
 const OCTETS_AT_ONCE = 48 * 1024;
 const OVERHEAD = 1024;
-const PATIENCE_MS = 20_000;
+const LIMIT_MS = patience(20_000);
 
 export class UdpPeer {
   readonly received: Buffer[] = [];
@@ -53,7 +54,7 @@ export class UdpPeer {
 
   /** Everything received, once it is so many frames. */
   async receive(count: number): Promise<Buffer[]> {
-    const giveUp = AbortSignal.timeout(PATIENCE_MS);
+    const giveUp = AbortSignal.timeout(LIMIT_MS);
     while (this.received.length < count) {
       await once(this.#socket, 'message', { signal: giveUp }).catch(() => {
         throw new Error(`${this.received.length} of ${count} frames came`);

@@ -109,7 +109,7 @@ export class SentBody implements UploadBody {
     });
   }
 
-  /** One that is there as a whole. */
+  /** A body that is there as a whole. */
   static of(bytes: Uint8Array, isDeclared = true): SentBody {
     const body = new SentBody(isDeclared ? bytes.length : undefined);
     void body.taken.then(() => {
@@ -163,7 +163,7 @@ export interface UploadRig {
   readonly events: { readonly action: string; readonly event: Record<string, unknown> }[];
   readonly landed: Content[];
   readonly appended: WrittenUpload[];
-  /** What landing throws, once set. */
+  /** Once set, landing throws this. */
   refuse: Error | undefined;
   observer: UploadObserver | undefined;
   readonly tasks: string[];

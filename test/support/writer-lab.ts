@@ -8,9 +8,10 @@ import type { Faulty } from './fault-series.js';
 import { FaultServer, type Outcome } from './fault-server.js';
 import { namesIn } from './folder-content.js';
 import { gns3Link, gns3Node, placeGns3Project, type Json } from './gns3-project.js';
+import { patience } from './patience.js';
 import { scratchFolder, type Teardown } from './scratch.js';
 
-const TRIES = 40;
+const TRIES = patience(40);
 const BETWEEN_MS = 50;
 
 export class WriterLab implements Faulty {
@@ -19,8 +20,10 @@ export class WriterLab implements Faulty {
   readonly #node = gns3Node('docker', { name: 'D1' });
   readonly #hubs = ['Hub1', 'Hub2'].map((name) => gns3Node('ethernet_hub', { name, console: null }));
   readonly #link: Json & { link_id: string };
-  /** What was told of once. */
+  /** Leftovers that were reported once. */
   readonly #known = new Set<string>();
+  /** Leftovers of the server that was killed last. */
+  #ofTheDead: ReadonlySet<string> = new Set();
   readonly #place: { readonly id: string; readonly folder: string };
 
   private constructor(t: Teardown) {
@@ -81,7 +84,10 @@ export class WriterLab implements Faulty {
     plan: { of?: FaultPlan['of']; at: number; mode: FaultMode },
     act: () => Promise<Reply>,
   ): Promise<Outcome> {
-    return this.#faulty.under(plan, act, () => this.revive());
+    return this.#faulty.under(plan, act, () => {
+      this.#ofTheDead = new Set(this.leftovers());
+      return this.revive();
+    });
   }
 
   async revive(): Promise<void> {
@@ -99,7 +105,7 @@ export class WriterLab implements Faulty {
     return new Map((body as Json[]).map(({ name, project_id: id }) => [String(name), String(id)]));
   }
 
-  /** What a request has left that is over; not of a file whose removal was what failed. */
+  /** Files that a finished request has left, except those whose removal was what failed. */
   async left({ operations, hasFired }: Outcome): Promise<string[]> {
     const unknown = (): string[] => this.leftovers().filter((path) => !this.#known.has(path));
     // Some of it goes in the background.
@@ -108,6 +114,11 @@ export class WriterLab implements Faulty {
     const found = unknown();
     for (const path of found) this.#known.add(path);
     return hasFired && /^(unlink|rmdir)/.test(operations.at(-1) ?? '') ? [] : found;
+  }
+
+  /** The new server may have files of its own that are not finished: it lands uploads in the background. */
+  remains(): string[] {
+    return this.leftovers().filter((path) => this.#ofTheDead.has(path));
   }
 
   /** Beside images digests are written in the background: their folder for that is not looked at. */

@@ -254,7 +254,7 @@ function projectDeletion(lab: WriterLab): Series {
   };
 }
 
-/** What was acknowledged of a topology is in its file when the project is closed. */
+/** Acknowledged changes of a topology are in its file when the project is closed. */
 function topologyWriting(lab: WriterLab): Series {
   const path = join(lab.folder, 'lab.gns3');
   let x = 0;
@@ -360,7 +360,7 @@ function answerProblems({ reply }: Outcome): string[] {
   return [`the answer ${reply.status}: ${reply.text}`];
 }
 
-/** What is wrong when this does not succeed. */
+/** Returns the answer as a problem when it is no success. */
 async function refusal(act: () => Promise<Reply>): Promise<string[]> {
   const { status, text } = await act();
   return status < 300 ? [] : [`the next attempt: ${status} ${text}`];

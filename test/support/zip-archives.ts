@@ -16,9 +16,9 @@ export interface MadeMember {
   readonly comment?: string;
   /** The host: 3, which is Unix, when it is not told. */
   readonly madeBy?: number;
-  /** What the directory says instead of what is so. */
+  /** Wrong facts that the directory claims. */
   readonly claims?: Partial<Claims>;
-  /** What the member's own header says instead of what the directory says. */
+  /** Wrong facts that the member's own header claims, if they are not those of the directory. */
   readonly localClaims?: Partial<Claims & { readonly name: string }>;
 }
 
@@ -28,7 +28,7 @@ export interface Claims {
   readonly compressedSize: number;
   readonly method: number;
   readonly flags: number;
-  /** Of the header, in the archive. */
+  /** The position of the header in the archive. */
   readonly offset: number;
 }
 

@@ -33,7 +33,7 @@ export interface SeenMember {
   readonly mode: string;
   /** Year, month, day, hour, minute, second. */
   readonly time: readonly number[];
-  /** Of the content. */
+  /** The digest of the content. */
   readonly sha256: string;
 }
 

@@ -1,4 +1,4 @@
-/** What of an archive is read, or why it is refused. */
+/** Reads the members of an archive, or says why it is refused. */
 import { closeSync, openSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Refusal } from '../../src/base/errors/errors.js';

@@ -21,7 +21,7 @@ const LABS = 20;
 interface Rig {
   readonly server: ServerProcess;
   readonly client: Client;
-  /** Of a project with a node. */
+  /** The id of a project with a node. */
   readonly project: string;
   readonly node: string;
   readonly disk: string;
@@ -78,7 +78,7 @@ void t.test('a client that announces everything and sends one byte holds next to
   t.equal(rig.server.log(), '');
 });
 
-void t.test('what comes without a length ends at the floor', async (t) => {
+void t.test('an upload without a length ends at the floor', async (t) => {
   const disk = smallDisk(t, 48 * 1024);
   if (disk === undefined) {
     t.pass(`# SKIP ${NO_MOUNT}`);

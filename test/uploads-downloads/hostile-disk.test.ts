@@ -39,7 +39,7 @@ void t.test('a disk that fills up in the middle of an upload', async (t) => {
   );
 
   const declared = await RawConnection.open(server.port);
-  // Of which nothing is sent.
+  // Nothing of this upload is sent.
   declared.write(
     requestBytes('POST', `${IMAGES}/large.img`, { headers: { 'Content-Length': `${2 ** 40}` } }),
   );

@@ -22,7 +22,7 @@ void t.test('each is what it is, and nothing is left', async (t) => {
   const contentOf = (seed: number, number: number): Buffer =>
     new RandomBytes(seed * 1000 + number).next(lengths[number] ?? 0);
   const numbers = [...lengths.keys()];
-  // The ones that are downloaded, and every thread with them.
+  // These images are downloaded later; uploading them also starts every thread.
   for (const number of numbers) {
     const reply = await putImage(server, `old-${number}.img`, contentOf(1, number));
     t.equal(reply.status, 204, `old ${number}`);

@@ -12,7 +12,7 @@ const body = Buffer.alloc(24 * 1024 * 1024, 1);
 /** Far longer than a refusal takes. */
 const REFUSED_MS = 100;
 
-/** What comes in one piece when all has been sent. Rejects when the connection ends before. */
+/** Sends everything, and returns the first piece of the answer. Rejects when the connection ends before. */
 async function sendThenRead(port: number, bytes: Buffer): Promise<string> {
   const socket = connect(port, '127.0.0.1');
   try {

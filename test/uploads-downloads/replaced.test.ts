@@ -51,7 +51,7 @@ void t.test('a download goes on with the image that it began with', async (t) =>
   t.equal((await getImage(server, 'a.img', { 'If-None-Match': tagOf(now) })).status, 304);
 });
 
-void t.test('of two uploads of one name one wins whole', async (t) => {
+void t.test('two uploads of one name leave one of them whole', async (t) => {
   for (let round = 0; round < 4; round++) {
     const contents = [3, 4].map((seed) => new RandomBytes(seed + 10 * round).next(3 * MEBIBYTE));
     const replies = await Promise.all(contents.map((content) => putImage(server, 'race.img', content)));
@@ -65,7 +65,7 @@ void t.test('of two uploads of one name one wins whole', async (t) => {
   await nothingUnfinished(images);
 });
 
-void t.test('of two uploads that differ late, in turns, one wins whole', async (t) => {
+void t.test('two uploads in turns that differ late leave one of them whole', async (t) => {
   await putImage(server, 'turns.img', OLD);
   const others = [0, 1].map((number) => {
     const content = Buffer.from(OLD);

@@ -56,7 +56,7 @@ for (const [name, headers] of Object.entries(promises(OTHER))) {
   });
 }
 
-void t.test('what cannot be read is refused, and promises that contradict each other', async (t) => {
+void t.test('unreadable digests are refused, and promises that contradict each other', async (t) => {
   const right = `sha-256=:${base64('sha256', BYTES)}:`;
   const wrong = `sha-256=:${base64('sha256', OTHER)}:`;
   const hostile: Record<string, string>[] = [

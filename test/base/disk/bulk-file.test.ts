@@ -53,7 +53,7 @@ class Written {
   readonly file: BulkFile;
   content = Buffer.alloc(0);
   skips = 0;
-  /** That hold bytes that were written. */
+  /** Pages that hold written bytes. */
   readonly pages = new Set<number>();
 
   constructor(path: string, size: number) {

@@ -27,7 +27,7 @@ function ground(t: Teardown): Ground {
   return { root, outside };
 }
 
-/** What a client is told of the path: the status of the refusal, or 200. */
+/** The status that a client gets for the path: that of the refusal, or 200. */
 async function statusOf(root: string, path: string): Promise<number | undefined> {
   const table = { contain: (input: { path: string }) => containedPath(root, input.path) };
   const outcome = await performTask(table, { task: 'contain', input: { path } });

@@ -13,7 +13,7 @@ t.afterEach(() => {
   setDiskFloor(0);
 });
 
-void t.test('what would go below the floor is refused, with the floor', (t) => {
+void t.test('a write that would go below the floor is refused, with the floor', (t) => {
   const disk = smallDisk(t, 8 * 1024);
   if (disk === undefined) {
     t.pass(`# SKIP ${NO_MOUNT}`);

@@ -8,7 +8,7 @@ import { performTask } from '../../../src/base/threads/task.js';
 import { openRegularFile, readRegularFile } from '../../../src/base/disk/regular-file.js';
 import { scratchFolder } from '../../support/scratch.js';
 
-/** What a client is told when the path is opened. */
+/** The status that a client gets when the path is opened. */
 async function statusOf(path: string): Promise<number | undefined> {
   const table = {
     open() {
@@ -48,7 +48,7 @@ void t.test('every change of a file makes another version of it', (t) => {
   t.end();
 });
 
-void t.test('what is no regular file is refused, and nothing waits or stays open', async (t) => {
+void t.test('a path that is no regular file is refused, and nothing waits or stays open', async (t) => {
   const folder = scratchFolder(t);
   const at = (name: string): string => join(folder, name);
   mkdirSync(at('folder'));

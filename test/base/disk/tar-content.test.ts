@@ -38,14 +38,14 @@ void t.test('folders come before what is in them, whether they are members or no
   t.end();
 });
 
-void t.test('of files of one name, the last is meant', (t) => {
+void t.test('the last of several files of one name counts', (t) => {
   const content = contentOf(header('a', { size: 1 }), header('a', { size: 2, byteOffset: 77, mode: 0o755 }));
   t.same([...content.files], [['a', { position: 77, size: 2, isExecutable: true }]]);
   t.equal(content.end, 79);
   t.end();
 });
 
-void t.test('what cannot be both is refused', (t) => {
+void t.test('a path that would be both a file and a folder is refused', (t) => {
   for (const members of [
     ['a', 'a/b'],
     ['a/b', 'a'],

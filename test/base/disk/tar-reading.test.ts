@@ -56,7 +56,7 @@ void t.test('it has an end', async (t) => {
   await t.rejects(read(t, Buffer.alloc(0)), damaged);
 });
 
-void t.test('what is compressed is told so', async (t) => {
+void t.test('a compressed archive is refused as such', async (t) => {
   for (const start of ['1f8b08', '425a6839', 'fd377a585a00', '28b52ffd'])
     await t.rejects(read(t, Buffer.from(start.padEnd(2048, '0'), 'hex')), refusals.archiveCompressed());
 });

@@ -25,7 +25,7 @@ function tar(input: Uint8Array, ...flags: string[]): string {
   return stdout.toString();
 }
 
-void t.test('what is padded fills whole blocks', (t) => {
+void t.test('padding fills whole blocks', (t) => {
   t.same([0, 1, 511, 512, 513, 2 ** 40 + 1].map(tarPadding), [0, 511, 1, 0, 511, 511]);
   t.end();
 });

@@ -55,7 +55,7 @@ void t.test('the code of a refusal is not taken for one of the system', (t) => {
   t.end();
 });
 
-void t.test('what is wrong with an archive is told without what was done with it', (t) => {
+void t.test('a fault of an archive is told without what was done with it', (t) => {
   t.equal(archiveFault(refusals.importNoArchive()), 'not a GNS3 project (invalid zip)');
   t.equal(archiveFault(refusals.importNoTopology()), 'project.gns3 file could not be found');
   t.equal(archiveFault(refusals.importBadTopology()), 'the project.gns3 file is corrupted');

@@ -1,5 +1,5 @@
 /**
- * What every store promises, as a suite over the way to open one. Each test has a folder of its own, and a
+ * The promises of every store, as a suite over the way to open one. Each test has a folder of its own, and a
  * store that is opened there again must be the same store.
  */
 import { spawn } from 'node:child_process';
@@ -270,7 +270,7 @@ export function storeContract(t: Test, factory: StoreFactory): void {
     }
   });
 
-  void t.test('what the caller does with its values afterwards changes nothing', async (t) => {
+  void t.test('changes that the caller makes to its values afterwards change nothing', async (t) => {
     const store = factory.open(scratchFolder(t));
     const value = { list: [1] };
     const changes = [put(['o', 'a'], value)];
@@ -302,7 +302,7 @@ export function storeContract(t: Test, factory: StoreFactory): void {
     await third.close();
   });
 
-  void t.test('what was acknowledged is there after the process was killed', async (t) => {
+  void t.test('acknowledged commits are there after the process was killed', async (t) => {
     const folder = scratchFolder(t);
     for (let round = 0; round < 3; round++) {
       const acknowledged = await killedWhileWriting(factory, folder, round, 40 + 60 * round);

@@ -1,5 +1,6 @@
 import t from 'tap';
 import { Channel, envelope } from '../../../src/base/streams/channel.js';
+import { eventually } from '../../support/eventually.js';
 
 void t.test('an event is one line of JSON in the envelope that clients know', (t) => {
   t.equal(envelope('node.created', '{"a":1}'), '{"action": "node.created", "event": {"a":1}}');
@@ -82,7 +83,7 @@ void t.test('a listener that leaves before it is told is not told', async (t) =>
   t.equal(heard, 0);
 });
 
-void t.test('a listener that throws is dropped, and the others hear everything', (t) => {
+void t.test('a listener that throws is dropped, and the others hear everything', async (t) => {
   const channel = new Channel();
   const heard: string[] = [];
   channel.subscribe(() => {
@@ -91,7 +92,6 @@ void t.test('a listener that throws is dropped, and the others hear everything',
   channel.subscribe((event) => heard.push(event));
   channel.emit('node.created', '{}');
   channel.emit('node.deleted', '{}');
-  t.equal(heard.length, 2);
+  await eventually('both events are told', () => heard.length === 2 || undefined);
   t.equal(channel.size, 1);
-  t.end();
 });

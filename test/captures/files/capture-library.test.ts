@@ -1,4 +1,4 @@
-/** What is known of capture files, and which may go. */
+/** Which capture files are known, and which may go. */
 import { mkdirSync, truncateSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
@@ -107,7 +107,7 @@ void t.test('a file is counted once, and again when it is another', async (t) =>
   t.equal(counts(), 2);
 });
 
-void t.test('what is too large to count, or goes meanwhile, has no counts', async (t) => {
+void t.test('a file that is too large to count, or goes meanwhile, has no counts', async (t) => {
   const made = rig(t);
   const { captures, home, write } = made;
   write('large.pcap');
@@ -151,7 +151,7 @@ void t.test('a finished file is removed, a running one is not', async (t) => {
   t.same(await captures.find(home, undefined), ['b']);
 });
 
-void t.test('what is beyond the limits is removed, but running ones', async (t) => {
+void t.test('files beyond the limits are removed, except running ones', async (t) => {
   const { captures, home, running, write } = rig(t);
   for (const [name, age] of [
     ['new', 1],

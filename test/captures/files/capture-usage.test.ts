@@ -4,7 +4,7 @@ import t from 'tap';
 import { captureFileTasks } from '../../../src/captures/files/capture-file-tasks.js';
 import { scratchFolder } from '../../support/scratch.js';
 
-void t.test('what files take is counted, but those that are named', (t) => {
+void t.test('the room of files is counted, except of those that are named', (t) => {
   const folder = scratchFolder(t);
   const measure = (except: readonly string[] = []): number =>
     captureFileTasks.measureUsage({ folder, except });

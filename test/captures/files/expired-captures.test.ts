@@ -22,7 +22,7 @@ void t.test('without a limit everything stays', (t) => {
   t.end();
 });
 
-void t.test('what is older goes, what is as old stays', (t) => {
+void t.test('older files go, files of the same age stay', (t) => {
   t.same(names({ olderThanMs: 5000 }), ['oldest']);
   t.same(names({ olderThanMs: 4999 }), ['oldest', 'old']);
   t.same(names({ olderThanMs: 0 }), ['oldest', 'old', 'new']);
@@ -38,13 +38,13 @@ void t.test('the oldest go until the rest is small enough; running ones count an
   t.end();
 });
 
-void t.test('what goes for its age makes room', (t) => {
+void t.test('files that go for their age make room', (t) => {
   t.same(names({ olderThanMs: 5500, keepBytes: 700 }), ['oldest']);
   t.same(names({ olderThanMs: 5500, keepBytes: 600 }), ['oldest', 'old']);
   t.end();
 });
 
-void t.test('of two that are as old the first by name goes first', (t) => {
+void t.test('the first by name of two files of the same age goes first', (t) => {
   const files = [file('b', 1, 10), file('a', 1, 10)];
   t.same(
     expired(files, { keepBytes: 10 }, NOW).map(({ name }) => name),

@@ -68,7 +68,7 @@ void t.test('a log is as new, whatever was there before', (t) => {
   t.end();
 });
 
-void t.test('what is in memory is read chunk by chunk, pinned, and not copied', (t) => {
+void t.test('bytes in memory are read chunk by chunk, pinned, and not copied', (t) => {
   const log = prepared(4);
   const written = octets(2 * CHUNK_LENGTH + 100);
   t.notOk(log.read(0, () => t.fail('nothing is there yet')));
@@ -92,7 +92,7 @@ void t.test('what is in memory is read chunk by chunk, pinned, and not copied', 
   t.end();
 });
 
-void t.test('what has been reclaimed is not read', (t) => {
+void t.test('reclaimed bytes are not read', (t) => {
   const log = prepared(5);
   const scribe = new LogScribe(memory, 5);
   for (let at = 0; at < 20; at++) {

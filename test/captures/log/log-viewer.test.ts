@@ -152,7 +152,7 @@ void t.test('the header comes first, and what is not in the file yet comes from 
 });
 
 void t.test(
-  'who comes late begins with the oldest record: from the file what memory is to give up next',
+  'a late viewer begins with the oldest record: it reads from the file what memory is to give up next',
   async (t) => {
     const rig = new Rig(t);
     let number = 0;
@@ -178,7 +178,7 @@ void t.test(
 );
 
 void t.test(
-  'who is left behind by a ring goes on with its oldest record, and knows what it missed',
+  'a viewer that is left behind by a ring goes on with its oldest record, and knows what it missed',
   async (t) => {
     const rig = new Rig(t, { files: 2, fileBytes: 100_000 });
     const slow = rig.view();
@@ -308,7 +308,7 @@ void t.test('viewers of every pace get every octet, from memory and from the fil
   const open = (): Audience => {
     return new Audience(
       new LogViewer({
-        log: live.log(0),
+        log: live.logAt(0),
         file,
         header: HEADER,
         files: reads,
@@ -330,7 +330,7 @@ void t.test('viewers of every pace get every octet, from memory and from the fil
   await live.write(0, count);
   const late = open();
   await file.end();
-  live.log(0).leaveMemory();
+  live.logAt(0).leaveMemory();
   isOver = true;
   file.release();
   await Promise.all([...following, late.follow()]);

@@ -60,7 +60,7 @@ void t.test('many are woken, each of them once, and those that left meanwhile no
   );
 });
 
-void t.test('who waits again when woken has its next turn at the next look', async (t) => {
+void t.test('a viewer that waits again when woken has its next turn at the next look', async (t) => {
   const clock = new ViewerClock();
   const viewer = new PaperViewer(() => {
     if (viewer.woken < 3) clock.wait(viewer);

@@ -19,7 +19,7 @@ function fileOf(t: Teardown, bytes: Uint8Array): number {
   return fd;
 }
 
-void t.test('what is in memory is read, if all of it is there', { skip }, (t) => {
+void t.test('a range is read from memory if all of it is there', { skip }, (t) => {
   const bytes = new RandomBytes(1).next(600_001);
   const cache = new PageCache();
   const fd = fileOf(t, bytes);
@@ -52,7 +52,7 @@ void t.test('places beyond 4 GiB are places, too', { skip }, (t) => {
   t.end();
 });
 
-void t.test('what only the disk has is not waited for', { skip }, (t) => {
+void t.test('a range that only the disk has is not waited for', { skip }, (t) => {
   const fd = fileOf(t, new RandomBytes(2).next(2 ** 20));
   const cache = new PageCache();
   if (cache.read(fd, 0, 100) === undefined || !dropFromMemory(fd)) {

@@ -61,7 +61,7 @@ class Rig {
   }
 }
 
-void t.test('what is asked for is found out, once, told beside the image, and kept', async (t) => {
+void t.test('a digest that is asked for is found out, once, told beside the image, and kept', async (t) => {
   const rig = new Rig(t);
   const { version } = rig.put('QEMU/a', 'content a');
   for (let times = 0; times < 3; times++) t.equal(rig.digests.of('QEMU/a', version), undefined);
@@ -215,7 +215,7 @@ void t.test('a twin has the same digest and the same length', async (t) => {
   await rig.digests.close();
 });
 
-void t.test('what cannot be read or stored is no trouble', async (t) => {
+void t.test('a digest that cannot be read or stored is no trouble', async (t) => {
   const rig = new Rig(t);
   rig.store.failure = new Error('the disk is full');
   t.equal(rig.digests.of('QEMU/missing', 'none'), undefined);

@@ -2,7 +2,7 @@ import t from 'tap';
 import { isImageOf, MAGIC_LENGTH } from '../../../src/files/images/image-magic.js';
 import { EMULATORS } from '../../../src/files/images/image-name.js';
 
-void t.test('what a file begins with says whose image it is', (t) => {
+void t.test('the first bytes of a file say which emulator it is for', (t) => {
   for (const [head, owners] of [
     ['7f454c46010201', ['dynamips']],
     ['7f454c46020101', ['iou']],

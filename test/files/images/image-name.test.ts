@@ -74,7 +74,7 @@ void t.test('names that would leave the folder', (t) => {
   t.end();
 });
 
-void t.test('what cannot be a name', (t) => {
+void t.test('impossible names are refused', (t) => {
   for (const [given, reason] of [
     ['', /empty/],
     ['.', /empty/],

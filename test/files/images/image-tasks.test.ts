@@ -40,7 +40,7 @@ void t.test('where there is no folder there are no images', (t) => {
   t.end();
 });
 
-void t.test('what is an image is listed where it belongs, and nothing else', (t) => {
+void t.test('images are listed where they belong, and other files are not', (t) => {
   const root = scratchFolder(t);
   for (const [path, content] of [
     ['QEMU/b.img', '1234567'],
@@ -165,7 +165,7 @@ void t.test('the digests of an image that are asked for, of one version', (t) =>
   t.end();
 });
 
-void t.test('of too many files the first are listed, and the others are found by name', (t) => {
+void t.test('the first files of too many are listed, and the others are found by name', (t) => {
   const root = scratchFolder(t);
   mkdirSync(join(root, 'QEMU'));
   for (let index = 0; index <= 10_000; index++) writeFileSync(join(root, 'QEMU', String(index)), 'an image');

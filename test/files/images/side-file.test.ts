@@ -44,7 +44,7 @@ function lstatOf(path: string): Parameters<typeof versionOf>[0] {
   return lstatSync(path, { bigint: true });
 }
 
-void t.test('what is written is read, and is what other programs write', (t) => {
+void t.test('a digest that is written is read, and other programs write the same', (t) => {
   const { image, side, temporary, read, version } = place(t);
   t.equal(read(), undefined);
   writeSideFile({ image, version: version() }, temporary, MD5);
@@ -76,7 +76,7 @@ void t.test('only 32 lower-case digits are believed', (t) => {
   t.end();
 });
 
-void t.test('one that is older than its image is not believed', (t) => {
+void t.test('a digest that is older than its image is not believed', (t) => {
   const { image, side, read } = place(t);
   writeFileSync(side, MD5);
   const { mtimeMs } = lstatSync(image);

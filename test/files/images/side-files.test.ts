@@ -28,7 +28,7 @@ function make(t: Teardown): {
   };
 }
 
-void t.test('of several wishes for one image the last counts', async (t) => {
+void t.test('the last of several wishes for one image counts', async (t) => {
   const { folder, disk, sides, version } = make(t);
   const read = (name: string): string => readFileSync(join(folder, `QEMU/${name}.md5sum`), 'latin1');
   let release: () => void = () => undefined;
@@ -48,7 +48,7 @@ void t.test('of several wishes for one image the last counts', async (t) => {
   t.equal(read('b'), digest('4'), 'and it goes on afterwards');
 });
 
-void t.test('one that cannot be written is no trouble for the next', async (t) => {
+void t.test('a digest that cannot be written is no trouble for the next', async (t) => {
   const { folder, sides, version } = make(t);
   mkdirSync(join(folder, 'QEMU/a.md5sum'));
   sides.settle('../a', 'none', digest('1'));

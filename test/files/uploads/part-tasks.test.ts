@@ -60,7 +60,7 @@ void t.test('a part that is missing is told of, and what a crash has left is rem
   t.end();
 });
 
-void t.test('what has no room leaves nothing', (t) => {
+void t.test('an upload without room leaves nothing', (t) => {
   const folder = scratchFolder(t);
   t.throws(
     () => {

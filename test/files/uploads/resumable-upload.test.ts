@@ -38,7 +38,7 @@ void t.test('bytes come in several requests, and land with the last', async (t) 
   await t.rejects(upload.append(100, SentBody.of(CONTENT)), { status: 413, message: /./ });
 });
 
-void t.test('what it lands in is held while bytes come, whatever becomes of them', async (t) => {
+void t.test('its place is held while bytes come, whatever becomes of them', async (t) => {
   const rig = uploadRig(t);
   const upload = await rig.uploads.create(wishOf(100));
   t.equal(rig.holds, 0);
@@ -58,7 +58,7 @@ void t.test('what it lands in is held while bytes come, whatever becomes of them
   t.equal(rig.holds, 0);
 });
 
-void t.test('what comes at once is digested beside the write', async (t) => {
+void t.test('content that comes at once is digested beside the write', async (t) => {
   const rig = uploadRig(t);
   const md5 = hashOf('md5', CONTENT);
   const upload = await rig.uploads.create(wishOf(100, { digests: { md5, 'sha-256': sha256 } }));
@@ -67,14 +67,17 @@ void t.test('what comes at once is digested beside the write', async (t) => {
   t.notOk(rig.tasks.includes('digestPart'));
 });
 
-void t.test('what comes in pieces is digested before it lands, when a digest was promised', async (t) => {
-  const rig = uploadRig(t);
-  const upload = await rig.uploads.create(wishOf(100, { digests: { 'sha-256': sha256 } }));
-  await upload.append(0, SentBody.of(CONTENT.subarray(0, 99)));
-  await upload.append(99, SentBody.of(CONTENT.subarray(99)));
-  t.ok(rig.tasks.includes('digestPart'));
-  t.same(rig.landed, [{ size: 100, digests: { 'sha-256': sha256 } }]);
-});
+void t.test(
+  'content that comes in pieces is digested before it lands, when a digest was promised',
+  async (t) => {
+    const rig = uploadRig(t);
+    const upload = await rig.uploads.create(wishOf(100, { digests: { 'sha-256': sha256 } }));
+    await upload.append(0, SentBody.of(CONTENT.subarray(0, 99)));
+    await upload.append(99, SentBody.of(CONTENT.subarray(99)));
+    t.ok(rig.tasks.includes('digestPart'));
+    t.same(rig.landed, [{ size: 100, digests: { 'sha-256': sha256 } }]);
+  },
+);
 
 void t.test('another content than was promised lands nowhere, and is dropped', async (t) => {
   for (const pieces of [1, 2]) {
@@ -216,7 +219,7 @@ void t.test('an upload that cannot land is kept, and tried again by whoever asks
   t.ok(readFileSync(rig.target).equals(CONTENT));
 });
 
-void t.test('that the end of a landing cannot be noted does not undo it', async (t) => {
+void t.test('a landing stays when its end cannot be noted', async (t) => {
   let isFull = true;
   const folder = join(t.testdir(), 'uploads');
   const disk = {

@@ -1,4 +1,4 @@
-/** What is told of uploads: views, paces and notifications. The clock is the test's. */
+/** Views, paces and notifications of uploads. The clock is the test's. */
 import { mock } from 'node:test';
 import t from 'tap';
 import { Channel } from '../../../src/base/streams/channel.js';
@@ -148,7 +148,7 @@ void t.test('progress is announced once a second, when there is any and somebody
   t.end();
 });
 
-void t.test('of plain uploads only the large ones are announced', (t) => {
+void t.test('only large plain uploads are announced', (t) => {
   for (const [what, size, most, expected] of [
     ['small', MEGABYTE - 1, MEGABYTE - 1, []],
     ['large', MEGABYTE, MEGABYTE, ['upload.created', 'upload.updated', 'upload.finished']],

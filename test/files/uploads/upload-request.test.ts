@@ -18,7 +18,7 @@ void t.test('an image, or a file of a node', (t) => {
   t.end();
 });
 
-void t.test('what says neither is refused', (t) => {
+void t.test('an upload that names neither an image nor a file is refused', (t) => {
   for (const entries of [
     {},
     { filename: 'a' },

@@ -117,7 +117,7 @@ void t.test(
   },
 );
 
-void t.test('of those that have bytes only such give way that have few', async (t) => {
+void t.test('among uploads with bytes only those with few give way', async (t) => {
   const folder = join(t.testdir(), 'uploads');
   for (let count = 1; count < 1000; count++) {
     const record = recordOf(100_000);
@@ -166,7 +166,7 @@ void t.test('an address with more than half of the uploads keeps no other from o
   for (const id of [honest.id, ...others]) t.equal(rig.uploads.find(id).id, id);
 });
 
-void t.test('of many clients one gives way when it has rested for an hour', async (t) => {
+void t.test('among uploads of many clients one gives way when it has rested for an hour', async (t) => {
   stoppedTimers(t);
   const clock = new TestClock();
   const rig = uploadRig(t, { folder: t.testdir(), disk: noFiles, clock });
@@ -205,7 +205,7 @@ void t.test('a later life goes on with what is on the disk', async (t) => {
   t.same(last.uploads.list(), []);
 });
 
-void t.test('what was complete when the process died lands in its next life', async (t) => {
+void t.test('an upload that was complete when the process died lands in its next life', async (t) => {
   const folder = join(t.testdir(), 'uploads');
   const record = recordOf(100);
   partTasks.createPart({ folder, record });

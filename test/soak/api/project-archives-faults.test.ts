@@ -35,7 +35,7 @@ async function filledProject(client: Client, name: string, bytes = 8 * MEGABYTE)
   return { id: String(made['project_id']), folder, path: `/v2/projects/${String(made['project_id'])}` };
 }
 
-/** What lies beside the projects, but for the folder that uploads go through. */
+/** Everything beside the projects, except the folder that uploads go through. */
 function leftovers({ data }: Pick<ServerProcess, 'data'>): string[] {
   return asideNames(data).filter((name) => name !== 'incoming/tmp');
 }
@@ -118,7 +118,7 @@ void t.test('clients that do not read keep nobody from an export', async (t) => 
   t.equal(server.log(), '');
 });
 
-void t.test('what is uploaded meanwhile is in an export as of one moment', async (t) => {
+void t.test('an export has the uploads of one moment, whatever is uploaded meanwhile', async (t) => {
   const server = await startServer(t, { environment });
   const client = new Client(server.url);
   const { path } = await filledProject(client, 'changing', MEGABYTE);

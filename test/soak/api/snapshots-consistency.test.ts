@@ -18,7 +18,7 @@ const WRITES = 5000;
 const SNAPSHOTS = 8;
 const FILES_BETWEEN = 8000;
 
-void t.test('what is written one after the other is never there the other way round', async (t) => {
+void t.test('files that are written one after the other are never there in the other order', async (t) => {
   const lab = await SnapshotLab.make(host);
   const hub = (name: string, node_id: string): Promise<Json> =>
     client.expect(201, 'POST', `${lab.path}/nodes`, {

@@ -24,7 +24,7 @@ interface PortStatistics {
   readonly counters: Readonly<Record<string, number>> & { readonly drops: Readonly<Record<string, number>> };
 }
 
-/** What went in, and what became of it. */
+/** How many frames went in, and how many were delivered, dropped or lost. */
 function balance(ports: readonly PortStatistics[]): { in: number; out: number } {
   const sum = (of: (counters: PortStatistics['counters']) => number): number =>
     ports.reduce((total, { counters }) => total + of(counters), 0);

@@ -24,9 +24,9 @@ const numbersOf = (file: Buffer): number[] =>
 
 interface Case {
   readonly floorMebibytes: number;
-  /** What is left when the capture has begun. */
+  /** The free space when the capture has begun. */
   readonly left: number;
-  /** Of the packets. The room is looked at once a second: it must not be used up before. */
+  /** The length of the packets. The room is looked at once a second: it must not be used up before. */
   readonly length: number;
   readonly reason: RegExp;
 }
@@ -80,12 +80,12 @@ async function run(t: Test, { floorMebibytes, left, length, reason }: Case, disk
   t.same(kept, upTo(kept.length), 'the file has whole packets, from the first on');
   t.equal(status['file_bytes'], file.length);
   t.ok(kept.length < full.sent);
-  // What was recorded and had no room may have been seen; what was seen is whole, too.
+  // The viewer may have seen packets that had no room in the file; those that it saw are whole, too.
   const seen = numbersOf(await viewer.ended);
   t.same(seen, upTo(seen.length), 'and so does the viewer, up to a proper end');
   t.ok(seen.length >= kept.length);
 
-  // What was cut from the file may be room again.
+  // The bytes that were cut from the file may be room again.
   const giveRestBack = fillDisk(disk, Math.min(left, floorMebibytes * MEBIBYTE));
   const again = await client.post(`${full.at}/start_capture`);
   t.equal(again.status, 507, 'another one is refused');

@@ -1,4 +1,4 @@
-/** What arrives while the server is kept from running is not lost. */
+/** Packets that arrive while the server is kept from running are not lost. */
 import { readFileSync } from 'node:fs';
 import t from 'tap';
 import { Client } from '../../support/client.js';

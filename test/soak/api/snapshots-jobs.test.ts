@@ -1,0 +1,1 @@
+import '../../api/snapshots-jobs.test.js';

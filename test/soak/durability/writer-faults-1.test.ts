@@ -1,0 +1,4 @@
+/** Part 1 of 4 of the writers of files, each with all or many faults. */
+import { testWriterFaults } from '../../support/writer-fault-tests.js';
+
+await testWriterFaults(0, 4);

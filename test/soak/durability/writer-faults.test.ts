@@ -1,1 +1,0 @@
-import '../../durability/writer-faults.test.js';

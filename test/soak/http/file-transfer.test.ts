@@ -1,0 +1,1 @@
+import '../../http/file-transfer.test.js';

@@ -1,0 +1,1 @@
+import '../../../http/streams/tail-response.test.js';

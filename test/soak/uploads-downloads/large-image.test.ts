@@ -1,0 +1,1 @@
+import '../../uploads-downloads/large-image.test.js';

@@ -12,6 +12,11 @@ const look = {
 };
 /** The file in the folder of a node that it starts with. */
 export const STARTUP_SCRIPT = 'startup.vpc';
+/** The prompt of a virtual PC of this name. A line break in a name must not begin another command. */
+export function promptOf(name: string): string {
+  return name.replaceAll(/\s/g, '');
+}
+
 const BASE_SCRIPT = 'vpcs_base_config.txt';
 const CONSOLE_TYPES = ['telnet', 'none'] as const;
 
@@ -55,6 +60,8 @@ export const vpcs: ProgramKind & { readonly type: 'vpcs' } = {
   update: (current) => current,
   ports: () => [portOfType(ETHERNET, { adapter: 0, port: 0, name: 'Ethernet0', shortName: 'e0' })],
   firstFiles(name, { startup_script: script }): Readonly<Record<string, string>> {
-    return typeof script === 'string' ? { [STARTUP_SCRIPT]: script.replaceAll('%h', () => name) } : {};
+    return typeof script === 'string'
+      ? { [STARTUP_SCRIPT]: script.replaceAll('%h', () => promptOf(name)) }
+      : {};
   },
 };

@@ -13,7 +13,7 @@ import { KeptProgram } from './kept-program.js';
 import { faultOf, type KeeperMessage, type ServerMessage, type SpawnOrder } from './messages.js';
 import type { Program, ProgramEnd, ProgramOrder } from './program.js';
 
-export type { Program, ProgramEnd, ProgramListener, ProgramOrder, ProgramSignal } from './program.js';
+export type { Program, ProgramEnd, ProgramOrder, ProgramSignal } from './program.js';
 
 /** A keeper that was found may end before it is asked. */
 const ATTEMPTS = 5;

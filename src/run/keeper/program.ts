@@ -24,11 +24,6 @@ export interface ProgramEnd {
   readonly signal: string | null;
 }
 
-export interface ProgramListener {
-  printed(bytes: Uint8Array): void;
-  ended(end: ProgramEnd): void;
-}
-
 export type ProgramSignal = 'SIGTERM' | 'SIGKILL' | 'SIGHUP' | 'SIGINT';
 
 export interface Program {

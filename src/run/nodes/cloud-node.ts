@@ -53,22 +53,6 @@ export class CloudNode extends ComputeNode {
     });
   }
 
-  start(): Promise<void> {
-    return Promise.resolve();
-  }
-
-  stop(): Promise<void> {
-    return Promise.resolve();
-  }
-
-  suspend(): Promise<void> {
-    return Promise.resolve();
-  }
-
-  reload(): Promise<void> {
-    return Promise.resolve();
-  }
-
   /** As in the reference, the adapter does not matter. */
   portAt(_adapter: number, port: number): number {
     return 2 * port + 1;

@@ -113,10 +113,6 @@ export abstract class ComputeNode implements NodeRuntime {
   /** Call once, before anything else. */
   abstract install(): Promise<void>;
   abstract update(wanted: NodeSettings): Promise<string>;
-  abstract start(): Promise<void>;
-  abstract stop(): Promise<void>;
-  abstract suspend(): Promise<void>;
-  abstract reload(): Promise<void>;
   /** The port of the device to which a link at this port is attached. Refuses (409) a port that the node does not have. */
   abstract portAt(adapter: number, port: number): number;
   /** The adapter and port whose links are attached at a port of the device. */
@@ -125,6 +121,23 @@ export abstract class ComputeNode implements NodeRuntime {
   protected abstract ownFields(): object;
   /** Ends whatever runs of the node. Must not fail. */
   protected abstract end(): Promise<void>;
+
+  /** This and the next three do nothing to a node that always runs. */
+  start(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  stop(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  suspend(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  reload(): Promise<void> {
+    return Promise.resolve();
+  }
 
   /** Returns the text when all earlier requests are done. */
   settled(): Promise<string> {

@@ -92,15 +92,15 @@ export class ProgramNode extends ComputeNode {
     });
   }
 
-  start(): Promise<void> {
+  override start(): Promise<void> {
     return this.turn(() => this.#start());
   }
 
-  stop(): Promise<void> {
+  override stop(): Promise<void> {
     return this.turn(() => this.#stop());
   }
 
-  suspend(): Promise<void> {
+  override suspend(): Promise<void> {
     return this.turn(async () => {
       if (this.#run === undefined || this.#status !== 'started' || this.#machine.suspend === undefined)
         return;
@@ -109,7 +109,7 @@ export class ProgramNode extends ComputeNode {
     });
   }
 
-  reload(): Promise<void> {
+  override reload(): Promise<void> {
     return this.turn(async () => {
       await this.#stop();
       await this.#start();

@@ -43,22 +43,6 @@ export class SwitchNode extends ComputeNode {
     });
   }
 
-  start(): Promise<void> {
-    return Promise.resolve();
-  }
-
-  stop(): Promise<void> {
-    return Promise.resolve();
-  }
-
-  suspend(): Promise<void> {
-    return Promise.resolve();
-  }
-
-  reload(): Promise<void> {
-    return Promise.resolve();
-  }
-
   /** A switch has one adapter, and ignores its number. */
   portAt(_adapter: number, port: number): number {
     return port;

@@ -76,3 +76,10 @@ void t.test('a template has the settings and the defaults of the reference', (t)
   }
   t.end();
 });
+
+void t.test('a name with a line break begins no other command in the script', (t) => {
+  t.same(vpcs.firstFiles('a\nquit', { startup_script: 'set pcname %h\n' }), {
+    'startup.vpc': 'set pcname aquit\n',
+  });
+  t.end();
+});

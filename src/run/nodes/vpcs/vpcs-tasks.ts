@@ -5,7 +5,7 @@ import { publishBytes } from '../../../base/disk/published-file.js';
 import { readRegularFile } from '../../../base/disk/regular-file.js';
 import { ownFolder } from '../../../base/disk/containment.js';
 import type { TaskTable } from '../../../base/threads/task.js';
-import { STARTUP_SCRIPT } from '../../../lab/kinds/vpcs.js';
+import { promptOf, STARTUP_SCRIPT } from '../../../lab/kinds/vpcs.js';
 import { TEMPORARY } from '../../../lab/projects/folder-layout.js';
 
 const LARGEST_SCRIPT = 1024 * 1024;
@@ -32,7 +32,10 @@ export const vpcsTasks: VpcsTasks = {
     if (!found.isFile()) rmSync(script, { recursive: true });
     else {
       const text = readRegularFile(script, LARGEST_SCRIPT).toString('latin1');
-      const wanted = text.replace(PROMPT_LINE, () => `set pcname ${Buffer.from(name).toString('latin1')}`);
+      const wanted = text.replace(
+        PROMPT_LINE,
+        () => `set pcname ${Buffer.from(promptOf(name)).toString('latin1')}`,
+      );
       if (wanted !== text) {
         publishBytes(ownFolder(root, TEMPORARY, true), script, Buffer.from(wanted, 'latin1'));
       }

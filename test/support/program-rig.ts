@@ -14,7 +14,7 @@ import { Keeper } from '../../src/run/keeper/keeper.js';
 import { NioSockets } from '../../src/run/links/nio-sockets.js';
 import { UdpPorts } from '../../src/run/links/udp-ports.js';
 import { endProgram } from '../../src/run/nodes/keeper-programs.js';
-import type { Machine, MachineNode, ProgramRunner, Started } from '../../src/run/nodes/machine.js';
+import type { Machine, MachineNode, NodeHost, ProgramRunner, Run } from '../../src/run/nodes/machine.js';
 import { ProgramNode } from '../../src/run/nodes/program-node.js';
 import { Programs } from '../../src/run/nodes/programs.js';
 import type { LiveEngine } from './live-engine.js';
@@ -40,23 +40,23 @@ class CommandMachine implements Machine {
     this.#command = command;
   }
 
-  async start(): Promise<Started> {
+  async start(host: NodeHost): Promise<Run> {
+    await host.openUdp(0);
+    await host.openUdp(1);
     const [command, ...args] = this.#command;
     const how = { command, args, folder: '/', environment: {}, niceness: 0, console: 'pipes' } as const;
     const program = await this.#keeper.spawn({ ...how, id: this.#node.id, memo: null });
-    return { program, source: program, commandLine: this.#command.join(' ') };
-  }
-
-  stop({ program }: Started): Promise<void> {
-    return endProgram(program);
-  }
-
-  suspend(): Promise<void> {
-    return Promise.resolve();
-  }
-
-  resume(): Promise<void> {
-    return Promise.resolve();
+    return {
+      commandLine: this.#command.join(' '),
+      ended: program.ended,
+      get output() {
+        return program.output;
+      },
+      console: program,
+      stop: () => endProgram(program),
+      suspend: () => Promise.resolve(),
+      resume: () => Promise.resolve(),
+    };
   }
 
   release(): void {

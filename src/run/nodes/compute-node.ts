@@ -45,7 +45,7 @@ export abstract class ComputeNode implements NodeRuntime {
   readonly device: RunningDevice;
   protected readonly services: ComputeServices;
   protected readonly attachments: Attachments;
-  protected consoleType: NodeConsoleType | undefined;
+  #consoleType: NodeConsoleType | undefined;
   #name: string;
   #properties: Properties;
   #isLeaving = false;
@@ -64,7 +64,7 @@ export abstract class ComputeNode implements NodeRuntime {
     this.services = services;
     this.#name = wanted.name;
     const hasConsole = kind.consoleTypes.length > 0;
-    this.consoleType = hasConsole ? (wanted.console_type ?? kind.consoleTypes[0]) : undefined;
+    this.#consoleType = hasConsole ? (wanted.console_type ?? kind.consoleTypes[0]) : undefined;
     this.#ownsConsole = hasConsole && wanted.heldConsole === undefined;
     const { consolePorts, sockets, udpPorts } = services;
     this.#consolePort = this.#ownsConsole
@@ -88,6 +88,14 @@ export abstract class ComputeNode implements NodeRuntime {
 
   protected set properties(properties: Properties) {
     this.#properties = properties;
+  }
+
+  get consoleType(): NodeConsoleType | undefined {
+    return this.#consoleType;
+  }
+
+  protected set consoleType(type: NodeConsoleType | undefined) {
+    this.#consoleType = type;
   }
 
   /** Null for a kind without a console, and when all numbers are taken. */
@@ -171,7 +179,9 @@ export abstract class ComputeNode implements NodeRuntime {
       this.attachments.checkFree(port);
       await this.linkComes?.(port);
       try {
-        await this.attachments.attach(port, nio, this.home.folder, policy ?? (await this.#policyOf(nio)));
+        const wanted = policy ?? (await this.#policyOf(nio));
+        await this.attachments.attach(port, nio, this.home.folder, wanted);
+        await this.cable?.(port, !wanted.suspended);
       } catch (error) {
         await this.linkWent?.(port);
         throw error;
@@ -184,13 +194,17 @@ export abstract class ComputeNode implements NodeRuntime {
       this.attachments.check(port);
       await this.#portsGo(port);
       await this.attachments.detach(port);
+      await this.cable?.(port, false);
       await this.linkWent?.(port);
     });
   }
 
   /** Suspends or filters an attached port. */
   setPolicy(port: number, policy: PortPolicy): Promise<void> {
-    return this.turn(() => this.attachments.setPolicy(port, policy));
+    return this.turn(async () => {
+      await this.attachments.setPolicy(port, policy);
+      await this.cable?.(port, !policy.suspended);
+    });
   }
 
   /** Runs work on an attached port in its turn among the requests. Refuses (409) a port that is not attached. */
@@ -241,6 +255,9 @@ export abstract class ComputeNode implements NodeRuntime {
 
   /** Called when the link at a port has been detached, or could not be attached. Not called when the node is removed. */
   protected linkWent?(port: number): Promise<void>;
+
+  /** Called when a link has come to a port or gone, and when it is suspended or resumed. Must not fail. */
+  protected cable?(port: number, isPlugged: boolean): Promise<void>;
 
   /** Undefined for a kind without mappings. */
   protected connectionStatistics(): ConnectionStatistics[] | undefined {

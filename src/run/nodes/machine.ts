@@ -2,9 +2,11 @@
  * The contract of a kind of program node: what it does in its own way. Its status, its turns, its wiring to the engine and
  * its console are the same for all kinds, and are in `program-node.ts`.
  */
+import type { PortEndpoint } from '../../engine/forwarding/transport.js';
+import type { NodeConsoleType } from '../../lab/kinds/console-types.js';
 import type { ProgramKind, Properties } from '../../lab/kinds/node-kind.js';
 import type { ConsoleSource } from '../consoles/console-hub.js';
-import type { Program } from '../keeper/keeper.js';
+import type { ProgramEnd } from '../keeper/keeper.js';
 
 /** Whether this host can run nodes of a kind. */
 export type Ability =
@@ -26,6 +28,9 @@ export interface MachineNode {
   readonly properties: Properties;
   /** The folder of the node below the folder of its project. */
   readonly folder: string;
+  readonly consoleType: NodeConsoleType | undefined;
+  /** Null for a node without a console, and when all numbers are taken. */
+  readonly consolePort: number | null;
 }
 
 /** The pair of UDP ports on 127.0.0.1 between an adapter of the program and the engine. */
@@ -34,22 +39,55 @@ export interface AdapterWire {
   readonly enginePort: number;
 }
 
-export interface Started {
-  /** The node runs for as long as this program does. */
-  readonly program: Program;
-  /** Takes what is typed at the console. */
-  readonly source: ConsoleSource;
+/**
+ * What a node does for its machine from a start to the end of that run. Ports are given by their index among the ports
+ * of the node. All that is opened here is closed when the run has ended.
+ */
+export interface NodeHost {
+  /** Opens a pair of UDP ports for a port of the node. */
+  openUdp(index: number): Promise<AdapterWire>;
+  /** Attaches an endpoint of another form to a port of the node, and closes it in the end. */
+  attach(index: number, endpoint: PortEndpoint): Promise<void>;
+  /** Whether a link is at the port and not suspended. */
+  isPlugged(index: number): boolean;
+  /** Called when the guest was suspended or resumed by something else than the machine. */
+  statusChanged(status: 'started' | 'suspended'): void;
+  /** Tells the listeners of the project. */
+  warn(message: string): void;
+}
+
+/** What is at the console of a run. A `Program` of the keeper with a terminal is one. */
+export interface MachineConsole extends ConsoleSource {
+  /** The last 64 KiB that were printed. */
+  readonly output: Uint8Array;
+  listen(listener: (bytes: Uint8Array) => void): () => void;
+}
+
+/** A machine that runs. */
+export interface Run {
   readonly commandLine: string;
+  /** Resolves when it has ended, for whatever reason; never rejects. */
+  readonly ended: Promise<ProgramEnd>;
+  /** The last that its program printed: it says why it has ended. */
+  readonly output: Uint8Array;
+  /** Absent for a node without a telnet console. */
+  readonly console: MachineConsole | undefined;
+  /** The path of a Unix socket to which connections to the console port are passed; for consoles other than telnet. */
+  readonly consoleSocket?: string;
+  /** Ends it, at once when its lab is closed. Resolves when nothing of it runs. */
+  stop(reason: 'asked' | 'closing'): Promise<void>;
+  /** Absent for a kind that cannot be suspended. */
+  suspend?(): Promise<void>;
+  resume?(): Promise<void>;
+  /** Absent for a kind that is stopped and started instead. */
+  reload?(): Promise<void>;
+  /** Plugs the cable of a port in, or pulls it. Absent for a kind whose adapters have no carrier. */
+  cable?(index: number, isPlugged: boolean): Promise<void>;
 }
 
 export interface Machine {
-  /** The wires are in the order of the ports of the node. Refuses (409) what cannot run; nothing is left of it then. */
-  start(wires: readonly AdapterWire[]): Promise<Started>;
-  /** Ends the programs. Resolves when nothing runs. */
-  stop(started: Started): Promise<void>;
-  /** Absent for a kind that cannot be suspended. */
-  suspend?(started: Started): Promise<void>;
-  resume?(started: Started): Promise<void>;
+  /** Refuses (409) what cannot run; nothing is left of it then, but for what the host closes. */
+  start(host: NodeHost): Promise<Run>;
   /** Called last: gives back what belongs to the node. Nothing runs any more. */
   release(): void;
 }

@@ -17,16 +17,18 @@ import { ConsoleHub } from '../consoles/console-hub.js';
 import { TelnetListener } from '../consoles/telnet-listener.js';
 import type { ProgramEnd } from '../keeper/keeper.js';
 import { ComputeNode, type NewComputeNode, type NodeSettings } from './compute-node.js';
-import type { AdapterWire, Machine, NodeProject, Started } from './machine.js';
+import type { AdapterWire, Machine, NodeHost, NodeProject, Run } from './machine.js';
 import { lastLines } from './printed-text.js';
 
 /** A program that ends within so many milliseconds could not be started. */
 const ALIVE_MS = 50;
 
-/** An adapter of a program that runs, wired to the inner port of the patch. */
-interface InnerPort extends AdapterWire {
+/** An inner port of the patch that is attached while the program runs. */
+interface InnerPort {
   readonly port: number;
   readonly endpoint: PortEndpoint;
+  /** The UDP ports that belong to the node as long. */
+  readonly udpPorts: readonly number[];
 }
 
 export class ProgramNode extends ComputeNode {
@@ -34,8 +36,10 @@ export class ProgramNode extends ComputeNode {
   readonly console = new ConsoleHub();
   readonly folder: string;
   readonly #machine: Machine;
-  #run: Started | undefined;
+  #run: Run | undefined;
   #inner: InnerPort[] = [];
+  /** The ports of the node at which there is a link that is not suspended. */
+  readonly #plugged = new Set<number>();
   #status: NodeStatus = 'stopped';
   #commandLine = '';
   /** Listens from a start to a stop, also when the program has died meanwhile: its last words can be read. */
@@ -97,21 +101,24 @@ export class ProgramNode extends ComputeNode {
   }
 
   override stop(): Promise<void> {
-    return this.turn(() => this.#stop());
+    return this.turn(() => this.#stop('asked'));
   }
 
   override suspend(): Promise<void> {
     return this.turn(async () => {
-      if (this.#run === undefined || this.#status !== 'started' || this.#machine.suspend === undefined)
-        return;
-      await this.#machine.suspend(this.#run);
+      if (this.#run?.suspend === undefined || this.#status !== 'started') return;
+      await this.#run.suspend();
       this.#become('suspended');
     });
   }
 
   override reload(): Promise<void> {
     return this.turn(async () => {
-      await this.#stop();
+      if (this.#run?.reload !== undefined && this.#status === 'started') {
+        await this.#run.reload();
+        return;
+      }
+      await this.#stop('asked');
       await this.#start();
     });
   }
@@ -146,8 +153,17 @@ export class ProgramNode extends ComputeNode {
     if (port % 2 === 0 || port >> 1 >= this.#places().length) throw refusals.portMissing(port);
   }
 
+  protected override async cable(port: number, isPlugged: boolean): Promise<void> {
+    const index = port >> 1;
+    if (isPlugged) this.#plugged.add(index);
+    else this.#plugged.delete(index);
+    await this.#run?.cable?.(index, isPlugged).catch((error: unknown) => {
+      this.services.log.warn({ err: error, node: this.id, port: index }, 'a cable could not be moved');
+    });
+  }
+
   protected async end(): Promise<void> {
-    await this.#stop().catch((error: unknown) => {
+    await this.#stop('closing').catch((error: unknown) => {
       this.services.log.error({ err: error, node: this.id }, 'a node that is removed could not be stopped');
     });
     this.console.close();
@@ -161,7 +177,7 @@ export class ProgramNode extends ComputeNode {
   async #start(): Promise<void> {
     const { programs } = this.services;
     if (this.#run !== undefined) {
-      if (this.#status === 'suspended') await this.#machine.resume?.(this.#run);
+      if (this.#status === 'suspended') await this.#run.resume?.();
       this.#become('started');
       return;
     }
@@ -172,37 +188,52 @@ export class ProgramNode extends ComputeNode {
     await this.#checkAlive(run);
     this.#run = run;
     this.#commandLine = run.commandLine;
-    void run.program.ended.then((end) => {
+    void run.ended.then((end) => {
       this.#onEnd(run, end);
     });
     this.#become('started');
   }
 
   /** Starts the program with its adapters wired and its console open, or leaves nothing of it. */
-  async #launch(): Promise<Started> {
+  async #launch(): Promise<Run> {
     if (this.isLeaving) throw refusals.nodeUnknown(this.id);
     try {
-      for (const index of this.#places().keys()) await this.#openInner(2 * index);
       await this.#openTelnet();
-      const started = await this.#machine.start(this.#inner);
-      this.console.connect(started.source);
-      this.console.printed(started.program.output);
-      started.program.listen((bytes) => {
-        this.console.printed(bytes);
-      });
-      return started;
+      const run = await this.#machine.start(this.#host());
+      if (run.console !== undefined) {
+        this.console.connect(run.console);
+        this.console.printed(run.console.output);
+        run.console.listen((bytes) => {
+          this.console.printed(bytes);
+        });
+      }
+      return run;
     } catch (error) {
       await this.#unwire();
       throw error;
     }
   }
 
+  #host(): NodeHost {
+    return {
+      openUdp: (index) => this.#openUdp(2 * index),
+      attach: (index, endpoint) => this.#attachInner(2 * index, endpoint, []),
+      isPlugged: (index) => this.#plugged.has(index),
+      statusChanged: (status) => {
+        if (this.#run !== undefined) this.#become(status);
+      },
+      warn: (message) => {
+        this.services.report(this.home.id, 'warning', message);
+      },
+    };
+  }
+
   /** Refuses (409) a program that ends at once, with what it printed. */
-  async #checkAlive(started: Started): Promise<void> {
-    const end = await Promise.race([started.program.ended, delay(ALIVE_MS)]);
+  async #checkAlive(run: Run): Promise<void> {
+    const end = await Promise.race([run.ended, delay(ALIVE_MS)]);
     if (end === undefined) return;
     await this.#unwire();
-    throw refusals.nodeNotStarted(this.name, lastWords(end, started));
+    throw refusals.nodeNotStarted(this.name, lastWords(end, run));
   }
 
   async #unwire(): Promise<void> {
@@ -211,11 +242,11 @@ export class ProgramNode extends ComputeNode {
     await this.#closeInner();
   }
 
-  async #stop(): Promise<void> {
+  async #stop(reason: 'asked' | 'closing'): Promise<void> {
     const run = this.#run;
     if (run !== undefined) {
       this.#run = undefined;
-      await this.#machine.stop(run);
+      await run.stop(reason);
       this.console.disconnect();
     }
     await this.#closeInner();
@@ -224,7 +255,7 @@ export class ProgramNode extends ComputeNode {
   }
 
   /** The program ended by itself, or something killed it. */
-  #onEnd(run: Started, end: ProgramEnd): void {
+  #onEnd(run: Run, end: ProgramEnd): void {
     if (this.#run !== run) return;
     this.#run = undefined;
     this.console.disconnect();
@@ -242,44 +273,43 @@ export class ProgramNode extends ComputeNode {
     this.changed();
   }
 
-  async #openInner(port: number): Promise<void> {
+  async #openUdp(port: number): Promise<AdapterWire> {
     const { sockets, udpPorts } = this.services;
-    const programPort = await udpPorts.reserve(this.home.id);
-    const enginePort = await udpPorts.reserve(this.home.id).catch((error: unknown) => {
-      udpPorts.release(programPort, this.home.id);
-      throw error;
-    });
-    const wire = { programPort, enginePort };
+    const reserved: number[] = [];
     try {
-      const endpoint = sockets.openLoopback(enginePort, programPort);
-      try {
-        await this.device.attach(port, endpoint);
-        this.#inner.push({ ...wire, port, endpoint });
-      } catch (error) {
-        sockets.close(endpoint);
-        throw error instanceof RangeError ? refusals.engineFull(error.message) : error;
-      }
+      const programPort = await udpPorts.reserve(this.home.id);
+      reserved.push(programPort);
+      const enginePort = await udpPorts.reserve(this.home.id);
+      reserved.push(enginePort);
+      await this.#attachInner(port, sockets.openLoopback(enginePort, programPort), reserved);
+      return { programPort, enginePort };
     } catch (error) {
-      this.#releasePorts(wire);
+      for (const number of reserved) udpPorts.release(number, this.home.id);
       throw error;
+    }
+  }
+
+  /** Closes the endpoint when it cannot be attached. */
+  async #attachInner(port: number, endpoint: PortEndpoint, udpPorts: readonly number[]): Promise<void> {
+    try {
+      await this.device.attach(port, endpoint);
+      this.#inner.push({ port, endpoint, udpPorts });
+    } catch (error) {
+      this.services.sockets.close(endpoint);
+      throw error instanceof RangeError ? refusals.engineFull(error.message) : error;
     }
   }
 
   async #closeInner(): Promise<void> {
-    for (const { port, endpoint, ...wire } of this.#inner.splice(0)) {
+    const { sockets, udpPorts } = this.services;
+    for (const { port, endpoint, udpPorts: numbers } of this.#inner.splice(0)) {
       try {
         await this.device.detach(port);
       } finally {
-        this.services.sockets.close(endpoint);
-        this.#releasePorts(wire);
+        sockets.close(endpoint);
+        for (const number of numbers) udpPorts.release(number, this.home.id);
       }
     }
-  }
-
-  #releasePorts({ programPort, enginePort }: AdapterWire): void {
-    const { udpPorts } = this.services;
-    udpPorts.release(programPort, this.home.id);
-    udpPorts.release(enginePort, this.home.id);
   }
 
   async #openTelnet(): Promise<void> {
@@ -303,8 +333,8 @@ export class ProgramNode extends ComputeNode {
   }
 }
 
-function lastWords({ code, signal }: ProgramEnd, { program }: Started): string {
+function lastWords({ code, signal }: ProgramEnd, run: Run): string {
   const how = signal === null ? `status ${code ?? 'unknown'}` : `signal ${signal}`;
-  const text = lastLines(program.output);
+  const text = lastLines(run.output);
   return text === '' ? `${how}, without a word` : `${how}\n${text}`;
 }

@@ -5,7 +5,7 @@ import { STARTUP_SCRIPT, vpcs } from '../../../lab/kinds/vpcs.js';
 import type { ComputeFiles } from '../../files.js';
 import type { Keeper } from '../../keeper/keeper.js';
 import { endProgram, outputOf } from '../keeper-programs.js';
-import type { Ability, AdapterWire, Machine, MachineNode, ProgramRunner, Started } from '../machine.js';
+import type { Ability, Machine, MachineNode, NodeHost, ProgramRunner, Run } from '../machine.js';
 
 const COMMAND = 'vpcs';
 const MOST_IN_PROJECT = vpcs.mostInProject ?? 0;
@@ -74,11 +74,11 @@ class VpcsMachine implements Machine {
     this.release = release;
   }
 
-  async start([wire]: readonly AdapterWire[]): Promise<Started> {
+  async start(host: NodeHost): Promise<Run> {
     const { id, name, home, folder: path } = this.#node;
     const { keeper, files } = this.#options;
     const { folder, hasScript } = await files.run('prepareVpcs', { root: home.folder, folder: path, name });
-    if (wire === undefined) throw new Error('a virtual PC has one adapter');
+    const wire = await host.openUdp(0);
     const args = [
       ...['-i', '1', '-m', String(this.#number), ...(await this.#switches())],
       ...['-s', String(wire.programPort), '-c', String(wire.enginePort), '-t', '127.0.0.1'],
@@ -92,11 +92,15 @@ class VpcsMachine implements Machine {
       .catch((error: unknown) => {
         throw refusals.nodeNotStarted(name, error instanceof Error ? error.message : String(error));
       });
-    return { program, source: program, commandLine: [COMMAND, ...args].join(' ') };
-  }
-
-  stop({ program }: Started): Promise<void> {
-    return endProgram(program);
+    return {
+      commandLine: [COMMAND, ...args].join(' '),
+      ended: program.ended,
+      get output() {
+        return program.output;
+      },
+      console: program,
+      stop: () => endProgram(program),
+    };
   }
 }
 

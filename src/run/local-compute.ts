@@ -5,6 +5,7 @@ import type { BpfCompiler } from '../engine/bpf/bpf-compiler.js';
 import type { Engines } from '../engine/control/engines.js';
 import { Channel } from '../base/streams/channel.js';
 import type { ConsolePorts } from '../lab/console-ports.js';
+import type { ImageLibrary } from '../files/images/image-library.js';
 import { FILTER_TYPES, type FilterType } from '../lab/topology/link-filters.js';
 import { isProgramKind, SERVED_KINDS, SWITCH_KINDS } from '../lab/kinds/node-kinds.js';
 import type { Projects } from '../lab/projects/projects.js';
@@ -36,6 +37,7 @@ export interface LocalComputeOptions extends NioSocketsOptions {
   readonly consolePorts: ConsolePorts;
   readonly bpf: BpfCompiler;
   readonly keeper: Keeper;
+  readonly images: ImageLibrary;
   /** The address at which consoles listen. */
   readonly consoleHost: string;
   /** Whether nodes that are programs may start. Programs have the rights of the server. */

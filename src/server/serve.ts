@@ -111,6 +111,14 @@ export async function serve(config: Config): Promise<void> {
     log,
     floorBytes: config.captureFloor,
   });
+  const images = new ImageLibrary({
+    folder: config.images,
+    temporary: temporaryImages(config),
+    disk: threads.readers,
+    store,
+    projects: controller.projects,
+    allowsAnyPath: config.local,
+  });
   const compute = new LocalCompute({
     engines,
     files,
@@ -127,6 +135,7 @@ export async function serve(config: Config): Promise<void> {
     projects: controller.projects,
     consolePorts: controller.consolePorts,
     keeper,
+    images,
     consoleHost: config.host,
     runsPrograms: isLoopback(config.host) || config.allowsUnconfined,
   });
@@ -157,13 +166,6 @@ export async function serve(config: Config): Promise<void> {
   await controller.start((projectId) => compute.beginRun(projectId));
   captureRetention.start();
 
-  const images = new ImageLibrary({
-    folder: config.images,
-    temporary: temporaryImages(config),
-    disk: threads.readers,
-    store,
-    projects: controller.projects,
-  });
   const uploads = new Uploads({
     folder: config.uploads,
     disk,

@@ -166,6 +166,12 @@ export const requestRefusals = {
       'image_outside',
       `Could not ${doing} image: ${shortened(name)}, it would leave the images folder`,
     ),
+  imageNotAllowed: (path: string, folder: string) =>
+    new Refusal(
+      409,
+      'image_not_allowed',
+      `${shortened(path)} is not allowed on this remote server. Please only use a file from '${folder}'`,
+    ),
   imageNameRefused: (name: string, reason: string) =>
     new Refusal(400, 'image_name_refused', `'${shortened(name)}' cannot be the name of an image: ${reason}`),
   imageInUse: (name: string, node: string, project: string) =>

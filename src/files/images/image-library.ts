@@ -1,5 +1,5 @@
 /** The images of this server: lists them, finds their files, lands new ones, and removes them. */
-import { basename, join } from 'node:path';
+import { basename, isAbsolute, join, relative } from 'node:path';
 import { refusals } from '../../base/errors/errors.js';
 import type { Projects } from '../../lab/projects/projects.js';
 import type { Landing } from '../transfer/landing.js';
@@ -9,6 +9,8 @@ import { findImageUse } from './image-use.js';
 
 export interface ImageLibraryOptions extends ImageDigestsOptions {
   readonly projects: Pick<Projects, 'all'>;
+  /** Nodes may name files outside of the images folder. */
+  readonly allowsAnyPath: boolean;
 }
 
 /** An image as clients see it. */
@@ -97,6 +99,20 @@ export class ImageLibrary {
         return [['Repr-Digest', `sha-256=:${Buffer.from(sha256, 'hex').toString('base64')}:`]];
       },
     };
+  }
+
+  /**
+   * The path of the file that a property of a node names. Refuses (409) a missing image and, unless any path is allowed,
+   * an absolute path that leads out of the images folder.
+   */
+  async pathOf(emulator: Emulator, named: string): Promise<string> {
+    const { disk, folder: root, allowsAnyPath } = this.#options;
+    if (!isAbsolute(named)) return join(root, await this.#find(emulator, named, 'read'));
+    const inner = relative(root, named);
+    const isOutside = inner === '' || inner === '..' || inner.startsWith('../') || named.includes('\0');
+    if (isOutside && !allowsAnyPath) throw refusals.imageNotAllowed(named, root);
+    if (!(await disk.run('isImageAt', { path: named }))) throw refusals.imageMissing(named);
+    return named;
   }
 
   /** Refuses (409) an image that a node of any project uses. */

@@ -1,5 +1,5 @@
 /** Work on the images on the disk. Paths are below the images folder. Runs in a disk thread. */
-import { closeSync, fstatSync, lstatSync, mkdirSync, readdirSync, readSync, unlinkSync } from 'node:fs';
+import { closeSync, fstatSync, lstatSync, mkdirSync, readdirSync, readSync, statSync, unlinkSync } from 'node:fs';
 import { basename, dirname, join, posix } from 'node:path';
 import { refusals, systemCode } from '../../base/errors/errors.js';
 import type { TaskTable } from '../../base/threads/task.js';
@@ -33,6 +33,8 @@ export interface ImageTasks extends TaskTable {
   readonly listImages: (input: { root: string; emulator: Emulator }) => ImageFacts[];
   /** The path of the image of this name. A name without folders is searched for in all folders. */
   readonly findImage: (input: { root: string; emulator: Emulator; name: string }) => string | undefined;
+  /** Whether there is a regular file at an absolute path, which may lead through links. */
+  readonly isImageAt: (input: { path: string }) => boolean;
   /** Undefined when the image changed meanwhile, or it was cancelled by setting word 0. */
   readonly digestImage: (input: {
     root: string;
@@ -72,6 +74,10 @@ export const imageTasks: ImageTasks = {
     if (name.includes('/')) return undefined;
     const below = imageFiles(root, folder, DEEPEST).find((found) => basename(found) === name);
     return below ?? imageFiles(root, '', 0).find((found) => found === name);
+  },
+
+  isImageAt({ path }) {
+    return statSync(path, { throwIfNoEntry: false })?.isFile() === true;
   },
 
   digestImage({ root, path, digests, cancelled }) {

@@ -102,9 +102,10 @@ export class Controller {
     this.#loadTimer.unref();
   }
 
-  async close(): Promise<void> {
+  /** `reopens` tells which of the open projects the next server opens again. */
+  async close(reopens: (projectId: string) => boolean): Promise<void> {
     clearInterval(this.#loadTimer);
-    await this.projects.close();
+    await this.projects.close(reopens);
   }
 
   load(): HostLoad {

@@ -37,7 +37,7 @@ export interface RunListener {
 export class ComputeRun implements LabRun {
   readonly #id: string;
   readonly #projects: ComputeProjects;
-  readonly #services: Pick<ComputeServices, 'files' | 'filterPlans' | 'log' | 'programs'>;
+  readonly #services: Pick<ComputeServices, 'files' | 'filterPlans' | 'log' | 'programs' | 'running'>;
   readonly #ownerOf: (projectId: string) => RunOwner | undefined;
   readonly #nodes = new Map<string, StoredNode>();
   readonly wires: LinkWires;
@@ -49,7 +49,7 @@ export class ComputeRun implements LabRun {
   constructor(
     id: string,
     projects: ComputeProjects,
-    services: Pick<ComputeServices, 'files' | 'filterPlans' | 'log' | 'programs'>,
+    services: Pick<ComputeServices, 'files' | 'filterPlans' | 'log' | 'programs' | 'running'>,
     ownerOf: (projectId: string) => RunOwner | undefined,
   ) {
     this.#id = id;
@@ -199,6 +199,27 @@ export class ComputeRun implements LabRun {
       node_id: node.node_id,
       properties: byPosition(node.properties ?? {}),
       ...consoleOf(node),
+    });
+    this.#runAgain(node);
+  }
+
+  /** Starts a node that ran when the server ended, in the background. */
+  #runAgain({ node_id: id, name }: StoredNode): void {
+    const should = this.#services.running.shouldRun(this.#id, id);
+    if (should === false) return;
+    const node = this.#find(id);
+    if (node?.status !== 'stopped') return;
+    const warn = (reason: string): void => {
+      this.#ownerOf(this.#id)?.warn(
+        `Node ${name} ran when the server ended, and was not started again: ${reason}`,
+      );
+    };
+    if (should === 'suspected') {
+      warn('the server has died more than once while it ran');
+      return;
+    }
+    node.start().catch((error: unknown) => {
+      warn(error instanceof Error ? error.message : String(error));
     });
   }
 

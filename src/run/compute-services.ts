@@ -6,6 +6,8 @@ import type { ConsolePorts } from '../lab/console-ports.js';
 import type { FilterPlans } from './nodes/filter-plans.js';
 import type { NioSockets } from './links/nio-sockets.js';
 import type { ComputeFiles } from './files.js';
+import type { KeptPrograms } from './nodes/kept-programs.js';
+import type { RunningNodes } from './running-nodes.js';
 import type { Programs } from './nodes/programs.js';
 import type { UdpPorts } from './links/udp-ports.js';
 
@@ -21,6 +23,8 @@ export interface ComputeServices {
   readonly newDevice: (lab: string) => RunningDevice;
   readonly files: ComputeFiles;
   readonly programs: Programs;
+  readonly kept: KeptPrograms;
+  readonly running: RunningNodes;
   /** The address at which consoles listen. */
   readonly consoleHost: string;
   /** Notifies the listeners of the compute and of the controller. */

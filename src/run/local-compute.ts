@@ -16,7 +16,9 @@ import { FileLists } from './file-list.js';
 import { FilterPlans } from './nodes/filter-plans.js';
 import type { ComputeFiles } from './files.js';
 import { shownInterface, type ShownInterface } from './host-interfaces.js';
-import type { Keeper } from './keeper/keeper.js';
+import type { Keeper, Program } from './keeper/keeper.js';
+import { KeptPrograms } from './nodes/kept-programs.js';
+import type { RunningNodes } from './running-nodes.js';
 import { Programs } from './nodes/programs.js';
 import { VpcsRunner } from './nodes/vpcs/vpcs-machine.js';
 import { NioSockets, type NioSocketsOptions } from './links/nio-sockets.js';
@@ -38,6 +40,7 @@ export interface LocalComputeOptions extends NioSocketsOptions {
   readonly bpf: BpfCompiler;
   readonly keeper: Keeper;
   readonly images: ImageLibrary;
+  readonly running: RunningNodes;
   /** The address at which consoles listen. */
   readonly consoleHost: string;
   /** Whether nodes that are programs may start. Programs have the rights of the server. */
@@ -80,6 +83,8 @@ export class LocalCompute {
       log: options.log,
       filterPlans: new FilterPlans(options.bpf),
       programs: new Programs([new VpcsRunner({ keeper, files })], options.runsPrograms),
+      kept: new KeptPrograms(udpPorts),
+      running: options.running,
       consoleHost,
       files,
       nodeChanged: (projectId, nodeId, text) => {
@@ -155,9 +160,21 @@ export class LocalCompute {
     }
   }
 
-  /** Refuses (503) nodes that wait for their start. */
-  stopStarting(): void {
-    this.#services.programs.close();
+  /** Call before projects open: nodes of theirs take over these programs of an earlier server. */
+  keep(programs: readonly Program[]): void {
+    this.#services.kept.hold(programs);
+  }
+
+  /** Call when the projects that were open have opened: what no node has taken over ends, and nothing else begins again. */
+  async forgetEarlier(): Promise<void> {
+    for (const run of [...this.#runs.values()]) await run.settled();
+    this.#services.kept.endRest();
+    this.#services.running.forgetRest();
+  }
+
+  /** Refuses (503) nodes that wait for their start. With `leaves`, programs are left to the next server. */
+  stopStarting(leaves: boolean): void {
+    this.#services.programs.close(leaves);
   }
 
   /** Closes all sockets and removes their files. Call only when no engine runs any more. */

@@ -30,6 +30,8 @@ export interface Config {
   readonly isOpen: boolean;
   /** Whether the programs of nodes may run with the rights of the server although others can reach it. */
   readonly allowsUnconfined: boolean;
+  /** How long the programs of nodes live without a server. */
+  readonly keepsNodesSeconds: number;
   /** Names of this server that it cannot know by itself. */
   readonly allowedHosts: readonly string[];
   readonly allowedOrigins: readonly string[];
@@ -113,6 +115,10 @@ const OPTIONS = {
     help: 'run the programs of nodes, with the rights of the server, for clients on other hosts',
     fallback: '',
     isSwitch: true,
+  },
+  'keep-nodes': {
+    help: 'how many seconds the programs of nodes live without a server; the next server takes them over',
+    fallback: '0',
   },
   'allow-hosts': { help: 'comma-separated names that clients may call this server', fallback: '' },
   'allow-origins': { help: 'comma-separated origins of browser clients', fallback: STOCK_ORIGINS },
@@ -232,6 +238,7 @@ const SETTINGS = z.object({
   'capture-quota': whole(1, 1_000_000_000),
   'capture-floor': whole(0, 1_000_000_000),
   'capture-keep-days': whole(0, 36_500),
+  'keep-nodes': whole(0, 7 * 24 * 3600),
   'upload-floor': z.union([z.literal('').transform(() => undefined), whole(0, 1_000_000_000)]),
   'log-level': z.enum(['trace', 'debug', 'info', 'warn', 'error', 'silent']),
 });
@@ -293,6 +300,7 @@ function configOf(settings: Settings): Config {
     credentials: settings.user === '' ? undefined : { user: settings.user, password: settings.password },
     isOpen: settings.open,
     allowsUnconfined: settings['allow-unconfined'],
+    keepsNodesSeconds: settings['keep-nodes'],
     allowedHosts: settings['allow-hosts'],
     allowedOrigins: settings['allow-origins'],
     maxJsonBody: settings['max-json-body'],

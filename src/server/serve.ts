@@ -18,6 +18,7 @@ import { Engines } from '../engine/control/engines.js';
 import { hostSockets } from '../engine/sockets/host-sockets.js';
 import { RECEIVE_BUFFER } from '../engine/sockets/opener.js';
 import { ImageLibrary } from '../files/images/image-library.js';
+import { RunningNodes } from '../run/running-nodes.js';
 import { NodeArchives } from '../files/node-files/node-archives.js';
 import { NodeFolders } from '../files/node-files/node-folders.js';
 import { nodeFileLanding } from '../files/node-files/node-folder.js';
@@ -72,7 +73,7 @@ export async function serve(config: Config): Promise<void> {
   const keeper = new Keeper({
     folder: keeperFolder(config),
     mark: serverMark(config),
-    graceSeconds: 0,
+    graceSeconds: config.keepsNodesSeconds,
     log,
     onLost: (ids: readonly string[]) => {
       log.error({ programs: ids.length }, 'the keeper of the node programs ended, and they with it');
@@ -111,6 +112,7 @@ export async function serve(config: Config): Promise<void> {
     log,
     floorBytes: config.captureFloor,
   });
+  const running = new RunningNodes({ store, log, now: () => Date.now() });
   const images = new ImageLibrary({
     folder: config.images,
     temporary: temporaryImages(config),
@@ -136,6 +138,7 @@ export async function serve(config: Config): Promise<void> {
     consolePorts: controller.consolePorts,
     keeper,
     images,
+    running,
     consoleHost: config.host,
     runsPrograms: isLoopback(config.host) || config.allowsUnconfined,
   });
@@ -160,11 +163,12 @@ export async function serve(config: Config): Promise<void> {
     config.captureKeepDays,
     log,
   );
-  // Without a time of grace a keeper keeps nothing, but for what it was about to end.
-  for (const program of await left) program.kill('SIGKILL');
+  await running.start();
+  compute.keep(await left);
   const probed = compute.probe();
   await controller.start((projectId) => compute.beginRun(projectId));
   captureRetention.start();
+  void controller.projects.opened.then(() => compute.forgetEarlier());
 
   const uploads = new Uploads({
     folder: config.uploads,
@@ -233,9 +237,11 @@ export async function serve(config: Config): Promise<void> {
   await jobs.close();
   await archives.exports.close();
   captureRetention.stop();
-  compute.stopStarting();
-  await controller.close();
-  const keeperEnds = keeper.close();
+  const leavesPrograms = config.keepsNodesSeconds > 0;
+  await running.close();
+  compute.stopStarting(leavesPrograms);
+  await controller.close((projectId) => running.hasNodesOf(projectId));
+  const keeperEnds = keeper.close(leavesPrograms);
   await runningCaptures.close();
   await writers.close();
   await engines.close();

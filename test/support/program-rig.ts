@@ -13,6 +13,9 @@ import { FilterPlans } from '../../src/run/nodes/filter-plans.js';
 import { Keeper } from '../../src/run/keeper/keeper.js';
 import { NioSockets } from '../../src/run/links/nio-sockets.js';
 import { UdpPorts } from '../../src/run/links/udp-ports.js';
+import { KeptPrograms } from '../../src/run/nodes/kept-programs.js';
+import { RunningNodes } from '../../src/run/running-nodes.js';
+import { FakeStore } from './fake-store.js';
 import { endProgram } from '../../src/run/nodes/keeper-programs.js';
 import type { Machine, MachineNode, NodeHost, ProgramRunner, Run } from '../../src/run/nodes/machine.js';
 import { ProgramNode } from '../../src/run/nodes/program-node.js';
@@ -106,13 +109,14 @@ export class ProgramRig {
   #services(runner: ProgramRunner): ComputeServices {
     const files: ComputeFiles = { run: () => Promise.reject(new Error('no file is needed')) };
     const { opener } = this.#sockets;
+    const udpPorts = new UdpPorts([20_000, 20_099], (port) => opener.isFree(port));
     const compiler: Pick<BpfCompiler, 'compile'> = {
       compile: () => Promise.reject(new Error('there are no expressions')),
     };
     return {
       channel: new Channel(),
       consolePorts: new ConsolePorts([5000, 5010]),
-      udpPorts: new UdpPorts([20_000, 20_099], (port) => opener.isFree(port)),
+      udpPorts,
       sockets: new NioSockets({ opener, files, networks: undefined, interfaces: new Set() }),
       filterPlans: new FilterPlans(compiler as BpfCompiler),
       refusesBadHec: false,
@@ -120,6 +124,8 @@ export class ProgramRig {
       newDevice: () => this.#engine.newDevice(),
       files,
       programs: new Programs([runner], true),
+      kept: new KeptPrograms(udpPorts),
+      running: new RunningNodes({ store: new FakeStore(), log: pino({ level: 'silent' }), now: () => 0 }),
       consoleHost: '127.0.0.1',
       nodeChanged: () => {
         this.changes++;

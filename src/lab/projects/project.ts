@@ -26,6 +26,8 @@ export class Project {
   readonly #services: ProjectServices;
   readonly #state: ProjectState;
   readonly #swap: ContentSwap;
+  /** Nodes whose state has changed while the project was being opened. */
+  readonly #changedEarly = new Set<string>();
   readonly #autoClose: AutoClose;
   /** Whether a client has opened or closed it since the start of the server. */
   #isDecided = false;
@@ -122,14 +124,15 @@ export class Project {
     return this.#open('created');
   }
 
-  close(): Promise<void> {
+  /** With `reopens`, the next server opens it again. */
+  close(reopens = false): Promise<void> {
     this.#isDecided = true;
     return this.#state.exclusively(async () => {
       if (!this.isOpen) return;
       await this.flush();
       await this.#unload();
       this.#state.publish('closed');
-      await this.#rememberState(undefined);
+      if (!reopens) await this.#rememberState(undefined);
       await this.tidy();
     });
   }
@@ -263,7 +266,10 @@ export class Project {
 
   /** Publishes and announces a node whose state has changed without a change of what is stored. */
   nodeChanged(nodeId: string): void {
-    if (!this.isOpen) return;
+    if (!this.isOpen) {
+      this.#changedEarly.add(nodeId);
+      return;
+    }
     const { topology } = this;
     const published = this.publish(topology, (transaction) => {
       topology.nodes.refresh(transaction, nodeId, 'updated');
@@ -289,12 +295,14 @@ export class Project {
       await this.tidy();
       await mendFolder(this.record.path);
       await this.#rememberState('opening');
+      this.#changedEarly.clear();
       try {
         await state.load();
       } finally {
         await this.#rememberState(state.isOpen ? 'open' : undefined);
       }
       state.publish(action);
+      for (const nodeId of this.#changedEarly) this.nodeChanged(nodeId);
       if (this.record.settings.auto_start) this.#startNodes();
       return this.text;
     });

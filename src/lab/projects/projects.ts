@@ -42,6 +42,7 @@ export class Projects {
   readonly #namesBeingMade = new Set<string>();
   #nextOrder = 0;
   #isClosing = false;
+  #opened: Promise<void> = Promise.resolve();
 
   constructor(options: ProjectsOptions) {
     this.#options = options;
@@ -68,7 +69,12 @@ export class Projects {
         this.#options.log.warn({ err: error, project: project.id }, 'what was on its way cannot be removed');
       });
     }
-    void this.#openAll([...this.#projects.values()].filter((project) => this.#isToBeOpen(project)));
+    this.#opened = this.#openAll([...this.#projects.values()].filter((project) => this.#isToBeOpen(project)));
+  }
+
+  /** Resolves when each of the projects that should be open is, or cannot be. */
+  get opened(): Promise<void> {
+    return this.#opened;
   }
 
   /** Forgets closed projects whose folder is gone, and finds new ones. */
@@ -210,9 +216,9 @@ export class Projects {
   }
 
   /** Closes all projects, for the end of the server. */
-  async close(): Promise<void> {
+  async close(reopens: (projectId: string) => boolean): Promise<void> {
     this.#isClosing = true;
-    await Promise.all([...this.#projects.values()].map((project) => project.close()));
+    await Promise.all([...this.#projects.values()].map((project) => project.close(reopens(project.id))));
     await Promise.all([...this.#projects.values()].map((project) => project.flush()));
   }
 

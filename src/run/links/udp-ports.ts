@@ -37,6 +37,11 @@ export class UdpPorts {
     throw refusals.udpPortsTaken(first, last, reason);
   }
 
+  /** Reserves a number that a program of the owner uses already. */
+  hold(port: number, owner: string): void {
+    if (!this.#owners.has(port)) this.#owners.set(port, owner);
+  }
+
   /** Does nothing when the port is not this owner's. */
   release(port: number, owner: string): void {
     if (this.#owners.get(port) !== owner) return;

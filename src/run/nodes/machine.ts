@@ -7,6 +7,7 @@ import type { NodeConsoleType } from '../../lab/kinds/console-types.js';
 import type { ProgramKind, Properties } from '../../lab/kinds/node-kind.js';
 import type { ConsoleSource } from '../consoles/console-hub.js';
 import type { ProgramEnd } from '../keeper/keeper.js';
+import type { AdapterWire, KeptNode, NodeMemo } from './kept-programs.js';
 
 /** Whether this host can run nodes of a kind. */
 export type Ability =
@@ -33,12 +34,6 @@ export interface MachineNode {
   readonly consolePort: number | null;
 }
 
-/** The pair of UDP ports on 127.0.0.1 between an adapter of the program and the engine. */
-export interface AdapterWire {
-  readonly programPort: number;
-  readonly enginePort: number;
-}
-
 /**
  * What a node does for its machine from a start to the end of that run. Ports are given by their index among the ports
  * of the node. All that is opened here is closed when the run has ended.
@@ -46,6 +41,8 @@ export interface AdapterWire {
 export interface NodeHost {
   /** Opens a pair of UDP ports for a port of the node. */
   openUdp(index: number): Promise<AdapterWire>;
+  /** The memo of the program, from which a later server can take it over. Ask when all ports are open. */
+  memo(commandLine: string): NodeMemo;
   /** Attaches an endpoint of another form to a port of the node, and closes it in the end. */
   attach(index: number, endpoint: PortEndpoint): Promise<void>;
   /** Whether a link is at the port and not suspended. */
@@ -88,6 +85,11 @@ export interface Run {
 export interface Machine {
   /** Refuses (409) what cannot run; nothing is left of it then, but for what the host closes. */
   start(host: NodeHost): Promise<Run>;
+  /**
+   * Takes over the programs of an earlier server; the host has opened their UDP ports. Absent for a kind whose programs
+   * end with the server. When it rejects, the programs are killed.
+   */
+  adopt?(kept: KeptNode, host: NodeHost): Promise<Run>;
   /** Called last: gives back what belongs to the node. Nothing runs any more. */
   release(): void;
 }

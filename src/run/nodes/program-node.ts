@@ -17,7 +17,8 @@ import { ConsoleHub } from '../consoles/console-hub.js';
 import { TelnetListener } from '../consoles/telnet-listener.js';
 import type { ProgramEnd } from '../keeper/keeper.js';
 import { ComputeNode, type NewComputeNode, type NodeSettings } from './compute-node.js';
-import type { AdapterWire, Machine, NodeHost, NodeProject, Run } from './machine.js';
+import type { AdapterWire, KeptNode, NodeMemo } from './kept-programs.js';
+import type { Machine, NodeHost, NodeProject, Run } from './machine.js';
 import { lastLines } from './printed-text.js';
 
 /** A program that ends within so many milliseconds could not be started. */
@@ -28,7 +29,7 @@ interface InnerPort {
   readonly port: number;
   readonly endpoint: PortEndpoint;
   /** The UDP ports that belong to the node as long. */
-  readonly udpPorts: readonly number[];
+  readonly wire: AdapterWire | undefined;
 }
 
 export class ProgramNode extends ComputeNode {
@@ -72,7 +73,11 @@ export class ProgramNode extends ComputeNode {
   }
 
   install(): Promise<void> {
-    return this.turn(() => this.device.install({ kind: 'patch', settings: null }));
+    return this.turn(async () => {
+      await this.device.install({ kind: 'patch', settings: null });
+      const kept = this.services.kept.take(this.id);
+      if (kept !== undefined) await this.#adopt(kept);
+    });
   }
 
   update(wanted: NodeSettings): Promise<string> {
@@ -163,6 +168,7 @@ export class ProgramNode extends ComputeNode {
   }
 
   protected async end(): Promise<void> {
+    if (this.services.programs.areLeft && this.#machine.adopt !== undefined) this.#run = undefined;
     await this.#stop('closing').catch((error: unknown) => {
       this.services.log.error({ err: error, node: this.id }, 'a node that is removed could not be stopped');
     });
@@ -186,6 +192,13 @@ export class ProgramNode extends ComputeNode {
     this.console.reset();
     const run = await programs.start(this.kind.type, this.home.id, () => this.#launch());
     await this.#checkAlive(run);
+    this.#follow(run);
+    // A client who is told that it runs may rely on it: after a crash it runs again.
+    await this.services.running.written();
+  }
+
+  /** The run is that of this node from now on. */
+  #follow(run: Run): void {
     this.#run = run;
     this.#commandLine = run.commandLine;
     void run.ended.then((end) => {
@@ -194,19 +207,38 @@ export class ProgramNode extends ComputeNode {
     this.#become('started');
   }
 
+  /** Takes over the programs of an earlier server. The node is stopped when they cannot be. */
+  async #adopt(kept: KeptNode): Promise<void> {
+    const { services } = this;
+    const unopened = new Map(kept.wires);
+    try {
+      if (this.#machine.adopt === undefined) throw new Error('its kind cannot be taken over');
+      for (const [index, wire] of kept.wires) {
+        await this.#openWire(index, wire);
+        unopened.delete(index);
+      }
+      await this.#openTelnet();
+      const run = await this.#machine.adopt(kept, this.#host());
+      this.#connectConsole(run);
+      this.#follow(run);
+    } catch (error) {
+      services.log.warn(
+        { err: error, node: this.id },
+        'a program of an earlier server could not be taken over',
+      );
+      for (const program of kept.programs) program.kill('SIGKILL');
+      for (const wire of unopened.values()) this.#releasePorts(wire);
+      await this.#unwire();
+    }
+  }
+
   /** Starts the program with its adapters wired and its console open, or leaves nothing of it. */
   async #launch(): Promise<Run> {
     if (this.isLeaving) throw refusals.nodeUnknown(this.id);
     try {
       await this.#openTelnet();
       const run = await this.#machine.start(this.#host());
-      if (run.console !== undefined) {
-        this.console.connect(run.console);
-        this.console.printed(run.console.output);
-        run.console.listen((bytes) => {
-          this.console.printed(bytes);
-        });
-      }
+      this.#connectConsole(run);
       return run;
     } catch (error) {
       await this.#unwire();
@@ -214,10 +246,20 @@ export class ProgramNode extends ComputeNode {
     }
   }
 
+  #connectConsole({ console: source }: Run): void {
+    if (source === undefined) return;
+    this.console.connect(source);
+    this.console.printed(source.output);
+    source.listen((bytes) => {
+      this.console.printed(bytes);
+    });
+  }
+
   #host(): NodeHost {
     return {
-      openUdp: (index) => this.#openUdp(2 * index),
-      attach: (index, endpoint) => this.#attachInner(2 * index, endpoint, []),
+      openUdp: (index) => this.#openUdp(index),
+      memo: (commandLine) => this.#memo(commandLine),
+      attach: (index, endpoint) => this.#attachInner(index, endpoint, undefined),
       isPlugged: (index) => this.#plugged.has(index),
       statusChanged: (status) => {
         if (this.#run !== undefined) this.#become(status);
@@ -270,44 +312,64 @@ export class ProgramNode extends ComputeNode {
   #become(status: NodeStatus): void {
     if (this.#status === status) return;
     this.#status = status;
+    this.services.running.changed(this.home.id, this.id, status !== 'stopped');
     this.changed();
   }
 
-  async #openUdp(port: number): Promise<AdapterWire> {
-    const { sockets, udpPorts } = this.services;
-    const reserved: number[] = [];
+  async #openUdp(index: number): Promise<AdapterWire> {
+    const { udpPorts } = this.services;
+    const programPort = await udpPorts.reserve(this.home.id);
+    let enginePort: number | undefined;
     try {
-      const programPort = await udpPorts.reserve(this.home.id);
-      reserved.push(programPort);
-      const enginePort = await udpPorts.reserve(this.home.id);
-      reserved.push(enginePort);
-      await this.#attachInner(port, sockets.openLoopback(enginePort, programPort), reserved);
-      return { programPort, enginePort };
+      enginePort = await udpPorts.reserve(this.home.id);
+      const wire = { programPort, enginePort };
+      await this.#openWire(index, wire);
+      return wire;
     } catch (error) {
-      for (const number of reserved) udpPorts.release(number, this.home.id);
+      udpPorts.release(programPort, this.home.id);
+      if (enginePort !== undefined) udpPorts.release(enginePort, this.home.id);
       throw error;
     }
   }
 
+  async #openWire(index: number, wire: AdapterWire): Promise<void> {
+    const { enginePort, programPort } = wire;
+    await this.#attachInner(index, this.services.sockets.openLoopback(enginePort, programPort), wire);
+  }
+
   /** Closes the endpoint when it cannot be attached. */
-  async #attachInner(port: number, endpoint: PortEndpoint, udpPorts: readonly number[]): Promise<void> {
+  async #attachInner(index: number, endpoint: PortEndpoint, wire: AdapterWire | undefined): Promise<void> {
+    const port = 2 * index;
     try {
       await this.device.attach(port, endpoint);
-      this.#inner.push({ port, endpoint, udpPorts });
+      this.#inner.push({ port, endpoint, wire });
     } catch (error) {
       this.services.sockets.close(endpoint);
       throw error instanceof RangeError ? refusals.engineFull(error.message) : error;
     }
   }
 
+  #releasePorts({ programPort, enginePort }: AdapterWire): void {
+    const { udpPorts } = this.services;
+    udpPorts.release(programPort, this.home.id);
+    udpPorts.release(enginePort, this.home.id);
+  }
+
+  #memo(commandLine: string): NodeMemo {
+    const wires = this.#inner.flatMap(({ port, wire }) =>
+      wire === undefined ? [] : [{ index: port >> 1, ...wire }],
+    );
+    return { project: this.home.id, commandLine, wires };
+  }
+
   async #closeInner(): Promise<void> {
-    const { sockets, udpPorts } = this.services;
-    for (const { port, endpoint, udpPorts: numbers } of this.#inner.splice(0)) {
+    const { sockets } = this.services;
+    for (const { port, endpoint, wire } of this.#inner.splice(0)) {
       try {
         await this.device.detach(port);
       } finally {
         sockets.close(endpoint);
-        for (const number of numbers) udpPorts.release(number, this.home.id);
+        if (wire !== undefined) this.#releasePorts(wire);
       }
     }
   }

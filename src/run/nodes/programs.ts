@@ -17,6 +17,7 @@ interface Probe {
 export class Programs {
   readonly #runners: ReadonlyMap<string, ProgramRunner>;
   readonly #mayStart: boolean;
+  #areLeft = false;
   readonly #probes = new Map<string, Probe>();
   readonly #starts = new FairTurns({
     atOnce: AT_ONCE,
@@ -57,8 +58,14 @@ export class Programs {
     return this.#starts.run(projectId, start);
   }
 
-  /** Refuses (503) starts that wait. */
-  close(): void {
+  /** Whether the server ends and leaves the programs to the next one. */
+  get areLeft(): boolean {
+    return this.#areLeft;
+  }
+
+  /** Refuses (503) starts that wait. With `leaves`, nodes that end from now on leave their programs to the next server. */
+  close(leaves: boolean): void {
+    this.#areLeft = leaves;
     this.#starts.close();
   }
 

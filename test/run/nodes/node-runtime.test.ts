@@ -10,10 +10,13 @@ import { SWITCH_KINDS } from '../../../src/lab/kinds/node-kinds.js';
 import type { ComputeFiles } from '../../../src/run/files.js';
 import { NioSockets } from '../../../src/run/links/nio-sockets.js';
 import { UdpPorts } from '../../../src/run/links/udp-ports.js';
+import { RunningNodes } from '../../../src/run/running-nodes.js';
+import { KeptPrograms } from '../../../src/run/nodes/kept-programs.js';
 import { FilterPlans } from '../../../src/run/nodes/filter-plans.js';
 import { Programs } from '../../../src/run/nodes/programs.js';
 import { SwitchNode } from '../../../src/run/nodes/switch-node.js';
 import { eventually } from '../../support/eventually.js';
+import { FakeStore } from '../../support/fake-store.js';
 import { LiveEngine } from '../../support/live-engine.js';
 import { ProgramRig } from '../../support/program-rig.js';
 import { idOf } from '../../support/stored-objects.js';
@@ -29,11 +32,12 @@ async function switchOf(t: Test, kind: SwitchKind): Promise<SwitchNode> {
     compile: () => Promise.reject(new Error('there are no expressions')),
   };
   const home = { id: idOf(1), name: 'lab', folder: '/nowhere' };
+  const udpPorts = new UdpPorts([20_000, 20_009], () => Promise.resolve(true));
   const wanted = { node_id: idOf(2), name: 'S1', properties: {} };
   const node = new SwitchNode(home, kind, wanted, {
     channel: new Channel(),
     consolePorts: new ConsolePorts([5000, 10_000]),
-    udpPorts: new UdpPorts([20_000, 20_009], () => Promise.resolve(true)),
+    udpPorts,
     sockets: new NioSockets({ opener: sockets.opener, files, networks: undefined, interfaces: new Set() }),
     filterPlans: new FilterPlans(compiler as BpfCompiler),
     refusesBadHec: false,
@@ -41,6 +45,8 @@ async function switchOf(t: Test, kind: SwitchKind): Promise<SwitchNode> {
     newDevice: () => engine.newDevice(),
     files,
     programs: new Programs([], true),
+    kept: new KeptPrograms(udpPorts),
+    running: new RunningNodes({ store: new FakeStore(), log: pino({ level: 'silent' }), now: () => 0 }),
     consoleHost: '127.0.0.1',
     nodeChanged: () => undefined,
     report: () => undefined,

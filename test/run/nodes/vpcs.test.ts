@@ -1,137 +1,21 @@
 /** Virtual PCs: the real program, started, wired, captured and ended through the interface of clients. */
 import { once } from 'node:events';
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { connect, createServer } from 'node:net';
-import t, { type Test } from 'tap';
+import t from 'tap';
 import { WebSocket } from 'ws';
 import { Client } from '../../support/client.js';
 import { eventually } from '../../support/eventually.js';
+import { NodeLab, programsOf } from '../../support/node-lab.js';
 import { NotificationLog } from '../../support/notification-log.js';
 import { ownConsolePorts, startServer } from '../../support/server-process.js';
 import { missingTshark, tsharkRows } from '../../support/tshark.js';
 import { missingVpcs } from '../../support/vpcs.js';
 
-type Json = Record<string, unknown>;
-
 const missing = missingVpcs();
 const skip = missing === false ? missingTshark() : missing;
 const server = await startServer(t, { environment: { WIREFARM_CONSOLE_PORTS: ownConsolePorts() } });
 const client = new Client(server.url);
-
-/** The processes of a node. */
-function programsOf(node: Json): string[] {
-  const mark = `/${String(node['node_id'])}\0`;
-  return readdirSync('/proc').filter((name) => {
-    try {
-      return /^\d+$/.test(name) && readFileSync(`/proc/${name}/environ`, 'latin1').includes(mark);
-    } catch {
-      return false;
-    }
-  });
-}
-
-class Lab {
-  readonly path: string;
-
-  private constructor(readonly id: string) {
-    this.path = `/v2/projects/${id}`;
-  }
-
-  static async make(t: Test): Promise<Lab> {
-    const { project_id: id } = await client.expect(201, 'POST', '/v2/projects', {
-      name: t.name.slice(0, 60).replaceAll('/', ' '),
-      auto_close: false,
-    });
-    const lab = new Lab(String(id));
-    t.teardown(() => client.expect(204, 'DELETE', lab.path));
-    return lab;
-  }
-
-  node(type: string, name: string, properties: Json = {}): Promise<Json> {
-    const body = { name, node_type: type, compute_id: 'local', properties };
-    return client.expect(201, 'POST', `${this.path}/nodes`, body);
-  }
-
-  /** A virtual PC whose script gives it the address. */
-  async pc(name: string, address: string): Promise<Json> {
-    const pc = await this.node('vpcs', name, { startup_script: `set pcname %h\nip ${address}/24\n` });
-    await this.act(pc, 'start');
-    return pc;
-  }
-
-  at(node: Json): string {
-    return `${this.path}/nodes/${String(node['node_id'])}`;
-  }
-
-  show(node: Json): Promise<Json> {
-    return client.expect(200, 'GET', this.at(node));
-  }
-
-  act(node: Json, action: string): Promise<Json> {
-    return client.expect(200, 'POST', `${this.at(node)}/${action}`);
-  }
-
-  link(first: readonly [Json, number], second: readonly [Json, number]): Promise<Json> {
-    const nodes = [first, second].map(([{ node_id }, port_number]) => ({
-      ...{ node_id, adapter_number: 0, port_number },
-    }));
-    return client.expect(201, 'POST', `${this.path}/links`, { nodes });
-  }
-
-  /** The console of a node that runs. */
-  async console(t: Test, node: Json): Promise<Terminal> {
-    return Terminal.open(t, `${server.url.replace('http', 'ws')}${this.at(node)}/console/ws`);
-  }
-}
-
-/** A person at a console. */
-class Terminal {
-  text = '';
-  readonly #socket: WebSocket;
-  readonly #looks = new Set<() => void>();
-
-  private constructor(socket: WebSocket) {
-    this.#socket = socket;
-    socket.on('message', (bytes: Buffer) => {
-      this.text += bytes.toString('latin1');
-      for (const look of this.#looks) look();
-    });
-  }
-
-  static async open(t: Test, url: string): Promise<Terminal> {
-    const socket = new WebSocket(url);
-    const terminal = new Terminal(socket);
-    t.teardown(() => {
-      socket.terminate();
-    });
-    await once(socket, 'open');
-    return terminal;
-  }
-
-  get closed(): Promise<unknown> {
-    return once(this.#socket, 'close');
-  }
-
-  type(line: string): void {
-    this.#socket.send(`${line}\r`);
-  }
-
-  /** Waits until what was printed since the last call matches; returns it. */
-  async until(pattern: RegExp): Promise<string> {
-    while (!pattern.test(this.text)) {
-      await new Promise<void>((resolve) => {
-        const look = (): void => {
-          this.#looks.delete(look);
-          resolve();
-        };
-        this.#looks.add(look);
-      });
-    }
-    const { text } = this;
-    this.text = '';
-    return text;
-  }
-}
 
 const prompt = (name: string): RegExp => new RegExp(`${name}> $`);
 
@@ -139,7 +23,7 @@ void t.test(
   'two virtual PCs behind a switch ping each other, and the capture shows it',
   { skip },
   async (t) => {
-    const lab = await Lab.make(t);
+    const lab = await NodeLab.make(t, server);
     const hub = await lab.node('ethernet_switch', 'S1');
     const first = await lab.pc('PC1', '10.0.0.1');
     const second = await lab.pc('PC2', '10.0.0.2');
@@ -190,7 +74,7 @@ void t.test(
   'the status of a virtual PC is that of its program, and each change is told',
   { skip },
   async (t) => {
-    const lab = await Lab.make(t);
+    const lab = await NodeLab.make(t, server);
     const pc = await lab.node('vpcs', 'PC1');
     const stream = await NotificationLog.open(`${server.url}${lab.path}/notifications`);
     const told = (status: string): Promise<unknown> =>
@@ -226,7 +110,7 @@ void t.test(
   'the console is a telnet port and a WebSocket, for several people at once',
   { skip },
   async (t) => {
-    const lab = await Lab.make(t);
+    const lab = await NodeLab.make(t, server);
     const pc = await lab.node('vpcs', 'PC1');
     const path = `${lab.at(pc)}/console/ws`;
     t.equal(await upgradeStatus(path), 409, 'before it is started');
@@ -259,7 +143,7 @@ void t.test(
 );
 
 void t.test('the script of a template names the PC, and its name follows the node', { skip }, async (t) => {
-  const lab = await Lab.make(t);
+  const lab = await NodeLab.make(t, server);
   const template = '/templates/19021f99-e36f-394d-b4a1-8aaa902ab9cc';
   const pc = await client.expect(201, 'POST', `${lab.path}${template}`, { x: 0, y: 0, compute_id: 'local' });
   const script = `${lab.at(pc)}/files/startup.vpc`;
@@ -280,7 +164,7 @@ void t.test('the script of a template names the PC, and its name follows the nod
 });
 
 void t.test('a start that fails says why, and leaves nothing', { skip }, async (t) => {
-  const lab = await Lab.make(t);
+  const lab = await NodeLab.make(t, server);
   const pc = await lab.node('vpcs', 'PC1');
   const blocker = createServer();
   blocker.listen(Number(pc['console']), '127.0.0.1');
@@ -298,7 +182,7 @@ void t.test('a start that fails says why, and leaves nothing', { skip }, async (
 });
 
 void t.test('closing a project ends its programs, and so does the end of the server', { skip }, async (t) => {
-  const lab = await Lab.make(t);
+  const lab = await NodeLab.make(t, server);
   const pcs = [await lab.node('vpcs', 'PC1'), await lab.node('vpcs', 'PC2')];
   await client.expect(204, 'POST', `${lab.path}/nodes/start`);
   for (const pc of pcs) t.match(await lab.show(pc), { status: 'started' });

@@ -3,8 +3,9 @@ import { FreeList } from '../../../base/memory/free-list.js';
 import { refusals } from '../../../base/errors/errors.js';
 import { STARTUP_SCRIPT, vpcs } from '../../../lab/kinds/vpcs.js';
 import type { ComputeFiles } from '../../files.js';
-import type { Keeper } from '../../keeper/keeper.js';
+import type { Keeper, Program } from '../../keeper/keeper.js';
 import { endProgram, outputOf } from '../keeper-programs.js';
+import type { KeptNode } from '../kept-programs.js';
 import type { Ability, Machine, MachineNode, NodeHost, ProgramRunner, Run } from '../machine.js';
 
 const COMMAND = 'vpcs';
@@ -84,24 +85,33 @@ class VpcsMachine implements Machine {
       ...['-s', String(wire.programPort), '-c', String(wire.enginePort), '-t', '127.0.0.1'],
       ...(hasScript ? [STARTUP_SCRIPT] : []),
     ];
+    const commandLine = [COMMAND, ...args].join(' ');
     const program = await keeper
       .spawn({
         ...{ id, command: COMMAND, args, folder, environment: {}, niceness: 0, console: 'terminal' },
-        memo: { project: home.id, ...wire },
+        memo: host.memo(commandLine),
       })
       .catch((error: unknown) => {
         throw refusals.nodeNotStarted(name, error instanceof Error ? error.message : String(error));
       });
-    return {
-      commandLine: [COMMAND, ...args].join(' '),
-      ended: program.ended,
-      get output() {
-        return program.output;
-      },
-      console: program,
-      stop: () => endProgram(program),
-    };
+    return runOf(program, commandLine);
   }
+
+  adopt({ programs: [program], commandLine }: KeptNode): Promise<Run> {
+    return Promise.resolve(runOf(program, commandLine));
+  }
+}
+
+function runOf(program: Program, commandLine: string): Run {
+  return {
+    commandLine,
+    ended: program.ended,
+    get output() {
+      return program.output;
+    },
+    console: program,
+    stop: () => endProgram(program),
+  };
 }
 
 async function relaySwitch(keeper: Keeper): Promise<readonly string[]> {

@@ -1,6 +1,7 @@
 /** Thread entry: a file thread, for everything on the disk but the store. */
 import { captureFileTasks } from '../src/captures/files/capture-file-tasks.js';
 import { vpcsTasks } from '../src/run/nodes/vpcs/vpcs-tasks.js';
+import { confinementTasks } from '../src/run/nodes/confinement-tasks.js';
 import { hostTasks } from '../src/run/host-tasks.js';
 import { placingTasks } from '../src/lab/projects/file-placing.js';
 import { folderSwapTasks } from '../src/lab/projects/folder-swap.js';
@@ -15,6 +16,7 @@ import { symbolTasks } from '../src/lab/symbols/symbol-tasks.js';
 
 const tasks = {
   ...captureFileTasks,
+  ...confinementTasks,
   ...digestTasks,
   ...fileTasks,
   ...folderSwapTasks,

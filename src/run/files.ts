@@ -5,8 +5,9 @@ import type { TaskRunner } from '../base/threads/task-pool.js';
 import type { FolderTasks } from '../lab/projects/folder-tasks.js';
 import type { NodeFileTasks } from '../files/node-files/node-file-tasks.js';
 import type { HostTasks } from './host-tasks.js';
+import type { ConfinementTasks } from './nodes/confinement-tasks.js';
 import type { VpcsTasks } from './nodes/vpcs/vpcs-tasks.js';
 
 export type ComputeFiles = TaskRunner<
-  FileTasks & FolderTasks & DigestTasks & HostTasks & NodeFileTasks & VpcsTasks
+  FileTasks & FolderTasks & DigestTasks & HostTasks & NodeFileTasks & ConfinementTasks & VpcsTasks
 >;

@@ -17,6 +17,7 @@ import { FilterPlans } from './nodes/filter-plans.js';
 import type { ComputeFiles } from './files.js';
 import { shownInterface, type ShownInterface } from './host-interfaces.js';
 import type { Keeper, Program } from './keeper/keeper.js';
+import type { Confinement } from './nodes/confinement.js';
 import { KeptPrograms } from './nodes/kept-programs.js';
 import type { RunningNodes } from './running-nodes.js';
 import { Programs } from './nodes/programs.js';
@@ -43,8 +44,9 @@ export interface LocalComputeOptions extends NioSocketsOptions {
   readonly running: RunningNodes;
   /** The address at which consoles listen. */
   readonly consoleHost: string;
-  /** Whether nodes that are programs may start. Programs have the rights of the server. */
-  readonly runsPrograms: boolean;
+  readonly confinement: Confinement;
+  /** Whether programs may start that have the rights of the server. */
+  readonly runsUnconfined: boolean;
 }
 
 export interface Capabilities {
@@ -67,7 +69,8 @@ export class LocalCompute {
   #nodeTypes: readonly string[] = SWITCH_KINDS.map(({ type }) => type);
 
   constructor(options: LocalComputeOptions) {
-    const { engines, files, udpPorts, consolePorts, refusesBadHec, keeper, consoleHost } = options;
+    const { engines, files, udpPorts, consolePorts, refusesBadHec, keeper, confinement, consoleHost } =
+      options;
     this.#files = files;
     this.#bpf = options.bpf;
     this.fileLists = new FileLists(files);
@@ -82,7 +85,7 @@ export class LocalCompute {
       newDevice: (lab) => engines.newDevice(lab),
       log: options.log,
       filterPlans: new FilterPlans(options.bpf),
-      programs: new Programs([new VpcsRunner({ keeper, files })], options.runsPrograms),
+      programs: new Programs([new VpcsRunner({ keeper, files })], options.runsUnconfined, confinement),
       kept: new KeptPrograms(udpPorts),
       running: options.running,
       consoleHost,

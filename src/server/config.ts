@@ -28,6 +28,8 @@ export interface Config {
   readonly credentials: { readonly user: string; readonly password: string } | undefined;
   /** Whether everybody who can reach the server may use it. */
   readonly isOpen: boolean;
+  /** Whether the programs of nodes are confined, where the server has the privilege. */
+  readonly confinesPrograms: boolean;
   /** Whether the programs of nodes may run with the rights of the server although others can reach it. */
   readonly allowsUnconfined: boolean;
   /** How long the programs of nodes live without a server. */
@@ -112,7 +114,12 @@ const OPTIONS = {
     isSwitch: true,
   },
   'allow-unconfined': {
-    help: 'run the programs of nodes, with the rights of the server, for clients on other hosts',
+    help: 'run programs of nodes that cannot be confined for clients on other hosts, too',
+    fallback: '',
+    isSwitch: true,
+  },
+  'no-confinement': {
+    help: 'run the programs of nodes with the rights of the server',
     fallback: '',
     isSwitch: true,
   },
@@ -227,6 +234,7 @@ const SETTINGS = z.object({
   password: z.string().trim(),
   open: onOrOff,
   'allow-unconfined': onOrOff,
+  'no-confinement': onOrOff,
   'allow-hosts': listOf(hostName),
   'allow-origins': listOf(z.string()),
   'max-json-body': whole(1024, 64 * 1024 * 1024),
@@ -299,6 +307,7 @@ function configOf(settings: Settings): Config {
     gns3Version: settings['gns3-version'],
     credentials: settings.user === '' ? undefined : { user: settings.user, password: settings.password },
     isOpen: settings.open,
+    confinesPrograms: !settings['no-confinement'],
     allowsUnconfined: settings['allow-unconfined'],
     keepsNodesSeconds: settings['keep-nodes'],
     allowedHosts: settings['allow-hosts'],

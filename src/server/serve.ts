@@ -27,6 +27,7 @@ import { Uploads } from '../files/uploads/uploads.js';
 import { Gate } from '../http/gate.js';
 import { GuessBrake } from '../http/guess-brake.js';
 import { Controller } from '../lab/controller.js';
+import { Confinement } from '../run/nodes/confinement.js';
 import { Keeper } from '../run/keeper/keeper.js';
 import { UdpPorts } from '../run/links/udp-ports.js';
 import { LocalCompute } from '../run/local-compute.js';
@@ -70,10 +71,19 @@ export async function serve(config: Config): Promise<void> {
     log,
   });
   const sockets = await hostSockets(process.platform);
+  const confinement = new Confinement({
+    isWanted: config.confinesPrograms,
+    mark: serverMark(config),
+    serverFolders: [config.data, config.projects, config.images, config.state],
+    files,
+    namespaces: threads.namespaces,
+    log,
+  });
   const keeper = new Keeper({
     folder: keeperFolder(config),
     mark: serverMark(config),
     graceSeconds: config.keepsNodesSeconds,
+    confine: (order) => confinement.ofOrder(order),
     log,
     onLost: (ids: readonly string[]) => {
       log.error({ programs: ids.length }, 'the keeper of the node programs ended, and they with it');
@@ -140,7 +150,8 @@ export async function serve(config: Config): Promise<void> {
     images,
     running,
     consoleHost: config.host,
-    runsPrograms: isLoopback(config.host) || config.allowsUnconfined,
+    confinement,
+    runsUnconfined: isLoopback(config.host) || config.allowsUnconfined,
   });
   const runningCaptures = new RunningCaptures({
     writers,
@@ -165,6 +176,7 @@ export async function serve(config: Config): Promise<void> {
   );
   await running.start();
   compute.keep(await left);
+  void confinement.problem();
   const probed = compute.probe();
   await controller.start((projectId) => compute.beginRun(projectId));
   captureRetention.start();

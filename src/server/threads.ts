@@ -15,6 +15,8 @@ import type { PartTasks } from '../files/uploads/part-tasks.js';
 import type { ProjectFileTasks } from '../lab/projects/project-state.js';
 import type { SymbolTasks } from '../lab/symbols/symbol-tasks.js';
 import type { HostTasks } from '../run/host-tasks.js';
+import type { ConfinementTasks } from '../run/nodes/confinement-tasks.js';
+import type { NamespaceTasks } from '../run/nodes/namespace-tasks.js';
 import type { VpcsTasks } from '../run/nodes/vpcs/vpcs-tasks.js';
 import type { CompareTasks } from '../snapshots/compare-tasks.js';
 import type { ArchiveTasks } from '../snapshots/projects/project-archives.js';
@@ -44,6 +46,8 @@ const SIZES = {
   chores: { threads: 1, queueLimit: Infinity, startsOnUse: true },
   /** Hands expressions of packet filters to libpcap, which may take its time. */
   expressions: { threads: 1, queueLimit: 1000, startsOnUse: true },
+  /** Makes networks for the programs of nodes, one after the other: it is in them meanwhile. */
+  namespaces: { threads: 1, queueLimit: 10_000, startsOnUse: true },
   /** Snapshots, exports and imports: two for long jobs at most, the others for what is short, such as pieces of exports. */
   jobs: { threads: 4, queueLimit: 1000, startsOnUse: true },
 };
@@ -51,6 +55,7 @@ const SIZES = {
 export const ARCHIVES_AT_ONCE = SIZES.archives.threads;
 
 export type FileThreadTasks = CaptureFileTasks &
+  ConfinementTasks &
   DigestTasks &
   FileTasks &
   HostTasks &
@@ -69,6 +74,7 @@ export class Threads {
   readonly files: FilePool<FileThreadTasks>;
   readonly chores: TaskPool<FileChores>;
   readonly expressions: TaskPool<BpfTasks>;
+  readonly namespaces: TaskPool<NamespaceTasks>;
   readonly jobs: TaskPool<CompareTasks & ArchiveTasks & SnapshotTasks>;
 
   constructor({ uploadFloor: floor }: Config) {
@@ -82,12 +88,14 @@ export class Threads {
     );
     this.chores = new TaskPool({ ...SIZES.chores, worker: workerAt('chore') });
     this.expressions = new TaskPool({ ...SIZES.expressions, worker: workerAt('expression') });
+    this.namespaces = new TaskPool({ ...SIZES.namespaces, worker: workerAt('namespace') });
     this.jobs = new TaskPool({ ...SIZES.jobs, worker: workerAt('job'), workerData: { floor } });
   }
 
   /** Call it when nothing uses the threads any more. */
   async close(): Promise<void> {
-    const { files, disk, archives, readers, chores, expressions, jobs } = this;
-    for (const pool of [files, disk, archives, readers, chores, expressions, jobs]) await pool.close();
+    const { files, disk, archives, readers, chores, expressions, namespaces, jobs } = this;
+    for (const pool of [files, disk, archives, readers, chores, expressions, namespaces, jobs])
+      await pool.close();
   }
 }

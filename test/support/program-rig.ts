@@ -44,8 +44,7 @@ class CommandMachine implements Machine {
   }
 
   async start(host: NodeHost): Promise<Run> {
-    await host.openUdp(0);
-    await host.openUdp(1);
+    await host.openUdp([0, 1]);
     const [command, ...args] = this.#command;
     const how = { command, args, folder: '/', environment: {}, niceness: 0, console: 'pipes' } as const;
     const program = await this.#keeper.spawn({ ...how, id: this.#node.id, memo: null });

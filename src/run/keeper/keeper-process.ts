@@ -8,6 +8,7 @@ import { createServer, Socket, type Server } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { lockFolders } from '../../base/disk/folder-lock.js';
 import { messageOf } from '../../base/errors/errors.js';
+import { ControlGroups, ownControlGroup } from './control-groups.js';
 import { endMarked } from './marked-processes.js';
 import { faultOf, KEEPER_VERSION, type ServerMessage, type SpawnOrder } from './messages.js';
 import { ServerLink } from './server-link.js';
@@ -45,7 +46,9 @@ export async function runKeeper(folder: string, mark: string): Promise<void> {
   // These have outlived the last keeper.
   await endMarked(mark, () => false);
   rmSync(SOCKET_NAME, { force: true });
-  await new KeeperProcess(mark).listen();
+  const base = await ownControlGroup();
+  const groups = base === undefined ? undefined : await ControlGroups.open({ base, mark });
+  await new KeeperProcess(mark, groups).listen();
 }
 
 /** Waits for the end of the last keeper, which might take programs of this one for its own. */
@@ -81,6 +84,7 @@ function closeInherited(): void {
 
 class KeeperProcess {
   readonly #mark: string;
+  readonly #groups: ControlGroups | undefined;
   readonly #socket: Server;
   readonly #starter = new Socket({ fd: STARTER_FD });
   /** Programs that have ended stay here until a server knows. */
@@ -96,8 +100,9 @@ class KeeperProcess {
   #turn: Promise<void> = Promise.resolve();
   #isEnding = false;
 
-  constructor(mark: string) {
+  constructor(mark: string, groups: ControlGroups | undefined) {
     this.#mark = mark;
+    this.#groups = groups;
     this.#socket = createServer((sink) => {
       this.#connected(sink);
     });
@@ -230,6 +235,7 @@ class KeeperProcess {
         this.#changed(changed);
       });
       this.#programs.set(program.id, program);
+      void this.#groups?.add(program.id, program.pid, program.project);
       if (this.#isEnding) program.kill('SIGKILL');
       link.send({ kind: 'spawned', request, pid: program.pid });
       link.began(program);
@@ -251,7 +257,9 @@ class KeeperProcess {
 
   #changed(program: SpawnedProgram): void {
     for (const link of this.#links) link.changed(program);
-    if (program.end !== undefined) this.#sweepSoon();
+    if (program.end === undefined) return;
+    void this.#groups?.remove(program.id, program.project);
+    this.#sweepSoon();
   }
 
   #sweepSoon(): void {
@@ -283,6 +291,7 @@ class KeeperProcess {
     this.#killAll('SIGKILL');
     await this.#allEnd(KILLED_MS);
     await endMarked(this.#mark, () => false);
+    await this.#groups?.close();
     clearTimeout(this.#sweep);
     for (const program of this.#programs.values()) program.release();
     for (const link of this.#links) link.finish();

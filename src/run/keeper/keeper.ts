@@ -10,7 +10,13 @@ import type { Logger } from 'pino';
 import { KeeperLine } from './keeper-line.js';
 import type { KeeperStart, KeeperStarted } from './keeper-starting.js';
 import { KeptProgram } from './kept-program.js';
-import { faultOf, type KeeperMessage, type ServerMessage, type SpawnOrder } from './messages.js';
+import {
+  faultOf,
+  type KeeperMessage,
+  type ServerMessage,
+  type SpawnConfinement,
+  type SpawnOrder,
+} from './messages.js';
 import type { Program, ProgramEnd, ProgramOrder } from './program.js';
 
 export type { Program, ProgramEnd, ProgramOrder, ProgramSignal } from './program.js';
@@ -31,6 +37,8 @@ export interface KeeperOptions {
   readonly mark: string;
   /** How long programs live without a server. */
   readonly graceSeconds: number;
+  /** How the program of an order that asks for it is confined; undefined when it cannot be. */
+  readonly confine?: (order: ProgramOrder) => Promise<SpawnConfinement | undefined>;
   readonly log: Logger;
   /** Called when the keeper has died and its programs with it; their `ended` has resolved. */
   readonly onLost: (ids: readonly string[]) => void;
@@ -67,7 +75,8 @@ export class Keeper {
   /** Rejects with a sentence for the user. Starts the keeper again when it has died. */
   async spawn(order: ProgramOrder): Promise<Program> {
     if (process.platform !== 'linux') throw new Error('Programs run on Linux only');
-    const sent: SpawnOrder = { ...order, memo: JSON.stringify(order.memo ?? null) };
+    const confinement = await this.#options.confine?.(order);
+    const sent: SpawnOrder = { ...order, confinement, memo: JSON.stringify(order.memo ?? null) };
     const fault = faultOf(sent);
     if (fault !== undefined) throw new Error(fault);
     if (this.#line === undefined && !this.#isClosed) await this.#open();

@@ -1,12 +1,14 @@
 /**
- * Starts a program. What makes it ready for its work runs before it in the same process, each step by exec: `setpriv`
- * asks the kernel to kill it when the keeper dies, a shell opens its terminal, `nice` sets its priority. Call this from
- * the main thread only: the kernel kills a child when the *thread* that started it ends.
+ * Starts a program. What makes it ready for its work runs before it in the same process, each step by exec: `nice` sets
+ * its priority, `setpriv` asks the kernel to kill it when the keeper dies and takes away its rights, a shell opens its
+ * terminal. The namespaces of a confined program are those of this thread while it is started. Call this from the main
+ * thread only: the kernel kills a child when the *thread* that started it ends.
  */
 import { spawn, type ChildProcess, type StdioOptions } from 'node:child_process';
-import { accessSync, constants, statSync } from 'node:fs';
+import { accessSync, chownSync, constants, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { MARK_VARIABLE, type SpawnOrder } from './messages.js';
+import { confinedLabel, MARK_VARIABLE, type SpawnConfinement, type SpawnOrder } from './messages.js';
+import { limitProcesses, Namespaces } from './namespaces.js';
 import { SYSTEM_PATH } from './program.js';
 
 /**
@@ -22,6 +24,14 @@ if [ -n "$2" ]; then exec 0<>"$2" 1>&0 2>&0; else exec 2>&1; fi
 shift 2
 exec "$@"`;
 
+/**
+ * The processes and threads of all programs of a node together. The limit is the keeper's own, which they inherit; it
+ * does not hold for the superuser.
+ */
+const MOST_PROCESSES = 1024;
+
+let namespaces: Namespaces | undefined;
+
 /** Resolves when the process is there. Rejects with a sentence for the user. */
 export async function launch(
   order: SpawnOrder,
@@ -33,20 +43,21 @@ export async function launch(
     throw new Error(`The working folder ${order.folder} is not there`);
   const program = pathOf(order.command, order.folder, order.environment['PATH'] ?? SYSTEM_PATH);
   const nice = order.niceness === 0 ? [] : [step('nice'), '-n', String(order.niceness)];
-  const child = spawn(
-    step('setpriv'),
-    [
-      ...['--pdeathsig', 'KILL', '--no-new-privs', '--', step('sh'), '-c', SCRIPT, 'sh'],
-      ...[String(process.pid), terminal, ...nice, program, ...order.args],
-    ],
-    {
+  const { confinement } = order;
+  const rights = confinement === undefined ? [] : rightsOf(confinement);
+  const [first = '', ...rest] = [
+    ...[...nice, step('setpriv'), '--pdeathsig', 'KILL', '--no-new-privs', ...rights, '--'],
+    ...[step('sh'), '-c', SCRIPT, 'sh', String(process.pid), terminal, program, ...order.args],
+  ];
+  const start = (): ChildProcess =>
+    spawn(first, rest, {
       cwd: order.folder,
       env: { ...order.environment, [MARK_VARIABLE]: `${mark}/${order.id}` },
       stdio,
       // A session and a group of its own.
       detached: true,
-    },
-  );
+    });
+  const child = confinement === undefined ? start() : confined(confinement, mark, order.id, terminal, start);
   await new Promise<void>((spawned, reject) => {
     child.once('spawn', spawned);
     child.once('error', (error) => {
@@ -54,6 +65,38 @@ export async function launch(
     });
   });
   return child;
+}
+
+/** Without capabilities, and without groups but those of its devices. */
+function rightsOf({ user, groups }: SpawnConfinement): string[] {
+  const id = String(user);
+  return [
+    ...[
+      '--reuid',
+      id,
+      '--regid',
+      id,
+      ...(groups.length === 0 ? ['--clear-groups'] : ['--groups', groups.join()]),
+    ],
+    ...['--inh-caps', '-all', '--ambient-caps', '-all', '--bounding-set', '-all'],
+  ];
+}
+
+function confined<Result>(
+  confinement: SpawnConfinement,
+  mark: string,
+  id: string,
+  terminal: string,
+  start: () => Result,
+): Result {
+  if (namespaces === undefined) {
+    limitProcesses(MOST_PROCESSES);
+    namespaces = new Namespaces();
+  }
+  const { user, network } = confinement;
+  // It opens the terminal once more, to have it as its controlling one.
+  if (terminal !== '') chownSync(terminal, user, user);
+  return namespaces.within(confinement, network, confinedLabel(mark, id), start);
 }
 
 function step(name: string): string {

@@ -1,10 +1,11 @@
 /**
  * Finds processes by the mark in their environment, which the children of a program inherit: what has left its
- * group, or outlived a keeper. There are no files of process ids, since the ids are used again.
+ * group, or outlived a keeper. A confined one may have another environment: it is found by the mark of its mounts. There
+ * are no files of process ids, since the ids are used again.
  */
-import { readdir, readFile } from 'node:fs/promises';
+import { readdir, readFile, stat } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { MARK_VARIABLE } from './messages.js';
+import { confinedLabel, FIRST_PROGRAM_USER, LAST_PROGRAM_USER, MARK_VARIABLE } from './messages.js';
 
 const LOOKS = 200;
 const BETWEEN_MS = 10;
@@ -34,23 +35,38 @@ interface MarkedProcess {
 
 async function findMarked(mark: string): Promise<MarkedProcess[]> {
   const beginning = `\0${MARK_VARIABLE}=${mark}/`;
+  const label = ` ${confinedLabel(mark, '')}`;
   const found: MarkedProcess[] = [];
   for (const name of await readdir('/proc')) {
     const pid = Number(name);
     if (!Number.isInteger(pid)) continue;
-    const environment = `\0${await environmentOf(pid)}`;
-    const at = environment.indexOf(beginning);
-    if (at < 0) continue;
-    const [id = ''] = environment.slice(at + beginning.length).split('\0', 1);
-    found.push({ pid, id });
+    const id =
+      idIn(`\0${await contentOf(pid, 'environ')}`, beginning, '\0') ??
+      ((await isConfined(pid)) ? idIn(await contentOf(pid, 'mountinfo'), label, ' ') : undefined);
+    if (id !== undefined) found.push({ pid, id });
   }
   return found;
 }
 
-/** Empty when the process has gone or is not ours. */
-async function environmentOf(pid: number): Promise<string> {
+/** The text between the beginning and the next end. */
+function idIn(text: string, beginning: string, end: string): string | undefined {
+  const at = text.indexOf(beginning);
+  return at < 0 ? undefined : text.slice(at + beginning.length).split(end, 1)[0];
+}
+
+async function isConfined(pid: number): Promise<boolean> {
   try {
-    return await readFile(`/proc/${pid}/environ`, 'utf8');
+    const { uid } = await stat(`/proc/${pid}`);
+    return uid >= FIRST_PROGRAM_USER && uid <= LAST_PROGRAM_USER;
+  } catch {
+    return false;
+  }
+}
+
+/** Empty when the process has gone or is not ours. */
+async function contentOf(pid: number, name: string): Promise<string> {
+  try {
+    return await readFile(`/proc/${pid}/${name}`, 'utf8');
   } catch {
     return '';
   }

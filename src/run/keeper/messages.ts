@@ -3,17 +3,36 @@
  * when both are of one version and one mark, with all programs that it keeps and `welcome`. In all versions `hello` and
  * `end` are the same: a server can always end a keeper of another version.
  */
+import type { ProgramView } from './namespaces.js';
 import type { ProgramEnd, ProgramOrder, ProgramSignal } from './program.js';
 
-export const KEEPER_VERSION = 1;
+export const KEEPER_VERSION = 2;
 
 /** The environment variable of each program: `<mark>/<id>`. */
 export const MARK_VARIABLE = 'WIREFARM_NODE';
 
+/** The name of the mounts that hide folders from a confined program, which the program cannot change. */
+export function confinedLabel(mark: string, id: string): string {
+  return `wirefarm:${mark}/${id}`;
+}
+
 /** How much of its console a program's ring has at most in one message. */
 export const LONGEST_OUTPUT = 64 * 1024;
 
-export interface SpawnOrder extends Omit<ProgramOrder, 'memo'> {
+/** Confined programs have users of these numbers, which no distribution gives to anybody. */
+export const FIRST_PROGRAM_USER = 0x7000_0000;
+export const LAST_PROGRAM_USER = 0x7ffd_ffff;
+
+export interface SpawnConfinement extends ProgramView {
+  /** Also the number of its group. */
+  readonly user: number;
+  readonly groups: readonly number[];
+  /** The path of a network namespace; empty for that of the host. */
+  readonly network: string;
+}
+
+export interface SpawnOrder extends Omit<ProgramOrder, 'memo' | 'confinement'> {
+  readonly confinement?: SpawnConfinement | undefined;
   /** JSON text: the keeper does not look into it. */
   readonly memo: string;
 }
@@ -47,12 +66,14 @@ const LEAST_NICE = 19;
 
 /** Why an order is not one that a keeper takes; undefined when it is. */
 export function faultOf(order: SpawnOrder): string | undefined {
-  const { id, command, args, folder, environment, niceness, memo } = order;
+  const { id, command, args, folder, environment, niceness, confinement, memo } = order;
   if (id === '' || id.length > LONGEST_ID) return `The id of a program has 1 to ${LONGEST_ID} characters`;
   if (command === '') return 'A program needs a command';
   if (!Number.isInteger(niceness) || Math.abs(niceness) > LEAST_NICE + 1) return 'The niceness is no number';
   const variables = Object.entries(environment).flat();
-  const texts = [id, command, folder, ...args, ...variables];
+  const { network = '', hidden = [], visible = [] } = confinement ?? {};
+  const places = [network, ...hidden, ...visible.map(({ path }) => path)];
+  const texts = [id, command, folder, ...args, ...variables, ...places];
   if (texts.some((text) => text.includes('\0'))) return 'An argument has a NUL in it';
   if (bytesOf([command, ...args]) > MOST_BYTES_OF_ARGUMENTS)
     return `The arguments have more than ${MOST_BYTES_OF_ARGUMENTS} bytes`;
@@ -94,12 +115,33 @@ function isOrder(order: unknown): boolean {
   return (
     isRecord(order) &&
     [order['id'], order['command'], order['folder'], order['memo']].every(isText) &&
+    (order['project'] === undefined || isText(order['project'])) &&
     Array.isArray(order['args']) &&
     order['args'].every(isText) &&
     isRecord(order['environment']) &&
     Object.values(order['environment']).every(isText) &&
     isNumber(order['niceness']) &&
-    (order['console'] === 'terminal' || order['console'] === 'pipes')
+    (order['console'] === 'terminal' || order['console'] === 'pipes') &&
+    (order['confinement'] === undefined || isConfinement(order['confinement']))
+  );
+}
+
+function isConfinement(confinement: unknown): boolean {
+  if (!isRecord(confinement)) return false;
+  const { user, groups, network, hidden, visible } = confinement;
+  return (
+    isNumber(user) &&
+    user >= FIRST_PROGRAM_USER &&
+    user <= LAST_PROGRAM_USER &&
+    Array.isArray(groups) &&
+    groups.every(isNumber) &&
+    isText(network) &&
+    Array.isArray(hidden) &&
+    hidden.every(isText) &&
+    Array.isArray(visible) &&
+    visible.every(
+      (place) => isRecord(place) && isText(place['path']) && typeof place['isWritable'] === 'boolean',
+    )
   );
 }
 

@@ -15,8 +15,24 @@ export interface ProgramOrder {
   readonly niceness: number;
   /** 'terminal': a terminal of its own is its input and output. 'pipes': input and output are pipes. */
   readonly console: 'terminal' | 'pipes';
+  /** The programs of a project share what the host bounds; those without one share it, too. */
+  readonly project?: string | undefined;
+  /** Without it the program has the rights of the server. */
+  readonly confinement?: ProgramConfinement | undefined;
   /** Handed back to the next server that takes the program over. JSON. */
   readonly memo: unknown;
+}
+
+/** How far a program is kept from the rest of the host, where the server has the privilege for that. */
+export interface ProgramConfinement {
+  /** The network of its node; without one it has that of the host. */
+  readonly network?: string | undefined;
+  /** Folders of its node, its working folder among them: they are given to its user. */
+  readonly writable: readonly string[];
+  /** Files and folders, such as images, and the program itself if it is one of the server's files. */
+  readonly readable: readonly string[];
+  /** Such as `/dev/kvm`: it gets the group of each, where the group may use the device. */
+  readonly devices?: readonly string[] | undefined;
 }
 
 export interface ProgramEnd {

@@ -12,6 +12,7 @@ const LAST_OUTPUT_MS = 300;
 export class SpawnedProgram {
   readonly id: string;
   readonly memo: string;
+  readonly project: string | undefined;
   readonly pid: number;
   readonly ring = new OutputRing();
   readonly #child: ChildProcess;
@@ -37,7 +38,7 @@ export class SpawnedProgram {
   }
 
   private constructor(
-    { id, memo }: SpawnOrder,
+    { id, memo, project }: SpawnOrder,
     child: ChildProcess,
     pid: number,
     console: ProgramConsole,
@@ -45,6 +46,7 @@ export class SpawnedProgram {
   ) {
     this.id = id;
     this.memo = memo;
+    this.project = project;
     this.pid = pid;
     this.#child = child;
     this.#console = console;

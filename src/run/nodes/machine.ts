@@ -32,6 +32,8 @@ export interface MachineNode {
   readonly consoleType: NodeConsoleType | undefined;
   /** Null for a node without a console, and when all numbers are taken. */
   readonly consolePort: number | null;
+  /** The network of its programs, for the confinement of their orders. */
+  readonly network: string | undefined;
 }
 
 /**
@@ -39,8 +41,8 @@ export interface MachineNode {
  * of the node. All that is opened here is closed when the run has ended.
  */
 export interface NodeHost {
-  /** Opens a pair of UDP ports for a port of the node. */
-  openUdp(index: number): Promise<AdapterWire>;
+  /** Opens a pair of UDP ports for each of these ports of the node. Call once. */
+  openUdp(indexes: readonly number[]): Promise<readonly AdapterWire[]>;
   /** The memo of the program, from which a later server can take it over. Ask when all ports are open. */
   memo(commandLine: string): NodeMemo;
   /** Attaches an endpoint of another form to a port of the node, and closes it in the end. */
@@ -97,6 +99,11 @@ export interface Machine {
 /** A kind of node that is a program, as this host runs it. */
 export interface ProgramRunner {
   readonly kind: ProgramKind;
+  /**
+   * Where its nodes have their network when programs are confined; all of its orders then ask for confinement. Absent for
+   * a kind that cannot be confined.
+   */
+  readonly confinement?: { readonly network: 'own' | 'host' };
   /** Never rejects. */
   probe(): Promise<Ability>;
   /** Refuses (409) a node for which the project has no room. */

@@ -5,7 +5,7 @@
  */
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { refusals, systemCode } from '../../base/errors/errors.js';
+import { messageOf, refusals, systemCode } from '../../base/errors/errors.js';
 import type { PortEndpoint } from '../../engine/forwarding/transport.js';
 import { nodeFolder } from '../../files/node-files/node-folder.js';
 import type { ProgramKind } from '../../lab/kinds/node-kind.js';
@@ -15,8 +15,9 @@ import { portOwnerOf } from '../../lab/topology/port-owner.js';
 import type { ComputeServices } from '../compute-services.js';
 import { ConsoleHub } from '../consoles/console-hub.js';
 import { TelnetListener } from '../consoles/telnet-listener.js';
-import type { ProgramEnd } from '../keeper/keeper.js';
+import type { Program, ProgramEnd } from '../keeper/keeper.js';
 import { ComputeNode, type NewComputeNode, type NodeSettings } from './compute-node.js';
+import type { NodeNetwork } from './confinement.js';
 import type { AdapterWire, KeptNode, NodeMemo } from './kept-programs.js';
 import type { Machine, NodeHost, NodeProject, Run } from './machine.js';
 import { lastLines } from './printed-text.js';
@@ -41,6 +42,7 @@ export class ProgramNode extends ComputeNode {
   #inner: InnerPort[] = [];
   /** The ports of the node at which there is a link that is not suspended. */
   readonly #plugged = new Set<number>();
+  #network: NodeNetwork | undefined;
   #status: NodeStatus = 'stopped';
   #commandLine = '';
   /** Listens from a start to a stop, also when the program has died meanwhile: its last words can be read. */
@@ -55,6 +57,10 @@ export class ProgramNode extends ComputeNode {
 
   get status(): NodeStatus {
     return this.#status;
+  }
+
+  get network(): string | undefined {
+    return this.#network?.path;
   }
 
   /** The folder of the node; it may not exist yet. */
@@ -210,13 +216,9 @@ export class ProgramNode extends ComputeNode {
   /** Takes over the programs of an earlier server. The node is stopped when they cannot be. */
   async #adopt(kept: KeptNode): Promise<void> {
     const { services } = this;
-    const unopened = new Map(kept.wires);
     try {
+      await this.#openWires(kept.wires, kept.programs[0]);
       if (this.#machine.adopt === undefined) throw new Error('its kind cannot be taken over');
-      for (const [index, wire] of kept.wires) {
-        await this.#openWire(index, wire);
-        unopened.delete(index);
-      }
       await this.#openTelnet();
       const run = await this.#machine.adopt(kept, this.#host());
       this.#connectConsole(run);
@@ -227,7 +229,6 @@ export class ProgramNode extends ComputeNode {
         'a program of an earlier server could not be taken over',
       );
       for (const program of kept.programs) program.kill('SIGKILL');
-      for (const wire of unopened.values()) this.#releasePorts(wire);
       await this.#unwire();
     }
   }
@@ -257,9 +258,9 @@ export class ProgramNode extends ComputeNode {
 
   #host(): NodeHost {
     return {
-      openUdp: (index) => this.#openUdp(index),
+      openUdp: (indexes) => this.#openUdp(indexes),
       memo: (commandLine) => this.#memo(commandLine),
-      attach: (index, endpoint) => this.#attachInner(index, endpoint, undefined),
+      attach: (index, endpoint) => this.#attachInner(index, endpoint),
       isPlugged: (index) => this.#plugged.has(index),
       statusChanged: (status) => {
         if (this.#run !== undefined) this.#become(status);
@@ -316,33 +317,77 @@ export class ProgramNode extends ComputeNode {
     this.changed();
   }
 
-  async #openUdp(index: number): Promise<AdapterWire> {
+  /** Opens wires for these ports of the node. */
+  async #openUdp(indexes: readonly number[]): Promise<readonly AdapterWire[]> {
+    const wires = new Map<number, AdapterWire>();
+    try {
+      for (const index of indexes) wires.set(index, await this.#reserveWire());
+    } catch (error) {
+      for (const wire of wires.values()) this.#releasePorts(wire);
+      throw error;
+    }
+    await this.#openWires(wires);
+    return [...wires.values()];
+  }
+
+  async #reserveWire(): Promise<AdapterWire> {
     const { udpPorts } = this.services;
     const programPort = await udpPorts.reserve(this.home.id);
-    let enginePort: number | undefined;
     try {
-      enginePort = await udpPorts.reserve(this.home.id);
-      const wire = { programPort, enginePort };
-      await this.#openWire(index, wire);
-      return wire;
+      return { programPort, enginePort: await udpPorts.reserve(this.home.id) };
     } catch (error) {
       udpPorts.release(programPort, this.home.id);
-      if (enginePort !== undefined) udpPorts.release(enginePort, this.home.id);
       throw error;
     }
   }
 
-  async #openWire(index: number, wire: AdapterWire): Promise<void> {
-    const { enginePort, programPort } = wire;
-    await this.#attachInner(index, this.services.sockets.openLoopback(enginePort, programPort), wire);
+  /** Opens and attaches the engine's ends of wires by the index of their port. Releases those that fail. */
+  async #openWires(wires: ReadonlyMap<number, AdapterWire>, kept?: Program): Promise<void> {
+    const all = [...wires];
+    let endpoints: readonly PortEndpoint[] = [];
+    let attached = 0;
+    try {
+      endpoints = await this.#openSockets([...wires.values()], kept);
+      for (const endpoint of endpoints) {
+        const [index, wire] = all[attached] ?? [0, undefined];
+        await this.device.attach(2 * index, endpoint);
+        this.#inner.push({ port: 2 * index, endpoint, wire });
+        attached++;
+      }
+    } catch (error) {
+      for (const endpoint of endpoints.slice(attached)) this.services.sockets.close(endpoint);
+      for (const [, wire] of all.slice(attached)) this.#releasePorts(wire);
+      throw error instanceof RangeError ? refusals.engineFull(error.message) : error;
+    }
+  }
+
+  /** The engine's ends of the wires, in the network of the node if its programs have one of their own. */
+  async #openSockets(
+    wires: readonly AdapterWire[],
+    kept: Program | undefined,
+  ): Promise<readonly PortEndpoint[]> {
+    const { sockets, programs } = this.services;
+    this.#network = await programs.openNetwork(this.kind.type, wires, kept).catch((error: unknown) => {
+      throw refusals.nodeNotStarted(this.name, messageOf(error));
+    });
+    if (this.#network !== undefined) return this.#network.endpoints;
+    const opened: PortEndpoint[] = [];
+    try {
+      for (const { enginePort, programPort } of wires)
+        opened.push(sockets.openLoopback(enginePort, programPort));
+      return opened;
+    } catch (error) {
+      for (const endpoint of opened) sockets.close(endpoint);
+      throw error;
+    }
   }
 
   /** Closes the endpoint when it cannot be attached. */
-  async #attachInner(index: number, endpoint: PortEndpoint, wire: AdapterWire | undefined): Promise<void> {
+  async #attachInner(index: number, endpoint: PortEndpoint): Promise<void> {
     const port = 2 * index;
     try {
       await this.device.attach(port, endpoint);
-      this.#inner.push({ port, endpoint, wire });
+      this.#inner.push({ port, endpoint, wire: undefined });
     } catch (error) {
       this.services.sockets.close(endpoint);
       throw error instanceof RangeError ? refusals.engineFull(error.message) : error;
@@ -363,6 +408,8 @@ export class ProgramNode extends ComputeNode {
   }
 
   async #closeInner(): Promise<void> {
+    this.#network?.close();
+    this.#network = undefined;
     const { sockets } = this.services;
     for (const { port, endpoint, wire } of this.#inner.splice(0)) {
       try {

@@ -2,6 +2,9 @@
 import { availableParallelism } from 'node:os';
 import { refusals } from '../../base/errors/errors.js';
 import { FairTurns } from '../../base/threads/fair-turns.js';
+import type { Program } from '../keeper/keeper.js';
+import type { Confinement, NodeNetwork } from './confinement.js';
+import type { AdapterWire } from './kept-programs.js';
 import type { Ability, ProgramRunner } from './machine.js';
 
 /** A kind that was not able is probed again when it is asked for, at most so often. */
@@ -16,7 +19,8 @@ interface Probe {
 
 export class Programs {
   readonly #runners: ReadonlyMap<string, ProgramRunner>;
-  readonly #mayStart: boolean;
+  readonly #mayBeUnconfined: boolean;
+  readonly #confinement: Confinement | undefined;
   #areLeft = false;
   readonly #probes = new Map<string, Probe>();
   readonly #starts = new FairTurns({
@@ -26,8 +30,10 @@ export class Programs {
     mostWaitingOfOne: MOST_WAITING,
   });
 
-  constructor(runners: readonly ProgramRunner[], mayStart: boolean) {
-    this.#mayStart = mayStart;
+  /** Without `confinement` no program is confined. */
+  constructor(runners: readonly ProgramRunner[], mayBeUnconfined: boolean, confinement?: Confinement) {
+    this.#mayBeUnconfined = mayBeUnconfined;
+    this.#confinement = confinement;
     this.#runners = new Map(runners.map((runner) => [runner.kind.type, runner]));
   }
 
@@ -53,9 +59,22 @@ export class Programs {
 
   /** Starts a node of the kind in its turn: so many nodes start at once, and the projects take turns. */
   async start<Result>(type: string, projectId: string, start: () => Promise<Result>): Promise<Result> {
-    if (!this.#mayStart) throw refusals.programsUnconfined();
+    if (!this.#mayBeUnconfined && !(await this.#isConfined(type))) throw refusals.programsUnconfined();
     await this.check(type);
     return this.#starts.run(projectId, start);
+  }
+
+  /**
+   * The network of a node of the kind, with the engine's ends of its wires; undefined when it has that of the host. That
+   * of a program of an earlier server is opened again.
+   */
+  async openNetwork(
+    type: string,
+    wires: readonly AdapterWire[],
+    kept?: Program,
+  ): Promise<NodeNetwork | undefined> {
+    const isOwn = this.runner(type).confinement?.network === 'own';
+    return isOwn ? this.#confinement?.openNetwork(wires, kept?.pid) : undefined;
   }
 
   /** Whether the server ends and leaves the programs to the next one. */
@@ -67,6 +86,12 @@ export class Programs {
   close(leaves: boolean): void {
     this.#areLeft = leaves;
     this.#starts.close();
+  }
+
+  async #isConfined(type: string): Promise<boolean> {
+    const confinement = this.#confinement;
+    if (confinement === undefined || this.runner(type).confinement === undefined) return false;
+    return (await confinement.problem()) === undefined;
   }
 
   async #abilityOf(type: string): Promise<Ability> {

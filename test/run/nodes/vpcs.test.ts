@@ -1,6 +1,6 @@
 /** Virtual PCs: the real program, started, wired, captured and ended through the interface of clients. */
 import { once } from 'node:events';
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync, readlinkSync, statSync } from 'node:fs';
 import { connect, createServer } from 'node:net';
 import t from 'tap';
 import { WebSocket } from 'ws';
@@ -86,6 +86,11 @@ void t.test(
     t.match(running, { status: 'started', command_line: /^vpcs -i 1 -m 0 .*-t 127\.0\.0\.1$/ });
     await told('started');
     t.equal(programsOf(pc).length > 0, true);
+    for (const pid of process.getuid?.() === 0 ? programsOf(pc) : []) {
+      t.ok(statSync(`/proc/${pid}`).uid >= 0x7000_0000, 'it has a user of its own');
+      for (const kind of ['net', 'mnt'])
+        t.not(readlinkSync(`/proc/${pid}/ns/${kind}`), readlinkSync(`/proc/self/ns/${kind}`));
+    }
     await lab.act(pc, 'start');
     t.match(await lab.act(pc, 'suspend'), { status: 'started' }, 'it cannot be suspended');
     t.match(await lab.act(pc, 'reload'), { status: 'started' });

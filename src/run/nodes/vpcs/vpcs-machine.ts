@@ -21,6 +21,7 @@ export interface VpcsOptions {
 
 export class VpcsRunner implements ProgramRunner {
   readonly kind = vpcs;
+  readonly confinement = { network: 'own' } as const;
   readonly #options: VpcsOptions;
   #relaySwitch: Promise<readonly string[]> | undefined;
   readonly #numbers = new Map<string, { readonly free: FreeList; taken: number }>();
@@ -79,7 +80,8 @@ class VpcsMachine implements Machine {
     const { id, name, home, folder: path } = this.#node;
     const { keeper, files } = this.#options;
     const { folder, hasScript } = await files.run('prepareVpcs', { root: home.folder, folder: path, name });
-    const wire = await host.openUdp(0);
+    const [wire] = await host.openUdp([0]);
+    if (wire === undefined) throw new Error('a virtual PC has one adapter');
     const args = [
       ...['-i', '1', '-m', String(this.#number), ...(await this.#switches())],
       ...['-s', String(wire.programPort), '-c', String(wire.enginePort), '-t', '127.0.0.1'],
@@ -89,6 +91,8 @@ class VpcsMachine implements Machine {
     const program = await keeper
       .spawn({
         ...{ id, command: COMMAND, args, folder, environment: {}, niceness: 0, console: 'terminal' },
+        project: home.id,
+        confinement: { network: this.#node.network, writable: [folder], readable: [] },
         memo: host.memo(commandLine),
       })
       .catch((error: unknown) => {

@@ -1,0 +1,69 @@
+/** Which programs a server starts that others can reach. */
+import { pino } from 'pino';
+import t from 'tap';
+import { vpcs } from '../../../src/lab/kinds/vpcs.js';
+import type { ComputeFiles } from '../../../src/run/files.js';
+import { Confinement } from '../../../src/run/nodes/confinement.js';
+import type { ProgramRunner } from '../../../src/run/nodes/machine.js';
+import { Programs } from '../../../src/run/nodes/programs.js';
+
+const runner: ProgramRunner = {
+  kind: vpcs,
+  probe: () => Promise.resolve({ isAble: true }),
+  newMachine: () => {
+    throw new Error('nothing is made');
+  },
+};
+const confinable: ProgramRunner = { ...runner, confinement: { network: 'host' } };
+
+const warnings: unknown[] = [];
+const log = Object.assign(pino({ level: 'silent' }), { warn: (given: unknown) => warnings.push(given) });
+
+/** `problem` is what the probe of the host finds. */
+function confinementWith(problem: string | undefined): Confinement {
+  const files: ComputeFiles = { run: () => Promise.reject(new Error('no file is needed')) };
+  const namespaces = { run: () => Promise.resolve(problem as never) };
+  return new Confinement({ isWanted: true, mark: 'mark', serverFolders: ['/data'], files, namespaces, log });
+}
+
+const start = (programs: Programs): Promise<string> =>
+  programs.start('vpcs', 'project', () => Promise.resolve('started'));
+
+void t.test('a server that others can reach starts only what is confined', async (t) => {
+  const able = confinementWith(undefined);
+  t.equal(await start(new Programs([confinable], false, able)), 'started');
+  for (const refusing of [
+    new Programs([runner], false, able),
+    new Programs([confinable], false, confinementWith('it lacks a capability')),
+    new Programs([confinable], false),
+  ])
+    await t.rejects(start(refusing), { status: 409, code: 'programs_unconfined' });
+});
+
+void t.test('a server that may have unconfined programs starts all', async (t) => {
+  for (const problem of [undefined, 'it lacks a capability'])
+    t.equal(await start(new Programs([runner], true, confinementWith(problem))), 'started');
+});
+
+void t.test('a kind with the network of the host gets no other', async (t) => {
+  t.equal(
+    await new Programs([confinable], true, confinementWith(undefined)).openNetwork('vpcs', []),
+    undefined,
+  );
+});
+
+void t.test('the reason why programs are not confined is logged once', async (t) => {
+  warnings.length = 0;
+  const confinement = confinementWith('it lacks a capability');
+  for (let times = 0; times < 3; times++) t.equal(await confinement.problem(), 'it lacks a capability');
+  t.same(warnings, [{ reason: 'it lacks a capability' }]);
+});
+
+void t.test('each node has a user of its own, with its helpers, and another one on other servers', (t) => {
+  const confinement = confinementWith(undefined);
+  const user = confinement.userOf('first');
+  t.equal(confinement.userOf('first/tpm'), user);
+  t.not(confinement.userOf('second'), user);
+  t.ok(user >= 0x7000_0000 && user <= 0x7ffd_ffff);
+  t.end();
+});

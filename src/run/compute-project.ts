@@ -8,11 +8,13 @@ import { nodeFolder } from '../files/node-files/node-folder.js';
 import { nodeType } from '../lab/gns3-file/topology-schema.js';
 import type { NodeKind, Properties } from '../lab/kinds/node-kind.js';
 import { cloud } from '../lab/kinds/cloud.js';
+import { nat } from '../lab/kinds/nat.js';
 import { isProgramKind, isSwitchKind } from '../lab/kinds/node-kinds.js';
 import type { ComputeNode, NewComputeNode } from './nodes/compute-node.js';
 import type { NodeProject } from './nodes/machine.js';
 import { ProgramNode } from './nodes/program-node.js';
 import { CloudNode } from './nodes/cloud-node.js';
+import { NatNode } from './nodes/nat/nat-node.js';
 import { SwitchNode } from './nodes/switch-node.js';
 
 export type Variables = ProjectSettings['variables'];
@@ -151,6 +153,7 @@ export class ComputeProject implements NodeProject {
   #newNode(kind: NodeKind, wanted: NewComputeNode): ComputeNode {
     if (isSwitchKind(kind)) return new SwitchNode(this, kind, wanted, this.#services);
     if (kind === cloud) return new CloudNode(this, wanted, this.#services);
+    if (kind === nat) return new NatNode(this, wanted, this.#services);
     if (isProgramKind(kind)) return new ProgramNode(this, kind, wanted, this.#services);
     throw new Error(`nothing runs nodes of the kind ${kind.type}`);
   }

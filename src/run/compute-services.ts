@@ -8,6 +8,7 @@ import type { NioSockets } from './links/nio-sockets.js';
 import type { ComputeFiles } from './files.js';
 import type { KeptPrograms } from './nodes/kept-programs.js';
 import type { RunningNodes } from './running-nodes.js';
+import type { NatWays } from './nodes/nat/nat-ways.js';
 import type { Programs } from './nodes/programs.js';
 import type { UdpPorts } from './links/udp-ports.js';
 
@@ -25,6 +26,7 @@ export interface ComputeServices {
   readonly programs: Programs;
   readonly kept: KeptPrograms;
   readonly running: RunningNodes;
+  readonly nat: NatWays;
   /** The address at which consoles listen. */
   readonly consoleHost: string;
   /** Notifies the listeners of the compute and of the controller. */

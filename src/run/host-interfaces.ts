@@ -18,6 +18,7 @@ const SPECIAL = [
   'lo',
   'vmnet',
   'vboxnet',
+  'gns3tap',
   'docker',
   'lxcbr',
   'virbr',

@@ -7,7 +7,7 @@ import { Channel } from '../base/streams/channel.js';
 import type { ConsolePorts } from '../lab/console-ports.js';
 import type { ImageLibrary } from '../files/images/image-library.js';
 import { FILTER_TYPES, type FilterType } from '../lab/topology/link-filters.js';
-import { isProgramKind, SERVED_KINDS, SWITCH_KINDS } from '../lab/kinds/node-kinds.js';
+import { SERVED_KINDS, SWITCH_KINDS } from '../lab/kinds/node-kinds.js';
 import type { Projects } from '../lab/projects/projects.js';
 import { ComputeProjects } from './compute-projects.js';
 import { ComputeRun } from './compute-run.js';
@@ -19,6 +19,7 @@ import { shownInterface, type ShownInterface } from './host-interfaces.js';
 import type { Keeper, Program } from './keeper/keeper.js';
 import type { Confinement } from './nodes/confinement.js';
 import { KeptPrograms } from './nodes/kept-programs.js';
+import { NatWays } from './nodes/nat/nat-ways.js';
 import type { RunningNodes } from './running-nodes.js';
 import { Programs } from './nodes/programs.js';
 import { VpcsRunner } from './nodes/vpcs/vpcs-machine.js';
@@ -76,6 +77,7 @@ export class LocalCompute {
     this.fileLists = new FileLists(files);
     this.#gns3Version = options.gns3Version;
     this.folders = new ProjectFolders(options.projectsFolder, options.projects, files);
+    const nat = new NatWays({ keeper, files, interfaces: options.interfaces });
     this.#services = {
       channel: this.channel,
       consolePorts,
@@ -85,9 +87,10 @@ export class LocalCompute {
       newDevice: (lab) => engines.newDevice(lab),
       log: options.log,
       filterPlans: new FilterPlans(options.bpf),
-      programs: new Programs([new VpcsRunner({ keeper, files })], options.runsUnconfined, confinement),
+      programs: new Programs([new VpcsRunner({ keeper, files })], options.runsUnconfined, confinement, [nat]),
       kept: new KeptPrograms(udpPorts),
       running: options.running,
+      nat,
       consoleHost,
       files,
       nodeChanged: (projectId, nodeId, text) => {
@@ -105,10 +108,8 @@ export class LocalCompute {
 
   /** Finds out which programs this host has. Returns the types of node that can run. */
   async probe(): Promise<readonly string[]> {
-    const able = new Set(await this.#services.programs.ableKinds());
-    this.#nodeTypes = SERVED_KINDS.filter((kind) => !isProgramKind(kind) || able.has(kind.type)).map(
-      ({ type }) => type,
-    );
+    const unable = new Set(await this.#services.programs.unableKinds());
+    this.#nodeTypes = SERVED_KINDS.map(({ type }) => type).filter((type) => !unable.has(type));
     return this.#nodeTypes;
   }
 

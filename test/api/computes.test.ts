@@ -28,7 +28,15 @@ void t.test('the first compute is this server, with what it serves', async (t) =
   const { cpu_usage_percent: cpu, memory_usage_percent: memory, ...rest } = body as Record<string, unknown>;
   t.strictSame(rest, {
     capabilities: {
-      node_types: ['cloud', 'ethernet_hub', 'ethernet_switch', 'frame_relay_switch', 'atm_switch', 'vpcs'],
+      node_types: [
+        'cloud',
+        'nat',
+        'ethernet_hub',
+        'ethernet_switch',
+        'frame_relay_switch',
+        'atm_switch',
+        'vpcs',
+      ],
       platform: process.platform,
       version: '2.2.60',
     },

@@ -43,6 +43,7 @@ const KINDS = [
   'ethernet_switch',
   'ethernet_hub',
   'cloud',
+  'nat',
   'vpcs',
 ] as const;
 const nodes = new Map<string, string>();
@@ -219,15 +220,17 @@ const FIELDS: Readonly<Record<string, (path: string) => Ask[]>> = {
       })),
     ),
   ...Object.fromEntries(
-    KINDS.map((kind) => [
-      `POST /v2/compute/projects/{project_id}/${kind}/nodes/{node_id}/adapters/{adapter_number}/ports/{port_number}/nio opaque`,
-      (path: string) =>
-        OWN.filter((name) => name !== 'own.gns3').flatMap((name) =>
-          spellings(name).map((given) =>
-            json(path, { type: 'nio_unix', local_file: given, remote_file: 'peer.sock' }),
+    KINDS.flatMap((kind) => ['POST', 'PUT'].map((method) => [kind, method])).map(
+      ([kind = '', method = '']) => [
+        `${method} /v2/compute/projects/{project_id}/${kind}/nodes/{node_id}/adapters/{adapter_number}/ports/{port_number}/nio opaque`,
+        (path: string) =>
+          OWN.filter((name) => name !== 'own.gns3').flatMap((name) =>
+            spellings(name).map((given) =>
+              json(path, { type: 'nio_unix', local_file: given, remote_file: 'peer.sock' }),
+            ),
           ),
-        ),
-    ]),
+      ],
+    ),
   ),
 };
 

@@ -18,6 +18,7 @@ import { RunningNodes } from '../../src/run/running-nodes.js';
 import { FakeStore } from './fake-store.js';
 import { endProgram } from '../../src/run/nodes/keeper-programs.js';
 import type { Machine, MachineNode, NodeHost, ProgramRunner, Run } from '../../src/run/nodes/machine.js';
+import { NatWays } from '../../src/run/nodes/nat/nat-ways.js';
 import { ProgramNode } from '../../src/run/nodes/program-node.js';
 import { Programs } from '../../src/run/nodes/programs.js';
 import type { LiveEngine } from './live-engine.js';
@@ -125,6 +126,7 @@ export class ProgramRig {
       programs: new Programs([runner], true),
       kept: new KeptPrograms(udpPorts),
       running: new RunningNodes({ store: new FakeStore(), log: pino({ level: 'silent' }), now: () => 0 }),
+      nat: new NatWays({ keeper: this.keeper, files, interfaces: new Set() }),
       consoleHost: '127.0.0.1',
       nodeChanged: () => {
         this.changes++;

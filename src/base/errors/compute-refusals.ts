@@ -43,16 +43,16 @@ export const computeRefusals = {
   consoleClosed: (name: string) => new Refusal(409, 'console_closed', `Node ${name} is not started`),
   nioNotSupported: (type: string) =>
     new Refusal(409, 'nio_not_supported', `NIO of type ${type} is not supported`),
+  nioFixed: () =>
+    new Refusal(
+      409,
+      'nio_fixed',
+      'The port is attached to another NIO: only filters and suspend can change while it is attached',
+    ),
   udpNotConnected: (host: string, port: number, reason: string) =>
     new Refusal(409, 'udp_not_connected', `Could not create an UDP connection to ${host}:${port}: ${reason}`),
   interfaceDown: (kind: string, name: string) =>
     new Refusal(409, 'interface_down', `${kind} interface ${name} is down`),
-  bridgeNotSupported: (name: string) =>
-    new Refusal(
-      409,
-      'bridge_not_supported',
-      `The interface ${name} is a bridge: attach the cloud to a TAP that is a port of the bridge`,
-    ),
   interfaceNotAllowed: (name: string) =>
     new Refusal(
       409,

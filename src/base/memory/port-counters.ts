@@ -50,6 +50,8 @@ export const COUNTER = {
   delay_full: 28,
   /** The frame waited in a filter when its port was detached or suspended. */
   held_back: 29,
+  /** The frame was for the host of a NAT node itself, or is nothing that a NAT node carries. */
+  nat_refused: 30,
 } as const;
 
 export type CounterName = keyof typeof COUNTER;

@@ -1,22 +1,28 @@
 /**
  * The patch: its ports are pairs, 2i and 2i + 1, and a frame that comes in at one of a pair leaves at the other, byte for
- * byte. It stands between a program that is a node and the links of the node.
+ * byte. It stands between a program that is a node and the links of the node. In front of the program of a NAT node it
+ * lets only those frames in that may get there.
  */
 import { COUNTER } from '../../base/memory/port-counters.js';
 import type { Batch, Port } from '../forwarding/port.js';
 import { matcherOf } from '../wire/bpf.js';
 import type { Device, DeviceType, Fabric } from './device.js';
+import { addressDhcpAnswer, passesNat, type NatNetwork } from './nat-gate.js';
 
-export class Patch implements Device<null> {
+/** The network of the NAT program at the even ports; null when something else is there. */
+export type PatchSettings = NatNetwork | null;
+
+export class Patch implements Device<PatchSettings> {
   readonly #fabric: Fabric;
   readonly #attached = new Map<number, Port>();
+  #nat: NatNetwork | null = null;
 
   constructor(fabric: Fabric) {
     this.#fabric = fabric;
   }
 
-  configure(): void {
-    // A patch has nothing to set.
+  configure(settings: PatchSettings): void {
+    this.#nat = settings;
   }
 
   attach(port: Port): void {
@@ -27,14 +33,17 @@ export class Patch implements Device<null> {
     this.#attached.delete(port.number);
   }
 
-  receive(port: Port, { offsets, lengths, count }: Batch): void {
+  receive(port: Port, frames: Batch): void {
     const output = this.#attached.get(port.number ^ 1);
     if (output === undefined) {
-      port.count(COUNTER.no_output, count);
+      port.count(COUNTER.no_output, frames.count);
       return;
     }
-    for (let index = 0; index < count; index++) {
-      this.#fabric.outbox.send(output, offsets[index] ?? 0, lengths[index] ?? 0);
+    if (this.#nat === null) this.#send(frames, output);
+    else if (port.number % 2 === 1) this.#sendGuarded(port, frames, output, this.#nat);
+    else {
+      this.#addressAnswers(frames);
+      this.#send(frames, output);
     }
   }
 
@@ -42,6 +51,34 @@ export class Patch implements Device<null> {
   inspect(): null {
     return null;
   }
+
+  #send({ offsets, lengths, count }: Batch, output: Port): void {
+    for (let index = 0; index < count; index++) {
+      this.#fabric.outbox.send(output, offsets[index] ?? 0, lengths[index] ?? 0);
+    }
+  }
+
+  /** Nobody else has the frames: those of a program come from its own socket. */
+  #addressAnswers({ offsets, lengths, count }: Batch): void {
+    const { bytes } = this.#fabric.memory;
+    for (let index = 0; index < count; index++) {
+      addressDhcpAnswer(bytes, offsets[index] ?? 0, lengths[index] ?? 0);
+    }
+  }
+
+  #sendGuarded(port: Port, { offsets, lengths, count }: Batch, output: Port, nat: NatNetwork): void {
+    const { memory, outbox } = this.#fabric;
+    for (let index = 0; index < count; index++) {
+      const offset = offsets[index] ?? 0;
+      const length = lengths[index] ?? 0;
+      if (passesNat(memory.bytes, offset, length, nat)) outbox.send(output, offset, length);
+      else port.count(COUNTER.nat_refused);
+    }
+  }
 }
 
-export const PATCH: DeviceType<null> = { make: (fabric) => new Patch(fabric), medium: 'ethernet', matcherOf };
+export const PATCH: DeviceType<PatchSettings> = {
+  make: (fabric) => new Patch(fabric),
+  medium: 'ethernet',
+  matcherOf,
+};

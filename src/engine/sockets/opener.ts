@@ -17,6 +17,8 @@ export type Attachable =
       readonly remotePort: number;
     }
   | { readonly type: 'tap'; readonly device: string }
+  /** A new TAP that is a port of the bridge until it is closed. In its name, `%d` becomes the lowest free number. */
+  | { readonly type: 'bridge'; readonly device: string; readonly tap: string }
   | { readonly type: 'packet'; readonly device: string }
   | { readonly type: 'unix'; readonly localFile: string; readonly remoteFile: string }
   | { readonly type: 'null' };

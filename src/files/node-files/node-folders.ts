@@ -100,7 +100,7 @@ export class NodeFolders {
       return found;
     });
     const kind = node === undefined ? undefined : servedKind(node.node_type);
-    if (node === undefined || kind === undefined || !isProgramKind(kind)) return;
+    if (node === undefined || kind === undefined || isSwitchKind(kind)) return;
     await this.#removeFolder(project, node);
   }
 

@@ -21,7 +21,7 @@ export const SWITCH_KINDS: readonly SwitchKind[] = [ethernetHub, ethernetSwitch,
 export const PROGRAM_KINDS: readonly ProgramKind[] = [vpcs];
 
 /** The kinds whose ports lead out of the lab. */
-export const CLOUD_KINDS: readonly NodeKind[] = [cloud];
+export const CLOUD_KINDS: readonly NodeKind[] = [cloud, nat];
 
 /** The kinds that this server runs, in the order in which clients read them. */
 export const SERVED_KINDS: readonly NodeKind[] = [...CLOUD_KINDS, ...SWITCH_KINDS, ...PROGRAM_KINDS];

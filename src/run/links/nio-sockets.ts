@@ -5,7 +5,7 @@ import { OpenError, type Attachable, type Opener } from '../../engine/sockets/op
 import type { PortEndpoint } from '../../engine/forwarding/transport.js';
 import type { ComputeFiles } from '../files.js';
 import type { HostInterface } from '../host-tasks.js';
-import type { Nio } from './nio.js';
+import type { BridgePort, Nio } from './nio.js';
 import { udpAttachable } from './udp-peer.js';
 
 export interface NioSocketsOptions {
@@ -34,7 +34,7 @@ export class NioSockets {
   }
 
   /** `folder` is that of the project: Unix sockets must lie in it. */
-  async open(nio: Nio, folder: string): Promise<PortEndpoint> {
+  async open(nio: Nio | BridgePort, folder: string): Promise<PortEndpoint> {
     switch (nio.type) {
       case 'nio_udp': {
         const attachable = await udpAttachable(nio, this.#networks);
@@ -52,6 +52,12 @@ export class NioSockets {
       case 'nio_linux_ethernet':
         this.#checkAllowed(nio.ethernet_device);
         return this.#openInterface({ type: 'packet', device: nio.ethernet_device }, 'CAP_NET_RAW');
+      case 'bridge': {
+        await this.#findUp('Ethernet', nio.bridge);
+        this.#checkAllowed(nio.bridge);
+        const tap = `gns3tap%d-${nio.port}`;
+        return this.#openInterface({ type: 'bridge', device: nio.bridge, tap }, 'CAP_NET_ADMIN');
+      }
       case 'nio_unix': {
         const [localFile, remoteFile] = await Promise.all(
           [nio.local_file, nio.remote_file].map((path) =>

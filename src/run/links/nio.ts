@@ -43,6 +43,14 @@ export const nio = z
   .meta({ anyOf: z.toJSONSchema(variants, { io: 'input' }).oneOf });
 
 export type Nio = z.infer<typeof nio>;
+/** A port of a bridge of the host, that is made for one port of a node. No client can ask for it by itself. */
+export interface BridgePort {
+  readonly type: 'bridge';
+  readonly bridge: string;
+  /** The number of the node's port. */
+  readonly port: number;
+}
+
 export type NioUdp = z.infer<typeof nioUdp>;
 
 const LONGEST_SHOWN = 500;
@@ -51,13 +59,16 @@ function shown(input: unknown): string {
   return JSON.stringify(input).slice(0, LONGEST_SHOWN);
 }
 
+/** An NIO as it is echoed to a client that has changed it. */
+export const changedNio = variants;
+
 /** An NIO as it is echoed to the client: without suspension and filters. */
 export const canonicalNio = z.union([
   nioUdp.omit({ suspend: true, filters: true }),
   ...variants.options.slice(1),
 ]);
 
-export function canonical(given: Nio): object {
+export function canonical(given: Nio | BridgePort): object {
   const { suspend, filters, ...kept } = { suspend: undefined, filters: undefined, ...given };
   return Object.fromEntries(Object.entries(kept).sort(([a], [b]) => (a < b ? -1 : 1)));
 }

@@ -1,15 +1,16 @@
 /** The attached ports of one node. The engine lets go of a port before its socket is closed. */
+import { isDeepStrictEqual } from 'node:util';
 import type { RunningDevice } from '../../engine/control/running-device.js';
 import { refusals } from '../../base/errors/errors.js';
 import type { PortEndpoint } from '../../engine/forwarding/transport.js';
 import type { PortPolicy } from '../../engine/forwarding/orders.js';
-import type { Nio } from '../links/nio.js';
+import { canonical, type BridgePort, type Nio } from '../links/nio.js';
 import type { NioSockets } from '../links/nio-sockets.js';
 import { shownCounters, type ShownCounters } from './statistics.js';
 import type { UdpPorts } from '../links/udp-ports.js';
 
 interface Attachment {
-  readonly nio: Nio;
+  readonly nio: Nio | BridgePort;
   readonly endpoint: PortEndpoint;
   /** The kernel's count of lost frames when the counters were last reset. */
   lostBefore: number;
@@ -37,7 +38,7 @@ export class Attachments {
   }
 
   /** `folder` is that of the project. */
-  async attach(port: number, nio: Nio, folder: string, policy: PortPolicy): Promise<void> {
+  async attach(port: number, nio: Nio | BridgePort, folder: string, policy: PortPolicy): Promise<void> {
     const { device, sockets } = this.#options;
     this.checkFree(port);
     if (this.#byPort.size >= MOST_PORTS) throw refusals.tooMany('ports attached', MOST_PORTS);
@@ -65,6 +66,14 @@ export class Attachments {
   /** Refuses (409) a port that is not attached. */
   check(port: number): void {
     if (!this.#byPort.has(port)) throw refusals.portUnattached(port);
+  }
+
+  /** Refuses (409) a port that is not attached, and another NIO than the one that is; filters and suspension may differ. */
+  checkSame(port: number, nio: Nio): void {
+    this.check(port);
+    const attached = this.#byPort.get(port)?.nio;
+    if (attached === undefined || !isDeepStrictEqual(canonical(attached), canonical(nio)))
+      throw refusals.nioFixed();
   }
 
   async detach(port: number): Promise<void> {
@@ -107,7 +116,7 @@ export class Attachments {
 }
 
 /** The refusal for an attachment that failed in the engine. Only there do sockets fail that engines open themselves. */
-function refusalOf(error: unknown, nio: Nio, endpoint: PortEndpoint): unknown {
+function refusalOf(error: unknown, nio: Nio | BridgePort, endpoint: PortEndpoint): unknown {
   if (error instanceof RangeError) return refusals.engineFull(error.message);
   if (nio.type !== 'nio_udp' || endpoint.type !== 'udp-address' || !(error instanceof Error)) return error;
   return refusals.udpNotConnected(nio.rhost, nio.rport, error.message);

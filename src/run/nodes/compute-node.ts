@@ -207,6 +207,14 @@ export abstract class ComputeNode implements NodeRuntime {
     });
   }
 
+  /** Suspends or filters an attached port as the NIO says. Refuses (409) another NIO than the one that is attached. */
+  changeNio(port: number, nio: Nio): Promise<void> {
+    return this.turn(async () => {
+      this.attachments.checkSame(port, nio);
+      await this.attachments.setPolicy(port, await this.#policyOf(nio));
+    });
+  }
+
   /** Runs work on an attached port in its turn among the requests. Refuses (409) a port that is not attached. */
   onPort<Result>(port: number, work: () => Promise<Result>): Promise<Result> {
     return this.turn(() => {

@@ -1,6 +1,7 @@
 /** The kinds of node that are programs: which of them this host can run, and the queue of nodes that start. */
 import { availableParallelism } from 'node:os';
 import { refusals } from '../../base/errors/errors.js';
+import type { NodeKind } from '../../lab/kinds/node-kind.js';
 import { FairTurns } from '../../base/threads/fair-turns.js';
 import type { Program } from '../keeper/keeper.js';
 import type { Confinement, NodeNetwork } from './confinement.js';
@@ -12,6 +13,11 @@ const PROBE_AGAIN_MS = 1000;
 const AT_ONCE = availableParallelism() + 1;
 const MOST_WAITING = 10_000;
 
+/** A kind of node that takes programs of this host. */
+interface ProbedKind extends Pick<ProgramRunner, 'probe' | 'confinement'> {
+  readonly kind: Pick<NodeKind, 'type'>;
+}
+
 interface Probe {
   readonly ability: Promise<Ability>;
   readonly at: number;
@@ -19,6 +25,7 @@ interface Probe {
 
 export class Programs {
   readonly #runners: ReadonlyMap<string, ProgramRunner>;
+  readonly #probed: ReadonlyMap<string, ProbedKind>;
   readonly #mayBeUnconfined: boolean;
   readonly #confinement: Confinement | undefined;
   #areLeft = false;
@@ -30,10 +37,16 @@ export class Programs {
     mostWaitingOfOne: MOST_WAITING,
   });
 
-  /** Without `confinement` no program is confined. */
-  constructor(runners: readonly ProgramRunner[], mayBeUnconfined: boolean, confinement?: Confinement) {
+  /** Without `confinement` no program is confined. The others are kinds that are no programs and take some. */
+  constructor(
+    runners: readonly ProgramRunner[],
+    mayBeUnconfined: boolean,
+    confinement?: Confinement,
+    others: readonly ProbedKind[] = [],
+  ) {
     this.#mayBeUnconfined = mayBeUnconfined;
     this.#confinement = confinement;
+    this.#probed = new Map([...runners, ...others].map((probed) => [probed.kind.type, probed]));
     this.#runners = new Map(runners.map((runner) => [runner.kind.type, runner]));
   }
 
@@ -43,17 +56,18 @@ export class Programs {
     return runner;
   }
 
-  /** The kinds that this host can run. */
-  async ableKinds(): Promise<string[]> {
-    const types = [...this.#runners.keys()];
-    const abilities = await Promise.all(types.map((type) => this.#abilityOf(type)));
-    return types.filter((_, index) => abilities[index]?.isAble === true);
+  /** The kinds that this host cannot run. */
+  async unableKinds(): Promise<string[]> {
+    const kinds = [...this.#probed];
+    const abilities = await Promise.all(kinds.map(([type, probed]) => this.#abilityOf(type, probed)));
+    return kinds.flatMap(([type], index) => (abilities[index]?.isAble === true ? [] : [type]));
   }
 
   /** Refuses (409) a kind that this host cannot run, with the reason and the package that it lacks. */
   async check(type: string): Promise<void> {
-    if (!this.#runners.has(type)) return;
-    const ability = await this.#abilityOf(type);
+    const probed = this.#probed.get(type);
+    if (probed === undefined) return;
+    const ability = await this.#abilityOf(type, probed);
     if (!ability.isAble) throw refusals.nodeKindNotAble(type, ability.why, ability.debianPackage);
   }
 
@@ -90,11 +104,11 @@ export class Programs {
 
   async #isConfined(type: string): Promise<boolean> {
     const confinement = this.#confinement;
-    if (confinement === undefined || this.runner(type).confinement === undefined) return false;
+    if (confinement === undefined || this.#probed.get(type)?.confinement === undefined) return false;
     return (await confinement.problem()) === undefined;
   }
 
-  async #abilityOf(type: string): Promise<Ability> {
+  async #abilityOf(type: string, probed: ProbedKind): Promise<Ability> {
     const last = this.#probes.get(type);
     if (last !== undefined) {
       const ability = await last.ability;
@@ -102,7 +116,7 @@ export class Programs {
     }
     const now = this.#probes.get(type);
     if (now !== undefined && now !== last) return now.ability;
-    const probe = { ability: this.runner(type).probe(), at: performance.now() };
+    const probe = { ability: probed.probe(), at: performance.now() };
     this.#probes.set(type, probe);
     return probe.ability;
   }

@@ -14,6 +14,7 @@ import { RunningNodes } from '../../../src/run/running-nodes.js';
 import { KeptPrograms } from '../../../src/run/nodes/kept-programs.js';
 import { FilterPlans } from '../../../src/run/nodes/filter-plans.js';
 import { Programs } from '../../../src/run/nodes/programs.js';
+import { NatWays } from '../../../src/run/nodes/nat/nat-ways.js';
 import { SwitchNode } from '../../../src/run/nodes/switch-node.js';
 import { eventually } from '../../support/eventually.js';
 import { FakeStore } from '../../support/fake-store.js';
@@ -47,6 +48,7 @@ async function switchOf(t: Test, kind: SwitchKind): Promise<SwitchNode> {
     programs: new Programs([], true),
     kept: new KeptPrograms(udpPorts),
     running: new RunningNodes({ store: new FakeStore(), log: pino({ level: 'silent' }), now: () => 0 }),
+    nat: new NatWays({ keeper: programs.keeper, files, interfaces: new Set() }),
     consoleHost: '127.0.0.1',
     nodeChanged: () => undefined,
     report: () => undefined,

@@ -1,4 +1,5 @@
 /** Opens UDP, TAP, packet and Unix sockets as descriptors, with buffers that hold a burst. */
+import { randomFillSync } from 'node:crypto';
 import { lstatSync, unlinkSync } from 'node:fs';
 import { getSystemErrorMap } from 'node:util';
 import koffi from 'koffi';
@@ -37,7 +38,16 @@ const TUN_DEVICE = '/dev/net/tun';
 const O_RDWR_NONBLOCK_CLOEXEC = 2 | 0o4000 | 0o2000000;
 const TUNSETIFF = 0x4004_54ca;
 const TAP_WITHOUT_HEADER = 0x0002 | 0x1000;
+const SIOCGIFFLAGS = 0x8913;
+const SIOCSIFFLAGS = 0x8914;
+const SIOCSIFHWADDR = 0x8924;
+const SIOCBRADDIF = 0x89a2;
+const IFF_UP = 1;
+const ARPHRD_ETHER = 1;
 const INTERFACE_NAME_LENGTH = 16;
+const INTERFACE_REQUEST_LENGTH = 40;
+/** A bridge takes the lowest address of its ports for its own. No network card has one that begins like this. */
+const HIGH_ADDRESS = 0xfe;
 
 /** The file that a Unix socket is bound to. */
 interface SocketFile {
@@ -69,6 +79,8 @@ export class LinuxOpener implements Opener {
         return openUdp(wanted);
       case 'tap':
         return openTap(wanted.device);
+      case 'bridge':
+        return openBridgePort(wanted.device, wanted.tap);
       case 'packet':
         return openPacket(wanted.device);
       case 'unix': {
@@ -137,16 +149,54 @@ function openUdp(wanted: Extract<Attachable, { type: 'udp' }>): OpenEndpoint {
 }
 
 function openTap(device: string): OpenEndpoint {
-  if (Buffer.byteLength(device) >= INTERFACE_NAME_LENGTH) {
-    throw new OpenError(`${device} is too long for the name of an interface`);
-  }
   return opened(libc.open(TUN_DEVICE, O_RDWR_NONBLOCK_CLOEXEC), (descriptor) => {
-    const request = Buffer.alloc(40);
-    request.write(device, 0);
-    request.writeUInt16LE(TAP_WITHOUT_HEADER, INTERFACE_NAME_LENGTH);
-    check(libc.ioctl(descriptor, TUNSETIFF, request));
+    becomeTap(descriptor, device);
     return { type: 'tap', descriptor };
   });
+}
+
+/** The kernel removes the TAP, and takes it out of the bridge, when its descriptor is closed. */
+function openBridgePort(bridge: string, name: string): OpenEndpoint {
+  return opened(libc.open(TUN_DEVICE, O_RDWR_NONBLOCK_CLOEXEC), (descriptor) => {
+    const tap = becomeTap(descriptor, name);
+    const socket = libc.socket(AF_INET, SOCK_DGRAM | SOCK_FLAGS, 0);
+    check(socket);
+    try {
+      const address = interfaceRequest(tap);
+      address.writeUInt16LE(ARPHRD_ETHER, INTERFACE_NAME_LENGTH);
+      address[INTERFACE_NAME_LENGTH + 2] = HIGH_ADDRESS;
+      randomFillSync(address, INTERFACE_NAME_LENGTH + 3, 5);
+      check(libc.ioctl(socket, SIOCSIFHWADDR, address));
+      const port = interfaceRequest(bridge);
+      port.writeInt32LE(libc.ifNameToIndex(tap), INTERFACE_NAME_LENGTH);
+      check(libc.ioctl(socket, SIOCBRADDIF, port));
+      const flags = interfaceRequest(tap);
+      check(libc.ioctl(socket, SIOCGIFFLAGS, flags));
+      flags.writeUInt16LE(flags.readUInt16LE(INTERFACE_NAME_LENGTH) | IFF_UP, INTERFACE_NAME_LENGTH);
+      check(libc.ioctl(socket, SIOCSIFFLAGS, flags));
+    } finally {
+      libc.close(socket);
+    }
+    return { type: 'tap', descriptor };
+  });
+}
+
+/** Makes a TAP, or takes one that is there. Returns its name. */
+function becomeTap(descriptor: number, name: string): string {
+  const request = interfaceRequest(name);
+  request.writeUInt16LE(TAP_WITHOUT_HEADER, INTERFACE_NAME_LENGTH);
+  check(libc.ioctl(descriptor, TUNSETIFF, request));
+  return request.toString('utf8', 0, request.indexOf(0));
+}
+
+/** The argument of calls about an interface: its name, and a value behind it. */
+function interfaceRequest(name: string): Buffer {
+  if (Buffer.byteLength(name) >= INTERFACE_NAME_LENGTH) {
+    throw new OpenError(`${name} is too long for the name of an interface`);
+  }
+  const request = Buffer.alloc(INTERFACE_REQUEST_LENGTH);
+  request.write(name, 0);
+  return request;
 }
 
 function openPacket(device: string): OpenEndpoint {

@@ -1,5 +1,7 @@
 /** Thread entry: a file thread, for everything on the disk but the store. */
 import { captureFileTasks } from '../src/captures/files/capture-file-tasks.js';
+import { qemuHostTasks } from '../src/run/nodes/qemu/qemu-host-tasks.js';
+import { qemuTasks } from '../src/run/nodes/qemu/qemu-tasks.js';
 import { vpcsTasks } from '../src/run/nodes/vpcs/vpcs-tasks.js';
 import { confinementTasks } from '../src/run/nodes/confinement-tasks.js';
 import { hostTasks } from '../src/run/host-tasks.js';
@@ -24,6 +26,8 @@ const tasks = {
   ...hostTasks,
   ...nodeFileTasks,
   ...placingTasks,
+  ...qemuHostTasks,
+  ...qemuTasks,
   ...snapshotListTasks,
   ...symbolTasks,
   ...gns3Tasks,

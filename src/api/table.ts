@@ -44,6 +44,7 @@ import { notificationRoutes } from './notifications.js';
 import { projectArchiveRoutes } from './project-archives.js';
 import { projectFileRoutes } from './project-files.js';
 import { projectRoutes } from './projects.js';
+import { qemuRoutes } from './qemu.js';
 import { errorBody, nothing } from './schemas.js';
 import { snapshotRoutes } from './snapshots.js';
 import { symbolRoutes } from './symbols.js';
@@ -113,6 +114,7 @@ export function routeTable({
       ...jobRoutes(jobs),
       ...templateRoutes(controller, nodeFolders),
       ...imageRoutes(controller, images, transfers, files),
+      ...qemuRoutes(controller, compute),
       ...symbolRoutes(controller, transfers, files),
       ...uploadRoutes(uploads),
       ...notifications.routes,

@@ -198,6 +198,7 @@ export class ComputeRun implements LabRun {
       name: node.name,
       node_id: node.node_id,
       properties: byPosition(node.properties ?? {}),
+      custom_adapters: node.custom_adapters ?? [],
       ...consoleOf(node),
     });
     this.#runAgain(node);
@@ -227,6 +228,7 @@ export class ComputeRun implements LabRun {
     await this.#find(node.node_id)?.update({
       name: node.name,
       properties: byPosition(node.properties ?? {}),
+      custom_adapters: node.custom_adapters ?? [],
       ...consoleOf(node),
     });
   }
@@ -238,7 +240,7 @@ export class ComputeRun implements LabRun {
 
 /** Most changes only move a node about. */
 function isSameForRun(before: StoredNode, node: StoredNode): boolean {
-  return (['name', 'properties', 'console', 'console_type'] as const).every(
+  return (['name', 'properties', 'custom_adapters', 'console', 'console_type'] as const).every(
     (key) => before[key] === node[key],
   );
 }

@@ -59,7 +59,7 @@ export const hostTasks: HostTasks = {
   },
 };
 
-function isExecutable(path: string): boolean {
+export function isExecutable(path: string): boolean {
   try {
     accessSync(path, constants.X_OK);
     return true;

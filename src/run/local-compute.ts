@@ -19,9 +19,15 @@ import { shownInterface, type ShownInterface } from './host-interfaces.js';
 import type { Keeper, Program } from './keeper/keeper.js';
 import type { Confinement } from './nodes/confinement.js';
 import { KeptPrograms } from './nodes/kept-programs.js';
+import type { ProgramRunner } from './nodes/machine.js';
 import { NatWays } from './nodes/nat/nat-ways.js';
 import type { RunningNodes } from './running-nodes.js';
 import { Programs } from './nodes/programs.js';
+import { DiskUses } from './nodes/qemu/disk-uses.js';
+import { kvmPlatforms, type KvmSetting } from './nodes/qemu/kvm.js';
+import type { QemuDiskOptions } from './nodes/qemu/qemu-disks.js';
+import { QemuRunner } from './nodes/qemu/qemu-machine.js';
+import { QemuTools } from './nodes/qemu/qemu-tools.js';
 import { VpcsRunner } from './nodes/vpcs/vpcs-machine.js';
 import { NioSockets, type NioSocketsOptions } from './links/nio-sockets.js';
 import { ProjectFolders } from './project-folders.js';
@@ -48,6 +54,11 @@ export interface LocalComputeOptions extends NioSocketsOptions {
   readonly confinement: Confinement;
   /** Whether programs may start that have the rights of the server. */
   readonly runsUnconfined: boolean;
+  /** The folder below which virtual machines have their sockets. */
+  readonly guestSocketsFolder: string;
+  readonly kvm: KvmSetting;
+  /** Whether clients may add options to virtual machines that reach the host. */
+  readonly allowsUnsafeOptions: boolean;
 }
 
 export interface Capabilities {
@@ -61,6 +72,8 @@ export class LocalCompute {
   readonly projects: ComputeProjects;
   readonly folders: ProjectFolders;
   readonly fileLists: FileLists;
+  /** QEMU beside its nodes. */
+  readonly machines: QemuTools;
   readonly #files: ComputeFiles;
   readonly #bpf: BpfCompiler;
   readonly #runs = new Map<string, ComputeRun>();
@@ -70,11 +83,19 @@ export class LocalCompute {
   #nodeTypes: readonly string[] = SWITCH_KINDS.map(({ type }) => type);
 
   constructor(options: LocalComputeOptions) {
-    const { engines, files, udpPorts, consolePorts, refusesBadHec, keeper, confinement, consoleHost } =
-      options;
+    const { engines, files, udpPorts, consolePorts, refusesBadHec, confinement, consoleHost } = options;
     this.#files = files;
     this.#bpf = options.bpf;
     this.fileLists = new FileLists(files);
+    const { keeper, images, kvm } = options;
+    const disks = { keeper, files, images, uses: new DiskUses() };
+    this.machines = new QemuTools({
+      ...disks,
+      kvmPlatforms: async () => {
+        const fault = kvm === 'off' ? kvm : await files.run('kvmFault', undefined);
+        return fault === undefined ? kvmPlatforms() : [];
+      },
+    });
     this.#gns3Version = options.gns3Version;
     this.folders = new ProjectFolders(options.projectsFolder, options.projects, files);
     const nat = new NatWays({ keeper, files, interfaces: options.interfaces });
@@ -87,7 +108,7 @@ export class LocalCompute {
       newDevice: (lab) => engines.newDevice(lab),
       log: options.log,
       filterPlans: new FilterPlans(options.bpf),
-      programs: new Programs([new VpcsRunner({ keeper, files })], options.runsUnconfined, confinement, [nat]),
+      programs: new Programs(programRunners(options, disks), options.runsUnconfined, confinement, [nat]),
       kept: new KeptPrograms(udpPorts),
       running: options.running,
       nat,
@@ -179,10 +200,18 @@ export class LocalCompute {
   /** Refuses (503) nodes that wait for their start. With `leaves`, programs are left to the next server. */
   stopStarting(leaves: boolean): void {
     this.#services.programs.close(leaves);
+    this.machines.close();
   }
 
   /** Closes all sockets and removes their files. Call only when no engine runs any more. */
   close(): void {
     this.projects.closeSockets();
   }
+}
+
+/** One for each kind of program. */
+function programRunners(options: LocalComputeOptions, disks: QemuDiskOptions): ProgramRunner[] {
+  const { keeper, files, guestSocketsFolder: socketsFolder, kvm } = options;
+  const allowsUnsafe = options.allowsUnsafeOptions;
+  return [new VpcsRunner({ keeper, files }), new QemuRunner({ ...disks, socketsFolder, kvm, allowsUnsafe })];
 }

@@ -34,6 +34,10 @@ export interface Config {
   readonly allowsUnconfined: boolean;
   /** How long the programs of nodes live without a server. */
   readonly keepsNodesSeconds: number;
+  /** Whether clients may add options to QEMU machines that reach the host. */
+  readonly allowsUnsafeOptions: boolean;
+  /** Whether virtual machines run on the processor itself. */
+  readonly kvm: 'auto' | 'require' | 'off';
   /** Names of this server that it cannot know by itself. */
   readonly allowedHosts: readonly string[];
   readonly allowedOrigins: readonly string[];
@@ -126,6 +130,15 @@ const OPTIONS = {
   'keep-nodes': {
     help: 'how many seconds the programs of nodes live without a server; the next server takes them over',
     fallback: '0',
+  },
+  'allow-unsafe-options': {
+    help: 'let clients add any option to QEMU machines, also those that reach files and programs of the host',
+    fallback: '',
+    isSwitch: true,
+  },
+  kvm: {
+    help: 'auto runs virtual machines by KVM where it works; require refuses to emulate them; off always does',
+    fallback: 'auto',
   },
   'allow-hosts': { help: 'comma-separated names that clients may call this server', fallback: '' },
   'allow-origins': { help: 'comma-separated origins of browser clients', fallback: STOCK_ORIGINS },
@@ -235,6 +248,8 @@ const SETTINGS = z.object({
   open: onOrOff,
   'allow-unconfined': onOrOff,
   'no-confinement': onOrOff,
+  'allow-unsafe-options': onOrOff,
+  kvm: z.enum(['auto', 'require', 'off']),
   'allow-hosts': listOf(hostName),
   'allow-origins': listOf(z.string()),
   'max-json-body': whole(1024, 64 * 1024 * 1024),
@@ -310,6 +325,8 @@ function configOf(settings: Settings): Config {
     confinesPrograms: !settings['no-confinement'],
     allowsUnconfined: settings['allow-unconfined'],
     keepsNodesSeconds: settings['keep-nodes'],
+    allowsUnsafeOptions: settings['allow-unsafe-options'],
+    kvm: settings.kvm,
     allowedHosts: settings['allow-hosts'],
     allowedOrigins: settings['allow-origins'],
     maxJsonBody: settings['max-json-body'],

@@ -51,6 +51,11 @@ export function keeperFolder({ data }: Config): string {
   return join(data, 'run');
 }
 
+/** The folder below which virtual machines have their sockets, which are of no use to another life of the server. */
+export function guestSocketsFolder(config: Config): string {
+  return join(keeperFolder(config), 'n');
+}
+
 /** Whether a server with this data has run programs, so that some may be left of its life. */
 export function hadPrograms(config: Config): boolean {
   return existsSync(keeperFolder(config));

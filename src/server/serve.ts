@@ -37,6 +37,7 @@ import { Snapshots } from '../snapshots/snapshots.js';
 import type { Config } from './config.js';
 import {
   CONFIGS,
+  guestSocketsFolder,
   hadPrograms,
   keeperFolder,
   notesFolder,
@@ -152,6 +153,9 @@ export async function serve(config: Config): Promise<void> {
     consoleHost: config.host,
     confinement,
     runsUnconfined: isLoopback(config.host) || config.allowsUnconfined,
+    guestSocketsFolder: guestSocketsFolder(config),
+    kvm: config.kvm,
+    allowsUnsafeOptions: config.allowsUnsafeOptions,
   });
   const runningCaptures = new RunningCaptures({
     writers,

@@ -17,6 +17,8 @@ import type { SymbolTasks } from '../lab/symbols/symbol-tasks.js';
 import type { HostTasks } from '../run/host-tasks.js';
 import type { ConfinementTasks } from '../run/nodes/confinement-tasks.js';
 import type { NamespaceTasks } from '../run/nodes/namespace-tasks.js';
+import type { QemuHostTasks } from '../run/nodes/qemu/qemu-host-tasks.js';
+import type { QemuTasks } from '../run/nodes/qemu/qemu-tasks.js';
 import type { VpcsTasks } from '../run/nodes/vpcs/vpcs-tasks.js';
 import type { CompareTasks } from '../snapshots/compare-tasks.js';
 import type { ArchiveTasks } from '../snapshots/projects/project-archives.js';
@@ -61,6 +63,8 @@ export type FileThreadTasks = CaptureFileTasks &
   HostTasks &
   NodeFileTasks &
   ProjectFileTasks &
+  QemuHostTasks &
+  QemuTasks &
   SnapshotListTasks &
   SymbolTasks &
   VpcsTasks;

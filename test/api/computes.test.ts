@@ -36,6 +36,7 @@ void t.test('the first compute is this server, with what it serves', async (t) =
         'frame_relay_switch',
         'atm_switch',
         'vpcs',
+        'qemu',
       ],
       platform: process.platform,
       version: '2.2.60',

@@ -1,5 +1,5 @@
 /** The refusals of the compute interface. */
-import { Refusal } from './refusal.js';
+import { Refusal, shortened } from './refusal.js';
 
 export const computeRefusals = {
   idNoUuid: (what: string, id: string) =>
@@ -21,6 +21,13 @@ export const computeRefusals = {
       'node_kind_not_able',
       `This server cannot run nodes of type ${type}: ${why} (Debian has it in the package ${debianPackage})`,
     ),
+  savedStateNotSupported: (name: string) =>
+    new Refusal(
+      409,
+      'saved_state_not_supported',
+      `${name} could not be started: this server cannot save the state of a virtual machine yet, ` +
+        'so change what happens on close to power_off or shutdown_signal',
+    ),
   programsUnconfined: () =>
     new Refusal(
       409,
@@ -30,6 +37,38 @@ export const computeRefusals = {
     ),
   nodeNotStarted: (name: string, reason: string) =>
     new Refusal(409, 'node_not_started', `${name} could not be started: ${reason}`),
+  optionForbidden: (option: string) =>
+    new Refusal(409, 'option_forbidden', `Forbidden additional option: ${shortened(option)}`),
+  optionsUnreadable: () =>
+    new Refusal(409, 'options_unreadable', 'The additional options have a quote that is not closed'),
+  diskRefused: (name: string, reason: string) =>
+    new Refusal(409, 'disk_refused', `The disk ${shortened(name)} was refused: ${reason}`),
+  diskFailed: (name: string, reason: string) =>
+    new Refusal(409, 'disk_failed', `The disk ${shortened(name)} could not be made ready: ${reason}`),
+  diskExists: (path: string) =>
+    new Refusal(409, 'disk_exists', `Could not create disk image '${shortened(path)}', file already exists`),
+  diskUnknown: (path: string) =>
+    new Refusal(409, 'disk_unknown', `Qemu disk '${shortened(path)}' does not exist`),
+  diskInUse: (name: string, owner: string) =>
+    new Refusal(
+      409,
+      'disk_in_use',
+      `The image ${shortened(name)} is in use by ${owner}: without linked clones it is for one node at a time`,
+    ),
+  imgRefused: (program: string) =>
+    new Refusal(
+      409,
+      'img_refused',
+      `${shortened(program)} is not started: disks are made by the program qemu-img of this server`,
+    ),
+  nodeWithoutDisks: (name: string) =>
+    new Refusal(409, 'node_without_disks', `${name} is no machine with disks`),
+  packageMissing: (what: string, debianPackage: string) =>
+    new Refusal(
+      409,
+      'package_missing',
+      `This server cannot ${what}: Debian has what it needs in the package ${debianPackage}`,
+    ),
   nodeRunsAlready: (name: string, doing: string) =>
     new Refusal(409, 'node_runs', `Cannot ${doing} of ${name} while it runs: stop it first`),
   consoleNotOpened: (name: string, port: number, reason: string) =>

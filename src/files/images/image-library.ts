@@ -44,6 +44,14 @@ export class ImageLibrary {
     this.#digests = new ImageDigests(options);
   }
 
+  get folder(): string {
+    return this.#options.folder;
+  }
+
+  get allowsAnyPath(): boolean {
+    return this.#options.allowsAnyPath;
+  }
+
   async start(): Promise<void> {
     await this.#options.disk.run('makeImagesFolder', { root: this.#options.folder });
     await this.#digests.start();

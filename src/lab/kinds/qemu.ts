@@ -5,7 +5,7 @@ import { checkPortNames, ethernetPorts } from './adapter-ports.js';
 import { givenAdapters, macAddress } from './custom-adapters.js';
 import { countOf, imageDigest, imageName, longText, onClose, withoutKeys, withValue } from './fields.js';
 import { isAddress, pairsOfId } from './mac-addresses.js';
-import type { NodeKind, Properties } from './node-kind.js';
+import type { ProgramKind, Properties } from './node-kind.js';
 import { platformOf, QEMU_PLATFORMS, qemuProgram } from './qemu-platforms.js';
 import { consoleSettings, portNameSettings, templateSettings } from './template.js';
 import { ETHERNET_CAPTURE } from './port-types.js';
@@ -172,7 +172,7 @@ function checked(properties: Properties): Properties {
   return properties;
 }
 
-export const qemu: NodeKind & { readonly type: 'qemu' } = {
+export const qemu: ProgramKind & { readonly type: 'qemu' } = {
   type: 'qemu',
   title: 'a QEMU machine',
   alwaysRuns: false,
@@ -251,6 +251,8 @@ export const qemu: NodeKind & { readonly type: 'qemu' } = {
     for (const image of IMAGES) if (next[image] !== current[image]) next[`${image}_md5sum`] = null;
     return checked(next);
   },
+  /** What QEMU writes is made when the node starts. */
+  firstFiles: () => ({}),
   ports: (owner) =>
     ethernetPorts(owner, {
       count: countOf(owner.properties['adapters'], 1, MOST_ADAPTERS),

@@ -6,6 +6,7 @@ import { refusals } from '../../base/errors/errors.js';
 import type { RunningDevice } from '../../engine/control/running-device.js';
 import type { PortPolicy } from '../../engine/forwarding/orders.js';
 import type { NodeConsoleType } from '../../lab/kinds/console-types.js';
+import type { CustomAdapter } from '../../lab/kinds/custom-adapters.js';
 import type { NodeKind, Properties } from '../../lab/kinds/node-kind.js';
 import type { NodeStatus } from '../../lab/lab-run.js';
 import { acceptFilters } from '../../lab/topology/link-filters.js';
@@ -25,6 +26,8 @@ export interface NodeSettings {
   /** The console port that the controller has reserved for the node; the node then reserves none. */
   readonly heldConsole?: number | null | undefined;
   readonly properties: Properties;
+  /** A change without them leaves them as they are. */
+  readonly custom_adapters?: readonly CustomAdapter[] | undefined;
 }
 
 export interface NewComputeNode extends NodeSettings {
@@ -43,6 +46,7 @@ export abstract class ComputeNode implements NodeRuntime {
   readonly home: NodeProject;
   /** For captures of its ports. */
   readonly device: RunningDevice;
+  #customAdapters: readonly CustomAdapter[];
   protected readonly services: ComputeServices;
   protected readonly attachments: Attachments;
   #consoleType: NodeConsoleType | undefined;
@@ -63,6 +67,7 @@ export abstract class ComputeNode implements NodeRuntime {
     this.home = home;
     this.services = services;
     this.#name = wanted.name;
+    this.#customAdapters = wanted.custom_adapters ?? [];
     const hasConsole = kind.consoleTypes.length > 0;
     this.#consoleType = hasConsole ? (wanted.console_type ?? kind.consoleTypes[0]) : undefined;
     this.#ownsConsole = hasConsole && wanted.heldConsole === undefined;
@@ -88,6 +93,14 @@ export abstract class ComputeNode implements NodeRuntime {
 
   protected set properties(properties: Properties) {
     this.#properties = properties;
+  }
+
+  get customAdapters(): readonly CustomAdapter[] {
+    return this.#customAdapters;
+  }
+
+  protected set customAdapters(adapters: readonly CustomAdapter[]) {
+    this.#customAdapters = adapters;
   }
 
   get consoleType(): NodeConsoleType | undefined {

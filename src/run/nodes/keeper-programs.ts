@@ -17,21 +17,38 @@ export async function endProgram(program: Program): Promise<void> {
   clearTimeout(patience);
 }
 
+export interface ProgramAnswer {
+  /** Null when it was killed. */
+  readonly status: number | null;
+  /** The last 64 KiB. */
+  readonly printed: Uint8Array;
+}
+
+/** Waits until a program has ended, which is killed after so long. Undefined when it cannot be started. */
+export async function answerOf(
+  keeper: Keeper,
+  wanted: Pick<ProgramOrder, 'command' | 'args' | 'console'> & Partial<Pick<ProgramOrder, 'folder'>>,
+  limitMs = ANSWER_MS,
+): Promise<ProgramAnswer | undefined> {
+  try {
+    const order = { folder: '/', ...wanted, id: `question-${randomUUID()}`, niceness: 0, memo: null };
+    const program = await keeper.spawn({ ...order, environment: {} });
+    const patience = setTimeout(() => {
+      program.kill('SIGKILL');
+    }, limitMs);
+    const { code } = await program.ended;
+    clearTimeout(patience);
+    return { status: code, printed: program.output };
+  } catch {
+    return undefined;
+  }
+}
+
 /** The text that a program prints until it ends; undefined when it cannot be started. */
 export async function outputOf(
   keeper: Keeper,
   wanted: Pick<ProgramOrder, 'command' | 'args' | 'console'>,
 ): Promise<string | undefined> {
-  try {
-    const order = { ...wanted, id: `question-${randomUUID()}`, folder: '/', niceness: 0, memo: null };
-    const program = await keeper.spawn({ ...order, environment: {} });
-    const patience = setTimeout(() => {
-      program.kill('SIGKILL');
-    }, ANSWER_MS);
-    await program.ended;
-    clearTimeout(patience);
-    return Buffer.from(program.output).toString('utf8');
-  } catch {
-    return undefined;
-  }
+  const answer = await answerOf(keeper, wanted);
+  return answer === undefined ? undefined : Buffer.from(answer.printed).toString('utf8');
 }

@@ -4,6 +4,7 @@
  */
 import type { PortEndpoint } from '../../engine/forwarding/transport.js';
 import type { NodeConsoleType } from '../../lab/kinds/console-types.js';
+import type { CustomAdapter } from '../../lab/kinds/custom-adapters.js';
 import type { ProgramKind, Properties } from '../../lab/kinds/node-kind.js';
 import type { ConsoleSource } from '../consoles/console-hub.js';
 import type { ProgramEnd } from '../keeper/keeper.js';
@@ -27,6 +28,8 @@ export interface MachineNode {
   readonly name: string;
   readonly home: NodeProject;
   readonly properties: Properties;
+  /** The adapters that have a type or an address of their own. */
+  readonly customAdapters: readonly CustomAdapter[];
   /** The folder of the node below the folder of its project. */
   readonly folder: string;
   readonly consoleType: NodeConsoleType | undefined;

@@ -14,6 +14,7 @@ import type { NodeStatus } from '../../lab/lab-run.js';
 import { portOwnerOf } from '../../lab/topology/port-owner.js';
 import type { ComputeServices } from '../compute-services.js';
 import { ConsoleHub } from '../consoles/console-hub.js';
+import { SocketRelay } from '../consoles/socket-relay.js';
 import { TelnetListener } from '../consoles/telnet-listener.js';
 import type { Program, ProgramEnd } from '../keeper/keeper.js';
 import { ComputeNode, type NewComputeNode, type NodeSettings } from './compute-node.js';
@@ -44,9 +45,13 @@ export class ProgramNode extends ComputeNode {
   readonly #plugged = new Set<number>();
   #network: NodeNetwork | undefined;
   #status: NodeStatus = 'stopped';
+  /** A run that is being stopped, perhaps by asking its guest. */
+  #stopping: Run | undefined;
+  /** The settings that the run was started with. */
+  #startedWith = '';
   #commandLine = '';
   /** Listens from a start to a stop, also when the program has died meanwhile: its last words can be read. */
-  #telnet: TelnetListener | undefined;
+  #listener: TelnetListener | SocketRelay | undefined;
 
   constructor(home: NodeProject, kind: ProgramKind, wanted: NewComputeNode, services: ComputeServices) {
     super(home, kind, wanted, services);
@@ -75,7 +80,7 @@ export class ProgramNode extends ComputeNode {
   /** Refuses (409) a console that nobody may join. That of a program that has died is open until it is stopped. */
   checkConsole(): void {
     if (this.consoleType !== 'telnet') throw refusals.consoleMissing(this.name, 'telnet');
-    if (this.#telnet === undefined) throw refusals.consoleClosed(this.name);
+    if (this.#listener === undefined) throw refusals.consoleClosed(this.name);
   }
 
   install(): Promise<void> {
@@ -94,13 +99,15 @@ export class ProgramNode extends ComputeNode {
         throw refusals.nodeRunsAlready(this.name, 'change the console type');
       }
       this.properties = this.kind.update(this.properties, properties, this.attachments.size > 0);
+      this.customAdapters = wanted.custom_adapters ?? this.customAdapters;
       this.name = name;
-      this.consoleType = type ?? this.consoleType;
+      const typeBefore = this.consoleType;
+      this.consoleType = type ?? typeBefore;
       if (this.#run === undefined) {
         const before = this.consolePort;
         this.renumberConsole(wanted);
         // People who read the last words of a program that has died are cut when its console moves.
-        if (this.consolePort !== before || this.consoleType !== 'telnet') await this.#closeTelnet();
+        if (this.consolePort !== before || this.consoleType !== typeBefore) await this.#closeConsole();
       }
       this.changed();
       return this.text;
@@ -125,7 +132,8 @@ export class ProgramNode extends ComputeNode {
 
   override reload(): Promise<void> {
     return this.turn(async () => {
-      if (this.#run?.reload !== undefined && this.#status === 'started') {
+      const isAsStarted = this.#startedWith === this.#settings;
+      if (this.#run?.reload !== undefined && this.#status === 'started' && isAsStarted) {
         await this.#run.reload();
         return;
       }
@@ -134,11 +142,25 @@ export class ProgramNode extends ComputeNode {
     });
   }
 
+  /** A node that is removed does not wait until its guest has shut down. */
+  override remove(): Promise<boolean> {
+    void this.#stopping?.stop('closing');
+    return super.remove();
+  }
+
   /** Cuts everybody who is at the console and empties it; the program stays. */
   resetConsole(): Promise<void> {
     return this.turn(() => {
       this.console.reset();
       return Promise.resolve();
+    });
+  }
+
+  /** Does work on the files of the node while it does not run; refuses (409) when it runs. */
+  whileStopped(doing: string, work: () => Promise<void>): Promise<void> {
+    return this.turn(async () => {
+      if (this.#run !== undefined) throw refusals.nodeRunsAlready(this.name, doing);
+      await work();
     });
   }
 
@@ -186,6 +208,11 @@ export class ProgramNode extends ComputeNode {
     return this.kind.ports(portOwnerOf({ node_id: this.id, properties: this.properties }, this.kind));
   }
 
+  /** Those that a program takes when it is started. */
+  get #settings(): string {
+    return JSON.stringify([this.properties, this.customAdapters]);
+  }
+
   async #start(): Promise<void> {
     const { programs } = this.services;
     if (this.#run !== undefined) {
@@ -193,19 +220,21 @@ export class ProgramNode extends ComputeNode {
       this.#become('started');
       return;
     }
-    await this.#closeTelnet();
+    await this.#closeConsole();
     await this.#closeInner();
     this.console.reset();
+    const settings = this.#settings;
     const run = await programs.start(this.kind.type, this.home.id, () => this.#launch());
     await this.#checkAlive(run);
-    this.#follow(run);
+    this.#follow(run, settings);
     // A client who is told that it runs may rely on it: after a crash it runs again.
     await this.services.running.written();
   }
 
   /** The run is that of this node from now on. */
-  #follow(run: Run): void {
+  #follow(run: Run, settings: string): void {
     this.#run = run;
+    this.#startedWith = settings;
     this.#commandLine = run.commandLine;
     void run.ended.then((end) => {
       this.#onEnd(run, end);
@@ -219,10 +248,11 @@ export class ProgramNode extends ComputeNode {
     try {
       await this.#openWires(kept.wires, kept.programs[0]);
       if (this.#machine.adopt === undefined) throw new Error('its kind cannot be taken over');
-      await this.#openTelnet();
+      await this.#openConsole();
       const run = await this.#machine.adopt(kept, this.#host());
+      if (this.#listener instanceof SocketRelay) this.#listener.path = run.consoleSocket;
       this.#connectConsole(run);
-      this.#follow(run);
+      this.#follow(run, this.#settings);
     } catch (error) {
       services.log.warn(
         { err: error, node: this.id },
@@ -237,8 +267,9 @@ export class ProgramNode extends ComputeNode {
   async #launch(): Promise<Run> {
     if (this.isLeaving) throw refusals.nodeUnknown(this.id);
     try {
-      await this.#openTelnet();
+      await this.#openConsole();
       const run = await this.#machine.start(this.#host());
+      if (this.#listener instanceof SocketRelay) this.#listener.path = run.consoleSocket;
       this.#connectConsole(run);
       return run;
     } catch (error) {
@@ -281,7 +312,7 @@ export class ProgramNode extends ComputeNode {
 
   async #unwire(): Promise<void> {
     this.console.disconnect();
-    await this.#closeTelnet();
+    await this.#closeConsole();
     await this.#closeInner();
   }
 
@@ -289,11 +320,13 @@ export class ProgramNode extends ComputeNode {
     const run = this.#run;
     if (run !== undefined) {
       this.#run = undefined;
-      await run.stop(reason);
+      this.#stopping = run;
+      await run.stop(this.isLeaving ? 'closing' : reason);
+      this.#stopping = undefined;
       this.console.disconnect();
     }
     await this.#closeInner();
-    await this.#closeTelnet();
+    await this.#closeConsole();
     this.#become('stopped');
   }
 
@@ -421,24 +454,23 @@ export class ProgramNode extends ComputeNode {
     }
   }
 
-  async #openTelnet(): Promise<void> {
-    if (this.consoleType !== 'telnet' || this.consolePort === null) return;
-    const telnet = new TelnetListener(this.console, {
-      host: this.services.consoleHost,
-      port: this.consolePort,
-    });
+  async #openConsole(): Promise<void> {
+    const { consoleType: type, consolePort: port } = this;
+    if (type === undefined || type === 'none' || port === null) return;
+    const place = { host: this.services.consoleHost, port };
+    const listener = type === 'telnet' ? new TelnetListener(this.console, place) : new SocketRelay(place);
     try {
-      await telnet.listen();
+      await listener.listen();
     } catch (error) {
-      throw refusals.consoleNotOpened(this.name, this.consolePort, systemCode(error) ?? String(error));
+      throw refusals.consoleNotOpened(this.name, port, systemCode(error) ?? String(error));
     }
-    this.#telnet = telnet;
+    this.#listener = listener;
   }
 
-  async #closeTelnet(): Promise<void> {
-    const telnet = this.#telnet;
-    this.#telnet = undefined;
-    await telnet?.close();
+  async #closeConsole(): Promise<void> {
+    const listener = this.#listener;
+    this.#listener = undefined;
+    await listener?.close();
   }
 }
 

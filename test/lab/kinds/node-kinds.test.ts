@@ -23,6 +23,7 @@ void t.test('every served kind is found by its type, and no other', (t) => {
     'ethernet_switch',
     'frame_relay_switch',
     'nat',
+    'qemu',
     'vpcs',
   ]);
   for (const type of NODE_TYPES) t.equal(servedKind(type) !== undefined, served.includes(type), type);

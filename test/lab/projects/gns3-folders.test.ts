@@ -18,7 +18,7 @@ import { asReferenceWrites, gns3Problems, parseGns3 } from '../../support/gns3-s
 import { scratchFolder } from '../../support/scratch.js';
 import { startServer, type ServerProcess } from '../../support/server-process.js';
 
-const FOREIGN = ['traceng', 'qemu', 'docker', 'dynamips', 'iou', 'virtualbox', 'vmware'];
+const FOREIGN = ['traceng', 'docker', 'dynamips', 'iou', 'virtualbox', 'vmware'];
 const NODE_KEYS = 27;
 
 function projectsFolder(t: Test): { data: string; projects: string } {
@@ -58,11 +58,11 @@ function mixedLab(): Gns3Content & { readonly kept: ReadonlySet<string> } {
     node_type: 'vpcs',
     properties: {},
   };
-  const [traceng, qemu, docker, dynamips] = foreign;
+  const [traceng, docker, dynamips, iou] = foreign;
   const links = [
     gns3Link({ node: traceng ?? hub }, { node: hub, port: 0 }, { suspend: true }),
     gns3Link(
-      { node: qemu ?? hub, adapter: 1 },
+      { node: iou ?? hub, adapter: 1 },
       { node: hub, port: 1 },
       {
         filters: { packet_loss: [10], delay: [5, 1] },

@@ -1,0 +1,178 @@
+/** QEMU beside its nodes: its programs on this host, disks that clients make, and larger disks of nodes. */
+import { z } from 'zod';
+import { refusals } from '../base/errors/errors.js';
+import { empty, json } from '../http/answer.js';
+import { route, type Route } from '../http/route.js';
+import type { Controller } from '../lab/controller.js';
+import { qemu } from '../lab/kinds/qemu.js';
+import { QEMU_PLATFORMS } from '../lab/kinds/qemu-platforms.js';
+import type { LocalCompute } from '../run/local-compute.js';
+import type { ComputeNode } from '../run/nodes/compute-node.js';
+import { ProgramNode } from '../run/nodes/program-node.js';
+import { DRIVES } from '../run/nodes/qemu/prepared-disks.js';
+import { findNode } from './compute-ids.js';
+import { names, nothing } from './schemas.js';
+
+const tag = 'QEMU';
+/** 16 TiB. */
+const LARGEST = 16_777_216;
+
+const binaries = z.array(z.strictObject({ path: z.string(), version: z.string() }));
+const capabilities = z.strictObject({ kvm: z.array(z.enum(QEMU_PLATFORMS)) });
+const mebibytes = z.int().min(1).max(LARGEST);
+const filter = z.object({
+  archs: z
+    .array(z.enum([...QEMU_PLATFORMS, '']))
+    .max(100)
+    .optional(),
+});
+const path = z.string().min(1).max(4096);
+const onOrOff = z.enum(['on', 'off']);
+
+const newImage = z.strictObject({
+  qemu_img: path,
+  path,
+  format: z.enum(['qcow2', 'qcow', 'vpc', 'vdi', 'vmdk', 'raw']),
+  size: mebibytes,
+  preallocation: z.enum(['off', 'metadata', 'falloc', 'full']).optional(),
+  cluster_size: z.int().min(1).max(LARGEST).optional(),
+  refcount_bits: z.int().min(1).max(64).optional(),
+  lazy_refcounts: onOrOff.optional(),
+  subformat: z
+    .enum([
+      'dynamic',
+      'fixed',
+      'streamOptimized',
+      'twoGbMaxExtentSparse',
+      'twoGbMaxExtentFlat',
+      'monolithicSparse',
+      'monolithicFlat',
+    ])
+    .optional(),
+  static: onOrOff.optional(),
+  zeroed_grain: onOrOff.optional(),
+  adapter_type: z.enum(['ide', 'lsilogic', 'buslogic', 'legacyESX']).optional(),
+});
+
+const changedImage = z.strictObject({ qemu_img: path, path, extend: mebibytes.optional() });
+const largerDisk = z.strictObject({ drive_name: z.enum(DRIVES), extend: mebibytes });
+
+export function qemuRoutes(controller: Controller, compute: LocalCompute): Route[] {
+  return [
+    ...questionRoutes(compute, '/v2/compute/qemu', nothing, () => undefined),
+    ...questionRoutes(compute, '/v2/computes/{compute_id}/qemu', names('compute_id'), (params, what) => {
+      controller.computes.checkServed(params['compute_id'] ?? '', `GET /qemu/${what}`);
+    }),
+    route({
+      method: 'POST',
+      path: '/v2/compute/qemu/img',
+      tag,
+      summary: 'Make an empty disk among the images',
+      params: nothing,
+      body: newImage,
+      answers: { 201: null },
+      handle: async ({ body: { qemu_img: program, path: target, format, size, ...options } }) => {
+        const given = Object.entries(options).flatMap(([key, value]) =>
+          value === undefined ? [] : [[key, value] as const],
+        );
+        const settings = { program, path: target, format, mebibytes: size };
+        await compute.machines.createDisk({ ...settings, options: Object.fromEntries(given) });
+        return empty(201);
+      },
+    }),
+    route({
+      method: 'PUT',
+      path: '/v2/compute/qemu/img',
+      tag,
+      summary: 'Make a disk among the images larger',
+      params: nothing,
+      body: changedImage,
+      answers: { 201: null },
+      handle: async ({ body }) => {
+        await compute.machines.extendDisk(body.qemu_img, body.path, body.extend ?? 0);
+        return empty(201);
+      },
+    }),
+    route({
+      method: 'POST',
+      path: '/v2/compute/projects/{project_id}/qemu/nodes/{node_id}/resize_disk',
+      tag,
+      summary: 'Make a disk of a QEMU machine larger, which does not run',
+      params: names('project_id', 'node_id'),
+      body: largerDisk,
+      answers: { 201: null },
+      handle: async ({ params, body }) => {
+        await resize(compute, findNode(compute, qemu, params), body);
+        return empty(201);
+      },
+    }),
+    route({
+      method: 'POST',
+      path: '/v2/projects/{project_id}/nodes/{node_id}/resize_disk',
+      tag,
+      summary: 'Make a disk of a QEMU machine larger, which does not run',
+      params: names('project_id', 'node_id'),
+      body: largerDisk,
+      answers: { 201: null },
+      handle: async ({ params: { project_id: projectId, node_id: id }, body }) => {
+        const topology = await controller.projects.find(projectId).change((open) => open);
+        const stored = topology.nodes.get(id);
+        if (stored === undefined) throw refusals.nodeUnknown(id);
+        await topology.run.settled();
+        if (stored.node_type !== qemu.type) throw refusals.nodeWithoutDisks(stored.name);
+        await resize(compute, findNode(compute, qemu, { project_id: projectId, node_id: id }), body);
+        return empty(201);
+      },
+    }),
+  ];
+}
+
+async function resize(
+  { machines }: LocalCompute,
+  node: ComputeNode,
+  { drive_name: drive, extend }: z.output<typeof largerDisk>,
+): Promise<void> {
+  if (!(node instanceof ProgramNode)) throw refusals.nodeWithoutDisks(node.name);
+  await node.whileStopped('resize a disk', () => machines.resizeDisk(node, drive, extend));
+}
+
+type PathParams = Readonly<Record<string, string>>;
+
+/** The questions that the compute answers, and the controller for it. */
+function questionRoutes(
+  compute: LocalCompute,
+  base: string,
+  params: z.ZodObject,
+  check: (params: PathParams, what: string) => void,
+): Route[] {
+  const question = (
+    what: string,
+    summary: string,
+    answer: z.ZodType,
+    ask: (archs?: string[]) => Promise<unknown>,
+  ) =>
+    route({
+      method: 'GET',
+      path: `${base}/${what}`,
+      tag,
+      summary,
+      params,
+      body: filter,
+      answers: { 200: answer },
+      handle: async ({ params: given, body }) => {
+        check(given as PathParams, what);
+        return json(200, await ask(body.archs));
+      },
+    });
+  return [
+    question('binaries', 'List the emulators of this host', binaries, (archs) =>
+      compute.machines.binaries(archs),
+    ),
+    question('img-binaries', 'List the programs of this host that make disks', binaries, () =>
+      compute.machines.imgBinaries(),
+    ),
+    question('capabilities', 'Show the platforms whose machines run by KVM', capabilities, async () => ({
+      kvm: await compute.machines.kvmPlatforms(),
+    })),
+  ];
+}

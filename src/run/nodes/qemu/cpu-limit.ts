@@ -1,0 +1,45 @@
+/** Bounds what a guest takes of the processors, by the program cpulimit. */
+import { availableParallelism } from 'node:os';
+import { refusals } from '../../../base/errors/errors.js';
+import type { ComputeFiles } from '../../files.js';
+import type { Keeper, Program } from '../../keeper/keeper.js';
+import { endProgram } from '../keeper-programs.js';
+import type { MachineNode } from '../machine.js';
+
+const COMMAND = 'cpulimit';
+const ONE_PROCESSOR = 100;
+
+export interface CpuLimitOptions {
+  readonly keeper: Keeper;
+  readonly files: ComputeFiles;
+}
+
+/** The percents of one processor that a node may take; undefined when it may take all. */
+export function limitOf({ properties }: Pick<MachineNode, 'properties'>): number | undefined {
+  const percent = Number(properties['cpu_throttling'] ?? 0);
+  return percent > 0 && percent < ONE_PROCESSOR * availableParallelism() ? percent : undefined;
+}
+
+/** Refuses (409) a limit on a host that cannot keep it. */
+export async function checkCpuLimit({ files }: CpuLimitOptions, node: MachineNode): Promise<void> {
+  if (limitOf(node) === undefined || (await files.run('hasProgram', { name: COMMAND }))) return;
+  const why = `its CPU throttling needs the program ${COMMAND} (Debian has it in the package ${COMMAND})`;
+  throw refusals.nodeNotStarted(node.name, why);
+}
+
+/** Returns what ends the limit. The limiter stops and continues the program, and ends with it. */
+export async function limitCpu(
+  { keeper }: CpuLimitOptions,
+  node: MachineNode,
+  program: Program,
+): Promise<() => Promise<void>> {
+  const percent = limitOf(node);
+  if (percent === undefined) return () => Promise.resolve();
+  const limiter = await keeper.spawn({
+    id: `${node.id}/cpu`,
+    command: COMMAND,
+    args: ['--lazy', `--pid=${program.pid}`, `--limit=${percent}`],
+    ...{ folder: '/', environment: {}, niceness: 0, console: 'pipes', memo: null },
+  });
+  return () => endProgram(limiter);
+}

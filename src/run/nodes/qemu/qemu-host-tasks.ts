@@ -1,0 +1,105 @@
+/** What this host has for QEMU: its programs, KVM, folders for the sockets of guests. Runs in a file thread. */
+import {
+  closeSync,
+  constants,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { systemCode } from '../../../base/errors/errors.js';
+import type { TaskTable } from '../../../base/threads/task.js';
+import { SYSTEM_PATH } from '../../keeper/program.js';
+
+const SYSTEM_PREFIX = 'qemu-system-';
+const IMAGE_TOOL = 'qemu-img';
+const OWN_FOLDER = 0o700;
+/** The address of a Unix socket has no room for a longer path. */
+const LONGEST_SOCKET_PATH = 107;
+/** Sockets of a guest have names of at most so many bytes. */
+const LONGEST_SOCKET_NAME = 16;
+const KVM_DEVICE = '/dev/kvm';
+const KVM_MODULES = ['kvm_intel', 'kvm_amd'];
+
+export interface QemuPrograms {
+  /** The platforms of the programs that were found. */
+  readonly platforms: readonly string[];
+  readonly hasImageTool: boolean;
+}
+
+export interface QemuHostTasks extends TaskTable {
+  readonly findQemu: (input: undefined) => QemuPrograms;
+  /** Why this host has no KVM that works; undefined when it has. */
+  readonly kvmFault: (input: undefined) => string | undefined;
+  /** Removes what an earlier life of the server has left below the folder. Call it before the next one. */
+  readonly clearSocketFolders: (input: { root: string }) => void;
+  /**
+   * Makes a folder for the sockets of a guest, open to this user only: below the root, or among the temporary files of
+   * the host when no socket could have the path.
+   */
+  readonly makeSocketFolder: (input: { root: string }) => string;
+  readonly removeSocketFolder: (input: { path: string }) => void;
+  readonly isThere: (input: { path: string }) => boolean;
+}
+
+export const qemuHostTasks: QemuHostTasks = {
+  findQemu() {
+    const names = new Set(SYSTEM_PATH.split(':').flatMap(namesIn));
+    const programs = [...names].filter((name) => name.startsWith(SYSTEM_PREFIX));
+    return {
+      platforms: programs.map((name) => name.slice(SYSTEM_PREFIX.length)).sort(),
+      hasImageTool: names.has(IMAGE_TOOL),
+    };
+  },
+
+  kvmFault() {
+    try {
+      closeSync(openSync(KVM_DEVICE, constants.O_RDWR));
+    } catch (error) {
+      return `${KVM_DEVICE} cannot be opened (${systemCode(error) ?? 'unknown'})`;
+    }
+    // A paravirtual KVM opens, and boots no common kernel.
+    const isX86 = process.arch === 'x64' || process.arch === 'ia32';
+    if (!isX86 || KVM_MODULES.some((name) => existsSync(`/sys/module/${name}`))) return undefined;
+    const flags = /^flags\s*:(.*)$/m.exec(readFileSync('/proc/cpuinfo', 'utf8'))?.[1]?.split(' ') ?? [];
+    return flags.includes('vmx') || flags.includes('svm')
+      ? undefined
+      : 'the processor shows no hardware virtualisation';
+  },
+
+  clearSocketFolders({ root }) {
+    rmSync(root, { recursive: true, force: true });
+  },
+
+  makeSocketFolder({ root }) {
+    mkdirSync(root, { recursive: true, mode: OWN_FOLDER });
+    const made = mkdtempSync(join(resolve(root), 'g'));
+    // The program of TPMs has no way to write a comma.
+    if (Buffer.byteLength(made) + LONGEST_SOCKET_NAME < LONGEST_SOCKET_PATH && !made.includes(','))
+      return made;
+    rmSync(made, { recursive: true });
+    // The name is new and the folder closed, so no other user can put a socket there.
+    return mkdtempSync(join(tmpdir(), 'wirefarm-'));
+  },
+
+  removeSocketFolder({ path }) {
+    rmSync(path, { recursive: true, force: true });
+  },
+
+  isThere({ path }) {
+    return existsSync(path);
+  },
+};
+
+function namesIn(folder: string): string[] {
+  try {
+    return readdirSync(folder);
+  } catch {
+    return [];
+  }
+}

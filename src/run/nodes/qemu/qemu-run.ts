@@ -1,0 +1,142 @@
+/** A guest that runs: the process of QEMU, the socket by which it is controlled, and its serial console. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Program, ProgramEnd } from '../../keeper/keeper.js';
+import { endProgram } from '../keeper-programs.js';
+import type { MachineNode, NodeHost, Run } from '../machine.js';
+import { QmpClient } from './qmp.js';
+import type { SerialConsole } from './serial-console.js';
+
+/** QEMU listens after a fraction of a second, unless the host has a lot to do. */
+const MEETING_LIMIT_MS = 60_000;
+const MEETING_LOOK_MS = 20;
+/** A guest that was asked to shut down is waited for. */
+const SHUTDOWN_LIMIT_MS = 120_000;
+/** A program without its control socket that does not end by then is ended. */
+const CONTROL_LIMIT_MS = 3000;
+
+/** Undoes a part of a start. */
+export type EndStep = () => Promise<void>;
+
+export interface QemuRunParts {
+  readonly node: MachineNode;
+  readonly commandLine: string;
+  readonly program: Program;
+  readonly control: QmpClient;
+  readonly console: SerialConsole | undefined;
+  readonly consoleSocket: string | undefined;
+  /** Whether the carrier of adapters follows their links. */
+  readonly hasCarrier: boolean;
+  /** Taken from the last to the first when the program has ended. */
+  readonly endSteps: readonly EndStep[];
+}
+
+export class QemuRun implements Run {
+  readonly commandLine: string;
+  readonly console: SerialConsole | undefined;
+  readonly consoleSocket?: string;
+  readonly ended: Promise<ProgramEnd>;
+  readonly #parts: QemuRunParts;
+
+  constructor(parts: QemuRunParts) {
+    const { commandLine, program, control, console, consoleSocket, endSteps } = parts;
+    this.#parts = parts;
+    this.commandLine = commandLine;
+    this.console = console;
+    if (consoleSocket !== undefined) this.consoleSocket = consoleSocket;
+    this.ended = program.ended.then(async (end) => {
+      await undo(endSteps);
+      return end;
+    });
+    // A machine that cannot be controlled must not go on.
+    void control.closed.then(async () => {
+      if (!(await endsWithin(program, CONTROL_LIMIT_MS))) await endProgram(program);
+    });
+  }
+
+  get output(): Uint8Array {
+    return this.#parts.program.output;
+  }
+
+  async stop(reason: 'asked' | 'closing'): Promise<void> {
+    const { node, program } = this.#parts;
+    if (reason === 'asked' && node.properties['on_close'] === 'shutdown_signal') await this.#shutDown();
+    await endProgram(program);
+    await this.ended;
+  }
+
+  async suspend(): Promise<void> {
+    await this.#parts.control.execute('stop');
+  }
+
+  async resume(): Promise<void> {
+    await this.#parts.control.execute('cont');
+  }
+
+  async reload(): Promise<void> {
+    await this.#parts.control.execute('system_reset');
+  }
+
+  async cable(index: number, isPlugged: boolean): Promise<void> {
+    const { control, hasCarrier } = this.#parts;
+    if (hasCarrier) await plug(control, index, isPlugged);
+  }
+
+  /** Presses the power button and waits for the guest. It may have no handler for that, or be long about it. */
+  async #shutDown(): Promise<void> {
+    const { control, program } = this.#parts;
+    try {
+      // A guest that is suspended notices nothing.
+      await control.execute('cont');
+      await control.execute('system_powerdown');
+    } catch {
+      return;
+    }
+    await endsWithin(program, SHUTDOWN_LIMIT_MS);
+  }
+}
+
+/** Plugs the cable of an adapter in, or pulls it: the carrier follows in the guest. */
+export async function plug(control: QmpClient, index: number, isPlugged: boolean): Promise<void> {
+  await control.execute('set_link', { name: `gns3-${index}`, up: isPlugged });
+}
+
+/** Takes the steps from the last to the first, also when one fails. */
+export async function undo(steps: readonly EndStep[]): Promise<void> {
+  for (const step of steps.toReversed()) await step().catch(() => undefined);
+}
+
+/** Resolves when QEMU takes commands, or with undefined when its program ends before. */
+export async function meetQemu(
+  program: Program,
+  path: string,
+  onEvent: (name: string, data: Readonly<Record<string, unknown>>) => void,
+): Promise<QmpClient | undefined> {
+  const begun = performance.now();
+  while (program.isRunning) {
+    try {
+      return await QmpClient.open({ path, onEvent });
+    } catch (error) {
+      if (performance.now() - begun > MEETING_LIMIT_MS) throw error;
+    }
+    await sleep(MEETING_LOOK_MS);
+  }
+  return undefined;
+}
+
+/** What QEMU tells of a guest by itself. */
+export function eventsOf(name: string, host: NodeHost) {
+  return (event: string, data: Readonly<Record<string, unknown>>): void => {
+    if (event === 'STOP') host.statusChanged('suspended');
+    if (event === 'RESUME') host.statusChanged('started');
+    if (event === 'BLOCK_IO_ERROR' && data['action'] === 'stop')
+      host.warn(`${name} is suspended, because a disk of it failed: ${String(data['reason'])}`);
+  };
+}
+
+async function endsWithin(program: Program, milliseconds: number): Promise<boolean> {
+  const over = new AbortController();
+  const patience = sleep(milliseconds, false, { signal: over.signal }).catch(() => true);
+  const hasEnded = await Promise.race([program.ended.then(() => true), patience]);
+  over.abort();
+  return hasEnded;
+}

@@ -2,6 +2,7 @@
 import { captureFileTasks } from '../src/captures/files/capture-file-tasks.js';
 import { qemuHostTasks } from '../src/run/nodes/qemu/qemu-host-tasks.js';
 import { qemuTasks } from '../src/run/nodes/qemu/qemu-tasks.js';
+import { iouTasks } from '../src/run/nodes/iou/iou-tasks.js';
 import { vpcsTasks } from '../src/run/nodes/vpcs/vpcs-tasks.js';
 import { confinementTasks } from '../src/run/nodes/confinement-tasks.js';
 import { hostTasks } from '../src/run/host-tasks.js';
@@ -24,6 +25,7 @@ const tasks = {
   ...folderSwapTasks,
   ...folderTasks,
   ...hostTasks,
+  ...iouTasks,
   ...nodeFileTasks,
   ...placingTasks,
   ...qemuHostTasks,

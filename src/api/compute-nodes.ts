@@ -1,6 +1,7 @@
 /** Nodes on the compute interface: the same routes for each kind that this server runs. */
 import { z } from 'zod';
 import type { LocalCompute } from '../run/local-compute.js';
+import { ProgramNode } from '../run/nodes/program-node.js';
 import type { NodeKind } from '../lab/kinds/node-kind.js';
 import { isProgramKind, SERVED_KINDS } from '../lab/kinds/node-kinds.js';
 import { empty, jsonText } from '../http/answer.js';
@@ -103,16 +104,19 @@ function routesOf(compute: LocalCompute, kind: NodeKind): Route[] {
 /** The start, stop and similar actions. Those of a switch change nothing, because it always runs. */
 function actionRoute(compute: LocalCompute, kind: NodeKind, action: (typeof ACTIONS)[number]): Route {
   const showsNode = action === 'start' && isProgramKind(kind);
+  const inputs = showsNode ? kind.startInputs : undefined;
   return route({
     method: 'POST',
     path: `${nodesPath(kind)}/{node_id}/${action}`,
     tag,
     summary: kind.alwaysRuns ? `Do nothing: ${kind.title} always runs` : `${DONE[action]} ${kind.title}`,
     params: names('project_id', 'node_id'),
+    ...(inputs === undefined ? {} : { body: inputs }),
     answers: showsNode ? { 200: shownNode(kind) } : { 204: null },
-    handle: async ({ params }) => {
+    handle: async ({ params, body }) => {
       const node = findNode(compute, kind, params);
-      await node[action]();
+      if (body !== undefined && node instanceof ProgramNode) await node.start(body);
+      else await node[action]();
       return showsNode ? jsonText(200, node.text) : empty(204);
     },
   });

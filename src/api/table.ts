@@ -35,6 +35,7 @@ import { drawingRoutes } from './drawings.js';
 import { imageRoutes } from './images.js';
 import { linkBatchRoutes } from './link-batches.js';
 import { linkCaptureRoutes } from './link-captures.js';
+import { iouLicenseRoutes } from './iou-license.js';
 import { jobRoutes } from './jobs.js';
 import { linkRoutes } from './links.js';
 import { nodeArchiveRoutes } from './node-archives.js';
@@ -49,6 +50,7 @@ import { errorBody, nothing } from './schemas.js';
 import { snapshotRoutes } from './snapshots.js';
 import { symbolRoutes } from './symbols.js';
 import { templateRoutes } from './templates.js';
+import { unavailableKindRoutes } from './unavailable-kinds.js';
 import { uploadRoutes } from './uploads.js';
 import { versionRoutes } from './version.js';
 
@@ -115,6 +117,7 @@ export function routeTable({
       ...templateRoutes(controller, nodeFolders),
       ...imageRoutes(controller, images, transfers, files),
       ...qemuRoutes(controller, compute),
+      ...iouLicenseRoutes(controller),
       ...symbolRoutes(controller, transfers, files),
       ...uploadRoutes(uploads),
       ...notifications.routes,
@@ -122,6 +125,7 @@ export function routeTable({
       ...computeProjectRoutes(compute),
       ...computeFileRoutes(compute, transfers, files),
       ...computeNodeRoutes(compute),
+      ...unavailableKindRoutes(controller),
       ...computeNioRoutes(compute),
       ...computeCaptureRoutes(compute, portCaptures),
       ...computeStatisticsRoutes(compute),

@@ -14,7 +14,7 @@ export interface ErrorAnswer {
 }
 
 const LONGEST_ECHO = 4096;
-const SECRETS = new Set(['password']);
+const SECRETS = new Set(['iourc_content', 'password']);
 
 export function errorAnswer(error: unknown, exchange: Exchange): ErrorAnswer {
   if (!(error instanceof Refusal)) {

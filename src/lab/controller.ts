@@ -6,6 +6,7 @@ import { Channel } from '../base/streams/channel.js';
 import { Computes, type PortNumbers } from './computes.js';
 import { ConsolePorts } from './console-ports.js';
 import { HostLoadMeter, type HostLoad } from '../base/host-load.js';
+import { IouLicense } from './iou-license.js';
 import type { BeginRun } from './lab-run.js';
 import { Projects } from './projects/projects.js';
 import { Templates } from './templates.js';
@@ -13,6 +14,7 @@ import type { SymbolTasks } from './symbols/symbol-tasks.js';
 import type { TaskRunner } from '../base/threads/task-pool.js';
 import type { KeepState } from './gns3-file/mirror.js';
 import type { ProjectFiles, ProjectServices } from './projects/project-state.js';
+import { OwnNumbers } from './topology/own-numbers.js';
 import type { TopologyContext } from './topology/topology.js';
 
 export interface ControllerOptions {
@@ -41,6 +43,7 @@ export class Controller {
   readonly projects: Projects;
   readonly templates: Templates;
   readonly symbols: SymbolLibrary;
+  readonly iouLicense: IouLicense;
   readonly gns3Version: string;
   readonly isLocal: boolean;
   readonly #meter = new HostLoadMeter();
@@ -68,9 +71,11 @@ export class Controller {
       readLoad: () => this.load(),
     });
     this.templates = new Templates(store, this.announcements);
+    this.iouLicense = new IouLicense(store);
     const context: TopologyContext = {
       consoleHost: options.host,
       consolePorts,
+      ownNumbers: new OwnNumbers(),
       symbolSize: (symbol) => this.symbols.nodeSize(symbol),
       checkCompute: (id, request) => {
         this.computes.checkServed(id, request);
@@ -94,7 +99,12 @@ export class Controller {
   /** `beginRun` makes projects run that are opened from now on. */
   async start(beginRun: BeginRun): Promise<void> {
     this.#beginRun = beginRun;
-    await Promise.all([this.computes.start(), this.templates.start(), this.symbols.start()]);
+    await Promise.all([
+      this.computes.start(),
+      this.templates.start(),
+      this.symbols.start(),
+      this.iouLicense.start(),
+    ]);
     await this.projects.start();
     this.#loadTimer = setInterval(() => {
       if (this.announcements.size > 0) this.computes.announceLoad();

@@ -1,5 +1,6 @@
 /** This server as a compute of GNS3: its abilities, the numbers it has reserved, and the projects that run here. */
 import { platform } from 'node:os';
+import { join } from 'node:path';
 import type { Logger } from 'pino';
 import type { BpfCompiler } from '../engine/bpf/bpf-compiler.js';
 import type { Engines } from '../engine/control/engines.js';
@@ -8,6 +9,7 @@ import type { ConsolePorts } from '../lab/console-ports.js';
 import type { ImageLibrary } from '../files/images/image-library.js';
 import { FILTER_TYPES, type FilterType } from '../lab/topology/link-filters.js';
 import { SERVED_KINDS, SWITCH_KINDS } from '../lab/kinds/node-kinds.js';
+import type { LicenseSettings } from '../lab/iou-license.js';
 import type { Projects } from '../lab/projects/projects.js';
 import { ComputeProjects } from './compute-projects.js';
 import { ComputeRun } from './compute-run.js';
@@ -23,6 +25,7 @@ import type { ProgramRunner } from './nodes/machine.js';
 import { NatWays } from './nodes/nat/nat-ways.js';
 import type { RunningNodes } from './running-nodes.js';
 import { Programs } from './nodes/programs.js';
+import { IouRunner } from './nodes/iou/iou-machine.js';
 import { DiskUses } from './nodes/qemu/disk-uses.js';
 import { kvmPlatforms, type KvmSetting } from './nodes/qemu/kvm.js';
 import type { QemuDiskOptions } from './nodes/qemu/qemu-disks.js';
@@ -49,6 +52,9 @@ export interface LocalComputeOptions extends NioSocketsOptions {
   readonly keeper: Keeper;
   readonly images: ImageLibrary;
   readonly running: RunningNodes;
+  readonly iouLicense: () => LicenseSettings;
+  /** For files that programs read and clients may not. */
+  readonly secretFolder: string;
   /** The address at which consoles listen. */
   readonly consoleHost: string;
   readonly confinement: Confinement;
@@ -99,16 +105,18 @@ export class LocalCompute {
     this.#gns3Version = options.gns3Version;
     this.folders = new ProjectFolders(options.projectsFolder, options.projects, files);
     const nat = new NatWays({ keeper, files, interfaces: options.interfaces });
+    const sockets = new NioSockets(options);
+    const runners = programRunners(options, disks, sockets);
     this.#services = {
       channel: this.channel,
       consolePorts,
       udpPorts,
-      sockets: new NioSockets(options),
+      sockets,
       refusesBadHec,
       newDevice: (lab) => engines.newDevice(lab),
       log: options.log,
       filterPlans: new FilterPlans(options.bpf),
-      programs: new Programs(programRunners(options, disks), options.runsUnconfined, confinement, [nat]),
+      programs: new Programs(runners, options.runsUnconfined, confinement, [nat]),
       kept: new KeptPrograms(udpPorts),
       running: options.running,
       nat,
@@ -210,8 +218,19 @@ export class LocalCompute {
 }
 
 /** One for each kind of program. */
-function programRunners(options: LocalComputeOptions, disks: QemuDiskOptions): ProgramRunner[] {
-  const { keeper, files, guestSocketsFolder: socketsFolder, kvm } = options;
+function programRunners(
+  options: LocalComputeOptions,
+  disks: QemuDiskOptions,
+  sockets: NioSockets,
+): ProgramRunner[] {
+  const { keeper, files, images, guestSocketsFolder: socketsFolder, kvm } = options;
   const allowsUnsafe = options.allowsUnsafeOptions;
-  return [new VpcsRunner({ keeper, files }), new QemuRunner({ ...disks, socketsFolder, kvm, allowsUnsafe })];
+  return [
+    new VpcsRunner({ keeper, files }),
+    new IouRunner({
+      ...{ keeper, files, sockets, images, license: options.iouLicense },
+      licenseFolder: join(options.secretFolder, 'iou'),
+    }),
+    new QemuRunner({ ...disks, socketsFolder, kvm, allowsUnsafe }),
+  ];
 }

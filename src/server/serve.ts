@@ -150,6 +150,8 @@ export async function serve(config: Config): Promise<void> {
     keeper,
     images,
     running,
+    iouLicense: () => controller.iouLicense.settings,
+    secretFolder: keeperFolder(config),
     consoleHost: config.host,
     confinement,
     runsUnconfined: isLoopback(config.host) || config.allowsUnconfined,

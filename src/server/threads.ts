@@ -16,6 +16,7 @@ import type { ProjectFileTasks } from '../lab/projects/project-state.js';
 import type { SymbolTasks } from '../lab/symbols/symbol-tasks.js';
 import type { HostTasks } from '../run/host-tasks.js';
 import type { ConfinementTasks } from '../run/nodes/confinement-tasks.js';
+import type { IouTasks } from '../run/nodes/iou/iou-tasks.js';
 import type { NamespaceTasks } from '../run/nodes/namespace-tasks.js';
 import type { QemuHostTasks } from '../run/nodes/qemu/qemu-host-tasks.js';
 import type { QemuTasks } from '../run/nodes/qemu/qemu-tasks.js';
@@ -61,6 +62,7 @@ export type FileThreadTasks = CaptureFileTasks &
   DigestTasks &
   FileTasks &
   HostTasks &
+  IouTasks &
   NodeFileTasks &
   ProjectFileTasks &
   QemuHostTasks &

@@ -45,10 +45,12 @@ const KINDS = [
   'cloud',
   'nat',
   'vpcs',
+  'iou',
 ] as const;
 const nodes = new Map<string, string>();
 for (const kind of KINDS) {
-  const fields = kind === 'atm_switch' || kind === 'frame_relay_switch' ? { mappings: {} } : {};
+  const isMapped = kind === 'atm_switch' || kind === 'frame_relay_switch';
+  const fields = { ...(isMapped ? { mappings: {} } : {}), ...(kind === 'iou' ? { path: 'image.bin' } : {}) };
   const path = await compute.node(kind, fields);
   nodes.set(kind, path.slice(path.lastIndexOf('/') + 1));
 }

@@ -63,6 +63,7 @@ export const labRefusals = {
 
   // Nodes
   nodeUnknown: (id: string) => new Refusal(404, 'node_unknown', `Node ID ${id} doesn't exist`),
+  nodeKindUnavailable: (sentence: string) => new Refusal(409, 'node_kind_unavailable', sentence),
   nodeKindNotServed: (type: string, doing: string) =>
     new Refusal(
       409,

@@ -4,6 +4,7 @@ import type { DeviceType } from './device.js';
 import { ETHERNET_HUB } from './ethernet-hub.js';
 import { ETHERNET_SWITCH } from './ethernet-switch.js';
 import { FRAME_RELAY_SWITCH } from './frame-relay-switch.js';
+import { NETIO_BRIDGE } from './netio-bridge.js';
 import { PATCH } from './patch.js';
 
 export const DEVICE_KINDS = {
@@ -11,6 +12,7 @@ export const DEVICE_KINDS = {
   ethernet_hub: ETHERNET_HUB,
   ethernet_switch: ETHERNET_SWITCH,
   frame_relay_switch: FRAME_RELAY_SWITCH,
+  netio_bridge: NETIO_BRIDGE,
   patch: PATCH,
 };
 

@@ -15,6 +15,8 @@ interface UdpEnds {
 export interface OpenEndpoint extends Partial<UdpEnds> {
   readonly type: 'udp' | 'unix' | 'packet' | 'tap';
   readonly descriptor: number;
+  /** The path of the Unix socket to which frames go, when the descriptor is not connected to one. */
+  readonly peer?: string;
 }
 
 /** A UDP socket that the engine opens itself, where threads cannot share descriptors. */

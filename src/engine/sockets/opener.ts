@@ -20,7 +20,13 @@ export type Attachable =
   /** A new TAP that is a port of the bridge until it is closed. In its name, `%d` becomes the lowest free number. */
   | { readonly type: 'bridge'; readonly device: string; readonly tap: string }
   | { readonly type: 'packet'; readonly device: string }
-  | { readonly type: 'unix'; readonly localFile: string; readonly remoteFile: string }
+  | {
+      readonly type: 'unix';
+      readonly localFile: string;
+      readonly remoteFile: string;
+      /** The remote socket may come and go while the port is attached, and need not be there yet. */
+      readonly isLoose?: true;
+    }
   | { readonly type: 'null' };
 
 /** An endpoint could not be opened. The message is meant for the client; the code is that of the failed system call. */

@@ -11,7 +11,7 @@ import {
   withoutKeys,
   withValue,
 } from './fields.js';
-import type { NodeKind, PortOwner, Properties } from './node-kind.js';
+import type { PortOwner, ProgramKind, Properties } from './node-kind.js';
 import { ETHERNET_CAPTURE, portOfType, SERIAL } from './port-types.js';
 import type { NodePort } from './port.js';
 import { consoleSettings, fileName, templateSettings } from './template.js';
@@ -22,6 +22,8 @@ const PORTS_OF_ADAPTER = 4;
 /** Ethernet and serial adapters together: a frame names its adapter in four bits. */
 const MOST_ADAPTERS = 16;
 const LARGEST_ID = 511;
+/** A licence file has a line for each host. */
+export const LONGEST_LICENSE = 65_536;
 /** Megabytes of memory, and kilobytes of NVRAM. */
 const LARGEST_SIZE = 65_536;
 
@@ -56,6 +58,27 @@ const shownProperties = {
   usage: z.string(),
   use_default_iou_values: z.boolean().nullable(),
 };
+
+const ROUTER_CONFIG = `!
+hostname %h
+!
+no ip domain lookup
+ip routing
+!
+line con 0
+ exec-timeout 0 0
+ logging synchronous
+ privilege level 15
+ no login
+!
+end
+`;
+const SWITCH_CONFIG = ROUTER_CONFIG.replace('ip routing', 'no ip routing');
+
+/** The name of a node in its configuration. A line break in a name must not begin a command. */
+export function hostNameOf(name: string): string {
+  return name.replaceAll(/\s/g, '');
+}
 
 const look = {
   category: 'router',
@@ -99,7 +122,13 @@ function adapterCounts(settings: Properties): [ethernet: number, serial: number]
   ];
 }
 
-export const iou: NodeKind & { readonly type: 'iou' } = {
+/** The files in the folder of a node that its configurations come from, and are copied to. */
+export const STARTUP_CONFIG = 'startup-config.cfg';
+export const PRIVATE_CONFIG = 'private-config.cfg';
+const BASE_CONFIG = 'iou_l3_base_startup-config.txt';
+const L2_BASE_CONFIG = 'iou_l2_base_startup-config.txt';
+
+export const iou: ProgramKind & { readonly type: 'iou' } = {
   type: 'iou',
   title: 'an IOU node',
   alwaysRuns: false,
@@ -114,8 +143,16 @@ export const iou: NodeKind & { readonly type: 'iou' } = {
       private_config_content: contentOfFile,
     }),
     files: { startup_config: 'startup_config_content', private_config: 'private_config_content' },
+    baseFiles: { [BASE_CONFIG]: ROUTER_CONFIG, [L2_BASE_CONFIG]: SWITCH_CONFIG },
   },
+  startInputs: z
+    .object({
+      iourc_content: z.string().max(LONGEST_LICENSE).nullable(),
+      license_check: z.boolean(),
+    })
+    .partial(),
   uniqueProperties: ['application_id'],
+  ownNumber: { property: 'application_id', last: LARGEST_ID },
   portNaming: NAMING,
   template: {
     required: ['path'],
@@ -142,7 +179,7 @@ export const iou: NodeKind & { readonly type: 'iou' } = {
       console_auto_start: false,
       console_type: 'telnet',
       private_config: '',
-      startup_config: 'iou_l3_base_startup-config.txt',
+      startup_config: BASE_CONFIG,
     },
     faultIn,
   },
@@ -161,6 +198,18 @@ export const iou: NodeKind & { readonly type: 'iou' } = {
   },
   ports,
   checkPorts: checkPortNames,
+  firstFiles(name, { startup_config_content: startup, private_config_content: secret }) {
+    return Object.fromEntries(
+      (
+        [
+          [STARTUP_CONFIG, startup],
+          [PRIVATE_CONFIG, secret],
+        ] as const
+      ).flatMap(([file, text]) =>
+        typeof text === 'string' ? [[file, text.replaceAll('%h', () => hostNameOf(name))]] : [],
+      ),
+    );
+  },
 };
 
 /** The serial adapters come after the Ethernet ones, in numbers as in segments. */

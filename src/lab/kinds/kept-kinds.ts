@@ -54,6 +54,7 @@ const virtualboxAdapters = z.enum([
 export const virtualbox = {
   ...plain,
   type: 'virtualbox',
+  unavailable: 'VirtualBox is not available on this host',
   template: {
     required: ['vmname'],
     settings: templateSettings({
@@ -84,6 +85,7 @@ const vmwareAdapters = z.enum([
 export const vmware = {
   ...plain,
   type: 'vmware',
+  unavailable: 'VMware is not available on this host',
   template: {
     required: ['vmx_path'],
     settings: templateSettings({

@@ -46,6 +46,8 @@ export interface KeptKind {
   readonly imageProperties: readonly string[];
   /** The content of a node lies outside of the project's folder, so that the project cannot be exported. */
   readonly keepsContentElsewhere: boolean;
+  /** Why no host can run nodes of the kind, where this is certain: a sentence. */
+  readonly unavailable?: string;
   readonly template: TemplateRules;
   /** The built-in template of the kind, and its rank in the list of built-in templates. */
   readonly builtinTemplate?: { readonly rank: number; readonly template: BuiltinTemplate };
@@ -65,6 +67,8 @@ export interface NodeKind extends KeptKind {
   readonly creation?: CreationInputs;
   /** The properties that belong to one node only: its duplicate does without them, and gets its own. */
   readonly uniqueProperties?: readonly string[];
+  /** The property that is a number from 1 on which no other node of an open project has, and the last such number. */
+  readonly ownNumber?: { readonly property: string; readonly last: number };
   readonly cannotBeDuplicated?: true;
   /** How ports are named and numbered unless a client says otherwise; absent for a kind that names them itself. */
   readonly portNaming?: { readonly format: string; readonly segmentSize: number };
@@ -107,6 +111,8 @@ export interface ProgramKind extends NodeKind {
   readonly alwaysRuns: false;
   /** The most nodes of the kind in one project; absent when only the project's own limits count. */
   readonly mostInProject?: number;
+  /** The schema of what a client of the compute interface may send with a start; a kind without it takes nothing. */
+  readonly startInputs?: z.ZodObject;
   /** The files that a new node begins with, by their paths below its folder. */
   firstFiles(name: string, inputs: Properties): Readonly<Record<string, string>>;
 }

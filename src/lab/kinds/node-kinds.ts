@@ -18,7 +18,7 @@ import { vpcs } from './vpcs.js';
 export const SWITCH_KINDS: readonly SwitchKind[] = [ethernetHub, ethernetSwitch, frameRelaySwitch, atmSwitch];
 
 /** The kinds whose nodes are programs. A host may lack the programs of some. */
-export const PROGRAM_KINDS: readonly ProgramKind[] = [vpcs, qemu];
+export const PROGRAM_KINDS: readonly ProgramKind[] = [vpcs, iou, qemu];
 
 /** The kinds whose ports lead out of the lab. */
 export const CLOUD_KINDS: readonly NodeKind[] = [cloud, nat];
@@ -42,6 +42,12 @@ const ALL_KINDS = [
 
 export const NODE_TYPES = ALL_KINDS.map(({ type }) => type);
 export type NodeType = (typeof NODE_TYPES)[number];
+
+/** The kinds whose programs this server cannot drive on any host. Labs and templates with them are kept. */
+export const UNAVAILABLE_KINDS: readonly (KeptKind & {
+  readonly type: NodeType;
+  readonly unavailable: string;
+})[] = [traceng, virtualbox, vmware];
 
 const KNOWN = new Map<string, KeptKind>(ALL_KINDS.map((kind) => [kind.type, kind]));
 const SERVED = new Map<string, NodeKind>(SERVED_KINDS.map((kind) => [kind.type, kind]));

@@ -16,8 +16,9 @@ function checked(properties: Properties): Properties {
   return properties;
 }
 
-export const traceng: NodeKind & { readonly type: 'traceng' } = {
+export const traceng: NodeKind & { readonly type: 'traceng'; readonly unavailable: string } = {
   type: 'traceng',
+  unavailable: 'TraceNG is not available on this host: it is a program for Windows',
   title: 'a TraceNG node',
   alwaysRuns: false,
   imageProperties: [],

@@ -38,6 +38,7 @@ export interface EntityRecord<Entity> {
 export const HEADS: Key = ['head'];
 export const TEMPLATES: Key = ['template'];
 export const COMPUTES: Key = ['compute'];
+export const IOU_LICENSE: Key = ['iou_license'];
 /** Folders beside the projects: see aside-folders.ts. */
 export const ASIDES: Key = ['aside'];
 

@@ -26,6 +26,7 @@ export function restoreNode(
     ...node,
     name: nameFor(topology, transaction, node, present),
     console: consoleFor(topology, transaction, node, present),
+    ...propertiesFor(topology, transaction, node, present),
   };
   const action = present === undefined ? 'created' : 'updated';
   topology.nodes.put(transaction, node.node_id, restored, { action });
@@ -67,6 +68,21 @@ function consoleFor(
   if (present !== undefined) return present.console;
   const hasConsole = (topology.kindOf(node)?.consoleTypes.length ?? 0) > 0;
   return hasConsole ? topology.reserveConsole(transaction, node.console) : node.console;
+}
+
+/** A node that is there keeps the number that only it has. */
+function propertiesFor(
+  topology: Topology,
+  transaction: Transaction,
+  { node_type, compute_id, properties }: StoredNode,
+  present: StoredNode | undefined,
+): Pick<StoredNode, 'properties'> {
+  const kind = topology.kindOf({ node_type, compute_id });
+  const property = kind?.ownNumber?.property;
+  if (kind === undefined || property === undefined || properties === undefined) return {};
+  if (present === undefined)
+    return { properties: topology.context.ownNumbers.takeIn(transaction, kind, properties) };
+  return { properties: { ...properties, [property]: present.properties?.[property] } };
 }
 
 function restoreLink(

@@ -4,7 +4,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { refusals } from '../../base/errors/errors.js';
 import { parseOrRefuse } from '../../base/errors/validation.js';
 import type { NodeKind, Properties } from '../kinds/node-kind.js';
-import { isProgramKind, servedKind } from '../kinds/node-kinds.js';
+import { isProgramKind, kindOfType, servedKind } from '../kinds/node-kinds.js';
 import type { CloudInterface } from '../kinds/host-interface.js';
 import type { NodeConsoleType } from '../kinds/console-types.js';
 import { customAdapters, type CustomAdapter } from '../kinds/custom-adapters.js';
@@ -65,13 +65,14 @@ export function createNode(topology: Topology, transaction: Transaction, wanted:
     `POST /projects/${topology.projectId}/${wanted.node_type}/nodes`,
   );
   const kind = servedKind(wanted.node_type);
-  if (kind === undefined) throw refusals.nodeKindNotServed(wanted.node_type, 'create the node');
+  if (kind === undefined) throw notCreated(wanted.node_type);
 
   checkRoom(topology, kind);
   const id = wanted.node_id ?? randomUUID();
   const naming = portNaming(kind);
   const given = checkProperties(kind, wanted.properties ?? {});
-  const properties = kind.create(given, id, wanted.interfaces);
+  const created = kind.create(given, id, wanted.interfaces);
+  const properties = topology.context.ownNumbers.takeIn(transaction, kind, created);
   const consoleType = checkConsoleType(kind, wanted.console_type) ?? kind.consoleTypes[0] ?? null;
   const name = takeName(topology, transaction, wanted.name);
   const symbol = wanted.symbol ?? DEFAULT_SYMBOL;
@@ -138,12 +139,13 @@ export function deleteNode(topology: Topology, transaction: Transaction, id: str
   transaction.onUndo(() => {
     topology.names.keep(node.name);
   });
-  const reserved = topology.kindOf(node) === undefined ? null : node.console;
-  if (reserved != null) {
-    transaction.onStored(() => {
-      topology.context.consolePorts.release(reserved);
-    });
-  }
+  const kind = topology.kindOf(node);
+  if (kind === undefined) return;
+  const { console, properties = {} } = node;
+  transaction.onStored(() => {
+    if (console != null) topology.context.consolePorts.release(console);
+    topology.context.ownNumbers.release(kind, properties);
+  });
 }
 
 export interface NodePlace {
@@ -213,6 +215,14 @@ function checkServed(topology: Topology, node: StoredNode, doing: string): void 
   throw refusals.nodeComputeNotServed(node.name, node.node_type, doing);
 }
 
+/** The reason why a node of a kind that is not served cannot be made. */
+function notCreated(type: StoredNode['node_type']): Error {
+  const { unavailable } = kindOfType(type);
+  return unavailable === undefined
+    ? refusals.nodeKindNotServed(type, 'create the node')
+    : refusals.nodeKindUnavailable(unavailable);
+}
+
 /** The new values of settings that only concern how the node is drawn and described. */
 function drawn(topology: Topology, node: StoredNode, wanted: NodeRequest): Partial<StoredNode> {
   const { name, console, console_type, properties, ...rest } = wanted;
@@ -232,7 +242,9 @@ function applied(
   wanted: NodeRequest,
 ): Partial<StoredNode> {
   const given = checkProperties(kind, wanted.properties ?? {});
-  const properties = kind.update(node.properties ?? {}, given, topology.portUse.isConnected(node.node_id));
+  const before = node.properties ?? {};
+  const updated = kind.update(before, given, topology.portUse.isConnected(node.node_id));
+  const properties = topology.context.ownNumbers.moveIn(transaction, kind, before, updated);
   const consoleType = checkConsoleType(kind, wanted.console_type);
   checkConsoleMoves(topology, kind, node, wanted);
   const console = moveConsole(topology, transaction, kind, node, wanted.console);

@@ -11,6 +11,7 @@ import type { NodeKind, PortOwner } from '../kinds/node-kind.js';
 import { servedKind } from '../kinds/node-kinds.js';
 import type { LinkMedium, NodePort } from '../kinds/port.js';
 import type { BeginRun, LabRun, NodeState, NodeStatus } from '../lab-run.js';
+import type { OwnNumbers } from './own-numbers.js';
 import { NodeNames } from './node-names.js';
 import { drawingView, linkView, nodeView, type DrawingView, type ShownCapture } from './views.js';
 import type { Slices } from '../projects/slices.js';
@@ -34,6 +35,7 @@ interface KnownPorts {
 export interface TopologyContext {
   readonly consoleHost: string;
   readonly consolePorts: ConsolePorts;
+  readonly ownNumbers: OwnNumbers;
   symbolSize(symbol: string): { readonly width: number; readonly height: number };
   /** Refuses (404, 409) a compute on which this server cannot make a node. */
   checkCompute(computeId: string, request: string): void;
@@ -116,7 +118,7 @@ export class Topology {
   async load({ entities }: LabRecords, slices: Slices): Promise<void> {
     for (const record of entities.node as EntityRecord<StoredNode>[]) {
       this.names.keep(record.object.name);
-      this.nodes.load(record.object.node_id, { ...record, object: this.#withConsole(record.object) });
+      this.nodes.load(record.object.node_id, { ...record, object: this.#withNumbers(record.object) });
       await slices.rest();
     }
     for (const record of entities.link as EntityRecord<StoredLink>[]) {
@@ -142,14 +144,15 @@ export class Topology {
   async unload(): Promise<void> {
     await this.run.end();
     for (const node of this.nodes.values()) {
-      if (this.kindOf(node) !== undefined && node.console != null) {
-        this.context.consolePorts.release(node.console);
-      }
+      const kind = this.kindOf(node);
+      if (kind === undefined) continue;
+      if (node.console != null) this.context.consolePorts.release(node.console);
+      this.context.ownNumbers.release(kind, node.properties ?? {});
     }
   }
 
   /** The kind that runs the node; undefined for a node that is not run here. */
-  kindOf(node: StoredNode): NodeKind | undefined {
+  kindOf(node: Pick<StoredNode, 'compute_id' | 'node_type'>): NodeKind | undefined {
     return node.compute_id === LOCAL_COMPUTE ? servedKind(node.node_type) : undefined;
   }
 
@@ -237,10 +240,13 @@ export class Topology {
     });
   }
 
-  #withConsole(node: StoredNode): StoredNode {
+  #withNumbers(node: StoredNode): StoredNode {
     const kind = this.kindOf(node);
-    if (kind === undefined || kind.consoleTypes.length === 0) return node;
-    return { ...node, console: this.context.consolePorts.reserve(node.console) };
+    if (kind === undefined) return node;
+    const hasConsole = kind.consoleTypes.length > 0;
+    const console = hasConsole ? this.context.consolePorts.reserve(node.console) : node.console;
+    if (kind.ownNumber === undefined || node.properties === undefined) return { ...node, console };
+    return { ...node, console, properties: this.context.ownNumbers.take(kind, node.properties) };
   }
 
   #strayPort(node: StoredNode, adapter: number, port: number, linkId: string): NodePort {

@@ -87,6 +87,13 @@ export class NioSockets {
     );
   }
 
+  /** A Unix socket of this host at which frames of the other one arrive, whether or not that is there yet. */
+  openUnix(localFile: string, remoteFile: string): PortEndpoint {
+    return this.#open({ type: 'unix', localFile, remoteFile, isLoose: true }, (reason) =>
+      refusals.nioNotOpened(`the Unix socket ${localFile}`, reason),
+    );
+  }
+
   close(endpoint: PortEndpoint): void {
     this.#opener.close(endpoint);
   }

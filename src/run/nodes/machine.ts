@@ -2,6 +2,7 @@
  * The contract of a kind of program node: what it does in its own way. Its status, its turns, its wiring to the engine and
  * its console are the same for all kinds, and are in `program-node.ts`.
  */
+import type { DeviceSettings } from '../../engine/forwarding/orders.js';
 import type { PortEndpoint } from '../../engine/forwarding/transport.js';
 import type { NodeConsoleType } from '../../lab/kinds/console-types.js';
 import type { CustomAdapter } from '../../lab/kinds/custom-adapters.js';
@@ -40,7 +41,7 @@ export interface MachineNode {
 }
 
 /**
- * What a node does for its machine from a start to the end of that run. Ports are given by their index among the ports
+ * A node, as its machine uses it from a start to the end of that run. Ports are given by their index among the ports
  * of the node. All that is opened here is closed when the run has ended.
  */
 export interface NodeHost {
@@ -54,11 +55,13 @@ export interface NodeHost {
   isPlugged(index: number): boolean;
   /** Called when the guest was suspended or resumed by something else than the machine. */
   statusChanged(status: 'started' | 'suspended'): void;
+  /** Called when the files of the node have changed: its listeners are told. */
+  changed(): void;
   /** Tells the listeners of the project. */
   warn(message: string): void;
 }
 
-/** What is at the console of a run. A `Program` of the keeper with a terminal is one. */
+/** The console of a run. A `Program` of the keeper with a terminal is one. */
 export interface MachineConsole extends ConsoleSource {
   /** The last 64 KiB that were printed. */
   readonly output: Uint8Array;
@@ -88,8 +91,13 @@ export interface Run {
 }
 
 export interface Machine {
-  /** Refuses (409) what cannot run; nothing is left of it then, but for what the host closes. */
-  start(host: NodeHost): Promise<Run>;
+  /** The device between the program and its links, when it is no patch. Links are at its odd ports. Read at each start. */
+  readonly device?: DeviceSettings;
+  /**
+   * Refuses (409) what cannot run; nothing is left of it then, but for what the host closes. The inputs are those that
+   * the kind takes with a start.
+   */
+  start(host: NodeHost, inputs: Properties): Promise<Run>;
   /**
    * Takes over the programs of an earlier server; the host has opened their UDP ports. Absent for a kind whose programs
    * end with the server. When it rejects, the programs are killed.

@@ -8,7 +8,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { messageOf, refusals, systemCode } from '../../base/errors/errors.js';
 import type { PortEndpoint } from '../../engine/forwarding/transport.js';
 import { nodeFolder } from '../../files/node-files/node-folder.js';
-import type { ProgramKind } from '../../lab/kinds/node-kind.js';
+import type { ProgramKind, Properties } from '../../lab/kinds/node-kind.js';
 import { nodeType } from '../../lab/gns3-file/topology-schema.js';
 import type { NodeStatus } from '../../lab/lab-run.js';
 import { portOwnerOf } from '../../lab/topology/port-owner.js';
@@ -85,7 +85,7 @@ export class ProgramNode extends ComputeNode {
 
   install(): Promise<void> {
     return this.turn(async () => {
-      await this.device.install({ kind: 'patch', settings: null });
+      await this.device.install(this.#machine.device ?? { kind: 'patch', settings: null });
       const kept = this.services.kept.take(this.id);
       if (kept !== undefined) await this.#adopt(kept);
     });
@@ -114,8 +114,8 @@ export class ProgramNode extends ComputeNode {
     });
   }
 
-  override start(): Promise<void> {
-    return this.turn(() => this.#start());
+  override start(inputs: Properties = {}): Promise<void> {
+    return this.turn(() => this.#start(inputs));
   }
 
   override stop(): Promise<void> {
@@ -138,7 +138,7 @@ export class ProgramNode extends ComputeNode {
         return;
       }
       await this.#stop('asked');
-      await this.#start();
+      await this.#start({});
     });
   }
 
@@ -213,7 +213,7 @@ export class ProgramNode extends ComputeNode {
     return JSON.stringify([this.properties, this.customAdapters]);
   }
 
-  async #start(): Promise<void> {
+  async #start(inputs: Properties): Promise<void> {
     const { programs } = this.services;
     if (this.#run !== undefined) {
       if (this.#status === 'suspended') await this.#run.resume?.();
@@ -224,7 +224,7 @@ export class ProgramNode extends ComputeNode {
     await this.#closeInner();
     this.console.reset();
     const settings = this.#settings;
-    const run = await programs.start(this.kind.type, this.home.id, () => this.#launch());
+    const run = await programs.start(this.kind.type, this.home.id, () => this.#launch(inputs));
     await this.#checkAlive(run);
     this.#follow(run, settings);
     // A client who is told that it runs may rely on it: after a crash it runs again.
@@ -264,11 +264,13 @@ export class ProgramNode extends ComputeNode {
   }
 
   /** Starts the program with its adapters wired and its console open, or leaves nothing of it. */
-  async #launch(): Promise<Run> {
+  async #launch(inputs: Properties): Promise<Run> {
     if (this.isLeaving) throw refusals.nodeUnknown(this.id);
     try {
       await this.#openConsole();
-      const run = await this.#machine.start(this.#host());
+      const { device } = this.#machine;
+      if (device !== undefined) await this.device.configure(device);
+      const run = await this.#machine.start(this.#host(), inputs);
       if (this.#listener instanceof SocketRelay) this.#listener.path = run.consoleSocket;
       this.#connectConsole(run);
       return run;
@@ -295,6 +297,9 @@ export class ProgramNode extends ComputeNode {
       isPlugged: (index) => this.#plugged.has(index),
       statusChanged: (status) => {
         if (this.#run !== undefined) this.#become(status);
+      },
+      changed: () => {
+        this.changed();
       },
       warn: (message) => {
         this.services.report(this.home.id, 'warning', message);

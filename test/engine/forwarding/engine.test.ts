@@ -591,13 +591,18 @@ class RestlessLab {
       }
       case 'ethernet_hub':
         return HUB;
+      case 'netio_bridge':
+        return { kind, settings: { image: label(), bridge: label() } };
       case 'patch':
         return { kind, settings: null };
     }
   }
 
   #add(): void {
-    const kinds = ['atm_switch', 'frame_relay_switch', 'ethernet_switch', 'ethernet_hub', 'patch'] as const;
+    const kinds = [
+      ...(['atm_switch', 'frame_relay_switch', 'ethernet_switch', 'ethernet_hub'] as const),
+      ...(['netio_bridge', 'patch'] as const),
+    ] as const;
     const settings = this.#settingsOf(this.#random.pick(kinds));
     this.rig.add(++this.#lastDevice, settings);
     this.#devices.set(this.#lastDevice, { settings, ports: new Map() });

@@ -22,6 +22,7 @@ void t.test('every served kind is found by its type, and no other', (t) => {
     'ethernet_hub',
     'ethernet_switch',
     'frame_relay_switch',
+    'iou',
     'nat',
     'qemu',
     'vpcs',
@@ -44,15 +45,19 @@ void t.test('every served kind is found by its type, and no other', (t) => {
   t.end();
 });
 
-void t.test('a new node of every kind can be made of nothing, and its properties are accepted again', (t) => {
-  for (const kind of SERVED_KINDS) {
-    const properties = kind.create(kind.properties.parse({}), idOf(1));
-    t.ok(kind.properties.safeParse(properties).success, kind.type);
-    t.same(kind.update(properties, kind.properties.parse(properties), true), properties);
-    if (isSwitchKind(kind)) t.same(kind.ports(portOwnerOf({})), []);
-  }
-  t.end();
-});
+void t.test(
+  'a new node of every kind can be made of nothing but its image, and its properties are accepted again',
+  (t) => {
+    for (const kind of SERVED_KINDS) {
+      const least = kind.type === 'iou' ? { path: 'image.bin' } : {};
+      const properties = kind.create(kind.properties.parse(least), idOf(1));
+      t.ok(kind.properties.safeParse(properties).success, kind.type);
+      t.same(kind.update(properties, kind.properties.parse(properties), true), properties);
+      if (isSwitchKind(kind)) t.same(kind.ports(portOwnerOf({})), []);
+    }
+    t.end();
+  },
+);
 
 void t.test('the kinds of the reference are all known, in its order', (t) => {
   t.same(NODE_TYPES, [

@@ -18,7 +18,7 @@ import { asReferenceWrites, gns3Problems, parseGns3 } from '../../support/gns3-s
 import { scratchFolder } from '../../support/scratch.js';
 import { startServer, type ServerProcess } from '../../support/server-process.js';
 
-const FOREIGN = ['traceng', 'docker', 'dynamips', 'iou', 'virtualbox', 'vmware'];
+const FOREIGN = ['traceng', 'docker', 'dynamips', 'virtualbox', 'vmware'];
 const NODE_KEYS = 27;
 
 function projectsFolder(t: Test): { data: string; projects: string } {

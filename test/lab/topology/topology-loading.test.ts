@@ -1,3 +1,4 @@
+import { OwnNumbers } from '../../../src/lab/topology/own-numbers.js';
 import { setImmediate } from 'node:timers/promises';
 import t from 'tap';
 import { Channel } from '../../../src/base/streams/channel.js';
@@ -47,6 +48,7 @@ function load(store: FakeStore, onEnd = (): void => undefined): Promise<Topology
   const context = {
     consoleHost: '127.0.0.1',
     consolePorts: new ConsolePorts([5000, 10_000]),
+    ownNumbers: new OwnNumbers(),
     symbolSize: () => ({ width: 65, height: 59 }),
     checkCompute: () => undefined,
     beginRun: () => run,

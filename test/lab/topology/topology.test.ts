@@ -8,6 +8,7 @@ import type { LabRun, NodeState, RunLink } from '../../../src/lab/lab-run.js';
 import { deleteNode } from '../../../src/lab/topology/nodes.js';
 import { reserveLink, storeLink } from '../../../src/lab/topology/links.js';
 import { Slices } from '../../../src/lab/projects/slices.js';
+import { OwnNumbers } from '../../../src/lab/topology/own-numbers.js';
 import { Topology } from '../../../src/lab/topology/topology.js';
 import {
   projectSettings,
@@ -64,6 +65,7 @@ async function make(
   const context = {
     consoleHost: '127.0.0.1',
     consolePorts,
+    ownNumbers: new OwnNumbers(),
     symbolSize: () => ({ width: 65, height: 59 }),
     checkCompute: () => undefined,
     beginRun: () => run,

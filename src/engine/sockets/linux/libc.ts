@@ -36,6 +36,9 @@ export const libc = {
   send: declare<[fd: number, buffer: number, length: number, flags: number]>(
     'int64_t send(int, uintptr_t, size_t, int)',
   ),
+  sendto: declare<
+    [fd: number, buffer: number, length: number, flags: number, address: Uint8Array, addressLength: number]
+  >('int64_t sendto(int, uintptr_t, size_t, int, const uint8_t *, uint32_t)'),
   sendmsg: declare<[fd: number, message: number, flags: number]>('int64_t sendmsg(int, uintptr_t, int)'),
   sendmmsg: declare<[fd: number, messages: number, count: number, flags: number]>(
     'int sendmmsg(int, uintptr_t, unsigned int, int)',

@@ -84,7 +84,7 @@ export class LinuxOpener implements Opener {
       case 'packet':
         return openPacket(wanted.device);
       case 'unix': {
-        const { endpoint, file } = openUnix(wanted.localFile, wanted.remoteFile);
+        const { endpoint, file } = openUnix(wanted);
         this.#unixFiles.set(endpoint.descriptor, file);
         return endpoint;
       }
@@ -217,7 +217,10 @@ function openPacket(device: string): OpenEndpoint {
   });
 }
 
-function openUnix(localFile: string, remoteFile: string): { endpoint: OpenEndpoint; file: SocketFile } {
+function openUnix({ localFile, remoteFile, isLoose }: Extract<Attachable, { type: 'unix' }>): {
+  endpoint: OpenEndpoint;
+  file: SocketFile;
+} {
   const local = unixAddress(localFile);
   const remote = unixAddress(remoteFile);
   if (local === undefined || remote === undefined)
@@ -226,6 +229,7 @@ function openUnix(localFile: string, remoteFile: string): { endpoint: OpenEndpoi
     setBuffers(descriptor);
     check(libc.bind(descriptor, local, local.length));
     const file = socketFile(localFile);
+    if (isLoose === true) return { endpoint: { type: 'unix', descriptor, peer: remoteFile }, file };
     if (libc.connect(descriptor, remote, remote.length) !== 0) {
       const { code, reason } = lastError();
       removeSocketFile(file);

@@ -19,6 +19,7 @@ import { addressOf, NativeMemory } from './native-memory.js';
 import { Poller } from './poller.js';
 import { Receiver, type Inlet } from './receiver.js';
 import { Sender, type Outlet } from './sender.js';
+import { unixAddress } from './socket-address.js';
 
 /** How long a busy socket is left alone. */
 const GATHERING_MS = 0.1;
@@ -87,15 +88,20 @@ export class LinuxTransport implements Transport {
       gap: Infinity,
       isRemoved: false,
       falseAlarms: 0,
-      send:
-        endpoint.type === 'tap'
-          ? (to, frames) => {
-              sender.write(link, to, frames);
-            }
-          : (to, frames) => {
-              sender.send(link, to, frames);
-            },
+      send: (to, frames) => {
+        sender.send(link, to, frames);
+      },
     };
+    const peer = endpoint.peer === undefined ? undefined : unixAddress(endpoint.peer);
+    if (endpoint.type === 'tap') {
+      link.send = (to, frames) => {
+        sender.write(link, to, frames);
+      };
+    } else if (peer !== undefined) {
+      link.send = (to, frames) => {
+        sender.sendTo(link, peer, to, frames);
+      };
+    }
     this.#links[endpoint.descriptor] = link;
     this.#poller.add(endpoint.descriptor);
     return link;

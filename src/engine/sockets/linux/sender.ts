@@ -85,6 +85,19 @@ export class Sender {
     }
   }
 
+  /** Sends by one sendto(2) per frame, for Unix sockets that are not connected. */
+  sendTo({ descriptor }: Outlet, peer: Uint8Array, port: Port, { offsets, lengths, count }: Batch): void {
+    for (let index = 0; index < count; index++) {
+      const length = lengths[index] ?? 0;
+      const address = this.#frames + (offsets[index] ?? 0);
+      if (libc.sendto(descriptor, address, length, FLAGS, peer, peer.length) < 0) countFailure(port);
+      else {
+        port.count(COUNTER.frames_out);
+        port.count(COUNTER.octets_out, length);
+      }
+    }
+  }
+
   /** Groups frames into messages; returns the number of messages. */
   #compose(outlet: Outlet, { offsets, lengths, count }: Batch): number {
     const { words } = this.#messages;

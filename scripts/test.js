@@ -8,6 +8,7 @@ import {
   accessSync,
   closeSync,
   constants,
+  existsSync,
   mkdirSync,
   openSync,
   readdirSync,
@@ -28,6 +29,7 @@ const TESTS = 'dist/test';
 /** Bursts of packets need receive buffers of this size, which a host grants when it is told to. */
 const RECEIVE_BUFFER = 4 * 1024 * 1024;
 const RECEIVE_BUFFER_LIMIT = '/proc/sys/net/core/rmem_max';
+const NON_FREE = new Set(['dynamips']);
 const isRoot = process.getuid?.() === 0;
 /** Nothing is judged by its time: this only ends what hangs. A loaded machine may have a multiple of it. */
 const LONGEST_FILE_S = 600 * Number(process.env.WIREFARM_TEST_PATIENCE ?? 1);
@@ -61,14 +63,35 @@ function missingPackages() {
     .flatMap(([, ...packages]) => packages);
 }
 
+/** Makes the packages that Debian has in its component non-free known to apt, from the mirror of Debian's own sources. */
+function addNonFree() {
+  const sources = '/etc/apt/sources.list.d';
+  const debian = `${sources}/debian.sources`;
+  if (!existsSync(debian)) return;
+  const lines = readFileSync(debian, 'utf8').split('\n\n')[0].split('\n');
+  const kept = lines.filter((line) => /^(Types|URIs|Suites|Signed-By):/.test(line));
+  writeFileSync(`${sources}/wirefarm-non-free.sources`, [...kept, 'Components: non-free', ''].join('\n'));
+}
+
 function prepareHost() {
   const missing = missingPackages();
   if (missing.length > 0) {
-    const install = ['install', '-yq', '--no-install-recommends', ...missing];
+    const [nonFree, free] = [
+      missing.filter((name) => NON_FREE.has(name)),
+      missing.filter((name) => !NON_FREE.has(name)),
+    ];
     if (isRoot && hasProgram('apt-get')) {
       const options = { stdio: 'inherit', env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' } };
+      const install = (names) =>
+        execFileSync('apt-get', ['install', '-yq', '--no-install-recommends', ...names], options);
+      if (nonFree.length > 0) addNonFree();
       execFileSync('apt-get', ['update', '-q'], options);
-      execFileSync('apt-get', install, options);
+      if (free.length > 0) install(free);
+      try {
+        if (nonFree.length > 0) install(nonFree);
+      } catch {
+        say(`This host has no packages of the component non-free: ${nonFree.join(' ')}`);
+      }
     } else {
       say(`Some tests need programs of Debian packages: apt-get install ${missing.join(' ')}`);
     }

@@ -3,6 +3,7 @@ import { captureFileTasks } from '../src/captures/files/capture-file-tasks.js';
 import { qemuHostTasks } from '../src/run/nodes/qemu/qemu-host-tasks.js';
 import { qemuTasks } from '../src/run/nodes/qemu/qemu-tasks.js';
 import { iouTasks } from '../src/run/nodes/iou/iou-tasks.js';
+import { dynamipsTasks } from '../src/run/nodes/dynamips/dynamips-tasks.js';
 import { vpcsTasks } from '../src/run/nodes/vpcs/vpcs-tasks.js';
 import { confinementTasks } from '../src/run/nodes/confinement-tasks.js';
 import { hostTasks } from '../src/run/host-tasks.js';
@@ -21,6 +22,7 @@ const tasks = {
   ...captureFileTasks,
   ...confinementTasks,
   ...digestTasks,
+  ...dynamipsTasks,
   ...fileTasks,
   ...folderSwapTasks,
   ...folderTasks,

@@ -32,6 +32,7 @@ import { computeStatisticsRoutes } from './compute-statistics.js';
 import { computeRoutes } from './computes.js';
 import { consoleRoutes } from './consoles.js';
 import { drawingRoutes } from './drawings.js';
+import { dynamipsRoutes } from './dynamips.js';
 import { imageRoutes } from './images.js';
 import { linkBatchRoutes } from './link-batches.js';
 import { linkCaptureRoutes } from './link-captures.js';
@@ -126,6 +127,7 @@ export function routeTable({
       ...computeFileRoutes(compute, transfers, files),
       ...computeNodeRoutes(compute),
       ...unavailableKindRoutes(controller),
+      ...dynamipsRoutes(controller, compute),
       ...computeNioRoutes(compute),
       ...computeCaptureRoutes(compute, portCaptures),
       ...computeStatisticsRoutes(compute),

@@ -91,7 +91,7 @@ export class LinkStream {
     const { node, port } = near;
     const { run, bpf: compiler, selection } = this.#options;
     const { bpf, cells = false, sample = 1, snaplen = LARGEST_SNAPLEN } = selection;
-    const { linkType, packets } = captureType(node.kind, undefined, cells);
+    const { linkType, packets } = captureType({ capture: node.captureAt(port) }, undefined, cells);
     const program =
       bpf === undefined ? undefined : await compiler.compile(bpf, linkType, { projectId: node.home.id });
     if (run.wires.get(linkId) !== wire) return;

@@ -86,7 +86,11 @@ export class PortCaptures {
     const { id: projectId, folder, name: projectName } = node.home;
     checkRing(settings);
     const { snaplen = LARGEST_SNAPLEN, files = 1, format = 'pcap', cells = false } = settings;
-    const { linkType, packets } = captureType(node.kind, settings.data_link_type, cells);
+    const { linkType, packets } = captureType(
+      { capture: node.captureAt(port) },
+      settings.data_link_type,
+      cells,
+    );
     if (packets === 'cells' && settings.bpf !== undefined) throw refusals.captureFilterRefused();
     const maxBytes = settings.max_bytes ?? 0;
     const name = `${projectName} ${node.name} port ${port}`;

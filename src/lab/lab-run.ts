@@ -14,6 +14,11 @@ export interface RunLink {
   readonly directed: DirectedFilters;
 }
 
+export interface LinkPlace {
+  readonly adapter_number: number;
+  readonly port_number: number;
+}
+
 export type NodeStatus = 'started' | 'stopped' | 'suspended';
 
 export interface NodeState {
@@ -51,8 +56,8 @@ export interface LabRun {
   linkRemoved(link: StoredLink): void;
   /** Resolves when everything reported so far runs, or cannot; undefined when that is so already. */
   settled(): Promise<void> | undefined;
-  /** Refuses (400) filters that could not work on a link of this node. */
-  checkFilters(node: StoredNode, filters: AcceptedFilters, client: Client): Promise<void>;
+  /** Refuses (400) filters that could not work on a link at this port of the node. */
+  checkFilters(node: StoredNode, place: LinkPlace, filters: AcceptedFilters, client: Client): Promise<void>;
   /** Stops everything. */
   end(): Promise<void>;
 }

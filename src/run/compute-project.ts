@@ -10,6 +10,7 @@ import type { NodeKind, Properties } from '../lab/kinds/node-kind.js';
 import { cloud } from '../lab/kinds/cloud.js';
 import { nat } from '../lab/kinds/nat.js';
 import { isProgramKind, isSwitchKind } from '../lab/kinds/node-kinds.js';
+import { withNumber } from '../lab/kinds/node-numbers.js';
 import type { ComputeNode, NewComputeNode } from './nodes/compute-node.js';
 import type { NodeProject } from './nodes/machine.js';
 import { ProgramNode } from './nodes/program-node.js';
@@ -84,7 +85,8 @@ export class ComputeProject implements NodeProject {
       return known.settled();
     }
     if (this.#nodes.size >= MOST_NODES) throw refusals.tooMany('nodes in this project', MOST_NODES);
-    const node = this.#newNode(kind, { ...wanted, node_id: id });
+    const properties = this.#numbered(kind, wanted);
+    const node = this.#newNode(kind, { ...wanted, properties, node_id: id });
     this.#table.add(node);
     this.#nodes.add(node);
     try {
@@ -142,12 +144,25 @@ export class ComputeProject implements NodeProject {
   }
 
   /** The controller has written the files of its own nodes already. */
-  async #writeFirstFiles(kind: NodeKind, { name, id }: ComputeNode, inputs: Properties): Promise<void> {
+  async #writeFirstFiles(
+    kind: NodeKind,
+    { name, id, properties }: ComputeNode,
+    inputs: Properties,
+  ): Promise<void> {
     if (!isProgramKind(kind)) return;
-    const files = kind.firstFiles(name, inputs);
+    const files = kind.firstFiles(name, inputs, properties);
     if (Object.keys(files).length === 0) return;
     const folder = nodeFolder({ node_type: nodeType.parse(kind.type), node_id: id });
     await this.#services.files.run('writeNodeFiles', { root: this.folder, folder, files });
+  }
+
+  /** The controller has numbered its own nodes already; their numbers are as they were stored. */
+  #numbered(kind: NodeKind, { properties, heldConsole }: Omit<NewComputeNode, 'node_id'>): Properties {
+    if (heldConsole !== undefined) return properties;
+    const nodes = this.#nodes;
+    return withNumber(kind, properties, () =>
+      [...nodes].filter((node) => node.kind === kind).map((node) => node.properties),
+    );
   }
 
   #newNode(kind: NodeKind, wanted: NewComputeNode): ComputeNode {

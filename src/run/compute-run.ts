@@ -5,8 +5,11 @@
 import { join } from 'node:path';
 import { refusals } from '../base/errors/errors.js';
 import type { AcceptedFilters } from '../lab/topology/link-filters.js';
-import type { Client, LabRun, NodeAction, NodeState, RunLink } from '../lab/lab-run.js';
-import type { Properties } from '../lab/kinds/node-kind.js';
+import type { Client, LabRun, NodeAction, NodeState, LinkPlace, RunLink } from '../lab/lab-run.js';
+import type { ProgramKind, Properties } from '../lab/kinds/node-kind.js';
+import type { NodePort } from '../lab/kinds/port.js';
+import { captureOf } from '../lab/kinds/port-types.js';
+import { portOwnerOf } from '../lab/topology/port-owner.js';
 import { isProgramKind, kindOfType, servedKind } from '../lab/kinds/node-kinds.js';
 import type { CloudInterface } from '../lab/kinds/host-interface.js';
 import { storedList } from '../lab/kinds/ports-mapping.js';
@@ -135,10 +138,17 @@ export class ComputeRun implements LabRun {
     return this.#waiting === 0 ? undefined : this.#last;
   }
 
-  async checkFilters(node: StoredNode, filters: AcceptedFilters, client: Client): Promise<void> {
+  async checkFilters(
+    node: StoredNode,
+    place: LinkPlace,
+    filters: AcceptedFilters,
+    client: Client,
+  ): Promise<void> {
     const kind = servedKind(node.node_type);
     if (kind === undefined) return;
-    await this.#services.filterPlans.check(kind.capture.linkType, filters, { projectId: this.#id, client });
+    const port = isProgramKind(kind) ? portOf(kind, node, place) : undefined;
+    const { linkType } = port === undefined ? kind.capture : captureOf(port);
+    await this.#services.filterPlans.check(linkType, filters, { projectId: this.#id, client });
   }
 
   /** Returns the function that ends the listening. */
@@ -243,6 +253,15 @@ function isSameForRun(before: StoredNode, node: StoredNode): boolean {
   return (['name', 'properties', 'custom_adapters', 'console', 'console_type'] as const).every(
     (key) => before[key] === node[key],
   );
+}
+
+function portOf(kind: ProgramKind, node: StoredNode, place: LinkPlace): NodePort | undefined {
+  return kind
+    .ports(portOwnerOf(node, kind))
+    .find(
+      ({ adapter_number: adapter, port_number: port }) =>
+        adapter === place.adapter_number && port === place.port_number,
+    );
 }
 
 function consoleOf({ console, console_type: type }: StoredNode) {

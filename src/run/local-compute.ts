@@ -25,6 +25,7 @@ import type { ProgramRunner } from './nodes/machine.js';
 import { NatWays } from './nodes/nat/nat-ways.js';
 import type { RunningNodes } from './running-nodes.js';
 import { Programs } from './nodes/programs.js';
+import { DynamipsRunner } from './nodes/dynamips/dynamips-machine.js';
 import { IouRunner } from './nodes/iou/iou-machine.js';
 import { DiskUses } from './nodes/qemu/disk-uses.js';
 import { kvmPlatforms, type KvmSetting } from './nodes/qemu/kvm.js';
@@ -53,8 +54,8 @@ export interface LocalComputeOptions extends NioSocketsOptions {
   readonly images: ImageLibrary;
   readonly running: RunningNodes;
   readonly iouLicense: () => LicenseSettings;
-  /** For files that programs read and clients may not. */
-  readonly secretFolder: string;
+  /** The folder for what programs keep between their lives, and for secrets. No client may write there. */
+  readonly programFolder: string;
   /** The address at which consoles listen. */
   readonly consoleHost: string;
   readonly confinement: Confinement;
@@ -80,6 +81,7 @@ export class LocalCompute {
   readonly fileLists: FileLists;
   /** QEMU beside its nodes. */
   readonly machines: QemuTools;
+  readonly dynamips: DynamipsRunner;
   readonly #files: ComputeFiles;
   readonly #bpf: BpfCompiler;
   readonly #runs = new Map<string, ComputeRun>();
@@ -106,7 +108,9 @@ export class LocalCompute {
     this.folders = new ProjectFolders(options.projectsFolder, options.projects, files);
     const nat = new NatWays({ keeper, files, interfaces: options.interfaces });
     const sockets = new NioSockets(options);
-    const runners = programRunners(options, disks, sockets);
+    const tables = join(options.programFolder, 'dynamips');
+    this.dynamips = new DynamipsRunner({ keeper, files, images, tables, consoleHost });
+    const runners = [this.dynamips, ...programRunners(options, disks, sockets)];
     this.#services = {
       channel: this.channel,
       consolePorts,
@@ -229,7 +233,7 @@ function programRunners(
     new VpcsRunner({ keeper, files }),
     new IouRunner({
       ...{ keeper, files, sockets, images, license: options.iouLicense },
-      licenseFolder: join(options.secretFolder, 'iou'),
+      licenseFolder: join(options.programFolder, 'iou'),
     }),
     new QemuRunner({ ...disks, socketsFolder, kvm, allowsUnsafe }),
   ];

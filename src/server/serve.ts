@@ -151,7 +151,7 @@ export async function serve(config: Config): Promise<void> {
     images,
     running,
     iouLicense: () => controller.iouLicense.settings,
-    secretFolder: keeperFolder(config),
+    programFolder: keeperFolder(config),
     consoleHost: config.host,
     confinement,
     runsUnconfined: isLoopback(config.host) || config.allowsUnconfined,

@@ -30,7 +30,7 @@ void t.test('the first compute is this server, with what it serves', async (t) =
     capabilities: {
       node_types: [
         ...['cloud', 'nat', 'ethernet_hub', 'ethernet_switch', 'frame_relay_switch', 'atm_switch'],
-        ...['vpcs', 'iou', 'qemu'],
+        ...['dynamips', 'vpcs', 'iou', 'qemu'],
       ],
       platform: process.platform,
       version: '2.2.60',

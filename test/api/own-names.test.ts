@@ -45,12 +45,19 @@ const KINDS = [
   'cloud',
   'nat',
   'vpcs',
+  'dynamips',
   'iou',
 ] as const;
+/** The settings without which a node of the kind is not made. */
+const NEEDED: Readonly<Partial<Record<string, object>>> = {
+  atm_switch: { mappings: {} },
+  frame_relay_switch: { mappings: {} },
+  iou: { path: 'image.bin' },
+  dynamips: { platform: 'c3600', image: 'a.image', ram: 64, slot0: 'NM-4E' },
+};
 const nodes = new Map<string, string>();
 for (const kind of KINDS) {
-  const isMapped = kind === 'atm_switch' || kind === 'frame_relay_switch';
-  const fields = { ...(isMapped ? { mappings: {} } : {}), ...(kind === 'iou' ? { path: 'image.bin' } : {}) };
+  const fields = NEEDED[kind] ?? {};
   const path = await compute.node(kind, fields);
   nodes.set(kind, path.slice(path.lastIndexOf('/') + 1));
 }

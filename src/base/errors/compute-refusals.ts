@@ -69,6 +69,10 @@ export const computeRefusals = {
       'package_missing',
       `This server cannot ${what}: Debian has what it needs in the package ${debianPackage}`,
     ),
+  idlePcNotFound: (name: string) =>
+    new Refusal(409, 'idle_pc_not_found', `No idle-PC value was found for ${name}`),
+  idlePcSearched: (name: string) =>
+    new Refusal(409, 'idle_pc_searched', `An idle-PC value of ${name} is being searched for`),
   nodeRunsAlready: (name: string, doing: string) =>
     new Refusal(409, 'node_runs', `Cannot ${doing} of ${name} while it runs: stop it first`),
   consoleNotOpened: (name: string, port: number, reason: string) =>

@@ -5,7 +5,8 @@
  */
 import { COUNTER } from '../../base/memory/port-counters.js';
 import type { Batch, Port } from '../forwarding/port.js';
-import { matcherOf } from '../wire/bpf.js';
+import { matcherOf, type BpfProgram, type Matcher } from '../wire/bpf.js';
+import { cellMatcher } from '../wire/cell-matcher.js';
 import type { Device, DeviceType, Fabric } from './device.js';
 import { addressDhcpAnswer, passesNat, type NatNetwork } from './nat-gate.js';
 
@@ -77,8 +78,13 @@ export class Patch implements Device<PatchSettings> {
   }
 }
 
+/** The ports of a program may be of any type, and those of routers may be ATM. */
+function matcherAt(program: BpfProgram): Matcher {
+  return program.seesCells === true ? cellMatcher(matcherOf(program)) : matcherOf(program);
+}
+
 export const PATCH: DeviceType<PatchSettings> = {
   make: (fabric) => new Patch(fabric),
   medium: 'ethernet',
-  matcherOf,
+  matcherOf: matcherAt,
 };

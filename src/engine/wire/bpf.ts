@@ -5,6 +5,8 @@ import { matcherSource } from './bpf-source.js';
 /** A program as libpcap compiles it, four numbers per instruction: code, jump if true, jump if false, k. */
 export interface BpfProgram {
   readonly instructions: Uint32Array;
+  /** It was compiled for SUNATM frames, and the frames that it sees are cells. */
+  readonly seesCells?: boolean;
 }
 
 /** Returns whether a program matches a packet, which must lie completely within `bytes`. */

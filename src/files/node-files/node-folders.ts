@@ -58,7 +58,7 @@ export class NodeFolders {
     const node = topology.nodes.get(id);
     if (node === undefined) return made;
     try {
-      await this.#writeFirst(project, node, kind.firstFiles(node.name, inputs));
+      await this.#writeFirst(project, node, kind.firstFiles(node.name, inputs, node.properties ?? {}));
       return made;
     } catch (error) {
       await this.remove(project, id);

@@ -4,7 +4,9 @@ import { refusals } from '../../base/errors/errors.js';
 import { CARDS, PLATFORM_NAMES, PLATFORMS, WICS, type Platform } from './dynamips-platforms.js';
 import { cardPorts, platformOfRouter, SLOT_KEYS, slotEntries, WIC_KEYS } from './dynamips-slots.js';
 import { contentOfFile, imageDigest, longText, tcpPort, withoutKeys, withValue, word } from './fields.js';
-import type { NodeKind, Properties } from './node-kind.js';
+import type { ProgramKind, Properties } from './node-kind.js';
+import { configPath, CONFIGS, hostname } from './dynamips-files.js';
+import { pairsOfId } from './mac-addresses.js';
 import { consoleSettings, fileName, templateSettings } from './template.js';
 import { ETHERNET_CAPTURE } from './port-types.js';
 
@@ -142,7 +144,24 @@ function checkSettings(platform: Platform, name: string, settings: Properties): 
   if (fault !== undefined) throw refusals.propertyConflict(fault);
 }
 
-export const dynamips: NodeKind & { readonly type: 'dynamips' } = {
+/** The first byte of the addresses that Dynamips gives to the routers of a platform. */
+const ADDRESS_STARTS: Readonly<Record<string, string>> = {
+  c1700: 'd0',
+  c2600: 'c8',
+  c2691: 'c0',
+  c3600: 'cc',
+  c3725: 'c2',
+  c3745: 'c4',
+  c7200: 'ca',
+};
+
+/** The address of the chassis, from which those of the ports follow: the last two bytes are theirs. */
+export function defaultAddress(platform: string, nodeId: string): string {
+  const digits = pairsOfId(nodeId).replaceAll(':', '');
+  return `${ADDRESS_STARTS[platform] ?? 'ca'}${digits.slice(0, 2)}.${digits.slice(2)}.0000`;
+}
+
+export const dynamips: ProgramKind & { readonly type: 'dynamips' } = {
   type: 'dynamips',
   title: 'a Dynamips router',
   alwaysRuns: false,
@@ -159,6 +178,16 @@ export const dynamips: NodeKind & { readonly type: 'dynamips' } = {
     files: { startup_config: 'startup_config_content', private_config: 'private_config_content' },
   },
   uniqueProperties: ['aux', 'dynamips_id', 'mac_addr'],
+  numbering: { property: 'dynamips_id', most: LARGEST_ID },
+  fixedWhileRunning: {
+    name: true,
+    properties: {
+      aux: 'auxiliary console',
+      ...Object.fromEntries([...SLOT_KEYS, ...WIC_KEYS].map((key) => [key, `card in ${key}`])),
+      chassis: 'chassis',
+      dynamips_id: 'number',
+    },
+  },
   template: {
     required: ['platform', 'image'],
     settings: templateSettings({
@@ -192,7 +221,7 @@ export const dynamips: NodeKind & { readonly type: 'dynamips' } = {
   },
   medium: 'ethernet',
   capture: ETHERNET_CAPTURE,
-  create(given) {
+  create(given, nodeId) {
     const settings = settingsOf(given);
     const missing = ['platform', 'image', 'ram'].find((key) => settings[key] === undefined);
     if (missing !== undefined)
@@ -210,7 +239,7 @@ export const dynamips: NodeKind & { readonly type: 'dynamips' } = {
       ...(chosen === undefined ? {} : { chassis: chosen }),
       dynamips_id: null,
       image_md5sum: null,
-      mac_addr: '',
+      mac_addr: defaultAddress(name, nodeId),
       ...withoutKeys(settings, [...SLOT_KEYS, ...WIC_KEYS]),
     };
     return { ...complete, ...slotEntries(platform, { ...complete, ...settings }, {}) };
@@ -234,4 +263,15 @@ export const dynamips: NodeKind & { readonly type: 'dynamips' } = {
     return { ...others, ...slotEntries(platform, settings, { ...current, ...others }) };
   },
   ports: ({ properties: stored }) => cardPorts(stored),
+  firstFiles(name, inputs, { dynamips_id: number }): Readonly<Record<string, string>> {
+    if (typeof number !== 'number') return {};
+    const files: [string, string][] = [];
+    for (const config of CONFIGS) {
+      const content = inputs[`${config}_config_content`];
+      if (typeof content !== 'string' || content === '') continue;
+      const named = content.replaceAll('%h', () => hostname(name));
+      files.push([configPath(number, config), named]);
+    }
+    return Object.fromEntries(files);
+  },
 };

@@ -70,6 +70,8 @@ export interface NodeKind extends KeptKind {
   /** The property that is a number from 1 on which no other node of an open project has, and the last such number. */
   readonly ownNumber?: { readonly property: string; readonly last: number };
   readonly cannotBeDuplicated?: true;
+  /** The property that numbers the nodes of a project, from 1 on, unless a client does. */
+  readonly numbering?: { readonly property: string; readonly most: number };
   /** How ports are named and numbered unless a client says otherwise; absent for a kind that names them itself. */
   readonly portNaming?: { readonly format: string; readonly segmentSize: number };
   /** The medium of the ports. In a kind with both, that of ports which are not in the list. */
@@ -114,7 +116,12 @@ export interface ProgramKind extends NodeKind {
   /** The schema of what a client of the compute interface may send with a start; a kind without it takes nothing. */
   readonly startInputs?: z.ZodObject;
   /** The files that a new node begins with, by their paths below its folder. */
-  firstFiles(name: string, inputs: Properties): Readonly<Record<string, string>>;
+  firstFiles(name: string, inputs: Properties, properties: Properties): Readonly<Record<string, string>>;
+  /** The name, and properties with a noun for each, that cannot change while the program runs. */
+  readonly fixedWhileRunning?: {
+    readonly name: boolean;
+    readonly properties: Readonly<Record<string, string>>;
+  };
 }
 
 export interface DeviceOptions {

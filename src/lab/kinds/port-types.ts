@@ -67,5 +67,11 @@ export function captureLinkTypes({ data_link_types: named, link_type: medium }: 
   return medium === 'ethernet' ? [LINK_TYPE.EN10MB] : [LINK_TYPE.C_HDLC, LINK_TYPE.PPP_SERIAL];
 }
 
+/** The form in which captures record the frames of a port by default. Filters are compiled for its link type. */
+export function captureOf(port: NodePort): { linkType: PcapLinkType; packets: 'frames' | 'aal5' } {
+  const [linkType = LINK_TYPE.EN10MB] = captureLinkTypes(port);
+  return { linkType, packets: linkType === LINK_TYPE.SUNATM ? 'aal5' : 'frames' };
+}
+
 /** The form in which captures record the frames of Ethernet ports. */
 export const ETHERNET_CAPTURE = { linkType: LINK_TYPE.EN10MB, packets: 'frames' } as const;

@@ -32,7 +32,7 @@ const OUTSIDE = new Set(['cloud', 'nat']);
  * fails nothing is left of the link, and nothing was announced. Returns the text of the link.
  */
 export async function makeLink(project: Project, client: Client, wanted: NewLink): Promise<string> {
-  await checkFilters(project.topology, client, wanted.nodes[0]?.node_id, wanted.filters);
+  await checkFilters(project.topology, client, wanted.nodes[0], wanted.filters);
   const { topology, link } = await project.change((topology, transaction) => ({
     topology,
     link: reserveLink(topology, transaction, wanted),
@@ -59,7 +59,7 @@ export async function changeLink(
   wanted: LinkRequest,
 ): Promise<string> {
   const { topology } = project;
-  await checkFilters(topology, client, findLink(topology, id).nodes[0]?.node_id, wanted.filters);
+  await checkFilters(topology, client, findLink(topology, id).nodes[0], wanted.filters);
   return project.change((topology, transaction) => updateLink(topology, transaction, id, wanted));
 }
 
@@ -71,22 +71,22 @@ export async function changeDirection(
   wanted: DirectedRequest,
 ): Promise<string> {
   const { topology } = project;
-  const nodeId = findLink(topology, id).nodes[0]?.node_id;
-  for (const filters of [wanted.forward, wanted.backward])
-    await checkFilters(topology, client, nodeId, filters);
+  const [end] = findLink(topology, id).nodes;
+  for (const filters of [wanted.forward, wanted.backward]) await checkFilters(topology, client, end, filters);
   return project.change((topology, transaction) => directFilters(topology, transaction, id, wanted));
 }
 
-/** Refuses (400) filters that no link may have, and expressions that do not compile for this node. */
+/** Refuses (400) filters that no link may have, and expressions that do not compile for the link type at this end. */
 async function checkFilters(
   topology: Topology,
   client: Client,
-  nodeId: string | undefined,
+  end: LinkEnd | undefined,
   filters: Readonly<Record<string, unknown>> | undefined,
 ): Promise<void> {
   if (filters === undefined) return;
   const accepted = acceptFilters(filters);
-  if (nodeId !== undefined) await topology.run.checkFilters(findNode(topology, nodeId), accepted, client);
+  if (end !== undefined)
+    await topology.run.checkFilters(findNode(topology, end.node_id), end, accepted, client);
 }
 
 /** The new link, which holds its ports from now on. It is not stored. */

@@ -5,6 +5,8 @@ import { refusals } from '../../base/errors/errors.js';
 import { parseOrRefuse } from '../../base/errors/validation.js';
 import type { NodeKind, Properties } from '../kinds/node-kind.js';
 import { isProgramKind, kindOfType, servedKind } from '../kinds/node-kinds.js';
+import { withNumber } from '../kinds/node-numbers.js';
+import { checkChangeWhileRunning } from '../kinds/running-changes.js';
 import type { CloudInterface } from '../kinds/host-interface.js';
 import type { NodeConsoleType } from '../kinds/console-types.js';
 import { customAdapters, type CustomAdapter } from '../kinds/custom-adapters.js';
@@ -71,7 +73,8 @@ export function createNode(topology: Topology, transaction: Transaction, wanted:
   const id = wanted.node_id ?? randomUUID();
   const naming = portNaming(kind);
   const given = checkProperties(kind, wanted.properties ?? {});
-  const created = kind.create(given, id, wanted.interfaces);
+  const numbered = withNumber(kind, given, () => propertiesOfKind(topology, kind));
+  const created = kind.create(numbered, id, wanted.interfaces);
   const properties = topology.context.ownNumbers.takeIn(transaction, kind, created);
   const consoleType = checkConsoleType(kind, wanted.console_type) ?? kind.consoleTypes[0] ?? null;
   const name = takeName(topology, transaction, wanted.name);
@@ -247,6 +250,10 @@ function applied(
   const properties = topology.context.ownNumbers.moveIn(transaction, kind, before, updated);
   const consoleType = checkConsoleType(kind, wanted.console_type);
   checkConsoleMoves(topology, kind, node, wanted);
+  if (isProgramKind(kind) && topology.statusOf(node) !== 'stopped') {
+    const before = { name: node.name, properties: node.properties ?? {} };
+    checkChangeWhileRunning(kind, before, { name: wanted.name ?? node.name, properties });
+  }
   const console = moveConsole(topology, transaction, kind, node, wanted.console);
   const adapters = wanted.custom_adapters ?? adaptersIn(given);
   const isRenamed = wanted.name !== undefined && wanted.name !== node.name;
@@ -270,6 +277,11 @@ function refuseRemoteChange(node: StoredNode, wanted: NodeRequest): void {
   if (servedKind(node.node_type) === undefined)
     throw refusals.nodeKindNotServed(node.node_type, 'change the node');
   throw refusals.nodeComputeNotServed(node.name, node.node_type, 'change the node');
+}
+
+function propertiesOfKind(topology: Topology, kind: NodeKind): Properties[] {
+  const same = [...topology.nodes.values()].filter((node) => node.node_type === kind.type);
+  return same.map(({ properties }) => properties ?? {});
 }
 
 /** Refuses (409) one more node of a kind of which a project may have only so many. */

@@ -126,12 +126,17 @@ export class LinkWires {
     await far.node.setPolicy(far.port, { suspended, filters: undefined });
   }
 
-  #filtersOf({ node }: WireEnd, { link, directed }: RunLink): Promise<FilterPlan | undefined> {
+  #filtersOf({ node, port }: WireEnd, { link, directed }: RunLink): Promise<FilterPlan | undefined> {
     const { forward: outward, backward: inward, seed } = directed;
     const wanted = { both: storedFilters(link), outward, inward, seed: seed ?? undefined };
-    return this.#plans.planOf(node.kind.capture.linkType, wanted, { projectId: node.home.id }, (message) => {
-      this.#warn(`Link ${link.link_id}: ${message}`);
-    });
+    return this.#plans.planOf(
+      node.captureAt(port).linkType,
+      wanted,
+      { projectId: node.home.id },
+      (message) => {
+        this.#warn(`Link ${link.link_id}: ${message}`);
+      },
+    );
   }
 
   /** A file that another program wrote may hold filters that do not exist here. */

@@ -131,6 +131,11 @@ export abstract class ComputeNode implements NodeRuntime {
     return JSON.stringify(Object.fromEntries(Object.entries(shown).sort(([a], [b]) => (a < b ? -1 : 1))));
   }
 
+  /** The form in which captures record the frames of a port of the device by default. */
+  captureAt(_port: number): NodeKind['capture'] {
+    return this.kind.capture;
+  }
+
   /** Call once, before anything else. */
   abstract install(): Promise<void>;
   abstract update(wanted: NodeSettings): Promise<string>;
@@ -192,7 +197,7 @@ export abstract class ComputeNode implements NodeRuntime {
       this.attachments.checkFree(port);
       await this.linkComes?.(port);
       try {
-        const wanted = policy ?? (await this.#policyOf(nio));
+        const wanted = policy ?? (await this.#policyOf(port, nio));
         await this.attachments.attach(port, nio, this.home.folder, wanted);
         await this.cable?.(port, !wanted.suspended);
       } catch (error) {
@@ -224,7 +229,9 @@ export abstract class ComputeNode implements NodeRuntime {
   changeNio(port: number, nio: Nio): Promise<void> {
     return this.turn(async () => {
       this.attachments.checkSame(port, nio);
-      await this.attachments.setPolicy(port, await this.#policyOf(nio));
+      const policy = await this.#policyOf(port, nio);
+      await this.attachments.setPolicy(port, policy);
+      await this.cable?.(port, !policy.suspended);
     });
   }
 
@@ -321,12 +328,12 @@ export abstract class ComputeNode implements NodeRuntime {
     await Promise.all([...this.#portListeners].map((listener) => listener(port)));
   }
 
-  async #policyOf(nio: Nio): Promise<PortPolicy> {
+  async #policyOf(port: number, nio: Nio): Promise<PortPolicy> {
     if (nio.type !== 'nio_udp') return { suspended: false, filters: undefined };
     const { filterPlans } = this.services;
     const both = acceptFilters(nio.filters ?? {});
     const asker = { projectId: this.home.id };
-    const { linkType } = this.kind.capture;
+    const { linkType } = this.captureAt(port);
     await filterPlans.check(linkType, both, asker);
     const wanted = { both, outward: {}, inward: {}, seed: undefined };
     const filters = await filterPlans.planOf(linkType, wanted, asker, () => undefined);

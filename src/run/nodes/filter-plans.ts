@@ -4,7 +4,7 @@ import { Refusal } from '../../base/errors/errors.js';
 import type { AcceptedFilters } from '../../lab/topology/link-filters.js';
 import type { FilterPlan } from '../../engine/filters/filter-plan.js';
 import type { BpfProgram } from '../../engine/wire/bpf.js';
-import type { PcapLinkType } from '../../engine/wire/pcap.js';
+import { LINK_TYPE, type PcapLinkType } from '../../engine/wire/pcap.js';
 import { expressionsOf, filterPlan, type WantedFilters } from './filter-plan.js';
 
 /** Returns 0 for every frame, so that a filter with it drops nothing. */
@@ -31,12 +31,15 @@ export class FilterPlans {
     asker: BpfAsker,
     onIgnored: (message: string) => void,
   ): Promise<FilterPlan | undefined> {
-    return filterPlan(wanted, (expression) =>
-      this.#bpf.compile(expression, linkType, asker).catch((error: unknown) => {
+    return filterPlan(wanted, async (expression) => {
+      try {
+        const program = await this.#bpf.compile(expression, linkType, asker);
+        return linkType === LINK_TYPE.SUNATM ? { ...program, seesCells: true } : program;
+      } catch (error) {
         if (!(error instanceof Refusal)) throw error;
         onIgnored(`ignoring BPF packet filter '${expression}': ${error.message}`);
         return MATCHES_NOTHING;
-      }),
-    );
+      }
+    });
   }
 }

@@ -45,7 +45,7 @@ export interface MachineNode {
  * of the node. All that is opened here is closed when the run has ended.
  */
 export interface NodeHost {
-  /** Opens a pair of UDP ports for each of these ports of the node. Call once. */
+  /** Opens a pair of UDP ports for each of these ports of the node. Call once if its network is its own. */
   openUdp(indexes: readonly number[]): Promise<readonly AdapterWire[]>;
   /** The memo of the program, from which a later server can take it over. Ask when all ports are open. */
   memo(commandLine: string): NodeMemo;
@@ -86,6 +86,8 @@ export interface Run {
   resume?(): Promise<void>;
   /** Absent for a kind that is stopped and started instead. */
   reload?(): Promise<void>;
+  /** Called when properties of the node have changed. Absent for a kind whose properties act at the next start. */
+  update?(): Promise<void>;
   /** Plugs the cable of a port in, or pulls it. Absent for a kind whose adapters have no carrier. */
   cable?(index: number, isPlugged: boolean): Promise<void>;
 }
@@ -103,8 +105,10 @@ export interface Machine {
    * end with the server. When it rejects, the programs are killed.
    */
   adopt?(kept: KeptNode, host: NodeHost): Promise<Run>;
+  /** Called when the node has another name. Nothing runs. Absent for a kind that has its name from each start. */
+  renamed?(): Promise<void>;
   /** Called last: gives back what belongs to the node. Nothing runs any more. */
-  release(): void;
+  release(): void | Promise<void>;
 }
 
 /** A kind of node that is a program, as this host runs it. */

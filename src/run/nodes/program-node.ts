@@ -8,7 +8,10 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { messageOf, refusals, systemCode } from '../../base/errors/errors.js';
 import type { PortEndpoint } from '../../engine/forwarding/transport.js';
 import { nodeFolder } from '../../files/node-files/node-folder.js';
-import type { ProgramKind, Properties } from '../../lab/kinds/node-kind.js';
+import type { NodeKind, ProgramKind, Properties } from '../../lab/kinds/node-kind.js';
+import type { NodePort } from '../../lab/kinds/port.js';
+import { captureOf } from '../../lab/kinds/port-types.js';
+import { checkChangeWhileRunning } from '../../lab/kinds/running-changes.js';
 import { nodeType } from '../../lab/gns3-file/topology-schema.js';
 import type { NodeStatus } from '../../lab/lab-run.js';
 import { portOwnerOf } from '../../lab/topology/port-owner.js';
@@ -83,6 +86,11 @@ export class ProgramNode extends ComputeNode {
     if (this.#listener === undefined) throw refusals.consoleClosed(this.name);
   }
 
+  override captureAt(port: number): NodeKind['capture'] {
+    const place = this.#places()[port >> 1];
+    return place === undefined ? this.kind.capture : captureOf(place);
+  }
+
   install(): Promise<void> {
     return this.turn(async () => {
       await this.device.install(this.#machine.device ?? { kind: 'patch', settings: null });
@@ -98,16 +106,21 @@ export class ProgramNode extends ComputeNode {
       if (type !== undefined && type !== this.consoleType && this.#run !== undefined) {
         throw refusals.nodeRunsAlready(this.name, 'change the console type');
       }
-      this.properties = this.kind.update(this.properties, properties, this.attachments.size > 0);
+      const next = this.kind.update(this.properties, properties, this.attachments.size > 0);
+      const nameBefore = this.name;
+      if (this.#run !== undefined) checkChangeWhileRunning(this.kind, this, { name, properties: next });
+      this.properties = next;
       this.customAdapters = wanted.custom_adapters ?? this.customAdapters;
       this.name = name;
       const typeBefore = this.consoleType;
       this.consoleType = type ?? typeBefore;
+      await this.#run?.update?.();
       if (this.#run === undefined) {
-        const before = this.consolePort;
+        if (name !== nameBefore) await this.#machine.renamed?.();
+        const port = this.consolePort;
         this.renumberConsole(wanted);
         // People who read the last words of a program that has died are cut when its console moves.
-        if (this.consolePort !== before || this.consoleType !== typeBefore) await this.#closeConsole();
+        if (this.consolePort !== port || this.consoleType !== typeBefore) await this.#closeConsole();
       }
       this.changed();
       return this.text;
@@ -201,10 +214,15 @@ export class ProgramNode extends ComputeNode {
       this.services.log.error({ err: error, node: this.id }, 'a node that is removed could not be stopped');
     });
     this.console.close();
-    this.#machine.release();
+    await Promise.resolve(this.#machine.release()).catch((error: unknown) => {
+      this.services.log.error(
+        { err: error, node: this.id },
+        'the files of a removed node could not be put in order',
+      );
+    });
   }
 
-  #places(): readonly { readonly adapter_number: number; readonly port_number: number }[] {
+  #places(): readonly NodePort[] {
     return this.kind.ports(portOwnerOf({ node_id: this.id, properties: this.properties }, this.kind));
   }
 

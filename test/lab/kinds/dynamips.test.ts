@@ -193,7 +193,7 @@ void t.test('a new router has the defaults of its platform', (t) => {
     idlesleep: 30,
     image: 'ios.bin',
     image_md5sum: null,
-    mac_addr: '',
+    mac_addr: 'caf0.324e.0000',
     midplane: 'vxr',
     mmap: true,
     npe: 'npe-400',

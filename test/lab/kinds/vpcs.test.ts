@@ -78,7 +78,7 @@ void t.test('a template has the settings and the defaults of the reference', (t)
 });
 
 void t.test('a name with a line break begins no other command in the script', (t) => {
-  t.same(vpcs.firstFiles('a\nquit', { startup_script: 'set pcname %h\n' }), {
+  t.same(vpcs.firstFiles('a\nquit', { startup_script: 'set pcname %h\n' }, {}), {
     'startup.vpc': 'set pcname aquit\n',
   });
   t.end();

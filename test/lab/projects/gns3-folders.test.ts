@@ -18,7 +18,7 @@ import { asReferenceWrites, gns3Problems, parseGns3 } from '../../support/gns3-s
 import { scratchFolder } from '../../support/scratch.js';
 import { startServer, type ServerProcess } from '../../support/server-process.js';
 
-const FOREIGN = ['traceng', 'docker', 'dynamips', 'virtualbox', 'vmware'];
+const FOREIGN = ['traceng', 'docker', 'virtualbox', 'vmware'];
 const NODE_KEYS = 27;
 
 function projectsFolder(t: Test): { data: string; projects: string } {
@@ -58,22 +58,23 @@ function mixedLab(): Gns3Content & { readonly kept: ReadonlySet<string> } {
     node_type: 'vpcs',
     properties: {},
   };
-  const [traceng, docker, dynamips, iou] = foreign;
+  const [traceng, docker, virtualbox] = foreign;
+  const dynamips = gns3Node('dynamips', { future_key: { of: 'dynamips' } });
   const links = [
     gns3Link({ node: traceng ?? hub }, { node: hub, port: 0 }, { suspend: true }),
     gns3Link(
-      { node: iou ?? hub, adapter: 1 },
+      { node: docker ?? hub, adapter: 1 },
       { node: hub, port: 1 },
       {
         filters: { packet_loss: [10], delay: [5, 1] },
         link_style: { color: '#ff0000', width: 3, type: 2 },
       },
     ),
-    gns3Link({ node: dynamips ?? hub, adapter: 2, port: 3 }, { node: atm, port: 10 }),
-    gns3Link({ node: docker ?? hub, adapter: 1 }, { node: remote, port: 2 }),
+    gns3Link({ node: dynamips, adapter: 2, port: 3 }, { node: atm, port: 10 }),
+    gns3Link({ node: virtualbox ?? hub, adapter: 1 }, { node: remote, port: 2 }),
     gns3Link({ node: refused, port: 7 }, { node: bare, port: 0 }),
   ];
-  const nodes = [...foreign, remote, hub, atm, refused, twin, bare];
+  const nodes = [...foreign, remote, hub, atm, refused, twin, bare, dynamips];
   return {
     nodes,
     links,

@@ -28,7 +28,7 @@ const PORTS = {
 const ATM = storedNodeOf(1, { node_type: 'atm_switch', properties: { mappings: { '1:0:100': '2:0:200' } } });
 const HUB = storedNodeOf(2, { properties: PORTS });
 const OTHER_HUB = storedNodeOf(5, { name: 'H2', properties: PORTS });
-const ROUTER = storedNodeOf(3, { node_type: 'dynamips', name: 'R1' });
+const ROUTER = storedNodeOf(3, { node_type: 'traceng', name: 'R1' });
 const FAR_HUB = storedNodeOf(4, { compute_id: 'other', properties: PORTS });
 
 const NOTHING_RUNS: LabRun = {

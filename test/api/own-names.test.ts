@@ -44,6 +44,7 @@ const KINDS = [
   'ethernet_hub',
   'cloud',
   'nat',
+  'qemu',
   'vpcs',
   'dynamips',
   'iou',

@@ -16,7 +16,7 @@ const MODULES = [
   ...['drivers/acpi/button', 'drivers/input/evdev'],
 ];
 const INIT = `#!/bin/busybox sh
-/bin/busybox mkdir -p /proc /sys /dev /bin
+/bin/busybox mkdir -p /proc /sys /dev /bin /var/run /var/log
 /bin/busybox --install -s /bin
 mount -t proc proc /proc
 mount -t sysfs sys /sys

@@ -1,5 +1,14 @@
 /** Work on the images on the disk. Paths are below the images folder. Runs in a disk thread. */
-import { closeSync, fstatSync, lstatSync, mkdirSync, readdirSync, readSync, statSync, unlinkSync } from 'node:fs';
+import {
+  closeSync,
+  fstatSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readSync,
+  statSync,
+  unlinkSync,
+} from 'node:fs';
 import { basename, dirname, join, posix } from 'node:path';
 import { refusals, systemCode } from '../../base/errors/errors.js';
 import type { TaskTable } from '../../base/threads/task.js';

@@ -251,7 +251,7 @@ export const qemu: ProgramKind & { readonly type: 'qemu' } = {
     for (const image of IMAGES) if (next[image] !== current[image]) next[`${image}_md5sum`] = null;
     return checked(next);
   },
-  /** What QEMU writes is made when the node starts. */
+  /** The disks of a node are made when it starts. */
   firstFiles: () => ({}),
   ports: (owner) =>
     ethernetPorts(owner, {

@@ -226,7 +226,7 @@ export class ProgramNode extends ComputeNode {
     return this.kind.ports(portOwnerOf({ node_id: this.id, properties: this.properties }, this.kind));
   }
 
-  /** Those that a program takes when it is started. */
+  /** The settings that a program takes when it is started, as text. */
   get #settings(): string {
     return JSON.stringify([this.properties, this.customAdapters]);
   }

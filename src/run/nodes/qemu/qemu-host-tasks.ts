@@ -1,4 +1,4 @@
-/** What this host has for QEMU: its programs, KVM, folders for the sockets of guests. Runs in a file thread. */
+/** This host as one for QEMU: its programs, its KVM, and folders for the sockets of guests. Runs in a file thread. */
 import {
   closeSync,
   constants,

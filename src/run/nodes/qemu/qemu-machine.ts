@@ -117,7 +117,7 @@ class QemuMachine implements Machine {
     const isKvm = await this.#findKvm();
     this.#warnOfMemory(host);
     const disks = await prepareDisks(this.#options, this.#node);
-    endSteps.push(() => Promise.resolve(disks.release()));
+    endSteps.push(disks.release);
     for (const warning of disks.warnings) host.warn(`${name}: ${warning}`);
     const folder = await files.run('makeSocketFolder', { root });
     endSteps.push(() => files.run('removeSocketFolder', { path: folder }));
@@ -145,9 +145,11 @@ class QemuMachine implements Machine {
     endSteps.push(() => endProgram(program));
     endSteps.push(await limitCpu(this.#options, this.#node, program));
     const control = await this.#meet(host, program, sockets.qmp);
-    endSteps.push(() => Promise.resolve(control.close()));
+    endSteps.push(() => {
+      control.close();
+    });
     const console = consoleType === 'telnet' ? await openSerial(control, sockets.console) : undefined;
-    if (console !== undefined) endSteps.push(() => Promise.resolve(console.close()));
+    endSteps.push(() => console?.close());
     const hasCarrier = properties['replicate_network_connection_state'] !== false;
     for (let index = 0; hasCarrier && index < this.#adapters; index++)
       if (!host.isPlugged(index)) await plug(control, index, false);
@@ -194,7 +196,7 @@ class QemuMachine implements Machine {
     const { name, properties } = this.#node;
     const fault = setting === 'off' ? undefined : await files.run('kvmFault', undefined);
     const platform = qemuPlatform(properties);
-    const isKvm = kvmOf({ setting, fault, platform, options: String(properties['options'] ?? '') });
+    const isKvm = kvmOf({ setting, fault, platform, options: textOf(properties['options']) });
     if (typeof isKvm === 'boolean') return isKvm;
     throw refusals.nodeNotStarted(name, isKvm.why);
   }
@@ -225,4 +227,8 @@ async function versionOf(keeper: Keeper, command: string): Promise<QemuVersion |
   const printed = await outputOf(keeper, { command, args: ['--version'], console: 'pipes' });
   const [, major, minor] = /version (\d{1,4})\.(\d{1,4})/.exec(printed ?? '') ?? [];
   return major === undefined || minor === undefined ? undefined : [Number(major), Number(minor)];
+}
+
+function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : '';
 }

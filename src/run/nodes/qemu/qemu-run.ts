@@ -15,7 +15,7 @@ const SHUTDOWN_LIMIT_MS = 120_000;
 const CONTROL_LIMIT_MS = 3000;
 
 /** Undoes a part of a start. */
-export type EndStep = () => Promise<void>;
+export type EndStep = () => Promise<void> | void;
 
 export interface QemuRunParts {
   readonly node: MachineNode;
@@ -102,7 +102,13 @@ export async function plug(control: QmpClient, index: number, isPlugged: boolean
 
 /** Takes the steps from the last to the first, also when one fails. */
 export async function undo(steps: readonly EndStep[]): Promise<void> {
-  for (const step of steps.toReversed()) await step().catch(() => undefined);
+  for (const step of steps.toReversed()) {
+    try {
+      await step();
+    } catch {
+      // The others are taken all the same.
+    }
+  }
 }
 
 /** Resolves when QEMU takes commands, or with undefined when its program ends before. */
@@ -123,7 +129,7 @@ export async function meetQemu(
   return undefined;
 }
 
-/** What QEMU tells of a guest by itself. */
+/** Returns a listener for what QEMU tells of a guest by itself. */
 export function eventsOf(name: string, host: NodeHost) {
   return (event: string, data: Readonly<Record<string, unknown>>): void => {
     if (event === 'STOP') host.statusChanged('suspended');

@@ -11,7 +11,7 @@ const LINE_FEED = 0x0a;
 const ANSWER_MS = 30_000;
 
 export interface QmpOptions {
-  /** Of the Unix socket. */
+  /** The path of the Unix socket. */
   readonly path: string;
   readonly onEvent: (name: string, data: Readonly<Record<string, unknown>>) => void;
   readonly answerMs?: number;
@@ -142,7 +142,10 @@ export class QmpClient {
     clearTimeout(waiting.patience);
     const { error } = message;
     if (error === undefined) waiting.resolve(message['return']);
-    else waiting.reject(new QmpError(String(recordOf(error)?.['desc'] ?? 'QEMU gives no reason')));
+    else {
+      const reason = recordOf(error)?.['desc'];
+      waiting.reject(new QmpError(typeof reason === 'string' ? reason : 'QEMU gives no reason'));
+    }
   }
 
   #failAll(): void {

@@ -109,7 +109,7 @@ void t.test('lines may come in any pieces, several at once, and with events betw
   }
 });
 
-void t.test('what is no QMP ends the connection, and all who wait are told', async (t) => {
+void t.test('a line that is no QMP ends the connection, and all who wait are told', async (t) => {
   const faults: readonly (string | Buffer)[] = [
     'no JSON\r\n',
     '[1, 2]\r\n',

@@ -4,6 +4,7 @@ import { qemuHostTasks } from '../src/run/nodes/qemu/qemu-host-tasks.js';
 import { qemuTasks } from '../src/run/nodes/qemu/qemu-tasks.js';
 import { iouTasks } from '../src/run/nodes/iou/iou-tasks.js';
 import { dynamipsTasks } from '../src/run/nodes/dynamips/dynamips-tasks.js';
+import { dockerTasks } from '../src/run/nodes/docker/docker-tasks.js';
 import { vpcsTasks } from '../src/run/nodes/vpcs/vpcs-tasks.js';
 import { confinementTasks } from '../src/run/nodes/confinement-tasks.js';
 import { hostTasks } from '../src/run/host-tasks.js';
@@ -22,6 +23,7 @@ const tasks = {
   ...captureFileTasks,
   ...confinementTasks,
   ...digestTasks,
+  ...dockerTasks,
   ...dynamipsTasks,
   ...fileTasks,
   ...folderSwapTasks,

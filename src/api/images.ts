@@ -16,11 +16,9 @@ import { EMULATORS, isEmulator, type Emulator } from '../files/images/image-name
 import type { FileThreads } from '../http/file-source.js';
 import type { Controller } from '../lab/controller.js';
 import type { Transfers } from '../files/transfer/transfers.js';
-import { names, nothing } from './schemas.js';
+import { names } from './schemas.js';
 
 const tag = 'Images';
-/** Emulators whose images only other servers have. */
-const DOCKER = 'docker';
 
 const image = z.strictObject({
   filename: z.string(),
@@ -54,17 +52,6 @@ export function imageRoutes(
     ...routesAt(controllerAddress(controller), files, images, transfers),
     route({
       method: 'GET',
-      path: `/v2/compute/${DOCKER}/images`,
-      tag,
-      summary: 'Refuse the list of container images: this server runs no containers',
-      params: nothing,
-      answers: { 200: z.array(z.strictObject({ image: z.string() })) },
-      handle: () => {
-        throw refusals.imagesNotServed(DOCKER);
-      },
-    }),
-    route({
-      method: 'GET',
       path: '/v2/computes/endpoint/{compute_id}/{emulator}/{action:.+}',
       tag,
       summary: 'Show the address at which a compute can be asked directly',
@@ -96,7 +83,7 @@ function controllerAddress({ computes }: Controller): Address {
       const request = `${method} /${emulator}/images${filename === undefined ? '' : `/${filename}`}`;
       computes.checkServed(id, request);
       if (isEmulator(emulator)) return emulator;
-      throw emulator === DOCKER ? refusals.imagesNotServed(DOCKER) : refusals.forwardUnknown(request);
+      throw refusals.forwardUnknown(request);
     },
     written: { 200: z.strictObject({}) },
   };

@@ -31,6 +31,7 @@ import { computeProjectRoutes } from './compute-projects.js';
 import { computeStatisticsRoutes } from './compute-statistics.js';
 import { computeRoutes } from './computes.js';
 import { consoleRoutes } from './consoles.js';
+import { dockerRoutes } from './docker.js';
 import { drawingRoutes } from './drawings.js';
 import { dynamipsRoutes } from './dynamips.js';
 import { imageRoutes } from './images.js';
@@ -116,6 +117,7 @@ export function routeTable({
       ...snapshotRoutes(controller, snapshots, archives, files),
       ...jobRoutes(jobs),
       ...templateRoutes(controller, nodeFolders),
+      ...dockerRoutes(controller, compute),
       ...imageRoutes(controller, images, transfers, files),
       ...qemuRoutes(controller, compute),
       ...iouLicenseRoutes(controller),

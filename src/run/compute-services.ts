@@ -32,6 +32,6 @@ export interface ComputeServices {
   /** Notifies the listeners of the compute and of the controller. */
   readonly nodeChanged: (projectId: string, nodeId: string, text: string) => void;
   /** Tells the listeners of the compute and of the project what has happened. */
-  readonly report: (projectId: string, level: 'warning' | 'error', message: string) => void;
+  readonly report: (projectId: string, level: 'info' | 'warning' | 'error', message: string) => void;
   readonly log: Logger;
 }

@@ -6,6 +6,7 @@ import type { FolderTasks } from '../lab/projects/folder-tasks.js';
 import type { NodeFileTasks } from '../files/node-files/node-file-tasks.js';
 import type { HostTasks } from './host-tasks.js';
 import type { ConfinementTasks } from './nodes/confinement-tasks.js';
+import type { DockerTasks } from './nodes/docker/docker-tasks.js';
 import type { DynamipsTasks } from './nodes/dynamips/dynamips-tasks.js';
 import type { IouTasks } from './nodes/iou/iou-tasks.js';
 import type { QemuHostTasks } from './nodes/qemu/qemu-host-tasks.js';
@@ -13,7 +14,7 @@ import type { QemuTasks } from './nodes/qemu/qemu-tasks.js';
 import type { VpcsTasks } from './nodes/vpcs/vpcs-tasks.js';
 
 /** The tasks of the kinds of node that are programs, and of their confinement. */
-type ProgramTasks = ConfinementTasks & DynamipsTasks & IouTasks & QemuHostTasks & QemuTasks & VpcsTasks;
+type ProgramTasks = ConfinementTasks & DockerTasks & DynamipsTasks & IouTasks & QemuHostTasks & QemuTasks & VpcsTasks;
 
 export type ComputeFiles = TaskRunner<
   FileTasks & FolderTasks & DigestTasks & HostTasks & NodeFileTasks & ProgramTasks

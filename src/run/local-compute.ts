@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import type { Logger } from 'pino';
 import type { BpfCompiler } from '../engine/bpf/bpf-compiler.js';
 import type { Engines } from '../engine/control/engines.js';
+import { refusals } from '../base/errors/errors.js';
 import { Channel } from '../base/streams/channel.js';
 import type { ConsolePorts } from '../lab/console-ports.js';
 import type { ImageLibrary } from '../files/images/image-library.js';
@@ -20,6 +21,7 @@ import type { ComputeFiles } from './files.js';
 import { shownInterface, type ShownInterface } from './host-interfaces.js';
 import type { Keeper, Program } from './keeper/keeper.js';
 import type { Confinement } from './nodes/confinement.js';
+import { DockerRunner, type DockerOptions } from './nodes/docker/docker-machine.js';
 import { KeptPrograms } from './nodes/kept-programs.js';
 import type { ProgramRunner } from './nodes/machine.js';
 import { NatWays } from './nodes/nat/nat-ways.js';
@@ -56,6 +58,7 @@ export interface LocalComputeOptions extends NioSocketsOptions {
   readonly iouLicense: () => LicenseSettings;
   /** The folder for what programs keep between their lives, and for secrets. No client may write there. */
   readonly programFolder: string;
+  readonly docker: Omit<DockerOptions, 'files' | 'keeper' | 'sockets'>;
   /** The address at which consoles listen. */
   readonly consoleHost: string;
   readonly confinement: Confinement;
@@ -87,6 +90,7 @@ export class LocalCompute {
   readonly #runs = new Map<string, ComputeRun>();
   readonly #gns3Version: string;
   readonly #services: ComputeServices;
+  readonly #docker: DockerRunner;
   /** The types of node that can run here; only switches until the host was probed. */
   #nodeTypes: readonly string[] = SWITCH_KINDS.map(({ type }) => type);
 
@@ -110,7 +114,8 @@ export class LocalCompute {
     const sockets = new NioSockets(options);
     const tables = join(options.programFolder, 'dynamips');
     this.dynamips = new DynamipsRunner({ keeper, files, images, tables, consoleHost });
-    const runners = [this.dynamips, ...programRunners(options, disks, sockets)];
+    this.#docker = new DockerRunner({ ...options.docker, keeper, files, sockets });
+    const runners = [this.#docker, this.dynamips, ...programRunners(options, disks, sockets)];
     this.#services = {
       channel: this.channel,
       consolePorts,
@@ -149,6 +154,15 @@ export class LocalCompute {
   /** Refuses (409) a new node of a kind whose program this host does not have. */
   checkAble(type: string): Promise<void> {
     return this.#services.programs.check(type);
+  }
+
+  /** The names of the images of containers. Refuses (409) when there is no engine. */
+  async containerImages(): Promise<string[]> {
+    try {
+      return await this.#docker.imageNames();
+    } catch (error) {
+      throw refusals.dockerNotAnswering(error instanceof Error ? error.message : String(error));
+    }
   }
 
   get capabilities(): Capabilities {

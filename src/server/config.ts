@@ -38,6 +38,10 @@ export interface Config {
   readonly allowsUnsafeOptions: boolean;
   /** Whether virtual machines run on the processor itself. */
   readonly kvm: 'auto' | 'require' | 'off';
+  /** The path of the socket of the Docker engine, or of podman's service. */
+  readonly dockerSocket: string;
+  /** Whether containers have all rights, as stock labs expect, or only those that networks need. */
+  readonly dockerPrivileges: 'all' | 'fewer';
   /** Names of this server that it cannot know by itself. */
   readonly allowedHosts: readonly string[];
   readonly allowedOrigins: readonly string[];
@@ -140,6 +144,11 @@ const OPTIONS = {
     help: 'auto runs virtual machines by KVM where it works; require refuses to emulate them; off always does',
     fallback: 'auto',
   },
+  'docker-socket': {
+    help: 'socket of the Docker engine, or of podman',
+    fallback: '/var/run/docker.sock',
+  },
+  'docker-privileges': { help: 'rights of containers: all, or fewer', fallback: 'all' },
   'allow-hosts': { help: 'comma-separated names that clients may call this server', fallback: '' },
   'allow-origins': { help: 'comma-separated origins of browser clients', fallback: STOCK_ORIGINS },
   'max-json-body': { help: 'largest JSON request body, in bytes', fallback: '1048576' },
@@ -250,6 +259,8 @@ const SETTINGS = z.object({
   'no-confinement': onOrOff,
   'allow-unsafe-options': onOrOff,
   kvm: z.enum(['auto', 'require', 'off']),
+  'docker-socket': z.string().startsWith('/', 'must be an absolute path'),
+  'docker-privileges': z.enum(['all', 'fewer'], 'must be all or fewer'),
   'allow-hosts': listOf(hostName),
   'allow-origins': listOf(z.string()),
   'max-json-body': whole(1024, 64 * 1024 * 1024),
@@ -327,6 +338,8 @@ function configOf(settings: Settings): Config {
     keepsNodesSeconds: settings['keep-nodes'],
     allowsUnsafeOptions: settings['allow-unsafe-options'],
     kvm: settings.kvm,
+    dockerSocket: settings['docker-socket'],
+    dockerPrivileges: settings['docker-privileges'],
     allowedHosts: settings['allow-hosts'],
     allowedOrigins: settings['allow-origins'],
     maxJsonBody: settings['max-json-body'],

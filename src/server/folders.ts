@@ -24,6 +24,8 @@ const GROUP_PASSES = 0o010;
 export const SYMBOLS = 'symbols';
 /** Where base configurations of new nodes lie, below the data folder. */
 export const CONFIGS = 'configs';
+/** Where the files lie that all containers see, below the data folder. */
+export const CONTAINERS = 'containers';
 
 /** Where the notes of jobs lie. */
 export function notesFolder({ projects }: Config): string {

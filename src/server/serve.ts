@@ -37,6 +37,7 @@ import { Snapshots } from '../snapshots/snapshots.js';
 import type { Config } from './config.js';
 import {
   CONFIGS,
+  CONTAINERS,
   guestSocketsFolder,
   hadPrograms,
   keeperFolder,
@@ -152,6 +153,12 @@ export async function serve(config: Config): Promise<void> {
     running,
     iouLicense: () => controller.iouLicense.settings,
     programFolder: keeperFolder(config),
+    docker: {
+      socket: config.dockerSocket,
+      mark: serverMark(config),
+      resources: join(config.data, CONTAINERS),
+      privileges: config.dockerPrivileges,
+    },
     consoleHost: config.host,
     confinement,
     runsUnconfined: isLoopback(config.host) || config.allowsUnconfined,

@@ -16,6 +16,7 @@ import type { ProjectFileTasks } from '../lab/projects/project-state.js';
 import type { SymbolTasks } from '../lab/symbols/symbol-tasks.js';
 import type { HostTasks } from '../run/host-tasks.js';
 import type { ConfinementTasks } from '../run/nodes/confinement-tasks.js';
+import type { DockerTasks } from '../run/nodes/docker/docker-tasks.js';
 import type { DynamipsTasks } from '../run/nodes/dynamips/dynamips-tasks.js';
 import type { IouTasks } from '../run/nodes/iou/iou-tasks.js';
 import type { NamespaceTasks } from '../run/nodes/namespace-tasks.js';
@@ -61,6 +62,7 @@ export const ARCHIVES_AT_ONCE = SIZES.archives.threads;
 export type FileThreadTasks = CaptureFileTasks &
   ConfinementTasks &
   DigestTasks &
+  DockerTasks &
   DynamipsTasks &
   FileTasks &
   HostTasks &

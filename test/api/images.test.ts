@@ -87,7 +87,7 @@ void t.test('a server without images has none of any emulator, and says so of co
     t.strictSame(reply.body, missing('x.img'));
     t.strictSame((await client.delete(pathOf('x.img', emulator))).body, missing('x.img'));
   }
-  t.match((await client.get('/v2/compute/docker/images')).body, { status: 409, message: /docker/ });
+  t.match((await client.get('/v2/compute/docker/images')).body, { status: 409, message: /Docker/ });
   t.equal((await client.get('/v2/compute/vpcs/images')).status, 404);
 });
 

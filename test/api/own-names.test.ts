@@ -256,6 +256,10 @@ const NO_FILES: readonly (readonly [pattern: RegExp, reason: string])[] = [
   [/\/templates\/\{template_id\} opaque$/, NO_NAME],
   [/^(PATCH|POST) \/v2\/uploads\/\{upload_id\} raw$/, 'where it lands was said when it was begun'],
   [/ \/v2\/compute\/qemu\/img path$/, 'only its last part counts, in the folder of images'],
+  [
+    /\/docker\/nodes\/\{node_id\}\/adapters\/.* (opaque|capture_file_name)$/,
+    'the same as those of virtual PCs',
+  ],
   [/ files$/, 'a number'],
   [/(\{path:\.\+\}|\{filename:\.\+\}|\{symbol_id:\.\+\}\/raw) raw$/, 'the name is in the path'],
 ];

@@ -73,7 +73,12 @@ export async function startServer(t: Teardown, options: ServerOptions = {}): Pro
   const limit = options.descriptors === undefined ? '' : `ulimit -n ${options.descriptors}; `;
   const child = spawn('/bin/sh', ['-c', `${limit}exec "$@"`, 'sh', ...node], {
     // The server does not get the options that the test runner adds to every Node.js process.
-    env: { ...process.env, NODE_OPTIONS: '', WIREFARM_UDP_PORTS: udpPorts(), ...options.environment },
+    env: {
+      ...{ ...process.env, NODE_OPTIONS: '', WIREFARM_UDP_PORTS: udpPorts() },
+      // A test that wants an engine of containers starts its own.
+      WIREFARM_DOCKER_SOCKET: '/nowhere/docker.sock',
+      ...options.environment,
+    },
     stdio: ['ignore', 'pipe', 'pipe', 'pipe'],
   });
   const { stdout, stderr } = child as ChildProcess & { stdout: Readable; stderr: Readable };

@@ -15,11 +15,12 @@ export const computeRefusals = {
   portOccupied: (port: number) => new Refusal(409, 'port_occupied', `Port ${port} isn't free`),
   portUnattached: (port: number) => new Refusal(409, 'port_unattached', `Port ${port} is not allocated`),
   portMissing: (port: number) => new Refusal(409, 'port_missing', `Port ${port} doesn't exist`),
-  nodeKindNotAble: (type: string, why: string, debianPackage: string) =>
+  nodeKindNotAble: (type: string, why: string, debianPackage: string | undefined) =>
     new Refusal(
       409,
       'node_kind_not_able',
-      `This server cannot run nodes of type ${type}: ${why} (Debian has it in the package ${debianPackage})`,
+      `This server cannot run nodes of type ${type}: ${why}` +
+        (debianPackage === undefined ? '' : ` (Debian has it in the package ${debianPackage})`),
     ),
   savedStateNotSupported: (name: string) =>
     new Refusal(
@@ -34,6 +35,21 @@ export const computeRefusals = {
       'programs_unconfined',
       'This server cannot confine the programs of nodes, and others than this host can reach it: ' +
         'start it with --allow-unconfined (WIREFARM_ALLOW_UNCONFINED) if its clients may have its rights',
+    ),
+  kindUnconfined: (type: string) =>
+    new Refusal(
+      409,
+      'programs_unconfined',
+      `Nodes of type ${type} have the rights of the server, and others than this host can reach it: ` +
+        'start it with --allow-unconfined (WIREFARM_ALLOW_UNCONFINED) if its clients may have its rights',
+    ),
+  dockerNotAnswering: (reason: string) =>
+    new Refusal(409, 'docker_not_answering', `Can't connect to Docker: ${reason}`),
+  interfacesNotMoved: (reason: string) =>
+    new Refusal(
+      409,
+      'interfaces_not_moved',
+      `The interfaces could not be moved into the container: ${reason}`,
     ),
   nodeNotStarted: (name: string, reason: string) =>
     new Refusal(409, 'node_not_started', `${name} could not be started: ${reason}`),

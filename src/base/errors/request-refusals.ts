@@ -180,12 +180,6 @@ export const requestRefusals = {
       'image_in_use',
       `The image ${name} is used by node ${node} of project ${project}: it was not deleted`,
     ),
-  imagesNotServed: (emulator: string) =>
-    new Refusal(
-      409,
-      'images_not_served',
-      `Cannot list images: ${shortened(emulator)} is not available on this server`,
-    ),
   forwardUnknown: (request: string) => new Refusal(404, 'compute_request_unknown', `${request} not found`),
 } as const;
 

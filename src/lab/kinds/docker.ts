@@ -4,10 +4,24 @@ import { refusals } from '../../base/errors/errors.js';
 import { byAdapter, givenAdapters, macAddress } from './custom-adapters.js';
 import { countOf, longText, tcpPort, withoutKeys, withValue } from './fields.js';
 import { addressAfter, isAddress, pairsOfId } from './mac-addresses.js';
-import type { NodeKind, PortOwner, Properties } from './node-kind.js';
+import type { PortOwner, ProgramKind, Properties } from './node-kind.js';
 import { ETHERNET, ETHERNET_CAPTURE, portOfType } from './port-types.js';
 import type { NodePort } from './port.js';
 import { consoleSettings, templateSettings } from './template.js';
+
+/** The interfaces of a container are set up from this file in the folder of its node. */
+const INTERFACES_FILE = 'etc/network/interfaces';
+const INTERFACES = `# The network of this container, read by ifup when it starts.
+#
+# auto eth0
+# iface eth0 inet static
+#\taddress 192.0.2.2
+#\tnetmask 255.255.255.0
+#\tgateway 192.0.2.1
+#
+# auto eth0
+# iface eth0 inet dhcp
+`;
 
 const CONSOLE_TYPES = ['telnet', 'vnc', 'http', 'https', 'none'] as const;
 const MOST_ADAPTERS = 99;
@@ -103,7 +117,7 @@ function tagged(name: string): string {
 }
 
 /** Its property `image` names an image of the Docker engine, not an image file of this server. */
-export const docker: NodeKind & { readonly type: 'docker' } = {
+export const docker: ProgramKind & { readonly type: 'docker' } = {
   type: 'docker',
   title: 'a Docker container',
   alwaysRuns: false,
@@ -167,6 +181,7 @@ export const docker: NodeKind & { readonly type: 'docker' } = {
   },
   update: (current, given) => ({ ...current, ...settingsOf(given) }),
   ports,
+  firstFiles: () => ({ [INTERFACES_FILE]: INTERFACES }),
 };
 
 function ports({ nodeId, properties: stored, customAdapters: custom }: PortOwner): NodePort[] {

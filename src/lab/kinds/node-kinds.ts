@@ -18,7 +18,7 @@ import { vpcs } from './vpcs.js';
 export const SWITCH_KINDS: readonly SwitchKind[] = [ethernetHub, ethernetSwitch, frameRelaySwitch, atmSwitch];
 
 /** The kinds whose nodes are programs. A host may lack the programs of some. */
-export const PROGRAM_KINDS: readonly ProgramKind[] = [dynamips, vpcs, iou, qemu];
+export const PROGRAM_KINDS: readonly ProgramKind[] = [docker, dynamips, vpcs, iou, qemu];
 
 /** The kinds whose ports lead out of the lab. */
 export const CLOUD_KINDS: readonly NodeKind[] = [cloud, nat];

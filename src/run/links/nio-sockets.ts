@@ -94,6 +94,11 @@ export class NioSockets {
     );
   }
 
+  /** A new TAP of this server's own, which goes when it is closed. */
+  openTap(device: string): PortEndpoint {
+    return this.#openInterface({ type: 'tap', device }, 'CAP_NET_ADMIN');
+  }
+
   close(endpoint: PortEndpoint): void {
     this.#opener.close(endpoint);
   }

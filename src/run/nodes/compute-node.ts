@@ -6,7 +6,7 @@ import { refusals } from '../../base/errors/errors.js';
 import type { RunningDevice } from '../../engine/control/running-device.js';
 import type { PortPolicy } from '../../engine/forwarding/orders.js';
 import type { NodeConsoleType } from '../../lab/kinds/console-types.js';
-import type { CustomAdapter } from '../../lab/kinds/custom-adapters.js';
+import { givenAdapters, type CustomAdapter } from '../../lab/kinds/custom-adapters.js';
 import type { NodeKind, Properties } from '../../lab/kinds/node-kind.js';
 import type { NodeStatus } from '../../lab/lab-run.js';
 import { acceptFilters } from '../../lab/topology/link-filters.js';
@@ -67,7 +67,7 @@ export abstract class ComputeNode implements NodeRuntime {
     this.home = home;
     this.services = services;
     this.#name = wanted.name;
-    this.#customAdapters = wanted.custom_adapters ?? [];
+    this.#customAdapters = wantedAdapters(wanted) ?? [];
     const hasConsole = kind.consoleTypes.length > 0;
     this.#consoleType = hasConsole ? (wanted.console_type ?? kind.consoleTypes[0]) : undefined;
     this.#ownsConsole = hasConsole && wanted.heldConsole === undefined;
@@ -339,6 +339,14 @@ export abstract class ComputeNode implements NodeRuntime {
     const filters = await filterPlans.planOf(linkType, wanted, asker, () => undefined);
     return { suspended: nio.suspend === true, filters };
   }
+}
+
+/** Clients of the compute send them among the properties, where they are not kept. */
+export function wantedAdapters({
+  custom_adapters: adapters,
+  properties,
+}: NodeSettings): readonly CustomAdapter[] | undefined {
+  return adapters ?? givenAdapters.safeParse(properties['custom_adapters']).data;
 }
 
 function checkName(name: string): void {

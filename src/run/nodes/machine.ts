@@ -14,7 +14,7 @@ import type { AdapterWire, KeptNode, NodeMemo } from './kept-programs.js';
 /** Whether this host can run nodes of a kind. */
 export type Ability =
   | { readonly isAble: true }
-  | { readonly isAble: false; readonly why: string; readonly debianPackage: string };
+  | { readonly isAble: false; readonly why: string; readonly debianPackage?: string };
 
 /** The project of a node. */
 export interface NodeProject {
@@ -57,8 +57,9 @@ export interface NodeHost {
   statusChanged(status: 'started' | 'suspended'): void;
   /** Called when the files of the node have changed: its listeners are told. */
   changed(): void;
-  /** Tells the listeners of the project. */
+  /** This and the next tell the listeners of the project. */
   warn(message: string): void;
+  inform(message: string): void;
 }
 
 /** The console of a run. A `Program` of the keeper with a terminal is one. */
@@ -95,6 +96,8 @@ export interface Run {
 export interface Machine {
   /** The device between the program and its links, when it is no patch. Links are at its odd ports. Read at each start. */
   readonly device?: DeviceSettings;
+  /** Does what may take long before each start, such as a download. Refuses (409) what cannot run. */
+  prepare?(host: Pick<NodeHost, 'inform'>): Promise<void>;
   /**
    * Refuses (409) what cannot run; nothing is left of it then, but for what the host closes. The inputs are those that
    * the kind takes with a start.

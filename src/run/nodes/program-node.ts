@@ -20,7 +20,7 @@ import { ConsoleHub } from '../consoles/console-hub.js';
 import { SocketRelay } from '../consoles/socket-relay.js';
 import { TelnetListener } from '../consoles/telnet-listener.js';
 import type { Program, ProgramEnd } from '../keeper/keeper.js';
-import { ComputeNode, type NewComputeNode, type NodeSettings } from './compute-node.js';
+import { ComputeNode, wantedAdapters, type NewComputeNode, type NodeSettings } from './compute-node.js';
 import type { NodeNetwork } from './confinement.js';
 import type { AdapterWire, KeptNode, NodeMemo } from './kept-programs.js';
 import type { Machine, NodeHost, NodeProject, Run } from './machine.js';
@@ -110,7 +110,7 @@ export class ProgramNode extends ComputeNode {
       const nameBefore = this.name;
       if (this.#run !== undefined) checkChangeWhileRunning(this.kind, this, { name, properties: next });
       this.properties = next;
-      this.customAdapters = wanted.custom_adapters ?? this.customAdapters;
+      this.customAdapters = wantedAdapters(wanted) ?? this.customAdapters;
       this.name = name;
       const typeBefore = this.consoleType;
       this.consoleType = type ?? typeBefore;
@@ -223,7 +223,10 @@ export class ProgramNode extends ComputeNode {
   }
 
   #places(): readonly NodePort[] {
-    return this.kind.ports(portOwnerOf({ node_id: this.id, properties: this.properties }, this.kind));
+    const custom_adapters = [...this.customAdapters];
+    return this.kind.ports(
+      portOwnerOf({ node_id: this.id, properties: this.properties, custom_adapters }, this.kind),
+    );
   }
 
   /** The settings that a program takes when it is started, as text. */
@@ -238,6 +241,8 @@ export class ProgramNode extends ComputeNode {
       this.#become('started');
       return;
     }
+    await programs.checkStart(this.kind.type);
+    await this.#machine.prepare?.(this.#host());
     await this.#closeConsole();
     await this.#closeInner();
     this.console.reset();
@@ -321,6 +326,9 @@ export class ProgramNode extends ComputeNode {
       },
       warn: (message) => {
         this.services.report(this.home.id, 'warning', message);
+      },
+      inform: (message) => {
+        this.services.report(this.home.id, 'info', message);
       },
     };
   }

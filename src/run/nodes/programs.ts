@@ -71,10 +71,18 @@ export class Programs {
     if (!ability.isAble) throw refusals.nodeKindNotAble(type, ability.why, ability.debianPackage);
   }
 
+  /** Refuses (409) a kind whose nodes may not start here, or that this host cannot run. */
+  async checkStart(type: string): Promise<void> {
+    if (!this.#mayBeUnconfined && !(await this.#isConfined(type))) {
+      const isHopeless = this.#probed.get(type)?.confinement === undefined;
+      throw isHopeless ? refusals.kindUnconfined(type) : refusals.programsUnconfined();
+    }
+    await this.check(type);
+  }
+
   /** Starts a node of the kind in its turn: so many nodes start at once, and the projects take turns. */
   async start<Result>(type: string, projectId: string, start: () => Promise<Result>): Promise<Result> {
-    if (!this.#mayBeUnconfined && !(await this.#isConfined(type))) throw refusals.programsUnconfined();
-    await this.check(type);
+    await this.checkStart(type);
     return this.#starts.run(projectId, start);
   }
 

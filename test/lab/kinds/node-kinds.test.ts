@@ -19,6 +19,7 @@ void t.test('every served kind is found by its type, and no other', (t) => {
   t.same(served.toSorted(), [
     'atm_switch',
     'cloud',
+    'docker',
     'dynamips',
     'ethernet_hub',
     'ethernet_switch',
@@ -49,6 +50,7 @@ void t.test('every served kind is found by its type, and no other', (t) => {
 /** The properties without which there is no node of a kind. */
 const REQUIRED: Readonly<Record<string, object>> = {
   dynamips: { platform: 'c7200', image: 'ios.bin', ram: 256 },
+  docker: { image: 'alpine:latest' },
   iou: { path: 'image.bin' },
 };
 

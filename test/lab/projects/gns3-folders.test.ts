@@ -18,7 +18,7 @@ import { asReferenceWrites, gns3Problems, parseGns3 } from '../../support/gns3-s
 import { scratchFolder } from '../../support/scratch.js';
 import { startServer, type ServerProcess } from '../../support/server-process.js';
 
-const FOREIGN = ['traceng', 'docker', 'virtualbox', 'vmware'];
+const FOREIGN = ['traceng', 'vmware', 'virtualbox'];
 const NODE_KEYS = 27;
 
 function projectsFolder(t: Test): { data: string; projects: string } {
@@ -58,12 +58,12 @@ function mixedLab(): Gns3Content & { readonly kept: ReadonlySet<string> } {
     node_type: 'vpcs',
     properties: {},
   };
-  const [traceng, docker, virtualbox] = foreign;
+  const [traceng, vmware, virtualbox] = foreign;
   const dynamips = gns3Node('dynamips', { future_key: { of: 'dynamips' } });
   const links = [
     gns3Link({ node: traceng ?? hub }, { node: hub, port: 0 }, { suspend: true }),
     gns3Link(
-      { node: docker ?? hub, adapter: 1 },
+      { node: vmware ?? hub, adapter: 1 },
       { node: hub, port: 1 },
       {
         filters: { packet_loss: [10], delay: [5, 1] },

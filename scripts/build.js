@@ -18,7 +18,7 @@ import {
   symlinkSync,
 } from 'node:fs';
 import { readFile } from 'node:fs/promises';
-import { join, relative } from 'node:path';
+import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
@@ -32,8 +32,6 @@ const KEPT = 4;
 
 /** The programs, beside all in `workers`; and the client of the tests, since it loads the route table. */
 const PROGRAMS = ['src/server/main.ts', 'src/cli/main.ts', 'test/support/client.ts'];
-/** The name of the code that several programs share. */
-const SHARED = 'shared';
 /** The packages that go into the bundles: of many modules, and without native code or threads of their own. */
 const INLINED = ['zod'];
 
@@ -80,19 +78,23 @@ async function compile(files, folder) {
       logLevel: 'warning',
     };
     await build({ ...options, entryPoints: files.filter((file) => !programs.includes(file)) });
-    const { metafile } = await build({
+    const bundleOptions = {
       ...options,
-      entryPoints: programs,
       bundle: true,
       splitting: true,
       platform: 'node',
       target: 'es2022',
       external: packages().filter((name) => !INLINED.includes(name)),
-      chunkNames: `${SHARED}/[name]-[hash]`,
-      plugins: [placesInModules(programs)],
-      metafile: true,
-    });
-    checkPlaces(metafile, unfinished);
+    };
+    // Each by itself: parts that they shared would be many small files again. What it loads later lies beside it.
+    const bundle = (program) =>
+      build({
+        ...bundleOptions,
+        entryPoints: [program],
+        chunkNames: `${dirname(program)}/[name]-[hash]`,
+        plugins: [placesInModules(program)],
+      });
+    await Promise.all(programs.map(bundle));
     renameSync(unfinished, join(ROOT, folder));
   } catch (error) {
     rmSync(unfinished, { recursive: true, force: true });
@@ -107,32 +109,27 @@ function packages() {
 }
 
 const PLACE = 'import.meta.url';
+/** The bundles hold the parts of zod that are used: by its name `z` all of it is imported, texts in 50 languages too. */
+const WHOLE_ZOD = "import { z } from 'zod'";
+const USED_ZOD = "import * as z from 'zod'";
 
-/** A module that asks where it is gets the place of its own compiled file, although it is part of a shared one. */
-function placesInModules(programs) {
+/** A module that asks where it is gets the place of its own compiled file, although it is part of the program. */
+function placesInModules(program) {
+  const toRoot = '../'.repeat(program.split('/').length - 1);
   return {
     name: 'places',
     setup(build) {
-      build.onLoad({ filter: /\/src\/.*\.ts$/ }, async ({ path }) => {
-        const file = relative(ROOT, path);
+      build.onLoad({ filter: /\/(?:src|test)\/.*\.ts$/ }, async ({ path }) => {
         const contents = await readFile(path, 'utf8');
-        const place = `new URL('../${file.replace(/\.ts$/, '.js')}', ${PLACE}).href`;
-        const isProgram = programs.includes(file);
-        return { contents: isProgram ? contents : contents.replaceAll(PLACE, place), loader: 'ts' };
+        const file = relative(ROOT, path).replace(/\.ts$/, '.js');
+        const place = `new URL('${toRoot}${file}', ${PLACE}).href`;
+        return {
+          contents: contents.replaceAll(PLACE, place).replace(WHOLE_ZOD, USED_ZOD),
+          loader: 'ts',
+        };
       });
     },
   };
-}
-
-/** Such a module must be in a shared file, from which its place was reckoned. */
-function checkPlaces({ outputs }, folder) {
-  for (const [output, { inputs, entryPoint }] of Object.entries(outputs)) {
-    if (relative(folder, join(ROOT, output)).startsWith(`${SHARED}/`)) continue;
-    for (const input of Object.keys(inputs)) {
-      const asks = input.startsWith('src/') && readFileSync(join(ROOT, input), 'utf8').includes(PLACE);
-      if (asks && input !== entryPoint) throw new Error(`${output}: import ${input} dynamically`);
-    }
-  }
 }
 
 /** Makes `dist` lead to the folder, at once and whole. */

@@ -12,6 +12,7 @@ import { placingTasks } from '../src/lab/projects/file-placing.js';
 import { folderSwapTasks } from '../src/lab/projects/folder-swap.js';
 import { folderTasks } from '../src/lab/projects/folder-tasks.js';
 import { nodeFileTasks } from '../src/files/node-files/node-file-tasks.js';
+import { partLoading } from '../src/files/uploads/part-tasks.js';
 import { gns3Tasks } from '../src/lab/gns3-file/tasks.js';
 import { performTask, type TaskOutcome, type TaskRequest } from '../src/base/threads/task.js';
 import { fileTasks } from '../src/base/disk/file-tasks.js';
@@ -31,6 +32,7 @@ const tasks = {
   ...hostTasks,
   ...iouTasks,
   ...nodeFileTasks,
+  ...partLoading,
   ...placingTasks,
   ...qemuHostTasks,
   ...qemuTasks,

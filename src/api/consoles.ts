@@ -21,7 +21,7 @@ interface NodePath {
   readonly node_id: string;
 }
 
-export interface Consoles {
+interface Consoles {
   readonly routes: Route[];
   readonly sockets: SocketRoute[];
 }

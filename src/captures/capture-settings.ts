@@ -3,7 +3,7 @@ import { extname } from 'node:path';
 import { z } from 'zod';
 import { refusals } from '../base/errors/errors.js';
 
-export const DATA_LINK_TYPES = [
+const DATA_LINK_TYPES = [
   'DLT_ATM_RFC1483',
   'DLT_EN10MB',
   'DLT_FRELAY',

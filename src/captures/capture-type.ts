@@ -4,7 +4,7 @@ import { LINK_TYPE, type PcapLinkType } from '../engine/wire/pcap.js';
 import type { NodeKind } from '../lab/kinds/node-kind.js';
 import type { DataLinkType } from './capture-settings.js';
 
-export interface CaptureType {
+interface CaptureType {
   readonly linkType: PcapLinkType;
   readonly packets: TapPlan['packets'];
 }

@@ -7,7 +7,7 @@ import type { CaptureSettings } from './capture-settings.js';
 import type { LogViewer } from './log/log-viewer.js';
 import { captureFilePath, type PortCaptures } from './port-captures.js';
 
-export interface CaptureStatus {
+interface CaptureStatus {
   /** AAL5 frames with a wrong checksum or length (recorded), and frames that could not be reassembled for lack of memory. */
   readonly aal5: { readonly faulty: number; readonly no_room: number };
   readonly state: CaptureState;

@@ -10,7 +10,7 @@ import type { LogViewer } from './log/log-viewer.js';
 import { captureType } from './capture-type.js';
 import { pcapngHeader } from './port-captures.js';
 
-export interface LinkStreamOptions {
+interface LinkStreamOptions {
   readonly run: ComputeRun;
   readonly bpf: BpfCompiler;
   readonly context: Pick<CaptureContext, 'clock' | 'files'>;

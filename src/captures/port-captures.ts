@@ -15,13 +15,13 @@ import { captureType } from './capture-type.js';
 /** The directions of a link, which is captured at its first end, and those of a port. */
 const DIRECTIONS = { both: 'both', forward: 'out', backward: 'in', in: 'in', out: 'out' } as const;
 
-export interface PortCapturesOptions {
+interface PortCapturesOptions {
   readonly captures: RunningCaptures;
   readonly bpf: BpfCompiler;
 }
 
 /** A request for a capture. */
-export interface PortCaptureRequest {
+interface PortCaptureRequest {
   readonly settings: CaptureSettings;
   /** A description for the file, beside the name of the port. */
   readonly description?: string;

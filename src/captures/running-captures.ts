@@ -8,7 +8,7 @@ import { refusals } from '../base/errors/errors.js';
 import { Capture, type CapturedPort, type CapturePlan, type CaptureContext } from './capture.js';
 import { ringName } from './capture-settings.js';
 
-export interface RunningCapturesOptions extends CaptureContext {
+interface RunningCapturesOptions extends CaptureContext {
   /** How many bytes the captures of one project may take. */
   readonly quotaBytes: number;
   readonly log: Logger;

@@ -8,7 +8,7 @@ import type { Retries } from './retries.js';
 import { Unreachable, type Server } from './server.js';
 import type { Hashes } from './source-file.js';
 
-export interface DownloadJob {
+interface DownloadJob {
   readonly server: Server;
   readonly image: RemoteImage;
   readonly target: string;

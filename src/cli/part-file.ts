@@ -14,7 +14,7 @@ import { SourceFile, type HashName, type Hashes } from './source-file.js';
 const FLAGS = constants.O_RDWR | constants.O_CREAT | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 const KEY_DIGITS = 16;
 
-export interface PartOptions {
+interface PartOptions {
   /** The path of the complete file. */
   readonly target: string;
   /** The version of the image. Without one the part cannot be continued, and is deleted at the end of the process. */

@@ -1,7 +1,7 @@
 /** Shows the progress of a transfer as one line that is written over; only on a terminal, not into a pipe. */
 import { amount, duration, rate } from './quantities.js';
 
-export interface Terminal {
+interface Terminal {
   columns(): number;
   draw(text: string): void;
 }

@@ -20,7 +20,7 @@ const PASSING = [408, 409, 423, 500, 502, 503, 504];
 /** A sender that is alive sends something within this time. */
 const LOOK_AGAIN_MS = 1500;
 
-export interface PushContext {
+interface PushContext {
   readonly server: Server;
   readonly image: RemoteImage;
   readonly file: SourceFile;

@@ -41,7 +41,7 @@ export class Refused extends CommandError {
   override readonly name = 'Refused';
 }
 
-export interface Question {
+interface Question {
   readonly method: string;
   readonly headers?: Readonly<Record<string, string>>;
   /** The content of the request. `ask` throws an error of it. */

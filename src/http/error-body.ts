@@ -6,7 +6,7 @@ import { MalformedJson } from './json-body.js';
 /** The status and the code of a fault of this server. */
 export const INTERNAL_ERROR = { status: 500, code: 'internal_error' } as const;
 
-export interface ErrorAnswer {
+interface ErrorAnswer {
   readonly status: number;
   readonly json: string;
   /** Whether it is a fault of this server, which belongs into the log. */

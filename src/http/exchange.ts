@@ -16,7 +16,7 @@ import { statusLine } from './headers.js';
 const LARGEST_AT_ONCE = 64 * 1024;
 
 /** The headers that the server adds to every response. */
-export type CommonHeaders = (origin: string) => Headers;
+type CommonHeaders = (origin: string) => Headers;
 
 export class Exchange {
   readonly id: string;

@@ -55,7 +55,7 @@ export const UNTRUSTED_CONTENT: Headers = [
   ['Content-Security-Policy', "default-src 'none'; style-src 'unsafe-inline'; img-src data:; sandbox"],
 ];
 
-export function mediaType(path: string): string {
+function mediaType(path: string): string {
   return MEDIA_TYPES[extname(path).toLowerCase()] ?? 'application/octet-stream';
 }
 

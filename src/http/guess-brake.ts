@@ -5,7 +5,7 @@
  */
 import type { Logger } from 'pino';
 
-export interface GuessBrakeOptions {
+interface GuessBrakeOptions {
   readonly log: Pick<Logger, 'warn'>;
   /** Milliseconds of a clock that never goes back. */
   readonly now: () => number;

@@ -17,7 +17,7 @@ export function statusLine(status: number): string {
 }
 
 /** The part of a file that a request asks for (RFC 9110, section 14): one range of bytes. */
-export interface RequestedRange {
+interface RequestedRange {
   readonly start: number;
   /** The position after the last byte. */
   readonly end: number;

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import type { AnswerKind, BodyKind, RouteTable } from './route.js';
 import { statusLine } from './headers.js';
 
-export interface ApiTitle {
+interface ApiTitle {
   readonly title: string;
   readonly version: string;
 }

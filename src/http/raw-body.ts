@@ -4,7 +4,7 @@ import type { Exchange } from './exchange.js';
 import { IDLE_LIMIT_MS } from './streams/long-stream.js';
 
 /** Takes bytes, which are valid only within the call. */
-export interface ByteSink {
+interface ByteSink {
   write(bytes: Uint8Array): void;
 }
 

@@ -41,7 +41,7 @@ export interface Route extends RouteHead {
   handle(request: RouteRequest<unknown, unknown, unknown>): Answer | Promise<Answer>;
 }
 
-export interface RouteSpec<
+interface RouteSpec<
   Params extends z.ZodObject,
   Query extends z.ZodType,
   Body extends BodyKind,
@@ -88,7 +88,7 @@ export interface TextSocketRoute extends RouteHead {
 }
 
 /** A WebSocket path: it sends the bytes of a source in binary frames, at the client's pace. */
-export interface TailSocketRoute extends RouteHead {
+interface TailSocketRoute extends RouteHead {
   readonly query: z.ZodType | undefined;
   /** Refuses before the upgrade. The source is closed in any case. */
   openTail(params: unknown, query: unknown): TailSource | Promise<TailSource>;
@@ -105,7 +105,7 @@ export interface DuplexSocketRoute extends RouteHead {
 
 export type SocketRoute = TextSocketRoute | TailSocketRoute | DuplexSocketRoute;
 
-export interface TailSocketSpec<Params extends z.ZodObject, Query extends z.ZodType> extends RouteHead {
+interface TailSocketSpec<Params extends z.ZodObject, Query extends z.ZodType> extends RouteHead {
   readonly params: Params;
   readonly query?: Query;
   readonly open: (request: {
@@ -114,7 +114,7 @@ export interface TailSocketSpec<Params extends z.ZodObject, Query extends z.ZodT
   }) => TailSource | Promise<TailSource>;
 }
 
-export interface DuplexSocketSpec<Params extends z.ZodObject> extends RouteHead {
+interface DuplexSocketSpec<Params extends z.ZodObject> extends RouteHead {
   readonly params: Params;
   readonly check: (params: z.output<Params>) => void | Promise<void>;
   readonly openDuplex: (params: z.output<Params>, connection: DuplexConnection) => DuplexReceiver;

@@ -6,7 +6,7 @@
 import { refusals } from '../base/errors/errors.js';
 import type { Method, Route, RouteTable, SocketRoute } from './route.js';
 
-export interface Endpoint {
+interface Endpoint {
   readonly template: string;
   readonly methods: Map<Method, Route>;
   socket?: SocketRoute;

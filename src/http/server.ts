@@ -20,7 +20,7 @@ import type { RouteTable } from './route.js';
 import { statusLine } from './headers.js';
 import { WebSockets } from './web-sockets.js';
 
-export interface HttpServerOptions {
+interface HttpServerOptions {
   readonly gate: Gate;
   readonly table: RouteTable;
   readonly maxJsonBody: number;

@@ -10,14 +10,14 @@ import { TAR_END, tarHeader, tarPadding } from '../base/disk/tar.js';
 import type { PlacedFile } from './file-transfer.js';
 import type { TailSource } from './streams/tail-flow.js';
 
-export interface TarFile extends PlacedFile {
+interface TarFile extends PlacedFile {
   /** The path within the archive. */
   readonly memberPath: string;
   readonly isExecutable?: boolean;
 }
 
 /** A folder, which may be empty. */
-export interface TarFolder {
+interface TarFolder {
   readonly memberPath: string;
   readonly modifiedMs: number;
 }

@@ -39,7 +39,7 @@ interface Session {
   use?: Use;
 }
 
-export interface WebSocketsOptions {
+interface WebSocketsOptions {
   readonly dispatcher: Dispatcher;
   /** Makes the exchange of an upgrade request. */
   readonly begin: (response: HttpResponse, request: HttpRequest) => Exchange;

@@ -14,7 +14,7 @@ import { Lane } from './projects/lane.js';
 import { computeKey, COMPUTES, type EntityRecord } from './projects/records.js';
 import { LOCAL_COMPUTE } from './gns3-file/topology-schema.js';
 
-export interface ComputeRequest {
+interface ComputeRequest {
   readonly compute_id?: string | undefined;
   readonly name?: string | undefined;
   readonly protocol?: 'http' | 'https' | undefined;
@@ -24,7 +24,7 @@ export interface ComputeRequest {
   readonly password?: string | null | undefined;
 }
 
-export interface NewCompute extends ComputeRequest {
+interface NewCompute extends ComputeRequest {
   readonly protocol: 'http' | 'https';
   readonly host: string;
   readonly port: number;
@@ -40,7 +40,7 @@ interface Compute {
   readonly password: string | null;
 }
 
-export interface ComputePorts {
+interface ComputePorts {
   readonly console_port_range: readonly number[];
   readonly console_ports: readonly number[];
   readonly udp_port_range: readonly number[];
@@ -53,7 +53,7 @@ export interface PortNumbers {
   readonly reserved: readonly number[];
 }
 
-export interface ComputesOptions {
+interface ComputesOptions {
   readonly store: Store;
   readonly announcements: Channel;
   readonly consolePorts: ConsolePorts;

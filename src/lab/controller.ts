@@ -17,7 +17,7 @@ import type { ProjectFiles, ProjectServices } from './projects/project-state.js'
 import { OwnNumbers } from './topology/own-numbers.js';
 import type { TopologyContext } from './topology/topology.js';
 
-export interface ControllerOptions {
+interface ControllerOptions {
   readonly store: Store;
   readonly files: ProjectFiles & TaskRunner<SymbolTasks>;
   readonly mendFolder: ProjectServices['mendFolder'];

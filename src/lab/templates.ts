@@ -13,14 +13,14 @@ import type { NewNode } from './topology/nodes.js';
 import { templateKey, TEMPLATES, type EntityRecord } from './projects/records.js';
 import { nodeType } from './gns3-file/topology-schema.js';
 
-export interface Template extends TemplateSettings {
+interface Template extends TemplateSettings {
   readonly template_id: string;
   readonly template_type: string;
   readonly compute_id: string | null;
   readonly builtin: boolean;
 }
 
-export interface TemplateUsage {
+interface TemplateUsage {
   readonly x: number;
   readonly y: number;
   readonly name?: string | null | undefined;

@@ -14,7 +14,13 @@ import type { QemuTasks } from './nodes/qemu/qemu-tasks.js';
 import type { VpcsTasks } from './nodes/vpcs/vpcs-tasks.js';
 
 /** The tasks of the kinds of node that are programs, and of their confinement. */
-type ProgramTasks = ConfinementTasks & DockerTasks & DynamipsTasks & IouTasks & QemuHostTasks & QemuTasks & VpcsTasks;
+type ProgramTasks = ConfinementTasks &
+  DockerTasks &
+  DynamipsTasks &
+  IouTasks &
+  QemuHostTasks &
+  QemuTasks &
+  VpcsTasks;
 
 export type ComputeFiles = TaskRunner<
   FileTasks & FolderTasks & DigestTasks & HostTasks & NodeFileTasks & ProgramTasks

@@ -71,7 +71,7 @@ export class ConfigError extends Error {
   override readonly name = 'ConfigError';
 }
 
-export type Command =
+type Command =
   { readonly run: 'serve'; readonly config: Config } | { readonly run: 'help' } | { readonly run: 'version' };
 
 interface Option {

@@ -190,7 +190,6 @@ export async function serve(config: Config): Promise<void> {
   await running.start();
   compute.keep(await left);
   void confinement.problem();
-  const probed = compute.probe();
   await controller.start((projectId) => compute.beginRun(projectId));
   captureRetention.start();
   void controller.projects.opened.then(() => compute.forgetEarlier());
@@ -198,6 +197,7 @@ export async function serve(config: Config): Promise<void> {
   const uploads = new Uploads({
     folder: config.uploads,
     disk,
+    files,
     transfers,
     announcements: controller.announcements,
     log,
@@ -246,7 +246,7 @@ export async function serve(config: Config): Promise<void> {
     log,
     descriptors: sockets.descriptors,
   });
-  controller.computes.runs(await probed);
+  controller.computes.runs(await compute.probe());
   const port = await server.listen(config.host, config.port);
   sockets.boundConnectionBuffers();
   controller.computes.listensOn(port);

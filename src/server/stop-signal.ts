@@ -9,7 +9,7 @@ const SAME_WISH_MS = 1000;
 const LONGEST_END_MS = 20_000;
 const FAULT_CODE = 1;
 
-export interface StopSignal {
+interface StopSignal {
   /** Resolves at the first wish. */
   readonly requested: Promise<void>;
   readonly begin: () => void;

@@ -11,7 +11,7 @@ import type { NodeArchiveTasks } from '../files/node-files/node-archive-tasks.js
 import type { NodeFileTasks } from '../files/node-files/node-file-tasks.js';
 import type { DiskTasks } from '../files/transfer/disk-tasks.js';
 import { Slabs } from '../files/transfer/slabs.js';
-import type { PartTasks } from '../files/uploads/part-tasks.js';
+import type { PartLoading, PartTasks } from '../files/uploads/part-tasks.js';
 import type { ProjectFileTasks } from '../lab/projects/project-state.js';
 import type { SymbolTasks } from '../lab/symbols/symbol-tasks.js';
 import type { HostTasks } from '../run/host-tasks.js';
@@ -40,26 +40,26 @@ export const LOOPS = {
 
 const SIZES = {
   /** Short work on the disk, for requests. */
-  files: { threads: 2, queueLimit: 10_000 },
+  files: { threads: 2, queueLimit: 10_000, readyThreads: 1 },
   /** These land uploads and sync them: threads that wait for the disk side by side. */
-  disk: { threads: 4, queueLimit: 10_000, startsOnUse: true },
+  disk: { threads: 4, queueLimit: 10_000, readyThreads: 0 },
   /** Apart, so that no reader waits behind a sync of gigabytes. More of them would read no faster, and delay syncs. */
-  readers: { threads: 3, queueLimit: 10_000, startsOnUse: true },
+  readers: { threads: 3, queueLimit: 10_000, readyThreads: 0 },
   /** Apart, so that no upload waits behind the tens of thousands of files of an archive. */
-  archives: { threads: 2, queueLimit: 10_000, startsOnUse: true },
+  archives: { threads: 2, queueLimit: 10_000, readyThreads: 0 },
   /** Syncs and closes the files of captures, of which none may be refused. */
-  chores: { threads: 1, queueLimit: Infinity, startsOnUse: true },
+  chores: { threads: 1, queueLimit: Infinity, readyThreads: 0 },
   /** Hands expressions of packet filters to libpcap, which may take its time. */
-  expressions: { threads: 1, queueLimit: 1000, startsOnUse: true },
+  expressions: { threads: 1, queueLimit: 1000, readyThreads: 0 },
   /** Makes networks for the programs of nodes, one after the other: it is in them meanwhile. */
-  namespaces: { threads: 1, queueLimit: 10_000, startsOnUse: true },
+  namespaces: { threads: 1, queueLimit: 10_000, readyThreads: 0 },
   /** Snapshots, exports and imports: two for long jobs at most, the others for what is short, such as pieces of exports. */
-  jobs: { threads: 4, queueLimit: 1000, startsOnUse: true },
+  jobs: { threads: 4, queueLimit: 1000, readyThreads: 0 },
 };
 
 export const ARCHIVES_AT_ONCE = SIZES.archives.threads;
 
-export type FileThreadTasks = CaptureFileTasks &
+type FileThreadTasks = CaptureFileTasks &
   ConfinementTasks &
   DigestTasks &
   DockerTasks &
@@ -68,6 +68,7 @@ export type FileThreadTasks = CaptureFileTasks &
   HostTasks &
   IouTasks &
   NodeFileTasks &
+  PartLoading &
   ProjectFileTasks &
   QemuHostTasks &
   QemuTasks &

@@ -17,7 +17,7 @@ import type { JobPlace } from './job-place.js';
 import { readFrozen } from './freeze-tasks.js';
 
 /** Ids of things of one kind, or paths of files. */
-export interface Changes {
+interface Changes {
   readonly added: readonly string[];
   readonly removed: readonly string[];
   readonly changed: readonly string[];

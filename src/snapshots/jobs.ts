@@ -8,7 +8,7 @@ import { JobProgress } from './content/job-progress.js';
 import { refusals } from '../base/errors/errors.js';
 import type { Channel } from '../base/streams/channel.js';
 
-export type JobKind =
+type JobKind =
   | 'snapshot.create'
   | 'snapshot.delete'
   | 'snapshot.restore'
@@ -19,7 +19,7 @@ export type JobKind =
   | 'project.import'
   | 'project.duplicate';
 
-export interface JobView {
+interface JobView {
   readonly job_id: string;
   readonly project_id: string;
   readonly kind: JobKind;

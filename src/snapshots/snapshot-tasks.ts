@@ -44,7 +44,7 @@ export interface PreparedRestore {
   readonly paths: readonly string[];
 }
 
-export interface PreparedNode extends EarlierNode {
+interface PreparedNode extends EarlierNode {
   readonly paths: readonly string[];
 }
 

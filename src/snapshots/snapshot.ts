@@ -16,7 +16,7 @@ export interface Snapshot {
  * before another program's change of the topology file takes effect; a restore leaves the files alone. `gns3`: an
  * archive that GNS3 made.
  */
-export type SnapshotForm = 'wirefarm' | 'topology' | 'gns3';
+type SnapshotForm = 'wirefarm' | 'topology' | 'gns3';
 
 export interface ListedSnapshot {
   readonly snapshot: Snapshot;

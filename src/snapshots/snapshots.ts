@@ -17,7 +17,7 @@ import { newSnapshot, type ListedSnapshot, type Snapshot, type SnapshotDetails }
 import type { FreezeTasks } from './freeze-tasks.js';
 import { checkStopped } from './stopped-nodes.js';
 
-export interface SnapshotsOptions {
+interface SnapshotsOptions {
   readonly files: TaskRunner<SnapshotListTasks>;
   readonly longJobs: TaskRunner<CompareTasks & SnapshotTasks & FreezeTasks>;
   readonly jobs: Jobs;
@@ -27,7 +27,7 @@ export interface SnapshotsOptions {
 }
 
 /** Selects the snapshots to delete: those that meet every given limit. */
-export interface PruneLimits {
+interface PruneLimits {
   /** Keep this many of the newest. */
   readonly keep?: number | undefined;
   /** Delete only those older than this many seconds. */

@@ -33,7 +33,16 @@ void t.test('TAP interfaces are known by their name', (t) => {
 void t.test(
   'interfaces that the host has made for itself are special, and names that only end alike are not',
   (t) => {
-    for (const name of ['lo', 'docker0', 'gns3tap0-1', 'vethab12', 'virbr0', 'virbr0-nic', 'ovs-system', 'bridge0']) {
+    for (const name of [
+      'lo',
+      'docker0',
+      'gns3tap0-1',
+      'vethab12',
+      'virbr0',
+      'virbr0-nic',
+      'ovs-system',
+      'bridge0',
+    ]) {
       t.equal(shownInterface({ ...seen, name }).special, true, name);
     }
     for (const name of ['eth0', 'wlan', 'wlxabc', 'eni', 'uplink-', 'br-lan']) {

@@ -72,7 +72,7 @@ export class LiveTransfers {
       worker: DISK_WORKER,
       threads: 2,
       queueLimit: 1000,
-      startsOnUse: true,
+      readyThreads: 0,
       workerData: { slabs: this.slabs.memory },
     });
     this.transfers = new Transfers({

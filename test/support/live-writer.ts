@@ -134,7 +134,7 @@ export class LiveWriter {
 }
 
 export function newChorePool(): TaskPool<FileChores> {
-  return new TaskPool({ worker: CHORE_WORKER, threads: 1, startsOnUse: true, queueLimit: Infinity });
+  return new TaskPool({ worker: CHORE_WORKER, threads: 1, readyThreads: 0, queueLimit: Infinity });
 }
 
 export function openDescriptors(): number {

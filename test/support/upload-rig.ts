@@ -8,7 +8,12 @@ import type { TaskRunner } from '../../src/base/threads/task-pool.js';
 import type { Content, DigestName, Landing } from '../../src/files/transfer/landing.js';
 import type { Transfers, UploadObserver } from '../../src/files/transfer/transfers.js';
 import type { Upload } from '../../src/files/transfer/upload.js';
-import { partTasks, type PartTasks } from '../../src/files/uploads/part-tasks.js';
+import {
+  partLoading,
+  partTasks,
+  type PartLoading,
+  type PartTasks,
+} from '../../src/files/uploads/part-tasks.js';
 import type { UploadClock } from '../../src/files/uploads/resumable-upload.js';
 import type {
   UploadBody,
@@ -228,6 +233,9 @@ export function uploadRig(
           return Promise.resolve(undefined).then(() => disk[name]?.(input));
         },
       } as TaskRunner<PartTasks>,
+      files: {
+        run: (name: 'loadParts', input: never) => Promise.resolve(partLoading[name](input)),
+      } as TaskRunner<PartLoading>,
       landingOf: (subject) => ({
         ...landing,
         subject,

@@ -92,7 +92,7 @@ export function punchHole(fd: number, offset: number, length: number): boolean {
   throw systemCallError(error, 'fallocate');
 }
 
-export interface DataRange {
+interface DataRange {
   readonly start: number;
   /** The first position after it. */
   readonly end: number;

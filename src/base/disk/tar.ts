@@ -7,7 +7,7 @@ export const TAR_BLOCK = 512;
 /** An archive ends with so many zeros. */
 export const TAR_END = 2 * TAR_BLOCK;
 
-export interface TarMember {
+interface TarMember {
   /** A relative path with slashes; that of a folder ends with a slash. */
   readonly path: string;
   /** The size of a folder is 0. */

@@ -13,7 +13,7 @@
  *   stores `reclaimed`, then loads `pin`, and restores `reclaimed` when the chunk is pinned.
  */
 
-export const CHUNK_BITS = 16;
+const CHUNK_BITS = 16;
 export const CHUNK_LENGTH = 1 << CHUNK_BITS;
 /** The most chunks of one log: 4 MiB. */
 export const CHUNKS_A_LOG = 64;

@@ -43,7 +43,7 @@ export interface Notice {
   readonly text: string;
 }
 
-export interface Journal {
+interface Journal {
   readonly file: JournalFile;
   readonly index: RecordIndex;
 }

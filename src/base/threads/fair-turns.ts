@@ -4,7 +4,7 @@
  */
 import { refusals } from '../errors/errors.js';
 
-export interface FairTurnsOptions {
+interface FairTurnsOptions {
   readonly atOnce: number;
   /** How many pieces of one owner run at once; one piece at a time unless this says more. */
   readonly atOnceOfOne?: number;

@@ -14,7 +14,7 @@ export interface PooledLoop {
   close(): Promise<void>;
 }
 
-export interface LoopPoolOptions<Loop extends PooledLoop> {
+interface LoopPoolOptions<Loop extends PooledLoop> {
   /** Runs one loop, from its start in `workerData` to its end. */
   readonly worker: URL;
   /** How many loops there are; one per two cores by default. */

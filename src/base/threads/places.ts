@@ -6,7 +6,7 @@
 
 type Test<Holder> = (holder: Holder) => boolean;
 
-export interface PlacesOptions<Holder> {
+interface PlacesOptions<Holder> {
   readonly count: number;
   /** Tests for holders that may give way; holders that pass the first test go first. */
   readonly mayGiveWay: readonly Test<Holder>[];

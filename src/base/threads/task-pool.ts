@@ -14,8 +14,8 @@ const END_GRACE_MS = 1000;
 export interface TaskPoolOptions {
   readonly worker: URL;
   readonly threads: number;
-  /** Threads are started by the first tasks; otherwise with the pool. */
-  readonly startsOnUse?: boolean;
+  /** As many threads are started with the pool: all, unless it says otherwise. The others are started by tasks that wait. */
+  readonly readyThreads?: number;
   readonly queueLimit: number;
   readonly workerData?: unknown;
 }
@@ -28,7 +28,7 @@ export class TaskPool<Table extends TaskTable> {
     this.#queueLimit = options.queueLimit;
     this.#pool = new Piscina<TaskRequest, TaskOutcome>({
       filename: options.worker.href,
-      minThreads: options.startsOnUse === true ? 0 : options.threads,
+      minThreads: options.readyThreads ?? options.threads,
       maxThreads: options.threads,
       idleTimeout: Infinity,
       closeTimeout: CLOSE_GRACE_MS,

@@ -29,7 +29,7 @@ const LONGEST_REST_MS = 8000;
 const GRACE_MS = 2000;
 
 /** The fate of an order that a life ended without answering. */
-export type Fate =
+type Fate =
   /** The next life gets it. */
   | 'again'
   /** It fails with a `LoopDeath`. */

@@ -17,16 +17,16 @@ export interface RunningCaptureFile {
   readonly lastAt: number | null;
 }
 
-export type FindRunning = (projectId: string) => readonly RunningCaptureFile[];
+type FindRunning = (projectId: string) => readonly RunningCaptureFile[];
 
 /** The part of a project that the library uses. */
-export interface CapturedProject {
+interface CapturedProject {
   readonly id: string;
   readonly place: { readonly folder: string };
 }
 
 /** A capture file as clients see it. */
-export interface CaptureFile {
+interface CaptureFile {
   readonly first_packet_at: string | null;
   readonly format: CaptureFacts['format'];
   readonly last_packet_at: string | null;
@@ -174,7 +174,7 @@ export interface RetainedFile {
   readonly isRunning: boolean;
 }
 
-export interface RetentionLimits {
+interface RetentionLimits {
   readonly olderThanMs?: number | undefined;
   /** Running captures count, too. */
   readonly keepBytes?: number | undefined;

@@ -133,7 +133,7 @@ export class LogFile {
 export type PieceReader = TaskRunner<FileTasks>;
 
 /** One file of a log: the stretch of the log that it holds, and its descriptor. */
-export class FileSegment {
+class FileSegment {
   readonly fd: number;
   /** The position of its first record. */
   readonly start: number;

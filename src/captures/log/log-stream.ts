@@ -12,7 +12,7 @@ import { LogReader } from './log-reader.js';
 import type { CaptureContext } from '../capture.js';
 import { LogViewer } from './log-viewer.js';
 
-export interface StreamedPort {
+interface StreamedPort {
   readonly device: RunningDevice;
   readonly port: number;
   readonly linkType: PcapLinkType;

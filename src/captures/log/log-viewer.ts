@@ -14,7 +14,7 @@ const OLDEST_PART = 4;
 const RETRY_MS = 5;
 const MOST_RETRIES = 400;
 
-export interface LogViewerOptions {
+interface LogViewerOptions {
   readonly log: LogReader;
   readonly file: LogFile | undefined;
   readonly header: Uint8Array;

@@ -9,7 +9,7 @@ import type { FileChores } from './file-chores.js';
 import type { LogPlan } from './writer-orders.js';
 import { WriterThread } from './writer-thread.js';
 
-export interface CaptureWritersOptions {
+interface CaptureWritersOptions {
   readonly worker: URL;
   /** Threads for what may wait long for the disk. */
   readonly chores: TaskRunner<FileChores>;
@@ -20,7 +20,7 @@ export interface CaptureWritersOptions {
   readonly floorBytes: number;
 }
 
-export interface LogFileRequest extends Pick<
+interface LogFileRequest extends Pick<
   LogPlan,
   'folder' | 'name' | 'format' | 'header' | 'files' | 'fileBytes'
 > {

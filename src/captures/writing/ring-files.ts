@@ -11,7 +11,7 @@ import { containedPath, makeFoldersOf } from '../../base/disk/containment.js';
 import { createUnpublished, discardFile, writeWhole } from '../../base/disk/published-file.js';
 import { UNFINISHED_BIT } from '../../engine/wire/capture-file.js';
 
-export interface RingFiles {
+interface RingFiles {
   readonly folder: string;
   readonly name: string;
   /** 1 for a file that is no ring. */

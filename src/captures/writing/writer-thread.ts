@@ -8,7 +8,7 @@ import type { LogReader } from '../log/log-reader.js';
 import { LogFile, type LogFileOptions } from '../log/log-file.js';
 import type { LogPlan, OpenSegment, WriterCommand, WriterReport, WriterSetup } from './writer-orders.js';
 
-export interface WriterThreadOptions extends WriterSetup {
+interface WriterThreadOptions extends WriterSetup {
   readonly run: RunLoop<WriterSetup>;
   readonly log: LoopLog;
 }

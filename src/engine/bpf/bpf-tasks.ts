@@ -11,7 +11,7 @@ export interface BpfTasks extends TaskTable {
 }
 
 /** The same tasks, carried out by libpcap in this process. */
-export interface LibpcapTasks extends BpfTasks {
+interface LibpcapTasks extends BpfTasks {
   readonly compileBpf: (input: { expression: string; linkType: number }) => BpfProgram;
   readonly hasLibpcap: (input: undefined) => boolean;
 }

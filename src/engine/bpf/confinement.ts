@@ -5,7 +5,7 @@
 import koffi from 'koffi';
 
 /** The CPU time for one expression. */
-export const BUDGET_MS = 500;
+const BUDGET_MS = 500;
 
 /** This timer counts the CPU time of all threads; its signal ends the process. */
 const ITIMER_PROF = 2;

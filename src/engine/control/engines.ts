@@ -17,7 +17,7 @@ const MOST_ENGINES = 8;
 /** The memory for captured records of all engines together. Pages that are never written to cost nothing. */
 const CAPTURE_BYTES = 256 * 1024 * 1024;
 
-export interface EnginesOptions {
+interface EnginesOptions {
   readonly worker: URL;
   readonly newBell: () => Bell;
   readonly log: Logger;

@@ -21,7 +21,7 @@ export interface EngineSetup {
 /** Handed to an engine's thread when it starts. */
 export type EngineStart = EngineSetup & LoopStart;
 
-export interface EngineContext {
+interface EngineContext {
   /** The size of the memory for captured records. */
   readonly captureBytes: number;
   readonly run: RunLoop<EngineSetup>;

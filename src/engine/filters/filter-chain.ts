@@ -14,7 +14,7 @@ import type { Stage } from './stage.js';
 import { TimedStage, type HeldFrames, type TimedContext } from './timed-stage.js';
 import { Reordering, SerialLine, WanderingDelay, type Timing } from './delays.js';
 
-export interface ChainContext extends TimedContext {
+interface ChainContext extends TimedContext {
   /** Each stage derives its own random numbers from it, whichever other stages there are. */
   readonly seed: number;
   /** Compiles BPF programs for the frames of the port. */

@@ -6,7 +6,7 @@ import type { RandomStream } from './random-stream.js';
 import type { Stage, StageContext } from './stage.js';
 
 /** Returns whether to drop a frame. Called once for each frame, in order. */
-export type Verdict = (bytes: Uint8Array, offset: number, length: number) => boolean;
+type Verdict = (bytes: Uint8Array, offset: number, length: number) => boolean;
 
 export class Sieve implements Stage {
   readonly #drops: Verdict;

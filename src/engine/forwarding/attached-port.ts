@@ -33,7 +33,7 @@ export interface Filters {
 }
 
 /** Sees the frames that pass, and changes nothing. */
-export interface PortTap {
+interface PortTap {
   /** The direction is as seen from the device. */
   record(direction: 'in' | 'out', frames: Batch): void;
   close(): void;

@@ -6,7 +6,7 @@ import { CELL_PAYLOAD_LENGTH } from './aal5.js';
 
 /** Offsets of words. The type shares its word with flags and record length, the losses with the length on the wire. */
 const FIELD = { fraction: 0, seconds: 4, type: 8, losses: 12 } as const;
-export const ERF_HEADER_LENGTH = 16;
+const ERF_HEADER_LENGTH = 16;
 const CELL_HEADER_LENGTH = 4;
 const WIRE_LENGTH = CELL_HEADER_LENGTH + CELL_PAYLOAD_LENGTH;
 export const ERF_CELL_LENGTH = ERF_HEADER_LENGTH + WIRE_LENGTH;

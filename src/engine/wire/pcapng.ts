@@ -48,7 +48,7 @@ export const PACKET_FLAG = {
   tooShort: 1 << 26,
 } as const;
 
-export interface InterfaceDescription {
+interface InterfaceDescription {
   readonly linkType: PcapLinkType;
   readonly snaplen: number;
   readonly name: string;
@@ -57,7 +57,7 @@ export interface InterfaceDescription {
   readonly filter: string | undefined;
 }
 
-export interface InterfaceStatistics {
+interface InterfaceStatistics {
   readonly interfaceId: number;
   readonly received: number;
   readonly dropped: number;

@@ -9,7 +9,7 @@ import type { Content, Landed, Twin } from '../transfer/landing.js';
 import type { ImageFacts } from './image-tasks.js';
 import { SideFiles, type SideFilesOptions } from './side-files.js';
 
-export interface KnownDigests {
+interface KnownDigests {
   readonly version: string;
   readonly size: number;
   readonly md5?: string | undefined;

@@ -7,14 +7,14 @@ import { ImageDigests, type ImageDigestsOptions } from './image-digests.js';
 import { IMAGE_FOLDERS, imageName, type Emulator } from './image-name.js';
 import { findImageUse } from './image-use.js';
 
-export interface ImageLibraryOptions extends ImageDigestsOptions {
+interface ImageLibraryOptions extends ImageDigestsOptions {
   readonly projects: Pick<Projects, 'all'>;
   /** Nodes may name files outside of the images folder. */
   readonly allowsAnyPath: boolean;
 }
 
 /** An image as clients see it. */
-export interface ListedImage {
+interface ListedImage {
   readonly filename: string;
   readonly filesize: number;
   /** Null until it is known. */
@@ -24,7 +24,7 @@ export interface ListedImage {
 }
 
 /** The file of an image, and the headers of its responses. */
-export interface PlacedImage {
+interface PlacedImage {
   readonly root: string;
   readonly path: string;
   readonly headers: (opened: {
@@ -52,9 +52,8 @@ export class ImageLibrary {
     return this.#options.allowsAnyPath;
   }
 
-  async start(): Promise<void> {
-    await this.#options.disk.run('makeImagesFolder', { root: this.#options.folder });
-    await this.#digests.start();
+  start(): Promise<void> {
+    return this.#digests.start();
   }
 
   /** Ends the work in the background, which needs the disk threads and the store until then. */

@@ -1,14 +1,5 @@
 /** Work on the images on the disk. Paths are below the images folder. Runs in a disk thread. */
-import {
-  closeSync,
-  fstatSync,
-  lstatSync,
-  mkdirSync,
-  readdirSync,
-  readSync,
-  statSync,
-  unlinkSync,
-} from 'node:fs';
+import { closeSync, fstatSync, lstatSync, readdirSync, readSync, statSync, unlinkSync } from 'node:fs';
 import { basename, dirname, join, posix } from 'node:path';
 import { refusals, systemCode } from '../../base/errors/errors.js';
 import type { TaskTable } from '../../base/threads/task.js';
@@ -30,14 +21,13 @@ export interface ImageFacts {
   readonly md5: string | undefined;
 }
 
-export interface ImageDigest {
+interface ImageDigest {
   readonly version: string;
   readonly size: number;
   readonly digests: Digests;
 }
 
 export interface ImageTasks extends TaskTable {
-  readonly makeImagesFolder: (input: { root: string }) => void;
   /** The images in the folder of the emulator by path, then those of other names directly in the images folder. */
   readonly listImages: (input: { root: string; emulator: Emulator }) => ImageFacts[];
   /** The path of the image of this name. A name without folders is searched for in all folders. */
@@ -65,10 +55,6 @@ export interface ImageTasks extends TaskTable {
 const MOST_FILES = 10_000;
 
 export const imageTasks: ImageTasks = {
-  makeImagesFolder({ root }) {
-    mkdirSync(root, { recursive: true });
-  },
-
   listImages({ root, emulator }) {
     const own = imageFiles(root, IMAGE_FOLDERS[emulator], DEEPEST);
     const taken = new Set(own.map((path) => basename(path)));

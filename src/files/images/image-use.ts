@@ -5,7 +5,7 @@ import type { StoredNode } from '../../lab/gns3-file/topology-schema.js';
 import { kindOfType } from '../../lab/kinds/node-kinds.js';
 import type { Emulator } from './image-name.js';
 
-export interface ImageUse {
+interface ImageUse {
   readonly node: string;
   readonly project: string;
 }

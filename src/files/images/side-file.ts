@@ -9,7 +9,7 @@ import { SIDE_FILE } from './image-name.js';
 
 const MD5 = /^[0-9a-f]{32}$/;
 
-export interface Digested {
+interface Digested {
   /** Absolute. */
   readonly image: string;
   /** The version that was digested. */

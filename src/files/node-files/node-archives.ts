@@ -7,7 +7,7 @@ import type { NodeArchiveTasks } from './node-archive-tasks.js';
 import type { NodeFile } from './node-folder.js';
 import type { Project } from '../../lab/projects/project.js';
 
-export interface NodeArchivesOptions {
+interface NodeArchivesOptions {
   /** Threads for this alone, as many as `atOnce`. */
   readonly disk: TaskRunner<NodeArchiveTasks>;
   readonly atOnce: number;

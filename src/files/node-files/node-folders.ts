@@ -20,7 +20,7 @@ import type { NodeArchiveTasks } from './node-archive-tasks.js';
 import type { NodeFileTasks } from './node-file-tasks.js';
 import { nodeFolder } from './node-folder.js';
 
-export interface NodeFoldersOptions {
+interface NodeFoldersOptions {
   readonly files: TaskRunner<NodeFileTasks>;
   /** Copies folders, which may be large. */
   readonly archives: TaskRunner<NodeArchiveTasks>;

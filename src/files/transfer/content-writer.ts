@@ -23,7 +23,7 @@ export interface Present {
   readonly version: string;
 }
 
-export interface ContentWays {
+interface ContentWays {
   /** Checks the room on the disk; without it nothing checks. */
   readonly growth?: Growth | undefined;
   readonly present?: Present | undefined;

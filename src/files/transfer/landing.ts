@@ -35,7 +35,7 @@ export interface Landed extends Content {
 }
 
 /** Runs work when its turn has come. */
-export type Turn = <Result>(work: () => Promise<Result>) => Promise<Result>;
+type Turn = <Result>(work: () => Promise<Result>) => Promise<Result>;
 
 export interface Landing {
   /** The folder that must not be left, and the path of the file below it. */

@@ -34,7 +34,7 @@ export interface StreamEnd {
   lost(error: unknown): void;
 }
 
-export interface TransferThreadOptions extends Pick<TransferSetup, 'slabs' | 'floor'> {
+interface TransferThreadOptions extends Pick<TransferSetup, 'slabs' | 'floor'> {
   readonly run: RunLoop<TransferSetup>;
   readonly log: LoopLog;
 }

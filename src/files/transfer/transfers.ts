@@ -27,7 +27,7 @@ const MOST_SHARE = 16;
 /** All shares together; the other slabs are for bytes that waiting clients have already sent. */
 const SHARED_SLABS = SLABS / 4;
 
-export interface TransfersOptions {
+interface TransfersOptions {
   readonly worker: URL;
   readonly slabs: Slabs;
   readonly disk: Disk;
@@ -43,7 +43,7 @@ export interface UploadObserver {
   ended(upload: Upload, outcome: 'landed' | 'dropped'): void;
 }
 
-export interface ContentRequest {
+interface ContentRequest {
   /** The size that the client has given. */
   readonly size?: number | undefined;
   readonly digests: readonly DigestName[];
@@ -52,7 +52,7 @@ export interface ContentRequest {
 }
 
 /** A file with the first bytes of an upload. */
-export interface Part {
+interface Part {
   /** Absolute; the file exists. */
   readonly path: string;
   /** The file is cut here before bytes are appended. */

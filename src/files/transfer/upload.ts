@@ -17,7 +17,7 @@ export interface UploadOptions extends SlabStreamOptions {
 }
 
 /** The collaborators that land a new file. */
-export interface LandingContext {
+interface LandingContext {
   readonly landing: Landing;
   readonly disk: Disk;
   /** Whether the file is synced before it counts as landed. */

@@ -29,13 +29,16 @@ export interface StoredUpload {
   readonly part: { readonly size: number; readonly modifiedMs: number } | undefined;
 }
 
+export interface PartLoading extends TaskTable {
+  /** Called at start; removes the remains of a crash. */
+  readonly loadParts: (input: { folder: string }) => StoredUpload[];
+}
+
 export interface PartTasks extends TaskTable {
   /** Nothing is synced, as a power cut loses nothing of an upload without bytes. Refuses (507) a size without room. */
   readonly createPart: (input: { folder: string; record: UploadRecord }) => void;
   /** Writes and syncs the record. */
   readonly writeRecord: (input: { folder: string; record: UploadRecord }) => void;
-  /** Called at start; removes the remains of a crash. */
-  readonly loadParts: (input: { folder: string }) => StoredUpload[];
   /** The length of the part; undefined when there is none. */
   readonly measurePart: (input: UploadPlace) => number | undefined;
   readonly truncatePart: (input: UploadPlace & { length: number }) => void;
@@ -50,6 +53,23 @@ const LARGEST_RECORD = 64 * 1024;
 function recordPath({ folder, id }: UploadPlace): string {
   return join(folder, `${id}.json`);
 }
+
+/** In a file thread: a server that is not uploaded to has no disk threads. */
+export const partLoading: PartLoading = {
+  loadParts({ folder }) {
+    mkdirSync(folder, { recursive: true });
+    const files = readdirSync(folder, { withFileTypes: true }).filter((entry) => entry.isFile());
+    const known = files.flatMap(({ name }) => readRecord(folder, name) ?? []);
+    const kept = new Set(known.flatMap(({ upload_id: id }) => [`${id}.json`, `${id}.part`]));
+    for (const { name } of files) {
+      if (!kept.has(name) && /\.(json|part|tmp)$/.test(name)) rmSync(join(folder, name), { force: true });
+    }
+    return known.map((record) => {
+      const found = partStats({ folder, id: record.upload_id });
+      return { record, part: found && { size: found.size, modifiedMs: found.mtimeMs } };
+    });
+  },
+};
 
 export const partTasks: PartTasks = {
   createPart({ folder, record }) {
@@ -71,20 +91,6 @@ export const partTasks: PartTasks = {
   writeRecord({ folder, record }) {
     const target = recordPath({ folder, id: record.upload_id });
     publishBytes(folder, target, Buffer.from(JSON.stringify(record)));
-  },
-
-  loadParts({ folder }) {
-    mkdirSync(folder, { recursive: true });
-    const files = readdirSync(folder, { withFileTypes: true }).filter((entry) => entry.isFile());
-    const known = files.flatMap(({ name }) => readRecord(folder, name) ?? []);
-    const kept = new Set(known.flatMap(({ upload_id: id }) => [`${id}.json`, `${id}.part`]));
-    for (const { name } of files) {
-      if (!kept.has(name) && /\.(json|part|tmp)$/.test(name)) rmSync(join(folder, name), { force: true });
-    }
-    return known.map((record) => {
-      const found = partStats({ folder, id: record.upload_id });
-      return { record, part: found && { size: found.size, modifiedMs: found.mtimeMs } };
-    });
   },
 
   measurePart: (place) => partStats(place)?.size,

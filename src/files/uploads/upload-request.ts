@@ -14,7 +14,7 @@ const name = z.string().min(1).max(LONGEST_NAME);
 
 const imageTarget = z.strictObject({ emulator: z.enum(['qemu', 'iou', 'dynamips']), filename: name });
 const nodeFileTarget = z.strictObject({ project_id: name, node_id: name, path: name });
-export const uploadTarget = z.union([imageTarget, nodeFileTarget]);
+const uploadTarget = z.union([imageTarget, nodeFileTarget]);
 /** An image, or a file of a node. */
 export type UploadTarget = z.output<typeof uploadTarget>;
 
@@ -63,7 +63,7 @@ export function promisedDigests(metadata: ReadonlyMap<string, string>): Digests 
   return { ...(sha256 === undefined ? {} : { 'sha-256': sha256 }), ...(md5 === undefined ? {} : { md5 }) };
 }
 
-export const uploadRecord = z.strictObject({
+const uploadRecord = z.strictObject({
   upload_id: z.uuid(),
   target: uploadTarget,
   size: z.int().nonnegative(),

@@ -7,16 +7,17 @@ import { Places } from '../../base/threads/places.js';
 import type { TaskRunner } from '../../base/threads/task-pool.js';
 import type { Landing } from '../transfer/landing.js';
 import type { Transfers } from '../transfer/transfers.js';
-import type { PartTasks } from './part-tasks.js';
+import type { PartLoading, PartTasks } from './part-tasks.js';
 import { ResumableUpload, type UploadClock, type UploadContext } from './resumable-upload.js';
 import type { Checksum } from './tus-headers.js';
 import { UploadBoard, type ShownUpload, type UploadView } from './upload-board.js';
 import type { UploadBody, UploadRecord, UploadTarget, UploadRequest } from './upload-request.js';
 
-export interface UploadsOptions {
+interface UploadsOptions {
   /** Used by nothing else. */
   readonly folder: string;
   readonly disk: TaskRunner<PartTasks>;
+  readonly files: TaskRunner<PartLoading>;
   readonly transfers: Pick<Transfers, 'append' | 'place' | 'observer'>;
   readonly announcements: Channel;
   /** Refuses a target that nothing may land at. */
@@ -38,6 +39,7 @@ const MOST_FINISHED = 10_000;
 
 export class Uploads {
   readonly #context: UploadContext;
+  readonly #files: TaskRunner<PartLoading>;
   readonly #board: UploadBoard;
   /** The oldest first. */
   readonly #unfinished = new Map<string, ResumableUpload>();
@@ -57,7 +59,16 @@ export class Uploads {
   #timer: NodeJS.Timeout | undefined;
 
   constructor(options: UploadsOptions) {
-    const { announcements, transfers, log, lifetimeMs = LIFETIME_MS, clock = CLOCK, ...rest } = options;
+    const {
+      announcements,
+      transfers,
+      log,
+      lifetimeMs = LIFETIME_MS,
+      clock = CLOCK,
+      files,
+      ...rest
+    } = options;
+    this.#files = files;
     this.#board = new UploadBoard(announcements, transfers);
     this.#context = {
       ...rest,
@@ -82,8 +93,7 @@ export class Uploads {
 
   /** Loads the uploads of an earlier life of the process, and lands complete ones. */
   async start(): Promise<void> {
-    const { disk, folder } = this.#context;
-    const stored = await disk.run('loadParts', { folder });
+    const stored = await this.#files.run('loadParts', { folder: this.#context.folder });
     stored.sort((a, b) => a.record.started_at - b.record.started_at);
     for (const one of stored) {
       const upload = new ResumableUpload(one, this.#context);

@@ -19,7 +19,7 @@ import {
   type StoredNode,
 } from './topology-schema.js';
 
-export const REVISION = 9;
+const REVISION = 9;
 /** Deeper values could overflow the stack. Requests nest less deep, and a file adds few levels to that. */
 const DEEPEST = 100;
 

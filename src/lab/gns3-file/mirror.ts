@@ -29,7 +29,7 @@ export interface Gns3Place {
   readonly filename: string;
 }
 
-export interface Gns3MirrorOptions {
+interface Gns3MirrorOptions {
   readonly projectId: string;
   readonly store: Store;
   readonly files: TaskRunner<Gns3Tasks>;
@@ -42,7 +42,7 @@ export interface Gns3MirrorOptions {
   readonly onKept: (path: string) => void;
 }
 
-export interface TakenOver {
+interface TakenOver {
   readonly imported: ImportedProject;
   /** The name of the snapshot of the state before, if one was made. */
   readonly keptAs: string | undefined;

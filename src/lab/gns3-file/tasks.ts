@@ -23,7 +23,7 @@ import { renderTopology } from './format.js';
 import { digestOf, importTopology, readTopology, stampOf, type ImportedProject } from './reading.js';
 
 /** The place of a topology file, with its known digests and the stamp of its last write. */
-export interface KnownFile {
+interface KnownFile {
   readonly folder: string;
   readonly filename: string;
   readonly digests: readonly string[];
@@ -34,7 +34,7 @@ export type Inspection =
   | { readonly found: 'ours' | 'older' | 'missing' }
   | { readonly found: 'outside'; readonly imported: ImportedProject };
 
-export interface StagedTopology {
+interface StagedTopology {
   readonly digest: string;
   /** The version of the project in the records. */
   readonly version: number;

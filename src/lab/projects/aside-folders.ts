@@ -17,7 +17,7 @@ export interface AsideFolder {
   readonly folder: string;
 }
 
-export interface AsideRecord {
+interface AsideRecord {
   readonly folder: string;
   /** The project that the store forgets when the next start finds the folder. */
   readonly forgets: string | null;

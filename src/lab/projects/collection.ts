@@ -9,14 +9,14 @@ import type { ContentLimit } from './content-limit.js';
 import type { EntityRecord } from './records.js';
 import type { Transaction } from './transaction.js';
 
-export interface Announcement {
+interface Announcement {
   readonly action: 'created' | 'updated';
   /** The text of the event, if it is not the text of the whole object. */
   readonly event?: string;
 }
 
 /** Called for each object when its change is stored. Must not throw. */
-export interface Follower<Entity> {
+interface Follower<Entity> {
   stored(object: Entity): void;
   removed(object: Entity): void;
 }

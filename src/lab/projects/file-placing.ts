@@ -29,7 +29,7 @@ export interface PlacingTasks extends TaskTable {
   readonly undoPlacings: (input: { root: string }) => void;
 }
 
-export interface ReadyFiles {
+interface ReadyFiles {
   /** The project's folder. */
   readonly root: string;
   /** A folder in the project's temporary folder, whose name ends in `PLACING`. The files lie in it below `new`. */

@@ -46,7 +46,7 @@ export type Finding =
     };
 
 /** A leftover of a version that kept temporary folders among the projects. */
-export interface OlderLeftover {
+interface OlderLeftover {
   readonly folder: string;
   /** The project that was being made or removed. */
   readonly projectId: string | undefined;

@@ -5,7 +5,7 @@ import type { FolderTasks } from './folder-tasks.js';
 import type { Project } from './project.js';
 import type { LabRecords } from './records.js';
 
-export interface ProjectStats {
+interface ProjectStats {
   readonly drawings: number;
   readonly links: number;
   readonly nodes: number;

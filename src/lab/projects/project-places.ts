@@ -6,13 +6,13 @@ import type { TaskRunner } from '../../base/threads/task-pool.js';
 import type { FolderTasks } from './folder-tasks.js';
 import { OWN_FOLDER } from './folder-layout.js';
 
-export interface PlacedProject {
+interface PlacedProject {
   readonly id: string;
   readonly name: string;
   readonly record: { readonly path: string };
 }
 
-export interface ProjectPlacesOptions {
+interface ProjectPlacesOptions {
   readonly files: TaskRunner<FolderTasks>;
   /** The projects folder. */
   readonly folder: string;

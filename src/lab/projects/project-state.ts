@@ -281,7 +281,7 @@ export class ProjectState {
 }
 
 /** A project as clients see it: exactly the contract's 19 keys, sorted. */
-export interface ProjectView extends ProjectSettings {
+interface ProjectView extends ProjectSettings {
   readonly filename: string;
   readonly path: string;
   readonly project_id: string;

@@ -19,13 +19,13 @@ import { headKey, HEADS, NEVER_WRITTEN, projectKey, sortOut, type ProjectRecord 
 import type { ImportedProject } from '../gns3-file/reading.js';
 import { projectSettings, type ProjectSettings } from '../gns3-file/topology-schema.js';
 
-export interface NewProject extends Partial<ProjectSettings> {
+interface NewProject extends Partial<ProjectSettings> {
   readonly name: string;
   readonly project_id?: string | null | undefined;
   readonly path?: string | null | undefined;
 }
 
-export interface ProjectsOptions extends ProjectServices {
+interface ProjectsOptions extends ProjectServices {
   /** The projects folder. */
   readonly folder: string;
   /** Whether projects may lie outside the projects folder. */

@@ -3,7 +3,7 @@
  * Key order follows the reference. Its square blue theme spells one key `frame_relay_switch.svg`, which no
  * client asks for; here all seven themes have the same fifteen keys.
  */
-export type SymbolCategories = Readonly<Record<string, string>>;
+type SymbolCategories = Readonly<Record<string, string>>;
 
 const CLASSIC_CATEGORIES: SymbolCategories = {
   cloud: 'cloud',

@@ -4,8 +4,8 @@
  * Parts are painted in order: `line` and `fine` stroke with ink, `solid` fills with ink, `cut` fills and
  * `score` strokes with the ground, to carve detail out of what lies below.
  */
-export type GlyphPaint = 'line' | 'fine' | 'solid' | 'cut' | 'score';
-export type GlyphPart = readonly [paint: GlyphPaint, path: string];
+type GlyphPaint = 'line' | 'fine' | 'solid' | 'cut' | 'score';
+type GlyphPart = readonly [paint: GlyphPaint, path: string];
 export type Glyph = readonly GlyphPart[];
 
 const LINE_WIDTH = 7;

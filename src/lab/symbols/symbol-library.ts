@@ -12,7 +12,7 @@ const FALLBACK = ':/symbols/classic/computer.svg';
 const LARGEST = 1024 * 1024;
 const MOST_CUSTOM = 10_000;
 
-export interface SymbolEntry {
+interface SymbolEntry {
   readonly builtin: boolean;
   readonly filename: string;
   readonly symbol_id: string;
@@ -20,7 +20,7 @@ export interface SymbolEntry {
 }
 
 /** A symbol's picture: drawn by us, or a file of the custom folder. */
-export type SymbolPicture = { readonly svg: string } | { readonly file: string };
+type SymbolPicture = { readonly svg: string } | { readonly file: string };
 
 interface CustomSymbol {
   /** Begins with the first request for the size. */

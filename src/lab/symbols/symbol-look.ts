@@ -13,7 +13,7 @@ import {
   type Tint,
 } from './symbol-surface.js';
 
-export interface SymbolLook {
+interface SymbolLook {
   readonly buildSurface: BuildSurface;
   readonly tint: Tint;
   readonly ink: string;

@@ -9,7 +9,7 @@ export interface Tint {
   readonly dark: string;
 }
 
-export interface Surface {
+interface Surface {
   readonly body: string;
   /** Colour behind the glyphs, for the parts of a glyph that are carved out. */
   readonly ground: string;

@@ -5,7 +5,7 @@ import type { Topology } from './topology.js';
 import type { StoredDrawing } from '../gns3-file/topology-schema.js';
 import type { Transaction } from '../projects/transaction.js';
 
-export interface DrawingRequest {
+interface DrawingRequest {
   readonly x?: number | undefined;
   readonly y?: number | undefined;
   readonly z?: number | undefined;
@@ -14,7 +14,7 @@ export interface DrawingRequest {
   readonly svg?: string | undefined;
 }
 
-export interface NewDrawing extends DrawingRequest {
+interface NewDrawing extends DrawingRequest {
   readonly drawing_id?: string | undefined;
 }
 

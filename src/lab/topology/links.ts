@@ -12,14 +12,14 @@ import type { Client } from '../lab-run.js';
 import type { Project } from '../projects/project.js';
 import type { Transaction } from '../projects/transaction.js';
 
-export interface LinkRequest {
+interface LinkRequest {
   readonly nodes?: readonly LinkEnd[] | undefined;
   readonly filters?: Readonly<Record<string, unknown>> | undefined;
   readonly link_style?: Readonly<Record<string, unknown>> | undefined;
   readonly suspend?: boolean | undefined;
 }
 
-export interface NewLink extends LinkRequest {
+interface NewLink extends LinkRequest {
   readonly nodes: readonly LinkEnd[];
 }
 

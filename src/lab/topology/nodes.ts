@@ -18,7 +18,7 @@ import type { Label, StoredNode } from '../gns3-file/topology-schema.js';
 import type { Transaction } from '../projects/transaction.js';
 
 /** The settings that a client may send for a node, new or not. */
-export interface NodeRequest {
+interface NodeRequest {
   readonly name?: string | undefined;
   readonly console?: number | null | undefined;
   readonly console_type?: StoredNode['console_type'];

@@ -8,7 +8,7 @@ import type { Transaction } from '../projects/transaction.js';
 type PortKey = `${number}/${number}`;
 const keyOf = (end: LinkEnd): PortKey => `${end.adapter_number}/${end.port_number}`;
 
-export interface UsedPort {
+interface UsedPort {
   readonly adapter: number;
   readonly port: number;
   readonly linkId: string;

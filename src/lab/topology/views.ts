@@ -15,7 +15,7 @@ const LABEL_STYLE =
   'font-family: TypeWriter;font-size: 10.0;font-weight: bold;fill: #000000;fill-opacity: 1.0;';
 
 /** The contract's 27 keys. */
-export interface NodeView {
+interface NodeView {
   readonly command_line: string | null;
   readonly compute_id: string;
   readonly console: number | null;
@@ -45,7 +45,7 @@ export interface NodeView {
   readonly z: number;
 }
 
-export interface NodeContext {
+interface NodeContext {
   readonly projectId: string;
   readonly consoleHost: string;
   readonly state: NodeState;
@@ -105,7 +105,7 @@ export interface ShownCapture {
 }
 
 /** The contract's 11 keys. */
-export interface LinkView {
+interface LinkView {
   readonly capture_compute_id: string | null;
   readonly capture_file_name: string | null;
   readonly capture_file_path: string | null;

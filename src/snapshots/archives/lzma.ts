@@ -50,7 +50,7 @@ function load(): LzmaLibrary {
   };
 }
 
-export interface LzmaStream {
+interface LzmaStream {
   readonly address: number;
   /** Goes before the compressed content in a zip archive. */
   readonly head: Buffer<ArrayBuffer>;

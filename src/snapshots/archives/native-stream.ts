@@ -85,7 +85,7 @@ export function stepStream(
   };
 }
 
-export type SystemLibrary = ReturnType<typeof koffi.load>;
+type SystemLibrary = ReturnType<typeof koffi.load>;
 
 /** Loads the first of these names that exists; refuses (409) if none does. `method` is the client's name for the compression. */
 export function systemLibrary(

@@ -44,7 +44,7 @@ export interface PlannedMember {
 }
 
 /** A member, and the position of the next one in the plan. */
-export interface PlanLine {
+interface PlanLine {
   readonly member: PlannedMember;
   readonly next: number;
 }

@@ -27,7 +27,7 @@ import { readPackIndex } from './pack.js';
 import type { FrozenTree } from './frozen-tree.js';
 import { buildTree, checkFile, digestOf } from './tree-building.js';
 
-export interface StoredContent {
+interface StoredContent {
   readonly tree: ContentTree;
   /** The growth of the store in bytes, without clones. */
   readonly added: number;

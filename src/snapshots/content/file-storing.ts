@@ -23,7 +23,7 @@ import { cloneOf } from './objects.js';
 import { Pack } from './pack.js';
 import { readable, readSource } from './source-reading.js';
 
-export interface FileStore {
+interface FileStore {
   /** The folder of the store's objects. */
   readonly content: string;
   readonly storeId: string;
@@ -31,7 +31,7 @@ export interface FileStore {
   readonly chunks: ChunkTable;
 }
 
-export interface StoredFiles {
+interface StoredFiles {
   readonly files: readonly StoredFile[];
   /** The growth of the store in bytes, without clones: they share their blocks with files of the project. */
   readonly added: number;

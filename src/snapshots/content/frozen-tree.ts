@@ -11,7 +11,7 @@ import { contentVersion, hasSameContent } from '../../base/disk/content-version.
 import { codeOf, readable } from './source-reading.js';
 
 /** How the content of a file is kept. */
-export type KeptAs =
+type KeptAs =
   /** Not needed: a snapshot has this version, or the file is empty. */
   | 'known'
   /** A copy that shares the blocks. */
@@ -48,7 +48,7 @@ export interface FrozenTree {
   readonly keptFolder: string;
 }
 
-export interface FreezeOptions {
+interface FreezeOptions {
   readonly isLeftOut: (path: string, isFolder: boolean) => boolean;
   /** The version of this file that a snapshot has: a file of the same version is not kept. */
   readonly known: (path: string) => string | undefined;

@@ -43,7 +43,7 @@ export interface Manifest {
   readonly tree: ContentTree;
 }
 
-export type NewHead = Omit<ManifestHead, 'format' | 'digest'>;
+type NewHead = Omit<ManifestHead, 'format' | 'digest'>;
 
 const WORK = '.work';
 

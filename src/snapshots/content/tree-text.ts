@@ -5,7 +5,7 @@
 import type { ContentTree, Extent, StoredFile } from './content-tree.js';
 
 /** The text is no tree. */
-export class BadText extends Error {}
+class BadText extends Error {}
 
 /** The extents of one file, four numbers each: zeros before it, its length, the number of its object, its offset. */
 type ExtentNumbers = readonly number[];

@@ -17,7 +17,7 @@ import { countsOf, factsOf, listSnapshots } from '../snapshot-list-tasks.js';
 import type { Snapshot } from '../snapshot.js';
 
 /** The project that gets the snapshots. */
-export interface SnapshotTarget {
+interface SnapshotTarget {
   readonly projectId: string;
   /** The folder for the snapshots; it exists. */
   readonly folder: string;

@@ -76,7 +76,7 @@ export const copyTasks: CopyTasks = {
 const PIECE = 1024 * 1024;
 
 /** Copies the tree into an empty folder; the disk has it afterwards. */
-export function copyTree({ folders, files, links }: FrozenTree, target: string, progress: JobProgress): void {
+function copyTree({ folders, files, links }: FrozenTree, target: string, progress: JobProgress): void {
   const copies = new FileCopies(progress);
   for (const { path } of folders) mkdirSync(join(target, path));
   for (const file of files) copies.copy(file, join(target, file.path));

@@ -40,7 +40,7 @@ export interface ExportedProject extends JobPlace {
   readonly gns3Version: string;
 }
 
-export const TOPOLOGY = 'project.gns3';
+const TOPOLOGY = 'project.gns3';
 /** GNS3's name for the list of snapshots. */
 const INDEX = 'snapshots.conf';
 const ARCHIVE_MODE = 0o644;
@@ -151,14 +151,10 @@ function archiveName({ snapshot }: ListedSnapshot, taken: ReadonlySet<string>): 
   return isName && !taken.has(filename) ? filename : `${id}${ARCHIVE_EXTENSION}`;
 }
 
-export const IMAGES = 'images';
+const IMAGES = 'images';
 
 /** The members for those images that exist here; each is kept until the export ends. `root` is the images folder. */
-export function plannedImages(
-  root: string,
-  workFolder: string,
-  named: readonly NamedImage[],
-): PlannedMember[] {
+function plannedImages(root: string, workFolder: string, named: readonly NamedImage[]): PlannedMember[] {
   const keptImages = join(workFolder, IMAGES);
   mkdirSync(keptImages, { recursive: true });
   const members = new Map<string, PlannedMember>();

@@ -14,7 +14,7 @@ import { contentOfCopy, pathInCopy, type LabContent } from '../lab-content.js';
 import { keepContent } from './staging-tasks.js';
 import { unpack, withArchive, type ProjectArchive } from './project-archive.js';
 
-export interface UnpackedProject {
+interface UnpackedProject {
   /** The name in the archive. */
   readonly name: string;
   /** Paths of unpacked images in their folder. */

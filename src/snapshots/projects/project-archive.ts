@@ -26,7 +26,7 @@ export interface ProjectArchive {
 }
 
 /** The path of a member in the target folder; undefined leaves it out. */
-export type PlaceOf = (path: string) => string | undefined;
+type PlaceOf = (path: string) => string | undefined;
 
 const TOPOLOGY = 'project.gns3';
 /** Twice the limit of a topology's content, since the file format adds to it. */

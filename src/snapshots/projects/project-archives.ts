@@ -20,7 +20,7 @@ export interface ProjectArchives {
   readonly copies: ProjectCopies;
 }
 
-export interface ProjectArchivesOptions {
+interface ProjectArchivesOptions {
   readonly controller: Controller;
   readonly jobs: Jobs;
   readonly longJobs: TaskRunner<ArchiveTasks>;

@@ -10,7 +10,7 @@ import type { ProjectStaging } from './project-staging.js';
 import type { FreezeTasks } from '../freeze-tasks.js';
 import { checkStopped } from '../stopped-nodes.js';
 
-export interface ProjectCopiesOptions {
+interface ProjectCopiesOptions {
   readonly jobs: Jobs;
   readonly longJobs: TaskRunner<CopyTasks & FreezeTasks>;
   readonly staging: ProjectStaging;
@@ -18,7 +18,7 @@ export interface ProjectCopiesOptions {
   readonly notes: string;
 }
 
-export interface CopyRequest {
+interface CopyRequest {
   readonly name: string;
   /** A path outside of the projects folder; null for the usual place. */
   readonly path: string | null;

@@ -17,7 +17,7 @@ import type { FreezeTasks } from '../freeze-tasks.js';
 import { checkStopped } from '../stopped-nodes.js';
 import type { ZipCursor, ZipPiece } from '../archives/zip-pieces.js';
 
-export interface ProjectExportsOptions {
+interface ProjectExportsOptions {
   readonly jobs: Jobs;
   readonly longJobs: TaskRunner<FreezeTasks & ExportTasks>;
   readonly imagesFolder: string;
@@ -27,7 +27,7 @@ export interface ProjectExportsOptions {
 }
 
 /** The client that gets an archive. */
-export interface ExportClient {
+interface ExportClient {
   readonly address: string;
   /** Breaks off the response, so that the client can tell it from a complete one. */
   breakOff(): void;
@@ -199,7 +199,7 @@ interface ArchiveSourceOptions {
 }
 
 /** The source of a response stream. Makes one piece ahead, so that neither the client nor a thread waits for the other. */
-export class ArchiveSource {
+class ArchiveSource {
   readonly #options: ArchiveSourceOptions;
   #cursor: ZipCursor | undefined;
   /** The piece that is made ahead; undefined at the end. */

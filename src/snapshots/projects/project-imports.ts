@@ -14,7 +14,7 @@ import type { Jobs } from '../jobs.js';
 import type { ProjectStaging } from './project-staging.js';
 import type { FreezeTasks } from '../freeze-tasks.js';
 
-export interface ProjectImportsOptions {
+interface ProjectImportsOptions {
   readonly projects: Projects;
   readonly computes: Computes;
   readonly jobs: Jobs;
@@ -26,7 +26,7 @@ export interface ProjectImportsOptions {
   readonly temporaryImages: string;
 }
 
-export interface ImportRequest {
+interface ImportRequest {
   readonly id: string;
   /** Replaces the name in the archive. */
   readonly name: string | undefined;

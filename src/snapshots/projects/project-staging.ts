@@ -3,13 +3,13 @@ import type { Projects } from '../../lab/projects/projects.js';
 import type { TaskRunner } from '../../base/threads/task-pool.js';
 import type { StagingTasks } from './staging-tasks.js';
 
-export interface ProjectStagingOptions {
+interface ProjectStagingOptions {
   readonly projects: Projects;
   readonly longJobs: TaskRunner<StagingTasks>;
   readonly gns3Version: string;
 }
 
-export interface WantedProject {
+interface WantedProject {
   readonly id: string;
   /** A path outside of the projects folder; null for the usual place. */
   readonly path: string | null;

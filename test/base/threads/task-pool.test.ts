@@ -118,7 +118,7 @@ void t.test('a pool that starts on use has no threads before its first task', as
   // Linux shows the threads of a process.
   const threads = (): number => (existsSync('/proc/self/task') ? readdirSync('/proc/self/task').length : 0);
   const before = threads();
-  const options = { worker, threads: 2, queueLimit: 10, startsOnUse: true };
+  const options = { worker, threads: 2, queueLimit: 10, readyThreads: 0 };
   const unused = new TaskPool<TestTasks>(options);
   const pool = new TaskPool<TestTasks>(options);
   t.teardown(() => pool.close());

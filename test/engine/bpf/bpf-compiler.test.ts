@@ -90,7 +90,7 @@ void t.test('the process compiles', async (t) => {
     worker: new URL('../../../workers/expression-worker.js', import.meta.url),
     threads: 1,
     queueLimit: 10,
-    startsOnUse: true,
+    readyThreads: 0,
   });
   t.teardown(() => jobs.close());
   const compiler = new BpfCompiler(jobs);

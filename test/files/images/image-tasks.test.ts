@@ -35,7 +35,7 @@ void t.test('where there is no folder there are no images', (t) => {
   const root = join(scratchFolder(t), 'images');
   t.same(paths(root, 'qemu'), []);
   t.equal(imageTasks.findImage({ root, emulator: 'qemu', name: 'x' }), undefined);
-  imageTasks.makeImagesFolder({ root });
+  mkdirSync(root);
   t.same(paths(root, 'iou'), []);
   t.end();
 });

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
-import { partTasks as tasks } from '../../../src/files/uploads/part-tasks.js';
+import { partLoading, partTasks as tasks } from '../../../src/files/uploads/part-tasks.js';
 import { RandomBytes } from '../../support/random.js';
 import { scratchFolder } from '../../support/scratch.js';
 import { recordOf } from '../../support/upload-rig.js';
@@ -19,13 +19,13 @@ void t.test('an upload is a part and its record, and outlives the process', (t) 
   t.equal(tasks.measurePart(place), 0);
   writeFileSync(partPath(place), 'abcdef');
   utimesSync(partPath(place), 1000, 1000);
-  t.same(tasks.loadParts({ folder }), [{ record, part: { size: 6, modifiedMs: 1_000_000 } }]);
+  t.same(partLoading.loadParts({ folder }), [{ record, part: { size: 6, modifiedMs: 1_000_000 } }]);
   tasks.truncatePart({ ...place, length: 2 });
   t.equal(tasks.measurePart(place), 2);
 
   const finished = { ...record, finished_at: 5 };
   tasks.writeRecord({ folder, record: finished });
-  t.match(tasks.loadParts({ folder }), [{ record: finished }]);
+  t.match(partLoading.loadParts({ folder }), [{ record: finished }]);
   tasks.removeUpload(place);
   t.same(readdirSync(folder), []);
   t.equal(tasks.measurePart(place), undefined);
@@ -46,7 +46,7 @@ void t.test('a part that is missing is told of, and what a crash has left is rem
   writeFileSync(join(folder, 'huge.json'), JSON.stringify('x'.repeat(100_000)));
   writeFileSync(join(folder, 'notes'), 'of somebody');
   mkdirSync(join(folder, 'folder.part'));
-  t.match(tasks.loadParts({ folder }), [{ record, part: { size: 0 } }]);
+  t.match(partLoading.loadParts({ folder }), [{ record, part: { size: 0 } }]);
   t.same(readdirSync(folder).sort(), [
     ...[`${record.upload_id}.json`, `${record.upload_id}.part`, 'folder.part', 'notes'].sort(),
   ]);
@@ -54,7 +54,7 @@ void t.test('a part that is missing is told of, and what a crash has left is rem
   t.ok(statSync(partPath({ folder, id: record.upload_id })).isFile());
   writeFileSync(join(folder, `${torn.upload_id}.json`), JSON.stringify(torn));
   t.match(
-    tasks.loadParts({ folder }).find((found) => found.record.upload_id === torn.upload_id),
+    partLoading.loadParts({ folder }).find((found) => found.record.upload_id === torn.upload_id),
     { record: torn, part: undefined },
   );
   t.end();

@@ -53,7 +53,10 @@ export class NatWays {
   }
 
   /** Starts the program of a node at its end of the wire. */
-  async start({ id, home }: Pick<MachineNode, 'id' | 'home'>, { programPort, enginePort }: AdapterWire): Promise<Program> {
+  async start(
+    { id, home }: Pick<MachineNode, 'id' | 'home'>,
+    { programPort, enginePort }: AdapterWire,
+  ): Promise<Program> {
     const args = [
       ...['-M', 'none', '-nodefaults', '-no-user-config', '-display', 'none', '-m', '1M'],
       // Its greeting says that the sockets are open. Nobody asks it anything.

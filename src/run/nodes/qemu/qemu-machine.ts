@@ -209,7 +209,6 @@ class QemuMachine implements Machine {
       host.warn(`${name} has ${wanted} MiB of memory, and this host has ${free} MiB that are free`);
   }
 
-
   get #adapters(): number {
     const { id, properties } = this.#node;
     return qemu.ports(portOwnerOf({ node_id: id, properties }, qemu)).length;

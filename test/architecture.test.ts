@@ -302,6 +302,7 @@ const ASK_THE_DAY = [
   'src/engine/taps/tap-clock.ts',
   'src/files/transfer/upload.ts',
   'src/files/uploads/uploads.ts',
+  'src/server/serve.ts',
   'src/snapshots/content/frozen-tree.ts',
   'src/snapshots/projects/planned-files.ts',
   'src/snapshots/snapshots.ts',

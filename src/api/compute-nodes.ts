@@ -115,7 +115,7 @@ function actionRoute(compute: LocalCompute, kind: NodeKind, action: (typeof ACTI
     answers: showsNode ? { 200: shownNode(kind) } : { 204: null },
     handle: async ({ params, body }) => {
       const node = findNode(compute, kind, params);
-      if (body !== undefined && node instanceof ProgramNode) await node.start(body);
+      if (inputs !== undefined && node instanceof ProgramNode) await node.start(body);
       else await node[action]();
       return showsNode ? jsonText(200, node.text) : empty(204);
     },

@@ -33,7 +33,7 @@ export class RunningNodes {
   readonly #options: RunningNodesOptions;
   /** By the id of the project: those that run, and those that shall run again. */
   readonly #projects = new Map<string, Nodes>();
-  /** Those that ran when the last server ended, by the id of the project; until its project has opened. */
+  /** The nodes that ran when the last server ended, by the id of the project; until it has opened. */
   readonly #before = new Map<string, Set<string>>();
   readonly #unwritten = new Set<string>();
   #written: Promise<void> = Promise.resolve();

@@ -548,7 +548,7 @@ void t.test('nodes from templates', async (t) => {
     const id = String((await its.expect(201, 'POST', '/v2/templates', TRACENG))['template_id']);
     t.hasStrict(
       await its.post(`${project}/templates/${id}`, { ...place, compute_id: 'local' }),
-      refusal(409, 'Cannot create the node: nodes of type traceng are not served by this server'),
+      refusal(409, 'TraceNG is not available on this host: it is a program for Windows'),
     );
     t.equal(await nodeCount(), before);
   });

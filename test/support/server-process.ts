@@ -43,6 +43,7 @@ const MANY_UDP_PORTS = 3000;
 const FIRST_CONSOLE_PORT = 10_001;
 const CONSOLE_JOBS = 4;
 const CONSOLE_PORTS_OF_A_JOB = 400;
+const CONSOLE_PORTS_OF_A_PART = 100;
 let servers = 0;
 
 function udpPorts(): string {
@@ -58,11 +59,15 @@ export function manyUdpPorts(): string {
   return `${first}-${first + MANY_UDP_PORTS - 1}`;
 }
 
-/** For a server whose nodes have consoles that listen: what is to be its WIREFARM_CONSOLE_PORTS. */
-export function ownConsolePorts(): string {
+/**
+ * For a server whose nodes have consoles that listen: what is to be its WIREFARM_CONSOLE_PORTS. The servers of a file that
+ * run at the same time take different parts, from 0 to 3.
+ */
+export function ownConsolePorts(part = 0): string {
   const job = Number(process.env['TAP_JOB_ID'] ?? 0);
-  const first = FIRST_CONSOLE_PORT + (job % CONSOLE_JOBS) * CONSOLE_PORTS_OF_A_JOB;
-  return `${first}-${first + CONSOLE_PORTS_OF_A_JOB - 1}`;
+  const first =
+    FIRST_CONSOLE_PORT + (job % CONSOLE_JOBS) * CONSOLE_PORTS_OF_A_JOB + part * CONSOLE_PORTS_OF_A_PART;
+  return `${first}-${first + CONSOLE_PORTS_OF_A_PART - 1}`;
 }
 
 const READY = /listens on (http:\/\/\S+:(\d+))$/;

@@ -15,14 +15,14 @@ export interface NetioSettings {
 }
 
 /** Destination (2), source (2), port of the destination, port of the source, type, channel. */
-export const NETIO_HEADER = 8;
+const NETIO_HEADER = 8;
 const [AT_DESTINATION, AT_SOURCE, AT_PORT, AT_SOURCE_PORT, AT_TYPE] = [0, 2, 4, 5, 6];
 const DATA = 1;
 const SOCKET = 0;
 const PORTS_OF_BAY = 4;
 
 /** A port has its bay in the lower and its unit in the upper four bits. */
-export function netioPort(index: number): number {
+function netioPort(index: number): number {
   return Math.floor(index / PORTS_OF_BAY) | ((index % PORTS_OF_BAY) << 4);
 }
 

@@ -11,7 +11,7 @@ import type { Device, DeviceType, Fabric } from './device.js';
 import { addressDhcpAnswer, passesNat, type NatNetwork } from './nat-gate.js';
 
 /** The network of the NAT program at the even ports; null when something else is there. */
-export type PatchSettings = NatNetwork | null;
+type PatchSettings = NatNetwork | null;
 
 export class Patch implements Device<PatchSettings> {
   readonly #fabric: Fabric;

@@ -132,8 +132,8 @@ export abstract class ComputeNode implements NodeRuntime {
   }
 
   /** The form in which captures record the frames of a port of the device by default. */
-  captureAt(_port: number): NodeKind['capture'] {
-    return this.kind.capture;
+  captureAt(port: number): NodeKind['capture'] {
+    return this.captureOfPort?.(port) ?? this.kind.capture;
   }
 
   /** Call once, before anything else. */
@@ -277,6 +277,9 @@ export abstract class ComputeNode implements NodeRuntime {
 
   /** Refuses (409) a port of the device at which no link may be attached. */
   protected abstract checkAttachable(port: number): void;
+
+  /** Absent for a kind whose ports are all of one type. */
+  protected captureOfPort?(port: number): NodeKind['capture'] | undefined;
 
   /** Called before a link is attached at a port. Refuses (409) what cannot work; nothing is left of it then. */
   protected linkComes?(port: number): Promise<void>;

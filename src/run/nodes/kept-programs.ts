@@ -9,7 +9,7 @@ export interface AdapterWire {
   readonly enginePort: number;
 }
 
-/** What the keeper hands back with a program of a node. */
+/** The memo that the keeper hands back with the program of a node. */
 const nodeMemo = z.object({
   project: z.string(),
   commandLine: z.string(),

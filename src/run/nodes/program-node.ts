@@ -6,7 +6,6 @@
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { messageOf, refusals, systemCode } from '../../base/errors/errors.js';
-import type { PortEndpoint } from '../../engine/forwarding/transport.js';
 import { nodeFolder } from '../../files/node-files/node-folder.js';
 import type { NodeKind, ProgramKind, Properties } from '../../lab/kinds/node-kind.js';
 import type { NodePort } from '../../lab/kinds/port.js';
@@ -19,23 +18,15 @@ import type { ComputeServices } from '../compute-services.js';
 import { ConsoleHub } from '../consoles/console-hub.js';
 import { SocketRelay } from '../consoles/socket-relay.js';
 import { TelnetListener } from '../consoles/telnet-listener.js';
-import type { Program, ProgramEnd } from '../keeper/keeper.js';
+import type { ProgramEnd } from '../keeper/keeper.js';
 import { ComputeNode, wantedAdapters, type NewComputeNode, type NodeSettings } from './compute-node.js';
-import type { NodeNetwork } from './confinement.js';
-import type { AdapterWire, KeptNode, NodeMemo } from './kept-programs.js';
+import { InnerPorts } from './inner-ports.js';
+import type { KeptNode } from './kept-programs.js';
 import type { Machine, NodeHost, NodeProject, Run } from './machine.js';
 import { lastLines } from './printed-text.js';
 
 /** A program that ends within so many milliseconds could not be started. */
 const ALIVE_MS = 50;
-
-/** An inner port of the patch that is attached while the program runs. */
-interface InnerPort {
-  readonly port: number;
-  readonly endpoint: PortEndpoint;
-  /** The UDP ports that belong to the node as long. */
-  readonly wire: AdapterWire | undefined;
-}
 
 export class ProgramNode extends ComputeNode {
   readonly kind: ProgramKind;
@@ -43,10 +34,9 @@ export class ProgramNode extends ComputeNode {
   readonly folder: string;
   readonly #machine: Machine;
   #run: Run | undefined;
-  #inner: InnerPort[] = [];
+  readonly #inner: InnerPorts;
   /** The ports of the node at which there is a link that is not suspended. */
   readonly #plugged = new Set<number>();
-  #network: NodeNetwork | undefined;
   #status: NodeStatus = 'stopped';
   /** A run that is being stopped, perhaps by asking its guest. */
   #stopping: Run | undefined;
@@ -60,7 +50,15 @@ export class ProgramNode extends ComputeNode {
     super(home, kind, wanted, services);
     this.kind = kind;
     this.folder = nodeFolder({ node_type: nodeType.parse(kind.type), node_id: this.id });
-    this.#machine = services.programs.runner(kind.type).newMachine(this);
+    const { sockets, udpPorts, programs } = services;
+    this.#inner = new InnerPorts(
+      { device: this.device, sockets, udpPorts, projectId: home.id },
+      (wires, left) =>
+        programs.openNetwork(kind.type, wires, left).catch((error: unknown) => {
+          throw refusals.nodeNotStarted(this.name, messageOf(error));
+        }),
+    );
+    this.#machine = programs.runner(kind.type).newMachine(this);
   }
 
   get status(): NodeStatus {
@@ -68,7 +66,7 @@ export class ProgramNode extends ComputeNode {
   }
 
   get network(): string | undefined {
-    return this.#network?.path;
+    return this.#inner.network;
   }
 
   /** The folder of the node; it may not exist yet. */
@@ -86,9 +84,9 @@ export class ProgramNode extends ComputeNode {
     if (this.#listener === undefined) throw refusals.consoleClosed(this.name);
   }
 
-  override captureAt(port: number): NodeKind['capture'] {
+  protected override captureOfPort(port: number): NodeKind['capture'] | undefined {
     const place = this.#places()[port >> 1];
-    return place === undefined ? this.kind.capture : captureOf(place);
+    return place === undefined ? undefined : captureOf(place);
   }
 
   install(): Promise<void> {
@@ -244,7 +242,7 @@ export class ProgramNode extends ComputeNode {
     await programs.checkStart(this.kind.type);
     await this.#machine.prepare?.(this.#host());
     await this.#closeConsole();
-    await this.#closeInner();
+    await this.#inner.close();
     this.console.reset();
     const settings = this.#settings;
     const run = await programs.start(this.kind.type, this.home.id, () => this.#launch(inputs));
@@ -269,7 +267,7 @@ export class ProgramNode extends ComputeNode {
   async #adopt(kept: KeptNode): Promise<void> {
     const { services } = this;
     try {
-      await this.#openWires(kept.wires, kept.programs[0]);
+      await this.#inner.openWires(kept.wires, kept.programs[0]);
       if (this.#machine.adopt === undefined) throw new Error('its kind cannot be taken over');
       await this.#openConsole();
       const run = await this.#machine.adopt(kept, this.#host());
@@ -314,22 +312,16 @@ export class ProgramNode extends ComputeNode {
 
   #host(): NodeHost {
     return {
-      openUdp: (indexes) => this.#openUdp(indexes),
-      memo: (commandLine) => this.#memo(commandLine),
-      attach: (index, endpoint) => this.#attachInner(index, endpoint),
+      openUdp: (indexes) => this.#inner.openUdp(indexes),
+      memo: (commandLine) => ({ project: this.home.id, commandLine, wires: this.#inner.wires }),
+      attach: (index, endpoint) => this.#inner.attach(index, endpoint),
       isPlugged: (index) => this.#plugged.has(index),
       statusChanged: (status) => {
         if (this.#run !== undefined) this.#become(status);
       },
-      changed: () => {
-        this.changed();
-      },
-      warn: (message) => {
-        this.services.report(this.home.id, 'warning', message);
-      },
-      inform: (message) => {
-        this.services.report(this.home.id, 'info', message);
-      },
+      changed: this.changed.bind(this),
+      warn: this.services.report.bind(null, this.home.id, 'warning'),
+      inform: this.services.report.bind(null, this.home.id, 'info'),
     };
   }
 
@@ -344,7 +336,7 @@ export class ProgramNode extends ComputeNode {
   async #unwire(): Promise<void> {
     this.console.disconnect();
     await this.#closeConsole();
-    await this.#closeInner();
+    await this.#inner.close();
   }
 
   async #stop(reason: 'asked' | 'closing'): Promise<void> {
@@ -356,7 +348,7 @@ export class ProgramNode extends ComputeNode {
       this.#stopping = undefined;
       this.console.disconnect();
     }
-    await this.#closeInner();
+    await this.#inner.close();
     await this.#closeConsole();
     this.#become('stopped');
   }
@@ -369,7 +361,7 @@ export class ProgramNode extends ComputeNode {
     if (end.code !== 0)
       this.services.report(this.home.id, 'error', `${this.name} ended: ${lastWords(end, run)}`);
     this.#become('stopped');
-    this.turn(() => this.#closeInner()).catch((error: unknown) => {
+    this.turn(() => this.#inner.close()).catch((error: unknown) => {
       this.services.log.error({ err: error, node: this.id }, 'the ports of a program could not be closed');
     });
   }
@@ -379,110 +371,6 @@ export class ProgramNode extends ComputeNode {
     this.#status = status;
     this.services.running.changed(this.home.id, this.id, status !== 'stopped');
     this.changed();
-  }
-
-  /** Opens wires for these ports of the node. */
-  async #openUdp(indexes: readonly number[]): Promise<readonly AdapterWire[]> {
-    const wires = new Map<number, AdapterWire>();
-    try {
-      for (const index of indexes) wires.set(index, await this.#reserveWire());
-    } catch (error) {
-      for (const wire of wires.values()) this.#releasePorts(wire);
-      throw error;
-    }
-    await this.#openWires(wires);
-    return [...wires.values()];
-  }
-
-  async #reserveWire(): Promise<AdapterWire> {
-    const { udpPorts } = this.services;
-    const programPort = await udpPorts.reserve(this.home.id);
-    try {
-      return { programPort, enginePort: await udpPorts.reserve(this.home.id) };
-    } catch (error) {
-      udpPorts.release(programPort, this.home.id);
-      throw error;
-    }
-  }
-
-  /** Opens and attaches the engine's ends of wires by the index of their port. Releases those that fail. */
-  async #openWires(wires: ReadonlyMap<number, AdapterWire>, kept?: Program): Promise<void> {
-    const all = [...wires];
-    let endpoints: readonly PortEndpoint[] = [];
-    let attached = 0;
-    try {
-      endpoints = await this.#openSockets([...wires.values()], kept);
-      for (const endpoint of endpoints) {
-        const [index, wire] = all[attached] ?? [0, undefined];
-        await this.device.attach(2 * index, endpoint);
-        this.#inner.push({ port: 2 * index, endpoint, wire });
-        attached++;
-      }
-    } catch (error) {
-      for (const endpoint of endpoints.slice(attached)) this.services.sockets.close(endpoint);
-      for (const [, wire] of all.slice(attached)) this.#releasePorts(wire);
-      throw error instanceof RangeError ? refusals.engineFull(error.message) : error;
-    }
-  }
-
-  /** The engine's ends of the wires, in the network of the node if its programs have one of their own. */
-  async #openSockets(
-    wires: readonly AdapterWire[],
-    kept: Program | undefined,
-  ): Promise<readonly PortEndpoint[]> {
-    const { sockets, programs } = this.services;
-    this.#network = await programs.openNetwork(this.kind.type, wires, kept).catch((error: unknown) => {
-      throw refusals.nodeNotStarted(this.name, messageOf(error));
-    });
-    if (this.#network !== undefined) return this.#network.endpoints;
-    const opened: PortEndpoint[] = [];
-    try {
-      for (const { enginePort, programPort } of wires)
-        opened.push(sockets.openLoopback(enginePort, programPort));
-      return opened;
-    } catch (error) {
-      for (const endpoint of opened) sockets.close(endpoint);
-      throw error;
-    }
-  }
-
-  /** Closes the endpoint when it cannot be attached. */
-  async #attachInner(index: number, endpoint: PortEndpoint): Promise<void> {
-    const port = 2 * index;
-    try {
-      await this.device.attach(port, endpoint);
-      this.#inner.push({ port, endpoint, wire: undefined });
-    } catch (error) {
-      this.services.sockets.close(endpoint);
-      throw error instanceof RangeError ? refusals.engineFull(error.message) : error;
-    }
-  }
-
-  #releasePorts({ programPort, enginePort }: AdapterWire): void {
-    const { udpPorts } = this.services;
-    udpPorts.release(programPort, this.home.id);
-    udpPorts.release(enginePort, this.home.id);
-  }
-
-  #memo(commandLine: string): NodeMemo {
-    const wires = this.#inner.flatMap(({ port, wire }) =>
-      wire === undefined ? [] : [{ index: port >> 1, ...wire }],
-    );
-    return { project: this.home.id, commandLine, wires };
-  }
-
-  async #closeInner(): Promise<void> {
-    this.#network?.close();
-    this.#network = undefined;
-    const { sockets } = this.services;
-    for (const { port, endpoint, wire } of this.#inner.splice(0)) {
-      try {
-        await this.device.detach(port);
-      } finally {
-        sockets.close(endpoint);
-        if (wire !== undefined) this.#releasePorts(wire);
-      }
-    }
   }
 
   async #openConsole(): Promise<void> {

@@ -34,7 +34,7 @@ function frameOf({ to, protocol, port = 0, fragment = 0, words = 5, ethertype = 
 
 const passes = (frame: Buffer, length = frame.length): boolean => passesNat(frame, 0, length, NAT_NETWORK);
 
-void t.test('what leads to the world and to the services of the network passes', (t) => {
+void t.test('a frame to the world or to a service of the network passes', (t) => {
   const allowed: Packet[] = [
     { to: ROUTER, protocol: ICMP },
     { to: ROUTER, protocol: ICMP, fragment: 0x2000 },
@@ -61,7 +61,7 @@ void t.test('what leads to the world and to the services of the network passes',
   t.end();
 });
 
-void t.test('what means the host of the program, or what no router forwards, is refused', (t) => {
+void t.test('a frame to the host of the program, or to where no router leads, is refused', (t) => {
   const refused: Packet[] = [
     ...[TCP, UDP].flatMap((protocol) => [22, 53, 69, 3080].map((port) => ({ to: ROUTER, protocol, port }))),
     { to: ROUTER, protocol: TCP, port: 67 },

@@ -57,7 +57,7 @@ void t.test(
     const keeper = rig.newKeeper();
     const program = await keeper.spawn(shell('one', 'sleep 1000'));
     const root = join(base, `wirefarm-${rig.mark}`);
-    await eventually('it is in its group', () => groupOf(program.pid).includes(rig.mark) || undefined);
+    await eventually('it is in its group', () => groupOf(program.pid).includes('/of-one') || undefined);
     const left = spawn('sleep', ['1000'], { stdio: 'ignore' });
     t.teardown(() => left.kill('SIGKILL'));
     writeFileSync(join(root, 'of-others/of-one/cgroup.procs'), String(left.pid));

@@ -1,16 +1,21 @@
-/** What becomes of the programs of nodes when the server ends and comes back, with real servers and virtual PCs. */
+/** Programs of nodes while the server ends and comes back, with real servers and virtual PCs. */
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { Client } from '../../support/client.js';
 import { eventually } from '../../support/eventually.js';
 import { NodeLab, programsOf, type Json } from '../../support/node-lab.js';
-import { ownConsolePorts, startServer, type ServerProcess } from '../../support/server-process.js';
+import {
+  manyUdpPorts,
+  ownConsolePorts,
+  startServer,
+  type ServerProcess,
+} from '../../support/server-process.js';
 import { scratchFolder } from '../../support/scratch.js';
 import { missingVpcs } from '../../support/vpcs.js';
 
 const skip = missingVpcs();
-const environment = { WIREFARM_CONSOLE_PORTS: ownConsolePorts(), WIREFARM_UDP_PORTS: '23000-23099' };
+const environment = { WIREFARM_CONSOLE_PORTS: ownConsolePorts(), WIREFARM_UDP_PORTS: manyUdpPorts() };
 const KEEPS = ['--keep-nodes', '60'];
 
 interface Rig {

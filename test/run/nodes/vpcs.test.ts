@@ -197,7 +197,7 @@ void t.test('closing a project ends its programs, and so does the end of the ser
   await client.expect(201, 'POST', `${lab.path}/open`);
   for (const pc of pcs) t.match(await lab.show(pc), { status: 'stopped' });
 
-  const mortal = await startServer(t, { environment: { WIREFARM_CONSOLE_PORTS: '11700-11799' } });
+  const mortal = await startServer(t, { environment: { WIREFARM_CONSOLE_PORTS: ownConsolePorts(2) } });
   const other = new Client(mortal.url);
   const { project_id: id } = await other.expect(201, 'POST', '/v2/projects', { name: 'mortal' });
   const body = { name: 'PC1', node_type: 'vpcs', compute_id: 'local' };

@@ -12,10 +12,11 @@ import type { ComputeServices } from '../../compute-services.js';
 import type { Program, ProgramEnd } from '../../keeper/keeper.js';
 import type { NewComputeNode, NodeSettings } from '../compute-node.js';
 import { endProgram } from '../keeper-programs.js';
+import type { AdapterWire } from '../kept-programs.js';
 import type { NodeProject } from '../machine.js';
 import { OutletNode } from '../outlet-node.js';
 import { lastLines } from '../printed-text.js';
-import { ProgramWire } from '../program-wire.js';
+import { InnerPorts } from '../inner-ports.js';
 import { NAT_BRIDGE, NAT_NETWORK } from './nat-network.js';
 import { GREETING, isReady } from './nat-ways.js';
 
@@ -24,7 +25,7 @@ const LEAST_LIFE_MS = 10_000;
 const PLAIN = { suspended: false, filters: undefined };
 
 interface Run {
-  readonly wire: ProgramWire;
+  readonly wire: AdapterWire;
   program: Program;
   startedAt: number;
 }
@@ -32,12 +33,17 @@ interface Run {
 export class NatNode extends OutletNode {
   readonly kind = nat;
   readonly folder: string;
+  readonly #program: InnerPorts;
   /** Undefined while no link is attached, and on the bridge. */
   #run: Run | undefined;
 
   constructor(home: NodeProject, wanted: NewComputeNode, services: ComputeServices) {
     super(home, nat, wanted, services);
     this.folder = nodeFolder({ node_type: 'nat', node_id: this.id });
+    const { sockets, udpPorts } = services;
+    const place = { device: this.device, sockets, udpPorts, projectId: home.id };
+    // Its way out is the network of the host.
+    this.#program = new InnerPorts(place, () => Promise.resolve(undefined));
   }
 
   install(): Promise<void> {
@@ -56,7 +62,7 @@ export class NatNode extends OutletNode {
 
   override closeSockets(): void {
     super.closeSockets();
-    this.#run?.wire.closeSocket();
+    this.#program.closeSockets();
     this.#run = undefined;
   }
 
@@ -72,16 +78,15 @@ export class NatNode extends OutletNode {
       await this.inner.attach(port - 1, bridge, this.home.folder, PLAIN);
       return;
     }
-    const { sockets, udpPorts } = this.services;
-    const place = { device: this.device, sockets, udpPorts, projectId: this.home.id };
-    const wire = await ProgramWire.open(port - 1, place);
+    const [wire] = await this.#program.openUdp([0]);
+    if (wire === undefined) throw new Error('a NAT has one wire');
     try {
       const program = await this.#launch(wire);
       const run = { wire, program, startedAt: performance.now() };
       this.#run = run;
       this.#watch(run);
     } catch (error) {
-      await wire.close();
+      await this.#program.close();
       throw error;
     }
   }
@@ -96,11 +101,11 @@ export class NatNode extends OutletNode {
     this.#run = undefined;
     if (run === undefined) return;
     await endProgram(run.program);
-    await run.wire.close();
+    await this.#program.close();
   }
 
   /** Refuses (409) a program that does not get ready, with what it printed. Nothing is left of it then. */
-  async #launch(wire: ProgramWire): Promise<Program> {
+  async #launch(wire: AdapterWire): Promise<Program> {
     const { programs, nat: ways } = this.services;
     return programs.start(nat.type, this.home.id, async () => {
       if (this.isLeaving) throw refusals.nodeUnknown(this.id);

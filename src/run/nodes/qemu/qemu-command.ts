@@ -197,6 +197,7 @@ function consoleArgs(type: string | undefined, socket: string, hasGraphics: bool
         ...['-chardev', 'spiceport,name=org.spice-space.webdav.0,id=charchannel0'],
         ...['-device', 'virtserialport,chardev=charchannel0,id=channel0,name=org.spice-space.webdav.0'],
       ];
+    case undefined:
     default:
       return [];
   }

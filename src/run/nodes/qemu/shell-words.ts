@@ -13,7 +13,7 @@ export function shellWords(text: string): string[] | undefined {
     const next = text.charAt(at + 1);
     if (quote === "'") {
       if (character === "'") quote = undefined;
-      else word += character;
+      else word = (word ?? '') + character;
     } else if (character === '\\' && (quote === undefined || ESCAPED_IN_QUOTES.includes(next))) {
       if (next === '') return undefined;
       word = (word ?? '') + next;

@@ -9,7 +9,7 @@ import { eventually } from '../../../support/eventually.js';
 import { NotificationLog } from '../../../support/notification-log.js';
 import { missingQemu, processesOf, QemuLab, startQemuServer } from '../../../support/qemu-lab.js';
 import { scratchFolder } from '../../../support/scratch.js';
-import { startServer } from '../../../support/server-process.js';
+import { ownConsolePorts, startServer } from '../../../support/server-process.js';
 
 const skip = missingQemu();
 const server = await startQemuServer(t);
@@ -165,7 +165,7 @@ void t.test('a data folder with a long path has machines as well', { skip }, asy
   const far = await startServer(t, {
     data,
     flags: ['--kvm', 'off'],
-    environment: { WIREFARM_CONSOLE_PORTS: '11800-11899' },
+    environment: { WIREFARM_CONSOLE_PORTS: ownConsolePorts(3) },
   });
   const lab = await QemuLab.make(t, far);
   const node = await lab.node('qemu', 'R1', { ram: 32 });
@@ -178,7 +178,7 @@ void t.test('a data folder with a long path has machines as well', { skip }, asy
 });
 
 void t.test('the end of the server ends its machines', { skip }, async (t) => {
-  const mortal = await startServer(t, { environment: { WIREFARM_CONSOLE_PORTS: '11700-11799' } });
+  const mortal = await startServer(t, { environment: { WIREFARM_CONSOLE_PORTS: ownConsolePorts(2) } });
   const lab = await mortalLab(mortal.url);
   t.equal(processesOf(lab).length, 1);
   await mortal.stop('SIGKILL');

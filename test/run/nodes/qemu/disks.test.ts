@@ -78,7 +78,7 @@ class DiskLab {
     const files: ComputeFiles = {
       run: async (name, input) => {
         await Promise.resolve();
-        return tasks[name]?.(input as never) as never;
+        return tasks[name]?.(input) as never;
       },
     };
     this.options = {

@@ -252,7 +252,7 @@ void t.test('the status is that of the container, whoever ends it', async (t) =>
   await eventually('it is stopped', async () => (await lab.show(node))['status'] === 'stopped' || undefined);
   await lab.act(node, 'start');
   const terminal = await lab.console(t, node);
-  const failed = stream.next(({ event }) => String(event['message']).startsWith("C1 ended: status 3\n"));
+  const failed = stream.next(({ event }) => String(event['message']).startsWith('C1 ended: status 3\n'));
   terminal.type('echo last; exit 3');
   t.match(await failed, { action: 'log.error', event: { message: /last/ } });
   await eventually('it has ended', async () => (await lab.show(node))['status'] === 'stopped' || undefined);

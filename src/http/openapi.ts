@@ -64,7 +64,7 @@ function documentedPath(template: string): string {
 function operationId(method: string, template: string): string {
   const words = documentedPath(template)
     .replace(/[{}]/g, '')
-    .split(/[/_]/)
+    .split(/[/_-]/)
     .filter((word) => word !== '');
   return [method.toLowerCase(), ...words].join('_');
 }

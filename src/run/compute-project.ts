@@ -91,7 +91,8 @@ export class ComputeProject implements NodeProject {
     this.#nodes.add(node);
     try {
       await node.install();
-      await this.#writeFirstFiles(kind, node, wanted.inputs ?? {});
+      // The controller has written those of its own nodes when they were new.
+      if (wanted.heldConsole === undefined) await this.#writeFirstFiles(kind, node, wanted.inputs ?? {});
       return node.text;
     } catch (error) {
       await this.#forget(node).catch(() => undefined);
@@ -153,7 +154,9 @@ export class ComputeProject implements NodeProject {
     const files = kind.firstFiles(name, inputs, properties);
     if (Object.keys(files).length === 0) return;
     const folder = nodeFolder({ node_type: nodeType.parse(kind.type), node_id: id });
-    await this.#services.files.run('writeNodeFiles', { root: this.folder, folder, files });
+    // A controller elsewhere makes its nodes anew each time it opens a project, and sends inputs only the first time.
+    const replaces = Object.keys(inputs).length > 0;
+    await this.#services.files.run('writeNodeFiles', { root: this.folder, folder, files, replaces });
   }
 
   /** The controller has numbered its own nodes already; their numbers are as they were stored. */

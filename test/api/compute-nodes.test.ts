@@ -122,7 +122,7 @@ void t.test('there is no list of nodes', async (t) => {
     t.equal(reply.status, 405);
     t.match(reply.headers.get('allow'), 'POST');
   }
-  t.equal((await client.get(`${lab.path}/qemu/nodes`)).status, 404);
+  t.equal((await client.get(`${lab.path}/nothing/nodes`)).status, 404);
 });
 
 void t.test('start, stop, suspend and reload do nothing, and a copy has nothing to copy', async (t) => {

@@ -201,7 +201,9 @@ void t.test('every answer is described, and every error has one shape', (t) => {
       t.match(status, /^(101|200|201|204|206|304)$/);
       t.type(answer['description'], 'string');
     }
-    if (method === 'get' || method === 'delete') t.equal(operation.requestBody, undefined, path);
+    // Clients of GNS3 send the platforms that they ask for in a body.
+    const mayHaveBody = method !== 'get' && method !== 'delete';
+    if (!mayHaveBody && !path.endsWith('/qemu/binaries')) t.equal(operation.requestBody, undefined, path);
   }
   const { responses } = document['components'] as { responses: { Error: Json } };
   const { Error: error } = responses as { Error: { content: Record<string, { schema: Json }> } };

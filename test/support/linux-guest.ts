@@ -2,7 +2,7 @@
 import { execFileSync, spawnSync } from 'node:child_process';
 import { chmodSync, copyFileSync, existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { missingQemu } from './qemu-lab.js';
+import { missingQemu } from './qemu.js';
 import { scratchFolder, type Teardown } from './scratch.js';
 
 const BUSYBOX = '/bin/busybox';

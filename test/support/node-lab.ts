@@ -1,60 +1,72 @@
-/** A lab of nodes that are programs, through the interface of clients, and a person at their consoles. */
-import { once } from 'node:events';
+/** A lab of nodes that are programs, through the interface of clients. */
 import { readdirSync, readFileSync } from 'node:fs';
 import type { Test } from 'tap';
-import { WebSocket } from 'ws';
 import { Client } from './client.js';
+import { NodeTerminal } from './node-terminal.js';
 
 export type Json = Record<string, unknown>;
 
-/** The processes of a node. */
-export function programsOf(node: Json): string[] {
-  const mark = `/${String(node['node_id'])}\0`;
-  return readdirSync('/proc').filter((name) => {
-    try {
-      return /^\d+$/.test(name) && readFileSync(`/proc/${name}/environ`, 'latin1').includes(mark);
-    } catch {
-      return false;
-    }
-  });
+interface Server {
+  readonly url: string;
+}
+
+/** A node with its port, or with its adapter and its port. */
+export type LabEnd = readonly [node: Json, port: number] | readonly [node: Json, adapter: number, port: number];
+
+/** The processes of a node, those beside its program among them. */
+export function programsOf(node: Json): number[] {
+  const mark = `/${String(node['node_id'])}`;
+  return readdirSync('/proc')
+    .filter((name) => {
+      try {
+        if (!/^\d+$/.test(name)) return false;
+        const variables = readFileSync(`/proc/${name}/environ`, 'latin1').split('\0');
+        return variables.some((entry) => entry.startsWith('WIREFARM_NODE=') && entry.includes(mark));
+      } catch {
+        return false;
+      }
+    })
+    .map(Number);
 }
 
 export class NodeLab {
+  readonly id: string;
   readonly client: Client;
   readonly path: string;
   readonly #url: string;
 
-  private constructor(
-    url: string,
-    readonly id: string,
-  ) {
+  /** For a project that is there already. */
+  constructor({ url }: Server, id: string) {
     this.#url = url;
+    this.id = id;
     this.client = new Client(url);
     this.path = `/v2/projects/${id}`;
   }
 
-  static async make(t: Test, { url }: { readonly url: string }): Promise<NodeLab> {
-    const client = new Client(url);
-    const { project_id: id } = await client.expect(201, 'POST', '/v2/projects', {
-      name: t.name.slice(0, 60).replaceAll('/', ' '),
-      auto_close: false,
-    });
-    const lab = NodeLab.of({ url }, String(id));
-    t.teardown(() => client.expect(204, 'DELETE', lab.path));
+  /** A new project, which is deleted at the end of the test. */
+  static async make(t: Test, server: Server): Promise<NodeLab> {
+    const lab = await NodeLab.left(t.name, server);
+    t.teardown(() => lab.client.expect(204, 'DELETE', lab.path));
     return lab;
   }
 
-  /** A project that is there already. */
-  static of({ url }: { readonly url: string }, id: string): NodeLab {
-    return new NodeLab(url, id);
+  /** A new project that no test deletes. */
+  static async left(name: string, server: Server): Promise<NodeLab> {
+    const settings = { name: name.slice(0, 60).replaceAll('/', ' '), auto_close: false };
+    const { project_id: id } = await new Client(server.url).expect(201, 'POST', '/v2/projects', settings);
+    return new NodeLab(server, String(id));
   }
 
-  node(type: string, name: string, properties: Json = {}): Promise<Json> {
-    const body = { name, node_type: type, compute_id: 'local', properties };
+  get events(): string {
+    return `${this.#url}${this.path}/notifications`;
+  }
+
+  node(type: string, name: string, properties: Json = {}, more: Json = {}): Promise<Json> {
+    const body = { name, node_type: type, compute_id: 'local', properties, ...more };
     return this.client.expect(201, 'POST', `${this.path}/nodes`, body);
   }
 
-  /** A virtual PC whose script gives it the address. */
+  /** A virtual PC that runs, whose script gives it the address. */
   async pc(name: string, address: string): Promise<Json> {
     const pc = await this.node('vpcs', name, { startup_script: `set pcname %h\nip ${address}/24\n` });
     await this.act(pc, 'start');
@@ -73,64 +85,24 @@ export class NodeLab {
     return this.client.expect(200, 'POST', `${this.at(node)}/${action}`);
   }
 
-  link(first: readonly [Json, number], second: readonly [Json, number]): Promise<Json> {
-    const nodes = [first, second].map(([{ node_id }, port_number]) => ({
-      ...{ node_id, adapter_number: 0, port_number },
-    }));
+  change(node: Json, change: Json): Promise<Json> {
+    return this.client.expect(200, 'PUT', this.at(node), change);
+  }
+
+  link(...ends: readonly LabEnd[]): Promise<Json> {
+    const nodes = ends.map(([{ node_id }, ...place]) => {
+      const [port_number, adapter_number = 0] = place.toReversed();
+      return { node_id, adapter_number, port_number };
+    });
     return this.client.expect(201, 'POST', `${this.path}/links`, { nodes });
   }
 
-  /** The console of a node that runs. */
-  async console(t: Test, node: Json): Promise<ConsoleTerminal> {
-    return ConsoleTerminal.open(t, `${this.#url.replace('http', 'ws')}${this.at(node)}/console/ws`);
-  }
-}
-
-/** A person at a console. */
-export class ConsoleTerminal {
-  text = '';
-  readonly #socket: WebSocket;
-  readonly #looks = new Set<() => void>();
-
-  private constructor(socket: WebSocket) {
-    this.#socket = socket;
-    socket.on('message', (bytes: Buffer) => {
-      this.text += bytes.toString('latin1');
-      for (const look of this.#looks) look();
-    });
+  linkAt(link: Json): string {
+    return `${this.path}/links/${String(link['link_id'])}`;
   }
 
-  static async open(t: Test, url: string): Promise<ConsoleTerminal> {
-    const socket = new WebSocket(url);
-    const terminal = new ConsoleTerminal(socket);
-    t.teardown(() => {
-      socket.terminate();
-    });
-    await once(socket, 'open');
-    return terminal;
-  }
-
-  get closed(): Promise<unknown> {
-    return once(this.#socket, 'close');
-  }
-
-  type(line: string): void {
-    this.#socket.send(`${line}\r`);
-  }
-
-  /** Waits until what was printed since the last call matches; returns it. */
-  async until(pattern: RegExp): Promise<string> {
-    while (!pattern.test(this.text)) {
-      await new Promise<void>((resolve) => {
-        const look = (): void => {
-          this.#looks.delete(look);
-          resolve();
-        };
-        this.#looks.add(look);
-      });
-    }
-    const { text } = this;
-    this.text = '';
-    return text;
+  /** The console of a node that runs. `lineEnd` is what the key Return sends. */
+  console(t: Test, node: Json, lineEnd?: string): Promise<NodeTerminal> {
+    return NodeTerminal.open(t, `${this.#url}${this.at(node)}/console/ws`, lineEnd);
   }
 }

@@ -4,16 +4,18 @@ import { WebSocket } from 'ws';
 import { patience } from './patience.js';
 import type { Teardown } from './scratch.js';
 
-const LIMIT_MS = patience(20_000);
+const LIMIT_MS = patience(60_000);
 
 export class NodeTerminal {
   #text = '';
   readonly #socket: WebSocket;
+  readonly #lineEnd: string;
   readonly #looks = new Set<() => void>();
 
-  static async open(t: Teardown, url: string): Promise<NodeTerminal> {
+  /** `url` is that of the console's WebSocket; `lineEnd` is what the key Return sends. */
+  static async open(t: Teardown, url: string, lineEnd = '\r'): Promise<NodeTerminal> {
     const socket = new WebSocket(url.replace('http', 'ws'));
-    const terminal = new NodeTerminal(socket);
+    const terminal = new NodeTerminal(socket, lineEnd);
     t.teardown(() => {
       socket.terminate();
     });
@@ -21,19 +23,44 @@ export class NodeTerminal {
     return terminal;
   }
 
-  private constructor(socket: WebSocket) {
+  private constructor(socket: WebSocket, lineEnd: string) {
     this.#socket = socket;
+    this.#lineEnd = lineEnd;
     socket.on('message', (bytes: Buffer) => {
       this.#text += bytes.toString('latin1');
       for (const look of this.#looks) look();
     });
   }
 
-  type(text: string): void {
-    this.#socket.send(text);
+  get closed(): Promise<unknown> {
+    return once(this.#socket, 'close');
   }
 
-  /** Everything printed since the last call, once it matches. */
+  /** The text that was printed since the last call of `until`. */
+  get text(): string {
+    return this.#text;
+  }
+
+  press(keys: string): void {
+    this.#socket.send(keys);
+  }
+
+  type(line: string): void {
+    this.press(`${line}${this.#lineEnd}`);
+  }
+
+  /** Types a line, and waits until the text that is printed then matches. */
+  ask(line: string, pattern: RegExp): Promise<string> {
+    this.type(line);
+    return this.until(pattern);
+  }
+
+  /** Types a command of a shell and waits for its end. Returns the text that it printed. */
+  run(command: string): Promise<string> {
+    return this.ask(`${command}; echo "done"-$?`, /done-\d+\r?\n/);
+  }
+
+  /** Waits until the text that was printed since the last call matches; returns it. */
   async until(pattern: RegExp): Promise<string> {
     const giveUp = AbortSignal.timeout(LIMIT_MS);
     while (!pattern.test(this.#text)) {

@@ -39,7 +39,7 @@ export const computeRefusals = {
   kindUnconfined: (type: string) =>
     new Refusal(
       409,
-      'programs_unconfined',
+      'kind_unconfined',
       `Nodes of type ${type} have the rights of the server, and others than this host can reach it: ` +
         'start it with --allow-unconfined (WIREFARM_ALLOW_UNCONFINED) if its clients may have its rights',
     ),

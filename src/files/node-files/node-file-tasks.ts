@@ -31,6 +31,8 @@ export interface NodeFileTasks extends TaskTable {
     root: string;
     folder: string;
     files: Readonly<Record<string, string>>;
+    /** Whether files that are there are replaced. */
+    replaces: boolean;
   }) => void;
   /** Removes the folder of a node that was deleted: `name` in `folder`. Does nothing when there is none. */
   readonly removeNodeFolder: (input: { root: string; folder: string; name: string }) => void;
@@ -73,9 +75,10 @@ export const nodeFileTasks: NodeFileTasks = {
     syncFolder(parent);
   },
 
-  writeNodeFiles({ root, folder, files }) {
+  writeNodeFiles({ root, folder, files, replaces }) {
     for (const [path, text] of Object.entries(files)) {
       const target = clientPath({ root, folder, path }, 'write', true);
+      if (!replaces && lstatSync(target, { throwIfNoEntry: false }) !== undefined) continue;
       publishBytes(ownFolder(root, TEMPORARY, true), target, Buffer.from(text));
     }
   },

@@ -110,7 +110,7 @@ export class NodeFolders {
     files: Readonly<Record<string, string>>,
   ): Promise<void> {
     if (Object.keys(files).length === 0) return;
-    const target = { root: place.folder, folder: nodeFolder(node), files };
+    const target = { root: place.folder, folder: nodeFolder(node), files, replaces: true };
     await gate.pass(() => this.#options.files.run('writeNodeFiles', target));
   }
 

@@ -27,7 +27,7 @@ export interface ProgramOrder {
 export interface ProgramConfinement {
   /** The network of its node; without one it has that of the host. */
   readonly network?: string | undefined;
-  /** Folders of its node, its working folder among them: they are given to its user. */
+  /** Folders and files of its node, its working folder among them: they are given to its user. */
   readonly writable: readonly string[];
   /** Files and folders, such as images, and the program itself if it is one of the server's files. */
   readonly readable: readonly string[];

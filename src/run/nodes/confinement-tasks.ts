@@ -39,7 +39,7 @@ const READ_BY_ALL = 0o004;
 const PASSED_BY_ALL = 0o001;
 const USED_BY_GROUP = 0o060;
 const BY_OWNER = 6;
-const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW, O_NONBLOCK } = constants;
+const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = constants;
 
 export const confinementTasks: ConfinementTasks = {
   prepareView({ user, serverFolders, writable, readable, devices }) {
@@ -48,7 +48,7 @@ export const confinementTasks: ConfinementTasks = {
       own.includes(path) || own.some((folder) => isBelow(folder, path));
     const written = unique(writable.map((path) => realpathSync(path)));
     const read = unique(readable.map((path) => realpathSync(path))).filter((path) => !written.includes(path));
-    for (const folder of written) giveFolder(folder, user);
+    for (const path of written) give(path, user);
     for (const path of read) if (isOwn(path)) letRead(path);
     const all = [
       ...written.map((path) => ({ path, isWritable: true })),
@@ -100,14 +100,16 @@ function unique(paths: readonly string[]): string[] {
  * Follows no link, also when a program that runs puts one there meanwhile: folders are opened before anything in them is
  * given away.
  */
-function giveFolder(path: string, user: number): void {
-  const fd = openSync(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
+function give(path: string, user: number): void {
+  const fd = openSync(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
   try {
-    if (fstatSync(fd).uid !== user) fchownSync(fd, user, user);
+    const found = fstatSync(fd);
+    if (found.uid !== user) fchownSync(fd, user, user);
+    if (!found.isDirectory()) return;
     const opened = `/proc/self/fd/${fd}`;
     for (const entry of readdirSync(opened, { withFileTypes: true })) {
       const inner = join(opened, entry.name);
-      if (entry.isDirectory()) giveFolder(inner, user);
+      if (entry.isDirectory()) give(inner, user);
       else lchownSync(inner, user, user);
     }
   } catch (error) {

@@ -1,20 +1,18 @@
 /** Containers: a real engine and real containers, through the interface of clients. */
-import { once } from 'node:events';
 import { existsSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
-import { WebSocket } from 'ws';
 import { Client } from '../../support/client.js';
 import { IMAGE, missingDocker, TestEngine } from '../../support/docker-engine.js';
 import { eventually } from '../../support/eventually.js';
+import { NodeLab, type Json } from '../../support/node-lab.js';
+import type { NodeTerminal } from '../../support/node-terminal.js';
 import { NotificationLog } from '../../support/notification-log.js';
 import { ownConsolePorts, startServer } from '../../support/server-process.js';
 
-type Json = Record<string, unknown>;
-
 const skip = missingDocker();
 if (skip !== false) {
-  t.pass(skip);
+  void t.test('containers of a real engine', { skip }, () => undefined);
   t.end();
   process.exit();
 }
@@ -31,113 +29,35 @@ const client = new Client(server.url);
 /** A shell that ends when it is asked to; others take their time. */
 const SHELL = `/bin/sh -c "trap 'exit 0' TERM; while :; do read -r line && eval \\"$line\\"; done"`;
 
-class Lab {
-  readonly path: string;
-
-  private constructor(
-    readonly id: string,
-    readonly of: Client,
-  ) {
-    this.path = `/v2/projects/${id}`;
+class Lab extends NodeLab {
+  /** The test removes it: its containers are gone afterwards. */
+  static override async make(t: Test, of: { readonly url: string } = server): Promise<Lab> {
+    const { id } = await NodeLab.left(t.name, of);
+    return new Lab(of, id);
   }
 
-  static async make(t: Test, of = client): Promise<Lab> {
-    const settings = { name: t.name.slice(0, 60), auto_close: false };
-    const { project_id: id } = await of.expect(201, 'POST', '/v2/projects', settings);
-    return new Lab(String(id), of);
+  container(name: string, properties: Json = {}, more: Json = {}): Promise<Json> {
+    return this.node('docker', name, { image: IMAGE, start_command: SHELL, ...properties }, more);
   }
 
-  node(name: string, properties: Json = {}, type = 'docker', more: Json = {}): Promise<Json> {
-    const own = type === 'docker' ? { image: IMAGE, start_command: SHELL, ...properties } : properties;
-    const body = { name, node_type: type, compute_id: 'local', properties: own, ...more };
-    return this.of.expect(201, 'POST', `${this.path}/nodes`, body);
-  }
-
-  at(node: Json): string {
-    return `${this.path}/nodes/${String(node['node_id'])}`;
-  }
-
-  show(node: Json): Promise<Json> {
-    return this.of.expect(200, 'GET', this.at(node));
-  }
-
-  act(node: Json, action: string): Promise<Json> {
-    return this.of.expect(200, 'POST', `${this.at(node)}/${action}`);
-  }
-
-  link(first: readonly [Json, number], second: readonly [Json, number]): Promise<Json> {
-    const nodes = [first, second].map(([{ node_id }, port_number]) => ({
-      ...{ node_id, adapter_number: 0, port_number },
-    }));
-    return this.of.expect(201, 'POST', `${this.path}/links`, { nodes });
-  }
-
-  async console(t: Test, node: Json): Promise<Terminal> {
-    const url = `${server.url.replace('http', 'ws')}${this.at(node)}/console/ws`;
-    const terminal = await Terminal.open(t, url);
-    terminal.type('echo re""ady');
-    await terminal.until(/ready\r?\n/);
+  /** The shell of a container. */
+  async shell(t: Test, node: Json): Promise<NodeTerminal> {
+    const terminal = await this.console(t, node);
+    await terminal.ask('echo re""ady', /ready\r?\n/);
     return terminal;
   }
 
   async remove(): Promise<void> {
-    await this.of.expect(204, 'DELETE', this.path);
-  }
-}
-
-/** A person at a console. */
-class Terminal {
-  text = '';
-  readonly #socket: WebSocket;
-  #look: () => void = () => undefined;
-
-  private constructor(socket: WebSocket) {
-    this.#socket = socket;
-    socket.on('message', (bytes: Buffer) => {
-      this.text += bytes.toString('latin1');
-      this.#look();
-    });
-  }
-
-  static async open(t: Test, url: string): Promise<Terminal> {
-    const socket = new WebSocket(url);
-    const terminal = new Terminal(socket);
-    t.teardown(() => {
-      socket.terminate();
-    });
-    await once(socket, 'open');
-    return terminal;
-  }
-
-  type(line: string): void {
-    this.#socket.send(`${line}\r`);
-  }
-
-  /** Waits until what was printed since the last call matches; returns it. */
-  async until(pattern: RegExp): Promise<string> {
-    while (!pattern.test(this.text)) {
-      await new Promise<void>((resolve) => {
-        this.#look = resolve;
-      });
-    }
-    const { text } = this;
-    this.text = '';
-    return text;
-  }
-
-  /** Runs a command; returns what it printed. */
-  async run(line: string): Promise<string> {
-    this.type(`${line}; echo do""ne`);
-    return this.until(/done\r?\n/);
+    await this.client.expect(204, 'DELETE', this.path);
   }
 }
 
 void t.test('two containers behind a switch reach each other', async (t) => {
   const lab = await Lab.make(t);
-  const hub = await lab.node('S1', {}, 'ethernet_switch');
+  const hub = await lab.node('ethernet_switch', 'S1');
   const custom = [{ adapter_number: 0, mac_address: '02:00:00:00:00:77' }];
-  const first = await lab.node('C1', { adapters: 2 }, 'docker', { custom_adapters: custom });
-  const second = await lab.node('C2');
+  const first = await lab.container('C1', { adapters: 2 }, { custom_adapters: custom });
+  const second = await lab.container('C2');
   await lab.link([first, 0], [hub, 0]);
   const link = await lab.link([second, 0], [hub, 1]);
   const interfaces = `${lab.at(second)}/files/etc/network/interfaces`;
@@ -145,7 +65,7 @@ void t.test('two containers behind a switch reach each other', async (t) => {
   await client.expect(201, 'POST', interfaces, text);
   t.match(await lab.act(first, 'start'), { status: 'started' });
   t.match(await lab.act(second, 'start'), { status: 'started' });
-  const one = await lab.console(t, first);
+  const one = await lab.shell(t, first);
   t.match(await one.run('ip link show eth0'), /02:00:00:00:00:77/);
   await one.run('ip addr add 10.0.0.1/24 dev eth0');
   t.match(await one.run('ping -c 3 -A 10.0.0.2'), /3 packets received/);
@@ -165,7 +85,7 @@ void t.test('two containers behind a switch reach each other', async (t) => {
     t.match(await one.run('ping -c 1 -W 1 10.0.0.2'), / 0 packets received/);
     await client.expect(201, 'PUT', linkPath, { suspend: false });
     t.match(await lab.act(second, 'reload'), { status: 'started' });
-    await lab.console(t, second);
+    await lab.shell(t, second);
     t.match(await one.run('ping -c 3 -A 10.0.0.2'), /[1-3] packets received/);
   });
   await lab.remove();
@@ -174,13 +94,13 @@ void t.test('two containers behind a switch reach each other', async (t) => {
 
 void t.test('the settings of a container reach it, and its folders outlive it', async (t) => {
   const lab = await Lab.make(t);
-  const node = await lab.node('C1', {
+  const node = await lab.container('C1', {
     environment: 'COLOUR=red %vm-name%\nGNS3_USER=nobody\n',
     extra_hosts: 'peer:10.0.0.9',
     extra_volumes: ['/srv/kept', '/srv/kept/below'],
   });
   await lab.act(node, 'start');
-  const terminal = await lab.console(t, node);
+  const terminal = await lab.shell(t, node);
   t.match(await terminal.run('env'), /COLOUR=red C1\r?\n/);
   t.match(await terminal.run('cat /etc/hosts'), /10\.0\.0\.9\tpeer/);
   t.match(await terminal.run('hostname'), /C1/);
@@ -195,12 +115,12 @@ void t.test('the settings of a container reach it, and its folders outlive it', 
 
   await lab.act(node, 'start');
   t.same(await engine.containers(), [container], 'the same container');
-  const again = await lab.console(t, node);
+  const again = await lab.shell(t, node);
   t.match(await again.run('cat /srv/kept/file /note'), /second\r?\nlost/);
   await lab.act(node, 'stop');
   await client.expect(200, 'PUT', lab.at(node), { name: 'C9', properties: { environment: 'COLOUR=blue' } });
   await lab.act(node, 'start');
-  const other = await lab.console(t, node);
+  const other = await lab.shell(t, node);
   t.match(await other.run('env; hostname; cat /srv/kept/file; ls -ln /srv/kept/mine'), /7 +8 .*mine/);
   t.match(await other.run('env'), /COLOUR=blue\r?\n/);
   t.match(await other.run('cat /note'), /No such file/i, 'another container');
@@ -217,7 +137,7 @@ void t.test('the settings of a container reach it, and its folders outlive it', 
 void t.test('a container that cannot start is refused with the reason, and leaves nothing', async (t) => {
   const lab = await Lab.make(t);
   const refused = async (properties: Json, reason: RegExp, more: Json = {}): Promise<void> => {
-    const node = await lab.node('C', properties, 'docker', more);
+    const node = await lab.container('C', properties, more);
     const answer = await client.post(`${lab.at(node)}/start`);
     t.match(answer, { status: 409, body: { message: reason } });
     t.match(await lab.show(node), { status: 'stopped' });
@@ -232,7 +152,7 @@ void t.test('a container that cannot start is refused with the reason, and leave
   await refused({ extra_hosts: 'peer:nowhere' }, /The extra host 'peer:nowhere'/);
   await refused({ extra_volumes: ['/a:b'] }, /'\/a:b' cannot be kept/);
   await refused({}, /no consoles of type vnc/, { console_type: 'vnc' });
-  const linked = await lab.node('L', { extra_volumes: ['/out'] });
+  const linked = await lab.container('L', { extra_volumes: ['/out'] });
   const folder = String(linked['node_directory']);
   symlinkSync('/', join(folder, 'out'));
   t.match(await client.post(`${lab.at(linked)}/start`), { status: 403 });
@@ -243,7 +163,7 @@ void t.test('a container that cannot start is refused with the reason, and leave
 
 void t.test('the status is that of the container, whoever ends it', async (t) => {
   const lab = await Lab.make(t);
-  const node = await lab.node('C1');
+  const node = await lab.container('C1');
   const stream = await NotificationLog.open(`${server.url}${lab.path}/notifications`);
   await lab.act(node, 'start');
   const error = stream.next(({ action }) => action === 'log.error');
@@ -251,7 +171,7 @@ void t.test('the status is that of the container, whoever ends it', async (t) =>
   t.match(await error, { event: { message: /^C1 ended: status 137/ } });
   await eventually('it is stopped', async () => (await lab.show(node))['status'] === 'stopped' || undefined);
   await lab.act(node, 'start');
-  const terminal = await lab.console(t, node);
+  const terminal = await lab.shell(t, node);
   const failed = stream.next(({ event }) => String(event['message']).startsWith('C1 ended: status 3\n'));
   terminal.type('echo last; exit 3');
   t.match(await failed, { action: 'log.error', event: { message: /last/ } });
@@ -289,8 +209,8 @@ void t.test('the compute interface runs containers as well', async (t) => {
 void t.test('no container outlives the server', async (t) => {
   const own = { ...environment, WIREFARM_CONSOLE_PORTS: ownConsolePorts(3) };
   const mortal = await startServer(t, { environment: own });
-  const lab = await Lab.make(t, new Client(mortal.url));
-  const nodes = [await lab.node('C1'), await lab.node('C2', { start_command: '/bin/sh -c "exec /bin/sh"' })];
+  const lab = await Lab.make(t, mortal);
+  const nodes = [await lab.container('C1'), await lab.container('C2', { start_command: '/bin/sh -c "exec /bin/sh"' })];
   for (const node of nodes) await lab.act(node, 'start');
   t.equal((await engine.containers()).length, 2);
   await mortal.stop('SIGKILL');

@@ -14,12 +14,10 @@ import { LINK_TYPE } from '../../../src/engine/wire/pcap.js';
 import { Hypervisor } from '../../../src/run/nodes/dynamips/hypervisor.js';
 import { Client } from '../../support/client.js';
 import { eventually } from '../../support/eventually.js';
-import { NodeTerminal } from '../../support/node-terminal.js';
+import { NodeLab, programsOf, type Json } from '../../support/node-lab.js';
 import { missingDynamips, routerImage } from '../../support/router-image.js';
 import { ownConsolePorts, startServer } from '../../support/server-process.js';
 import { UdpPeer } from '../../support/udp-peer.js';
-
-type Json = Record<string, unknown>;
 
 const skip = missingDynamips();
 const server = await startServer(t, { environment: { WIREFARM_CONSOLE_PORTS: ownConsolePorts() } });
@@ -30,51 +28,15 @@ writeFileSync(join(images, 'echo.image'), routerImage('router is up\r\n'));
 writeFileSync(join(images, 'deaf.image'), routerImage('router is deaf\r\n', false));
 writeFileSync(join(images, 'text.image'), 'no image at all');
 
-/** The processes of a node. */
-function programsOf(node: Json): string[] {
-  const mark = `/${String(node['node_id'])}\0`;
-  return readdirSync('/proc').filter((name) => {
-    try {
-      return /^\d+$/.test(name) && readFileSync(`/proc/${name}/environ`, 'latin1').includes(mark);
-    } catch {
-      return false;
-    }
-  });
-}
-
-class Lab {
-  private constructor(readonly path: string) {}
-
-  static async make(t: Test): Promise<Lab> {
-    const { project_id: id } = await client.expect(201, 'POST', '/v2/projects', {
-      name: t.name.slice(0, 60).replaceAll('/', ' '),
-      auto_close: false,
-    });
-    const lab = new Lab(`/v2/projects/${String(id)}`);
-    t.teardown(() => client.expect(204, 'DELETE', lab.path));
-    return lab;
+class Lab extends NodeLab {
+  static override async make(t: Test): Promise<Lab> {
+    const { id } = await NodeLab.make(t, server);
+    return new Lab(server, id);
   }
 
   router(name: string, properties: Json = {}): Promise<Json> {
     const settings = { platform: 'c3600', image: 'echo.image', ram: 64, idlepc: '0x8000802c', ...properties };
-    const body = { name, node_type: 'dynamips', compute_id: 'local', properties: settings };
-    return client.expect(201, 'POST', `${this.path}/nodes`, body);
-  }
-
-  at(node: Json): string {
-    return `${this.path}/nodes/${String(node['node_id'])}`;
-  }
-
-  show(node: Json): Promise<Json> {
-    return client.expect(200, 'GET', this.at(node));
-  }
-
-  act(node: Json, action: string): Promise<Json> {
-    return client.expect(200, 'POST', `${this.at(node)}/${action}`);
-  }
-
-  console(t: Test, node: Json): Promise<NodeTerminal> {
-    return NodeTerminal.open(t, `${server.url}${this.at(node)}/console/ws`);
+    return this.node('dynamips', name, settings);
   }
 }
 
@@ -101,10 +63,10 @@ void t.test(
     t.match(running, { status: 'started', command_line: /^dynamips -N1 .* -H 127\.0\.0\.1:\d+$/ });
     const console = await lab.console(t, router);
     await console.until(/router is up/);
-    console.type('one');
+    console.press('one');
     await console.until(/one/);
     t.match(await lab.act(router, 'suspend'), { status: 'suspended' });
-    console.type('two');
+    console.press('two');
     const asked = await hypervisorOf(t, running);
     t.same(await asked.ask('vm get_status', ['R1']), ['3'], 'suspended');
     await lab.act(router, 'start');

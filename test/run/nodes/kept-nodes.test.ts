@@ -2,7 +2,6 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
-import { Client } from '../../support/client.js';
 import { eventually } from '../../support/eventually.js';
 import { NodeLab, programsOf, type Json } from '../../support/node-lab.js';
 import {
@@ -26,15 +25,9 @@ interface Rig {
   next(signal: NodeJS.Signals): Promise<Rig>;
 }
 
-/** No test deletes it: the server ends first. */
-async function newProject({ url }: ServerProcess): Promise<string> {
-  const body = { name: 'kept', auto_close: false };
-  return String((await new Client(url).expect(201, 'POST', '/v2/projects', body))['project_id']);
-}
-
 async function on(t: Test, data: string, flags: readonly string[], before?: Rig): Promise<Rig> {
   const server = await startServer(t, { data, flags, environment });
-  const lab = NodeLab.of(server, before?.lab.id ?? (await newProject(server)));
+  const lab = before === undefined ? await NodeLab.left('kept', server) : new NodeLab(server, before.lab.id);
   const pcs = before?.pcs ?? ([await lab.pc('PC1', '10.0.0.1'), await lab.pc('PC2', '10.0.0.2')] as const);
   if (before === undefined) await lab.link([pcs[0], 0], [pcs[1], 0]);
   const rig: Rig = {

@@ -3,7 +3,9 @@ import t from 'tap';
 import { eventually } from '../../support/eventually.js';
 import { GUEST, missingGuest, placeGuest } from '../../support/linux-guest.js';
 import { NotificationLog } from '../../support/notification-log.js';
-import { processesOf, QemuLab, startQemuServer, type QemuTerminal } from '../../support/qemu-lab.js';
+import { NodeLab, programsOf } from '../../support/node-lab.js';
+import type { NodeTerminal } from '../../support/node-terminal.js';
+import { startQemuServer } from '../../support/qemu.js';
 import { missingVpcs } from '../../support/vpcs.js';
 
 const missing = missingGuest();
@@ -16,7 +18,7 @@ const PROMPT = /PC1> $/;
 const ANSWERED = /10\.0\.0\.1 icmp_seq=\d ttl=64/;
 
 /** Pings the guest once. Returns what the virtual PC printed. */
-async function ping(pc: QemuTerminal): Promise<string> {
+async function ping(pc: NodeTerminal): Promise<string> {
   pc.type('ping 10.0.0.1 -c 1');
   return pc.until(PROMPT);
 }
@@ -25,11 +27,11 @@ void t.test(
   'a guest and a virtual PC reach each other, as long as their links are whole',
   { skip },
   async (t) => {
-    const lab = await QemuLab.make(t, server);
+    const lab = await NodeLab.make(t, server);
     const guest = await lab.node('qemu', 'G1', { ...GUEST, adapters: 2 });
     const pc = await lab.node('vpcs', 'PC1', { startup_script: 'set pcname %h\nip 10.0.0.2/24\n' });
     const hub = await lab.node('ethernet_switch', 'S1');
-    const link = await lab.link([guest, 0, 0], [hub, 0, 0]);
+    const link = lab.linkAt(await lab.link([guest, 0, 0], [hub, 0, 0]));
     await lab.link([pc, 0, 0], [hub, 0, 1]);
     await lab.act(guest, 'start');
     await lab.act(pc, 'start');
@@ -70,12 +72,12 @@ void t.test(
     await lab.act(guest, 'reload');
     await shell.until(READY);
     await lab.act(guest, 'stop');
-    t.same(processesOf(guest), []);
+    t.same(programsOf(guest), []);
   },
 );
 
 void t.test('a guest is asked to shut down, and may do so by itself', { skip }, async (t) => {
-  const lab = await QemuLab.make(t, server);
+  const lab = await NodeLab.make(t, server);
   const guest = await lab.node('qemu', 'G1', { ...GUEST, on_close: 'shutdown_signal' });
   const stream = await NotificationLog.open(lab.events);
   await lab.act(guest, 'start');
@@ -90,7 +92,7 @@ void t.test('a guest is asked to shut down, and may do so by itself', { skip }, 
   await again.until(READY);
   again.type('poweroff -f');
   await eventually('it is stopped', async () => (await lab.show(guest))['status'] === 'stopped' || undefined);
-  t.same(processesOf(guest), []);
+  t.same(programsOf(guest), []);
   const errors = stream.received.filter(({ action }) => action === 'log.error');
   t.same(errors, [], 'a guest that ends by itself is no error');
   stream.close();

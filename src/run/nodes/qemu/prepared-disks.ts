@@ -13,6 +13,8 @@ export interface PreparedDrive {
   readonly index: number;
   /** Absolute. */
   readonly path: string;
+  /** The image upon which the disk lies; undefined when the disk is the image itself. */
+  readonly base: string | undefined;
   readonly format: DiskFormat;
   /** A value of `hda_disk_interface`. */
   readonly interface: string;

@@ -153,9 +153,11 @@ class NodeDisks {
     const isLinked = properties['linked_clone'] !== false;
     const image = await this.#image(named, isLinked ? 'read' : 'write');
     const index = DRIVES.indexOf(drive);
-    if (!isLinked) return [{ index, path: image.path, format: image.format, interface: kind }];
+    if (!isLinked) {
+      return [{ index, path: image.path, base: undefined, format: image.format, interface: kind }];
+    }
     const path = await this.#clone(drive, image);
-    return [{ index, path, format: 'qcow2', interface: kind }];
+    return [{ index, path, base: image.path, format: 'qcow2', interface: kind }];
   }
 
   /** The path of an image that QEMU reads as it is. */

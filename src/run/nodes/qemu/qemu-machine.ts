@@ -5,6 +5,7 @@ import { messageOf, refusals } from '../../../base/errors/errors.js';
 import { qemu } from '../../../lab/kinds/qemu.js';
 import { portOwnerOf } from '../../../lab/topology/port-owner.js';
 import type { Keeper, Program } from '../../keeper/keeper.js';
+import type { ProgramConfinement } from '../../keeper/program.js';
 import { endProgram, outputOf } from '../keeper-programs.js';
 import type { Ability, Machine, MachineNode, NodeHost, ProgramRunner, Run } from '../machine.js';
 import { lastLines } from '../printed-text.js';
@@ -12,6 +13,7 @@ import { checkCpuLimit, limitCpu } from './cpu-limit.js';
 import { kvmOf, type KvmSetting } from './kvm.js';
 import { qemuCommand, qemuPlatform, qemuProgramName, type QemuCommand } from './qemu-command.js';
 import { prepareDisks, type QemuDiskOptions } from './qemu-disks.js';
+import type { PreparedDisks } from './prepared-disks.js';
 import { qemuPackage } from './qemu-packages.js';
 import { eventsOf, meetQemu, plug, QemuRun, undo, type EndStep } from './qemu-run.js';
 import type { QmpClient } from './qmp.js';
@@ -29,6 +31,7 @@ const SYSTEM_MISSING: Ability = {
   debianPackage: 'qemu-system-x86',
 };
 const MEBI = 1024 * 1024;
+const KVM_DEVICE = '/dev/kvm';
 /** The name by which QEMU knows the serial port. */
 const FIRST_SERIAL_PORT = 'serial0';
 
@@ -44,6 +47,7 @@ export interface QemuOptions extends QemuDiskOptions {
 
 export class QemuRunner implements ProgramRunner {
   readonly kind = qemu;
+  readonly confinement = { network: 'own' } as const;
   readonly #options: QemuOptions;
   readonly #versions = new Map<string, Promise<QemuVersion | undefined>>();
   #cleared: Promise<void> | undefined;
@@ -122,8 +126,13 @@ class QemuMachine implements Machine {
     const folder = await files.run('makeSocketFolder', { root });
     endSteps.push(() => files.run('removeSocketFolder', { path: folder }));
     const sockets = { qmp: join(folder, 'qmp'), console: join(folder, 'console'), tpm: join(folder, 'tpm') };
+    const adapters = await host.openUdp([...Array(this.#adapters).keys()]);
+    const { network } = this.#node;
     const hasTpm = properties['tpm'] === true;
-    if (hasTpm) endSteps.push(await startTpm(this.#options, this.#node, disks.folder, sockets.tpm));
+    if (hasTpm) {
+      const confinement = { network, writable: [disks.folder, folder], readable: [] };
+      endSteps.push(await startTpm(this.#options, this.#node, disks.folder, sockets.tpm, confinement));
+    }
     const { id, home, customAdapters, consolePort } = this.#node;
     const order = qemuCommand({
       node: { id, name, projectId: home.id, projectFolder: home.folder },
@@ -137,11 +146,15 @@ class QemuMachine implements Machine {
         isKvm,
         version,
       },
-      adapters: await host.openUdp([...Array(this.#adapters).keys()]),
+      adapters,
       sockets: { ...sockets, tpm: hasTpm ? sockets.tpm : undefined },
       allowsUnsafe: this.#options.allowsUnsafe,
     });
-    const program = await this.#spawn(order);
+    const program = await this.#spawn(order, {
+      network,
+      ...filesOf(disks, folder),
+      devices: isKvm ? [KVM_DEVICE] : [],
+    });
     endSteps.push(() => endProgram(program));
     endSteps.push(await limitCpu(this.#options, this.#node, program));
     const control = await this.#meet(host, program, sockets.qmp);
@@ -162,11 +175,11 @@ class QemuMachine implements Machine {
   }
 
   /** QEMU looks for files of its own in its working folder first, so that is none of a project. */
-  async #spawn({ command, args, niceness }: QemuCommand): Promise<Program> {
+  async #spawn({ command, args, niceness }: QemuCommand, confinement: ProgramConfinement): Promise<Program> {
     const { id, name, home } = this.#node;
     const order = { id, command, args, folder: '/', environment: {}, niceness, console: 'pipes' } as const;
     try {
-      return await this.#options.keeper.spawn({ ...order, memo: { project: home.id } });
+      return await this.#options.keeper.spawn({ ...order, project: home.id, confinement, memo: null });
     } catch (error) {
       throw refusals.nodeNotStarted(name, messageOf(error));
     }
@@ -213,6 +226,16 @@ class QemuMachine implements Machine {
     const { id, properties } = this.#node;
     return qemu.ports(portOwnerOf({ node_id: id, properties }, qemu)).length;
   }
+}
+
+/** The files of the server that a machine uses. The folder is that of its sockets. */
+function filesOf(
+  { folder: own, drives, images }: PreparedDisks,
+  folder: string,
+): Pick<ProgramConfinement, 'writable' | 'readable'> {
+  const disks = drives.filter(({ base }) => base === undefined).map(({ path }) => path);
+  const read = [...drives.map(({ base }) => base), ...Object.values(images)];
+  return { writable: [own, folder, ...disks], readable: read.filter((path) => path !== undefined) };
 }
 
 /** Connects to the serial port; a break goes over the control socket. */

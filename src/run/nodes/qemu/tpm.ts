@@ -1,6 +1,7 @@
 /** The TPM of a machine: the program swtpm beside its QEMU. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { messageOf, refusals } from '../../../base/errors/errors.js';
+import type { ProgramConfinement } from '../../keeper/program.js';
 import { endProgram } from '../keeper-programs.js';
 import type { MachineNode } from '../machine.js';
 import { lastLines } from '../printed-text.js';
@@ -14,9 +15,11 @@ export async function startTpm(
   node: MachineNode,
   folder: string,
   socket: string,
+  confinement: ProgramConfinement,
 ): Promise<() => Promise<void>> {
   const command = await tpmCommand(files, node, folder, socket);
-  const order = { ...command, environment: {}, niceness: 0, console: 'pipes', memo: null } as const;
+  const how = { environment: {}, niceness: 0, console: 'pipes', memo: null } as const;
+  const order = { ...command, ...how, project: node.home.id, confinement };
   const program = await keeper.spawn(order).catch((error: unknown) => {
     throw refusals.nodeNotStarted(node.name, messageOf(error));
   });

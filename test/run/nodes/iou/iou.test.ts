@@ -17,10 +17,9 @@ import { buildIouImage, missingCompiler } from '../../../support/iou-image.js';
 import { NotificationLog, type Notification } from '../../../support/notification-log.js';
 import { scratchFolder } from '../../../support/scratch.js';
 import { ownConsolePorts, startServer } from '../../../support/server-process.js';
-import { Terminal } from '../../../support/terminal.js';
+import { NodeLab, type Json } from '../../../support/node-lab.js';
+import { NodeTerminal } from '../../../support/node-terminal.js';
 import { missingVpcs } from '../../../support/vpcs.js';
-
-type Json = Record<string, unknown>;
 
 const skip = missingCompiler();
 const images = scratchFolder(t);
@@ -33,54 +32,20 @@ const LICENSE = '[license]\nhost = 0123456789abcdef;';
 const SOCKETS = `/tmp/netio${process.geteuid?.() ?? 0}`;
 await client.expect(201, 'PUT', '/v2/iou_license', { iourc_content: LICENSE });
 
-class Lab {
-  readonly path: string;
-
-  private constructor(id: string) {
-    this.path = `/v2/projects/${id}`;
-  }
-
-  static async make(t: Test): Promise<Lab> {
-    const name = t.name.slice(0, 60).replaceAll('/', ' ');
-    const made = await client.expect(201, 'POST', '/v2/projects', { name, auto_close: false });
-    const lab = new Lab(String(made['project_id']));
-    t.teardown(() => client.expect(204, 'DELETE', lab.path));
-    return lab;
-  }
-
-  node(type: string, name: string, properties: Json = {}): Promise<Json> {
-    const body = { name, node_type: type, compute_id: 'local', properties };
-    return client.expect(201, 'POST', `${this.path}/nodes`, body);
+class Lab extends NodeLab {
+  static override async make(t: Test): Promise<Lab> {
+    const { id } = await NodeLab.make(t, server);
+    return new Lab(server, id);
   }
 
   router(name: string, properties: Json = {}): Promise<Json> {
     return this.node('iou', name, { path: 'double.bin', ...properties });
   }
 
-  at(node: Json): string {
-    return `${this.path}/nodes/${String(node['node_id'])}`;
-  }
-
-  show(node: Json): Promise<Json> {
-    return client.expect(200, 'GET', this.at(node));
-  }
-
-  act(node: Json, action: string): Promise<Json> {
-    return client.expect(200, 'POST', `${this.at(node)}/${action}`);
-  }
-
-  /** Adapter and port of each end. */
-  link(...ends: readonly (readonly [Json, number, number])[]): Promise<Json> {
-    const nodes = ends.map(([{ node_id }, adapter_number, port_number]) => ({
-      ...{ node_id, adapter_number, port_number },
-    }));
-    return client.expect(201, 'POST', `${this.path}/links`, { nodes });
-  }
-
   /** Starts a router; returns its console, where it is ready. */
-  async started(t: Test, node: Json): Promise<Terminal> {
+  async started(t: Test, node: Json): Promise<NodeTerminal> {
     await this.act(node, 'start');
-    const terminal = await Terminal.open(t, `${server.url.replace('http', 'ws')}${this.at(node)}/console/ws`);
+    const terminal = await this.console(t, node, '\n');
     await terminal.until(/ready/);
     return terminal;
   }
@@ -100,7 +65,7 @@ async function holds(look: () => boolean | Promise<boolean>): Promise<void> {
 }
 
 /** Asks again and again, as people do: the first frames may be lost. */
-async function ping(from: Terminal, port: string, address: string): Promise<void> {
+async function ping(from: NodeTerminal, port: string, address: string): Promise<void> {
   let hasAnswer = false;
   const answer = from.until(new RegExp(`answer from ${address.replaceAll('.', '\\.')}`)).then(() => {
     hasAnswer = true;
@@ -311,7 +276,7 @@ void t.test('a number that another program has is refused, and left to it', { sk
   const sent = { iourc_content: '[license]\nother = 1;', license_check: true };
   await client.expect(200, 'POST', `${nodePath}/start`, sent);
   const url = `${server.url.replace('http', 'ws')}${nodePath}/console/ws`;
-  const console = await Terminal.open(t, url);
+  const console = await NodeTerminal.open(t, url, '\n');
   await console.until(/ready/);
   t.match(await console.ask('show license', /license .*\n/), 'license 600 [license]');
   await client.expect(204, 'POST', `${nodePath}/stop`);

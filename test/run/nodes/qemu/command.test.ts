@@ -74,7 +74,10 @@ void t.test('a machine with nothing set has one adapter and a serial console', (
 
 void t.test('each disk interface has its controller', (t) => {
   const drive = (kind: string): string[] => {
-    const made = { index: 1, path: '/d/a,b', format: 'qcow2', interface: kind } as const;
+    const made = {
+      ...{ index: 1, path: '/d/a,b', base: undefined },
+      ...({ format: 'qcow2', interface: kind } as const),
+    };
     const args = argsOf({ disks: { ...NO_DISKS, drives: [made] }, adapters: [] });
     return args.slice(args.indexOf('order=c') + 1, args.indexOf('-uuid'));
   };

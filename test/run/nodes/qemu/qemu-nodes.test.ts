@@ -7,7 +7,8 @@ import t from 'tap';
 import { Client } from '../../../support/client.js';
 import { eventually } from '../../../support/eventually.js';
 import { NotificationLog } from '../../../support/notification-log.js';
-import { missingQemu, processesOf, QemuLab, startQemuServer } from '../../../support/qemu-lab.js';
+import { NodeLab, programsOf } from '../../../support/node-lab.js';
+import { missingQemu, startQemuServer } from '../../../support/qemu.js';
 import { scratchFolder } from '../../../support/scratch.js';
 import { ownConsolePorts, startServer } from '../../../support/server-process.js';
 
@@ -29,7 +30,7 @@ void t.test(
   'a machine is started, suspended, resumed, reset and stopped, and tells it',
   { skip },
   async (t) => {
-    const lab = await QemuLab.make(t, server);
+    const lab = await NodeLab.make(t, server);
     const node = await lab.node('qemu', 'R1', { ram: 32, adapters: 2 });
     const stream = await NotificationLog.open(lab.events);
     const told = (status: string): Promise<unknown> =>
@@ -40,30 +41,30 @@ void t.test(
     const line = /^qemu-system-x86_64 -name guest=R1 -m 32M .*netdev=gns3-0.*netdev=gns3-1/;
     t.match(running, { status: 'started', command_line: line });
     await told('started');
-    t.equal(processesOf(node).length, 1);
+    t.equal(programsOf(node).length, 1);
     t.equal(socketFolders(server.data).length, 1);
-    const [pid] = processesOf(node);
+    const [pid] = programsOf(node);
     t.match(await lab.act(node, 'start'), { status: 'started' }, 'again');
     t.match(await lab.act(node, 'suspend'), { status: 'suspended' });
     await told('suspended');
     t.match(await lab.act(node, 'suspend'), { status: 'suspended' }, 'again');
     t.match(await lab.act(node, 'start'), { status: 'started' }, 'resumed');
     t.match(await lab.act(node, 'reload'), { status: 'started' });
-    t.same(processesOf(node), [pid], 'it is one process all the time');
+    t.same(programsOf(node), [pid], 'it is one process all the time');
 
     await lab.change(node, { properties: { ram: 48 } });
     t.match(await lab.act(node, 'reload'), { status: 'started', command_line: / -m 48M / });
-    t.notSame(processesOf(node), [pid], 'settings have changed, so it is another process');
+    t.notSame(programsOf(node), [pid], 'settings have changed, so it is another process');
     t.match(await lab.act(node, 'stop'), { status: 'stopped' });
     t.match(await lab.act(node, 'stop'), { status: 'stopped' }, 'again');
-    t.same(processesOf(node), []);
+    t.same(programsOf(node), []);
     t.same(socketFolders(server.data), []);
     stream.close();
   },
 );
 
 void t.test('the console shows what the machine prints from its first byte on', { skip }, async (t) => {
-  const lab = await QemuLab.make(t, server);
+  const lab = await NodeLab.make(t, server);
   const node = await lab.node('qemu', 'R1', TALKING);
   await lab.act(node, 'start');
   const terminal = await lab.console(t, node);
@@ -79,20 +80,20 @@ void t.test('the console shows what the machine prints from its first byte on', 
 });
 
 void t.test('a machine that is killed is stopped, and its listeners are told why', { skip }, async (t) => {
-  const lab = await QemuLab.make(t, server);
+  const lab = await NodeLab.make(t, server);
   const node = await lab.node('qemu', 'R1', TALKING);
   const stream = await NotificationLog.open(lab.events);
   await lab.act(node, 'start');
   await (await lab.console(t, node)).until(/SeaBIOS/);
   const error = stream.next(({ action }) => action === 'log.error');
-  for (const pid of processesOf(node)) process.kill(pid, 'SIGKILL');
+  for (const pid of programsOf(node)) process.kill(pid, 'SIGKILL');
   t.match(await error, { event: { message: /^R1 ended: signal SIGKILL/ } });
   await eventually('it is stopped', async () => (await lab.show(node))['status'] === 'stopped' || undefined);
   t.same(socketFolders(server.data), []);
   await (await lab.console(t, node)).until(/SeaBIOS/);
   await lab.act(node, 'start');
   await lab.client.expect(204, 'DELETE', lab.at(node));
-  t.same(processesOf(node), [], 'it was removed while it ran');
+  t.same(programsOf(node), [], 'it was removed while it ran');
   t.same(socketFolders(server.data), []);
   stream.close();
 });
@@ -101,12 +102,12 @@ void t.test(
   'a machine that cannot run is refused with a reason, and nothing is left',
   { skip },
   async (t) => {
-    const lab = await QemuLab.make(t, server);
+    const lab = await NodeLab.make(t, server);
     const refused = async (properties: object, message: RegExp): Promise<void> => {
       const node = await lab.node('qemu', 'R1', { ram: 32, ...properties });
       t.match(await lab.client.post(`${lab.at(node)}/start`), { status: 409, body: { message } });
       t.match(await lab.show(node), { status: 'stopped' });
-      t.same(processesOf(node), []);
+      t.same(programsOf(node), []);
       await lab.client.expect(204, 'DELETE', lab.at(node));
     };
     await refused({ options: '-machine nonsense' }, /R1 could not be started: .*unsupported machine type/s);
@@ -124,19 +125,19 @@ void t.test(
   'a machine that does not shut down is not waited for when its lab closes',
   { skip },
   async (t) => {
-    const lab = await QemuLab.make(t, server);
+    const lab = await NodeLab.make(t, server);
     const node = await lab.node('qemu', 'R1', { ram: 32, on_close: 'shutdown_signal' });
     await lab.act(node, 'start');
     // The firmware has no handler for the power button.
     const stopping = lab.client.post(`${lab.at(node)}/stop`);
     await lab.client.expect(204, 'POST', `${lab.path}/close`);
-    t.same(processesOf(node), []);
+    t.same(programsOf(node), []);
     await stopping;
   },
 );
 
 void t.test('the adapters have the types and addresses that the node says', { skip }, async (t) => {
-  const lab = await QemuLab.make(t, server);
+  const lab = await NodeLab.make(t, server);
   const custom = [{ adapter_number: 1, adapter_type: 'virtio-net-pci', mac_address: '02:00:00:00:00:99' }];
   const properties = { ram: 32, adapters: 3, mac_address: '02:00:00:00:00:01' };
   const node = await lab.node('qemu', 'R1', properties, { custom_adapters: custom });
@@ -148,16 +149,16 @@ void t.test('the adapters have the types and addresses that the node says', { sk
 });
 
 void t.test('a machine may take a part of a processor only', { skip }, async (t) => {
-  const lab = await QemuLab.make(t, server);
+  const lab = await NodeLab.make(t, server);
   const node = await lab.node('qemu', 'R1', { ram: 32, cpu_throttling: 50 });
   const before = await lab.client.post(`${lab.at(node)}/start`);
   if (before.status === 409) {
     t.match(before.body, { message: /cpulimit/ });
     return;
   }
-  t.equal(processesOf(node).length > 1, true, 'the limiter is beside it');
+  t.equal(programsOf(node).length > 1, true, 'the limiter is beside it');
   await lab.act(node, 'stop');
-  t.same(processesOf(node), []);
+  t.same(programsOf(node), []);
 });
 
 void t.test('a data folder with a long path has machines as well', { skip }, async (t) => {
@@ -167,7 +168,7 @@ void t.test('a data folder with a long path has machines as well', { skip }, asy
     flags: ['--kvm', 'off'],
     environment: { WIREFARM_CONSOLE_PORTS: ownConsolePorts(3) },
   });
-  const lab = await QemuLab.make(t, far);
+  const lab = await NodeLab.make(t, far);
   const node = await lab.node('qemu', 'R1', { ram: 32 });
   const { command_line: line } = await lab.act(node, 'start');
   const [, folder = ''] = /-qmp unix:(\S+)\/qmp,/.exec(String(line)) ?? [];
@@ -180,9 +181,9 @@ void t.test('a data folder with a long path has machines as well', { skip }, asy
 void t.test('the end of the server ends its machines', { skip }, async (t) => {
   const mortal = await startServer(t, { environment: { WIREFARM_CONSOLE_PORTS: ownConsolePorts(2) } });
   const lab = await mortalLab(mortal.url);
-  t.equal(processesOf(lab).length, 1);
+  t.equal(programsOf(lab).length, 1);
   await mortal.stop('SIGKILL');
-  await eventually('its machines have ended', () => processesOf(lab).length === 0 || undefined);
+  await eventually('its machines have ended', () => programsOf(lab).length === 0 || undefined);
 });
 
 /** A started machine of a server that will not remove its project. */

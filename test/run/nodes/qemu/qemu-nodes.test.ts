@@ -1,6 +1,6 @@
 /** Virtual machines without a disk: the real QEMU, started, controlled and ended through the interface of clients. */
 import { once } from 'node:events';
-import { readdirSync } from 'node:fs';
+import { readdirSync, statSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import t from 'tap';
@@ -44,6 +44,11 @@ void t.test(
     t.equal(programsOf(node).length, 1);
     t.equal(socketFolders(server.data).length, 1);
     const [pid] = programsOf(node);
+    if (process.getuid?.() === 0) {
+      t.ok(statSync(`/proc/${pid}`).uid >= 0x7000_0000, 'it has a user of its own');
+      const seen = readdirSync(`/proc/${pid}/root${server.data}`);
+      t.same(seen.toSorted(), ['projects', 'run'], 'it sees nothing of the store');
+    }
     t.match(await lab.act(node, 'start'), { status: 'started' }, 'again');
     t.match(await lab.act(node, 'suspend'), { status: 'suspended' });
     await told('suspended');

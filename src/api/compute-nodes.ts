@@ -2,8 +2,10 @@
 import { z } from 'zod';
 import type { LocalCompute } from '../run/local-compute.js';
 import { ProgramNode } from '../run/nodes/program-node.js';
+import { dynamips } from '../lab/kinds/dynamips.js';
 import type { NodeKind } from '../lab/kinds/node-kind.js';
 import { isProgramKind, SERVED_KINDS } from '../lab/kinds/node-kinds.js';
+import { qemu } from '../lab/kinds/qemu.js';
 import { empty, jsonText } from '../http/answer.js';
 import { route, type Route } from '../http/route.js';
 import { tcpPort, text, uuid } from '../lab/gns3-file/topology-schema.js';
@@ -24,10 +26,14 @@ export function nodesPath(kind: NodeKind): string {
 const ACTIONS = ['start', 'stop', 'suspend', 'reload'] as const;
 const DONE = { start: 'Start', stop: 'Stop', suspend: 'Suspend', reload: 'Stop and start' } as const;
 
+/** The kinds that have a route of their own to go on with a suspended node. */
+const RESUMED: readonly NodeKind[] = [dynamips, qemu];
+
 export function computeNodeRoutes(compute: LocalCompute): Route[] {
   return SERVED_KINDS.flatMap((kind) => [
     ...routesOf(compute, kind),
     ...ACTIONS.map((action) => actionRoute(compute, kind, action)),
+    ...(RESUMED.includes(kind) ? [resumeRoute(compute, kind)] : []),
   ]);
 }
 
@@ -99,6 +105,22 @@ function routesOf(compute: LocalCompute, kind: NodeKind): Route[] {
       },
     }),
   ];
+}
+
+function resumeRoute(compute: LocalCompute, kind: NodeKind): Route {
+  return route({
+    method: 'POST',
+    path: `${nodesPath(kind)}/{node_id}/resume`,
+    tag,
+    summary: `Go on with ${kind.title} that is suspended`,
+    params: names('project_id', 'node_id'),
+    answers: { 204: null },
+    handle: async ({ params }) => {
+      const node = findNode(compute, kind, params);
+      if (node.status === 'suspended') await node.start();
+      return empty(204);
+    },
+  });
 }
 
 /** The start, stop and similar actions. Those of a switch change nothing, because it always runs. */

@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import { refusals } from '../base/errors/errors.js';
-import { empty, json } from '../http/answer.js';
+import { json } from '../http/answer.js';
 import { route, type Route } from '../http/route.js';
 import type { Controller } from '../lab/controller.js';
 import { dynamips } from '../lab/kinds/dynamips.js';
@@ -112,19 +112,6 @@ export function dynamipsRoutes({ projects, computes }: Controller, compute: Loca
       answers: { 200: proposals },
       handle: async ({ params, exchange }) =>
         json(200, await searches.proposals(ofCompute(params), exchange)),
-    }),
-    route({
-      method: 'POST',
-      path: `${base}/resume`,
-      tag,
-      summary: 'Go on with a suspended router',
-      params: one,
-      answers: { 204: null },
-      handle: async ({ params }) => {
-        const node = ofCompute(params);
-        if (node.status === 'suspended') await node.start();
-        return empty(204);
-      },
     }),
   ];
 }

@@ -11,7 +11,8 @@ interface Server {
 }
 
 /** A node with its port, or with its adapter and its port. */
-export type LabEnd = readonly [node: Json, port: number] | readonly [node: Json, adapter: number, port: number];
+export type LabEnd =
+  readonly [node: Json, port: number] | readonly [node: Json, adapter: number, port: number];
 
 /** The processes of a node, those beside its program among them. */
 export function programsOf(node: Json): number[] {

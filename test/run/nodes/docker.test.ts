@@ -210,7 +210,10 @@ void t.test('no container outlives the server', async (t) => {
   const own = { ...environment, WIREFARM_CONSOLE_PORTS: ownConsolePorts(3) };
   const mortal = await startServer(t, { environment: own });
   const lab = await Lab.make(t, mortal);
-  const nodes = [await lab.container('C1'), await lab.container('C2', { start_command: '/bin/sh -c "exec /bin/sh"' })];
+  const nodes = [
+    await lab.container('C1'),
+    await lab.container('C2', { start_command: '/bin/sh -c "exec /bin/sh"' }),
+  ];
   for (const node of nodes) await lab.act(node, 'start');
   t.equal((await engine.containers()).length, 2);
   await mortal.stop('SIGKILL');

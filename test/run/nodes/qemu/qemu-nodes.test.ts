@@ -54,6 +54,10 @@ void t.test(
     await told('suspended');
     t.match(await lab.act(node, 'suspend'), { status: 'suspended' }, 'again');
     t.match(await lab.act(node, 'start'), { status: 'started' }, 'resumed');
+    await lab.act(node, 'suspend');
+    const onCompute = `/v2/compute${lab.path.slice('/v2'.length)}/qemu/nodes/${String(node['node_id'])}`;
+    await lab.client.expect(204, 'POST', `${onCompute}/resume`);
+    t.match(await lab.show(node), { status: 'started' }, 'resumed by a client of the compute');
     t.match(await lab.act(node, 'reload'), { status: 'started' });
     t.same(programsOf(node), [pid], 'it is one process all the time');
 

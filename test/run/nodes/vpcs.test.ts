@@ -100,7 +100,7 @@ void t.test(
 
     await lab.act(pc, 'start');
     const error = stream.next(({ action }) => action === 'log.error');
-    for (const pid of programsOf(pc)) process.kill(Number(pid), 'SIGKILL');
+    for (const pid of programsOf(pc)) process.kill(pid, 'SIGKILL');
     t.match(await error, { event: { message: /^PC1 ended: signal SIGKILL/ } });
     await eventually('it is stopped', async () => (await lab.show(pc))['status'] === 'stopped' || undefined);
     const last = await lab.console(t, pc);

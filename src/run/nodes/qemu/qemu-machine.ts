@@ -234,7 +234,7 @@ function filesOf(
   folder: string,
 ): Pick<ProgramConfinement, 'writable' | 'readable'> {
   const disks = drives.filter(({ base }) => base === undefined).map(({ path }) => path);
-  const read = [...drives.map(({ base }) => base), ...Object.values(images)];
+  const read = [...drives.map(({ base }) => base), images.cdrom, images.kernel, images.initrd, images.bios];
   return { writable: [own, folder, ...disks], readable: read.filter((path) => path !== undefined) };
 }
 

@@ -5,6 +5,7 @@ import { route, type Route } from '../http/route.js';
 import type { Controller } from '../lab/controller.js';
 import { listObjects } from '../lab/projects/project-content.js';
 import { actOnAllNodes, actOnNode, findNode, updateNode } from '../lab/topology/nodes.js';
+import { isolateNode } from '../lab/topology/links.js';
 import {
   consoleType,
   coordinate,
@@ -233,7 +234,26 @@ export function nodeRoutes(controller: Controller, folders: NodeFolders): Route[
         return jsonText(200, `[${links.filter((found) => found !== undefined).join(',')}]`);
       },
     }),
+    isolationRoute(controller, 'isolate'),
+    isolationRoute(controller, 'unisolate'),
   ];
+}
+
+function isolationRoute({ projects }: Controller, action: 'isolate' | 'unisolate'): Route {
+  return route({
+    method: 'POST',
+    path: `/v2/projects/{project_id}/nodes/{node_id}/${action}`,
+    tag,
+    summary: action === 'isolate' ? 'Suspend all links of a node' : 'Resume all links of a node',
+    params: names('project_id', 'node_id'),
+    answers: { 204: null },
+    handle: async ({ params }) => {
+      await projects.find(params.project_id).change((topology, transaction) => {
+        isolateNode(topology, transaction, params.node_id, action === 'isolate');
+      });
+      return empty(204);
+    },
+  });
 }
 
 function allNodesRoute(controller: Controller, action: NodeAction): Route {

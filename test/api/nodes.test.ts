@@ -687,6 +687,30 @@ void t.test('a deleted node takes its links along', async (t) => {
   await lab.link(b, c);
 });
 
+void t.test('a node is isolated by the suspension of its links, and connected again', async (t) => {
+  const lab = await Lab.make();
+  const [a, b, c] = [
+    await lab.node('ethernet_hub'),
+    await lab.node('ethernet_hub'),
+    await lab.node('ethernet_hub'),
+  ];
+  await lab.link(a, b);
+  await lab.link(c, a, [0, 1]);
+  await lab.link(b, c, [1, 1]);
+  const suspended = async (): Promise<unknown[]> =>
+    ((await client.get(`${lab.path}/links`)).body as Json[]).map((link) => link['suspend']);
+  const news = await lab.told(async () => {
+    for (let round = 0; round < 2; round++) {
+      await client.expect(204, 'POST', `${lab.at(a)}/isolate`);
+      t.same(await suspended(), [true, true, false]);
+    }
+  });
+  t.equal(news.length, 2, 'only a change is told');
+  await client.expect(204, 'POST', `${lab.at(a)}/unisolate`);
+  t.same(await suspended(), [false, false, false]);
+  t.hasStrict(await client.post(`${lab.path}/nodes/nowhere/isolate`), { status: 404 });
+});
+
 void t.test('the links of a node are listed in the order in which they came', async (t) => {
   const lab = await Lab.make();
   const [a, b] = [await lab.node('ethernet_hub'), await lab.node('ethernet_hub')];

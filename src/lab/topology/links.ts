@@ -134,6 +134,20 @@ function updateLink(topology: Topology, transaction: Transaction, id: string, wa
   return topology.links.put(transaction, id, next, { action: 'updated' });
 }
 
+/** Suspends all links of a node, or ends their suspension. */
+export function isolateNode(
+  topology: Topology,
+  transaction: Transaction,
+  nodeId: string,
+  suspend: boolean,
+): void {
+  findNode(topology, nodeId);
+  for (const id of [...topology.portUse.linksOf(nodeId)]) {
+    if ((findLink(topology, id).suspend ?? false) !== suspend)
+      updateLink(topology, transaction, id, { suspend });
+  }
+}
+
 export function deleteLink(topology: Topology, transaction: Transaction, id: string): void {
   topology.removeLink(transaction, findLink(topology, id));
 }

@@ -3,7 +3,12 @@ import t from 'tap';
 import { Channel } from '../../src/base/streams/channel.js';
 import { Jobs, type Job, type JobOwner } from '../../src/snapshots/jobs.js';
 
-const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+/** Events may be told some turns of the loop later: each turn gives a slice of its time to them. */
+const TURNS = 20;
+
+async function turn(): Promise<void> {
+  for (let left = TURNS; left > 0; left--) await new Promise((resolve) => setImmediate(resolve));
+}
 
 interface Rig {
   readonly jobs: Jobs;

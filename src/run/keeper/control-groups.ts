@@ -195,8 +195,15 @@ async function removeLeft(base: string): Promise<void> {
     if (!name.startsWith(PREFIX)) continue;
     const group = join(base, name);
     const events = await readFile(join(group, 'cgroup.events'), 'utf8').catch(() => '');
-    if (events.includes('populated 0')) await removeTree(group).catch(() => undefined);
+    if (events.includes('populated 0')) await removeEmpty(group).catch(() => undefined);
   }
+}
+
+/** Kills nothing: a keeper of another server may move into its new tree at this moment, and this rejects then. */
+async function removeEmpty(group: string): Promise<void> {
+  const below = await readdir(group, { withFileTypes: true });
+  for (const entry of below) if (entry.isDirectory()) await removeEmpty(join(group, entry.name));
+  await rmdir(group);
 }
 
 /** Does nothing where the host does not allow it: limits are optional. */

@@ -32,12 +32,12 @@ const start = (programs: Programs): Promise<string> =>
 void t.test('a server that others can reach starts only what is confined', async (t) => {
   const able = confinementWith(undefined);
   t.equal(await start(new Programs([confinable], false, able)), 'started');
-  for (const refusing of [
-    new Programs([runner], false, able),
-    new Programs([confinable], false, confinementWith('it lacks a capability')),
-    new Programs([confinable], false),
-  ])
-    await t.rejects(start(refusing), { status: 409, code: 'programs_unconfined' });
+  for (const [refusing, code] of [
+    [new Programs([runner], false, able), 'kind_unconfined'],
+    [new Programs([confinable], false, confinementWith('it lacks a capability')), 'programs_unconfined'],
+    [new Programs([confinable], false), 'programs_unconfined'],
+  ] as const)
+    await t.rejects(start(refusing), { status: 409, code });
 });
 
 void t.test('a server that may have unconfined programs starts all', async (t) => {

@@ -122,7 +122,9 @@ void t.test('a linked clone is made once, and follows an image that has moved', 
   const lab = new DiskLab(t);
   const image = lab.image('base.img', '-f', 'qcow2');
   const { drives, release } = await lab.prepare(HDA);
-  t.same(drives, [{ index: 0, path: lab.own('hda_disk.qcow2'), format: 'qcow2', interface: 'virtio' }]);
+  t.same(drives, [
+    { index: 0, path: lab.own('hda_disk.qcow2'), base: image, format: 'qcow2', interface: 'virtio' },
+  ]);
   t.match(factsOf(lab.own('hda_disk.qcow2')), {
     format: 'qcow2',
     'backing-filename': image,

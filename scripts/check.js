@@ -4,32 +4,18 @@
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, readdirSync, readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 process.chdir(fileURLToPath(new URL('..', import.meta.url)));
 
-const CACHE = 'node_modules/.cache';
 const BIN = 'node_modules/.bin';
 
-/**
- * The rules know types: what they say of a file may change with another file, so they keep no cache of results. They
- * take longest, so they run twice at the same time, each over a half of the lines.
- */
 const CHECKS = {
-  'rules of the source': [`${BIN}/eslint`, '.', '--ignore-pattern=test/'],
-  'rules of the tests': [`${BIN}/eslint`, 'test'],
+  rules: [`${BIN}/oxlint`],
   types: [`${BIN}/tsc`, '-b'],
-  format: [
-    `${BIN}/prettier`,
-    '--check',
-    '--log-level=warn',
-    '--cache',
-    '--cache-strategy=content',
-    `--cache-location=${CACHE}/prettier.json`,
-    '.',
-  ],
+  format: [`${BIN}/oxfmt`, '--check'],
 };
 
 async function run(name, [program, ...args]) {
@@ -77,7 +63,6 @@ function print([name, files, lines, median, largest]) {
   process.stdout.write(`${`${name.padEnd(12)}${numbers}  ${largest}`.trimEnd()}\n`);
 }
 
-mkdirSync(CACHE, { recursive: true });
 printAreas();
 const passed = await Promise.all(Object.entries(CHECKS).map(([name, command]) => run(name, command)));
 process.exitCode = passed.every(Boolean) ? 0 : 1;

@@ -187,14 +187,15 @@ export class Exchange {
     this.#tail?.breakOff();
   }
 
-  /** Hands the connection over to a WebSocket. */
+  /**
+   * Hands the connection over to a WebSocket. Not within a cork: when the library has made the WebSocket at the same place in
+   * memory, the end of the cork takes it for a response that is over, and may close the connection.
+   */
   upgrade(handOver: (response: HttpResponse) => void): void {
     if (this.#state !== 'waiting') return;
     this.#status = 101;
     this.#end('answered');
-    this.#response.cork(() => {
-      handOver(this.#response);
-    });
+    handOver(this.#response);
   }
 
   #endWithHead(media: string, headers: Headers, length: number | undefined, status = 200): void {

@@ -54,9 +54,9 @@ export function listsTag(header: string, tag: string): boolean {
 }
 
 /** Control characters and slashes, which no file name can have. */
-// eslint-disable-next-line no-control-regex -- control characters are what is left out
+// oxlint-disable-next-line no-control-regex -- control characters are what is left out
 const UNFIT = /[\0-\x1f\x7f/\\]/g;
-// eslint-disable-next-line no-control-regex -- all of ASCII
+// oxlint-disable-next-line no-control-regex -- all of ASCII
 const NOT_ASCII = /[^\x00-\x7f]/u;
 
 /**

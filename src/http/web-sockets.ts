@@ -16,7 +16,6 @@ import type { Dispatcher } from './dispatcher.js';
 import type { Exchange } from './exchange.js';
 import type { DuplexSocketRoute, TextSocketRoute } from './route.js';
 import type { Match } from './router.js';
-import { statusLine } from './headers.js';
 import { DuplexSocket } from './streams/duplex-socket.js';
 import { closeReason, TailSocket } from './streams/tail-socket.js';
 import type { TailSource } from './streams/tail-flow.js';
@@ -102,7 +101,6 @@ export class WebSockets {
       (session) => {
         if (exchange.isGone) session.giveUp?.();
         exchange.upgrade((waiting) => {
-          waiting.writeStatus(statusLine(101));
           waiting.upgrade(session, key, protocol, extensions, context);
         });
       },

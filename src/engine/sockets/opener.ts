@@ -46,6 +46,8 @@ export interface Opener {
   open(wanted: Attachable): PortEndpoint;
   /** Call after the engine has let go of the endpoint. */
   close(endpoint: PortEndpoint): void;
+  /** Lets the interface of a TAP have a carrier, or not, wherever it was moved. Throws OpenError. */
+  setCarrier(tap: PortEndpoint, isThere: boolean): void;
   /** Whether a UDP port can be bound now. */
   isFree(port: number): Promise<boolean>;
   /** The receive buffer that the host grants to a socket, at most RECEIVE_BUFFER. */

@@ -16,6 +16,6 @@ export type Matcher = (bytes: Uint8Array, offset: number, length: number) => boo
 export function matcherOf(program: BpfProgram): Matcher {
   const source = matcherSource(instructionsOf(program.instructions));
   // The text consists of our own words and of integers. The cast states the parameters that are named here.
-  // eslint-disable-next-line @typescript-eslint/no-implied-eval
+  // oxlint-disable-next-line typescript/no-implied-eval
   return new Function('b', 'o', 'n', `'use strict';${source}`) as Matcher;
 }

@@ -67,7 +67,7 @@ void t.test('a program that nests too deep is refused', (t) => {
       ...Array.from({ length: over + 1 }, () => [BPF.add, 0, 0, 1]),
       [BPF.returnA, 0, 0, 0],
     );
-  // eslint-disable-next-line @typescript-eslint/no-implied-eval -- what is tested
+  // oxlint-disable-next-line typescript/no-implied-eval -- what is tested
   const matches = new Function('b', 'o', 'n', deep(1000, 1100)) as Matcher;
   t.ok(matches(new Uint8Array(1), 0, 1), 'the deepest can be run');
   t.throws(() => deep(1001, 1100), new RangeError('the program nests more than 1000 deep'));

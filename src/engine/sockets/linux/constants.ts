@@ -4,6 +4,7 @@ export const AF_UNIX = 1;
 export const AF_INET = 2;
 export const AF_INET6 = 10;
 export const AF_PACKET = 17;
+export const SOCK_STREAM = 1;
 export const SOCK_DGRAM = 2;
 export const SOCK_RAW = 3;
 /** SOCK_NONBLOCK and SOCK_CLOEXEC. */

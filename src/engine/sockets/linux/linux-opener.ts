@@ -37,6 +37,7 @@ const MEMINFO = { length: 36, drops: 32 } as const;
 const TUN_DEVICE = '/dev/net/tun';
 const O_RDWR_NONBLOCK_CLOEXEC = 2 | 0o4000 | 0o2000000;
 const TUNSETIFF = 0x4004_54ca;
+const TUNSETCARRIER = 0x4004_54e2;
 const TAP_WITHOUT_HEADER = 0x0002 | 0x1000;
 const SIOCGIFFLAGS = 0x8913;
 const SIOCSIFFLAGS = 0x8914;
@@ -100,6 +101,11 @@ export class LinuxOpener implements Opener {
     if (file === undefined) return;
     this.#unixFiles.delete(endpoint.descriptor);
     removeSocketFile(file);
+  }
+
+  setCarrier(tap: PortEndpoint, isThere: boolean): void {
+    if (tap.type !== 'tap') throw new OpenError('only a TAP has a carrier');
+    check(libc.ioctl(tap.descriptor, TUNSETCARRIER, int(isThere ? 1 : 0)));
   }
 
   isFree(port: number): Promise<boolean> {

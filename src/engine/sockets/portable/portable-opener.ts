@@ -20,6 +20,10 @@ export class PortableOpener implements Opener {
     // The engine closes what it has opened.
   }
 
+  setCarrier(): void {
+    throw new OpenError(`there are no TAPs on ${process.platform}`);
+  }
+
   isFree(port: number): Promise<boolean> {
     return new Promise((resolve) => {
       const socket = createSocket('udp4');

@@ -82,14 +82,14 @@ void t.test('a run of equal frames and a shorter one travel as one message', asy
   expectMessages([[64, 53]], [64], 'as many as there can be');
   expectMessages([[65, 53]], [64, 1], 'one more');
   expectMessages([[256, 53]], [64, 64, 64, 64], 'a whole batch');
-  expectMessages([[10, 53], [1, 20]], [11], 'a shorter one at the end'); // prettier-ignore
-  expectMessages([[10, 53], [2, 20]], [11, 1], 'only one of them'); // prettier-ignore
-  expectMessages([[3, 53], [1, 20], [3, 53]], [4, 3], 'a shorter one ends the run'); // prettier-ignore
-  expectMessages([[3, 53], [4, 60]], [3, 4], 'a longer one begins another'); // prettier-ignore
-  expectMessages([[1, 53], [1, 60], [1, 70]], [1, 1, 1], 'always longer ones'); // prettier-ignore
+  expectMessages([[10, 53], [1, 20]], [11], 'a shorter one at the end'); // oxfmt-ignore
+  expectMessages([[10, 53], [2, 20]], [11, 1], 'only one of them'); // oxfmt-ignore
+  expectMessages([[3, 53], [1, 20], [3, 53]], [4, 3], 'a shorter one ends the run'); // oxfmt-ignore
+  expectMessages([[3, 53], [4, 60]], [3, 4], 'a longer one begins another'); // oxfmt-ignore
+  expectMessages([[1, 53], [1, 60], [1, 70]], [1, 1, 1], 'always longer ones'); // oxfmt-ignore
   expectMessages([[8, 9216]], [7, 1], 'as many octets as a datagram may have');
   expectMessages([[2, 40_000]], [1, 1], 'fewer frames than two');
-  expectMessages([[1, 65_507], [1, 1]], [1, 1], 'the largest'); // prettier-ignore
+  expectMessages([[1, 65_507], [1, 1]], [1, 1], 'the largest'); // oxfmt-ignore
   t.equal(outlet.largestSegment, Infinity);
   t.equal(bench.rig.books.counter(1, 'frames_out'), bench.received.length);
   t.equal(bench.rig.books.counter(1, 'octets_out'), Buffer.concat(bench.received).length);

@@ -186,6 +186,10 @@ export class Computes {
     };
   }
 
+  nameOf(id: string): string {
+    return this.#find(id).name;
+  }
+
   /** The base URL of a compute. */
   urlOf(id: string): string {
     const { protocol, host, port } = this.#find(id);

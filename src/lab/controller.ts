@@ -7,6 +7,7 @@ import { Computes, type PortNumbers } from './computes.js';
 import { ConsolePorts } from './console-ports.js';
 import { HostLoadMeter, type HostLoad } from '../base/host-load.js';
 import { IouLicense } from './iou-license.js';
+import { VirtualMachine } from './virtual-machine.js';
 import type { BeginRun } from './lab-run.js';
 import { Projects } from './projects/projects.js';
 import { Templates } from './templates.js';
@@ -14,7 +15,7 @@ import type { SymbolTasks } from './symbols/symbol-tasks.js';
 import type { TaskRunner } from '../base/threads/task-pool.js';
 import type { KeepState } from './gns3-file/mirror.js';
 import type { ProjectFiles, ProjectServices } from './projects/project-state.js';
-import { OwnNumbers } from './topology/own-numbers.js';
+import { HostNumbers } from './topology/host-numbers.js';
 import type { TopologyContext } from './topology/topology.js';
 
 interface ControllerOptions {
@@ -44,6 +45,7 @@ export class Controller {
   readonly templates: Templates;
   readonly symbols: SymbolLibrary;
   readonly iouLicense: IouLicense;
+  readonly virtualMachine: VirtualMachine;
   readonly gns3Version: string;
   readonly isLocal: boolean;
   readonly #meter = new HostLoadMeter();
@@ -72,10 +74,11 @@ export class Controller {
     });
     this.templates = new Templates(store, this.announcements);
     this.iouLicense = new IouLicense(store);
+    this.virtualMachine = new VirtualMachine(store);
     const context: TopologyContext = {
       consoleHost: options.host,
       consolePorts,
-      ownNumbers: new OwnNumbers(),
+      hostNumbers: new HostNumbers(consolePorts),
       symbolSize: (symbol) => this.symbols.nodeSize(symbol),
       checkCompute: (id, request) => {
         this.computes.checkServed(id, request);
@@ -104,6 +107,7 @@ export class Controller {
       this.templates.start(),
       this.symbols.start(),
       this.iouLicense.start(),
+      this.virtualMachine.start(),
     ]);
     await this.projects.start();
     this.#loadTimer = setInterval(() => {

@@ -31,6 +31,46 @@ export interface NodeState {
 
 export type NodeAction = 'start' | 'stop' | 'suspend' | 'reload';
 
+/** The memory of a guest as it was saved. Its file is where only the server writes. */
+export interface SavedMemory {
+  /** SHA-256 of the file. */
+  readonly digest: string;
+  readonly size: number;
+  /** The type of the machine with its version: memory fits no other. */
+  readonly machine: string;
+  /** The parts of the command line that a machine must have in common with the saved one. */
+  readonly parts: readonly string[];
+}
+
+/** A saved memory and the path of its file. */
+export interface KeptMemory extends SavedMemory {
+  readonly path: string;
+}
+
+/** A node that ran when a snapshot was made. Without a memory it starts anew. */
+export interface RanNode {
+  readonly node_id: string;
+  readonly isSuspended: boolean;
+  readonly memory?: SavedMemory | undefined;
+}
+
+/** The cost of holding the nodes that run. */
+export interface HoldPlan {
+  /** The most bytes of memory that are written while they are held. */
+  readonly bytes: number;
+  /** The folders in which their programs write, below the folder of the project. */
+  readonly folders: readonly string[];
+  /** Sentences about nodes whose memory is not saved. */
+  readonly warnings: readonly string[];
+}
+
+/** The nodes of a lab while they stand still. None of them starts or ends meanwhile. */
+export interface HeldNodes {
+  readonly ran: readonly RanNode[];
+  /** Lets them go on. Call it in any case. */
+  release(): Promise<void>;
+}
+
 /** The client that waits for an answer. Work that has not begun when the client goes is not done. */
 export interface Client {
   readonly isGone: boolean;
@@ -48,6 +88,15 @@ export interface LabRun {
   hostInterfaces(): Promise<readonly CloudInterface[]>;
   /** Starts, stops, suspends or reloads a node. Resolves when that is done, or refuses (409). */
   act(node: StoredNode, action: NodeAction): Promise<void>;
+  /** Refuses (409), by their names, nodes that run and cannot be held. */
+  planHold(): Promise<HoldPlan>;
+  /**
+   * Lets all nodes that run stand still, and saves the memory of those that can into this folder, each by the id of its
+   * node. Whatever fails, they go on.
+   */
+  hold(folder: string): Promise<HeldNodes>;
+  /** Starts a node of a snapshot as it ran. Refuses (409) a memory that does not fit. */
+  startAgain(nodeId: string, isSuspended: boolean, memory: KeptMemory | undefined): Promise<void>;
   /** Connects both ends of a link that is not stored yet, or refuses and connects none. */
   connect(link: RunLink): Promise<void>;
   /** The link is new or has changed. One that is not connected yet is connected. */

@@ -17,3 +17,10 @@ void t.test('the licence is stored, and a part of the settings may be changed', 
   await next.start();
   t.same(next.settings, license.settings);
 });
+
+void t.test('changes that come together are all kept', async (t) => {
+  const license = new IouLicense(new FakeStore());
+  await license.start();
+  await Promise.all([license.update({ iourc_content: 'a' }), license.update({ license_check: false })]);
+  t.same(license.settings, { iourc_content: 'a', license_check: false });
+});

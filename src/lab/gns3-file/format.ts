@@ -1,10 +1,11 @@
 /**
  * The format of a `.gns3` topology file, revision 9: writes the records of a project as text, and reads
- * a text. Pure; it runs in worker threads, because a file may be large.
+ * a text, of an earlier revision as well. Pure; it runs in worker threads, because a file may be large.
  */
 import { z } from 'zod';
 import { refusals } from '../../base/errors/errors.js';
 import { describeIssues, nestingOf } from '../../base/errors/validation.js';
+import { converted, type OlderProject } from './older/conversion.js';
 import { checkObjects, ContentLimit } from '../projects/content-limit.js';
 import type { LabRecords } from '../projects/records.js';
 import {
@@ -30,6 +31,8 @@ export interface Gns3Content {
   readonly nodes: readonly StoredNode[];
   readonly links: readonly StoredLink[];
   readonly drawings: readonly StoredDrawing[];
+  /** The file as it was, and its text in this revision; absent for a file of this one. */
+  readonly older?: OlderProject & { readonly text: string };
 }
 
 const topologyFile = z.strictObject({
@@ -53,9 +56,15 @@ const topologyFile = z.strictObject({
 
 /** Reads a topology file's text. `path` is for error messages. Throws refusals (409). */
 export function parseTopology(text: string, path: string): Gns3Content {
-  const json = parseJson(text, path);
-  checkRevision(json, path);
-  checkObjects(countObjects(json));
+  const given = parseJson(text, path);
+  const revision = checkedRevision(given, path);
+  checkObjects(countObjects(given));
+  if (revision === REVISION) return checkedContent(given);
+  const { file, older } = converted(given, revision, `${path} ${text}`);
+  return { ...checkedContent(file), older: { ...older, text: formatJson(file) } };
+}
+
+function checkedContent(json: unknown): Gns3Content {
   const parsed = topologyFile.safeParse(json);
   if (!parsed.success) throw refusals.topologyInvalid(describeIssues(parsed.error));
   const { project_id, topology, ...head } = parsed.data;
@@ -114,12 +123,15 @@ function parseJson(text: string, path: string): unknown {
   }
 }
 
-function checkRevision(json: unknown, path: string): void {
-  const head = z.object({ revision: z.int(), version: z.string().optional() }).safeParse(json);
+/** The first files had no revision. */
+function checkedRevision(json: unknown, path: string): number {
+  const first = z.object({ type: z.literal('topology'), revision: z.undefined().optional() });
+  if (first.safeParse(json).success) return 0;
+  const head = z.object({ revision: z.int().min(0), version: z.string().optional() }).safeParse(json);
   if (!head.success) throw refusals.topologyUnreadable(path, 'it has no revision number');
   const { revision, version } = head.data;
-  if (revision < REVISION) throw refusals.topologyOlder(revision);
   if (revision > REVISION) throw refusals.topologyNewer(revision, version ?? 'unknown');
+  return revision;
 }
 
 /** Counts the entries of all lists of the file, before any is parsed. */

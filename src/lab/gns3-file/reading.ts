@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { readRegularFile } from '../../base/disk/regular-file.js';
 import { packChanges } from '../../base/store/packing.js';
 import type { Change, Packed } from '../../base/store/store.js';
-import { ContentLimit } from '../projects/content-limit.js';
-import { withPicture } from './drawing-pictures.js';
+import { convertFolder } from './older/older-folder.js';
+import { withPictures } from './drawing-pictures.js';
 import {
   entityChanges,
   fileKey,
@@ -43,7 +43,7 @@ export interface ImportedProject {
 }
 
 /**
- * `order` is the project's place in lists. `written` are the digests of files that we wrote before: if one of those is put
+ * A file of an earlier revision is converted in its place. `order` is the project's place in lists. `written` are the digests of files that we wrote before: if one of those is put
  * back later, it counts as older than this one. Throws refusals (409).
  */
 export function importTopology(
@@ -55,7 +55,8 @@ export function importTopology(
 ): ImportedProject {
   const path = join(folder, filename);
   const content = parseTopology(bytes.toString('utf8'), path);
-  const { projectId } = content;
+  const { projectId, older } = content;
+  const current = older === undefined ? bytes : convertFolder(folder, filename, bytes, older);
   const project: ProjectRecord = {
     order,
     path: folder,
@@ -63,7 +64,11 @@ export function importTopology(
     settings: content.settings,
     computes: content.computes,
   };
-  const file: FileRecord = { digests: [...written, digestOf(bytes)], stamp: stampOf(path) ?? '', version: 0 };
+  const file: FileRecord = {
+    digests: [...written, digestOf(current)],
+    stamp: stampOf(path) ?? '',
+    version: 0,
+  };
   const changes: Change[] = [
     { put: projectKey(projectId), value: project },
     { put: fileKey(projectId), value: file },
@@ -74,13 +79,7 @@ export function importTopology(
 }
 
 function contentChanges(folder: string, { projectId, nodes, links, drawings }: Gns3Content): Change[] {
-  const limit = new ContentLimit();
-  const pictured = drawings.map((drawing) => {
-    const whole = withPicture(folder, drawing);
-    limit.add(1, whole.svg?.length ?? 0);
-    return whole;
-  });
-  return topologyChanges(projectId, { nodes, links, drawings: pictured });
+  return topologyChanges(projectId, { nodes, links, drawings: withPictures(folder, drawings) });
 }
 
 /** The changes that make the store hold exactly these objects of a project. */

@@ -7,7 +7,7 @@ import { addressAfter, isAddress, pairsOfId } from './mac-addresses.js';
 import type { PortOwner, ProgramKind, Properties } from './node-kind.js';
 import { ETHERNET, ETHERNET_CAPTURE, portOfType } from './port-types.js';
 import type { NodePort } from './port.js';
-import { consoleSettings, templateSettings } from './template.js';
+import { consoleSettings, guestDefaults, templateSettings } from './template.js';
 
 /** The interfaces of a container are set up from this file in the folder of its node. */
 const INTERFACES_FILE = 'etc/network/interfaces';
@@ -77,12 +77,6 @@ const shownProperties = {
   usage: z.string(),
 };
 
-const look = {
-  category: 'guest',
-  default_name_format: '{name}-{0}',
-  symbol: ':/symbols/docker_guest.svg',
-};
-
 const DEFAULTS = {
   adapters: 1,
   console_http_path: '/',
@@ -126,6 +120,7 @@ export const docker: ProgramKind & { readonly type: 'docker' } = {
   properties,
   shownProperties,
   consoleTypes: CONSOLE_TYPES,
+  hostNumber: { property: 'aux' },
   uniqueProperties: ['aux', 'container_id', 'mac_address'],
   template: {
     required: ['image'],
@@ -150,15 +145,12 @@ export const docker: ProgramKind & { readonly type: 'docker' } = {
     }),
     defaults: {
       ...DEFAULTS,
-      ...look,
-      console_auto_start: false,
-      console_type: 'telnet',
-      custom_adapters: [],
+      ...guestDefaults,
       environment: '',
       extra_hosts: '',
       extra_volumes: [],
-      mac_address: '',
       start_command: '',
+      symbol: ':/symbols/docker_guest.svg',
     },
   },
   medium: 'ethernet',

@@ -63,6 +63,18 @@ function emptied({ cards, isFixed }: Slot): string | null {
   return isFixed ? (cards[0] ?? null) : null;
 }
 
+/** The only module that a c3745 takes while it runs. */
+const HOT_MODULE = 'NM-4T';
+
+/** Whether the card of a slot can be changed while the router runs: where the real routers can, and Dynamips. */
+export function isHotPlug(key: string, before: Properties, after: Properties): boolean {
+  if (SLOT_KEYS.indexOf(key) < 1) return false;
+  const { platform, chassis } = before;
+  if (platform === 'c7200' || (platform === 'c3600' && chassis === '3660')) return true;
+  const cards = [before[key], after[key]].map((card) => textOf(card) ?? HOT_MODULE);
+  return platform === 'c3745' && cards.every((card) => card === HOT_MODULE);
+}
+
 /** The ports of the cards, slot by slot, then those of the interface cards, which are named as if they were in slot 0. */
 export function cardPorts(properties: Properties): NodePort[] {
   const ports: NodePort[] = [];

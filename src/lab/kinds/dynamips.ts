@@ -2,16 +2,25 @@
 import { z } from 'zod';
 import { refusals } from '../../base/errors/errors.js';
 import { CARDS, PLATFORM_NAMES, PLATFORMS, WICS, type Platform } from './dynamips-platforms.js';
-import { cardPorts, platformOfRouter, SLOT_KEYS, slotEntries, WIC_KEYS } from './dynamips-slots.js';
+import {
+  cardPorts,
+  isHotPlug,
+  platformOfRouter,
+  SLOT_KEYS,
+  slotEntries,
+  WIC_KEYS,
+} from './dynamips-slots.js';
 import { contentOfFile, imageDigest, longText, tcpPort, withoutKeys, withValue, word } from './fields.js';
 import type { ProgramKind, Properties } from './node-kind.js';
 import { configPath, CONFIGS, hostname } from './dynamips-files.js';
 import { pairsOfId } from './mac-addresses.js';
-import { consoleSettings, fileName, templateSettings } from './template.js';
+import { consoleSettings, fileName, routerDefaults, templateSettings } from './template.js';
 import { ETHERNET_CAPTURE } from './port-types.js';
 
 const CONSOLE_TYPES = ['telnet', 'none'] as const;
 const LARGEST_ID = 4096;
+/** The ports of interface cards in slot 0 have numbers up to 49. */
+const PORTS_OF_SLOT = 64;
 /** Megabytes of memory and of disks, and kilobytes of NVRAM. */
 const LARGEST_SIZE = 65_536;
 const LARGEST_COUNT = 1_000_000;
@@ -107,8 +116,6 @@ const shownProperties = {
   platform: z.enum(PLATFORM_NAMES),
 };
 
-const look = { category: 'router', default_name_format: 'R{0}', symbol: ':/symbols/router.svg' };
-
 /** The settings of which all platforms have the same default, in nodes and in templates. */
 const DEFAULTS = {
   auto_delete_disks: false,
@@ -178,7 +185,7 @@ export const dynamips: ProgramKind & { readonly type: 'dynamips' } = {
     files: { startup_config: 'startup_config_content', private_config: 'private_config_content' },
   },
   uniqueProperties: ['aux', 'dynamips_id', 'mac_addr'],
-  numbering: { property: 'dynamips_id', most: LARGEST_ID },
+  projectNumber: { property: 'dynamips_id', last: LARGEST_ID },
   fixedWhileRunning: {
     name: true,
     properties: {
@@ -187,7 +194,9 @@ export const dynamips: ProgramKind & { readonly type: 'dynamips' } = {
       chassis: 'chassis',
       dynamips_id: 'number',
     },
+    except: isHotPlug,
   },
+  portsOfAdapter: PORTS_OF_SLOT,
   template: {
     required: ['platform', 'image'],
     settings: templateSettings({
@@ -205,13 +214,12 @@ export const dynamips: ProgramKind & { readonly type: 'dynamips' } = {
     }),
     defaults: {
       ...DEFAULTS,
-      ...look,
-      console_auto_start: false,
-      console_type: 'telnet',
+      ...routerDefaults,
+      default_name_format: 'R{0}',
       disk0: 0,
       mac_addr: '',
-      private_config: '',
       startup_config: 'ios_base_startup-config.txt',
+      symbol: ':/symbols/router.svg',
     },
     defaultsFor: (given) => platformOfRouter(given)?.templateDefaults ?? {},
     faultIn(settings) {

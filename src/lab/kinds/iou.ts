@@ -14,7 +14,7 @@ import {
 import type { PortOwner, ProgramKind, Properties } from './node-kind.js';
 import { ETHERNET_CAPTURE, portOfType, SERIAL } from './port-types.js';
 import type { NodePort } from './port.js';
-import { consoleSettings, fileName, templateSettings } from './template.js';
+import { consoleSettings, fileName, routerDefaults, templateSettings } from './template.js';
 
 const CONSOLE_TYPES = ['telnet', 'none'] as const;
 const NAMING = { format: 'Ethernet{segment0}/{port0}', segmentSize: 4 };
@@ -79,12 +79,6 @@ const SWITCH_CONFIG = ROUTER_CONFIG.replace('ip routing', 'no ip routing');
 export function hostNameOf(name: string): string {
   return name.replaceAll(/\s/g, '');
 }
-
-const look = {
-  category: 'router',
-  default_name_format: 'IOU{0}',
-  symbol: ':/symbols/multilayer_switch.svg',
-};
 
 const DEFAULTS = {
   ethernet_adapters: 2,
@@ -152,8 +146,9 @@ export const iou: ProgramKind & { readonly type: 'iou' } = {
     })
     .partial(),
   uniqueProperties: ['application_id'],
-  ownNumber: { property: 'application_id', last: LARGEST_ID },
+  hostNumber: { property: 'application_id', last: LARGEST_ID },
   portNaming: NAMING,
+  portsOfAdapter: PORTS_OF_ADAPTER,
   template: {
     required: ['path'],
     settings: templateSettings({
@@ -175,11 +170,10 @@ export const iou: ProgramKind & { readonly type: 'iou' } = {
     }),
     defaults: {
       ...DEFAULTS,
-      ...look,
-      console_auto_start: false,
-      console_type: 'telnet',
-      private_config: '',
+      ...routerDefaults,
+      default_name_format: 'IOU{0}',
       startup_config: BASE_CONFIG,
+      symbol: ':/symbols/multilayer_switch.svg',
     },
     faultIn,
   },

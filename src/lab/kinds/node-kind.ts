@@ -67,11 +67,14 @@ export interface NodeKind extends KeptKind {
   readonly creation?: CreationInputs;
   /** The properties that belong to one node only: its duplicate does without them, and gets its own. */
   readonly uniqueProperties?: readonly string[];
-  /** The property that is a number from 1 on which no other node of an open project has, and the last such number. */
-  readonly ownNumber?: { readonly property: string; readonly last: number };
+  /**
+   * The property that is a number which no other node of any open project has, and the last such number: they begin at 1.
+   * Without a last one it is a port for consoles, or null when all are taken.
+   */
+  readonly hostNumber?: { readonly property: string; readonly last?: number };
+  /** The property that is a number from 1 on which no other node of its project has, and the last such number. */
+  readonly projectNumber?: { readonly property: string; readonly last: number };
   readonly cannotBeDuplicated?: true;
-  /** The property that numbers the nodes of a project, from 1 on, unless a client does. */
-  readonly numbering?: { readonly property: string; readonly most: number };
   /** How ports are named and numbered unless a client says otherwise; absent for a kind that names them itself. */
   readonly portNaming?: { readonly format: string; readonly segmentSize: number };
   /** The medium of the ports. In a kind with both, that of ports which are not in the list. */
@@ -117,10 +120,14 @@ export interface ProgramKind extends NodeKind {
   readonly startInputs?: z.ZodObject;
   /** The files that a new node begins with, by their paths below its folder. */
   firstFiles(name: string, inputs: Properties, properties: Properties): Readonly<Record<string, string>>;
+  /** The numbers that the ports of an adapter can have; absent for a kind whose adapters have one port each. */
+  readonly portsOfAdapter?: number;
   /** The name, and properties with a noun for each, that cannot change while the program runs. */
   readonly fixedWhileRunning?: {
     readonly name: boolean;
     readonly properties: Readonly<Record<string, string>>;
+    /** Whether this change of one of them is possible all the same. */
+    readonly except?: (property: string, before: Properties, after: Properties) => boolean;
   };
 }
 

@@ -7,7 +7,7 @@ import { countOf, imageDigest, imageName, longText, onClose, withoutKeys, withVa
 import { isAddress, pairsOfId } from './mac-addresses.js';
 import type { ProgramKind, Properties } from './node-kind.js';
 import { platformOf, QEMU_PLATFORMS, qemuProgram } from './qemu-platforms.js';
-import { consoleSettings, portNameSettings, templateSettings } from './template.js';
+import { consoleSettings, guestDefaults, portNameSettings, templateSettings } from './template.js';
 import { ETHERNET_CAPTURE } from './port-types.js';
 
 const CONSOLE_TYPES = ['telnet', 'vnc', 'spice', 'spice+agent', 'none'] as const;
@@ -26,7 +26,7 @@ const MOST_ADAPTERS = 275;
 const MOST_RAM = 16_777_216;
 
 const adapterTypes = z.enum(
-  // prettier-ignore
+  // oxfmt-ignore
   [
     'e1000', 'e1000-82544gc', 'e1000-82545em', 'e1000e', 'i82550', 'i82551', 'i82557a', 'i82557b', 'i82557c',
     'i82558a', 'i82558b', 'i82559a', 'i82559b', 'i82559c', 'i82559er', 'i82562', 'i82801', 'igb', 'ne2k_pci',
@@ -149,12 +149,6 @@ const DEFAULTS = {
 
 const NO_DIGESTS = Object.fromEntries(DIGESTS.map((digest) => [digest, null]));
 
-const look = {
-  category: 'guest',
-  default_name_format: '{name}-{0}',
-  symbol: ':/symbols/qemu_guest.svg',
-};
-
 /** The settings that a client has given, without those that the server computes or keeps beside the properties. */
 function settingsOf(given: Properties): Properties {
   const settings = withoutKeys(withValue(given), [...DIGESTS, 'custom_adapters']);
@@ -216,18 +210,15 @@ export const qemu: ProgramKind & { readonly type: 'qemu' } = {
     }),
     defaults: {
       ...DEFAULTS,
-      ...look,
-      console_auto_start: false,
-      console_type: 'telnet',
-      custom_adapters: [],
+      ...guestDefaults,
       first_port_name: '',
       linked_clone: true,
-      mac_address: '',
       platform: '',
       port_name_format: NAMING.format,
       port_segment_size: NAMING.segmentSize,
       process_priority: 'normal',
       qemu_path: '',
+      symbol: ':/symbols/qemu_guest.svg',
     },
   },
   medium: 'ethernet',

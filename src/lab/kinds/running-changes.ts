@@ -9,10 +9,11 @@ interface ChangingNode {
 
 /** Refuses (409) a change that has to wait until the node is stopped. */
 export function checkChangeWhileRunning(kind: ProgramKind, before: ChangingNode, after: ChangingNode): void {
-  const { name = false, properties = {} } = kind.fixedWhileRunning ?? {};
+  const { name = false, properties = {}, except } = kind.fixedWhileRunning ?? {};
   if (name && before.name !== after.name) throw refusals.nodeRunsAlready(before.name, 'change the name');
   for (const [key, noun] of Object.entries(properties)) {
     const [was, wanted] = [before.properties[key] ?? null, after.properties[key] ?? null];
-    if (was !== wanted) throw refusals.nodeRunsAlready(before.name, `change the ${noun}`);
+    if (was === wanted || except?.(key, before.properties, after.properties) === true) continue;
+    throw refusals.nodeRunsAlready(before.name, `change the ${noun}`);
   }
 }

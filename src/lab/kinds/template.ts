@@ -51,6 +51,21 @@ export function consoleSettings(types: readonly NodeConsoleType[]): z.ZodRawShap
   return { console_type: z.enum(types).optional(), console_auto_start: z.boolean().optional() };
 }
 
+/** Defaults of templates whose nodes have a console by telnet. */
+export const consoleDefaults = { console_auto_start: false, console_type: 'telnet' };
+
+/** Defaults of templates of routers with configurations. */
+export const routerDefaults = { ...consoleDefaults, category: 'router', private_config: '' };
+
+/** Defaults of templates of guests whose adapters have addresses. */
+export const guestDefaults = {
+  ...consoleDefaults,
+  category: 'guest',
+  custom_adapters: [],
+  default_name_format: '{name}-{0}',
+  mac_address: '',
+};
+
 /** The settings of templates whose ports have names by a format. */
 export const portNameSettings = {
   first_port_name: word.optional(),

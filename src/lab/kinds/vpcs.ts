@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { contentOfFile } from './fields.js';
 import type { ProgramKind } from './node-kind.js';
 import { ETHERNET, ETHERNET_CAPTURE, portOfType } from './port-types.js';
-import { consoleSettings, fileName, templateSettings } from './template.js';
+import { consoleDefaults, consoleSettings, fileName, templateSettings } from './template.js';
 
 const look = {
   category: 'guest',
@@ -43,7 +43,7 @@ export const vpcs: ProgramKind & { readonly type: 'vpcs' } = {
       // The built-in template has its script here.
       properties: z.strictObject({ base_script_file: fileName.min(1).optional() }).optional(),
     }),
-    defaults: { ...look, base_script_file: BASE_SCRIPT, console_type: 'telnet', console_auto_start: false },
+    defaults: { ...look, ...consoleDefaults, base_script_file: BASE_SCRIPT },
   },
   builtinTemplate: {
     rank: 3,

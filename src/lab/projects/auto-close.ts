@@ -1,12 +1,13 @@
 /**
  * Closes a project some time after its last listener has gone, but never while something of it is in use. A project
- * that never had a listener stays open.
+ * that never had a listener stays open. The time is enough for a client that loads its page again or connects again.
  */
-export const AUTO_CLOSE_MS = 5000;
+export const AUTO_CLOSE_MS = 30_000;
 
 export class AutoClose {
   readonly #delayMs: number;
   readonly #close: () => void;
+  #listeners = 0;
   #holds = 0;
   #isDue = false;
   #timer: NodeJS.Timeout | undefined;
@@ -16,13 +17,19 @@ export class AutoClose {
     this.#close = close;
   }
 
-  listenerCame(): void {
+  /** Counts a listener in; returns what counts it out, once. */
+  attend(): () => void {
+    this.#listeners++;
     this.cancel();
-  }
-
-  lastListenerLeft(): void {
-    this.#isDue = true;
-    this.#restart();
+    let isThere = true;
+    return () => {
+      if (!isThere) return;
+      isThere = false;
+      this.#listeners--;
+      if (this.#listeners > 0) return;
+      this.#isDue = true;
+      this.#restart();
+    };
   }
 
   hold(): () => void {

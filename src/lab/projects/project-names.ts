@@ -2,9 +2,9 @@
 import { refusals } from '../../base/errors/errors.js';
 
 /** Characters that a folder or file name made of a project name must not have. */
-// eslint-disable-next-line no-control-regex -- control characters are what is refused
+// oxlint-disable-next-line no-control-regex -- control characters are what is refused
 const UNFIT = /[/\\\0-\x1f]|^\.\.?$/;
-// eslint-disable-next-line no-control-regex -- control characters are what is replaced
+// oxlint-disable-next-line no-control-regex -- control characters are what is replaced
 const UNFIT_CHARACTER = /[/\\\0-\x1f]/g;
 const LONGEST = 200;
 /** In bytes. A file name has at most 255, and endings are appended to it. */

@@ -234,13 +234,17 @@ export class Project {
 
   /** Notifications of the project; the project may close some time after the last listener has gone. */
   listen(listener: Listener): () => void {
-    const { channel } = this.#state;
-    const unsubscribe = channel.subscribe(listener);
-    this.#autoClose.listenerCame();
+    const unobserve = this.observe(listener);
+    const leave = this.#autoClose.attend();
     return () => {
-      unsubscribe();
-      if (channel.size === 0) this.#autoClose.lastListenerLeft();
+      unobserve();
+      leave();
     };
+  }
+
+  /** Notifications of the project for somebody who only looks: the project closes as if nobody were there. */
+  observe(listener: Listener): () => void {
+    return this.#state.channel.subscribe(listener);
   }
 
   /** Removes what a crash has left in the folder; what is in use stays. */

@@ -39,6 +39,7 @@ export const HEADS: Key = ['head'];
 export const TEMPLATES: Key = ['template'];
 export const COMPUTES: Key = ['compute'];
 export const IOU_LICENSE: Key = ['iou_license'];
+export const VIRTUAL_MACHINE: Key = ['gns3vm'];
 /** Folders beside the projects: see aside-folders.ts. */
 export const ASIDES: Key = ['aside'];
 

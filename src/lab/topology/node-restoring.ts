@@ -78,10 +78,10 @@ function propertiesFor(
   present: StoredNode | undefined,
 ): Pick<StoredNode, 'properties'> {
   const kind = topology.kindOf({ node_type, compute_id });
-  const property = kind?.ownNumber?.property;
+  const property = kind?.hostNumber?.property;
   if (kind === undefined || property === undefined || properties === undefined) return {};
   if (present === undefined)
-    return { properties: topology.context.ownNumbers.takeIn(transaction, kind, properties) };
+    return { properties: topology.context.hostNumbers.takeIn(transaction, kind, properties) };
   return { properties: { ...properties, [property]: present.properties?.[property] } };
 }
 

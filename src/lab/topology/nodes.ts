@@ -5,7 +5,7 @@ import { refusals } from '../../base/errors/errors.js';
 import { parseOrRefuse } from '../../base/errors/validation.js';
 import type { NodeKind, Properties } from '../kinds/node-kind.js';
 import { isProgramKind, kindOfType, servedKind } from '../kinds/node-kinds.js';
-import { withNumber } from '../kinds/node-numbers.js';
+import { withProjectNumber } from '../kinds/project-numbers.js';
 import { checkChangeWhileRunning } from '../kinds/running-changes.js';
 import type { CloudInterface } from '../kinds/host-interface.js';
 import type { NodeConsoleType } from '../kinds/console-types.js';
@@ -67,22 +67,24 @@ export function createNode(topology: Topology, transaction: Transaction, wanted:
     `POST /projects/${topology.projectId}/${wanted.node_type}/nodes`,
   );
   const kind = servedKind(wanted.node_type);
-  if (kind === undefined) throw notCreated(wanted.node_type);
+  if (kind === undefined)
+    throw refusals.nodeKindUnavailable(kindOfType(wanted.node_type).unavailable ?? wanted.node_type);
 
   checkRoom(topology, kind);
   const id = wanted.node_id ?? randomUUID();
   const naming = portNaming(kind);
   const given = checkProperties(kind, wanted.properties ?? {});
-  const numbered = withNumber(kind, given, () => propertiesOfKind(topology, kind));
+  const numbered = withProjectNumber(kind, given, () => propertiesOfKind(topology, kind));
   const created = kind.create(numbered, id, wanted.interfaces);
-  const properties = topology.context.ownNumbers.takeIn(transaction, kind, created);
+  const console = kind.consoleTypes.length > 0 ? topology.reserveConsole(transaction, wanted.console) : null;
+  const properties = topology.context.hostNumbers.takeIn(transaction, kind, created);
   const consoleType = checkConsoleType(kind, wanted.console_type) ?? kind.consoleTypes[0] ?? null;
   const name = takeName(topology, transaction, wanted.name);
   const symbol = wanted.symbol ?? DEFAULT_SYMBOL;
   const size = topology.context.symbolSize(symbol);
   const node: StoredNode = {
     compute_id: wanted.compute_id,
-    console: kind.consoleTypes.length > 0 ? topology.reserveConsole(transaction, wanted.console) : null,
+    console,
     console_auto_start: wanted.console_auto_start ?? false,
     console_type: consoleType,
     custom_adapters: wanted.custom_adapters ?? adaptersIn(given) ?? [],
@@ -108,6 +110,11 @@ export function createNode(topology: Topology, transaction: Transaction, wanted:
   return topology.nodes.put(transaction, node.node_id, node, { action: 'created' });
 }
 
+/** The label has the name. As in the reference, clients centre a new name again, unless it was placed with it. */
+function labelOf(label: Label, name: string, isPlaced: boolean): Label {
+  return label.text === name || isPlaced ? { ...label, text: name } : { ...label, text: name, x: null };
+}
+
 export function updateNode(
   topology: Topology,
   transaction: Transaction,
@@ -122,7 +129,7 @@ export function updateNode(
 
   const next = changed as StoredNode;
   if (PORT_SETTINGS.some((key) => wanted[key] !== undefined)) kind?.checkPorts?.(portOwnerOf(next, kind));
-  if (next.label != null) changed['label'] = { ...next.label, text: next.name };
+  if (next.label != null) changed['label'] = labelOf(next.label, next.name, wanted.label !== undefined);
   // Settings for the compute are confirmed by an event even when nothing has changed.
   const isConfirmed = kind !== undefined && (wanted.name !== undefined || wanted.properties !== undefined);
   if (!isConfirmed && isDeepStrictEqual(next, node)) return topology.nodes.textOf(node);
@@ -147,7 +154,7 @@ export function deleteNode(topology: Topology, transaction: Transaction, id: str
   const { console, properties = {} } = node;
   transaction.onStored(() => {
     if (console != null) topology.context.consolePorts.release(console);
-    topology.context.ownNumbers.release(kind, properties);
+    topology.context.hostNumbers.release(kind, properties);
   });
 }
 
@@ -214,16 +221,14 @@ function checkAction(topology: Topology, node: StoredNode, action: NodeAction): 
 
 function checkServed(topology: Topology, node: StoredNode, doing: string): void {
   if (topology.kindOf(node) !== undefined) return;
-  if (servedKind(node.node_type) === undefined) throw refusals.nodeKindNotServed(node.node_type, doing);
+  checkAvailable(node, doing);
   throw refusals.nodeComputeNotServed(node.name, node.node_type, doing);
 }
 
-/** The reason why a node of a kind that is not served cannot be made. */
-function notCreated(type: StoredNode['node_type']): Error {
+/** Refuses (409) what needs the program of a kind that no host has. */
+function checkAvailable({ node_type: type }: StoredNode, doing: string): void {
   const { unavailable } = kindOfType(type);
-  return unavailable === undefined
-    ? refusals.nodeKindNotServed(type, 'create the node')
-    : refusals.nodeKindUnavailable(unavailable);
+  if (unavailable !== undefined) throw refusals.nodeKindUnavailable(`Cannot ${doing}: ${unavailable}`);
 }
 
 /** The new values of settings that only concern how the node is drawn and described. */
@@ -247,7 +252,7 @@ function applied(
   const given = checkProperties(kind, wanted.properties ?? {});
   const before = node.properties ?? {};
   const updated = kind.update(before, given, topology.portUse.isConnected(node.node_id));
-  const properties = topology.context.ownNumbers.moveIn(transaction, kind, before, updated);
+  const properties = topology.context.hostNumbers.moveIn(transaction, kind, before, updated);
   const consoleType = checkConsoleType(kind, wanted.console_type);
   checkConsoleMoves(topology, kind, node, wanted);
   if (isProgramKind(kind) && topology.statusOf(node) !== 'stopped') {
@@ -274,8 +279,7 @@ function refuseRemoteChange(node: StoredNode, wanted: NodeRequest): void {
     (Object.keys(properties).length === 0 || isDeepStrictEqual(properties, node.properties)) &&
     (wanted.custom_adapters === undefined || isDeepStrictEqual(wanted.custom_adapters, node.custom_adapters));
   if (isSame) return;
-  if (servedKind(node.node_type) === undefined)
-    throw refusals.nodeKindNotServed(node.node_type, 'change the node');
+  checkAvailable(node, 'change the node');
   throw refusals.nodeComputeNotServed(node.name, node.node_type, 'change the node');
 }
 

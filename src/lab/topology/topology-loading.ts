@@ -1,11 +1,12 @@
 /** Loads the content of a project from the store into memory, and makes it run. */
 import { refusals } from '../../base/errors/errors.js';
 import { recordBatches } from '../../base/store/packing.js';
-import type { Store, StoredRecord } from '../../base/store/store.js';
+import type { Change, Store, StoredRecord } from '../../base/store/store.js';
 import type { Channel } from '../../base/streams/channel.js';
 import { checkObjects } from '../projects/content-limit.js';
 import { Slices } from '../projects/slices.js';
-import { keysOf, sortOut, type LabRecords } from '../projects/records.js';
+import type { StoredLink } from '../gns3-file/topology-schema.js';
+import { entityKey, keysOf, sortOut, type EntityRecord, type LabRecords } from '../projects/records.js';
 import { Topology, type TopologyContext } from './topology.js';
 
 /** Works in slices. Announces every object, and warns the listeners of the project of what cannot run. */
@@ -16,6 +17,7 @@ export async function loadTopology(
 ): Promise<Topology> {
   const records = await storedRecords(store, projectId);
   if (records === undefined) throw refusals.projectUnknown(projectId);
+  await dropHalfLinks(store, projectId, records);
   const { node, link, drawing } = records.entities;
   checkObjects(node.length + link.length + drawing.length);
   const topology = new Topology(projectId, channel, context);
@@ -27,6 +29,25 @@ export async function loadTopology(
     await topology.unload();
     throw error;
   }
+}
+
+/** Takes out links that were left with fewer than two ends: no client shows or mends one. */
+async function dropHalfLinks(
+  store: Pick<Store, 'commit'>,
+  projectId: string,
+  { entities }: LabRecords,
+): Promise<void> {
+  const links = entities.link as EntityRecord<StoredLink>[];
+  const halves = new Set(links.flatMap(({ object }) => (object.nodes.length < 2 ? [object.link_id] : [])));
+  if (halves.size === 0) return;
+  const removals: Change[] = [];
+  for (const kind of ['link', 'directed'] as const) {
+    const records = entities[kind] as EntityRecord<{ readonly link_id: string }>[];
+    const kept = records.filter(({ object }) => !halves.has(object.link_id));
+    records.splice(0, records.length, ...kept);
+    for (const id of halves) removals.push({ remove: entityKey(projectId, kind, id) });
+  }
+  await store.commit(removals);
 }
 
 export async function storedRecords(store: Store, projectId: string): Promise<LabRecords | undefined> {

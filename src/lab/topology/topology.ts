@@ -11,7 +11,7 @@ import type { NodeKind, PortOwner } from '../kinds/node-kind.js';
 import { servedKind } from '../kinds/node-kinds.js';
 import type { LinkMedium, NodePort } from '../kinds/port.js';
 import type { BeginRun, LabRun, NodeState, NodeStatus } from '../lab-run.js';
-import type { OwnNumbers } from './own-numbers.js';
+import type { HostNumbers } from './host-numbers.js';
 import { NodeNames } from './node-names.js';
 import { drawingView, linkView, nodeView, type DrawingView, type ShownCapture } from './views.js';
 import type { Slices } from '../projects/slices.js';
@@ -35,7 +35,7 @@ interface KnownPorts {
 export interface TopologyContext {
   readonly consoleHost: string;
   readonly consolePorts: ConsolePorts;
-  readonly ownNumbers: OwnNumbers;
+  readonly hostNumbers: HostNumbers;
   symbolSize(symbol: string): { readonly width: number; readonly height: number };
   /** Refuses (404, 409) a compute on which this server cannot make a node. */
   checkCompute(computeId: string, request: string): void;
@@ -147,7 +147,7 @@ export class Topology {
       const kind = this.kindOf(node);
       if (kind === undefined) continue;
       if (node.console != null) this.context.consolePorts.release(node.console);
-      this.context.ownNumbers.release(kind, node.properties ?? {});
+      this.context.hostNumbers.release(kind, node.properties ?? {});
     }
   }
 
@@ -245,8 +245,8 @@ export class Topology {
     if (kind === undefined) return node;
     const hasConsole = kind.consoleTypes.length > 0;
     const console = hasConsole ? this.context.consolePorts.reserve(node.console) : node.console;
-    if (kind.ownNumber === undefined || node.properties === undefined) return { ...node, console };
-    return { ...node, console, properties: this.context.ownNumbers.take(kind, node.properties) };
+    if (kind.hostNumber === undefined || node.properties === undefined) return { ...node, console };
+    return { ...node, console, properties: this.context.hostNumbers.take(kind, node.properties) };
   }
 
   #strayPort(node: StoredNode, adapter: number, port: number, linkId: string): NodePort {

@@ -174,9 +174,14 @@ export function drawingView(drawing: StoredDrawing, projectId: string): DrawingV
     locked: drawing.locked ?? false,
     project_id: projectId,
     rotation: drawing.rotation ?? 0,
-    svg: drawing.svg ?? '<svg></svg>',
+    svg: shownSvg(drawing.svg),
     x: drawing.x ?? 0,
     y: drawing.y ?? 0,
     z: drawing.z ?? 2,
   };
+}
+
+/** A name is left only of a picture that could not be read; as the reference does, clients see an empty one. */
+function shownSvg(svg = ''): string {
+  return svg.includes('<svg') ? svg : '<svg></svg>';
 }

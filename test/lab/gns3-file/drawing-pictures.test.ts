@@ -2,19 +2,21 @@ import { spawnSync } from 'node:child_process';
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
-import { withPicture } from '../../../src/lab/gns3-file/drawing-pictures.js';
+import { withPicture, withPictures } from '../../../src/lab/gns3-file/drawing-pictures.js';
 import type { StoredDrawing } from '../../../src/lab/gns3-file/topology-schema.js';
 import { scratchFolder } from '../../support/scratch.js';
 import { idOf } from '../../support/stored-objects.js';
 
 const NAME = 'a'.repeat(32);
+/** The head of one, which is enough to tell its type and size. */
+const PNG_7_BY_3 = Buffer.from('89504e470d0a1a0a0000000d494844520000000700000003', 'hex');
 const drawing = (svg?: string): StoredDrawing => ({
   drawing_id: idOf(1),
   x: 5,
   ...(svg === undefined ? {} : { svg }),
 });
 
-function projectFolder(t: Test, pictures: Readonly<Record<string, string>>): string {
+function projectFolder(t: Test, pictures: Readonly<Record<string, string | Buffer>>): string {
   const folder = scratchFolder(t);
   const images = join(folder, 'project-files', 'images');
   mkdirSync(images, { recursive: true });
@@ -42,6 +44,45 @@ void t.test('images that are not there, of unknown type or elsewhere stay named'
   const picture = `<svg><image href="${NAME}.png"/><image href="${NAME}.exe"/><image href="../x.png"/></svg>`;
   const folder = projectFolder(t, { 'one.svg': picture, [`${NAME}.exe`]: 'EXE' });
   t.equal(withPicture(folder, drawing('one.svg')).svg, picture);
+  t.end();
+});
+
+void t.test('a bitmap becomes a picture of its size, whatever its name ends with', (t) => {
+  const bitmaps = { png: PNG_7_BY_3, gif: Buffer.from('47494638396107000300', 'hex') };
+  for (const [type, bitmap] of Object.entries(bitmaps)) {
+    const folder = projectFolder(t, { 'one.any': bitmap });
+    t.equal(
+      withPicture(folder, drawing('one.any')).svg,
+      '<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" height="3" width="7">' +
+        `<image height="3" width="7" xlink:href="data:image/${type};base64,${bitmap.toString('base64')}"/></svg>`,
+    );
+    t.match(withPicture(folder, drawing('elsewhere/one.any')).svg, type, 'the last part of a name counts');
+  }
+  const cut = projectFolder(t, { 'one.png': PNG_7_BY_3.subarray(0, 20) });
+  t.equal(withPicture(cut, drawing('one.png')).svg, 'one.png', 'one without a size is none');
+  t.end();
+});
+
+void t.test('a picture in the folder of GNS3 1 is found', (t) => {
+  const folder = scratchFolder(t);
+  mkdirSync(join(folder, 'images'));
+  writeFileSync(join(folder, 'images', 'logo.png'), PNG_7_BY_3);
+  t.match(withPicture(folder, drawing('logo.png')).svg, '<image height="3" width="7"');
+  t.end();
+});
+
+void t.test('pictures are bounded together', (t) => {
+  const large = `<svg>${'x'.repeat(12 * 1024 * 1024)}</svg>`;
+  const folder = projectFolder(t, { 'large.svg': large });
+  t.equal(withPictures(folder, [drawing('large.svg'), drawing('large.svg')]).length, 2);
+  t.throws(
+    () =>
+      withPictures(
+        folder,
+        Array.from({ length: 1000 }, () => drawing('large.svg')),
+      ),
+    { status: 409, message: /pictures included/ },
+  );
   t.end();
 });
 

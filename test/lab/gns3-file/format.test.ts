@@ -147,11 +147,7 @@ void t.test('objects are written in the order of the records', (t) => {
   t.end();
 });
 
-void t.test('a file of another revision is refused and told why', (t) => {
-  t.throws(() => parseTopology(file({ revision: 8 }), 'x'), {
-    status: 409,
-    message: /older file revision 8/,
-  });
+void t.test('a file of a later revision is refused and told why', (t) => {
   t.throws(() => parseTopology(file({ revision: 10, version: '3.1.0' }), 'x'), {
     status: 409,
     message:

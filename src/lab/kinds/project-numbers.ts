@@ -1,4 +1,4 @@
-/** The numbers of nodes of a kind that numbers the nodes of a project. */
+/** A number among the properties of a node that no other node of its project has, as the id of a Dynamips router. */
 import { refusals } from '../../base/errors/errors.js';
 import type { NodeKind, Properties } from './node-kind.js';
 
@@ -6,13 +6,13 @@ import type { NodeKind, Properties } from './node-kind.js';
  * The properties with the lowest free number, unless a number was given. Refuses (409) a number that another node has,
  * and a node for which no number is left.
  */
-export function withNumber(
+export function withProjectNumber(
   kind: NodeKind,
   given: Properties,
   others: () => Iterable<Properties>,
 ): Properties {
-  if (kind.numbering === undefined) return given;
-  const { property, most } = kind.numbering;
+  if (kind.projectNumber === undefined) return given;
+  const { property, last } = kind.projectNumber;
   const taken = new Set([...others()].map((properties) => properties[property]));
   const wanted = given[property];
   if (typeof wanted === 'number') {
@@ -20,8 +20,8 @@ export function withNumber(
       throw refusals.propertyConflict(`The ${property} ${wanted} is that of another node`);
     return given;
   }
-  for (let number = 1; number <= most; number++) {
+  for (let number = 1; number <= last; number++) {
     if (!taken.has(number)) return { ...given, [property]: number };
   }
-  throw refusals.tooMany(`nodes of type ${kind.type} in this project`, most);
+  throw refusals.tooMany(`nodes of type ${kind.type} in this project`, last);
 }

@@ -1,5 +1,6 @@
 /** Thread entry: a file thread, for everything on the disk but the store. */
 import { captureFileTasks } from '../src/captures/files/capture-file-tasks.js';
+import { configDiskTasks } from '../src/run/nodes/qemu/config-disk/config-disk-tasks.js';
 import { qemuHostTasks } from '../src/run/nodes/qemu/qemu-host-tasks.js';
 import { qemuTasks } from '../src/run/nodes/qemu/qemu-tasks.js';
 import { iouTasks } from '../src/run/nodes/iou/iou-tasks.js';
@@ -18,10 +19,13 @@ import { performTask, type TaskOutcome, type TaskRequest } from '../src/base/thr
 import { fileTasks } from '../src/base/disk/file-tasks.js';
 import { digestTasks } from '../src/base/disk/folder-digests.js';
 import { snapshotListTasks } from '../src/snapshots/snapshot-list-tasks.js';
+import { applianceTasks } from '../src/lab/appliances/appliance-tasks.js';
 import { symbolTasks } from '../src/lab/symbols/symbol-tasks.js';
 
 const tasks = {
+  ...applianceTasks,
   ...captureFileTasks,
+  ...configDiskTasks,
   ...confinementTasks,
   ...digestTasks,
   ...dockerTasks,

@@ -10,9 +10,10 @@ import type { NodeKind, Properties } from '../lab/kinds/node-kind.js';
 import { cloud } from '../lab/kinds/cloud.js';
 import { nat } from '../lab/kinds/nat.js';
 import { isProgramKind, isSwitchKind } from '../lab/kinds/node-kinds.js';
-import { withNumber } from '../lab/kinds/node-numbers.js';
+import { withProjectNumber } from '../lab/kinds/project-numbers.js';
 import type { ComputeNode, NewComputeNode } from './nodes/compute-node.js';
 import type { NodeProject } from './nodes/machine.js';
+import type { WatchedProject } from './project-room.js';
 import { ProgramNode } from './nodes/program-node.js';
 import { CloudNode } from './nodes/cloud-node.js';
 import { NatNode } from './nodes/nat/nat-node.js';
@@ -34,7 +35,7 @@ export interface ProjectPlace {
 
 const MOST_NODES = 4096;
 
-export class ComputeProject implements NodeProject {
+export class ComputeProject implements NodeProject, WatchedProject {
   readonly id: string;
   readonly #place: ProjectPlace;
   readonly #services: ComputeServices;
@@ -54,6 +55,7 @@ export class ComputeProject implements NodeProject {
     this.#place = place;
     this.#table = table;
     this.#services = services;
+    services.room.watch(this);
   }
 
   get name(): string {
@@ -108,6 +110,16 @@ export class ComputeProject implements NodeProject {
     return node;
   }
 
+  get hasPrograms(): boolean {
+    return this.#programs().some(({ status }) => status !== 'stopped');
+  }
+
+  async suspendPrograms(): Promise<readonly string[]> {
+    const running = this.#programs().filter(({ status }) => status === 'started');
+    await Promise.allSettled(running.map((node) => node.suspend()));
+    return running.filter(({ status }) => status === 'suspended').map(({ name }) => name);
+  }
+
   /** Finds a node of this project, of any kind. */
   findNode(id: string): ComputeNode | undefined {
     const node = this.#table.get(id);
@@ -135,6 +147,7 @@ export class ComputeProject implements NodeProject {
   /** Removes all nodes and releases all ports. */
   async close(): Promise<void> {
     this.#isClosed = true;
+    this.#services.room.forget(this);
     await Promise.all([...this.#nodes].map((node) => this.#forget(node)));
     this.#services.udpPorts.releaseAllOf(this.id);
   }
@@ -163,7 +176,7 @@ export class ComputeProject implements NodeProject {
   #numbered(kind: NodeKind, { properties, heldConsole }: Omit<NewComputeNode, 'node_id'>): Properties {
     if (heldConsole !== undefined) return properties;
     const nodes = this.#nodes;
-    return withNumber(kind, properties, () =>
+    return withProjectNumber(kind, properties, () =>
       [...nodes].filter((node) => node.kind === kind).map((node) => node.properties),
     );
   }
@@ -174,6 +187,10 @@ export class ComputeProject implements NodeProject {
     if (kind === nat) return new NatNode(this, wanted, this.#services);
     if (isProgramKind(kind)) return new ProgramNode(this, kind, wanted, this.#services);
     throw new Error(`nothing runs nodes of the kind ${kind.type}`);
+  }
+
+  #programs(): ProgramNode[] {
+    return [...this.#nodes].filter((node) => node instanceof ProgramNode);
   }
 
   async #forget(node: ComputeNode): Promise<boolean> {

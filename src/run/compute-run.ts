@@ -5,7 +5,17 @@
 import { join } from 'node:path';
 import { refusals } from '../base/errors/errors.js';
 import type { AcceptedFilters } from '../lab/topology/link-filters.js';
-import type { Client, LabRun, NodeAction, NodeState, LinkPlace, RunLink } from '../lab/lab-run.js';
+import type {
+  Client,
+  HeldNodes,
+  HoldPlan,
+  KeptMemory,
+  LabRun,
+  LinkPlace,
+  NodeAction,
+  NodeState,
+  RunLink,
+} from '../lab/lab-run.js';
 import type { ProgramKind, Properties } from '../lab/kinds/node-kind.js';
 import type { NodePort } from '../lab/kinds/port.js';
 import { captureOf } from '../lab/kinds/port-types.js';
@@ -20,6 +30,7 @@ import type { ComputeServices } from './compute-services.js';
 import { cloudInterfaces } from './host-interfaces.js';
 import { LinkWires } from './links/link-wires.js';
 import type { ComputeNode } from './nodes/compute-node.js';
+import { holdNodes, planHold } from './nodes/held-nodes.js';
 import { ProgramNode } from './nodes/program-node.js';
 
 /** The project of the controller: its name, and where its listeners are warned. */
@@ -113,6 +124,22 @@ export class ComputeRun implements LabRun {
     if (node === undefined)
       throw refusals.nodeNotStarted(name, 'it could not be made, as a warning has said');
     await node[action]();
+  }
+
+  async planHold(): Promise<HoldPlan> {
+    await this.settled();
+    return planHold(this.#programs);
+  }
+
+  hold(folder: string): Promise<HeldNodes> {
+    return holdNodes(this.#programs, folder);
+  }
+
+  async startAgain(id: string, isSuspended: boolean, memory: KeptMemory | undefined): Promise<void> {
+    await this.settled();
+    const node = this.#projects.nodeOf(this.#id, id);
+    if (!(node instanceof ProgramNode)) throw refusals.nodeUnknown(id);
+    await node.startAgain(isSuspended, memory);
   }
 
   connect(run: RunLink): Promise<void> {
@@ -241,6 +268,11 @@ export class ComputeRun implements LabRun {
       custom_adapters: node.custom_adapters ?? [],
       ...consoleOf(node),
     });
+  }
+
+  get #programs(): ProgramNode[] {
+    const nodes = [...this.#nodes.keys()].map((id) => this.#projects.nodeOf(this.#id, id));
+    return nodes.filter((node) => node instanceof ProgramNode);
   }
 
   #find(id: string): ComputeNode | undefined {

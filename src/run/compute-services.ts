@@ -4,9 +4,11 @@ import type { RunningDevice } from '../engine/control/running-device.js';
 import type { Channel } from '../base/streams/channel.js';
 import type { ConsolePorts } from '../lab/console-ports.js';
 import type { FilterPlans } from './nodes/filter-plans.js';
+import type { LinkEnds } from './links/link-ends.js';
 import type { NioSockets } from './links/nio-sockets.js';
 import type { ComputeFiles } from './files.js';
 import type { KeptPrograms } from './nodes/kept-programs.js';
+import type { ProjectRoom } from './project-room.js';
 import type { RunningNodes } from './running-nodes.js';
 import type { NatWays } from './nodes/nat/nat-ways.js';
 import type { Programs } from './nodes/programs.js';
@@ -17,6 +19,7 @@ export interface ComputeServices {
   readonly consolePorts: ConsolePorts;
   readonly udpPorts: UdpPorts;
   readonly sockets: NioSockets;
+  readonly linkEnds: LinkEnds;
   readonly filterPlans: FilterPlans;
   /** ATM switches drop cells whose header error control is wrong. */
   readonly refusesBadHec: boolean;
@@ -25,6 +28,7 @@ export interface ComputeServices {
   readonly files: ComputeFiles;
   readonly programs: Programs;
   readonly kept: KeptPrograms;
+  readonly room: ProjectRoom;
   readonly running: RunningNodes;
   readonly nat: NatWays;
   /** The address at which consoles listen. */

@@ -9,12 +9,14 @@ import type { ConfinementTasks } from './nodes/confinement-tasks.js';
 import type { DockerTasks } from './nodes/docker/docker-tasks.js';
 import type { DynamipsTasks } from './nodes/dynamips/dynamips-tasks.js';
 import type { IouTasks } from './nodes/iou/iou-tasks.js';
+import type { ConfigDiskTasks } from './nodes/qemu/config-disk/config-disk-tasks.js';
 import type { QemuHostTasks } from './nodes/qemu/qemu-host-tasks.js';
 import type { QemuTasks } from './nodes/qemu/qemu-tasks.js';
 import type { VpcsTasks } from './nodes/vpcs/vpcs-tasks.js';
 
 /** The tasks of the kinds of node that are programs, and of their confinement. */
-type ProgramTasks = ConfinementTasks &
+type ProgramTasks = ConfigDiskTasks &
+  ConfinementTasks &
   DockerTasks &
   DynamipsTasks &
   IouTasks &

@@ -32,10 +32,13 @@ import { IouRunner } from './nodes/iou/iou-machine.js';
 import { DiskUses } from './nodes/qemu/disk-uses.js';
 import { kvmPlatforms, type KvmSetting } from './nodes/qemu/kvm.js';
 import type { QemuDiskOptions } from './nodes/qemu/qemu-disks.js';
+import type { MemoryThreads } from './nodes/qemu/guest-memory.js';
 import { QemuRunner } from './nodes/qemu/qemu-machine.js';
 import { QemuTools } from './nodes/qemu/qemu-tools.js';
 import { VpcsRunner } from './nodes/vpcs/vpcs-machine.js';
+import { LinkEnds } from './links/link-ends.js';
 import { NioSockets, type NioSocketsOptions } from './links/nio-sockets.js';
+import { ProjectRoom } from './project-room.js';
 import { ProjectFolders } from './project-folders.js';
 import type { UdpPorts } from './links/udp-ports.js';
 
@@ -53,12 +56,13 @@ export interface LocalComputeOptions extends NioSocketsOptions {
   readonly consolePorts: ConsolePorts;
   readonly bpf: BpfCompiler;
   readonly keeper: Keeper;
+  readonly memories: MemoryThreads['memories'];
   readonly images: ImageLibrary;
   readonly running: RunningNodes;
   readonly iouLicense: () => LicenseSettings;
   /** The folder for what programs keep between their lives, and for secrets. No client may write there. */
   readonly programFolder: string;
-  readonly docker: Omit<DockerOptions, 'files' | 'keeper' | 'sockets'>;
+  readonly docker: Omit<DockerOptions, 'consoleHost' | 'files' | 'keeper' | 'sockets'>;
   /** The address at which consoles listen. */
   readonly consoleHost: string;
   readonly confinement: Confinement;
@@ -67,6 +71,8 @@ export interface LocalComputeOptions extends NioSocketsOptions {
   /** The folder below which virtual machines have their sockets. */
   readonly guestSocketsFolder: string;
   readonly kvm: KvmSetting;
+  /** The room of a project whose nodes run, in bytes; undefined is no limit. */
+  readonly projectQuota: number | undefined;
   /** Whether clients may add options to virtual machines that reach the host. */
   readonly allowsUnsafeOptions: boolean;
 }
@@ -114,19 +120,34 @@ export class LocalCompute {
     const sockets = new NioSockets(options);
     const tables = join(options.programFolder, 'dynamips');
     this.dynamips = new DynamipsRunner({ keeper, files, images, tables, consoleHost });
-    this.#docker = new DockerRunner({ ...options.docker, keeper, files, sockets });
-    const runners = [this.#docker, this.dynamips, ...programRunners(options, disks, sockets)];
+    this.#docker = new DockerRunner({ ...options.docker, keeper, files, sockets, consoleHost });
+    const kept = new KeptPrograms(udpPorts);
+    const runners = [this.#docker, this.dynamips, ...programRunners(options, disks, sockets, kept)];
+    const report: ComputeServices['report'] = (projectId, level, message) => {
+      const text = JSON.stringify({ message });
+      this.channel.emit(`log.${level}`, text, projectId);
+      this.folders.ownerOf(projectId)?.tell(`log.${level}`, text);
+    };
     this.#services = {
       channel: this.channel,
       consolePorts,
       udpPorts,
       sockets,
+      linkEnds: new LinkEnds(),
       refusesBadHec,
       newDevice: (lab) => engines.newDevice(lab),
       log: options.log,
       filterPlans: new FilterPlans(options.bpf),
-      programs: new Programs(runners, options.runsUnconfined, confinement, [nat]),
-      kept: new KeptPrograms(udpPorts),
+      programs: new Programs({
+        ...{ runners, others: [nat], mayBeUnconfined: options.runsUnconfined, confinement },
+      }),
+      kept,
+      room: new ProjectRoom({
+        ...{ files, quotaBytes: options.projectQuota },
+        warn: (projectId, message) => {
+          report(projectId, 'warning', message);
+        },
+      }),
       running: options.running,
       nat,
       consoleHost,
@@ -135,11 +156,7 @@ export class LocalCompute {
         this.channel.emit('node.updated', text, projectId);
         this.folders.ownerOf(projectId)?.nodeChanged(nodeId);
       },
-      report: (projectId, level, message) => {
-        const text = JSON.stringify({ message });
-        this.channel.emit(`log.${level}`, text, projectId);
-        this.folders.ownerOf(projectId)?.tell(`log.${level}`, text);
-      },
+      report,
     };
     this.projects = new ComputeProjects(this.folders, options.allowsAnyPath, this.#services);
   }
@@ -240,15 +257,18 @@ function programRunners(
   options: LocalComputeOptions,
   disks: QemuDiskOptions,
   sockets: NioSockets,
+  kept: KeptPrograms,
 ): ProgramRunner[] {
-  const { keeper, files, images, guestSocketsFolder: socketsFolder, kvm } = options;
+  const { keeper, files, memories, images, guestSocketsFolder: socketsFolder, kvm } = options;
   const allowsUnsafe = options.allowsUnsafeOptions;
   return [
     new VpcsRunner({ keeper, files }),
     new IouRunner({
       ...{ keeper, files, sockets, images, license: options.iouLicense },
       licenseFolder: join(options.programFolder, 'iou'),
+      socketsFolder: join(options.programFolder, 'i'),
+      confinement: options.confinement,
     }),
-    new QemuRunner({ ...disks, socketsFolder, kvm, allowsUnsafe }),
+    new QemuRunner({ ...disks, memories, socketsFolder, kvm, allowsUnsafe, kept }),
   ];
 }

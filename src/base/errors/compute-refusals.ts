@@ -53,6 +53,20 @@ export const computeRefusals = {
     ),
   nodeNotStarted: (name: string, reason: string) =>
     new Refusal(409, 'node_not_started', `${name} could not be started: ${reason}`),
+  nodeNotHeld: (name: string, type: string) =>
+    new Refusal(409, 'node_not_held', `${name} runs, and nodes of type ${type} cannot be held`),
+  diskNotHeld: (name: string) =>
+    new Refusal(409, 'disk_not_held', `${name} runs and writes into an image, which is in no snapshot`),
+  labNotHeld: (faults: string) =>
+    new Refusal(
+      409,
+      'lab_not_held',
+      `The snapshot must wait until these nodes are stopped; nothing was held: ${faults}`,
+    ),
+  memoryNotSaved: (name: string, reason: string) =>
+    new Refusal(409, 'memory_not_saved', `The memory of ${name} could not be saved: ${reason}`),
+  memoryNotLoaded: (name: string, reason: string) =>
+    new Refusal(409, 'memory_not_loaded', `The memory of ${name} was not loaded: ${reason}`),
   optionForbidden: (option: string) =>
     new Refusal(409, 'option_forbidden', `Forbidden additional option: ${shortened(option)}`),
   optionsUnreadable: () =>
@@ -100,6 +114,12 @@ export const computeRefusals = {
   consoleMissing: (name: string, type: string) =>
     new Refusal(409, 'console_missing', `Node ${name} console type is not ${type}`),
   consoleClosed: (name: string) => new Refusal(409, 'console_closed', `Node ${name} is not started`),
+  consoleFull: (most: number) =>
+    new Refusal(
+      503,
+      'console_full',
+      `The console has ${most} clients, which is all that is allowed: close one`,
+    ),
   nioNotSupported: (type: string) =>
     new Refusal(409, 'nio_not_supported', `NIO of type ${type} is not supported`),
   nioFixed: () =>

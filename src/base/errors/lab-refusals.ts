@@ -1,5 +1,5 @@
 /** The refusals of projects, nodes, links, captures, drawings, templates, symbols and computes. */
-import { Refusal } from './refusal.js';
+import { Refusal, shortened } from './refusal.js';
 
 export const labRefusals = {
   // Projects
@@ -53,23 +53,26 @@ export const labRefusals = {
       `This project was created with more recent version of GNS3 (file revision: ${revision}). ` +
         `Please upgrade GNS3 to version ${version} or later`,
     ),
-  topologyOlder: (revision: number) =>
+  topologyNotConverted: (path: string, reason: string) =>
     new Refusal(
       409,
-      'topology_older',
-      `This project has the older file revision ${revision}: open it once with GNS3 2.2, which converts it ` +
-        'to revision 9. The file was left untouched',
+      'topology_not_converted',
+      `The topology ${path} is of an earlier revision and could not be converted: ${reason}. It was left untouched`,
     ),
 
   // Nodes
   nodeUnknown: (id: string) => new Refusal(404, 'node_unknown', `Node ID ${id} doesn't exist`),
   nodeKindUnavailable: (sentence: string) => new Refusal(409, 'node_kind_unavailable', sentence),
-  nodeKindNotServed: (type: string, doing: string) =>
+  virtualMachineUnavailable: () =>
     new Refusal(
       409,
-      'node_kind_not_served',
-      `Cannot ${doing}: nodes of type ${type} are not served by this server`,
+      'virtual_machine_unavailable',
+      'The GNS3 VM is not available: this server runs nodes on its own host. Leave it disabled',
     ),
+  symbolThemeUnknown: (theme: string) =>
+    new Refusal(404, 'symbol_theme_unknown', `Could not find symbol theme '${shortened(theme)}'`),
+  machineEngineUnknown: (engine: string) =>
+    new Refusal(404, 'virtual_machine_engine_unknown', `GNS3 VM engine ${shortened(engine)} doesn't exist`),
   nodeComputeNotServed: (name: string, type: string, doing: string) =>
     new Refusal(
       409,
@@ -230,6 +233,13 @@ export const labRefusals = {
       'capture_quota',
       `The captures of this project take ${quota} bytes, which is all they may (--capture-quota): ` +
         'delete some at /v2/projects/{project_id}/captures',
+    ),
+  projectQuota: (used: number, quota: number) =>
+    new Refusal(
+      507,
+      'project_quota',
+      `The project takes ${used} MiB on the disk, and may take ${quota} (--project-quota): ` +
+        'nodes start again when files of it are deleted',
     ),
   captureFloor: (floor: number) =>
     new Refusal(

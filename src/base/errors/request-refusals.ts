@@ -30,6 +30,13 @@ export const requestRefusals = {
     new Refusal(400, 'web_socket_only', 'This path speaks WebSocket: no valid upgrade request was found'),
   webSocketUnknown: () => new Refusal(400, 'web_socket_unknown', 'This path does not speak WebSocket'),
   stopLocalOnly: () => new Refusal(403, 'stop_local_only', 'You can only stop a local server'),
+  webUiMissing: () =>
+    new Refusal(
+      404,
+      'web_ui_missing',
+      'This server has no web UI: start it with --web-ui and the folder of a built one',
+    ),
+  debugLocalOnly: () => new Refusal(403, 'debug_local_only', 'You can only debug a local server'),
   loadLocalOnly: () => new Refusal(403, 'load_local_only', 'You can only load a file of a local server'),
   tooBusy: () => new Refusal(503, 'server_busy', 'Too many requests are waiting, try again'),
   tooManyConnections: () =>
@@ -180,7 +187,8 @@ export const requestRefusals = {
       'image_in_use',
       `The image ${name} is used by node ${node} of project ${project}: it was not deleted`,
     ),
-  forwardUnknown: (request: string) => new Refusal(404, 'compute_request_unknown', `${request} not found`),
+  forwardUnknown: (request: string) =>
+    new Refusal(404, 'compute_request_unknown', `${shortened(request)} not found`),
 } as const;
 
 function inMebibytes(bytes: number): string {

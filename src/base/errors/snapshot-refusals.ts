@@ -8,6 +8,13 @@ export const snapshotRefusals = {
   jobCancelled: () => new Refusal(409, 'job_cancelled', 'Cancelled on request: nothing was changed'),
   jobUnknown: (id: string) => new Refusal(404, 'job_unknown', `Job ID ${id} doesn't exist`),
   projectRunning: () => new Refusal(409, 'project_running', 'Project must be stopped in order to export it'),
+  holdTooLong: (seconds: number, longest: number) =>
+    new Refusal(
+      409,
+      'hold_too_long',
+      `The nodes would stand still for about ${seconds} s, which is more than ${longest} s; nothing was held. ` +
+        'Ask with ?running=true&hold=long if they may',
+    ),
   snapshotNameRefused: (longest: number) =>
     new Refusal(
       400,

@@ -69,6 +69,14 @@ export class Channel {
     };
   }
 
+  /** Subscribes to the events that name this project. */
+  subscribeTo(projectId: string, listener: Listener): () => void {
+    const end = `${projectPart(projectId)}}`;
+    return this.subscribe((line) => {
+      if (line.endsWith(end)) listener(line);
+    });
+  }
+
   /** Delivers events until this time; returns whether none is left. */
   tellUntil(end: number): boolean {
     while (this.#waiting.length > 0) {
@@ -103,6 +111,10 @@ export class Channel {
 }
 
 export function envelope(action: string, event: string, projectId?: string): string {
-  const project = projectId === undefined ? '' : `, "project_id": ${JSON.stringify(projectId)}`;
+  const project = projectId === undefined ? '' : projectPart(projectId);
   return `{"action": "${action}", "event": ${event}${project}}`;
+}
+
+function projectPart(projectId: string): string {
+  return `, "project_id": ${JSON.stringify(projectId)}`;
 }

@@ -92,7 +92,7 @@ export class LoopRun<Setup, Report> {
 /** Hears what a thread said last, which may come later than the news of its end. */
 function hearRest<Report>(port: MessagePort, onMessage: (message: LoopMessage<Report>) => void): void {
   for (;;) {
-    const received = receiveMessageOnPort(port) as { message: LoopMessage<Report> } | undefined;
+    const received: { message: LoopMessage<Report> } | undefined = receiveMessageOnPort(port);
     if (received === undefined) return;
     onMessage(received.message);
   }

@@ -44,7 +44,7 @@ export function runLoop({ control, orders }: LoopStart, work: LoopWork): void {
 /** Carries out some of the waiting orders; returns true when none is left. Those with a promise are answered later. */
 export function obeySome(orders: MessagePort, perform: (request: TaskRequest) => unknown): boolean {
   for (let done = 0; done < ORDERS_A_ROUND; done++) {
-    const received = receiveMessageOnPort(orders) as { message: LoopOrder } | undefined;
+    const received: { message: LoopOrder } | undefined = receiveMessageOnPort(orders);
     if (received === undefined) return true;
     obey(orders, received.message, perform);
   }

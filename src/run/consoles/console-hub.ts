@@ -2,10 +2,13 @@
  * The console of one node: one source, any number of clients. A client is never waited for, so neither the node nor
  * the other clients are held up by one that does not read.
  */
+import { refusals } from '../../base/errors/errors.js';
 import type { NodeConsole } from '../nodes/node-runtime.js';
 import { Scrollback } from './scrollback.js';
 import { withoutQuestions } from './terminal-questions.js';
 
+/** The most clients of one console, WebSockets and telnet together. */
+export const MOST_CLIENTS = 32;
 /** A client with more unsent bytes is cut. */
 export const MOST_UNSENT = 256 * 1024;
 /** At most so many bytes are given to a client at once, so that its bound is looked at in between. */
@@ -64,6 +67,11 @@ export class ConsoleHub implements NodeConsole {
     return this.#source?.resize !== undefined;
   }
 
+  /** Whether nobody more may join. */
+  get isFull(): boolean {
+    return this.#guests.size >= MOST_CLIENTS;
+  }
+
   /** Typed bytes go to this source from now on. */
   connect(source: ConsoleSource): void {
     this.#source = source;
@@ -86,8 +94,9 @@ export class ConsoleHub implements NodeConsole {
     }
   }
 
-  /** The client gets the scrollback first, but for questions to its terminal, which are old. */
+  /** The client gets the scrollback first, but for questions to its terminal, which are old. Refuses (503) a client too many. */
   join(client: ConsoleClient): ConsoleSeat {
+    if (this.isFull) throw refusals.consoleFull(MOST_CLIENTS);
     const guest: Guest = { client, window: undefined };
     this.#guests.add(guest);
     const scrollback = withoutQuestions(this.scrollback);

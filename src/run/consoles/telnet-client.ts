@@ -2,8 +2,7 @@
  * The console of a program that is a telnet server on the loopback: a console source for the hub. It agrees to what makes
  * the connection transparent, echo by the server and no go-aheads, and refuses all other options.
  */
-import { once } from 'node:events';
-import { connect, type Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import { OutputRing } from '../keeper/output-ring.js';
 import type { MachineConsole } from '../nodes/machine.js';
 import { telnetBytes } from './telnet-protocol.js';
@@ -83,15 +82,9 @@ export class TelnetConsole implements MachineConsole {
   readonly #ring = new OutputRing();
   readonly #listeners = new Set<{ readonly listener: (bytes: Uint8Array) => void }>();
 
-  /** Connects to a port of 127.0.0.1. */
-  static async open(port: number): Promise<TelnetConsole> {
-    const socket = connect({ host: '127.0.0.1', port, noDelay: true });
-    await once(socket, 'connect');
-    return new TelnetConsole(socket);
-  }
-
-  private constructor(socket: Socket) {
+  constructor(socket: Socket) {
     this.#socket = socket;
+    socket.setNoDelay();
     socket.on('data', (bytes: Buffer) => {
       const { printed, answer } = this.#protocol.receive(bytes);
       if (answer.length > 0) socket.write(answer);

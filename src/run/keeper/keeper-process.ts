@@ -193,6 +193,8 @@ class KeeperProcess {
   #serverGone(isFaulty: boolean): void {
     this.#server = undefined;
     if (this.#isEnding) return;
+    for (const program of this.#programs.values())
+      if (program.endsWithServer && !isFaulty) program.kill('SIGKILL');
     const seconds = isFaulty ? Math.max(this.#graceSeconds, FAULT_GRACE_SECONDS) : this.#graceSeconds;
     this.#grace = setTimeout(
       () => {
@@ -236,7 +238,7 @@ class KeeperProcess {
       });
       this.#programs.set(program.id, program);
       void this.#groups?.add(program.id, program.pid, program.project);
-      if (this.#isEnding) program.kill('SIGKILL');
+      if (this.#isEnding || (program.endsWithServer && !link.isOpen)) program.kill('SIGKILL');
       link.send({ kind: 'spawned', request, pid: program.pid });
       link.began(program);
     } catch (error) {

@@ -67,7 +67,10 @@ export async function launch(
   return child;
 }
 
-/** Without capabilities, and without groups but those of its devices. */
+/**
+ * Without capabilities, and without groups but those of its devices. What the file of a program gives, as that of Dynamips
+ * does, is not given where there are no new privileges; a bound that lacks it would have the kernel refuse the file.
+ */
 function rightsOf({ user, groups }: SpawnConfinement): string[] {
   const id = String(user);
   return [
@@ -78,7 +81,7 @@ function rightsOf({ user, groups }: SpawnConfinement): string[] {
       id,
       ...(groups.length === 0 ? ['--clear-groups'] : ['--groups', groups.join()]),
     ],
-    ...['--inh-caps', '-all', '--ambient-caps', '-all', '--bounding-set', '-all'],
+    ...['--inh-caps', '-all', '--ambient-caps', '-all'],
   ];
 }
 

@@ -6,7 +6,7 @@
 import type { ProgramView } from './namespaces.js';
 import type { ProgramEnd, ProgramOrder, ProgramSignal } from './program.js';
 
-export const KEEPER_VERSION = 2;
+export const KEEPER_VERSION = 3;
 
 /** The environment variable of each program: `<mark>/<id>`. */
 export const MARK_VARIABLE = 'WIREFARM_NODE';
@@ -60,7 +60,7 @@ export type KeeperMessage =
   | { readonly kind: 'ended'; readonly id: string; readonly end: ProgramEnd };
 
 const MOST_BYTES_OF_ARGUMENTS = 256 * 1024;
-const MOST_BYTES_OF_MEMO = 64 * 1024;
+const MOST_BYTES_OF_MEMO = 384 * 1024;
 const LONGEST_ID = 256;
 const LEAST_NICE = 19;
 
@@ -72,7 +72,7 @@ export function faultOf(order: SpawnOrder): string | undefined {
   if (!Number.isInteger(niceness) || Math.abs(niceness) > LEAST_NICE + 1) return 'The niceness is no number';
   const variables = Object.entries(environment).flat();
   const { network = '', hidden = [], visible = [] } = confinement ?? {};
-  const places = [network, ...hidden, ...visible.map(({ path }) => path)];
+  const places = [network, ...hidden, ...visible.flatMap(({ path, at }) => [path, at])];
   const texts = [id, command, folder, ...args, ...variables, ...places];
   if (texts.some((text) => text.includes('\0'))) return 'An argument has a NUL in it';
   if (bytesOf([command, ...args]) > MOST_BYTES_OF_ARGUMENTS)
@@ -116,6 +116,7 @@ function isOrder(order: unknown): boolean {
     isRecord(order) &&
     [order['id'], order['command'], order['folder'], order['memo']].every(isText) &&
     (order['project'] === undefined || isText(order['project'])) &&
+    (order['endsWithServer'] === undefined || typeof order['endsWithServer'] === 'boolean') &&
     Array.isArray(order['args']) &&
     order['args'].every(isText) &&
     isRecord(order['environment']) &&
@@ -140,7 +141,11 @@ function isConfinement(confinement: unknown): boolean {
     hidden.every(isText) &&
     Array.isArray(visible) &&
     visible.every(
-      (place) => isRecord(place) && isText(place['path']) && typeof place['isWritable'] === 'boolean',
+      (place) =>
+        isRecord(place) &&
+        isText(place['path']) &&
+        isText(place['at']) &&
+        typeof place['isWritable'] === 'boolean',
     )
   );
 }

@@ -29,6 +29,7 @@ const ioctl = declare<[fd: number, request: number, argument: Uint8Array]>(
 const setLimit = declare<[which: number, limit: BigUint64Array]>('int setrlimit(int, const uint64_t *)');
 
 const RLIMIT_NPROC = 6;
+const CLONE_FS = 0x200;
 const CLONE_NEWNS = 0x0002_0000;
 const CLONE_NEWNET = 0x4000_0000;
 const O_PATH = 0o10000000;
@@ -51,14 +52,19 @@ const IFF_UP = 1;
 export interface ProgramView {
   /** These look empty, but for what is visible. None lies in another. */
   readonly hidden: readonly string[];
-  /** Files and folders in the hidden ones. */
-  readonly visible: readonly { readonly path: string; readonly isWritable: boolean }[];
+  /** Files and folders that are seen in the hidden ones. `at` is the place, which may be another than the path. */
+  readonly visible: readonly { readonly path: string; readonly at: string; readonly isWritable: boolean }[];
 }
 
 export class Namespaces {
   readonly #mounts = openSync('/proc/thread-self/ns/mnt', 'r');
   readonly #network = openSync('/proc/thread-self/ns/net', 'r');
   readonly #folder = openSync('.', constants.O_RDONLY | constants.O_DIRECTORY);
+
+  constructor() {
+    // A thread that shares its working folder with others may not change its mounts.
+    check('no working folder of its own', unshare(CLONE_FS));
+  }
 
   /**
    * Does `work` with the folders hidden, and in this network. `label` names the mounts: a process cannot change them.
@@ -78,18 +84,18 @@ export class Namespaces {
   }
 
   /**
-   * Does `work` in a new network that has loopback only, or in that of a process. The network is there as long as its
+   * Does `work` in a new network that has loopback only, or in the one at this path. The network is there as long as its
    * descriptor or a socket.
    */
   inNetwork<Result>(
-    pid: number | undefined,
+    path: string | undefined,
     work: () => Result,
   ): { readonly descriptor: number; readonly result: Result } {
     try {
-      if (pid === undefined) {
+      if (path === undefined) {
         check('no network namespace', unshare(CLONE_NEWNET));
         raiseLoopback();
-      } else enterNetwork(`/proc/${pid}/ns/net`);
+      } else enterNetwork(path);
       const descriptor = openSync('/proc/thread-self/ns/net', 'r');
       try {
         return { descriptor, result: work() };
@@ -143,22 +149,22 @@ function raiseLoopback(): void {
 }
 
 function hide({ hidden, visible }: ProgramView, label: string): void {
-  const kept: { readonly path: string; readonly isWritable: boolean; readonly fd: number }[] = [];
+  const kept: { readonly at: string; readonly isWritable: boolean; readonly fd: number }[] = [];
   try {
-    for (const { path, isWritable } of visible) {
+    for (const { path, at, isWritable } of visible) {
       const fd = openSync(path, O_PATH | constants.O_NOFOLLOW);
-      kept.push({ path, isWritable, fd });
+      kept.push({ at, isWritable, fd });
       if (fstatSync(fd).isSymbolicLink()) throw new Error(`${path} has become a link`);
     }
     for (const folder of hidden) {
       const flags = MS_NOSUID | MS_NODEV | MS_NOEXEC;
       check(`${folder} is not hidden`, mount(label, folder, 'tmpfs', flags, 'mode=755,size=1m,nr_inodes=4k'));
     }
-    for (const { path, isWritable, fd } of kept) {
-      makePlace(path, fstatSync(fd).isDirectory());
-      check(`${path} is not visible`, mount(`/proc/self/fd/${fd}`, path, null, MS_BIND, null));
+    for (const { at, isWritable, fd } of kept) {
+      makePlace(at, fstatSync(fd).isDirectory());
+      check(`${at} is not visible`, mount(`/proc/self/fd/${fd}`, at, null, MS_BIND, null));
       const flags = MS_BIND | MS_REMOUNT | MS_NOSUID | MS_NODEV | (isWritable ? 0 : MS_RDONLY);
-      check(`${path} is not protected`, mount('none', path, null, flags, null));
+      check(`${at} is not protected`, mount('none', at, null, flags, null));
     }
   } finally {
     for (const { fd } of kept) closeSync(fd);

@@ -21,6 +21,8 @@ export interface ProgramOrder {
   readonly confinement?: ProgramConfinement | undefined;
   /** Handed back to the next server that takes the program over. JSON. */
   readonly memo: unknown;
+  /** The program is of no use to another server: it ends with this one, whatever the grace is. */
+  readonly endsWithServer?: boolean;
 }
 
 /** How far a program is kept from the rest of the host, where the server has the privilege for that. */
@@ -31,6 +33,8 @@ export interface ProgramConfinement {
   readonly writable: readonly string[];
   /** Files and folders, such as images, and the program itself if it is one of the server's files. */
   readonly readable: readonly string[];
+  /** Writable folders that it sees at other places, whose folders look empty otherwise. */
+  readonly moved?: readonly { readonly path: string; readonly at: string }[] | undefined;
   /** Such as `/dev/kvm`: it gets the group of each, where the group may use the device. */
   readonly devices?: readonly string[] | undefined;
 }
@@ -38,6 +42,8 @@ export interface ProgramConfinement {
 export interface ProgramEnd {
   readonly code: number | null;
   readonly signal: string | null;
+  /** The kernel has killed it because memory ran out. */
+  readonly isOutOfMemory?: true;
 }
 
 export type ProgramSignal = 'SIGTERM' | 'SIGKILL' | 'SIGHUP' | 'SIGINT';

@@ -1,6 +1,7 @@
 /** A program in the keeper: its process, its console, and the last of its output. */
 import type { ChildProcess } from 'node:child_process';
 import { launch } from './launcher.js';
+import { MemoryKills } from './memory-kills.js';
 import type { SpawnOrder } from './messages.js';
 import { OutputRing } from './output-ring.js';
 import { newConsole, type ProgramConsole } from './program-console.js';
@@ -9,10 +10,13 @@ import type { ProgramEnd, ProgramSignal } from './program.js';
 /** When the process has gone, its output may come for so long: others may have its console open. */
 const LAST_OUTPUT_MS = 300;
 
+let memoryKills: MemoryKills | undefined;
+
 export class SpawnedProgram {
   readonly id: string;
   readonly memo: string;
   readonly project: string | undefined;
+  readonly endsWithServer: boolean;
   readonly pid: number;
   readonly ring = new OutputRing();
   readonly #child: ChildProcess;
@@ -27,6 +31,7 @@ export class SpawnedProgram {
     changed: (program: SpawnedProgram) => void,
   ): Promise<SpawnedProgram> {
     const console = newConsole(order.console);
+    memoryKills ??= new MemoryKills();
     try {
       const child = await launch(order, mark, console.stdio, console.terminal);
       if (child.pid === undefined) throw new Error('The process has no id');
@@ -38,7 +43,7 @@ export class SpawnedProgram {
   }
 
   private constructor(
-    { id, memo, project }: SpawnOrder,
+    { id, memo, project, endsWithServer = false }: SpawnOrder,
     child: ChildProcess,
     pid: number,
     console: ProgramConsole,
@@ -47,6 +52,7 @@ export class SpawnedProgram {
     this.id = id;
     this.memo = memo;
     this.project = project;
+    this.endsWithServer = endsWithServer;
     this.pid = pid;
     this.#child = child;
     this.#console = console;
@@ -69,7 +75,8 @@ export class SpawnedProgram {
       // The group is there as long as one of it is: nothing of it outlives its leader.
       this.kill('SIGKILL');
       this.#hasExited = true;
-      end = { code, signal };
+      const isOutOfMemory = signal === 'SIGKILL' && memoryKills?.has(this.pid) === true;
+      end = { code, signal, ...(isOutOfMemory ? { isOutOfMemory } : {}) };
       setTimeout(() => {
         console.close();
       }, LAST_OUTPUT_MS).unref();

@@ -99,6 +99,11 @@ export class NioSockets {
     return this.#openInterface({ type: 'tap', device }, 'CAP_NET_ADMIN');
   }
 
+  /** Lets the interface of a TAP have a carrier, or not. Throws OpenError. */
+  setCarrier(tap: PortEndpoint, isThere: boolean): void {
+    this.#opener.setCarrier(tap, isThere);
+  }
+
   close(endpoint: PortEndpoint): void {
     this.#opener.close(endpoint);
   }

@@ -4,6 +4,12 @@
  */
 import { refusals } from '../../base/errors/errors.js';
 
+/** The pair of UDP ports on 127.0.0.1 between an adapter of a program and the engine. */
+export interface AdapterWire {
+  readonly programPort: number;
+  readonly enginePort: number;
+}
+
 export class UdpPorts {
   readonly range: readonly [first: number, last: number];
   readonly #isFree: (port: number) => Promise<boolean>;

@@ -5,6 +5,7 @@ import { refusals } from '../../base/errors/errors.js';
 import type { PortEndpoint } from '../../engine/forwarding/transport.js';
 import type { PortPolicy } from '../../engine/forwarding/orders.js';
 import { canonical, type BridgePort, type Nio } from '../links/nio.js';
+import type { EndNode, LinkEnds } from '../links/link-ends.js';
 import type { NioSockets } from '../links/nio-sockets.js';
 import { shownCounters, type ShownCounters } from './statistics.js';
 import type { UdpPorts } from '../links/udp-ports.js';
@@ -21,6 +22,8 @@ export interface AttachmentsOptions {
   readonly sockets: NioSockets;
   readonly udpPorts: UdpPorts;
   readonly projectId: string;
+  /** For attachments that are the links of a node. */
+  readonly links?: { readonly ends: LinkEnds; readonly node: EndNode };
 }
 
 const MOST_PORTS = 1024;
@@ -50,6 +53,8 @@ export class Attachments {
       throw refusalOf(error, nio, endpoint);
     }
     this.#byPort.set(port, { nio, endpoint, lostBefore: 0 });
+    const { links } = this.#options;
+    links?.ends.add(endpoint, links.node, port);
   }
 
   /** Changes what lies between an attached port and its link. */
@@ -83,6 +88,18 @@ export class Attachments {
     this.#close(port, attachment);
   }
 
+  /** Whether the node at the far end of a port runs, as far as this host knows: what it does not know of counts as running. */
+  isFarNodeUp(port: number): boolean {
+    const endpoint = this.#byPort.get(port)?.endpoint;
+    const far = endpoint && this.#options.links?.ends.farNode(endpoint);
+    return far === undefined || far.status === 'started';
+  }
+
+  /** Tells the nodes at the far ends that the status of this one has changed. */
+  tellFarNodes(): void {
+    for (const { endpoint } of this.#byPort.values()) this.#options.links?.ends.tellFar(endpoint);
+  }
+
   /** Call after the device was removed, which detaches all ports. */
   closeAll(): void {
     for (const [port, attachment] of this.#byPort) this.#close(port, attachment);
@@ -108,8 +125,9 @@ export class Attachments {
   }
 
   #close(port: number, { nio, endpoint }: Attachment): void {
-    const { sockets, udpPorts, projectId } = this.#options;
+    const { sockets, udpPorts, projectId, links } = this.#options;
     this.#byPort.delete(port);
+    links?.ends.remove(endpoint);
     sockets.close(endpoint);
     if (nio.type === 'nio_udp') udpPorts.release(nio.lport, projectId);
   }

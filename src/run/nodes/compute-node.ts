@@ -55,6 +55,10 @@ export abstract class ComputeNode implements NodeRuntime {
   #isLeaving = false;
   #isRemoved = false;
   readonly #turns = new Turns();
+  /** The ports at which there is a link that is not suspended. */
+  readonly #plugged = new Set<number>();
+  /** The ports that wait for their turn because of the node at the far end. */
+  readonly #farNews = new Set<number>();
   readonly #portListeners = new Set<PortListener>();
   readonly #ownsConsole: boolean;
   #consolePort: number | null;
@@ -71,12 +75,15 @@ export abstract class ComputeNode implements NodeRuntime {
     const hasConsole = kind.consoleTypes.length > 0;
     this.#consoleType = hasConsole ? (wanted.console_type ?? kind.consoleTypes[0]) : undefined;
     this.#ownsConsole = hasConsole && wanted.heldConsole === undefined;
-    const { consolePorts, sockets, udpPorts } = services;
+    const { consolePorts, sockets, udpPorts, linkEnds: ends } = services;
     this.#consolePort = this.#ownsConsole
       ? consolePorts.reserve(wanted.console)
       : (wanted.heldConsole ?? null);
     this.device = services.newDevice(home.id);
-    this.attachments = new Attachments({ device: this.device, sockets, udpPorts, projectId: home.id });
+    this.attachments = new Attachments({
+      ...{ device: this.device, sockets, udpPorts, projectId: home.id },
+      links: { ends, node: this },
+    });
   }
 
   get name(): string {
@@ -199,7 +206,7 @@ export abstract class ComputeNode implements NodeRuntime {
       try {
         const wanted = policy ?? (await this.#policyOf(port, nio));
         await this.attachments.attach(port, nio, this.home.folder, wanted);
-        await this.cable?.(port, !wanted.suspended);
+        await this.#plug(port, !wanted.suspended);
       } catch (error) {
         await this.linkWent?.(port);
         throw error;
@@ -212,7 +219,7 @@ export abstract class ComputeNode implements NodeRuntime {
       this.attachments.check(port);
       await this.#portsGo(port);
       await this.attachments.detach(port);
-      await this.cable?.(port, false);
+      await this.#plug(port, false);
       await this.linkWent?.(port);
     });
   }
@@ -221,7 +228,7 @@ export abstract class ComputeNode implements NodeRuntime {
   setPolicy(port: number, policy: PortPolicy): Promise<void> {
     return this.turn(async () => {
       await this.attachments.setPolicy(port, policy);
-      await this.cable?.(port, !policy.suspended);
+      await this.#plug(port, !policy.suspended);
     });
   }
 
@@ -231,7 +238,7 @@ export abstract class ComputeNode implements NodeRuntime {
       this.attachments.checkSame(port, nio);
       const policy = await this.#policyOf(port, nio);
       await this.attachments.setPolicy(port, policy);
-      await this.cable?.(port, !policy.suspended);
+      await this.#plug(port, !policy.suspended);
     });
   }
 
@@ -270,6 +277,15 @@ export abstract class ComputeNode implements NodeRuntime {
     this.device.connections.reset();
   }
 
+  farNodeChanged(port: number): void {
+    if (this.#farNews.has(port)) return;
+    this.#farNews.add(port);
+    void this.#turns.takeSurely(async () => {
+      this.#farNews.delete(port);
+      await this.cable?.(port, this.isPlugged(port));
+    });
+  }
+
   /** Call only at the end of the process, when no engine runs any more. */
   closeSockets(): void {
     this.attachments.closeAll();
@@ -287,12 +303,20 @@ export abstract class ComputeNode implements NodeRuntime {
   /** Called when the link at a port has been detached, or could not be attached. Not called when the node is removed. */
   protected linkWent?(port: number): Promise<void>;
 
-  /** Called when a link has come to a port or gone, and when it is suspended or resumed. Must not fail. */
+  /**
+   * Called when a link has come to a port or gone, when it is suspended or resumed, and when the status of the node at its
+   * far end may be another. Must not fail.
+   */
   protected cable?(port: number, isPlugged: boolean): Promise<void>;
 
   /** Undefined for a kind without mappings. */
   protected connectionStatistics(): ConnectionStatistics[] | undefined {
     return undefined;
+  }
+
+  /** Whether there is a link at the port that is not suspended. */
+  protected isPlugged(port: number): boolean {
+    return this.#plugged.has(port);
   }
 
   /** Whether it will be removed in its turn: work that has not begun need not be done. */
@@ -325,6 +349,12 @@ export abstract class ComputeNode implements NodeRuntime {
       if (this.#isRemoved) throw refusals.nodeUnknown(this.id);
       return work();
     });
+  }
+
+  async #plug(port: number, isPlugged: boolean): Promise<void> {
+    if (isPlugged) this.#plugged.add(port);
+    else this.#plugged.delete(port);
+    await this.cable?.(port, isPlugged);
   }
 
   async #portsGo(port: number | 'all'): Promise<void> {

@@ -28,6 +28,7 @@ export interface ConfinementTasks extends TaskTable {
     readonly serverFolders: readonly string[];
     readonly writable: readonly string[];
     readonly readable: readonly string[];
+    readonly moved: readonly { readonly path: string; readonly at: string }[];
     readonly devices: readonly string[];
   }) => ProgramView & {
     /** The groups that may use the devices. */
@@ -42,23 +43,24 @@ const BY_OWNER = 6;
 const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = constants;
 
 export const confinementTasks: ConfinementTasks = {
-  prepareView({ user, serverFolders, writable, readable, devices }) {
+  prepareView({ user, serverFolders, writable, readable, moved, devices }) {
     const own = unique(serverFolders.flatMap(realPath));
     const isOwn = (path: string): boolean =>
       own.includes(path) || own.some((folder) => isBelow(folder, path));
     const written = unique(writable.map((path) => realpathSync(path)));
     const read = unique(readable.map((path) => realpathSync(path))).filter((path) => !written.includes(path));
-    for (const path of written) give(path, user);
+    for (const path of [...written, ...moved.map(({ path }) => path)]) give(path, user);
     for (const path of read) if (isOwn(path)) letRead(path);
     const all = [
-      ...written.map((path) => ({ path, isWritable: true })),
-      ...read.map((path) => ({ path, isWritable: false })),
+      ...written.map((path) => ({ path, at: path, isWritable: true })),
+      ...read.map((path) => ({ path, at: path, isWritable: false })),
+      ...moved.map((place) => ({ ...place, isWritable: true })),
     ];
-    const closed = all.flatMap(({ path }) => closedFolders(path));
-    const hidden = outermost([...own, ...closed]);
-    const visible = all.filter(({ path }) => hidden.some((folder) => isBelow(folder, path)));
+    const closed = all.flatMap(({ at }) => closedFolders(at));
+    const hidden = outermost([...own, ...closed, ...moved.map(({ at }) => dirname(at))]);
+    const visible = all.filter(({ at }) => hidden.some((folder) => isBelow(folder, at)));
     // A folder comes before what is in it.
-    visible.sort((a, b) => (a.path < b.path ? -1 : 1));
+    visible.sort((a, b) => (a.at < b.at ? -1 : 1));
     return { hidden, visible, groups: [...new Set(devices.flatMap(groupOf))] };
   },
 };

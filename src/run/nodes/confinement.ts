@@ -3,6 +3,7 @@
  * name, and has a network of its own, in which only the engine's sockets are. All of it needs privileges.
  */
 import { createHash } from 'node:crypto';
+import { Socket } from 'node:net';
 import type { Logger } from 'pino';
 import { messageOf } from '../../base/errors/errors.js';
 import type { TaskRunner } from '../../base/threads/task-pool.js';
@@ -10,7 +11,7 @@ import type { PortEndpoint } from '../../engine/forwarding/transport.js';
 import type { ComputeFiles } from '../files.js';
 import { FIRST_PROGRAM_USER, LAST_PROGRAM_USER, type SpawnConfinement } from '../keeper/messages.js';
 import type { ProgramOrder } from '../keeper/program.js';
-import type { AdapterWire } from './kept-programs.js';
+import type { AdapterWire } from '../links/udp-ports.js';
 import type { NamespaceTasks } from './namespace-tasks.js';
 
 export interface ConfinementOptions {
@@ -53,9 +54,9 @@ export class Confinement {
     const { id, confinement } = order;
     if (confinement === undefined || (await this.problem()) !== undefined) return undefined;
     const { files, serverFolders } = this.#options;
-    const { network = '', devices = [], ...named } = confinement;
+    const { network = '', devices = [], moved = [], ...named } = confinement;
     const user = this.userOf(id);
-    const view = await files.run('prepareView', { ...named, devices, user, serverFolders });
+    const view = await files.run('prepareView', { ...named, devices, moved, user, serverFolders });
     return { user, network, ...view };
   }
 
@@ -66,11 +67,11 @@ export class Confinement {
     return FIRST_PROGRAM_USER + (digest.readUInt32LE() % (LAST_PROGRAM_USER - FIRST_PROGRAM_USER + 1));
   }
 
-  /** A new network, or that of a kept process. Undefined when programs are not confined. */
-  async openNetwork(wires: readonly AdapterWire[], kept?: number): Promise<NodeNetwork | undefined> {
+  /** A new network, or the one at this path. Undefined when programs are not confined. */
+  async openNetwork(wires: readonly AdapterWire[], path?: string): Promise<NodeNetwork | undefined> {
     if ((await this.problem()) !== undefined) return undefined;
     const { namespaces, log } = this.#options;
-    const { descriptor, endpoints } = await namespaces.run('openNetwork', { wires, kept });
+    const { descriptor, endpoints } = await namespaces.run('openNetwork', { wires, path });
     return {
       path: `/proc/${process.pid}/fd/${descriptor}`,
       endpoints,
@@ -80,6 +81,11 @@ export class Confinement {
         });
       },
     };
+  }
+
+  /** A connection to a TCP port of the loopback of a network. One that is refused has an error soon. */
+  async connect(path: string, port: number): Promise<Socket> {
+    return new Socket({ fd: await this.#options.namespaces.run('connect', { path, port }) });
   }
 
   async #probe(): Promise<string | undefined> {

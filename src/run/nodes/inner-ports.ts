@@ -7,7 +7,8 @@ import type { PortEndpoint } from '../../engine/forwarding/transport.js';
 import type { Program } from '../keeper/keeper.js';
 import type { AttachmentsOptions } from './attachments.js';
 import type { NodeNetwork } from './confinement.js';
-import type { AdapterWire, NodeMemo } from './kept-programs.js';
+import type { KeptNode, NodeMemo } from './kept-programs.js';
+import type { AdapterWire } from '../links/udp-ports.js';
 
 interface InnerPort {
   readonly port: number;
@@ -16,17 +17,21 @@ interface InnerPort {
   readonly wire: AdapterWire | undefined;
 }
 
-/** Resolves with the network of a node whose programs have one of their own, and with the engine's ends of its wires. */
+/**
+ * Resolves with the network of a node whose programs have one of their own, and with the engine's ends of its wires. The
+ * path is that of a network which is there.
+ */
 export type OpenNetwork = (
   wires: readonly AdapterWire[],
-  kept: Program | undefined,
+  path: string | undefined,
 ) => Promise<NodeNetwork | undefined>;
 
 export class InnerPorts {
   readonly #place: AttachmentsOptions;
   readonly #openNetwork: OpenNetwork;
   readonly #attached: InnerPort[] = [];
-  #network: NodeNetwork | undefined;
+  /** The same network at each opening of wires. */
+  readonly #networks: NodeNetwork[] = [];
 
   constructor(place: AttachmentsOptions, openNetwork: OpenNetwork) {
     this.#place = place;
@@ -35,14 +40,15 @@ export class InnerPorts {
 
   /** The path of the network in which the programs are. */
   get network(): string | undefined {
-    return this.#network?.path;
+    return this.#networks[0]?.path;
   }
 
   /** For the memo of the program. */
-  get wires(): NodeMemo['wires'] {
-    return this.#attached.flatMap(({ port, wire }) =>
+  get memo(): Pick<NodeMemo, 'hasNetwork' | 'wires'> {
+    const wires = this.#attached.flatMap(({ port, wire }) =>
       wire === undefined ? [] : [{ index: port >> 1, ...wire }],
     );
+    return { wires, hasNetwork: this.network !== undefined };
   }
 
   /** Opens wires for these ports of the node. */
@@ -54,8 +60,14 @@ export class InnerPorts {
       for (const wire of wires.values()) this.#releasePorts(wire);
       throw error;
     }
-    await this.openWires(wires);
+    await this.#openWires(wires);
     return [...wires.values()];
+  }
+
+  /** Opens the wires of programs of an earlier server again, in the network in which they are. */
+  async adopt({ programs: [program], wires, hasNetwork }: KeptNode): Promise<void> {
+    await this.#openWires(wires, program);
+    if (hasNetwork !== (this.network !== undefined)) throw new Error('it is confined in another way');
   }
 
   async #reserveWire(): Promise<AdapterWire> {
@@ -70,7 +82,7 @@ export class InnerPorts {
   }
 
   /** Opens and attaches the engine's ends of wires by the index of their port. Releases those that fail. */
-  async openWires(wires: ReadonlyMap<number, AdapterWire>, kept?: Program): Promise<void> {
+  async #openWires(wires: ReadonlyMap<number, AdapterWire>, kept?: Program): Promise<void> {
     const all = [...wires];
     let endpoints: readonly PortEndpoint[] = [];
     let attached = 0;
@@ -95,8 +107,12 @@ export class InnerPorts {
     kept: Program | undefined,
   ): Promise<readonly PortEndpoint[]> {
     const { sockets } = this.#place;
-    this.#network = await this.#openNetwork(wires, kept);
-    if (this.#network !== undefined) return this.#network.endpoints;
+    const path = kept === undefined ? this.network : `/proc/${kept.pid}/ns/net`;
+    const network = await this.#openNetwork(wires, path);
+    if (network !== undefined) {
+      this.#networks.push(network);
+      return network.endpoints;
+    }
     const opened: PortEndpoint[] = [];
     try {
       for (const { enginePort, programPort } of wires)
@@ -127,8 +143,7 @@ export class InnerPorts {
   }
 
   async close(): Promise<void> {
-    this.#network?.close();
-    this.#network = undefined;
+    for (const { close } of this.#networks.splice(0)) close();
     const { sockets } = this.#place;
     for (const { port, endpoint, wire } of this.#attached.splice(0)) {
       try {
@@ -142,8 +157,7 @@ export class InnerPorts {
 
   /** Call it alone only at the end of the process, when no engine runs any more. */
   closeSockets(): void {
-    this.#network?.close();
-    this.#network = undefined;
+    for (const { close } of this.#networks.splice(0)) close();
     for (const { endpoint, wire } of this.#attached.splice(0)) {
       this.#place.sockets.close(endpoint);
       if (wire !== undefined) this.#releasePorts(wire);

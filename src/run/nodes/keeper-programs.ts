@@ -32,7 +32,7 @@ export async function answerOf(
 ): Promise<ProgramAnswer | undefined> {
   try {
     const order = { folder: '/', ...wanted, id: `question-${randomUUID()}`, niceness: 0, memo: null };
-    const program = await keeper.spawn({ ...order, environment: {} });
+    const program = await keeper.spawn({ ...order, environment: {}, endsWithServer: true });
     const patience = setTimeout(() => {
       program.kill('SIGKILL');
     }, limitMs);

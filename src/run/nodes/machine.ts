@@ -2,14 +2,17 @@
  * The contract of a kind of program node: what it does in its own way. Its status, its turns, its wiring to the engine and
  * its console are the same for all kinds, and are in `program-node.ts`.
  */
+import type { Socket } from 'node:net';
 import type { DeviceSettings } from '../../engine/forwarding/orders.js';
 import type { PortEndpoint } from '../../engine/forwarding/transport.js';
 import type { NodeConsoleType } from '../../lab/kinds/console-types.js';
 import type { CustomAdapter } from '../../lab/kinds/custom-adapters.js';
 import type { ProgramKind, Properties } from '../../lab/kinds/node-kind.js';
+import type { KeptMemory, SavedMemory } from '../../lab/lab-run.js';
 import type { ConsoleSource } from '../consoles/console-hub.js';
 import type { ProgramEnd } from '../keeper/keeper.js';
-import type { AdapterWire, KeptNode, NodeMemo } from './kept-programs.js';
+import type { KeptNode, NodeMemo } from './kept-programs.js';
+import type { AdapterWire } from '../links/udp-ports.js';
 
 /** Whether this host can run nodes of a kind. */
 export type Ability =
@@ -45,14 +48,21 @@ export interface MachineNode {
  * of the node. All that is opened here is closed when the run has ended.
  */
 export interface NodeHost {
-  /** Opens a pair of UDP ports for each of these ports of the node. Call once if its network is its own. */
+  /** Opens a pair of UDP ports for each of these ports of the node. The first call makes its network if that is its own. */
   openUdp(indexes: readonly number[]): Promise<readonly AdapterWire[]>;
-  /** The memo of the program, from which a later server can take it over. Ask when all ports are open. */
-  memo(commandLine: string): NodeMemo;
+  /** A connection to a TCP port that a program of the node has on the loopback of its network. */
+  connect(port: number): Promise<Socket>;
+  /**
+   * The memo of the program, from which a later server can take it over. Ask when all ports are open. `own` is JSON for the
+   * kind itself.
+   */
+  memo(commandLine: string, own?: unknown): NodeMemo;
   /** Attaches an endpoint of another form to a port of the node, and closes it in the end. */
   attach(index: number, endpoint: PortEndpoint): Promise<void>;
   /** Whether a link is at the port and not suspended. */
   isPlugged(index: number): boolean;
+  /** Whether the node at the far end of the link runs; true as well when nothing is known of it. */
+  isFarNodeUp(index: number): boolean;
   /** Called when the guest was suspended or resumed by something else than the machine. */
   statusChanged(status: 'started' | 'suspended'): void;
   /** Called when the files of the node have changed: its listeners are told. */
@@ -69,9 +79,25 @@ export interface MachineConsole extends ConsoleSource {
   listen(listener: (bytes: Uint8Array) => void): () => void;
 }
 
+/** How a run is part of a snapshot: its guest stands still, its memory is saved, and it goes on. */
+export interface RunMemory {
+  /**
+   * The most bytes that its memory takes, or the reason why its disks alone are saved. Refuses (409) a run that cannot be
+   * in a snapshot.
+   */
+  estimate(): Promise<{ readonly bytes: number } | { readonly why: string }>;
+  /** From here on the guest does nothing and all that it has written is in its files. */
+  pause(): Promise<void>;
+  /** Saves the memory of the paused guest in a new file. */
+  save(path: string): Promise<SavedMemory>;
+  resume(): Promise<void>;
+}
+
 /** A machine that runs. */
 export interface Run {
   readonly commandLine: string;
+  /** Whether a machine that was taken over is suspended. */
+  readonly isSuspended?: boolean;
   /** Resolves when it has ended, for whatever reason; never rejects. */
   readonly ended: Promise<ProgramEnd>;
   /** The last that its program printed: it says why it has ended. */
@@ -89,8 +115,10 @@ export interface Run {
   reload?(): Promise<void>;
   /** Called when properties of the node have changed. Absent for a kind whose properties act at the next start. */
   update?(): Promise<void>;
-  /** Plugs the cable of a port in, or pulls it. Absent for a kind whose adapters have no carrier. */
+  /** Plugs the cable of a port in, or pulls it; also called when `isFarNodeUp` of it may be another. Absent for a kind whose adapters have no carrier. */
   cable?(index: number, isPlugged: boolean): Promise<void>;
+  /** Absent for a kind whose guests cannot stand still. */
+  readonly memory?: RunMemory;
 }
 
 export interface Machine {
@@ -100,12 +128,12 @@ export interface Machine {
   prepare?(host: Pick<NodeHost, 'inform'>): Promise<void>;
   /**
    * Refuses (409) what cannot run; nothing is left of it then, but for what the host closes. The inputs are those that
-   * the kind takes with a start.
+   * the kind takes with a start. With a memory, which only a kind that saves any is given, the guest goes on from there.
    */
-  start(host: NodeHost, inputs: Properties): Promise<Run>;
+  start(host: NodeHost, inputs: Properties, memory?: KeptMemory): Promise<Run>;
   /**
-   * Takes over the programs of an earlier server; the host has opened their UDP ports. Absent for a kind whose programs
-   * end with the server. When it rejects, the programs are killed.
+   * Takes over the programs of an earlier server; the host has opened their UDP ports. No link is there yet: cables are
+   * told when all are. Absent for a kind whose programs end with the server. When it rejects, the programs are killed.
    */
   adopt?(kept: KeptNode, host: NodeHost): Promise<Run>;
   /** Called when the node has another name. Nothing runs. Absent for a kind that has its name from each start. */
@@ -122,6 +150,11 @@ export interface ProgramRunner {
    * a kind that cannot be confined.
    */
   readonly confinement?: { readonly network: 'own' | 'host' };
+  /**
+   * Whether its nodes have nothing but their files, so that they may run while a snapshot is made. Nodes of another kind must be
+   * held or stopped.
+   */
+  readonly hasFilesOnly?: true;
   /** Never rejects. */
   probe(): Promise<Ability>;
   /** Refuses (409) a node for which the project has no room. */

@@ -4,9 +4,12 @@ import { messageOf } from '../../base/errors/errors.js';
 import type { TaskTable } from '../../base/threads/task.js';
 import type { PortEndpoint } from '../../engine/forwarding/transport.js';
 import { hostSockets } from '../../engine/sockets/host-sockets.js';
+import { AF_INET, SOCK_FLAGS, SOCK_STREAM } from '../../engine/sockets/linux/constants.js';
+import { libc } from '../../engine/sockets/linux/libc.js';
+import { internetAddress } from '../../engine/sockets/linux/socket-address.js';
 import { Namespaces } from '../keeper/namespaces.js';
 import { LAST_PROGRAM_USER } from '../keeper/messages.js';
-import type { AdapterWire } from './kept-programs.js';
+import type { AdapterWire } from '../links/udp-ports.js';
 
 export interface NewNetwork {
   /** It holds the network, and so do the sockets. */
@@ -21,9 +24,11 @@ export interface NamespaceTasks extends TaskTable {
   /** A network with nothing but loopback, and the sockets of the engine in it. */
   readonly openNetwork: (input: {
     readonly wires: readonly AdapterWire[];
-    /** Instead of a new network, that of this process. */
-    readonly kept: number | undefined;
+    /** The path of a network that is there, instead of a new one. */
+    readonly path: string | undefined;
   }) => Promise<NewNetwork>;
+  /** The descriptor of a connection to a TCP port of the network. It may not be there yet, and be refused later. */
+  readonly connect: (input: { readonly path: string; readonly port: number }) => number;
   readonly closeNetwork: (input: { readonly descriptor: number }) => void;
 }
 
@@ -56,11 +61,11 @@ export const namespaceTasks: NamespaceTasks = {
     }
   },
 
-  async openNetwork({ wires, kept }) {
+  async openNetwork({ wires, path }) {
     const { opener } = await hostSockets(process.platform);
     const opened: PortEndpoint[] = [];
     try {
-      const { descriptor, result } = namespaces().inNetwork(kept, () => {
+      const { descriptor, result } = namespaces().inNetwork(path, () => {
         for (const { enginePort: localPort, programPort: remotePort } of wires) {
           const ends = { localHost: LOOPBACK, localPort, remoteHost: LOOPBACK, remotePort };
           opened.push(opener.open({ type: 'udp', ...ends }));
@@ -72,6 +77,17 @@ export const namespaceTasks: NamespaceTasks = {
       for (const endpoint of opened) opener.close(endpoint);
       throw error;
     }
+  },
+
+  connect({ path, port }) {
+    const { descriptor, result } = namespaces().inNetwork(path, () =>
+      libc.socket(AF_INET, SOCK_STREAM | SOCK_FLAGS, 0),
+    );
+    closeSync(descriptor);
+    if (result < 0) throw new Error('no socket');
+    const address = internetAddress(LOOPBACK, port);
+    libc.connect(result, address, address.length);
+    return result;
   },
 
   closeNetwork({ descriptor }) {

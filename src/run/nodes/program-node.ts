@@ -5,56 +5,56 @@
  */
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { messageOf, refusals, systemCode } from '../../base/errors/errors.js';
+import { messageOf, refusals } from '../../base/errors/errors.js';
 import { nodeFolder } from '../../files/node-files/node-folder.js';
 import type { NodeKind, ProgramKind, Properties } from '../../lab/kinds/node-kind.js';
 import type { NodePort } from '../../lab/kinds/port.js';
+import { portPlaces } from '../../lab/kinds/port-places.js';
 import { captureOf } from '../../lab/kinds/port-types.js';
 import { checkChangeWhileRunning } from '../../lab/kinds/running-changes.js';
 import { nodeType } from '../../lab/gns3-file/topology-schema.js';
-import type { NodeStatus } from '../../lab/lab-run.js';
+import type { KeptMemory, NodeStatus } from '../../lab/lab-run.js';
 import { portOwnerOf } from '../../lab/topology/port-owner.js';
 import type { ComputeServices } from '../compute-services.js';
-import { ConsoleHub } from '../consoles/console-hub.js';
-import { SocketRelay } from '../consoles/socket-relay.js';
-import { TelnetListener } from '../consoles/telnet-listener.js';
+import type { ConsoleHub } from '../consoles/console-hub.js';
 import type { ProgramEnd } from '../keeper/keeper.js';
 import { ComputeNode, wantedAdapters, type NewComputeNode, type NodeSettings } from './compute-node.js';
+import { holdOf, keptTurn, type HeldNode, type NodeHold } from './held-nodes.js';
 import { InnerPorts } from './inner-ports.js';
-import type { KeptNode } from './kept-programs.js';
+import { endKept, settingsOf, type KeptNode } from './kept-programs.js';
 import type { Machine, NodeHost, NodeProject, Run } from './machine.js';
-import { lastLines } from './printed-text.js';
+import { lastLines, lastWords } from './printed-text.js';
+import { ServedConsole } from './served-console.js';
 
 /** A program that ends within so many milliseconds could not be started. */
 const ALIVE_MS = 50;
 
 export class ProgramNode extends ComputeNode {
   readonly kind: ProgramKind;
-  readonly console = new ConsoleHub();
   readonly folder: string;
   readonly #machine: Machine;
   #run: Run | undefined;
   readonly #inner: InnerPorts;
-  /** The ports of the node at which there is a link that is not suspended. */
-  readonly #plugged = new Set<number>();
   #status: NodeStatus = 'stopped';
   /** A run that is being stopped, perhaps by asking its guest. */
   #stopping: Run | undefined;
   /** The settings that the run was started with. */
   #startedWith = '';
   #commandLine = '';
-  /** Listens from a start to a stop, also when the program has died meanwhile: its last words can be read. */
-  #listener: TelnetListener | SocketRelay | undefined;
+  readonly #console: ServedConsole;
+  /** Whether it stands still for a snapshot: its status stays what it was. */
+  #isHeld = false;
 
   constructor(home: NodeProject, kind: ProgramKind, wanted: NewComputeNode, services: ComputeServices) {
     super(home, kind, wanted, services);
     this.kind = kind;
     this.folder = nodeFolder({ node_type: nodeType.parse(kind.type), node_id: this.id });
-    const { sockets, udpPorts, programs } = services;
+    const { sockets, udpPorts, programs, consoleHost } = services;
+    this.#console = new ServedConsole(this, consoleHost);
     this.#inner = new InnerPorts(
       { device: this.device, sockets, udpPorts, projectId: home.id },
-      (wires, left) =>
-        programs.openNetwork(kind.type, wires, left).catch((error: unknown) => {
+      (wires, path) =>
+        programs.openNetwork(kind.type, wires, path).catch((error: unknown) => {
           throw refusals.nodeNotStarted(this.name, messageOf(error));
         }),
     );
@@ -63,6 +63,10 @@ export class ProgramNode extends ComputeNode {
 
   get status(): NodeStatus {
     return this.#status;
+  }
+
+  get console(): ConsoleHub {
+    return this.#console.hub;
   }
 
   get network(): string | undefined {
@@ -78,14 +82,13 @@ export class ProgramNode extends ComputeNode {
     return this.#commandLine;
   }
 
-  /** Refuses (409) a console that nobody may join. That of a program that has died is open until it is stopped. */
+  /** Refuses (409, 503) a console that nobody may join. That of a program that has died is open until it is stopped. */
   checkConsole(): void {
-    if (this.consoleType !== 'telnet') throw refusals.consoleMissing(this.name, 'telnet');
-    if (this.#listener === undefined) throw refusals.consoleClosed(this.name);
+    this.#console.check();
   }
 
   protected override captureOfPort(port: number): NodeKind['capture'] | undefined {
-    const place = this.#places()[port >> 1];
+    const place = this.#places().get(port >> 1);
     return place === undefined ? undefined : captureOf(place);
   }
 
@@ -118,7 +121,7 @@ export class ProgramNode extends ComputeNode {
         const port = this.consolePort;
         this.renumberConsole(wanted);
         // People who read the last words of a program that has died are cut when its console moves.
-        if (this.consolePort !== port || this.consoleType !== typeBefore) await this.#closeConsole();
+        if (this.consolePort !== port || this.consoleType !== typeBefore) await this.#console.close();
       }
       this.changed();
       return this.text;
@@ -129,27 +132,47 @@ export class ProgramNode extends ComputeNode {
     return this.turn(() => this.#start(inputs));
   }
 
+  /** Starts it as it ran when its memory was saved, if it was. */
+  startAgain(isSuspended: boolean, memory: KeptMemory | undefined): Promise<void> {
+    return this.turn(async () => {
+      await this.#start({}, memory);
+      if (isSuspended) await this.#suspend();
+    });
+  }
+
+  /** The cost of holding it; undefined when it does not run. Refuses (409) a node that cannot be held. */
+  planHold(): Promise<NodeHold | undefined> {
+    const { hasFilesOnly = false } = this.services.programs.runner(this.kind.type);
+    return this.turn(() => holdOf(this, this.#run, this.kind.type, hasFilesOnly));
+  }
+
+  /** Does nothing else until the node that is returned is released. It has not been paused yet. */
+  async hold(): Promise<HeldNode> {
+    const end = await keptTurn((work) => this.turn(work));
+    this.#isHeld = true;
+    const { id, name, status } = this;
+    const release = (): void => {
+      this.#isHeld = false;
+      end();
+    };
+    return { id, name, status, memory: this.#run?.memory, release };
+  }
+
   override stop(): Promise<void> {
     return this.turn(() => this.#stop('asked'));
   }
 
   override suspend(): Promise<void> {
-    return this.turn(async () => {
-      if (this.#run?.suspend === undefined || this.#status !== 'started') return;
-      await this.#run.suspend();
-      this.#become('suspended');
-    });
+    return this.turn(() => this.#suspend());
   }
 
   override reload(): Promise<void> {
     return this.turn(async () => {
-      const isAsStarted = this.#startedWith === this.#settings;
-      if (this.#run?.reload !== undefined && this.#status === 'started' && isAsStarted) {
-        await this.#run.reload();
-        return;
-      }
+      const isAsStarted = this.#startedWith === settingsOf(this);
+      if (this.#run?.reload !== undefined && this.#status === 'started' && isAsStarted)
+        return this.#run.reload();
       await this.#stop('asked');
-      await this.#start({});
+      return this.#start({});
     });
   }
 
@@ -176,15 +199,15 @@ export class ProgramNode extends ComputeNode {
   }
 
   portAt(adapter: number, port: number): number {
-    const index = this.#places().findIndex(
-      (place) => place.adapter_number === adapter && place.port_number === port,
+    const found = [...this.#places()].find(
+      ([, place]) => place.adapter_number === adapter && place.port_number === port,
     );
-    if (index < 0) throw refusals.portMissing(port);
-    return 2 * index + 1;
+    if (found === undefined) throw refusals.portMissing(port);
+    return 2 * found[0] + 1;
   }
 
   protected placeOf(port: number): { adapter_number: number; port_number: number } {
-    const { adapter_number = 0, port_number = 0 } = this.#places()[port >> 1] ?? {};
+    const { adapter_number = 0, port_number = 0 } = this.#places().get(port >> 1) ?? {};
     return { adapter_number, port_number };
   }
 
@@ -194,46 +217,45 @@ export class ProgramNode extends ComputeNode {
 
   /** Links are attached at outer ports, which are odd. */
   protected checkAttachable(port: number): void {
-    if (port % 2 === 0 || port >> 1 >= this.#places().length) throw refusals.portMissing(port);
+    if (port % 2 === 0 || !this.#places().has(port >> 1)) throw refusals.portMissing(port);
   }
 
   protected override async cable(port: number, isPlugged: boolean): Promise<void> {
     const index = port >> 1;
-    if (isPlugged) this.#plugged.add(index);
-    else this.#plugged.delete(index);
     await this.#run?.cable?.(index, isPlugged).catch((error: unknown) => {
       this.services.log.warn({ err: error, node: this.id, port: index }, 'a cable could not be moved');
     });
   }
 
   protected async end(): Promise<void> {
-    if (this.services.programs.areLeft && this.#machine.adopt !== undefined) this.#run = undefined;
+    const { log, programs } = this.services;
+    const isLeft = programs.areLeft && this.#machine.adopt !== undefined && this.#run !== undefined;
+    if (isLeft) this.#run = undefined;
     await this.#stop('closing').catch((error: unknown) => {
-      this.services.log.error({ err: error, node: this.id }, 'a node that is removed could not be stopped');
+      log.error({ err: error, node: this.id }, 'a node that is removed could not be stopped');
     });
     this.console.close();
+    if (isLeft) return;
     await Promise.resolve(this.#machine.release()).catch((error: unknown) => {
-      this.services.log.error(
-        { err: error, node: this.id },
-        'the files of a removed node could not be put in order',
-      );
+      log.error({ err: error, node: this.id }, 'the files of a removed node could not be put in order');
     });
   }
 
-  #places(): readonly NodePort[] {
+  #places(): ReadonlyMap<number, NodePort> {
     const custom_adapters = [...this.customAdapters];
-    return this.kind.ports(
-      portOwnerOf({ node_id: this.id, properties: this.properties, custom_adapters }, this.kind),
-    );
+    const owner = portOwnerOf({ node_id: this.id, properties: this.properties, custom_adapters }, this.kind);
+    return portPlaces(this.kind, this.kind.ports(owner));
   }
 
-  /** The settings that a program takes when it is started, as text. */
-  get #settings(): string {
-    return JSON.stringify([this.properties, this.customAdapters]);
+  async #suspend(): Promise<void> {
+    if (this.#run?.suspend === undefined || this.#status !== 'started') return;
+    await this.#run.suspend();
+    this.#become('suspended');
   }
 
-  async #start(inputs: Properties): Promise<void> {
-    const { programs } = this.services;
+  async #start(inputs: Properties, memory?: KeptMemory): Promise<void> {
+    const { programs, room } = this.services;
+    if (this.#status !== 'started') await room.check(this.home);
     if (this.#run !== undefined) {
       if (this.#status === 'suspended') await this.#run.resume?.();
       this.#become('started');
@@ -241,11 +263,10 @@ export class ProgramNode extends ComputeNode {
     }
     await programs.checkStart(this.kind.type);
     await this.#machine.prepare?.(this.#host());
-    await this.#closeConsole();
-    await this.#inner.close();
+    await this.#unwire();
     this.console.reset();
-    const settings = this.#settings;
-    const run = await programs.start(this.kind.type, this.home.id, () => this.#launch(inputs));
+    const settings = settingsOf(this);
+    const run = await programs.start(this.kind.type, this.home.id, () => this.#launch(inputs, memory));
     await this.#checkAlive(run);
     this.#follow(run, settings);
     // A client who is told that it runs may rely on it: after a crash it runs again.
@@ -260,40 +281,43 @@ export class ProgramNode extends ComputeNode {
     void run.ended.then((end) => {
       this.#onEnd(run, end);
     });
-    this.#become('started');
+    this.#become(run.isSuspended === true ? 'suspended' : 'started');
   }
 
   /** Takes over the programs of an earlier server. The node is stopped when they cannot be. */
   async #adopt(kept: KeptNode): Promise<void> {
-    const { services } = this;
+    const { kept: all, log } = this.services;
     try {
-      await this.#inner.openWires(kept.wires, kept.programs[0]);
+      await this.#inner.adopt(kept);
       if (this.#machine.adopt === undefined) throw new Error('its kind cannot be taken over');
-      await this.#openConsole();
+      await this.#console.open();
       const run = await this.#machine.adopt(kept, this.#host());
-      if (this.#listener instanceof SocketRelay) this.#listener.path = run.consoleSocket;
-      this.#connectConsole(run);
-      this.#follow(run, this.#settings);
+      this.#console.connect(run);
+      this.#follow(run, kept.settings);
+      void all.over.then(() => this.turn(() => this.#pullRest(run))).catch(() => undefined);
     } catch (error) {
-      services.log.warn(
-        { err: error, node: this.id },
-        'a program of an earlier server could not be taken over',
-      );
-      for (const program of kept.programs) program.kill('SIGKILL');
+      log.warn({ err: error, node: this.id }, 'a program of an earlier server could not be taken over');
+      await endKept(kept);
       await this.#unwire();
     }
   }
 
+  /** Pulls the cables of a run that was taken over where the lab has no link any more. */
+  async #pullRest(run: Run): Promise<void> {
+    if (this.#run !== run) return;
+    for (const index of this.#places().keys())
+      if (!this.isPlugged(2 * index + 1)) await this.cable(2 * index + 1, false);
+  }
+
   /** Starts the program with its adapters wired and its console open, or leaves nothing of it. */
-  async #launch(inputs: Properties): Promise<Run> {
+  async #launch(inputs: Properties, memory: KeptMemory | undefined): Promise<Run> {
     if (this.isLeaving) throw refusals.nodeUnknown(this.id);
     try {
-      await this.#openConsole();
+      await this.#console.open();
       const { device } = this.#machine;
       if (device !== undefined) await this.device.configure(device);
-      const run = await this.#machine.start(this.#host(), inputs);
-      if (this.#listener instanceof SocketRelay) this.#listener.path = run.consoleSocket;
-      this.#connectConsole(run);
+      const run = await this.#machine.start(this.#host(), inputs, memory);
+      this.#console.connect(run);
       return run;
     } catch (error) {
       await this.#unwire();
@@ -301,23 +325,18 @@ export class ProgramNode extends ComputeNode {
     }
   }
 
-  #connectConsole({ console: source }: Run): void {
-    if (source === undefined) return;
-    this.console.connect(source);
-    this.console.printed(source.output);
-    source.listen((bytes) => {
-      this.console.printed(bytes);
-    });
-  }
-
   #host(): NodeHost {
     return {
       openUdp: (indexes) => this.#inner.openUdp(indexes),
-      memo: (commandLine) => ({ project: this.home.id, commandLine, wires: this.#inner.wires }),
+      memo: (commandLine, own) => ({
+        ...{ project: this.home.id, commandLine, settings: settingsOf(this), own, ...this.#inner.memo },
+      }),
+      connect: (port) => this.services.programs.connect(this.network, port),
       attach: (index, endpoint) => this.#inner.attach(index, endpoint),
-      isPlugged: (index) => this.#plugged.has(index),
+      isPlugged: (index) => this.isPlugged(2 * index + 1),
+      isFarNodeUp: (index) => this.attachments.isFarNodeUp(2 * index + 1),
       statusChanged: (status) => {
-        if (this.#run !== undefined) this.#become(status);
+        if (this.#run !== undefined && !this.#isHeld) this.#become(status);
       },
       changed: this.changed.bind(this),
       warn: this.services.report.bind(null, this.home.id, 'warning'),
@@ -330,12 +349,12 @@ export class ProgramNode extends ComputeNode {
     const end = await Promise.race([run.ended, delay(ALIVE_MS)]);
     if (end === undefined) return;
     await this.#unwire();
-    throw refusals.nodeNotStarted(this.name, lastWords(end, run));
+    throw refusals.nodeNotStarted(this.name, lastWords(end, lastLines(run.output)));
   }
 
   async #unwire(): Promise<void> {
     this.console.disconnect();
-    await this.#closeConsole();
+    await this.#console.close();
     await this.#inner.close();
   }
 
@@ -349,7 +368,7 @@ export class ProgramNode extends ComputeNode {
       this.console.disconnect();
     }
     await this.#inner.close();
-    await this.#closeConsole();
+    await this.#console.close();
     this.#become('stopped');
   }
 
@@ -359,7 +378,11 @@ export class ProgramNode extends ComputeNode {
     this.#run = undefined;
     this.console.disconnect();
     if (end.code !== 0)
-      this.services.report(this.home.id, 'error', `${this.name} ended: ${lastWords(end, run)}`);
+      this.services.report(
+        this.home.id,
+        'error',
+        `${this.name} ended: ${lastWords(end, lastLines(run.output))}`,
+      );
     this.#become('stopped');
     this.turn(() => this.#inner.close()).catch((error: unknown) => {
       this.services.log.error({ err: error, node: this.id }, 'the ports of a program could not be closed');
@@ -370,31 +393,7 @@ export class ProgramNode extends ComputeNode {
     if (this.#status === status) return;
     this.#status = status;
     this.services.running.changed(this.home.id, this.id, status !== 'stopped');
+    this.attachments.tellFarNodes();
     this.changed();
   }
-
-  async #openConsole(): Promise<void> {
-    const { consoleType: type, consolePort: port } = this;
-    if (type === undefined || type === 'none' || port === null) return;
-    const place = { host: this.services.consoleHost, port };
-    const listener = type === 'telnet' ? new TelnetListener(this.console, place) : new SocketRelay(place);
-    try {
-      await listener.listen();
-    } catch (error) {
-      throw refusals.consoleNotOpened(this.name, port, systemCode(error) ?? String(error));
-    }
-    this.#listener = listener;
-  }
-
-  async #closeConsole(): Promise<void> {
-    const listener = this.#listener;
-    this.#listener = undefined;
-    await listener?.close();
-  }
-}
-
-function lastWords({ code, signal }: ProgramEnd, run: Run): string {
-  const how = signal === null ? `status ${code ?? 'unknown'}` : `signal ${signal}`;
-  const text = lastLines(run.output);
-  return text === '' ? `${how}, without a word` : `${how}\n${text}`;
 }

@@ -1,11 +1,12 @@
 /** The kinds of node that are programs: which of them this host can run, and the queue of nodes that start. */
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
 import { availableParallelism } from 'node:os';
 import { refusals } from '../../base/errors/errors.js';
 import type { NodeKind } from '../../lab/kinds/node-kind.js';
 import { FairTurns } from '../../base/threads/fair-turns.js';
-import type { Program } from '../keeper/keeper.js';
 import type { Confinement, NodeNetwork } from './confinement.js';
-import type { AdapterWire } from './kept-programs.js';
+import type { AdapterWire } from '../links/udp-ports.js';
 import type { Ability, ProgramRunner } from './machine.js';
 
 /** A kind that was not able is probed again when it is asked for, at most so often. */
@@ -23,6 +24,16 @@ interface Probe {
   readonly at: number;
 }
 
+interface ProgramsOptions {
+  readonly runners: readonly ProgramRunner[];
+  /** Whether programs start that nothing confines. */
+  readonly mayBeUnconfined: boolean;
+  /** Without it no program is confined. */
+  readonly confinement?: Confinement;
+  /** Kinds that are no programs and take some. */
+  readonly others?: readonly ProbedKind[];
+}
+
 export class Programs {
   readonly #runners: ReadonlyMap<string, ProgramRunner>;
   readonly #probed: ReadonlyMap<string, ProbedKind>;
@@ -37,13 +48,7 @@ export class Programs {
     mostWaitingOfOne: MOST_WAITING,
   });
 
-  /** Without `confinement` no program is confined. The others are kinds that are no programs and take some. */
-  constructor(
-    runners: readonly ProgramRunner[],
-    mayBeUnconfined: boolean,
-    confinement?: Confinement,
-    others: readonly ProbedKind[] = [],
-  ) {
+  constructor({ runners, mayBeUnconfined, confinement, others = [] }: ProgramsOptions) {
     this.#mayBeUnconfined = mayBeUnconfined;
     this.#confinement = confinement;
     this.#probed = new Map([...runners, ...others].map((probed) => [probed.kind.type, probed]));
@@ -87,16 +92,25 @@ export class Programs {
   }
 
   /**
-   * The network of a node of the kind, with the engine's ends of its wires; undefined when it has that of the host. That
-   * of a program of an earlier server is opened again.
+   * The network of a node of the kind, with the engine's ends of its wires; undefined when it has that of the host. The
+   * path is that of a network which is there.
    */
   async openNetwork(
     type: string,
     wires: readonly AdapterWire[],
-    kept?: Program,
+    path?: string,
   ): Promise<NodeNetwork | undefined> {
     const isOwn = this.runner(type).confinement?.network === 'own';
-    return isOwn ? this.#confinement?.openNetwork(wires, kept?.pid) : undefined;
+    return isOwn ? this.#confinement?.openNetwork(wires, path) : undefined;
+  }
+
+  /** A connection to a TCP port of the loopback of this network, or of the host. */
+  async connect(network: string | undefined, port: number): Promise<Socket> {
+    if (network !== undefined && this.#confinement !== undefined)
+      return this.#confinement.connect(network, port);
+    const socket = connect({ host: '127.0.0.1', port });
+    await once(socket, 'connect');
+    return socket;
   }
 
   /** Whether the server ends and leaves the programs to the next one. */

@@ -64,8 +64,7 @@ class LoopRig {
   get answers(): LoopMessage<never>[] {
     const found: LoopMessage<never>[] = [];
     for (;;) {
-      const received = receiveMessageOnPort(this.#channel.port1) as
-        { message: LoopMessage<never> } | undefined;
+      const received: { message: LoopMessage<never> } | undefined = receiveMessageOnPort(this.#channel.port1);
       if (received === undefined) return found;
       found.push(received.message);
     }

@@ -4,7 +4,7 @@ import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { SocketRelay } from '../../../src/run/consoles/socket-relay.js';
-import { MOST_CONNECTIONS } from '../../../src/run/consoles/telnet-listener.js';
+import { MOST_CLIENTS } from '../../../src/run/consoles/console-hub.js';
 import { eventually } from '../../support/eventually.js';
 import { scratchFolder } from '../../support/scratch.js';
 
@@ -107,9 +107,9 @@ void t.test('a program that does not read holds up its own client, and gets all 
 void t.test('the end of the relay cuts all, and there are so many at most', async (t) => {
   const served = new Set<Socket>();
   const { relay, port } = await relayTo(t, (socket) => served.add(socket));
-  const clients = await Promise.all(Array.from({ length: MOST_CONNECTIONS + 1 }, () => client(t, port)));
-  await eventually('all are served', () => served.size === MOST_CONNECTIONS || undefined);
-  t.equal(served.size, MOST_CONNECTIONS);
+  const clients = await Promise.all(Array.from({ length: MOST_CLIENTS + 1 }, () => client(t, port)));
+  await eventually('all are served', () => served.size === MOST_CLIENTS || undefined);
+  t.equal(served.size, MOST_CLIENTS);
   for (const one of clients) one.resume();
   const closed = clients.filter((one) => !one.destroyed).map((one) => once(one, 'close'));
   await relay.close();

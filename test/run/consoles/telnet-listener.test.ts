@@ -2,8 +2,8 @@
 import { once } from 'node:events';
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 import t, { type Test } from 'tap';
-import { ConsoleHub, type ConsoleSource } from '../../../src/run/consoles/console-hub.js';
-import { MOST_CONNECTIONS, TelnetListener } from '../../../src/run/consoles/telnet-listener.js';
+import { ConsoleHub, MOST_CLIENTS, type ConsoleSource } from '../../../src/run/consoles/console-hub.js';
+import { TelnetListener } from '../../../src/run/consoles/telnet-listener.js';
 import { eventually } from '../../support/eventually.js';
 
 const HOST = '127.0.0.1';
@@ -206,7 +206,7 @@ void t.test('reset cuts the clients and forgets what was printed; the node goes 
 void t.test('connections are counted', async (t) => {
   const { port } = await rigOf(t);
   const terminals: Terminal[] = [];
-  for (let index = 0; index < MOST_CONNECTIONS; index++) {
+  for (let index = 0; index < MOST_CLIENTS; index++) {
     const terminal = new Terminal(t, port);
     await terminal.gets(GREETING_FOR_TERMINALS);
     terminals.push(terminal);

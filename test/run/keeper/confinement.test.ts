@@ -1,7 +1,9 @@
 /** Programs that are confined try to get at the server and at each other. They need the rights of the superuser. */
+import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
 import {
   chmodSync,
+  copyFileSync,
   mkdirSync,
   readdirSync,
   readFileSync,
@@ -94,16 +96,31 @@ class Place {
 void t.test('a confined program has a user of its own and no rights', { skip }, async (t) => {
   const place = new Place(t);
   const script =
-    'id -u; id -g; id -G; grep -E "^(Cap|NoNewPrivs)" /proc/self/status; cat /proc/self/oom_score_adj';
+    'id -u; id -g; id -G; grep -E "^(Cap[^B]|NoNewPrivs)" /proc/self/status; cat /proc/self/oom_score_adj';
   const [user, ...lines] = await place.lines('first', script, { niceness: -5 });
   t.equal(user, String(place.confinement.userOf('first/helper')));
   t.ok(Number(user) >= 0x7000_0000);
   t.not(user, String(place.confinement.userOf('second')));
   t.same(lines, [
     ...[user, user],
-    ...['CapInh', 'CapPrm', 'CapEff', 'CapBnd', 'CapAmb'].map((name) => `${name}:\t0000000000000000`),
+    ...['CapInh', 'CapPrm', 'CapEff', 'CapAmb'].map((name) => `${name}:\t0000000000000000`),
     ...['NoNewPrivs:\t1', '500'],
   ]);
+});
+
+void t.test('a file with capabilities gives them to no confined program', { skip }, async (t) => {
+  const place = new Place(t);
+  const file = join(place.data, 'images', 'program');
+  copyFileSync('/bin/grep', file);
+  // All capabilities, permitted and effective.
+  const set = 'import os, sys; os.setxattr(sys.argv[1], "security.capability", bytes.fromhex(sys.argv[2]))';
+  execFileSync('python3', ['-c', set, file, '01000002ffffffff00000000ff00000000000000']);
+  const confinement = { writable: [place.file('first', '.')], readable: [file] };
+  const lines = await place.lines('first', `${file} -E "^Cap(Prm|Eff)" /proc/self/status`, { confinement });
+  t.same(
+    lines,
+    ['CapPrm', 'CapEff'].map((name) => `${name}:\t0000000000000000`),
+  );
 });
 
 void t.test(

@@ -153,7 +153,7 @@ void t.test('a program that cannot be started says why', async (t) => {
   await rejects({ args: ['a\0b'] }, /NUL/);
   await rejects({ args: ['x'.repeat(300_000)] }, 'The arguments have more than 262144 bytes');
   await rejects({ environment: { LONG: 'x'.repeat(300_000) } }, 'The environment has more than 262144 bytes');
-  await rejects({ memo: 'x'.repeat(70_000) }, 'The memo has more than 65536 bytes');
+  await rejects({ memo: 'x'.repeat(400_000) }, 'The memo has more than 393216 bytes');
   await rejects({ id: '' }, /id/);
   const program = await keeper.spawn(shell('twice', 'sleep 1000'));
   await t.rejects(keeper.spawn(shell('twice', 'true')), {

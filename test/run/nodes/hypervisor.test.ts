@@ -1,6 +1,6 @@
 /** The client of Dynamips's hypervisor port, against a program that speaks its protocol and one that does not. */
 import { once } from 'node:events';
-import { createServer, type AddressInfo } from 'node:net';
+import { connect, createServer, type AddressInfo } from 'node:net';
 import t, { type Test } from 'tap';
 import { Hypervisor, HypervisorRefusal } from '../../../src/run/nodes/dynamips/hypervisor.js';
 
@@ -25,7 +25,7 @@ async function fake(t: Test, ...answers: readonly string[]): Promise<Fake> {
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
-  const hypervisor = await Hypervisor.connect((server.address() as AddressInfo).port);
+  const hypervisor = new Hypervisor(connect((server.address() as AddressInfo).port, '127.0.0.1'));
   t.teardown(() => {
     hypervisor.close();
     server.close();

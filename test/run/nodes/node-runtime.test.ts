@@ -8,8 +8,10 @@ import { ConsolePorts } from '../../../src/lab/console-ports.js';
 import type { SwitchKind } from '../../../src/lab/kinds/node-kind.js';
 import { SWITCH_KINDS } from '../../../src/lab/kinds/node-kinds.js';
 import type { ComputeFiles } from '../../../src/run/files.js';
+import { LinkEnds } from '../../../src/run/links/link-ends.js';
 import { NioSockets } from '../../../src/run/links/nio-sockets.js';
 import { UdpPorts } from '../../../src/run/links/udp-ports.js';
+import { ProjectRoom } from '../../../src/run/project-room.js';
 import { RunningNodes } from '../../../src/run/running-nodes.js';
 import { KeptPrograms } from '../../../src/run/nodes/kept-programs.js';
 import { FilterPlans } from '../../../src/run/nodes/filter-plans.js';
@@ -40,13 +42,15 @@ async function switchOf(t: Test, kind: SwitchKind): Promise<SwitchNode> {
     consolePorts: new ConsolePorts([5000, 10_000]),
     udpPorts,
     sockets: new NioSockets({ opener: sockets.opener, files, networks: undefined, interfaces: new Set() }),
+    linkEnds: new LinkEnds(),
     filterPlans: new FilterPlans(compiler as BpfCompiler),
     refusesBadHec: false,
     log: pino({ level: 'silent' }),
     newDevice: () => engine.newDevice(),
     files,
-    programs: new Programs([], true),
+    programs: new Programs({ runners: [], mayBeUnconfined: true }),
     kept: new KeptPrograms(udpPorts),
+    room: new ProjectRoom({ files, quotaBytes: undefined, warn: () => undefined }),
     running: new RunningNodes({ store: new FakeStore(), log: pino({ level: 'silent' }), now: () => 0 }),
     nat: new NatWays({ keeper: programs.keeper, files, interfaces: new Set() }),
     consoleHost: '127.0.0.1',

@@ -26,28 +26,44 @@ function confinementWith(problem: string | undefined): Confinement {
   return new Confinement({ isWanted: true, mark: 'mark', serverFolders: ['/data'], files, namespaces, log });
 }
 
+const strict = (one: typeof runner, confinement?: Confinement): Programs =>
+  new Programs({
+    runners: [one],
+    mayBeUnconfined: false,
+    ...(confinement === undefined ? {} : { confinement }),
+  });
+
 const start = (programs: Programs): Promise<string> =>
   programs.start('vpcs', 'project', () => Promise.resolve('started'));
 
 void t.test('a server that others can reach starts only what is confined', async (t) => {
   const able = confinementWith(undefined);
-  t.equal(await start(new Programs([confinable], false, able)), 'started');
+  t.equal(await start(strict(confinable, able)), 'started');
   for (const [refusing, code] of [
-    [new Programs([runner], false, able), 'kind_unconfined'],
-    [new Programs([confinable], false, confinementWith('it lacks a capability')), 'programs_unconfined'],
-    [new Programs([confinable], false), 'programs_unconfined'],
+    [strict(runner, able), 'kind_unconfined'],
+    [strict(confinable, confinementWith('it lacks a capability')), 'programs_unconfined'],
+    [strict(confinable), 'programs_unconfined'],
   ] as const)
     await t.rejects(start(refusing), { status: 409, code });
 });
 
 void t.test('a server that may have unconfined programs starts all', async (t) => {
   for (const problem of [undefined, 'it lacks a capability'])
-    t.equal(await start(new Programs([runner], true, confinementWith(problem))), 'started');
+    t.equal(
+      await start(
+        new Programs({ runners: [runner], mayBeUnconfined: true, confinement: confinementWith(problem) }),
+      ),
+      'started',
+    );
 });
 
 void t.test('a kind with the network of the host gets no other', async (t) => {
   t.equal(
-    await new Programs([confinable], true, confinementWith(undefined)).openNetwork('vpcs', []),
+    await new Programs({
+      runners: [confinable],
+      mayBeUnconfined: true,
+      confinement: confinementWith(undefined),
+    }).openNetwork('vpcs', []),
     undefined,
   );
 });

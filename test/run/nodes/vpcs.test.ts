@@ -4,6 +4,7 @@ import { existsSync, readFileSync, readlinkSync, statSync } from 'node:fs';
 import { connect, createServer } from 'node:net';
 import t from 'tap';
 import { WebSocket } from 'ws';
+import { MOST_CLIENTS } from '../../../src/run/consoles/console-hub.js';
 import { Client } from '../../support/client.js';
 import { eventually } from '../../support/eventually.js';
 import { NodeLab, programsOf } from '../../support/node-lab.js';
@@ -146,6 +147,36 @@ void t.test(
     t.equal(await upgradeStatus(path), 409, 'a console of type none');
   },
 );
+
+void t.test('a console has so many clients, WebSockets and telnet together', { skip }, async (t) => {
+  const lab = await NodeLab.make(t, server);
+  const pc = await lab.node('vpcs', 'PC1');
+  await lab.act(pc, 'start');
+  const path = `${server.url}${lab.at(pc)}/console/ws`;
+  const telnet = connect(Number(pc['console']), '127.0.0.1');
+  t.teardown(() => telnet.destroy());
+  await once(telnet, 'data');
+  const sockets = Array.from({ length: 3 * MOST_CLIENTS }, () => new WebSocket(path.replace('http', 'ws')));
+  t.teardown(() => {
+    for (const socket of sockets) socket.terminate();
+  });
+  for (const socket of sockets) socket.on('error', () => undefined);
+  const inState = (state: number): number => sockets.filter(({ readyState }) => readyState === state).length;
+  await eventually(
+    'the others are refused',
+    () => inState(WebSocket.CLOSED) === 2 * MOST_CLIENTS + 1 || undefined,
+  );
+  t.equal(inState(WebSocket.OPEN), MOST_CLIENTS - 1);
+  t.equal(await upgradeStatus(`${lab.at(pc)}/console/ws`), 503);
+  const beyond = connect(Number(pc['console']), '127.0.0.1');
+  beyond.resume();
+  await once(beyond, 'close');
+  t.equal(beyond.bytesRead, 0, 'telnet is full as well');
+
+  telnet.destroy();
+  const late = await eventually('there is room', () => lab.console(t, pc).catch(() => undefined));
+  await late.ask('echo room', /room\r?\n/);
+});
 
 void t.test('the script of a template names the PC, and its name follows the node', { skip }, async (t) => {
   const lab = await NodeLab.make(t, server);

@@ -2,6 +2,7 @@
 import type { Socket } from 'node:net';
 import { Scrollback } from '../../consoles/scrollback.js';
 import type { MachineConsole } from '../machine.js';
+import type { ContainerTerminal } from './docker-engine.js';
 
 /** More input than this waits for no container. */
 const MOST_INPUT = 256 * 1024;
@@ -10,11 +11,11 @@ const LAST_OUTPUT_MS = 500;
 
 export class ContainerConsole implements MachineConsole {
   readonly #socket: Socket;
-  readonly #fit: (columns: number, rows: number) => Promise<void>;
+  readonly #fit: ContainerTerminal['fit'];
   readonly #scrollback = new Scrollback();
   readonly #listeners = new Set<{ readonly listener: (bytes: Uint8Array) => void }>();
 
-  constructor(socket: Socket, fit: (columns: number, rows: number) => Promise<void>) {
+  constructor({ socket, fit }: ContainerTerminal) {
     this.#socket = socket;
     this.#fit = fit;
     socket.on('error', () => undefined);

@@ -141,6 +141,12 @@ export function containerSettings(
   };
 }
 
+/** The command of the auxiliary console: a shell, and another one when it ends. */
+export function auxiliaryCommand(): string[] {
+  const busybox = `${RESOURCES}/busybox`;
+  return [...SHELL, '-c', `while :; do TERM=vt100 ${busybox} sh -i; ${busybox} sleep 1; done`];
+}
+
 /** The command that notes the owners of the persistent files and gives the files to the user of this server. */
 export function savingCommand(user: number, group: number): string[] {
   return [...SHELL, `${RESOURCES}/save.sh`, String(user), String(group)];

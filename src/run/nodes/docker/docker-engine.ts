@@ -31,6 +31,13 @@ export interface ContainerState {
   readonly pid: number;
 }
 
+/** A connection to a terminal that the engine holds. */
+export interface ContainerTerminal {
+  readonly socket: Socket;
+  /** Gives the terminal a size. */
+  readonly fit: (columns: number, rows: number) => Promise<void>;
+}
+
 export class DockerEngine {
   readonly #client: DockerClient;
 
@@ -118,11 +125,6 @@ export class DockerEngine {
     await this.#client.ask('POST', `/containers/${id}/unpause`);
   }
 
-  async resize(id: string, columns: number, rows: number): Promise<void> {
-    const query = { w: String(columns), h: String(rows) };
-    await this.#client.ask('POST', `/containers/${id}/resize`, { query });
-  }
-
   /** Ends it and removes it, with the volumes that only it has. */
   async remove(id: string): Promise<void> {
     try {
@@ -142,14 +144,17 @@ export class DockerEngine {
   }
 
   /** The terminal of a container. What it prints is not lost from here on. */
-  attach(id: string): Promise<Socket> {
+  async attach(id: string): Promise<ContainerTerminal> {
     const query = { stream: '1', stdin: '1', stdout: '1', stderr: '1' };
-    return this.#client.connect(`/containers/${id}/attach`, { query });
+    return {
+      socket: await this.#client.connect(`/containers/${id}/attach`, { query }),
+      fit: (columns, rows) => this.#fit(`/containers/${id}`, columns, rows),
+    };
   }
 
   /** Runs a command in a container to its end, or for ten seconds. */
   async run(id: string, command: readonly string[]): Promise<void> {
-    const terminal = await this.execute(id, command);
+    const { socket: terminal } = await this.execute(id, command);
     await new Promise<void>((resolve) => {
       const patience = setTimeout(() => terminal.destroy(), EXEC_MS);
       terminal.on('error', () => undefined);
@@ -161,13 +166,21 @@ export class DockerEngine {
     });
   }
 
-  /** The terminal of another command in a container. */
-  async execute(id: string, command: readonly string[]): Promise<Socket> {
+  /** Another command in a container, in a terminal of its own. */
+  async execute(id: string, command: readonly string[]): Promise<ContainerTerminal> {
     const how = { AttachStdin: true, AttachStdout: true, AttachStderr: true, Tty: true, Cmd: command };
     const { Id: execution } = made.parse(
       await this.#client.ask('POST', `/containers/${id}/exec`, { body: how }),
     );
-    return this.#client.connect(`/exec/${execution}/start`, { body: { Detach: false, Tty: true } });
+    return {
+      socket: await this.#client.connect(`/exec/${execution}/start`, { body: { Detach: false, Tty: true } }),
+      fit: (columns, rows) => this.#fit(`/exec/${execution}`, columns, rows),
+    };
+  }
+
+  async #fit(path: string, columns: number, rows: number): Promise<void> {
+    const query = { w: String(columns), h: String(rows) };
+    await this.#client.ask('POST', `${path}/resize`, { query });
   }
 
   async #inspect(id: string): Promise<z.infer<typeof container>> {

@@ -7,16 +7,19 @@
  * in their environment, and the keeper ends processes of that mark whose program it does not have. So containers end
  * with the server, however that ends.
  */
+import type { PortEndpoint } from '../../../engine/forwarding/transport.js';
 import { refusals } from '../../../base/errors/errors.js';
 import { docker } from '../../../lab/kinds/docker.js';
 import type { NodePort } from '../../../lab/kinds/port.js';
 import { portOwnerOf } from '../../../lab/topology/port-owner.js';
+import { AuxiliaryConsole } from '../../consoles/auxiliary-console.js';
 import type { ComputeFiles } from '../../files.js';
 import type { Keeper, Program, ProgramEnd } from '../../keeper/keeper.js';
 import type { NioSockets } from '../../links/nio-sockets.js';
 import type { Ability, Machine, MachineNode, NodeHost, ProgramRunner, Run } from '../machine.js';
 import { ContainerConsole } from './container-console.js';
 import {
+  auxiliaryCommand,
   containerName,
   containerSettings,
   persistentPaths,
@@ -45,9 +48,13 @@ export interface DockerOptions {
   /** The folder of the files that all containers see. */
   readonly resources: string;
   readonly privileges: Privileges;
+  /** Whether other nodes live on without the server: people are told that containers do not. */
+  readonly keepsNodes: boolean;
   readonly keeper: Keeper;
   readonly files: ComputeFiles;
   readonly sockets: NioSockets;
+  /** The address at which auxiliary consoles listen. */
+  readonly consoleHost: string;
 }
 
 interface DockerServices extends DockerOptions {
@@ -127,14 +134,12 @@ class DockerMachine implements Machine {
 
   /** Gets the image when the engine does not have it. */
   async prepare(host: NodeHost): Promise<void> {
-    const { name, consoleType = 'telnet', properties } = this.#node;
+    const { name, consoleType = 'telnet' } = this.#node;
     if (consoleType !== 'telnet' && consoleType !== 'none')
       throw refusals.nodeNotStarted(
         name,
         `this server has no consoles of type ${consoleType} for containers`,
       );
-    if (typeof properties['aux'] === 'number')
-      host.inform(`${name} has no auxiliary console: this server serves the main console of containers only`);
     const { engine } = this.#services;
     const image = this.#image;
     await this.#refusing(async () => {
@@ -161,21 +166,24 @@ class DockerMachine implements Machine {
     const { engine, sockets } = this.#services;
     const ports = this.#ports;
     const { id, commandLine } = await this.#prepareContainer(ports);
-    const taps = await Promise.all(
-      ports.map(async ({ mac_address: address = '' }, index) => {
-        const tap = { name: newTapName(), address, index };
-        await host.attach(index, sockets.openTap(tap.name));
-        return tap;
-      }),
-    );
+    const endpoints: PortEndpoint[] = [];
+    const taps: ContainerTap[] = [];
+    for (const [index, { mac_address: address = '' }] of ports.entries()) {
+      const tap = { name: newTapName(), address, index };
+      const endpoint = sockets.openTap(tap.name);
+      await host.attach(index, endpoint);
+      if (!host.isPlugged(index)) sockets.setCarrier(endpoint, false);
+      endpoints.push(endpoint);
+      taps.push(tap);
+    }
     const guard = await this.#spawnGuard();
     let console: ContainerConsole | undefined;
+    let aux: AuxiliaryConsole | undefined;
     try {
-      console = new ContainerConsole(await engine.attach(id), (columns, rows) =>
-        engine.resize(id, columns, rows),
-      );
+      console = new ContainerConsole(await engine.attach(id));
       await engine.start(id);
       await this.#wire(id, taps);
+      aux = await this.#openAux(id);
     } catch (error) {
       console?.close();
       await engine.kill(id).catch(() => undefined);
@@ -183,7 +191,19 @@ class DockerMachine implements Machine {
       await guard.ended;
       throw error;
     }
-    return new ContainerRun(id, commandLine, console, guard, this.#services);
+    if (this.#services.keepsNodes)
+      host.inform(`${this.#node.name} ends with the server: containers do not live on without it`);
+    return new ContainerRun(this.#services, { id, commandLine, console, endpoints, guard, aux });
+  }
+
+  /** A shell beside the command of the container. One that has ended already has none. */
+  async #openAux(id: string): Promise<AuxiliaryConsole | undefined> {
+    const { aux: port } = this.#node.properties;
+    if (typeof port !== 'number') return undefined;
+    const { engine, consoleHost: host } = this.#services;
+    if (!(await engine.state(id)).isRunning) return undefined;
+    const source = new ContainerConsole(await engine.execute(id, auxiliaryCommand()));
+    return AuxiliaryConsole.open(this.#node, { host, port }, source);
   }
 
   /** A container that has ended has nothing to wire: its run says why it has ended. */
@@ -241,7 +261,7 @@ class DockerMachine implements Machine {
   #spawnGuard(): Promise<Program> {
     return this.#services.keeper.spawn({
       ...{ id: this.#node.id, command: 'sleep', args: ['infinity'], folder: '/', environment: {} },
-      ...{ niceness: 0, console: 'pipes', memo: { project: this.#node.home.id } },
+      ...{ niceness: 0, console: 'pipes', memo: null, endsWithServer: true },
     });
   }
 
@@ -263,26 +283,33 @@ class DockerMachine implements Machine {
   }
 }
 
+interface ContainerParts {
+  readonly id: string;
+  readonly commandLine: string;
+  readonly console: ContainerConsole;
+  /** The TAPs of the adapters. */
+  readonly endpoints: readonly PortEndpoint[];
+  readonly guard: Program;
+  readonly aux: AuxiliaryConsole | undefined;
+}
+
 class ContainerRun implements Run {
   readonly commandLine: string;
   readonly console: ContainerConsole;
   readonly ended: Promise<ProgramEnd>;
   readonly #id: string;
+  readonly #parts: ContainerParts;
   readonly #guard: Program;
   readonly #services: DockerServices;
   #isPaused = false;
   #hasEnded = false;
 
-  constructor(
-    id: string,
-    commandLine: string,
-    console: ContainerConsole,
-    guard: Program,
-    services: DockerServices,
-  ) {
+  constructor(services: DockerServices, parts: ContainerParts) {
+    const { id, commandLine, console, guard } = parts;
     this.#id = id;
     this.commandLine = commandLine;
     this.console = console;
+    this.#parts = parts;
     this.#guard = guard;
     this.#services = services;
     this.ended = this.#follow();
@@ -317,10 +344,19 @@ class ContainerRun implements Run {
     this.#isPaused = false;
   }
 
+  cable(index: number, isPlugged: boolean): Promise<void> {
+    const endpoint = this.#parts.endpoints[index];
+    return new Promise((resolve) => {
+      if (endpoint !== undefined) this.#services.sockets.setCarrier(endpoint, isPlugged);
+      resolve();
+    });
+  }
+
   async #follow(): Promise<ProgramEnd> {
     const end = await this.#waitForEnd();
     this.#hasEnded = true;
     await this.console.closed;
+    await this.#parts.aux?.close();
     this.#guard.kill('SIGKILL');
     await this.#guard.ended;
     return end;

@@ -4,9 +4,10 @@ import type { ImageLibrary } from '../../../files/images/image-library.js';
 import { dynamips } from '../../../lab/kinds/dynamips.js';
 import type { ComputeFiles } from '../../files.js';
 import type { Keeper } from '../../keeper/keeper.js';
+import type { KeptNode } from '../kept-programs.js';
 import type { Ability, Machine, MachineNode, NodeHost, ProgramRunner, Run } from '../machine.js';
-import { COMMAND } from './dynamips-process.js';
-import { startRouter, type RouterRun } from './router-run.js';
+import { COMMAND, makeTables } from './dynamips-process.js';
+import { RouterRun, startRouter, type RouterOrder } from './router-run.js';
 
 const MISSING: Ability = {
   isAble: false,
@@ -29,8 +30,10 @@ export interface DynamipsOptions {
 
 export class DynamipsRunner implements ProgramRunner {
   readonly kind = dynamips;
+  readonly confinement = { network: 'own' } as const;
   readonly #options: DynamipsOptions;
   readonly #runs = new Map<string, RouterRun>();
+  #tables: Promise<void> | undefined;
 
   constructor(options: DynamipsOptions) {
     this.#options = options;
@@ -42,7 +45,17 @@ export class DynamipsRunner implements ProgramRunner {
   }
 
   newMachine(node: MachineNode): Machine {
-    return new DynamipsMachine(node, this.#options, this.#runs);
+    return new DynamipsMachine(node, this.#options, this.#runs, () => this.#makeTables());
+  }
+
+  /** Once in the life of the server: another version of the program has other tables. */
+  #makeTables(): Promise<void> {
+    const { keeper, tables } = this.#options;
+    this.#tables ??= makeTables(keeper, tables).catch((error: unknown) => {
+      this.#tables = undefined;
+      throw error;
+    });
+    return this.#tables;
   }
 
   /** The run of a router, by the id of its node. */
@@ -55,26 +68,49 @@ class DynamipsMachine implements Machine {
   readonly #node: MachineNode;
   readonly #options: DynamipsOptions;
   readonly #runs: Map<string, RouterRun>;
+  readonly #makeTables: () => Promise<void>;
 
-  constructor(node: MachineNode, options: DynamipsOptions, runs: Map<string, RouterRun>) {
+  constructor(
+    node: MachineNode,
+    options: DynamipsOptions,
+    runs: Map<string, RouterRun>,
+    makeTables: () => Promise<void>,
+  ) {
     this.#node = node;
     this.#options = options;
     this.#runs = runs;
+    this.#makeTables = makeTables;
   }
 
   async start(host: NodeHost): Promise<Run> {
-    const { keeper, files, images, tables, consoleHost } = this.#options;
-    const { id, name, properties } = this.#node;
+    const { files, images } = this.#options;
+    const { name, properties } = this.#node;
     const image = await images.pathOf('dynamips', String(properties['image']));
     if (!(await files.run('isRouterImage', { path: image }).catch(() => false)))
       throw refusals.nodeNotStarted(
         name,
         `${image} is no image of a router: it must be an unpacked IOS image (ELF, 32 bits, big-endian)`,
       );
-    const order = { keeper, files, node: this.#node, host, number: this.#number, image, tables, consoleHost };
-    const run = await startRouter(order).catch((error: unknown) => {
+    const run = await startRouter(this.#order(host), image).catch((error: unknown) => {
       throw isRefusal(error) ? error : refusals.nodeNotStarted(name, messageOf(error));
     });
+    return this.#known(run);
+  }
+
+  async adopt(kept: KeptNode, host: NodeHost): Promise<Run> {
+    return this.#known(await RouterRun.adopt(this.#order(host), kept));
+  }
+
+  #order(host: NodeHost): RouterOrder {
+    return {
+      ...this.#options,
+      ...{ node: this.#node, host, number: this.#number, makeTables: this.#makeTables },
+    };
+  }
+
+  /** The tools of Dynamips find the run by its node. */
+  #known(run: RouterRun): RouterRun {
+    const { id } = this.#node;
     this.#runs.set(id, run);
     void run.ended.then(() => {
       if (this.#runs.get(id) === run) this.#runs.delete(id);

@@ -1,8 +1,11 @@
 /** A Dynamips process, with a connection to its hypervisor port, which listens on the loopback only. */
+import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import { createServer } from 'node:net';
+import { createServer, type Socket } from 'node:net';
 import { lastLines } from '../printed-text.js';
 import type { Keeper, Program } from '../../keeper/keeper.js';
+import type { ProgramConfinement } from '../../keeper/program.js';
+import type { NodeMemo } from '../kept-programs.js';
 import { Hypervisor } from './hypervisor.js';
 
 export const COMMAND = 'dynamips';
@@ -32,30 +35,31 @@ export interface DynamipsOrder {
   /** The working folder: Dynamips makes its tables there, or takes those that it finds. */
   readonly tables: string;
   readonly logFile: string;
+  readonly confinement?: ProgramConfinement;
+  /** Connects to a port of the program. */
+  readonly connect: (port: number) => Promise<Socket>;
+  /** The memo of the process that will listen at the port. */
+  readonly memo: (commandLine: string, port: number) => NodeMemo;
 }
 
 /** Starts a process. When it fails, nothing is left of it, and the error says what it printed. */
 export async function startDynamips(keeper: Keeper, order: DynamipsOrder): Promise<DynamipsProcess> {
   for (let attempt = 1; ; attempt++) {
     const port = await freePort();
-    const args = ['-N1', '-l', order.logFile, '-H', `127.0.0.1:${port}`];
-    const { id, projectId, tables: folder } = order;
+    const { id, projectId, tables, logFile, confinement, connect } = order;
+    const args = argumentsOf(logFile, port);
+    const commandLine = [COMMAND, ...args].join(' ');
     const program = await keeper.spawn({
-      ...{
-        id,
-        command: 'sh',
-        args: ['-c', ON_TIME, 'sh', COMMAND, ...args],
-        folder,
-        environment: {},
-        niceness: 0,
-        console: 'terminal',
-      },
-      memo: { project: projectId },
+      ...{ id, command: 'sh', args: ['-c', ON_TIME, 'sh', COMMAND, ...args], folder: tables },
+      ...{ environment: {}, niceness: 0, console: 'terminal' },
+      project: projectId,
+      confinement,
+      memo: order.memo(commandLine, port),
     });
     try {
       await untilListening(program, port);
-      const hypervisor = await Hypervisor.connect(port);
-      return { program, hypervisor, port, commandLine: [COMMAND, ...args].join(' ') };
+      const hypervisor = new Hypervisor(await connect(port));
+      return { program, hypervisor, port, commandLine };
     } catch (error) {
       program.kill('SIGKILL');
       await program.ended;
@@ -64,6 +68,31 @@ export async function startDynamips(keeper: Keeper, order: DynamipsOrder): Promi
       throw error instanceof Error && printed !== '' ? new Error(`${error.message}\n${printed}`) : error;
     }
   }
+}
+
+/** Lets Dynamips make its tables, which confined routers can only read: a process without an image does no harm. */
+export async function makeTables(keeper: Keeper, tables: string): Promise<void> {
+  const port = await freePort();
+  const program = await keeper.spawn({
+    ...{
+      id: `tables-${randomUUID()}`,
+      command: COMMAND,
+      args: argumentsOf('/dev/null', port),
+      folder: tables,
+    },
+    ...{ environment: {}, niceness: 0, console: 'terminal', memo: null },
+    endsWithServer: true,
+  });
+  try {
+    await untilListening(program, port);
+  } finally {
+    program.kill('SIGKILL');
+    await program.ended;
+  }
+}
+
+function argumentsOf(logFile: string, port: number): string[] {
+  return ['-N1', '-l', logFile, '-H', `127.0.0.1:${port}`];
 }
 
 /** A TCP port of the loopback that nobody listens on now. */

@@ -2,10 +2,8 @@
  * A connection to the hypervisor port of a Dynamips process. One command is on its way at a time. An answer is lines of
  * three digits and a text: a blank after the digits says that more lines follow, a hyphen that this is the last one.
  */
-import { once } from 'node:events';
-import { connect, type Socket } from 'node:net';
+import type { Socket } from 'node:net';
 
-const CONNECT_MS = 5000;
 const ANSWER_MS = 10_000;
 /** The configuration of a router comes in one line. */
 const LONGEST_LINE = 8 * 1024 * 1024;
@@ -36,18 +34,9 @@ export class Hypervisor {
   #waiting: Waiting | undefined;
   #last: Promise<unknown> = Promise.resolve();
 
-  static async connect(port: number): Promise<Hypervisor> {
-    const socket = connect({ host: '127.0.0.1', port, noDelay: true });
-    socket.setTimeout(CONNECT_MS, () => {
-      socket.destroy(new Error('Dynamips does not answer'));
-    });
-    await once(socket, 'connect');
-    socket.setTimeout(0);
-    return new Hypervisor(socket);
-  }
-
-  private constructor(socket: Socket) {
+  constructor(socket: Socket) {
     this.#socket = socket;
+    socket.setNoDelay();
     socket.on('data', (bytes: Buffer) => {
       this.#receive(bytes);
     });

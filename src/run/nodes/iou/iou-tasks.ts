@@ -7,8 +7,8 @@ import {
   lstatSync,
   mkdirSync,
   readdirSync,
-  readFileSync,
   readSync,
+  realpathSync,
   renameSync,
   rmSync,
   symlinkSync,
@@ -22,7 +22,9 @@ import type { TaskTable } from '../../../base/threads/task.js';
 import { PRIVATE_CONFIG, STARTUP_CONFIG } from '../../../lab/kinds/iou.js';
 import { TEMPORARY } from '../../../lab/projects/folder-layout.js';
 import { ELF_HEAD, elfFacts } from './elf.js';
-import { bridgeOf, netmapOf } from './netmap.js';
+import type { NetioSockets } from './netio-paths.js';
+import { isFreed, joinImage, ownSockets, removeSockets, sharedSockets } from './netio-sockets.js';
+import { netmapOf } from './netmap.js';
 import { NvramError } from './nvram-error.js';
 import { LARGEST_NVRAM, readNvram, writeNvram } from './nvram.js';
 
@@ -39,6 +41,8 @@ export interface IouStart extends IouFolder {
   readonly nvram: number;
   /** Where the licence file is written, for the user of the server alone. */
   readonly license: { readonly folder: string; readonly name: string; readonly content: string };
+  /** The user of a confined image, and the folder below which it has a folder of this name for its sockets. */
+  readonly own: { readonly user: number; readonly root: string; readonly name: string } | undefined;
 }
 
 /** A node that is ready to start, or why it cannot: a sentence for the user. */
@@ -49,13 +53,14 @@ export type IouReady =
       readonly command: string;
       /** The path of the licence file; undefined without one. */
       readonly license: string | undefined;
-      readonly imageSocket: string;
-      readonly bridgeSocket: string;
+      readonly sockets: NetioSockets;
     }
   | { readonly fault: string };
 
 export interface IouTasks extends TaskTable {
   readonly prepareIou: (input: IouStart) => IouReady;
+  /** Makes room for the socket of the bridge to an image that runs; false when a program has it. */
+  readonly rejoinIou: (input: NetioSockets) => boolean;
   /**
    * Copies the configurations out of the NVRAM when it has changed since `seen`. Returns what has been seen now, and
    * whether the configurations are others.
@@ -64,8 +69,10 @@ export interface IouTasks extends TaskTable {
     readonly seen: string;
     readonly isChanged: boolean;
   };
+  /** Lets the engine find the socket of an image that has started. Returns whether it is there. */
+  readonly joinIou: (input: NetioSockets) => boolean;
   /** Removes what a node that has ended has left outside of its folder. */
-  readonly clearIou: (input: { applicationId: number; license: string | undefined }) => void;
+  readonly clearIou: (input: { sockets: NetioSockets; license: string | undefined }) => void;
 }
 
 const NETMAP = 'NETMAP';
@@ -73,20 +80,19 @@ const FOLDER_MODE = 0o700;
 const SECRET_MODE = 0o600;
 /** Newer images look at their own path, and refuse a longer name. */
 const LONGEST_NAME = 63;
-const BOUND_SOCKETS = '/proc/net/unix';
 /** Names that an image may not have, because files of its node have them. */
 const OWN_FILE = /^(?:nvram_|vlan\.dat-|NETMAP$|startup-config\.cfg$|private-config\.cfg$)/;
 const NUMBERED_FILE = /^(nvram_|vlan\.dat-)[0-9]{5}$/;
 
 export const iouTasks: IouTasks = {
-  prepareIou({ root, folder: path, applicationId, image, nvram, license }) {
+  prepareIou({ root, folder: path, applicationId, image, nvram, license, own }) {
     const fault = imageFault(image);
     if (fault !== undefined) return { fault };
     const folder = ownFolder(root, path, true);
     const temporary = ownFolder(root, TEMPORARY, true);
     const command = basename(image).slice(0, LONGEST_NAME);
     if (OWN_FILE.test(command)) return { fault: `the image may not have the name ${command}` };
-    replaceByLink(join(folder, command), image);
+    replaceByLink(join(folder, command), realpathSync(image));
     publish(temporary, join(folder, NETMAP), Buffer.from(netmapOf(applicationId)));
     takeNumber(folder, applicationId);
     try {
@@ -95,22 +101,16 @@ export const iouTasks: IouTasks = {
       if (error instanceof NvramError) return { fault: error.message };
       throw error;
     }
-    const sockets = socketFolder('netio');
-    if (sockets === undefined)
-      return { fault: `${netioFolder('netio')} belongs to another user of this host` };
-    const [imageSocket, bridgeSocket] = [applicationId, bridgeOf(applicationId)].map((id) =>
-      join(sockets, String(id)),
-    );
-    for (const socket of [imageSocket, bridgeSocket]) {
-      if (socket === undefined) continue;
-      if (isBound(socket))
-        return { fault: `another program of this host has the application id ${applicationId}` };
-      rmSync(socket, { force: true });
-    }
-    return {
-      ...{ folder, command: `./${command}`, license: writeLicense(license) },
-      ...{ imageSocket: imageSocket ?? '', bridgeSocket: bridgeSocket ?? '' },
-    };
+    const sockets =
+      own === undefined
+        ? sharedSockets(applicationId)
+        : ownSockets(own.root, own.name, applicationId, own.user);
+    if (typeof sockets === 'string') return { fault: sockets };
+    return { folder, command: `./${command}`, license: writeLicense(license), sockets };
+  },
+
+  rejoinIou({ bridge }) {
+    return isFreed(bridge);
   },
 
   saveIou({ root, folder: path, applicationId, seen }) {
@@ -128,12 +128,12 @@ export const iouTasks: IouTasks = {
     return { seen: now, isChanged: changes.includes(true) };
   },
 
-  clearIou({ applicationId, license }) {
-    const socket = join(netioFolder('netio'), String(applicationId));
-    if (!isBound(socket)) {
-      rmSync(socket, { force: true });
-      rmSync(`${socket}.lck`, { force: true });
-    }
+  joinIou(sockets) {
+    return joinImage(sockets);
+  },
+
+  clearIou({ sockets, license }) {
+    removeSockets(sockets);
     if (license !== undefined) rmSync(license, { force: true });
   },
 };
@@ -230,27 +230,6 @@ function saveConfig(temporary: string, path: string, content: Buffer): boolean {
     return false;
   publish(temporary, path, content);
   return true;
-}
-
-/** Images put their sockets there, whatever the folder for temporary files is. */
-function netioFolder(name: 'netio'): string {
-  return `/tmp/${name}${process.geteuid?.() ?? 0}`;
-}
-
-/** The folder of sockets, which only this user may enter; undefined when it is somebody else's. */
-function socketFolder(name: 'netio'): string | undefined {
-  const folder = netioFolder(name);
-  mkdirSync(folder, { recursive: true, mode: FOLDER_MODE });
-  const found = lstatSync(folder);
-  const isOurs = found.isDirectory() && found.uid === process.geteuid?.() && (found.mode & 0o022) === 0;
-  return isOurs ? folder : undefined;
-}
-
-/** Whether a program has a socket at this path. A file may be left of one that has gone. */
-function isBound(path: string): boolean {
-  return readFileSync(BOUND_SOCKETS, 'utf8')
-    .split('\n')
-    .some((line) => line.endsWith(` ${path}`));
 }
 
 function writeLicense({ folder, name, content }: IouStart['license']): string | undefined {

@@ -9,13 +9,13 @@ import { refusals } from '../../../base/errors/errors.js';
 import { nat } from '../../../lab/kinds/nat.js';
 import { nodeFolder } from '../../../files/node-files/node-folder.js';
 import type { ComputeServices } from '../../compute-services.js';
-import type { Program, ProgramEnd } from '../../keeper/keeper.js';
+import type { Program } from '../../keeper/keeper.js';
 import type { NewComputeNode, NodeSettings } from '../compute-node.js';
 import { endProgram } from '../keeper-programs.js';
-import type { AdapterWire } from '../kept-programs.js';
+import type { AdapterWire } from '../../links/udp-ports.js';
 import type { NodeProject } from '../machine.js';
 import { OutletNode } from '../outlet-node.js';
-import { lastLines } from '../printed-text.js';
+import { lastLines, lastWords } from '../printed-text.js';
 import { InnerPorts } from '../inner-ports.js';
 import { NAT_BRIDGE, NAT_NETWORK } from './nat-network.js';
 import { GREETING, isReady } from './nat-ways.js';
@@ -114,7 +114,7 @@ export class NatNode extends OutletNode {
       });
       if (await isReady(program)) return program;
       await endProgram(program);
-      throw refusals.nodeNotStarted(this.name, lastWords(program, await program.ended));
+      throw refusals.nodeNotStarted(this.name, lastWords(await program.ended, complaintsOf(program)));
     });
   }
 
@@ -127,7 +127,7 @@ export class NatNode extends OutletNode {
         lived < LEAST_LIFE_MS
           ? 'it stays down until its link is made anew, because it had just been started'
           : 'it is started again';
-      this.#tell(`${this.name} ended (${next}): ${lastWords(program, end)}`);
+      this.#tell(`${this.name} ended (${next}): ${lastWords(end, complaintsOf(program))}`);
       if (lived >= LEAST_LIFE_MS) void this.#startAgain(run);
     });
   }
@@ -151,8 +151,11 @@ export class NatNode extends OutletNode {
   }
 }
 
-function lastWords({ output }: Program, { code, signal }: ProgramEnd): string {
-  const how = signal === null ? `status ${code ?? 'unknown'}` : `signal ${signal}`;
+/** The text that the program printed, without its greeting. */
+function complaintsOf({ output }: Program): string {
   const lines = lastLines(output).split('\n');
-  return [how, ...lines.filter((line) => !line.includes(GREETING))].join('\n').trimEnd();
+  return lines
+    .filter((line) => !line.includes(GREETING))
+    .join('\n')
+    .trimEnd();
 }

@@ -6,7 +6,7 @@
 import { nat } from '../../../lab/kinds/nat.js';
 import type { ComputeFiles } from '../../files.js';
 import type { Keeper, Program } from '../../keeper/keeper.js';
-import type { AdapterWire } from '../kept-programs.js';
+import type { AdapterWire } from '../../links/udp-ports.js';
 import type { Ability, MachineNode } from '../machine.js';
 import { NAT_BRIDGE, USER_NETWORK } from './nat-network.js';
 
@@ -74,6 +74,7 @@ export class NatWays {
       // Its way out is the network of the host.
       confinement: { network: undefined, writable: [], readable: [] },
       memo: null,
+      endsWithServer: true,
     });
   }
 

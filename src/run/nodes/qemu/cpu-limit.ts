@@ -20,6 +20,11 @@ export function limitOf({ properties }: Pick<MachineNode, 'properties'>): number
   return percent > 0 && percent < ONE_PROCESSOR * availableParallelism() ? percent : undefined;
 }
 
+/** The id of the program that limits a node. */
+export function limiterOf({ id }: Pick<MachineNode, 'id'>): string {
+  return `${id}/cpu`;
+}
+
 /** Refuses (409) a limit on a host that cannot keep it. */
 export async function checkCpuLimit({ files }: CpuLimitOptions, node: MachineNode): Promise<void> {
   if (limitOf(node) === undefined || (await files.run('hasProgram', { name: COMMAND }))) return;
@@ -36,7 +41,7 @@ export async function limitCpu(
   const percent = limitOf(node);
   if (percent === undefined) return () => Promise.resolve();
   const limiter = await keeper.spawn({
-    id: `${node.id}/cpu`,
+    id: limiterOf(node),
     command: COMMAND,
     args: ['--lazy', `--pid=${program.pid}`, `--limit=${percent}`],
     ...{ folder: '/', environment: {}, niceness: 0, console: 'pipes', memo: null },

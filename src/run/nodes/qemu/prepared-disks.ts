@@ -35,7 +35,7 @@ export interface PreparedDisks {
   readonly images: PreparedImages;
   /** The firmware and its variables, for a node that boots by UEFI. */
   readonly uefi: { readonly code: string; readonly variables: string } | undefined;
-  /** Whether there is a disk of `config.zip`, which is written back after the run by `storeConfig`. */
+  /** Whether there is a disk of `config.zip`, which `keepConfig` writes back after the run. */
   readonly hasConfigDisk: boolean;
   /** Sentences for the listeners of the project. */
   readonly warnings: readonly string[];

@@ -4,7 +4,7 @@ import { byAdapter, type CustomAdapter } from '../../../lab/kinds/custom-adapter
 import { addressAfter, isAddress, pairsOfId } from '../../../lab/kinds/mac-addresses.js';
 import type { Properties } from '../../../lab/kinds/node-kind.js';
 import { platformOf, QEMU_PLATFORMS } from '../../../lab/kinds/qemu-platforms.js';
-import type { AdapterWire } from '../kept-programs.js';
+import type { AdapterWire } from '../../links/udp-ports.js';
 import { choosesAccelerator, escaped, hasOption, isHarmlessDriver, optionWords } from './qemu-options.js';
 import type { PreparedDisks, PreparedDrive, PreparedImages } from './prepared-disks.js';
 
@@ -63,7 +63,7 @@ export function qemuCommand(input: QemuCommandInput): QemuCommand {
   const hasDisplay = hasOption(options, 'display', 'nographic');
   const args = [
     ...['-name', `guest=${escaped(node.name)}`],
-    ...['-m', `${wholeOf(properties['ram'], 256)}M`],
+    ...['-m', `${qemuMemory(properties)}M`],
     ...['-smp', `cpus=${wholeOf(properties['cpus'], 1)},sockets=1`],
     ...(input.isKvm && !choosesAccelerator(options) ? kvm(properties) : []),
     ...['-boot', `order=${bootOrder(properties)}`],
@@ -99,6 +99,11 @@ export function qemuProgramName(properties: Properties): string {
 export function qemuPlatform(properties: Properties): (typeof QEMU_PLATFORMS)[number] {
   const { platform } = platformOf(properties);
   return QEMU_PLATFORMS.find((known) => known === platform) ?? 'x86_64';
+}
+
+/** In MiB. */
+export function qemuMemory({ ram }: Properties): number {
+  return wholeOf(ram, 256);
 }
 
 function nicenessOf({ process_priority: priority }: Properties): number {

@@ -1,6 +1,6 @@
 /** Makes the disks of a QEMU node ready for a start, and checks all files that its QEMU will open. */
 import { basename } from 'node:path';
-import { refusals } from '../../../base/errors/errors.js';
+import { messageOf, refusals } from '../../../base/errors/errors.js';
 import type { ImageLibrary } from '../../../files/images/image-library.js';
 import type { Properties } from '../../../lab/kinds/node-kind.js';
 import type { ComputeFiles } from '../../files.js';
@@ -36,7 +36,9 @@ type CheckedImage = DiskImage & { readonly path: string };
 const IMG = 'qemu-img';
 const IMG_LIMIT_MS = 120_000;
 const CORRUPT = 2;
-const NO_CONFIG_DISK = 'it has no disk of its configuration: this server does not make them yet';
+const ARCHIVE = /\.zip$/i;
+/** The place of the configuration disk among the drives: it is that of hdd. */
+const CONFIG_INDEX = 3;
 const PC_PLATFORMS = ['i386', 'x86_64'];
 
 /** Refuses (409) missing images, images in use, and those that name files which are not their own. */
@@ -52,7 +54,11 @@ export async function prepareDisks(options: QemuDiskOptions, node: DiskNode): Pr
   const prepare = new NodeDisks(options, node, folder, ends, warnings);
   try {
     const drives: PreparedDrive[] = [];
-    for (const drive of DRIVES) drives.push(...(await prepare.drive(drive)));
+    const hasConfigDisk = prepare.hasConfigDisk();
+    for (const drive of DRIVES) {
+      const isConfig = hasConfigDisk && drive === 'hdd';
+      drives.push(...(isConfig ? [await prepare.configDisk()] : await prepare.drive(drive)));
+    }
     const images = {
       cdrom: await prepare.plainImage('cdrom_image'),
       kernel: await prepare.plainImage('kernel_image'),
@@ -60,12 +66,22 @@ export async function prepareDisks(options: QemuDiskOptions, node: DiskNode): Pr
       bios: await prepare.plainImage('bios_image'),
     };
     const uefi = properties['uefi'] === true ? await prepareUefi(options, node) : undefined;
-    if (properties['create_config_disk'] === true) warnings.push(NO_CONFIG_DISK);
-    return { folder, drives, images, uefi, hasConfigDisk: false, warnings, release };
+    return { folder, drives, images, uefi, hasConfigDisk, warnings, release };
   } catch (error) {
     release();
     throw error;
   }
+}
+
+/** Puts what the guest has written on its configuration disk into `config.zip`. Nothing of the run is left. */
+export async function keepConfig(
+  { files }: Pick<QemuDiskOptions, 'files'>,
+  { home, folder, name }: DiskNode,
+  warn: (message: string) => void,
+): Promise<void> {
+  await files.run('keepConfigDisk', { root: home.folder, folder }).catch((error: unknown) => {
+    warn(`The configuration disk of ${name} could not be kept: ${messageOf(error)}`);
+  });
 }
 
 /** Makes a disk of a node that does not run larger by so many MiB. */
@@ -149,7 +165,7 @@ class NodeDisks {
     const named = textOf(properties[`${drive}_disk_image`]);
     if (named === '') return [];
     const kind = textOf(properties[`${drive}_disk_interface`]) || 'none';
-    if (kind === 'none') this.#warnings.push(`${drive} has no interface: the guest does not see it`);
+    this.#warnOfInterface(drive, kind);
     const isLinked = properties['linked_clone'] !== false;
     const image = await this.#image(named, isLinked ? 'read' : 'write');
     const index = DRIVES.indexOf(drive);
@@ -158,6 +174,25 @@ class NodeDisks {
     }
     const path = await this.#clone(drive, image);
     return [{ index, path, base: image.path, format: 'qcow2', interface: kind }];
+  }
+
+  /** Whether there is one: a disk that the node has as hdd takes its place, but an archive is what it begins with. */
+  hasConfigDisk(): boolean {
+    const { create_config_disk: isWanted, hdd_disk_image: image } = this.#node.properties;
+    if (isWanted !== true) return false;
+    const isFree = textOf(image) === '' || ARCHIVE.test(textOf(image));
+    if (!isFree) this.#warnings.push('it has no configuration disk, because hdd is in its place');
+    return isFree;
+  }
+
+  async configDisk(): Promise<PreparedDrive> {
+    const { home, folder, properties } = this.#node;
+    const source = await this.plainImage('hdd_disk_image');
+    const path = await this.#options.files.run('makeConfigDisk', { root: home.folder, folder, source });
+    const own = textOf(properties['hdd_disk_interface']) || 'none';
+    const kind = own === 'none' ? textOf(properties['hda_disk_interface']) || 'none' : own;
+    this.#warnOfInterface('the configuration disk', kind);
+    return { index: CONFIG_INDEX, path, base: undefined, format: 'raw', interface: kind };
   }
 
   /** The path of an image that QEMU reads as it is. */
@@ -169,6 +204,10 @@ class NodeDisks {
     const path = await files.run('realImage', { path: given, within: this.#bound });
     this.#ends.push(uses.begin(path, this.#node.name, 'read'));
     return path;
+  }
+
+  #warnOfInterface(disk: string, kind: string): void {
+    if (kind === 'none') this.#warnings.push(`${disk} has no interface: the guest does not see it`);
   }
 
   get #bound(): string | undefined {

@@ -8,7 +8,9 @@ import {
   openSync,
   readdirSync,
   readFileSync,
+  readlinkSync,
   rmSync,
+  statSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
@@ -23,6 +25,8 @@ const OWN_FOLDER = 0o700;
 const LONGEST_SOCKET_PATH = 107;
 /** Sockets of a guest have names of at most so many bytes. */
 const LONGEST_SOCKET_NAME = 16;
+/** Memory that only looks like a file. */
+const MEMORY = '/memfd:';
 const KVM_DEVICE = '/dev/kvm';
 const KVM_MODULES = ['kvm_intel', 'kvm_amd'];
 
@@ -36,8 +40,8 @@ export interface QemuHostTasks extends TaskTable {
   readonly findQemu: (input: undefined) => QemuPrograms;
   /** Why this host has no KVM that works; undefined when it has. */
   readonly kvmFault: (input: undefined) => string | undefined;
-  /** Removes what an earlier life of the server has left below the folder. Call it before the next one. */
-  readonly clearSocketFolders: (input: { root: string }) => void;
+  /** Removes what an earlier life of the server has left below the folder, and nobody uses. Call it before the next one. */
+  readonly clearSocketFolders: (input: { root: string; except: readonly string[] }) => void;
   /**
    * Makes a folder for the sockets of a guest, open to this user only: below the root, or among the temporary files of
    * the host when no socket could have the path.
@@ -45,6 +49,8 @@ export interface QemuHostTasks extends TaskTable {
   readonly makeSocketFolder: (input: { root: string }) => string;
   readonly removeSocketFolder: (input: { path: string }) => void;
   readonly isThere: (input: { path: string }) => boolean;
+  /** The paths of the files and disks that a process has open. None on a host that does not tell. */
+  readonly openedFiles: (input: { pid: number }) => string[];
 }
 
 export const qemuHostTasks: QemuHostTasks = {
@@ -55,6 +61,17 @@ export const qemuHostTasks: QemuHostTasks = {
       platforms: programs.map((name) => name.slice(SYSTEM_PREFIX.length)).sort(),
       hasImageTool: names.has(IMAGE_TOOL),
     };
+  },
+
+  openedFiles({ pid }) {
+    const folder = `/proc/${pid}/fd`;
+    if (!existsSync('/proc/self/fd')) return [];
+    const links = readdirSync(folder).map((name) => join(folder, name));
+    const files = links.filter((link) => {
+      const found = statSync(link, { throwIfNoEntry: false });
+      return found?.isFile() === true || found?.isBlockDevice() === true;
+    });
+    return files.map((link) => readlinkSync(link)).filter((path) => !path.startsWith(MEMORY));
   },
 
   kvmFault() {
@@ -72,8 +89,11 @@ export const qemuHostTasks: QemuHostTasks = {
       : 'the processor shows no hardware virtualisation';
   },
 
-  clearSocketFolders({ root }) {
-    rmSync(root, { recursive: true, force: true });
+  clearSocketFolders({ root, except }) {
+    for (const name of namesIn(root)) {
+      const path = join(resolve(root), name);
+      if (!except.includes(path)) rmSync(path, { recursive: true, force: true });
+    }
   },
 
   makeSocketFolder({ root }) {

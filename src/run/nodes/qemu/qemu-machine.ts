@@ -1,23 +1,36 @@
 /** QEMU machines: which this host can run, and how one is started. */
 import { freemem } from 'node:os';
-import { join } from 'node:path';
 import { messageOf, refusals } from '../../../base/errors/errors.js';
 import { qemu } from '../../../lab/kinds/qemu.js';
+import type { Properties } from '../../../lab/kinds/node-kind.js';
+import type { KeptMemory } from '../../../lab/lab-run.js';
 import { portOwnerOf } from '../../../lab/topology/port-owner.js';
 import type { Keeper, Program } from '../../keeper/keeper.js';
 import type { ProgramConfinement } from '../../keeper/program.js';
 import { endProgram, outputOf } from '../keeper-programs.js';
+import type { KeptNode, KeptPrograms } from '../kept-programs.js';
 import type { Ability, Machine, MachineNode, NodeHost, ProgramRunner, Run } from '../machine.js';
 import { lastLines } from '../printed-text.js';
 import { checkCpuLimit, limitCpu } from './cpu-limit.js';
 import { kvmOf, type KvmSetting } from './kvm.js';
-import { qemuCommand, qemuPlatform, qemuProgramName, type QemuCommand } from './qemu-command.js';
-import { prepareDisks, type QemuDiskOptions } from './qemu-disks.js';
+import { differenceOf, loadingArgs, loadMemory, partsOf, type MemoryThreads } from './guest-memory.js';
+import { qemuCommand, qemuMemory, qemuPlatform, qemuProgramName, type QemuCommand } from './qemu-command.js';
+import { keepConfig, prepareDisks, type QemuDiskOptions } from './qemu-disks.js';
+import { checkOpened } from './opened-files.js';
 import type { PreparedDisks } from './prepared-disks.js';
+import { adoptQemu, guestMemoryOf, keptFolders, type QemuMemo } from './qemu-adoption.js';
 import { qemuPackage } from './qemu-packages.js';
-import { eventsOf, meetQemu, plug, QemuRun, undo, type EndStep } from './qemu-run.js';
+import {
+  eventsOf,
+  meetQemu,
+  openSerial,
+  QemuRun,
+  setCarrier,
+  socketsIn,
+  undo,
+  type EndStep,
+} from './qemu-run.js';
 import type { QmpClient } from './qmp.js';
-import { SerialConsole } from './serial-console.js';
 import { startTpm } from './tpm.js';
 
 const IMAGE_TOOL_MISSING: Ability = {
@@ -32,17 +45,17 @@ const SYSTEM_MISSING: Ability = {
 };
 const MEBI = 1024 * 1024;
 const KVM_DEVICE = '/dev/kvm';
-/** The name by which QEMU knows the serial port. */
-const FIRST_SERIAL_PORT = 'serial0';
 
 export type QemuVersion = readonly [major: number, minor: number];
 
-export interface QemuOptions extends QemuDiskOptions {
+export interface QemuOptions extends QemuDiskOptions, MemoryThreads {
   /** The folder below which guests have their sockets; it belongs to QEMU machines only. */
   readonly socketsFolder: string;
   readonly kvm: KvmSetting;
   /** Whether nodes may have options that reach the host. */
   readonly allowsUnsafe: boolean;
+  /** The programs that an earlier server has left. */
+  readonly kept: Pick<KeptPrograms, 'memos'>;
 }
 
 export class QemuRunner implements ProgramRunner {
@@ -57,8 +70,8 @@ export class QemuRunner implements ProgramRunner {
   }
 
   async probe(): Promise<Ability> {
-    const { files, socketsFolder: root } = this.#options;
-    this.#cleared ??= files.run('clearSocketFolders', { root });
+    const { files, socketsFolder: root, kept } = this.#options;
+    this.#cleared ??= files.run('clearSocketFolders', { root, except: keptFolders(kept.memos) });
     await this.#cleared.catch(() => undefined);
     const found = await files.run('findQemu', undefined).catch(() => undefined);
     if (found === undefined || found.platforms.length === 0) return SYSTEM_MISSING;
@@ -97,14 +110,18 @@ class QemuMachine implements Machine {
     this.#versionOf = versionOf;
   }
 
-  async start(host: NodeHost): Promise<Run> {
+  async start(host: NodeHost, _inputs: Properties, memory?: KeptMemory): Promise<Run> {
     const endSteps: EndStep[] = [];
     try {
-      return await this.#launch(host, endSteps);
+      return await this.#launch(host, endSteps, memory);
     } catch (error) {
       await undo(endSteps);
       throw error;
     }
+  }
+
+  adopt(kept: KeptNode, host: NodeHost): Promise<Run> {
+    return adoptQemu(this.#options, this.#node, kept, host);
   }
 
   release(): void {
@@ -112,8 +129,8 @@ class QemuMachine implements Machine {
   }
 
   /** Adds to `endSteps` what undoes its own steps, at the end of the run or when one fails. */
-  async #launch(host: NodeHost, endSteps: EndStep[]): Promise<Run> {
-    const { files, socketsFolder: root } = this.#options;
+  async #launch(host: NodeHost, endSteps: EndStep[], memory: KeptMemory | undefined): Promise<Run> {
+    const { files, socketsFolder: root, allowsUnsafe } = this.#options;
     const { name, properties, consoleType } = this.#node;
     if (properties['on_close'] === 'save_vm_state') throw refusals.savedStateNotSupported(name);
     await checkCpuLimit(this.#options, this.#node);
@@ -122,10 +139,16 @@ class QemuMachine implements Machine {
     this.#warnOfMemory(host);
     const disks = await prepareDisks(this.#options, this.#node);
     endSteps.push(disks.release);
+    if (disks.hasConfigDisk)
+      endSteps.push(() =>
+        keepConfig(this.#options, this.#node, (message) => {
+          host.warn(message);
+        }),
+      );
     for (const warning of disks.warnings) host.warn(`${name}: ${warning}`);
     const folder = await files.run('makeSocketFolder', { root });
     endSteps.push(() => files.run('removeSocketFolder', { path: folder }));
-    const sockets = { qmp: join(folder, 'qmp'), console: join(folder, 'console'), tpm: join(folder, 'tpm') };
+    const sockets = socketsIn(folder);
     const adapters = await host.openUdp([...Array(this.#adapters).keys()]);
     const { network } = this.#node;
     const hasTpm = properties['tpm'] === true;
@@ -148,38 +171,51 @@ class QemuMachine implements Machine {
       },
       adapters,
       sockets: { ...sockets, tpm: hasTpm ? sockets.tpm : undefined },
-      allowsUnsafe: this.#options.allowsUnsafe,
+      allowsUnsafe,
     });
-    const program = await this.#spawn(order, {
-      network,
-      ...filesOf(disks, folder),
-      devices: isKvm ? [KVM_DEVICE] : [],
-    });
+    const parts = partsOf(order.command, order.args);
+    const difference = memory === undefined ? undefined : differenceOf(memory.parts, parts);
+    if (difference !== undefined) throw refusals.memoryNotLoaded(name, difference);
+    const args = [...order.args, ...(memory === undefined ? [] : loadingArgs(memory))];
+    const confinement = { network, ...filesOf(disks, folder), devices: isKvm ? [KVM_DEVICE] : [] };
+    const commandLine = [order.command, ...args].join(' ');
+    const known: QemuMemo = {
+      ...{ folder, hasConfigDisk: disks.hasConfigDisk, ...imagesOf(disks.drives, disks.images) },
+      ...{ size: qemuMemory(properties) * MEBI, parts },
+    };
+    const program = await this.#spawn({ ...order, args }, confinement, host.memo(commandLine, known));
     endSteps.push(() => endProgram(program));
     endSteps.push(await limitCpu(this.#options, this.#node, program));
     const control = await this.#meet(host, program, sockets.qmp);
     endSteps.push(() => {
       control.close();
     });
+    // Options of the operator's choice may have drives of their own.
+    if (!allowsUnsafe) await checkOpened({ files, control, pid: program.pid }, disks);
     const console = consoleType === 'telnet' ? await openSerial(control, sockets.console) : undefined;
     endSteps.push(() => console?.close());
+    if (memory !== undefined) await this.#load(program, control, sockets.memory, memory);
     const hasCarrier = properties['replicate_network_connection_state'] !== false;
-    for (let index = 0; hasCarrier && index < this.#adapters; index++)
-      if (!host.isPlugged(index)) await plug(control, index, false);
+    for (let index = 0; hasCarrier && index < this.#adapters; index++) await setCarrier(control, host, index);
     await control.execute('cont');
     return new QemuRun({
-      ...{ node: this.#node, program, control, console, hasCarrier, endSteps },
-      commandLine: [order.command, ...order.args].join(' '),
+      ...{ node: this.#node, host, program, control, console, hasCarrier, endSteps },
+      ...{ commandLine, isSuspended: false },
+      memory: guestMemoryOf(this.#options, name, { control, pid: program.pid }, known),
       consoleSocket: console !== undefined || consoleType === 'none' ? undefined : sockets.console,
     });
   }
 
   /** QEMU looks for files of its own in its working folder first, so that is none of a project. */
-  async #spawn({ command, args, niceness }: QemuCommand, confinement: ProgramConfinement): Promise<Program> {
+  async #spawn(
+    { command, args, niceness }: QemuCommand,
+    confinement: ProgramConfinement,
+    memo: unknown,
+  ): Promise<Program> {
     const { id, name, home } = this.#node;
     const order = { id, command, args, folder: '/', environment: {}, niceness, console: 'pipes' } as const;
     try {
-      return await this.#options.keeper.spawn({ ...order, project: home.id, confinement, memo: null });
+      return await this.#options.keeper.spawn({ ...order, project: home.id, confinement, memo });
     } catch (error) {
       throw refusals.nodeNotStarted(name, messageOf(error));
     }
@@ -192,6 +228,20 @@ class QemuMachine implements Machine {
     if (control !== undefined) return control;
     const printed = lastLines(program.output);
     throw refusals.nodeNotStarted(name, printed === '' ? 'QEMU has ended without a word' : printed);
+  }
+
+  /** Refuses (409) a memory that is not what was saved, or that QEMU does not take. */
+  async #load(program: Program, control: QmpClient, socket: string, memory: KeptMemory): Promise<void> {
+    try {
+      await loadMemory(this.#options, control, socket, memory);
+    } catch (error) {
+      const printed = lastLines(program.output);
+      const { name } = this.#node;
+      throw refusals.memoryNotLoaded(
+        name,
+        [messageOf(error), printed].filter((text) => text !== '').join('\n'),
+      );
+    }
   }
 
   /** Refuses (409) a platform that this host has no program for. */
@@ -233,16 +283,20 @@ function filesOf(
   { folder: own, drives, images }: PreparedDisks,
   folder: string,
 ): Pick<ProgramConfinement, 'writable' | 'readable'> {
-  const disks = drives.filter(({ base }) => base === undefined).map(({ path }) => path);
-  const read = [...drives.map(({ base }) => base), images.cdrom, images.kernel, images.initrd, images.bios];
-  return { writable: [own, folder, ...disks], readable: read.filter((path) => path !== undefined) };
+  const { reads, writes } = imagesOf(drives, images);
+  return { writable: [own, folder, ...writes], readable: reads };
 }
 
-/** Connects to the serial port; a break goes over the control socket. */
-function openSerial(control: QmpClient, path: string): Promise<SerialConsole> {
-  return SerialConsole.open(path, () => {
-    control.execute('chardev-send-break', { id: FIRST_SERIAL_PORT }).catch(() => undefined);
-  });
+function imagesOf(
+  drives: PreparedDisks['drives'],
+  { cdrom, kernel, initrd, bios }: PreparedDisks['images'],
+): Pick<QemuMemo, 'reads' | 'writes'> {
+  const read = [...drives.map(({ base }) => base), cdrom, kernel, initrd, bios];
+  const written = drives.filter(({ base }) => base === undefined);
+  return {
+    reads: read.filter((path) => path !== undefined),
+    writes: written.map(({ path }) => path),
+  };
 }
 
 async function versionOf(keeper: Keeper, command: string): Promise<QemuVersion | undefined> {

@@ -22,7 +22,7 @@ const HOST_DEVICES =
   /^(vfio|vhost-(scsi|user|vdpa)|vdpa|loader$|guest-loader$|usb-(host|mtp|redir|ccid|braille|serial)|ccid-card|u2f-|canokey|ipmi-bmc|virtio-input-host|virtio-9p|scsi-(generic|block)|xen|ivshmem|remote|x-pci-proxy|vmgenid$|tpm-)/i;
 /** Properties of devices and machines whose values are names of files. */
 const FILE_PROPERTIES = new Set(
-  // prettier-ignore
+  // oxfmt-ignore
   [
     'bios', 'certificate', 'chardev', 'dir', 'dtb', 'dumpdtb', 'evdev', 'file', 'filename', 'firmware', 'frudatafile',
     'furdatafile', 'hidraw', 'hostdevice', 'initrd', 'kernel', 'logfile', 'mem-path', 'path', 'romfile', 'rootdir',

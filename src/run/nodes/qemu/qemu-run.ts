@@ -1,10 +1,11 @@
 /** A guest that runs: the process of QEMU, the socket by which it is controlled, and its serial console. */
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Program, ProgramEnd } from '../../keeper/keeper.js';
 import { endProgram } from '../keeper-programs.js';
-import type { MachineNode, NodeHost, Run } from '../machine.js';
+import type { MachineNode, NodeHost, Run, RunMemory } from '../machine.js';
 import { QmpClient } from './qmp.js';
-import type { SerialConsole } from './serial-console.js';
+import { SerialConsole } from './serial-console.js';
 
 /** QEMU listens after a fraction of a second, unless the host has a lot to do. */
 const MEETING_LIMIT_MS = 60_000;
@@ -14,17 +15,23 @@ const SHUTDOWN_LIMIT_MS = 120_000;
 /** A program without its control socket that does not end by then is ended. */
 const CONTROL_LIMIT_MS = 3000;
 
+/** The name by which QEMU knows the serial port. */
+const FIRST_SERIAL_PORT = 'serial0';
+
 /** Undoes a part of a start. */
 export type EndStep = () => Promise<void> | void;
 
 export interface QemuRunParts {
   readonly node: MachineNode;
+  readonly host: NodeHost;
   readonly commandLine: string;
   readonly program: Program;
   readonly control: QmpClient;
   readonly console: SerialConsole | undefined;
+  readonly memory: RunMemory;
   readonly consoleSocket: string | undefined;
-  /** Whether the carrier of adapters follows their links. */
+  readonly isSuspended: boolean;
+  /** Whether the carrier of adapters follows their links and the nodes at their far ends. */
   readonly hasCarrier: boolean;
   /** Taken from the last to the first when the program has ended. */
   readonly endSteps: readonly EndStep[];
@@ -34,14 +41,18 @@ export class QemuRun implements Run {
   readonly commandLine: string;
   readonly console: SerialConsole | undefined;
   readonly consoleSocket?: string;
+  readonly isSuspended: boolean;
   readonly ended: Promise<ProgramEnd>;
+  readonly memory: RunMemory;
   readonly #parts: QemuRunParts;
 
   constructor(parts: QemuRunParts) {
-    const { commandLine, program, control, console, consoleSocket, endSteps } = parts;
+    const { commandLine, program, control, console, memory, consoleSocket, endSteps } = parts;
     this.#parts = parts;
     this.commandLine = commandLine;
     this.console = console;
+    this.isSuspended = parts.isSuspended;
+    this.memory = memory;
     if (consoleSocket !== undefined) this.consoleSocket = consoleSocket;
     this.ended = program.ended.then(async (end) => {
       await undo(endSteps);
@@ -76,9 +87,9 @@ export class QemuRun implements Run {
     await this.#parts.control.execute('system_reset');
   }
 
-  async cable(index: number, isPlugged: boolean): Promise<void> {
-    const { control, hasCarrier } = this.#parts;
-    if (hasCarrier) await plug(control, index, isPlugged);
+  async cable(index: number): Promise<void> {
+    const { control, host, hasCarrier } = this.#parts;
+    if (hasCarrier) await setCarrier(control, host, index);
   }
 
   /** Presses the power button and waits for the guest. It may have no handler for that, or be long about it. */
@@ -95,9 +106,20 @@ export class QemuRun implements Run {
   }
 }
 
-/** Plugs the cable of an adapter in, or pulls it: the carrier follows in the guest. */
-export async function plug(control: QmpClient, index: number, isPlugged: boolean): Promise<void> {
-  await control.execute('set_link', { name: `gns3-${index}`, up: isPlugged });
+/** The sockets of a machine in their folder. That of its memory does not exist until it is needed. */
+export function socketsIn(folder: string): Record<'qmp' | 'console' | 'tpm' | 'memory', string> {
+  const at = (name: string): string => join(folder, name);
+  return { qmp: at('qmp'), console: at('console'), tpm: at('tpm'), memory: at('memory') };
+}
+
+/** An adapter of the guest has its carrier while there is a link that is not suspended, and the node at its far end runs. */
+export async function setCarrier(
+  control: QmpClient,
+  host: Pick<NodeHost, 'isPlugged' | 'isFarNodeUp'>,
+  index: number,
+): Promise<void> {
+  const up = host.isPlugged(index) && host.isFarNodeUp(index);
+  await control.execute('set_link', { name: `gns3-${index}`, up });
 }
 
 /** Takes the steps from the last to the first, also when one fails. */
@@ -116,17 +138,25 @@ export async function meetQemu(
   program: Program,
   path: string,
   onEvent: (name: string, data: Readonly<Record<string, unknown>>) => void,
+  limitMs = MEETING_LIMIT_MS,
 ): Promise<QmpClient | undefined> {
   const begun = performance.now();
   while (program.isRunning) {
     try {
       return await QmpClient.open({ path, onEvent });
     } catch (error) {
-      if (performance.now() - begun > MEETING_LIMIT_MS) throw error;
+      if (performance.now() - begun > limitMs) throw error;
     }
     await sleep(MEETING_LOOK_MS);
   }
   return undefined;
+}
+
+/** Connects to the serial port; a break goes over the control socket. */
+export function openSerial(control: QmpClient, path: string): Promise<SerialConsole> {
+  return SerialConsole.open(path, () => {
+    control.execute('chardev-send-break', { id: FIRST_SERIAL_PORT }).catch(() => undefined);
+  });
 }
 
 /** Returns a listener for what QEMU tells of a guest by itself. */

@@ -174,7 +174,7 @@ function realPath(path: string, within: string | undefined): string {
 /** The firmware that the package of this host has, or else the folder of images. */
 function firmwareAt(images: string, name: string): string | undefined {
   const installed = join(FIRMWARE, name);
-  if (existsSync(installed)) return installed;
+  if (existsSync(installed)) return realpathSync(installed);
   const uploaded = join(images, name);
   if (lstatSync(uploaded, { throwIfNoEntry: false }) === undefined) return undefined;
   checkFirmware(uploaded);

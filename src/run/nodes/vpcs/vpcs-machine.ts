@@ -22,6 +22,7 @@ export interface VpcsOptions {
 export class VpcsRunner implements ProgramRunner {
   readonly kind = vpcs;
   readonly confinement = { network: 'own' } as const;
+  readonly hasFilesOnly = true;
   readonly #options: VpcsOptions;
   #relaySwitch: Promise<readonly string[]> | undefined;
   readonly #numbers = new Map<string, { readonly free: FreeList; taken: number }>();

@@ -1,11 +1,14 @@
 /** IOU nodes through the interface of clients, with a program in the place of an image that speaks its format. */
+import { randomUUID } from 'node:crypto';
 import {
   existsSync,
   lstatSync,
   mkdirSync,
   readFileSync,
   readdirSync,
+  rmdirSync,
   rmSync,
+  statSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
@@ -17,7 +20,7 @@ import { buildIouImage, missingCompiler } from '../../../support/iou-image.js';
 import { NotificationLog, type Notification } from '../../../support/notification-log.js';
 import { scratchFolder } from '../../../support/scratch.js';
 import { ownConsolePorts, startServer } from '../../../support/server-process.js';
-import { NodeLab, type Json } from '../../../support/node-lab.js';
+import { NodeLab, programsOf, type Json } from '../../../support/node-lab.js';
 import { NodeTerminal } from '../../../support/node-terminal.js';
 import { missingVpcs } from '../../../support/vpcs.js';
 
@@ -29,7 +32,7 @@ const server = await startServer(t, {
 });
 const client = new Client(server.url);
 const LICENSE = '[license]\nhost = 0123456789abcdef;';
-const SOCKETS = `/tmp/netio${process.geteuid?.() ?? 0}`;
+const isConfined = process.getuid?.() === 0;
 await client.expect(201, 'PUT', '/v2/iou_license', { iourc_content: LICENSE });
 
 class Lab extends NodeLab {
@@ -54,10 +57,14 @@ class Lab extends NodeLab {
 const propertiesOf = (node: Json): Json => node['properties'] as Json;
 const folderOf = (node: Json): string => String(node['node_directory']);
 const idOf = (node: Json): number => Number(propertiesOf(node)['application_id']);
-const socketsOf = (node: Json): string[] =>
-  (existsSync(SOCKETS) ? readdirSync(SOCKETS) : []).filter((name) =>
+const socketsOf = (node: Json): string[] => {
+  const folder = isConfined
+    ? join(server.data, 'run/i', String(node['node_id']), 's')
+    : `/tmp/netio${process.geteuid?.() ?? 0}`;
+  return (existsSync(folder) ? readdirSync(folder) : []).filter((name) =>
     [idOf(node), idOf(node) + 512].includes(parseInt(name, 10)),
   );
+};
 
 /** Looks until something is so. */
 async function holds(look: () => boolean | Promise<boolean>): Promise<void> {
@@ -254,30 +261,103 @@ void t.test(
   },
 );
 
-void t.test('a number that another program has is refused, and left to it', { skip }, async (t) => {
-  const lab = await Lab.make(t);
-  const first = await lab.router('R1');
-  await lab.started(t, first);
-  // A client of the compute interface may ask for any number.
-  const { project_id: id } = await client.expect(201, 'POST', '/v2/compute/projects', {
-    name: 'compute',
-    project_id: 'aaaaaaaa-0000-4000-8000-000000000001',
-  });
-  const path = `/v2/compute/projects/${String(id)}`;
-  t.teardown(() => client.expect(204, 'DELETE', path));
-  const made = await client.expect(201, 'POST', `${path}/iou/nodes`, {
-    ...{ name: 'R9', path: 'double.bin', application_id: idOf(first) },
-  });
-  const nodePath = `${path}/iou/nodes/${String(made['node_id'])}`;
-  const { message } = await client.expect(409, 'POST', `${nodePath}/start`);
-  t.match(message, /application id/);
-  t.equal((await lab.show(first))['status'], 'started');
-  await client.expect(200, 'PUT', nodePath, { application_id: 511 });
-  const sent = { iourc_content: '[license]\nother = 1;', license_check: true };
-  await client.expect(200, 'POST', `${nodePath}/start`, sent);
-  const url = `${server.url.replace('http', 'ws')}${nodePath}/console/ws`;
-  const console = await NodeTerminal.open(t, url, '\n');
-  await console.until(/ready/);
-  t.match(await console.ask('show license', /license .*\n/), 'license 600 [license]');
-  await client.expect(204, 'POST', `${nodePath}/stop`);
-});
+const MEMORY_GROUPS = '/sys/fs/cgroup/memory';
+const lacksMemoryGroups =
+  isConfined && existsSync(join(MEMORY_GROUPS, 'memory.limit_in_bytes'))
+    ? skip
+    : 'the host has no groups for memory that can be written';
+
+void t.test(
+  'a guest that memory kills is named, and the server goes on',
+  { skip: lacksMemoryGroups },
+  async (t) => {
+    const lab = await Lab.make(t);
+    const log = await NotificationLog.open(`${server.url}${lab.path}/notifications`);
+    const router = await lab.router('R1');
+    const console = await lab.started(t, router);
+    const group = join(MEMORY_GROUPS, `wirefarm-${randomUUID()}`);
+    mkdirSync(group);
+    t.teardown(() => {
+      rmdirSync(group);
+    });
+    writeFileSync(join(group, 'memory.limit_in_bytes'), '33554432');
+    const [pid = 0] = programsOf(router);
+    t.equal(readFileSync(`/proc/${pid}/oom_score_adj`, 'utf8'), '500\n', 'it comes before the server');
+    writeFileSync(join(group, 'cgroup.procs'), String(pid));
+    console.type('take 100');
+    const told = await log.next(({ action }) => action === 'log.error');
+    t.match(told.event['message'], /^R1 ended: the host had no memory left for it \(signal SIGKILL\)/);
+    t.equal((await lab.show(router))['status'], 'stopped');
+  },
+);
+
+void t.test(
+  'an image reads and reaches nothing of the server',
+  { skip: isConfined ? skip : 'only the superuser can confine programs' },
+  async (t) => {
+    const lab = await Lab.make(t);
+    const router = await lab.router('R1');
+    const neighbour = await lab.router('R2', { startup_config_content: 'hostname R2\n' });
+    const console = await lab.started(t, router);
+    const read = (path: string): Promise<string> => console.ask(`read ${path}`, /read: .*\n/);
+    t.match(await read(`${folderOf(router)}/NETMAP`), 'read: done');
+    t.match(await read(join(images, 'IOU', 'double.bin')), 'read: done');
+    const store = readdirSync(join(server.data, 'state')).map((name) => join(server.data, 'state', name));
+    t.ok(store.length > 0);
+    for (const path of [
+      ...store,
+      `${folderOf(neighbour)}/startup-config.cfg`,
+      join(server.data, 'run/keeper.sock'),
+    ])
+      t.match(await read(path), /No such file|Permission denied/, path);
+    const own = `/proc/${server.child.pid ?? 0}`;
+    for (const path of [`${own}/root/etc`, `${own}/environ`])
+      t.match(await read(path), 'Permission denied', path);
+    const reached = await console.ask(`reach ${new URL(server.url).port}`, /reach: .*\n/);
+    t.match(reached, 'Connection refused');
+    const [pid] = programsOf(router);
+    t.ok(statSync(`/proc/${pid ?? 0}`).uid >= 0x7000_0000, 'it has a user of its own');
+  },
+);
+
+void t.test(
+  'a number that another program has is refused where images are not confined',
+  { skip },
+  async (t) => {
+    const server = await startServer(t, {
+      environment: {
+        WIREFARM_CONSOLE_PORTS: ownConsolePorts(),
+        WIREFARM_IMAGES: images,
+        WIREFARM_NO_CONFINEMENT: 'true',
+      },
+    });
+    const client = new Client(server.url);
+    await client.expect(201, 'PUT', '/v2/iou_license', { iourc_content: LICENSE });
+    const { id: labId } = await NodeLab.make(t, server);
+    const lab = new Lab(server, labId);
+    const first = await lab.router('R1');
+    await lab.started(t, first);
+    // A client of the compute interface may ask for any number.
+    const { project_id: id } = await client.expect(201, 'POST', '/v2/compute/projects', {
+      name: 'compute',
+      project_id: 'aaaaaaaa-0000-4000-8000-000000000001',
+    });
+    const path = `/v2/compute/projects/${String(id)}`;
+    t.teardown(() => client.expect(204, 'DELETE', path));
+    const made = await client.expect(201, 'POST', `${path}/iou/nodes`, {
+      ...{ name: 'R9', path: 'double.bin', application_id: idOf(first) },
+    });
+    const nodePath = `${path}/iou/nodes/${String(made['node_id'])}`;
+    const { message } = await client.expect(409, 'POST', `${nodePath}/start`);
+    t.match(message, /application id/);
+    t.equal((await lab.show(first))['status'], 'started');
+    await client.expect(200, 'PUT', nodePath, { application_id: 511 });
+    const sent = { iourc_content: '[license]\nother = 1;', license_check: true };
+    await client.expect(200, 'POST', `${nodePath}/start`, sent);
+    const url = `${server.url.replace('http', 'ws')}${nodePath}/console/ws`;
+    const console = await NodeTerminal.open(t, url, '\n');
+    await console.until(/ready/);
+    t.match(await console.ask('show license', /license .*\n/), 'license 600 [license]');
+    await client.expect(204, 'POST', `${nodePath}/stop`);
+  },
+);

@@ -1,7 +1,7 @@
 /** The command line of QEMU machines: from properties to arguments, and options that attack the host. */
 import { spawnSync } from 'node:child_process';
 import t from 'tap';
-import type { AdapterWire } from '../../../../src/run/nodes/kept-programs.js';
+import type { AdapterWire } from '../../../../src/run/links/udp-ports.js';
 import type { PreparedDisks } from '../../../../src/run/nodes/qemu/prepared-disks.js';
 import { qemuCommand, type QemuCommandInput } from '../../../../src/run/nodes/qemu/qemu-command.js';
 import { shellWords } from '../../../../src/run/nodes/qemu/shell-words.js';

@@ -7,7 +7,7 @@ import t from 'tap';
 import { Client } from '../../../support/client.js';
 import { eventually } from '../../../support/eventually.js';
 import { NotificationLog } from '../../../support/notification-log.js';
-import { NodeLab, programsOf } from '../../../support/node-lab.js';
+import { NodeLab, programsOf, reaches } from '../../../support/node-lab.js';
 import { missingQemu, startQemuServer } from '../../../support/qemu.js';
 import { scratchFolder } from '../../../support/scratch.js';
 import { ownConsolePorts, startServer } from '../../../support/server-process.js';
@@ -48,6 +48,7 @@ void t.test(
       t.ok(statSync(`/proc/${pid}`).uid >= 0x7000_0000, 'it has a user of its own');
       const seen = readdirSync(`/proc/${pid}/root${server.data}`);
       t.same(seen.toSorted(), ['projects', 'run'], 'it sees nothing of the store');
+      t.equal(reaches(pid ?? 0, server), false, 'nor does it reach the interface');
     }
     t.match(await lab.act(node, 'start'), { status: 'started' }, 'again');
     t.match(await lab.act(node, 'suspend'), { status: 'suspended' });

@@ -5,19 +5,22 @@ import {
   mkdirSync,
   readdirSync,
   readFileSync,
+  readlinkSync,
+  statSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
-import { LINK_TYPE } from '../../../src/engine/wire/pcap.js';
-import { Hypervisor } from '../../../src/run/nodes/dynamips/hypervisor.js';
-import { Client } from '../../support/client.js';
-import { eventually } from '../../support/eventually.js';
-import { NodeLab, programsOf, type Json } from '../../support/node-lab.js';
-import { missingDynamips, routerImage } from '../../support/router-image.js';
-import { ownConsolePorts, startServer } from '../../support/server-process.js';
-import { UdpPeer } from '../../support/udp-peer.js';
+import { LINK_TYPE } from '../../../../src/engine/wire/pcap.js';
+import type { Hypervisor } from '../../../../src/run/nodes/dynamips/hypervisor.js';
+import { Client } from '../../../support/client.js';
+import { eventually } from '../../../support/eventually.js';
+import { NodeLab, programsOf, reaches, type Json } from '../../../support/node-lab.js';
+import { hypervisorOf } from '../../../support/router-hypervisor.js';
+import { missingDynamips, routerImage } from '../../../support/router-image.js';
+import { ownConsolePorts, startServer } from '../../../support/server-process.js';
+import { UdpPeer } from '../../../support/udp-peer.js';
 
 const skip = missingDynamips();
 const server = await startServer(t, { environment: { WIREFARM_CONSOLE_PORTS: ownConsolePorts() } });
@@ -42,16 +45,6 @@ class Lab extends NodeLab {
 
 const propertiesOf = (node: Json): Json => node['properties'] as Json;
 
-/** The hypervisor port of a router that runs. */
-async function hypervisorOf(t: Test, node: Json): Promise<Hypervisor> {
-  const [, port] = /-H 127\.0\.0\.1:(\d+)/.exec(String(node['command_line'])) ?? [];
-  const hypervisor = await Hypervisor.connect(Number(port));
-  t.teardown(() => {
-    hypervisor.close();
-  });
-  return hypervisor;
-}
-
 void t.test(
   'a router boots, is suspended, goes on and stops, and leaves no memory behind',
   { skip },
@@ -67,7 +60,7 @@ void t.test(
     await console.until(/one/);
     t.match(await lab.act(router, 'suspend'), { status: 'suspended' });
     console.press('two');
-    const asked = await hypervisorOf(t, running);
+    const asked = hypervisorOf(t, running);
     t.same(await asked.ask('vm get_status', ['R1']), ['3'], 'suspended');
     await lab.act(router, 'start');
     await console.until(/two/);
@@ -88,6 +81,37 @@ void t.test(
     t.same(left, ['c3600_i1_bootflash', 'c3600_i1_nvram', 'configs']);
     await lab.act(router, 'start');
     await (await lab.console(t, router)).until(/router is up/);
+  },
+);
+
+void t.test(
+  'a router has a user, a network and a view of the folders of its own',
+  { skip: process.getuid?.() === 0 ? skip : 'only the superuser can confine programs' },
+  async (t) => {
+    const lab = await Lab.make(t);
+    const router = await lab.router('R1');
+    const other = await lab.router('R2');
+    await lab.act(router, 'start');
+    const [pid = 0] = programsOf(router);
+    t.ok(statSync(`/proc/${pid}`).uid >= 0x7000_0000);
+    t.match(readFileSync(`/proc/${pid}/status`, 'utf8'), /^CapEff:\t0+$/m);
+    t.not(readlinkSync(`/proc/${pid}/ns/net`), readlinkSync('/proc/self/ns/net'));
+    t.equal(reaches(pid, server), false);
+    t.equal(reaches(process.pid, server), true);
+    const seen = (path: string): string[] => readdirSync(`/proc/${pid}/root${join(server.data, path)}`);
+    t.same(seen('.').sort(), ['images', 'projects', 'run']);
+    t.same(seen('images/IOS'), ['echo.image'], 'one image');
+    t.same(seen(`projects/${lab.id}/project-files/dynamips`), [router['node_id']]);
+    t.same(seen('run'), ['dynamips']);
+    t.match(seen('run/dynamips').join(), /ilt_/, 'its tables');
+    const mounts = readFileSync(`/proc/${pid}/mountinfo`, 'utf8').split('\n');
+    const isReadOnly = (path: string): boolean =>
+      mounts.some((line) => line.includes(` ${join(server.data, path)} ro,`));
+    t.ok(isReadOnly('run/dynamips'), 'which other routers read');
+    t.ok(isReadOnly('images/IOS/echo.image'));
+    t.equal(statSync(join(server.data, 'run/dynamips')).uid, 0);
+    await lab.act(other, 'start');
+    t.not(statSync(`/proc/${programsOf(other)[0] ?? 0}`).uid, statSync(`/proc/${pid}`).uid);
   },
 );
 
@@ -132,7 +156,7 @@ void t.test(
     );
     const running = await lab.act(router, 'start');
     const config = 'hostname edge\r\n! changed\r\nend\r\n';
-    const hypervisor = await hypervisorOf(t, running);
+    const hypervisor = hypervisorOf(t, running);
     await hypervisor.ask('vm push_config', ['edge', Buffer.from(config).toString('base64')]);
     await lab.act(router, 'stop');
     t.equal(readFileSync(file, 'latin1'), config);
@@ -203,18 +227,18 @@ void t.test(
     };
     const ethernet = await attach(0, 0);
     const running = await client.expect(200, 'POST', `${path}/start`);
-    const hypervisor = await hypervisorOf(t, running);
+    const hypervisor = hypervisorOf(t, running);
     const serial = await attach(1, 2);
     const countOf = async (nio: string): Promise<number> =>
       Number((await hypervisor.ask('nio get_stats', [nio]))[0]?.split(' ')[0]);
     await peer.send(ethernet, [Buffer.alloc(60, 0xff), Buffer.alloc(60, 0xff)]);
     await eventually('two frames at the Ethernet card', async () => (await countOf('n0')) === 2 || undefined);
     await peer.send(serial, [Buffer.from('0f000800', 'hex')]);
-    await eventually('a frame at the serial card', async () => (await countOf('n3')) === 1 || undefined);
+    await eventually('a frame at the serial card', async () => (await countOf('n66')) === 1 || undefined);
     const capture = { capture_file_name: 'serial.pcap', data_link_type: 'DLT_EN10MB' };
     const started = await client.expect(200, 'POST', `${path}/adapters/1/ports/2/start_capture`, capture);
     await peer.send(serial, [Buffer.from('0f000800', 'hex')]);
-    await eventually('another', async () => (await countOf('n3')) === 2 || undefined);
+    await eventually('another', async () => (await countOf('n66')) === 2 || undefined);
     await client.expect(204, 'POST', `${path}/adapters/1/ports/2/stop_capture`);
     const recorded = readFileSync(String(started['pcap_file_path']));
     t.equal(recorded.readUInt32LE(20), LINK_TYPE.C_HDLC, 'a serial port is no Ethernet');
@@ -251,3 +275,83 @@ void t.test(
     t.match(await client.post('/v2/computes/local/auto_idlepc', absent), { status: 409 });
   },
 );
+
+/** A router on the compute, and a peer that sends frames to ports of it. */
+async function computeRouter(t: Test, properties: Json) {
+  const { project_id: id } = await client.expect(201, 'POST', '/v2/compute/projects', { name: 'compute' });
+  const base = `/v2/compute/projects/${String(id)}`;
+  t.teardown(() => client.expect(204, 'DELETE', base));
+  const settings = { name: 'R1', platform: 'c3600', image: 'echo.image', ram: 64, idlepc: '0x8000802c' };
+  const router = await client.expect(201, 'POST', `${base}/dynamips/nodes`, { ...settings, ...properties });
+  const path = `${base}/dynamips/nodes/${String(router['node_id'])}`;
+  const peer = await UdpPeer.open(t);
+  /** Attaches a NIO to a port, and returns the port at which it receives. */
+  const attach = async (slot: number, port: number): Promise<number> => {
+    const { udp_port: lport } = await client.expect(201, 'POST', `${base}/ports/udp`);
+    const nio = { type: 'nio_udp', lport, rhost: '127.0.0.1', rport: peer.port };
+    await client.expect(201, 'POST', `${path}/adapters/${slot}/ports/${port}/nio`, nio);
+    return Number(lport);
+  };
+  /** Sends a frame until the card has it: the first may come before the cable is in. */
+  const reaches = async (hypervisor: Hypervisor, port: number, nio: string): Promise<void> => {
+    await eventually(`a frame at ${nio}`, async () => {
+      await peer.send(port, [Buffer.alloc(60, 0xff)]);
+      return Number((await hypervisor.ask('nio get_stats', [nio]))[0]?.split(' ')[0]) > 0 || undefined;
+    });
+  };
+  return { path, attach, reaches };
+}
+
+void t.test('cards of a router that runs are changed where the platform can', { skip }, async (t) => {
+  const properties = { chassis: '3660', slot1: 'NM-1FE-TX', slot2: 'NM-1FE-TX' };
+  const { path, attach, reaches } = await computeRouter(t, properties);
+  const [first, second] = [await attach(1, 0), await attach(2, 0)];
+  const hypervisor = hypervisorOf(t, await client.expect(200, 'POST', `${path}/start`));
+  const cards = (): Promise<readonly string[]> => hypervisor.ask('vm slot_bindings', ['R1']);
+  await reaches(hypervisor, first, 'n64');
+  await client.expect(200, 'PUT', path, { slot1: 'NM-4E', slot3: 'NM-4T' });
+  t.same(await cards(), ['0/0: Leopard-2FE', '1/0: NM-4E', '2/0: NM-1FE-TX', '3/0: NM-4T', 'OK']);
+  await reaches(hypervisor, first, 'n64');
+  await reaches(hypervisor, second, 'n128');
+  await reaches(hypervisor, await attach(1, 3), 'n67');
+  await client.expect(200, 'PUT', path, { slot2: null });
+  t.same(await cards(), ['0/0: Leopard-2FE', '1/0: NM-4E', '3/0: NM-4T', 'OK']);
+  await client.expect(200, 'PUT', path, { slot2: 'NM-1E' });
+  await reaches(hypervisor, second, 'n128');
+});
+
+void t.test('cards of a router that cannot take them while it runs are refused', { skip }, async (t) => {
+  const refusedOn = async (platform: Json, change: Json, status: number): Promise<void> => {
+    const { path } = await computeRouter(t, platform);
+    await client.expect(200, 'POST', `${path}/start`);
+    t.match(await client.put(path, change), { status }, JSON.stringify([platform, change]));
+  };
+  await refusedOn({ chassis: '3640' }, { slot1: 'NM-1E' }, 409);
+  await refusedOn({ platform: 'c3745' }, { slot1: 'NM-1FE-TX' }, 409);
+  await refusedOn({ platform: 'c3745' }, { slot1: 'NM-4T' }, 200);
+  await refusedOn({ platform: 'c7200' }, { slot0: 'C7200-IO-2FE' }, 409);
+  await refusedOn({ platform: 'c7200' }, { slot6: 'PA-4T+' }, 200);
+  await refusedOn({ platform: 'c2691' }, { wic0: 'WIC-1T' }, 409);
+});
+
+void t.test('a link stays at its port when the card of another slot is changed', { skip }, async (t) => {
+  const { path, attach, reaches } = await computeRouter(t, { slot0: 'NM-1E', slot1: 'NM-1E' });
+  const port = await attach(1, 0);
+  await client.expect(200, 'PUT', path, { slot0: 'NM-4E' });
+  const hypervisor = hypervisorOf(t, await client.expect(200, 'POST', `${path}/start`));
+  await reaches(hypervisor, port, 'n64');
+  t.match(await hypervisor.ask('vm slot_nio_bindings', ['R1', 1]), [/n64/]);
+});
+
+void t.test('the disks of a router that is to forget go when its lab is closed', { skip }, async (t) => {
+  const lab = await Lab.make(t);
+  const [forgets, remembers] = [await lab.router('R1', { auto_delete_disks: true }), await lab.router('R2')];
+  for (const router of [forgets, remembers]) {
+    await lab.act(router, 'start');
+    await lab.act(router, 'stop');
+  }
+  await client.expect(204, 'POST', `${lab.path}/close`);
+  t.same(readdirSync(String(forgets['node_directory'])), ['configs']);
+  const left = readdirSync(String(remembers['node_directory'])).sort();
+  t.same(left, ['c3600_i2_bootflash', 'c3600_i2_nvram', 'configs']);
+});

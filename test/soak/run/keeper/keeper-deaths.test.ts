@@ -3,10 +3,10 @@ import { once } from 'node:events';
 import { readdirSync, readlinkSync, writeFileSync } from 'node:fs';
 import { setTimeout } from 'node:timers/promises';
 import t from 'tap';
-import { libc } from '../../../src/engine/sockets/linux/libc.js';
-import { eventually } from '../../support/eventually.js';
-import { scratchFolder } from '../../support/scratch.js';
-import { seededRandom } from '../../support/seeded-random.js';
+import { libc } from '../../../../src/engine/sockets/linux/libc.js';
+import { eventually } from '../../../support/eventually.js';
+import { scratchFolder } from '../../../support/scratch.js';
+import { seededRandom } from '../../../support/seeded-random.js';
 import {
   keeperOf,
   newRig,
@@ -17,7 +17,7 @@ import {
   shell,
   startServer,
   textOf,
-} from './keeper-rig.js';
+} from '../../../run/keeper/keeper-rig.js';
 
 const PROGRAMS = 4;
 const SEED = 14;
@@ -64,6 +64,21 @@ void t.test('with a grace, the next server has all programs', async (t) => {
   await next.close();
   t.same(await second.ended, { code: null, signal: 'SIGTERM' });
   t.same(processesOf(rig.mark), []);
+});
+
+void t.test('programs of no use to the next server end with theirs, whatever the grace is', async (t) => {
+  const rig = newRig(t);
+  const one = rig.newKeeper(30);
+  await one.start();
+  await one.spawn(shell('left', 'echo here; sleep 1000'));
+  await one.spawn(shell('helper', 'echo here; sleep 1000', { endsWithServer: true }));
+  const [helper] = processesOf(`${rig.mark}/helper`);
+  t.ok(helper);
+  await one.close(true);
+  await eventually('it has ended', () => processesOf(`${rig.mark}/helper`).length === 0 || undefined);
+  t.not(processesOf(`${rig.mark}/left`).length, 0);
+  const two = rig.newKeeper(0);
+  t.match(await two.start(), [{ id: 'left' }, { id: 'helper', isRunning: false }]);
 });
 
 void t.test('a server that closes may leave its programs for the grace', async (t) => {

@@ -2,13 +2,13 @@
 import { existsSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
-import { Client } from '../../support/client.js';
-import { IMAGE, missingDocker, TestEngine } from '../../support/docker-engine.js';
-import { eventually } from '../../support/eventually.js';
-import { NodeLab, type Json } from '../../support/node-lab.js';
-import type { NodeTerminal } from '../../support/node-terminal.js';
-import { NotificationLog } from '../../support/notification-log.js';
-import { ownConsolePorts, startServer } from '../../support/server-process.js';
+import { Client } from '../../../support/client.js';
+import { IMAGE, missingDocker, TestEngine } from '../../../support/docker-engine.js';
+import { eventually } from '../../../support/eventually.js';
+import { NodeLab, type Json } from '../../../support/node-lab.js';
+import type { NodeTerminal } from '../../../support/node-terminal.js';
+import { NotificationLog } from '../../../support/notification-log.js';
+import { ownConsolePorts, startServer } from '../../../support/server-process.js';
 
 const skip = missingDocker();
 if (skip !== false) {
@@ -206,15 +206,20 @@ void t.test('the compute interface runs containers as well', async (t) => {
   t.same(await engine.containers(true), []);
 });
 
-void t.test('no container outlives the server', async (t) => {
+void t.test('no container outlives the server, also when other nodes do, and people are told', async (t) => {
   const own = { ...environment, WIREFARM_CONSOLE_PORTS: ownConsolePorts(3) };
-  const mortal = await startServer(t, { environment: own });
+  const mortal = await startServer(t, { environment: own, flags: ['--keep-nodes', '60'] });
+  t.match(mortal.log(), /live on when this server ends, but for containers/);
   const lab = await Lab.make(t, mortal);
   const nodes = [
     await lab.container('C1'),
     await lab.container('C2', { start_command: '/bin/sh -c "exec /bin/sh"' }),
   ];
+  const stream = await NotificationLog.open(lab.events);
+  const told = stream.next(({ action }) => action === 'log.info');
   for (const node of nodes) await lab.act(node, 'start');
+  t.match(await told, { event: { message: /^C1 ends with the server/ } });
+  stream.close();
   t.equal((await engine.containers()).length, 2);
   await mortal.stop('SIGKILL');
   await eventually(

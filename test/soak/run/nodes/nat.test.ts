@@ -1,19 +1,19 @@
 /** NAT nodes: a virtual PC behind one reaches a server in a namespace that stands for the world, and nothing of the host. */
-import { execFileSync, spawn, spawnSync } from 'node:child_process';
-import { createSocket, type Socket } from 'node:dgram';
+import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
-import { Client } from '../../support/client.js';
-import { ComputeLab, nioPath } from '../../support/compute-lab.js';
-import { eventually } from '../../support/eventually.js';
-import { lackForNamespaces, NetworkNamespace } from '../../support/network-namespace.js';
-import { NotificationLog } from '../../support/notification-log.js';
-import { startServer } from '../../support/server-process.js';
-import { freePort, UdpPeer } from '../../support/udp-peer.js';
-import { missingVpcs, VirtualPc } from '../../support/vpcs.js';
+import { Client } from '../../../support/client.js';
+import { ComputeLab, nioPath } from '../../../support/compute-lab.js';
+import { eventually } from '../../../support/eventually.js';
+import { lackForNamespaces } from '../../../support/network-namespace.js';
+import { ECHO, natWorld, udpEcho, WORLD } from '../../../support/nat-world.js';
+import { NotificationLog } from '../../../support/notification-log.js';
+import { startServer } from '../../../support/server-process.js';
+import { freePort, UdpPeer } from '../../../support/udp-peer.js';
+import { missingVpcs, VirtualPc } from '../../../support/vpcs.js';
 
 type Json = Record<string, unknown>;
 
@@ -21,10 +21,6 @@ const lacksQemu = spawnSync('which', ['qemu-system-x86_64']).status !== 0;
 const skip = lacksQemu
   ? 'the program qemu-system-x86_64 is missing: install the package qemu-system-x86'
   : missingVpcs() || lackForNamespaces();
-const VETH = `wfn${process.pid}`;
-const WORLD = '198.18.79.1';
-const HOST = '198.18.79.2';
-const ECHO = 7;
 const LEASE = /DORA IP 192\.168\.122\.(\d+)\/24 GW 192\.168\.122\.1/;
 
 const server = await startServer(t);
@@ -52,55 +48,6 @@ async function dropsOf(node: string, cause: 'nat_refused' | 'suspended'): Promis
 
 const refusedBy = (node: string): Promise<number> => dropsOf(node, 'nat_refused');
 
-/** Sends every datagram back. */
-function udpEcho(
-  t: Test,
-  host: string,
-  port: number,
-): { readonly udp: Socket; readonly listening: Promise<unknown> } {
-  // The address is looked up at once: the thread is in a namespace for the moment only.
-  const udp = createSocket({
-    type: 'udp4',
-    lookup: (address, _options, done) => {
-      done(null, address, 4);
-    },
-  });
-  udp.on('message', (bytes, { port: from, address }) => {
-    udp.send(bytes, from, address);
-  });
-  const listening = once(udp, 'listening');
-  udp.bind(port, host);
-  t.teardown(() => udp.close());
-  return { udp, listening };
-}
-
-/** Sends everything back by TCP. What it prints first says that it listens. */
-const TCP_ECHO = `
-import socketserver
-class Echo(socketserver.BaseRequestHandler):
-    def handle(self):
-        while data := self.request.recv(4096): self.request.sendall(data)
-server = socketserver.ThreadingTCPServer(('${WORLD}', ${ECHO}), Echo)
-print('ready', flush=True)
-server.serve_forever()`;
-
-/** A server in a namespace, and the way there. */
-async function world(t: Test): Promise<void> {
-  const namespace = new NetworkNamespace(t);
-  execFileSync('ip', ['link', 'add', VETH, 'type', 'veth', 'peer', 'name', 'far']);
-  t.teardown(() => {
-    execFileSync('ip', ['link', 'del', VETH]);
-  });
-  execFileSync('ip', ['link', 'set', 'far', 'netns', namespace.name]);
-  execFileSync('ip', ['addr', 'add', `${HOST}/30`, 'dev', VETH]);
-  execFileSync('ip', ['link', 'set', VETH, 'up']);
-  namespace.ip('addr', 'add', `${WORLD}/30`, 'dev', 'far');
-  namespace.ip('link', 'set', 'far', 'up');
-  const tcp = spawn('ip', ['netns', 'exec', namespace.name, 'python3', '-c', TCP_ECHO]);
-  t.teardown(() => tcp.kill('SIGKILL'));
-  await Promise.all([namespace.inside(() => udpEcho(t, WORLD, ECHO)).listening, once(tcp.stdout, 'data')]);
-}
-
 /** A virtual PC whose frames go to a port of a node, and its lease. */
 async function guest(
   t: Test,
@@ -117,7 +64,7 @@ async function guest(
 }
 
 void t.test('a guest gets an address, reaches the world, and not the host', { skip }, async (t) => {
-  await world(t);
+  await natWorld(t);
   const lab = await ComputeLab.open(client);
   const nat = await lab.node('nat');
   t.match(await client.expect(200, 'GET', nat), { status: 'started', ports_mapping: [{ name: 'nat0' }] });
@@ -153,7 +100,7 @@ void t.test('a guest gets an address, reaches the world, and not the host', { sk
 });
 
 void t.test('two guests behind a switch share one NAT node', { skip }, async (t) => {
-  await world(t);
+  await natWorld(t);
   const lab = await ComputeLab.open(client);
   const nat = await lab.node('nat');
   const ports = [0, 1, 2].map((port_number) => ({

@@ -2,16 +2,16 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
-import { eventually } from '../../support/eventually.js';
-import { NodeLab, programsOf, type Json } from '../../support/node-lab.js';
+import { eventually } from '../../../support/eventually.js';
+import { NodeLab, programsOf, type Json } from '../../../support/node-lab.js';
 import {
   manyUdpPorts,
   ownConsolePorts,
   startServer,
   type ServerProcess,
-} from '../../support/server-process.js';
-import { scratchFolder } from '../../support/scratch.js';
-import { missingVpcs } from '../../support/vpcs.js';
+} from '../../../support/server-process.js';
+import { scratchFolder } from '../../../support/scratch.js';
+import { missingVpcs } from '../../../support/vpcs.js';
 
 const skip = missingVpcs();
 const environment = { WIREFARM_CONSOLE_PORTS: ownConsolePorts(), WIREFARM_UDP_PORTS: manyUdpPorts() };

@@ -1,7 +1,7 @@
 /** The content of a project besides its files, as snapshots and archives have it. Pure; it runs in worker threads. */
-import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import { refusals } from '../base/errors/errors.js';
+import type { RanNode } from '../lab/lab-run.js';
 import type { DirectedFilters } from '../lab/topology/link-filters.js';
 import {
   entityChanges,
@@ -10,12 +10,14 @@ import {
   type LabRecords,
   type ProjectRecord,
 } from '../lab/projects/records.js';
+import { derivedId } from '../lab/gns3-file/older/derived-id.js';
 import { topologyChanges } from '../lab/gns3-file/reading.js';
 import {
   projectSettings,
   storedDrawing,
   storedLink,
   storedNode,
+  uuid,
   type ProjectSettings,
   type StoredDrawing,
   type StoredLink,
@@ -32,7 +34,16 @@ export interface LabContent {
   readonly drawings: readonly StoredDrawing[];
   /** The filters of single directions of links, which topology files lack. */
   readonly directed: readonly DirectedFilters[];
+  /** The nodes that ran; copies and archives for others have none. */
+  readonly ran?: readonly RanNode[] | undefined;
 }
+
+const savedMemory = z.object({
+  digest: z.string().regex(/^[0-9a-f]{64}$/),
+  size: z.int().nonnegative(),
+  machine: z.string().regex(/^[a-zA-Z0-9._-]{1,64}$/),
+  parts: z.array(z.string()),
+});
 
 const labContent = z.object({
   settings: projectSettings,
@@ -41,6 +52,9 @@ const labContent = z.object({
   links: z.array(storedLink),
   drawings: z.array(storedDrawing),
   directed: z.array(z.looseObject({ link_id: z.string() })),
+  ran: z
+    .array(z.object({ node_id: uuid, isSuspended: z.boolean(), memory: savedMemory.optional() }))
+    .optional(),
 });
 
 /** The content in the project's records of the store. */
@@ -105,11 +119,7 @@ export function recordsOf(content: LabContent, project: ProjectRecord): LabRecor
  * snapshots and its topology agree.
  */
 export function idInCopy(copyId: string, id: string): string {
-  const bytes = createHash('sha256').update(`${copyId} ${id.toLowerCase()}`).digest();
-  bytes[6] = ((bytes[6] ?? 0) & 0x0f) | 0x80;
-  bytes[8] = ((bytes[8] ?? 0) & 0x3f) | 0x80;
-  const hex = bytes.toString('hex', 0, 16);
-  return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join('-');
+  return derivedId(copyId, id.toLowerCase());
 }
 
 /** The content of a copy, in which everything has a new id. */
@@ -117,6 +127,7 @@ export function contentOfCopy(copyId: string, content: LabContent): LabContent {
   const idOf = (id: string): string => idInCopy(copyId, id);
   return {
     ...content,
+    ran: undefined,
     nodes: content.nodes.map((node) => ({ ...node, node_id: idOf(node.node_id) })),
     links: content.links.map((link) => ({
       ...link,

@@ -8,6 +8,7 @@ import { publishManifest, readManifest, removeManifest } from './content/manifes
 import { refusals } from '../base/errors/errors.js';
 import { SNAPSHOTS } from '../lab/projects/folder-layout.js';
 import { nodeFolder } from '../files/node-files/node-folder.js';
+import type { RanNode } from '../lab/lab-run.js';
 import type { EarlierNode } from '../lab/topology/node-restoring.js';
 import type { ProjectSettings, StoredNode } from '../lab/gns3-file/topology-schema.js';
 import type { TaskTable } from '../base/threads/task.js';
@@ -19,6 +20,7 @@ import { archiveSize, gns3Archive, removeGns3Snapshot } from './projects/gns3-sn
 import { contentChanges, contentOfRecords, readLabContent, type LabContent } from './lab-content.js';
 import type { ListedSnapshot, Snapshot, SnapshotDetails } from './snapshot.js';
 import { countsOf, factsOf } from './snapshot-list-tasks.js';
+import { collectMemories, memoryFault, memorySize, placeMemories } from './memory-files.js';
 import type { JobPlace } from './job-place.js';
 import { makeWorkFolder, readFrozen } from './freeze-tasks.js';
 
@@ -42,6 +44,8 @@ export interface PreparedRestore {
   readonly changes: Packed;
   /** Paths in the project's folder; the new content lies at the same paths below `new` in the work folder. */
   readonly paths: readonly string[];
+  /** The nodes that ran, and run again after the restore. */
+  readonly ran: readonly RanNode[];
 }
 
 interface PreparedNode extends EarlierNode {
@@ -54,7 +58,13 @@ export interface SnapshotTasks extends TaskTable {
    * it is. The warnings name what was left out.
    */
   readonly createSnapshot: (
-    input: JobPlace & { snapshot: Snapshot; records: Packed; progress: SharedArrayBuffer },
+    input: JobPlace & {
+      snapshot: Snapshot;
+      records: Packed;
+      /** The memory of those that were held lies in the work folder. */
+      ran: readonly RanNode[] | undefined;
+      progress: SharedArrayBuffer;
+    },
   ) => { isSealed: boolean; warnings: readonly string[] };
   /** Computes the missing digests. */
   readonly sealSnapshot: (input: { root: string; id: string; progress: SharedArrayBuffer }) => void;
@@ -77,13 +87,13 @@ const PROJECT_FILES = 'project-files';
 const MOST_NAMED = 3;
 
 export const snapshotTasks: SnapshotTasks = {
-  createSnapshot({ snapshot, records, progress, ...place }) {
+  createSnapshot({ snapshot, records, ran, progress, ...place }) {
     const folder = join(place.root, SNAPSHOTS);
     const frozen = readFrozen(place);
     const leadsOut = ({ path, target }: StoredSymlink): boolean => linkFault(path, target) !== undefined;
     const links = frozen.links.filter((link) => !leadsOut(link));
     const leftOut = frozen.links.filter(leadsOut).map(({ path }) => path);
-    const content = contentOfRecords(snapshot.project_id, records);
+    const content = { ...contentOfRecords(snapshot.project_id, records), ran };
     const store = new ContentStore(folder);
     const { tree, added } = store.store(
       snapshot.snapshot_id,
@@ -93,6 +103,7 @@ export const snapshotTasks: SnapshotTasks = {
     const { isSealed } = factsOf(tree);
     const head = { snapshot: { ...snapshot }, counts: countsOf(content), added, ...factsOf(tree) };
     try {
+      if (ran !== undefined) placeMemories(place.root, place.workFolder, snapshot.snapshot_id);
       publishManifest(folder, head, content, tree);
     } catch (error) {
       takeBack(folder, snapshot.snapshot_id);
@@ -129,11 +140,12 @@ export const snapshotTasks: SnapshotTasks = {
     }
     const { head } = readManifest(folder, snapshot.snapshot_id);
     const count = (name: string): number => head.counts[name] ?? 0;
+    const memory = memorySize(folder, snapshot.snapshot_id);
     return {
       ...snapshot,
       form,
-      size: head.size,
-      unique_size: new ContentStore(folder).uniqueBytes(snapshot.snapshot_id),
+      size: head.size + memory,
+      unique_size: new ContentStore(folder).uniqueBytes(snapshot.snapshot_id) + memory,
       nodes: count('nodes'),
       links: count('links'),
       drawings: count('drawings'),
@@ -149,8 +161,14 @@ export const snapshotTasks: SnapshotTasks = {
       const reason = await checkSnapshot(gns3Archive(folder, snapshot), new JobProgress(progress));
       return reason === undefined ? [] : [{ path: snapshot.filename, reason }];
     }
-    const { tree } = readManifest(folder, snapshot.snapshot_id);
-    return new ContentStore(folder).verify(tree, new JobProgress(progress));
+    const { topology, tree } = readManifest(folder, snapshot.snapshot_id);
+    const counted = new JobProgress(progress);
+    const { ran = [] } = readLabContent(topology);
+    const memories = ran.flatMap((node): Damage[] => {
+      const reason = memoryFault(root, snapshot.snapshot_id, node, counted);
+      return reason === undefined ? [] : [{ path: `the memory of ${node.node_id}`, reason }];
+    });
+    return [...memories, ...new ContentStore(folder).verify(tree, counted)];
   },
 
   async prepareRestore({ root, listed, workFolder, progress }) {
@@ -162,6 +180,7 @@ export const snapshotTasks: SnapshotTasks = {
       computes: content.computes,
       changes: packChanges(contentChanges(listed.snapshot.project_id, content)),
       paths: readdirSync(built),
+      ran: content.ran ?? [],
     };
   },
 
@@ -194,6 +213,7 @@ function takeBack(folder: string, id: string): void {
 /** Best effort: the snapshot is gone, and the next removal takes what is left. */
 function collect(folder: string): void {
   try {
+    collectMemories(folder);
     new ContentStore(folder).collect();
   } catch {
     // A fault of the disk will show where it matters.

@@ -7,6 +7,7 @@ import { restoreNode } from '../lab/topology/node-restoring.js';
 import { isFileName } from '../lab/projects/project-names.js';
 import type { Project } from '../lab/projects/project.js';
 import type { ProjectSettings } from '../lab/gns3-file/topology-schema.js';
+import type { Packed } from '../base/store/store.js';
 import type { TaskRunner } from '../base/threads/task-pool.js';
 import type { CompareTasks, Comparison } from './compare-tasks.js';
 import { jobPlace, type JobPlace } from './job-place.js';
@@ -15,12 +16,14 @@ import type { SnapshotListTasks } from './snapshot-list-tasks.js';
 import type { Damage, PreparedRestore, SnapshotTasks } from './snapshot-tasks.js';
 import { newSnapshot, type ListedSnapshot, type Snapshot, type SnapshotDetails } from './snapshot.js';
 import type { FreezeTasks } from './freeze-tasks.js';
+import type { HoldRequest, RunningLabs } from './running-labs.js';
 import { checkStopped } from './stopped-nodes.js';
 
 interface SnapshotsOptions {
   readonly files: TaskRunner<SnapshotListTasks>;
   readonly longJobs: TaskRunner<CompareTasks & SnapshotTasks & FreezeTasks>;
   readonly jobs: Jobs;
+  readonly runningLabs: RunningLabs;
   /** The folder that has the notes of all jobs. */
   readonly notes: string;
   readonly log: Logger;
@@ -56,21 +59,25 @@ export class Snapshots {
     return found;
   }
 
-  create(project: Project, name: string, description: string | undefined): Promise<Snapshot> {
+  /** Refuses (409) a project with nodes that run, unless it asks for these to be held. */
+  create(
+    project: Project,
+    name: string,
+    description: string | undefined,
+    hold: HoldRequest | undefined,
+  ): Promise<Snapshot> {
     checkName(name);
     return this.#job(project, 'snapshot.create', name, async (job, place) => {
       const { longJobs } = this.#options;
       const newest = await this.#checkFree(project, name);
-      checkStopped(project);
+      const kept =
+        hold === undefined
+          ? await this.#keepStopped(project, place, newest)
+          : await this.#options.runningLabs.keep(project, place, newest, hold);
       const ids = { snapshotId: randomUUID(), projectId: project.id };
-      const { records, snapshot } = await project.still(async (records) => {
-        await longJobs.run('freezeProject', { ...place, knownTo: newest, isForOthers: false });
-        // A node that was started meanwhile has written to its files.
-        checkStopped(project);
-        return { records, snapshot: newSnapshot(ids, name, description, new Date()) };
-      });
+      const snapshot = newSnapshot(ids, name, description, new Date());
       const progress = job.progress.memory;
-      const input = { ...place, snapshot, records, progress };
+      const input = { ...place, ...kept, snapshot, progress };
       const { isSealed, warnings } = await longJobs.run('createSnapshot', input);
       for (const warning of warnings) project.warn(warning);
       if (!isSealed) this.#seal(project, snapshot);
@@ -160,6 +167,7 @@ export class Snapshots {
         const what = ended.length === 1 ? 'The capture' : 'The captures';
         project.warn(`${what} ${ended.join(', ')} ended, because the snapshot '${name}' was restored`);
       }
+      await this.#options.runningLabs.startAgain(project, listed.snapshot, prepared.ran);
       return text;
     });
   }
@@ -182,6 +190,20 @@ export class Snapshots {
         if (project.isSwapping) await project.close();
         throw error;
       }
+    });
+  }
+
+  async #keepStopped(
+    project: Project,
+    place: JobPlace,
+    knownTo: string | undefined,
+  ): Promise<{ records: Packed; ran: undefined }> {
+    checkStopped(project);
+    return project.still(async (records) => {
+      await this.#options.longJobs.run('freezeProject', { ...place, knownTo, isForOthers: false });
+      // A node that was started meanwhile has written to its files.
+      checkStopped(project);
+      return { records, ran: undefined };
     });
   }
 

@@ -197,7 +197,7 @@ class ChunkWriter implements ChunkSink {
  * Refuses (409) when the file was written to while it was read.
  */
 function finalVersion(file: FrozenFile, source: string, fd: number): string {
-  if (file.keptAs === 'clone') return settled(file, file.version);
+  if (file.keptAs === 'clone' || file.keptAs === 'copy') return settled(file, file.version);
   const read = contentVersion(fstatSync(fd, { bigint: true }));
   const isSame = file.keptAs === 'link' ? hasSameContent(read, file.version) : read === file.version;
   if (!isSame) throw refusals.contentChanging(file.path);

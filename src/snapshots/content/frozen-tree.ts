@@ -6,6 +6,7 @@ import { linkSync, lstatSync, mkdirSync, readdirSync, readlinkSync, type BigIntS
 import { join } from 'node:path';
 import { refusals } from '../../base/errors/errors.js';
 import { cloneFile } from '../../base/disk/linux-files.js';
+import { copyFile } from './copied-file.js';
 import type { StoredFolder, StoredSymlink } from './content-tree.js';
 import { contentVersion, hasSameContent } from '../../base/disk/content-version.js';
 import { codeOf, readable } from './source-reading.js';
@@ -16,6 +17,8 @@ type KeptAs =
   | 'known'
   /** A copy that shares the blocks. */
   | 'clone'
+  /** A copy with blocks of its own. */
+  | 'copy'
   /** A second name (hard link): safe when the file is replaced, but not when it is written into. */
   | 'link'
   /** Not at all: the file of the project is read. */
@@ -52,6 +55,8 @@ interface FreezeOptions {
   readonly isLeftOut: (path: string, isFolder: boolean) => boolean;
   /** The version of this file that a snapshot has: a file of the same version is not kept. */
   readonly known: (path: string) => string | undefined;
+  /** Whether a program may write into the file after the freezing: a second name would not keep its content. */
+  readonly isWritten?: (path: string) => boolean;
   /** The most files, folders and links. */
   readonly limit: number;
 }
@@ -170,6 +175,13 @@ class Walk {
     if (this.#clone(path, found, kept)) {
       if (this.#versionNow(path) !== version) throw refusals.contentChanging(path);
       return { keptAs: 'clone', source: kept, version };
+    }
+    if (this.#options.isWritten?.(path) === true) {
+      readable(path, () => {
+        copyFile(live, kept, this.#keptFolder);
+      });
+      if (this.#versionNow(path) !== version) throw refusals.contentChanging(path);
+      return { keptAs: 'copy', source: kept, version };
     }
     if (!readable(path, () => isLinked(live, kept))) return { keptAs: 'none', source: live, version };
     // The second name has changed the ctime, and with it the version.

@@ -3,6 +3,7 @@ import { dirname } from 'node:path';
 import type { JobProgress } from '../content/job-progress.js';
 import { archiveFault, isRefusal, Refusal, refusals } from '../../base/errors/errors.js';
 import { roomFor } from '../../base/disk/disk-floor.js';
+import { withPictures } from '../../lab/gns3-file/drawing-pictures.js';
 import { USUAL_RATIO, type ZipLimits } from '../archives/zip-directory.js';
 import type { LabContent } from '../lab-content.js';
 import { isLeftOut } from '../left-out.js';
@@ -10,7 +11,7 @@ import { checkMembers, unpack, withArchive } from './project-archive.js';
 
 const MOST_MEMBERS = 500_000;
 
-/** Unpacks the wanted files into a new folder, without captures and snapshots. */
+/** Unpacks the wanted files into a new folder, without captures and snapshots. Drawings get their pictures from there. */
 export async function unpackSnapshot(
   path: string,
   target: string,
@@ -22,7 +23,8 @@ export async function unpackSnapshot(
       const wants = wantsOf?.(archive.content) ?? (() => true);
       const isWanted = (member: string): boolean => !isBelowLeftOut(member) && wants(member);
       await unpack(fd, archive, target, (member) => (isWanted(member) ? member : undefined), progress);
-      return archive.content;
+      const { content } = archive;
+      return { ...content, drawings: withPictures(target, content.drawings) };
     }),
   );
 }

@@ -8,6 +8,7 @@ import { CHUNK_LENGTH, isZeros } from '../content/content-digest.js';
 import type { JobProgress } from '../content/job-progress.js';
 import { isRefusal, refusals } from '../../base/errors/errors.js';
 import { MOST_CHARACTERS } from '../../lab/projects/content-limit.js';
+import { movedFiles, type OlderProject } from '../../lab/gns3-file/older/conversion.js';
 import { parseTopology } from '../../lab/gns3-file/format.js';
 import { BulkFile } from '../../base/disk/bulk-file.js';
 import { syncFolder } from '../../base/disk/published-file.js';
@@ -128,14 +129,21 @@ async function readProject(fd: number, { members }: ZipArchive): Promise<Project
   if (topology === undefined) throw refusals.importNoTopology();
   const text = (await readSmallMember(fd, topology, LARGEST_TOPOLOGY)).toString('utf8');
   try {
-    const { projectId, settings, computes, nodes, links, drawings } = parseTopology(text, TOPOLOGY);
+    const { projectId, settings, computes, nodes, links, drawings, older } = parseTopology(text, TOPOLOGY);
+    const others = members.filter(({ path }) => path !== TOPOLOGY);
     return {
       projectId,
       content: { settings, computes, nodes, links, drawings, directed: [] },
-      members: members.filter(({ path }) => path !== TOPOLOGY),
+      members: older === undefined ? others : withMoved(others, older),
     };
   } catch (error) {
     if (isRefusal(error, 'topology_unreadable')) throw refusals.importBadTopology();
     throw error;
   }
+}
+
+/** The members at the places that they have in a project of today. */
+function withMoved(members: readonly ZipMember[], older: OlderProject): ZipMember[] {
+  const moved = movedFiles(older, members);
+  return members.map((member) => ({ ...member, path: moved.get(member.path) ?? member.path }));
 }

@@ -229,12 +229,11 @@ void t.test('damage is found wherever it is', (t) => {
   const random = new Random(testSeed(6));
   const positions = tree.files.flatMap(({ path, extents }) =>
     extents.flatMap(({ offset, length }) =>
-      [0, length - 1, ...Array.from({ length: 20 }, () => random.below(length))].map((at) => [
-        path,
-        offset + at,
-      ]),
+      [0, length - 1, ...Array.from({ length: 20 }, () => random.below(length))].map(
+        (at): [string, number] => [path, offset + at],
+      ),
     ),
-  ) as [string, number][];
+  );
   t.ok(positions.length > 40);
   const target = join(rig.scratch, 'target');
   const refused = (message: RegExp): void => {

@@ -1,25 +1,36 @@
-/** Notifications of the controller and of projects, over HTTP and over WebSocket. */
-import { sendEvents, type EventSource } from '../http/event-stream.js';
+/** Notifications of the controller, of projects, and of projects of the compute, over HTTP and over WebSocket. */
+import { z } from 'zod';
+import { COMPUTE_PING_AFTER_MS, sendEvents, type EventSource } from '../http/event-stream.js';
 import type { Answer } from '../http/answer.js';
 import type { Exchange } from '../http/exchange.js';
 import { route, type Route, type SocketRoute } from '../http/route.js';
 import type { Controller } from '../lab/controller.js';
+import type { LocalCompute } from '../run/local-compute.js';
+import { findProject } from './compute-ids.js';
 import { names, nothing } from './schemas.js';
 
 const tag = 'Notifications';
 /** So much may wait for a client that does not read; with more, the client is dropped. */
 const LARGEST_BACKLOG = 1024 * 1024;
 const STREAM = { media: 'application/json' };
+/** A client that only looks neither keeps a project open nor closes it. */
+const attendance = z.object({ observe: z.enum(['yes', 'no']).default('no') });
 
-export function notificationRoutes(controller: Controller): { routes: Route[]; sockets: SocketRoute[] } {
+export function notificationRoutes(
+  controller: Controller,
+  compute: LocalCompute,
+): { routes: Route[]; sockets: SocketRoute[] } {
   const load = (): ReturnType<Controller['load']> => controller.load();
   const ofController: EventSource = {
     load,
     listen: (listener) => controller.announcements.subscribe(listener),
   };
-  const ofProject = (id: string): EventSource => ({
+  const ofProject = (id: string, { observe }: z.output<typeof attendance>): EventSource => ({
     load,
-    listen: (listener) => controller.projects.find(id).listen(listener),
+    listen: (listener) => {
+      const project = controller.projects.find(id);
+      return observe === 'yes' ? project.observe(listener) : project.listen(listener);
+    },
   });
   return {
     routes: [
@@ -38,10 +49,24 @@ export function notificationRoutes(controller: Controller): { routes: Route[]; s
         tag,
         summary: 'Stream the notifications of a project, one JSON object per line',
         params: names('project_id'),
+        query: attendance,
+        answers: { 200: STREAM },
+        handle: ({ params, query, exchange }) => {
+          controller.projects.find(params.project_id);
+          return streamed(exchange, ofProject(params.project_id, query));
+        },
+      }),
+      route({
+        method: 'GET',
+        path: '/v2/compute/projects/{project_id}/notifications',
+        tag,
+        summary: 'Stream the notifications of a project of this compute, one JSON object per line',
+        params: names('project_id'),
         answers: { 200: STREAM },
         handle: ({ params, exchange }) => {
-          controller.projects.find(params.project_id);
-          return streamed(exchange, ofProject(params.project_id));
+          const { id } = findProject(compute, params.project_id);
+          const listen: EventSource['listen'] = (listener) => compute.channel.subscribeTo(id, listener);
+          return streamed(exchange, { load, listen }, COMPUTE_PING_AFTER_MS);
         },
       }),
     ],
@@ -59,21 +84,25 @@ export function notificationRoutes(controller: Controller): { routes: Route[]; s
         tag,
         summary: 'Stream the notifications of a project, one JSON object per frame',
         params: names('project_id'),
+        query: attendance,
         check: ({ project_id = '' }) => {
           controller.projects.find(project_id);
         },
-        open: ({ project_id = '' }, send) => sendEvents(ofProject(project_id), send),
+        // The server has parsed the query with the schema.
+        open: ({ project_id = '' }, send, query) =>
+          sendEvents(ofProject(project_id, query as z.output<typeof attendance>), send),
       },
     ],
   };
 }
 
-function streamed(exchange: Exchange, source: EventSource): Answer {
+function streamed(exchange: Exchange, source: EventSource, pingAfterMs?: number): Answer {
   const stream = exchange.streamChunks(STREAM.media, LARGEST_BACKLOG);
   if (stream !== undefined) {
-    const stop = sendEvents(source, (event) => {
+    const send = (event: string): void => {
       stream.send(`${event}\n`);
-    });
+    };
+    const stop = sendEvents(source, send, pingAfterMs);
     exchange.atEnd(stop);
   }
   return 'streamed';

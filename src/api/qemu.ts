@@ -63,36 +63,17 @@ export function qemuRoutes(controller: Controller, compute: LocalCompute): Route
     ...questionRoutes(compute, '/v2/computes/{compute_id}/qemu', names('compute_id'), (params, what) => {
       controller.computes.checkServed(params['compute_id'] ?? '', `GET /qemu/${what}`);
     }),
-    route({
-      method: 'POST',
-      path: '/v2/compute/qemu/img',
-      tag,
-      summary: 'Make an empty disk among the images',
-      params: nothing,
-      body: newImage,
-      answers: { 201: null },
-      handle: async ({ body: { qemu_img: program, path: target, format, size, ...options } }) => {
-        const given = Object.entries(options).flatMap(([key, value]) =>
-          value === undefined ? [] : [[key, value] as const],
-        );
-        const settings = { program, path: target, format, mebibytes: size };
-        await compute.machines.createDisk({ ...settings, options: Object.fromEntries(given) });
-        return empty(201);
-      },
+    ...diskRoutes(controller, 'POST', 'Make an empty disk among the images', newImage, (body) => {
+      const { qemu_img: program, path: target, format, size, ...options } = body;
+      const given = Object.entries(options).flatMap(([key, value]) =>
+        value === undefined ? [] : [[key, value] as const],
+      );
+      const settings = { program, path: target, format, mebibytes: size };
+      return compute.machines.createDisk({ ...settings, options: Object.fromEntries(given) });
     }),
-    route({
-      method: 'PUT',
-      path: '/v2/compute/qemu/img',
-      tag,
-      summary: 'Make a disk among the images larger',
-      params: nothing,
-      body: changedImage,
-      answers: { 201: null },
-      handle: async ({ body }) => {
-        await compute.machines.extendDisk(body.qemu_img, body.path, body.extend ?? 0);
-        return empty(201);
-      },
-    }),
+    ...diskRoutes(controller, 'PUT', 'Make a disk among the images larger', changedImage, (body) =>
+      compute.machines.extendDisk(body.qemu_img, body.path, body.extend ?? 0),
+    ),
     route({
       method: 'POST',
       path: '/v2/compute/projects/{project_id}/qemu/nodes/{node_id}/resize_disk',
@@ -134,6 +115,45 @@ async function resize(
 ): Promise<void> {
   if (!(node instanceof ProgramNode)) throw refusals.nodeWithoutDisks(node.name);
   await node.whileStopped('resize a disk', () => machines.resizeDisk(node, drive, extend));
+}
+
+/** A change of the disks among the images, at the compute's path and at that of the controller. */
+function diskRoutes<Body extends z.ZodType>(
+  { computes }: Controller,
+  method: 'POST' | 'PUT',
+  summary: string,
+  body: Body,
+  work: (body: z.output<Body>) => Promise<void>,
+): Route[] {
+  return [
+    route({
+      method,
+      path: '/v2/compute/qemu/img',
+      tag,
+      summary,
+      params: nothing,
+      body,
+      answers: { 201: null },
+      handle: async (request) => {
+        await work(request.body as z.output<Body>);
+        return empty(201);
+      },
+    }),
+    route({
+      method,
+      path: '/v2/computes/{compute_id}/qemu/img',
+      tag,
+      summary,
+      params: names('compute_id'),
+      body,
+      answers: { 200: z.strictObject({}) },
+      handle: async (request) => {
+        computes.checkServed(request.params.compute_id, `${method} /qemu/img`);
+        await work(request.body as z.output<Body>);
+        return json(200, {});
+      },
+    }),
+  ];
 }
 
 type PathParams = Readonly<Record<string, string>>;

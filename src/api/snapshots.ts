@@ -87,10 +87,20 @@ export function snapshotRoutes(
       tag,
       summary: 'Create a snapshot of an open project, with everything as of one moment',
       params: ofProject,
+      query: z.strictObject({
+        running: z.enum(['true', 'false']).optional(),
+        hold: z.enum(['long']).optional(),
+      }),
       body: z.strictObject({ name: text(1, 255), description: text(0, 4096).optional() }),
       answers: { 201: snapshot },
-      handle: async ({ params: { project_id: id }, body: { name, description } }) =>
-        json(201, await snapshots.create(projects.find(id), name, description)),
+      handle: async ({
+        params: { project_id: id },
+        body: { name, description },
+        query: { running, hold },
+      }) => {
+        const wanted = running === 'true' ? { isLong: hold === 'long' } : undefined;
+        return json(201, await snapshots.create(projects.find(id), name, description, wanted));
+      },
     }),
     route({
       method: 'DELETE',

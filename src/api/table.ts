@@ -21,6 +21,9 @@ import type { ProjectArchives } from '../snapshots/projects/project-archives.js'
 import type { Snapshots } from '../snapshots/snapshots.js';
 import type { Transfers } from '../files/transfer/transfers.js';
 import type { Uploads } from '../files/uploads/uploads.js';
+import type { ApplianceLibrary } from '../lab/appliances/appliance-library.js';
+import type { HostTasks } from '../run/host-tasks.js';
+import { applianceRoutes } from './appliances.js';
 import { computeCaptureRoutes } from './compute-captures.js';
 import { captureFileRoutes } from './capture-files.js';
 import { computeFileRoutes } from './compute-files.js';
@@ -31,9 +34,12 @@ import { computeProjectRoutes } from './compute-projects.js';
 import { computeStatisticsRoutes } from './compute-statistics.js';
 import { computeRoutes } from './computes.js';
 import { consoleRoutes } from './consoles.js';
+import { debugRoutes } from './debug.js';
 import { dockerRoutes } from './docker.js';
 import { drawingRoutes } from './drawings.js';
 import { dynamipsRoutes } from './dynamips.js';
+import { forwardingRoutes } from './forwarding.js';
+import { hostStatisticsRoutes } from './host-statistics.js';
 import { imageRoutes } from './images.js';
 import { linkBatchRoutes } from './link-batches.js';
 import { linkCaptureRoutes } from './link-captures.js';
@@ -44,6 +50,7 @@ import { nodeArchiveRoutes } from './node-archives.js';
 import { nodeFileRoutes } from './node-files.js';
 import { nodeRoutes } from './nodes.js';
 import { notificationRoutes } from './notifications.js';
+import { pageRoutes } from './pages.js';
 import { projectArchiveRoutes } from './project-archives.js';
 import { projectFileRoutes } from './project-files.js';
 import { projectRoutes } from './projects.js';
@@ -55,11 +62,13 @@ import { templateRoutes } from './templates.js';
 import { unavailableKindRoutes } from './unavailable-kinds.js';
 import { uploadRoutes } from './uploads.js';
 import { versionRoutes } from './version.js';
+import { virtualMachineRoutes } from './virtual-machine.js';
+import { webUiRoutes } from './web-ui.js';
 
 /** The parts of the server that the routes need. */
 export interface Services {
   readonly controller: Controller;
-  readonly files: FileThreads & TaskRunner<FolderTasks & NodeFileTasks>;
+  readonly files: FileThreads & TaskRunner<FolderTasks & HostTasks & NodeFileTasks>;
   readonly compute: LocalCompute;
   readonly captures: ProjectCaptures;
   readonly captureFiles: CaptureLibrary;
@@ -72,6 +81,11 @@ export interface Services {
   readonly jobs: Jobs;
   readonly snapshots: Snapshots;
   readonly archives: ProjectArchives;
+  readonly appliances: ApplianceLibrary;
+  /** The folder of a built web UI. */
+  readonly webUi: string | undefined;
+  /** The folder for reports. */
+  readonly reports: string;
   /** Makes the server stop. */
   readonly shutdown: () => void;
 }
@@ -91,17 +105,22 @@ export function routeTable({
   jobs,
   snapshots,
   archives,
+  appliances,
+  webUi,
+  reports,
   shutdown,
 }: Services): RouteTable {
   const host = computeHost(controller, compute);
   const linkCaptures = linkCaptureRoutes(controller, captures, files);
-  const notifications = notificationRoutes(controller);
+  const notifications = notificationRoutes(controller, compute);
+  const unavailable = unavailableKindRoutes(controller, compute);
   const consoles = consoleRoutes(controller, compute);
   let document: Promise<object> | undefined;
   const table: RouteTable = {
     routes: [
       ...versionRoutes(controller, shutdown),
       ...computeRoutes(controller),
+      ...forwardingRoutes(controller),
       ...projectRoutes(controller, jobs, files),
       ...projectArchiveRoutes(controller, archives, transfers),
       ...projectFileRoutes(controller, transfers, files),
@@ -121,6 +140,8 @@ export function routeTable({
       ...imageRoutes(controller, images, transfers, files),
       ...qemuRoutes(controller, compute),
       ...iouLicenseRoutes(controller),
+      ...virtualMachineRoutes(controller),
+      ...applianceRoutes(appliances),
       ...symbolRoutes(controller, transfers, files),
       ...uploadRoutes(uploads),
       ...notifications.routes,
@@ -128,11 +149,15 @@ export function routeTable({
       ...computeProjectRoutes(compute),
       ...computeFileRoutes(compute, transfers, files),
       ...computeNodeRoutes(compute),
-      ...unavailableKindRoutes(controller),
+      ...unavailable.routes,
       ...dynamipsRoutes(controller, compute),
       ...computeNioRoutes(compute),
       ...computeCaptureRoutes(compute, portCaptures),
       ...computeStatisticsRoutes(compute),
+      ...hostStatisticsRoutes(controller, files),
+      ...debugRoutes(controller, compute, files, reports),
+      ...pageRoutes({ controller, compute, images, uploads, hasWebUi: webUi !== undefined }),
+      ...webUiRoutes(webUi, files),
       route({
         method: 'GET',
         path: '/v2/openapi.json',
@@ -146,7 +171,13 @@ export function routeTable({
         },
       }),
     ],
-    sockets: [...linkCaptures.sockets, ...notifications.sockets, ...host.sockets, ...consoles.sockets],
+    sockets: [
+      ...linkCaptures.sockets,
+      ...notifications.sockets,
+      ...host.sockets,
+      ...consoles.sockets,
+      ...unavailable.sockets,
+    ],
   };
   return table;
 }

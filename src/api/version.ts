@@ -21,6 +21,15 @@ export function versionRoutes(controller: Controller, shutdown: () => void): Rou
       handle: () => json(200, { local: controller.isLocal, version: controller.gns3Version }),
     }),
     route({
+      method: 'GET',
+      path: '/v1/version',
+      tag,
+      summary: 'Show the GNS3 version to clients that look for an older interface',
+      params: nothing,
+      answers: { 200: z.strictObject({ version: z.string() }) },
+      handle: () => json(200, { version: controller.gns3Version }),
+    }),
+    route({
       method: 'POST',
       path: '/v2/version',
       tag,

@@ -1,6 +1,6 @@
 /** This server as a compute: version, capabilities, ports, interfaces and its own notifications. */
 import { once } from 'node:events';
-import { networkInterfaces } from 'node:os';
+import { networkInterfaces, totalmem } from 'node:os';
 import t from 'tap';
 import { WebSocket } from 'ws';
 import { Client } from '../support/client.js';
@@ -21,10 +21,32 @@ void t.test('running things are described in the words of the controller', async
   t.strictSame((await client.get('/v2/compute/capabilities')).body, capabilities);
 });
 
+void t.test('statistics tell how busy the host is, of each compute and of this one', async (t) => {
+  const [first, ...others] = (await client.get('/v2/statistics')).body as Json[];
+  t.same(others, []);
+  const { name } = await client.expect(200, 'GET', '/v2/computes/local');
+  t.match(first, { compute_id: 'local', compute_name: name });
+  for (const figures of [
+    first?.['statistics'],
+    (await client.get('/v2/compute/statistics')).body,
+  ] as Json[]) {
+    const number = (key: string): number => Number(figures[key]);
+    t.equal(number('memory_total'), totalmem());
+    t.equal(number('memory_used') + number('memory_free'), number('memory_total'));
+    t.ok(number('memory_used') > 0);
+    t.equal(number('swap_used') + number('swap_free'), number('swap_total'));
+    t.ok(number('disk_usage_percent') >= 0 && number('disk_usage_percent') <= 100);
+  }
+});
+
 void t.test('the ports that are given out are told on both sides, in order', async (t) => {
   const lab = await ComputeLab.open(client);
   t.same([await lab.udpPort(), await lab.udpPort()], [21_000, 21_001]);
-  for (const path of ['/v2/compute/network/ports', '/v2/computes/local/ports']) {
+  for (const path of [
+    '/v2/compute/network/ports',
+    '/v2/computes/local/ports',
+    '/v2/computes/local/network/ports',
+  ]) {
     t.strictSame((await client.get(path)).body, {
       console_port_range: [5000, 10_000],
       console_ports: [],

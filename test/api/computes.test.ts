@@ -243,6 +243,22 @@ void t.test('the ports of a compute that is not connected cannot be had', async 
   );
 });
 
+void t.test('a request that a compute does not know is not found', async (t) => {
+  for (const method of ['GET', 'POST', 'PUT'] as const) {
+    const body = method === 'GET' ? undefined : { some: 'thing' };
+    for (const action of ['qemu/nothing', 'wishes/of/clients']) {
+      t.hasStrict(
+        await client.request(method, `/v2/computes/local/${action}`, body),
+        refusal(404, `${method} /${action} not found`),
+      );
+    }
+    t.hasStrict(
+      await client.request(method, '/v2/computes/nowhere/qemu/nothing', body),
+      refusal(404, "Compute ID nowhere doesn't exist"),
+    );
+  }
+});
+
 void t.test('the load of this server is told about once a second', async (t) => {
   const { event } = await stream.next(about('compute.updated', 'local'));
   t.hasStrict(event, { compute_id: 'local', connected: true, name: hostname() });

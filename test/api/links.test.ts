@@ -287,6 +287,21 @@ void t.test('notifications tell of changes, and of every request that names ends
   );
 });
 
+void t.test('links with fewer than two ends are gone when a project is opened again', async (t) => {
+  const lab = await LinkLab.make(host);
+  const [a, b] = [await lab.hub(), await lab.hub()];
+  await lab.link([end(a, 0)]);
+  const whole = await lab.link([end(a, 1), end(b, 1)]);
+  await lab.link([]);
+  t.equal(((await client.get(lab.links)).body as Json[]).length, 3);
+  await client.expect(204, 'POST', `${lab.path}/close`);
+  for (let round = 0; round < 2; round++) {
+    await client.expect(201, 'POST', `${lab.path}/open`);
+    t.hasStrict(await client.get(lab.links), { body: [{ link_id: whole['link_id'] }] });
+    await client.expect(204, 'POST', `${lab.path}/close`);
+  }
+});
+
 void t.test('an update that is none is refused, and nothing is changed', async (t) => {
   const lab = await LinkLab.make(host);
   const [a, b] = [await lab.hub(), await lab.hub()];

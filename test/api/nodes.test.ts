@@ -615,6 +615,10 @@ void t.test('a renamed node takes its label along, and a name that is taken is m
   t.hasStrict(await rename('A2'), { name: 'A2' }, 'its own name is not taken');
   const label = { text: 'mine', x: 3 };
   t.strictSame((await client.expect(200, 'PUT', lab.at(node), { label }))['label'], { text: 'A2', x: 3 });
+  t.strictSame((await rename('A2'))['label'], { text: 'A2', x: 3 }, 'the same name leaves it');
+  t.strictSame((await rename('D'))['label'], { text: 'D', x: null }, 'a new name is centred again');
+  const both = await client.expect(200, 'PUT', lab.at(node), { name: 'E', label: { text: '', x: 5 } });
+  t.strictSame(both['label'], { text: 'E', x: 5 }, 'unless a client places it');
   t.equal((await lab.node('ethernet_hub', { name: 'B' }))['name'], 'B', 'the old name is free');
 });
 
@@ -799,7 +803,7 @@ void t.test('a node that is only kept is stopped and cannot be started, alone or
   await client.expect(201, 'POST', `/v2/projects/${id}/open`);
   const nodes = `/v2/projects/${id}/nodes`;
   const unserved = (doing: string): object =>
-    refusal(409, `Cannot ${doing} the node: nodes of type virtualbox are not served by this server`);
+    refusal(409, `Cannot ${doing} the node: VirtualBox is not available on this host`);
   t.hasStrict(await client.get(`${nodes}/${node.node_id}`), { body: { status: 'stopped', name: 'PC1' } });
   t.hasStrict(await client.post(`${nodes}/${node.node_id}/start`), unserved('start'));
   t.hasStrict(await client.post(`${nodes}/${node.node_id}/reload`), unserved('reload'));

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import t from 'tap';
 import { WebSocket } from 'ws';
 import { Client } from '../support/client.js';
+import { ComputeLab } from '../support/compute-lab.js';
 import { startServer } from '../support/server-process.js';
 
 type Json = Record<string, unknown>;
@@ -289,6 +290,24 @@ void t.test('a stream of an unknown project is refused, before the upgrade', asy
   t.hasStrict(await client.get(path), refusal(404, `Project ID ${UNKNOWN} doesn't exist`));
   t.equal(await refusedUpgrade(`${path}/ws`), 404);
   t.equal(await refusedUpgrade('/v2/nowhere/ws'), 404);
+});
+
+void t.test('a project of the compute tells of itself and of no other', async (t) => {
+  const [lab, other] = [await ComputeLab.open(client), await ComputeLab.open(client)];
+  const { told, response } = await overHttp(`${lab.path}/notifications`);
+  t.equal(response.headers.get('content-type'), 'application/json');
+  t.equal((await told.next()).action, 'ping');
+  await client.expect(200, 'PUT', await other.node('ethernet_hub'), { name: 'other' });
+  await client.expect(200, 'PUT', await lab.node('ethernet_hub'), { name: 'own' });
+  const next = async (): Promise<Line> => {
+    const line = await told.next();
+    return line.action === 'ping' ? next() : line;
+  };
+  const line = await next();
+  t.match(line, { action: 'node.updated', event: { name: 'own', project_id: lab.id } });
+  t.match(line.text, `, "project_id": "${lab.id}"}`);
+  told.close();
+  t.match(await client.get(`/v2/compute/projects/${UNKNOWN}/notifications`), { status: 404 });
 });
 
 void t.test(

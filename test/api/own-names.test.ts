@@ -124,6 +124,7 @@ const FREE: Readonly<Record<string, (route: Route) => string[]>> = {
   ],
   symbol_id: () => [...OWN_FOLDERS, `other${EXTENSION}`, '..', '.'],
   name: () => climbing('../../'),
+  action: () => IN_PROJECT,
 };
 
 /** The same names as some file system, or some careless piece of code, takes them for. */
@@ -255,11 +256,15 @@ const NO_FILES: readonly (readonly [pattern: RegExp, reason: string])[] = [
   [/\/drawings(\/\{drawing_id\})? opaque$/, NO_NAME],
   [/\/templates\/\{template_id\} opaque$/, NO_NAME],
   [/^(PATCH|POST) \/v2\/uploads\/\{upload_id\} raw$/, 'where it lands was said when it was begun'],
-  [/ \/v2\/compute\/qemu\/img path$/, 'only its last part counts, in the folder of images'],
+  [
+    / \/v2\/(compute|computes\/\{compute_id\})\/qemu\/img path$/,
+    'only its last part counts, in the folder of images',
+  ],
   [
     /\/docker\/nodes\/\{node_id\}\/adapters\/.* (opaque|capture_file_name)$/,
     'the same as those of virtual PCs',
   ],
+  [/\{action:\.\+\} raw$/, 'nobody reads it'],
   [/ files$/, 'a number'],
   [/(\{path:\.\+\}|\{filename:\.\+\}|\{symbol_id:\.\+\}\/raw) raw$/, 'the name is in the path'],
 ];

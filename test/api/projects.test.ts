@@ -3,6 +3,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync
 import { once } from 'node:events';
 import { request, type IncomingMessage } from 'node:http';
 import { join } from 'node:path';
+import { WebSocket } from 'ws';
 import t from 'tap';
 import { Client } from '../support/client.js';
 import { gns3Node, gns3Text, placeGns3Project } from '../support/gns3-project.js';
@@ -324,9 +325,8 @@ void t.test('an unknown project is not found', async (t) => {
   t.hasStrict(await client.get('/v2/projects/nonsense'), refusal(404, "Project ID nonsense doesn't exist"));
 });
 
-void t.test('a project file of another revision is refused and left as it is', async (t) => {
+void t.test('a project file of a later revision is refused and left as it is', async (t) => {
   const newer = placeGns3Project(folder, 'newer', { head: { revision: 10, version: '3.0.1' } });
-  const older = placeGns3Project(folder, 'older', { head: { revision: 8 } });
   await client.expect(200, 'POST', '/v2/reload');
   t.hasStrict(
     await client.post(`/v2/projects/${newer.id}/open`),
@@ -336,12 +336,9 @@ void t.test('a project file of another revision is refused and left as it is', a
         'Please upgrade GNS3 to version 3.0.1 or later',
     ),
   );
-  t.hasStrict(await client.post(`/v2/projects/${older.id}/open`), { status: 409, body: { status: 409 } });
-  for (const { id, path, text } of [newer, older]) {
-    t.hasStrict(await client.get(`/v2/projects/${id}`), { body: { status: 'closed' } });
-    t.equal(readFileSync(path, 'utf8'), text);
-  }
-  for (const place of [newer.folder, older.folder]) rmSync(place, { recursive: true });
+  t.hasStrict(await client.get(`/v2/projects/${newer.id}`), { body: { status: 'closed' } });
+  t.equal(readFileSync(newer.path, 'utf8'), newer.text);
+  rmSync(newer.folder, { recursive: true });
   await client.expect(200, 'POST', '/v2/reload');
 });
 
@@ -410,46 +407,58 @@ void t.test('a local server', async (t) => {
   });
 });
 
-void t.test('a project closes by itself 5 s after its last listener has left', async (t) => {
-  const listen = (project: Json): Promise<NotificationLog> =>
-    NotificationLog.open(`${server.url}${at(project)}/notifications`);
-  const leave = async (project: Json): Promise<void> => {
-    const listener = await listen(project);
+void t.test('a project closes by itself 30 s after its last listener has left', async (t) => {
+  const listen = (project: Json, query = ''): Promise<NotificationLog> =>
+    NotificationLog.open(`${server.url}${at(project)}/notifications${query}`);
+  const leave = async (project: Json, query = ''): Promise<void> => {
+    const listener = await listen(project, query);
     listener.close();
     await listener.ended;
   };
+  const observe = async (project: Json): Promise<WebSocket> => {
+    const socket = new WebSocket(
+      `${server.url.replace('http', 'ws')}${at(project)}/notifications/ws?observe=yes`,
+    );
+    await once(socket, 'open');
+    return socket;
+  };
   const never = await make('never heard');
+  const looked = await make('looked at');
   const kept = await make('kept open', { auto_close: false });
   const back = await make('heard again');
   const two = await make('two listeners');
   const busy = await make('busy');
+  const watched = await make('still looked at');
   const idle = await make('idle');
 
   const upload = request(`${server.url}${at(busy)}/files/slow.bin`, { method: 'POST' });
   const answered = once(upload, 'response') as Promise<[IncomingMessage]>;
   upload.write('first half, ');
-  await leave(kept);
-  await leave(busy);
-  await leave(back);
+  for (const project of [kept, busy, back]) await leave(project);
   const listeners = [await listen(back), await listen(two)];
   await leave(two);
+  const observers = [await listen(watched, '?observe=yes'), await listen(back, '?observe=yes')];
+  const socket = await observe(watched);
+  await leave(watched);
+  await leave(looked, '?observe=yes');
+  (await observe(looked)).terminate();
   await leave(idle);
 
-  const { event } = await closing(idle);
+  const [{ event }] = await Promise.all([closing(idle), closing(watched)]);
   t.strictSame(event, { ...idle, status: 'closed' });
-  for (const project of [never, kept, back, two, busy]) {
+  t.hasStrict(await client.get(at(watched)), { body: { status: 'closed' } }, 'who only looks does not count');
+  for (const project of [never, looked, kept, back, two, busy]) {
     t.hasStrict(await client.get(at(project)), { body: { status: 'opened' } }, String(project['name']));
   }
+  socket.terminate();
   upload.end('second half');
   const [response] = await answered;
   response.resume();
   t.equal(response.statusCode, 201);
-  for (const listener of listeners) listener.close();
-  await Promise.all([closing(busy), closing(back), closing(two)]);
   t.equal(readFileSync(join(String(busy['path']), 'slow.bin'), 'utf8'), 'first half, second half');
-  for (const project of [never, kept]) {
-    t.hasStrict(await client.get(at(project)), { body: { status: 'opened' } }, String(project['name']));
-  }
+  for (const listener of [...listeners, ...observers]) listener.close();
+  for (const project of [back, two, busy]) await client.expect(204, 'POST', `${at(project)}/close`);
+  t.match(await client.get(`${at(idle)}/notifications?observe=maybe`), { status: 400 });
 });
 
 void t.test(

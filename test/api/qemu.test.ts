@@ -119,3 +119,13 @@ void t.test('no other program is started, and no disk of several files is made',
   ])
     t.match(await client.post(IMG, { ...qcow2('n.qcow2'), ...wrong }), { status: 400 });
 });
+
+void t.test('the controller has disks made and grown by the compute', { skip }, async (t) => {
+  const path = '/v2/computes/local/qemu/img';
+  t.match(await client.post(path, qcow2('forwarded.qcow2')), { status: 200, body: {} });
+  t.equal(sizeOf('forwarded.qcow2'), 16 * 2 ** 20);
+  const larger = { qemu_img: '/usr/bin/qemu-img', path: 'forwarded.qcow2', extend: 8 };
+  t.match(await client.put(path, larger), { status: 200, body: {} });
+  t.equal(sizeOf('forwarded.qcow2'), 24 * 2 ** 20);
+  t.match(await client.post('/v2/computes/nowhere/qemu/img', qcow2('x.qcow2')), { status: 404 });
+});

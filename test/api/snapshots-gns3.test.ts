@@ -181,6 +181,31 @@ void t.test('one is restored: ids, files, links; nothing else of the archive', a
   t.equal(((await client.get(`${lab.path}/links`)).body as Json[]).length, 1);
 });
 
+void t.test('drawings in files are restored with their pictures, and stay so', async (t) => {
+  const made = await Gns3Lab.make();
+  const { lab } = made;
+  const bitmap = Buffer.from('89504e470d0a1a0a0000000d494844520000000700000003', 'hex');
+  const drawings = ['a.png', 'b.svg', 'gone.png'].map((svg) => gns3Drawing({ svg }));
+  const archive = plainArchive({
+    'project.gns3': made.topology({ drawings }),
+    'project-files/images/a.png': bitmap,
+    'project-files/images/b.svg': '<svg><text>b</text></svg>',
+  });
+  const shown = async (path: string): Promise<unknown[]> =>
+    ((await client.get(`${path}/drawings`)).body as Json[]).map(({ svg }) => svg);
+  await lab.restore(made.put('one', FIRST, archive));
+  const pictures = await shown(lab.path);
+  t.match(pictures[0], /^<svg .*height="3" width="7".*data:image\/png;base64,iVBORw0KGgo/);
+  t.same(pictures.slice(1), ['<svg><text>b</text></svg>', '<svg></svg>']);
+  rmSync(join(lab.folder, 'project-files/images'), { recursive: true });
+  await client.expect(204, 'POST', `${lab.path}/close`);
+  await client.expect(201, 'POST', `${lab.path}/open`);
+  t.same(await shown(lab.path), pictures, 'they need their files no more');
+  const { project_id: copy } = await client.expect(201, 'POST', `${lab.path}/duplicate`, { name: 'twin' });
+  await client.expect(201, 'POST', `/v2/projects/${String(copy)}/open`);
+  t.same(await shown(`/v2/projects/${String(copy)}`), pictures, 'a duplicate has them');
+});
+
 void t.test('they are deleted, and the index with the last of them', async (t) => {
   const made = await Gns3Lab.make();
   const { lab } = made;

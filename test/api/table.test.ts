@@ -27,112 +27,6 @@ const operations = Object.entries(paths).flatMap(([path, methods]) =>
 );
 const documented = (path: string): string => path.replaceAll(':.+}', '}');
 
-const SWITCHES = ['atm_switch', 'frame_relay_switch', 'ethernet_switch', 'ethernet_hub'];
-
-/** The routes of the contract's appendix 1 that are served by now; T is each kind of switch. */
-const CONTRACT = `
-  GET /v2/version
-  POST /v2/version
-  POST /v2/reload
-  POST /v2/shutdown
-  GET /v2/computes
-  POST /v2/computes
-  GET /v2/computes/{compute_id}
-  PUT /v2/computes/{compute_id}
-  DELETE /v2/computes/{compute_id}
-  GET /v2/computes/{compute_id}/ports
-  GET /v2/projects
-  POST /v2/projects
-  POST /v2/projects/load
-  GET /v2/projects/{project_id}
-  PUT /v2/projects/{project_id}
-  DELETE /v2/projects/{project_id}
-  POST /v2/projects/{project_id}/open
-  POST /v2/projects/{project_id}/close
-  GET /v2/projects/{project_id}/stats
-  POST /v2/projects/{project_id}/duplicate
-  GET /v2/projects/{project_id}/export
-  POST /v2/projects/{project_id}/import
-  GET /v2/projects/{project_id}/snapshots
-  POST /v2/projects/{project_id}/snapshots
-  DELETE /v2/projects/{project_id}/snapshots/{snapshot_id}
-  POST /v2/projects/{project_id}/snapshots/{snapshot_id}/restore
-  GET /v2/projects/{project_id}/files/{path}
-  POST /v2/projects/{project_id}/files/{path}
-  GET /v2/projects/{project_id}/nodes
-  POST /v2/projects/{project_id}/nodes
-  POST /v2/projects/{project_id}/nodes/start
-  POST /v2/projects/{project_id}/nodes/stop
-  POST /v2/projects/{project_id}/nodes/suspend
-  POST /v2/projects/{project_id}/nodes/reload
-  GET /v2/projects/{project_id}/nodes/{node_id}
-  PUT /v2/projects/{project_id}/nodes/{node_id}
-  DELETE /v2/projects/{project_id}/nodes/{node_id}
-  POST /v2/projects/{project_id}/nodes/{node_id}/start
-  POST /v2/projects/{project_id}/nodes/{node_id}/stop
-  POST /v2/projects/{project_id}/nodes/{node_id}/suspend
-  POST /v2/projects/{project_id}/nodes/{node_id}/reload
-  POST /v2/projects/{project_id}/nodes/{node_id}/duplicate
-  GET /v2/projects/{project_id}/nodes/{node_id}/links
-  GET /v2/projects/{project_id}/links
-  POST /v2/projects/{project_id}/links
-  GET /v2/projects/{project_id}/links/{link_id}
-  PUT /v2/projects/{project_id}/links/{link_id}
-  DELETE /v2/projects/{project_id}/links/{link_id}
-  GET /v2/projects/{project_id}/links/{link_id}/available_filters
-  GET /v2/projects/{project_id}/drawings
-  POST /v2/projects/{project_id}/drawings
-  GET /v2/projects/{project_id}/drawings/{drawing_id}
-  PUT /v2/projects/{project_id}/drawings/{drawing_id}
-  DELETE /v2/projects/{project_id}/drawings/{drawing_id}
-  GET /v2/templates
-  POST /v2/templates
-  GET /v2/templates/{template_id}
-  PUT /v2/templates/{template_id}
-  DELETE /v2/templates/{template_id}
-  POST /v2/templates/{template_id}/duplicate
-  POST /v2/projects/{project_id}/templates/{template_id}
-  GET /v2/symbols
-  GET /v2/symbols/{symbol_id}/raw
-  POST /v2/symbols/{symbol_id}/raw
-  GET /v2/symbols/{symbol_id}/dimensions
-  GET /v2/default_symbols
-  GET /v2/notifications
-  GET /v2/notifications/ws
-  GET /v2/projects/{project_id}/notifications
-  GET /v2/projects/{project_id}/notifications/ws
-  GET /v2/computes/{compute_id}/network/interfaces
-  GET /v2/compute/version
-  GET /v2/compute/capabilities
-  GET /v2/compute/network/interfaces
-  GET /v2/compute/network/ports
-  GET /v2/compute/notifications/ws
-  GET /v2/compute/projects
-  POST /v2/compute/projects
-  GET /v2/compute/projects/{project_id}
-  PUT /v2/compute/projects/{project_id}
-  DELETE /v2/compute/projects/{project_id}
-  POST /v2/compute/projects/{project_id}/close
-  POST /v2/compute/projects/{project_id}/ports/udp
-  GET /v2/compute/projects/{project_id}/files
-  GET /v2/compute/projects/{project_id}/files/{path}
-  POST /v2/compute/projects/{project_id}/files/{path}
-  POST /v2/compute/projects/{project_id}/T/nodes
-  GET /v2/compute/projects/{project_id}/T/nodes/{node_id}
-  PUT /v2/compute/projects/{project_id}/T/nodes/{node_id}
-  DELETE /v2/compute/projects/{project_id}/T/nodes/{node_id}
-  POST /v2/compute/projects/{project_id}/T/nodes/{node_id}/duplicate
-  POST /v2/compute/projects/{project_id}/T/nodes/{node_id}/start
-  POST /v2/compute/projects/{project_id}/T/nodes/{node_id}/stop
-  POST /v2/compute/projects/{project_id}/T/nodes/{node_id}/suspend
-  POST /v2/compute/projects/{project_id}/T/nodes/{node_id}/adapters/{adapter_number}/ports/{port_number}/nio
-  DELETE /v2/compute/projects/{project_id}/T/nodes/{node_id}/adapters/{adapter_number}/ports/{port_number}/nio
-`
-  .trim()
-  .split('\n')
-  .flatMap((line) => (line.includes('/T/') ? SWITCHES.map((kind) => line.replace('/T/', `/${kind}/`)) : line))
-  .map((line) => line.trim());
-
 /** Every object in the document, however deep. */
 function* objectsIn(value: unknown): Generator<Json> {
   if (typeof value !== 'object' || value === null) return;
@@ -146,12 +40,6 @@ void t.test('the document says what it is', (t) => {
   t.equal(info['title'], 'Wirefarm');
   t.match(info['version'], /^\d+\.\d+\.\d+$/);
   t.strictSame(Object.keys(document).sort(), ['components', 'info', 'openapi', 'paths']);
-  t.end();
-});
-
-void t.test('every route of the contract that is served is there', (t) => {
-  const found = new Set(operations.map(({ path, method }) => `${method.toUpperCase()} ${path}`));
-  for (const line of CONTRACT) t.ok(found.has(line), line);
   t.end();
 });
 
@@ -198,7 +86,7 @@ void t.test('every answer is described, and every error has one shape', (t) => {
     t.strictSame(error, { $ref: '#/components/responses/Error' }, `${method} ${path}`);
     t.ok(Object.keys(answers).length > 0);
     for (const [status, answer] of Object.entries(answers)) {
-      t.match(status, /^(101|200|201|204|206|304)$/);
+      t.match(status, /^(101|200|201|204|206|302|304)$/);
       t.type(answer['description'], 'string');
     }
     // Clients of GNS3 send the platforms that they ask for in a body.

@@ -7,6 +7,8 @@ import { startServer } from '../support/server-process.js';
 const server = await startServer(t);
 const client = new Client(server.url);
 
+/** The settings that a template of the kind must have. */
+const TEMPLATES = { traceng: {}, virtualbox: { vmname: 'V' }, vmware: { vmx_path: '/v.vmx' } };
 const SENTENCES = {
   traceng: 'TraceNG is not available on this host: it is a program for Windows',
   virtualbox: 'VirtualBox is not available on this host',
@@ -21,6 +23,17 @@ void t.test('a node of a kind that no host of this server has is refused with th
     const body = { name: 'N', node_type: type, compute_id: 'local' };
     t.match(await client.expect(409, 'POST', `/v2/projects/${String(id)}/nodes`, body), refusal);
     t.match(await client.expect(409, 'POST', `${compute.path}/${type}/nodes`, { name: 'N' }), refusal);
+  }
+  for (const [type, settings] of Object.entries(TEMPLATES)) {
+    const template = { name: type, template_type: type, compute_id: 'local', ...settings };
+    const { template_id: of } = await client.expect(201, 'POST', '/v2/templates', template);
+    const path = `/v2/projects/${String(id)}/templates/${String(of)}`;
+    const { body } = await client.post(path, { x: 0, y: 0 });
+    t.match(
+      body,
+      { status: 409, message: SENTENCES[type as keyof typeof SENTENCES] },
+      `${type} of a template`,
+    );
   }
   const { capabilities } = await client.expect(200, 'GET', '/v2/computes/local');
   const { node_types: types } = capabilities as { node_types: string[] };

@@ -23,6 +23,10 @@ void t.test('tells its GNS3 version and that it is not local, and no more', asyn
   t.equal(reply.headers.get('x-route'), '/v2/version');
 });
 
+void t.test('tells its version to clients that look for an older interface', async (t) => {
+  t.equal((await client.get('/v1/version')).text, '{"version":"2.2.60"}');
+});
+
 void t.test('agrees with a client of the same version, whatever the client says of local', async (t) => {
   for (const body of [{ version: '2.2.60' }, { version: '2.2.60', local: true }]) {
     const reply = await client.post('/v2/version', body);

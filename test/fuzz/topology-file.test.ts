@@ -89,7 +89,8 @@ function checkTopology(input: Buffer): void {
   const content = unlessRefused(() => parseTopology(text, 'lab.gns3'));
   const identified = identifyTopology(text);
   if (content === undefined) return;
-  equal(identified?.projectId, content.projectId);
+  // A file of an earlier revision may have no id.
+  if (content.older === undefined) equal(identified?.projectId, content.projectId);
   const once = written(content);
   equal(written(parseTopology(once, 'lab.gns3')), once);
 }

@@ -1,0 +1,77 @@
+/** The route table beside that of the reference. */
+import { randomUUID } from 'node:crypto';
+import t from 'tap';
+import { routeTable, type Services } from '../../src/api/table.js';
+import { Client } from '../support/client.js';
+import { ComputeLab } from '../support/compute-lab.js';
+import { startServer } from '../support/server-process.js';
+import { REFERENCE_ROUTES } from './reference-routes.js';
+
+const server = await startServer(t);
+const client = new Client(server.url);
+/** No handler runs here. */
+const SERVICES: unknown = { controller: {}, compute: {} };
+const table = routeTable(SERVICES as Services);
+
+/** The path without the names of its parameters, which clients do not see. */
+const shapeOf = (route: string): string =>
+  route.replace(/\{\w+(:\.\+)?\}/g, (_found, rest) => (rest === undefined ? '{}' : '{…}'));
+
+/** Kinds of node that no host of this server has: their nodes are refused, so that none is ever found. */
+const UNAVAILABLE = /^(\w+) \/v2\/compute\/projects\/\{project_id\}\/(traceng|virtualbox|vmware)\//;
+
+/** The other routes that answer on purpose in another way than the reference on a host that has everything. */
+const DIFFERENT: Readonly<Record<string, { readonly status: number; readonly code: string }>> = {
+  'GET /v2/compute/virtualbox/vms': { status: 409, code: 'node_kind_unavailable' },
+  'GET /v2/compute/vmware/vms': { status: 409, code: 'node_kind_unavailable' },
+  'GET /debug': { status: 403, code: 'debug_local_only' },
+  'GET /v2/compute/debug': { status: 403, code: 'debug_local_only' },
+  'POST /v2/debug': { status: 403, code: 'debug_local_only' },
+  'GET /static/web-ui/{filename:.+}': { status: 404, code: 'web_ui_missing' },
+};
+
+void t.test('every route of the reference is in the table', (t) => {
+  const own = new Set([
+    ...table.routes.map(({ method, path }) => shapeOf(`${method} ${path}`)),
+    ...table.sockets.map(({ path }) => shapeOf(`GET ${path}`)),
+  ]);
+  t.equal(REFERENCE_ROUTES.length, 358);
+  t.same(
+    REFERENCE_ROUTES.filter((route) => !own.has(shapeOf(route))),
+    [],
+  );
+  t.end();
+});
+
+void t.test('a route that differs on purpose says why', async (t) => {
+  for (const [route, { status, code }] of Object.entries(DIFFERENT)) {
+    t.ok(REFERENCE_ROUTES.includes(route), route);
+    const [method = '', path = ''] = route.split(' ');
+    const reply = await client.request(method, path.replace('{filename:.+}', 'index.html'));
+    t.match(reply, { status, body: { status, code } }, route);
+  }
+});
+
+void t.test('no node of a kind that is not available is ever found', async (t) => {
+  const { path: base } = await ComputeLab.open(client);
+  const id = randomUUID();
+  const routes = REFERENCE_ROUTES.filter((route) => UNAVAILABLE.test(route));
+  t.equal(routes.length, 50);
+  for (const route of routes) {
+    const [method = '', path = ''] = route.split(' ');
+    if (!path.includes('{node_id}') || path.endsWith('/ws')) continue;
+    const asked = path
+      .replace('/v2/compute/projects/{project_id}', base)
+      .replace('{node_id}', id)
+      .replace('{adapter}', '0')
+      .replace('{port}', '0');
+    const body = { status: 404, code: 'node_unknown', message: `Node ID ${id} doesn't exist` };
+    t.match(await client.request(method, asked, method === 'GET' ? undefined : {}), { status: 404, body });
+  }
+  const nowhere = base.replace(/[^/]+$/, id);
+  t.match(await client.get(`${nowhere}/vmware/nodes/${id}`), {
+    status: 404,
+    body: { message: `Project ID ${id} doesn't exist` },
+  });
+  t.match(await client.get(`${base}/vmware/nodes/nonsense`), { status: 400 });
+});

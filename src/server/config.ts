@@ -1,7 +1,7 @@
 /**
  * The settings of a server: the only reader of flags and environment. A flag wins over its variable, a
- * variable over the default. `--data` is the root of everything kept on disk; `--projects`, `--images` and
- * `--state` may lie elsewhere, so that existing folders of projects and images can be served in place.
+ * variable over the default. `--data` is the root of everything kept on disk; `--projects`, `--images`,
+ * `--appliances` and `--state` may lie elsewhere, so that existing folders can be served in place.
  */
 import { BlockList, isIP } from 'node:net';
 import { isLoopback } from '../base/loopback.js';
@@ -9,6 +9,7 @@ import { networkInterfaces } from 'node:os';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { z } from 'zod';
+import { hostName, interfaceName, listOf, networkList, onOrOff, portRange, whole } from './setting-values.js';
 
 export interface Config {
   readonly host: string;
@@ -17,6 +18,9 @@ export interface Config {
   readonly projects: string;
   readonly state: string;
   readonly images: string;
+  readonly appliances: string;
+  /** The folder of a built web UI. */
+  readonly webUi: string | undefined;
   /** The folder of resumable uploads, which may take days. */
   readonly uploads: string;
   /** Whether an upload is on the disk before it is answered. */
@@ -57,6 +61,8 @@ export interface Config {
   /** Whether ATM switches drop cells with a wrong header error control, instead of mending it. */
   readonly refusesBadHec: boolean;
   /** Limits of captures in bytes: the share of one project, and the room of the disk that stays free. */
+  /** The room of a project whose nodes run, in bytes; undefined is no limit. */
+  readonly projectQuota: number | undefined;
   readonly captureQuota: number;
   readonly captureFloor: number;
   /** Bytes of the disk that uploads, imports and snapshots leave free; undefined is the usual floor. */
@@ -72,7 +78,9 @@ export class ConfigError extends Error {
 }
 
 type Command =
-  { readonly run: 'serve'; readonly config: Config } | { readonly run: 'help' } | { readonly run: 'version' };
+  | { readonly run: 'serve'; readonly config: Config }
+  | { readonly run: 'help' }
+  | { readonly run: 'version' };
 
 interface Option {
   readonly help: string;
@@ -98,6 +106,8 @@ const OPTIONS = {
   projects: { help: 'projects folder, when it lies elsewhere', fallback: '' },
   state: { help: 'state folder, when it lies elsewhere', fallback: '' },
   images: { help: 'images folder, when it lies elsewhere', fallback: '' },
+  appliances: { help: 'folder of appliance files (.gns3a), when it lies elsewhere', fallback: '' },
+  'web-ui': { help: 'folder of a built GNS3 web UI, to serve it', fallback: '' },
   'no-file-sync': {
     help: 'answer uploads before the disk has them: a power cut may take them',
     fallback: '',
@@ -164,6 +174,7 @@ const OPTIONS = {
     fallback: '',
     isSwitch: true,
   },
+  'project-quota': { help: 'what the folder of a running project may take, in MiB; 0 is all', fallback: '0' },
   'capture-quota': { help: 'what the captures of one project may take, in MiB', fallback: '10240' },
   'capture-floor': { help: 'captures stop when less is free on their disk, in MiB', fallback: '1024' },
   'capture-keep-days': { help: 'delete finished captures that are older; 0 keeps all', fallback: '0' },
@@ -181,64 +192,6 @@ const OPTION_LIST = Object.entries<Option>(OPTIONS);
 
 const variableOf = (name: string): string => `WIREFARM_${name.toUpperCase().replaceAll('-', '_')}`;
 
-const whole = (least: number, most: number): z.ZodType<number> =>
-  z
-    .string()
-    .regex(/^\d+$/, 'must be a whole number')
-    .transform(Number)
-    .pipe(z.number().min(least, `must be at least ${least}`).max(most, `must be at most ${most}`));
-
-const onOrOff = z
-  .enum(['', '0', 'false', '1', 'true'])
-  .transform((value) => value === '1' || value === 'true');
-
-const portRange = z
-  .string()
-  .regex(/^\d{1,5}-\d{1,5}$/, 'must look like 20000-30000')
-  .transform((range): [number, number] => {
-    const [first = 0, last = 0] = range.split('-').map(Number);
-    return [first, last];
-  })
-  .refine(([first, last]) => first >= 1 && first <= last && last <= 65_535, 'must lie between 1 and 65535');
-
-const listOf = (entry: z.ZodType<string, string>): z.ZodType<readonly string[], string> =>
-  z
-    .string()
-    .transform((list) =>
-      list
-        .split(',')
-        .map((item) => item.trim())
-        .filter((item) => item !== ''),
-    )
-    .pipe(z.array(entry));
-
-const hostName: z.ZodType<string, string> = z
-  .string()
-  .refine((name) => isIP(name) !== 0 || /^[\w.-]{1,253}$/.test(name), 'must be names without a port');
-
-/** Loopback carries what programs of the host say to each other in confidence. */
-const interfaceName: z.ZodType<string, string> = z
-  .string()
-  .regex(/^[^/\s:]{1,15}$/, 'must be names of interfaces')
-  .refine((name) => !/^lo0?$/.test(name), 'must not have the loopback interface');
-
-const networkList = z.string().transform((list, context) => {
-  if (list === 'any' || list === 'auto') return list;
-  const networks = new BlockList();
-  for (const network of list.split(',').map((entry) => entry.trim())) {
-    const [address = '', length, ...more] = network.split('/');
-    const version = isIP(address);
-    const longest = version === 6 ? 128 : 32;
-    const prefix = length === undefined ? longest : /^\d{1,3}$/.test(length) ? Number(length) : Infinity;
-    if (version === 0 || address.includes('%') || prefix > longest || more.length > 0) {
-      context.addIssue({ code: 'custom', message: `'${network}' is no network like 10.0.0.0/8` });
-      return z.NEVER;
-    }
-    networks.addSubnet(address, prefix, version === 6 ? 'ipv6' : 'ipv4');
-  }
-  return networks;
-});
-
 const SETTINGS = z.object({
   host: z
     .string()
@@ -248,6 +201,8 @@ const SETTINGS = z.object({
   projects: z.string(),
   state: z.string(),
   images: z.string(),
+  appliances: z.string(),
+  'web-ui': z.string(),
   'no-file-sync': onOrOff,
   'group-access': onOrOff,
   local: onOrOff,
@@ -269,6 +224,7 @@ const SETTINGS = z.object({
   'nio-networks': networkList,
   'nio-interfaces': listOf(interfaceName),
   'refuse-bad-hec': onOrOff,
+  'project-quota': whole(0, 1_000_000_000),
   'capture-quota': whole(1, 1_000_000_000),
   'capture-floor': whole(0, 1_000_000_000),
   'capture-keep-days': whole(0, 36_500),
@@ -326,6 +282,8 @@ function configOf(settings: Settings): Config {
     projects: settings.projects === '' ? join(data, 'projects') : resolve(settings.projects),
     state: settings.state === '' ? join(data, 'state') : resolve(settings.state),
     images: settings.images === '' ? join(data, 'images') : resolve(settings.images),
+    appliances: settings.appliances === '' ? join(data, 'appliances') : resolve(settings.appliances),
+    webUi: settings['web-ui'] === '' ? undefined : resolve(settings['web-ui']),
     uploads: join(data, 'uploads'),
     syncsFiles: !settings['no-file-sync'],
     groupAccess: settings['group-access'],
@@ -348,6 +306,7 @@ function configOf(settings: Settings): Config {
     nioNetworks: networksOf(settings),
     nioInterfaces: new Set(settings['nio-interfaces']),
     refusesBadHec: settings['refuse-bad-hec'],
+    projectQuota: settings['project-quota'] === 0 ? undefined : settings['project-quota'] * MEBI,
     captureQuota: settings['capture-quota'] * MEBI,
     captureFloor: settings['capture-floor'] * MEBI,
     captureKeepDays: settings['capture-keep-days'],

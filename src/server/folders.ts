@@ -27,6 +27,9 @@ export const CONFIGS = 'configs';
 /** Where the files lie that all containers see, below the data folder. */
 export const CONTAINERS = 'containers';
 
+/** Where reports for who looks for a fault lie, below the data folder. */
+export const REPORTS = 'debug';
+
 /** Where the notes of jobs lie. */
 export function notesFolder({ projects }: Config): string {
   return join(projects, NOTES);
@@ -92,6 +95,8 @@ export function prepareFolders(config: Config): void {
   if (config.groupAccess) setPermissions(config.data, (mode) => mode | GROUP_PASSES);
   // Images may be shared. The folder of those on their way is of the state folder, and held with it.
   lockFolders([config.state, config.data, config.projects, config.uploads]);
+  if (config.webUi !== undefined && !existsSync(join(config.webUi, 'index.html')))
+    throw new Error(`--web-ui (WIREFARM_WEB_UI): the folder ${config.webUi} has no index.html`);
   // The server makes these when it needs them.
   for (const folder of [join(config.data, SYMBOLS), dirname(notesFolder(config))]) {
     if (existsSync(folder) && !statSync(folder).isDirectory()) throw new Error(`${folder} is not a folder`);

@@ -26,6 +26,7 @@ import { Transfers } from '../files/transfer/transfers.js';
 import { Uploads } from '../files/uploads/uploads.js';
 import { Gate } from '../http/gate.js';
 import { GuessBrake } from '../http/guess-brake.js';
+import { ApplianceLibrary } from '../lab/appliances/appliance-library.js';
 import { Controller } from '../lab/controller.js';
 import { Confinement } from '../run/nodes/confinement.js';
 import { Keeper } from '../run/keeper/keeper.js';
@@ -33,6 +34,7 @@ import { UdpPorts } from '../run/links/udp-ports.js';
 import { LocalCompute } from '../run/local-compute.js';
 import { Jobs } from '../snapshots/jobs.js';
 import { projectArchives } from '../snapshots/projects/project-archives.js';
+import { RunningLabs } from '../snapshots/running-labs.js';
 import { Snapshots } from '../snapshots/snapshots.js';
 import type { Config } from './config.js';
 import {
@@ -43,6 +45,7 @@ import {
   keeperFolder,
   notesFolder,
   prepareFolders,
+  REPORTS,
   serverMark,
   SYMBOLS,
   temporaryImages,
@@ -140,6 +143,7 @@ export async function serve(config: Config): Promise<void> {
     log,
     bpf,
     opener: sockets.opener,
+    memories: threads.memories,
     networks: config.nioNetworks,
     interfaces: config.nioInterfaces,
     refusesBadHec: config.refusesBadHec,
@@ -158,12 +162,14 @@ export async function serve(config: Config): Promise<void> {
       mark: serverMark(config),
       resources: join(config.data, CONTAINERS),
       privileges: config.dockerPrivileges,
+      keepsNodes: config.keepsNodesSeconds > 0,
     },
     consoleHost: config.host,
     confinement,
     runsUnconfined: isLoopback(config.host) || config.allowsUnconfined,
     guestSocketsFolder: guestSocketsFolder(config),
     kvm: config.kvm,
+    projectQuota: config.projectQuota,
     allowsUnsafeOptions: config.allowsUnsafeOptions,
   });
   const runningCaptures = new RunningCaptures({
@@ -212,7 +218,8 @@ export async function serve(config: Config): Promise<void> {
 
   const jobs = new Jobs(controller.announcements, log);
   const notes = notesFolder(config);
-  const snapshots = new Snapshots({ files, longJobs: threads.jobs, jobs, notes, log });
+  const runningLabs = new RunningLabs({ longJobs: threads.jobs, store });
+  const snapshots = new Snapshots({ files, longJobs: threads.jobs, jobs, runningLabs, notes, log });
   const archives = projectArchives({
     controller,
     jobs,
@@ -224,6 +231,7 @@ export async function serve(config: Config): Promise<void> {
 
   const gate = new Gate(config, new GuessBrake({ log, now: () => performance.now() }));
   warnOfOpenServer(config, log);
+  tellOfKeptNodes(config, log);
   warnOfSmallBuffers(await sockets.opener.grantedBuffer(), log);
   // The library reads the limit when it is loaded.
   process.env['UWS_HTTP_MAX_HEADERS_SIZE'] = String(LARGEST_HEADERS);
@@ -233,6 +241,9 @@ export async function serve(config: Config): Promise<void> {
     table: routeTable({
       ...{ controller, files, compute, captures, captureFiles, portCaptures },
       ...{ transfers, images, uploads, jobs, snapshots, archives },
+      appliances: new ApplianceLibrary(config.appliances, files, log),
+      webUi: config.webUi,
+      reports: join(config.data, REPORTS),
       nodeFolders: new NodeFolders({
         files,
         archives: threads.archives,
@@ -293,6 +304,14 @@ function tellOfStore(notices: readonly Notice[], log: Logger): void {
 function warnOfOpenServer({ host, credentials }: Config, log: Logger): void {
   if (isLoopback(host) || credentials !== undefined) return;
   log.warn({ host }, 'everybody who can reach this address can use this server: it has no password');
+}
+
+function tellOfKeptNodes({ keepsNodesSeconds: seconds }: Config, log: Logger): void {
+  if (seconds === 0) return;
+  log.info(
+    { seconds },
+    'nodes live on when this server ends, but for containers and NATs, which end with it',
+  );
 }
 
 function warnOfSmallBuffers(granted: number, log: Logger): void {

@@ -13,6 +13,7 @@ import type { DiskTasks } from '../files/transfer/disk-tasks.js';
 import { Slabs } from '../files/transfer/slabs.js';
 import type { PartLoading, PartTasks } from '../files/uploads/part-tasks.js';
 import type { ProjectFileTasks } from '../lab/projects/project-state.js';
+import type { ApplianceTasks } from '../lab/appliances/appliance-tasks.js';
 import type { SymbolTasks } from '../lab/symbols/symbol-tasks.js';
 import type { HostTasks } from '../run/host-tasks.js';
 import type { ConfinementTasks } from '../run/nodes/confinement-tasks.js';
@@ -21,6 +22,8 @@ import type { DynamipsTasks } from '../run/nodes/dynamips/dynamips-tasks.js';
 import type { IouTasks } from '../run/nodes/iou/iou-tasks.js';
 import type { NamespaceTasks } from '../run/nodes/namespace-tasks.js';
 import type { QemuHostTasks } from '../run/nodes/qemu/qemu-host-tasks.js';
+import type { ConfigDiskTasks } from '../run/nodes/qemu/config-disk/config-disk-tasks.js';
+import type { MemoryTasks } from '../run/nodes/qemu/memory-tasks.js';
 import type { QemuTasks } from '../run/nodes/qemu/qemu-tasks.js';
 import type { VpcsTasks } from '../run/nodes/vpcs/vpcs-tasks.js';
 import type { CompareTasks } from '../snapshots/compare-tasks.js';
@@ -53,13 +56,17 @@ const SIZES = {
   expressions: { threads: 1, queueLimit: 1000, readyThreads: 0 },
   /** Makes networks for the programs of nodes, one after the other: it is in them meanwhile. */
   namespaces: { threads: 1, queueLimit: 10_000, readyThreads: 0 },
+  /** The memory of guests, which are held meanwhile, to and from files. */
+  memories: { threads: 2, queueLimit: 1000, readyThreads: 0 },
   /** Snapshots, exports and imports: two for long jobs at most, the others for what is short, such as pieces of exports. */
   jobs: { threads: 4, queueLimit: 1000, readyThreads: 0 },
 };
 
 export const ARCHIVES_AT_ONCE = SIZES.archives.threads;
 
-type FileThreadTasks = CaptureFileTasks &
+type FileThreadTasks = ApplianceTasks &
+  CaptureFileTasks &
+  ConfigDiskTasks &
   ConfinementTasks &
   DigestTasks &
   DockerTasks &
@@ -86,6 +93,7 @@ export class Threads {
   readonly chores: TaskPool<FileChores>;
   readonly expressions: TaskPool<BpfTasks>;
   readonly namespaces: TaskPool<NamespaceTasks>;
+  readonly memories: TaskPool<MemoryTasks>;
   readonly jobs: TaskPool<CompareTasks & ArchiveTasks & SnapshotTasks>;
 
   constructor({ uploadFloor: floor }: Config) {
@@ -100,13 +108,14 @@ export class Threads {
     this.chores = new TaskPool({ ...SIZES.chores, worker: workerAt('chore') });
     this.expressions = new TaskPool({ ...SIZES.expressions, worker: workerAt('expression') });
     this.namespaces = new TaskPool({ ...SIZES.namespaces, worker: workerAt('namespace') });
+    this.memories = new TaskPool({ ...SIZES.memories, worker: workerAt('memory'), workerData: { floor } });
     this.jobs = new TaskPool({ ...SIZES.jobs, worker: workerAt('job'), workerData: { floor } });
   }
 
   /** Call it when nothing uses the threads any more. */
   async close(): Promise<void> {
-    const { files, disk, archives, readers, chores, expressions, namespaces, jobs } = this;
-    for (const pool of [files, disk, archives, readers, chores, expressions, namespaces, jobs])
+    const { files, disk, archives, readers, chores, expressions, namespaces, memories, jobs } = this;
+    for (const pool of [files, disk, archives, readers, chores, expressions, namespaces, memories, jobs])
       await pool.close();
   }
 }

@@ -56,7 +56,7 @@ void t.test('frames of the link come through the FIFO until Wireshark asks to st
     const { program, read } = await capturing(t, place);
     t.equal(read().toString('hex', 0, 4), SECTION_HEADER);
     await place.lab.send(1);
-    await eventually('a frame', () => (read().includes('ffffffffffff02000000000188b50000', 0, 'hex') ? true : undefined)); // prettier-ignore
+    await eventually('a frame', () => (read().includes('ffffffffffff02000000000188b50000', 0, 'hex') ? true : undefined)); // oxfmt-ignore
     program.child.kill(signal);
     t.same(await program.ended, { code: 0, output: '', errors: '' }, signal);
   }

@@ -21,7 +21,7 @@ void t.test('user and password come from the environment', (t) => {
 
 void t.test('a text that is no address, or has a password in it, is refused', (t) => {
   for (const given of ['lab', 'lab:3080', 'ftp://lab', 'http://']) {
-    t.throws(() => serverAddress(given, {}), new UsageError(`'${given}' is no address of a server: it looks like http://127.0.0.1:3080`)); // prettier-ignore
+    t.throws(() => serverAddress(given, {}), new UsageError(`'${given}' is no address of a server: it looks like http://127.0.0.1:3080`)); // oxfmt-ignore
   }
   t.throws(() => serverAddress('http://ann:secret@lab', {}), /WIREFARM_PASSWORD/);
   t.end();

@@ -1,12 +1,12 @@
 /** The plug-in as tshark uses it. */
 import { join } from 'node:path';
 import t from 'tap';
-import { cli, LinkedLab, Program, serving } from '../support/cli.js';
-import { Client } from '../support/client.js';
-import { eventually } from '../support/eventually.js';
-import { scratchFolder, type Teardown } from '../support/scratch.js';
-import { startServer } from '../support/server-process.js';
-import { missingTshark } from '../support/tshark.js';
+import { cli, LinkedLab, Program, serving } from '../../support/cli.js';
+import { Client } from '../../support/client.js';
+import { eventually } from '../../support/eventually.js';
+import { scratchFolder, type Teardown } from '../../support/scratch.js';
+import { startServer } from '../../support/server-process.js';
+import { missingTshark } from '../../support/tshark.js';
 
 const skip = missingTshark();
 

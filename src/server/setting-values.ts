@@ -1,0 +1,62 @@
+/** The values that settings may have, read from their texts. */
+import { BlockList, isIP } from 'node:net';
+import { z } from 'zod';
+
+export const whole = (least: number, most: number): z.ZodType<number> =>
+  z
+    .string()
+    .regex(/^\d+$/, 'must be a whole number')
+    .transform(Number)
+    .pipe(z.number().min(least, `must be at least ${least}`).max(most, `must be at most ${most}`));
+
+export const onOrOff: z.ZodType<boolean> = z
+  .enum(['', '0', 'false', '1', 'true'])
+  .transform((value) => value === '1' || value === 'true');
+
+export const portRange: z.ZodType<[first: number, last: number]> = z
+  .string()
+  .regex(/^\d{1,5}-\d{1,5}$/, 'must look like 20000-30000')
+  .transform((range): [number, number] => {
+    const [first = 0, last = 0] = range.split('-').map(Number);
+    return [first, last];
+  })
+  .refine(([first, last]) => first >= 1 && first <= last && last <= 65_535, 'must lie between 1 and 65535');
+
+export const listOf = (entry: z.ZodType<string, string>): z.ZodType<readonly string[], string> =>
+  z
+    .string()
+    .transform((list) =>
+      list
+        .split(',')
+        .map((item) => item.trim())
+        .filter((item) => item !== ''),
+    )
+    .pipe(z.array(entry));
+
+export const hostName: z.ZodType<string, string> = z
+  .string()
+  .refine((name) => isIP(name) !== 0 || /^[\w.-]{1,253}$/.test(name), 'must be names without a port');
+
+/** Loopback carries what programs of the host say to each other in confidence. */
+export const interfaceName: z.ZodType<string, string> = z
+  .string()
+  .regex(/^[^/\s:]{1,15}$/, 'must be names of interfaces')
+  .refine((name) => !/^lo0?$/.test(name), 'must not have the loopback interface');
+
+/** Networks of addresses, or a word for a choice of them. */
+export const networkList: z.ZodType<BlockList | 'any' | 'auto'> = z.string().transform((list, context) => {
+  if (list === 'any' || list === 'auto') return list;
+  const networks = new BlockList();
+  for (const network of list.split(',').map((entry) => entry.trim())) {
+    const [address = '', length, ...more] = network.split('/');
+    const version = isIP(address);
+    const longest = version === 6 ? 128 : 32;
+    const prefix = length === undefined ? longest : /^\d{1,3}$/.test(length) ? Number(length) : Infinity;
+    if (version === 0 || address.includes('%') || prefix > longest || more.length > 0) {
+      context.addIssue({ code: 'custom', message: `'${network}' is no network like 10.0.0.0/8` });
+      return z.NEVER;
+    }
+    networks.addSubnet(address, prefix, version === 6 ? 'ipv6' : 'ipv4');
+  }
+  return networks;
+});

@@ -3,7 +3,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import t from 'tap';
-import ts from 'typescript';
+import ts from '@typescript/typescript6';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 

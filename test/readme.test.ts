@@ -52,7 +52,7 @@ npx() { shift; '${process.execPath}' '${fileURLToPath(new URL('dist/src/cli/main
 `;
 
 const TEN_LINES = (blocks[1] ?? '').trim().split('\n');
-/** It listens to the project, which is closed five seconds after the last listener has gone: no page begins with it. */
+/** It listens to the project, which is closed thirty seconds after the last listener has gone: no page begins with it. */
 const LISTENING = TEN_LINES.at(-1) ?? '';
 
 /** Types the ten lines of the README into a shell, and then the examples of a page; returns what they print. */

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import t, { type Test } from 'tap';
 import { asideNames, projectFolders } from '../support/aside-folders.js';
-import { Client, type Reply } from '../support/client.js';
+import { Client, Unanswered, type Reply } from '../support/client.js';
 import { eventually } from '../support/eventually.js';
 import { gns3Problems, parseGns3 } from '../support/gns3-schema.js';
 import { rounds } from '../support/rounds.js';
@@ -216,7 +216,7 @@ class Workload {
     try {
       return await this.#client.request(method, path, body);
     } catch (error) {
-      if (!(error instanceof TypeError)) this.#problems.push(String(error));
+      if (!(error instanceof Unanswered)) this.#problems.push(String(error));
       this.#isDown = true;
       return undefined;
     }

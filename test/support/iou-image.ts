@@ -7,7 +7,9 @@ import { scratchFolder, type Teardown } from './scratch.js';
 /**
  * It reads NETMAP, locks and binds its socket, and keeps an NVRAM. At its console: `ip BAY/UNIT ADDRESS` gives a port an
  * address for which it answers ARP and echo requests; `ping BAY/UNIT ADDRESS` asks for one; `write TEXT` puts a line into
- * the configuration of its NVRAM; `show config`, `show license` and `show args` print; `exit STATUS` ends it.
+ * the configuration of its NVRAM; `show config`, `show license` and `show args` print; `read PATH` and `reach PORT` say
+ * whether a file of the host can be read, and a port of its loopback be reached; `take MEGABYTES` takes memory; `exit STATUS`
+ * ends it.
  */
 const SOURCE = String.raw`
 #include <arpa/inet.h>
@@ -126,7 +128,13 @@ static void command(char *line) {
     memcpy(waiting[port], ip, 4); waits[port] = 1; arp(port, 1, all, ip);
   } else if (strncmp(line, "write ", 6) == 0) config(line + 6);
   else if (strcmp(line, "show config") == 0) config(NULL);
-  else if (strncmp(line, "exit ", 5) == 0) exit(atoi(line + 5));
+  else if (sscanf(line, "take %d", &a) == 1) printf("taken: %p\n", memset(malloc((size_t)a << 20), 1, (size_t)a << 20));
+  else if (strncmp(line, "read ", 5) == 0) printf("read: %s\n", open(line + 5, O_RDONLY) < 0 ? strerror(errno) : "done");
+  else if (sscanf(line, "reach %d", &a) == 1) {
+    struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons(a), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    int inet = socket(AF_INET, SOCK_STREAM, 0);
+    printf("reach: %s\n", connect(inet, (struct sockaddr *)&to, sizeof to) < 0 ? strerror(errno) : "done");
+  } else if (strncmp(line, "exit ", 5) == 0) exit(atoi(line + 5));
   else if (strcmp(line, "show license") == 0) {
     char text[200] = "none"; const char *name = getenv("IOURC");
     struct stat s = {0};

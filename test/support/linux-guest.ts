@@ -13,7 +13,14 @@ const MODULES = [
   ...['drivers/virtio/virtio_ring', 'drivers/virtio/virtio', 'drivers/virtio/virtio_pci_legacy_dev'],
   ...['drivers/virtio/virtio_pci_modern_dev', 'drivers/virtio/virtio_pci', 'net/core/failover'],
   ...['drivers/net/net_failover', 'drivers/net/virtio_net', 'drivers/block/virtio_blk'],
-  ...['drivers/acpi/button', 'drivers/input/evdev'],
+  ...[
+    'drivers/acpi/button',
+    'drivers/input/evdev',
+    'fs/nls/nls_ascii',
+    'fs/nls/nls_cp437',
+    'fs/fat/fat',
+    'fs/fat/vfat',
+  ],
 ];
 const INIT = `#!/bin/busybox sh
 /bin/busybox mkdir -p /proc /sys /dev /bin /var/run /var/log
@@ -60,8 +67,8 @@ export const GUEST = {
   kernel_command_line: 'console=ttyS0 quiet',
 };
 
-/** Puts the images of the guest into the images of a server, which may run already. */
-export function placeGuest(t: Teardown, data: string): void {
+/** Puts the images of the guest into the images of a server, which may run already; returns their folder. */
+export function placeGuest(t: Teardown, data: string, more: readonly string[] = []): string {
   const release = newestKernel() ?? '';
   const images = join(data, 'images', 'QEMU');
   mkdirSync(images, { recursive: true });
@@ -71,7 +78,7 @@ export function placeGuest(t: Teardown, data: string): void {
   for (const folder of ['bin', 'modules', 'etc/acpi/PWRF'])
     mkdirSync(join(root, folder), { recursive: true });
   copyFileSync(BUSYBOX, join(root, 'bin/busybox'));
-  for (const [index, path] of MODULES.entries()) {
+  for (const [index, path] of [...MODULES, ...more].entries()) {
     const number = String(index).padStart(2, '0');
     copyFileSync(`/lib/modules/${release}/kernel/${path}.ko`, join(root, 'modules', `${number}.ko`));
   }
@@ -83,4 +90,5 @@ export function placeGuest(t: Teardown, data: string): void {
     maxBuffer: 64 * 1024 * 1024,
   });
   writeFileSync(join(images, GUEST.initrd), archive);
+  return images;
 }

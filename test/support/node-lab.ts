@@ -12,7 +12,8 @@ interface Server {
 
 /** A node with its port, or with its adapter and its port. */
 export type LabEnd =
-  readonly [node: Json, port: number] | readonly [node: Json, adapter: number, port: number];
+  | readonly [node: Json, port: number]
+  | readonly [node: Json, adapter: number, port: number];
 
 /** The processes of a node, those beside its program among them. */
 export function programsOf(node: Json): number[] {
@@ -28,6 +29,12 @@ export function programsOf(node: Json): number[] {
       }
     })
     .map(Number);
+}
+
+/** Whether the interface of the server is in the network of a process. */
+export function reaches(pid: number, { url }: Server): boolean {
+  const port = Number(new URL(url).port).toString(16).toUpperCase().padStart(4, '0');
+  return readFileSync(`/proc/${pid}/net/tcp`, 'latin1').includes(`:${port} `);
 }
 
 export class NodeLab {

@@ -11,9 +11,11 @@ import type { ComputeServices } from '../../src/run/compute-services.js';
 import type { ComputeFiles } from '../../src/run/files.js';
 import { FilterPlans } from '../../src/run/nodes/filter-plans.js';
 import { Keeper } from '../../src/run/keeper/keeper.js';
+import { LinkEnds } from '../../src/run/links/link-ends.js';
 import { NioSockets } from '../../src/run/links/nio-sockets.js';
 import { UdpPorts } from '../../src/run/links/udp-ports.js';
 import { KeptPrograms } from '../../src/run/nodes/kept-programs.js';
+import { ProjectRoom } from '../../src/run/project-room.js';
 import { RunningNodes } from '../../src/run/running-nodes.js';
 import { FakeStore } from './fake-store.js';
 import { endProgram } from '../../src/run/nodes/keeper-programs.js';
@@ -118,13 +120,15 @@ export class ProgramRig {
       consolePorts: new ConsolePorts([5000, 5010]),
       udpPorts,
       sockets: new NioSockets({ opener, files, networks: undefined, interfaces: new Set() }),
+      linkEnds: new LinkEnds(),
       filterPlans: new FilterPlans(compiler as BpfCompiler),
       refusesBadHec: false,
       log: pino({ level: 'silent' }),
       newDevice: () => this.#engine.newDevice(),
       files,
-      programs: new Programs([runner], true),
+      programs: new Programs({ runners: [runner], mayBeUnconfined: true }),
       kept: new KeptPrograms(udpPorts),
+      room: new ProjectRoom({ files, quotaBytes: undefined, warn: () => undefined }),
       running: new RunningNodes({ store: new FakeStore(), log: pino({ level: 'silent' }), now: () => 0 }),
       nat: new NatWays({ keeper: this.keeper, files, interfaces: new Set() }),
       consoleHost: '127.0.0.1',

@@ -4,7 +4,7 @@
  */
 import type { Test } from 'tap';
 import { asideNames, projectFolders } from './aside-folders.js';
-import { Client, type Reply } from './client.js';
+import { Client, Unanswered, type Reply } from './client.js';
 import { Random } from './random.js';
 import { scratchFolder } from './scratch.js';
 import { startServer } from './server-process.js';
@@ -146,7 +146,7 @@ class Life {
   async #act(subject: Subject, action: Action): Promise<void> {
     const begun = this.#clock++;
     const answer = await this.#ask(subject, action).catch((error: unknown) => {
-      if (!(error instanceof TypeError)) throw error;
+      if (!(error instanceof Unanswered)) throw error;
       this.#isOver = true;
       return undefined;
     });

@@ -32,6 +32,8 @@ export interface ServerOptions {
   readonly allowedTurnMs?: number;
   /** How many descriptors it may have. */
   readonly descriptors?: number;
+  /** The file that it and its programs have in the place of /etc/resolv.conf. */
+  readonly nameServers?: string;
 }
 
 /** Servers of tests that run at the same time must not give out the same UDP ports. */
@@ -76,7 +78,16 @@ export async function startServer(t: Teardown, options: ServerOptions = {}): Pro
   const data = options.data ?? scratchFolder(t);
   const node = [process.execPath, WATCHED, '--port', '0', '--data', data, ...(options.flags ?? [])];
   const limit = options.descriptors === undefined ? '' : `ulimit -n ${options.descriptors}; `;
-  const child = spawn('/bin/sh', ['-c', `${limit}exec "$@"`, 'sh', ...node], {
+  const { nameServers: names } = options;
+  const command = [
+    '/bin/sh',
+    '-c',
+    `${names === undefined ? '' : `mount --bind ${names} /etc/resolv.conf; `}${limit}exec "$@"`,
+    'sh',
+    ...node,
+  ];
+  const [program = '', ...words] = names === undefined ? command : ['unshare', '--mount', ...command];
+  const child = spawn(program, words, {
     // The server does not get the options that the test runner adds to every Node.js process.
     env: {
       ...{ ...process.env, NODE_OPTIONS: '', WIREFARM_UDP_PORTS: udpPorts() },

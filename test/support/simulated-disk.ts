@@ -12,7 +12,12 @@ import type { Teardown } from './scratch.js';
 const SECTOR = 512;
 
 export type DiskCall =
-  'writeSync' | 'fdatasyncSync' | 'fsyncSync' | 'ftruncateSync' | 'renameSync' | 'linkSync';
+  | 'writeSync'
+  | 'fdatasyncSync'
+  | 'fsyncSync'
+  | 'ftruncateSync'
+  | 'renameSync'
+  | 'linkSync';
 type Call = (...given: unknown[]) => unknown;
 
 interface SimulatedFile {

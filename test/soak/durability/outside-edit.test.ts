@@ -15,13 +15,13 @@ import {
 } from 'node:fs';
 import { dirname, join } from 'node:path';
 import t from 'tap';
-import { Client } from '../support/client.js';
-import { eventually } from '../support/eventually.js';
-import { asReferenceWrites, gns3Problems, parseGns3, type Gns3File } from '../support/gns3-schema.js';
-import { gns3Node } from '../support/gns3-project.js';
-import { NotificationLog } from '../support/notification-log.js';
-import { scratchFolder } from '../support/scratch.js';
-import { startServer, type ServerProcess } from '../support/server-process.js';
+import { Client } from '../../support/client.js';
+import { eventually } from '../../support/eventually.js';
+import { asReferenceWrites, gns3Problems, parseGns3, type Gns3File } from '../../support/gns3-schema.js';
+import { gns3Node } from '../../support/gns3-project.js';
+import { NotificationLog } from '../../support/notification-log.js';
+import { scratchFolder } from '../../support/scratch.js';
+import { startServer, type ServerProcess } from '../../support/server-process.js';
 
 interface Lab {
   readonly name: string;

@@ -17,10 +17,12 @@ import { forwarding } from './forwarding.bench.js';
 import { fused } from './fused.bench.js';
 import { growth } from './growth.bench.js';
 import { idle } from './idle.bench.js';
+import { machines } from './machines.bench.js';
 import type { Bench, Figure } from './measurement.js';
 import { nodes } from './nodes.bench.js';
 import { recovery } from './recovery.bench.js';
 import { requests } from './requests.bench.js';
+import { runningSnapshots } from './running-snapshots.bench.js';
 import { scale } from './scale.bench.js';
 import { smallFiles } from './small-files.bench.js';
 import { snapshots } from './snapshots.bench.js';
@@ -39,6 +41,7 @@ const BENCHES: readonly Bench[] = [
   captureViewers,
   captureMany,
   nodes,
+  machines,
   control,
   fairness,
   scale,
@@ -47,6 +50,7 @@ const BENCHES: readonly Bench[] = [
   transferLoad,
   smallFiles,
   snapshots,
+  runningSnapshots,
 ];
 const RESULTS = fileURLToPath(new URL('../../bench/results/', import.meta.url));
 

@@ -57,6 +57,10 @@ const BENCHES = {
     'Nodes that are programs',
     '200 virtual PCs start on a fresh server. Round trips and frames between two nodes are compared with a forwarder in C that takes one datagram a call.',
   ],
+  machines: [
+    'QEMU to QEMU',
+    'An emulated machine sends UDP to another: as linked nodes, and with the sockets of QEMU back to back.',
+  ],
   recovery: [
     'Recovery',
     'An engine is killed while it carries cells; a process is ended while its engine runs.',
@@ -78,6 +82,10 @@ const BENCHES = {
     'Snapshots, exports, imports',
     'A project of 1.8 GiB in 2,066 files with 400 links, against zip, unzip and cp, all synced. CPU and data written ' +
       'are those of the server or of the other program.',
+  ],
+  'running-snapshots': [
+    'Snapshots of labs that run',
+    'An emulated Linux guest of 512 MiB is kept while it runs. It is held while its memory is written and its disks are cloned or copied.',
   ],
 };
 

@@ -1,4 +1,4 @@
-/** Somebody at the console of a virtual PC, by telnet. */
+/** Somebody at the console of a virtual PC or of a machine, by telnet. */
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 
@@ -31,18 +31,24 @@ export class PcConsole {
 
   /** Types a command when the PC has asked for one; returns what it printed up to its next prompt. */
   async run(command: string): Promise<string> {
-    await this.#until(/> $/);
-    this.#text = '';
-    this.#socket.write(`${command}\r\n`);
+    await this.until(/> $/);
     // Before the answer comes the command itself.
-    return this.#until(/\n[^]*> $/);
+    return this.ask(command, /\n[^]*> $/);
+  }
+
+  /** Types a line; returns what is printed from then on, when it matches. */
+  ask(line: string, pattern: RegExp): Promise<string> {
+    this.#text = '';
+    this.#socket.write(`${line}\r\n`);
+    return this.until(pattern);
   }
 
   close(): void {
     this.#socket.destroy();
   }
 
-  async #until(pattern: RegExp): Promise<string> {
+  /** Waits until what was printed since the last line was typed matches; returns it. */
+  async until(pattern: RegExp): Promise<string> {
     while (!pattern.test(this.#text)) {
       if (this.#isClosed) throw new Error(`the console was closed after: ${this.#text}`);
       await new Promise<void>((resolve) => {

@@ -24,9 +24,10 @@ export class PcLab {
     this.url = url;
   }
 
-  static async start(): Promise<PcLab> {
-    const data = mkdtempSync(join(tmpdir(), 'wirefarm-bench-'));
-    const args = ['--port', '0', '--data', data];
+  /** `place` is the folder in which its data folder is. */
+  static async start(flags: readonly string[] = [], place = tmpdir()): Promise<PcLab> {
+    const data = mkdtempSync(join(place, 'wirefarm-bench-'));
+    const args = ['--port', '0', '--data', data, ...flags];
     const server = await ChildServer.start('../src/server/main.js', args, delayOptions(delayFile(data)));
     const project = await call(`${server.url}/v2/projects`, 'POST', { name: 'bench', auto_close: false });
     const { project_id: id } = project as { project_id: string };

@@ -1,6 +1,7 @@
 /**
  * Loaded into a server before its own code: how late its event loop is. On SIGUSR2 the delays since the last one are
- * written, as JSON in milliseconds, to the file that the query of this module's URL names.
+ * written, as JSON in milliseconds, to the file that the query of this module's URL names. SIGWINCH ends it: looking costs
+ * some CPU.
  */
 import { renameSync, writeFileSync } from 'node:fs';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
@@ -23,5 +24,8 @@ if (isMainThread && file !== null) {
     writeFileSync(`${file}.tmp`, JSON.stringify(delay));
     renameSync(`${file}.tmp`, file);
     delays.reset();
+  });
+  process.once('SIGWINCH', () => {
+    delays.disable();
   });
 }

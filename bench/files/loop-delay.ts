@@ -19,6 +19,11 @@ export function delayOptions(file: string): string[] {
   return ['--import', preload.href];
 }
 
+/** Nothing looks any more how late the loop is. */
+export function endDelays(pid: number): void {
+  process.kill(pid, 'SIGWINCH');
+}
+
 /** The delays since they were asked for last. */
 export async function delaysSince(pid: number, file: string): Promise<Delay> {
   rmSync(file, { force: true });

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ChildServer } from '../child-server.js';
 import { call } from '../compute-client.js';
-import { delayOptions, delaysSince, type Delay } from '../files/loop-delay.js';
+import { delayOptions, delaysSince, endDelays, type Delay } from '../files/loop-delay.js';
 
 export interface LabNode {
   readonly node_id: string;
@@ -49,6 +49,11 @@ export class PcLab {
   /** How late the HTTP thread was since this was asked last. */
   delays(): Promise<Delay> {
     return delaysSince(this.server.pid, delayFile(this.data));
+  }
+
+  /** To be called before the CPU of an idle server is measured. */
+  endDelays(): void {
+    endDelays(this.server.pid);
   }
 
   async end(): Promise<void> {

@@ -117,6 +117,7 @@ async function measureRound({ pcs, idleMs }: StartSize): Promise<Round> {
     const memory = { keeperMiB: residentMiBOf(keeper), serverMiB: lab.server.residentMiB() };
     for (const console of consoles) console.close();
     listening.stop();
+    lab.endDelays();
     await wait(SETTLE_MS);
     const idleBefore = cpuOf(lab.server.pid, keeper);
     await wait(idleMs);

@@ -64,8 +64,11 @@ export async function serve(config: Config): Promise<void> {
     log.fatal({ err: error }, 'the server has a fault and ends: whoever started it should start it again');
   });
   const store = new StateThread(config.state);
-  tellOfStore(await store.open(), log);
   const threads = new Threads(config);
+  // The library reads the limit when it is loaded, which happens while other threads start.
+  process.env['UWS_HTTP_MAX_HEADERS_SIZE'] = String(LARGEST_HEADERS);
+  const http = import('../http/server.js');
+  tellOfStore(await store.open(), log);
   const { files, slabs, disk } = threads;
   const transfers = new Transfers({
     worker: LOOPS.transfer,
@@ -193,6 +196,7 @@ export async function serve(config: Config): Promise<void> {
     config.captureKeepDays,
     log,
   );
+  const probed = compute.probe();
   await running.start();
   compute.keep(await left);
   void confinement.problem();
@@ -233,9 +237,7 @@ export async function serve(config: Config): Promise<void> {
   warnOfOpenServer(config, log);
   tellOfKeptNodes(config, log);
   warnOfSmallBuffers(await sockets.opener.grantedBuffer(), log);
-  // The library reads the limit when it is loaded.
-  process.env['UWS_HTTP_MAX_HEADERS_SIZE'] = String(LARGEST_HEADERS);
-  const { HttpServer } = await import('../http/server.js');
+  const { HttpServer } = await http;
   const server = new HttpServer({
     gate,
     table: routeTable({
@@ -257,7 +259,7 @@ export async function serve(config: Config): Promise<void> {
     log,
     descriptors: sockets.descriptors,
   });
-  controller.computes.runs(await compute.probe());
+  controller.computes.runs(await probed);
   const port = await server.listen(config.host, config.port);
   sockets.boundConnectionBuffers();
   controller.computes.listensOn(port);

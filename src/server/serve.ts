@@ -1,6 +1,6 @@
 /** A running server: everything is made here, in order, and ended in reverse. */
 import { join } from 'node:path';
-import { pino, type Logger } from 'pino';
+import type { Logger } from 'pino';
 import { routeTable } from '../api/table.js';
 import { isLoopback } from '../base/loopback.js';
 import { PRODUCT } from '../base/product.js';
@@ -50,6 +50,7 @@ import {
   SYMBOLS,
   temporaryImages,
 } from './folders.js';
+import { openLog } from './log.js';
 import { onStopSignal } from './stop-signal.js';
 import { ARCHIVES_AT_ONCE, LOOPS, Threads } from './threads.js';
 
@@ -59,7 +60,7 @@ const LARGEST_HEADERS = 16 * 1024;
 
 export async function serve(config: Config): Promise<void> {
   prepareFolders(config);
-  const log = pino({ level: config.logLevel }, pino.destination({ dest: 2, sync: false }));
+  const log = openLog(config.logLevel);
   const stop = onStopSignal((error) => {
     log.fatal({ err: error }, 'the server has a fault and ends: whoever started it should start it again');
   });
@@ -291,7 +292,6 @@ export async function serve(config: Config): Promise<void> {
   await store.close();
   await threads.close();
   log.info('stopped');
-  log.flush();
   process.exit(stop.exitCode());
 }
 

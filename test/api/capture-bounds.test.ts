@@ -1,4 +1,4 @@
-/** Captures are bounded by the share of a project, by its closing by itself, and by the end of the server. */
+/** Captures are bounded by the share of a project, and by the end of the server. */
 import { readFileSync } from 'node:fs';
 import t from 'tap';
 import { Client } from '../support/client.js';
@@ -76,36 +76,6 @@ void t.test('deleting a capture makes room for one that runs', async (t) => {
   news.close();
   const reason = 'max_seconds was reached';
   t.match(await client.expect(200, 'GET', `${line.at}/capture`), { reason, packets: 150 });
-});
-
-void t.test('a capture and a stream keep their project open, and nothing else does', async (t) => {
-  const host = await newHost(t);
-  const { client } = host;
-  const settings = { auto_close: true };
-  const lines = {
-    idle: await hubLine(t, host, settings),
-    captured: await hubLine(t, host, settings),
-    streamed: await hubLine(t, host, settings),
-  };
-  await client.expect(201, 'POST', `${lines.captured.at}/start_capture`);
-  const stream = await LiveStream.open(t, `${host.url}${lines.streamed.lab.path}/pcap`);
-  await stream.reach(28);
-  const all = await NotificationLog.open(`${host.url}/v2/notifications`);
-  for (const { lab } of Object.values(lines)) {
-    const listener = await NotificationLog.open(`${host.url}${lab.path}/notifications`);
-    listener.close();
-  }
-  const closing = (line: HubLine): Promise<unknown> =>
-    all.next(({ action, event }) => action === 'project.closed' && event['project_id'] === line.lab.id);
-  const status = async ({ lab }: HubLine): Promise<unknown> =>
-    (await client.expect(200, 'GET', lab.path))['status'];
-  await closing(lines.idle);
-  t.equal(await status(lines.captured), 'opened');
-  t.equal(await status(lines.streamed), 'opened');
-  await client.expect(201, 'POST', `${lines.captured.at}/stop_capture`);
-  stream.close();
-  await Promise.all([closing(lines.captured), closing(lines.streamed)]);
-  all.close();
 });
 
 void t.test('a server that is stopped leaves whole files', async (t) => {

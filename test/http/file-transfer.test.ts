@@ -199,22 +199,3 @@ void t.test(
     keeper.close();
   },
 );
-
-void t.test(
-  'a project that an upload keeps open closes by itself when that is gone',
-  { timeout: patience(90_000) },
-  async (t) => {
-    const project = await makeProject('held');
-    const path = `/v2/projects/${project}`;
-    const isOpen = async (): Promise<boolean> => (await client.get(path)).text.includes('"opened"');
-    const transfer = await RawConnection.open(server.port);
-    transfer.send('POST', `${path}/files/slow.bin`, { headers: { 'Content-Length': '100' }, body: 'x' });
-    const listener = await RawConnection.open(server.port);
-    listener.send('GET', `${path}/notifications`);
-    await listener.head();
-    listener.vanish();
-    t.ok(await isOpen());
-    transfer.vanish();
-    t.ok(await eventually(async () => !(await isOpen())));
-  },
-);

@@ -1,70 +1,73 @@
-/** An HTTP server in this process, with live streams at `/tail`, `/tail/ws` and `/texts`. */
+/** An HTTP server in this process with each kind of stream: `/tail`, `/tail/ws`, `/texts` and `/bytes`. */
 import { pino } from 'pino';
 import { z } from 'zod';
+import { Descriptors } from '../../src/engine/sockets/descriptors.js';
 import { route, socketRoute } from '../../src/http/route.js';
 import { HttpServer } from '../../src/http/server.js';
 import type { ChunkedResponse } from '../../src/http/streams/chunked-response.js';
+import type { PieceSource } from '../../src/http/streams/sized-response.js';
 import type { TailSource } from '../../src/http/streams/tail-flow.js';
 import type { Teardown } from './scratch.js';
 import { newGate } from './new-gate.js';
-import { Descriptors } from '../../src/engine/sockets/descriptors.js';
 
-export const TAIL_MEDIA = 'application/x-tail';
+export const STREAM_MEDIA = 'application/x-stream';
 
-export interface TailServer {
+export interface StreamServer {
   readonly port: number;
   readonly close: (graceMs: number) => Promise<void>;
+}
+
+/** The streams that a test answers with; a request for another one fails. */
+export interface Streams {
+  /** Called with the query parameter `which` of every request for `/tail`. */
+  readonly tail?: (which: string) => TailSource | Promise<TailSource>;
+  /** Called with every stream of `/texts`. */
+  readonly texts?: (stream: ChunkedResponse) => void;
+  /** Called for every request for `/bytes`. */
+  readonly bytes?: () => PieceSource & { readonly length: number };
 }
 
 /** The most characters that may wait for a client of `/texts`. */
 const LARGEST_BACKLOG = 64 * 1024 * 1024;
 
-/** `open` is called with the query parameter `which` of every request, `onTexts` with every stream of texts. */
-export async function startTailServer(
-  t: Teardown,
-  open: (which: string) => TailSource | Promise<TailSource>,
-  onTexts: (stream: ChunkedResponse) => void = () => undefined,
-): Promise<TailServer> {
+const none = (): never => {
+  throw new Error('the test has no such stream');
+};
+
+export async function startStreamServer(t: Teardown, streams: Streams): Promise<StreamServer> {
+  const { tail = none, texts = none, bytes = none } = streams;
   const params = z.object({});
   const query = z.strictObject({ which: z.string().max(5) });
+  const stream = { tag: 'Test', summary: 'A stream', params };
+  const answers = { 200: { media: STREAM_MEDIA } };
   const server = new HttpServer({
     gate: newGate(),
     table: {
       routes: [
         route({
-          method: 'GET',
-          path: '/tail',
-          tag: 'Test',
-          summary: 'A stream',
-          params,
-          query,
-          answers: { 200: { media: TAIL_MEDIA } },
+          ...{ method: 'GET', path: '/tail', ...stream, query, answers },
           handle: async ({ exchange, query: { which } }) =>
-            exchange.streamTail(TAIL_MEDIA, await open(which), [['X-Which', which]]),
+            exchange.streamTail(STREAM_MEDIA, await tail(which), [['X-Which', which]]),
         }),
         route({
-          method: 'GET',
-          path: '/texts',
-          tag: 'Test',
-          summary: 'Texts',
-          params,
-          answers: { 200: { media: TAIL_MEDIA } },
+          ...{ method: 'GET', path: '/texts', ...stream, answers },
           handle: ({ exchange }) => {
-            const stream = exchange.streamChunks(TAIL_MEDIA, LARGEST_BACKLOG);
-            if (stream !== undefined) onTexts(stream);
+            const opened = exchange.streamChunks(STREAM_MEDIA, LARGEST_BACKLOG);
+            if (opened !== undefined) texts(opened);
+            return 'streamed';
+          },
+        }),
+        route({
+          ...{ method: 'GET', path: '/bytes', ...stream, answers },
+          handle: ({ exchange }) => {
+            const source = bytes();
+            exchange.streamSized(STREAM_MEDIA, [['X-Test', 'yes']], source.length, source);
             return 'streamed';
           },
         }),
       ],
       sockets: [
-        socketRoute({
-          path: '/tail/ws',
-          tag: 'Test',
-          summary: 'A stream',
-          params,
-          query,
-          open: ({ query: { which } }) => open(which),
-        }),
+        socketRoute({ path: '/tail/ws', ...stream, query, open: ({ query: { which } }) => tail(which) }),
       ],
     },
     maxJsonBody: 1000,

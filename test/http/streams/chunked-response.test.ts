@@ -1,20 +1,13 @@
-/** Texts on their way to clients that take them slowly, or in fits and starts. */
-import { setTimeout as wait } from 'node:timers/promises';
+/** Texts on their way to clients that take them in fits and starts. */
 import t from 'tap';
 import type { ChunkedResponse } from '../../../src/http/streams/chunked-response.js';
 import { eventually } from '../../support/eventually.js';
 import { RawConnection } from '../../support/raw-client.js';
 import { seededRandom } from '../../support/seeded-random.js';
-import { startTailServer } from '../../support/tail-server.js';
+import { startStreamServer } from '../../support/stream-server.js';
 
 const streams: ChunkedResponse[] = [];
-const { port } = await startTailServer(
-  t,
-  () => {
-    throw new Error('there is none');
-  },
-  (stream) => streams.push(stream),
-);
+const { port } = await startStreamServer(t, { texts: (stream) => streams.push(stream) });
 
 /** Opens a stream, of which nothing is read yet. */
 async function open(): Promise<{ connection: RawConnection; stream: ChunkedResponse }> {
@@ -36,16 +29,6 @@ function sendMany(stream: ChunkedResponse, random: () => number): string {
   stream.end();
   return sent;
 }
-
-void t.test('a client that takes nothing for a while is kept, and then has everything', async (t) => {
-  const { connection, stream } = await open();
-  const sent = sendMany(stream, seededRandom(1));
-  await wait(16_000);
-  t.equal(connection.isClosed, false);
-  connection.socket.resume();
-  t.ok((await connection.reply('GET', 60_000)).text === sent);
-  connection.close();
-});
 
 void t.test('clients that read in fits and starts miss nothing', async (t) => {
   const random = seededRandom(2);

@@ -3,19 +3,12 @@ import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { setTimeout as wait } from 'node:timers/promises';
 import t from 'tap';
-import { pino } from 'pino';
-import { z } from 'zod';
-import { route } from '../../../src/http/route.js';
-import { HttpServer } from '../../../src/http/server.js';
 import { bytesSource, type PieceSource } from '../../../src/http/streams/sized-response.js';
 import { eventually } from '../../support/eventually.js';
 import { RandomBytes } from '../../support/random.js';
 import { headerOf, RawConnection, rawRequest } from '../../support/raw-client.js';
 import { seededRandom } from '../../support/seeded-random.js';
-import { newGate } from '../../support/new-gate.js';
-import { Descriptors } from '../../../src/engine/sockets/descriptors.js';
-
-const MEDIA = 'application/x-test';
+import { startStreamServer } from '../../support/stream-server.js';
 
 /** The source that the next requests are answered from. */
 let source: PaperSource;
@@ -32,6 +25,10 @@ class PaperSource implements PieceSource {
   lengthOf: (wanted: number) => number = (wanted) => wanted;
 
   constructor(readonly bytes: Uint8Array) {}
+
+  get length(): number {
+    return this.bytes.length;
+  }
 
   give(position: number, length: number, use: (bytes: Uint8Array) => void): 'given' | Promise<void> {
     this.asked++;
@@ -51,32 +48,7 @@ class PaperSource implements PieceSource {
   }
 }
 
-const server = new HttpServer({
-  gate: newGate(),
-  table: {
-    routes: [
-      route({
-        method: 'GET',
-        path: '/bytes',
-        tag: 'Test',
-        summary: 'Bytes',
-        params: z.object({}),
-        answers: { 200: { media: MEDIA } },
-        handle: ({ exchange }) => {
-          exchange.streamSized(MEDIA, [['X-Test', 'yes']], source.bytes.length, source);
-          return 'streamed';
-        },
-      }),
-    ],
-    sockets: [],
-  },
-  maxJsonBody: 1000,
-  name: 'Test',
-  descriptors: new Descriptors(),
-  log: pino({ level: 'silent' }),
-});
-t.teardown(() => server.close(0));
-const port = await server.listen('127.0.0.1', 0);
+const { port } = await startStreamServer(t, { bytes: () => source });
 
 const sha256 = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex');
 const content = (seed: number, length: number): Buffer => new RandomBytes(seed).next(length);
@@ -189,22 +161,6 @@ void t.test('a client that goes away while a disk is waited for is no trouble', 
   await wait(20);
   t.equal(source.asked, 1, 'and it is not asked again');
   t.equal(source.closed, 1);
-});
-
-void t.test('a slow disk is not the fault of its client', async (t) => {
-  source = new PaperSource(content(8, 100_000));
-  let isRead = false;
-  const reading = wait(14_000).then(() => {
-    isRead = true;
-  });
-  source.cold = () => (isRead ? undefined : reading);
-  // Longer than the library keeps a connection on which nothing moves.
-  const reply = await (async () => {
-    const connection = await RawConnection.open(port);
-    connection.send('GET', '/bytes');
-    return connection.reply('GET', 30_000);
-  })();
-  t.equal(sha256(reply.body), sha256(source.bytes));
 });
 
 void t.test('the connection serves the next request', async (t) => {

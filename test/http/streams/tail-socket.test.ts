@@ -8,14 +8,14 @@ import { LARGEST_PIECE, liveTails, type TailSource } from '../../../src/http/str
 import { closeReason } from '../../../src/http/streams/tail-socket.js';
 import { eventually } from '../../support/eventually.js';
 import { TailLog } from '../../support/tail-log.js';
-import { startTailServer } from '../../support/tail-server.js';
+import { startStreamServer } from '../../support/stream-server.js';
 
 const MEGABYTE = 1024 * 1024;
 
 let log = new TailLog(1, 1);
 let open = (which: string): TailSource | Promise<TailSource> => log.source(Number(which), Number(which) / 4);
 const asLog = open;
-const { port } = await startTailServer(t, (which) => open(which));
+const { port } = await startStreamServer(t, { tail: (which) => open(which) });
 
 interface Viewer {
   readonly socket: WebSocket;
@@ -65,23 +65,6 @@ void t.test('binary messages that are small enough, all of them, and then 1000',
   t.equal(liveTails(), 0);
   t.equal(log.closed, log.opened);
 });
-
-void t.test(
-  'a client that does not read for longer than the library would wait has it all in the end',
-  async (t) => {
-    newLog(24 * MEGABYTE);
-    const { socket, closed } = view('?which=1');
-    await once(socket, 'open');
-    socket.pause();
-    await fill();
-    await wait(16_000);
-    t.equal(liveTails(), 1, 'it is held back, and kept');
-    socket.resume();
-    const { code, bytes } = await closed;
-    t.equal(code, 1000);
-    t.ok(bytes.equals(log.bytes));
-  },
-);
 
 void t.test('clients that vanish leave no source behind', async (t) => {
   newLog(8 * MEGABYTE);

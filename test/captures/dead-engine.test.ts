@@ -14,6 +14,7 @@ import { LINK_TYPE, pcapHeader } from '../../src/engine/wire/pcap.js';
 import { FAULT } from '../support/engine-faults.js';
 import { eventually } from '../support/eventually.js';
 import { PaperReads } from '../support/file-reads.js';
+import { heldChecks } from '../support/held-checks.js';
 import { FAULTY_WORKER, LiveEngine, numbered, numbersOf } from '../support/live-engine.js';
 import { CAPTURE_WORKER, newChorePool } from '../support/live-writer.js';
 import { pcapFile } from '../support/pcap-records.js';
@@ -87,6 +88,7 @@ const deaths: Readonly<Record<string, (live: LiveEngine) => void>> = {
 
 for (const [how, die] of Object.entries(deaths)) {
   void t.test(`an engine that ${how}`, async (t) => {
+    const check = how === 'hangs' ? heldChecks(t) : () => undefined;
     const live = new LiveEngine(t, await hostSockets(process.platform), FAULTY_WORKER);
     const device = live.newDevice();
     await device.install({ kind: 'ethernet_hub', settings: null });
@@ -106,10 +108,14 @@ for (const [how, die] of Object.entries(deaths)) {
     for (let portions = 0; portions < PORTIONS; portions++) await send();
     die(live);
     for (let portions = 0; portions < PORTIONS; portions++) await send();
-    await live.restarted(1);
+    await eventually('it is started again', () => {
+      check();
+      return live.reasons[0];
+    });
     for (let portions = 0; portions < PORTIONS; portions++) await send();
     // The next engine is ordered to do what killed the last one, too, and may take the last frames with it.
     await eventually('the last one has arrived', async () => {
+      check();
       if (numbersOf(far.peer.received.slice(-1))[0] === sent - 1) return true;
       await near.peer.send(near.localPort, numbered(sent++, 1));
       return undefined;

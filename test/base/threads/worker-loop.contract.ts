@@ -2,7 +2,7 @@
 import t, { type Test } from 'tap';
 import { refusals } from '../../../src/base/errors/errors.js';
 import { eventually } from '../../support/eventually.js';
-import { heldChecks } from '../../support/held-checks.js';
+import { fastClock, heldChecks } from '../../support/held-checks.js';
 import type { PaperLog } from '../../support/paper-log.js';
 
 export interface SupervisedLoop {
@@ -24,6 +24,7 @@ export interface SupervisedRig {
 
 export function testSupervision(name: string, newRig: (t: Test) => SupervisedRig): void {
   void t.test(`${name} that is killed is started again, and the log says so`, async (t) => {
+    fastClock(t);
     const { loop, log, ask } = newRig(t);
     await ask();
     loop.kill();
@@ -39,6 +40,7 @@ export function testSupervision(name: string, newRig: (t: Test) => SupervisedRig
   });
 
   void t.test(`${name} is not given for ever what it dies of`, async (t) => {
+    fastClock(t);
     const { loop, ask, askForDeath } = newRig(t);
     await t.rejects(askForDeath(), {
       name: 'LoopDeath',
@@ -49,6 +51,7 @@ export function testSupervision(name: string, newRig: (t: Test) => SupervisedRig
   });
 
   void t.test(`${name} that hangs is started again`, async (t) => {
+    fastClock(t);
     const check = heldChecks(t);
     const { loop, ask, askToSpin } = newRig(t);
     await ask();

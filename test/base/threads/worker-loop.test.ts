@@ -2,7 +2,7 @@ import t from 'tap';
 import { Refusal, refusals } from '../../../src/base/errors/errors.js';
 import { LoopDeath } from '../../../src/base/threads/worker-loop.js';
 import { eventually } from '../../support/eventually.js';
-import { heldChecks } from '../../support/held-checks.js';
+import { fastClock, heldChecks } from '../../support/held-checks.js';
 import { LiveLoop, PaperLoop } from '../../support/live-loop.js';
 import type { DieInput } from '../../support/loop-worker.js';
 import { seededRandom } from '../../support/seeded-random.js';
@@ -90,6 +90,7 @@ void t.test('a loop that dies is started again, and given its orders again', asy
 });
 
 void t.test('an order is given to two lives at most', async (t) => {
+  fastClock(t);
   const { loop } = new LiveLoop(t);
   const input = die(5);
   await t.rejects(loop.ask(input), {
@@ -212,6 +213,7 @@ void t.test(
 );
 
 void t.test('a loop that is killed again and again answers everything, in order', async (t) => {
+  fastClock(t);
   const live = new LiveLoop(t);
   const { loop } = live;
   const random = seededRandom(7);

@@ -7,7 +7,7 @@ import { hostSockets } from '../../../src/engine/sockets/host-sockets.js';
 import type { DeviceSettings, Order } from '../../../src/engine/forwarding/orders.js';
 import { FAULT } from '../../support/engine-faults.js';
 import { eventually } from '../../support/eventually.js';
-import { heldChecks } from '../../support/held-checks.js';
+import { fastClock, heldChecks } from '../../support/held-checks.js';
 import { PaperLives } from '../../support/live-loop.js';
 import { PaperLog } from '../../support/paper-log.js';
 import {
@@ -208,16 +208,25 @@ for (const [name, fault, reason] of [
   ['ends its thread', FAULT.exit, 'its thread exited with code 3'],
 ] as const) {
   void t.test(`an engine that ${name} is started again with all it had`, async (t) => {
+    fastClock(t);
+    const check = fault === FAULT.spin ? heldChecks(t) : undefined;
     const live = new LiveEngine(t, sockets, FAULTY_WORKER);
     const { device, near, far } = await hubOn(t, live);
     await send(near, 0, 10);
     await far.peer.receive(10);
-    const question = live.engine.order({ do: 'inspect', device: fault });
     // A question that ends every engine it is asked is not asked for ever.
-    await t.rejects(question, {
+    const lost = t.rejects(live.engine.order({ do: 'inspect', device: fault }), {
       name: 'LoopDeath',
       message: `the packet engine ended twice with the order inspect: ${reason}`,
     });
+    if (check !== undefined) {
+      await eventually('it is ended', () => {
+        check();
+        return live.reasons.length > 0 ? true : undefined;
+      });
+      live.engine.kill();
+    }
+    await lost;
     t.equal(await device.inspect(), null);
     await live.restarted(2);
     t.same(live.reasons, [reason, reason]);
@@ -230,6 +239,7 @@ for (const [name, fault, reason] of [
 }
 
 void t.test('an engine that opens its sockets itself opens them again', async (t) => {
+  fastClock(t);
   const live = new LiveEngine(t, await hostSockets('darwin'), FAULTY_WORKER);
   const { device, near, far } = await hubOn(t, live);
   await send(near, 0, 10);
@@ -335,6 +345,7 @@ void t.test('an engine that dies as soon as it lives is given a rest in between'
 });
 
 void t.test('a log is released however often the engine dies', async (t) => {
+  fastClock(t);
   const paper = new PaperEngine(t);
   const release: Order = { do: 'release', log: 1 };
   const answer = paper.engine.order(release);

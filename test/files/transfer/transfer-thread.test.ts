@@ -1,10 +1,10 @@
 /** A loop in a thread that dies, hangs, or has nothing to do. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { setTimeout as wait } from 'node:timers/promises';
 import t from 'tap';
 import { PAGE_LENGTH } from '../../../src/base/memory/transfer-memory.js';
 import { eventually } from '../../support/eventually.js';
+import { heldChecks } from '../../support/held-checks.js';
 import { FAULTY_TRANSFER_WORKER, LiveTransfers, type Sending } from '../../support/live-transfers.js';
 import { descriptorsOf } from '../../support/open-descriptors.js';
 import { RandomBytes } from '../../support/random.js';
@@ -98,6 +98,7 @@ void t.test('a transfer that begins while there is no thread waits for the next'
 });
 
 void t.test('a loop of which no upload sends anything is left alone; one that hangs is ended', async (t) => {
+  const check = heldChecks(t);
   const quiet = new LiveTransfers(t);
   const slow = quiet.begin('slow');
   await slow.send(Buffer.alloc(PAGE_LENGTH, 'a'));
@@ -105,9 +106,12 @@ void t.test('a loop of which no upload sends anything is left alone; one that ha
   const fatal = hanging.begin('a');
   const ended = t.rejects(fatal.upload.failure, /^The upload was lost/);
   await fatal.send(fatalBytes(TRANSFER_FAULT.spin));
+  await eventually('it is ended', () => {
+    check();
+    return hanging.log.length > 0 ? true : undefined;
+  });
   await ended;
-  // A loop is given 10 s to come round.
-  await wait(2000);
+  for (let checks = 0; checks < 40; checks++) check();
   await slow.send(Buffer.from('b'));
   await slow.upload.finish();
   await slow.upload.land();

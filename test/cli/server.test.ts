@@ -1,6 +1,6 @@
 /** Answers of a server, good, bad and missing, as the user is told of them. */
 import type { RequestListener } from 'node:http';
-import t from 'tap';
+import t, { type Test } from 'tap';
 import { CommandError } from '../../src/cli/command-error.js';
 import { Refused, Server } from '../../src/cli/server.js';
 import { serverAddress } from '../../src/cli/server-address.js';
@@ -45,7 +45,17 @@ void t.test('a refusal is what the server says, and where it says nothing, that'
   }
 });
 
+/** Makes limits by the clock come after a tenth of their time. */
+function shortLimits(t: Test): void {
+  const [begin, signal] = [setTimeout, AbortSignal.timeout.bind(AbortSignal)];
+  t.intercept(globalThis, 'setTimeout', {
+    value: (callback: () => void, ms: number): NodeJS.Timeout => begin(callback, ms / 10),
+  });
+  t.intercept(AbortSignal, 'timeout', { value: (ms: number): AbortSignal => signal(ms / 10) });
+}
+
 void t.test('no server, and one that falls silent, are told', async (t) => {
+  shortLimits(t);
   const [silent] = await answering(t, () => undefined);
   await t.rejects(silent.list('/'), /no server answers at .* \(no answer in time\): start it/);
   await t.rejects(silent.stream('/', new URLSearchParams()), { name: 'Unreachable' });
@@ -64,6 +74,7 @@ void t.test('something else that answers there is no server of ours', async (t) 
 });
 
 void t.test('a stream may be silent for longer than an answer may take', async (t) => {
+  shortLimits(t);
   const [server] = await answering(t, ({ url }, response) => {
     response.flushHeaders();
     setTimeout(() => response.end(url), 2500);

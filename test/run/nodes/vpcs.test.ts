@@ -37,16 +37,16 @@ void t.test(
     const [one, two] = [await lab.console(t, first), await lab.console(t, second)];
     await two.until(prompt('PC2'));
     await one.until(prompt('PC1'));
-    one.type('ping 10.0.0.2 -c 3');
+    one.type('ping 10.0.0.2 -c 3 -i 100');
     const answer = await one.until(/icmp_seq=3[^]*PC1> $/);
     t.equal(answer.match(/10\.0\.0\.2 icmp_seq=\d ttl=64/g)?.length, 3);
 
     await t.test('a suspended link carries nothing, and a filter drops what it says', async (t) => {
       await client.expect(201, 'PUT', linkPath, { suspend: true });
-      one.type('ping 10.0.0.2 -c 1');
+      one.type('ping 10.0.0.2 -c 1 -w 300');
       t.match(await one.until(/PC1> $/), /host \(10\.0\.0\.2\) not reachable|timeout/);
       await client.expect(201, 'PUT', linkPath, { suspend: false, filters: { bpf: ['icmp'] } });
-      one.type('ping 10.0.0.2 -c 1');
+      one.type('ping 10.0.0.2 -c 1 -w 300');
       t.match(await one.until(/PC1> $/), /timeout/);
       await client.expect(201, 'PUT', linkPath, { filters: {} });
     });
@@ -55,10 +55,10 @@ void t.test(
       await lab.act(second, 'stop');
       await lab.act(second, 'start');
       await (await lab.console(t, second)).until(prompt('PC2'));
-      one.type('ping 10.0.0.2 -c 1');
+      one.type('ping 10.0.0.2 -c 1 -w 300');
       t.match(await one.until(/PC1> $/), /10\.0\.0\.2 icmp_seq=1 ttl=64/);
       await client.expect(204, 'DELETE', `${lab.path}/links/${String(other['link_id'])}`);
-      one.type('ping 10.0.0.2 -c 1');
+      one.type('ping 10.0.0.2 -c 1 -w 300');
       t.notMatch(await one.until(/PC1> $/), /ttl=64/);
     });
 

@@ -5,11 +5,11 @@ import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import t from 'tap';
 import { WebSocket } from 'ws';
-import { Client } from '../support/client.js';
-import { patience } from '../support/patience.js';
-import { RandomBytes } from '../support/random.js';
-import { headerOf, jsonOf, RawConnection, requestBytes } from '../support/raw-client.js';
-import { startServer, type ServerProcess } from '../support/server-process.js';
+import { Client } from '../../support/client.js';
+import { patience } from '../../support/patience.js';
+import { RandomBytes } from '../../support/random.js';
+import { headerOf, jsonOf, RawConnection, requestBytes } from '../../support/raw-client.js';
+import { startServer, type ServerProcess } from '../../support/server-process.js';
 
 const HELD_SECONDS = 32;
 const SEED = 7;

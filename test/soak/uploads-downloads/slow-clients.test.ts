@@ -3,11 +3,11 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import t from 'tap';
-import { Client } from '../support/client.js';
-import { IMAGES, putImage, nothingUnfinished } from '../support/image-transfers.js';
-import { RandomBytes } from '../support/random.js';
-import { RawConnection, requestBytes } from '../support/raw-client.js';
-import { startServer } from '../support/server-process.js';
+import { Client } from '../../support/client.js';
+import { IMAGES, putImage, nothingUnfinished } from '../../support/image-transfers.js';
+import { RandomBytes } from '../../support/random.js';
+import { RawConnection, requestBytes } from '../../support/raw-client.js';
+import { startServer } from '../../support/server-process.js';
 
 const EACH_WAY = 100;
 const SECONDS = 13;

@@ -335,6 +335,7 @@ void t.test('filters', async (t) => {
       [{ frequency_drop: [-1] }, { frequency_drop: [-1] }],
       [{ delay: [0, 50] }, { delay: [0, 50] }],
       [{ delay: [10.7] }, { delay: [10] }],
+      [{ delay: ['10', ' 3 '], corrupt: ['0'] }, { delay: [10, 3] }],
       [{}, {}],
     ];
     for (const [given, kept] of cases) {
@@ -359,6 +360,24 @@ void t.test('filters', async (t) => {
     }
   });
 
+  await t.test('a dialog that shows the filters of GNS3 alone leaves the others', async (t) => {
+    // What the web UI of GNS3 sends with its dialog, and with the reset there.
+    const dialog = { bpf: [], corrupt: [0], delay: [50, 0], frequency_drop: [0], packet_loss: [0] };
+    const reset = { ...dialog, delay: [0, 0] };
+    const own = { rate: [64, 0], duplicate: [2] };
+    const steps: [what: string, given: Json, kept: Json][] = [
+      ['filters of both kinds', { delay: [5], ...own }, { delay: [5], ...own }],
+      ['the dialog', dialog, { delay: [50, 0], ...own }],
+      ['its reset', reset, own],
+      ['a dialog that shows all of them', { ...reset, ...own, duplicate: [0] }, { rate: [64, 0] }],
+      ['some filters', { delay: [7] }, { delay: [7] }],
+      ['own filters again', own, own],
+      ['none', {}, {}],
+    ];
+    for (const [what, filters, kept] of steps)
+      t.hasStrict(await put(filters), { status: 201, body: { filters: kept } }, what);
+  });
+
   await t.test('a value that is no filter is refused', async (t) => {
     await put({ delay: [5] });
     for (const filters of [
@@ -367,7 +386,8 @@ void t.test('filters', async (t) => {
       { delay: 5 },
       { delay: null },
       { delay: [null] },
-      { delay: ['5'] },
+      { delay: ['five'] },
+      { delay: ['0x5'] },
       { delay: [1, 2, 3] },
       { delay: [1, 40_000] },
       { bpf: [5] },

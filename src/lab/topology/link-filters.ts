@@ -16,11 +16,8 @@ export interface FilterType {
   readonly parameters: readonly FilterParameter[];
 }
 
-/**
- * Clients build their dialogs from these. Names, texts and limits of the first five are the contract's (A1.6). Keys
- * are sorted, as in everything that is answered.
- */
-export const FILTER_TYPES: readonly FilterType[] = [
+/** Names, texts and limits are the contract's (A1.6). */
+const GNS3_FILTERS: readonly FilterType[] = [
   {
     description:
       'It will drop everything with a -1 frequency, drop every Nth packet with a positive frequency, or drop nothing',
@@ -55,6 +52,9 @@ export const FILTER_TYPES: readonly FilterType[] = [
     parameters: [{ name: 'Filters', type: 'text' }],
     type: 'bpf',
   },
+];
+
+const OWN_FILTERS: readonly FilterType[] = [
   {
     description:
       'Packets are sent one after the other as on a line of this rate, and dropped when they would wait longer than ' +
@@ -85,8 +85,13 @@ export const FILTER_TYPES: readonly FilterType[] = [
   },
 ];
 
+/** Clients build their dialogs from these. Keys are sorted, as in everything that is answered. */
+export const FILTER_TYPES: readonly FilterType[] = [...GNS3_FILTERS, ...OWN_FILTERS];
+
 /** The longest text of BPF expressions that libpcap accepts. */
 const LONGEST_TEXT = 4096;
+/** The reference takes numbers as text, too. */
+const DECIMAL = /^\s*-?\d{1,9}\s*$/;
 
 /** Filters by type, with checked values. Filters without effect are left out. */
 export type AcceptedFilters = Readonly<Record<string, readonly (number | string)[]>>;
@@ -133,6 +138,24 @@ export function acceptFilters(given: Readonly<Record<string, unknown>>): Accepte
   return Object.fromEntries(accepted);
 }
 
+/**
+ * The filters of a link after a change, which replaces all of them. A request with every filter of GNS3 and no other comes
+ * from a dialog that can show no other: our own filters stay.
+ */
+export function changedFilters(
+  before: { readonly filters?: object | undefined },
+  given: Readonly<Record<string, unknown>>,
+): AcceptedFilters {
+  const accepted = acceptFilters(given);
+  const isGns3Dialog =
+    GNS3_FILTERS.every(({ type }) => type in given) && !OWN_FILTERS.some(({ type }) => type in given);
+  if (!isGns3Dialog) return accepted;
+  const kept = Object.entries(storedFilters(before)).filter(([name]) =>
+    OWN_FILTERS.some(({ type }) => type === name),
+  );
+  return { ...accepted, ...Object.fromEntries(kept) };
+}
+
 /** The stored filters that would be accepted today: they may come from another server, or be older than these checks. */
 export function storedFilters({ filters }: { readonly filters?: object | undefined }): AcceptedFilters {
   const understood = Object.entries(filters ?? {}).map(([type, values]: [string, unknown]) => {
@@ -158,9 +181,10 @@ function checkedValue(type: string, parameter: FilterParameter, value: unknown):
       throw refuse(type, `${parameter.name} is longer than ${LONGEST_TEXT} characters`);
     return value.trim();
   }
-  if (typeof value !== 'number' || !Number.isFinite(value))
+  const number = typeof value === 'string' && DECIMAL.test(value) ? Number(value) : value;
+  if (typeof number !== 'number' || !Number.isFinite(number))
     throw refuse(type, `${parameter.name} must be a number`);
-  const whole = Math.trunc(value);
+  const whole = Math.trunc(number);
   const { minimum = 0, maximum = 0 } = parameter;
   if (whole < minimum || whole > maximum) {
     throw refuse(type, `${parameter.name} must lie between ${minimum} and ${maximum}`);

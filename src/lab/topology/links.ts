@@ -2,7 +2,13 @@
 import { randomUUID } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import { refusals } from '../../base/errors/errors.js';
-import { acceptFilters, undirected, type DirectedFilters, type DirectedRequest } from './link-filters.js';
+import {
+  acceptFilters,
+  changedFilters,
+  undirected,
+  type DirectedFilters,
+  type DirectedRequest,
+} from './link-filters.js';
 import { defaultEndLabel } from './views.js';
 import { findNode } from './nodes.js';
 import type { Topology } from './topology.js';
@@ -124,7 +130,7 @@ function updateLink(topology: Topology, transaction: Transaction, id: string, wa
   const link = findLink(topology, id);
   const next: StoredLink = {
     ...link,
-    ...(wanted.filters === undefined ? {} : { filters: acceptFilters(wanted.filters) }),
+    ...(wanted.filters === undefined ? {} : { filters: changedFilters(link, wanted.filters) }),
     ...(wanted.link_style === undefined ? {} : { link_style: wanted.link_style }),
     ...(wanted.suspend === undefined ? {} : { suspend: wanted.suspend }),
     ...(wanted.nodes === undefined ? {} : { nodes: relabelled(topology, link, wanted.nodes) }),

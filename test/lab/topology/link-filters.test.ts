@@ -82,7 +82,7 @@ void t.test('anything else is refused with the name of the filter', (t) => {
     { delay: 'abc' },
     { delay: { 0: 5 } },
     { delay: [null] },
-    { delay: ['5'] },
+    { delay: ['five'] },
     { delay: [true] },
     { delay: [Infinity] },
     { delay: [NaN] },

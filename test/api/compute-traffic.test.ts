@@ -157,6 +157,24 @@ void t.test('an Ethernet switch learns, and tells what; VLANs that are changed p
   t.same([peers[1].received.length, peers[2].received.length], [1, 1]);
 });
 
+void t.test('a frame that a trunk brings without a tag does not leave at a qinq port', async (t) => {
+  const [trunk, tunnel, access] = [await UdpPeer.open(t), await UdpPeer.open(t), await UdpPeer.open(t)];
+  const port = (port_number: number, type: string): Json => ({ name: type, port_number, type, vlan: 10 });
+  const node = await lab.node('ethernet_switch', {
+    ports_mapping: [port(0, 'dot1q'), port(1, 'qinq'), port(2, 'access')],
+  });
+  const near = await lab.join(node, 0, trunk);
+  await lab.join(node, 1, tunnel);
+  await lab.join(node, 2, access);
+  const frame = (rest: string): Buffer =>
+    Buffer.from(`ffffffffffff020000000001${rest}080045000014`.padEnd(120, '0'), 'hex');
+  // Both end in VLAN 10, and the switch of Dynamips does the same with them.
+  await trunk.send(near, [frame(''), frame('8100000a')]);
+  t.same((await access.receive(2)).length, 2);
+  t.match((await statisticsAfter(node, 2)).ports[0]?.counters.drops, { vlan_mismatch: 1 });
+  t.same(await tunnel.receive(1), [Buffer.from(frame('').subarray(0, 56))]);
+});
+
 void t.test('a Frame Relay switch tells its DLCIs and how the management of each port stands', async (t) => {
   const [a, b] = [await UdpPeer.open(t), await UdpPeer.open(t)];
   const node = await lab.node('frame_relay_switch', { mappings: { '1:101': '2:202' } });
@@ -168,12 +186,19 @@ void t.test('a Frame Relay switch tells its DLCIs and how the management of each
   ]);
   await lab.join(node, 2, b);
   // ANSI Annex D: a status enquiry for everything, with the first sequence number.
-  await a.send(toA, [Buffer.from([0x00, 0x01, 0x03, 0x08, 0x00, 0x75, 0x95, 1, 1, 0, 3, 2, 1, 0])]);
-  await a.receive(1);
+  const enquiry = (sent: number, received: number): Buffer =>
+    Buffer.from([0x00, 0x01, 0x03, 0x08, 0x00, 0x75, 0x95, 1, 1, 0, 3, 2, sent, received]);
+  const status = (count: number, pvc: string): string =>
+    `00010308007d950101000302${`0${count}`.repeat(2)}070306a8${pvc}`;
+  await a.send(toA, [enquiry(1, 0)]);
+  const [first] = await a.receive(1);
+  t.equal(first?.toString('hex'), status(1, '8a'), 'the PVC is active and new');
   t.match((await client.get(`${node}/dlcis`)).body, [
     { port_number: 1, lmi: { dialect: 'ansi', enquiries: 1 }, dlcis: [{ dlci: 101, active: true }] },
     {},
   ]);
+  await a.send(toA, [enquiry(2, 1)]);
+  t.equal((await a.receive(2))[1]?.toString('hex'), status(2, '82'), 'it is not, when the router knows it');
 });
 
 void t.test('only the kinds that have a table tell one', async (t) => {

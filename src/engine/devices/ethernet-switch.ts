@@ -6,8 +6,9 @@
  *   priority, belongs to the native VLAN. Frames leave tagged, except those of the native VLAN.
  * - A qinq port is the customer's side of a tunnel. It takes frames that the customer has tagged, with any VLAN, into
  *   its outer VLAN. On trunks they always have the outer tag in front, in the native VLAN, too: without it the
- *   customer's tag would be taken for one of ours. Frames that a trunk brings in the outer VLAN leave without the outer
- *   tag. Between qinq ports of one VLAN frames pass unchanged; between access and qinq ports they do not pass.
+ *   customer's tag would be taken for one of ours. Frames that a trunk brings with the outer tag leave without it.
+ *   Between qinq ports of one VLAN frames pass unchanged. Frames of access ports, and those that a trunk brings without a
+ *   tag, are no customer's: they do not leave at qinq ports. Nor do frames of qinq ports at access ports.
  *
  * An added tag carries the priority of the tag that the frame came with. All outputs share the bytes of a frame: a form
  * that looks different is written separately, once for all ports that need it.
@@ -76,6 +77,8 @@ export class EthernetSwitch implements Device<EthernetSwitchSettings> {
   readonly #stations = new MacTable();
   /** The current frame; one object serves all frames. */
   readonly #frame = new TwofoldFrame();
+  /** How it came in: a trunk takes a frame without a tag as an access port of its native VLAN would. */
+  #cameAs: EthernetPort['type'] = 'access';
   readonly #run: Run = {
     sourceHigh: 0,
     sourceLow: 0,
@@ -152,12 +155,14 @@ export class EthernetSwitch implements Device<EthernetSwitchSettings> {
     const priority = tag & PRIORITY_BITS;
     if (type !== 'dot1q' || !hasTag) {
       const ownTag = type === 'qinq' ? ethertype : DOT1Q_ETHERTYPE;
+      this.#cameAs = type === 'dot1q' ? 'access' : type;
       this.#frame.setUntagged(offset, length, ownTag, priority | vlan);
       return undefined;
     }
     const named = tag & VLAN_BITS;
     if (named === RESERVED_VLAN) return COUNTER.malformed;
     const isNamed = named !== NO_VLAN;
+    this.#cameAs = isNamed ? 'dot1q' : 'access';
     this.#frame.setTagged(offset, length, first, priority | (isNamed ? named : vlan), isNamed);
     return undefined;
   }
@@ -188,33 +193,33 @@ export class EthernetSwitch implements Device<EthernetSwitchSettings> {
       run.vlan = vlan;
     }
     const { to } = run;
-    if (to?.port === undefined) this.#flood(port, from);
+    if (to?.port === undefined) this.#flood(port);
     else if (to === from) port.count(COUNTER.same_port);
-    else this.#leave(port, from, to.port, to.settings);
+    else this.#leave(port, to.port, to.settings);
   }
 
-  #flood(port: Port, from: Side): void {
+  #flood(port: Port): void {
     const { vlan } = this.#frame;
     let outputs = 0;
     for (const { port: output, settings } of this.#everySide) {
       if (output === undefined || output.number === port.number) continue;
       if (settings.type !== 'dot1q' && settings.vlan !== vlan) continue;
       outputs++;
-      this.#leave(port, from, output, settings);
+      this.#leave(port, output, settings);
     }
     if (outputs === 0) port.count(COUNTER.no_output);
     else if (outputs > 1) port.count(COUNTER.copies, outputs - 1);
   }
 
   /** Sends the current frame to one output, in the form that the port needs, or counts it as dropped. */
-  #leave(port: Port, from: Side, output: Port, { type, vlan }: EthernetPort): void {
+  #leave(port: Port, output: Port, { type, vlan }: EthernetPort): void {
     const frame = this.#frame;
-    const cameFrom = from.settings.type;
-    if (type !== 'dot1q' && cameFrom !== 'dot1q' && type !== cameFrom) {
+    const cameAs = this.#cameAs;
+    if (type !== 'dot1q' && cameAs !== 'dot1q' && type !== cameAs) {
       port.count(COUNTER.vlan_mismatch);
       return;
     }
-    const isTagged = type === 'dot1q' && (vlan !== frame.vlan || cameFrom === 'qinq');
+    const isTagged = type === 'dot1q' && (vlan !== frame.vlan || cameAs === 'qinq');
     const { memory, outbox } = this.#fabric;
     const length = frame.lengthOf(isTagged);
     let offset = frame.offsetOf(isTagged);

@@ -122,22 +122,22 @@ void t.test('a frame leaves every kind of port in the form of that port', (t) =>
       { 2: tag('e0'), 4: tag('e0'), 5: tag('000a') + tag('e0'), 8: tag('000a') + tag('e0') },
     ],
     [
-      'untagged at a trunk: the native VLAN',
+      'untagged at a trunk: as at an access port of the native VLAN',
       trunk(1, 20),
       DATA,
-      { 3: DATA, 4: tag('0014') + DATA, 5: DATA, 7: DATA, 8: tag('0014') + DATA },
+      { 3: DATA, 4: tag('0014') + DATA, 5: DATA, 8: tag('0014') + DATA },
     ],
     [
       'with a priority tag at a trunk: the native VLAN, and the priority is kept where a tag is',
       trunk(1, 10),
       tag('f000') + DATA,
-      { 2: DATA, 4: DATA, 5: tag('f00a') + DATA, 6: DATA, 8: tag('f00a') + DATA },
+      { 2: DATA, 4: DATA, 5: tag('f00a') + DATA, 8: tag('f00a') + DATA },
     ],
     [
       'with another ethertype, that one is kept',
       trunk(1, 10),
       tag('3000', '9100') + DATA,
-      { 2: DATA, 4: DATA, 5: tag('300a', '9100') + DATA, 6: DATA, 8: tag('300a', '9100') + DATA },
+      { 2: DATA, 4: DATA, 5: tag('300a', '9100') + DATA, 8: tag('300a', '9100') + DATA },
     ],
     [
       'tagged at a trunk: from trunk to trunk as it is',
@@ -567,6 +567,7 @@ class PaperSwitch {
     const priority = isTagged && rest.length >= 12 ? parseInt(rest.slice(4, 5), 16) : 0;
     const control = (vlan: number): string => (priority * 0x1000 + vlan).toString(16).padStart(4, '0');
     let vlan = own;
+    let cameAs: string = type;
     let inside = rest;
     let outside = `8100${control(own)}${rest}`;
     if (type === 'qinq') {
@@ -577,7 +578,8 @@ class PaperSwitch {
       if (vlan === 4095) return this.#drop(port, 'malformed');
       inside = rest.slice(8);
       outside = rest.slice(0, 4) + control(vlan) + inside;
-    }
+      if (rest.slice(5, 8) === '000') cameAs = 'access';
+    } else if (type === 'dot1q') cameAs = 'access';
     const [to, from] = [frame.slice(0, 12), frame.slice(12, 24)];
     if (!isGroup(from)) this.stations.set(`${vlan} ${from}`, { port, seen: seconds });
     const station = this.stations.get(`${vlan} ${to}`);
@@ -593,7 +595,7 @@ class PaperSwitch {
     if (outputs.length > 1) this.#count(port, 'copies', outputs.length - 1);
     return outputs.flatMap((output) => {
       const settings = this.#settings(output);
-      const kinds = [type, settings.type].sort().join();
+      const kinds = [cameAs, settings.type].sort().join();
       if (kinds === 'access,qinq') return this.#drop(port, 'vlan_mismatch');
       const leavesTagged = settings.type === 'dot1q' && (settings.vlan !== vlan || type === 'qinq');
       return [`${output} ${addresses}${leavesTagged ? outside : inside}`];

@@ -62,7 +62,7 @@ export interface LocalComputeOptions extends NioSocketsOptions {
   readonly iouLicense: () => LicenseSettings;
   /** The folder for what programs keep between their lives, and for secrets. No client may write there. */
   readonly programFolder: string;
-  readonly docker: Omit<DockerOptions, 'consoleHost' | 'files' | 'keeper' | 'sockets'>;
+  readonly docker: Pick<DockerOptions, 'keepsNodes' | 'mark' | 'privileges' | 'resources' | 'socket'>;
   /** The address at which consoles listen. */
   readonly consoleHost: string;
   readonly confinement: Confinement;
@@ -120,7 +120,10 @@ export class LocalCompute {
     const sockets = new NioSockets(options);
     const tables = join(options.programFolder, 'dynamips');
     this.dynamips = new DynamipsRunner({ keeper, files, images, tables, consoleHost });
-    this.#docker = new DockerRunner({ ...options.docker, keeper, files, sockets, consoleHost });
+    this.#docker = new DockerRunner({
+      ...{ ...options.docker, keeper, files, sockets, consoleHost, confinement },
+      displays: join(options.programFolder, 'displays'),
+    });
     const kept = new KeptPrograms(udpPorts);
     const runners = [this.#docker, this.dynamips, ...programRunners(options, disks, sockets, kept)];
     const report: ComputeServices['report'] = (projectId, level, message) => {

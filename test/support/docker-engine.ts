@@ -87,6 +87,19 @@ export class TestEngine {
     return found.map(({ Id: id }) => id);
   }
 
+  /** The first process of the container of a node, and the variables that it was given. */
+  async insideOf(nodeId: string): Promise<{ pid: number; variables: string[] }> {
+    const filters = JSON.stringify({ label: [`wirefarm.node=${nodeId}`] });
+    const [found] = (await this.ask('GET', `/containers/json?filters=${encodeURIComponent(filters)}`)) as {
+      Id: string;
+    }[];
+    const { State: state, Config: config } = (await this.ask('GET', `/containers/${found?.Id}/json`)) as {
+      State: { Pid: number };
+      Config: { Env: string[] };
+    };
+    return { pid: state.Pid, variables: config.Env };
+  }
+
   /** How many containers stand still. */
   async paused(): Promise<number> {
     const found = (await this.ask('GET', '/containers/json')) as { State: string }[];

@@ -1,29 +1,41 @@
 /**
- * The TCP port of a console that speaks a protocol of its own, such as VNC: each connection is passed on to the Unix socket
- * at which the program serves it. Neither side is read faster than the other one takes the bytes.
+ * The TCP port of a console that speaks a protocol of its own, such as VNC or HTTP: each connection is passed on to the
+ * program that serves it. Neither side is read faster than the other one takes the bytes.
  */
-import { connect, type Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import { ConsolePort } from './console-port.js';
 
+/** A new connection to the program behind a console. One that is refused has an error soon. */
+export type ConsoleOpener = () => Promise<Socket>;
+
 export class SocketRelay extends ConsolePort {
-  /** The path of the Unix socket; while it is undefined, connections are closed at once. */
-  path: string | undefined;
+  /** While it is undefined, connections are closed at once. */
+  open: ConsoleOpener | undefined;
 
   protected serve(client: Socket): void {
-    if (this.path === undefined) {
+    let program: Socket | undefined;
+    this.hold(client, () => {
+      // The last bytes that it has sent are on their way.
+      program?.destroySoon();
+    });
+    if (this.open === undefined) {
       client.destroy();
       return;
     }
-    const program = connect({ path: this.path });
-    for (const [socket, other] of [
-      [client, program],
-      [program, client],
-    ] as const) {
-      this.hold(socket, () => {
-        // The last bytes that it has sent are on their way.
-        other.destroySoon();
-      });
-      socket.pipe(other);
-    }
+    this.open().then(
+      (opened) => {
+        if (client.destroyed) {
+          opened.destroy();
+          return;
+        }
+        program = opened;
+        this.hold(opened, () => {
+          client.destroySoon();
+        });
+        client.pipe(opened);
+        opened.pipe(client);
+      },
+      () => client.destroy(),
+    );
   }
 }

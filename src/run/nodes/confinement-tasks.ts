@@ -57,8 +57,8 @@ export const confinementTasks: ConfinementTasks = {
       ...moved.map((place) => ({ ...place, isWritable: true })),
     ];
     const closed = all.flatMap(({ at }) => closedFolders(at));
-    const hidden = outermost([...own, ...closed, ...moved.map(({ at }) => dirname(at))]);
-    const visible = all.filter(({ at }) => hidden.some((folder) => isBelow(folder, at)));
+    const hidden = outermost([...own, ...closed, ...moved.map(({ at }) => hiddenFor(at))]);
+    const visible = all.filter(({ at }) => hidden.some((folder) => folder === at || isBelow(folder, at)));
     // A folder comes before what is in it.
     visible.sort((a, b) => (a.at < b.at ? -1 : 1));
     return { hidden, visible, groups: [...new Set(devices.flatMap(groupOf))] };
@@ -79,6 +79,12 @@ function realPath(path: string): string[] {
 function groupOf(device: string): number[] {
   const { gid, mode } = statSync(device, { throwIfNoEntry: false }) ?? { gid: 0, mode: 0 };
   return gid !== 0 && (mode & USED_BY_GROUP) === USED_BY_GROUP ? [gid] : [];
+}
+
+/** The folder that looks empty but for what is moved there. A folder of the root is covered whole. */
+function hiddenFor(at: string): string {
+  const folder = dirname(at);
+  return folder === dirname(folder) ? at : folder;
 }
 
 /** The folders above a path that only some users can pass through. */

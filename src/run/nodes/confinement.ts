@@ -69,7 +69,15 @@ export class Confinement {
 
   /** A new network, or the one at this path. Undefined when programs are not confined. */
   async openNetwork(wires: readonly AdapterWire[], path?: string): Promise<NodeNetwork | undefined> {
-    if ((await this.problem()) !== undefined) return undefined;
+    return (await this.problem()) === undefined ? this.#open(wires, path) : undefined;
+  }
+
+  /** The network in which a process is. Whether programs are confined does not matter. */
+  networkOf(pid: number): Promise<NodeNetwork> {
+    return this.#open([], `/proc/${pid}/ns/net`);
+  }
+
+  async #open(wires: readonly AdapterWire[], path: string | undefined): Promise<NodeNetwork> {
     const { namespaces, log } = this.#options;
     const { descriptor, endpoints } = await namespaces.run('openNetwork', { wires, path });
     return {

@@ -10,6 +10,7 @@ import type { CustomAdapter } from '../../lab/kinds/custom-adapters.js';
 import type { ProgramKind, Properties } from '../../lab/kinds/node-kind.js';
 import type { KeptMemory, SavedMemory } from '../../lab/lab-run.js';
 import type { ConsoleSource } from '../consoles/console-hub.js';
+import type { ConsoleOpener } from '../consoles/socket-relay.js';
 import type { ProgramEnd } from '../keeper/keeper.js';
 import type { KeptNode, NodeMemo } from './kept-programs.js';
 import type { AdapterWire } from '../links/udp-ports.js';
@@ -104,8 +105,8 @@ export interface Run {
   readonly output: Uint8Array;
   /** Absent for a node without a telnet console. */
   readonly console: MachineConsole | undefined;
-  /** The path of a Unix socket to which connections to the console port are passed; for consoles other than telnet. */
-  readonly consoleSocket?: string;
+  /** Opens a connection for each client of the console port; for consoles other than telnet. */
+  readonly openConsole?: ConsoleOpener;
   /** Ends it, at once when its lab is closed. Resolves when nothing of it runs. */
   stop(reason: 'asked' | 'closing'): Promise<void>;
   /** Absent for a kind that cannot be suspended. */

@@ -40,8 +40,8 @@ export class ServedConsole {
     this.#listener = listener;
   }
 
-  connect({ console: source, consoleSocket }: Run): void {
-    if (this.#listener instanceof SocketRelay) this.#listener.path = consoleSocket;
+  connect({ console: source, openConsole }: Run): void {
+    if (this.#listener instanceof SocketRelay) this.#listener.open = openConsole;
     if (source === undefined) return;
     this.hub.connect(source);
     this.hub.printed(source.output);

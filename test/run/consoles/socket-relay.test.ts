@@ -36,7 +36,7 @@ async function relayTo(
   const port = await freePort();
   const relay = new SocketRelay({ host: HOST, port });
   await relay.listen();
-  relay.path = path;
+  relay.open = () => Promise.resolve(connect({ path }));
   t.teardown(async () => {
     await relay.close();
     for (const socket of sockets) socket.destroy();
@@ -71,8 +71,14 @@ void t.test('bytes pass both ways, for several clients at once, up to the last',
 
 void t.test('a client is cut where nothing serves it', async (t) => {
   const { relay, port } = await relayTo(t, () => undefined);
-  for (const path of [undefined, join(scratchFolder(t), 'missing')]) {
-    relay.path = path;
+  const missing = { path: join(scratchFolder(t), 'missing') };
+  const openers = [
+    undefined,
+    () => Promise.resolve(connect(missing)),
+    () => Promise.reject(new Error('none')),
+  ];
+  for (const open of openers) {
+    relay.open = open;
     const one = await client(t, port);
     one.resume();
     await once(one, 'close');

@@ -158,8 +158,7 @@ const IOU: Table = {
 
 const DOCKER_TESTS = 'soak/run/nodes/docker.test.ts';
 const SETTINGS_TESTS = 'run/nodes/container-settings.test.ts';
-/** The settings of consoles whose types the tests of containers try. */
-const CONSOLE_SETTINGS = ['aux', 'console_http_path', 'console_http_port', 'console_resolution'];
+const CONSOLE_TESTS = 'soak/run/nodes/docker-consoles.test.ts';
 const DOCKER: Table = {
   base: {},
   trials: [],
@@ -169,9 +168,12 @@ const DOCKER: Table = {
     ...{ environment: [SETTINGS_TESTS, 'environment'], extra_hosts: [SETTINGS_TESTS, 'extra_hosts:'] },
     ...{ extra_volumes: [SETTINGS_TESTS, 'extra_volumes'], start_command: [SETTINGS_TESTS, 'start_command'] },
     ...{ mac_address: ['lab/kinds/docker.test.ts', 'mac_address'] },
-    ...{ custom_adapters: ['lab/kinds/docker.test.ts', 'custom'] },
+    ...{ custom_adapters: ['lab/kinds/docker.test.ts', 'custom'], aux: [CONSOLE_TESTS, '{ aux }'] },
+    console_http_port: [CONSOLE_TESTS, 'console_http_port: 8080'],
+    console_resolution: [CONSOLE_TESTS, "console_resolution: '800x600'"],
   },
-  shown: ['usage', 'container_id', ...CONSOLE_SETTINGS],
+  // Clients have the path in the address that they open.
+  shown: ['usage', 'container_id', 'console_http_path'],
 };
 
 const NOTHING: Table = { base: {}, trials: [], refused: {}, elsewhere: {}, shown: [] };

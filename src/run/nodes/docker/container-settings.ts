@@ -39,6 +39,8 @@ const VOLUMES = '/gns3volumes';
 const SHELL = [`${RESOURCES}/busybox`, 'sh'] as const;
 /** It makes a container ready and becomes its command. */
 export const FIRST_SCRIPT = `${RESOURCES}/init.sh`;
+/** Where programs look for displays. */
+const X_SOCKETS = '/tmp/.X11-unix';
 const ALWAYS_KEPT = '/etc/network';
 const RESERVED = /^(GNS3_|WIREFARM_)/;
 const LONGEST_HOST_NAME = 63;
@@ -65,6 +67,8 @@ export interface ContainerPlace {
   /** The folders on this host of the persistent folders, in their order. */
   readonly sources: readonly string[];
   readonly privileges: Privileges;
+  /** The folder on this host with the X socket of the container's display, which is display 0. */
+  readonly display?: string | undefined;
 }
 
 /** The name of a container, which people read in the lists of the engine. */
@@ -94,7 +98,7 @@ function persistentPath(path: string): string | undefined {
   // Colons part the paths for the script that mounts them, one a line.
   if (!path.startsWith('/') || /[:\0\r\n]/.test(path) || path.split('/').includes('..')) return undefined;
   const normal = posix.normalize(path).replace(/\/$/, '');
-  const isTaken = ['', '/dev', '/proc', '/sys', RESOURCES, VOLUMES].some(
+  const isTaken = ['', '/dev', '/proc', '/sys', X_SOCKETS, RESOURCES, VOLUMES].some(
     (taken) => normal === taken || (taken !== '' && normal.startsWith(`${taken}/`)),
   );
   return isTaken ? undefined : normal;
@@ -105,7 +109,7 @@ export function containerSettings(
   node: ContainerNode,
   image: ImageDescription,
   paths: readonly string[],
-  { mark, resources, sources, privileges }: ContainerPlace,
+  { mark, resources, sources, privileges, display }: ContainerPlace,
 ): object {
   const { properties } = node;
   const own = splitWords(textOf(properties['start_command']));
@@ -129,13 +133,20 @@ export function containerSettings(
       `GNS3_VOLUMES=${paths.join(':')}`,
       `GNS3_USER=${image.user}`,
       `GNS3_EXTRA_HOSTS=${extraHosts(textOf(properties['extra_hosts']))}`,
+      ...(display === undefined ? [] : ['DISPLAY=:0']),
       ...environmentOf(node),
       // Processes that have this in their environment end with the keeper of the programs.
       `${MARK_VARIABLE}=${mark}/${node.id}`,
     ],
     HostConfig: {
       ...{ NetworkMode: 'none', UsernsMode: 'host', ...rights },
-      Mounts: [{ Type: 'bind', Source: resources, Target: RESOURCES, ReadOnly: true }, ...mounts],
+      Mounts: [
+        { Type: 'bind', Source: resources, Target: RESOURCES, ReadOnly: true },
+        ...(display === undefined
+          ? []
+          : [{ Type: 'bind', Source: display, Target: X_SOCKETS, ReadOnly: true }]),
+        ...mounts,
+      ],
     },
     Labels: { [LABELS.server]: mark, [LABELS.node]: node.id },
   };

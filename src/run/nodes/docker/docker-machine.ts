@@ -13,17 +13,26 @@ import { docker } from '../../../lab/kinds/docker.js';
 import type { NodePort } from '../../../lab/kinds/port.js';
 import { portOwnerOf } from '../../../lab/topology/port-owner.js';
 import { AuxiliaryConsole } from '../../consoles/auxiliary-console.js';
+import type { ConsoleOpener } from '../../consoles/socket-relay.js';
 import type { ComputeFiles } from '../../files.js';
-import type { Keeper, Program, ProgramEnd } from '../../keeper/keeper.js';
+import type { Keeper, Program } from '../../keeper/keeper.js';
 import type { NioSockets } from '../../links/nio-sockets.js';
+import type { Confinement } from '../confinement.js';
 import type { Ability, Machine, MachineNode, NodeHost, ProgramRunner, Run } from '../machine.js';
+import { ConsoleTarget } from './console-target.js';
 import { ContainerConsole } from './container-console.js';
+import {
+  ContainerDisplay,
+  displayFolder,
+  displaySockets,
+  type DisplayServices,
+} from './container-display.js';
+import { ContainerRun, type ContainerHelper } from './container-run.js';
 import {
   auxiliaryCommand,
   containerName,
   containerSettings,
   persistentPaths,
-  savingCommand,
   type ImageDescription,
   type Privileges,
 } from './container-settings.js';
@@ -31,16 +40,13 @@ import { moveTaps, newTapName, type ContainerTap } from './container-taps.js';
 import { DockerClient, DockerError } from './docker-client.js';
 import { DockerEngine } from './docker-engine.js';
 
-/** A container that was asked to end is killed after so many seconds. */
-const GRACE_SECONDS = 5;
 /** The steps of a download are told at most so often. */
 const TOLD_MS = 2000;
-/** An engine that cannot be asked about a container for so long has ended, and its containers with it. */
-const LOST_LOOKS = 20;
-const LOST_LOOK_MS = 250;
-const UNKNOWN_END: ProgramEnd = { code: null, signal: null };
 
-export interface DockerOptions {
+/** The port of a web server in a container, when its node names none. */
+const HTTP_PORT = 80;
+
+export interface DockerOptions extends DisplayServices {
   /** The path of the engine's socket. */
   readonly socket: string;
   /** Tells what belongs to this server from what belongs to others. */
@@ -52,6 +58,7 @@ export interface DockerOptions {
   readonly keepsNodes: boolean;
   readonly keeper: Keeper;
   readonly files: ComputeFiles;
+  readonly confinement: Pick<Confinement, 'connect' | 'networkOf' | 'openNetwork' | 'problem'>;
   readonly sockets: NioSockets;
   /** The address at which auxiliary consoles listen. */
   readonly consoleHost: string;
@@ -134,13 +141,8 @@ class DockerMachine implements Machine {
 
   /** Gets the image when the engine does not have it. */
   async prepare(host: NodeHost): Promise<void> {
-    const { name, consoleType = 'telnet' } = this.#node;
-    if (consoleType !== 'telnet' && consoleType !== 'none')
-      throw refusals.nodeNotStarted(
-        name,
-        `this server has no consoles of type ${consoleType} for containers`,
-      );
     const { engine } = this.#services;
+    const { name } = this.#node;
     const image = this.#image;
     await this.#refusing(async () => {
       if ((await engine.image(image)) !== undefined) return;
@@ -155,16 +157,34 @@ class DockerMachine implements Machine {
   }
 
   start(host: NodeHost): Promise<Run> {
-    return this.#refusing(() => this.#start(host));
+    return this.#refusing(async () => {
+      const helpers: ContainerHelper[] = [];
+      try {
+        return await this.#start(host, helpers);
+      } catch (error) {
+        for (const helper of helpers) await helper.close();
+        throw error;
+      }
+    });
   }
 
   async release(): Promise<void> {
+    const { files } = this.#services;
     await this.#remove();
+    await files.run('removeTree', { folder: displayFolder(this.#services, this.#node.id) });
   }
 
-  async #start(host: NodeHost): Promise<Run> {
+  /** The run closes the helpers when the container has ended; when this rejects, the caller does. */
+  async #start(host: NodeHost, helpers: ContainerHelper[]): Promise<Run> {
     const { engine, sockets } = this.#services;
+    const { name, consoleType } = this.#node;
     const ports = this.#ports;
+    let openConsole: ConsoleOpener | undefined;
+    if (consoleType === 'vnc') {
+      const display = await ContainerDisplay.start(this.#node, this.#services, host);
+      helpers.push(display);
+      openConsole = display.open;
+    }
     const { id, commandLine } = await this.#prepareContainer(ports);
     const endpoints: PortEndpoint[] = [];
     const taps: ContainerTap[] = [];
@@ -178,12 +198,12 @@ class DockerMachine implements Machine {
     }
     const guard = await this.#spawnGuard();
     let console: ContainerConsole | undefined;
-    let aux: AuxiliaryConsole | undefined;
     try {
       console = new ContainerConsole(await engine.attach(id));
       await engine.start(id);
       await this.#wire(id, taps);
-      aux = await this.#openAux(id);
+      await this.#openAux(id, helpers);
+      if (consoleType === 'http' || consoleType === 'https') openConsole = await this.#reach(id, helpers);
     } catch (error) {
       console?.close();
       await engine.kill(id).catch(() => undefined);
@@ -192,18 +212,34 @@ class DockerMachine implements Machine {
       throw error;
     }
     if (this.#services.keepsNodes)
-      host.inform(`${this.#node.name} ends with the server: containers do not live on without it`);
-    return new ContainerRun(this.#services, { id, commandLine, console, endpoints, guard, aux });
+      host.inform(`${name} ends with the server: containers do not live on without it`);
+    const parts = { id, commandLine, console, endpoints, guard, openConsole, helpers };
+    return new ContainerRun(this.#services, parts);
   }
 
   /** A shell beside the command of the container. One that has ended already has none. */
-  async #openAux(id: string): Promise<AuxiliaryConsole | undefined> {
+  async #openAux(id: string, helpers: ContainerHelper[]): Promise<void> {
     const { aux: port } = this.#node.properties;
-    if (typeof port !== 'number') return undefined;
+    if (typeof port !== 'number') return;
     const { engine, consoleHost: host } = this.#services;
-    if (!(await engine.state(id)).isRunning) return undefined;
+    if (!(await engine.state(id)).isRunning) return;
     const source = new ContainerConsole(await engine.execute(id, auxiliaryCommand()));
-    return AuxiliaryConsole.open(this.#node, { host, port }, source);
+    helpers.push(await AuxiliaryConsole.open(this.#node, { host, port }, source));
+  }
+
+  /** Opens connections to the web server in the container. One that has ended already has none. */
+  async #reach(id: string, helpers: ContainerHelper[]): Promise<ConsoleOpener | undefined> {
+    const { engine, confinement } = this.#services;
+    const { pid } = await engine.state(id);
+    if (pid === 0) return undefined;
+    const network = await confinement.networkOf(pid);
+    const target = new ConsoleTarget(confinement, network, () => {
+      const { console_http_port: port } = this.#node.properties;
+      return typeof port === 'number' ? port : HTTP_PORT;
+    });
+    helpers.push(target);
+    // The number of a process that has ended may be that of another one.
+    return (await engine.state(id)).pid === pid ? target.open : undefined;
   }
 
   /** A container that has ended has nothing to wire: its run says why it has ended. */
@@ -223,7 +259,7 @@ class DockerMachine implements Machine {
     ports: readonly NodePort[],
   ): Promise<{ readonly id: string; readonly commandLine: string }> {
     const { engine, files, prepare, mark } = this.#services;
-    const { id: nodeId, name, home, folder, properties, consolePort } = this.#node;
+    const { id: nodeId, name, home, folder, properties, consolePort, consoleType } = this.#node;
     const image = await engine.image(this.#image);
     if (image === undefined) throw new DockerError(0, `there is no image ${this.#image}`);
     await prepare();
@@ -234,7 +270,11 @@ class DockerMachine implements Machine {
       { ...place, properties, consolePort, adapters: ports.length },
       image,
       paths,
-      { ...this.#services, sources },
+      {
+        ...this.#services,
+        sources,
+        display: consoleType === 'vnc' ? displaySockets(this.#services, nodeId) : undefined,
+      },
     );
     const settings = JSON.stringify(wanted);
     if (this.#container?.settings !== settings) {
@@ -280,105 +320,6 @@ class DockerMachine implements Machine {
       if (error instanceof DockerError) throw refusals.nodeNotStarted(this.#node.name, error.message);
       throw error;
     }
-  }
-}
-
-interface ContainerParts {
-  readonly id: string;
-  readonly commandLine: string;
-  readonly console: ContainerConsole;
-  /** The TAPs of the adapters. */
-  readonly endpoints: readonly PortEndpoint[];
-  readonly guard: Program;
-  readonly aux: AuxiliaryConsole | undefined;
-}
-
-class ContainerRun implements Run {
-  readonly commandLine: string;
-  readonly console: ContainerConsole;
-  readonly ended: Promise<ProgramEnd>;
-  readonly #id: string;
-  readonly #parts: ContainerParts;
-  readonly #guard: Program;
-  readonly #services: DockerServices;
-  #isPaused = false;
-  #hasEnded = false;
-
-  constructor(services: DockerServices, parts: ContainerParts) {
-    const { id, commandLine, console, guard } = parts;
-    this.#id = id;
-    this.commandLine = commandLine;
-    this.console = console;
-    this.#parts = parts;
-    this.#guard = guard;
-    this.#services = services;
-    this.ended = this.#follow();
-    // Something has killed it, or the keeper: nothing would end the container with the server.
-    void guard.ended.then(() => this.#kill());
-  }
-
-  get output(): Uint8Array {
-    return this.console.output;
-  }
-
-  async stop(reason: 'asked' | 'closing'): Promise<void> {
-    const { engine } = this.#services;
-    try {
-      if (this.#isPaused) await this.resume();
-      const [user, group] = [process.geteuid?.() ?? 0, process.getegid?.() ?? 0];
-      await engine.run(this.#id, savingCommand(user, group)).catch(() => undefined);
-      await engine.stop(this.#id, reason === 'closing' ? 0 : GRACE_SECONDS);
-    } catch {
-      await this.#kill();
-    }
-    await this.ended;
-  }
-
-  async suspend(): Promise<void> {
-    await this.#services.engine.pause(this.#id);
-    this.#isPaused = true;
-  }
-
-  async resume(): Promise<void> {
-    await this.#services.engine.unpause(this.#id);
-    this.#isPaused = false;
-  }
-
-  cable(index: number, isPlugged: boolean): Promise<void> {
-    const endpoint = this.#parts.endpoints[index];
-    return new Promise((resolve) => {
-      if (endpoint !== undefined) this.#services.sockets.setCarrier(endpoint, isPlugged);
-      resolve();
-    });
-  }
-
-  async #follow(): Promise<ProgramEnd> {
-    const end = await this.#waitForEnd();
-    this.#hasEnded = true;
-    await this.console.closed;
-    await this.#parts.aux?.close();
-    this.#guard.kill('SIGKILL');
-    await this.#guard.ended;
-    return end;
-  }
-
-  /** An engine that was started again may have kept the container. */
-  async #waitForEnd(): Promise<ProgramEnd> {
-    const { engine } = this.#services;
-    for (let look = 0; look < LOST_LOOKS; look++) {
-      try {
-        return { code: await engine.ended(this.#id), signal: null };
-      } catch (error) {
-        // It was removed.
-        if (error instanceof DockerError && error.status !== 0) return UNKNOWN_END;
-      }
-      await new Promise((resolve) => setTimeout(resolve, LOST_LOOK_MS));
-    }
-    return UNKNOWN_END;
-  }
-
-  async #kill(): Promise<void> {
-    if (!this.#hasEnded) await this.#services.engine.kill(this.#id).catch(() => undefined);
   }
 }
 

@@ -18,6 +18,8 @@ const BUSYBOX = '/bin/busybox';
 const LARGEST_BUSYBOX = 64 * 1024 * 1024;
 /** For the users of images, whatever the umask of this server. */
 const EXECUTABLE = 0o755;
+/** As X wants the folder of its sockets. */
+const SOCKETS_OF_ALL = 0o1777;
 /** Where an ELF file of 64 bits says where its segments are, and the segment that names a loader of libraries. */
 const ELF = { magic: '\x7fELF', wide: 2, class: 4, segments: 32, size: 54, count: 56, loader: 3 } as const;
 /** In the order of their numbers: interfaces, namespaces, and the ends of processes of other users. */
@@ -35,6 +37,8 @@ export interface DockerTasks extends TaskTable {
   readonly hasStaticBusybox: (input: undefined) => boolean;
   /** Makes the folder of the files that all containers see, or brings it up to date. */
   readonly prepareContainers: (input: { folder: string }) => void;
+  /** Makes the folder of a display anew, and in it that of its X socket, which the users of a container can reach. */
+  readonly prepareDisplay: (input: { folder: string; sockets: string }) => void;
   /** Makes the persistent folders of a node, and returns their real paths. No part of a path may be a link. */
   readonly prepareVolumes: (input: { root: string; folder: string; paths: readonly string[] }) => string[];
 }
@@ -67,6 +71,12 @@ export const dockerTasks: DockerTasks = {
       const link = join(folder, 'bin', name);
       if (lstatSync(link, { throwIfNoEntry: false }) === undefined) symlinkSync('../busybox', link);
     }
+  },
+
+  prepareDisplay({ folder, sockets }) {
+    rmSync(folder, { recursive: true, force: true });
+    mkdirSync(sockets, { recursive: true });
+    chmodSync(sockets, SOCKETS_OF_ALL);
   },
 
   prepareVolumes({ root, folder, paths }) {

@@ -1,6 +1,8 @@
 /** A guest that runs: the process of QEMU, the socket by which it is controlled, and its serial console. */
+import { connect } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { ConsoleOpener } from '../../consoles/socket-relay.js';
 import type { Program, ProgramEnd } from '../../keeper/keeper.js';
 import { endProgram } from '../keeper-programs.js';
 import type { MachineNode, NodeHost, Run, RunMemory } from '../machine.js';
@@ -29,6 +31,7 @@ export interface QemuRunParts {
   readonly control: QmpClient;
   readonly console: SerialConsole | undefined;
   readonly memory: RunMemory;
+  /** The socket of a console other than telnet. */
   readonly consoleSocket: string | undefined;
   readonly isSuspended: boolean;
   /** Whether the carrier of adapters follows their links and the nodes at their far ends. */
@@ -40,7 +43,7 @@ export interface QemuRunParts {
 export class QemuRun implements Run {
   readonly commandLine: string;
   readonly console: SerialConsole | undefined;
-  readonly consoleSocket?: string;
+  readonly openConsole?: ConsoleOpener;
   readonly isSuspended: boolean;
   readonly ended: Promise<ProgramEnd>;
   readonly memory: RunMemory;
@@ -53,7 +56,8 @@ export class QemuRun implements Run {
     this.console = console;
     this.isSuspended = parts.isSuspended;
     this.memory = memory;
-    if (consoleSocket !== undefined) this.consoleSocket = consoleSocket;
+    if (consoleSocket !== undefined)
+      this.openConsole = () => Promise.resolve(connect({ path: consoleSocket }));
     this.ended = program.ended.then(async (end) => {
       await undo(endSteps);
       return end;

@@ -6,7 +6,7 @@ import type { Logger } from 'pino';
 import type { FileTasks } from '../../base/disk/file-tasks.js';
 import { refusals } from '../../base/errors/errors.js';
 import { packChanges } from '../../base/store/packing.js';
-import type { Packed, Store } from '../../base/store/store.js';
+import type { Change, Packed, Store } from '../../base/store/store.js';
 import { Channel } from '../../base/streams/channel.js';
 import type { TaskRunner } from '../../base/threads/task-pool.js';
 import { Gns3Mirror, type KeepState, type Gns3Place } from '../gns3-file/mirror.js';
@@ -180,7 +180,19 @@ export class ProjectState {
 
   /** Loads what the store holds of the project and makes it run. */
   async load(): Promise<void> {
-    this.#topology = await loadTopology(this.services, this.id, this.channel);
+    this.#topology = await loadTopology(this.services, {
+      id: this.id,
+      channel: this.channel,
+      mend: (changes) => this.#mend(changes),
+    });
+  }
+
+  /** Stores changes that are nobody's, of a project that nothing else changes. */
+  async #mend(changes: readonly Change[]): Promise<void> {
+    const version = this.#version + 1;
+    await this.services.store.commit([...changes, { put: versionKey(this.id), value: version }]);
+    this.#version = version;
+    this.mirror.schedule();
   }
 
   /** Forgets the topology: the project is closed. */

@@ -9,15 +9,22 @@ import type { StoredLink } from '../gns3-file/topology-schema.js';
 import { entityKey, keysOf, sortOut, type EntityRecord, type LabRecords } from '../projects/records.js';
 import { Topology, type TopologyContext } from './topology.js';
 
+interface LoadingProject {
+  readonly id: string;
+  readonly channel: Channel;
+  /** Stores what has to be mended first; its topology file follows. */
+  readonly mend: (changes: readonly Change[]) => Promise<void>;
+}
+
 /** Works in slices. Announces every object, and warns the listeners of the project of what cannot run. */
 export async function loadTopology(
-  { store, context }: { readonly store: Store; readonly context: TopologyContext },
-  projectId: string,
-  channel: Channel,
+  { store, context }: { readonly store: Pick<Store, 'loadPacked'>; readonly context: TopologyContext },
+  { id: projectId, channel, mend }: LoadingProject,
 ): Promise<Topology> {
   const records = await storedRecords(store, projectId);
   if (records === undefined) throw refusals.projectUnknown(projectId);
-  await dropHalfLinks(store, projectId, records);
+  const removals = dropHalfLinks(projectId, records);
+  if (removals.length > 0) await mend(removals);
   const { node, link, drawing } = records.entities;
   checkObjects(node.length + link.length + drawing.length);
   const topology = new Topology(projectId, channel, context);
@@ -31,15 +38,11 @@ export async function loadTopology(
   }
 }
 
-/** Takes out links that were left with fewer than two ends: no client shows or mends one. */
-async function dropHalfLinks(
-  store: Pick<Store, 'commit'>,
-  projectId: string,
-  { entities }: LabRecords,
-): Promise<void> {
+/** Takes out links that were left with fewer than two ends: no client shows or mends one. Returns what to store. */
+function dropHalfLinks(projectId: string, { entities }: LabRecords): Change[] {
   const links = entities.link as EntityRecord<StoredLink>[];
   const halves = new Set(links.flatMap(({ object }) => (object.nodes.length < 2 ? [object.link_id] : [])));
-  if (halves.size === 0) return;
+  if (halves.size === 0) return [];
   const removals: Change[] = [];
   for (const kind of ['link', 'directed'] as const) {
     const records = entities[kind] as EntityRecord<{ readonly link_id: string }>[];
@@ -47,10 +50,13 @@ async function dropHalfLinks(
     records.splice(0, records.length, ...kept);
     for (const id of halves) removals.push({ remove: entityKey(projectId, kind, id) });
   }
-  await store.commit(removals);
+  return removals;
 }
 
-export async function storedRecords(store: Store, projectId: string): Promise<LabRecords | undefined> {
+export async function storedRecords(
+  store: Pick<Store, 'loadPacked'>,
+  projectId: string,
+): Promise<LabRecords | undefined> {
   const slices = new Slices();
   const records: StoredRecord[] = [];
   for (const batch of recordBatches(await store.loadPacked(...keysOf(projectId)))) {

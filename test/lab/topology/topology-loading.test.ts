@@ -54,7 +54,10 @@ function load(store: FakeStore, onEnd = (): void => undefined): Promise<Topology
     checkCompute: () => undefined,
     beginRun: () => run,
   };
-  return loadTopology({ store, context }, PROJECT, new Channel());
+  return loadTopology(
+    { store, context },
+    { id: PROJECT, channel: new Channel(), mend: () => Promise.resolve() },
+  );
 }
 
 void t.test('while a large topology is loaded others have their turns', async (t) => {

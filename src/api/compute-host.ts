@@ -51,7 +51,7 @@ export function computeHost(
             version: z.string(),
           }),
         },
-        handle: () => json(200, compute.capabilities),
+        handle: async () => json(200, await compute.capabilities()),
       }),
       route({
         method: 'GET',

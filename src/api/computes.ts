@@ -61,7 +61,7 @@ export function computeRoutes(controller: Controller): Route[] {
       summary: 'List the computes',
       params: nothing,
       answers: { 200: z.array(compute) },
-      handle: () => jsonText(200, computes.list()),
+      handle: async () => jsonText(200, await computes.list()),
     }),
     route({
       method: 'POST',
@@ -80,7 +80,7 @@ export function computeRoutes(controller: Controller): Route[] {
       summary: 'Show a compute',
       params: names('compute_id'),
       answers: { 200: compute },
-      handle: ({ params }) => jsonText(200, computes.show(params.compute_id)),
+      handle: async ({ params }) => jsonText(200, await computes.show(params.compute_id)),
     }),
     route({
       method: 'PUT',

@@ -37,7 +37,7 @@ export function debugRoutes(
           folder,
           reports: {
             'controller.txt': controllerReport(controller),
-            'compute_local.txt': computeReport(controller, compute),
+            'compute_local.txt': await computeReport(controller, compute),
           },
         });
         return empty(201);
@@ -50,9 +50,9 @@ export function debugRoutes(
       summary: 'Report on this compute (local servers only)',
       params: nothing,
       answers: { 200: { media: 'text/plain' } },
-      handle: ({ exchange }) => {
+      handle: async ({ exchange }) => {
         if (!controller.isLocal) throw refusals.debugLocalOnly();
-        return sendText(exchange, computeReport(controller, compute));
+        return sendText(exchange, await computeReport(controller, compute));
       },
     }),
   ];
@@ -72,7 +72,7 @@ export function controllerReport({ gns3Version, isLocal, computes, projects }: C
   ]);
 }
 
-export function computeReport(controller: Controller, { capabilities }: LocalCompute): string {
+export async function computeReport(controller: Controller, compute: LocalCompute): Promise<string> {
   const { rss, heapUsed } = process.memoryUsage();
   const { cpu_usage_percent: processor, memory_usage_percent: memory } = controller.load();
   const { console_ports: consoles, udp_ports: udp } = controller.computes.ports('local');
@@ -81,7 +81,7 @@ export function computeReport(controller: Controller, { capabilities }: LocalCom
     `runs for ${Math.round(process.uptime())} s on a host that runs for ${Math.round(uptime())} s`,
     `host: ${processor} % of the processors, ${memory} % of the memory`,
     `HTTP thread: ${inMebibytes(heapUsed)} MiB of objects; all threads: ${inMebibytes(rss)} MiB`,
-    `kinds of node: ${capabilities.node_types.join(', ')}`,
+    `kinds of node: ${(await compute.nodeTypes()).join(', ')}`,
     `ports given out: ${consoles.length} to consoles, ${udp.length} to links`,
   ]);
 }

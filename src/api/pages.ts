@@ -82,14 +82,15 @@ export function pageRoutes({ controller, compute, images, uploads, hasWebUi }: P
       summary: 'Show what this host runs',
       params: nothing,
       answers: PAGE,
-      handle: ({ exchange }) => {
+      handle: async ({ exchange }) => {
+        const types = await compute.nodeTypes();
         const { cpu_usage_percent: processor, memory_usage_percent: memory } = controller.load();
         return sendPage(
           exchange,
           'This host',
           html`${PAGES}
             <p>${processor} % of the processors and ${memory} % of the memory are in use.</p>
-            <p>Kinds of node: ${compute.capabilities.node_types.join(', ')}</p>`,
+            <p>Kinds of node: ${types.join(', ')}</p>`,
         );
       },
     }),
@@ -126,9 +127,9 @@ export function pageRoutes({ controller, compute, images, uploads, hasWebUi }: P
       summary: 'Show the reports for who looks for a fault (local servers only)',
       params: nothing,
       answers: PAGE,
-      handle: ({ exchange }) => {
+      handle: async ({ exchange }) => {
         if (!controller.isLocal) throw refusals.debugLocalOnly();
-        const reports = controllerReport(controller) + computeReport(controller, compute);
+        const reports = controllerReport(controller) + (await computeReport(controller, compute));
         return sendPage(
           exchange,
           'Reports',

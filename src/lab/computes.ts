@@ -73,7 +73,9 @@ export class Computes {
   readonly #lane: Lane;
   readonly #others: Collection<Compute>;
   readonly #local: Compute;
+  /** The types of node that this server can run, as far as it was last asked. */
   #nodeTypes: readonly string[] = [];
+  #findNodeTypes: () => Promise<readonly string[]> = () => Promise.resolve([]);
 
   constructor(options: ComputesOptions) {
     this.#options = options;
@@ -103,9 +105,10 @@ export class Computes {
     this.#others.publishLoaded();
   }
 
-  /** Tells clients from now on that this server runs these types of node. */
-  runs(nodeTypes: readonly string[]): void {
-    this.#nodeTypes = nodeTypes;
+  /** Clients are told from now on which types of node this server can run: it is asked anew each time. */
+  async runs(findNodeTypes: () => Promise<readonly string[]>): Promise<void> {
+    this.#findNodeTypes = findNodeTypes;
+    await this.#look();
   }
 
   listensOn(port: number): void {
@@ -116,12 +119,15 @@ export class Computes {
     return [LOCAL_COMPUTE, ...[...this.#others.values()].map((compute) => compute.compute_id)];
   }
 
-  list(): string {
+  async list(): Promise<string> {
+    await this.#look();
     return `[${[this.#textOf(this.#local), ...this.#others.publishedTexts()].join(',')}]`;
   }
 
-  show(id: string): string {
-    return this.#textOf(this.#find(id));
+  async show(id: string): Promise<string> {
+    const compute = this.#find(id);
+    if (compute === this.#local) await this.#look();
+    return this.#textOf(compute);
   }
 
   /** Announces the local compute with its present load. */
@@ -202,6 +208,10 @@ export class Computes {
   checkServed(id: string, request: string): void {
     const compute = this.#find(id);
     if (compute !== this.#local) throw refusals.computeNotConnected(compute.name, request);
+  }
+
+  async #look(): Promise<void> {
+    this.#nodeTypes = await this.#findNodeTypes();
   }
 
   #find(id: string): Compute {

@@ -9,7 +9,7 @@ import { Channel } from '../base/streams/channel.js';
 import type { ConsolePorts } from '../lab/console-ports.js';
 import type { ImageLibrary } from '../files/images/image-library.js';
 import { FILTER_TYPES, type FilterType } from '../lab/topology/link-filters.js';
-import { SERVED_KINDS, SWITCH_KINDS } from '../lab/kinds/node-kinds.js';
+import { SERVED_KINDS } from '../lab/kinds/node-kinds.js';
 import type { LicenseSettings } from '../lab/iou-license.js';
 import type { Projects } from '../lab/projects/projects.js';
 import { ComputeProjects } from './compute-projects.js';
@@ -97,9 +97,6 @@ export class LocalCompute {
   readonly #gns3Version: string;
   readonly #services: ComputeServices;
   readonly #docker: DockerRunner;
-  /** The types of node that can run here; only switches until the host was probed. */
-  #nodeTypes: readonly string[] = SWITCH_KINDS.map(({ type }) => type);
-
   constructor(options: LocalComputeOptions) {
     const { engines, files, udpPorts, consolePorts, refusesBadHec, confinement, consoleHost } = options;
     this.#files = files;
@@ -164,11 +161,10 @@ export class LocalCompute {
     this.projects = new ComputeProjects(this.folders, options.allowsAnyPath, this.#services);
   }
 
-  /** Finds out which programs this host has. Returns the types of node that can run. */
-  async probe(): Promise<readonly string[]> {
+  /** The types of node that can run here: programs may be installed while the server runs. */
+  async nodeTypes(): Promise<readonly string[]> {
     const unable = new Set(await this.#services.programs.unableKinds());
-    this.#nodeTypes = SERVED_KINDS.map(({ type }) => type).filter((type) => !unable.has(type));
-    return this.#nodeTypes;
+    return SERVED_KINDS.map(({ type }) => type).filter((type) => !unable.has(type));
   }
 
   /** Refuses (409) a new node of a kind whose program this host does not have. */
@@ -185,9 +181,9 @@ export class LocalCompute {
     }
   }
 
-  get capabilities(): Capabilities {
+  async capabilities(): Promise<Capabilities> {
     return {
-      node_types: this.#nodeTypes,
+      node_types: await this.nodeTypes(),
       platform: platform(),
       version: this.#gns3Version,
     };

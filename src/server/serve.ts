@@ -197,7 +197,7 @@ export async function serve(config: Config): Promise<void> {
     config.captureKeepDays,
     log,
   );
-  const probed = compute.probe();
+  const kindsFound = controller.computes.runs(() => compute.nodeTypes());
   await running.start();
   compute.keep(await left);
   void confinement.problem();
@@ -260,7 +260,7 @@ export async function serve(config: Config): Promise<void> {
     log,
     descriptors: sockets.descriptors,
   });
-  controller.computes.runs(await probed);
+  await kindsFound;
   const port = await server.listen(config.host, config.port);
   sockets.boundConnectionBuffers();
   controller.computes.listensOn(port);

@@ -32,8 +32,8 @@ export interface ServerOptions {
   readonly allowedTurnMs?: number;
   /** How many descriptors it may have. */
   readonly descriptors?: number;
-  /** The file that it and its programs have in the place of /etc/resolv.conf. */
-  readonly nameServers?: string;
+  /** Files that it and its programs have in the place of others, by their paths. */
+  readonly mounts?: Readonly<Record<string, string>>;
 }
 
 /** Servers of tests that run at the same time must not give out the same UDP ports. */
@@ -78,15 +78,15 @@ export async function startServer(t: Teardown, options: ServerOptions = {}): Pro
   const data = options.data ?? scratchFolder(t);
   const node = [process.execPath, WATCHED, '--port', '0', '--data', data, ...(options.flags ?? [])];
   const limit = options.descriptors === undefined ? '' : `ulimit -n ${options.descriptors}; `;
-  const { nameServers: names } = options;
+  const mounts = Object.entries(options.mounts ?? {});
   const command = [
     '/bin/sh',
     '-c',
-    `${names === undefined ? '' : `mount --bind ${names} /etc/resolv.conf; `}${limit}exec "$@"`,
+    `${mounts.map(([place, file]) => `mount --bind ${file} ${place}; `).join('')}${limit}exec "$@"`,
     'sh',
     ...node,
   ];
-  const [program = '', ...words] = names === undefined ? command : ['unshare', '--mount', ...command];
+  const [program = '', ...words] = mounts.length === 0 ? command : ['unshare', '--mount', ...command];
   const child = spawn(program, words, {
     // The server does not get the options that the test runner adds to every Node.js process.
     env: {

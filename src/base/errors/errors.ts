@@ -57,6 +57,15 @@ export function systemCode(error: unknown): string | undefined {
   return typeof error.code === 'string' ? error.code : undefined;
 }
 
+/** The most parts of a list that a message names. */
+const MOST_NAMED = 20;
+
+/** A list of faults for a message, which names only so many of them. */
+export function shortList(faults: readonly string[]): string {
+  const more = faults.length - MOST_NAMED;
+  return faults.slice(0, MOST_NAMED).join('; ') + (more > 0 ? ` and ${more} more` : '');
+}
+
 /** The message of an error. That of a system error does not name paths of this host; its stack does. */
 export function messageOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);

@@ -79,6 +79,8 @@ export const labRefusals = {
       'node_compute_not_served',
       `Cannot ${doing}: node ${name} of type ${type} is on a compute that is not connected`,
     ),
+  nodesNotActedOn: (action: string, failed: number, all: number, faults: string) =>
+    new Refusal(409, 'nodes_not_acted_on', `Cannot ${action} ${failed} of ${all} nodes: ${faults}`),
   nodeLocked: (name: string) =>
     new Refusal(409, 'node_locked', `Node ${name} cannot be deleted because it is locked`),
   nodeNamePlaceholder: (placeholder: string) =>

@@ -1,7 +1,7 @@
 /** The requests of clients on the nodes of an open project. Each function is one request inside a transaction. */
 import { randomUUID } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
-import { refusals } from '../../base/errors/errors.js';
+import { messageOf, refusals, shortList } from '../../base/errors/errors.js';
 import { parseOrRefuse } from '../../base/errors/validation.js';
 import type { NodeKind, Properties } from '../kinds/node-kind.js';
 import { isProgramKind, kindOfType, servedKind } from '../kinds/node-kinds.js';
@@ -201,11 +201,15 @@ export async function actOnNode(topology: Topology, id: string, action: NodeActi
   return topology.nodes.textOf(topology.nodes.get(id) ?? node);
 }
 
-/** Acts on every node, also after a failure; the first failure is thrown. */
+/** Acts on every node, also after failures. Refuses (409), by their names, those with which it did not succeed. */
 export async function actOnAllNodes(topology: Topology, action: NodeAction): Promise<void> {
-  const acts = [...topology.nodes.values()].map((node) => actOnNode(topology, node.node_id, action));
-  const failure = (await Promise.allSettled(acts)).find((result) => result.status === 'rejected');
-  if (failure !== undefined) throw failure.reason;
+  const nodes = [...topology.nodes.values()];
+  const acts = await Promise.allSettled(nodes.map((node) => actOnNode(topology, node.node_id, action)));
+  const faults = acts.flatMap((act, index) =>
+    act.status === 'rejected' ? [`${nodes[index]?.name ?? ''}: ${messageOf(act.reason)}`] : [],
+  );
+  if (faults.length > 0)
+    throw refusals.nodesNotActedOn(action, faults.length, nodes.length, shortList(faults));
 }
 
 export function findNode(topology: Topology, id: string): StoredNode {

@@ -1,6 +1,6 @@
 /** The nodes of a lab, held for a snapshot: all of them stand still, then the memory of each is saved, then all go on. */
 import { join } from 'node:path';
-import { messageOf, refusals } from '../../base/errors/errors.js';
+import { messageOf, refusals, shortList } from '../../base/errors/errors.js';
 import type { HeldNodes, HoldPlan, NodeStatus, RanNode } from '../../lab/lab-run.js';
 import type { MachineNode, Run, RunMemory } from './machine.js';
 
@@ -25,8 +25,6 @@ interface Holdable {
   hold(): Promise<HeldNode>;
 }
 
-/** The most nodes that a refusal names. */
-const MOST_NAMED = 20;
 const FILES_ONLY = 'it has no memory that could be saved, and starts anew from its files';
 
 /** The cost of holding a run of a node; undefined without a run. Refuses (409) a node that cannot be held. */
@@ -57,18 +55,13 @@ export function keptTurn(take: (work: () => Promise<void>) => Promise<void>): Pr
 export async function planHold(nodes: readonly Holdable[]): Promise<HoldPlan> {
   const plans = await Promise.allSettled(nodes.map((node) => node.planHold()));
   const faults = plans.flatMap((plan) => (plan.status === 'rejected' ? [messageOf(plan.reason)] : []));
-  if (faults.length > 0) throw refusals.labNotHeld(listed(faults));
+  if (faults.length > 0) throw refusals.labNotHeld(shortList(faults));
   const holds = plans.flatMap((plan) => (plan.status === 'fulfilled' && plan.value ? [plan.value] : []));
   return {
     bytes: holds.reduce((sum, hold) => sum + ('bytes' in hold ? hold.bytes : 0), 0),
     folders: holds.map(({ folder }) => folder),
     warnings: holds.flatMap((hold) => ('why' in hold ? [`${hold.name}: ${hold.why}`] : [])),
   };
-}
-
-function listed(faults: readonly string[]): string {
-  const more = faults.length - MOST_NAMED;
-  return faults.slice(0, MOST_NAMED).join('; ') + (more > 0 ? ` and ${more} more` : '');
 }
 
 /** Saves their memory into the folder. None of them starts or ends before they are released. */

@@ -2,6 +2,7 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { availableParallelism } from 'node:os';
+import { setTimeout as delay } from 'node:timers/promises';
 import { refusals } from '../../base/errors/errors.js';
 import type { NodeKind } from '../../lab/kinds/node-kind.js';
 import { FairTurns } from '../../base/threads/fair-turns.js';
@@ -11,6 +12,8 @@ import type { Ability, ProgramRunner } from './machine.js';
 
 /** A kind that was not able is probed again when it is asked for, at most so often. */
 const PROBE_AGAIN_MS = 1000;
+/** A request for all kinds does not wait longer for what does not answer, such as an engine of containers that hangs. */
+const LONGEST_PROBE_MS = 2000;
 const AT_ONCE = availableParallelism() + 1;
 const MOST_WAITING = 10_000;
 
@@ -61,10 +64,13 @@ export class Programs {
     return runner;
   }
 
-  /** The kinds that this host cannot run. */
+  /** The kinds that this host cannot run, as far as that is known within two seconds. */
   async unableKinds(): Promise<string[]> {
     const kinds = [...this.#probed];
-    const abilities = await Promise.all(kinds.map(([type, probed]) => this.#abilityOf(type, probed)));
+    const late = delay(LONGEST_PROBE_MS, undefined, { ref: false });
+    const abilities = await Promise.all(
+      kinds.map(([type, probed]) => Promise.race([this.#abilityOf(type, probed), late])),
+    );
     return kinds.flatMap(([type], index) => (abilities[index]?.isAble === true ? [] : [type]));
   }
 

@@ -31,7 +31,7 @@ void t.test(
     const server = await startServer(t, {
       flags: ['--kvm', 'off'],
       environment: { WIREFARM_CONSOLE_PORTS: ownConsolePorts() },
-      nameServers,
+      mounts: { '/etc/resolv.conf': nameServers },
     });
     placeGuest(t, server.data);
     const lab = await NodeLab.make(t, server);

@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import type { LocalCompute } from '../run/local-compute.js';
 import { ProgramNode } from '../run/nodes/program-node.js';
+import { docker } from '../lab/kinds/docker.js';
 import { dynamips } from '../lab/kinds/dynamips.js';
 import type { NodeKind } from '../lab/kinds/node-kind.js';
 import { isProgramKind, SERVED_KINDS } from '../lab/kinds/node-kinds.js';
@@ -29,6 +30,9 @@ const DONE = { start: 'Start', stop: 'Stop', suspend: 'Suspend', reload: 'Stop a
 /** The kinds that have a route of their own to go on with a suspended node. */
 const RESUMED: readonly NodeKind[] = [dynamips, qemu];
 
+/** The programs whose start answers without the node, as in the reference. */
+const STARTED_SILENTLY: readonly NodeKind[] = [docker, dynamips];
+
 export function computeNodeRoutes(compute: LocalCompute): Route[] {
   return SERVED_KINDS.flatMap((kind) => [
     ...routesOf(compute, kind),
@@ -55,6 +59,7 @@ function routesOf(compute: LocalCompute, kind: NodeKind): Route[] {
       handle: async ({ params, body }) => {
         const project = findProject(compute, params.project_id);
         await compute.checkAble(kind.type);
+        await compute.checkImages(kind, body.properties);
         return jsonText(201, await project.createNode(kind, body));
       },
     }),
@@ -75,7 +80,11 @@ function routesOf(compute: LocalCompute, kind: NodeKind): Route[] {
       params: one,
       body: changedNode,
       answers: { 200: shown },
-      handle: async ({ params, body }) => jsonText(200, await findNode(compute, kind, params).update(body)),
+      handle: async ({ params, body }) => {
+        const node = findNode(compute, kind, params);
+        await compute.checkImages(kind, body.properties);
+        return jsonText(200, await node.update(body));
+      },
     }),
     route({
       method: 'DELETE',
@@ -95,13 +104,17 @@ function routesOf(compute: LocalCompute, kind: NodeKind): Route[] {
       method: 'POST',
       path: `${path}/{node_id}/duplicate`,
       tag,
-      summary: `Show the copy of ${title}: a controller copies the files`,
+      summary: isProgramKind(kind)
+        ? `Copy the files of ${title} to another one that the controller has made`
+        : `Show the copy of ${title}, which has no files`,
       params: one,
       body: z.strictObject({ destination_node_id: uuid }),
       answers: { 201: shown },
-      handle: ({ params, body }) => {
-        findNode(compute, kind, params);
-        return jsonText(201, findNode(compute, kind, { ...params, node_id: body.destination_node_id }).text);
+      handle: async ({ params, body }) => {
+        const project = findProject(compute, params.project_id);
+        checkId('Node', params.node_id);
+        const copy = await project.copyFiles(kind, params.node_id, body.destination_node_id);
+        return jsonText(201, copy.text);
       },
     }),
   ];
@@ -125,8 +138,9 @@ function resumeRoute(compute: LocalCompute, kind: NodeKind): Route {
 
 /** The start, stop and similar actions. Those of a switch change nothing, because it always runs. */
 function actionRoute(compute: LocalCompute, kind: NodeKind, action: (typeof ACTIONS)[number]): Route {
-  const showsNode = action === 'start' && isProgramKind(kind);
-  const inputs = showsNode ? kind.startInputs : undefined;
+  const isStart = action === 'start' && isProgramKind(kind);
+  const inputs = isStart ? kind.startInputs : undefined;
+  const showsNode = isStart && !STARTED_SILENTLY.includes(kind);
   return route({
     method: 'POST',
     path: `${nodesPath(kind)}/{node_id}/${action}`,

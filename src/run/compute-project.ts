@@ -1,5 +1,6 @@
 /** A project of the compute interface: the nodes that run here and the UDP ports that the project has reserved. */
 import { randomUUID } from 'node:crypto';
+import { dirname } from 'node:path';
 import { refusals } from '../base/errors/errors.js';
 import type { ProjectSettings } from '../lab/gns3-file/topology-schema.js';
 import type { ComputeServices } from './compute-services.js';
@@ -31,9 +32,12 @@ export interface ComputeProjectSettings {
 export interface ProjectPlace {
   readonly name: string;
   readonly folder: string;
+  /** Whether a controller in this process has the files, and removes those of a node itself. */
+  readonly isOfController: boolean;
 }
 
 const MOST_NODES = 4096;
+const COPYING = 'copy its files';
 
 export class ComputeProject implements NodeProject, WatchedProject {
   readonly id: string;
@@ -126,10 +130,26 @@ export class ComputeProject implements NodeProject, WatchedProject {
     return node?.home === this ? node : undefined;
   }
 
+  /** Ends a node and removes its files. */
   async deleteNode(kind: NodeKind, id: string): Promise<void> {
     const node = this.node(kind, id);
     if (!(await this.#forget(node))) throw refusals.nodeUnknown(id);
     this.#services.channel.emit('node.deleted', node.text, this.id);
+    if (this.#place.isOfController || isSwitchKind(kind)) return;
+    const folder = dirname(folderOf(node));
+    await this.#services.files.run('removeNodeFolder', { root: this.folder, folder, name: id });
+  }
+
+  /** Copies the files of a node into the folder of another, in the place of its own. Refuses (409) nodes that run. */
+  async copyFiles(kind: NodeKind, fromId: string, toId: string): Promise<ComputeNode> {
+    const [from, to] = [this.node(kind, fromId), this.node(kind, toId)];
+    if (from === to || !(from instanceof ProgramNode) || !(to instanceof ProgramNode)) return to;
+    const folders = { root: this.folder, from: from.folder, to: to.folder };
+    const copy = (): Promise<void> => this.#services.archives.run('copyNodeFolder', folders);
+    // In the order of ids, so that two copies in opposite directions do not wait for each other.
+    const [first, second] = from.id < to.id ? [from, to] : [to, from];
+    await first.whileStopped(COPYING, () => second.whileStopped(COPYING, copy));
+    return to;
   }
 
   async reserveUdpPort(): Promise<number> {
@@ -158,15 +178,12 @@ export class ComputeProject implements NodeProject, WatchedProject {
   }
 
   /** The controller has written the files of its own nodes already. */
-  async #writeFirstFiles(
-    kind: NodeKind,
-    { name, id, properties }: ComputeNode,
-    inputs: Properties,
-  ): Promise<void> {
+  async #writeFirstFiles(kind: NodeKind, node: ComputeNode, inputs: Properties): Promise<void> {
     if (!isProgramKind(kind)) return;
+    const { name, properties } = node;
     const files = kind.firstFiles(name, inputs, properties);
     if (Object.keys(files).length === 0) return;
-    const folder = nodeFolder({ node_type: nodeType.parse(kind.type), node_id: id });
+    const folder = folderOf(node);
     // A controller elsewhere makes its nodes anew each time it opens a project, and sends inputs only the first time.
     const replaces = Object.keys(inputs).length > 0;
     await this.#services.files.run('writeNodeFiles', { root: this.folder, folder, files, replaces });
@@ -201,4 +218,8 @@ export class ComputeProject implements NodeProject, WatchedProject {
       this.#table.delete(node);
     }
   }
+}
+
+function folderOf({ kind, id }: ComputeNode): string {
+  return nodeFolder({ node_type: nodeType.parse(kind.type), node_id: id });
 }

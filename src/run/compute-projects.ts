@@ -138,6 +138,9 @@ export class ComputeProjects {
       get folder() {
         return ownerOf()?.place.folder ?? ownFolder;
       },
+      get isOfController() {
+        return ownerOf() !== undefined;
+      },
     };
   }
 

@@ -6,6 +6,8 @@ import type { ConsolePorts } from '../lab/console-ports.js';
 import type { FilterPlans } from './nodes/filter-plans.js';
 import type { LinkEnds } from './links/link-ends.js';
 import type { NioSockets } from './links/nio-sockets.js';
+import type { TaskRunner } from '../base/threads/task-pool.js';
+import type { NodeArchiveTasks } from '../files/node-files/node-archive-tasks.js';
 import type { ComputeFiles } from './files.js';
 import type { KeptPrograms } from './nodes/kept-programs.js';
 import type { ProjectRoom } from './project-room.js';
@@ -26,6 +28,8 @@ export interface ComputeServices {
   /** Reserves a place on an engine for a device of a lab. */
   readonly newDevice: (lab: string) => RunningDevice;
   readonly files: ComputeFiles;
+  /** Copies folders, which may be large. */
+  readonly archives: TaskRunner<NodeArchiveTasks>;
   readonly programs: Programs;
   readonly kept: KeptPrograms;
   readonly room: ProjectRoom;

@@ -8,8 +8,10 @@ import { refusals } from '../base/errors/errors.js';
 import { Channel } from '../base/streams/channel.js';
 import type { ConsolePorts } from '../lab/console-ports.js';
 import type { ImageLibrary } from '../files/images/image-library.js';
+import { isEmulator } from '../files/images/image-name.js';
 import { FILTER_TYPES, type FilterType } from '../lab/topology/link-filters.js';
-import { SERVED_KINDS } from '../lab/kinds/node-kinds.js';
+import type { NodeKind, Properties } from '../lab/kinds/node-kind.js';
+import { SERVED_KINDS, SWITCH_KINDS } from '../lab/kinds/node-kinds.js';
 import type { LicenseSettings } from '../lab/iou-license.js';
 import type { Projects } from '../lab/projects/projects.js';
 import { ComputeProjects } from './compute-projects.js';
@@ -58,6 +60,7 @@ export interface LocalComputeOptions extends NioSocketsOptions {
   readonly keeper: Keeper;
   readonly memories: MemoryThreads['memories'];
   readonly images: ImageLibrary;
+  readonly archives: ComputeServices['archives'];
   readonly running: RunningNodes;
   readonly iouLicense: () => LicenseSettings;
   /** The folder for what programs keep between their lives, and for secrets. No client may write there. */
@@ -95,6 +98,7 @@ export class LocalCompute {
   readonly #bpf: BpfCompiler;
   readonly #runs = new Map<string, ComputeRun>();
   readonly #gns3Version: string;
+  readonly #images: ImageLibrary;
   readonly #services: ComputeServices;
   readonly #docker: DockerRunner;
   constructor(options: LocalComputeOptions) {
@@ -112,6 +116,7 @@ export class LocalCompute {
       },
     });
     this.#gns3Version = options.gns3Version;
+    this.#images = images;
     this.folders = new ProjectFolders(options.projectsFolder, options.projects, files);
     const nat = new NatWays({ keeper, files, interfaces: options.interfaces });
     const sockets = new NioSockets(options);
@@ -152,6 +157,7 @@ export class LocalCompute {
       nat,
       consoleHost,
       files,
+      archives: options.archives,
       nodeChanged: (projectId, nodeId, text) => {
         this.channel.emit('node.updated', text, projectId);
         this.folders.ownerOf(projectId)?.nodeChanged(nodeId);
@@ -170,6 +176,16 @@ export class LocalCompute {
   /** Refuses (409) a new node of a kind whose program this host does not have. */
   checkAble(type: string): Promise<void> {
     return this.#services.programs.check(type);
+  }
+
+  /**
+   * Refuses (409) settings that name an image which is not here: a controller of another host then uploads it, and asks
+   * again.
+   */
+  async checkImages({ type, imageProperties }: NodeKind, properties: Properties): Promise<void> {
+    if (!isEmulator(type)) return;
+    for (const name of imageProperties.map((key) => properties[key]))
+      if (typeof name === 'string' && name !== '') await this.#images.pathOf(type, name);
   }
 
   /** The names of the images of containers. Refuses (409) when there is no engine. */

@@ -158,6 +158,7 @@ export async function serve(config: Config): Promise<void> {
     consolePorts: controller.consolePorts,
     keeper,
     images,
+    archives: threads.archives,
     running,
     iouLicense: () => controller.iouLicense.settings,
     programFolder: keeperFolder(config),

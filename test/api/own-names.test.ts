@@ -56,6 +56,8 @@ const NEEDED: Readonly<Partial<Record<string, object>>> = {
   iou: { path: 'image.bin' },
   dynamips: { platform: 'c3600', image: 'a.image', ram: 64, slot0: 'NM-4E' },
 };
+await client.expect(204, 'POST', '/v2/compute/iou/images/image.bin', 'x');
+await client.expect(204, 'POST', '/v2/compute/dynamips/images/a.image', 'x');
 const nodes = new Map<string, string>();
 for (const kind of KINDS) {
   const fields = NEEDED[kind] ?? {};

@@ -1,4 +1,7 @@
-/** A client of a notification stream that remembers everything it was told. */
+/** A client of a notification stream, over HTTP or a WebSocket, that remembers everything it was told. */
+import { on } from 'node:events';
+import { WebSocket } from 'ws';
+
 export interface Notification {
   readonly action: string;
   readonly event: Readonly<Record<string, unknown>>;
@@ -12,13 +15,13 @@ interface Waiter {
 export class NotificationLog {
   readonly #received: Notification[] = [];
   readonly #waiters = new Set<Waiter>();
-  readonly #abort: AbortController;
+  readonly #abort: () => void;
   /** Resolves when the stream has ended, by whoever's wish. */
   readonly ended: Promise<void>;
 
-  private constructor(body: ReadableStream<Uint8Array>, abort: AbortController) {
+  private constructor(texts: AsyncIterable<string>, abort: () => void) {
     this.#abort = abort;
-    this.ended = this.#read(body).catch(() => undefined);
+    this.ended = this.#read(texts).catch(() => undefined);
   }
 
   /** Resolves when the server has sent its first line: from then on nothing is missed. */
@@ -26,8 +29,25 @@ export class NotificationLog {
     const abort = new AbortController();
     const { body } = await fetch(url, { signal: abort.signal });
     if (body === null) throw new Error('the notification stream has no body');
-    const log = new NotificationLog(body, abort);
-    await log.next(({ action }) => action === 'ping');
+    return NotificationLog.#begun(linesOf(body), () => {
+      abort.abort();
+    });
+  }
+
+  /** The same over the WebSocket at this address. */
+  static async openSocket(url: string): Promise<NotificationLog> {
+    const socket = new WebSocket(url.replace(/^http/, 'ws'));
+    return NotificationLog.#begun(framesOf(socket), () => {
+      socket.terminate();
+    });
+  }
+
+  static async #begun(texts: AsyncIterable<string>, abort: () => void): Promise<NotificationLog> {
+    const log = new NotificationLog(texts, abort);
+    const over = log.ended.then(() => {
+      throw new Error('the notification stream ended before its first ping');
+    });
+    await Promise.race([log.next(({ action }) => action === 'ping'), over]);
     return log;
   }
 
@@ -44,17 +64,11 @@ export class NotificationLog {
   }
 
   close(): void {
-    this.#abort.abort();
+    this.#abort();
   }
 
-  async #read(body: ReadableStream<Uint8Array>): Promise<void> {
-    const decoder = new TextDecoder();
-    let rest = '';
-    for await (const bytes of body) {
-      const lines = (rest + decoder.decode(bytes, { stream: true })).split('\n');
-      rest = lines.pop() ?? '';
-      for (const line of lines) if (line.trim() !== '') this.#take(JSON.parse(line) as Notification);
-    }
+  async #read(texts: AsyncIterable<string>): Promise<void> {
+    for await (const text of texts) this.#take(JSON.parse(text) as Notification);
   }
 
   #take(notification: Notification): void {
@@ -65,4 +79,24 @@ export class NotificationLog {
       waiter.resolve(notification);
     }
   }
+}
+
+async function* linesOf(body: ReadableStream<Uint8Array>): AsyncGenerator<string> {
+  const decoder = new TextDecoder();
+  let rest = '';
+  for await (const bytes of body) {
+    const lines = (rest + decoder.decode(bytes, { stream: true })).split('\n');
+    rest = lines.pop() ?? '';
+    yield* lines.filter((line) => line.trim() !== '');
+  }
+}
+
+/** Every text frame is one notification. */
+async function* framesOf(socket: WebSocket): AsyncGenerator<string> {
+  const closed = new AbortController();
+  socket.on('close', () => {
+    closed.abort();
+  });
+  const frames = on(socket, 'message', { signal: closed.signal }) as AsyncIterable<[Buffer]>;
+  for await (const [frame] of frames) yield frame.toString();
 }

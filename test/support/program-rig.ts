@@ -126,6 +126,7 @@ export class ProgramRig {
       log: pino({ level: 'silent' }),
       newDevice: () => this.#engine.newDevice(),
       files,
+      archives: { run: () => Promise.reject(new Error('no folder is copied')) },
       programs: new Programs({ runners: [runner], mayBeUnconfined: true }),
       kept: new KeptPrograms(udpPorts),
       room: new ProjectRoom({ files, quotaBytes: undefined, warn: () => undefined }),

@@ -13,6 +13,7 @@ export class UdpPeer {
   readonly received: Buffer[] = [];
   readonly port: number;
   readonly #socket: Socket;
+  #isClosed = false;
 
   private constructor(socket: Socket) {
     this.#socket = socket;
@@ -33,7 +34,8 @@ export class UdpPeer {
   }
 
   close(): void {
-    this.#socket.close();
+    if (!this.#isClosed) this.#socket.close();
+    this.#isClosed = true;
   }
 
   /** Resolves when all have left: over the loopback that is when they have arrived. */

@@ -22,6 +22,7 @@ import { syncTree } from '../../base/disk/tree-sync.js';
 import { readTar, unpackTar } from '../../base/disk/tar-reading.js';
 import { placeFiles, removeWork } from '../../lab/projects/file-placing.js';
 import { TEMPORARY } from '../../lab/projects/folder-layout.js';
+import { moveToTrash } from './node-file-tasks.js';
 import type { NodeFile } from './node-folder.js';
 
 interface NodeArchive extends NodeFile {
@@ -36,7 +37,7 @@ export interface NodeArchiveTasks extends TaskTable {
   readonly unpackNodeFiles: (input: NodeArchive) => Promise<void>;
   /** Moves the files to their places, all or none. Folders are merged, and nothing is deleted. */
   readonly placeNodeFiles: (input: NodeArchive) => void;
-  /** Copies the folder of a node, whole or not at all. Does nothing for a node without one. */
+  /** Copies the folder of a node, whole or not at all, in the place of a folder there. Does nothing for a node without one. */
   readonly copyNodeFolder: (input: { root: string; from: string; to: string }) => void;
   /** Removes the archive and the work folder. */
   readonly removeArchive: (input: NodeArchive) => void;
@@ -76,7 +77,9 @@ export const nodeArchiveTasks: NodeArchiveTasks = {
         pathsOf((entry) => entry.isDirectory()),
         pathsOf((entry) => entry.isFile()),
       );
-      renameSync(copy, join(parent, basename(to)));
+      const target = join(parent, basename(to));
+      if (existsSync(target)) moveToTrash(root, target);
+      renameSync(copy, target);
     } catch (error) {
       rmSync(copy, { recursive: true, force: true });
       throw error;

@@ -102,7 +102,7 @@ export const nodeFileTasks: NodeFileTasks = {
   },
 };
 
-function moveToTrash(root: string, target: string): void {
+export function moveToTrash(root: string, target: string): void {
   // Renamed first, so that a half deleted folder is never visible.
   const trash = join(ownFolder(root, TEMPORARY, true), `${randomUUID()}.deleted`);
   renameSync(target, trash);

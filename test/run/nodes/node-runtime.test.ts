@@ -48,6 +48,7 @@ async function switchOf(t: Test, kind: SwitchKind): Promise<SwitchNode> {
     log: pino({ level: 'silent' }),
     newDevice: () => engine.newDevice(),
     files,
+    archives: { run: () => Promise.reject(new Error('no folder is copied')) },
     programs: new Programs({ runners: [], mayBeUnconfined: true }),
     kept: new KeptPrograms(udpPorts),
     room: new ProjectRoom({ files, quotaBytes: undefined, warn: () => undefined }),

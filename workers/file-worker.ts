@@ -3,6 +3,7 @@ import { captureFileTasks } from '../src/captures/files/capture-file-tasks.js';
 import { configDiskTasks } from '../src/run/nodes/qemu/config-disk/config-disk-tasks.js';
 import { qemuHostTasks } from '../src/run/nodes/qemu/qemu-host-tasks.js';
 import { qemuTasks } from '../src/run/nodes/qemu/qemu-tasks.js';
+import { savedMemoryTasks } from '../src/run/nodes/qemu/saved-memory-tasks.js';
 import { iouTasks } from '../src/run/nodes/iou/iou-tasks.js';
 import { dynamipsTasks } from '../src/run/nodes/dynamips/dynamips-tasks.js';
 import { dockerTasks } from '../src/run/nodes/docker/docker-tasks.js';
@@ -40,6 +41,7 @@ const tasks = {
   ...placingTasks,
   ...qemuHostTasks,
   ...qemuTasks,
+  ...savedMemoryTasks,
   ...snapshotListTasks,
   ...symbolTasks,
   ...gns3Tasks,

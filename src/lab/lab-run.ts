@@ -29,6 +29,9 @@ export interface NodeState {
   readonly folder: string | null;
 }
 
+/** How a node or a lab ends: it may go on later where it was, or its content is given up. */
+export type RunEnd = 'closing' | 'removed';
+
 export type NodeAction = 'start' | 'stop' | 'suspend' | 'reload';
 
 /** The memory of a guest as it was saved. Its file is where only the server writes. */
@@ -108,7 +111,7 @@ export interface LabRun {
   /** Refuses (400) filters that could not work on a link at this port of the node. */
   checkFilters(node: StoredNode, place: LinkPlace, filters: AcceptedFilters, client: Client): Promise<void>;
   /** Stops everything. */
-  end(): Promise<void>;
+  end(how: RunEnd): Promise<void>;
 }
 
 /** Begins to run a project that has just been opened. */

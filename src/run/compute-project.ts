@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { dirname } from 'node:path';
 import { refusals } from '../base/errors/errors.js';
 import type { ProjectSettings } from '../lab/gns3-file/topology-schema.js';
+import type { RunEnd } from '../lab/lab-run.js';
 import type { ComputeServices } from './compute-services.js';
 import type { NodeTable } from './nodes/node-table.js';
 import { nodeFolder } from '../files/node-files/node-folder.js';
@@ -101,7 +102,7 @@ export class ComputeProject implements NodeProject, WatchedProject {
       if (wanted.heldConsole === undefined) await this.#writeFirstFiles(kind, node, wanted.inputs ?? {});
       return node.text;
     } catch (error) {
-      await this.#forget(node).catch(() => undefined);
+      await this.#forget(node, 'removed').catch(() => undefined);
       throw error;
     }
   }
@@ -133,7 +134,8 @@ export class ComputeProject implements NodeProject, WatchedProject {
   /** Ends a node and removes its files. */
   async deleteNode(kind: NodeKind, id: string): Promise<void> {
     const node = this.node(kind, id);
-    if (!(await this.#forget(node))) throw refusals.nodeUnknown(id);
+    if (!(await this.#forget(node, 'removed'))) throw refusals.nodeUnknown(id);
+    await this.#services.savedStates.forget(this.id, id);
     this.#services.channel.emit('node.deleted', node.text, this.id);
     if (this.#place.isOfController || isSwitchKind(kind)) return;
     const folder = dirname(folderOf(node));
@@ -165,10 +167,10 @@ export class ComputeProject implements NodeProject, WatchedProject {
   }
 
   /** Removes all nodes and releases all ports. */
-  async close(): Promise<void> {
+  async close(how: RunEnd): Promise<void> {
     this.#isClosed = true;
     this.#services.room.forget(this);
-    await Promise.all([...this.#nodes].map((node) => this.#forget(node)));
+    await Promise.all([...this.#nodes].map((node) => this.#forget(node, how)));
     this.#services.udpPorts.releaseAllOf(this.id);
   }
 
@@ -210,9 +212,9 @@ export class ComputeProject implements NodeProject, WatchedProject {
     return [...this.#nodes].filter((node) => node instanceof ProgramNode);
   }
 
-  async #forget(node: ComputeNode): Promise<boolean> {
+  async #forget(node: ComputeNode, how: RunEnd): Promise<boolean> {
     try {
-      return await node.remove();
+      return await node.remove(how);
     } finally {
       this.#nodes.delete(node);
       this.#table.delete(node);

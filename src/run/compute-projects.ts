@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { isAbsolute, resolve } from 'node:path';
 import { refusals } from '../base/errors/errors.js';
+import type { RunEnd } from '../lab/lab-run.js';
 import type { Project } from '../lab/projects/project.js';
 import {
   ComputeProject,
@@ -84,13 +85,13 @@ export class ComputeProjects {
   }
 
   /** Ends the nodes of the project and forgets it; the files stay. */
-  close(id: string): Promise<void> {
-    return this.#end(id, () => Promise.resolve());
+  close(id: string, how: RunEnd = 'closing'): Promise<void> {
+    return this.#end(id, how, () => Promise.resolve());
   }
 
   /** Closes the project and removes its folder, unless the folder belongs to a project of the controller. */
   delete(id: string): Promise<void> {
-    return this.#end(id, async ({ ready, ownFolder }) => {
+    return this.#end(id, 'removed', async ({ ready, ownFolder }) => {
       await ready;
       await this.#folders.remove(id, ownFolder);
     });
@@ -101,11 +102,11 @@ export class ComputeProjects {
     for (const { project } of this.#entries.values()) project.closeSockets();
   }
 
-  async #end(id: string, finish: (entry: Entry) => Promise<void>): Promise<void> {
+  async #end(id: string, how: RunEnd, finish: (entry: Entry) => Promise<void>): Promise<void> {
     const entry = this.#entries.get(id);
     if (entry === undefined) throw refusals.projectUnknown(id);
     this.#entries.delete(id);
-    const closed = entry.project.close();
+    const closed = entry.project.close(how);
     const ended = closed.then(() => finish(entry));
     remember(this.#closing, id, closed);
     remember(this.#ending, id, ended);

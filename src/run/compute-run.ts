@@ -14,6 +14,7 @@ import type {
   LinkPlace,
   NodeAction,
   NodeState,
+  RunEnd,
   RunLink,
 } from '../lab/lab-run.js';
 import type { ProgramKind, Properties } from '../lab/kinds/node-kind.js';
@@ -186,11 +187,11 @@ export class ComputeRun implements LabRun {
     };
   }
 
-  async end(): Promise<void> {
+  async end(how: RunEnd): Promise<void> {
     for (const listener of this.#listeners) listener.ending?.();
     this.#isEnded = true;
     this.#follow('The project', async () => {
-      await this.#projects.close(this.#id);
+      await this.#projects.close(this.#id, how);
       this.wires.forgetAll();
     });
     await this.#last;

@@ -12,6 +12,7 @@ import type { ComputeFiles } from './files.js';
 import type { KeptPrograms } from './nodes/kept-programs.js';
 import type { ProjectRoom } from './project-room.js';
 import type { RunningNodes } from './running-nodes.js';
+import type { SavedStates } from './saved-states.js';
 import type { NatWays } from './nodes/nat/nat-ways.js';
 import type { Programs } from './nodes/programs.js';
 import type { UdpPorts } from './links/udp-ports.js';
@@ -34,6 +35,7 @@ export interface ComputeServices {
   readonly kept: KeptPrograms;
   readonly room: ProjectRoom;
   readonly running: RunningNodes;
+  readonly savedStates: SavedStates;
   readonly nat: NatWays;
   /** The address at which consoles listen. */
   readonly consoleHost: string;

@@ -12,6 +12,7 @@ import type { IouTasks } from './nodes/iou/iou-tasks.js';
 import type { ConfigDiskTasks } from './nodes/qemu/config-disk/config-disk-tasks.js';
 import type { QemuHostTasks } from './nodes/qemu/qemu-host-tasks.js';
 import type { QemuTasks } from './nodes/qemu/qemu-tasks.js';
+import type { SavedMemoryTasks } from './nodes/qemu/saved-memory-tasks.js';
 import type { VpcsTasks } from './nodes/vpcs/vpcs-tasks.js';
 
 /** The tasks of the kinds of node that are programs, and of their confinement. */
@@ -22,6 +23,7 @@ type ProgramTasks = ConfigDiskTasks &
   IouTasks &
   QemuHostTasks &
   QemuTasks &
+  SavedMemoryTasks &
   VpcsTasks;
 
 export type ComputeFiles = TaskRunner<

@@ -11,7 +11,7 @@ import type { ImageLibrary } from '../files/images/image-library.js';
 import { isEmulator } from '../files/images/image-name.js';
 import { FILTER_TYPES, type FilterType } from '../lab/topology/link-filters.js';
 import type { NodeKind, Properties } from '../lab/kinds/node-kind.js';
-import { SERVED_KINDS, SWITCH_KINDS } from '../lab/kinds/node-kinds.js';
+import { SERVED_KINDS } from '../lab/kinds/node-kinds.js';
 import type { LicenseSettings } from '../lab/iou-license.js';
 import type { Projects } from '../lab/projects/projects.js';
 import { ComputeProjects } from './compute-projects.js';
@@ -36,11 +36,13 @@ import { kvmPlatforms, type KvmSetting } from './nodes/qemu/kvm.js';
 import type { QemuDiskOptions } from './nodes/qemu/qemu-disks.js';
 import type { MemoryThreads } from './nodes/qemu/guest-memory.js';
 import { QemuRunner } from './nodes/qemu/qemu-machine.js';
+import { SavedMemories } from './nodes/qemu/saved-memories.js';
 import { QemuTools } from './nodes/qemu/qemu-tools.js';
 import { VpcsRunner } from './nodes/vpcs/vpcs-machine.js';
 import { LinkEnds } from './links/link-ends.js';
 import { NioSockets, type NioSocketsOptions } from './links/nio-sockets.js';
 import { ProjectRoom } from './project-room.js';
+import type { SavedStates } from './saved-states.js';
 import { ProjectFolders } from './project-folders.js';
 import type { UdpPorts } from './links/udp-ports.js';
 
@@ -62,6 +64,7 @@ export interface LocalComputeOptions extends NioSocketsOptions {
   readonly images: ImageLibrary;
   readonly archives: ComputeServices['archives'];
   readonly running: RunningNodes;
+  readonly savedStates: SavedStates;
   readonly iouLicense: () => LicenseSettings;
   /** The folder for what programs keep between their lives, and for secrets. No client may write there. */
   readonly programFolder: string;
@@ -154,6 +157,7 @@ export class LocalCompute {
         },
       }),
       running: options.running,
+      savedStates: options.savedStates,
       nat,
       consoleHost,
       files,
@@ -284,6 +288,9 @@ function programRunners(
       socketsFolder: join(options.programFolder, 'i'),
       confinement: options.confinement,
     }),
-    new QemuRunner({ ...disks, memories, socketsFolder, kvm, allowsUnsafe, kept }),
+    new QemuRunner({
+      ...{ ...disks, memories, socketsFolder, kvm, allowsUnsafe, kept },
+      saved: new SavedMemories({ files, states: options.savedStates }),
+    }),
   ];
 }

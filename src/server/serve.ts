@@ -19,6 +19,7 @@ import { hostSockets } from '../engine/sockets/host-sockets.js';
 import { RECEIVE_BUFFER } from '../engine/sockets/opener.js';
 import { ImageLibrary } from '../files/images/image-library.js';
 import { RunningNodes } from '../run/running-nodes.js';
+import { SavedStates } from '../run/saved-states.js';
 import { NodeArchives } from '../files/node-files/node-archives.js';
 import { NodeFolders } from '../files/node-files/node-folders.js';
 import { nodeFileLanding } from '../files/node-files/node-folder.js';
@@ -160,6 +161,7 @@ export async function serve(config: Config): Promise<void> {
     images,
     archives: threads.archives,
     running,
+    savedStates: new SavedStates(store),
     iouLicense: () => controller.iouLicense.settings,
     programFolder: keeperFolder(config),
     docker: {

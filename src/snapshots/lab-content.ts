@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import { refusals } from '../base/errors/errors.js';
 import type { RanNode } from '../lab/lab-run.js';
+import { savedMemory } from '../lab/saved-memory.js';
 import type { DirectedFilters } from '../lab/topology/link-filters.js';
 import {
   entityChanges,
@@ -37,13 +38,6 @@ export interface LabContent {
   /** The nodes that ran; copies and archives for others have none. */
   readonly ran?: readonly RanNode[] | undefined;
 }
-
-const savedMemory = z.object({
-  digest: z.string().regex(/^[0-9a-f]{64}$/),
-  size: z.int().nonnegative(),
-  machine: z.string().regex(/^[a-zA-Z0-9._-]{1,64}$/),
-  parts: z.array(z.string()),
-});
 
 const labContent = z.object({
   settings: projectSettings,

@@ -12,6 +12,7 @@ void t.test('paths that every snapshot leaves out', (t) => {
     'other.gns3',
     'lab.gns3.backup',
     'lab.gns3.backup.1',
+    'project-files/qemu/x/vm-state',
   ]) {
     t.ok(isLeftOut(path), path);
     t.ok(isNotExported(path), path);
@@ -28,6 +29,8 @@ void t.test('the same names in other folders are ordinary files', (t) => {
     'project-files/lab.gns3',
     'project-files/qemu/tmp',
     'project-files/qemu/snapshots',
+    'project-files/vm-state',
+    'project-files/qemu/x/vm-state2',
     'notes/snapshots',
     'snapshots2',
     'project-files/captures.txt',

@@ -17,6 +17,7 @@ import { UdpPorts } from '../../src/run/links/udp-ports.js';
 import { KeptPrograms } from '../../src/run/nodes/kept-programs.js';
 import { ProjectRoom } from '../../src/run/project-room.js';
 import { RunningNodes } from '../../src/run/running-nodes.js';
+import { SavedStates } from '../../src/run/saved-states.js';
 import { FakeStore } from './fake-store.js';
 import { endProgram } from '../../src/run/nodes/keeper-programs.js';
 import type { Machine, MachineNode, NodeHost, ProgramRunner, Run } from '../../src/run/nodes/machine.js';
@@ -104,7 +105,7 @@ export class ProgramRig {
     const wanted = { node_id: idOf(100 + ++this.#nodes), name: 'P1', properties: {} };
     const node = new ProgramNode(home, KIND, wanted, this.#services(runner));
     await node.install();
-    t.teardown(() => node.remove());
+    t.teardown(() => node.remove('removed'));
     return node;
   }
 
@@ -131,6 +132,7 @@ export class ProgramRig {
       kept: new KeptPrograms(udpPorts),
       room: new ProjectRoom({ files, quotaBytes: undefined, warn: () => undefined }),
       running: new RunningNodes({ store: new FakeStore(), log: pino({ level: 'silent' }), now: () => 0 }),
+      savedStates: new SavedStates(new FakeStore()),
       nat: new NatWays({ keeper: this.keeper, files, interfaces: new Set() }),
       consoleHost: '127.0.0.1',
       nodeChanged: () => {

@@ -22,13 +22,6 @@ export const computeRefusals = {
       `This server cannot run nodes of type ${type}: ${why}` +
         (debianPackage === undefined ? '' : ` (Debian has it in the package ${debianPackage})`),
     ),
-  savedStateNotSupported: (name: string) =>
-    new Refusal(
-      409,
-      'saved_state_not_supported',
-      `${name} could not be started: this server cannot save the state of a virtual machine yet, ` +
-        'so change what happens on close to power_off or shutdown_signal',
-    ),
   programsUnconfined: () =>
     new Refusal(
       409,

@@ -33,7 +33,7 @@ export class ContentSwap {
     const state = this.#state;
     return this.#alone(async () => {
       await state.checkSwap(content.swap);
-      await state.topology.unload();
+      await state.topology.unload('removed');
       let givenUp: string | undefined;
       try {
         await state.replaceContent(content);

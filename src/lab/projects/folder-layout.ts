@@ -15,5 +15,7 @@ export const NOTES = `${OWN_FOLDER}/work`;
 export const WORK = `${SNAPSHOTS}/.work`;
 /** Within a project's folder: the captures of its links. */
 export const CAPTURES = 'project-files/captures';
+/** Within the folder of a QEMU node: the memory that was saved when the node was stopped. */
+export const VM_STATE = 'vm-state';
 /** The ending of folders in a project's temporary folder whose files are about to take their places. */
 export const PLACING = '.placing';

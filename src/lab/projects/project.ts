@@ -7,6 +7,7 @@ import type { Packed } from '../../base/store/store.js';
 import type { Channel, Listener } from '../../base/streams/channel.js';
 import type { Gns3Place } from '../gns3-file/mirror.js';
 import type { ProjectSettings } from '../gns3-file/topology-schema.js';
+import type { RunEnd } from '../lab-run.js';
 import { actOnAllNodes } from '../topology/nodes.js';
 import { storedRecords } from '../topology/topology-loading.js';
 import type { Topology } from '../topology/topology.js';
@@ -130,7 +131,7 @@ export class Project {
     return this.#state.exclusively(async () => {
       if (!this.isOpen) return;
       await this.flush();
-      await this.#unload();
+      await this.#unload('closing');
       this.#state.publish('closed');
       if (!reopens) await this.#rememberState(undefined);
       await this.tidy();
@@ -157,7 +158,7 @@ export class Project {
       try {
         const result = await forget(async () => {
           await state.mirror.cancel();
-          await this.#unload();
+          await this.#unload('removed');
         });
         state.isDeleted = true;
         onForgotten();
@@ -329,8 +330,8 @@ export class Project {
     });
   }
 
-  async #unload(): Promise<void> {
+  async #unload(how: RunEnd): Promise<void> {
     this.#autoClose.cancel();
-    await this.#state.drop()?.unload();
+    await this.#state.drop()?.unload(how);
   }
 }

@@ -60,6 +60,8 @@ export const entityKey = (projectId: string, kind: EntityKind, id: string): Key 
   kind,
   id,
 ];
+/** The memory of nodes that was saved when they were stopped. */
+export const savedStatesKey = (projectId: string): Key => [...labKey(projectId), 'saved'];
 export const templateKey = (id: string): Key => ['template', id];
 export const computeKey = (id: string): Key => ['compute', id];
 

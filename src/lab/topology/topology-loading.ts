@@ -33,7 +33,7 @@ export async function loadTopology(
     await topology.run.settled();
     return topology;
   } catch (error) {
-    await topology.unload();
+    await topology.unload('removed');
     throw error;
   }
 }

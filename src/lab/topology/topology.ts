@@ -10,7 +10,7 @@ import { undirected, type DirectedFilters } from './link-filters.js';
 import type { NodeKind, PortOwner } from '../kinds/node-kind.js';
 import { servedKind } from '../kinds/node-kinds.js';
 import type { LinkMedium, NodePort } from '../kinds/port.js';
-import type { BeginRun, LabRun, NodeState, NodeStatus } from '../lab-run.js';
+import type { BeginRun, LabRun, NodeState, NodeStatus, RunEnd } from '../lab-run.js';
 import type { HostNumbers } from './host-numbers.js';
 import { NodeNames } from './node-names.js';
 import { drawingView, linkView, nodeView, type DrawingView, type ShownCapture } from './views.js';
@@ -141,8 +141,8 @@ export class Topology {
   }
 
   /** Stops everything, and gives back the console ports. */
-  async unload(): Promise<void> {
-    await this.run.end();
+  async unload(how: RunEnd): Promise<void> {
+    await this.run.end(how);
     for (const node of this.nodes.values()) {
       const kind = this.kindOf(node);
       if (kind === undefined) continue;

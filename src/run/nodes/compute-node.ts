@@ -8,7 +8,7 @@ import type { PortPolicy } from '../../engine/forwarding/orders.js';
 import type { NodeConsoleType } from '../../lab/kinds/console-types.js';
 import { givenAdapters, type CustomAdapter } from '../../lab/kinds/custom-adapters.js';
 import type { NodeKind, Properties } from '../../lab/kinds/node-kind.js';
-import type { NodeStatus } from '../../lab/lab-run.js';
+import type { NodeStatus, RunEnd } from '../../lab/lab-run.js';
 import { acceptFilters } from '../../lab/topology/link-filters.js';
 import { Attachments } from './attachments.js';
 import type { ComputeServices } from '../compute-services.js';
@@ -52,7 +52,7 @@ export abstract class ComputeNode implements NodeRuntime {
   #consoleType: NodeConsoleType | undefined;
   #name: string;
   #properties: Properties;
-  #isLeaving = false;
+  #leaving: RunEnd | undefined;
   #isRemoved = false;
   readonly #turns = new Turns();
   /** The ports at which there is a link that is not suspended. */
@@ -178,8 +178,8 @@ export abstract class ComputeNode implements NodeRuntime {
   }
 
   /** Call last. Resolves with false when the node was removed already. */
-  remove(): Promise<boolean> {
-    this.#isLeaving = true;
+  remove(how: RunEnd): Promise<boolean> {
+    this.#leaving = how;
     return this.#turns.takeSurely(async () => {
       if (this.#isRemoved) return false;
       this.#isRemoved = true;
@@ -319,9 +319,9 @@ export abstract class ComputeNode implements NodeRuntime {
     return this.#plugged.has(port);
   }
 
-  /** Whether it will be removed in its turn: work that has not begun need not be done. */
-  protected get isLeaving(): boolean {
-    return this.#isLeaving;
+  /** How it will end in its turn, if it will: work that has not begun need not be done. */
+  protected get leaving(): RunEnd | undefined {
+    return this.#leaving;
   }
 
   /** Refuses (409) a name that is new and that no node may have. */

@@ -8,7 +8,7 @@ import type { PortEndpoint } from '../../engine/forwarding/transport.js';
 import type { NodeConsoleType } from '../../lab/kinds/console-types.js';
 import type { CustomAdapter } from '../../lab/kinds/custom-adapters.js';
 import type { ProgramKind, Properties } from '../../lab/kinds/node-kind.js';
-import type { KeptMemory, SavedMemory } from '../../lab/lab-run.js';
+import type { KeptMemory, RunEnd, SavedMemory } from '../../lab/lab-run.js';
 import type { ConsoleSource } from '../consoles/console-hub.js';
 import type { ConsoleOpener } from '../consoles/socket-relay.js';
 import type { ProgramEnd } from '../keeper/keeper.js';
@@ -94,6 +94,9 @@ export interface RunMemory {
   resume(): Promise<void>;
 }
 
+/** Why a run is ended: by its owner, in order to be started again, or because its node ends. */
+export type StopReason = 'asked' | 'restart' | RunEnd;
+
 /** A machine that runs. */
 export interface Run {
   readonly commandLine: string;
@@ -107,8 +110,8 @@ export interface Run {
   readonly console: MachineConsole | undefined;
   /** Opens a connection for each client of the console port; for consoles other than telnet. */
   readonly openConsole?: ConsoleOpener;
-  /** Ends it, at once when its lab is closed. Resolves when nothing of it runs. */
-  stop(reason: 'asked' | 'closing'): Promise<void>;
+  /** Ends it, without waiting for its guest when its node ends. Resolves when nothing of it runs. */
+  stop(reason: StopReason): Promise<void>;
   /** Absent for a kind that cannot be suspended. */
   suspend?(): Promise<void>;
   resume?(): Promise<void>;
@@ -127,6 +130,11 @@ export interface Machine {
   readonly device?: DeviceSettings;
   /** Does what may take long before each start, such as a download. Refuses (409) what cannot run. */
   prepare?(host: Pick<NodeHost, 'inform'>): Promise<void>;
+  /**
+   * The memory that was saved when the node was stopped; undefined without one that fits, of which it warns. Absent for a
+   * kind that saves none.
+   */
+  savedMemory?(host: Pick<NodeHost, 'warn'>): Promise<KeptMemory | undefined>;
   /**
    * Refuses (409) what cannot run; nothing is left of it then, but for what the host closes. The inputs are those that
    * the kind takes with a start. With a memory, which only a kind that saves any is given, the guest goes on from there.

@@ -4,7 +4,6 @@
  * long as there is one. So links, filters and captures stay while the program comes and goes.
  */
 import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import { messageOf, refusals } from '../../base/errors/errors.js';
 import { nodeFolder } from '../../files/node-files/node-folder.js';
 import type { NodeKind, ProgramKind, Properties } from '../../lab/kinds/node-kind.js';
@@ -13,7 +12,7 @@ import { portPlaces } from '../../lab/kinds/port-places.js';
 import { captureOf } from '../../lab/kinds/port-types.js';
 import { checkChangeWhileRunning } from '../../lab/kinds/running-changes.js';
 import { nodeType } from '../../lab/gns3-file/topology-schema.js';
-import type { KeptMemory, NodeStatus } from '../../lab/lab-run.js';
+import type { KeptMemory, NodeStatus, RunEnd } from '../../lab/lab-run.js';
 import { portOwnerOf } from '../../lab/topology/port-owner.js';
 import type { ComputeServices } from '../compute-services.js';
 import type { ConsoleHub } from '../consoles/console-hub.js';
@@ -22,12 +21,10 @@ import { ComputeNode, wantedAdapters, type NewComputeNode, type NodeSettings } f
 import { holdOf, keptTurn, type HeldNode, type NodeHold } from './held-nodes.js';
 import { InnerPorts } from './inner-ports.js';
 import { endKept, settingsOf, type KeptNode } from './kept-programs.js';
-import type { Machine, NodeHost, NodeProject, Run } from './machine.js';
+import type { Machine, NodeHost, NodeProject, Run, StopReason } from './machine.js';
+import { endAtOnce, startSaved } from './program-start.js';
 import { lastLines, lastWords } from './printed-text.js';
 import { ServedConsole } from './served-console.js';
-
-/** A program that ends within so many milliseconds could not be started. */
-const ALIVE_MS = 50;
 
 export class ProgramNode extends ComputeNode {
   readonly kind: ProgramKind;
@@ -171,15 +168,15 @@ export class ProgramNode extends ComputeNode {
       const isAsStarted = this.#startedWith === settingsOf(this);
       if (this.#run?.reload !== undefined && this.#status === 'started' && isAsStarted)
         return this.#run.reload();
-      await this.#stop('asked');
+      await this.#stop('restart');
       return this.#start({});
     });
   }
 
   /** A node that is removed does not wait until its guest has shut down. */
-  override remove(): Promise<boolean> {
-    void this.#stopping?.stop('closing');
-    return super.remove();
+  override remove(how: RunEnd): Promise<boolean> {
+    void this.#stopping?.stop(how);
+    return super.remove(how);
   }
 
   /** Cuts everybody who is at the console and empties it; the program stays. */
@@ -231,7 +228,7 @@ export class ProgramNode extends ComputeNode {
     const { log, programs } = this.services;
     const isLeft = programs.areLeft && this.#machine.adopt !== undefined && this.#run !== undefined;
     if (isLeft) this.#run = undefined;
-    await this.#stop('closing').catch((error: unknown) => {
+    await this.#stop(this.leaving ?? 'closing').catch((error: unknown) => {
       log.error({ err: error, node: this.id }, 'a node that is removed could not be stopped');
     });
     this.console.close();
@@ -266,8 +263,14 @@ export class ProgramNode extends ComputeNode {
     await this.#unwire();
     this.console.reset();
     const settings = settingsOf(this);
-    const run = await programs.start(this.kind.type, this.home.id, () => this.#launch(inputs, memory));
-    await this.#checkAlive(run);
+    const run = await programs.start(this.kind.type, this.home.id, () =>
+      startSaved(this.#machine, this.#host(), memory, (fit) => this.#launch(inputs, fit)),
+    );
+    const end = await endAtOnce(run);
+    if (end !== undefined) {
+      await this.#unwire();
+      throw refusals.nodeNotStarted(this.name, end);
+    }
     this.#follow(run, settings);
     // A client who is told that it runs may rely on it: after a crash it runs again.
     await this.services.running.written();
@@ -311,7 +314,7 @@ export class ProgramNode extends ComputeNode {
 
   /** Starts the program with its adapters wired and its console open, or leaves nothing of it. */
   async #launch(inputs: Properties, memory: KeptMemory | undefined): Promise<Run> {
-    if (this.isLeaving) throw refusals.nodeUnknown(this.id);
+    if (this.leaving !== undefined) throw refusals.nodeUnknown(this.id);
     try {
       await this.#console.open();
       const { device } = this.#machine;
@@ -344,26 +347,18 @@ export class ProgramNode extends ComputeNode {
     };
   }
 
-  /** Refuses (409) a program that ends at once, with what it printed. */
-  async #checkAlive(run: Run): Promise<void> {
-    const end = await Promise.race([run.ended, delay(ALIVE_MS)]);
-    if (end === undefined) return;
-    await this.#unwire();
-    throw refusals.nodeNotStarted(this.name, lastWords(end, lastLines(run.output)));
-  }
-
   async #unwire(): Promise<void> {
     this.console.disconnect();
     await this.#console.close();
     await this.#inner.close();
   }
 
-  async #stop(reason: 'asked' | 'closing'): Promise<void> {
+  async #stop(reason: StopReason): Promise<void> {
     const run = this.#run;
     if (run !== undefined) {
       this.#run = undefined;
       this.#stopping = run;
-      await run.stop(this.isLeaving ? 'closing' : reason);
+      await run.stop(this.leaving ?? reason);
       this.#stopping = undefined;
       this.console.disconnect();
     }

@@ -201,7 +201,7 @@ void t.test('consoles are reserved from loading to unloading, the stored port wh
   t.match(topology.nodes.get(idOf(1)), { console: 5005 });
   t.match(topology.nodes.get(idOf(2)), { console: 5000 });
   t.match(topology.nodes.get(idOf(3)), { console: 5005 }, 'a node that is only kept reserves nothing');
-  await topology.unload();
+  await topology.unload('closing');
   t.same(consolePorts.reserved, []);
 });
 

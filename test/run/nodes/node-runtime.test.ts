@@ -17,6 +17,7 @@ import { KeptPrograms } from '../../../src/run/nodes/kept-programs.js';
 import { FilterPlans } from '../../../src/run/nodes/filter-plans.js';
 import { Programs } from '../../../src/run/nodes/programs.js';
 import { NatWays } from '../../../src/run/nodes/nat/nat-ways.js';
+import { SavedStates } from '../../../src/run/saved-states.js';
 import { SwitchNode } from '../../../src/run/nodes/switch-node.js';
 import { eventually } from '../../support/eventually.js';
 import { FakeStore } from '../../support/fake-store.js';
@@ -53,13 +54,14 @@ async function switchOf(t: Test, kind: SwitchKind): Promise<SwitchNode> {
     kept: new KeptPrograms(udpPorts),
     room: new ProjectRoom({ files, quotaBytes: undefined, warn: () => undefined }),
     running: new RunningNodes({ store: new FakeStore(), log: pino({ level: 'silent' }), now: () => 0 }),
+    savedStates: new SavedStates(new FakeStore()),
     nat: new NatWays({ keeper: programs.keeper, files, interfaces: new Set() }),
     consoleHost: '127.0.0.1',
     nodeChanged: () => undefined,
     report: () => undefined,
   });
   await node.install();
-  t.teardown(() => node.remove());
+  t.teardown(() => node.remove('removed'));
   return node;
 }
 

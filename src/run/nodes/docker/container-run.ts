@@ -3,7 +3,7 @@ import type { PortEndpoint } from '../../../engine/forwarding/transport.js';
 import type { ConsoleOpener } from '../../consoles/socket-relay.js';
 import type { Program, ProgramEnd } from '../../keeper/keeper.js';
 import type { NioSockets } from '../../links/nio-sockets.js';
-import type { Run } from '../machine.js';
+import type { Run, StopReason } from '../machine.js';
 import type { ContainerConsole } from './container-console.js';
 import { savingCommand } from './container-settings.js';
 import { DockerError } from './docker-client.js';
@@ -69,13 +69,13 @@ export class ContainerRun implements Run {
     return this.console.output;
   }
 
-  async stop(reason: 'asked' | 'closing'): Promise<void> {
+  async stop(reason: StopReason): Promise<void> {
     const { engine } = this.#services;
     try {
       if (this.#isPaused) await this.resume();
       const [user, group] = [process.geteuid?.() ?? 0, process.getegid?.() ?? 0];
       await engine.run(this.#id, savingCommand(user, group)).catch(() => undefined);
-      await engine.stop(this.#id, reason === 'closing' ? 0 : GRACE_SECONDS);
+      await engine.stop(this.#id, reason === 'asked' || reason === 'restart' ? GRACE_SECONDS : 0);
     } catch {
       await this.#kill();
     }

@@ -108,7 +108,7 @@ export class NatNode extends OutletNode {
   async #launch(wire: AdapterWire): Promise<Program> {
     const { programs, nat: ways } = this.services;
     return programs.start(nat.type, this.home.id, async () => {
-      if (this.isLeaving) throw refusals.nodeUnknown(this.id);
+      if (this.leaving !== undefined) throw refusals.nodeUnknown(this.id);
       const program = await ways.start(this, wire).catch((error: unknown) => {
         throw refusals.nodeNotStarted(this.name, error instanceof Error ? error.message : String(error));
       });

@@ -6,6 +6,7 @@ import type { MachineNode, NodeHost } from '../machine.js';
 import { limitCpu, limiterOf } from './cpu-limit.js';
 import { keepConfig, type QemuDiskOptions } from './qemu-disks.js';
 import { GuestMemory, type MemoryThreads } from './guest-memory.js';
+import type { SavedMemories } from './saved-memories.js';
 import { eventsOf, meetQemu, openSerial, QemuRun, socketsIn, undo, type EndStep } from './qemu-run.js';
 import type { QmpClient } from './qmp.js';
 
@@ -23,6 +24,8 @@ const qemuMemo = z.object({
   reads: z.array(z.string()),
   writes: z.array(z.string()),
   hasConfigDisk: z.boolean(),
+  /** Its disks and all other files that it has opened. */
+  files: z.array(z.string()),
   /** Its memory in bytes, and the parts of its command line by `partsOf`. */
   size: z.number(),
   parts: z.array(z.string()),
@@ -39,7 +42,7 @@ export function keptFolders(memos: readonly NodeMemo[]): string[] {
 
 /** Rejects when a machine cannot be controlled, or was about to be started; the host ends its programs. */
 export async function adoptQemu(
-  options: QemuDiskOptions & MemoryThreads,
+  options: QemuDiskOptions & MemoryThreads & { readonly saved: SavedMemories },
   node: MachineNode,
   kept: KeptNode,
   host: NodeHost,
@@ -68,6 +71,7 @@ export async function adoptQemu(
     });
     const { status: now } = status.parse(await control.execute('query-status'));
     // The earlier server has died while it saved the memory.
+    await options.saved.forget(node);
     if (now === WAS_SAVED) await control.execute('cont');
     else if (now !== RUNS && now !== IS_SUSPENDED) throw new Error(`its guest is in the state ${now}`);
     const isLimited = helpers.some(({ id }) => id === limiterOf(node));
@@ -75,12 +79,13 @@ export async function adoptQemu(
     const { consoleType, properties } = node;
     const console = consoleType === 'telnet' ? await openSerial(control, sockets.console) : undefined;
     endSteps.push(() => console?.close());
+    const memory = guestMemoryOf(options, node.name, { control, pid: program.pid }, known);
     return new QemuRun({
       ...{ node, host, program, control, console, endSteps, commandLine: kept.commandLine },
       isSuspended: now === IS_SUSPENDED,
       hasCarrier: properties['replicate_network_connection_state'] !== false,
       consoleSocket: console !== undefined || consoleType === 'none' ? undefined : sockets.console,
-      memory: guestMemoryOf(options, node.name, { control, pid: program.pid }, known),
+      ...{ memory, saveMemory: () => options.saved.save(node, memory, known.files, host) },
     });
   } catch (error) {
     await undo(endSteps);

@@ -41,8 +41,15 @@ const ARCHIVE = /\.zip$/i;
 const CONFIG_INDEX = 3;
 const PC_PLATFORMS = ['i386', 'x86_64'];
 
-/** Refuses (409) missing images, images in use, and those that name files which are not their own. */
-export async function prepareDisks(options: QemuDiskOptions, node: DiskNode): Promise<PreparedDisks> {
+/**
+ * Refuses (409) missing images, images in use, and those that name files which are not their own. With `goesOn` the guest is
+ * not started anew.
+ */
+export async function prepareDisks(
+  options: QemuDiskOptions,
+  node: DiskNode,
+  goesOn: boolean,
+): Promise<PreparedDisks> {
   const { files } = options;
   const { properties, home, folder: path } = node;
   const folder = await files.run('openQemuFolder', { root: home.folder, folder: path });
@@ -57,7 +64,7 @@ export async function prepareDisks(options: QemuDiskOptions, node: DiskNode): Pr
     const hasConfigDisk = prepare.hasConfigDisk();
     for (const drive of DRIVES) {
       const isConfig = hasConfigDisk && drive === 'hdd';
-      drives.push(...(isConfig ? [await prepare.configDisk()] : await prepare.drive(drive)));
+      drives.push(...(isConfig ? [await prepare.configDisk(goesOn)] : await prepare.drive(drive)));
     }
     const images = {
       cdrom: await prepare.plainImage('cdrom_image'),
@@ -185,10 +192,11 @@ class NodeDisks {
     return isFree;
   }
 
-  async configDisk(): Promise<PreparedDrive> {
+  async configDisk(isKept: boolean): Promise<PreparedDrive> {
     const { home, folder, properties } = this.#node;
     const source = await this.plainImage('hdd_disk_image');
-    const path = await this.#options.files.run('makeConfigDisk', { root: home.folder, folder, source });
+    const place = { root: home.folder, folder };
+    const path = await this.#options.files.run('makeConfigDisk', { ...place, source, isKept });
     const own = textOf(properties['hdd_disk_interface']) || 'none';
     const kind = own === 'none' ? textOf(properties['hda_disk_interface']) || 'none' : own;
     this.#warnOfInterface('the configuration disk', kind);

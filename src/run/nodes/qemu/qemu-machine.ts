@@ -31,6 +31,7 @@ import {
   type EndStep,
 } from './qemu-run.js';
 import type { QmpClient } from './qmp.js';
+import type { SavedMemories } from './saved-memories.js';
 import { startTpm } from './tpm.js';
 
 const IMAGE_TOOL_MISSING: Ability = {
@@ -56,6 +57,7 @@ export interface QemuOptions extends QemuDiskOptions, MemoryThreads {
   readonly allowsUnsafe: boolean;
   /** The programs that an earlier server has left. */
   readonly kept: Pick<KeptPrograms, 'memos'>;
+  readonly saved: SavedMemories;
 }
 
 export class QemuRunner implements ProgramRunner {
@@ -110,6 +112,10 @@ class QemuMachine implements Machine {
     this.#versionOf = versionOf;
   }
 
+  savedMemory(host: Pick<NodeHost, 'warn'>): Promise<KeptMemory | undefined> {
+    return this.#options.saved.find(this.#node, host);
+  }
+
   async start(host: NodeHost, _inputs: Properties, memory?: KeptMemory): Promise<Run> {
     const endSteps: EndStep[] = [];
     try {
@@ -132,12 +138,11 @@ class QemuMachine implements Machine {
   async #launch(host: NodeHost, endSteps: EndStep[], memory: KeptMemory | undefined): Promise<Run> {
     const { files, socketsFolder: root, allowsUnsafe } = this.#options;
     const { name, properties, consoleType } = this.#node;
-    if (properties['on_close'] === 'save_vm_state') throw refusals.savedStateNotSupported(name);
     await checkCpuLimit(this.#options, this.#node);
     const version = await this.#findVersion();
     const isKvm = await this.#findKvm();
     this.#warnOfMemory(host);
-    const disks = await prepareDisks(this.#options, this.#node);
+    const disks = await prepareDisks(this.#options, this.#node, memory !== undefined);
     endSteps.push(disks.release);
     if (disks.hasConfigDisk)
       endSteps.push(() =>
@@ -181,12 +186,12 @@ class QemuMachine implements Machine {
     const commandLine = [order.command, ...args].join(' ');
     const known: QemuMemo = {
       ...{ folder, hasConfigDisk: disks.hasConfigDisk, ...imagesOf(disks.drives, disks.images) },
-      ...{ size: qemuMemory(properties) * MEBI, parts },
+      ...{ size: qemuMemory(properties) * MEBI, parts, files: openedFiles(disks) },
     };
     const program = await this.#spawn({ ...order, args }, confinement, host.memo(commandLine, known));
     endSteps.push(() => endProgram(program));
     endSteps.push(await limitCpu(this.#options, this.#node, program));
-    const control = await this.#meet(host, program, sockets.qmp);
+    const control = await this.#meet(host, program, sockets.qmp, memory);
     endSteps.push(() => {
       control.close();
     });
@@ -197,11 +202,14 @@ class QemuMachine implements Machine {
     if (memory !== undefined) await this.#load(program, control, sockets.memory, memory);
     const hasCarrier = properties['replicate_network_connection_state'] !== false;
     for (let index = 0; hasCarrier && index < this.#adapters; index++) await setCarrier(control, host, index);
+    await this.#options.saved.forget(this.#node);
     await control.execute('cont');
+    const guestMemory = guestMemoryOf(this.#options, name, { control, pid: program.pid }, known);
     return new QemuRun({
       ...{ node: this.#node, host, program, control, console, hasCarrier, endSteps },
       ...{ commandLine, isSuspended: false },
-      memory: guestMemoryOf(this.#options, name, { control, pid: program.pid }, known),
+      memory: guestMemory,
+      saveMemory: () => this.#options.saved.save(this.#node, guestMemory, known.files, host),
       consoleSocket: console !== undefined || consoleType === 'none' ? undefined : sockets.console,
     });
   }
@@ -222,12 +230,21 @@ class QemuMachine implements Machine {
   }
 
   /** Resolves when QEMU takes commands. Its guest does not run yet. */
-  async #meet(host: NodeHost, program: Program, path: string): Promise<QmpClient> {
+  async #meet(
+    host: NodeHost,
+    program: Program,
+    path: string,
+    memory: KeptMemory | undefined,
+  ): Promise<QmpClient> {
     const { name } = this.#node;
     const control = await meetQemu(program, path, eventsOf(name, host));
     if (control !== undefined) return control;
     const printed = lastLines(program.output);
-    throw refusals.nodeNotStarted(name, printed === '' ? 'QEMU has ended without a word' : printed);
+    const reason = printed === '' ? 'QEMU has ended without a word' : printed;
+    // Another QEMU may no longer have the machine that was saved.
+    throw memory === undefined
+      ? refusals.nodeNotStarted(name, reason)
+      : refusals.memoryNotLoaded(name, reason);
   }
 
   /** Refuses (409) a memory that is not what was saved, or that QEMU does not take. */
@@ -297,6 +314,12 @@ function imagesOf(
     reads: read.filter((path) => path !== undefined),
     writes: written.map(({ path }) => path),
   };
+}
+
+/** The files that a machine has opened, and that its memory fits. */
+function openedFiles({ drives, images, uefi }: PreparedDisks): string[] {
+  const { reads } = imagesOf(drives, images);
+  return [...drives.map(({ path }) => path), ...reads, ...(uefi === undefined ? [] : [uefi.variables])];
 }
 
 async function versionOf(keeper: Keeper, command: string): Promise<QemuVersion | undefined> {

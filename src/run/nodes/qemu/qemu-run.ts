@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { ConsoleOpener } from '../../consoles/socket-relay.js';
 import type { Program, ProgramEnd } from '../../keeper/keeper.js';
 import { endProgram } from '../keeper-programs.js';
-import type { MachineNode, NodeHost, Run, RunMemory } from '../machine.js';
+import type { MachineNode, NodeHost, Run, RunMemory, StopReason } from '../machine.js';
 import { QmpClient } from './qmp.js';
 import { SerialConsole } from './serial-console.js';
 
@@ -31,6 +31,8 @@ export interface QemuRunParts {
   readonly control: QmpClient;
   readonly console: SerialConsole | undefined;
   readonly memory: RunMemory;
+  /** Saves the memory for the next start. Never rejects. */
+  readonly saveMemory: () => Promise<void>;
   /** The socket of a console other than telnet. */
   readonly consoleSocket: string | undefined;
   readonly isSuspended: boolean;
@@ -48,6 +50,7 @@ export class QemuRun implements Run {
   readonly ended: Promise<ProgramEnd>;
   readonly memory: RunMemory;
   readonly #parts: QemuRunParts;
+  #saved: Promise<void> | undefined;
 
   constructor(parts: QemuRunParts) {
     const { commandLine, program, control, console, memory, consoleSocket, endSteps } = parts;
@@ -72,9 +75,13 @@ export class QemuRun implements Run {
     return this.#parts.program.output;
   }
 
-  async stop(reason: 'asked' | 'closing'): Promise<void> {
-    const { node, program } = this.#parts;
-    if (reason === 'asked' && node.properties['on_close'] === 'shutdown_signal') await this.#shutDown();
+  async stop(reason: StopReason): Promise<void> {
+    const { node, program, saveMemory } = this.#parts;
+    const { on_close: wanted } = node.properties;
+    const isPatient = reason === 'asked' || reason === 'restart';
+    const goesOn = reason === 'asked' || reason === 'closing';
+    if (wanted === 'shutdown_signal' && isPatient) await this.#shutDown();
+    if (wanted === 'save_vm_state' && goesOn) await (this.#saved ??= saveMemory());
     await endProgram(program);
     await this.ended;
   }

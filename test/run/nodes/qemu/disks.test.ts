@@ -112,7 +112,7 @@ class DiskLab {
   }
 
   prepare(properties: Record<string, unknown>, name?: string) {
-    return prepareDisks(this.options, this.node(properties, name));
+    return prepareDisks(this.options, this.node(properties, name), false);
   }
 }
 

@@ -124,7 +124,6 @@ void t.test(
     await refused({ options: '-device nonsense' }, /nonsense.* is not a valid device model name/);
     await refused({ adapter_type: 'rocker' }, /R1 could not be started: /);
     await refused({ options: '-drive file=/etc/passwd' }, /Forbidden additional option: -drive/);
-    await refused({ on_close: 'save_vm_state' }, /cannot save the state of a virtual machine yet/);
     await refused({ platform: 'sh4' }, /qemu-system-sh4 is not installed .*qemu-system-misc/);
     await refused({ kernel_image: 'missing' }, /missing/);
     t.same(socketFolders(server.data), []);

@@ -2,14 +2,14 @@
  * The configuration disk of a QEMU node: its files are in `config.zip`, and on the disk while the node runs. Runs in a file
  * thread.
  */
-import { lstatSync, rmSync } from 'node:fs';
+import { existsSync, lstatSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { ownFolder } from '../../../../base/disk/containment.js';
 import { publishBytes } from '../../../../base/disk/published-file.js';
 import { readRegularFile } from '../../../../base/disk/regular-file.js';
 import { isRefusal } from '../../../../base/errors/errors.js';
 import type { TaskTable } from '../../../../base/threads/task.js';
-import { TEMPORARY } from '../../../../lab/projects/folder-layout.js';
+import { TEMPORARY, VM_STATE } from '../../../../lab/projects/folder-layout.js';
 import { CONFIG_ARCHIVE, CONFIG_DISK, DISK_BYTES, type ConfigFiles } from './config-files.js';
 import { readConfigZip, writeConfigZip } from './config-zip.js';
 import { filesOf } from './fat-reading.js';
@@ -24,12 +24,13 @@ interface NodeFolder {
 export interface ConfigDiskTasks extends TaskTable {
   /**
    * Makes the disk of the files in the archive of the node, or in `source`, the path of another archive, when the node has
-   * none. Returns its path. A disk that a killed server has left is kept before.
+   * none. Returns its path. A disk that a killed server has left is kept before. With `isKept` a guest goes on with the disk
+   * that is there.
    */
-  readonly makeConfigDisk: (input: NodeFolder & { source: string | undefined }) => string;
+  readonly makeConfigDisk: (input: NodeFolder & { source: string | undefined; isKept: boolean }) => string;
   /**
-   * Puts the files of the disk into the archive, and removes the disk. Refuses (409) a disk that cannot be read, which then
-   * stays. Does nothing when there is none.
+   * Puts the files of the disk into the archive, and removes the disk, unless the memory of its guest was saved. Refuses (409)
+   * a disk that cannot be read, which then stays. Does nothing when there is none.
    */
   readonly keepConfigDisk: (input: NodeFolder) => void;
 }
@@ -38,9 +39,10 @@ export interface ConfigDiskTasks extends TaskTable {
 const LARGEST_ARCHIVE = 4 * DISK_BYTES;
 
 export const configDiskTasks: ConfigDiskTasks = {
-  makeConfigDisk({ root, folder: path, source }) {
+  makeConfigDisk({ root, folder: path, source, isKept }) {
     const folder = ownFolder(root, path, true);
     const [disk, archive] = [join(folder, CONFIG_DISK), join(folder, CONFIG_ARCHIVE)];
+    if (isKept && changedAt(disk) > 0) return disk;
     const temporary = ownFolder(root, TEMPORARY, true);
     if (changedAt(disk) > changedAt(archive)) keepWhatIsReadable(temporary, folder);
     const read = changedAt(archive) > 0 ? archive : source;
@@ -52,7 +54,7 @@ export const configDiskTasks: ConfigDiskTasks = {
     try {
       const folder = ownFolder(root, path);
       keep(ownFolder(root, TEMPORARY, true), folder);
-      rmSync(join(folder, CONFIG_DISK), { force: true });
+      if (!existsSync(join(folder, VM_STATE))) rmSync(join(folder, CONFIG_DISK), { force: true });
     } catch (error) {
       // A node that is deleted may lose its folder at any time.
       if (!isRefusal(error, 'file_missing')) throw error;

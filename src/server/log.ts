@@ -11,17 +11,19 @@ const GATHERED_BYTES = 8 * 1024;
 export function openLog(level: Config['logLevel']): Logger {
   const output = pino.destination({ dest: 2, sync: false, minLength: GATHERED_BYTES });
   let flush: NodeJS.Timeout | undefined;
-  const gathered = {
-    write(line: string): void {
-      output.write(line);
-      flush ??= setTimeout(() => {
-        flush = undefined;
-        output.flush();
-      }, GATHERED_MS);
+  return pino(
+    {
+      level,
+      hooks: {
+        logMethod(args, log) {
+          log.apply(this, args);
+          flush ??= setTimeout(() => {
+            flush = undefined;
+            output.flush();
+          }, GATHERED_MS);
+        },
+      },
     },
-    flushSync(): void {
-      output.flushSync();
-    },
-  };
-  return pino({ level }, gathered);
+    output,
+  );
 }

@@ -361,7 +361,7 @@ void t.test('filters', async (t) => {
   });
 
   await t.test('a dialog that shows the filters of GNS3 alone leaves the others', async (t) => {
-    // What the web UI of GNS3 sends with its dialog, and with the reset there.
+    // The web UI of GNS3 sends these with its dialog, and with the reset there.
     const dialog = { bpf: [], corrupt: [0], delay: [50, 0], frequency_drop: [0], packet_loss: [0] };
     const reset = { ...dialog, delay: [0, 0] };
     const own = { rate: [64, 0], duplicate: [2] };

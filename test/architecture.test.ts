@@ -298,6 +298,7 @@ void t.test('codes that src tells refusals by are in the tables', (t) => {
 /** Files that ask for the time of day: to tell it, to keep it for another life, or to compare it with times of files. */
 const ASK_THE_DAY = [
   'src/captures/capture.ts',
+  'src/captures/continued-plan.ts',
   'src/captures/files/capture-library.ts',
   'src/engine/taps/tap-clock.ts',
   'src/files/transfer/upload.ts',

@@ -29,6 +29,7 @@ const status = z.strictObject({
   file_bytes: count,
   file_name: z.string(),
   first_packet_at: time,
+  gaps: z.array(z.strictObject({ from: z.string(), to: z.string() })),
   format: z.enum(['pcap', 'pcapng']),
   last_packet_at: time,
   link_type: z.int(),

@@ -2,15 +2,18 @@
  * One capture of one port: a log, the tap that writes the log, the file that the log is drained to, and viewers. It
  * ends when it is stopped, when its port goes, or by itself, with a reason.
  */
+import { basename } from 'node:path';
 import type { FileTasks } from '../base/disk/file-tasks.js';
 import { refusals } from '../base/errors/errors.js';
 import type { DeviceLog, RunningDevice } from '../engine/control/running-device.js';
 import { LOG_END } from '../base/memory/capture-memory.js';
 import type { TapPlan } from '../engine/taps/tap-plan.js';
 import type { PcapLinkType } from '../engine/wire/pcap.js';
-import { LogReader } from './log/log-reader.js';
+import { LogReader, type LogCounts } from './log/log-reader.js';
 import type { TaskRunner } from '../base/threads/task-pool.js';
-import type { CaptureFileTasks } from './files/capture-file-tasks.js';
+import type { CaptureGap, CaptureHistory } from './capture-record.js';
+import { ringName } from './capture-settings.js';
+import type { CaptureFileTasks, EarlierPart } from './files/capture-file-tasks.js';
 import type { ViewerClock } from './log/viewer-clock.js';
 import type { CaptureWriters } from './writing/capture-writers.js';
 import type { LogFile } from './log/log-file.js';
@@ -20,7 +23,7 @@ import { LogViewer } from './log/log-viewer.js';
 export interface CaptureContext {
   readonly writers: CaptureWriters;
   readonly clock: ViewerClock;
-  readonly files: TaskRunner<FileTasks & Pick<CaptureFileTasks, 'measureUsage'>>;
+  readonly files: TaskRunner<FileTasks & Pick<CaptureFileTasks, 'findEarlierPart' | 'measureUsage'>>;
 }
 
 export interface CapturedPort {
@@ -41,6 +44,15 @@ export interface CapturePlan extends Omit<TapPlan, 'log' | 'opening'> {
   readonly fileBytes: number;
   /** 0 is without a limit. */
   readonly maxSeconds: number;
+  /** The time before, for a capture that goes on. */
+  readonly history?: CaptureHistory | undefined;
+  /** The packets of that time, and the bytes that mark the gap in the file. */
+  readonly earlier?: (EarlierPart & { readonly mark: Uint8Array }) | undefined;
+}
+
+/** The names of the files, the youngest first. */
+export function fileNames({ path, files }: Pick<CapturePlan, 'path' | 'files'>): string[] {
+  return Array.from({ length: files }, (_, number) => ringName(basename(path), number));
 }
 
 export type CaptureState = 'running' | 'draining' | 'stopped' | 'failed';
@@ -60,8 +72,8 @@ interface Parts {
 
 export class Capture {
   readonly plan: CapturePlan;
-  readonly startedAt = Date.now();
-  readonly #begun = performance.now();
+  readonly startedAt: number;
+  readonly #begun: number;
   readonly #context: CaptureContext;
   readonly #port: CapturedPort;
   readonly #parts: Parts;
@@ -81,6 +93,9 @@ export class Capture {
     this.#context = context;
     this.#port = port;
     this.plan = plan;
+    const now = Date.now();
+    this.startedAt = plan.history?.startedAt ?? now;
+    this.#begun = performance.now() - Math.max(0, now - this.startedAt);
     this.#parts = parts;
     this.#onEnded = onEnded;
   }
@@ -108,6 +123,7 @@ export class Capture {
         header: plan.header,
         files: plan.files,
         fileBytes: plan.fileBytes,
+        earlier: plan.earlier && { end: plan.earlier.file?.end, mark: plan.earlier.mark },
         onTrouble: (reason) => {
           trouble = reason;
           void capture?.end('failed', reason);
@@ -140,12 +156,31 @@ export class Capture {
     return this.#reason;
   }
 
+  /** The gaps in which no server recorded. */
+  get gaps(): readonly CaptureGap[] {
+    return this.plan.history?.gaps ?? [];
+  }
+
   get log(): LogReader {
     return this.#parts.log;
   }
 
   get file(): LogFile {
     return this.#parts.file;
+  }
+
+  /** The counts of all that it has recorded, also before a gap. Losses before it are not known. */
+  counters(): LogCounts {
+    const { earlier } = this.plan;
+    const counts = this.#parts.log.counters();
+    if (earlier === undefined) return counts;
+    return {
+      ...counts,
+      packets: counts.packets + earlier.packets,
+      octets: counts.octets + earlier.octets,
+      firstAt: earlier.firstAt ?? counts.firstAt,
+      lastAt: counts.lastAt > 0 ? counts.lastAt : (earlier.lastAt ?? 0),
+    };
   }
 
   get viewers(): Iterable<LogViewer> {

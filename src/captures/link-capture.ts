@@ -3,7 +3,9 @@ import { basename } from 'node:path';
 import type { ShownCapture } from '../lab/topology/views.js';
 import type { Wire } from '../run/links/link-wires.js';
 import type { Capture, CaptureState } from './capture.js';
+import { shownGap, type CaptureHistory, type CaptureRecord } from './capture-record.js';
 import type { CaptureSettings } from './capture-settings.js';
+import { isoTime } from './files/capture-library.js';
 import type { LogViewer } from './log/log-viewer.js';
 import { captureFilePath, type PortCaptures } from './port-captures.js';
 
@@ -28,6 +30,8 @@ interface CaptureStatus {
   /** The files that a ring has deleted. */
   readonly rotated_away: { readonly files: number; readonly bytes: number };
   readonly started_at: string;
+  /** The gaps in which no server ran: packets between these moments may be missing. */
+  readonly gaps: readonly { readonly from: string; readonly to: string }[];
   readonly first_packet_at: string | null;
   readonly last_packet_at: string | null;
   readonly viewers: readonly { readonly lag_bytes: number; readonly skipped_bytes: number }[];
@@ -40,19 +44,27 @@ export class LinkCapture implements ShownCapture {
   readonly fileName: string;
   readonly filePath: string;
   readonly #capture: Capture;
+  readonly #linkId: string;
+  readonly #settings: CaptureSettings;
 
-  private constructor(capture: Capture) {
+  private constructor(capture: Capture, linkId: string, settings: CaptureSettings) {
     this.#capture = capture;
+    this.#linkId = linkId;
+    this.#settings = settings;
     this.fileName = basename(capture.plan.path);
     this.filePath = captureFilePath(capture);
   }
 
-  /** Refuses what its port refuses. `onEnded` is called when the capture has ended, for whatever reason. */
+  /**
+   * Refuses what its port refuses. `onEnded` is called when the capture has ended, for whatever reason. With a history it
+   * goes on.
+   */
   static async start(
     ports: PortCaptures,
     { near: { node, port }, far, run }: Wire,
     settings: CaptureSettings,
     onEnded: () => void,
+    history?: CaptureHistory,
   ): Promise<LinkCapture> {
     const { link_id: id, filters = {} } = run.link;
     const inForce = Object.keys(filters).length > 0 ? `, filters: ${JSON.stringify(filters)}` : '';
@@ -61,12 +73,19 @@ export class LinkCapture implements ShownCapture {
       settings,
       description: description.slice(0, LONGEST_DESCRIPTION),
       onEnded,
+      history,
     });
-    return new LinkCapture(capture);
+    return new LinkCapture(capture, id, settings);
   }
 
   get isRunning(): boolean {
     return this.#capture.state === 'running';
+  }
+
+  /** The record that the store has of it while it runs. */
+  get record(): CaptureRecord {
+    const { startedAt, gaps } = this.#capture;
+    return { link_id: this.#linkId, settings: this.#settings, startedAt, gaps: [...gaps] };
   }
 
   /** The end of the last packet in the file, or in the youngest file of a ring. */
@@ -76,13 +95,14 @@ export class LinkCapture implements ShownCapture {
 
   /** Times are in milliseconds since 1970; 0 before the first packet. */
   get packets(): { readonly count: number; readonly firstAt: number; readonly lastAt: number } {
-    const { packets, firstAt, lastAt } = this.#capture.log.counters();
+    const { packets, firstAt, lastAt } = this.#capture.counters();
     return { count: packets, firstAt, lastAt };
   }
 
   status(): CaptureStatus {
-    const { plan, log, file, reason, state, startedAt, viewers } = this.#capture;
-    const { packets, octets, dropped, firstAt, lastAt, aal5Faulty, aal5NoRoom } = log.counters();
+    const { plan, log, file, gaps, reason, startedAt, state, viewers } = this.#capture;
+    const counts = this.#capture.counters();
+    const { packets, octets, dropped, firstAt, lastAt, aal5Faulty, aal5NoRoom } = counts;
     return {
       aal5: { faulty: aal5Faulty, no_room: aal5NoRoom },
       dropped,
@@ -96,6 +116,7 @@ export class LinkCapture implements ShownCapture {
       packets,
       reason,
       rotated_away: { bytes: file.rotatedAway.bytes, files: file.rotatedAway.files },
+      gaps: gaps.map(shownGap),
       started_at: new Date(startedAt).toISOString(),
       state,
       unwritten_bytes: log.head - log.drained,
@@ -118,5 +139,5 @@ export class LinkCapture implements ShownCapture {
 }
 
 function shownTime(milliseconds: number): string | null {
-  return milliseconds === 0 ? null : new Date(milliseconds).toISOString();
+  return isoTime(milliseconds === 0 ? null : milliseconds);
 }

@@ -1,14 +1,16 @@
 /**
- * The captures of the links of open projects, at most one per link, and the streams of several links. They are not
- * stored: they end with the project. A change of a capture is published as a change of its link.
+ * The captures of the links of open projects, at most one per link, and the streams of several links. They end with the
+ * project. The store knows which captures run, so that they go on after the end or the death of the server. A change of
+ * a capture is published as a change of its link.
  */
 import { refusals } from '../base/errors/errors.js';
 import type { BpfCompiler } from '../engine/bpf/bpf-compiler.js';
 import type { StoredLink } from '../lab/gns3-file/topology-schema.js';
 import type { Project } from '../lab/projects/project.js';
 import { findLink } from '../lab/topology/links.js';
-import type { Topology } from '../lab/topology/topology.js';
+import type { StoredCapture, Topology } from '../lab/topology/topology.js';
 import type { ComputeRun } from '../run/compute-run.js';
+import { captureRecord, type CaptureHistory } from './capture-record.js';
 import { defaultFileName, type CaptureSettings, type Selection } from './capture-settings.js';
 import type { RunningCaptures } from './running-captures.js';
 import type { RunningCaptureFile } from './files/capture-library.js';
@@ -82,9 +84,18 @@ export class LinkCaptures {
     const link = findLink(this.#topology, linkId);
     if (this.#starting.has(linkId) || this.get(linkId)?.isRunning === true)
       throw refusals.captureRunning(link.nodes[0]?.port_number ?? 0);
-    const begun = this.#begin(link, settings).finally(() => this.#starting.delete(linkId));
-    this.#starting.set(linkId, begun);
-    await begun;
+    await this.#start(link, settings);
+  }
+
+  /** Goes on with the captures that ran when the server ended or died. Those that cannot go on end. */
+  async goOn(): Promise<void> {
+    const stored = [...this.#topology.storedCaptures.values()];
+    const going = await Promise.all(stored.map((capture) => this.#goOnWith(capture)));
+    const count = going.filter(Boolean).length;
+    if (count === 0) return;
+    this.#project.warn(
+      `The server had ended. Captures go on (${count}), but packets of the time between may be missing in them`,
+    );
   }
 
   /** Resolves with false when the link was being captured already. */
@@ -141,7 +152,28 @@ export class LinkCaptures {
     }
   }
 
-  async #begin(link: StoredLink, settings: CaptureSettings): Promise<void> {
+  async #goOnWith(stored: StoredCapture): Promise<boolean> {
+    const { link_id: linkId } = stored;
+    try {
+      const { settings, ...history } = captureRecord.parse(stored);
+      await this.#start(findLink(this.#topology, linkId), settings, history);
+      return true;
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error);
+      this.#project.warn(`The capture of link ${linkId} ended with the server: ${reason}`);
+      await this.#show(linkId);
+      return false;
+    }
+  }
+
+  #start(link: StoredLink, settings: CaptureSettings, history?: CaptureHistory): Promise<void> {
+    const { link_id: linkId } = link;
+    const begun = this.#begin(link, settings, history).finally(() => this.#starting.delete(linkId));
+    this.#starting.set(linkId, begun);
+    return begun;
+  }
+
+  async #begin(link: StoredLink, settings: CaptureSettings, history?: CaptureHistory): Promise<void> {
     const { link_id: linkId } = link;
     const wanted = settings.capture_file_name ?? '';
     const name = wanted === '' ? this.#freeName(link, settings.format) : wanted;
@@ -157,10 +189,11 @@ export class LinkCaptures {
       const wire = run.wires.get(linkId);
       if (wire === undefined) throw refusals.captureNowhere();
       const named = { ...settings, capture_file_name: name };
-      const capture = await LinkCapture.start(this.#options.ports, wire, named, () => {
+      const onEnded = (): void => {
         release();
         if (!this.#stopping.has(linkId)) this.#show(linkId).catch(() => undefined);
-      });
+      };
+      const capture = await LinkCapture.start(this.#options.ports, wire, named, onEnded, history);
       if (this.#topology.links.get(linkId) === undefined) {
         await capture.stop();
         throw refusals.linkUnknown(linkId);
@@ -170,7 +203,11 @@ export class LinkCaptures {
       release();
       throw error;
     }
-    await this.#show(linkId);
+    await this.#show(linkId).catch(async (error: unknown) => {
+      // A capture that would not go on must not be acknowledged.
+      await this.get(linkId)?.stop();
+      throw error;
+    });
   }
 
   #run(): ComputeRun {
@@ -179,9 +216,15 @@ export class LinkCaptures {
     return run;
   }
 
+  /** Stores whether the link is being captured, and publishes it. */
   #show(linkId: string): Promise<void> {
+    const { links, storedCaptures } = this.#topology;
     return this.#project.publish(this.#topology, (transaction) => {
-      this.#topology.links.refresh(transaction, linkId, 'updated');
+      const capture = this.get(linkId);
+      if (capture?.isRunning === true && links.get(linkId) !== undefined)
+        storedCaptures.put(transaction, linkId, capture.record);
+      else storedCaptures.withdraw(transaction, linkId);
+      links.refresh(transaction, linkId, 'updated');
       transaction.onStored(() => {
         this.#reconsiderStreams();
       });
@@ -230,6 +273,16 @@ export class ProjectCaptures {
       this.#byTopology.set(topology, captures);
     }
     return captures;
+  }
+
+  /** Called for a project whose content has been loaded: captures go on that ran when the server ended or died. */
+  goOn(project: Project | undefined): void {
+    if (project === undefined || project.topology.storedCaptures.size === 0) return;
+    this.of(project)
+      .goOn()
+      .catch((error: unknown) => {
+        project.warn(`Captures could not go on: ${error instanceof Error ? error.message : String(error)}`);
+      });
   }
 
   /** The files of the project that are being written, or are about to be; none if it is closed. */

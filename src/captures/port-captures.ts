@@ -2,6 +2,8 @@
 import { join } from 'node:path';
 import type { BpfCompiler } from '../engine/bpf/bpf-compiler.js';
 import type { Capture, CapturePlan } from './capture.js';
+import type { CaptureHistory } from './capture-record.js';
+import type { Continuation } from './continued-plan.js';
 import type { RunningCaptures } from './running-captures.js';
 import { refusals } from '../base/errors/errors.js';
 import { captureFileName, checkRing, LARGEST_SNAPLEN, type CaptureSettings } from './capture-settings.js';
@@ -27,6 +29,8 @@ interface PortCaptureRequest {
   readonly description?: string;
   /** Called when the capture has ended, for whatever reason. */
   readonly onEnded?: () => void;
+  /** The history of a capture that goes on. */
+  readonly history?: CaptureHistory | undefined;
 }
 
 export class PortCaptures {
@@ -43,11 +47,12 @@ export class PortCaptures {
       if (this.running(node, port) !== undefined) throw refusals.captureRunning(port);
       const byPort = this.#capturesOf(node);
       await byPort.get(port)?.end();
-      const plan = await this.#planOf(node, port, request);
+      const { plan, markOf } = await this.#planOf(node, port, request);
       const capture = await this.#options.captures.begin(
         { device: node.device, port },
         plan,
         request.onEnded ?? (() => undefined),
+        request.history && { ...request.history, markOf },
       );
       byPort.set(port, capture);
       return capture;
@@ -81,7 +86,7 @@ export class PortCaptures {
     node: ComputeNode,
     port: number,
     { settings, description = '' }: PortCaptureRequest,
-  ): Promise<CapturePlan> {
+  ): Promise<Pick<Continuation, 'markOf'> & { readonly plan: CapturePlan }> {
     const { bpf } = this.#options;
     const { id: projectId, folder, name: projectName } = node.home;
     checkRing(settings);
@@ -94,8 +99,9 @@ export class PortCaptures {
     if (packets === 'cells' && settings.bpf !== undefined) throw refusals.captureFilterRefused();
     const maxBytes = settings.max_bytes ?? 0;
     const name = `${projectName} ${node.name} port ${port}`;
-    const header = headerOf(format, { linkType, snaplen, name, description, filter: settings.bpf });
-    return {
+    const recorded = { linkType, snaplen, name, description, filter: settings.bpf };
+    const header = format === 'pcap' ? pcapHeader(linkType, snaplen) : sectionOf(recorded);
+    const plan: CapturePlan = {
       folder,
       path: `${CAPTURES}/${captureFileName(settings.capture_file_name, `port${port}.pcap`)}`,
       header,
@@ -112,6 +118,10 @@ export class PortCaptures {
       maxPackets: settings.max_packets ?? 0,
       maxSeconds: settings.max_seconds ?? 0,
     };
+    // A pcap file has no place for words.
+    const markOf = (comment: string): Uint8Array =>
+      format === 'pcap' ? new Uint8Array(0) : sectionOf(recorded, comment);
+    return { plan, markOf };
   }
 }
 
@@ -126,12 +136,11 @@ export function captureFilePath({ plan: { folder, path } }: Capture): string {
 }
 
 /** The bytes that every pcapng file and stream begins with. */
-export function pcapngHeader(): Uint8Array {
-  return sectionHeader({ application: `${PRODUCT.name} ${PRODUCT.version}` });
+export function pcapngHeader(comment?: string): Uint8Array {
+  return sectionHeader({ application: `${PRODUCT.name} ${PRODUCT.version}`, comment });
 }
 
-function headerOf(format: 'pcap' | 'pcapng', recorded: Parameters<typeof interfaceBlock>[0]): Uint8Array {
-  const { linkType, snaplen } = recorded;
-  if (format === 'pcap') return pcapHeader(linkType, snaplen);
-  return Buffer.concat([pcapngHeader(), interfaceBlock(recorded)]);
+/** The beginning of a pcapng section for one interface. */
+function sectionOf(recorded: Parameters<typeof interfaceBlock>[0], comment?: string): Uint8Array {
+  return Buffer.concat([pcapngHeader(comment), interfaceBlock(recorded)]);
 }

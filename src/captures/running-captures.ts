@@ -2,11 +2,11 @@
  * The captures that run on this host. Each project has a quota of the disk, and no two captures write the same file; a
  * watch ends captures that reach a limit.
  */
-import { basename, dirname, join } from 'node:path';
+import { dirname, join } from 'node:path';
 import type { Logger } from 'pino';
 import { refusals } from '../base/errors/errors.js';
-import { Capture, type CapturedPort, type CapturePlan, type CaptureContext } from './capture.js';
-import { ringName } from './capture-settings.js';
+import { Capture, fileNames, type CapturedPort, type CaptureContext, type CapturePlan } from './capture.js';
+import { continuedPlan, type Continuation } from './continued-plan.js';
 
 interface RunningCapturesOptions extends CaptureContext {
   /** How many bytes the captures of one project may take. */
@@ -43,17 +43,27 @@ export class RunningCaptures {
     return this.#options;
   }
 
-  /** Refuses (409) a name that another capture writes, and (507) a project that has used up its quota. */
-  async begin(port: CapturedPort, plan: CapturePlan, onEnded: () => void): Promise<Capture> {
-    const { log } = this.#options;
-    const path = join(plan.folder, plan.path);
+  /**
+   * Refuses (409) a name that another capture writes, and (507) a project that has used up its quota. With a
+   * continuation the capture goes on in the file that is there.
+   */
+  async begin(
+    port: CapturedPort,
+    wanted: CapturePlan,
+    onEnded: () => void,
+    continuation?: Continuation,
+  ): Promise<Capture> {
+    const { log, files } = this.#options;
+    const path = join(wanted.folder, wanted.path);
     const budget = this.#budgetOf(dirname(path));
-    const names = Array.from({ length: plan.files }, (_, number) => ringName(basename(plan.path), number));
+    const names = fileNames(wanted);
     const busy = names.find((name) => budget.names.has(name));
     if (busy !== undefined) throw refusals.captureFileBusy(busy);
     for (const name of names) budget.names.add(name);
     try {
-      await this.#checkRoom(budget, names);
+      const keepsRing = continuation !== undefined && names.length > 1;
+      await this.#checkRoom(budget, keepsRing ? [] : names);
+      const plan = continuation === undefined ? wanted : await continuedPlan(files, wanted, continuation);
       const capture = await Capture.begin(this.#options, port, plan, (ended) => {
         budget.running.delete(ended);
         budget.finished += ended.file.bytes;
@@ -89,7 +99,7 @@ export class RunningCaptures {
     return budget;
   }
 
-  /** Refuses (507) when the quota is used up. Files that are about to be replaced do not count. */
+  /** Refuses (507) when the quota is used up. Files that are about to be replaced, or to grow, do not count. */
   async #checkRoom(budget: Budget, names: readonly string[]): Promise<void> {
     const { quotaBytes } = this.#options;
     if (budget.isMeasured && usedBy(budget) < quotaBytes) return;

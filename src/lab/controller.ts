@@ -22,6 +22,7 @@ interface ControllerOptions {
   readonly store: Store;
   readonly files: ProjectFiles & TaskRunner<SymbolTasks>;
   readonly mendFolder: ProjectServices['mendFolder'];
+  readonly contentLoaded: ProjectServices['contentLoaded'];
   readonly keepState: KeepState;
   readonly log: Logger;
   readonly udpPorts: PortNumbers;
@@ -93,6 +94,7 @@ export class Controller {
       context,
       keepState: options.keepState,
       mendFolder: options.mendFolder,
+      contentLoaded: options.contentLoaded,
       announcements: this.announcements,
       folder: options.projectsFolder,
       allowAnyPath: options.isLocal,

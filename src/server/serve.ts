@@ -106,6 +106,9 @@ export async function serve(config: Config): Promise<void> {
     files,
     keepState: (input) => files.run('keepState', input),
     mendFolder: (root) => files.run('mendCaptures', { root }),
+    contentLoaded: (projectId) => {
+      captures.goOn(controller.projects.all.get(projectId));
+    },
     log,
     udpPorts,
     consolePorts: config.consolePorts,
@@ -205,8 +208,10 @@ export async function serve(config: Config): Promise<void> {
   compute.keep(await left);
   void confinement.problem();
   await controller.start((projectId) => compute.beginRun(projectId));
-  captureRetention.start();
-  void controller.projects.opened.then(() => compute.forgetEarlier());
+  void controller.projects.opened.then(() => {
+    captureRetention.start();
+    return compute.forgetEarlier();
+  });
 
   const uploads = new Uploads({
     folder: config.uploads,
@@ -282,7 +287,9 @@ export async function serve(config: Config): Promise<void> {
   const leavesPrograms = config.keepsNodesSeconds > 0;
   await running.close();
   compute.stopStarting(leavesPrograms);
-  await controller.close((projectId) => running.hasNodesOf(projectId));
+  await controller.close((id) => {
+    return running.hasNodesOf(id) || captures.running(controller.projects.find(id)).length > 0;
+  });
   const keeperEnds = keeper.close(leavesPrograms);
   await runningCaptures.close();
   await writers.close();

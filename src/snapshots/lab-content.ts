@@ -77,9 +77,13 @@ export function readLabContent(value: unknown): LabContent {
   return read.data as unknown as LabContent;
 }
 
-/** The changes that make the store hold exactly this content, except the settings. */
+/** The changes that make the store hold exactly this content, except the settings. Its captures have ended. */
 export function contentChanges(projectId: string, content: LabContent): Change[] {
-  return [...topologyChanges(projectId, content), ...directedChanges(projectId, content)];
+  return [
+    ...topologyChanges(projectId, content),
+    ...directedChanges(projectId, content),
+    ...entityChanges(projectId, 'capture', []),
+  ];
 }
 
 /** The changes for what a topology file lacks. */
@@ -104,6 +108,7 @@ export function recordsOf(content: LabContent, project: ProjectRecord): LabRecor
       link: entities(content.links),
       drawing: entities(content.drawings),
       directed: entities(content.directed),
+      capture: [],
     },
   };
 }

@@ -88,7 +88,7 @@ class Bench {
         onEnded();
         return Promise.resolve();
       },
-      log: { counters: () => ({ packets: 4, firstAt: 1000, lastAt: 0 }) },
+      counters: () => ({ packets: 4, firstAt: 1000, lastAt: 0 }),
       file: { wholeBytes: 24 },
     };
     return capture as unknown as Capture;

@@ -77,7 +77,10 @@ function recordsOf({ settings, computes, nodes, links, drawings }: Gns3Content):
     project: { order: 0, path: '/p', filename: 'p.gns3', settings, computes },
     file: NEVER_WRITTEN,
     version: 0,
-    entities: { node: ordered(nodes), link: ordered(links), drawing: ordered(drawings), directed: [] },
+    entities: {
+      ...{ node: ordered(nodes), link: ordered(links), drawing: ordered(drawings) },
+      ...{ directed: [], capture: [] },
+    },
   };
 }
 

@@ -196,6 +196,7 @@ export const labRefusals = {
       'capture_without_device',
       'Cannot capture because there is no running device on this link',
     ),
+  captureComplete: (limit: string) => new Refusal(409, 'capture_complete', `${limit} was reached`),
   captureInactive: () => new Refusal(409, 'capture_inactive', 'This link has no active packet capture'),
   captureNothingToStream: () =>
     new Refusal(

@@ -21,6 +21,7 @@ import {
   type FileOctets,
   type PacketSpan,
 } from '../../engine/wire/capture-file.js';
+import { PCAP_HEADER_LENGTH } from '../../engine/wire/pcap.js';
 import { CAPTURES } from '../../lab/projects/folder-layout.js';
 
 export interface CaptureFacts extends CaptureHead {
@@ -31,6 +32,12 @@ export interface CaptureFacts extends CaptureHead {
   readonly version: string;
 }
 
+/** The packets that a capture has recorded before it goes on. */
+export interface EarlierPart extends Omit<PacketSpan, 'end'> {
+  /** The file that it goes on in: its first bytes, and where its last complete record ends. */
+  readonly file: { readonly header: Uint8Array; readonly end: number } | undefined;
+}
+
 export interface CaptureFileTasks extends TaskTable {
   /** Sorted by name; empty for a project without a captures folder. */
   readonly listCaptures: (input: { root: string }) => CaptureFacts[];
@@ -38,6 +45,14 @@ export interface CaptureFileTasks extends TaskTable {
   readonly countCapture: (input: { root: string; name: string }) => PacketSpan;
   /** Cuts off records that are incomplete because the server was killed. No capture may be running. */
   readonly mendCaptures: (input: { root: string }) => void;
+  /** Counts the packets of a capture that goes on. Its files are one, or a ring with the youngest first, and may be missing. */
+  readonly findEarlierPart: (input: {
+    root: string;
+    names: readonly string[];
+    format: CaptureHead['format'];
+    /** The bytes that a new file would begin with. */
+    header: Uint8Array;
+  }) => EarlierPart;
   /** Deletes the files that are still of this version; returns the names of the deleted ones. */
   readonly removeCaptures: (input: {
     root: string;
@@ -79,6 +94,21 @@ export const captureFileTasks: CaptureFileTasks = {
       const path = join(folder, entry.name);
       if (entry.isFile() && (lstatSync(path).mode & UNFINISHED_BIT) !== 0) mend(path);
     }
+  },
+
+  findEarlierPart({ root, names, format, header }) {
+    const folder = captureFolder(root);
+    const parts = names.flatMap((name) => {
+      const part = folder === undefined ? undefined : earlierPart(join(folder, name), format, header);
+      return part ?? [];
+    });
+    return {
+      packets: sum(parts.map(({ packets }) => packets)),
+      octets: sum(parts.map(({ octets }) => octets)),
+      firstAt: parts.findLast(({ firstAt }) => firstAt !== null)?.firstAt ?? null,
+      lastAt: parts.find(({ lastAt }) => lastAt !== null)?.lastAt ?? null,
+      file: names.length === 1 ? parts[0]?.file : undefined,
+    };
   },
 
   removeCaptures({ root, files }) {
@@ -129,6 +159,34 @@ function factsOf(folder: string, name: string): CaptureFacts | undefined {
   } finally {
     if (fd !== undefined) closeSync(fd);
   }
+}
+
+/** Undefined for a file that is missing, cannot be read, or is not of this capture any more. */
+function earlierPart(
+  path: string,
+  format: CaptureHead['format'],
+  header: Uint8Array,
+): EarlierPart | undefined {
+  let fd: number | undefined;
+  try {
+    const { fd: opened, size } = openRegularFile(path);
+    fd = opened;
+    const window = new FileWindow(fd, size, WINDOW_LENGTH);
+    if (readCaptureHead(window).format !== format) return undefined;
+    const { end, ...span } = countPackets(window);
+    const first = window.at(0, PCAP_HEADER_LENGTH);
+    const begun = Uint8Array.from({ length: PCAP_HEADER_LENGTH }, (_, at) => first.getUint8(at));
+    const isOurs = format === 'pcapng' || Buffer.compare(begun, header) === 0;
+    return isOurs && end >= begun.length ? { ...span, file: { header: begun, end } } : undefined;
+  } catch {
+    return undefined;
+  } finally {
+    if (fd !== undefined) closeSync(fd);
+  }
+}
+
+function sum(numbers: readonly number[]): number {
+  return numbers.reduce((total, number) => total + number, 0);
 }
 
 function mend(path: string): void {

@@ -160,7 +160,7 @@ function captureFile(
 }
 
 /** Null for no time, and for an impossible time of a damaged file. */
-function isoTime(ms: number | null): string | null {
+export function isoTime(ms: number | null): string | null {
   if (ms === null) return null;
   const time = new Date(ms);
   return Number.isNaN(time.getTime()) ? null : time.toISOString();

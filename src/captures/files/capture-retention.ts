@@ -12,6 +12,7 @@ export class CaptureRetention {
   readonly #olderThanMs: number;
   readonly #log: Logger;
   #timer: NodeJS.Timeout | undefined;
+  #isStopped = false;
 
   /** With 0 days, everything is kept. */
   constructor(captures: CaptureLibrary, projects: Pick<Projects, 'all'>, days: number, log: Logger) {
@@ -21,8 +22,9 @@ export class CaptureRetention {
     this.#log = log;
   }
 
+  /** Call when captures have gone on in their files, which may be old. */
   start(): void {
-    if (this.#olderThanMs === 0) return;
+    if (this.#olderThanMs === 0 || this.#isStopped) return;
     const round = (): void => {
       this.clean().catch((error: unknown) => {
         this.#log.error({ err: error }, 'old captures could not be deleted');
@@ -33,6 +35,7 @@ export class CaptureRetention {
   }
 
   stop(): void {
+    this.#isStopped = true;
     clearInterval(this.#timer);
   }
 

@@ -21,7 +21,7 @@ const MEMORY_LENGTH = CHUNKS_A_LOG * CHUNK_LENGTH;
 const ORDINAL_MASK = 0xffff;
 const MOST_ORDINALS_APART = 0x8000;
 
-interface LogCounts {
+export interface LogCounts {
   readonly packets: number;
   readonly octets: number;
   readonly dropped: number;

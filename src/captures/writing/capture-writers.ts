@@ -22,7 +22,7 @@ interface CaptureWritersOptions {
 
 interface LogFileRequest extends Pick<
   LogPlan,
-  'folder' | 'name' | 'format' | 'header' | 'files' | 'fileBytes'
+  'folder' | 'name' | 'format' | 'header' | 'files' | 'fileBytes' | 'earlier'
 > {
   /** Prepared, and without a tap yet. */
   readonly log: LogReader;

@@ -1,15 +1,27 @@
 /**
  * The files of a capture on the disk: one name, or a ring of names, of which the lowest number is the youngest. A file
  * appears with its header, and replaces whatever had its name, even a link; readers of the old file are not disturbed.
- * Runs in a writer loop.
+ * A capture that goes on after a gap loses nothing: its file grows, or gets a number. Runs in a writer loop.
  */
 import { ringName } from '../capture-settings.js';
-import { fchmodSync, fstatSync, lstatSync, realpathSync, renameSync, rmSync } from 'node:fs';
+import {
+  closeSync,
+  constants,
+  fchmodSync,
+  fstatSync,
+  ftruncateSync,
+  lstatSync,
+  openSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+} from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { refusals } from '../../base/errors/errors.js';
 import { containedPath, makeFoldersOf } from '../../base/disk/containment.js';
 import { createUnpublished, discardFile, writeWhole } from '../../base/disk/published-file.js';
 import { UNFINISHED_BIT } from '../../engine/wire/capture-file.js';
+import type { LogPlan } from './writer-orders.js';
 
 interface RingFiles {
   readonly folder: string;
@@ -34,11 +46,15 @@ export function createFirst(place: RingFiles, header: Uint8Array): number {
   });
 }
 
-/** Creates the next file of a ring. The others each get the next number; if the ring is full, the oldest is deleted. */
-export function createNext(place: RingFiles, header: Uint8Array, youngest: number): number {
+/**
+ * Creates the next file of a ring. The others each get the next number; if the ring is full, the oldest is deleted.
+ * `youngest` is undefined for a ring of an earlier server.
+ */
+export function createNext(place: RingFiles, header: Uint8Array, youngest: number | undefined): number {
   return create(place, header, (target) => {
+    const found = lstatSync(target, { throwIfNoEntry: false });
     // Otherwise somebody has replaced the file, or a loop did this before it died.
-    if (lstatSync(target, { throwIfNoEntry: false })?.ino !== fstatSync(youngest).ino) return;
+    if (found === undefined || (youngest !== undefined && found.ino !== fstatSync(youngest).ino)) return;
     let free = 1;
     while (free < place.files - 1 && isThere(ringPath(target, free))) free++;
     rmSync(ringPath(target, free), { force: true });
@@ -49,6 +65,24 @@ export function createNext(place: RingFiles, header: Uint8Array, youngest: numbe
   });
 }
 
+/** Opens the first file that a log is drained to. Its first record goes to `end`. */
+export function openFirst(plan: RingFiles & Pick<LogPlan, 'header' | 'earlier'>): {
+  readonly fd: number;
+  readonly end: number;
+} {
+  const { header, earlier } = plan;
+  if (earlier === undefined) return { fd: createFirst(plan, header), end: header.length };
+  const { end = header.length, mark } = earlier;
+  const fd = earlier.end === undefined ? createBeside(plan, header) : openAgain(plan, end);
+  try {
+    writeWhole(fd, mark, end);
+  } catch (error) {
+    closeSync(fd);
+    throw error;
+  }
+  return { fd, end: end + mark.length };
+}
+
 /** The real folder of the files; made if it is missing. */
 export function realFolder({ folder, name }: RingFiles): string {
   makeFoldersOf(folder, name);
@@ -56,9 +90,39 @@ export function realFolder({ folder, name }: RingFiles): string {
   return below === '.' ? realpathSync(folder) : containedPath(folder, below);
 }
 
-function create(place: RingFiles, header: Uint8Array, prepare: (target: string) => void): number {
+/** Creates a file that replaces none: what has its name gets a number. */
+function createBeside(place: RingFiles, header: Uint8Array): number {
+  if (place.files > 1) return createNext(place, header, undefined);
+  return create(place, header, (target) => {
+    if (!isThere(target)) return;
+    let free = 1;
+    while (isThere(ringPath(target, free))) free++;
+    renameSync(target, ringPath(target, free));
+  });
+}
+
+/** Opens a file that ends with the record before `end`, or that an unfinished record follows, which is cut off. */
+function openAgain(place: RingFiles, end: number): number {
+  const fd = openSync(targetOf(place), constants.O_RDWR | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+  try {
+    const found = fstatSync(fd);
+    if (!found.isFile() || found.size < end) throw refusals.fileForbidden();
+    ftruncateSync(fd, end);
+    fchmodSync(fd, UNFINISHED_MODE);
+  } catch (error) {
+    closeSync(fd);
+    throw error;
+  }
+  return fd;
+}
+
+function targetOf(place: RingFiles): string {
   // A link in the last component is not followed but replaced.
-  const target = join(realFolder(place), basename(place.name));
+  return join(realFolder(place), basename(place.name));
+}
+
+function create(place: RingFiles, header: Uint8Array, prepare: (target: string) => void): number {
+  const target = targetOf(place);
   if (lstatSync(target, { throwIfNoEntry: false })?.isDirectory() === true) {
     throw refusals.isDirectory(basename(place.name));
   }

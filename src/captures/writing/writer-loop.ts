@@ -8,7 +8,7 @@ import type { CaptureMemory } from '../../base/memory/capture-memory.js';
 import type { LoopMessage } from '../../base/threads/loop-run.js';
 import { type LoopWork, runLoop } from '../../base/threads/loop-task.js';
 import type { TaskTable } from '../../base/threads/task.js';
-import { createFirst, realFolder } from './ring-files.js';
+import { openFirst, realFolder } from './ring-files.js';
 import { LogMemory } from '../log/log-reader.js';
 import { DiskRoom } from './disk-room.js';
 import { LogDrain } from './log-drain.js';
@@ -44,7 +44,8 @@ export class WriterLoop implements LoopWork {
   readonly tasks = {
     begin: ({ plan, position }: BeginDrain): OpenSegment => {
       this.#room.check(realFolder(plan), performance.now());
-      const segment = { fd: createFirst(plan, plan.header), start: position };
+      const { fd, end } = openFirst(plan);
+      const segment = { fd, start: position - (end - plan.header.length) };
       try {
         this.#writers.set(plan.id, this.#newWriter(plan, segment, position));
       } catch (error) {

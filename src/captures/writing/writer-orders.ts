@@ -27,9 +27,18 @@ export interface LogPlan {
   /** The number of files; with more than one, the most bytes of each, unless a single record is longer. */
   readonly files: number;
   readonly fileBytes: number;
+  /** For a capture that goes on after a gap. */
+  readonly earlier?: EarlierFile | undefined;
 }
 
-/** A file, and the position of its first record in the log. */
+/** The file that a capture goes on in, and the bytes that mark the gap in it. */
+interface EarlierFile {
+  /** Where its last complete record ends; undefined when the capture goes on in a new file. */
+  readonly end: number | undefined;
+  readonly mark: Uint8Array;
+}
+
+/** A file, and the position of its first record in the log: less than 0 when that was recorded before the log began. */
 export interface OpenSegment {
   readonly fd: number;
   readonly start: number;

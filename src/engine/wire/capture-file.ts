@@ -14,6 +14,8 @@ export const UNFINISHED_BIT = 0o1000;
 
 export interface PacketSpan {
   readonly packets: number;
+  /** The length of all packets before they were cut. */
+  readonly octets: number;
   /** The times of the first and of the last packet, in milliseconds since 1970. */
   readonly firstAt: number | null;
   readonly lastAt: number | null;
@@ -27,7 +29,7 @@ export interface FileOctets {
   at(position: number, length: number): DataView;
 }
 
-const NO_PACKETS: Omit<PacketSpan, 'end'> = { packets: 0, firstAt: null, lastAt: null };
+const NO_PACKETS: Omit<PacketSpan, 'end'> = { packets: 0, octets: 0, firstAt: null, lastAt: null };
 
 /** The magic numbers, read in little endian. */
 const PCAP_MAGIC: Readonly<Record<number, { readonly isLittle: boolean; readonly unitsAMs: number }>> = {
@@ -48,6 +50,8 @@ const BYTE_ORDER_MAGIC = 0x1a2b_3c4d;
 const LEAST_BLOCK = 12;
 /** Only this much of an interface block is read. */
 const LONGEST_INTERFACE = 64 * 1024;
+/** The length of a packet block up to its packet. */
+const PACKET_FIELDS = 28;
 const TIME_RESOLUTION = 9;
 const TIME_OFFSET = 14;
 
@@ -78,6 +82,7 @@ function pcapOrder(file: FileOctets): (typeof PCAP_MAGIC)[number] | undefined {
 
 function countRecords(file: FileOctets, isLittle: boolean, unitsAMs: number): PacketSpan {
   let packets = 0;
+  let octets = 0;
   let firstAt: number | null = null;
   let lastAt: number | null = null;
   let end = PCAP_HEADER;
@@ -87,10 +92,11 @@ function countRecords(file: FileOctets, isLittle: boolean, unitsAMs: number): Pa
     if (next > file.size) break;
     end = next;
     packets++;
+    octets += view.getUint32(12, isLittle);
     lastAt = view.getUint32(0, isLittle) * 1000 + view.getUint32(4, isLittle) / unitsAMs;
     firstAt ??= lastAt;
   }
-  return { packets, firstAt, lastAt, end };
+  return { packets, octets, firstAt, lastAt, end };
 }
 
 function isPcapng(file: FileOctets): boolean {
@@ -117,7 +123,7 @@ function* blocks(file: FileOctets): Generator<Block> {
     if (type === SECTION && head.getUint32(8, isLittle) !== BYTE_ORDER_MAGIC) return;
     const length = head.getUint32(4, isLittle);
     if (length < LEAST_BLOCK || length % 4 !== 0 || position + length > file.size) return;
-    const shown = Math.min(length, type === INTERFACE ? LONGEST_INTERFACE : 28);
+    const shown = Math.min(length, type === INTERFACE ? LONGEST_INTERFACE : PACKET_FIELDS);
     const view = file.at(position, shown);
     position += length;
     yield { type, view, isLittle, end: position };
@@ -131,6 +137,7 @@ interface Clock {
 
 function countBlocks(file: FileOctets): PacketSpan {
   let packets = 0;
+  let octets = 0;
   let firstAt: number | null = null;
   let lastAt: number | null = null;
   let clocks: Clock[] = [];
@@ -139,9 +146,12 @@ function countBlocks(file: FileOctets): PacketSpan {
     end = next;
     if (type === SECTION) clocks = [];
     else if (type === INTERFACE) clocks.push(clockOf(view, isLittle));
-    else if (type === SIMPLE_PACKET) packets++;
-    else if ((type === PACKET || type === OLD_PACKET) && view.byteLength >= 20) {
+    else if (type === SIMPLE_PACKET) {
       packets++;
+      octets += view.getUint32(8, isLittle);
+    } else if ((type === PACKET || type === OLD_PACKET) && view.byteLength >= PACKET_FIELDS) {
+      packets++;
+      octets += view.getUint32(24, isLittle);
       const interfaceId = type === PACKET ? view.getUint32(8, isLittle) : view.getUint16(8, isLittle);
       const clock = clocks[interfaceId];
       if (clock === undefined) continue;
@@ -151,7 +161,7 @@ function countBlocks(file: FileOctets): PacketSpan {
       firstAt ??= lastAt;
     }
   }
-  return { packets, firstAt, lastAt, end };
+  return { packets, octets, firstAt, lastAt, end };
 }
 
 /** The clock of an interface: microseconds since 1970, unless its options say otherwise. */

@@ -65,14 +65,23 @@ interface InterfaceStatistics {
   readonly at: { readonly high: number; readonly low: number };
 }
 
-export function sectionHeader({ application }: { readonly application: string }): Uint8Array {
+interface SectionDescription {
+  readonly application: string;
+  /** Words about the section, which readers show. */
+  readonly comment?: string | undefined;
+}
+
+/** A file may have several sections. The interfaces of each are numbered from 0 on. */
+export function sectionHeader({ application, comment }: SectionDescription): Uint8Array {
   const fixed = new DataView(new ArrayBuffer(16));
   fixed.setUint32(0, BYTE_ORDER_MAGIC, true);
   fixed.setUint16(4, 1, true);
   // The length of the section is unknown.
   fixed.setUint32(8, 0xffff_ffff, true);
   fixed.setUint32(12, 0xffff_ffff, true);
-  return block(BLOCK.section, fixed, [option(OPTION.sectionApplication, textOf(application))]);
+  const options = [option(OPTION.sectionApplication, textOf(application))];
+  if (comment !== undefined) options.push(option(OPTION.comment, textOf(comment)));
+  return block(BLOCK.section, fixed, options);
 }
 
 export function interfaceBlock(described: InterfaceDescription): Uint8Array {

@@ -35,6 +35,8 @@ export interface ProjectServices {
   readonly keepState: KeepState;
   /** Mends what a server left half written in the folder of a project; called before the project is opened. */
   readonly mendFolder: (folder: string) => Promise<void>;
+  /** Called when the content of a project has been loaded and runs. */
+  readonly contentLoaded: (projectId: string) => void;
   /** The controller's stream, where changes of a project as a whole are announced. */
   readonly announcements: Channel;
 }
@@ -185,6 +187,7 @@ export class ProjectState {
       channel: this.channel,
       mend: (changes) => this.#mend(changes),
     });
+    this.services.contentLoaded(this.id);
   }
 
   /** Stores changes that are nobody's, of a project that nothing else changes. */

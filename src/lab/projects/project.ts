@@ -15,7 +15,7 @@ import { AUTO_CLOSE_MS, AutoClose } from './auto-close.js';
 import { ContentSwap, FolderGate } from './content-swap.js';
 import type { FolderSwap } from './folder-swap.js';
 import { ProjectState, type NewContent, type ProjectServices, type StoredProject } from './project-state.js';
-import { openKey, type LabRecords, type OpenState, type ProjectRecord } from './records.js';
+import { entityChanges, openKey, type LabRecords, type OpenState, type ProjectRecord } from './records.js';
 import type { Transaction } from './transaction.js';
 
 export class Project {
@@ -320,11 +320,16 @@ export class Project {
     });
   }
 
-  /** For the next server, should this one die. A project opens and closes even if that cannot be remembered. */
+  /**
+   * For the next server, should this one die. The captures of a project end with it. A project opens and closes even if that cannot be remembered.
+   */
   async #rememberState(openState: OpenState | undefined): Promise<void> {
     const key = openKey(this.id);
-    const change = openState === undefined ? { remove: key } : { put: key, value: openState };
-    await this.#services.store.commit([change]).catch((error: unknown) => {
+    const changes =
+      openState === undefined
+        ? [{ remove: key }, ...entityChanges(this.id, 'capture', [])]
+        : [{ put: key, value: openState }];
+    await this.#services.store.commit(changes).catch((error: unknown) => {
       const what = openState ?? 'closed';
       this.#state.log.warn({ err: error }, `the store cannot remember that the project is ${what}`);
     });

@@ -3,8 +3,8 @@ import type { Change, Key, StoredRecord } from '../../base/store/store.js';
 import type { FolderSwap } from './folder-swap.js';
 import type { ProjectSettings } from '../gns3-file/topology-schema.js';
 
-/** `directed` is the kind of the links' `DirectedFilters`. */
-export type EntityKind = 'node' | 'link' | 'drawing' | 'directed';
+/** `directed` is the kind of the links' `DirectedFilters`, `capture` that of their captures that run. */
+export type EntityKind = 'node' | 'link' | 'drawing' | 'directed' | 'capture';
 
 export interface ProjectRecord {
   /** Lists of projects are in creation order, by this number; entities have numbers of their own. */
@@ -87,6 +87,7 @@ export function sortOut(records: readonly StoredRecord[]): LabRecords | undefine
     link: [],
     drawing: [],
     directed: [],
+    capture: [],
   };
   let project: ProjectRecord | undefined;
   let file = NEVER_WRITTEN;
@@ -115,6 +116,7 @@ export function sortOut(records: readonly StoredRecord[]): LabRecords | undefine
       case 'link':
       case 'drawing':
       case 'directed':
+      case 'capture':
         entities[kind].push(value as EntityRecord<unknown>);
         break;
     }

@@ -44,7 +44,7 @@ function dropHalfLinks(projectId: string, { entities }: LabRecords): Change[] {
   const halves = new Set(links.flatMap(({ object }) => (object.nodes.length < 2 ? [object.link_id] : [])));
   if (halves.size === 0) return [];
   const removals: Change[] = [];
-  for (const kind of ['link', 'directed'] as const) {
+  for (const kind of ['link', 'directed', 'capture'] as const) {
     const records = entities[kind] as EntityRecord<{ readonly link_id: string }>[];
     const kept = records.filter(({ object }) => !halves.has(object.link_id));
     records.splice(0, records.length, ...kept);

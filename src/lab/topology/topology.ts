@@ -26,6 +26,11 @@ import {
 } from '../gns3-file/topology-schema.js';
 import type { Transaction } from '../projects/transaction.js';
 
+/** A capture of a link that runs, as the store knows it. What else is in it is the captures' own. */
+export interface StoredCapture {
+  readonly link_id: string;
+}
+
 interface KnownPorts {
   readonly owner: PortOwner;
   readonly ports: readonly NodePort[];
@@ -51,6 +56,8 @@ export class Topology {
   readonly links: Collection<StoredLink>;
   readonly drawings: Collection<StoredDrawing>;
   readonly directed: Collection<DirectedFilters>;
+  /** The captures that go on when the content is loaded again. */
+  readonly storedCaptures: Collection<StoredCapture>;
   readonly names = new NodeNames();
   readonly portUse = new PortUse();
   readonly context: TopologyContext;
@@ -104,6 +111,9 @@ export class Topology {
     this.directed = new Collection('directed', keyOf('directed'), channel, (directed) =>
       JSON.stringify(directed),
     );
+    this.storedCaptures = new Collection('capture', keyOf('capture'), channel, (capture) =>
+      JSON.stringify(capture),
+    );
     this.drawings = new Collection(
       'drawing',
       keyOf('drawing'),
@@ -128,6 +138,10 @@ export class Topology {
     }
     for (const record of entities.directed as EntityRecord<DirectedFilters>[]) {
       this.directed.load(record.object.link_id, record);
+    }
+    for (const record of entities.capture as EntityRecord<StoredCapture>[]) {
+      const { link_id: id } = record.object;
+      if (this.links.get(id) !== undefined) this.storedCaptures.load(id, record);
     }
     for (const record of entities.drawing as EntityRecord<StoredDrawing>[]) {
       this.drawings.load(record.object.drawing_id, record);
@@ -199,6 +213,7 @@ export class Topology {
     this.links.remove(transaction, link.link_id);
     this.portUse.disconnectIn(transaction, link);
     this.directed.withdraw(transaction, link.link_id);
+    this.storedCaptures.withdraw(transaction, link.link_id);
     for (const end of link.nodes) {
       const node = this.nodes.get(end.node_id);
       // A port that is not the node's own was shown only because of this link.

@@ -80,6 +80,7 @@ void t.test('the packets of a file that is larger than the window are counted', 
   writeFileSync(join(folder, 'large'), bytes);
   t.same(tasks.countCapture({ root, name: 'large' }), {
     packets: PACKETS.length,
+    octets: PACKETS.reduce((sum, { length }) => sum + length + 10, 0),
     firstAt: 1_000_000,
     lastAt: 1_000_000 + PACKETS.length - 1,
     end: bytes.length,

@@ -18,8 +18,9 @@ const PACKETS = [
   { ms: START + 1500, length: 0 },
   { ms: START + 90_250, length: 1501 },
 ];
-const SPAN = { packets: 3, firstAt: START, lastAt: START + 90_250 };
-const NONE = { packets: 0, firstAt: null, lastAt: null };
+/** Each packet was ten octets longer before it was cut. */
+const SPAN = { packets: 3, octets: 1591, firstAt: START, lastAt: START + 90_250 };
+const NONE = { packets: 0, octets: 0, firstAt: null, lastAt: null };
 
 function octets(bytes: Uint8Array): FileOctets {
   return {
@@ -77,7 +78,7 @@ void t.test('pcapng files as we write them, with a second interface that joins l
   const times = PACKETS.map(({ ms }) => BigInt(ms) * 1_000_000n);
   const file = octets(ourPcapng(times));
   t.same(readCaptureHead(file), { format: 'pcapng', linkType: 107 });
-  t.same(countPackets(file), { ...SPAN, end: file.size });
+  t.same(countPackets(file), { ...SPAN, octets: 21, end: file.size });
   t.end();
 });
 
@@ -105,7 +106,8 @@ void t.test('pcapng files of others: byte orders, resolutions, offsets, old and 
     const unknown = block(0x0bad, Buffer.alloc(100), isLittle);
     const file = octets(Buffer.concat([section, plain, odd, packet, unknown, simple, old]));
     t.same(readCaptureHead(file), { format: 'pcapng', linkType: 1 });
-    t.same(countPackets(file), { packets: 3, firstAt: START, lastAt: 1_002_000, end: file.size });
+    const span = { packets: 3, octets: 4, firstAt: START, lastAt: 1_002_000, end: file.size };
+    t.same(countPackets(file), span);
     const two = Buffer.concat([section, plain, packet, section, packet]);
     t.same(countPackets(octets(two)).packets, 2, 'a new section forgets the interfaces');
   }

@@ -70,6 +70,7 @@ function recordsOf(content: Gns3Content): LabRecords {
       link: ordered(content.links),
       drawing: ordered(content.drawings),
       directed: [],
+      capture: [],
     },
   };
 }

@@ -48,6 +48,7 @@ void t.test('records are sorted out by kind, in creation order', (t) => {
     { key: entityKey('p', 'link', 'd'), value: record(0) },
     { key: entityKey('p', 'drawing', 'e'), value: record(1) },
     { key: entityKey('p', 'directed', 'd'), value: record(3) },
+    { key: entityKey('p', 'capture', 'd'), value: record(4) },
     { key: fileKey('p'), value: file },
     { key: projectKey('p'), value: project },
     { key: versionKey('p'), value: 5 },
@@ -62,6 +63,7 @@ void t.test('records are sorted out by kind, in creation order', (t) => {
       link: [record(0)],
       drawing: [record(1)],
       directed: [record(3)],
+      capture: [record(4)],
     },
   });
   t.end();

@@ -90,6 +90,7 @@ async function make(
       link: links.map((object, order) => ({ order, object })),
       drawing: [{ order: 0, object: { drawing_id: idOf(500) } }],
       directed: directed.map((object, order) => ({ order, object })),
+      capture: [],
     },
   };
   await topology.load(records, new Slices());

@@ -130,3 +130,32 @@ void t.test('a ring goes on in its next file', async (t) => {
   t.same(paths.map(numbersOf), [[1], [2], [3]]);
   t.equal(await third.server.stop(), 0);
 });
+
+void t.test('a link that is gone when the server comes back is not captured', async (t) => {
+  const first = await CapturedLine.make(t, await startServer(t));
+  const path = await first.capture();
+  await first.pass(1);
+  await first.hasWritten(1);
+  const { path: folder, filename } = await first.client.expect(200, 'GET', first.lab.path);
+  const file = join(String(folder), String(filename));
+  await eventually(
+    'the topology file has the link',
+    () => readFileSync(file).includes('link_id') || undefined,
+  );
+  await first.server.stop('SIGKILL');
+  const content = JSON.parse(readFileSync(file, 'utf8')) as { topology: { links: unknown[] } };
+  content.topology.links = [];
+  writeFileSync(file, JSON.stringify(content));
+
+  const second = first.on(await startServer(t, { data: first.server.data }));
+  await eventually('the project is open', async () => {
+    const { status } = await second.client.expect(200, 'GET', second.lab.path);
+    return status === 'opened' || undefined;
+  });
+  t.same(await second.lab.list(), []);
+  t.same(numbersOf(path), [1]);
+  const files = await second.client.get(`${second.lab.path}/captures`);
+  t.match(files.body, [{ state: 'finished', packets: 1 }]);
+  t.equal(await second.server.stop(), 0);
+  t.notMatch(second.server.log(), /capture/i);
+});

@@ -22,6 +22,7 @@ class Bench {
   readonly stops: string[] = [];
   readonly #holds = new Set<object>();
   shown = 0;
+  isFull = false;
   readonly captures: LinkCaptures;
   readonly links: Map<string, StoredLink>;
 
@@ -37,6 +38,7 @@ class Bench {
       id: 'project',
       topology,
       publish: () => {
+        if (this.isFull) return Promise.reject(new Error('the store is full'));
         this.shown++;
         return Promise.resolve();
       },
@@ -130,6 +132,17 @@ void t.test('a capture that could not begin leaves nothing', async (t) => {
   await setImmediate();
   lab.begun[1]?.give();
   await again;
+});
+
+void t.test('a capture that cannot be stored is ended and refused', async (t) => {
+  const lab = bench();
+  const started = lab.captures.start(LINK, { capture_file_name: 'x' });
+  await setImmediate();
+  lab.isFull = true;
+  lab.begun[0]?.give();
+  await t.rejects(started, { message: 'the store is full' });
+  t.same([lab.stops, lab.held, [...lab.captures.files()]], [['x'], 0, []]);
+  t.equal(lab.captures.get(LINK)?.isRunning, false);
 });
 
 void t.test('a second start is refused while the first is under way, and a stop waits for it', async (t) => {

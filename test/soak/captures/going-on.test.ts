@@ -3,6 +3,7 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import t from 'tap';
+import { LINK_TYPE, pcapHeader } from '../../../src/engine/wire/pcap.js';
 import { after, CapturedLine, numbersOf } from '../../support/captured-line.js';
 import { eventually } from '../../support/eventually.js';
 import { LiveStream } from '../../support/live-stream.js';
@@ -10,7 +11,8 @@ import { startServer } from '../../support/server-process.js';
 import { missingTshark, tsharkRows } from '../../support/tshark.js';
 
 const PCAP_HEADER = 24;
-const DAMAGE = Buffer.alloc(200, 7);
+/** A file of another link type has come into the place of a capture's. */
+const DAMAGE = Buffer.concat([pcapHeader(LINK_TYPE.FRELAY, 100), Buffer.alloc(16)]);
 
 void t.test('a torn record is cut off, and a damaged or missing file gets a successor', async (t) => {
   const server = await startServer(t);
@@ -156,6 +158,22 @@ void t.test('a link that is gone when the server comes back is not captured', as
   t.same(numbersOf(path), [1]);
   const files = await second.client.get(`${second.lab.path}/captures`);
   t.match(files.body, [{ state: 'finished', packets: 1 }]);
+  t.equal(await second.server.stop(), 0);
+  t.notMatch(second.server.log(), /capture/i);
+});
+
+void t.test('a capture that the restore of a snapshot has ended does not go on', async (t) => {
+  const first = await CapturedLine.make(t, await startServer(t));
+  const made = await first.client.expect(201, 'POST', `${first.lab.path}/snapshots`, { name: 'before' });
+  await first.capture();
+  await first.client.expect(
+    201,
+    'POST',
+    `${first.lab.path}/snapshots/${String(made['snapshot_id'])}/restore`,
+  );
+  t.match(await first.show(), { capturing: false });
+  const second = first.on(await after(t, first.server, 'SIGKILL'));
+  await second.isOpen();
   t.equal(await second.server.stop(), 0);
   t.notMatch(second.server.log(), /capture/i);
 });

@@ -1,0 +1,159 @@
+/**
+ * The calls of a client of GNS3, one after the other, as fixtures have them: a line of `test/fixtures/flows` is a call, with
+ * names in braces in the place of ids, its body, and the status and the object that it is answered with.
+ */
+import { randomUUID } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import type { Test } from 'tap';
+import { z } from 'zod';
+import { Client, type Reply } from './client.js';
+import { LiveStream } from './live-stream.js';
+import { NodeTerminal } from './node-terminal.js';
+import { NotificationLog } from './notification-log.js';
+import { STOCK_OBJECTS } from './stock-objects.js';
+
+const FIXTURES = new URL('../../../test/fixtures/flows/', import.meta.url);
+
+const flowCall = z.strictObject({
+  /** The method, or WS for a WebSocket, and the path. */
+  call: z.string(),
+  body: z.record(z.string(), z.unknown()).optional(),
+  /** The body, when it is no JSON. */
+  text: z.string().optional(),
+  /** The name of a part of a form with the project that the client has exported. */
+  form: z.string().optional(),
+  status: z.int(),
+  /** The status of the reference, where it is another. */
+  gns3: z.int().optional(),
+  /** The object of the answer; in brackets for a list. */
+  answer: z.string().optional(),
+  type: z.string().optional(),
+  /** The name of the id of what was made. */
+  as: z.string().optional(),
+});
+
+export type FlowCall = z.infer<typeof flowCall>;
+
+export function recordedFlow(name: string): FlowCall[] {
+  const lines = readFileSync(new URL(`${name}.jsonl`, FIXTURES), 'utf8')
+    .trim()
+    .split('\n');
+  return lines.map((line) => flowCall.parse(JSON.parse(line)));
+}
+
+const TEMPLATE = 'template ';
+
+export class FlowPlayer {
+  readonly #t: Test;
+  readonly #url: string;
+  readonly #client: Client;
+  readonly #ids = new Map<string, string>();
+  #exported = Buffer.alloc(0);
+  /** The notifications of each stream that the client has opened, over both transports. */
+  readonly streams: { readonly path: string; readonly logs: readonly NotificationLog[] }[] = [];
+
+  /** The captures that the client has followed; they end with the captures. */
+  readonly captures: Promise<Buffer>[] = [];
+
+  constructor(t: Test, url: string) {
+    this.#t = t;
+    this.#url = url;
+    this.#client = new Client(url);
+  }
+
+  /** Plays the calls; what is not as the fixture says is a failed test. */
+  async play(calls: readonly FlowCall[]): Promise<void> {
+    for (const [index, call] of calls.entries()) await this.#playOne(call, `${index + 1}: ${call.call}`);
+  }
+
+  async #playOne(call: FlowCall, title: string): Promise<void> {
+    const [method = '', path = ''] = (await this.#named(call.call)).split(/ (.*)/);
+    if (method === 'WS') return this.#watch(path);
+    if (path.endsWith('/pcap')) return this.#stream(call, path);
+    const reply = await this.#client.request(method, path, await this.#bodyOf(call), this.#headersOf(call));
+    this.#check(call, reply, title);
+    if (path.endsWith('/export')) this.#exported = Buffer.from(await this.#bytes(path));
+    const { as, answer = '' } = call;
+    if (as !== undefined) this.#ids.set(as, String((reply.body as Record<string, unknown>)[`${answer}_id`]));
+  }
+
+  #check({ status, answer, type }: FlowCall, reply: Reply, title: string): void {
+    const t = this.#t;
+    t.equal(reply.status, status, `${title} ${reply.status === status ? '' : reply.text.slice(0, 300)}`);
+    if (answer === undefined) return void t.equal(reply.text, '', `${title} has no body`);
+    t.equal(reply.headers.get('content-type'), type ?? 'application/json', title);
+    const object = STOCK_OBJECTS[answer.replace(/^\[|\]$/g, '')];
+    if (object === undefined) return;
+    const parsed = (answer.startsWith('[') ? z.array(object) : object).safeParse(reply.body);
+    t.ok(parsed.success, `${title}: ${parsed.success ? answer : z.prettifyError(parsed.error)}`);
+  }
+
+  /** Follows a capture until it stops. */
+  async #stream({ status, type }: FlowCall, path: string): Promise<void> {
+    const stream = await LiveStream.open(this.#t, `${this.#url}${path}`);
+    this.#t.equal(stream.status, status);
+    this.#t.equal(stream.headers.get('content-type'), type);
+    this.captures.push(stream.ended);
+  }
+
+  /** Opens a console, or the notifications at this path, over its WebSocket and over HTTP. */
+  async #watch(path: string): Promise<void> {
+    if (path.endsWith('/console/ws')) return void (await NodeTerminal.open(this.#t, `${this.#url}${path}`));
+    const logs = [
+      await NotificationLog.openSocket(`${this.#url}${path}`),
+      await NotificationLog.open(`${this.#url}${path.replace(/\/ws$/, '')}`),
+    ];
+    this.#t.teardown(() => {
+      for (const log of logs) log.close();
+    });
+    this.streams.push({ path, logs });
+  }
+
+  async #bodyOf({ body, text, form }: FlowCall): Promise<unknown> {
+    if (form !== undefined) {
+      return Buffer.concat([
+        Buffer.from(`--${BOUNDARY}\r\nContent-Disposition: form-data; name="file"; filename="${form}"\r\n`),
+        Buffer.from('Content-Type: application/octet-stream\r\n\r\n'),
+        this.#exported,
+        Buffer.from(`\r\n--${BOUNDARY}--\r\n`),
+      ]);
+    }
+    return (
+      text ??
+      (body === undefined ? undefined : (JSON.parse(await this.#named(JSON.stringify(body))) as unknown))
+    );
+  }
+
+  #headersOf({ form, text, body }: FlowCall): Record<string, string> {
+    if (form !== undefined) return { 'content-type': `multipart/form-data; boundary=${BOUNDARY}` };
+    if (text !== undefined) return { 'content-type': 'application/octet-stream' };
+    return body === undefined ? {} : { 'content-type': 'application/json' };
+  }
+
+  async #bytes(path: string): Promise<ArrayBuffer> {
+    return (await fetch(`${this.#url}${path}`)).arrayBuffer();
+  }
+
+  /** The text with ids in the place of names: those of templates, those of what was made, and new ones. */
+  async #named(text: string): Promise<string> {
+    const names = new Set(Array.from(text.matchAll(/\{([A-Za-z][^{}":]*)\}/g), ([, name = '']) => name));
+    let result = text;
+    for (const name of names) result = result.replaceAll(`{${name}}`, await this.#idOf(name));
+    return result;
+  }
+
+  async #idOf(name: string): Promise<string> {
+    const id = this.#ids.get(name) ?? (await this.#newId(name));
+    this.#ids.set(name, id);
+    return id;
+  }
+
+  async #newId(name: string): Promise<string> {
+    if (!name.startsWith(TEMPLATE)) return randomUUID();
+    const templates = (await this.#client.get('/v2/templates')).body as Record<string, unknown>[];
+    const found = templates.find((template) => template['name'] === name.slice(TEMPLATE.length));
+    return String(found?.['template_id']);
+  }
+}
+
+const BOUNDARY = '----WebKitFormBoundaryqmRixUMptrOviiPC';

@@ -7,9 +7,11 @@ import { readFileSync } from 'node:fs';
 import type { Test } from 'tap';
 import { z } from 'zod';
 import { Client, type Reply } from './client.js';
+import { eventually } from './eventually.js';
 import { LiveStream } from './live-stream.js';
 import { NodeTerminal } from './node-terminal.js';
 import { NotificationLog } from './notification-log.js';
+import { pcapFile } from './pcap-records.js';
 import { STOCK_OBJECTS } from './stock-objects.js';
 
 const FIXTURES = new URL('../../../test/fixtures/flows/', import.meta.url);
@@ -50,10 +52,11 @@ export class FlowPlayer {
   readonly #ids = new Map<string, string>();
   #exported = Buffer.alloc(0);
   /** The notifications of each stream that the client has opened, over both transports. */
-  readonly streams: { readonly path: string; readonly logs: readonly NotificationLog[] }[] = [];
+  readonly #streams: { readonly path: string; readonly logs: readonly [NotificationLog, NotificationLog] }[] =
+    [];
 
   /** The captures that the client has followed; they end with the captures. */
-  readonly captures: Promise<Buffer>[] = [];
+  readonly #captures: Promise<Buffer>[] = [];
 
   constructor(t: Test, url: string) {
     this.#t = t;
@@ -64,6 +67,17 @@ export class FlowPlayer {
   /** Plays the calls; what is not as the fixture says is a failed test. */
   async play(calls: readonly FlowCall[]): Promise<void> {
     for (const [index, call] of calls.entries()) await this.#playOne(call, `${index + 1}: ${call.call}`);
+  }
+
+  /** Captures must be whole, and both transports of notifications must tell the same. */
+  async checkStreams(): Promise<void> {
+    for (const capture of await Promise.all(this.#captures)) pcapFile(capture);
+    for (const { path, logs } of this.#streams) {
+      const [socket, http] = logs;
+      const isSame = (): true | undefined => socket.received.length === http.received.length || undefined;
+      await eventually(`both transports tell as much of ${path}`, isSame);
+      this.#t.same(socket.received, http.received, path);
+    }
   }
 
   async #playOne(call: FlowCall, title: string): Promise<void> {
@@ -79,7 +93,8 @@ export class FlowPlayer {
 
   #check({ status, answer, type }: FlowCall, reply: Reply, title: string): void {
     const t = this.#t;
-    t.equal(reply.status, status, `${title} ${reply.status === status ? '' : reply.text.slice(0, 300)}`);
+    if (reply.status !== status) throw new Error(`${title}: ${reply.status} ${reply.text.slice(0, 300)}`);
+    t.pass(title);
     if (answer === undefined) return void t.equal(reply.text, '', `${title} has no body`);
     t.equal(reply.headers.get('content-type'), type ?? 'application/json', title);
     const object = STOCK_OBJECTS[answer.replace(/^\[|\]$/g, '')];
@@ -93,20 +108,20 @@ export class FlowPlayer {
     const stream = await LiveStream.open(this.#t, `${this.#url}${path}`);
     this.#t.equal(stream.status, status);
     this.#t.equal(stream.headers.get('content-type'), type);
-    this.captures.push(stream.ended);
+    this.#captures.push(stream.ended);
   }
 
   /** Opens a console, or the notifications at this path, over its WebSocket and over HTTP. */
   async #watch(path: string): Promise<void> {
     if (path.endsWith('/console/ws')) return void (await NodeTerminal.open(this.#t, `${this.#url}${path}`));
-    const logs = [
+    const logs: readonly [NotificationLog, NotificationLog] = [
       await NotificationLog.openSocket(`${this.#url}${path}`),
       await NotificationLog.open(`${this.#url}${path.replace(/\/ws$/, '')}`),
     ];
     this.#t.teardown(() => {
       for (const log of logs) log.close();
     });
-    this.streams.push({ path, logs });
+    this.#streams.push({ path, logs });
   }
 
   async #bodyOf({ body, text, form }: FlowCall): Promise<unknown> {

@@ -155,7 +155,7 @@ const NAT: ComputeKind = {
 
 export const OUTLETS: readonly ComputeKind[] = [CLOUD, NAT];
 
-const VPCS: ComputeKind = {
+export const VPCS: ComputeKind = {
   ...ETHERNET,
   kind: 'vpcs',
   missing: missingVpcs(),

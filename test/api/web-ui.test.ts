@@ -4,7 +4,8 @@ import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
 import { Client } from '../support/client.js';
-import { missingBrowser, shownPage } from '../support/browser.js';
+import { missingBrowser, openPage, shownPage } from '../support/browser.js';
+import { eventually } from '../support/eventually.js';
 import { LinkLab } from '../support/link-lab.js';
 import { rawRequest } from '../support/raw-client.js';
 import { scratchFolder, type Teardown } from '../support/scratch.js';
@@ -14,10 +15,34 @@ import { startServer } from '../support/server-process.js';
 const PAGE = `<!doctype html><html><head><base href="/static/web-ui/"><title>UI</title>
 <link rel="stylesheet" href="styles.css"></head><body>waits<script src="main.js"></script></body></html>`;
 const SCRIPT = `
-fetch('/v2/version').then((reply) => reply.json()).then(({ version }) => {
+const [, id] = /project\\/(.+)/.exec(location.pathname) ?? [];
+if (id === undefined) fetch('/v2/version').then((reply) => reply.json()).then(({ version }) => {
   const { fontStyle } = getComputedStyle(document.body);
   document.body.textContent = [version, location.pathname, fontStyle].join(' ');
-});`;
+});
+else {
+  const project = '/v2/projects/' + id;
+  const json = async (path) => (await fetch(path)).json();
+  const told = [];
+  const socket = new WebSocket(location.origin.replace('http', 'ws') + project + '/notifications/ws');
+  socket.onmessage = async ({ data }) => {
+    const { action, event } = JSON.parse(data);
+    told.push(action);
+    if (action === 'ping') {
+      const [template] = (await json('/v2/templates')).filter(({ name }) => name === 'Ethernet switch');
+      const body = JSON.stringify({ x: 1, y: 2, compute_id: 'local' });
+      await fetch(project + '/templates/' + template.template_id, { method: 'POST', body });
+    }
+    if (action !== 'node.created') return;
+    socket.close();
+    const picture = new Image();
+    picture.src = '/v2/symbols/' + event.symbol + '/raw';
+    await picture.decode();
+    const [appliance] = await json('/v2/appliances');
+    const report = { told, node: event.name, width: picture.naturalWidth, appliance: appliance.name };
+    await fetch(project + '/files/report.json', { method: 'POST', body: JSON.stringify(report) });
+  };
+}`;
 
 function builtUi(t: Teardown): string {
   const folder = scratchFolder(t);
@@ -29,11 +54,30 @@ function builtUi(t: Teardown): string {
   return folder;
 }
 
+/** A folder of one appliance. */
+function appliances(t: Teardown): string {
+  const folder = scratchFolder(t);
+  const facts = {
+    category: 'guest',
+    description: 'a box',
+    name: 'Box',
+    registry_version: 4,
+    status: 'stable',
+  };
+  const maker = { vendor_name: 'V', vendor_url: 'https://example.org/', product_name: 'B' };
+  const by = { maintainer: 'somebody', maintainer_email: 'somebody@example.org' };
+  const box = { ...facts, ...maker, ...by, docker: { adapters: 1, image: 'box:1' } };
+  writeFileSync(join(folder, 'box.gns3a'), JSON.stringify(box));
+  return folder;
+}
+
 const folder = builtUi(t);
 const secret = join(scratchFolder(t), 'secret.txt');
 writeFileSync(secret, 'secret');
 symlinkSync(secret, join(folder, 'link.txt'));
-const server = await startServer(t, { flags: ['--web-ui', folder, '--local'] });
+const server = await startServer(t, {
+  flags: ['--web-ui', folder, '--appliances', appliances(t), '--local'],
+});
 const client = new Client(server.url);
 const plain = await startServer(t);
 
@@ -42,6 +86,21 @@ void t.test(
   { skip: missingBrowser() },
   async (t) => {
     t.equal(await shownPage(t, `${server.url}/`), '2.2.60 /static/web-ui/bundled italic');
+  },
+);
+
+void t.test(
+  'a page deep in the web UI makes a node, hears of it over a WebSocket, and shows its symbol and an appliance',
+  { skip: missingBrowser() },
+  async (t) => {
+    const lab = await LinkLab.make({ client, url: server.url }, { name: 'seen in a browser' });
+    openPage(t, `${server.url}/static/web-ui/server/1/project/${lab.id}`);
+    const report = await eventually('the page reports', async () => {
+      const reply = await client.get(`${lab.path}/files/report.json`);
+      return reply.status === 200 ? (JSON.parse(reply.text) as object) : undefined;
+    });
+    const seen = { told: ['ping', 'node.created'], node: 'Switch1', width: 72, appliance: 'Box' };
+    t.same(report, seen);
   },
 );
 

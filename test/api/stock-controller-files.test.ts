@@ -7,7 +7,7 @@ import { StockController } from '../support/stock-controller.js';
 
 const environment = { WIREFARM_CONSOLE_PORTS: ownConsolePorts() };
 const server = await startServer(t, { flags: ['--kvm', 'off'], environment });
-const md5 = (text: string): string => createHash('md5').update(text).digest('hex');
+const md5Of = (text: string): string => createHash('md5').update(text).digest('hex');
 
 /** A file of its own, and one in a folder. */
 const IMPORTED = { 'notes.txt': 'kept\n', 'below/deep.bin': 'deep' };
@@ -31,7 +31,7 @@ for (const kind of PROGRAMS) {
           t.equal((await client.get(controller.fileOf(each, path))).text, text);
           t.equal(
             listed.get(controller.fileOf(each, path).slice(`${controller.path}/files/`.length)),
-            md5(text),
+            md5Of(text),
           );
         }
       }
@@ -61,6 +61,33 @@ for (const kind of PROGRAMS) {
         'a closed project keeps its files',
       );
       await client.expect(204, 'DELETE', controller.path);
+    },
+  );
+}
+
+for (const kind of PROGRAMS) {
+  void t.test(
+    `a project with a node of the kind ${kind.kind} is exported, deleted and restored`,
+    { skip: kind.missing },
+    async (t) => {
+      const controller = await StockController.open(t, server.url);
+      const { client } = controller;
+      const node = await controller.create(kind, 'PC1');
+      for (const [path, text] of Object.entries(IMPORTED))
+        await client.expect(201, 'POST', controller.fileOf(node, path), text);
+      const exported = new Map<string, string>();
+      for (const path of (await controller.files()).keys())
+        exported.set(path, `${(await client.get(`${controller.path}/files/${path}`)).text}! of the user\n`);
+      await client.expect(204, 'DELETE', controller.path);
+
+      const again = await StockController.open(t, server.url, controller.projectId);
+      t.same([...(await again.files()).keys()], []);
+      for (const [path, text] of exported)
+        await client.expect(201, 'POST', `${again.path}/files/${path}`, text);
+      const restored = await again.createAgain(node);
+      for (const [path, md5] of await again.files()) t.equal(md5, md5Of(exported.get(path) ?? ''), path);
+      await again.act(restored, 'start');
+      await client.expect(204, 'DELETE', again.path);
     },
   );
 }

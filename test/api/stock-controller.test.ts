@@ -1,4 +1,6 @@
 /** A controller of GNS3 2.2 uses this server as a compute, for every kind of node. */
+import { once } from 'node:events';
+import { connect } from 'node:net';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { Client } from '../support/client.js';
@@ -24,6 +26,20 @@ async function nothingIsHeld(t: Test, url: string): Promise<void> {
   t.match(ports, { console_ports: [], udp_ports: [] });
 }
 
+/** A controller learns of it by a notification only. */
+function statusTold({ events }: StockController, { id }: StockNode, status: string): Promise<unknown> {
+  return events.next(
+    ({ action, event }) => action === 'node.updated' && event['node_id'] === id && event['status'] === status,
+  );
+}
+
+/** Waits for what a terminal at the port of a console shows. */
+async function printed(port: number): Promise<void> {
+  const socket = connect(port, '127.0.0.1');
+  await once(socket, 'data');
+  socket.destroy();
+}
+
 async function life(t: Test, kind: ComputeKind): Promise<void> {
   const controller = await StockController.open(t, server.url);
   const { client, events } = controller;
@@ -35,6 +51,7 @@ async function life(t: Test, kind: ComputeKind): Promise<void> {
   const link = await controller.link(node);
   await controller.act(node, 'start');
   t.match(await controller.show(node), { status: 'started' });
+  if (kind.isProgram) await statusTold(controller, node, 'started');
 
   const capture = { capture_file_name: 'a_to_b.pcap', data_link_type: kind.dataLink };
   const { pcap_file_path: path } = await client.expect(200, 'POST', `${link.at}/start_capture`, capture);
@@ -42,6 +59,7 @@ async function life(t: Test, kind: ComputeKind): Promise<void> {
   const stream = await LiveStream.open(t, controller.pcapOf(link));
   await kind.talk(controller, node, link);
   await stream.reach(25);
+  if (kind.isProgram) await printed(Number(node.shown['console']));
   await client.expect(204, 'POST', `${link.at}/stop_capture`);
   t.ok(pcapFile(await stream.ended).packets.length > 0, 'the capture has what crossed the link');
 
@@ -52,6 +70,7 @@ async function life(t: Test, kind: ComputeKind): Promise<void> {
 
   await controller.act(node, 'suspend');
   await controller.act(node, 'stop');
+  if (kind.isProgram) await statusTold(controller, node, 'stopped');
   t.match(await controller.show(node), { status: kind.isProgram ? 'stopped' : 'started' });
   const told = events.next(({ action, event }) => action === 'node.updated' && event['name'] === 'PC7');
   t.match(await client.expect(200, 'PUT', controller.at(node), { name: 'PC7' }), { name: 'PC7' });

@@ -1,7 +1,6 @@
 /**
  * Snapshots of labs that run. All nodes stand still while their memory is written and their files are kept, so that disks
- * and memory are of one moment. A memory is loaded only when the store knows its digest: a manifest may have come from
- * anywhere.
+ * and memory are of one moment. A memory is loaded only as the store knows it: a manifest may have come from anywhere.
  */
 import { messageOf, refusals } from '../base/errors/errors.js';
 import type { Key, Packed, Store } from '../base/store/store.js';
@@ -9,6 +8,7 @@ import type { TaskRunner } from '../base/threads/task-pool.js';
 import type { HeldNodes, HoldPlan, RanNode } from '../lab/lab-run.js';
 import type { Project } from '../lab/projects/project.js';
 import { headKey } from '../lab/projects/records.js';
+import { savedMemory } from '../lab/saved-memory.js';
 import type { FreezeTasks } from './freeze-tasks.js';
 import type { JobPlace } from './job-place.js';
 import { keptMemory, newMemoryFolder } from './memory-place.js';
@@ -46,8 +46,7 @@ export class RunningLabs {
   async keep(
     project: Project,
     place: JobPlace,
-    knownTo: string | undefined,
-    { isLong }: HoldRequest,
+    { isLong, snapshotId, knownTo }: HoldRequest & { snapshotId: string; knownTo: string | undefined },
   ): Promise<KeptLab> {
     const { longJobs, store } = this.#options;
     const plan = await project.topology.run.planHold();
@@ -69,24 +68,35 @@ export class RunningLabs {
       return { records, ran: held.ran };
     });
     for (const warning of plan.warnings) project.warn(warning);
-    const digests = kept.ran.flatMap(({ memory }) => (memory === undefined ? [] : [memory.digest]));
-    await store.commit(digests.map((digest) => ({ put: digestKey(project.id, digest), value: true })));
+    const memories = kept.ran.flatMap(({ node_id: id, memory }) =>
+      memory === undefined ? [] : [{ id, memory }],
+    );
+    const key = memoriesKey(project.id, snapshotId);
+    await store.commit(memories.map(({ id, memory }) => ({ put: [...key, id], value: memory })));
     return kept;
+  }
+
+  /** Call when the snapshot is gone, or could not be made. */
+  async forget(project: Pick<Project, 'id'>, snapshotId: string): Promise<void> {
+    const key = memoriesKey(project.id, snapshotId);
+    const { store } = this.#options;
+    if ((await store.load(key)).length > 0) await store.commit([{ clear: key }]);
   }
 
   /** Starts the nodes of a restored snapshot as they ran. Warns of those that cannot be. */
   async startAgain(project: Project, snapshot: Snapshot, ran: readonly RanNode[]): Promise<void> {
-    const known = await this.#options.store.load(digestsKey(project.id));
-    const digests = new Set(known.map(({ key }) => key.at(-1)));
+    const records = await this.#options.store.load(memoriesKey(project.id, snapshot.snapshot_id));
+    const saved = new Map(records.map(({ key, value }) => [key.at(-1), savedMemory.safeParse(value).data]));
     const { run } = project.topology;
     await Promise.all(
       ran.map(async ({ node_id: id, isSuspended, memory }) => {
         const { name = id } = project.topology.nodes.get(id) ?? {};
         try {
-          if (memory !== undefined && !digests.has(memory.digest))
+          const known = saved.get(id);
+          if (memory !== undefined && known?.digest !== memory.digest)
             throw refusals.memoryNotLoaded(name, 'this server has not saved it');
           const { folder } = project.place;
-          const kept = memory && keptMemory(folder, snapshot.snapshot_id, id, memory);
+          const kept = known && keptMemory(folder, snapshot.snapshot_id, id, known);
           await run.startAgain(id, isSuspended, kept);
         } catch (error) {
           project.warn(`${name} ran when the snapshot was made, and is stopped: ${messageOf(error)}`);
@@ -103,5 +113,9 @@ function checkPlanned({ ran }: HeldNodes, { folders }: HoldPlan): void {
   if (!ran.every(isPlanned)) throw refusals.projectRunning();
 }
 
-const digestsKey = (projectId: string): Key => [...headKey(projectId), 'memory'];
-const digestKey = (projectId: string, digest: string): Key => [...digestsKey(projectId), digest];
+/** What is known of the memory in a snapshot, by the ids of its nodes. */
+const memoriesKey = (projectId: string, snapshotId: string): Key => [
+  ...headKey(projectId),
+  'memory',
+  snapshotId,
+];

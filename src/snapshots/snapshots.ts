@@ -68,17 +68,22 @@ export class Snapshots {
   ): Promise<Snapshot> {
     checkName(name);
     return this.#job(project, 'snapshot.create', name, async (job, place) => {
-      const { longJobs } = this.#options;
-      const newest = await this.#checkFree(project, name);
+      const { longJobs, runningLabs } = this.#options;
+      const knownTo = await this.#checkFree(project, name);
+      const snapshotId = randomUUID();
       const kept =
         hold === undefined
-          ? await this.#keepStopped(project, place, newest)
-          : await this.#options.runningLabs.keep(project, place, newest, hold);
-      const ids = { snapshotId: randomUUID(), projectId: project.id };
-      const snapshot = newSnapshot(ids, name, description, new Date());
+          ? await this.#keepStopped(project, place, knownTo)
+          : await runningLabs.keep(project, place, { ...hold, snapshotId, knownTo });
+      const snapshot = newSnapshot({ snapshotId, projectId: project.id }, name, description, new Date());
       const progress = job.progress.memory;
       const input = { ...place, ...kept, snapshot, progress };
-      const { isSealed, warnings } = await longJobs.run('createSnapshot', input);
+      const { isSealed, warnings } = await longJobs
+        .run('createSnapshot', input)
+        .catch(async (error: unknown) => {
+          await runningLabs.forget(project, snapshotId);
+          throw error;
+        });
       for (const warning of warnings) project.warn(warning);
       if (!isSealed) this.#seal(project, snapshot);
       return snapshot;
@@ -248,8 +253,10 @@ export class Snapshots {
     return listed.findLast(({ form }) => form === 'wirefarm')?.snapshot.snapshot_id;
   }
 
-  #delete(project: Project, listed: ListedSnapshot): Promise<void> {
-    return this.#options.longJobs.run('deleteSnapshot', { root: project.place.folder, listed });
+  async #delete(project: Project, listed: ListedSnapshot): Promise<void> {
+    const { longJobs, runningLabs } = this.#options;
+    await longJobs.run('deleteSnapshot', { root: project.place.folder, listed });
+    await runningLabs.forget(project, listed.snapshot.snapshot_id);
   }
 
   /** Starts sealing in the background. */

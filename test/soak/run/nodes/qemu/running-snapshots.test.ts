@@ -179,6 +179,14 @@ void t.test('a memory that this server has not saved is not loaded', { skip }, a
   });
   await lab.act(guest, 'start');
   await hears(await lab.console(t, guest), 2);
+  // A snapshot that was deleted, and is put back.
+  const again = await take(lab, 'again');
+  const aside = join(server.data, 'aside');
+  cpSync(folder, aside, { recursive: true });
+  await lab.client.expect(204, 'DELETE', at(lab, again));
+  cpSync(aside, folder, { recursive: true });
+  await restored(again, /The memory of G1 was not loaded: this server has not saved it/);
+  await lab.act(guest, 'start');
   const path = `${lab.path}/files/snapshots/memory/${String(kept['snapshot_id'])}/${String(guest['node_id'])}`;
   t.equal((await lab.client.post(path, 'evil')).status, 403, 'no client writes there');
   stream.close();

@@ -136,6 +136,12 @@ export class ComputeRun implements LabRun {
     return holdNodes(this.#programs, folder);
   }
 
+  async halt(id: string): Promise<void> {
+    await this.settled();
+    const node = this.#projects.nodeOf(this.#id, id);
+    if (node instanceof ProgramNode) await node.halt();
+  }
+
   async startAgain(id: string, isSuspended: boolean, memory: KeptMemory | undefined): Promise<void> {
     await this.settled();
     const node = this.#projects.nodeOf(this.#id, id);

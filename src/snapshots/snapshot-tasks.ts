@@ -50,6 +50,8 @@ export interface PreparedRestore {
 
 interface PreparedNode extends EarlierNode {
   readonly paths: readonly string[];
+  /** The node itself, if it ran. */
+  readonly ran: readonly RanNode[];
 }
 
 export interface SnapshotTasks extends TaskTable {
@@ -194,9 +196,10 @@ export const snapshotTasks: SnapshotTasks = {
     const node = nodeOf(content, nodeId);
     const links = content.links.filter(({ nodes }) => nodes.some((end) => end.node_id === nodeId));
     const directed = content.directed.filter(({ link_id: id }) => links.some((link) => link.link_id === id));
-    if (listed.form === 'topology') return { node, links, directed, paths: [] };
+    const ran = (content.ran ?? []).filter(({ node_id: id }) => id === nodeId);
+    if (listed.form === 'topology') return { node, links, directed, paths: [], ran };
     mkdirSync(join(built, nodeFolder(node)), { recursive: true });
-    return { node, links, directed, paths: [nodeFolder(node)] };
+    return { node, links, directed, paths: [nodeFolder(node)], ran };
   },
 };
 

@@ -177,24 +177,28 @@ export class Snapshots {
     });
   }
 
-  /** Gives the node the content that it has in the snapshot. Returns the text of the node. */
+  /** Gives the node the content that it has in the snapshot; it runs as it did then. Returns the text of the node. */
   async restoreNode(project: Project, id: string, nodeId: string): Promise<string> {
     const { name } = (await this.find(project, id)).snapshot;
     return this.#job(project, 'snapshot.restore', name, async ({ progress }, { root, workFolder }) => {
       const listed = await this.find(project, id);
       const input = { root, listed, workFolder, nodeId, progress: progress.memory };
-      const { paths, ...earlier } = await this.#options.longJobs.run('prepareNode', input);
+      const { paths, ran, ...earlier } = await this.#options.longJobs.run('prepareNode', input);
       progress.advance(0);
+      // A program that runs would go on writing into the files that are replaced.
+      await project.topology.run.halt(nodeId);
       try {
-        return await project.changeWithFiles(
-          { work: relative(root, workFolder), paths },
-          (topology, transaction) => restoreNode(topology, transaction, earlier),
+        await project.changeWithFiles({ work: relative(root, workFolder), paths }, (topology, transaction) =>
+          restoreNode(topology, transaction, earlier),
         );
       } catch (error) {
         // The change is stored, but the files are not in place: opening the project finishes that.
         if (project.isSwapping) await project.close();
         throw error;
       }
+      await this.#options.runningLabs.startAgain(project, listed.snapshot, ran);
+      const { nodes } = project.topology;
+      return nodes.textOf(nodes.get(nodeId) ?? earlier.node);
     });
   }
 

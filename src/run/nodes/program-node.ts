@@ -159,6 +159,10 @@ export class ProgramNode extends ComputeNode {
     return this.turn(() => this.#stop('asked'));
   }
 
+  halt(): Promise<void> {
+    return this.turn(() => this.#stop('removed'));
+  }
+
   override suspend(): Promise<void> {
     return this.turn(() => this.#suspend());
   }

@@ -46,6 +46,7 @@ const NOTHING_RUNS: LabRun = {
   linkRemoved: () => undefined,
   settled: () => undefined,
   checkFilters: () => Promise.resolve(),
+  halt: () => Promise.resolve(),
   end: () => Promise.resolve(),
 };
 

@@ -124,6 +124,27 @@ void t.test(
   },
 );
 
+void t.test('one guest is brought back to where it was, and another one counts on', { skip }, async (t) => {
+  const lab = await NodeLab.make(t, server);
+  const guest = await counter(t, lab, 'G1');
+  const other = await counter(t, lab, 'G2');
+  const kept = await take(lab, 'running');
+  const last = (await hears(await lab.console(t, guest), 20)).at(-1) ?? 0;
+  const beside = await lab.console(t, other);
+  await hears(beside, 1);
+  const [pid] = programsOf(guest);
+  const path = `${at(lab, kept)}/nodes/${String(guest['node_id'])}/restore`;
+  t.match(await lab.client.expect(201, 'POST', path), {
+    status: 'started',
+    command_line: / -incoming defer/,
+  });
+  t.notOk(programsOf(guest).includes(pid ?? 0), 'it was ended');
+  const again = await hears(await lab.console(t, guest), 3);
+  t.ok((again[0] ?? 0) < last, `it goes on with ${String(again[0])}, before ${last}`);
+  t.ok(isConsecutive(again));
+  t.ok(isConsecutive(await hears(beside, 3)));
+});
+
 void t.test('a guest that was suspended comes back suspended', { skip }, async (t) => {
   const lab = await NodeLab.make(t, server);
   const guest = await counter(t, lab, 'G1');

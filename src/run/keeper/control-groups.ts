@@ -151,9 +151,7 @@ async function delegate(base: string, wanted: readonly string[]): Promise<readon
     const able = wanted.filter((controller) => there.includes(controller));
     if (able.length === 0) return [];
     if (DELEGATION_MARKS.some((name) => hasMark(base, name))) await moveProcesses(base, join(base, FORMER));
-    await enable(base, able);
-    const enabled = (await readFile(join(base, 'cgroup.subtree_control'), 'utf8')).trim().split(' ');
-    return able.filter((controller) => enabled.includes(controller));
+    return await enable(base, able);
   } catch {
     return [];
   }
@@ -206,10 +204,17 @@ async function removeEmpty(group: string): Promise<void> {
   await rmdir(group);
 }
 
-/** Does nothing where the host does not allow it: limits are optional. */
-async function enable(group: string, controllers: readonly string[]): Promise<void> {
-  for (const controller of controllers)
-    await writeFile(join(group, 'cgroup.subtree_control'), `+${controller}`).catch(() => undefined);
+/** Returns those that the host allows: limits are optional. */
+async function enable(group: string, controllers: readonly string[]): Promise<readonly string[]> {
+  const enabled: string[] = [];
+  for (const controller of controllers) {
+    const written = writeFile(join(group, 'cgroup.subtree_control'), `+${controller}`);
+    await written.then(
+      () => enabled.push(controller),
+      () => undefined,
+    );
+  }
+  return enabled;
 }
 
 /** Kills all processes in the group and in those below, and removes them. */

@@ -3,7 +3,7 @@ import { execFileSync, spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import t from 'tap';
+import t, { type Test } from 'tap';
 import { ControlGroups, ownControlGroup } from '../../../src/run/keeper/control-groups.js';
 import { eventually } from '../../support/eventually.js';
 import { scratchFolder } from '../../support/scratch.js';
@@ -132,6 +132,27 @@ void t.test('the tree of a killed keeper is removed by any other', { skip }, asy
   await newRig(t).newKeeper().spawn(shell('one', 'sleep 1000'));
   t.notOk(existsSync(tree));
   t.ok(other.isRunning);
+});
+
+/** A tree of ordinary files: what is written into it can be read on every host, and no kernel acts on it. */
+async function writtenTree(t: Test, controllers: string): Promise<string> {
+  const tree = scratchFolder(t);
+  writeFileSync(join(tree, 'cgroup.controllers'), `${controllers}\n`);
+  const groups = await ControlGroups.open({ base: tree, mark: 'mark' });
+  if (groups === undefined) throw new Error('there are no groups');
+  await groups.add('node', 4_000_000, 'lab');
+  return join(tree, 'wirefarm-mark/of-lab');
+}
+
+void t.test('a project has its bound of processes where the controller is there', async (t) => {
+  const whole = await writtenTree(t, 'cpuset cpu memory pids');
+  t.equal(readFileSync(join(whole, 'pids.max'), 'utf8'), '8192');
+  for (const group of [whole, join(whole, '..'), join(whole, '../..')])
+    t.ok(existsSync(join(group, 'cgroup.subtree_control')), 'controllers are lent to what is below');
+  t.equal(readFileSync(join(whole, 'of-node/cgroup.procs'), 'utf8'), '4000000');
+  const lesser = await writtenTree(t, 'cpu memory');
+  t.notOk(existsSync(join(lesser, 'pids.max')));
+  t.equal(readFileSync(join(lesser, 'cgroup.subtree_control'), 'utf8'), '+cpu');
 });
 
 void t.test('a host without a tree that can be written has no groups', async (t) => {

@@ -66,11 +66,14 @@ export function computeFileRoutes(compute: LocalCompute, transfers: Transfers, f
       headers: RECEIVING_HEADERS,
       answers: { 201: null },
       handle: ({ params: wanted, exchange }) => {
-        const { id, folder } = findProject(compute, wanted.project_id);
+        const project = findProject(compute, wanted.project_id);
+        const { id, folder } = project;
         const owner = compute.folders.ownerOf(id);
         if (owner !== undefined) return writeProjectFile(exchange, transfers, owner, wanted.path, true);
         const subject = { project_id: id, path: wanted.path };
-        return receiveFile(exchange, transfers, folderLanding(folder, wanted.path, subject, true), 201);
+        const landing = folderLanding(folder, wanted.path, subject, true);
+        const takeRoom = (bytes: number): Promise<() => void> => project.takeRoom(bytes);
+        return receiveFile(exchange, transfers, { ...landing, takeRoom }, 201);
       },
     }),
   ];

@@ -78,6 +78,7 @@ export function writeProjectFile(
   const subject = { project_id: project.id, path };
   const landing = folderLanding(folder, path, subject, makesFolders);
   const home = {
+    takeRoom: (bytes: number) => project.takeRoom(bytes),
     hold: () => project.hold(),
     turn: <Result>(work: () => Promise<Result>) => project.gate.pass(work),
   };

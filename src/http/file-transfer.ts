@@ -127,8 +127,11 @@ export async function receiveFile(
 ): Promise<Answer> {
   const body = new RawBody(exchange, largest);
   if (landing.hold !== undefined) exchange.atEnd(landing.hold());
+  let freeRoom: (() => void) | undefined;
   try {
     const promised = promisedDigests(exchange.headers);
+    // A size that is not told counts when it has come.
+    freeRoom = await landing.takeRoom?.(body.length ?? 0);
     if ((body.length ?? Infinity) <= LARGEST_AT_ONCE) {
       await transfers.store(landing, await body.whole(), promised);
     } else {
@@ -137,6 +140,8 @@ export async function receiveFile(
   } catch (error) {
     await body.drain();
     throw error;
+  } finally {
+    freeRoom?.();
   }
   return empty(success);
 }

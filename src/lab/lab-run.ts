@@ -108,6 +108,8 @@ export interface LabRun {
   linkStored(link: RunLink): void;
   /** The link is gone, or could not be stored. */
   linkRemoved(link: StoredLink): void;
+  /** Refuses (507) bytes that the folder of the project may not take. What is returned is called when they have come or not. */
+  takeRoom(bytes: number): Promise<() => void>;
   /** Resolves when everything reported so far runs, or cannot; undefined when that is so already. */
   settled(): Promise<void> | undefined;
   /** Refuses (400) filters that could not work on a link at this port of the node. */

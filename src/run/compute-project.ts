@@ -166,6 +166,10 @@ export class ComputeProject implements NodeProject, WatchedProject {
     this.#services.udpPorts.release(port, this.id);
   }
 
+  takeRoom(bytes: number): Promise<() => void> {
+    return this.#services.room.take(this, bytes);
+  }
+
   /** Removes all nodes and releases all ports. */
   async close(how: RunEnd): Promise<void> {
     this.#isClosed = true;

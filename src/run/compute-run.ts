@@ -168,6 +168,10 @@ export class ComputeRun implements LabRun {
     });
   }
 
+  takeRoom(bytes: number): Promise<() => void> {
+    return this.#projects.find(this.#id).takeRoom(bytes);
+  }
+
   settled(): Promise<void> | undefined {
     return this.#waiting === 0 ? undefined : this.#last;
   }

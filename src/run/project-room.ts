@@ -1,7 +1,7 @@
 /**
- * The room that a project may take on the disk while its nodes run. Disks of machines, folders of containers and captures
- * grow without a request, so the folders of projects with running programs are measured again and again. Beyond the limit
- * the nodes that can be suspended are, and none starts or goes on until there is room again.
+ * The room that an open project may take on the disk. Disks of machines, folders of containers and captures grow without a
+ * request, so the folders of projects with running programs are measured again and again. Beyond the limit the nodes that
+ * can be suspended are, none starts or goes on, and no file comes in until there is room again.
  */
 import { refusals } from '../base/errors/errors.js';
 import type { ComputeFiles } from './files.js';
@@ -24,15 +24,21 @@ export interface ProjectRoomOptions {
   readonly warn: (projectId: string, message: string) => void;
 }
 
+type MeasuredProject = Pick<WatchedProject, 'folder'>;
+
 interface Measurement {
   readonly at: number;
   readonly bytes: Promise<number>;
+  /** The bytes that have come in since. */
+  added: number;
 }
 
 export class ProjectRoom {
   readonly #options: ProjectRoomOptions;
   readonly #projects = new Set<WatchedProject>();
   readonly #measured = new WeakMap<object, Measurement>();
+  /** The bytes that are on their way into a project. */
+  readonly #expected = new WeakMap<object, number>();
   /** The projects of which a round is not over. */
   readonly #looking = new Set<WatchedProject>();
   #timer: NodeJS.Timeout | undefined;
@@ -57,21 +63,45 @@ export class ProjectRoom {
   }
 
   /** Refuses (507) a start in a project that takes too much. What had room a moment ago is not measured again. */
-  async check(project: Pick<WatchedProject, 'folder'>): Promise<void> {
+  async check(project: MeasuredProject): Promise<void> {
     const { quotaBytes: quota } = this.#options;
     if (quota === undefined) return;
-    const last = this.#measured.get(project);
-    const isFresh = last !== undefined && performance.now() - last.at < ROUND_MS;
-    const known = isFresh ? await last.bytes : Infinity;
-    const used = known > quota ? await this.#measure(project) : known;
+    const used = await this.#used(project, quota);
     if (used > quota) throw refusals.projectQuota(inMebi(used), inMebi(quota));
+  }
+
+  /** Refuses (507) bytes that would be too many. They count from now on; call what is returned when they have come or not. */
+  async take(project: MeasuredProject, bytes: number): Promise<() => void> {
+    const { quotaBytes: quota } = this.#options;
+    if (quota === undefined) return () => undefined;
+    const expected = (): number => this.#expected.get(project) ?? 0;
+    const known = await this.#used(project, quota - bytes - expected());
+    // Others may have come meanwhile.
+    const used = known + expected() + bytes;
+    if (used > quota) throw refusals.projectQuota(inMebi(used), inMebi(quota));
+    this.#expected.set(project, expected() + bytes);
+    return () => {
+      this.#expected.set(project, expected() - bytes);
+      const last = this.#measured.get(project);
+      if (last !== undefined) last.added += bytes;
+    };
+  }
+
+  /** The bytes that the project takes. It is measured again unless it was a moment ago, and took as little as this. */
+  async #used(project: MeasuredProject, enough: number): Promise<number> {
+    const last = this.#measured.get(project);
+    if (last !== undefined && performance.now() - last.at < ROUND_MS) {
+      const used = (await last.bytes) + last.added;
+      if (used <= enough) return used;
+    }
+    return this.#measure(project).bytes;
   }
 
   async #look(project: WatchedProject): Promise<void> {
     const { quotaBytes: quota = Infinity, warn } = this.#options;
     if (!project.hasPrograms || this.#looking.has(project)) return;
     this.#looking.add(project);
-    const used = await this.#measure(project);
+    const used = await this.#measure(project).bytes;
     const names = used > quota ? await project.suspendPrograms() : [];
     if (names.length > 0) {
       const reason = `The project takes ${inMebi(used)} MiB on the disk, and may take ${inMebi(quota)} (--project-quota)`;
@@ -81,10 +111,11 @@ export class ProjectRoom {
   }
 
   /** A folder that cannot be measured takes nothing. */
-  #measure(project: Pick<WatchedProject, 'folder'>): Promise<number> {
+  #measure(project: MeasuredProject): Measurement {
     const bytes = this.#options.files.run('measureFolder', { path: project.folder }).catch(() => 0);
-    this.#measured.set(project, { at: performance.now(), bytes });
-    return bytes;
+    const measurement = { at: performance.now(), bytes, added: 0 };
+    this.#measured.set(project, measurement);
+    return measurement;
   }
 }
 

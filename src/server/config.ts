@@ -174,7 +174,7 @@ const OPTIONS = {
     fallback: '',
     isSwitch: true,
   },
-  'project-quota': { help: 'what the folder of a running project may take, in MiB; 0 is all', fallback: '0' },
+  'project-quota': { help: 'what the folder of an open project may take, in MiB; 0 is all', fallback: '0' },
   'capture-quota': { help: 'what the captures of one project may take, in MiB', fallback: '10240' },
   'capture-floor': { help: 'captures stop when less is free on their disk, in MiB', fallback: '1024' },
   'capture-keep-days': { help: 'delete finished captures that are older; 0 keeps all', fallback: '0' },

@@ -241,8 +241,8 @@ export const labRefusals = {
     new Refusal(
       507,
       'project_quota',
-      `The project takes ${used} MiB on the disk, and may take ${quota} (--project-quota): ` +
-        'nodes start again when files of it are deleted',
+      `The project may take ${quota} MiB on the disk (--project-quota), and this makes ${used}: ` +
+        'nodes start and files come in again when files of it are deleted',
     ),
   captureFloor: (floor: number) =>
     new Refusal(

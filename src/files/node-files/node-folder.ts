@@ -8,7 +8,7 @@ import type { Project } from '../../lab/projects/project.js';
 import type { StoredNode } from '../../lab/gns3-file/topology-schema.js';
 
 /** The part of an open project that is used here. */
-export type NodeFilesProject = Pick<Project, 'gate' | 'hold' | 'id' | 'place' | 'topology'>;
+export type NodeFilesProject = Pick<Project, 'takeRoom' | 'gate' | 'hold' | 'id' | 'place' | 'topology'>;
 
 export interface NodeFile {
   /** The folder of the project. */
@@ -55,6 +55,7 @@ export function nodeFileLanding(project: NodeFilesProject, nodeId: string, path:
     temporary: join(file.root, TEMPORARY),
     mode: FILE_MODE,
     subject: { project_id: project.id, node_id: nodeId, path: file.path },
+    takeRoom: (bytes) => project.takeRoom(bytes),
     hold: () => project.hold(),
     turn: (work) => project.gate.pass(work),
   };
@@ -76,6 +77,7 @@ export function nodeArchiveLanding(
     temporary: join(root, TEMPORARY, 'incoming'),
     mode: FILE_MODE,
     subject: { project_id: project.id, node_id: nodeId, path: `${folder}/` },
+    takeRoom: (bytes) => project.takeRoom(bytes),
   };
 }
 

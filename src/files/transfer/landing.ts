@@ -53,6 +53,8 @@ export interface Landing {
   readonly twinOf?: (content: Content) => Twin | undefined;
   /** Keeps the owner, such as an open project, from closing by itself during the upload; returns the release. */
   readonly hold?: () => () => void;
+  /** Refuses (507) bytes that would be too many, before any comes. What is returned is called when they have come or not. */
+  readonly takeRoom?: (bytes: number) => Promise<() => void>;
   /** Delays the rename while the folder must stay as it is. */
   readonly turn?: Turn;
   /** Called when the file has landed, before the client gets its answer. */

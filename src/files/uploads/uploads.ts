@@ -147,7 +147,9 @@ export class Uploads {
 
   async #begin({ size, target, digests, metadata, client = '' }: UploadRequest): Promise<ResumableUpload> {
     const { clock, landingOf } = this.#context;
-    await landingOf(target);
+    const landing = await landingOf(target);
+    // It may take days: its bytes count when they have come.
+    (await landing.takeRoom?.(size))?.();
     const now = clock.wall();
     const record: UploadRecord = {
       upload_id: randomUUID(),

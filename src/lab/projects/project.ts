@@ -289,6 +289,11 @@ export class Project {
     return this.#autoClose.hold();
   }
 
+  /** Refuses (507) bytes that an open project has no room for. What is returned is called when they have come or not. */
+  async takeRoom(bytes: number): Promise<() => void> {
+    return this.isOpen ? this.topology.run.takeRoom(bytes) : () => undefined;
+  }
+
   #open(action: 'opened' | 'created'): Promise<string> {
     const state = this.#state;
     return state.exclusively(async () => {

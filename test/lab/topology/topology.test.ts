@@ -44,6 +44,7 @@ const NOTHING_RUNS: LabRun = {
   connect: () => Promise.resolve(),
   linkStored: () => undefined,
   linkRemoved: () => undefined,
+  takeRoom: () => Promise.resolve(() => undefined),
   settled: () => undefined,
   checkFilters: () => Promise.resolve(),
   halt: () => Promise.resolve(),

@@ -5,6 +5,7 @@ import t from 'tap';
 import { NotificationLog } from '../../support/notification-log.js';
 import { NodeLab } from '../../support/node-lab.js';
 import { missingQemu, startQemuServer } from '../../support/qemu.js';
+import { TusTalk } from '../../support/tus.js';
 import { missingVpcs } from '../../support/vpcs.js';
 
 const QUOTA_MIB = 8;
@@ -44,3 +45,33 @@ void t.test(
     stream.close();
   },
 );
+
+void t.test('files of clients come in only as far as there is room', async (t) => {
+  const lab = await NodeLab.make(t, server);
+  const node = await lab.node('ethernet_switch', 'S1');
+  const refused = { status: 507, body: { code: 'project_quota' } };
+  const most = Buffer.alloc((QUOTA_MIB - 3) << 20, 1);
+  const files = `${lab.at(node)}/files`;
+  t.match(await lab.client.post(`${files}/first`, most), { status: 201 });
+  const compute = `/v2/compute/projects/${lab.id}/files/other`;
+  for (const path of [`${files}/second`, `${files}.tar`, `${lab.path}/files/other`, compute])
+    t.match(await lab.client.post(path, most), refused, path);
+  const target = { project_id: lab.id, node_id: String(node['node_id']), path: 'second' };
+  const tus = new TusTalk(lab.client);
+  t.match(await tus.begin(most.length, target), refused, 'before a byte of it has come');
+  t.match(await lab.client.post(`${files}/small`, most.subarray(0, 1 << 20)), { status: 201 });
+  await lab.client.expect(204, 'DELETE', `${files}/first`);
+  t.match(await lab.client.post(`${files}/second`, most), { status: 201 }, 'as soon as there is room');
+  const listed = (await lab.client.get(files)).body as { path: string; size: number }[];
+  t.same(Object.fromEntries(listed.map(({ path, size }) => [path, size])), {
+    small: 1 << 20,
+    second: most.length,
+  });
+
+  const other = await NodeLab.left('files at the same time', server);
+  t.teardown(() => other.client.expect(204, 'DELETE', other.path));
+  const many = await Promise.all(
+    [1, 2, 3, 4, 5].map((name) => other.client.post(`${other.path}/files/f${name}`, most)),
+  );
+  t.same(many.map(({ status }) => status).sort(), [201, 507, 507, 507, 507], 'also at the same time');
+});

@@ -4,7 +4,8 @@
  */
 import { spawnSync } from 'node:child_process';
 
-const START = 0x8000_8000;
+/** The address of the code of an image. */
+export const IMAGE_START = 0x8000_8000;
 const TEXT_AT = 0x100;
 const HEADER = 52;
 const SECTION_HEADER = 40;
@@ -30,6 +31,11 @@ export function routerImage(text: string, stops = true): Buffer {
   for (const [index, word] of [...SET_UP, ...PRINT, ...ECHO, ...(stops ? AGAIN : AGAIN_FOR_EVER)].entries())
     code.writeUInt32BE(word, 4 * index);
   code.write(`${text}\0`, TEXT_AT, 'latin1');
+  return bootImage(code);
+}
+
+/** An image of this code. */
+export function bootImage(code: Buffer): Buffer {
   const names = Buffer.from('\0.text\0.shstrtab\0\0\0\0');
   const namesAt = HEADER + code.length;
   const sectionsAt = namesAt + names.length;
@@ -39,7 +45,7 @@ export function routerImage(text: string, stops = true): Buffer {
   header.writeUInt16BE(executable, 16);
   header.writeUInt16BE(mips, 18);
   header.writeUInt32BE(version, 20);
-  header.writeUInt32BE(START, 24);
+  header.writeUInt32BE(IMAGE_START, 24);
   header.writeUInt32BE(sectionsAt, 32);
   header.writeUInt16BE(HEADER, 40);
   header.writeUInt16BE(SECTION_HEADER, 46);
@@ -47,7 +53,7 @@ export function routerImage(text: string, stops = true): Buffer {
   header.writeUInt16BE(sections - 1, 50);
   // Name, type, flags (allocated, executable), address, offset, size, link, info, alignment, size of entries.
   const none = sectionHeader([0, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
-  const textSection = sectionHeader([1, 1, 6, START, HEADER, code.length, 0, 0, 4, 0]);
+  const textSection = sectionHeader([1, 1, 6, IMAGE_START, HEADER, code.length, 0, 0, 4, 0]);
   const nameSection = sectionHeader([7, 3, 0, 0, namesAt, names.length, 0, 0, 1, 0]);
   return Buffer.concat([header, code, names, none, textSection, nameSection]);
 }

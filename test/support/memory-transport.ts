@@ -116,7 +116,7 @@ export class MemoryTransport implements Transport {
   }
 
   #link(endpoint: PortEndpoint, port: Port, fromLink: (frames: Batch) => void): Link {
-    if (endpoint.type === 'null') return { endpoint, send: countSent };
+    if (!('local' in endpoint)) return { endpoint, send: countSent };
     const { local = '', remote = '' } = endpoint;
     const socket = this.#sockets.get(local);
     if (socket === undefined) throw new Error(`${local} has not been opened`);

@@ -19,6 +19,16 @@ export interface OpenEndpoint extends Partial<UdpEnds> {
   readonly peer?: string;
 }
 
+/** A socket that listens for the program around a guest, whose memory the engine then shares. */
+export interface GuestEndpoint {
+  readonly type: 'vhost-user';
+  readonly descriptor: number;
+  /** The memory of a `GuestRecord`. */
+  readonly record: SharedArrayBuffer;
+  /** The most memory that the guest may share, in bytes. */
+  readonly mostMemory: number;
+}
+
 /** A UDP socket that the engine opens itself, where threads cannot share descriptors. */
 export interface UdpEndpoint extends UdpEnds {
   readonly type: 'udp-address';
@@ -29,11 +39,11 @@ export interface UdpEndpoint extends UdpEnds {
 }
 
 /** The far end of a port, as the HTTP thread hands it to an engine. */
-export type PortEndpoint = OpenEndpoint | UdpEndpoint | { readonly type: 'null' };
+export type PortEndpoint = OpenEndpoint | GuestEndpoint | UdpEndpoint | { readonly type: 'null' };
 
 export function udpEnds(endpoint: PortEndpoint): UdpEnds | undefined {
-  if (endpoint.type === 'null' || endpoint.local === undefined || endpoint.remote === undefined)
-    return undefined;
+  if (endpoint.type === 'null' || endpoint.type === 'vhost-user') return undefined;
+  if (endpoint.local === undefined || endpoint.remote === undefined) return undefined;
   return { local: endpoint.local, remote: endpoint.remote };
 }
 

@@ -27,6 +27,8 @@ export type Attachable =
       /** The remote socket may come and go while the port is attached, and need not be there yet. */
       readonly isLoose?: true;
     }
+  /** A socket to which the program around a guest connects, to share this many octets of memory at most. */
+  | { readonly type: 'vhost-user'; readonly path: string; readonly mostMemory: number }
   | { readonly type: 'null' };
 
 /** An endpoint could not be opened. The message is meant for the client; the code is that of the failed system call. */
@@ -48,6 +50,8 @@ export interface Opener {
   close(endpoint: PortEndpoint): void;
   /** Lets the interface of a TAP have a carrier, or not, wherever it was moved. Throws OpenError. */
   setCarrier(tap: PortEndpoint, isThere: boolean): void;
+  /** Resolves with the reason when the guest at the endpoint is cut off for the first time; undefined when it never was. */
+  guestFault(endpoint: PortEndpoint): Promise<string | undefined>;
   /** Whether a UDP port can be bound now. */
   isFree(port: number): Promise<boolean>;
   /** The receive buffer that the host grants to a socket, at most RECEIVE_BUFFER. */

@@ -28,9 +28,12 @@ export const PACKET_IGNORE_OUTGOING = 23;
 export const TP_STATUS_VLAN_VALID = 0x10;
 export const TP_STATUS_VLAN_TPID_VALID = 0x40;
 
+export const MSG_CTRUNC = 0x08;
 export const MSG_TRUNC = 0x20;
 export const MSG_DONTWAIT = 0x40;
 export const MSG_NOSIGNAL = 0x4000;
+export const MSG_CMSG_CLOEXEC = 0x4000_0000;
+export const SCM_RIGHTS = 1;
 
 export const EPOLL_CLOEXEC = 0o2000000;
 export const EPOLL_CTL_ADD = 1;
@@ -38,6 +41,8 @@ export const EPOLL_CTL_DEL = 2;
 export const EPOLL_CTL_MOD = 3;
 export const EPOLLIN = 1;
 export const EPOLLONESHOT = 1 << 30;
+/** Readiness is told once for each time that something arrives, and nothing has to be read. */
+export const EPOLLET = 1 << 31;
 /** The kernel packs this structure on x86-64 only. */
 export const EPOLL_EVENT = process.arch === 'x64' ? { size: 12, data: 4 } : { size: 16, data: 8 };
 

@@ -17,6 +17,10 @@ export const libc = {
   bind: declare<[fd: number, address: Uint8Array, length: number]>(
     'int bind(int, const uint8_t *, uint32_t)',
   ),
+  listen: declare<[fd: number, backlog: number]>('int listen(int, int)'),
+  accept: declare<[fd: number, address: number, length: number, flags: number]>(
+    'int accept4(int, uintptr_t, uintptr_t, int)',
+  ),
   connect: declare<[fd: number, address: Uint8Array, length: number]>(
     'int connect(int, const uint8_t *, uint32_t)',
   ),
@@ -43,6 +47,7 @@ export const libc = {
   sendmmsg: declare<[fd: number, messages: number, count: number, flags: number]>(
     'int sendmmsg(int, uintptr_t, unsigned int, int)',
   ),
+  recvmsg: declare<[fd: number, message: number, flags: number]>('int64_t recvmsg(int, uintptr_t, int)'),
   recvmmsg: declare<[fd: number, messages: number, count: number, flags: number, timeout: number]>(
     'int recvmmsg(int, uintptr_t, unsigned int, int, uintptr_t)',
   ),
@@ -51,6 +56,11 @@ export const libc = {
   epollControl: declare<[epoll: number, operation: number, fd: number, event: number]>(
     'int epoll_ctl(int, int, int, uintptr_t)',
   ),
+  fcntl: declare<[fd: number, command: number, value: number]>('int fcntl(int, int, int)'),
+  mmap: declare<
+    [address: number, length: number, protection: number, flags: number, fd: number, offset: number]
+  >('uintptr_t mmap(uintptr_t, size_t, int, int, int, int64_t)'),
+  munmap: declare<[address: number, length: number]>('int munmap(uintptr_t, size_t)'),
   prctl: declare<[option: number, value: number]>('int prctl(int, unsigned long)'),
   ifNameToIndex: declare<[name: string]>('unsigned int if_nametoindex(const char *)'),
 } as const;

@@ -3,7 +3,8 @@ import { randomFillSync } from 'node:crypto';
 import { lstatSync, unlinkSync } from 'node:fs';
 import { getSystemErrorMap } from 'node:util';
 import koffi from 'koffi';
-import type { PortEndpoint, OpenEndpoint } from '../../forwarding/transport.js';
+import { GUEST_WORD, GuestRecord } from '../../../base/memory/guest-record.js';
+import type { GuestEndpoint, PortEndpoint, OpenEndpoint } from '../../forwarding/transport.js';
 import { OpenError, RECEIVE_BUFFER, type Attachable, type Opener } from '../opener.js';
 import {
   AF_INET,
@@ -22,6 +23,7 @@ import {
   SOCK_DGRAM,
   SOCK_FLAGS,
   SOCK_RAW,
+  SOCK_STREAM,
   SOL_PACKET,
   SOL_SOCKET,
   SOL_UDP,
@@ -29,6 +31,8 @@ import {
 } from './constants.js';
 import { libc } from './libc.js';
 import { internetAddress, packetAddress, unixAddress } from './socket-address.js';
+import { closeHeld } from './vhost/held-resources.js';
+import { reasonOf } from './vhost/guest-fault.js';
 
 const SEND_BUFFER = 1024 * 1024;
 const ALL_PROTOCOLS = 3;
@@ -89,6 +93,11 @@ export class LinuxOpener implements Opener {
         this.#unixFiles.set(endpoint.descriptor, file);
         return endpoint;
       }
+      case 'vhost-user': {
+        const { endpoint, file } = openGuest(wanted);
+        this.#unixFiles.set(endpoint.descriptor, file);
+        return endpoint;
+      }
       case 'null':
         return wanted;
     }
@@ -96,6 +105,7 @@ export class LinuxOpener implements Opener {
 
   close(endpoint: PortEndpoint): void {
     if (!('descriptor' in endpoint)) return;
+    if (endpoint.type === 'vhost-user') endGuest(endpoint);
     libc.close(endpoint.descriptor);
     const file = this.#unixFiles.get(endpoint.descriptor);
     if (file === undefined) return;
@@ -106,6 +116,14 @@ export class LinuxOpener implements Opener {
   setCarrier(tap: PortEndpoint, isThere: boolean): void {
     if (tap.type !== 'tap') throw new OpenError('only a TAP has a carrier');
     check(libc.ioctl(tap.descriptor, TUNSETCARRIER, int(isThere ? 1 : 0)));
+  }
+
+  async guestFault(endpoint: PortEndpoint): Promise<string | undefined> {
+    if (endpoint.type !== 'vhost-user') return undefined;
+    const { words } = new GuestRecord(endpoint.record);
+    await Atomics.waitAsync(words, GUEST_WORD.fault, 0).value;
+    const fault = Atomics.load(words, GUEST_WORD.fault);
+    return fault === 0 ? undefined : reasonOf(fault);
   }
 
   isFree(port: number): Promise<boolean> {
@@ -127,7 +145,7 @@ export class LinuxOpener implements Opener {
   }
 
   lost(endpoint: PortEndpoint): number {
-    if (!('descriptor' in endpoint) || endpoint.type === 'tap') return 0;
+    if (!('descriptor' in endpoint) || endpoint.type === 'tap' || endpoint.type === 'vhost-user') return 0;
     const numbers = Buffer.alloc(MEMINFO.length);
     const length = Uint32Array.of(MEMINFO.length);
     if (libc.getsockopt(endpoint.descriptor, SOL_SOCKET, SO_MEMINFO, numbers, length) !== 0) return 0;
@@ -243,6 +261,30 @@ function openUnix({ localFile, remoteFile, isLoose }: Extract<Attachable, { type
     }
     return { endpoint: { type: 'unix', descriptor }, file };
   });
+}
+
+function openGuest({ path, mostMemory }: Extract<Attachable, { type: 'vhost-user' }>): {
+  endpoint: GuestEndpoint;
+  file: SocketFile;
+} {
+  const address = unixAddress(path);
+  if (address === undefined) throw new OpenError('the path of a Unix socket is too long');
+  return opened(libc.socket(AF_UNIX, SOCK_STREAM | SOCK_FLAGS, 0), (descriptor) => {
+    check(libc.bind(descriptor, address, address.length));
+    const file = socketFile(path);
+    check(libc.listen(descriptor, 1));
+    return {
+      endpoint: { type: 'vhost-user', descriptor, record: new GuestRecord().buffer, mostMemory },
+      file,
+    };
+  });
+}
+
+/** The engine has let go of the guest, or died: then it left what it had open. */
+function endGuest({ record: buffer }: GuestEndpoint): void {
+  const record = new GuestRecord(buffer);
+  closeHeld(record);
+  Atomics.notify(record.words, GUEST_WORD.fault);
 }
 
 /** Calls `use` with a new descriptor, and closes the descriptor when that fails. */

@@ -14,6 +14,8 @@ import type {
 } from '../../forwarding/transport.js';
 import { countSent, type Batch, type Port } from '../../forwarding/port.js';
 import type { FrameMemory } from '../../forwarding/frame-memory.js';
+import { GuestLink } from './vhost/guest-link.js';
+import { GuestLinks } from './vhost/guest-links.js';
 import { libc } from './libc.js';
 import { addressOf, NativeMemory } from './native-memory.js';
 import { Poller } from './poller.js';
@@ -54,6 +56,7 @@ export class LinuxTransport implements Transport {
   readonly #receiver: Receiver;
   readonly #sender: Sender;
   readonly #links: (LinuxLink | undefined)[] = [];
+  readonly #guests: GuestLinks;
   readonly #bell: number;
   readonly #onBell: () => boolean;
   readonly #scratch = new NativeMemory(8);
@@ -67,6 +70,7 @@ export class LinuxTransport implements Transport {
     this.#poller = new Poller(listener.epoll);
     this.#receiver = new Receiver(memory);
     this.#sender = new Sender(addressOf(memory.bytes));
+    this.#guests = new GuestLinks(this.#poller, memory);
     this.#bell = listener.event;
     this.#onBell = onBell;
     this.#poller.add(listener.event);
@@ -75,6 +79,7 @@ export class LinuxTransport implements Transport {
   add(endpoint: PortEndpoint, port: Port, fromLink: (frames: Batch) => void): Link {
     if (endpoint.type === 'null') return { endpoint, send: countSent };
     if (endpoint.type === 'udp-address') throw new Error('this transport takes open descriptors');
+    if (endpoint.type === 'vhost-user') return this.#guests.add(endpoint, port, fromLink);
     const sender = this.#sender;
     const link: LinuxLink = {
       endpoint,
@@ -108,6 +113,7 @@ export class LinuxTransport implements Transport {
   }
 
   remove(link: Link): void {
+    if (link instanceof GuestLink) this.#guests.remove(link);
     if (!isOpen(link)) return;
     link.isRemoved = true;
     this.#links[link.descriptor] = undefined;
@@ -130,14 +136,16 @@ export class LinuxTransport implements Transport {
       if (descriptor === this.#bell) this.#answerBell();
       else if (link !== undefined) this.#serve(link);
       // A previous engine had it, or an order in this very turn has removed it.
-      else this.#poller.remove(descriptor);
+      else if (!this.#guests.serve(descriptor)) this.#poller.remove(descriptor);
     }
+    if (this.#guests.areBusy) this.#guests.serveBusy();
     if (planned > 0) this.#serveDue(planned);
     if (this.#broken.length > 0) this.#tryBroken();
   }
 
   close(): void {
     // Descriptors belong to the HTTP thread.
+    this.#guests.close();
   }
 
   /** Clears the bell before the orders are taken, so that later orders ring again. Rings itself for remaining orders. */
@@ -149,6 +157,7 @@ export class LinuxTransport implements Transport {
   }
 
   #patience(): number {
+    if (this.#guests.areBusy) return 0;
     const first = this.#due[0];
     if (first?.dueAt === undefined) return LONGEST_WAIT_MS;
     return Math.max(0, first.dueAt - performance.now());
@@ -242,5 +251,5 @@ function gathers(link: LinuxLink, frames: number, now: number): boolean {
 }
 
 function isOpen(link: Link): link is LinuxLink {
-  return link.endpoint.type !== 'null';
+  return link.endpoint.type !== 'null' && link.endpoint.type !== 'vhost-user';
 }

@@ -5,6 +5,7 @@ import {
   EPOLL_CTL_DEL,
   EPOLL_CTL_MOD,
   EPOLL_EVENT,
+  EPOLLET,
   EPOLLIN,
   EPOLLONESHOT,
   PR_SET_TIMERSLACK,
@@ -45,6 +46,11 @@ export class Poller {
   /** The descriptor may be there already, and disarmed, from an engine that has died. */
   add(descriptor: number): void {
     if (this.#control(EPOLL_CTL_ADD, descriptor, EPOLLIN) !== 0) this.arm(descriptor);
+  }
+
+  /** Tells each arrival once, though nothing is ever read. */
+  watchArrivals(descriptor: number): void {
+    this.#control(EPOLL_CTL_ADD, descriptor, EPOLLIN | EPOLLET);
   }
 
   remove(descriptor: number): void {

@@ -24,6 +24,11 @@ export class PortableOpener implements Opener {
     throw new OpenError(`there are no TAPs on ${process.platform}`);
   }
 
+  /** No guest can be attached. */
+  guestFault(): Promise<undefined> {
+    return Promise.resolve(undefined);
+  }
+
   isFree(port: number): Promise<boolean> {
     return new Promise((resolve) => {
       const socket = createSocket('udp4');

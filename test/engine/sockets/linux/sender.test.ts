@@ -50,7 +50,7 @@ class Bench {
 function open(t: Test, localPort: number, remotePort: number): OpenEndpoint {
   const { opener } = linuxSockets.sockets;
   const endpoint = opener.open({ type: 'udp', localHost: HOST, localPort, remoteHost: HOST, remotePort });
-  if (!('descriptor' in endpoint)) throw new TypeError('Linux endpoints are descriptors');
+  if (endpoint.type !== 'udp') throw new TypeError('Linux endpoints are descriptors');
   t.teardown(() => {
     opener.close(endpoint);
   });

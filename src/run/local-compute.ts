@@ -289,7 +289,7 @@ function programRunners(
       confinement: options.confinement,
     }),
     new QemuRunner({
-      ...{ ...disks, memories, socketsFolder, kvm, allowsUnsafe, kept },
+      ...{ ...disks, memories, sockets, socketsFolder, kvm, allowsUnsafe, kept },
       saved: new SavedMemories({ files, states: options.savedStates }),
     }),
   ];

@@ -94,6 +94,18 @@ export class NioSockets {
     );
   }
 
+  /** A Unix socket by which a guest shares at most this many octets of memory. */
+  openGuest(path: string, mostMemory: number): PortEndpoint {
+    return this.#open({ type: 'vhost-user', path, mostMemory }, (reason) =>
+      refusals.nioNotOpened('the Unix socket of an adapter', reason),
+    );
+  }
+
+  /** Resolves with the reason when the guest is cut off for the first time; undefined when it never was. */
+  guestFault(endpoint: PortEndpoint): Promise<string | undefined> {
+    return this.#opener.guestFault(endpoint);
+  }
+
   /** A new TAP of this server's own, which goes when it is closed. */
   openTap(device: string): PortEndpoint {
     return this.#openInterface({ type: 'tap', device }, 'CAP_NET_ADMIN');

@@ -1,6 +1,7 @@
 /** Machines whose programs have outlived the server: the memo of one, and how the next server takes it over. */
 import { z } from 'zod';
 import { endProgram } from '../keeper-programs.js';
+import type { NioSockets } from '../../links/nio-sockets.js';
 import type { KeptNode, NodeMemo } from '../kept-programs.js';
 import type { MachineNode, NodeHost } from '../machine.js';
 import { limitCpu, limiterOf } from './cpu-limit.js';
@@ -9,6 +10,7 @@ import { GuestMemory, type MemoryThreads } from './guest-memory.js';
 import type { SavedMemories } from './saved-memories.js';
 import { eventsOf, meetQemu, openSerial, QemuRun, socketsIn, undo, type EndStep } from './qemu-run.js';
 import type { QmpClient } from './qmp.js';
+import { reopenShared } from './guest-adapters.js';
 
 /** A machine that is not met in this time is ended, and started again. */
 const MEETING_LIMIT_MS = 10_000;
@@ -29,6 +31,8 @@ const qemuMemo = z.object({
   /** Its memory in bytes, and the parts of its command line by `partsOf`. */
   size: z.number(),
   parts: z.array(z.string()),
+  /** The adapters that share memory. */
+  shared: z.array(z.number()).default([]),
 });
 
 export type QemuMemo = z.infer<typeof qemuMemo>;
@@ -42,17 +46,17 @@ export function keptFolders(memos: readonly NodeMemo[]): string[] {
 
 /** Rejects when a machine cannot be controlled, or was about to be started; the host ends its programs. */
 export async function adoptQemu(
-  options: QemuDiskOptions & MemoryThreads & { readonly saved: SavedMemories },
+  options: QemuDiskOptions & MemoryThreads & { readonly saved: SavedMemories; readonly sockets: NioSockets },
   node: MachineNode,
   kept: KeptNode,
   host: NodeHost,
 ): Promise<QemuRun> {
   const known = qemuMemo.parse(kept.own);
-  const { folder, reads, writes, hasConfigDisk } = known;
+  const { folder, reads, writes, hasConfigDisk, shared, size } = known;
   const sockets = socketsIn(folder);
-  const { files, uses } = options;
+  const { files, uses, sockets: opener } = options;
   const [program, ...helpers] = kept.programs;
-  const endSteps: EndStep[] = [() => files.run('removeSocketFolder', { path: folder })];
+  const endSteps: EndStep[] = [() => files.run('removeSockets', { path: folder })];
   try {
     for (const path of reads) endSteps.push(uses.begin(path, node.name, 'read'));
     for (const path of writes) endSteps.push(uses.begin(path, node.name, 'write'));
@@ -63,6 +67,8 @@ export async function adoptQemu(
         }),
       );
     for (const helper of helpers) endSteps.push(() => endProgram(helper));
+    const place = { name: node.name, sockets: opener, host, folder, size };
+    for (const index of shared) await reopenShared(place, files, index);
     const events = eventsOf(node.name, host);
     const control = await meetQemu(program, sockets.qmp, events, MEETING_LIMIT_MS);
     if (control === undefined) throw new Error('its program has ended');

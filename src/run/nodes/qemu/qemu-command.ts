@@ -4,9 +4,9 @@ import { byAdapter, type CustomAdapter } from '../../../lab/kinds/custom-adapter
 import { addressAfter, isAddress, pairsOfId } from '../../../lab/kinds/mac-addresses.js';
 import type { Properties } from '../../../lab/kinds/node-kind.js';
 import { platformOf, QEMU_PLATFORMS } from '../../../lab/kinds/qemu-platforms.js';
-import type { AdapterWire } from '../../links/udp-ports.js';
 import { choosesAccelerator, escaped, hasOption, isHarmlessDriver, optionWords } from './qemu-options.js';
 import type { PreparedDisks, PreparedDrive, PreparedImages } from './prepared-disks.js';
+import { isShared, sharedMemoryArgs, sharedNetdev, type AdapterEnd } from './guest-adapters.js';
 
 export interface QemuCommandInput {
   readonly node: {
@@ -19,8 +19,8 @@ export interface QemuCommandInput {
   readonly customAdapters: readonly CustomAdapter[];
   readonly disks: PreparedDisks;
   readonly images: PreparedImages;
-  /** The wires of the adapters, in their order. */
-  readonly adapters: readonly AdapterWire[];
+  /** The ends of the adapters, in their order. */
+  readonly adapters: readonly AdapterEnd[];
   /** Paths of Unix sockets in a folder of the run. */
   readonly sockets: { readonly qmp: string; readonly console: string; readonly tpm: string | undefined };
   readonly consoleType: string | undefined;
@@ -64,6 +64,7 @@ export function qemuCommand(input: QemuCommandInput): QemuCommand {
   const args = [
     ...['-name', `guest=${escaped(node.name)}`],
     ...['-m', `${qemuMemory(properties)}M`],
+    ...sharedMemoryArgs(input.adapters, qemuMemory(properties)),
     ...['-smp', `cpus=${wholeOf(properties['cpus'], 1)},sockets=1`],
     ...(input.isKvm && !choosesAccelerator(options) ? kvm(properties) : []),
     ...['-boot', `order=${bootOrder(properties)}`],
@@ -118,7 +119,7 @@ function optionsOf({ node, properties, allowsUnsafe, adapters, consolePort }: Qe
     'project-path': node.projectFolder,
     'console-port': consolePort === null ? '' : String(consolePort),
     // The number must be that of one guest of the host: so is a port of its own.
-    'guest-cid': String(adapters[0]?.programPort ?? consolePort ?? ''),
+    'guest-cid': String(adapters.find(isWire)?.programPort ?? consolePort ?? ''),
   };
   return optionWords(textOf(properties['options']), placeholders, allowsUnsafe);
 }
@@ -222,6 +223,7 @@ function networkArgs({
   customAdapters,
   adapters,
   version,
+  isKvm,
   disks,
 }: QemuCommandInput): string[] {
   const isLegacy = properties['legacy_networking'] === true;
@@ -233,40 +235,46 @@ function networkArgs({
     // Without this QEMU adds an adapter of its own when there is none.
     ...(isLegacy && adapters.length > 0 ? [] : ['-net', 'none']),
     ...(isLegacy ? [] : bridges(Math.floor((taken + adapters.length - 1) / SLOTS))),
-    ...adapters.flatMap((wire, index) => {
+    ...adapters.flatMap((end, index) => {
       const own = custom.get(index);
       const device = deviceOf(own?.adapter_type ?? textOf(type));
       const address = isAddress(own?.mac_address) ? own.mac_address : addressAfter(first, index);
-      const netdev = ['-netdev', netdevOf(index, wire, version)];
+      const netdev = netdevArgs(index, end, version);
       if (isLegacy) return [...netdev, '-net', `nic,model=${device},macaddr=${address},netdev=gns3-${index}`];
       const speed = device === 'virtio-net-pci' ? ',speed=10000,duplex=full' : '';
+      // QEMU 7.2 dies without KVM when the driver of such an adapter asks for interrupts by messages.
+      const interrupts = 'socket' in end && !isKvm ? ',vectors=0' : '';
       const place = placeOf(taken + index);
-      return [...netdev, '-device', `${device},mac=${address}${speed},netdev=gns3-${index}${place}`];
+      const settings = `mac=${address}${speed}${interrupts},netdev=gns3-${index}${place}`;
+      return [...netdev, '-device', `${device},${settings}`];
     }),
   ];
 }
 
 function deviceOf(type: string): string {
   if (type === '') return 'e1000';
-  if (type === 'virtio') return 'virtio-net-pci';
+  if (type === 'virtio' || isShared(type)) return 'virtio-net-pci';
   // A project that was imported may name any.
   if (!isHarmlessDriver(type)) throw refusals.propertyConflict(`'${type.slice(0, 64)}' is no network device`);
   return type;
 }
 
+function isWire(end: AdapterEnd): end is Exclude<AdapterEnd, { socket: string }> {
+  return !('socket' in end);
+}
+
 /** Users' options name the ids. */
-function netdevOf(
-  index: number,
-  { programPort, enginePort }: AdapterWire,
-  version: QemuCommandInput['version'],
-): string {
+function netdevArgs(index: number, adapter: AdapterEnd, version: QemuCommandInput['version']): string[] {
+  if (!isWire(adapter)) return sharedNetdev(index, adapter.socket);
+  const { programPort, enginePort } = adapter;
   const [major, minor] = FIRST_WITH_DGRAM;
   const hasDgram = version[0] > major || (version[0] === major && version[1] >= minor);
   const end = (which: string, port: number): string =>
     `${which}.type=inet,${which}.host=127.0.0.1,${which}.port=${port}`;
-  return hasDgram
+  const netdev = hasDgram
     ? `dgram,id=gns3-${index},${end('local', programPort)},${end('remote', enginePort)}`
     : `socket,id=gns3-${index},udp=127.0.0.1:${enginePort},localaddr=127.0.0.1:${programPort}`;
+  return ['-netdev', netdev];
 }
 
 /** One slot of the root bus leads to all bridges; the adapters that are before them there leave it free. */

@@ -3,6 +3,7 @@ import {
   closeSync,
   constants,
   existsSync,
+  lchownSync,
   mkdirSync,
   mkdtempSync,
   openSync,
@@ -13,7 +14,7 @@ import {
   statSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { systemCode } from '../../../base/errors/errors.js';
 import type { TaskTable } from '../../../base/threads/task.js';
 import { SYSTEM_PATH } from '../../keeper/program.js';
@@ -47,7 +48,10 @@ export interface QemuHostTasks extends TaskTable {
    * the host when no socket could have the path.
    */
   readonly makeSocketFolder: (input: { root: string }) => string;
-  readonly removeSocketFolder: (input: { path: string }) => void;
+  /** Removes a socket, or a folder of them. */
+  readonly removeSockets: (input: { path: string }) => void;
+  /** Lets the user of a folder, for whom a program of an earlier server runs, connect to a new socket in it. */
+  readonly giveSocket: (input: { path: string }) => void;
   readonly isThere: (input: { path: string }) => boolean;
   /** The paths of the files and disks that a process has open. None on a host that does not tell. */
   readonly openedFiles: (input: { pid: number }) => string[];
@@ -107,8 +111,13 @@ export const qemuHostTasks: QemuHostTasks = {
     return mkdtempSync(join(tmpdir(), 'wirefarm-'));
   },
 
-  removeSocketFolder({ path }) {
+  removeSockets({ path }) {
     rmSync(path, { recursive: true, force: true });
+  },
+
+  giveSocket({ path }) {
+    const { uid, gid } = statSync(dirname(path));
+    lchownSync(path, uid, gid);
   },
 
   isThere({ path }) {

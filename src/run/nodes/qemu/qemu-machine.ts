@@ -8,6 +8,7 @@ import { portOwnerOf } from '../../../lab/topology/port-owner.js';
 import type { Keeper, Program } from '../../keeper/keeper.js';
 import type { ProgramConfinement } from '../../keeper/program.js';
 import { endProgram, outputOf } from '../keeper-programs.js';
+import type { NioSockets } from '../../links/nio-sockets.js';
 import type { KeptNode, KeptPrograms } from '../kept-programs.js';
 import type { Ability, Machine, MachineNode, NodeHost, ProgramRunner, Run } from '../machine.js';
 import { lastLines } from '../printed-text.js';
@@ -32,6 +33,7 @@ import {
 } from './qemu-run.js';
 import type { QmpClient } from './qmp.js';
 import type { SavedMemories } from './saved-memories.js';
+import { checkShared, openAdapters, sharedAdapters } from './guest-adapters.js';
 import { startTpm } from './tpm.js';
 
 const IMAGE_TOOL_MISSING: Ability = {
@@ -53,6 +55,7 @@ export interface QemuOptions extends QemuDiskOptions, MemoryThreads {
   /** The folder below which guests have their sockets; it belongs to QEMU machines only. */
   readonly socketsFolder: string;
   readonly kvm: KvmSetting;
+  readonly sockets: NioSockets;
   /** Whether nodes may have options that reach the host. */
   readonly allowsUnsafe: boolean;
   /** The programs that an earlier server has left. */
@@ -138,6 +141,9 @@ class QemuMachine implements Machine {
   async #launch(host: NodeHost, endSteps: EndStep[], memory: KeptMemory | undefined): Promise<Run> {
     const { files, socketsFolder: root, allowsUnsafe } = this.#options;
     const { name, properties, consoleType } = this.#node;
+    const shared = sharedAdapters(this.#node, this.#adapters);
+    const size = qemuMemory(properties) * MEBI;
+    if (shared.length > 0) checkShared(name, this.#node, size);
     await checkCpuLimit(this.#options, this.#node);
     const version = await this.#findVersion();
     const isKvm = await this.#findKvm();
@@ -152,9 +158,14 @@ class QemuMachine implements Machine {
       );
     for (const warning of disks.warnings) host.warn(`${name}: ${warning}`);
     const folder = await files.run('makeSocketFolder', { root });
-    endSteps.push(() => files.run('removeSocketFolder', { path: folder }));
+    endSteps.push(() => files.run('removeSockets', { path: folder }));
     const sockets = socketsIn(folder);
-    const adapters = await host.openUdp([...Array(this.#adapters).keys()]);
+    const { sockets: opener } = this.#options;
+    const adapters = await openAdapters(
+      { name, sockets: opener, host, folder, size },
+      this.#adapters,
+      shared,
+    );
     const { network } = this.#node;
     const hasTpm = properties['tpm'] === true;
     if (hasTpm) {
@@ -186,7 +197,7 @@ class QemuMachine implements Machine {
     const commandLine = [order.command, ...args].join(' ');
     const known: QemuMemo = {
       ...{ folder, hasConfigDisk: disks.hasConfigDisk, ...imagesOf(disks.drives, disks.images) },
-      ...{ size: qemuMemory(properties) * MEBI, parts, files: openedFiles(disks) },
+      ...{ size, parts, files: openedFiles(disks), shared },
     };
     const program = await this.#spawn({ ...order, args }, confinement, host.memo(commandLine, known));
     endSteps.push(() => endProgram(program));

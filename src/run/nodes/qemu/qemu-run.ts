@@ -123,6 +123,11 @@ export function socketsIn(folder: string): Record<'qmp' | 'console' | 'tpm' | 'm
   return { qmp: at('qmp'), console: at('console'), tpm: at('tpm'), memory: at('memory') };
 }
 
+/** The socket by which QEMU shares the memory of its guest for an adapter. */
+export function adapterSocket(folder: string, index: number): string {
+  return join(folder, `nic${index}`);
+}
+
 /** An adapter of the guest has its carrier while there is a link that is not suspended, and the node at its far end runs. */
 export async function setCarrier(
   control: QmpClient,

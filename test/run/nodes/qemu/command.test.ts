@@ -288,6 +288,28 @@ void t.test('placeholders are filled in after the words were split, once, and st
   t.end();
 });
 
+void t.test('adapters of the type vhost-user share the memory of the machine', (t) => {
+  const [wire] = wires(1);
+  if (wire === undefined) throw new Error('there is a wire');
+  const given = {
+    properties: { ram: 512, adapter_type: 'e1000' },
+    customAdapters: [{ adapter_number: 1, adapter_type: 'vhost-user' }],
+    adapters: [wire, { socket: '/run/a,b' }],
+  };
+  const args = argsOf(given);
+  t.same(valuesOf(args, '-object'), ['memory-backend-memfd,id=gns3-memory,size=512M,share=on,seal=on']);
+  t.same(valuesOf(args, '-machine'), ['memory-backend=gns3-memory']);
+  t.same(valuesOf(args, '-chardev'), ['socket,id=gns3-adapter-1,path=/run/a,,b,reconnect=1']);
+  t.match(valuesOf(args, '-netdev'), [/^dgram,/, 'vhost-user,id=gns3-1,chardev=gns3-adapter-1']);
+  const [e1000, shared] = valuesOf(args, '-device');
+  t.match(e1000, /^e1000,mac=/);
+  t.match(shared, /^virtio-net-pci,mac=.*,speed=10000,duplex=full,vectors=0,netdev=gns3-1$/);
+  t.notMatch(valuesOf(argsOf({ ...given, isKvm: true }), '-device')[1], /vectors/);
+  t.same(valuesOf(argsOf({ adapters: [wire] }), '-object'), [], 'others keep their memory to themselves');
+  t.throws(() => withOptions('-device vhost-user-fs-pci'), { code: 'option_forbidden' });
+  t.end();
+});
+
 /** Starts the real program, which ends at once by its monitor; returns its status and words. */
 function tryProgram(given: Partial<QemuCommandInput>): { status: number | null; stderr: string } {
   const { command, args } = qemuCommand(inputOf({ consoleType: 'none', ...given }));

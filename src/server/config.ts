@@ -60,9 +60,9 @@ export interface Config {
   readonly nioInterfaces: ReadonlySet<string>;
   /** Whether ATM switches drop cells with a wrong header error control, instead of mending it. */
   readonly refusesBadHec: boolean;
-  /** Limits of captures in bytes: the share of one project, and the room of the disk that stays free. */
   /** The room of a project whose nodes run, in bytes; undefined is no limit. */
   readonly projectQuota: number | undefined;
+  /** Limits of captures in bytes: the share of one project, and the room of the disk that stays free. */
   readonly captureQuota: number;
   readonly captureFloor: number;
   /** Bytes of the disk that uploads, imports and snapshots leave free; undefined is the usual floor. */
@@ -99,141 +99,134 @@ const STOCK_ORIGINS = [
   'https://gns3.github.io',
 ].join(',');
 
-const OPTIONS = {
-  host: { help: 'address to listen on', fallback: '127.0.0.1' },
-  port: { help: 'TCP port to listen on', fallback: '3080' },
-  data: { help: 'folder of everything kept on disk', fallback: './data' },
-  projects: { help: 'projects folder, when it lies elsewhere', fallback: '' },
-  state: { help: 'state folder, when it lies elsewhere', fallback: '' },
-  images: { help: 'images folder, when it lies elsewhere', fallback: '' },
-  appliances: { help: 'folder of appliance files (.gns3a), when it lies elsewhere', fallback: '' },
-  'web-ui': { help: 'folder of a built GNS3 web UI, to serve it', fallback: '' },
-  'no-file-sync': {
-    help: 'answer uploads before the disk has them: a power cut may take them',
-    fallback: '',
-    isSwitch: true,
-  },
-  'group-access': {
-    help: "let the group of the server's user read images and projects",
-    fallback: '',
-    isSwitch: true,
-  },
-  local: {
-    help: 'the clients share this machine: permit load, shutdown and any path',
-    fallback: '',
-    isSwitch: true,
-  },
-  'gns3-version': { help: 'the GNS3 version that clients are told', fallback: '2.2.60' },
-  user: { help: 'user name for HTTP Basic authentication', fallback: '' },
-  password: { help: 'password for HTTP Basic authentication', fallback: '', isSecret: true },
-  open: {
-    help: 'listen beyond loopback without a password',
-    fallback: '',
-    isSwitch: true,
-  },
-  'allow-unconfined': {
-    help: 'run programs of nodes that cannot be confined for clients on other hosts, too',
-    fallback: '',
-    isSwitch: true,
-  },
-  'no-confinement': {
-    help: 'run the programs of nodes with the rights of the server',
-    fallback: '',
-    isSwitch: true,
-  },
-  'keep-nodes': {
-    help: 'how many seconds the programs of nodes live without a server; the next server takes them over',
-    fallback: '0',
-  },
-  'allow-unsafe-options': {
-    help: 'let clients add any option to QEMU machines, also those that reach files and programs of the host',
-    fallback: '',
-    isSwitch: true,
-  },
-  kvm: {
-    help: 'auto runs virtual machines by KVM where it works; require refuses to emulate them; off always does',
-    fallback: 'auto',
-  },
-  'docker-socket': {
-    help: 'socket of the Docker engine, or of podman',
-    fallback: '/var/run/docker.sock',
-  },
-  'docker-privileges': { help: 'rights of containers: all, or fewer', fallback: 'all' },
-  'allow-hosts': { help: 'comma-separated names that clients may call this server', fallback: '' },
-  'allow-origins': { help: 'comma-separated origins of browser clients', fallback: STOCK_ORIGINS },
-  'max-json-body': { help: 'largest JSON request body, in bytes', fallback: '1048576' },
-  'console-ports': { help: 'TCP ports that are given out to consoles of nodes', fallback: '5000-10000' },
-  'udp-ports': { help: 'UDP ports that are given out to links', fallback: '20000-30000' },
-  'nio-networks': {
-    help: 'comma-separated networks that UDP links may lead to, or any; auto is any, with --open this host',
-    fallback: 'auto',
-  },
-  'nio-interfaces': { help: 'comma-separated interfaces of the host that labs may use', fallback: '' },
-  'refuse-bad-hec': {
-    help: 'ATM switches drop cells with a wrong header checksum',
-    fallback: '',
-    isSwitch: true,
-  },
-  'project-quota': { help: 'what the folder of an open project may take, in MiB; 0 is all', fallback: '0' },
-  'capture-quota': { help: 'what the captures of one project may take, in MiB', fallback: '10240' },
-  'capture-floor': { help: 'captures stop when less is free on their disk, in MiB', fallback: '1024' },
-  'capture-keep-days': { help: 'delete finished captures that are older; 0 keeps all', fallback: '0' },
-  'upload-floor': {
-    help: 'uploads, imports and snapshots leave so much free, in MiB (1024, or 5 % of a small disk)',
-    fallback: '',
-  },
-  'log-level': { help: 'trace, debug, info, warn, error or silent', fallback: 'info' },
-} as const satisfies Record<string, Option>;
+/** What `--help` says of each setting, and its text when nothing is given. */
+const OPTIONS = z.registry<Option>();
 
-const MEBI = 1024 * 1024;
+function option<Value extends z.ZodType>(value: Value, about: Option): Value {
+  const own = value.clone();
+  OPTIONS.add(own, about);
+  return own;
+}
 
-type OptionName = keyof typeof OPTIONS;
-const OPTION_LIST = Object.entries<Option>(OPTIONS);
-
-const variableOf = (name: string): string => `WIREFARM_${name.toUpperCase().replaceAll('-', '_')}`;
+const toggle = (help: string): z.ZodType<boolean> => option(onOrOff, { help, fallback: '', isSwitch: true });
 
 const SETTINGS = z.object({
-  host: z
-    .string()
-    .refine((host) => isIP(host) !== 0 || host === 'localhost', 'must be an IP address or localhost'),
-  port: whole(0, 65_535),
-  data: z.string().min(1, 'must not be empty'),
-  projects: z.string(),
-  state: z.string(),
-  images: z.string(),
-  appliances: z.string(),
-  'web-ui': z.string(),
-  'no-file-sync': onOrOff,
-  'group-access': onOrOff,
-  local: onOrOff,
-  'gns3-version': z.string().regex(/^2\.2\.\d+$/, 'must look like 2.2.60'),
-  user: z.string().trim(),
-  password: z.string().trim(),
-  open: onOrOff,
-  'allow-unconfined': onOrOff,
-  'no-confinement': onOrOff,
-  'allow-unsafe-options': onOrOff,
-  kvm: z.enum(['auto', 'require', 'off']),
-  'docker-socket': z.string().startsWith('/', 'must be an absolute path'),
-  'docker-privileges': z.enum(['all', 'fewer'], 'must be all or fewer'),
-  'allow-hosts': listOf(hostName),
-  'allow-origins': listOf(z.string()),
-  'max-json-body': whole(1024, 64 * 1024 * 1024),
-  'console-ports': portRange,
-  'udp-ports': portRange,
-  'nio-networks': networkList,
-  'nio-interfaces': listOf(interfaceName),
-  'refuse-bad-hec': onOrOff,
-  'project-quota': whole(0, 1_000_000_000),
-  'capture-quota': whole(1, 1_000_000_000),
-  'capture-floor': whole(0, 1_000_000_000),
-  'capture-keep-days': whole(0, 36_500),
-  'keep-nodes': whole(0, 7 * 24 * 3600),
-  'upload-floor': z.union([z.literal('').transform(() => undefined), whole(0, 1_000_000_000)]),
-  'log-level': z.enum(['trace', 'debug', 'info', 'warn', 'error', 'silent']),
+  host: option(
+    z
+      .string()
+      .refine((host) => isIP(host) !== 0 || host === 'localhost', 'must be an IP address or localhost'),
+    { help: 'address to listen on', fallback: '127.0.0.1' },
+  ),
+  port: option(whole(0, 65_535), { help: 'TCP port to listen on', fallback: '3080' }),
+  data: option(z.string().min(1, 'must not be empty'), {
+    help: 'folder of everything kept on disk',
+    fallback: './data',
+  }),
+  projects: option(z.string(), { help: 'projects folder, when it lies elsewhere', fallback: '' }),
+  state: option(z.string(), { help: 'state folder, when it lies elsewhere', fallback: '' }),
+  images: option(z.string(), { help: 'images folder, when it lies elsewhere', fallback: '' }),
+  appliances: option(z.string(), {
+    help: 'folder of appliance files (.gns3a), when it lies elsewhere',
+    fallback: '',
+  }),
+  'web-ui': option(z.string(), { help: 'folder of a built GNS3 web UI, to serve it', fallback: '' }),
+  'no-file-sync': toggle('answer uploads before the disk has them: a power cut may take them'),
+  'group-access': toggle("let the group of the server's user read images and projects"),
+  local: toggle('the clients share this machine: permit load, shutdown and any path'),
+  'gns3-version': option(z.string().regex(/^2\.2\.\d+$/, 'must look like 2.2.60'), {
+    help: 'the GNS3 version that clients are told',
+    fallback: '2.2.60',
+  }),
+  user: option(z.string().trim(), { help: 'user name for HTTP Basic authentication', fallback: '' }),
+  password: option(z.string().trim(), {
+    help: 'password for HTTP Basic authentication',
+    fallback: '',
+    isSecret: true,
+  }),
+  open: toggle('listen beyond loopback without a password'),
+  'allow-unconfined': toggle('run programs of nodes that cannot be confined for clients on other hosts, too'),
+  'no-confinement': toggle('run the programs of nodes with the rights of the server'),
+  'keep-nodes': option(whole(0, 7 * 24 * 3600), {
+    help: 'how many seconds the programs of nodes live without a server; the next server takes them over',
+    fallback: '0',
+  }),
+  'allow-unsafe-options': toggle(
+    'let clients add any option to QEMU machines, also those that reach files and programs of the host',
+  ),
+  kvm: option(z.enum(['auto', 'require', 'off']), {
+    help: 'auto runs virtual machines by KVM where it works; require refuses to emulate them; off always does',
+    fallback: 'auto',
+  }),
+  'docker-socket': option(z.string().startsWith('/', 'must be an absolute path'), {
+    help: 'socket of the Docker engine, or of podman',
+    fallback: '/var/run/docker.sock',
+  }),
+  'docker-privileges': option(z.enum(['all', 'fewer'], 'must be all or fewer'), {
+    help: 'rights of containers: all, or fewer',
+    fallback: 'all',
+  }),
+  'allow-hosts': option(listOf(hostName), {
+    help: 'comma-separated names that clients may call this server',
+    fallback: '',
+  }),
+  'allow-origins': option(listOf(z.string()), {
+    help: 'comma-separated origins of browser clients',
+    fallback: STOCK_ORIGINS,
+  }),
+  'max-json-body': option(whole(1024, 64 * 1024 * 1024), {
+    help: 'largest JSON request body, in bytes',
+    fallback: '1048576',
+  }),
+  'console-ports': option(portRange, {
+    help: 'TCP ports that are given out to consoles of nodes',
+    fallback: '5000-10000',
+  }),
+  'udp-ports': option(portRange, { help: 'UDP ports that are given out to links', fallback: '20000-30000' }),
+  'nio-networks': option(networkList, {
+    help: 'comma-separated networks that UDP links may lead to, or any; auto is any, with --open this host',
+    fallback: 'auto',
+  }),
+  'nio-interfaces': option(listOf(interfaceName), {
+    help: 'comma-separated interfaces of the host that labs may use',
+    fallback: '',
+  }),
+  'refuse-bad-hec': toggle('ATM switches drop cells with a wrong header checksum'),
+  'project-quota': option(whole(0, 1_000_000_000), {
+    help: 'what the folder of an open project may take, in MiB; 0 is all',
+    fallback: '0',
+  }),
+  'capture-quota': option(whole(1, 1_000_000_000), {
+    help: 'what the captures of one project may take, in MiB',
+    fallback: '10240',
+  }),
+  'capture-floor': option(whole(0, 1_000_000_000), {
+    help: 'captures stop when less is free on their disk, in MiB',
+    fallback: '1024',
+  }),
+  'capture-keep-days': option(whole(0, 36_500), {
+    help: 'delete finished captures that are older; 0 keeps all',
+    fallback: '0',
+  }),
+  'upload-floor': option(z.union([z.literal('').transform(() => undefined), whole(0, 1_000_000_000)]), {
+    help: 'uploads, imports and snapshots leave so much free, in MiB (1024, or 5 % of a small disk)',
+    fallback: '',
+  }),
+  'log-level': option(z.enum(['trace', 'debug', 'info', 'warn', 'error', 'silent']), {
+    help: 'trace, debug, info, warn, error or silent',
+    fallback: 'info',
+  }),
 });
 
 type Settings = z.infer<typeof SETTINGS>;
+
+const OPTION_LIST = Object.entries(SETTINGS.shape).flatMap(([name, value]) => {
+  const about = OPTIONS.get(value);
+  return about === undefined ? [] : [{ name, ...about }];
+});
+
+const MEBI = 1024 * 1024;
+
+const variableOf = (name: string): string => `WIREFARM_${name.toUpperCase().replaceAll('-', '_')}`;
 
 /** Reads the command line and the environment. Throws ConfigError. */
 export function readCommand(args: readonly string[], environment: NodeJS.ProcessEnv): Command {
@@ -242,10 +235,10 @@ export function readCommand(args: readonly string[], environment: NodeJS.Process
   if (flags['version'] === true) return { run: 'version' };
 
   const raw: Record<string, string> = {};
-  for (const [name, option] of OPTION_LIST) {
+  for (const { name, fallback } of OPTION_LIST) {
     const flag = flags[name];
     const given = flag === undefined ? environment[variableOf(name)] : String(flag);
-    raw[name] = given ?? option.fallback;
+    raw[name] = given ?? fallback;
   }
   const parsed = SETTINGS.safeParse(raw);
   if (!parsed.success) {
@@ -261,8 +254,8 @@ function parseFlags(args: readonly string[]): Record<string, string | boolean | 
     help: { type: 'boolean' },
     version: { type: 'boolean' },
   };
-  for (const [name, option] of OPTION_LIST) {
-    if (!option.isSecret) options[name] = { type: option.isSwitch ? 'boolean' : 'string' };
+  for (const { name, isSecret, isSwitch } of OPTION_LIST) {
+    if (!isSecret) options[name] = { type: isSwitch ? 'boolean' : 'string' };
   }
   try {
     return parseArgs({ args: [...args], options, strict: true, allowPositionals: false }).values;
@@ -349,11 +342,9 @@ function checkAccess({ host, user, password, local, open }: Settings): void {
 
 /** The text of `--help`. */
 export function helpText(): string {
-  const names = Object.keys(OPTIONS) as OptionName[];
-  const lines = names.map((name) => {
-    const option: Option = OPTIONS[name];
-    const flag = option.isSecret ? '' : `--${name}${option.isSwitch ? '' : ' VALUE'}`;
-    return `  ${flag.padEnd(24)} ${variableOf(name).padEnd(24)} ${option.help}`;
+  const lines = OPTION_LIST.map(({ name, help, isSecret, isSwitch }) => {
+    const flag = isSecret ? '' : `--${name}${isSwitch ? '' : ' VALUE'}`;
+    return `  ${flag.padEnd(24)} ${variableOf(name).padEnd(24)} ${help}`;
   });
   return ['Usage: npm start -- [flags]', '', ...lines, `  ${'--help, --version'.padEnd(24)}`, ''].join('\n');
 }

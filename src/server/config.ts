@@ -99,7 +99,7 @@ const STOCK_ORIGINS = [
   'https://gns3.github.io',
 ].join(',');
 
-/** What `--help` says of each setting, and its text when nothing is given. */
+/** The line of `--help` for each setting, and its text when nothing is given. */
 const OPTIONS = z.registry<Option>();
 
 function option<Value extends z.ZodType>(value: Value, about: Option): Value {

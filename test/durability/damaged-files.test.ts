@@ -201,7 +201,7 @@ class Asking {
   }
 }
 
-const ROUNDS = rounds(2, 8);
+const ROUNDS = rounds(1, 8);
 
 void t.test('a server whose files are damaged can be used, and says what is wrong', async (t) => {
   const root = scratchFolder(t);

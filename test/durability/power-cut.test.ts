@@ -13,7 +13,7 @@ import { tarArchive } from '../support/tar-archive.js';
 import { image, TusTalk } from '../support/tus.js';
 
 const SEED = testSeed(20_261_122);
-const CUTS = rounds(2, 10);
+const CUTS = rounds(1, 10);
 const FEWEST_ANSWERS = 10;
 const MOST_ANSWERS = 150;
 

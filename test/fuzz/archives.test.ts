@@ -13,7 +13,7 @@ import { tarArchive, tarMember, TAR_ZEROS } from '../support/tar-archive.js';
 import { largeExtra, LINK, zipArchive } from '../support/zip-archives.js';
 import { archiveReader } from '../support/zip-reading.js';
 
-const INPUTS = rounds(1000, 20_000);
+const INPUTS = rounds(400, 20_000);
 /** The limits of the content of such small inputs. */
 const LIMITS = { bytes: 1024 * 1024 };
 const ZIP_WORDS = ['PK\x01\x02', 'PK\x03\x04', 'PK\x05\x06', 'PK\x06\x06', 'PK\x06\x07', '../', '/', '\0'];

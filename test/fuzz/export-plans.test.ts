@@ -23,7 +23,7 @@ import { rounds } from '../support/rounds.js';
 import { scratchFolder } from '../support/scratch.js';
 import { textMember } from '../support/zip-making.js';
 
-const INPUTS = rounds(1000, 20_000);
+const INPUTS = rounds(400, 20_000);
 const code = /\/src\/snapshots\/(?:archives|content)\//;
 const SECRET = 'nobody may read this';
 const END_LENGTH = 22;

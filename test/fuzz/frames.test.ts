@@ -18,7 +18,7 @@ import { fuzz } from '../support/fuzzer.js';
 import { LogScribe, memoryOf, recordOf } from '../support/log-scribe.js';
 import { rounds } from '../support/rounds.js';
 
-const INPUTS = rounds(1000, 20_000);
+const INPUTS = rounds(400, 20_000);
 const PORTS = [0, 1, 2, 3];
 const VLAN_TAGS = ['\x81\x00', '\x88\xa8', '\x91\x00'].map((tag) => Buffer.from(tag, 'latin1'));
 

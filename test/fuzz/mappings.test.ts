@@ -12,7 +12,7 @@ import { fuzz, unlessRefused } from '../support/fuzzer.js';
 import { rounds } from '../support/rounds.js';
 import { portOwnerOf } from '../support/port-owners.js';
 
-const INPUTS = rounds(1000, 20_000);
+const INPUTS = rounds(400, 20_000);
 const CELL = 53;
 
 void t.test('mappings of ATM and Frame Relay switches', async (t) => {

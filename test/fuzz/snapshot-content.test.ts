@@ -20,9 +20,9 @@ import { RandomBytes } from '../support/random.js';
 import { rounds } from '../support/rounds.js';
 import { scratchFolder } from '../support/scratch.js';
 
-const INPUTS = rounds(1000, 20_000);
+const INPUTS = rounds(400, 20_000);
 /** Inputs for which a whole snapshot is built or made. */
-const FEW_INPUTS = rounds(100, 2000);
+const FEW_INPUTS = rounds(30, 2000);
 const code = /\/src\/(?:snapshots\/content|base\/disk)\//;
 /** Larger trees are refused by the disk, or take their time for good reason. */
 const LARGEST_BUILT = 1024 * 1024;

@@ -24,7 +24,7 @@ import { Random } from '../support/random.js';
 import { rounds } from '../support/rounds.js';
 import { scratchFolder } from '../support/scratch.js';
 
-const INPUTS = rounds(1000, 20_000);
+const INPUTS = rounds(400, 20_000);
 const SALT = 7;
 const PAGE = 4096;
 

@@ -13,7 +13,7 @@ import { fuzz, unlessRefused } from '../support/fuzzer.js';
 import { rounds } from '../support/rounds.js';
 import { idOf } from '../support/stored-objects.js';
 
-const INPUTS = rounds(3000, 20_000);
+const INPUTS = rounds(800, 20_000);
 const WORDS = [
   'null',
   'true',

@@ -15,8 +15,8 @@ import { startServer } from '../support/server-process.js';
 
 const SEED = 11;
 const MEGABYTE = 1024 * 1024;
-const LARGE = 200;
-const ROUNDS = rounds(3, 5);
+const LARGE = 100;
+const ROUNDS = rounds(2, 5);
 /** Half of what is moved: what the collector has not come to yet may be a good part of a file. */
 const LARGEST_GROWTH = LARGE * ROUNDS * MEGABYTE;
 

@@ -111,7 +111,7 @@ void t.test('clients that read in fits and starts miss nothing', async (t) => {
   log.append(log.bytes.length);
   log.end();
   const random = seededRandom(9);
-  for (let round = 0; round < rounds(4, 10); round++) {
+  for (let round = 0; round < rounds(2, 10); round++) {
     const connection = await openTail();
     await connection.head();
     const { socket } = connection;

@@ -15,7 +15,7 @@ import type { ComputeNode } from './nodes/compute-node.js';
 import { NodeTable } from './nodes/node-table.js';
 import type { ProjectFolders } from './project-folders.js';
 
-export interface NewComputeProject {
+interface NewComputeProject {
   readonly name: string;
   readonly project_id?: string | null | undefined;
   readonly path?: string | null | undefined;

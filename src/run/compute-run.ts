@@ -35,14 +35,14 @@ import { holdNodes, planHold } from './nodes/held-nodes.js';
 import { ProgramNode } from './nodes/program-node.js';
 
 /** The project of the controller: its name, and where its listeners are warned. */
-export interface RunOwner {
+interface RunOwner {
   readonly name: string;
   readonly place: { readonly folder: string };
   warn(message: string): void;
 }
 
 /** Follows a run from outside, as the streams of its links do. */
-export interface RunListener {
+interface RunListener {
   /** Links were connected or disconnected. */
   readonly linksChanged?: () => void;
   /** Called before everything is stopped. */

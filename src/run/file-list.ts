@@ -3,7 +3,7 @@ import { isOwnPath } from '../base/disk/own-names.js';
 import type { ComputeFiles } from './files.js';
 import { Turns } from './nodes/turns.js';
 
-export interface ListedFile {
+interface ListedFile {
   readonly md5sum: string;
   readonly path: string;
 }

@@ -46,7 +46,7 @@ import type { SavedStates } from './saved-states.js';
 import { ProjectFolders } from './project-folders.js';
 import type { UdpPorts } from './links/udp-ports.js';
 
-export interface LocalComputeOptions extends NioSocketsOptions {
+interface LocalComputeOptions extends NioSocketsOptions {
   readonly engines: Engines;
   readonly udpPorts: UdpPorts;
   /** ATM switches drop cells whose header error control is wrong. */
@@ -83,7 +83,7 @@ export interface LocalComputeOptions extends NioSocketsOptions {
   readonly allowsUnsafeOptions: boolean;
 }
 
-export interface Capabilities {
+interface Capabilities {
   readonly node_types: readonly string[];
   readonly platform: string;
   readonly version: string;

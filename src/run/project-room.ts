@@ -17,7 +17,7 @@ export interface WatchedProject {
   suspendPrograms(): Promise<readonly string[]>;
 }
 
-export interface ProjectRoomOptions {
+interface ProjectRoomOptions {
   readonly files: ComputeFiles;
   /** Undefined is no limit. */
   readonly quotaBytes: number | undefined;

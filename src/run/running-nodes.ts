@@ -23,7 +23,7 @@ interface RunningNode {
 /** By the id of the node. */
 type Nodes = Map<string, RunningNode>;
 
-export interface RunningNodesOptions {
+interface RunningNodesOptions {
   readonly store: Pick<Store, 'commit' | 'load'>;
   readonly log: Logger;
   readonly now: () => number;

@@ -7,7 +7,7 @@ import { parsePortNameFormat, type NamedPlace } from './port-name-format.js';
 import { ETHERNET, portOfType, type PortType } from './port-types.js';
 import type { NodePort } from './port.js';
 
-export interface Adapters {
+interface Adapters {
   readonly count: number;
   readonly portsEach: number;
   /** The type of those that have none of their own; undefined where it is not known. */
@@ -18,7 +18,7 @@ export interface Adapters {
   readonly otherwise: string;
 }
 
-export interface AdapterPorts {
+interface AdapterPorts {
   readonly ports: NodePort[];
   /** The segment of the port that would come next. */
   readonly nextSegment: number;
@@ -68,7 +68,7 @@ export function ethernetPorts(owner: PortOwner, adapters: Adapters): AdapterPort
 }
 
 /** The long type in the name gives way to the short one where a name has slots, or is just the type and the segment. */
-export function shortNameOf({ long, short }: PortType, name: string, segment: number): string {
+function shortNameOf({ long, short }: PortType, name: string, segment: number): string {
   if (name.includes('/')) return name.replaceAll(long, short);
   return name === `${long}${segment}` ? `${short}${segment}` : name;
 }

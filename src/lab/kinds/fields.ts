@@ -2,7 +2,7 @@
 import { z } from 'zod';
 
 /** The most characters of a text that a person reads or a program takes line by line. */
-export const LONGEST_TEXT = 65_536;
+const LONGEST_TEXT = 65_536;
 /** The most characters of the name of a file on a host. */
 const LONGEST_PATH = 4096;
 const LONGEST_WORD = 255;

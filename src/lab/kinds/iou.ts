@@ -76,7 +76,7 @@ end
 const SWITCH_CONFIG = ROUTER_CONFIG.replace('ip routing', 'no ip routing');
 
 /** The name of a node in its configuration. A line break in a name must not begin a command. */
-export function hostNameOf(name: string): string {
+function hostNameOf(name: string): string {
   return name.replaceAll(/\s/g, '');
 }
 

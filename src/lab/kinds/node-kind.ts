@@ -25,7 +25,7 @@ export interface PortOwner {
 }
 
 /** The settings that act once, when a node is created. They are not among its properties. */
-export interface CreationInputs {
+interface CreationInputs {
   /** The schema of the values, by their names on the compute interface. */
   readonly schema: z.ZodObject;
   /**

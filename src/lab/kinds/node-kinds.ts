@@ -41,7 +41,7 @@ const ALL_KINDS = [
 ] as const;
 
 export const NODE_TYPES = ALL_KINDS.map(({ type }) => type);
-export type NodeType = (typeof NODE_TYPES)[number];
+type NodeType = (typeof NODE_TYPES)[number];
 
 /** The kinds whose programs this server cannot drive on any host. Labs and templates with them are kept. */
 export const UNAVAILABLE_KINDS: readonly (KeptKind & {

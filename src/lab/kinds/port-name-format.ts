@@ -25,7 +25,7 @@ interface Field {
 
 type Piece = string | Field;
 
-export interface PortNameFormat {
+interface PortNameFormat {
   nameOf(numbers: NamedPlace): string;
 }
 

@@ -34,7 +34,7 @@ export const ATM: PortType = {
 };
 export const POS: PortType = { long: 'POS', short: 'p', medium: 'serial', dataLinkTypes: {} };
 
-export interface PortPlace {
+interface PortPlace {
   readonly adapter: number;
   readonly port: number;
   readonly name: string;

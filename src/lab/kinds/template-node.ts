@@ -14,7 +14,7 @@ const settings = z.object({
   port_segment_size: z.int().min(0).optional().catch(undefined),
 });
 
-export interface TemplateNode extends z.infer<typeof settings> {
+interface TemplateNode extends z.infer<typeof settings> {
   readonly properties: Properties;
   /** Settings that act once, when the node is created. */
   readonly inputs: Properties;

@@ -34,7 +34,7 @@ const ATTEMPTS = 5;
 const LOOKS = 100;
 const BETWEEN_MS = 20;
 
-export interface ControlGroupsOptions {
+interface ControlGroupsOptions {
   /** The folder of the group in which those of the programs are made. */
   readonly base: string;
   readonly mark: string;

@@ -9,7 +9,7 @@ const MOST_UNSENT = 8 * 1024 * 1024;
 const HELLO_MS = 20_000;
 
 /** `other`: the keeper is of another version, or of another mark. */
-export type Greeting = 'welcome' | 'busy' | 'other' | 'closed';
+type Greeting = 'welcome' | 'busy' | 'other' | 'closed';
 
 export class KeeperLine {
   readonly closed: Promise<void>;

@@ -14,9 +14,9 @@ import { faultOf, KEEPER_VERSION, type ServerMessage, type SpawnOrder } from './
 import { ServerLink } from './server-link.js';
 import { SpawnedProgram } from './spawned-program.js';
 
-export const SOCKET_NAME = 'keeper.sock';
+const SOCKET_NAME = 'keeper.sock';
 /** The starter holds the other end until a server is connected, and reads one line from it: the keeper is ready. */
-export const STARTER_FD = 3;
+const STARTER_FD = 3;
 
 const MOST_PROGRAMS = 4096;
 /** A connection that has not said hello is cut, and one that finds another server waits for the end of that one. */

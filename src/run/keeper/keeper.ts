@@ -30,7 +30,7 @@ const GONE_LOOKS = 20;
 const GONE_LOOK_MS = 5;
 const KILLED: ProgramEnd = { code: null, signal: 'SIGKILL' };
 
-export interface KeeperOptions {
+interface KeeperOptions {
   /** `<data>/run`; it is made, for this user only. */
   readonly folder: string;
   /** Names the data folder on this host: what has it in its environment and no keeper is killed. */

@@ -11,7 +11,7 @@ const LAST_WORDS_MS = 1000;
 /** Only when the server is so far behind does output wait in the rings, which forget the oldest of it. */
 const MOST_UNSENT = 4 * 1024 * 1024;
 
-export interface ServerLinkListener {
+interface ServerLinkListener {
   /** May throw: the connection is cut then. */
   received(message: ServerMessage): void;
   /** The server has been told of its end. */

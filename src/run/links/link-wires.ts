@@ -14,7 +14,7 @@ import type { ComputeNode } from '../nodes/compute-node.js';
 
 const LOOPBACK = '127.0.0.1';
 
-export interface WireEnd {
+interface WireEnd {
   readonly node: ComputeNode;
   /** The port of the node's device. */
   readonly port: number;

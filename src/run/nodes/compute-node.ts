@@ -36,7 +36,7 @@ export interface NewComputeNode extends NodeSettings {
 }
 
 /** Called, and awaited, before a port of the device is detached or all are. */
-export type PortListener = (port: number | 'all') => Promise<void>;
+type PortListener = (port: number | 'all') => Promise<void>;
 
 export abstract class ComputeNode implements NodeRuntime {
   abstract readonly kind: NodeKind;

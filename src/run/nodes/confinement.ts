@@ -14,7 +14,7 @@ import type { ProgramOrder } from '../keeper/program.js';
 import type { AdapterWire } from '../links/udp-ports.js';
 import type { NamespaceTasks } from './namespace-tasks.js';
 
-export interface ConfinementOptions {
+interface ConfinementOptions {
   readonly isWanted: boolean;
   /** Tells this server from others on the host: their nodes have other users. */
   readonly mark: string;

@@ -14,7 +14,7 @@ export interface WantedFilters {
   readonly seed: number | undefined;
 }
 
-export type CompileBpf = (expression: string) => Promise<BpfProgram>;
+type CompileBpf = (expression: string) => Promise<BpfProgram>;
 
 /** The values that zeros stand for; `lab/topology/filters.ts` documents them for clients. */
 const USUAL_QUEUE_MS = 500;

@@ -21,7 +21,7 @@ interface InnerPort {
  * Resolves with the network of a node whose programs have one of their own, and with the engine's ends of its wires. The
  * path is that of a network which is there.
  */
-export type OpenNetwork = (
+type OpenNetwork = (
   wires: readonly AdapterWire[],
   path: string | undefined,
 ) => Promise<NodeNetwork | undefined>;

@@ -17,7 +17,7 @@ export async function endProgram(program: Program): Promise<void> {
   clearTimeout(patience);
 }
 
-export interface ProgramAnswer {
+interface ProgramAnswer {
   /** Null when it was killed. */
   readonly status: number | null;
   /** The last 64 KiB. */

@@ -11,7 +11,7 @@ import { Namespaces } from '../keeper/namespaces.js';
 import { LAST_PROGRAM_USER } from '../keeper/messages.js';
 import type { AdapterWire } from '../links/udp-ports.js';
 
-export interface NewNetwork {
+interface NewNetwork {
   /** It holds the network, and so do the sockets. */
   readonly descriptor: number;
   /** The engine's ends of the wires. */

@@ -34,7 +34,7 @@ export type ImageDescription = z.infer<typeof imageDescription>;
 /** The labels by which containers are found: the server that has made them, and their node. */
 export const LABELS = { server: 'wirefarm.server', node: 'wirefarm.node' } as const;
 /** The folders of a container in which this server's own files and the persistent folders of the node appear. */
-export const RESOURCES = '/gns3';
+const RESOURCES = '/gns3';
 const VOLUMES = '/gns3volumes';
 const SHELL = [`${RESOURCES}/busybox`, 'sh'] as const;
 /** It makes a container ready and becomes its command. */
@@ -49,7 +49,7 @@ const FEWER_CAPABILITIES = ['MKNOD', 'NET_ADMIN', 'NET_RAW', 'SYS_ADMIN'];
 
 export type Privileges = 'all' | 'fewer';
 
-export interface ContainerNode {
+interface ContainerNode {
   readonly id: string;
   readonly name: string;
   readonly projectId: string;
@@ -59,7 +59,7 @@ export interface ContainerNode {
   readonly adapters: number;
 }
 
-export interface ContainerPlace {
+interface ContainerPlace {
   /** Tells the containers of this server from those of others. */
   readonly mark: string;
   /** The folder of this server's own files for containers. */

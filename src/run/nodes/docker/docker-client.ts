@@ -20,7 +20,7 @@ const HTTP = { switching: 101, good: 200, firstBad: 300 } as const;
 const versionAnswer = z.object({ ApiVersion: z.string() });
 const refusalAnswer = z.object({ message: z.string() });
 
-export type DockerQuery = Readonly<Record<string, string>>;
+type DockerQuery = Readonly<Record<string, string>>;
 
 interface DockerRequest {
   readonly query?: DockerQuery;

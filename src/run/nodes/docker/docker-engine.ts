@@ -25,7 +25,7 @@ const progress = z.object({
   status: z.string().optional(),
 });
 
-export interface ContainerState {
+interface ContainerState {
   readonly isRunning: boolean;
   /** On this host; 0 when it does not run. */
   readonly pid: number;

@@ -15,7 +15,7 @@ const MISSING: Ability = {
   debianPackage: 'dynamips, in the component non-free',
 };
 
-export interface DynamipsOptions {
+interface DynamipsOptions {
   readonly keeper: Keeper;
   readonly files: ComputeFiles;
   readonly images: Pick<ImageLibrary, 'pathOf'>;

@@ -28,7 +28,7 @@ export interface DynamipsProcess {
   readonly commandLine: string;
 }
 
-export interface DynamipsOrder {
+interface DynamipsOrder {
   /** Names the program: the id of its node. */
   readonly id: string;
   readonly projectId: string;

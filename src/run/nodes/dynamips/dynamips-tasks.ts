@@ -43,7 +43,7 @@ interface RouterFolder {
   readonly folder: string;
 }
 
-export type RouterConfigs = Readonly<Partial<Record<ConfigName, string>>>;
+type RouterConfigs = Readonly<Partial<Record<ConfigName, string>>>;
 
 export interface DynamipsTasks extends TaskTable {
   /**

@@ -7,7 +7,7 @@ import type { Properties } from '../../../lab/kinds/node-kind.js';
 /** A command and its arguments, of which texts are quoted. */
 export type RouterCommand = readonly [command: string, ...args: (string | number)[]];
 
-export interface RouterPlan {
+interface RouterPlan {
   /** The name of the router in its Dynamips process. */
   readonly name: string;
   readonly number: number;

@@ -15,7 +15,7 @@ const FIELDS = {
   2: { headers: 32, headerSize: 54, headerCount: 56, offset: 8, length: 32, isLong: true },
 } as const;
 
-export interface ElfFacts {
+interface ElfFacts {
   readonly bits: 32 | 64;
   /** The path of the program that loads it; undefined when it needs none. */
   readonly interpreter: string | undefined;

@@ -17,7 +17,7 @@ import type { IouFolder, IouReady } from './iou-tasks.js';
 import { netioSockets, type NetioSockets } from './netio-paths.js';
 import { bridgeOf } from './netmap.js';
 
-export interface IouOptions {
+interface IouOptions {
   readonly keeper: Keeper;
   readonly files: ComputeFiles;
   readonly sockets: NioSockets;

@@ -35,7 +35,7 @@ export interface IouFolder {
   readonly applicationId: number;
 }
 
-export interface IouStart extends IouFolder {
+interface IouStart extends IouFolder {
   readonly image: string;
   /** The size of an NVRAM that is new, in kilobytes. */
   readonly nvram: number;

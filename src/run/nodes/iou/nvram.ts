@@ -8,7 +8,7 @@ import { uncompressed } from './unix-compress.js';
 /** The most bytes of a file, and of a configuration. */
 export const LARGEST_NVRAM = 1024 * 1024;
 
-export interface IouConfigs {
+interface IouConfigs {
   readonly startup: Buffer;
   /** Empty when there is none. */
   readonly private: Buffer;

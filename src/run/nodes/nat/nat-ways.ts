@@ -24,7 +24,7 @@ export const GREETING = '{"QMP":';
 /** A program that is not ready after so many milliseconds could not be started. */
 const READY_MS = 10_000;
 
-export interface NatWaysOptions {
+interface NatWaysOptions {
   readonly keeper: Keeper;
   readonly files: ComputeFiles;
   /** The interfaces of the host that labs may use. */

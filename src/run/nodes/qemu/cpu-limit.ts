@@ -9,13 +9,13 @@ import type { MachineNode } from '../machine.js';
 const COMMAND = 'cpulimit';
 const ONE_PROCESSOR = 100;
 
-export interface CpuLimitOptions {
+interface CpuLimitOptions {
   readonly keeper: Keeper;
   readonly files: ComputeFiles;
 }
 
 /** The percents of one processor that a node may take; undefined when it may take all. */
-export function limitOf({ properties }: Pick<MachineNode, 'properties'>): number | undefined {
+function limitOf({ properties }: Pick<MachineNode, 'properties'>): number | undefined {
   const percent = Number(properties['cpu_throttling'] ?? 0);
   return percent > 0 && percent < ONE_PROCESSOR * availableParallelism() ? percent : undefined;
 }

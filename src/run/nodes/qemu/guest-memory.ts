@@ -17,7 +17,7 @@ export interface MemoryThreads {
   readonly memories: TaskRunner<MemoryTasks>;
 }
 
-export interface GuestMemoryParts {
+interface GuestMemoryParts {
   readonly threads: MemoryThreads;
   readonly name: string;
   readonly control: Pick<QmpClient, 'execute'>;

@@ -13,7 +13,7 @@ const OWN_PLATFORMS: Readonly<Record<string, readonly string[]>> = {
 };
 const WANTS_TCG = /(?:accel=|-accel +)tcg\b/;
 
-export interface KvmQuestion {
+interface KvmQuestion {
   readonly setting: KvmSetting;
   /** Why this host has no KVM that works; undefined when it has. */
   readonly fault: string | undefined;

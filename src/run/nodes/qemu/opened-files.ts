@@ -11,7 +11,7 @@ import type { QmpClient } from './qmp.js';
 
 const blockNodes = z.array(z.object({ file: z.string() }));
 
-export interface OpenedDisks {
+interface OpenedDisks {
   readonly files: ComputeFiles;
   readonly control: QmpClient;
   /** The process of QEMU. Its guest does not run yet. */

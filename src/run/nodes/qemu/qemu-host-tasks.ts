@@ -31,7 +31,7 @@ const MEMORY = '/memfd:';
 const KVM_DEVICE = '/dev/kvm';
 const KVM_MODULES = ['kvm_intel', 'kvm_amd'];
 
-export interface QemuPrograms {
+interface QemuPrograms {
   /** The platforms of the programs that were found. */
   readonly platforms: readonly string[];
   readonly hasImageTool: boolean;

@@ -49,9 +49,9 @@ const SYSTEM_MISSING: Ability = {
 const MEBI = 1024 * 1024;
 const KVM_DEVICE = '/dev/kvm';
 
-export type QemuVersion = readonly [major: number, minor: number];
+type QemuVersion = readonly [major: number, minor: number];
 
-export interface QemuOptions extends QemuDiskOptions, MemoryThreads {
+interface QemuOptions extends QemuDiskOptions, MemoryThreads {
   /** The folder below which guests have their sockets; it belongs to QEMU machines only. */
   readonly socketsFolder: string;
   readonly kvm: KvmSetting;

@@ -6,7 +6,7 @@ import { refusals } from '../../../base/errors/errors.js';
 import { shellWords } from './shell-words.js';
 
 /** A word of the options with its values in the place of `%vm-name%` and the others. */
-export type Placeholders = Readonly<Record<string, string>>;
+type Placeholders = Readonly<Record<string, string>>;
 
 /** Tells whether the argument of an option is harmless. */
 type ArgumentRule = (argument: string) => boolean;

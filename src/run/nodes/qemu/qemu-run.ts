@@ -23,7 +23,7 @@ const FIRST_SERIAL_PORT = 'serial0';
 /** Undoes a part of a start. */
 export type EndStep = () => Promise<void> | void;
 
-export interface QemuRunParts {
+interface QemuRunParts {
   readonly node: MachineNode;
   readonly host: NodeHost;
   readonly commandLine: string;

@@ -11,17 +11,17 @@ import { escaped } from './qemu-options.js';
 import { resizeDisk, runImg, type DiskNode, type QemuDiskOptions } from './qemu-disks.js';
 import type { DriveName } from './prepared-disks.js';
 
-export interface QemuToolsOptions extends QemuDiskOptions {
+interface QemuToolsOptions extends QemuDiskOptions {
   /** The platforms whose machines run by KVM here. */
   readonly kvmPlatforms: () => Promise<readonly string[]>;
 }
 
-export interface QemuBinary {
+interface QemuBinary {
   readonly path: string;
   readonly version: string;
 }
 
-export interface NewDisk {
+interface NewDisk {
   /** The program that the client was told of. */
   readonly program: string;
   /** A name in the folder of images, or an absolute path. */

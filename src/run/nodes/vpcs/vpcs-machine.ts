@@ -14,7 +14,7 @@ const MOST_IN_PROJECT = vpcs.mostInProject ?? 0;
 const FIRST_WITHOUT_RELAY = [0, 8] as const;
 const MISSING: Ability = { isAble: false, why: 'the program vpcs is not installed', debianPackage: 'vpcs' };
 
-export interface VpcsOptions {
+interface VpcsOptions {
   readonly keeper: Keeper;
   readonly files: ComputeFiles;
 }

@@ -8,6 +8,7 @@ import {
   readdirSync,
   readFileSync,
   symlinkSync,
+  truncateSync,
   utimesSync,
   writeFileSync,
 } from 'node:fs';
@@ -19,6 +20,7 @@ import { RandomBytes } from '../support/random.js';
 import { headerOf, RawConnection, rawRequest } from '../support/raw-client.js';
 import { scratchFolder } from '../support/scratch.js';
 import { startServer } from '../support/server-process.js';
+import { image, OFFSET_STREAM, TusTalk } from '../support/tus.js';
 
 const server = await startServer(t, { environment: { WIREFARM_LOG_LEVEL: 'warn' } });
 const client = new Client(server.url);
@@ -241,6 +243,39 @@ void t.test('a digest that a client sends is checked, and known at once', async 
   const head = await rawRequest(server.port, 'HEAD', pathOf('checked.img'));
   t.equal(headerOf(head, 'Repr-Digest'), `sha-256=:${sha256(content, 'base64')}:`);
   await client.delete(pathOf('checked.img'));
+});
+
+void t.test('the MD5 of an image is there when its upload is answered', async (t) => {
+  const random = new RandomBytes(5);
+  const digestOf = async (name: string): Promise<string | null | undefined> =>
+    (await list()).find(({ filename }) => filename === name)?.md5sum;
+  for (const size of [100, 64 * 1024, 300_001, 9 * MEGABYTE + 1]) {
+    const content = random.next(size);
+    await upload('digested.img', content);
+    t.equal(await digestOf('digested.img'), md5(content), `${size} bytes`);
+    await client.expect(200, 'POST', `/v2/computes/local/qemu/images/other.img`, content);
+    t.equal(await digestOf('other.img'), md5(content), `${size} bytes that another image has`);
+    const metadata = image('resumable.img');
+    const reply = await new TusTalk(client).begin(size, metadata, { 'Content-Type': OFFSET_STREAM }, content);
+    t.equal(reply.status, 201);
+    t.equal(await digestOf('resumable.img'), md5(content), `${size} bytes that could be resumed`);
+  }
+  for (const name of ['digested.img', 'other.img', 'resumable.img']) {
+    await eventually('it is told beside the image', () => sideOf(`QEMU/${name}`));
+    await client.expect(204, 'DELETE', pathOf(name));
+  }
+});
+
+void t.test('a list does not wait for the digest of an image that somebody has put there', async (t) => {
+  const path = join(folder, 'QEMU', 'huge.img');
+  writeFileSync(path, '');
+  // Its digest takes minutes. It is given up with the image.
+  truncateSync(path, 100 * 1024 * MEGABYTE);
+  for (let times = 0; times < 3; times++)
+    t.match(await list(), [{ filename: 'huge.img', filesize: 100 * 1024 * MEGABYTE, md5sum: null }]);
+  await upload('meanwhile.img', 'an upload');
+  t.match(await list(), [{ md5sum: null }, { filename: 'meanwhile.img', md5sum: md5('an upload') }]);
+  for (const name of ['huge.img', 'meanwhile.img']) await client.expect(204, 'DELETE', pathOf(name));
 });
 
 void t.test('the file beside an image is believed when it is right, and mended when it is not', async (t) => {

@@ -74,6 +74,7 @@ export class ImageLibrary {
       // IOU images are programs.
       mode: emulator === 'iou' ? EXECUTABLE : PLAIN,
       subject: { emulator, filename: name },
+      digests: ['md5'],
       twinOf: (content) => this.#digests.twinOf(content),
       landed: (landed) => {
         this.#digests.landed(path, landed);

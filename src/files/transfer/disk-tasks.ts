@@ -56,7 +56,14 @@ export interface DiskTasks extends TaskTable {
   /** The same for a part, which has a name elsewhere and keeps it if it cannot land. */
   readonly landPart: (input: LandInput & { part: string }) => string;
   /** Lands a whole small upload. Refuses (400) digests that differ from the promised ones. */
-  readonly landBytes: (input: Omit<LandInput, 'twin'> & { bytes: Uint8Array; promised: Digests }) => Landed;
+  readonly landBytes: (
+    input: Omit<LandInput, 'twin'> & {
+      bytes: Uint8Array;
+      /** The wanted digests besides SHA-256. */
+      digests: readonly DigestName[];
+      promised: Digests;
+    },
+  ) => Landed;
   /**
    * Ends an upload whose content was found at the target: the new file is deleted and the present one kept. `compared` is
    * the version of the present file before the comparison. Refuses when it has other content by now.
@@ -109,10 +116,10 @@ export function diskTasks(memory: SharedArrayBuffer): DiskTasks {
       }
     },
 
-    landBytes({ bytes, promised, ...input }) {
+    landBytes({ bytes, digests, promised, ...input }) {
       const { place, mode } = input;
       const { file, present, growth } = createForLanding(place, bytes.length, mode);
-      const names = new Set<DigestName>(['sha-256', ...(Object.keys(promised) as DigestName[])]);
+      const names = new Set<DigestName>(['sha-256', ...digests, ...(Object.keys(promised) as DigestName[])]);
       const writer = new ContentWriter(file.fd, 0, [...names], { present, growth });
       try {
         while (!writer.take(bytes, () => undefined)) continue;

@@ -49,6 +49,8 @@ export interface Landing {
   readonly temporary: string;
   readonly mode: number;
   readonly subject: UploadSubject;
+  /** Digests besides SHA-256 that the owner wants to have when it lands, if the whole comes in one request. */
+  readonly digests?: readonly DigestName[];
   /** A file on this host that had this content at this version; its blocks can be shared if it still has it. */
   readonly twinOf?: (content: Content) => Twin | undefined;
   /** Keeps the owner, such as an open project, from closing by itself during the upload; returns the release. */

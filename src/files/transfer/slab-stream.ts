@@ -2,10 +2,11 @@
  * A stream of bytes from the HTTP thread to a transfer loop. The bytes are copied into slabs, which the loop writes. A
  * slab is passed on when it is full, or when the loop has nothing of this stream to do: so a fast stream travels in
  * whole slabs, and a slow one holds none. All slabs but the last hold whole pages, for direct writes; the rest waits
- * apart.
+ * apart. A second loop may digest the same slabs.
  */
 import { refusals } from '../../base/errors/errors.js';
 import { PAGE_LENGTH, SLAB_LENGTH } from '../../base/memory/transfer-memory.js';
+import { SlabDigest, type SlabDigestOptions } from './slab-digest.js';
 import type { Slabs } from './slabs.js';
 import type { Written } from './transfer-orders.js';
 import type { StreamEnd, TransferThread } from './transfer-thread.js';
@@ -18,6 +19,8 @@ export interface Throttle {
 
 export interface SlabStreamOptions {
   readonly loop: TransferThread;
+  /** The digests that a second loop computes. */
+  readonly beside?: SlabDigestOptions | undefined;
   readonly slabs: Slabs;
   readonly throttle: Throttle;
   /** The address of the client, for sharing out the places of the loop. */
@@ -37,6 +40,7 @@ export class SlabStream implements StreamEnd {
   readonly failure: Promise<never>;
   readonly #options: SlabStreamOptions;
   readonly #inFlight = new Set<number>();
+  readonly #digest: SlabDigest | undefined;
   #received = 0;
   /** Bytes since it last got on in the loop's places. */
   #little = 0;
@@ -53,9 +57,16 @@ export class SlabStream implements StreamEnd {
 
   constructor(options: SlabStreamOptions) {
     this.#options = options;
-    const name = options.loop.openStream(this, options.client);
+    const { loop, beside, slabs, client } = options;
+    const name = loop.openStream(this, client);
     if (name === undefined) throw refusals.tooBusy();
     this.name = name;
+    try {
+      this.#digest = beside === undefined ? undefined : new SlabDigest(beside, slabs, this);
+    } catch (error) {
+      loop.closeStream(name);
+      throw error;
+    }
     this.failure = new Promise((_, reject) => {
       this.#noteFailure = reject;
     });
@@ -95,11 +106,11 @@ export class SlabStream implements StreamEnd {
       offset = end;
       if (filling.length === SLAB_LENGTH) this.#pass();
     }
-    if (this.#inFlight.size === 0) this.#passPages();
+    if (this.#held === 0) this.#passPages();
     this.#throttle();
   }
 
-  /** Resolves when everything has been written. */
+  /** Resolves when everything has been written and digested. */
   async written(): Promise<Written> {
     this.#isFinishing = true;
     this.#passAll();
@@ -107,7 +118,12 @@ export class SlabStream implements StreamEnd {
     if (this.#received > SLAB_LENGTH) await this.#drained();
     this.#throwFailure();
     try {
-      return (await this.#options.loop.ask('finish', { stream: this.name })) as Written;
+      const [written, digests] = await Promise.all([
+        this.#options.loop.ask('finish', { stream: this.name }) as Promise<Written>,
+        this.#digest?.finish(),
+      ]);
+      const { content } = written;
+      return { ...written, content: { ...content, digests: { ...content.digests, ...digests } } };
     } catch (error) {
       throw this.#firstReason(error);
     } finally {
@@ -120,17 +136,22 @@ export class SlabStream implements StreamEnd {
     if (this.#isOver) return;
     this.#passAll();
     // A loop that has died or is ending has let go of it, too.
-    await this.#options.loop.ask('drop', { stream: this.name }).catch(() => undefined);
+    await Promise.all([
+      this.#options.loop.ask('drop', { stream: this.name }).catch(() => undefined),
+      this.#digest?.drop(),
+    ]);
     this.#leave();
   }
 
   slabDone(slab: number): void {
     if (!this.#inFlight.delete(slab)) return;
     this.#options.slabs.giveBack(slab);
-    if (this.#inFlight.size === 0) {
-      this.#passPages();
-      this.#tellDrained();
-    }
+    this.#tellDrained();
+    this.digested();
+  }
+
+  digested(): void {
+    if (this.#held === 0) this.#passPages();
     this.#throttle();
   }
 
@@ -200,10 +221,16 @@ export class SlabStream implements StreamEnd {
     this.#filling = undefined;
     this.#inFlight.add(filling.slab);
     this.#options.loop.push(this.name, filling.slab, filling.length);
+    this.#digest?.push(filling.slab, filling.length);
+  }
+
+  /** How many slabs the slower of its loops has. */
+  get #held(): number {
+    return Math.max(this.#inFlight.size, this.#digest?.held ?? 0);
   }
 
   #throttle(): void {
-    const held = this.#inFlight.size;
+    const held = this.#held;
     const { throttle, share } = this.#options;
     const most = share();
     if (!this.#isPaused && held >= most) {

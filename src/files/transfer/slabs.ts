@@ -21,6 +21,8 @@ export class Slabs {
   readonly #address = Number(koffi.address(this.#bytes));
   readonly #free = new FreeList(SLABS);
   readonly #waiting: ((slab: number) => void)[] = [];
+  /** How many further holders each slab has. */
+  readonly #sharers = new Uint8Array(SLABS);
   #taken = 0;
 
   get taken(): number {
@@ -39,7 +41,17 @@ export class Slabs {
     return this.take() ?? new Promise((resolve) => this.#waiting.push(resolve));
   }
 
+  /** Takes a slab that is taken for one more holder, which gives it back as well. */
+  share(slab: number): void {
+    this.#sharers[slab] = (this.#sharers[slab] ?? 0) + 1;
+  }
+
   giveBack(slab: number): void {
+    const sharers = this.#sharers[slab] ?? 0;
+    if (sharers > 0) {
+      this.#sharers[slab] = sharers - 1;
+      return;
+    }
     const next = this.#waiting.shift();
     if (next !== undefined) {
       next(slab);

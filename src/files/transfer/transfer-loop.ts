@@ -1,6 +1,6 @@
 /**
- * A loop that writes uploads in turn, as their slabs come in, in a thread of its own. An upload that cannot be written
- * is reported; the others go on.
+ * A loop that writes or digests uploads in turn, as their slabs come in, in a thread of its own. An upload that cannot be
+ * written is reported; the others go on.
  */
 import { closeSync, constants, fstatSync, ftruncateSync, openSync } from 'node:fs';
 import { dirname } from 'node:path';
@@ -11,6 +11,7 @@ import { type LoopWork, runLoop } from '../../base/threads/loop-task.js';
 import { failureOf, valueOf, type TaskFailure } from '../../base/threads/task.js';
 import { Growth, setDiskFloor } from '../../base/disk/disk-floor.js';
 import { discardFile, type UnpublishedFile } from '../../base/disk/published-file.js';
+import { UnwrittenContent } from './unwritten-content.js';
 import { ContentWriter } from './content-writer.js';
 import { DirectFile } from './direct-file.js';
 import { DiskQueue } from '../../base/disk/disk-queue.js';
@@ -19,6 +20,7 @@ import { slabBytes } from './slabs.js';
 import type {
   AppendStream,
   BeginStream,
+  DigestStream,
   OpenPart,
   StreamName,
   TransferLoopOptions,
@@ -28,7 +30,7 @@ import type {
 } from './transfer-orders.js';
 
 interface Stream {
-  readonly writer: ContentWriter;
+  readonly writer: Pick<ContentWriter, 'take' | 'finish' | 'close'>;
   /** Closes the file when the stream is over, and deletes an unfinished one. */
   readonly leave: (isFinished: boolean) => void;
   readonly waiting: { readonly slab: number; readonly length: number }[];
@@ -103,6 +105,10 @@ export class TransferLoop implements LoopWork {
       return { fd, path };
     },
 
+    digest: ({ stream, digests }: DigestStream): void => {
+      this.#add(stream, new UnwrittenContent(digests), false, () => undefined);
+    },
+
     finish: ({ stream }: StreamName): Written => {
       const found = this.#takeAway(stream, true);
       if (found === undefined) throw new Error('there is no such upload');
@@ -148,7 +154,7 @@ export class TransferLoop implements LoopWork {
     for (const stream of this.#streams.keys()) this.tasks.drop({ stream });
   }
 
-  #add(name: number, writer: ContentWriter, isKept: boolean, leave: Stream['leave']): void {
+  #add(name: number, writer: Stream['writer'], isKept: boolean, leave: Stream['leave']): void {
     const waiting = this.#early.get(name) ?? [];
     this.#early.delete(name);
     this.#streams.set(name, { writer, leave, waiting, isKept, failure: undefined });

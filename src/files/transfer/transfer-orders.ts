@@ -16,14 +16,15 @@ export interface TransferSetup extends TransferLoopOptions {
 
 export type TransferStart = TransferSetup & LoopStart;
 
-interface StreamInput {
+/** Only computes digests of the bytes of the stream. */
+export interface DigestStream {
   /** The number of the stream in the rings until it is finished or dropped. */
   readonly stream: number;
   readonly digests: readonly DigestName[];
 }
 
 /** Makes a file for the bytes of the stream. */
-export interface BeginStream extends StreamInput {
+export interface BeginStream extends DigestStream {
   readonly place: FilePlace;
   /** The size that the client has given. */
   readonly size: number | undefined;
@@ -38,7 +39,7 @@ export function placeOf({ root, folder, path, makesFolders, temporary }: Landing
 }
 
 /** Appends the bytes of the stream to a file, after cutting it at the position. */
-export interface AppendStream extends StreamInput {
+export interface AppendStream extends DigestStream {
   readonly path: string;
   readonly position: number;
   /** The size of the whole upload. */

@@ -10,12 +10,13 @@ import { valueOf } from '../../base/threads/task.js';
 import type {
   AppendStream,
   BeginStream,
+  DigestStream,
   StreamName,
   TransferReport,
   TransferSetup,
 } from './transfer-orders.js';
 
-type StreamInput = AppendStream | BeginStream | StreamName;
+type StreamInput = AppendStream | BeginStream | DigestStream | StreamName;
 
 /** More streams at once could need more than all slabs. */
 const MOST_STREAMS = SLABS;
@@ -26,7 +27,7 @@ const NAMES = 2 * MOST_STREAMS;
 export interface StreamEnd {
   /** Whether it waits for its client, so that it may be ended for another stream. */
   readonly mayGiveWay: boolean;
-  /** The slab has been written. */
+  /** The loop is done with the slab. */
   slabDone(slab: number): void;
   /** Nothing more of the stream is written. */
   failed(error: unknown): void;
@@ -35,6 +36,8 @@ export interface StreamEnd {
 }
 
 interface TransferThreadOptions extends Pick<TransferSetup, 'slabs' | 'floor'> {
+  /** A noun without an article, for the log. */
+  readonly name: string;
   readonly run: RunLoop<TransferSetup>;
   readonly log: LoopLog;
 }
@@ -56,13 +59,13 @@ export class TransferThread {
   /** How many slabs the loop has. */
   #underWay = 0;
 
-  constructor({ slabs, floor, run, log }: TransferThreadOptions) {
+  constructor({ name, slabs, floor, run, log }: TransferThreadOptions) {
     const rings = newLoopRings();
     this.#filled = new IntRing(rings.filled);
     this.#done = new IntRing(rings.done);
     this.#told = new Int32Array(rings.told);
     this.#loop = new WorkerLoop<TransferSetup, TransferReport>({
-      name: 'thread that writes uploads',
+      name,
       log,
       run,
       newSetup: () => ({ slabs, rings, floor }),
@@ -84,12 +87,12 @@ export class TransferThread {
 
   /**
    * Returns the number of a new stream. If there are too many, the stream that has been idle for longest gives way;
-   * undefined if none may.
+   * undefined if none may. A stream without a client takes no place, because it belongs to one that has.
    */
-  openStream(end: StreamEnd, client: string): number | undefined {
+  openStream(end: StreamEnd, client: string | undefined): number | undefined {
     const name = this.#names.take();
     if (name === undefined) return undefined;
-    if (this.#places.take(end, client)) {
+    if (client === undefined || this.#places.take(end, client)) {
       this.#ends.set(name, end);
       return name;
     }
@@ -111,7 +114,7 @@ export class TransferThread {
     this.#names.giveBack(name);
   }
 
-  async ask(task: 'begin' | 'append' | 'finish' | 'drop', input: StreamInput): Promise<unknown> {
+  async ask(task: 'begin' | 'append' | 'digest' | 'finish' | 'drop', input: StreamInput): Promise<unknown> {
     try {
       return await this.#loop.ask({ task, input });
     } catch (error) {

@@ -24,6 +24,8 @@ import { TransferThread } from './transfer-thread.js';
 /** The fewest and the most slabs that one upload may hold before its client has to wait. */
 const LEAST_SHARE = 1;
 const MOST_SHARE = 16;
+/** Digests that are computed beside the writing, on a loop of their own. */
+const BESIDE: readonly DigestName[] = ['md5'];
 /** All shares together; the other slabs are for bytes that waiting clients have already sent. */
 const SHARED_SLABS = SLABS / 4;
 
@@ -67,15 +69,19 @@ export class Transfers {
   observer: UploadObserver | undefined;
   readonly #options: TransfersOptions;
   readonly #pool: LoopPool<TransferThread>;
+  readonly #digesters: LoopPool<TransferThread>;
   readonly #running = new Set<Upload>();
 
   constructor(options: TransfersOptions) {
     this.#options = options;
     const { worker, slabs, floor, log } = options;
-    this.#pool = new LoopPool({
-      worker,
-      newLoop: (run) => new TransferThread({ slabs: slabs.memory, floor, run, log }),
-    });
+    const poolOf = (name: string): LoopPool<TransferThread> =>
+      new LoopPool({
+        worker,
+        newLoop: (run) => new TransferThread({ name, slabs: slabs.memory, floor, run, log }),
+      });
+    this.#pool = poolOf('thread that writes uploads');
+    this.#digesters = poolOf('thread that digests uploads');
   }
 
   get running(): ReadonlySet<Upload> {
@@ -85,13 +91,15 @@ export class Transfers {
   /** Begins an upload to a new file. Its SHA-256 is always computed. */
   begin(landing: Landing, { size, digests, client = '' }: ContentRequest, throttle: Throttle): Upload {
     const loop = this.#pool.leastLoaded;
-    const upload = this.#newUpload(loop, { subject: landing.subject, size, throttle, client });
+    const wanted = [...new Set<DigestName>(['sha-256', ...(landing.digests ?? []), ...digests])];
+    const parts = { subject: landing.subject, size, throttle, client };
+    const upload = this.#newUpload(loop, wanted, parts);
     const input = {
       stream: upload.name,
       place: placeOf(landing),
       size,
       mode: landing.mode,
-      digests: [...new Set<DigestName>(['sha-256', ...digests])],
+      digests: withoutBeside(wanted),
     };
     const { disk, isSynced } = this.#options;
     const file = loop.ask('begin', input) as Promise<UnpublishedFile>;
@@ -103,7 +111,8 @@ export class Transfers {
   async store(landing: Landing, bytes: Uint8Array, promised: Digests): Promise<Landed> {
     const { disk, isSynced } = this.#options;
     const place = placeOf(landing);
-    const input = { place, mode: landing.mode, isSynced, bytes, promised };
+    const { mode, digests = [] } = landing;
+    const input = { place, mode, isSynced, bytes, digests, promised };
     const landed = await (landing.turn ?? atOnce)(() => disk.run('landBytes', input));
     this.#options.log.debug({ subject: landing.subject, bytes: bytes.length }, 'a small file has landed');
     landing.landed?.(landed);
@@ -117,8 +126,11 @@ export class Transfers {
     throttle: Throttle,
   ): Upload {
     const loop = this.#pool.leastLoaded;
-    const upload = this.#newUpload(loop, { subject, size: uploadSize, throttle, client });
-    const input = { stream: upload.name, path, position, size: uploadSize, digests };
+    const upload = this.#newUpload(loop, digests, { subject, size: uploadSize, throttle, client });
+    const input = {
+      ...{ stream: upload.name, path, position, size: uploadSize },
+      digests: withoutBeside(digests),
+    };
     const opened = loop.ask('append', input) as Promise<OpenPart>;
     upload.continues(this.#options.disk, opened);
     return this.#watch(upload, opened);
@@ -136,16 +148,19 @@ export class Transfers {
 
   /** Drops unfinished uploads. */
   async close(): Promise<void> {
-    await this.#pool.close();
+    await Promise.all([this.#pool.close(), this.#digesters.close()]);
   }
 
   #newUpload(
     loop: TransferThread,
+    wanted: readonly DigestName[],
     parts: Pick<UploadOptions, 'subject' | 'size' | 'throttle' | 'client'>,
   ): Upload {
+    const digests = wanted.filter((name) => BESIDE.includes(name));
     return new Upload({
       ...parts,
       loop,
+      beside: digests.length === 0 ? undefined : { loop: this.#digesters.leastLoaded, digests },
       slabs: this.#options.slabs,
       share: () => Math.min(MOST_SHARE, Math.max(LEAST_SHARE, Math.floor(SHARED_SLABS / this.#running.size))),
       onEnded: (ended, outcome) => {
@@ -165,4 +180,8 @@ export class Transfers {
     });
     return upload;
   }
+}
+
+function withoutBeside(wanted: readonly DigestName[]): DigestName[] {
+  return wanted.filter((name) => !BESIDE.includes(name));
 }

@@ -147,7 +147,7 @@ export class ResumableUpload implements ShownUpload {
         const { digests } =
           offset === this.size
             ? await this.#receiveNothing(body, overtaken)
-            : await this.#receive(body, overtaken, checksum);
+            : await this.#receive(body, overtaken, { checksum, wanted: landing?.digests ?? [] });
         if (this.#length === this.size) await this.#land(offset === 0 ? digests : {});
       } finally {
         release?.();
@@ -205,12 +205,16 @@ export class ResumableUpload implements ShownUpload {
     return { size: 0, digests: {} };
   }
 
-  async #receive(body: UploadBody, overtaken: AbortSignal, checksum?: Checksum): Promise<Content> {
+  async #receive(
+    body: UploadBody,
+    overtaken: AbortSignal,
+    { checksum, wanted }: { checksum: Checksum | undefined; wanted: readonly DigestName[] },
+  ): Promise<Content> {
     const position = this.#length;
     const { transfers, board } = this.#context;
     const upload = transfers.append(
       { path: partPath(this.#place), position, subject: this.subject, uploadSize: this.size },
-      { digests: this.#digestsBeside(position, body, checksum), client: body.client },
+      { digests: this.#digestsBeside(position, body, checksum, wanted), client: body.client },
       body.throttle,
     );
     this.#sending = { upload, position };
@@ -241,11 +245,16 @@ export class ResumableUpload implements ShownUpload {
     }
   }
 
-  /** The promised digests can be computed during the write only if the whole comes in one request. */
-  #digestsBeside(position: number, body: UploadBody, checksum: Checksum | undefined): DigestName[] {
+  /** The digests of the whole can be computed during the write only if it comes in one request. */
+  #digestsBeside(
+    position: number,
+    body: UploadBody,
+    checksum: Checksum | undefined,
+    wanted: readonly DigestName[],
+  ): DigestName[] {
     const names = new Set<DigestName>(checksum === undefined ? [] : [checksum.digest]);
     if (position === 0 && (body.length ?? this.size) === this.size)
-      for (const name of ['sha-256', ...this.#promised] as const) names.add(name);
+      for (const name of ['sha-256', ...wanted, ...this.#promised] as const) names.add(name);
     return [...names];
   }
 

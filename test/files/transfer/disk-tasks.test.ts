@@ -288,7 +288,7 @@ void t.test('a twin that cannot be one is no trouble', (t) => {
 void t.test('a file that came as one is the whole of an upload', (t) => {
   const folder = new Folder(t);
   const store = (path: string, bytes: Uint8Array, promised: Digests = {}): Landed =>
-    tasks.landBytes({ place: folder.place(path), mode: 0o755, isSynced: true, bytes, promised });
+    tasks.landBytes({ place: folder.place(path), mode: 0o755, isSynced: true, bytes, digests: [], promised });
   const digests = { 'sha-256': hashOf('sha-256', CONTENT) };
   const first = store('a', CONTENT);
   const version = versionAt(join(folder.root, 'a'));
@@ -318,7 +318,7 @@ void t.test('a file that came as one replaces what is there, with its own permis
   const folder = new Folder(t);
   const path = join(folder.root, 'a');
   const store = (bytes: Uint8Array, mode: number): Landed =>
-    tasks.landBytes({ place: folder.place('a'), mode, isSynced: false, bytes, promised: {} });
+    tasks.landBytes({ place: folder.place('a'), mode, isSynced: false, bytes, digests: [], promised: {} });
   writeFileSync(path, 'the old one', { mode: 0o600 });
   const reader = openSync(path, 'r');
   t.notOk(store(CONTENT, 0o644).isUnchanged);

@@ -300,3 +300,65 @@ void t.test('a stream of nothing is finished without a slab', async (t) => {
   t.same(loop.pushed, []);
   t.equal(slabs.taken, 0);
 });
+
+function beginDigested(share = 4) {
+  const slabs = new Slabs();
+  const [loop, second] = [new PaperLoop(slabs), new PaperLoop(slabs)];
+  const throttle = new CountingThrottle();
+  const beside = { loop: second as unknown as TransferThread, digests: ['md5'] as const };
+  const parts = { loop: loop as unknown as TransferThread, slabs, throttle, client: '', share: () => share };
+  return { slabs, loop, second, throttle, stream: new SlabStream({ ...parts, beside }) };
+}
+
+void t.test('a slab that a second loop digests is held until both are done with it', async (t) => {
+  const { slabs, loop, second, throttle, stream } = beginDigested(2);
+  const bytes = new RandomBytes(2).next(2 * SLAB_LENGTH);
+  stream.write(bytes.subarray(0, SLAB_LENGTH));
+  stream.write(bytes.subarray(SLAB_LENGTH));
+  loop.done();
+  loop.done();
+  t.same([slabs.taken, throttle.pauses, throttle.resumes], [2, 1, 0], 'the client waits for the slower loop');
+  const written = stream.written();
+  second.done();
+  t.same([slabs.taken, throttle.resumes], [1, 1]);
+  second.done();
+  t.equal(slabs.taken, 0);
+  t.ok(second.content.equals(bytes));
+  await new Promise((resolve) => setImmediate(resolve));
+  loop.asked[0]?.answer({
+    content: { size: bytes.length, digests: { 'sha-256': '1' } },
+    unchanged: undefined,
+  });
+  second.asked[1]?.answer({ content: { size: bytes.length, digests: { md5: '2' } }, unchanged: undefined });
+  t.match(await written, { content: { size: bytes.length, digests: { 'sha-256': '1', md5: '2' } } });
+  t.same([loop.closed, second.closed], [[5], [5]]);
+});
+
+void t.test(
+  'a stream fails with its second loop, and keeps the slabs that the first one writes',
+  async (t) => {
+    const { slabs, loop, second, stream } = beginDigested();
+    stream.write(new Uint8Array(SLAB_LENGTH));
+    second.end?.lost(refusals.uploadLost('it died'));
+    await t.rejects(stream.failure, refusals.uploadLost('it died'));
+    t.equal(slabs.taken, 1);
+    loop.done();
+    t.equal(slabs.taken, 0);
+    const stopped = stream.stop();
+    for (const { asked } of [loop, second]) asked.at(-1)?.refuse(new Error('it died'));
+    await stopped;
+    t.same([loop.closed, second.closed], [[5], [5]]);
+  },
+);
+
+void t.test('a stream that its second loop cannot name is refused, and leaves the first', (t) => {
+  const slabs = new Slabs();
+  const [loop, second] = [new PaperLoop(slabs), new PaperLoop(slabs)];
+  second.name = undefined;
+  const throttle = new CountingThrottle();
+  const beside = { loop: second as unknown as TransferThread, digests: ['md5'] as const };
+  const parts = { loop: loop as unknown as TransferThread, slabs, throttle, client: '', share: () => 4 };
+  t.throws(() => new SlabStream({ ...parts, beside }), refusals.tooBusy());
+  t.same(loop.closed, [5]);
+  t.end();
+});

@@ -69,3 +69,15 @@ void t.test('a part of a buffer is copied, not the buffer that it is of', (t) =>
   t.same([...slabs.view(1, 9, 15)], [0, 3, 4, 5, 0, 0]);
   t.end();
 });
+
+void t.test('a slab that is shared is free when all have given it back', (t) => {
+  const slabs = new Slabs();
+  const slab = slabs.take() ?? -1;
+  slabs.share(slab);
+  slabs.giveBack(slab);
+  t.equal(slabs.taken, 1);
+  slabs.giveBack(slab);
+  t.equal(slabs.taken, 0);
+  t.equal(slabs.take(), slab);
+  t.end();
+});

@@ -205,3 +205,22 @@ void t.test('a loop that ends leaves nothing unfinished', (t) => {
   t.equal(rig.out, 0);
   t.end();
 });
+
+void t.test('a stream may only be digested, beside others', (t) => {
+  const rig = new TransferLoopRig(t);
+  const bytes = new RandomBytes(9).next(700_000);
+  rig.loop.tasks.digest({ stream: 1, digests: ['md5'] });
+  rig.send(1, bytes.subarray(0, 300_000));
+  rig.work();
+  rig.send(1, bytes.subarray(300_000));
+  const md5 = hashOf('md5', bytes);
+  const content = { size: bytes.length, digests: { md5 } };
+  t.same(rig.loop.tasks.finish({ stream: 1 }), { content, unchanged: undefined });
+  t.equal(rig.out, 0);
+  rig.loop.tasks.digest({ stream: 2, digests: ['md5'] });
+  rig.send(2, bytes);
+  rig.loop.tasks.drop({ stream: 2 });
+  t.equal(rig.out, 0, 'nothing is kept of one that is dropped');
+  t.same(readdirSync(rig.folder), []);
+  t.end();
+});

@@ -6,20 +6,14 @@ import { basename, extname } from 'node:path';
 import { containedPath } from '../../base/disk/containment.js';
 import { readRegularFile } from '../../base/disk/regular-file.js';
 import { ContentLimit } from '../projects/content-limit.js';
-import { imageSize } from '../symbols/image-size.js';
+import { bitmapType, imageSize } from '../symbols/image-size.js';
 import type { StoredDrawing } from './topology-schema.js';
 
 /** Folders of pictures: that of GNS3 2, and that of GNS3 1. */
 const PICTURES = ['project-files/images', 'images'];
 const LARGEST_PICTURE = 16 * 1024 * 1024;
 const NAMED_IMAGE = /(href=["'])([0-9a-f]{32}\.[a-z0-9+]+)(["'])/g;
-const IMAGE_TYPES: Readonly<Record<string, string>> = {
-  '.png': 'image/png',
-  '.jpg': 'image/jpeg',
-  '.jpeg': 'image/jpeg',
-  '.gif': 'image/gif',
-  '.svg': 'image/svg+xml',
-};
+const SVG_TYPE = 'image/svg+xml';
 
 /** The drawings with their pictures inline. Refuses (409) more than a topology may have. */
 export function withPictures(projectFolder: string, drawings: readonly StoredDrawing[]): StoredDrawing[] {
@@ -39,8 +33,8 @@ export function withPicture(projectFolder: string, drawing: StoredDrawing): Stor
   const picture = bytes === undefined ? undefined : (bitmapDrawing(bytes) ?? bytes.toString('utf8'));
   if (picture?.includes('<svg') !== true) return drawing;
   const inline = picture.replace(NAMED_IMAGE, (found, before: string, name: string, after: string) => {
-    const type = IMAGE_TYPES[extname(name)];
-    const image = type === undefined ? undefined : readPicture(projectFolder, name);
+    const image = readPicture(projectFolder, name);
+    const type = image === undefined ? undefined : imageType(name, image);
     if (type === undefined || image === undefined) return found;
     return `${before}${dataUri(type, image)}${after}`;
   });
@@ -60,11 +54,8 @@ function bitmapDrawing(bytes: Buffer): string | undefined {
 }
 
 /** By its first bytes, because GNS3 takes the ending from what a client said. */
-function bitmapType(bytes: Buffer): string | undefined {
-  const head = bytes.toString('latin1', 0, 4);
-  if (head === '\x89PNG') return 'image/png';
-  if (head.startsWith('GIF')) return 'image/gif';
-  return head.startsWith('\xff\xd8') ? 'image/jpeg' : undefined;
+function imageType(name: string, image: Buffer): string | undefined {
+  return bitmapType(image) ?? (extname(name) === '.svg' ? SVG_TYPE : undefined);
 }
 
 function dataUri(type: string, image: Buffer): string {

@@ -1,11 +1,12 @@
-/** Reads the size of a picture from its head: SVG, PNG, GIF or JPEG. Undefined when that is not possible. */
+/** Reads the size of a picture from its head: SVG, PNG, GIF, JPEG, BMP or WebP. Undefined when that is not possible. */
 
 export interface ImageSize {
   readonly width: number;
   readonly height: number;
 }
 
-const PNG = Buffer.from('89504e470d0a1a0a', 'hex');
+type Bitmap = 'image/bmp' | 'image/gif' | 'image/jpeg' | 'image/png' | 'image/webp';
+
 const LARGEST = 100_000;
 /** The size of an SVG is in its first tag. Limits of where that begins, and of its length. */
 const SVG_HEAD = 64 * 1024;
@@ -17,14 +18,27 @@ export function isPictureName(name: string): boolean {
   return /\.(svg|png|gif|jpe?g)$/i.test(name) && !name.startsWith('.');
 }
 
+/** The media type of a bitmap, by its first bytes; undefined for anything else. */
+export function bitmapType(bytes: Buffer): Bitmap | undefined {
+  const head = bytes.toString('latin1', 0, 12);
+  if (head.startsWith('\x89PNG\r\n\x1a\n')) return 'image/png';
+  if (head.startsWith('GIF')) return 'image/gif';
+  if (head.startsWith('\xff\xd8')) return 'image/jpeg';
+  if (head.startsWith('BM')) return 'image/bmp';
+  return head.startsWith('RIFF') && head.endsWith('WEBP') ? 'image/webp' : undefined;
+}
+
+const BITMAP_SIZES: Readonly<Record<Bitmap, (bytes: Buffer) => ImageSize | undefined>> = {
+  'image/bmp': bmpSize,
+  'image/gif': gifSize,
+  'image/jpeg': jpegSize,
+  'image/png': pngSize,
+  'image/webp': webpSize,
+};
+
 export function imageSize(bytes: Buffer): ImageSize | undefined {
-  const size = bytes.subarray(0, PNG.length).equals(PNG)
-    ? pngSize(bytes)
-    : bytes.toString('latin1', 0, 3) === 'GIF'
-      ? gifSize(bytes)
-      : bytes[0] === 0xff && bytes[1] === 0xd8
-        ? jpegSize(bytes)
-        : svgSize(bytes.toString('utf8', 0, SVG_HEAD));
+  const type = bitmapType(bytes);
+  const size = type === undefined ? svgSize(bytes.toString('utf8', 0, SVG_HEAD)) : BITMAP_SIZES[type](bytes);
   if (size === undefined || !isSide(size.width) || !isSide(size.height)) return undefined;
   return { width: Math.round(size.width), height: Math.round(size.height) };
 }
@@ -39,6 +53,30 @@ function pngSize(bytes: Buffer): ImageSize | undefined {
 function gifSize(bytes: Buffer): ImageSize | undefined {
   if (bytes.length < 10) return undefined;
   return { width: bytes.readUInt16LE(6), height: bytes.readUInt16LE(8) };
+}
+
+/** A head of 12 bytes has short sides, the others long ones; the rows of a negative height begin at the top. */
+function bmpSize(bytes: Buffer): ImageSize | undefined {
+  if (bytes.length < 26) return undefined;
+  if (bytes.readUInt32LE(14) === 12) return { width: bytes.readUInt16LE(18), height: bytes.readUInt16LE(20) };
+  return { width: bytes.readInt32LE(18), height: Math.abs(bytes.readInt32LE(22)) };
+}
+
+/** The first chunk is a lossy frame, a lossless one, or the head of a file with more chunks. */
+function webpSize(bytes: Buffer): ImageSize | undefined {
+  if (bytes.length < 30) return undefined;
+  switch (bytes.toString('latin1', 12, 16)) {
+    case 'VP8 ':
+      return { width: bytes.readUInt16LE(26) & 0x3fff, height: bytes.readUInt16LE(28) & 0x3fff };
+    case 'VP8L': {
+      const sides = bytes.readUInt32LE(21);
+      return { width: (sides & 0x3fff) + 1, height: ((sides >>> 14) & 0x3fff) + 1 };
+    }
+    case 'VP8X':
+      return { width: bytes.readUIntLE(24, 3) + 1, height: bytes.readUIntLE(27, 3) + 1 };
+    default:
+      return undefined;
+  }
 }
 
 /** Walks the segments to the frame header, whose marker is C0 to CF but for three tables. */

@@ -30,12 +30,18 @@ void t.test('a named picture is read back into the drawing', (t) => {
   t.end();
 });
 
-void t.test('an image that the picture names is put into it, of the right type', (t) => {
-  const picture = `<svg><image href="${NAME}.png"/><image xlink:href='${NAME}.jpg'/></svg>`;
-  const folder = projectFolder(t, { 'one.svg': picture, [`${NAME}.png`]: 'PNG', [`${NAME}.jpg`]: 'JPG' });
+void t.test('an image that the picture names is put into it, of the type of its content', (t) => {
+  const picture = `<svg><image href="${NAME}.png"/><image xlink:href='${NAME}.xmsbmp'/><use href="${NAME}.svg"/></svg>`;
+  const folder = projectFolder(t, {
+    'one.svg': picture,
+    [`${NAME}.png`]: PNG_7_BY_3,
+    [`${NAME}.xmsbmp`]: 'BMP',
+    [`${NAME}.svg`]: 'SVG',
+  });
   t.equal(
     withPicture(folder, drawing('one.svg')).svg,
-    '<svg><image href="data:image/png;base64,UE5H"/><image xlink:href=\'data:image/jpeg;base64,SlBH\'/></svg>',
+    `<svg><image href="data:image/png;base64,${PNG_7_BY_3.toString('base64')}"/>` +
+      '<image xlink:href=\'data:image/bmp;base64,Qk1Q\'/><use href="data:image/svg+xml;base64,U1ZH"/></svg>',
   );
   t.end();
 });
@@ -48,7 +54,12 @@ void t.test('images that are not there, of unknown type or elsewhere stay named'
 });
 
 void t.test('a bitmap becomes a picture of its size, whatever its name ends with', (t) => {
-  const bitmaps = { png: PNG_7_BY_3, gif: Buffer.from('47494638396107000300', 'hex') };
+  const bitmaps = {
+    png: PNG_7_BY_3,
+    gif: Buffer.from('47494638396107000300', 'hex'),
+    bmp: Buffer.from(`424d${'00'.repeat(12)}280000000700000003000000`, 'hex'),
+    webp: Buffer.from(`${'RIFF....WEBPVP8X'}${'.'.repeat(8)}\x06\0\0\x02\0\0`, 'latin1'),
+  };
   for (const [type, bitmap] of Object.entries(bitmaps)) {
     const folder = projectFolder(t, { 'one.any': bitmap });
     t.equal(

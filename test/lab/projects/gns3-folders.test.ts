@@ -182,18 +182,24 @@ void t.test('a drawing in a picture file is shown inline, its image too', async 
   const { data, projects } = projectsFolder(t);
   const picture = 'd41d8cd98f00b204e9800998ecf8427e.svg';
   const image = '900150983cd24fb0d6963f7d28e17f72.png';
-  const drawings = [gns3Drawing({ svg: picture }), gns3Drawing({ svg: '../../../secret.svg' })];
+  const drawings = [picture, '../../../secret.svg', 'photo.bmp'].map((svg) => gns3Drawing({ svg }));
   const { id, folder } = placeGns3Project(projects, 'drawn', { drawings });
   const images = join(folder, 'project-files', 'images');
   mkdirSync(images);
   writeFileSync(join(images, picture), `<svg width="10" height="10"><image href="${image}" /></svg>`);
-  writeFileSync(join(images, image), 'PNG');
+  writeFileSync(join(images, image), '\x89PNG\r\n\x1a\n', 'latin1');
+  const bitmap = Buffer.from(`424d${'00'.repeat(12)}280000000700000003000000`, 'hex');
+  writeFileSync(join(images, 'photo.bmp'), bitmap);
   writeFileSync(join(projects, 'secret.svg'), '<svg>secret</svg>');
   const { server, client } = await started(t, data);
   await client.expect(201, 'POST', `/v2/projects/${id}/open`);
-  const [shown, planted] = await listOf(client, `/v2/projects/${id}/drawings`);
-  const inline = `data:image/png;base64,${Buffer.from('PNG').toString('base64')}`;
+  const [shown, planted, photo] = await listOf(client, `/v2/projects/${id}/drawings`);
+  const inline = 'data:image/png;base64,iVBORw0KGgo=';
   t.equal(shown?.['svg'], `<svg width="10" height="10"><image href="${inline}" /></svg>`);
+  t.match(
+    photo?.['svg'],
+    `<image height="3" width="7" xlink:href="data:image/bmp;base64,${bitmap.toString('base64')}"/>`,
+  );
   t.notMatch(planted?.['svg'], /secret<\/svg>/, 'a picture outside the folder is not read');
   t.equal(await server.stop(), 0);
 });

@@ -14,6 +14,36 @@ const gif = Buffer.from('474946383961400130000000', 'hex');
 /** An application segment and a quantisation table before the frame, as cameras write them. */
 const jpeg = Buffer.from('ffd8ffe0000400ffffdb0004aabbffc0001108003200640301', 'hex');
 
+const bmp = (head: string): Buffer => Buffer.from(`424d${'00'.repeat(12)}${head}`, 'hex');
+/** The smallest pictures of each form of WebP, as browsers are tried with. */
+const WEBP = {
+  lossy: 'UklGRiIAAABXRUJQVlA4IBYAAAAwAQCdASoBAAEADsD+JaQAA3AAAAAA',
+  lossless: 'UklGRhoAAABXRUJQVlA4TA0AAAAvAAAAEAcQERGIiP4HAA==',
+  withAlpha:
+    'UklGRkoAAABXRUJQVlA4WAoAAAAQAAAAAAAAAAAAQUxQSAwAAAARBxAR/Q9ERP8DAABWUDggGAAAABQBAJ0BKgEAAQAAAP4AAA3AAP7mtQAAAA==',
+};
+
+void t.test('a BMP and a WebP have it in the forms of their heads', (t) => {
+  t.same(imageSize(bmp('2800000040010000f0000000')), { width: 320, height: 240 });
+  t.same(imageSize(bmp('280000004001000010ffffff')), { width: 320, height: 240 }, 'from the top');
+  t.same(imageSize(bmp('0c0000004001f00000000000')), { width: 320, height: 240 }, 'the oldest head');
+  for (const [form, text] of Object.entries(WEBP)) {
+    const bytes = Buffer.from(text, 'base64');
+    t.same(imageSize(bytes), { width: 1, height: 1 }, form);
+    for (let length = 0; length < 30; length++) t.equal(imageSize(bytes.subarray(0, length)), undefined);
+  }
+  const large = Buffer.from(WEBP.lossless, 'base64');
+  large.writeUInt32LE((1023 | (767 << 14)) >>> 0, 21);
+  t.same(imageSize(large), { width: 1024, height: 768 });
+  const framed = Buffer.from(WEBP.withAlpha, 'base64');
+  framed.writeUIntLE(1023, 24, 3);
+  framed.writeUIntLE(767, 27, 3);
+  t.same(imageSize(framed), { width: 1024, height: 768 });
+  t.equal(imageSize(bmp('2800000000000000f0000000')), undefined, 'without a width');
+  t.equal(imageSize(Buffer.from('RIFF1234WEBPVP9 '.padEnd(40))), undefined);
+  t.end();
+});
+
 void t.test('the size stands in the head of each format', (t) => {
   t.same(imageSize(png(70, 45)), { width: 70, height: 45 });
   t.same(imageSize(gif), { width: 320, height: 48 });

@@ -2,12 +2,13 @@
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { gunzipSync } from 'node:zlib';
 import t from 'tap';
 import { Client } from '../support/client.js';
 import { missingBrowser, openPage, shownPage } from '../support/browser.js';
 import { eventually } from '../support/eventually.js';
 import { LinkLab } from '../support/link-lab.js';
-import { rawRequest } from '../support/raw-client.js';
+import { headerOf, rawRequest } from '../support/raw-client.js';
 import { scratchFolder, type Teardown } from '../support/scratch.js';
 import { startServer } from '../support/server-process.js';
 
@@ -138,6 +139,33 @@ void t.test('a file that has not changed is not sent again, and a part of one is
     status: 206,
     text: 'body',
   });
+});
+
+void t.test('text goes in gzip to a client that accepts it, as the file is now', async (t) => {
+  const path = '/static/web-ui/styles.css';
+  const get = (encodings: string, headers: Record<string, string> = {}): ReturnType<typeof rawRequest> =>
+    rawRequest(server.port, 'GET', path, { headers: { 'Accept-Encoding': encodings, ...headers } });
+  const inGzip = await get('br, gzip;q=0.8');
+  t.equal(headerOf(inGzip, 'Content-Encoding'), 'gzip');
+  t.equal(headerOf(inGzip, 'Vary'), 'Accept-Encoding, Origin');
+  t.equal(gunzipSync(inGzip.body).toString(), 'body { font-style: italic }');
+  const tag = headerOf(inGzip, 'ETag') ?? '';
+  t.equal((await get('gzip', { 'If-None-Match': tag })).status, 304);
+  for (const encodings of ['', 'br', 'gzip;q=0', 'identity']) {
+    const plainly = await get(encodings, { 'If-None-Match': tag });
+    t.equal(headerOf(plainly, 'Content-Encoding'), undefined, encodings);
+    t.equal(plainly.body.toString(), 'body { font-style: italic }', encodings);
+  }
+  t.match(await get('gzip', { Range: 'bytes=0-3' }), { status: 206 }, 'a part is one of the file itself');
+  writeFileSync(join(folder, 'styles.css'), `body { font-style: oblique }${' '.repeat(100_000)}`);
+  const changed = await get('gzip', { 'If-None-Match': tag });
+  t.match(gunzipSync(changed.body).toString(), 'oblique');
+  t.ok(changed.body.length < 1000);
+  writeFileSync(join(folder, 'styles.css'), 'body { font-style: italic }');
+  const font = await rawRequest(server.port, 'GET', '/static/web-ui/assets/font.woff2', {
+    headers: { 'Accept-Encoding': 'gzip' },
+  });
+  t.equal(font.body.toString(), 'font', 'it is compressed already');
 });
 
 void t.test('nothing outside of the folder is served, whatever spelling or link leads there', async (t) => {

@@ -1,7 +1,8 @@
 /**
  * Reads files that clients name, for the HTTP thread. Only a descriptor stays open, so a slow client holds no thread.
  */
-import { closeSync, readSync } from 'node:fs';
+import { closeSync, readFileSync, readSync } from 'node:fs';
+import { gzipSync } from 'node:zlib';
 import type { TaskTable } from '../threads/task.js';
 import { clientPath, type NamedFile } from './containment.js';
 import { readOnlyWhatIsAskedFor } from './linux-files.js';
@@ -11,6 +12,11 @@ export interface FileTasks extends TaskTable {
   readonly openFile: (input: NamedFile) => OpenedFile;
   readonly readPiece: (input: { fd: number; position: number; length: number }) => Uint8Array<ArrayBuffer>;
   readonly closeFile: (input: { fd: number }) => void;
+  /** The content in gzip, unless the file is of the known version or longer than the limit. */
+  readonly gzipFile: (input: NamedFile & { known: string | undefined; limit: number }) => {
+    readonly version: string;
+    readonly bytes?: Uint8Array;
+  };
 }
 
 export const fileTasks: FileTasks = {
@@ -25,5 +31,14 @@ export const fileTasks: FileTasks = {
 
   closeFile({ fd }) {
     closeSync(fd);
+  },
+
+  gzipFile({ known, limit, ...named }) {
+    const { fd, size, version } = openRegularFile(clientPath(named, 'read'));
+    try {
+      return version === known || size > limit ? { version } : { version, bytes: gzipSync(readFileSync(fd)) };
+    } finally {
+      closeSync(fd);
+    }
   },
 };

@@ -58,7 +58,7 @@ void t.test('a bitmap becomes a picture of its size, whatever its name ends with
     png: PNG_7_BY_3,
     gif: Buffer.from('47494638396107000300', 'hex'),
     bmp: Buffer.from(`424d${'00'.repeat(12)}280000000700000003000000`, 'hex'),
-    webp: Buffer.from(`${'RIFF....WEBPVP8X'}${'.'.repeat(8)}\x06\0\0\x02\0\0`, 'latin1'),
+    webp: Buffer.from(`RIFF....WEBPVP8X${'.'.repeat(8)}\x06\0\0\x02\0\0`, 'latin1'),
   };
   for (const [type, bitmap] of Object.entries(bitmaps)) {
     const folder = projectFolder(t, { 'one.any': bitmap });

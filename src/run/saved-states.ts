@@ -12,7 +12,7 @@ const savedState = savedMemory.extend({
   files: z.record(z.string(), z.string()),
 });
 
-export type SavedState = z.infer<typeof savedState>;
+type SavedState = z.infer<typeof savedState>;
 
 export class SavedStates {
   readonly #store: Pick<Store, 'commit' | 'load'>;

@@ -113,7 +113,7 @@ function checkPlanned({ ran }: HeldNodes, { folders }: HoldPlan): void {
   if (!ran.every(isPlanned)) throw refusals.projectRunning();
 }
 
-/** What is known of the memory in a snapshot, by the ids of its nodes. */
+/** The key of a record that says, by the ids of nodes, what is known of their memory in a snapshot. */
 const memoriesKey = (projectId: string, snapshotId: string): Key => [
   ...headKey(projectId),
   'memory',

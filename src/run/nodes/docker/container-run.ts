@@ -16,7 +16,7 @@ const LOST_LOOKS = 20;
 const LOST_LOOK_MS = 250;
 const UNKNOWN_END: ProgramEnd = { code: null, signal: null };
 
-export interface ContainerParts {
+interface ContainerParts {
   readonly id: string;
   readonly commandLine: string;
   readonly console: ContainerConsole;

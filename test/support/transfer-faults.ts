@@ -4,4 +4,6 @@ export const TRANSFER_FAULT = {
   spin: 'spin!',
   /** It ends its thread. */
   exit: 'exit!',
+  /** It ends its thread if that digests beside another. */
+  exitBeside: 'beside!',
 } as const;

@@ -10,6 +10,7 @@ import { descriptorsOf } from '../../support/open-descriptors.js';
 import { RandomBytes } from '../../support/random.js';
 import type { Teardown } from '../../support/scratch.js';
 import { TRANSFER_FAULT } from '../../support/transfer-faults.js';
+import { hashOf } from '../../support/upload-rig.js';
 
 const faulty = (t: Teardown): LiveTransfers => new LiveTransfers(t, { worker: FAULTY_TRANSFER_WORKER });
 const ownDescriptors = (): string[] => descriptorsOf({ child: { pid: process.pid } } as never);
@@ -121,4 +122,33 @@ void t.test('a loop of which no upload sends anything is left alone; one that ha
   await fatal.upload.drop();
   t.same(hanging.unfinished, []);
   await hanging.allGivenBack();
+});
+
+void t.test('uploads that a digesting thread dies with are lost, and the others go on', async (t) => {
+  const live = faulty(t);
+  const bytes = new RandomBytes(4).next(3_000_000);
+  const part = join(live.root, 'part');
+  writeFileSync(part, '');
+  const digests = ['md5'] as const;
+  const other = live.begin('other');
+  await other.send(bytes.subarray(0, 1_000_000));
+  const continued = live.append(part, 0, digests);
+  await continued.send(bytes);
+  const fatal = live.begin('fatal', { digests });
+  const reasons = [continued, fatal].map(({ upload }) =>
+    t.rejects(upload.failure, /^The upload was lost, because the thread .* ended/),
+  );
+  await fatal.send(fatalBytes(TRANSFER_FAULT.exitBeside));
+  await Promise.all(reasons);
+  for (const { upload } of [continued, fatal]) await upload.drop();
+  t.equal(live.unfinished.length, 1, 'the file of the other is there');
+  t.ok(live.content('part').equals(bytes), 'a part keeps what has come');
+  await landed(other, bytes.subarray(1_000_000));
+  t.ok(live.content('other').equals(bytes));
+  const next = live.begin('next', { digests });
+  await next.send(bytes);
+  t.match((await next.upload.finish()).digests, { md5: hashOf('md5', bytes) });
+  await next.upload.land();
+  await live.allGivenBack();
+  t.match(live.log, [/"uploads":2.*a thread that digests uploads died/, /restarted/]);
 });

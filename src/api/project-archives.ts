@@ -43,6 +43,7 @@ export function projectArchiveRoutes(
       params: one,
       query: z.object({
         include_snapshots: choice,
+        include_memory: choice,
         include_images: choice,
         reset_mac_addresses: choice,
         keep_compute_ids: choice,
@@ -53,6 +54,7 @@ export function projectArchiveRoutes(
         const found = projects.find(params.project_id);
         const wish = {
           includesSnapshots: query.include_snapshots,
+          includesMemory: query.include_memory,
           includesImages: query.include_images,
           resetsAddresses: query.reset_mac_addresses,
           keepsComputes: query.keep_compute_ids,

@@ -35,6 +35,7 @@ import { UdpPorts } from '../run/links/udp-ports.js';
 import { LocalCompute } from '../run/local-compute.js';
 import { Jobs } from '../snapshots/jobs.js';
 import { projectArchives } from '../snapshots/projects/project-archives.js';
+import { KnownMemories } from '../snapshots/known-memories.js';
 import { RunningLabs } from '../snapshots/running-labs.js';
 import { Snapshots } from '../snapshots/snapshots.js';
 import type { Config } from './config.js';
@@ -231,11 +232,13 @@ export async function serve(config: Config): Promise<void> {
 
   const jobs = new Jobs(controller.announcements, log);
   const notes = notesFolder(config);
-  const runningLabs = new RunningLabs({ longJobs: threads.jobs, store });
-  const snapshots = new Snapshots({ files, longJobs: threads.jobs, jobs, runningLabs, notes, log });
+  const memories = new KnownMemories(store);
+  const runningLabs = new RunningLabs({ longJobs: threads.jobs, memories });
+  const snapshots = new Snapshots({ files, longJobs: threads.jobs, jobs, runningLabs, memories, notes, log });
   const archives = projectArchives({
     controller,
     jobs,
+    memories,
     longJobs: threads.jobs,
     imagesFolder: config.images,
     temporaryImages: temporaryImages(config),

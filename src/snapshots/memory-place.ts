@@ -1,6 +1,6 @@
 /**
- * The places of saved memory. It lies below `snapshots`, where no client writes and which no archive brings: a folder for
- * each snapshot, in it a file for each node. Pure.
+ * The places of saved memory. It lies below `snapshots`, where no client writes: a folder for each snapshot, in it a file
+ * for each node. Pure.
  */
 import { join } from 'node:path';
 import type { KeptMemory, SavedMemory } from '../lab/lab-run.js';

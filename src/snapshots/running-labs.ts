@@ -3,20 +3,19 @@
  * and memory are of one moment. A memory is loaded only as the store knows it: a manifest may have come from anywhere.
  */
 import { messageOf, refusals } from '../base/errors/errors.js';
-import type { Key, Packed, Store } from '../base/store/store.js';
+import type { Packed } from '../base/store/store.js';
 import type { TaskRunner } from '../base/threads/task-pool.js';
 import type { HeldNodes, HoldPlan, RanNode } from '../lab/lab-run.js';
 import type { Project } from '../lab/projects/project.js';
-import { headKey } from '../lab/projects/records.js';
-import { savedMemory } from '../lab/saved-memory.js';
 import type { FreezeTasks } from './freeze-tasks.js';
+import type { KnownMemories } from './known-memories.js';
 import type { JobPlace } from './job-place.js';
 import { keptMemory, newMemoryFolder } from './memory-place.js';
 import type { Snapshot } from './snapshot.js';
 
 interface RunningLabsOptions {
   readonly longJobs: TaskRunner<FreezeTasks>;
-  readonly store: Pick<Store, 'commit' | 'load'>;
+  readonly memories: KnownMemories;
 }
 
 /** The wish of a client for a snapshot of a lab that runs. */
@@ -48,7 +47,7 @@ export class RunningLabs {
     place: JobPlace,
     { isLong, snapshotId, knownTo }: HoldRequest & { snapshotId: string; knownTo: string | undefined },
   ): Promise<KeptLab> {
-    const { longJobs, store } = this.#options;
+    const { longJobs, memories } = this.#options;
     const plan = await project.topology.run.planHold();
     const written = plan.folders;
     const copied = await longJobs.run('prepareHold', { ...place, written, memoryBytes: plan.bytes });
@@ -68,35 +67,26 @@ export class RunningLabs {
       return { records, ran: held.ran };
     });
     for (const warning of plan.warnings) project.warn(warning);
-    const memories = kept.ran.flatMap(({ node_id: id, memory }) =>
-      memory === undefined ? [] : [{ id, memory }],
+    const saved = kept.ran.flatMap(({ node_id: nodeId, memory }) =>
+      memory === undefined ? [] : [{ snapshotId, nodeId, memory }],
     );
-    const key = memoriesKey(project.id, snapshotId);
-    await store.commit(memories.map(({ id, memory }) => ({ put: [...key, id], value: memory })));
+    await memories.keep(project.id, saved);
     return kept;
-  }
-
-  /** Call when the snapshot is gone, or could not be made. */
-  async forget(project: Pick<Project, 'id'>, snapshotId: string): Promise<void> {
-    const key = memoriesKey(project.id, snapshotId);
-    const { store } = this.#options;
-    if ((await store.load(key)).length > 0) await store.commit([{ clear: key }]);
   }
 
   /** Starts the nodes of a restored snapshot as they ran. Warns of those that cannot be. */
   async startAgain(project: Project, snapshot: Snapshot, ran: readonly RanNode[]): Promise<void> {
-    const records = await this.#options.store.load(memoriesKey(project.id, snapshot.snapshot_id));
-    const saved = new Map(records.map(({ key, value }) => [key.at(-1), savedMemory.safeParse(value).data]));
+    const known = await this.#options.memories.of(project.id, snapshot.snapshot_id);
     const { run } = project.topology;
     await Promise.all(
       ran.map(async ({ node_id: id, isSuspended, memory }) => {
         const { name = id } = project.topology.nodes.get(id) ?? {};
         try {
-          const known = saved.get(id);
-          if (memory !== undefined && known?.digest !== memory.digest)
+          const saved = known.find(({ nodeId }) => nodeId === id)?.memory;
+          if (memory !== undefined && saved?.digest !== memory.digest)
             throw refusals.memoryNotLoaded(name, 'this server has not saved it');
           const { folder } = project.place;
-          const kept = known && keptMemory(folder, snapshot.snapshot_id, id, known);
+          const kept = saved && keptMemory(folder, snapshot.snapshot_id, id, saved);
           await run.startAgain(id, isSuspended, kept);
         } catch (error) {
           project.warn(`${name} ran when the snapshot was made, and is stopped: ${messageOf(error)}`);
@@ -112,10 +102,3 @@ function checkPlanned({ ran }: HeldNodes, { folders }: HoldPlan): void {
     folders.some((folder) => folder.endsWith(`/${id}`));
   if (!ran.every(isPlanned)) throw refusals.projectRunning();
 }
-
-/** The key of a record that says, by the ids of nodes, what is known of their memory in a snapshot. */
-const memoriesKey = (projectId: string, snapshotId: string): Key => [
-  ...headKey(projectId),
-  'memory',
-  snapshotId,
-];

@@ -16,6 +16,7 @@ import type { SnapshotListTasks } from './snapshot-list-tasks.js';
 import type { Damage, PreparedRestore, SnapshotTasks } from './snapshot-tasks.js';
 import { newSnapshot, type ListedSnapshot, type Snapshot, type SnapshotDetails } from './snapshot.js';
 import type { FreezeTasks } from './freeze-tasks.js';
+import type { KnownMemories } from './known-memories.js';
 import type { HoldRequest, RunningLabs } from './running-labs.js';
 import { checkStopped } from './stopped-nodes.js';
 
@@ -24,6 +25,7 @@ interface SnapshotsOptions {
   readonly longJobs: TaskRunner<CompareTasks & SnapshotTasks & FreezeTasks>;
   readonly jobs: Jobs;
   readonly runningLabs: RunningLabs;
+  readonly memories: KnownMemories;
   /** The folder that has the notes of all jobs. */
   readonly notes: string;
   readonly log: Logger;
@@ -68,7 +70,7 @@ export class Snapshots {
   ): Promise<Snapshot> {
     checkName(name);
     return this.#job(project, 'snapshot.create', name, async (job, place) => {
-      const { longJobs, runningLabs } = this.#options;
+      const { longJobs, memories, runningLabs } = this.#options;
       const knownTo = await this.#checkFree(project, name);
       const snapshotId = randomUUID();
       const kept =
@@ -81,7 +83,7 @@ export class Snapshots {
       const { isSealed, warnings } = await longJobs
         .run('createSnapshot', input)
         .catch(async (error: unknown) => {
-          await runningLabs.forget(project, snapshotId);
+          await memories.forget(project.id, snapshotId);
           throw error;
         });
       for (const warning of warnings) project.warn(warning);
@@ -258,9 +260,9 @@ export class Snapshots {
   }
 
   async #delete(project: Project, listed: ListedSnapshot): Promise<void> {
-    const { longJobs, runningLabs } = this.#options;
+    const { longJobs, memories } = this.#options;
     await longJobs.run('deleteSnapshot', { root: project.place.folder, listed });
-    await runningLabs.forget(project, listed.snapshot.snapshot_id);
+    await memories.forget(project.id, listed.snapshot.snapshot_id);
   }
 
   /** Starts sealing in the background. */

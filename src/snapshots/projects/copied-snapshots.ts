@@ -8,6 +8,7 @@ import { listHeads, publishManifest, readManifest } from '../content/manifest.js
 import { CONTENT } from '../content/objects.js';
 import { freezeFiles } from '../content/frozen-tree.js';
 import { isRefusal, Refusal } from '../../base/errors/errors.js';
+import type { RanNode } from '../../lab/lab-run.js';
 import { syncFolder } from '../../base/disk/published-file.js';
 import { unpackSnapshot } from './archived-snapshot.js';
 import { gns3Archive } from './gns3-snapshots.js';
@@ -26,6 +27,9 @@ interface SnapshotTarget {
   /** Whether the project is a copy, with new ids, and not the same project. */
   readonly isCopy: boolean;
 }
+
+/** The nodes that ran in a snapshot of an archive. */
+type RanOf = (snapshot: Snapshot) => readonly RanNode[] | undefined;
 
 const MOST_FILES = 500_000;
 
@@ -51,6 +55,7 @@ async function admitSnapshot(
   snapshot: Snapshot,
   target: SnapshotTarget,
   progress: JobProgress,
+  ranOf: RanOf,
 ): Promise<void> {
   const unpacked = join(target.workFolder, 'unpacked');
   try {
@@ -61,7 +66,7 @@ async function admitSnapshot(
     const frozen = freezeFiles(unpacked, join(target.workFolder, 'held'), options);
     const id = idInCopy(target.projectId, snapshot.snapshot_id);
     const { tree, added } = new ContentStore(target.folder).store(id, frozen, progress);
-    publish(target, snapshot, { content, tree, added });
+    publish(target, snapshot, { content: { ...content, ran: ranOf(snapshot) }, tree, added });
   } finally {
     rmSync(target.workFolder, { recursive: true, force: true });
   }
@@ -73,12 +78,13 @@ export async function admitGns3Snapshots(
   projectId: string,
   target: SnapshotTarget,
   progress: JobProgress,
+  ranOf: RanOf = () => undefined,
 ): Promise<string[]> {
   const warnings: string[] = [];
   for (const { snapshot, form } of listSnapshots(from, projectId)) {
     if (form !== 'gns3') continue;
     try {
-      await admitSnapshot(gns3Archive(from, snapshot), snapshot, target, progress);
+      await admitSnapshot(gns3Archive(from, snapshot), snapshot, target, progress, ranOf);
     } catch (error) {
       warnings.push(warningOf(snapshot, error));
     }

@@ -8,6 +8,8 @@ import { SNAPSHOTS } from '../../lab/projects/folder-layout.js';
 import { renderTopology } from '../../lab/gns3-file/format.js';
 import type { Packed } from '../../base/store/store.js';
 import { writePlan, type PlannedMember, type PlannedPath, type PlanRoots } from '../archives/zip-plan.js';
+import { plannedMemories } from './archived-memories.js';
+import type { SnapshotMemory } from '../known-memories.js';
 import { gns3Archive } from './gns3-snapshots.js';
 import { contentOfRecords, readLabContent, recordsOf, type LabContent } from '../lab-content.js';
 import { keepObjects, plannedFrozen, plannedStored, plannedText, portable, ROOT } from './planned-files.js';
@@ -29,6 +31,8 @@ import { containedPath } from '../../base/disk/containment.js';
 
 export interface ExportRequest {
   readonly includesSnapshots: boolean;
+  /** With the snapshots. */
+  readonly includesMemory: boolean;
   readonly includesImages: boolean;
   readonly resetsAddresses: boolean;
   readonly keepsComputes: boolean;
@@ -50,7 +54,7 @@ export function planProject(
   project: ExportedProject,
   records: Packed,
   imagesFolder: string,
-  request: ExportRequest,
+  request: ExportRequest & { readonly memories: readonly SnapshotMemory[] },
 ): { plan: string; warnings: string[] } {
   const content = contentOfRecords(project.projectId, records);
   checkExportable(content.nodes);
@@ -65,7 +69,7 @@ export function planProject(
     topologyMember(project, request.resetsAddresses ? withoutAddresses(exported) : exported),
     ...images,
     ...portable(plannedFrozen(readFrozen(project)), warnings).filter(({ path }) => !taken.has(path)),
-    ...(request.includesSnapshots ? plannedSnapshots(project, warnings) : []),
+    ...(request.includesSnapshots ? plannedSnapshots(project, request.memories, warnings) : []),
   ]);
   return { plan, warnings };
 }
@@ -99,7 +103,11 @@ function topologyMember({ projectId, gns3Version }: ExportedProject, content: La
   return plannedText(TOPOLOGY, renderTopology(projectId, records, gns3Version));
 }
 
-function plannedSnapshots(project: ExportedProject, warnings: string[]): PlannedMember[] {
+function plannedSnapshots(
+  project: ExportedProject,
+  memories: readonly SnapshotMemory[],
+  warnings: string[],
+): PlannedMember[] {
   // GNS3 would remove all files when it restores a snapshot of the topology alone.
   const listed = listSnapshots(join(project.root, SNAPSHOTS), project.projectId).filter(
     ({ form }) => form !== 'topology',
@@ -120,7 +128,11 @@ function plannedSnapshots(project: ExportedProject, warnings: string[]): Planned
     }
   });
   if (kept.length === 0) return [];
-  return [...members, plannedText(`${SNAPSHOTS}/${INDEX}`, JSON.stringify(kept, undefined, 4))];
+  return [
+    ...members,
+    plannedText(`${SNAPSHOTS}/${INDEX}`, JSON.stringify(kept, undefined, 4)),
+    ...plannedMemories(project, kept, memories, warnings),
+  ];
 }
 
 function plannedArchive(

@@ -10,6 +10,7 @@ import {
   type ExportedProject,
   type ExportRequest,
 } from './export-plan.js';
+import type { SnapshotMemory } from '../known-memories.js';
 import type { Snapshot } from '../snapshot.js';
 import { makeNotes, makeWorkFolder } from '../freeze-tasks.js';
 
@@ -34,6 +35,8 @@ export interface ExportTasks extends PieceTasks {
       images: string;
       compression: Compression;
       request: ExportRequest;
+      /** The memories in snapshots that are exported as well. */
+      memories: readonly SnapshotMemory[];
     },
   ) => BegunArchive;
   /** Plans the archive that GNS3 would have made of a snapshot in the content store. Makes the work folder. */
@@ -43,8 +46,8 @@ export interface ExportTasks extends PieceTasks {
 }
 
 export const exportTasks: ExportTasks = {
-  planExport({ records, images, compression, request, ...project }) {
-    const { plan, warnings } = planProject(project, records, images, request);
+  planExport({ records, images, compression, request, memories, ...project }) {
+    const { plan, warnings } = planProject(project, records, images, { ...request, memories });
     return { cursor: firstCursor(plan, rootsOf(project, images), compression), warnings };
   },
 

@@ -7,6 +7,9 @@ import { SNAPSHOTS, TEMPORARY } from '../../lab/projects/folder-layout.js';
 import { LOCAL_COMPUTE } from '../../lab/gns3-file/topology-schema.js';
 import type { TaskTable } from '../../base/threads/task.js';
 import { syncFolder } from '../../base/disk/published-file.js';
+import type { SavedMemory } from '../../lab/lab-run.js';
+import type { SnapshotMemory } from '../known-memories.js';
+import { ArchivedMemories } from './archived-memories.js';
 import { isBelowLeftOut, limitsFor } from './archived-snapshot.js';
 import { admitGns3Snapshots, nodeIdsOf } from './copied-snapshots.js';
 import { isOfLibrary, placeImages, unpackImages, type PlacedImages } from './imported-images.js';
@@ -20,6 +23,8 @@ interface UnpackedProject {
   /** Paths of unpacked images in their folder. */
   readonly images: readonly string[];
   readonly warnings: readonly string[];
+  /** The memories in its snapshots that this server has saved itself. */
+  readonly memories: readonly SnapshotMemory[];
 }
 
 export interface ImportTasks extends TaskTable {
@@ -33,6 +38,8 @@ export interface ImportTasks extends TaskTable {
     images: string;
     projectId: string;
     computes: readonly string[];
+    /** By their digests: no other memory is taken. */
+    known: ReadonlyMap<string, SavedMemory>;
     progress: SharedArrayBuffer;
   }) => Promise<UnpackedProject>;
   /** `root` is the images folder. */
@@ -41,19 +48,21 @@ export interface ImportTasks extends TaskTable {
 }
 
 export const importTasks: ImportTasks = {
-  unpackProject({ archive: path, stagingFolder, images: aside, projectId, computes, progress: memory }) {
-    const progress = new JobProgress(memory);
+  unpackProject({ archive: path, stagingFolder, images: aside, projectId, computes, known, ...job }) {
+    const progress = new JobProgress(job.progress);
     return withArchive(path, limitsFor(stagingFolder), async (fd, archive) => {
       const { content } = archive;
       const isCopy = archive.projectId.toLowerCase() !== projectId.toLowerCase();
       await unpackFiles(fd, archive, { stagingFolder, copyId: isCopy ? projectId : undefined }, progress);
       const images = await unpackImages(fd, archive, aside, progress);
-      const warnings = await unpackSnapshots(fd, archive, { stagingFolder, projectId, isCopy }, progress);
+      const memories = await ArchivedMemories.open(fd, archive, known);
+      const target = { stagingFolder, projectId, isCopy, memories };
+      const warnings = await unpackSnapshots(fd, archive, target, progress);
       keepContent(
         stagingFolder,
         importedContent(isCopy ? contentOfCopy(projectId, content) : content, computes),
       );
-      return { name: content.settings.name, images, warnings };
+      return { name: content.settings.name, images, warnings, memories: memories.taken };
     });
   },
 
@@ -89,9 +98,15 @@ async function unpackFiles(
 async function unpackSnapshots(
   fd: number,
   archive: ProjectArchive,
-  target: { readonly stagingFolder: string; readonly projectId: string; readonly isCopy: boolean },
+  target: {
+    readonly stagingFolder: string;
+    readonly projectId: string;
+    readonly isCopy: boolean;
+    readonly memories: ArchivedMemories;
+  },
   progress: JobProgress,
 ): Promise<string[]> {
+  const { projectId, isCopy, memories } = target;
   const folder = join(target.stagingFolder, SNAPSHOTS);
   const aside = join(target.stagingFolder, TEMPORARY, SNAPSHOTS);
   mkdirSync(folder);
@@ -104,13 +119,15 @@ async function unpackSnapshots(
   const workFolder = join(target.stagingFolder, TEMPORARY, 'snapshot');
   const warnings = await admitGns3Snapshots(
     aside,
-    target.projectId,
+    projectId,
     { ...target, folder, workFolder },
     progress,
+    (snapshot) => memories.ranOf(projectId, isCopy, snapshot),
   );
+  await memories.unpackInto(folder, fd, archive, progress);
   rmSync(aside, { recursive: true });
   syncFolder(folder);
-  return warnings;
+  return [...warnings, ...memories.warnings];
 }
 
 /** Nodes of unknown computes are assigned to this server. */

@@ -4,6 +4,7 @@ import type { TaskRunner } from '../../base/threads/task-pool.js';
 import type { CopyTasks } from './copy-tasks.js';
 import type { ExportTasks } from './export-tasks.js';
 import type { ImportTasks } from './import-tasks.js';
+import type { KnownMemories } from '../known-memories.js';
 import type { Jobs } from '../jobs.js';
 import type { StagingTasks } from './staging-tasks.js';
 import { ProjectCopies } from './project-copies.js';
@@ -23,6 +24,7 @@ export interface ProjectArchives {
 interface ProjectArchivesOptions {
   readonly controller: Controller;
   readonly jobs: Jobs;
+  readonly memories: KnownMemories;
   readonly longJobs: TaskRunner<ArchiveTasks>;
   readonly imagesFolder: string;
   /** On the same file system as `imagesFolder`. */

@@ -11,6 +11,7 @@ import type { Compression } from '../archives/zip-member.js';
 import type { ExportRequest } from './export-plan.js';
 import type { BegunArchive, ExportTasks, PieceTasks } from './export-tasks.js';
 import { jobPlace, type JobPlace } from '../job-place.js';
+import type { KnownMemories } from '../known-memories.js';
 import type { Jobs } from '../jobs.js';
 import type { Snapshot } from '../snapshot.js';
 import type { FreezeTasks } from '../freeze-tasks.js';
@@ -19,6 +20,7 @@ import type { ZipCursor, ZipPiece } from '../archives/zip-pieces.js';
 
 interface ProjectExportsOptions {
   readonly jobs: Jobs;
+  readonly memories: KnownMemories;
   readonly longJobs: TaskRunner<FreezeTasks & ExportTasks>;
   readonly imagesFolder: string;
   /** The folder that has the notes of all jobs. */
@@ -176,7 +178,7 @@ export class ProjectExports {
     request: ExportRequest,
     compression: Compression,
   ): Promise<BegunArchive> {
-    const { longJobs, imagesFolder: images, gns3Version } = this.#options;
+    const { longJobs, imagesFolder: images, gns3Version, memories } = this.#options;
     const { root } = place;
     const records = await project.still(async (stored) => {
       await longJobs.run('freezeProject', { ...place, isForOthers: true }).catch((error: unknown) => {
@@ -184,8 +186,10 @@ export class ProjectExports {
       });
       return stored;
     });
+    const known = request.includesMemory ? await memories.of(project.id) : [];
+    await memories.keepExported(known);
     const input = { ...place, projectId: project.id, gns3Version, records, images, compression, request };
-    return longJobs.run('planExport', input);
+    return longJobs.run('planExport', { ...input, memories: known });
   }
 }
 

@@ -10,6 +10,7 @@ import { uuid } from '../../lab/gns3-file/topology-schema.js';
 import type { TaskRunner } from '../../base/threads/task-pool.js';
 import type { Landing } from '../../files/transfer/landing.js';
 import type { ImportTasks } from './import-tasks.js';
+import type { KnownMemories, SnapshotMemory } from '../known-memories.js';
 import type { Jobs } from '../jobs.js';
 import type { ProjectStaging } from './project-staging.js';
 import type { FreezeTasks } from '../freeze-tasks.js';
@@ -18,6 +19,7 @@ interface ProjectImportsOptions {
   readonly projects: Projects;
   readonly computes: Computes;
   readonly jobs: Jobs;
+  readonly memories: KnownMemories;
   readonly longJobs: TaskRunner<ImportTasks & FreezeTasks>;
   readonly staging: ProjectStaging;
   readonly announcements: Channel;
@@ -69,24 +71,29 @@ export class ProjectImports {
 
   /** Returns the text of the project, which is closed. Removes the archive. */
   async import({ id, name, path }: ImportRequest, landing: Landing): Promise<string> {
-    const { projects, jobs, longJobs, staging, temporaryImages } = this.#options;
+    const { projects, jobs, longJobs, memories, staging, temporaryImages } = this.#options;
+    let taken: readonly SnapshotMemory[] = [];
     const archive = join(projects.folder, INCOMING, landing.path);
     const images = join(temporaryImages, randomUUID());
     try {
-      return await jobs.run({ id, lane: IMPORTS }, 'project.import', name ?? id, ({ progress }) =>
+      const text = await jobs.run({ id, lane: IMPORTS }, 'project.import', name ?? id, ({ progress }) =>
         this.#withImages(images, (placeImages) =>
           staging.make({ id, path }, async (stagingFolder) => {
             const computes = this.#options.computes.ids;
-            const input = { archive, stagingFolder, images, projectId: id, computes };
+            const known = await memories.exported();
+            const input = { archive, stagingFolder, images, projectId: id, computes, known };
             const found = await longJobs.run('unpackProject', { ...input, progress: progress.memory });
             // Throws if the job was cancelled; from here on it cannot be.
             progress.advance(0);
             await placeImages(found.images);
             for (const warning of found.warnings) this.#warn(warning);
+            taken = found.memories;
             return name ?? found.name;
           }),
         ),
       );
+      await memories.keep(id, taken);
+      return text;
     } finally {
       await this.#removeWork(archive);
     }

@@ -2,14 +2,28 @@
  * An image that drives a serial card of the real Dynamips: a c3600 with the chassis 3620 and an NM-4T in its slot 1. The
  * router sends its frame from port 0 with each key that is typed, and prints a byte of each frame that comes there.
  */
+import {
+  add,
+  always,
+  bits,
+  CACHED,
+  ifNegative,
+  jump,
+  load,
+  loadByte,
+  NOTHING,
+  set,
+  storeByte,
+  swapped,
+  UNCACHED,
+  unlessSet,
+  write,
+} from './mips-program.js';
 import { bootImage, IMAGE_START } from './router-image.js';
 
 /** Physical addresses at which a driver finds the PCI controller, and puts the registers of the card. */
 const CONTROLLER = 0x1400_0000;
 const CARD = 0x1800_0000;
-/** The addresses at which a program reads and writes physical ones, past the cache and through it. */
-const UNCACHED = 0xa000_0000;
-const CACHED = 0x8000_0000;
 const CARD_DEVICE = 13;
 const BASE_REGISTER = 0x10;
 const PCI = { enabled: 0x8000_0000, address: 0xcf8, data: 0xcfc } as const;
@@ -27,43 +41,9 @@ const BUFFER_LENGTH = 0x100;
 /** The byte of a frame that is printed: it comes after the address and the kind of a frame of Frame Relay. */
 export const PRINTED_BYTE = 4;
 
-const [ZERO, UART, TEXT, VALUE, LOOP, WORD, CONTROL, REGISTERS, DATA] = [0, 8, 9, 10, 11, 12, 16, 17, 18];
+const [UART, TEXT, VALUE, LOOP, WORD, CONTROL, REGISTERS, DATA] = [8, 9, 10, 11, 13, 16, 17, 18];
 const UART_AT = 0xbe84_0000;
 const UART_STATUS = 0x28;
-const NOTHING = 0;
-
-/** Instructions; offsets of branches count from the instruction after them. */
-const upper = (to: number, value: number): number => word(0x3c00_0000, 0, to, value >>> 16);
-const lower = (to: number, value: number): number => word(0x3400_0000, to, to, value);
-const store = (from: number, at: number, offset: number): number => word(0xac00_0000, at, from, offset);
-const load = (to: number, at: number, offset: number): number => word(0x8c00_0000, at, to, offset);
-const storeByte = (from: number, at: number, offset: number): number => word(0xa000_0000, at, from, offset);
-const loadByte = (to: number, at: number, offset: number): number => word(0x9000_0000, at, to, offset);
-const bits = (to: number, mask: number): number => word(0x3000_0000, to, to, mask);
-const add = (to: number, value: number): number => word(0x2400_0000, to, to, value);
-const unlessSet = (value: number, offset: number): number => word(0x1000_0000, value, ZERO, offset);
-const ifNegative = (value: number, offset: number): number => word(0x0400_0000, value, 0, offset);
-const jump = (to: number): number => word(0x0000_0008, to, 0, 0);
-const always = (offset: number): number => unlessSet(ZERO, offset);
-
-function word(operation: number, source: number, target: number, value: number): number {
-  return (operation | (source << 21) | (target << 16) | (value & 0xffff)) >>> 0;
-}
-
-function set(register: number, value: number): number[] {
-  return [upper(register, value), lower(register, value)];
-}
-
-function write(at: number, offset: number, value: number): number[] {
-  return [...set(WORD, value), store(WORD, at, offset)];
-}
-
-/** The controller is little-endian. */
-function swapped(value: number): number {
-  const bytes = Buffer.alloc(4);
-  bytes.writeUInt32LE(value);
-  return bytes.readUInt32BE();
-}
 
 const physical = (place: number): number => IMAGE_START - CACHED + place;
 

@@ -1,8 +1,9 @@
-/** Frames that a router sends and receives at a serial card: the real program, and a Frame Relay switch of this server. */
+/** Frames that routers send at serial and ATM cards: the real program, and the switches of this server. */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { LINK_TYPE } from '../../../../src/engine/wire/pcap.js';
+import { atmRouterImage } from '../../../support/atm-router-image.js';
 import { eventually } from '../../../support/eventually.js';
 import { NodeLab, type Json } from '../../../support/node-lab.js';
 import { missingDynamips } from '../../../support/router-image.js';
@@ -19,6 +20,13 @@ const ADDRESS = Buffer.from('185103cc', 'hex');
 const SENT = Buffer.concat([ADDRESS, Buffer.from('F is for frame')]);
 const { image, idlePc } = serialRouterImage('router is up\r\n', SENT);
 writeFileSync(join(images, 'serial.image'), image);
+/** LLC, for IPv4, and text that takes more than a cell. */
+const PACKET = Buffer.concat([
+  Buffer.from('aaaa030000000800', 'hex'),
+  Buffer.from('cells of a frame '.repeat(8)),
+]);
+const atm = atmRouterImage({ vpi: 0, vci: 100 }, PACKET);
+writeFileSync(join(images, 'atm.image'), atm.image);
 
 function router(lab: NodeLab, name: string): Promise<Json> {
   return lab.node('dynamips', name, {
@@ -80,4 +88,23 @@ void t.test('two routers that are linked hear each other', { skip }, async (t) =
   const content = await recorded(file, 24 + 2 * (16 + SENT.length));
   t.equal(content.readUInt32LE(20), LINK_TYPE.C_HDLC);
   t.same(content.subarray(-SENT.length), SENT, 'as it was sent');
+});
+
+void t.test('a router sends over ATM, through a switch', { skip }, async (t) => {
+  const lab = await NodeLab.make(t, server);
+  const relay = await lab.node('atm_switch', 'A1', { mappings: { '1:0:100': '10:0:200' } });
+  const end = await lab.node('atm_switch', 'A2', { mappings: { '1:0:200': '2:0:1' } });
+  const one = await lab.node('dynamips', 'R1', {
+    ...{ platform: 'c7200', npe: 'npe-400', image: 'atm.image', ram: 64, idlepc: atm.idlePc, slot1: 'PA-A1' },
+  });
+  const near = await lab.link([one, 1, 0], [relay, 1]);
+  const far = await lab.link([relay, 10], [end, 1]);
+  const files = [await capture(lab, near, 'DLT_ATM_RFC1483'), await capture(lab, far, 'DLT_ATM_RFC1483')];
+  await lab.act(one, 'start');
+  for (const [index, file] of files.entries()) {
+    const content = await recorded(file, 24 + 16 + PACKET.length);
+    t.equal(content.readUInt32LE(20), LINK_TYPE.SUNATM);
+    t.same(tsharkRows(content, ['atm.vpi', 'atm.vci']), [['0', ['100', '200'][index]]]);
+    t.ok(content.includes(PACKET), 'as it was sent');
+  }
 });

@@ -204,9 +204,10 @@ export async function serve(config: Config): Promise<void> {
     config.captureKeepDays,
     log,
   );
-  const kindsFound = controller.computes.runs(() => compute.nodeTypes());
   await running.start();
+  // A search for programs clears what earlier ones have left, but for those that are kept.
   compute.keep(await left);
+  const kindsFound = controller.computes.runs(() => compute.nodeTypes());
   void confinement.problem();
   await controller.start((projectId) => compute.beginRun(projectId));
   void controller.projects.opened.then(() => {

@@ -4,14 +4,14 @@ import { basename, join } from 'node:path';
 import { CommandError } from './command-error.js';
 import { Download, type Downloaded } from './download.js';
 import {
-  interruptible,
   checkImageName,
   emulatorOf,
   onlyWord,
   parseTransfer,
+  runTransfer,
   TRANSFER_OPTIONS,
 } from './transfer-command.js';
-import { progressBar, type ProgressBar } from './progress-bar.js';
+import type { ProgressBar } from './progress-bar.js';
 import { amount, duration, rate } from './quantities.js';
 import { RemoteImage, type RemoteFacts } from './remote-image.js';
 import { Retries } from './retries.js';
@@ -38,16 +38,11 @@ export async function pull(args: readonly string[], environment: Environment): P
   const name = checkImageName(onlyWord('pull', positionals, 'image'));
   const server = new Server(serverAddress(values.url, environment));
   const image = new RemoteImage(server, emulatorOf(values), name);
-  const bar = progressBar(values.quiet === true);
   const target = targetOf(values.output, name);
-  try {
-    const isForced = values.force === true;
-    const summary = await interruptible((signal) => pulled({ server, image, target, bar, isForced, signal }));
-    bar.clear();
-    if (values.quiet !== true) process.stdout.write(`${summary}\n`);
-  } finally {
-    bar.clear();
-  }
+  const isForced = values.force === true;
+  await runTransfer(values.quiet === true, (bar, signal) =>
+    pulled({ server, image, target, bar, isForced, signal }),
+  );
 }
 
 interface Job {

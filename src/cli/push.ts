@@ -2,14 +2,14 @@
 import { basename } from 'node:path';
 import { CommandError } from './command-error.js';
 import {
-  interruptible,
   checkImageName,
   emulatorOf,
   onlyWord,
   parseTransfer,
+  runTransfer,
   TRANSFER_OPTIONS,
 } from './transfer-command.js';
-import { progressBar, type ProgressBar } from './progress-bar.js';
+import type { ProgressBar } from './progress-bar.js';
 import { amount, duration, rate } from './quantities.js';
 import { ImageMissing, RemoteImage, reprDigest, type RemoteFacts } from './remote-image.js';
 import { ResumablePush } from './resumable-push.js';
@@ -38,14 +38,10 @@ export async function push(args: readonly string[], environment: Environment): P
   const name = checkImageName(values.name ?? basename(path));
   const server = new Server(serverAddress(values.url, environment));
   const image = new RemoteImage(server, emulatorOf(values), name);
-  const bar = progressBar(values.quiet === true);
   const file = await SourceFile.open(path);
   try {
-    const summary = await interruptible((signal) => pushed({ server, image, file, bar, signal }));
-    bar.clear();
-    if (values.quiet !== true) process.stdout.write(`${summary}\n`);
+    await runTransfer(values.quiet === true, (bar, signal) => pushed({ server, image, file, bar, signal }));
   } finally {
-    bar.clear();
     await file.close();
   }
 }

@@ -1,6 +1,7 @@
-/** The common parts of `wirefarm push` and `wirefarm pull`: their options, and their interruption. */
+/** The common parts of `wirefarm push` and `wirefarm pull`: their options, and how they run. */
 import { parseArgs, type ParseArgsConfig } from 'node:util';
 import { UsageError } from './command-error.js';
+import { progressBar, type ProgressBar } from './progress-bar.js';
 import type { ImageEmulator } from './remote-image.js';
 
 export const TRANSFER_OPTIONS = {
@@ -52,8 +53,12 @@ export function checkImageName(name: string): string {
   return name;
 }
 
-/** Runs work that SIGINT or SIGTERM interrupts. A second signal ends the process. */
-export async function interruptible<Result>(work: (signal: AbortSignal) => Promise<Result>): Promise<Result> {
+/** Runs a transfer and says its summary. SIGINT or SIGTERM interrupts it; a second signal ends the process. */
+export async function runTransfer(
+  isQuiet: boolean,
+  transfer: (bar: ProgressBar, signal: AbortSignal) => Promise<string>,
+): Promise<void> {
+  const bar = progressBar(isQuiet);
   const stop = new AbortController();
   const onStop = (): void => {
     stop.abort();
@@ -61,8 +66,11 @@ export async function interruptible<Result>(work: (signal: AbortSignal) => Promi
   process.once('SIGINT', onStop);
   process.once('SIGTERM', onStop);
   try {
-    return await work(stop.signal);
+    const summary = await transfer(bar, stop.signal);
+    bar.clear();
+    if (!isQuiet) process.stdout.write(`${summary}\n`);
   } finally {
+    bar.clear();
     process.off('SIGINT', onStop);
     process.off('SIGTERM', onStop);
   }

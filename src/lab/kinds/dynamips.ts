@@ -10,7 +10,7 @@ import {
   slotEntries,
   WIC_KEYS,
 } from './dynamips-slots.js';
-import { contentOfFile, imageDigest, longText, tcpPort, withoutKeys, withValue, word } from './fields.js';
+import { imageDigest, longText, routerConfigs, tcpPort, withoutKeys, withValue, word } from './fields.js';
 import type { ProgramKind, Properties } from './node-kind.js';
 import { configPath, CONFIGS, hostname } from './dynamips-files.js';
 import { pairsOfId } from './mac-addresses.js';
@@ -177,13 +177,7 @@ export const dynamips: ProgramKind & { readonly type: 'dynamips' } = {
   properties,
   shownProperties,
   consoleTypes: CONSOLE_TYPES,
-  creation: {
-    schema: z.strictObject({
-      startup_config_content: contentOfFile,
-      private_config_content: contentOfFile,
-    }),
-    files: { startup_config: 'startup_config_content', private_config: 'private_config_content' },
-  },
+  creation: routerConfigs,
   uniqueProperties: ['aux', 'dynamips_id', 'mac_addr'],
   projectNumber: { property: 'dynamips_id', last: LARGEST_ID },
   fixedWhileRunning: {

@@ -10,6 +10,15 @@ const LONGEST_WORD = 255;
 /** The first content of a configuration file. The greatest body of a request is smaller. */
 export const contentOfFile = z.string().max(1_048_576).nullable().optional();
 
+/** The two configurations of a router, which a client may send when it makes one. */
+export const routerConfigs = {
+  schema: z.strictObject({
+    startup_config_content: contentOfFile,
+    private_config_content: contentOfFile,
+  }),
+  files: { startup_config: 'startup_config_content', private_config: 'private_config_content' },
+};
+
 export const longText = z.string().max(LONGEST_TEXT);
 export const word = z.string().max(LONGEST_WORD);
 /** The name of an image: a path in the folder of images of the emulator, or an absolute one. */

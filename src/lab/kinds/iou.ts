@@ -3,11 +3,11 @@ import { z } from 'zod';
 import { refusals } from '../../base/errors/errors.js';
 import { checkPortNames, ethernetPorts } from './adapter-ports.js';
 import {
-  contentOfFile,
   countOf,
   imageDigest,
   imageName,
   longText,
+  routerConfigs,
   withoutKeys,
   withValue,
 } from './fields.js';
@@ -132,11 +132,7 @@ export const iou: ProgramKind & { readonly type: 'iou' } = {
   shownProperties,
   consoleTypes: CONSOLE_TYPES,
   creation: {
-    schema: z.strictObject({
-      startup_config_content: contentOfFile,
-      private_config_content: contentOfFile,
-    }),
-    files: { startup_config: 'startup_config_content', private_config: 'private_config_content' },
+    ...routerConfigs,
     baseFiles: { [BASE_CONFIG]: ROUTER_CONFIG, [L2_BASE_CONFIG]: SWITCH_CONFIG },
   },
   startInputs: z

@@ -74,7 +74,7 @@ export function captureFileRoutes(
       method: 'GET',
       path: `${base}/{name}`,
       tag,
-      summary: 'Download a capture file; that of a running capture, as far as it is written',
+      summary: 'Download a capture file; of a running capture, the part that is written',
       params: one,
       headers: FILE_HEADERS,
       answers: FILE_ANSWERS,

@@ -47,7 +47,7 @@ export function drawingRoutes(controller: Controller): Route[] {
       method: 'GET',
       path: base,
       tag,
-      summary: 'List the drawings; those of a closed project come from its file',
+      summary: 'List the drawings; a closed project is read from its file',
       params: all,
       answers: { 200: z.array(z.union([drawing, openObject])) },
       handle: async ({ params }) => {

@@ -48,7 +48,7 @@ export function dynamipsRoutes({ projects, computes }: Controller, compute: Loca
       method: 'GET',
       path: `${labBase}/auto_idlepc`,
       tag,
-      summary: 'Find an idle-PC value for a router; it runs meanwhile',
+      summary: 'Find an idle-PC value for a router; a stopped one is started for that',
       params: one,
       answers: { 200: found },
       handle: async ({ params, exchange }) =>
@@ -58,7 +58,8 @@ export function dynamipsRoutes({ projects, computes }: Controller, compute: Loca
       method: 'GET',
       path: `${labBase}/idlepc_proposals`,
       tag,
-      summary: 'List the idle-PC values that Dynamips proposes for a router; it runs meanwhile',
+      summary:
+        'List the idle-PC values that Dynamips proposes for a router; a stopped one is started for that',
       params: one,
       answers: { 200: proposals },
       handle: async ({ params, exchange }) =>
@@ -97,7 +98,7 @@ export function dynamipsRoutes({ projects, computes }: Controller, compute: Loca
       method: 'GET',
       path: `${base}/auto_idlepc`,
       tag,
-      summary: 'Find an idle-PC value for a router; it runs meanwhile',
+      summary: 'Find an idle-PC value for a router; a stopped one is started for that',
       params: one,
       answers: { 200: found },
       handle: async ({ params, exchange }) =>
@@ -107,7 +108,8 @@ export function dynamipsRoutes({ projects, computes }: Controller, compute: Loca
       method: 'GET',
       path: `${base}/idlepc_proposals`,
       tag,
-      summary: 'List the idle-PC values that Dynamips proposes for a router; it runs meanwhile',
+      summary:
+        'List the idle-PC values that Dynamips proposes for a router; a stopped one is started for that',
       params: one,
       answers: { 200: proposals },
       handle: async ({ params, exchange }) =>

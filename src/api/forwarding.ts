@@ -31,7 +31,7 @@ export function forwardingRoutes({ computes }: Controller): Route[] {
         tag,
         summary: 'Refuse a request that computes do not know',
         params: names('compute_id', 'emulator', 'action'),
-        // Whatever it holds, nobody would read it.
+        // The compute does not read it.
         ...(method === 'GET' ? {} : { body: 'raw' as const }),
         answers: { 200: z.union([openObject, z.array(openObject)]) },
         handle: ({ params: { compute_id: id, emulator, action } }) => {

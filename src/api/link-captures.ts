@@ -143,7 +143,7 @@ export function linkCaptureRoutes(
         method: 'GET',
         path: `${base}/capture/file`,
         tag,
-        summary: 'Download the file of the last capture of a link, as far as it is written',
+        summary: 'Download the written part of the file of the last capture of a link',
         params: one,
         headers: FILE_HEADERS,
         answers: FILE_ANSWERS,

@@ -93,7 +93,7 @@ export function linkRoutes(
       method: 'GET',
       path: base,
       tag,
-      summary: 'List the links; those of a closed project come from its file',
+      summary: 'List the links; a closed project is read from its file',
       params: all,
       answers: { 200: z.array(z.union([link, openObject])) },
       handle: async ({ params }) => {

@@ -139,7 +139,7 @@ export function nodeRoutes(controller: Controller, folders: NodeFolders): Route[
       method: 'GET',
       path: base,
       tag,
-      summary: 'List the nodes; those of a closed project come from its file',
+      summary: 'List the nodes; a closed project is read from its file',
       params: all,
       answers: { 200: z.array(z.union([node, openObject])) },
       handle: async ({ params }) => {

@@ -79,7 +79,7 @@ export function pageRoutes({ controller, compute, images, uploads, hasWebUi }: P
       method: 'GET',
       path: '/compute',
       tag,
-      summary: 'Show what this host runs',
+      summary: 'Show how busy this host is, and the kinds of node that it can run',
       params: nothing,
       answers: PAGE,
       handle: async ({ exchange }) => {
@@ -124,7 +124,7 @@ export function pageRoutes({ controller, compute, images, uploads, hasWebUi }: P
       method: 'GET',
       path: '/debug',
       tag,
-      summary: 'Show the reports for who looks for a fault (local servers only)',
+      summary: 'Show the reports for the diagnosis of faults (local servers only)',
       params: nothing,
       answers: PAGE,
       handle: async ({ exchange }) => {

@@ -106,7 +106,7 @@ export function snapshotRoutes(
       method: 'DELETE',
       path: all,
       tag,
-      summary: 'Delete the snapshots that are neither among the newest nor young enough',
+      summary: 'Delete snapshots, except the newest and the young ones',
       params: ofProject,
       query: z
         .strictObject({ keep: number.optional(), older_than: number.optional() })

@@ -66,7 +66,7 @@ export function symbolRoutes({ symbols }: Controller, transfers: Transfers, file
       method: 'GET',
       path: '/v2/symbols/{symbol_id:.+}/raw',
       tag,
-      summary: 'Read the picture of a symbol; that of an unknown symbol is a computer',
+      summary: 'Read the picture of a symbol; an unknown symbol has the picture of a computer',
       params: one,
       headers: FILE_HEADERS,
       answers: { ...FILE_ANSWERS, 200: { media: 'image/svg+xml' } },

@@ -82,7 +82,7 @@ export function virtualMachineRoutes({ virtualMachine }: Controller): Route[] {
       method: 'GET',
       path: `${path}/engines/{engine}/vms`,
       tag,
-      summary: 'List the virtual machines of such a program: none',
+      summary: 'List the virtual machines of such a program: there are none',
       params: names('engine'),
       answers: { 200: z.array(z.strictObject({ vmname: z.string() })) },
       handle: ({ params }) => {

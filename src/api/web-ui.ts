@@ -93,7 +93,7 @@ export function webUiRoutes(folder: string | undefined, files: FileThreads): Rou
       method: 'GET',
       path: `${WEB_UI}/{filename:.+}`,
       tag: 'Pages',
-      summary: 'Read a file of the web UI; where there is none, its page, which has paths of its own',
+      summary: 'Read a file of the web UI; any other path gets its page',
       params: names('filename'),
       headers: READING_HEADERS,
       answers: FILE_ANSWERS,

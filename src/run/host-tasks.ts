@@ -49,7 +49,7 @@ export interface HostTasks extends TaskTable {
   readonly measureFolder: (input: { path: string }) => number;
   /** The real path of a socket's file, which must lie in the folder. */
   readonly placeSocketFile: (input: { folder: string; path: string }) => string;
-  /** Each appears whole or not at all. */
+  /** Each report appears whole or not at all. */
   readonly writeReports: (input: { folder: string; reports: Readonly<Record<string, string>> }) => void;
   /** The memory of the host, and the use of the disk of the folder. */
   readonly measureHost: (input: { folder: string }) => HostRoom;

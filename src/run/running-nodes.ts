@@ -31,7 +31,7 @@ interface RunningNodesOptions {
 
 export class RunningNodes {
   readonly #options: RunningNodesOptions;
-  /** By the id of the project: those that run, and those that shall run again. */
+  /** The nodes that run and those that shall run again, by the id of their project. */
   readonly #projects = new Map<string, Nodes>();
   /** The nodes that ran when the last server ended, by the id of the project; until it has opened. */
   readonly #before = new Map<string, Set<string>>();

@@ -94,7 +94,7 @@ function readAppliance(folder: string, name: string): z.output<typeof appliance>
   return parsed.data;
 }
 
-/** An appliance may bring a symbol of its own; a built-in one is that of the theme. */
+/** An appliance may bring a symbol of its own; the theme has the built-in ones. */
 function symbolOf(
   { symbol = '', ...file }: z.output<typeof appliance>,
   symbols: Readonly<Record<string, string>>,

@@ -21,7 +21,7 @@ export class OutputRing {
     return this.#end - this.#size;
   }
 
-  /** Goes on at a later position: what was before it is forgotten. */
+  /** Goes on at a later position and forgets the bytes before it. */
   skipTo(position: number): void {
     this.#end = position;
     this.#size = 0;

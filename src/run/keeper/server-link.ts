@@ -87,7 +87,7 @@ export class ServerLink {
     this.#tellMore();
   }
 
-  /** Lets what was sent arrive, for a while, and closes the connection. */
+  /** Waits a while until the messages that were sent have arrived, and closes the connection. */
   finish(): void {
     this.#sink.end();
     setTimeout(() => {

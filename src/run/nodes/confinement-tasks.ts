@@ -75,7 +75,7 @@ function realPath(path: string): string[] {
   }
 }
 
-/** Never that of the superuser, which files of the host belong to. */
+/** The group that may use the device; never the group of the superuser, to which files of the host belong. */
 function groupOf(device: string): number[] {
   const { gid, mode } = statSync(device, { throwIfNoEntry: false }) ?? { gid: 0, mode: 0 };
   return gid !== 0 && (mode & USED_BY_GROUP) === USED_BY_GROUP ? [gid] : [];

@@ -26,7 +26,7 @@ const routers = z.object({
 });
 const numbered = z.object({ dynamips_id: z.int() });
 
-/** `seed` makes the ids of what has none. Refuses (409) what is no file of its revision. */
+/** Derives missing ids from `seed`. Refuses (409) a file that is not as its revision has it. */
 export function converted(
   given: unknown,
   revision: number,

@@ -1,4 +1,4 @@
-/** Fonts and colours as the desktop client of GNS3 1 stored them: those of Qt. Pure. */
+/** Fonts and colours of Qt, as the desktop client of GNS3 1 stored them. Pure. */
 
 /** `#rrggbb` with its share of visibility. */
 interface Paint {

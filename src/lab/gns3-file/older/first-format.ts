@@ -45,10 +45,10 @@ const firstFile = z.object({
     .prefault({}),
 });
 
-/** A port as links name it: those of one project have numbers of their own. */
+/** A port as links name it. Each project numbers its own ports. */
 type Ends = ReadonlyMap<FirstNumber, ConvertedPort & { readonly node: FirstNumber }>;
 
-/** `seed` makes the ids of what has none. Refuses (409) what is no such file. */
+/** Derives missing ids from `seed`. Refuses (409) a file that is not of this format. */
 export function fromFirstFormat(given: unknown, seed: string): OlderFile {
   const parsed = firstFile.safeParse(given);
   if (!parsed.success) throw refusals.topologyInvalid(describeIssues(parsed.error));

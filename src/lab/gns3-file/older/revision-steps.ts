@@ -36,7 +36,7 @@ function withNodes(
   return { ...file, revision, topology: { ...file.topology, nodes: file.topology.nodes.map(change) } };
 }
 
-/** Consoles are no longer serial, and those of the virtual machines need no switch. */
+/** No console is serial any more, and consoles of virtual machines have no switch. */
 function withoutSerialConsole(node: OlderNode): OlderNode {
   const plain = node['console_type'] === 'serial' ? { ...node, console_type: 'telnet' } : node;
   return isForeignMachine(node) ? without(plain, ['enable_remote_console']) : plain;
@@ -60,7 +60,7 @@ function withoutConfigurations(node: OlderNode): OlderNode {
   }
 }
 
-/** Drawings have a grid of their own, which was that of the nodes. */
+/** Drawings get a grid of their own; before, they used the grid of the nodes. */
 function withDrawingGrid(file: z.output<typeof olderFile>): z.output<typeof olderFile> {
   return 'grid_size' in file ? { drawing_grid_size: file['grid_size'], ...file } : file;
 }

@@ -238,7 +238,7 @@ class DockerMachine implements Machine {
       return typeof port === 'number' ? port : HTTP_PORT;
     });
     helpers.push(target);
-    // The number of a process that has ended may be that of another one.
+    // Another process may have the number of one that has ended.
     return (await engine.state(id)).pid === pid ? target.open : undefined;
   }
 

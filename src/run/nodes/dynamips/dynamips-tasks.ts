@@ -32,7 +32,7 @@ const READ = constants.O_RDONLY | constants.O_NONBLOCK;
 
 /** A file that is of no use when the router has stopped. The memory of a router is as large as it says. */
 const VOLATILE = /\.ghost$|^ilt_|^c[0-9]{4}_i[0-9]+_(lock|log\.txt|ram)$/;
-/** A file of a router: its platform, its number, and what it is. */
+/** The name of a file of a router: its platform, its number, and the kind of file. */
 const MACHINE_FILE = /^(c[0-9]{4}_i)([0-9]+)(_[a-z0-9_.-]+)$/;
 const CONFIG_FILE = /^i([0-9]+)_(startup|private)-config\.cfg$/;
 /** The files that stand for disks and memories which a router keeps when it is off. */

@@ -21,7 +21,7 @@ interface ElfFacts {
   readonly interpreter: string | undefined;
 }
 
-/** Undefined for what is no ELF file of a processor like those of PCs. */
+/** Returns undefined unless the file is an ELF program for a processor of a PC. */
 export function elfFacts(head: Buffer): ElfFacts | undefined {
   if (head.length < 64 || head.readUInt32BE(0) !== MAGIC) return undefined;
   const kind = head[4];

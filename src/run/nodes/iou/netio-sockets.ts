@@ -36,7 +36,7 @@ export function sharedSockets(applicationId: number): NetioSockets | string {
   return { ...sockets, peer: sockets.image };
 }
 
-/** Removes what is left of a socket; false when a program has it. */
+/** Removes the file of a socket that no program uses any more; returns false when one does. */
 export function isFreed(socket: string): boolean {
   if (isBound(socket)) return false;
   rmSync(socket, { force: true });

@@ -80,7 +80,7 @@ class Codes {
   }
 }
 
-/** The string of each code: that of another code, and one byte more. */
+/** The string of each code is the string of an earlier code and one byte more. */
 class Strings {
   readonly #befores = new Int32Array(2 ** MOST_BITS);
   readonly #lasts = new Uint8Array(2 ** MOST_BITS);

@@ -16,7 +16,7 @@ export interface DiskImage {
   readonly backing: { readonly name: string; readonly format: string | undefined } | undefined;
 }
 
-/** The parts of a file that say what it is. */
+/** The parts of a file that tell its format. */
 interface Head {
   /** From the beginning of the file. */
   readonly bytes: Buffer;

@@ -225,7 +225,7 @@ class QemuMachine implements Machine {
     });
   }
 
-  /** QEMU looks for files of its own in its working folder first, so that is none of a project. */
+  /** QEMU looks for its own files in its working folder first, so it does not work in the folder of a project. */
   async #spawn(
     { command, args, niceness }: QemuCommand,
     confinement: ProgramConfinement,

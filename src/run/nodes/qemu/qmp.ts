@@ -121,7 +121,7 @@ export class QmpClient {
     else if (rest.length > 0) this.#pieces.push(rest);
   }
 
-  /** Returns false when the line is none of QMP. */
+  /** Returns false when the line is no message of QMP. */
   #receive(line: string): boolean {
     if (line.trim() === '') return true;
     const message = parsed(line);

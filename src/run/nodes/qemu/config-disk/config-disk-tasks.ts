@@ -62,7 +62,7 @@ export const configDiskTasks: ConfigDiskTasks = {
   },
 };
 
-/** Zero for what is no file. */
+/** The time of the last change of a file; 0 if there is no file. */
 function changedAt(path: string): number {
   const found = lstatSync(path, { throwIfNoEntry: false });
   return found?.isFile() === true ? found.mtimeMs : 0;

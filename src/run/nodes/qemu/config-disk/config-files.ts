@@ -1,7 +1,7 @@
 /** The files of a configuration disk: what is in `config.zip`, and what the guest sees. */
 import { refusals } from '../../../../base/errors/errors.js';
 
-/** The contents by their paths, whose parts are parted by slashes. Folders are there by what is in them. */
+/** The contents by their paths, with slashes between the parts. A folder exists when a file lies in it. */
 export type ConfigFiles = ReadonlyMap<string, Buffer>;
 
 /** The files beside the disks of a node. */

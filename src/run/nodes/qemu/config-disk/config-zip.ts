@@ -22,7 +22,7 @@ const PLAIN_FILE = 0o100644 * 0x10000;
 /** The first day that zip and FAT know: content alone makes one archive differ from another. */
 export const FIRST_DAY = 0x0021;
 
-/** Refuses (409) what is no archive, or has more than the disk can have. */
+/** Refuses (409) a file that is no archive, and an archive that holds more than the disk can. */
 export function readConfigZip(bytes: Buffer): ConfigFiles {
   const collector = new ConfigCollector(CONFIG_ARCHIVE);
   const end = endOf(bytes);

@@ -44,7 +44,7 @@ export function filesOf(disk: Buffer): ConfigFiles {
   return collector.files;
 }
 
-/** Throws a RangeError for what is damaged. */
+/** Throws a RangeError when the file system is damaged. */
 function collect(volume: Volume, folder: Buffer, path: string, collector: ConfigCollector): void {
   if (path.length > LONGEST_PATH) throw new RangeError('too deep a folder');
   for (const { name, isFolder, cluster, size } of entriesOf(folder)) {

@@ -60,7 +60,7 @@ export async function fuzz(target: FuzzTarget): Promise<number> {
     for (const sample of samples) await tryInput(check, sample, 0);
     if (coverage !== undefined) coverage.add(coverage.take());
     for (let tried = 0; tried < inputs;) {
-      const batch = Array.from({ length: Math.min(BATCH, inputs - tried) }, () => mutator.next());
+      const batch = Array.from({ length: Math.min(BATCH, Math.ceil(inputs - tried)) }, () => mutator.next());
       for (const input of batch) await tryInput(check, input, ++tried);
       if (coverage === undefined) continue;
       const ran = coverage.take();

@@ -5,6 +5,7 @@
  */
 import { BlockList, isIP } from 'node:net';
 import { isLoopback } from '../base/loopback.js';
+import type { ProjectLimits } from '../run/keeper/messages.js';
 import { networkInterfaces } from 'node:os';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -62,6 +63,7 @@ export interface Config {
   readonly refusesBadHec: boolean;
   /** The room of a project whose nodes run, in bytes; undefined is no limit. */
   readonly projectQuota: number | undefined;
+  readonly projectLimits: ProjectLimits;
   /** Limits of captures in bytes: the share of one project, and the room of the disk that stays free. */
   readonly captureQuota: number;
   readonly captureFloor: number;
@@ -195,6 +197,14 @@ const SETTINGS = z.object({
     help: 'what the folder of an open project may take, in MiB; 0 is all',
     fallback: '0',
   }),
+  'project-memory': option(whole(0, 1_000_000_000), {
+    help: 'memory that the programs of one project may use together, in MiB; 0 is all',
+    fallback: '0',
+  }),
+  'project-cpu': option(whole(0, 1_000_000), {
+    help: 'percent of a core that the programs of one project may use together; 0 is all',
+    fallback: '0',
+  }),
   'capture-quota': option(whole(1, 1_000_000_000), {
     help: 'what the captures of one project may take, in MiB',
     fallback: '10240',
@@ -299,6 +309,10 @@ function configOf(settings: Settings): Config {
     nioNetworks: networksOf(settings),
     nioInterfaces: new Set(settings['nio-interfaces']),
     refusesBadHec: settings['refuse-bad-hec'],
+    projectLimits: {
+      memoryBytes: settings['project-memory'] * MEBI,
+      cpuPercent: settings['project-cpu'],
+    },
     projectQuota: settings['project-quota'] === 0 ? undefined : settings['project-quota'] * MEBI,
     captureQuota: settings['capture-quota'] * MEBI,
     captureFloor: settings['capture-floor'] * MEBI,

@@ -94,6 +94,7 @@ export async function serve(config: Config): Promise<void> {
     folder: keeperFolder(config),
     mark: serverMark(config),
     graceSeconds: config.keepsNodesSeconds,
+    limits: config.projectLimits,
     confine: (order) => confinement.ofOrder(order),
     log,
     onLost: (ids: readonly string[]) => {

@@ -1,7 +1,7 @@
 /**
  * Control groups (cgroup v2): one for each program, in one for its project, in one for all programs of a server. A group
  * is killed with all that it holds, whatever its processes did to hide. Where the host delegates controllers, projects
- * share the processors evenly, and each has a bound of processes. Without a writable tree programs have none of it. This
+ * share the processors evenly, and each has bounds of processes, memory and processors. Without a writable tree programs have none of it. This
  * process is in the tree itself, so the tree of one that was killed is told by its emptiness, and removed by the next.
  */
 import { mkdir, readdir, readFile, rmdir, writeFile } from 'node:fs/promises';
@@ -9,6 +9,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import koffi from 'koffi';
 import { systemCode } from '../../base/errors/errors.js';
+import { NO_LIMITS, type ProjectLimits } from './messages.js';
 
 const library = koffi.load(null);
 const getAttribute = library.func('int64_t getxattr(const char *, const char *, uint8_t *, size_t)') as (
@@ -18,9 +19,10 @@ const getAttribute = library.func('int64_t getxattr(const char *, const char *, 
   length: number,
 ) => number;
 
-const CONTROLLERS = ['cpu', 'pids'];
-/** The bounds of a project: the files of its group that are written where their controller is there. */
-const LIMITS = { 'pids.max': '8192' };
+const CONTROLLERS = ['cpu', 'memory', 'pids'];
+const MOST_PROCESSES = 8192;
+/** A limit of processors holds for each span of so many microseconds. */
+const CPU_SPAN = 100_000;
 /** The host gives a group so marked to whom it starts in it. */
 const DELEGATION_MARKS = ['trusted.delegate', 'user.delegate'];
 /** The processes that were in a delegated group, which may have either processes or groups with controllers. */
@@ -60,6 +62,8 @@ export class ControlGroups {
   /** The group in which this process was. */
   readonly #former: string;
   readonly #controllers: readonly string[];
+  /** Those of projects whose programs are added from now on. */
+  limits = NO_LIMITS;
   /** The work on the groups of each project, one after the other. */
   readonly #work = new Map<string, Promise<void>>();
 
@@ -92,12 +96,17 @@ export class ControlGroups {
     this.#controllers = controllers;
   }
 
+  /** The controllers that the host lends. */
+  get controllers(): readonly string[] {
+    return this.#controllers;
+  }
+
   /** Takes milliseconds, in which the process goes on. Never rejects: a program without a group runs as well. */
   add(id: string, pid: number, project = OTHERS): Promise<void> {
     return this.#inTurn(project, async (home) => {
       await mkdir(home, { recursive: true });
       await enable(home, this.#controllers);
-      for (const [file, limit] of Object.entries(LIMITS)) {
+      for (const [file, limit] of Object.entries(boundsOf(this.limits))) {
         if (this.#controllers.some((controller) => file.startsWith(`${controller}.`)))
           await writeFile(join(home, file), limit);
       }
@@ -142,6 +151,16 @@ export class ControlGroups {
     this.#work.set(project, done);
     return done;
   }
+}
+
+/** The files of the group of a project that bound it, each written where its controller is there. */
+function boundsOf({ memoryBytes, cpuPercent }: ProjectLimits): Readonly<Record<string, string>> {
+  const cpu = cpuPercent === 0 ? 'max' : String((cpuPercent * CPU_SPAN) / 100);
+  return {
+    'pids.max': String(MOST_PROCESSES),
+    'memory.max': memoryBytes === 0 ? 'max' : String(memoryBytes),
+    'cpu.max': `${cpu} ${CPU_SPAN}`,
+  };
 }
 
 /** Returns the controllers that groups in this one may have from now on. */

@@ -2,11 +2,18 @@
 import { connect, type Socket } from 'node:net';
 import { systemCode } from '../../base/errors/errors.js';
 import { FrameReader, frameOf } from './frames.js';
-import { KEEPER_VERSION, type KeeperMessage, type ServerMessage } from './messages.js';
+import { KEEPER_VERSION, type KeeperMessage, type ProjectLimits, type ServerMessage } from './messages.js';
 
 /** A keeper that does not take its orders has stopped: input for its programs is dropped then. */
 const MOST_UNSENT = 8 * 1024 * 1024;
 const HELLO_MS = 20_000;
+
+/** What a server says of itself. */
+interface Hello {
+  readonly mark: string;
+  readonly graceSeconds: number;
+  readonly limits: ProjectLimits;
+}
 
 /** `other`: the keeper is of another version, or of another mark. */
 type Greeting = 'welcome' | 'busy' | 'other' | 'closed';
@@ -15,6 +22,7 @@ export class KeeperLine {
   readonly closed: Promise<void>;
   readonly #sink: Socket;
   #pid: number | undefined;
+  #controllers: readonly string[] = [];
 
   /** Undefined when no keeper listens there. */
   static async open(path: string): Promise<KeeperLine | undefined> {
@@ -46,12 +54,13 @@ export class KeeperLine {
     return this.#pid;
   }
 
+  /** The controllers by which the keeper can limit projects, once it has welcomed this server. */
+  get controllers(): readonly string[] {
+    return this.#controllers;
+  }
+
   /** `received` is called with all messages about programs, those that come before the welcome included. */
-  async greet(
-    mark: string,
-    graceSeconds: number,
-    received: (message: KeeperMessage) => void,
-  ): Promise<Greeting> {
+  async greet(hello: Hello, received: (message: KeeperMessage) => void): Promise<Greeting> {
     const greeting = new Promise<Greeting>((resolve, reject) => {
       const patience = setTimeout(() => {
         reject(new Error('The keeper of the programs does not answer'));
@@ -61,8 +70,11 @@ export class KeeperLine {
         clearTimeout(patience);
         if (message.kind === 'hello') {
           this.#pid = message.pid;
-          if (message.version !== KEEPER_VERSION || message.mark !== mark) resolve('other');
-        } else if (message.kind === 'welcome' || message.kind === 'busy') resolve(message.kind);
+          if (message.version !== KEEPER_VERSION || message.mark !== hello.mark) resolve('other');
+          return;
+        }
+        if (message.kind === 'welcome') this.#controllers = message.controllers;
+        if (message.kind === 'welcome' || message.kind === 'busy') resolve(message.kind);
         else received(message);
       });
       void this.closed.then(() => {
@@ -70,7 +82,7 @@ export class KeeperLine {
         resolve('closed');
       });
     });
-    this.send({ kind: 'hello', version: KEEPER_VERSION, mark, graceSeconds });
+    this.send({ kind: 'hello', version: KEEPER_VERSION, ...hello });
     return greeting;
   }
 

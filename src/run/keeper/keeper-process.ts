@@ -10,7 +10,7 @@ import { lockFolders } from '../../base/disk/folder-lock.js';
 import { messageOf } from '../../base/errors/errors.js';
 import { ControlGroups, ownControlGroup } from './control-groups.js';
 import { endMarked } from './marked-processes.js';
-import { faultOf, KEEPER_VERSION, type ServerMessage, type SpawnOrder } from './messages.js';
+import { faultOf, KEEPER_VERSION, NO_LIMITS, type ServerMessage, type SpawnOrder } from './messages.js';
 import { ServerLink } from './server-link.js';
 import { SpawnedProgram } from './spawned-program.js';
 
@@ -173,8 +173,9 @@ class KeeperProcess {
     // A server of another kind ends this keeper, or goes.
     if (hello.version !== KEEPER_VERSION || hello.mark !== this.#mark) return;
     this.#graceSeconds = hello.graceSeconds;
+    if (this.#groups !== undefined) this.#groups.limits = hello.limits ?? NO_LIMITS;
     await this.#turn;
-    await link.introduce(this.#programs.values());
+    await link.introduce(this.#programs.values(), this.#groups?.controllers ?? []);
   }
 
   /** Resolves when it has gone, or after a while: the end of a connection may be noticed after the next one's hello. */

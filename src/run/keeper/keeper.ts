@@ -12,7 +12,9 @@ import type { KeeperStart, KeeperStarted } from './keeper-starting.js';
 import { KeptProgram } from './kept-program.js';
 import {
   faultOf,
+  NO_LIMITS,
   type KeeperMessage,
+  type ProjectLimits,
   type ServerMessage,
   type SpawnConfinement,
   type SpawnOrder,
@@ -37,6 +39,8 @@ interface KeeperOptions {
   readonly mark: string;
   /** How long programs live without a server. */
   readonly graceSeconds: number;
+  /** Without it projects have no limits. */
+  readonly limits?: ProjectLimits;
   /** How the program of an order that asks for it is confined; undefined when it cannot be. */
   readonly confine?: (order: ProgramOrder) => Promise<SpawnConfinement | undefined>;
   readonly log: Logger;
@@ -115,14 +119,14 @@ export class Keeper {
   }
 
   async #connect(): Promise<readonly KeptProgram[]> {
-    const { folder, mark, graceSeconds } = this.#options;
+    const { folder, mark, graceSeconds, limits = NO_LIMITS } = this.#options;
     for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
       const start = await KeeperThread.start(folder, mark);
       try {
         const line = await KeeperLine.open(start.path);
         const known = new Set(this.#programs.values());
         const kept: KeptProgram[] = [];
-        const greeting = await line?.greet(mark, graceSeconds, (message) => {
+        const greeting = await line?.greet({ mark, graceSeconds, limits }, (message) => {
           this.#received(message, kept);
         });
         if (line === undefined || greeting === 'closed') continue;
@@ -132,6 +136,7 @@ export class Keeper {
           continue;
         }
         this.#connected(line);
+        this.#warnOfLimits(limits, line.controllers);
         // A program whose start was never reported to its owner.
         if (this.#hasStarted) for (const program of kept) if (!known.has(program)) program.kill('SIGKILL');
         return kept;
@@ -146,6 +151,16 @@ export class Keeper {
     this.#line = line;
     line.holdProcess(false);
     void line.closed.then(() => this.#disconnected());
+  }
+
+  #warnOfLimits({ memoryBytes, cpuPercent }: ProjectLimits, controllers: readonly string[]): void {
+    const wanted = [...(memoryBytes > 0 ? ['memory'] : []), ...(cpuPercent > 0 ? ['cpu'] : [])];
+    const lacking = wanted.filter((controller) => !controllers.includes(controller));
+    if (lacking.length === 0) return;
+    this.#options.log.warn(
+      { lacking },
+      'limits of projects do not hold: this host lends the server no cgroup v2 with these controllers',
+    );
   }
 
   #received(message: KeeperMessage, kept: KeptProgram[]): void {

@@ -6,7 +6,7 @@
 import type { ProgramView } from './namespaces.js';
 import type { ProgramEnd, ProgramOrder, ProgramSignal } from './program.js';
 
-export const KEEPER_VERSION = 3;
+export const KEEPER_VERSION = 4;
 
 /** The environment variable of each program: `<mark>/<id>`. */
 export const MARK_VARIABLE = 'WIREFARM_NODE';
@@ -37,8 +37,24 @@ export interface SpawnOrder extends Omit<ProgramOrder, 'memo' | 'confinement'> {
   readonly memo: string;
 }
 
+/** The most that the programs of one project may use together, where the host lends the controllers; 0 is no limit. */
+export interface ProjectLimits {
+  readonly memoryBytes: number;
+  /** Of one core. */
+  readonly cpuPercent: number;
+}
+
+export const NO_LIMITS: ProjectLimits = { memoryBytes: 0, cpuPercent: 0 };
+
 export type ServerMessage =
-  | { readonly kind: 'hello'; readonly version: number; readonly mark: string; readonly graceSeconds: number }
+  | {
+      readonly kind: 'hello';
+      readonly version: number;
+      readonly mark: string;
+      readonly graceSeconds: number;
+      /** Absent from servers of other versions. */
+      readonly limits?: ProjectLimits;
+    }
   | { readonly kind: 'end' }
   | { readonly kind: 'spawn'; readonly request: number; readonly order: SpawnOrder }
   | { readonly kind: 'input'; readonly id: string; readonly bytes: Uint8Array }
@@ -50,8 +66,8 @@ export type KeeperMessage =
   /** Another server is connected. */
   | { readonly kind: 'busy' }
   | { readonly kind: 'kept'; readonly id: string; readonly pid: number; readonly memo: string }
-  /** All that is kept has been told. */
-  | { readonly kind: 'welcome' }
+  /** All that is kept has been told. `controllers` are those by which projects can be limited. */
+  | { readonly kind: 'welcome'; readonly controllers: readonly string[] }
   | { readonly kind: 'spawned'; readonly request: number; readonly pid: number }
   | { readonly kind: 'refused'; readonly request: number; readonly reason: string }
   /** `at` counts from the first byte that the program printed; what was dropped before it leaves a gap. */
@@ -95,7 +111,12 @@ export function isServerMessage(message: unknown): message is ServerMessage {
   if (!isRecord(message)) return false;
   switch (message['kind']) {
     case 'hello':
-      return isNumber(message['version']) && isText(message['mark']) && isNumber(message['graceSeconds']);
+      return (
+        isNumber(message['version']) &&
+        isText(message['mark']) &&
+        isNumber(message['graceSeconds']) &&
+        (message['limits'] === undefined || areLimits(message['limits']))
+      );
     case 'end':
       return true;
     case 'spawn':
@@ -109,6 +130,12 @@ export function isServerMessage(message: unknown): message is ServerMessage {
     default:
       return false;
   }
+}
+
+function areLimits(limits: unknown): boolean {
+  if (!isRecord(limits)) return false;
+  const { memoryBytes, cpuPercent } = limits;
+  return [memoryBytes, cpuPercent].every((limit) => isNumber(limit) && Number.isInteger(limit) && limit >= 0);
 }
 
 function isOrder(order: unknown): boolean {

@@ -69,7 +69,7 @@ export class ServerLink {
   }
 
   /** Tells a new server of what the last one has left. */
-  async introduce(programs: Iterable<SpawnedProgram>): Promise<void> {
+  async introduce(programs: Iterable<SpawnedProgram>, controllers: readonly string[]): Promise<void> {
     for (const program of programs) {
       const { id, pid, memo, ring } = program;
       this.send({ kind: 'kept', id, pid, memo });
@@ -77,7 +77,7 @@ export class ServerLink {
       this.#tell(program);
       if (this.#isBehind) await this.#drained();
     }
-    this.send({ kind: 'welcome' });
+    this.send({ kind: 'welcome', controllers });
     for (const program of this.#sent.keys()) this.changed(program);
   }
 

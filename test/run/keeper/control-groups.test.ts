@@ -5,6 +5,7 @@ import { existsSync, mkdirSync, readFileSync, rmdirSync, writeFileSync } from 'n
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { ControlGroups, ownControlGroup } from '../../../src/run/keeper/control-groups.js';
+import { NO_LIMITS } from '../../../src/run/keeper/messages.js';
 import { eventually } from '../../support/eventually.js';
 import { scratchFolder } from '../../support/scratch.js';
 import { contentOf, keeperOf, newRig, printed, shell } from './keeper-rig.js';
@@ -135,11 +136,12 @@ void t.test('the tree of a killed keeper is removed by any other', { skip }, asy
 });
 
 /** A tree of ordinary files: what is written into it can be read on every host, and no kernel acts on it. */
-async function writtenTree(t: Test, controllers: string): Promise<string> {
+async function writtenTree(t: Test, controllers: string, limits = NO_LIMITS): Promise<string> {
   const tree = scratchFolder(t);
   writeFileSync(join(tree, 'cgroup.controllers'), `${controllers}\n`);
   const groups = await ControlGroups.open({ base: tree, mark: 'mark' });
   if (groups === undefined) throw new Error('there are no groups');
+  groups.limits = limits;
   await groups.add('node', 4_000_000, 'lab');
   return join(tree, 'wirefarm-mark/of-lab');
 }
@@ -152,7 +154,17 @@ void t.test('a project has its bound of processes where the controller is there'
   t.equal(readFileSync(join(whole, 'of-node/cgroup.procs'), 'utf8'), '4000000');
   const lesser = await writtenTree(t, 'cpu memory');
   t.notOk(existsSync(join(lesser, 'pids.max')));
-  t.equal(readFileSync(join(lesser, 'cgroup.subtree_control'), 'utf8'), '+cpu');
+  t.equal(readFileSync(join(lesser, 'cgroup.subtree_control'), 'utf8'), '+memory');
+});
+
+void t.test('a project has the bounds of the settings', async (t) => {
+  const limits = { memoryBytes: 64 * 1024 * 1024, cpuPercent: 150 };
+  const bounded = await writtenTree(t, 'cpu memory', limits);
+  t.equal(readFileSync(join(bounded, 'memory.max'), 'utf8'), '67108864');
+  t.equal(readFileSync(join(bounded, 'cpu.max'), 'utf8'), '150000 100000');
+  const free = await writtenTree(t, 'cpu memory');
+  t.equal(readFileSync(join(free, 'memory.max'), 'utf8'), 'max');
+  t.equal(readFileSync(join(free, 'cpu.max'), 'utf8'), 'max 100000');
 });
 
 void t.test('a host without a tree that can be written has no groups', async (t) => {

@@ -124,8 +124,9 @@ export class Virtqueue {
     const waiting = this.#waiting;
     let chains = 0;
     let done = 0;
-    let headerAt: { readonly region: MappedRegion; readonly offset: number } | undefined;
-    while (done < length || headerAt === undefined) {
+    let headerRegion: MappedRegion | undefined;
+    let headerAt = 0;
+    while (done < length || headerRegion === undefined) {
       if (this.#waiting === 0 || (chains > 0 && !this.#merges)) {
         this.#next = first;
         const result = this.#waiting === 0 ? 'no room' : 'too long';
@@ -144,9 +145,10 @@ export class Virtqueue {
         const region = this.#memory.regionAt(address, octets);
         let at = address - region.guest;
         let count = octets;
-        if (headerAt === undefined) {
+        if (headerRegion === undefined) {
           if (octets < this.#headerLength) throw new GuestFault(FAULT.direction);
-          headerAt = { region, offset: at };
+          headerRegion = region;
+          headerAt = at;
           at += this.#headerLength;
           count -= this.#headerLength;
           written = this.#headerLength;
@@ -161,7 +163,7 @@ export class Virtqueue {
       this.#giveBack(head, written, chains);
       chains++;
     }
-    this.#writeHeader(headerAt, chains);
+    this.#writeHeader(headerRegion, headerAt, chains);
     this.#usedNext = (this.#usedNext + chains) & INDEXES;
     return 'put';
   }
@@ -198,11 +200,16 @@ export class Virtqueue {
     this.#used[element + 1] = written;
   }
 
-  #writeHeader({ region, offset }: { region: MappedRegion; offset: number }, chains: number): void {
-    const { bytes } = region;
-    bytes.fill(0, offset, offset + this.#headerLength);
+  #writeHeader({ bytes, words }: MappedRegion, at: number, chains: number): void {
+    if ((at & 3) === 0 && this.#headerLength > AT_BUFFERS) {
+      const word = at >>> 2;
+      words[word] = words[word + 1] = 0;
+      words[word + 2] = chains << 16;
+      return;
+    }
+    bytes.fill(0, at, at + this.#headerLength);
     if (this.#headerLength <= AT_BUFFERS) return;
-    bytes[offset + AT_BUFFERS] = chains & 0xff;
-    bytes[offset + AT_BUFFERS + 1] = chains >> 8;
+    bytes[at + AT_BUFFERS] = chains & 0xff;
+    bytes[at + AT_BUFFERS + 1] = chains >> 8;
   }
 }

@@ -28,6 +28,7 @@ import { smallFiles } from './small-files.bench.js';
 import { snapshots } from './snapshots.bench.js';
 import { transferLoad } from './transfer-load.bench.js';
 import { transfers } from './transfers.bench.js';
+import { vhostUser } from './vhost-user.bench.js';
 
 const BENCHES: readonly Bench[] = [
   requests,
@@ -40,6 +41,7 @@ const BENCHES: readonly Bench[] = [
   captureCost,
   captureViewers,
   captureMany,
+  vhostUser,
   nodes,
   machines,
   control,

@@ -28,6 +28,12 @@ export class Forwarder {
     return Forwarder.run(process.execPath, [file, JSON.stringify(path)]);
   }
 
+  /** An engine with a switch between guests that share their memory. */
+  static startGuests(sockets: readonly string[]): Promise<Forwarder> {
+    const file = fileURLToPath(new URL('./guest-forwarder.js', import.meta.url));
+    return Forwarder.run(process.execPath, [file, ...sockets]);
+  }
+
   /** The command prints a line when it is ready. */
   static async run(command: string, args: readonly string[]): Promise<Forwarder> {
     const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'inherit'] });

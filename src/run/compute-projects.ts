@@ -56,6 +56,11 @@ export class ComputeProjects {
     return entry.project;
   }
 
+  /** As much as is asked for in a project that does not run at this moment, as while a snapshot is restored. */
+  async takeRoom(id: string, bytes: number): Promise<() => void> {
+    return (await this.#entries.get(id)?.project.takeRoom(bytes)) ?? (() => undefined);
+  }
+
   /** Undefined for a node that was not made yet, or was removed. */
   nodeOf(projectId: string, nodeId: string): ComputeNode | undefined {
     return this.#entries.get(projectId)?.project.findNode(nodeId);

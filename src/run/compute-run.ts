@@ -169,7 +169,7 @@ export class ComputeRun implements LabRun {
   }
 
   takeRoom(bytes: number): Promise<() => void> {
-    return this.#projects.find(this.#id).takeRoom(bytes);
+    return this.#projects.takeRoom(this.#id, bytes);
   }
 
   settled(): Promise<void> | undefined {

@@ -62,7 +62,7 @@ export class ControlGroups {
   /** The group in which this process was. */
   readonly #former: string;
   readonly #controllers: readonly string[];
-  /** Those of projects whose programs are added from now on. */
+  /** The limits of projects whose programs are added from now on. */
   limits = NO_LIMITS;
   /** The work on the groups of each project, one after the other. */
   readonly #work = new Map<string, Promise<void>>();

@@ -8,7 +8,7 @@ import { KEEPER_VERSION, type KeeperMessage, type ProjectLimits, type ServerMess
 const MOST_UNSENT = 8 * 1024 * 1024;
 const HELLO_MS = 20_000;
 
-/** What a server says of itself. */
+/** The greeting of a server. */
 interface Hello {
   readonly mark: string;
   readonly graceSeconds: number;

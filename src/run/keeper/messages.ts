@@ -40,7 +40,7 @@ export interface SpawnOrder extends Omit<ProgramOrder, 'memo' | 'confinement'> {
 /** The most that the programs of one project may use together, where the host lends the controllers; 0 is no limit. */
 export interface ProjectLimits {
   readonly memoryBytes: number;
-  /** Of one core. */
+  /** 100 is one core. */
   readonly cpuPercent: number;
 }
 

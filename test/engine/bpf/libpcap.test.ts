@@ -168,12 +168,15 @@ void t.test(
     const resident = (): number =>
       Number(/VmRSS:\s+(\d+)/.exec(readFileSync('/proc/self/status', 'utf8'))?.[1]);
     compileMany(500);
-    const before = resident();
-    compileMany(3000);
-    const grown = resident() - before;
+    // The memory of the language grows now and then; what is left behind grows in each part.
+    const grown = Array.from({ length: 3 }, () => {
+      const before = resident();
+      compileMany(1000);
+      return resident() - before;
+    });
     t.equal(refused, 3500);
     // A program is 2 KB here, a handle more.
-    t.ok(grown < 3000, `${grown} KiB more`);
+    t.ok(Math.min(...grown) < 1000, `${grown.join(', ')} KiB more`);
     t.end();
   },
 );

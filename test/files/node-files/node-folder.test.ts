@@ -66,9 +66,10 @@ void t.test('a node has a folder of its own, and below that others', (t) => {
 });
 
 void t.test('a file lands in the folder of the node, by way of the folder for unfinished ones', (t) => {
-  const { hold, turn, ...landing } = nodeFileLanding(home, ID, 'a\\b');
+  const { hold, turn, takeRoom, ...landing } = nodeFileLanding(home, ID, 'a\\b');
   t.equal(typeof hold, 'function', 'the project stays open meanwhile');
   t.equal(typeof turn, 'function', 'and its files may be held still');
+  t.equal(typeof takeRoom, 'function', 'and its quota holds');
   t.same(landing, {
     root: '/lab',
     folder: `project-files/qemu/${ID}`,

@@ -70,7 +70,7 @@ export async function adoptQemu(
     const place = { name: node.name, sockets: opener, host, folder, size };
     for (const index of shared) await reopenShared(place, files, index);
     const events = eventsOf(node.name, host);
-    const control = await meetQemu(program, sockets.qmp, events, MEETING_LIMIT_MS);
+    const control = await meetQemu(files, program, sockets.qmp, events, MEETING_LIMIT_MS);
     if (control === undefined) throw new Error('its program has ended');
     endSteps.push(() => {
       control.close();
@@ -83,11 +83,11 @@ export async function adoptQemu(
     const isLimited = helpers.some(({ id }) => id === limiterOf(node));
     if (!isLimited) endSteps.push(await limitCpu(options, node, program));
     const { consoleType, properties } = node;
-    const console = consoleType === 'telnet' ? await openSerial(control, sockets.console) : undefined;
+    const console = consoleType === 'telnet' ? await openSerial(files, control, sockets.console) : undefined;
     endSteps.push(() => console?.close());
     const memory = guestMemoryOf(options, node.name, { control, pid: program.pid }, known);
     return new QemuRun({
-      ...{ node, host, program, control, console, endSteps, commandLine: kept.commandLine },
+      ...{ files, node, host, program, control, console, endSteps, commandLine: kept.commandLine },
       isSuspended: now === IS_SUSPENDED,
       hasCarrier: properties['replicate_network_connection_state'] !== false,
       consoleSocket: console !== undefined || consoleType === 'none' ? undefined : sockets.console,

@@ -3,6 +3,7 @@ import {
   closeSync,
   constants,
   existsSync,
+  fstatSync,
   lchownSync,
   mkdirSync,
   mkdtempSync,
@@ -28,6 +29,7 @@ const LONGEST_SOCKET_PATH = 107;
 const LONGEST_SOCKET_NAME = 16;
 /** Memory that only looks like a file. */
 const MEMORY = '/memfd:';
+const O_PATH = 0o10000000;
 const KVM_DEVICE = '/dev/kvm';
 const KVM_MODULES = ['kvm_intel', 'kvm_amd'];
 
@@ -52,6 +54,9 @@ export interface QemuHostTasks extends TaskTable {
   readonly removeSockets: (input: { path: string }) => void;
   /** Lets the user of a folder, for whom a program of an earlier server runs, connect to a new socket in it. */
   readonly giveSocket: (input: { path: string }) => void;
+  /** A descriptor that stands for the socket at the path, to connect to. Throws for anything else, such as a link. */
+  readonly holdSocket: (input: { path: string }) => number;
+  readonly releaseSocket: (input: { descriptor: number }) => void;
   readonly isThere: (input: { path: string }) => boolean;
   /** The paths of the files and disks that a process has open. None on a host that does not tell. */
   readonly openedFiles: (input: { pid: number }) => string[];
@@ -65,6 +70,17 @@ export const qemuHostTasks: QemuHostTasks = {
       platforms: programs.map((name) => name.slice(SYSTEM_PREFIX.length)).sort(),
       hasImageTool: names.has(IMAGE_TOOL),
     };
+  },
+
+  holdSocket({ path }) {
+    const descriptor = openSync(path, O_PATH | constants.O_NOFOLLOW);
+    if (fstatSync(descriptor).isSocket()) return descriptor;
+    closeSync(descriptor);
+    throw new Error(`${path} is no socket`);
+  },
+
+  releaseSocket({ descriptor }) {
+    closeSync(descriptor);
   },
 
   openedFiles({ pid }) {

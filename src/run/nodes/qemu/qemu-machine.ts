@@ -208,7 +208,7 @@ class QemuMachine implements Machine {
     });
     // Options of the operator's choice may have drives of their own.
     if (!allowsUnsafe) await checkOpened({ files, control, pid: program.pid }, disks);
-    const console = consoleType === 'telnet' ? await openSerial(control, sockets.console) : undefined;
+    const console = consoleType === 'telnet' ? await openSerial(files, control, sockets.console) : undefined;
     endSteps.push(() => console?.close());
     if (memory !== undefined) await this.#load(program, control, sockets.memory, memory);
     const hasCarrier = properties['replicate_network_connection_state'] !== false;
@@ -217,7 +217,7 @@ class QemuMachine implements Machine {
     await control.execute('cont');
     const guestMemory = guestMemoryOf(this.#options, name, { control, pid: program.pid }, known);
     return new QemuRun({
-      ...{ node: this.#node, host, program, control, console, hasCarrier, endSteps },
+      ...{ files, node: this.#node, host, program, control, console, hasCarrier, endSteps },
       ...{ commandLine, isSuspended: false },
       memory: guestMemory,
       saveMemory: () => this.#options.saved.save(this.#node, guestMemory, known.files, host),
@@ -248,7 +248,7 @@ class QemuMachine implements Machine {
     memory: KeptMemory | undefined,
   ): Promise<QmpClient> {
     const { name } = this.#node;
-    const control = await meetQemu(program, path, eventsOf(name, host));
+    const control = await meetQemu(this.#options.files, program, path, eventsOf(name, host));
     if (control !== undefined) return control;
     const printed = lastLines(program.output);
     const reason = printed === '' ? 'QEMU has ended without a word' : printed;

@@ -1,11 +1,12 @@
 /** A guest that runs: the process of QEMU, the socket by which it is controlled, and its serial console. */
-import { connect } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ConsoleOpener } from '../../consoles/socket-relay.js';
+import type { ComputeFiles } from '../../files.js';
 import type { Program, ProgramEnd } from '../../keeper/keeper.js';
 import { endProgram } from '../keeper-programs.js';
 import type { MachineNode, NodeHost, Run, RunMemory, StopReason } from '../machine.js';
+import { connectProgram } from './program-socket.js';
 import { QmpClient } from './qmp.js';
 import { SerialConsole } from './serial-console.js';
 
@@ -24,6 +25,7 @@ const FIRST_SERIAL_PORT = 'serial0';
 export type EndStep = () => Promise<void> | void;
 
 interface QemuRunParts {
+  readonly files: ComputeFiles;
   readonly node: MachineNode;
   readonly host: NodeHost;
   readonly commandLine: string;
@@ -59,8 +61,7 @@ export class QemuRun implements Run {
     this.console = console;
     this.isSuspended = parts.isSuspended;
     this.memory = memory;
-    if (consoleSocket !== undefined)
-      this.openConsole = () => Promise.resolve(connect({ path: consoleSocket }));
+    if (consoleSocket !== undefined) this.openConsole = () => connectProgram(parts.files, consoleSocket);
     this.ended = program.ended.then(async (end) => {
       await undo(endSteps);
       return end;
@@ -151,6 +152,7 @@ export async function undo(steps: readonly EndStep[]): Promise<void> {
 
 /** Resolves when QEMU takes commands, or with undefined when its program ends before. */
 export async function meetQemu(
+  files: ComputeFiles,
   program: Program,
   path: string,
   onEvent: (name: string, data: Readonly<Record<string, unknown>>) => void,
@@ -159,7 +161,7 @@ export async function meetQemu(
   const begun = performance.now();
   while (program.isRunning) {
     try {
-      return await QmpClient.open({ path, onEvent });
+      return await QmpClient.open(await connectProgram(files, path), { onEvent });
     } catch (error) {
       if (performance.now() - begun > limitMs) throw error;
     }
@@ -169,8 +171,12 @@ export async function meetQemu(
 }
 
 /** Connects to the serial port; a break goes over the control socket. */
-export function openSerial(control: QmpClient, path: string): Promise<SerialConsole> {
-  return SerialConsole.open(path, () => {
+export async function openSerial(
+  files: ComputeFiles,
+  control: QmpClient,
+  path: string,
+): Promise<SerialConsole> {
+  return new SerialConsole(await connectProgram(files, path), () => {
     control.execute('chardev-send-break', { id: FIRST_SERIAL_PORT }).catch(() => undefined);
   });
 }

@@ -3,7 +3,7 @@
  * greets, the client asks for no more than the plain protocol, and then commands are answered in any order. Whatever
  * comes is checked: the guest may have broken out of its machine.
  */
-import { connect, type Socket } from 'node:net';
+import type { Socket } from 'node:net';
 
 const LONGEST_LINE = 1024 * 1024;
 const LINE_FEED = 0x0a;
@@ -11,8 +11,6 @@ const LINE_FEED = 0x0a;
 const ANSWER_MS = 30_000;
 
 export interface QmpOptions {
-  /** The path of the Unix socket. */
-  readonly path: string;
   readonly onEvent: (name: string, data: Readonly<Record<string, unknown>>) => void;
   readonly answerMs?: number;
 }
@@ -57,9 +55,8 @@ export class QmpClient {
     });
   }
 
-  /** Resolves when QEMU takes commands. Rejects when nothing listens, or what listens is not QEMU. */
-  static async open(options: QmpOptions): Promise<QmpClient> {
-    const socket = connect({ path: options.path });
+  /** Resolves when QEMU takes commands. Rejects when what is connected is not QEMU. It closes the socket. */
+  static async open(socket: Socket, options: QmpOptions): Promise<QmpClient> {
     const client = new QmpClient(socket, options);
     try {
       await new Promise<void>((resolve, reject) => {

@@ -2,8 +2,7 @@
  * The serial port of a guest: a Unix socket of QEMU. QEMU drops what a guest prints while nobody is connected, and stops
  * the guest when what is connected does not read; so this connects before the guest runs, and reads for as long as it does.
  */
-import { once } from 'node:events';
-import { connect, type Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import { OutputRing } from '../../keeper/output-ring.js';
 import type { MachineConsole } from '../machine.js';
 
@@ -16,7 +15,8 @@ export class SerialConsole implements MachineConsole {
   readonly #listeners = new Set<(bytes: Uint8Array) => void>();
   readonly #break: () => void;
 
-  private constructor(socket: Socket, sendBreak: () => void) {
+  /** It closes the socket, which is connected. */
+  constructor(socket: Socket, sendBreak: () => void) {
     this.#socket = socket;
     this.#break = sendBreak;
     socket.on('data', (bytes: Buffer) => {
@@ -24,14 +24,6 @@ export class SerialConsole implements MachineConsole {
       for (const listener of this.#listeners) listener(bytes);
     });
     socket.on('error', () => undefined);
-  }
-
-  /** Rejects when nothing listens at the path. */
-  static async open(path: string, sendBreak: () => void): Promise<SerialConsole> {
-    const socket = connect({ path });
-    const console = new SerialConsole(socket, sendBreak);
-    await once(socket, 'connect');
-    return console;
   }
 
   get output(): Uint8Array {

@@ -4,20 +4,17 @@ import { once } from 'node:events';
 import { copyFileSync, renameSync, symlinkSync, watch, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
-import type { ComputeFiles } from '../../../../src/run/files.js';
 import { checkOpened } from '../../../../src/run/nodes/qemu/opened-files.js';
 import type { PreparedDisks } from '../../../../src/run/nodes/qemu/prepared-disks.js';
-import { qemuHostTasks } from '../../../../src/run/nodes/qemu/qemu-host-tasks.js';
+import { connectProgram } from '../../../../src/run/nodes/qemu/program-socket.js';
 import { QmpClient } from '../../../../src/run/nodes/qemu/qmp.js';
 import { eventually } from '../../../support/eventually.js';
 import { NodeLab, programsOf } from '../../../support/node-lab.js';
 import { missingQemu, startQemuServer } from '../../../support/qemu.js';
+import { qemuFiles } from '../../../support/qemu-files.js';
 import { scratchFolder } from '../../../support/scratch.js';
 
 const skip = missingQemu();
-const files = {
-  run: (name: 'openedFiles', input: { pid: number }) => Promise.resolve(qemuHostTasks[name](input)),
-} as unknown as ComputeFiles;
 
 function img(...args: string[]): void {
   const { status, stderr } = spawnSync('qemu-img', args);
@@ -58,11 +55,12 @@ async function opened(t: Test, folder: string, overlay: string, disks: PreparedD
     qemu.kill('SIGKILL');
     await ended;
   });
-  const control = await eventually('QEMU listens', () =>
-    QmpClient.open({ path, onEvent: () => undefined }).catch(() => undefined),
+  const socket = await eventually('QEMU listens', () =>
+    connectProgram(qemuFiles, path).catch(() => undefined),
   );
+  const control = await QmpClient.open(socket, { onEvent: () => undefined });
   try {
-    await checkOpened({ files, control, pid: Number(qemu.pid) }, disks);
+    await checkOpened({ files: qemuFiles, control, pid: Number(qemu.pid) }, disks);
   } finally {
     control.close();
   }

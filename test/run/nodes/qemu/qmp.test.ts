@@ -1,10 +1,13 @@
 /** The client of QMP against a server of QMP that does all that a broken one may do. */
 import { once } from 'node:events';
+import { symlinkSync, writeFileSync } from 'node:fs';
 import { createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
+import { connectProgram } from '../../../../src/run/nodes/qemu/program-socket.js';
 import { QmpClient, QmpError, type QmpOptions } from '../../../../src/run/nodes/qemu/qmp.js';
 import { patience } from '../../../support/patience.js';
+import { qemuFiles } from '../../../support/qemu-files.js';
 import { scratchFolder } from '../../../support/scratch.js';
 
 type Message = Record<string, unknown>;
@@ -48,7 +51,10 @@ async function serve(t: Test, answer: Answering, greeting = GREETING) {
 }
 
 async function open(t: Test, path: string, more: Partial<QmpOptions> = {}): Promise<QmpClient> {
-  const client = await QmpClient.open({ path, onEvent: () => undefined, ...more });
+  const client = await QmpClient.open(await connectProgram(qemuFiles, path), {
+    onEvent: () => undefined,
+    ...more,
+  });
   t.teardown(() => {
     client.close();
   });
@@ -129,15 +135,22 @@ void t.test('a line that is no QMP ends the connection, and all who wait are tol
 
 void t.test('a server that does not greet, does not answer, or is not there is not waited for', async (t) => {
   const silent = await serve(t, () => undefined, '');
-  const onEvent = (): void => undefined;
-  await t.rejects(QmpClient.open({ path: silent.path, onEvent, answerMs: 50 }), {
-    message: 'QEMU does not greet',
-  });
+  await t.rejects(open(t, silent.path, { answerMs: 50 }), { message: 'QEMU does not greet' });
   const deaf = await serve(t, () => undefined);
   const client = await open(t, deaf.path, { answerMs: patience(500) });
   await t.rejects(client.execute('stop'), { message: 'QEMU does not answer the command stop' });
-  await t.rejects(QmpClient.open({ path: `${deaf.path}-other`, onEvent }), { code: 'ENOENT' });
+  await t.rejects(open(t, `${deaf.path}-other`), { code: 'ENOENT' });
   const waiting = client.execute('cont');
   for (const socket of deaf.sockets) socket.destroy();
   await t.rejects(waiting);
+});
+
+void t.test('a link in the place of the socket is not followed, and a file there is no socket', async (t) => {
+  const { path, sockets } = await serve(t, () => undefined);
+  const folder = scratchFolder(t);
+  symlinkSync(path, join(folder, 'link'));
+  writeFileSync(join(folder, 'file'), '');
+  for (const name of ['link', 'file'])
+    await t.rejects(connectProgram(qemuFiles, join(folder, name)), { message: /is no socket/ });
+  t.equal(sockets.size, 0);
 });

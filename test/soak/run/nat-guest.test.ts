@@ -60,7 +60,7 @@ void t.test(
     };
     const before = await dropped();
     const api = (address: string): Promise<string> =>
-      shell.run(`wget -T 3 -q -O - http://${address}:${server.port}/v2/version`);
+      shell.run(`printf 'GET /v2/version HTTP/1.0\\r\\n\\r\\n' | nc -w 3 ${address} ${server.port}`);
     for (const address of ['192.168.122.1', '192.168.122.3', '127.0.0.1', HOST])
       t.notMatch(await api(address), /"version"|done-0/, `the interface at ${address}`);
     t.ok((await dropped()) > before, 'what leads to loopback is dropped and counted');

@@ -226,8 +226,7 @@ void t.test(
       return Number(lport);
     };
     const ethernet = await attach(0, 0);
-    const running = await client.expect(200, 'POST', `${path}/start`);
-    const hypervisor = hypervisorOf(t, running);
+    const hypervisor = await startAt(t, path);
     const serial = await attach(1, 2);
     const countOf = async (nio: string): Promise<number> =>
       Number((await hypervisor.ask('nio get_stats', [nio]))[0]?.split(' ')[0]);
@@ -276,6 +275,12 @@ void t.test(
   },
 );
 
+/** Starts a router on the compute. */
+async function startAt(t: Test, path: string): Promise<Hypervisor> {
+  await client.expect(204, 'POST', `${path}/start`);
+  return hypervisorOf(t, await client.expect(200, 'GET', path));
+}
+
 /** A router on the compute, and a peer that sends frames to ports of it. */
 async function computeRouter(t: Test, properties: Json) {
   const { project_id: id } = await client.expect(201, 'POST', '/v2/compute/projects', { name: 'compute' });
@@ -306,7 +311,7 @@ void t.test('cards of a router that runs are changed where the platform can', { 
   const properties = { chassis: '3660', slot1: 'NM-1FE-TX', slot2: 'NM-1FE-TX' };
   const { path, attach, reaches } = await computeRouter(t, properties);
   const [first, second] = [await attach(1, 0), await attach(2, 0)];
-  const hypervisor = hypervisorOf(t, await client.expect(200, 'POST', `${path}/start`));
+  const hypervisor = await startAt(t, path);
   const cards = (): Promise<readonly string[]> => hypervisor.ask('vm slot_bindings', ['R1']);
   await reaches(hypervisor, first, 'n64');
   await client.expect(200, 'PUT', path, { slot1: 'NM-4E', slot3: 'NM-4T' });
@@ -323,7 +328,7 @@ void t.test('cards of a router that runs are changed where the platform can', { 
 void t.test('cards of a router that cannot take them while it runs are refused', { skip }, async (t) => {
   const refusedOn = async (platform: Json, change: Json, status: number): Promise<void> => {
     const { path } = await computeRouter(t, platform);
-    await client.expect(200, 'POST', `${path}/start`);
+    await client.expect(204, 'POST', `${path}/start`);
     t.match(await client.put(path, change), { status }, JSON.stringify([platform, change]));
   };
   await refusedOn({ chassis: '3640' }, { slot1: 'NM-1E' }, 409);
@@ -338,7 +343,7 @@ void t.test('a link stays at its port when the card of another slot is changed',
   const { path, attach, reaches } = await computeRouter(t, { slot0: 'NM-1E', slot1: 'NM-1E' });
   const port = await attach(1, 0);
   await client.expect(200, 'PUT', path, { slot0: 'NM-4E' });
-  const hypervisor = hypervisorOf(t, await client.expect(200, 'POST', `${path}/start`));
+  const hypervisor = await startAt(t, path);
   await reaches(hypervisor, port, 'n64');
   t.match(await hypervisor.ask('vm slot_nio_bindings', ['R1', 1]), [/n64/]);
 });

@@ -1,6 +1,6 @@
 /** A running server: everything is made here, in order, and ended in reverse. */
 import { join } from 'node:path';
-import type { Logger } from 'pino';
+import { pino, type Logger } from 'pino';
 import { routeTable } from '../api/table.js';
 import { isLoopback } from '../base/loopback.js';
 import { PRODUCT } from '../base/product.js';
@@ -52,7 +52,6 @@ import {
   SYMBOLS,
   temporaryImages,
 } from './folders.js';
-import { openLog } from './log.js';
 import { onStopSignal } from './stop-signal.js';
 import { ARCHIVES_AT_ONCE, LOOPS, Threads } from './threads.js';
 
@@ -62,7 +61,7 @@ const LARGEST_HEADERS = 16 * 1024;
 
 export async function serve(config: Config): Promise<void> {
   prepareFolders(config);
-  const log = openLog(config.logLevel);
+  const log = pino({ level: config.logLevel }, pino.destination({ dest: 2, sync: false }));
   const stop = onStopSignal((error) => {
     log.fatal({ err: error }, 'the server has a fault and ends: whoever started it should start it again');
   });
@@ -307,6 +306,7 @@ export async function serve(config: Config): Promise<void> {
   await store.close();
   await threads.close();
   log.info('stopped');
+  log.flush();
   process.exit(stop.exitCode());
 }
 

@@ -63,6 +63,25 @@ interface QemuOptions extends QemuDiskOptions, MemoryThreads {
   readonly saved: SavedMemories;
 }
 
+/** The things that a program needs. */
+interface PreparedMachine {
+  readonly disks: PreparedDisks;
+  /** The folder of its sockets. */
+  readonly folder: string;
+  /** The adapters that share the memory of the guest. */
+  readonly shared: number[];
+  readonly isKvm: boolean;
+  readonly order: QemuCommand;
+}
+
+/** A program that has been started. */
+interface BegunMachine {
+  readonly program: Program;
+  readonly commandLine: string;
+  readonly disks: PreparedDisks;
+  readonly known: QemuMemo;
+}
+
 export class QemuRunner implements ProgramRunner {
   readonly kind = qemu;
   readonly confinement = { network: 'own' } as const;
@@ -139,8 +158,29 @@ class QemuMachine implements Machine {
 
   /** Adds to `endSteps` what undoes its own steps, at the end of the run or when one fails. */
   async #launch(host: NodeHost, endSteps: EndStep[], memory: KeptMemory | undefined): Promise<Run> {
-    const { files, socketsFolder: root, allowsUnsafe } = this.#options;
-    const { name, properties, consoleType } = this.#node;
+    const { name, network, properties } = this.#node;
+    const hasMemory = memory !== undefined;
+    const { disks, folder, shared, isKvm, order } = await this.#prepare(host, endSteps, hasMemory);
+    const parts = partsOf(order.command, order.args);
+    const difference = hasMemory ? differenceOf(memory.parts, parts) : undefined;
+    if (difference !== undefined) throw refusals.memoryNotLoaded(name, difference);
+    const args = [...order.args, ...(hasMemory ? loadingArgs(memory) : [])];
+    const confinement = { network, ...filesOf(disks, folder), devices: isKvm ? [KVM_DEVICE] : [] };
+    const commandLine = [order.command, ...args].join(' ');
+    const known: QemuMemo = {
+      ...{ folder, hasConfigDisk: disks.hasConfigDisk, ...imagesOf(disks.drives, disks.images) },
+      ...{ size: qemuMemory(properties) * MEBI, parts, files: openedFiles(disks), shared },
+    };
+    const program = await this.#spawn({ ...order, args }, confinement, host.memo(commandLine, known));
+    endSteps.push(() => endProgram(program));
+    endSteps.push(await limitCpu(this.#options, this.#node, program));
+    return this.#begin(host, endSteps, { program, commandLine, disks, known }, memory);
+  }
+
+  /** Makes all ready that the program needs, from its disks to its command line. Adds to `endSteps` as well. */
+  async #prepare(host: NodeHost, endSteps: EndStep[], hasMemory: boolean): Promise<PreparedMachine> {
+    const { files, socketsFolder: root, sockets: opener, allowsUnsafe } = this.#options;
+    const { name, properties, network, consoleType } = this.#node;
     const shared = sharedAdapters(this.#node, this.#adapters);
     const size = qemuMemory(properties) * MEBI;
     if (shared.length > 0) checkShared(name, this.#node, size);
@@ -148,7 +188,7 @@ class QemuMachine implements Machine {
     const version = await this.#findVersion();
     const isKvm = await this.#findKvm();
     this.#warnOfMemory(host);
-    const disks = await prepareDisks(this.#options, this.#node, memory !== undefined);
+    const disks = await prepareDisks(this.#options, this.#node, hasMemory);
     endSteps.push(disks.release);
     if (disks.hasConfigDisk)
       endSteps.push(() =>
@@ -160,13 +200,8 @@ class QemuMachine implements Machine {
     const folder = await files.run('makeSocketFolder', { root });
     endSteps.push(() => files.run('removeSockets', { path: folder }));
     const sockets = socketsIn(folder);
-    const { sockets: opener } = this.#options;
-    const adapters = await openAdapters(
-      { name, sockets: opener, host, folder, size },
-      this.#adapters,
-      shared,
-    );
-    const { network } = this.#node;
+    const place = { name, sockets: opener, host, folder, size };
+    const adapters = await openAdapters(place, this.#adapters, shared);
     const hasTpm = properties['tpm'] === true;
     if (hasTpm) {
       const confinement = { network, writable: [disks.folder, folder], readable: [] };
@@ -175,33 +210,23 @@ class QemuMachine implements Machine {
     const { id, home, customAdapters, consolePort } = this.#node;
     const order = qemuCommand({
       node: { id, name, projectId: home.id, projectFolder: home.folder },
-      ...{
-        properties,
-        customAdapters,
-        disks,
-        images: disks.images,
-        consoleType,
-        consolePort,
-        isKvm,
-        version,
-      },
-      adapters,
+      ...{ properties, customAdapters, disks, images: disks.images },
+      ...{ consoleType, consolePort, isKvm, version, adapters, allowsUnsafe },
       sockets: { ...sockets, tpm: hasTpm ? sockets.tpm : undefined },
-      allowsUnsafe,
     });
-    const parts = partsOf(order.command, order.args);
-    const difference = memory === undefined ? undefined : differenceOf(memory.parts, parts);
-    if (difference !== undefined) throw refusals.memoryNotLoaded(name, difference);
-    const args = [...order.args, ...(memory === undefined ? [] : loadingArgs(memory))];
-    const confinement = { network, ...filesOf(disks, folder), devices: isKvm ? [KVM_DEVICE] : [] };
-    const commandLine = [order.command, ...args].join(' ');
-    const known: QemuMemo = {
-      ...{ folder, hasConfigDisk: disks.hasConfigDisk, ...imagesOf(disks.drives, disks.images) },
-      ...{ size, parts, files: openedFiles(disks), shared },
-    };
-    const program = await this.#spawn({ ...order, args }, confinement, host.memo(commandLine, known));
-    endSteps.push(() => endProgram(program));
-    endSteps.push(await limitCpu(this.#options, this.#node, program));
+    return { disks, folder, shared, isKvm, order };
+  }
+
+  /** Connects to the program, whose guest does not run yet, and lets the guest go. */
+  async #begin(
+    host: NodeHost,
+    endSteps: EndStep[],
+    { program, commandLine, disks, known }: BegunMachine,
+    memory: KeptMemory | undefined,
+  ): Promise<Run> {
+    const { files, saved, allowsUnsafe } = this.#options;
+    const { name, properties, consoleType } = this.#node;
+    const sockets = socketsIn(known.folder);
     const control = await this.#meet(host, program, sockets.qmp, memory);
     endSteps.push(() => {
       control.close();
@@ -213,14 +238,14 @@ class QemuMachine implements Machine {
     if (memory !== undefined) await this.#load(program, control, sockets.memory, memory);
     const hasCarrier = properties['replicate_network_connection_state'] !== false;
     for (let index = 0; hasCarrier && index < this.#adapters; index++) await setCarrier(control, host, index);
-    await this.#options.saved.forget(this.#node);
+    await saved.forget(this.#node);
     await control.execute('cont');
     const guestMemory = guestMemoryOf(this.#options, name, { control, pid: program.pid }, known);
     return new QemuRun({
       ...{ files, node: this.#node, host, program, control, console, hasCarrier, endSteps },
       ...{ commandLine, isSuspended: false },
       memory: guestMemory,
-      saveMemory: () => this.#options.saved.save(this.#node, guestMemory, known.files, host),
+      saveMemory: () => saved.save(this.#node, guestMemory, known.files, host),
       consoleSocket: console !== undefined || consoleType === 'none' ? undefined : sockets.console,
     });
   }

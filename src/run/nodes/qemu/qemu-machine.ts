@@ -158,13 +158,15 @@ class QemuMachine implements Machine {
 
   /** Adds to `endSteps` what undoes its own steps, at the end of the run or when one fails. */
   async #launch(host: NodeHost, endSteps: EndStep[], memory: KeptMemory | undefined): Promise<Run> {
-    const { name, network, properties } = this.#node;
+    const { name, properties } = this.#node;
     const hasMemory = memory !== undefined;
     const { disks, folder, shared, isKvm, order } = await this.#prepare(host, endSteps, hasMemory);
     const parts = partsOf(order.command, order.args);
     const difference = hasMemory ? differenceOf(memory.parts, parts) : undefined;
     if (difference !== undefined) throw refusals.memoryNotLoaded(name, difference);
     const args = [...order.args, ...(hasMemory ? loadingArgs(memory) : [])];
+    // There is a network since the adapters are open.
+    const { network } = this.#node;
     const confinement = { network, ...filesOf(disks, folder), devices: isKvm ? [KVM_DEVICE] : [] };
     const commandLine = [order.command, ...args].join(' ');
     const known: QemuMemo = {
@@ -180,7 +182,7 @@ class QemuMachine implements Machine {
   /** Makes all ready that the program needs, from its disks to its command line. Adds to `endSteps` as well. */
   async #prepare(host: NodeHost, endSteps: EndStep[], hasMemory: boolean): Promise<PreparedMachine> {
     const { files, socketsFolder: root, sockets: opener, allowsUnsafe } = this.#options;
-    const { name, properties, network, consoleType } = this.#node;
+    const { name, properties, consoleType } = this.#node;
     const shared = sharedAdapters(this.#node, this.#adapters);
     const size = qemuMemory(properties) * MEBI;
     if (shared.length > 0) checkShared(name, this.#node, size);
@@ -204,6 +206,7 @@ class QemuMachine implements Machine {
     const adapters = await openAdapters(place, this.#adapters, shared);
     const hasTpm = properties['tpm'] === true;
     if (hasTpm) {
+      const { network } = this.#node;
       const confinement = { network, writable: [disks.folder, folder], readable: [] };
       endSteps.push(await startTpm(this.#options, this.#node, disks.folder, sockets.tpm, confinement));
     }

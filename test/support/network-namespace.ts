@@ -6,6 +6,7 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { closeSync, openSync, writeFileSync } from 'node:fs';
 import koffi from 'koffi';
 import type { Teardown } from './scratch.js';
+import { eventually } from './eventually.js';
 
 const CLONE_NEWNET = 0x4000_0000;
 
@@ -27,8 +28,16 @@ export class NetworkNamespace {
     });
   }
 
-  ip(...words: readonly string[]): void {
-    execFileSync('ip', ['-n', this.name, ...words]);
+  ip(...words: readonly string[]): string {
+    return execFileSync('ip', ['-n', this.name, ...words], { encoding: 'utf8' });
+  }
+
+  /** Waits until the kernel has noticed that an interface has its carrier: it drops what is sent before. */
+  async isUp(device: string): Promise<void> {
+    await eventually(
+      `${device} is up`,
+      () => this.ip('link', 'show', device).includes('state UP') || undefined,
+    );
   }
 
   /** Runs `work`, which must not wait, with this thread in the namespace. */

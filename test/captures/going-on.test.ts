@@ -29,7 +29,7 @@ for (const signal of ['SIGKILL', 'SIGTERM'] as const) {
     t.ok(gap !== undefined && gap.from < gap.to && gap.to <= String(status['last_packet_at']));
     const [listed] = (await second.client.get(`${second.lab.path}/captures`)).body as Json[];
     t.match(listed, { state: 'running', packets: 3, first_packet_at: status['first_packet_at'] });
-    t.match(second.server.log(), /Captures go on \(1\)/);
+    await second.server.logged(/Captures go on \(1\)/);
 
     const third = second.on(await after(t, second.server, signal));
     if (signal === 'SIGKILL') await t.rejects(viewer.ended);

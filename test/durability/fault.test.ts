@@ -19,12 +19,12 @@ for (const [name, fault] of [
     const made = await new Client(server.url).post('/v2/projects', { name: 'kept' });
     t.equal(made.status, 201);
     t.equal(await server.stop('SIGUSR2'), 1);
+    await server.logged(/"msg":"stopped"/);
     const [fatal] = server
       .log()
       .split('\n')
       .filter((line) => line.includes('"level":60'));
     t.match(fatal, /out of luck/);
-    t.match(server.log(), /"msg":"stopped"/, 'in order');
     const again = await startServer(t, { data: server.data });
     t.match((await new Client(again.url).get('/v2/projects')).body, [{ name: 'kept' }]);
     t.equal(await again.stop(), 0);

@@ -140,7 +140,7 @@ void t.test('a folder that somebody renamed keeps what the store knows beyond it
     );
     t.same(names, ['S1', 'S2', 'S3'], `every node is there after ${signal}`);
     t.match((await client.get(directed)).body, wanted, 'and what only the store knows');
-    t.match(server.log(), /its folder was moved/);
+    await server.logged(/its folder was moved/);
     t.equal(await server.stop(), 0);
   }
 });
@@ -164,8 +164,8 @@ void t.test(
       snapshot_id: string;
     }[];
     t.match(snapshots, [{ name: /^before-outside-edit/ }]);
-    t.match(server.log(), /its folder was moved/);
-    t.match(server.log(), /changed by another program/);
+    await server.logged(/its folder was moved/);
+    await server.logged(/changed by another program/);
     await client.expect(201, 'POST', `${lab.base}/snapshots/${String(snapshots[0]?.snapshot_id)}/restore`);
     t.match((await client.get(`${lab.base}/nodes`)).body, [{ name: 'S1' }]);
     t.equal(await server.stop(), 0);

@@ -89,7 +89,7 @@ void t.test(
     const second = await started(t, data);
     await becomesOpen(second.client, other);
     t.equal(await statusOf(second.client, deadly), 'closed', 'even one that is opened at every start');
-    t.match(second.server.log(), /open it by hand/);
+    await second.server.logged(/open it by hand/);
     await second.server.stop();
     const third = await started(t, data);
     t.equal(await statusOf(third.client, deadly), 'closed', 'nor at the start after that');

@@ -1,7 +1,6 @@
 /** `--log-level debug` tells of the server's work at its doors. */
 import t from 'tap';
 import { Client } from '../support/client.js';
-import { eventually } from '../support/eventually.js';
 import { startServer } from '../support/server-process.js';
 
 void t.test(
@@ -41,7 +40,7 @@ void t.test(
       'a job began',
       'a job ended',
     ]) {
-      await eventually(line, () => (server.log().includes(`"msg":"${line}"`) ? true : undefined));
+      await server.logged(new RegExp(`"msg":"${line}"`));
       t.pass(line);
     }
   },

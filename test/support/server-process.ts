@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
+import { eventually } from './eventually.js';
 import { scratchFolder, type Teardown } from './scratch.js';
 import { LONGEST_TURN_MS, TurnReports } from './turn-watch.js';
 
@@ -17,6 +18,8 @@ export interface ServerProcess {
   readonly data: string;
   /** Everything written to standard error so far: the log, one JSON object a line. */
   readonly log: () => string;
+  /** Resolves when the log has such a line: an answer may be here before the line about it. */
+  logged(line: RegExp): Promise<unknown>;
   /**
    * Ends the process; resolves with its exit code or signal. Rejects when a turn of the HTTP thread was too long; the
    * end of the test does so otherwise.
@@ -128,6 +131,7 @@ export async function startServer(t: Teardown, options: ServerOptions = {}): Pro
     url: match[1] ?? '',
     data,
     log: () => log,
+    logged: (line) => eventually(`the log says ${String(line)}`, () => line.test(log) || undefined),
     async stop(signal = 'SIGTERM') {
       child.kill(signal);
       const [code, by] = await exited;

@@ -23,7 +23,7 @@ void t.test('an upload whose part has gone is unknown, and the log says why', as
   takeParts(server.data);
   t.equal((await tus.head(path)).status, 404);
   t.equal((await tus.patch(path, 60_000, CONTENT.subarray(60_000))).status, 404);
-  t.match(server.log(), /taken from the uploads folder/);
+  await server.logged(/taken from the uploads folder/);
 
   const between = await tus.created(CONTENT.length, image('b.img'));
   t.equal((await tus.patch(between, 0, CONTENT.subarray(0, 60_000))).status, 204);
@@ -33,6 +33,6 @@ void t.test('an upload whose part has gone is unknown, and the log says why', as
   const later = new TusTalk(new Client(again.url));
   t.equal((await later.head(between)).status, 404, 'it has not landed');
   t.equal((await getImage(again, 'b.img')).status, 409);
-  t.match(again.log(), /taken from the uploads folder/);
+  await again.logged(/taken from the uploads folder/);
   t.same(readdirSync(join(server.data, 'uploads')), []);
 });

@@ -245,7 +245,7 @@ void t.test('a second folder with the same project is ignored, with a warning', 
   t.match(await listOf(client, '/v2/projects'), [{ name: 'lab', path: first.folder }]);
   t.equal((await listOf(client, '/v2/projects')).length, 1);
   t.equal(await server.stop(), 0);
-  t.match(server.log(), /"level":40.*b-folder/);
+  await server.logged(/"level":40.*b-folder/);
   t.equal(readFileSync(second.path, 'utf8'), second.text);
 });
 

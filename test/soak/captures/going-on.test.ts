@@ -102,7 +102,7 @@ void t.test('limits count what was before the gap', async (t) => {
   t.match(await fullNext.status(), { packets: most, reason: 'max_bytes was reached' });
   t.equal(readFileSync(fullFile).length, PCAP_HEADER + most * record.length);
   await timedNext.isOpen();
-  await eventually('its time is over', () => next.log().includes('max_seconds was reached') || undefined);
+  await next.logged(/max_seconds was reached/);
   t.match(await timedNext.show(), { capturing: false });
 
   const last = counted.on(await after(t, next, 'SIGKILL'));

@@ -209,7 +209,7 @@ void t.test('the compute interface runs containers as well', async (t) => {
 void t.test('no container outlives the server, also when other nodes do, and people are told', async (t) => {
   const own = { ...environment, WIREFARM_CONSOLE_PORTS: ownConsolePorts(3) };
   const mortal = await startServer(t, { environment: own, flags: ['--keep-nodes', '60'] });
-  t.match(mortal.log(), /live on when this server ends, but for containers/);
+  await mortal.logged(/live on when this server ends, but for containers/);
   const lab = await Lab.make(t, mortal);
   const nodes = [
     await lab.container('C1'),

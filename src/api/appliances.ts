@@ -18,6 +18,7 @@ export function applianceRoutes(appliances: ApplianceLibrary): Route[] {
       method: 'GET',
       path: '/v2/appliances',
       tag: 'Templates',
+      access: { right: 'templates:read' },
       summary: 'List the appliances in the folder of the server, as their files are',
       params: nothing,
       query,

@@ -1,7 +1,7 @@
 /** Consoles of nodes: as WebSockets, and their reset. */
 import { refusals } from '../base/errors/errors.js';
 import { empty } from '../http/answer.js';
-import { route, socketRoute, type Route, type SocketRoute } from '../http/route.js';
+import { route, socketRoute, type Route, type RouteAccess, type SocketRoute } from '../http/route.js';
 import type { Controller } from '../lab/controller.js';
 import { PROGRAM_KINDS } from '../lab/kinds/node-kinds.js';
 import { findNode as findStoredNode } from '../lab/topology/nodes.js';
@@ -39,6 +39,7 @@ export function consoleRoutes({ projects }: Controller, compute: LocalCompute): 
         method: 'POST',
         path: `${base}/console/reset`,
         tag,
+        access: { right: 'run', project: 'project_id' },
         summary: 'Cut the connections to the consoles of all nodes, and empty their scrollback',
         params: all,
         answers: { 204: null },
@@ -53,6 +54,7 @@ export function consoleRoutes({ projects }: Controller, compute: LocalCompute): 
         method: 'POST',
         path: `${base}/{node_id}/console/reset`,
         tag,
+        access: { right: 'run', project: 'project_id' },
         summary: 'Cut the connections to the console of a node, and empty its scrollback',
         params: one,
         answers: { 204: null },
@@ -66,6 +68,7 @@ export function consoleRoutes({ projects }: Controller, compute: LocalCompute): 
           method: 'POST',
           path: `${nodesPath(kind)}/{node_id}/console/reset`,
           tag,
+          access: { right: 'compute' },
           summary: `Cut the connections to the console of ${kind.title}, and empty its scrollback`,
           params: one,
           answers: { 204: null },
@@ -77,10 +80,16 @@ export function consoleRoutes({ projects }: Controller, compute: LocalCompute): 
       ),
     ],
     sockets: [
-      consoleSocket(`${base}/{node_id}/console/ws`, 'Use the console of a node', labNode),
+      consoleSocket(
+        `${base}/{node_id}/console/ws`,
+        { right: 'console', project: 'project_id' },
+        'Use the console of a node',
+        labNode,
+      ),
       ...PROGRAM_KINDS.map((kind) =>
         consoleSocket(
           `${nodesPath(kind)}/{node_id}/console/ws`,
+          { right: 'compute' },
           `Use the console of ${kind.title}`,
           (params) => {
             checkId('Project', params.project_id);
@@ -94,12 +103,14 @@ export function consoleRoutes({ projects }: Controller, compute: LocalCompute): 
 
 function consoleSocket(
   path: string,
+  access: RouteAccess,
   summary: string,
   find: (params: NodePath) => ProgramNode | undefined,
 ): SocketRoute {
   return socketRoute({
     path,
     tag,
+    access,
     summary,
     params: one,
     check: (params) => {

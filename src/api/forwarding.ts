@@ -19,6 +19,7 @@ export function forwardingRoutes({ computes }: Controller): Route[] {
       method: 'GET',
       path: '/v2/computes/{compute_id}/network/ports',
       tag,
+      access: { right: 'computes:read' },
       summary: 'List the port numbers that a compute has given out',
       params: names('compute_id'),
       answers: { 200: ports },
@@ -29,6 +30,7 @@ export function forwardingRoutes({ computes }: Controller): Route[] {
         method,
         path: '/v2/computes/{compute_id}/{emulator}/{action:.+}',
         tag,
+        access: { right: method === 'GET' ? 'computes:read' : 'computes:write' },
         summary: 'Refuse a request that computes do not know',
         params: names('compute_id', 'emulator', 'action'),
         // The compute does not read it.

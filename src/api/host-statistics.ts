@@ -46,6 +46,7 @@ export function hostStatisticsRoutes(controller: Controller, files: TaskRunner<H
       method: 'GET',
       path: '/v2/statistics',
       tag: 'Server',
+      access: { right: 'computes:read' },
       summary: 'Show how busy each compute is',
       params: nothing,
       answers: {
@@ -60,6 +61,7 @@ export function hostStatisticsRoutes(controller: Controller, files: TaskRunner<H
       method: 'GET',
       path: '/v2/compute/statistics',
       tag: 'Compute',
+      access: { right: 'compute' },
       summary: 'Show how busy this compute is',
       params: nothing,
       answers: { 200: statistics },

@@ -58,6 +58,7 @@ export function linkBatchRoutes({ projects }: Controller, captures: ProjectCaptu
       method: 'POST',
       path: '/v2/projects/{project_id}/links/batch',
       tag: 'Links',
+      access: { right: 'projects:write', project: 'project_id' },
       summary:
         'Delete, create and change links, stop and start captures, in this order; each has a result of its own',
       params: names('project_id'),

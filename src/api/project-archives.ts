@@ -39,6 +39,7 @@ export function projectArchiveRoutes(
       method: 'GET',
       path: '/v2/projects/{project_id}/export',
       tag,
+      access: { right: 'projects:read', project: 'project_id' },
       summary: 'Export a project, open or closed, as an archive that GNS3 reads; it is made while it is sent',
       params: one,
       query: z.object({
@@ -69,6 +70,7 @@ export function projectArchiveRoutes(
       method: 'POST',
       path: '/v2/projects/{project_id}/import',
       tag,
+      access: { right: 'projects:write' },
       summary: 'Import an archive as a project with this id; the body is the archive itself or a form',
       params: one,
       query: z.object({ name: text(0, 255).optional(), path: text(0, 4096).optional() }),
@@ -86,6 +88,7 @@ export function projectArchiveRoutes(
       method: 'POST',
       path: '/v2/projects/{project_id}/duplicate',
       tag,
+      access: { right: 'projects:write', project: 'project_id', grant: 'view' },
       summary: 'Duplicate a project, open or closed, with its files and snapshots',
       params: one,
       body: duplicated,

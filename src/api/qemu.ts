@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { refusals } from '../base/errors/errors.js';
 import { empty, json } from '../http/answer.js';
-import { route, type Route } from '../http/route.js';
+import { route, type Route, type RouteAccess } from '../http/route.js';
 import type { Controller } from '../lab/controller.js';
 import { qemu } from '../lab/kinds/qemu.js';
 import { QEMU_PLATFORMS } from '../lab/kinds/qemu-platforms.js';
@@ -59,10 +59,16 @@ const largerDisk = z.strictObject({ drive_name: z.enum(DRIVES), extend: mebibyte
 
 export function qemuRoutes(controller: Controller, compute: LocalCompute): Route[] {
   return [
-    ...questionRoutes(compute, '/v2/compute/qemu', nothing, () => undefined),
-    ...questionRoutes(compute, '/v2/computes/{compute_id}/qemu', names('compute_id'), (params, what) => {
-      controller.computes.checkServed(params['compute_id'] ?? '', `GET /qemu/${what}`);
-    }),
+    ...questionRoutes(compute, '/v2/compute/qemu', { right: 'compute' }, nothing, () => undefined),
+    ...questionRoutes(
+      compute,
+      '/v2/computes/{compute_id}/qemu',
+      { right: 'computes:read' },
+      names('compute_id'),
+      (params, what) => {
+        controller.computes.checkServed(params['compute_id'] ?? '', `GET /qemu/${what}`);
+      },
+    ),
     ...diskRoutes(controller, 'POST', 'Make an empty disk among the images', newImage, (body) => {
       const { qemu_img: program, path: target, format, size, ...options } = body;
       const given = Object.entries(options).flatMap(([key, value]) =>
@@ -78,6 +84,7 @@ export function qemuRoutes(controller: Controller, compute: LocalCompute): Route
       method: 'POST',
       path: '/v2/compute/projects/{project_id}/qemu/nodes/{node_id}/resize_disk',
       tag,
+      access: { right: 'compute' },
       summary: 'Make a disk of a stopped QEMU machine larger',
       params: names('project_id', 'node_id'),
       body: largerDisk,
@@ -91,6 +98,7 @@ export function qemuRoutes(controller: Controller, compute: LocalCompute): Route
       method: 'POST',
       path: '/v2/projects/{project_id}/nodes/{node_id}/resize_disk',
       tag,
+      access: { right: 'projects:write', project: 'project_id' },
       summary: 'Make a disk of a stopped QEMU machine larger',
       params: names('project_id', 'node_id'),
       body: largerDisk,
@@ -130,6 +138,7 @@ function diskRoutes<Body extends z.ZodType>(
       method,
       path: '/v2/compute/qemu/img',
       tag,
+      access: { right: 'images:write' },
       summary,
       params: nothing,
       body,
@@ -143,6 +152,7 @@ function diskRoutes<Body extends z.ZodType>(
       method,
       path: '/v2/computes/{compute_id}/qemu/img',
       tag,
+      access: { right: 'images:write' },
       summary,
       params: names('compute_id'),
       body,
@@ -162,6 +172,7 @@ type PathParams = Readonly<Record<string, string>>;
 function questionRoutes(
   compute: LocalCompute,
   base: string,
+  access: RouteAccess,
   params: z.ZodObject,
   check: (params: PathParams, what: string) => void,
 ): Route[] {
@@ -175,6 +186,7 @@ function questionRoutes(
       method: 'GET',
       path: `${base}/${what}`,
       tag,
+      access,
       summary,
       params,
       body: filter,

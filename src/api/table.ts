@@ -162,6 +162,7 @@ export function routeTable({
         method: 'GET',
         path: '/v2/openapi.json',
         tag: 'Server',
+        access: 'signed in',
         summary: 'Describe this interface as an OpenAPI 3.1 document',
         params: nothing,
         answers: { 200: openObject },

@@ -51,6 +51,7 @@ export function unavailableKindRoutes(controller: Controller, compute: LocalComp
             method,
             path: `${nodeOf(type)}${path}`,
             tag,
+            access: { right: 'compute' },
             summary: `Find no node of the kind ${type}: this server cannot run it`,
             params: path.startsWith(PORT)
               ? names('project_id', 'node_id', 'adapter_number', 'port_number')
@@ -65,6 +66,7 @@ export function unavailableKindRoutes(controller: Controller, compute: LocalComp
       socketRoute({
         path: `${nodeOf(type)}/console/ws`,
         tag,
+        access: { right: 'compute' },
         summary: `Find no node of the kind ${type}: this server cannot run it`,
         params: names('project_id', 'node_id'),
         check: findNone,
@@ -92,6 +94,7 @@ function refusingRoutes({ computes }: Controller): Route[] {
         method: 'POST',
         path: `/v2/compute/projects/{project_id}/${type}/nodes`,
         tag,
+        access: { right: 'compute' },
         summary: `Refuse a node of the kind ${type}: this server cannot run it`,
         params: names('project_id'),
         answers: { 201: openObject },
@@ -103,6 +106,7 @@ function refusingRoutes({ computes }: Controller): Route[] {
         method: 'GET',
         path: `/v2/compute/${type}/vms`,
         tag: 'Compute',
+        access: { right: 'compute' },
         summary: `Refuse the list of virtual machines of ${type}`,
         params: nothing,
         answers: { 200: virtualMachines },
@@ -112,6 +116,7 @@ function refusingRoutes({ computes }: Controller): Route[] {
         method: 'GET',
         path: `/v2/computes/{compute_id}/${type}/vms`,
         tag: 'Computes',
+        access: { right: 'computes:read' },
         summary: `Refuse the list of virtual machines of ${type} on a compute`,
         params: names('compute_id'),
         answers: { 200: virtualMachines },

@@ -1,7 +1,7 @@
 /** The OpenAPI 3.1 document of a route table. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { z } from 'zod';
-import type { AnswerKind, BodyKind, RouteTable } from './route.js';
+import type { AnswerKind, BodyKind, RouteAccess, RouteTable } from './route.js';
 import { statusLine } from './headers.js';
 
 interface ApiTitle {
@@ -13,6 +13,7 @@ interface Operation {
   readonly tags: readonly string[];
   readonly summary: string;
   readonly operationId: string;
+  readonly 'x-access': RouteAccess;
   readonly parameters: readonly object[];
   readonly requestBody?: object;
   readonly responses: Readonly<Record<string, object>>;
@@ -29,6 +30,7 @@ export async function openApi(table: RouteTable, info: ApiTitle, errorBody: z.Zo
       tags: [route.tag],
       summary: route.summary,
       operationId: operationId(route.method, route.path),
+      'x-access': route.access,
       parameters: [...parameters('path', route.params), ...parameters('query', route.query)],
       ...(body === undefined ? {} : { requestBody: body }),
       responses: responses(route.answers),
@@ -40,6 +42,7 @@ export async function openApi(table: RouteTable, info: ApiTitle, errorBody: z.Zo
       tags: [socket.tag],
       summary: `${socket.summary} (WebSocket)`,
       operationId: operationId('GET', socket.path),
+      'x-access': socket.access,
       parameters: [...parameters('path', socket.params), ...parameters('query', socket.query)],
       responses: { 101: { description: statusLine(101) }, ...responses({}) },
     };

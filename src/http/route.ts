@@ -3,6 +3,7 @@
  * typed handlers, error bodies and the OpenAPI document all come from these entries.
  */
 import type { z } from 'zod';
+import type { Grant, Right } from '../base/rights.js';
 import type { Answer } from './answer.js';
 import type { Exchange } from './exchange.js';
 import type { DuplexConnection, DuplexReceiver } from './streams/duplex-socket.js';
@@ -23,10 +24,21 @@ export interface RouteRequest<Params, Query, Body> {
   readonly exchange: Exchange;
 }
 
+/**
+ * The callers that a route serves: anyone, without credentials; every account that has signed in; or those that have the
+ * right. `project` is the path parameter that names a project, which the caller must be able to use so far; `grant` says
+ * how far, when that is not what the right needs.
+ */
+export type RouteAccess =
+  | 'anyone'
+  | 'signed in'
+  | { readonly right: Right; readonly project?: 'project_id'; readonly grant?: Grant };
+
 interface RouteHead {
   readonly path: string;
   readonly summary: string;
   readonly tag: string;
+  readonly access: RouteAccess;
   readonly params: z.ZodObject;
 }
 
@@ -129,9 +141,9 @@ export function socketRoute<Params extends z.ZodObject, Query extends z.ZodType>
 ): DuplexSocketRoute | TailSocketRoute {
   // The server has parsed params and query with the schemas that these types come from.
   if ('openDuplex' in spec) {
-    const { path, summary, tag, params } = spec;
+    const { path, summary, tag, access, params } = spec;
     return {
-      ...{ path, summary, tag, params },
+      ...{ path, summary, tag, access, params },
       checkDuplex: (given) => spec.check(given as z.output<Params>),
       openDuplex: (given, connection) => spec.openDuplex(given as z.output<Params>, connection),
     };

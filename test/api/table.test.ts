@@ -1,6 +1,8 @@
 /** The route table and the OpenAPI document that is made of it. */
 import t from 'tap';
 import { routeTable, type Services } from '../../src/api/table.js';
+import { GRANTS, RIGHTS } from '../../src/base/rights.js';
+import type { RouteAccess } from '../../src/http/route.js';
 import { Client } from '../support/client.js';
 import { startServer } from '../support/server-process.js';
 
@@ -13,6 +15,7 @@ interface Operation {
   readonly parameters: readonly Json[];
   readonly requestBody?: { readonly content: Json };
   readonly responses: Readonly<Record<string, Json>>;
+  readonly 'x-access': RouteAccess;
 }
 
 const server = await startServer(t);
@@ -76,6 +79,31 @@ void t.test('the parameters in a path are declared, required, and no others', (t
       t.type(parameter['schema'], 'object');
       if (parameter['in'] === 'path') t.equal(parameter['required'], true);
     }
+  }
+  t.end();
+});
+
+/** The routes that change nothing although their method says that they may. */
+const READING_POSTS = ['POST /v2/projects/{project_id}/snapshots/{snapshot_id}/verify'];
+/** These paths name projects that are still to be made. */
+const NEW_PROJECTS = ['/v2/projects/{project_id}/import'];
+
+void t.test('every operation says who may call it', (t) => {
+  for (const { path, method, operation } of operations) {
+    const access = operation['x-access'];
+    const name = `${method.toUpperCase()} ${path}`;
+    if (typeof access === 'string') {
+      t.match(access, /^(anyone|signed in)$/, name);
+      t.notOk(path.includes('{project_id}'), `${name} is for those who may see the project`);
+      continue;
+    }
+    const { right, project, grant } = access;
+    t.ok(RIGHTS.includes(right), `${name} has a known right`);
+    t.ok(grant === undefined || GRANTS.includes(grant), name);
+    const isOfProject = /^(\/v2)?\/projects\/\{project_id\}/.test(path) && !NEW_PROJECTS.includes(path);
+    t.equal(project, isOfProject ? 'project_id' : undefined, `${name} is checked for its project`);
+    const isReading = method === 'get' || READING_POSTS.includes(name);
+    if (/:(read|write)$/.test(right)) t.equal(right.endsWith(':read'), isReading, `${name} is ${right}`);
   }
   t.end();
 });

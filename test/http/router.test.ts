@@ -6,10 +6,20 @@ import { route, type Method, type SocketRoute } from '../../src/http/route.js';
 import { Router } from '../../src/http/router.js';
 
 const get = (path: string, method: Method = 'GET'): ReturnType<typeof route> =>
-  route({ method, path, tag: '', summary: '', params: z.object({}), answers: {}, handle: () => empty(204) });
+  route({
+    method,
+    path,
+    tag: '',
+    access: 'anyone',
+    summary: '',
+    params: z.object({}),
+    answers: {},
+    handle: () => empty(204),
+  });
 const socket = (path: string): SocketRoute => ({
   path,
   tag: '',
+  access: 'anyone',
   summary: '',
   params: z.object({}),
   check: () => undefined,

@@ -38,7 +38,7 @@ export async function startStreamServer(t: Teardown, streams: Streams): Promise<
   const { tail = none, texts = none, bytes = none } = streams;
   const params = z.object({});
   const query = z.strictObject({ which: z.string().max(5) });
-  const stream = { tag: 'Test', summary: 'A stream', params };
+  const stream = { tag: 'Test', access: 'anyone', summary: 'A stream', params } as const;
   const answers = { 200: { media: STREAM_MEDIA } };
   const server = new HttpServer({
     gate: newGate(),

@@ -32,6 +32,7 @@ async function serve(t: Test, { check = () => undefined, open }: Behaviour): Pro
         socketRoute({
           path: '/consoles/{name}/ws',
           tag: 'Test',
+          access: 'anyone',
           summary: 'A console',
           params: z.object({ name: z.string() }),
           check: ({ name }) => check(name),

@@ -1,0 +1,30 @@
+/** The words for what a caller may do: rights on resources of the server, and grants on projects. */
+
+/** A `read` right changes nothing. */
+export const RIGHTS = [
+  'projects:read',
+  'projects:write',
+  /** Opens and closes projects, starts and stops nodes, suspends links and sets their filters. */
+  'run',
+  'console',
+  'capture',
+  /** Templates, symbols and appliances. */
+  'templates:read',
+  'templates:write',
+  /** Images, and the uploads that become images or files of nodes. */
+  'images:read',
+  'images:write',
+  'computes:read',
+  'computes:write',
+  /** The interface of computes, which knows projects of all owners. */
+  'compute',
+  'metrics',
+  'admin',
+] as const;
+
+export type Right = (typeof RIGHTS)[number];
+
+/** How far somebody may use a project; each grant has those before it. */
+export const GRANTS = ['view', 'use', 'edit', 'owner'] as const;
+
+export type Grant = (typeof GRANTS)[number];

@@ -79,7 +79,7 @@ export class TelnetClientProtocol {
 export class TelnetConsole implements MachineConsole {
   readonly #socket: Socket;
   readonly #protocol = new TelnetClientProtocol();
-  readonly #ring = new OutputRing();
+  #ring = new OutputRing();
   readonly #listeners = new Set<{ readonly listener: (bytes: Uint8Array) => void }>();
 
   constructor(socket: Socket) {
@@ -97,7 +97,7 @@ export class TelnetConsole implements MachineConsole {
   }
 
   get output(): Uint8Array {
-    return this.#ring.read(this.#ring.start, Infinity);
+    return this.#ring.content;
   }
 
   listen(listener: (bytes: Uint8Array) => void): () => void {
@@ -108,9 +108,15 @@ export class TelnetConsole implements MachineConsole {
     };
   }
 
-  /** Whether the program prints the text in this time. */
-  async says(text: string, withinMs: number): Promise<boolean> {
-    const isThere = (): boolean => Buffer.from(this.output).includes(text);
+  /** Takes other bytes for all that was printed until now. Listeners are not told. */
+  replaceOutput(bytes: Uint8Array): void {
+    this.#ring = new OutputRing();
+    this.#ring.push(bytes);
+  }
+
+  /** Whether all that the program has printed becomes enough in this time. */
+  async prints(isEnough: (output: Buffer) => boolean, withinMs: number): Promise<boolean> {
+    const isThere = (): boolean => isEnough(Buffer.from(this.output));
     if (isThere()) return true;
     let end: () => void = () => undefined;
     const done = new Promise<void>((resolve) => {

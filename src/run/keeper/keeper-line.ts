@@ -4,7 +4,7 @@ import { systemCode } from '../../base/errors/errors.js';
 import { FrameReader, frameOf } from './frames.js';
 import { KEEPER_VERSION, type KeeperMessage, type ProjectLimits, type ServerMessage } from './messages.js';
 
-/** A keeper that does not take its orders has stopped: input for its programs is dropped then. */
+/** A keeper that does not take its orders has stopped: the bytes of consoles are dropped then. */
 const MOST_UNSENT = 8 * 1024 * 1024;
 const HELLO_MS = 20_000;
 
@@ -87,7 +87,7 @@ export class KeeperLine {
   }
 
   send(message: ServerMessage): void {
-    if (message.kind === 'input' && this.#sink.writableLength > MOST_UNSENT) return;
+    if ('bytes' in message && this.#sink.writableLength > MOST_UNSENT) return;
     if (this.#sink.writable) this.#sink.write(frameOf(message));
   }
 

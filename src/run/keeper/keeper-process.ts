@@ -221,6 +221,9 @@ class KeeperProcess {
       case 'input':
         this.#programs.get(message.id)?.write(message.bytes);
         return;
+      case 'remember':
+        this.#programs.get(message.id)?.remembered.push(message.bytes);
+        return;
       case 'resize':
         this.#programs.get(message.id)?.resize(message.columns, message.rows);
         return;

@@ -166,8 +166,8 @@ export class Keeper {
   #received(message: KeeperMessage, kept: KeptProgram[]): void {
     switch (message.kind) {
       case 'kept': {
-        const { id, pid, memo } = message;
-        kept.push(this.#programs.get(id) ?? this.#add(id, pid, JSON.parse(memo)));
+        const { id } = message;
+        kept.push(this.#programs.get(id) ?? this.#add({ ...message, memo: JSON.parse(message.memo) }));
         return;
       }
       case 'output':
@@ -181,7 +181,7 @@ export class Keeper {
       }
       case 'spawned':
         this.#answered(message.request, ({ order, resolve }) => {
-          resolve(this.#add(order.id, message.pid, order.memo));
+          resolve(this.#add({ ...order, pid: message.pid, remembered: new Uint8Array(0) }));
         });
         return;
       case 'refused':
@@ -196,15 +196,17 @@ export class Keeper {
     }
   }
 
-  #add(id: string, pid: number, memo: unknown): KeptProgram {
-    const program = new KeptProgram(id, pid, memo, (message) => {
+  #add(known: Pick<Program, 'id' | 'pid' | 'memo' | 'remembered'>): KeptProgram {
+    const program = new KeptProgram(known, (message) => {
       this.#send(message);
     });
-    this.#programs.set(id, program);
+    this.#programs.set(known.id, program);
     return program;
   }
 
   #send(message: ServerMessage): void {
+    // Without a grace there is no next server.
+    if (message.kind === 'remember' && this.#options.graceSeconds === 0) return;
     this.#line?.send(message);
   }
 

@@ -4,7 +4,7 @@ import { OutputRing } from './output-ring.js';
 import type { Program, ProgramEnd, ProgramSignal } from './program.js';
 
 /** In one message. */
-const LONGEST_INPUT = 64 * 1024;
+const LONGEST_PIECE = 64 * 1024;
 /** The most columns or rows. */
 const LARGEST_COUNT = 0xffff;
 
@@ -12,6 +12,7 @@ export class KeptProgram implements Program {
   readonly id: string;
   readonly pid: number;
   readonly memo: unknown;
+  readonly remembered: Uint8Array;
   readonly ended: Promise<ProgramEnd>;
   readonly #send: (message: ServerMessage) => void;
   readonly #ring = new OutputRing();
@@ -19,10 +20,14 @@ export class KeptProgram implements Program {
   #hasEnded = false;
   #tellEnd: (end: ProgramEnd) => void = () => undefined;
 
-  constructor(id: string, pid: number, memo: unknown, send: (message: ServerMessage) => void) {
+  constructor(
+    { id, pid, memo, remembered }: Pick<Program, 'id' | 'pid' | 'memo' | 'remembered'>,
+    send: (message: ServerMessage) => void,
+  ) {
     this.id = id;
     this.pid = pid;
     this.memo = memo;
+    this.remembered = remembered;
     this.#send = send;
     this.ended = new Promise((resolve) => {
       this.#tellEnd = resolve;
@@ -34,14 +39,15 @@ export class KeptProgram implements Program {
   }
 
   get output(): Uint8Array {
-    return this.#ring.read(this.#ring.start, Infinity);
+    return this.#ring.content;
   }
 
   write(bytes: Uint8Array): void {
-    const { id } = this;
-    for (let at = 0; at < bytes.length; at += LONGEST_INPUT) {
-      this.#sendWhileRunning({ kind: 'input', id, bytes: bytes.subarray(at, at + LONGEST_INPUT) });
-    }
+    this.#sendBytes('input', bytes);
+  }
+
+  remember(bytes: Uint8Array): void {
+    this.#sendBytes('remember', bytes);
   }
 
   resize(columns: number, rows: number): void {
@@ -79,6 +85,13 @@ export class KeptProgram implements Program {
     this.#hasEnded = true;
     this.#listeners.clear();
     this.#tellEnd(end);
+  }
+
+  #sendBytes(kind: 'input' | 'remember', bytes: Uint8Array): void {
+    const { id } = this;
+    for (let at = 0; at < bytes.length; at += LONGEST_PIECE) {
+      this.#sendWhileRunning({ kind, id, bytes: bytes.subarray(at, at + LONGEST_PIECE) });
+    }
   }
 
   #sendWhileRunning(message: ServerMessage): void {

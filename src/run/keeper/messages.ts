@@ -6,7 +6,7 @@
 import type { ProgramView } from './namespaces.js';
 import type { ProgramEnd, ProgramOrder, ProgramSignal } from './program.js';
 
-export const KEEPER_VERSION = 4;
+export const KEEPER_VERSION = 5;
 
 /** The environment variable of each program: `<mark>/<id>`. */
 export const MARK_VARIABLE = 'WIREFARM_NODE';
@@ -58,6 +58,8 @@ export type ServerMessage =
   | { readonly kind: 'end' }
   | { readonly kind: 'spawn'; readonly request: number; readonly order: SpawnOrder }
   | { readonly kind: 'input'; readonly id: string; readonly bytes: Uint8Array }
+  /** The keeper has the last of these bytes for the next server. */
+  | { readonly kind: 'remember'; readonly id: string; readonly bytes: Uint8Array }
   | { readonly kind: 'resize'; readonly id: string; readonly columns: number; readonly rows: number }
   | { readonly kind: 'kill'; readonly id: string; readonly signal: ProgramSignal };
 
@@ -65,7 +67,13 @@ export type KeeperMessage =
   | { readonly kind: 'hello'; readonly version: number; readonly mark: string; readonly pid: number }
   /** Another server is connected. */
   | { readonly kind: 'busy' }
-  | { readonly kind: 'kept'; readonly id: string; readonly pid: number; readonly memo: string }
+  | {
+      readonly kind: 'kept';
+      readonly id: string;
+      readonly pid: number;
+      readonly memo: string;
+      readonly remembered: Uint8Array;
+    }
   /** All that is kept has been told. `controllers` are those by which projects can be limited. */
   | { readonly kind: 'welcome'; readonly controllers: readonly string[] }
   | { readonly kind: 'spawned'; readonly request: number; readonly pid: number }
@@ -122,6 +130,7 @@ export function isServerMessage(message: unknown): message is ServerMessage {
     case 'spawn':
       return isNumber(message['request']) && isOrder(message['order']);
     case 'input':
+    case 'remember':
       return isText(message['id']) && message['bytes'] instanceof Uint8Array;
     case 'resize':
       return isText(message['id']) && isCount(message['columns']) && isCount(message['rows']);

@@ -21,6 +21,11 @@ export class OutputRing {
     return this.#end - this.#size;
   }
 
+  /** A copy of all that is kept. */
+  get content(): Uint8Array {
+    return this.read(this.start, this.#size);
+  }
+
   /** Goes on at a later position and forgets the bytes before it. */
   skipTo(position: number): void {
     this.#end = position;

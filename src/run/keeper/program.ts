@@ -52,6 +52,8 @@ export interface Program {
   readonly id: string;
   readonly pid: number;
   readonly memo: unknown;
+  /** The last 64 KiB of what earlier servers told the keeper to remember. */
+  readonly remembered: Uint8Array;
   /** Resolves when the process has gone; never rejects. */
   readonly ended: Promise<ProgramEnd>;
   readonly isRunning: boolean;
@@ -59,6 +61,8 @@ export interface Program {
   readonly output: Uint8Array;
   /** Input of a program that does not read is bounded: beyond 256 KiB that wait, what comes is dropped. */
   write(bytes: Uint8Array): void;
+  /** Call with what the program prints elsewhere than here: the next server has it, if programs outlive this one. */
+  remember(bytes: Uint8Array): void;
   resize(columns: number, rows: number): void;
   /** To the whole process group. */
   kill(signal: ProgramSignal): void;

@@ -71,8 +71,8 @@ export class ServerLink {
   /** Tells a new server of what the last one has left. */
   async introduce(programs: Iterable<SpawnedProgram>, controllers: readonly string[]): Promise<void> {
     for (const program of programs) {
-      const { id, pid, memo, ring } = program;
-      this.send({ kind: 'kept', id, pid, memo });
+      const { id, pid, memo, ring, remembered } = program;
+      this.send({ kind: 'kept', id, pid, memo, remembered: remembered.content });
       this.#sent.set(program, ring.start);
       this.#tell(program);
       if (this.#isBehind) await this.#drained();

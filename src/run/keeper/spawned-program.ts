@@ -19,6 +19,8 @@ export class SpawnedProgram {
   readonly endsWithServer: boolean;
   readonly pid: number;
   readonly ring = new OutputRing();
+  /** What the program prints elsewhere than at its console here, as servers have told it. */
+  readonly remembered = new OutputRing();
   readonly #child: ChildProcess;
   readonly #console: ProgramConsole;
   #hasExited = false;

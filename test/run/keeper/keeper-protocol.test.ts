@@ -1,7 +1,7 @@
 /** The socket of a keeper, with clients that are no servers, or bad ones. */
 import { once } from 'node:events';
-import { existsSync } from 'node:fs';
-import { connect, type Socket } from 'node:net';
+import { existsSync, mkdirSync } from 'node:fs';
+import { connect, createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { pack } from 'msgpackr';
 import t from 'tap';
@@ -84,6 +84,33 @@ void t.test(
     }
   },
 );
+
+void t.test('a keeper of an older version is ended, and a new one takes its place', async (t) => {
+  const rig = newRig(t);
+  mkdirSync(rig.folder, { recursive: true });
+  const asked: unknown[] = [];
+  const older = createServer((socket) => {
+    const reader = new FrameReader();
+    socket.on('error', () => undefined);
+    socket.on('data', (bytes) => {
+      for (const message of reader.push(bytes) as ServerMessage[]) {
+        asked.push(message.kind);
+        if (message.kind === 'hello')
+          socket.write(frameOf({ ...message, version: KEEPER_VERSION - 1, pid: 2 ** 30 }));
+        if (message.kind !== 'end') continue;
+        older.close();
+        socket.destroy();
+      }
+    });
+  });
+  older.listen(join(rig.folder, 'keeper.sock'));
+  await once(older, 'listening');
+  const keeper = rig.newKeeper(30);
+  t.same(await keeper.start(), []);
+  t.same(asked, ['hello', 'end']);
+  const program = await keeper.spawn(shell('own', 'echo here; sleep 1000'));
+  await printed(program, 'here');
+});
 
 void t.test('a server that does not read costs no memory, and holds up no program', async (t) => {
   const rig = newRig(t);

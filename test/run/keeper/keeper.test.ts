@@ -78,6 +78,28 @@ void t.test('only the last 64 KiB of the output are kept', async (t) => {
   t.ok(text.endsWith('\n99999\n100000\n'));
 });
 
+void t.test('the next server has what a program printed elsewhere, as the last one told it', async (t) => {
+  const rig = newRig(t);
+  const first = rig.newKeeper(30);
+  await first.start();
+  const talker = await first.spawn(shell('talker', 'echo here; sleep 1000'));
+  await first.spawn(shell('silent', 'sleep 1000'));
+  t.equal(talker.remembered.length, 0);
+  const all = randomBytes(200_000);
+  for (let at = 0; at < all.length; at += 70_000) talker.remember(all.subarray(at, at + 70_000));
+  await first.close(true);
+  const second = rig.newKeeper(30);
+  const kept = await second.start();
+  const rememberedOf = (programs: readonly Program[], id: string): Buffer =>
+    Buffer.from(programs.find((program) => program.id === id)?.remembered ?? []);
+  t.ok(rememberedOf(kept, 'talker').equals(all.subarray(-65_536)));
+  t.equal(rememberedOf(kept, 'silent').length, 0);
+  kept.find(({ id }) => id === 'talker')?.remember(Buffer.from('more'));
+  await second.close(true);
+  const last = Buffer.concat([all, Buffer.from('more')]).subarray(-65_536);
+  t.ok(rememberedOf(await rig.newKeeper().start(), 'talker').equals(last));
+});
+
 void t.test('input that a program does not read holds nobody up', async (t) => {
   const deaf = await keeper.spawn(shell('deaf', 'stty raw -echo; echo deaf; sleep 1000'));
   await printed(deaf, 'deaf');

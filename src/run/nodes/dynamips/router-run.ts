@@ -6,7 +6,7 @@ import type { Properties } from '../../../lab/kinds/node-kind.js';
 import type { NodePort } from '../../../lab/kinds/port.js';
 import { portPlaces } from '../../../lab/kinds/port-places.js';
 import { AuxiliaryConsole } from '../../consoles/auxiliary-console.js';
-import { TelnetConsole } from '../../consoles/telnet-client.js';
+import type { TelnetConsole } from '../../consoles/telnet-client.js';
 import type { ComputeFiles } from '../../files.js';
 import type { Keeper, Program, ProgramEnd } from '../../keeper/keeper.js';
 import { endProgram } from '../keeper-programs.js';
@@ -16,6 +16,7 @@ import type { MachineConsole, MachineNode, NodeHost, Run } from '../machine.js';
 import { freePort, startDynamips, type DynamipsProcess } from './dynamips-process.js';
 import { Hypervisor, HypervisorRefusal } from './hypervisor.js';
 import { idleCommands, routerCommands, type RouterCommand } from './router-commands.js';
+import { openRouterConsole, rememberConsole } from './router-console.js';
 
 /** Answers to `vm get_status`. */
 const RUNS = '2';
@@ -26,9 +27,6 @@ const STOP_MS = 3000;
 const KEEP_EVERY_MS = 30_000;
 /** Another program may take a free port before Dynamips does. */
 const ATTEMPTS = 3;
-const BANNER_MS = 5000;
-/** Dynamips greets at its consoles with this. */
-const BANNER = 'Connected to Dynamips VM';
 const LONGEST_NAME = 64;
 const CONFIG_LINE = /' '([A-Za-z0-9+/=]*)' '([A-Za-z0-9+/=]*)'$/;
 
@@ -245,7 +243,10 @@ export class RouterRun implements Run {
   async #attend(): Promise<void> {
     const { consolePort, auxPort } = this.#known;
     const { aux } = this.#order.node.properties;
-    if (consolePort !== undefined) this.#console = await this.#openConsole(consolePort);
+    if (consolePort !== undefined) {
+      this.#console = await this.#openConsole(consolePort);
+      await rememberConsole(this.#console, this.#program);
+    }
     if (auxPort !== undefined && typeof aux === 'number') await this.#openAux(auxPort, aux);
     await this.update();
     this.#keeping = setInterval(() => {
@@ -296,13 +297,10 @@ export class RouterRun implements Run {
 
   /** The console at a port that Dynamips was told to open. */
   async #openConsole(port: number): Promise<TelnetConsole> {
-    const socket = await this.#order.host.connect(port).catch(() => {
-      throw new PortTaken('The console of the router does not answer');
-    });
-    const console = new TelnetConsole(socket);
-    if (await console.says(BANNER, BANNER_MS)) return console;
-    console.close();
-    throw new PortTaken('The console of the router does not answer');
+    const socket = await this.#order.host.connect(port).catch(() => undefined);
+    const console = socket === undefined ? undefined : await openRouterConsole(socket);
+    if (console === undefined) throw new PortTaken('The console of the router does not answer');
+    return console;
   }
 
   async #openAux(inner: number, port: number): Promise<void> {

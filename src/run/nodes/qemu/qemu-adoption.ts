@@ -83,7 +83,8 @@ export async function adoptQemu(
     const isLimited = helpers.some(({ id }) => id === limiterOf(node));
     if (!isLimited) endSteps.push(await limitCpu(options, node, program));
     const { consoleType, properties } = node;
-    const console = consoleType === 'telnet' ? await openSerial(files, control, sockets.console) : undefined;
+    const console =
+      consoleType === 'telnet' ? await openSerial(files, program, control, sockets.console) : undefined;
     endSteps.push(() => console?.close());
     const memory = guestMemoryOf(options, node.name, { control, pid: program.pid }, known);
     return new QemuRun({

@@ -236,7 +236,8 @@ class QemuMachine implements Machine {
     });
     // Options of the operator's choice may have drives of their own.
     if (!allowsUnsafe) await checkOpened({ files, control, pid: program.pid }, disks);
-    const console = consoleType === 'telnet' ? await openSerial(files, control, sockets.console) : undefined;
+    const console =
+      consoleType === 'telnet' ? await openSerial(files, program, control, sockets.console) : undefined;
     endSteps.push(() => console?.close());
     if (memory !== undefined) await this.#load(program, control, sockets.memory, memory);
     const hasCarrier = properties['replicate_network_connection_state'] !== false;

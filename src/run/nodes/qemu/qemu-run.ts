@@ -173,10 +173,11 @@ export async function meetQemu(
 /** Connects to the serial port; a break goes over the control socket. */
 export async function openSerial(
   files: ComputeFiles,
+  program: Program,
   control: QmpClient,
   path: string,
 ): Promise<SerialConsole> {
-  return new SerialConsole(await connectProgram(files, path), () => {
+  return new SerialConsole(await connectProgram(files, path), program, () => {
     control.execute('chardev-send-break', { id: FIRST_SERIAL_PORT }).catch(() => undefined);
   });
 }

@@ -4,6 +4,7 @@
  */
 import type { Socket } from 'node:net';
 import { OutputRing } from '../../keeper/output-ring.js';
+import type { Program } from '../../keeper/program.js';
 import type { MachineConsole } from '../machine.js';
 
 /** More input than this waits for no guest. */
@@ -15,19 +16,21 @@ export class SerialConsole implements MachineConsole {
   readonly #listeners = new Set<(bytes: Uint8Array) => void>();
   readonly #break: () => void;
 
-  /** It closes the socket, which is connected. */
-  constructor(socket: Socket, sendBreak: () => void) {
+  /** It closes the socket, which is connected. Its output begins with what the program has remembered. */
+  constructor(socket: Socket, program: Pick<Program, 'remember' | 'remembered'>, sendBreak: () => void) {
     this.#socket = socket;
     this.#break = sendBreak;
+    this.#ring.push(program.remembered);
     socket.on('data', (bytes: Buffer) => {
       this.#ring.push(bytes);
+      program.remember(bytes);
       for (const listener of this.#listeners) listener(bytes);
     });
     socket.on('error', () => undefined);
   }
 
   get output(): Uint8Array {
-    return this.#ring.read(this.#ring.start, Infinity);
+    return this.#ring.content;
   }
 
   write(bytes: Uint8Array): void {

@@ -125,6 +125,7 @@ async function machines(t: Test, first: Life) {
     await next.hasTakenOver(t, paused, programs[1] ?? [], 'suspended');
     t.match(await lab.show(machine), { command_line: shown['command_line'], console: shown['console'] });
     const terminal = await lab.console(t, machine);
+    await terminal.until(/SeaBIOS/);
     const capture = await lab.client.expect(201, 'POST', `${lab.linkAt(link)}/start_capture`, {});
     await lab.act(machine, 'reload');
     await terminal.until(/SeaBIOS/);
@@ -148,12 +149,28 @@ async function machines(t: Test, first: Life) {
   };
 }
 
+const LINE = 10;
+
+/** Lines that differ from each other. */
+function linesOf(first: number, count: number): string {
+  return Array.from(
+    { length: count },
+    (_, index) => `line ${String(first + index).padStart(LINE - 6)}\r`,
+  ).join('');
+}
+
 async function routers(t: Test, first: Life) {
   const router = await first.lab.node('dynamips', 'R1', { ...ROUTER, auto_delete_disks: true });
   const paused = await first.lab.node('dynamips', 'R2', ROUTER);
   const serial = await first.lab.link([router, 1, 2], [paused, 1, 3]);
   await first.lab.act(router, 'start');
-  await (await first.lab.console(t, router)).until(/router is up/);
+  const screen = await first.lab.console(t, router);
+  await screen.until(/router is up/);
+  const lines = Array.from({ length: 6 }, (_, part) => linesOf(100 * part, 100));
+  for (const part of lines) {
+    screen.press(part);
+    await screen.until(new RegExp(part.slice(-LINE)));
+  }
   await first.lab.act(paused, 'start');
   await first.lab.act(paused, 'suspend');
   const programs = [router, paused].map(programsOf);
@@ -163,6 +180,9 @@ async function routers(t: Test, first: Life) {
     await next.hasTakenOver(t, router, programs[0] ?? []);
     await next.hasTakenOver(t, paused, programs[1] ?? [], 'suspended');
     const console = await lab.console(t, router, '\r');
+    const scrollback = await console.until(new RegExp(lines.at(-1)?.slice(-LINE) ?? ''));
+    t.match(scrollback, /router is up\r\n/);
+    t.equal(scrollback.split('router is up\r\n')[1], lines.join(''), 'each line is there once');
     console.press('one');
     await console.until(/one/);
     const hypervisor = hypervisorOf(t, await lab.show(router));

@@ -202,29 +202,8 @@ void t.test(
   'frames reach the cards of a router as they are, also at serial ports and while it runs',
   { skip },
   async (t) => {
-    const { project_id: id } = await client.expect(201, 'POST', '/v2/compute/projects', { name: 'compute' });
-    const base = `/v2/compute/projects/${String(id)}`;
-    t.teardown(() => client.expect(204, 'DELETE', base));
-    const settings = {
-      name: 'R1',
-      platform: 'c3600',
-      image: 'echo.image',
-      ram: 64,
-      slot0: 'NM-1FE-TX',
-      slot1: 'NM-4T',
-    };
-    const router = await client.expect(201, 'POST', `${base}/dynamips/nodes`, {
-      ...settings,
-      idlepc: '0x8000802c',
-    });
-    const path = `${base}/dynamips/nodes/${String(router['node_id'])}`;
-    const peer = await UdpPeer.open(t);
-    const attach = async (slot: number, port: number): Promise<number> => {
-      const { udp_port: lport } = await client.expect(201, 'POST', `${base}/ports/udp`);
-      const nio = { type: 'nio_udp', lport, rhost: '127.0.0.1', rport: peer.port };
-      await client.expect(201, 'POST', `${path}/adapters/${slot}/ports/${port}/nio`, nio);
-      return Number(lport);
-    };
+    const properties = { slot0: 'NM-1FE-TX', slot1: 'NM-4T' };
+    const { router, path, peer, attach } = await computeRouter(t, properties);
     const ethernet = await attach(0, 0);
     const hypervisor = await startAt(t, path);
     const serial = await attach(1, 2);
@@ -304,7 +283,7 @@ async function computeRouter(t: Test, properties: Json) {
       return Number((await hypervisor.ask('nio get_stats', [nio]))[0]?.split(' ')[0]) > 0 || undefined;
     });
   };
-  return { path, attach, reaches };
+  return { router, path, peer, attach, reaches };
 }
 
 void t.test('cards of a router that runs are changed where the platform can', { skip }, async (t) => {

@@ -56,7 +56,7 @@ export class ComputeProjects {
     return entry.project;
   }
 
-  /** As much as is asked for in a project that does not run at this moment, as while a snapshot is restored. */
+  /** A project that does not run at this moment, as while a snapshot is restored, has room for anything. */
   async takeRoom(id: string, bytes: number): Promise<() => void> {
     return (await this.#entries.get(id)?.project.takeRoom(bytes)) ?? (() => undefined);
   }

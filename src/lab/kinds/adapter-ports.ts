@@ -1,6 +1,7 @@
 /** The ports of nodes that have a number of adapters and name them by a format. */
 import { refusals } from '../../base/errors/errors.js';
 import { byAdapter } from './custom-adapters.js';
+import { countOf } from './fields.js';
 import { addressAfter } from './mac-addresses.js';
 import type { PortOwner } from './node-kind.js';
 import { parsePortNameFormat, type NamedPlace } from './port-name-format.js';
@@ -65,6 +66,17 @@ export function ethernetPorts(owner: PortOwner, adapters: Adapters): AdapterPort
     }
   }
   return { ports, nextSegment: segment };
+}
+
+/** The ports of a virtual machine, whose properties say how many adapters it has; each has one port. */
+export function machinePorts(
+  owner: PortOwner,
+  { most, firstAddress, otherwise }: Pick<Adapters, 'firstAddress' | 'otherwise'> & { readonly most: number },
+): NodePort[] {
+  const { adapters, adapter_type: type } = owner.properties;
+  const count = countOf(adapters, 1, most);
+  const known = typeof type === 'string' ? type : undefined;
+  return ethernetPorts(owner, { count, portsEach: 1, type: known, firstAddress, otherwise }).ports;
 }
 
 /** The long type in the name gives way to the short one where a name has slots, or is just the type and the segment. */

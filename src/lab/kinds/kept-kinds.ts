@@ -1,10 +1,21 @@
 /** The kinds of node of programs that this server does not drive. Labs and templates with them are kept. */
 import { z } from 'zod';
+import { machinePorts } from './adapter-ports.js';
 import { longText, onClose, word } from './fields.js';
-import type { KeptKind } from './node-kind.js';
+import type { KeptKind, PortOwner } from './node-kind.js';
 import { consoleSettings, portNameSettings, templateSettings, type TemplateSettings } from './template.js';
 
-const plain = { alwaysRuns: false, imageProperties: [], keepsContentElsewhere: true } as const;
+const NAMING = { format: 'Ethernet{0}', segmentSize: 0 };
+/** The most adapters of a machine. */
+const MOST = { virtualbox: 36, vmware: 10 };
+
+const plain = {
+  alwaysRuns: false,
+  imageProperties: [],
+  keepsContentElsewhere: true,
+  medium: 'ethernet',
+  portNaming: NAMING,
+} as const;
 
 /** The settings that the templates of both have. */
 const common = {
@@ -33,13 +44,18 @@ function defaultsWith(special: object, symbol: string): Omit<TemplateSettings, '
     headless: false,
     linked_clone: false,
     on_close: 'power_off',
-    port_name_format: 'Ethernet{0}',
-    port_segment_size: 0,
+    port_name_format: NAMING.format,
+    port_segment_size: NAMING.segmentSize,
     symbol,
     usage: '',
     use_any_adapter: false,
     ...special,
   };
+}
+
+function portsUpTo(most: number): KeptKind['ports'] {
+  return (owner: PortOwner) =>
+    machinePorts(owner, { most, firstAddress: undefined, otherwise: NAMING.format });
 }
 
 const virtualboxAdapters = z.enum([
@@ -60,7 +76,7 @@ export const virtualbox = {
     settings: templateSettings({
       ...common,
       adapter_type: virtualboxAdapters.optional(),
-      adapters: z.int().min(0).max(36).optional(),
+      adapters: z.int().min(0).max(MOST.virtualbox).optional(),
       ram: z.int().min(0).max(65_535).optional(),
       vmname: word.min(1).optional(),
     }),
@@ -69,6 +85,7 @@ export const virtualbox = {
       ':/symbols/vbox_guest.svg',
     ),
   },
+  ports: portsUpTo(MOST.virtualbox),
 } as const satisfies KeptKind;
 
 const vmwareAdapters = z.enum([
@@ -91,9 +108,10 @@ export const vmware = {
     settings: templateSettings({
       ...common,
       adapter_type: vmwareAdapters.optional(),
-      adapters: z.int().min(0).max(10).optional(),
+      adapters: z.int().min(0).max(MOST.vmware).optional(),
       vmx_path: z.string().min(1).max(4096).optional(),
     }),
     defaults: defaultsWith({ adapter_type: 'e1000' }, ':/symbols/vmware_guest.svg'),
   },
+  ports: portsUpTo(MOST.vmware),
 } as const satisfies KeptKind;

@@ -48,9 +48,15 @@ export interface KeptKind {
   readonly keepsContentElsewhere: boolean;
   /** Why no host can run nodes of the kind, where this is certain: a sentence. */
   readonly unavailable?: string;
+  /** How ports are named and numbered unless a client says otherwise; absent for a kind that names them itself. */
+  readonly portNaming?: { readonly format: string; readonly segmentSize: number };
+  /** The medium of the ports. In a kind with both, that of ports which are not in the list. */
+  readonly medium: LinkMedium;
   readonly template: TemplateRules;
   /** The built-in template of the kind, and its rank in the list of built-in templates. */
   readonly builtinTemplate?: { readonly rank: number; readonly template: BuiltinTemplate };
+  /** Never throws, whatever was stored once. */
+  ports(owner: PortOwner): NodePort[];
 }
 
 /** A kind that this server runs. */
@@ -75,10 +81,6 @@ export interface NodeKind extends KeptKind {
   /** The property that is a number from 1 on which no other node of its project has, and the last such number. */
   readonly projectNumber?: { readonly property: string; readonly last: number };
   readonly cannotBeDuplicated?: true;
-  /** How ports are named and numbered unless a client says otherwise; absent for a kind that names them itself. */
-  readonly portNaming?: { readonly format: string; readonly segmentSize: number };
-  /** The medium of the ports. In a kind with both, that of ports which are not in the list. */
-  readonly medium: LinkMedium;
   /** The form in which captures record frames by default. Filter expressions are compiled for its link type. */
   readonly capture: { readonly linkType: PcapLinkType; readonly packets: 'frames' | 'aal5' };
   /** A new node follows from the interfaces of the host. */
@@ -90,8 +92,6 @@ export interface NodeKind extends KeptKind {
   create(given: Properties, nodeId: string, interfaces?: readonly CloudInterface[]): Properties;
   /** Returns the properties after a change; `current` may be older than the present rules. */
   update(current: Properties, given: Properties, isConnected: boolean): Properties;
-  /** Never throws, whatever was stored once. */
-  ports(owner: PortOwner): NodePort[];
   /** Refuses (409) settings from which no ports can be made, such as a wrong format of names. */
   checkPorts?(owner: PortOwner): void;
 }

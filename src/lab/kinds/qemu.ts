@@ -1,9 +1,9 @@
 /** QEMU machines. */
 import { refusals } from '../../base/errors/errors.js';
 import { z } from 'zod';
-import { checkPortNames, ethernetPorts } from './adapter-ports.js';
+import { checkPortNames, machinePorts } from './adapter-ports.js';
 import { givenAdapters, macAddress } from './custom-adapters.js';
-import { countOf, imageDigest, imageName, longText, onClose, withoutKeys, withValue } from './fields.js';
+import { imageDigest, imageName, longText, onClose, withoutKeys, withValue } from './fields.js';
 import { isAddress, pairsOfId } from './mac-addresses.js';
 import type { ProgramKind, Properties } from './node-kind.js';
 import { platformOf, QEMU_PLATFORMS, qemuProgram } from './qemu-platforms.js';
@@ -245,13 +245,11 @@ export const qemu: ProgramKind & { readonly type: 'qemu' } = {
   /** The disks of a node are made when it starts. */
   firstFiles: () => ({}),
   ports: (owner) =>
-    ethernetPorts(owner, {
-      count: countOf(owner.properties['adapters'], 1, MOST_ADAPTERS),
-      portsEach: 1,
-      type: textOf(owner.properties['adapter_type']),
+    machinePorts(owner, {
+      most: MOST_ADAPTERS,
       firstAddress: firstAddress(owner.nodeId, owner.properties),
       otherwise: NAMING.format,
-    }).ports,
+    }),
   checkPorts(owner) {
     checkPortNames(owner);
     for (const { adapter_type: type } of owner.customAdapters) {
@@ -267,8 +265,4 @@ function firstAddress(nodeId: string, { mac_address: address }: Properties): str
 
 function defaultAddress(nodeId: string): string {
   return `0c:${pairsOfId(nodeId)}:00:00`;
-}
-
-function textOf(value: unknown): string | undefined {
-  return typeof value === 'string' ? value : undefined;
 }

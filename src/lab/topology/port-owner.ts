@@ -1,14 +1,14 @@
 /** The settings of a stored node that its ports follow from, with the defaults of its kind. */
 import type { StoredNode } from '../gns3-file/topology-schema.js';
 import type { CustomAdapter } from '../kinds/custom-adapters.js';
-import type { NodeKind, PortOwner, Properties } from '../kinds/node-kind.js';
+import type { KeptKind, PortOwner, Properties } from '../kinds/node-kind.js';
 
 const DEFAULT_NAMING = { format: 'Ethernet{0}', segmentSize: 0 };
 /** The same object each time, so that the settings of two versions of a node can be compared. */
 const NO_ADAPTERS: readonly CustomAdapter[] = [];
 const NO_PROPERTIES: Properties = {};
 
-export function portNaming(kind: Pick<NodeKind, 'portNaming'> | undefined): typeof DEFAULT_NAMING {
+export function portNaming(kind: Pick<KeptKind, 'portNaming'> | undefined): typeof DEFAULT_NAMING {
   return kind?.portNaming ?? DEFAULT_NAMING;
 }
 
@@ -19,7 +19,7 @@ type NamedPorts = Pick<
 
 export function portOwnerOf(
   node: NamedPorts | StoredNode,
-  kind: Pick<NodeKind, 'portNaming'> | undefined,
+  kind: Pick<KeptKind, 'portNaming'> | undefined,
 ): PortOwner {
   const naming = portNaming(kind);
   return {

@@ -8,7 +8,7 @@ import { ContentLimit } from '../projects/content-limit.js';
 import type { ConsolePorts } from '../console-ports.js';
 import { undirected, type DirectedFilters } from './link-filters.js';
 import type { NodeKind, PortOwner } from '../kinds/node-kind.js';
-import { servedKind } from '../kinds/node-kinds.js';
+import { kindOfType, servedKind } from '../kinds/node-kinds.js';
 import type { LinkMedium, NodePort } from '../kinds/port.js';
 import type { BeginRun, LabRun, NodeState, NodeStatus, RunEnd } from '../lab-run.js';
 import type { HostNumbers } from './host-numbers.js';
@@ -193,14 +193,14 @@ export class Topology {
     return this.portsOf(node).find((port) => isPort(port, adapter, number));
   }
 
-  /** The type of the last end whose kind is known. */
+  /** The type of the last end that tells it: a port that is not the node's own does not, when the node does not run here. */
   linkType(link: StoredLink): LinkMedium {
     for (const end of link.nodes.toReversed()) {
       const node = this.nodes.get(end.node_id);
-      const kind = node === undefined ? undefined : this.kindOf(node);
-      if (node === undefined || kind === undefined) continue;
+      if (node === undefined) continue;
       const own = this.#ownPorts(node).find((port) => isPort(port, end.adapter_number, end.port_number));
-      return own?.link_type ?? kind.medium;
+      const type = own?.link_type ?? this.kindOf(node)?.medium;
+      if (type !== undefined) return type;
     }
     return 'ethernet';
   }
@@ -234,10 +234,10 @@ export class Topology {
     return port;
   }
 
-  /** The ports that follow from the settings of the node; computed once for each version of them. */
+  /** The ports that follow from the settings of the node, whatever runs it; computed once for each version of them. */
   #ownPorts(node: StoredNode): readonly NodePort[] {
-    const kind = this.kindOf(node);
-    if (kind === undefined || node.properties === undefined) return [];
+    if (node.properties === undefined) return [];
+    const kind = kindOfType(node.node_type);
     const owner = portOwnerOf(node, kind);
     const known = this.#knownPorts.get(node.properties);
     if (known !== undefined && hasSamePorts(known.owner, owner)) return known.ports;

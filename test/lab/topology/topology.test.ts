@@ -139,7 +139,7 @@ void t.test('the ports of a node are its own, and those that links hold all the 
   t.same(numbersOf(topology, ATM), [1, 2]);
   t.same(numbersOf(topology, HUB), [0, 1, 7]);
   t.same(numbersOf(topology, ROUTER), [4], 'of a node that is only kept, those that its links use');
-  t.same(numbersOf(topology, FAR_HUB), []);
+  t.same(numbersOf(topology, FAR_HUB), [0, 1], 'whatever runs it');
   t.match(topology.findPort(HUB, 0, 7), { name: '0/7', short_name: '0/7', link_type: 'ethernet' });
   t.equal(topology.findPort(HUB, 1, 0), undefined);
 });

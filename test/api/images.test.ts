@@ -259,8 +259,13 @@ void t.test('the MD5 of an image is there when its upload is answered', async (t
     const reply = await new TusTalk(client).begin(size, metadata, { 'Content-Type': OFFSET_STREAM }, content);
     t.equal(reply.status, 201);
     t.equal(await digestOf('resumable.img'), md5(content), `${size} bytes that could be resumed`);
+    const talk = new TusTalk(client);
+    const path = await talk.created(size, image('resumed.img'));
+    t.equal((await talk.patch(path, 0, content.subarray(0, size - 10))).status, 204);
+    t.equal((await talk.patch(path, size - 10, content.subarray(size - 10))).status, 204);
+    t.equal(await digestOf('resumed.img'), md5(content), `${size} bytes in two requests`);
   }
-  for (const name of ['digested.img', 'other.img', 'resumable.img']) {
+  for (const name of ['digested.img', 'other.img', 'resumable.img', 'resumed.img']) {
     await eventually('it is told beside the image', () => sideOf(`QEMU/${name}`));
     await client.expect(204, 'DELETE', pathOf(name));
   }

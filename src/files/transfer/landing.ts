@@ -49,7 +49,7 @@ export interface Landing {
   readonly temporary: string;
   readonly mode: number;
   readonly subject: UploadSubject;
-  /** Digests besides SHA-256 that the owner wants to have when it lands, if the whole comes in one request. */
+  /** Digests besides SHA-256 that the owner has when it lands. */
   readonly digests?: readonly DigestName[];
   /** A file on this host that had this content at this version; its blocks can be shared if it still has it. */
   readonly twinOf?: (content: Content) => Twin | undefined;

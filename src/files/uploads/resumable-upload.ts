@@ -322,7 +322,9 @@ export class ResumableUpload implements ShownUpload {
   /** Renames the part to its target. Before that, the record is told that the part may have landed. */
   async #takePlace(known: Digests): Promise<void> {
     const { transfers, landingOf } = this.#context;
-    const digests = await this.#verified(known);
+    const { digests: wanted = [] } = await landingOf(this.subject);
+    const digests = await this.#verified(known, wanted);
+    // The target may have changed while the part was read.
     const landing = await landingOf(this.subject);
     await this.#note({ landing: true });
     try {
@@ -334,9 +336,9 @@ export class ResumableUpload implements ShownUpload {
   }
 
   /** The digests of the part. Refuses (460) and deletes an upload whose digests differ from the promised ones. */
-  async #verified(known: Digests): Promise<Digests> {
+  async #verified(known: Digests, wanted: readonly DigestName[]): Promise<Digests> {
     const promised = this.#record.digests;
-    const missing = this.#promised.filter((name) => known[name] === undefined);
+    const missing = [...new Set([...wanted, ...this.#promised])].filter((name) => known[name] === undefined);
     const digests =
       missing.length === 0
         ? known

@@ -20,4 +20,5 @@ export const errorBody = z.object({
   request: z.unknown().optional(),
   exception: z.string().optional(),
   image: z.string().optional(),
+  failing: z.array(z.string()).optional(),
 });

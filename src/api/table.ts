@@ -19,6 +19,7 @@ import { PRODUCT } from '../base/product.js';
 import type { Jobs } from '../snapshots/jobs.js';
 import type { ProjectArchives } from '../snapshots/projects/project-archives.js';
 import type { Snapshots } from '../snapshots/snapshots.js';
+import type { Readiness } from '../operations/readiness.js';
 import type { Transfers } from '../files/transfer/transfers.js';
 import type { Uploads } from '../files/uploads/uploads.js';
 import type { ApplianceLibrary } from '../lab/appliances/appliance-library.js';
@@ -40,6 +41,7 @@ import { drawingRoutes } from './drawings.js';
 import { dynamipsRoutes } from './dynamips.js';
 import { forwardingRoutes } from './forwarding.js';
 import { hostStatisticsRoutes } from './host-statistics.js';
+import { healthRoutes } from './health.js';
 import { imageRoutes } from './images.js';
 import { linkBatchRoutes } from './link-batches.js';
 import { linkCaptureRoutes } from './link-captures.js';
@@ -82,6 +84,7 @@ export interface Services {
   readonly snapshots: Snapshots;
   readonly archives: ProjectArchives;
   readonly appliances: ApplianceLibrary;
+  readonly readiness: Readiness;
   /** The folder of a built web UI. */
   readonly webUi: string | undefined;
   /** The folder for reports. */
@@ -106,6 +109,7 @@ export function routeTable({
   snapshots,
   archives,
   appliances,
+  readiness,
   webUi,
   reports,
   shutdown,
@@ -119,6 +123,7 @@ export function routeTable({
   const table: RouteTable = {
     routes: [
       ...versionRoutes(controller, shutdown),
+      ...healthRoutes(readiness),
       ...computeRoutes(controller),
       ...forwardingRoutes(controller),
       ...projectRoutes(controller, jobs, files),

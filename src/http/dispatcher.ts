@@ -41,11 +41,15 @@ export class Dispatcher {
       const asked = request.getHeader('access-control-request-headers');
       return empty(200, this.gate.preflightHeaders(exchange.origin, endpoint.methods.keys(), asked));
     }
-    if (this.gate.needsCredentials) {
-      const refused = this.gate.checkCredentials(request.getHeader('authorization'), exchange.address);
-      if (refused !== undefined) return refused;
-    }
     const route = endpoint.methods.get((exchange.method === 'HEAD' ? 'GET' : exchange.method) as Method);
+    if (this.gate.needsCredentials) {
+      const authorization = request.getHeader('authorization');
+      exchange.isLetIn = route?.access !== 'anyone' || authorization !== '';
+      if (exchange.isLetIn) {
+        const refused = this.gate.checkCredentials(authorization, exchange.address);
+        if (refused !== undefined) return refused;
+      }
+    }
     if (route === undefined) {
       if (endpoint.socket !== undefined && exchange.method === 'GET') throw refusals.webSocketOnly();
       return methodUnknown(exchange, endpoint);

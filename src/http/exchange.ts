@@ -31,6 +31,8 @@ export class Exchange {
   /** The JSON body, once it has been read. */
   body: unknown;
   headers: Readonly<Record<string, string>> = {};
+  /** False for a client without credentials at a route that needs none, on a server that needs them elsewhere. */
+  isLetIn = true;
   #status = 0;
   #incoming: IncomingBody | undefined;
   #chunks: ChunkedResponse | undefined;

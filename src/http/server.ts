@@ -1,4 +1,5 @@
 /** The HTTP server: takes requests from uWebSockets.js, has them handled, and answers errors. */
+import { randomInt } from 'node:crypto';
 import type { Logger } from 'pino';
 import {
   App,
@@ -43,6 +44,8 @@ export class HttpServer {
   readonly #serverHeader: Headers;
   #listenSocket: us_listen_socket | undefined;
   #isStopping = false;
+  /** Ids of requests begin with it, so that those of two starts differ. */
+  readonly #start = newStartMark();
   #nextId = 0;
 
   constructor(options: HttpServerOptions) {
@@ -122,7 +125,7 @@ export class HttpServer {
   }
 
   #begin(response: HttpResponse, request: HttpRequest): Exchange {
-    const id = (this.#nextId++).toString(36);
+    const id = `${this.#start}-${(this.#nextId++).toString(36)}`;
     const exchange = new Exchange(id, request, response, (origin) => this.#commonHeaders(origin));
     this.#active.add(exchange);
     exchange.atEnd(() => {
@@ -180,6 +183,15 @@ export class HttpServer {
     const { id: req, method, path } = exchange;
     log[level]({ req, method, path, status: exchange.isGone ? 'gone' : exchange.status, ms }, 'request');
   }
+}
+
+const MARK_LENGTH = 4;
+const MARK_BASE = 36;
+
+function newStartMark(): string {
+  return randomInt(MARK_BASE ** MARK_LENGTH)
+    .toString(MARK_BASE)
+    .padStart(MARK_LENGTH, '0');
 }
 
 function headersOf(error: unknown): Headers {

@@ -29,6 +29,7 @@ import { Gate } from '../http/gate.js';
 import { GuessBrake } from '../http/guess-brake.js';
 import { ApplianceLibrary } from '../lab/appliances/appliance-library.js';
 import { Controller } from '../lab/controller.js';
+import { Readiness } from '../operations/readiness.js';
 import { Confinement } from '../run/nodes/confinement.js';
 import { Keeper } from '../run/keeper/keeper.js';
 import { UdpPorts } from '../run/links/udp-ports.js';
@@ -257,6 +258,7 @@ export async function serve(config: Config): Promise<void> {
       ...{ controller, files, compute, captures, captureFiles, portCaptures },
       ...{ transfers, images, uploads, jobs, snapshots, archives },
       appliances: new ApplianceLibrary(config.appliances, files, log),
+      readiness: new Readiness(store, engines),
       webUi: config.webUi,
       reports: join(config.data, REPORTS),
       nodeFolders: new NodeFolders({

@@ -196,10 +196,18 @@ void t.test('an answer of the library itself ends its connection, and nothing el
   t.equal((await client.get('/v2/version')).status, 200);
 });
 
-void t.test('every answer has a request id of its own', async (t) => {
-  const ids = new Set<string | undefined>();
-  for (let request = 0; request < 20; request++)
-    ids.add(headerOf(await rawRequest(server.port, 'GET', '/v2/version'), 'X-Request-Id'));
-  t.equal(ids.size, 20);
-  t.notOk(ids.has(undefined));
-});
+void t.test(
+  'every answer has a request id of its own, which begins with the mark of this start',
+  async (t) => {
+    const ids = new Set<string | undefined>();
+    for (let request = 0; request < 20; request++)
+      ids.add(headerOf(await rawRequest(server.port, 'GET', '/v2/version'), 'X-Request-Id'));
+    t.equal(ids.size, 20);
+    for (const id of ids) t.match(id, /^[0-9a-z]{4}-[0-9a-z]+$/);
+    const marks = [...ids].map((id) => id?.slice(0, 4));
+    t.equal(new Set(marks).size, 1);
+    const other = await startServer(t);
+    const id = headerOf(await rawRequest(other.port, 'GET', '/v2/version'), 'X-Request-Id');
+    t.not(id?.slice(0, 4), marks[0]);
+  },
+);

@@ -1,6 +1,8 @@
+type RefusalDetails = Readonly<Record<string, string | readonly string[]>>;
+
 interface RefusalOptions extends ErrorOptions {
   /** Further keys of the error body. They do not cross from a worker thread. */
-  readonly details?: Readonly<Record<string, string>>;
+  readonly details?: RefusalDetails;
   /** The client may ask again after so long. This does not cross from a worker thread, either. */
   readonly retryAfterSeconds?: number;
 }
@@ -8,7 +10,7 @@ interface RefusalOptions extends ErrorOptions {
 /** A request is refused for a reason that the client can read, and that programs tell by its code. */
 export class Refusal extends Error {
   override readonly name = 'Refusal';
-  readonly details: Readonly<Record<string, string>>;
+  readonly details: RefusalDetails;
   readonly retryAfterSeconds: number | undefined;
 
   constructor(

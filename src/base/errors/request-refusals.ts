@@ -52,6 +52,14 @@ export const requestRefusals = {
       'Your address has half of all connections that this server can have: close some',
     ),
   clientGone: () => new Refusal(503, 'client_gone', 'The client has gone: nothing was done for it'),
+  /** The reasons are for clients that are let in. */
+  notReady: (failing: readonly string[] = []) =>
+    new Refusal(
+      503,
+      'not_ready',
+      'The server takes no new work',
+      failing.length > 0 ? { details: { failing } } : {},
+    ),
   stopping: () => new Refusal(503, 'server_stopping', 'The server is stopping'),
 
   // Disk

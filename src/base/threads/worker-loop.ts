@@ -116,6 +116,12 @@ export class WorkerLoop<Setup, Report> {
     return this.#run !== undefined;
   }
 
+  /** Whether its thread runs. One that follows a short life must have lived longer itself. */
+  get isWell(): boolean {
+    if (this.#run === undefined || this.#run.isKilled) return false;
+    return this.#shortLives === 0 || performance.now() - this.#startedAt >= SHORT_LIFE_MS;
+  }
+
   /** Starts the thread before the first order. */
   start(): void {
     this.#run ??= this.#launch();

@@ -45,6 +45,11 @@ export class Engines {
     });
   }
 
+  /** Whether an engine runs that has not died at its start. */
+  get anyRuns(): boolean {
+    return this.#pool.loops.some(({ engine }) => engine.isWell);
+  }
+
   /** Reserves room for a device of a lab. */
   newDevice(lab: string): RunningDevice {
     const host = this.#hostOf(lab);

@@ -64,6 +64,11 @@ export class SupervisedEngine {
     this.#loop.start();
   }
 
+  /** Whether its thread runs, and has not died at its start. */
+  get isWell(): boolean {
+    return this.#loop.isWell;
+  }
+
   get restarts(): number {
     return this.#loop.restarts;
   }

@@ -19,7 +19,7 @@ export class SpawnedProgram {
   readonly endsWithServer: boolean;
   readonly pid: number;
   readonly ring = new OutputRing();
-  /** What the program prints elsewhere than at its console here, as servers have told it. */
+  /** The output at a console that a server has opened, not this process; the server tells it. */
   readonly remembered = new OutputRing();
   readonly #child: ChildProcess;
   readonly #console: ProgramConsole;

@@ -43,7 +43,7 @@ export async function rememberConsole(
   });
 }
 
-/** What follows the greeting. */
+/** The rest of the text, without the greeting. */
 function ownText(output: Buffer): Buffer {
   const at = output.indexOf(GREETING_END);
   return at === -1 ? output : output.subarray(at + GREETING_END.length);
@@ -51,7 +51,7 @@ function ownText(output: Buffer): Buffer {
 
 /** The part of a text after the longest beginning with which the earlier one ends. */
 function withoutKnown(text: Buffer, earlier: Buffer): Buffer {
-  for (let length = Math.min(text.length, earlier.length); length > 0; length--) {
+  for (let length = Math.min(text.length, earlier.length, MOST_REPEATED); length > 0; length--) {
     if (earlier.subarray(-length).equals(text.subarray(0, length))) return text.subarray(length);
   }
   return text;

@@ -2,6 +2,7 @@
  * The saved memories that the store knows; no other is loaded. It knows that of a snapshot until the snapshot is deleted, and
  * what was exported by its digest.
  */
+import { z } from 'zod';
 import type { Change, Key, Store } from '../base/store/store.js';
 import type { SavedMemory } from '../lab/lab-run.js';
 import { headKey } from '../lab/projects/records.js';
@@ -15,8 +16,9 @@ export interface SnapshotMemory {
 }
 
 const EXPORTED: Key = ['exported-memory'];
-/** When there are so many, no further ones are known after an export. */
+/** Beyond so many, those that were exported longest ago are forgotten. */
 const MOST_EXPORTED = 10_000;
+const exportedRecord = z.object({ digest: z.string(), exportedAt: z.number().default(0) });
 
 export class KnownMemories {
   readonly #store: Pick<Store, 'commit' | 'load'>;
@@ -59,13 +61,21 @@ export class KnownMemories {
 
   /** These can be imported again, also when their project has been deleted. */
   async keepExported(memories: readonly SnapshotMemory[]): Promise<void> {
-    if (memories.length === 0) return;
-    const room = MOST_EXPORTED - (await this.#store.load(EXPORTED)).length;
-    const changes = memories.slice(0, Math.max(0, room)).map(({ memory }): Change => ({
-      put: [...EXPORTED, memory.digest],
-      value: memory,
-    }));
-    if (changes.length > 0) await this.#store.commit(changes);
+    const exportedAt = Date.now();
+    const kept = new Map(
+      memories.slice(0, MOST_EXPORTED).map(({ memory }) => [memory.digest, { ...memory, exportedAt }]),
+    );
+    if (kept.size === 0) return;
+    const others = (await this.#store.load(EXPORTED))
+      .flatMap(({ value }) => exportedRecord.safeParse(value).data ?? [])
+      .filter(({ digest }) => !kept.has(digest))
+      .sort((a, b) => b.exportedAt - a.exportedAt);
+    await this.#store.commit([
+      ...others
+        .slice(MOST_EXPORTED - kept.size)
+        .map(({ digest }): Change => ({ remove: [...EXPORTED, digest] })),
+      ...[...kept].map(([digest, value]): Change => ({ put: [...EXPORTED, digest], value })),
+    ]);
   }
 }
 

@@ -102,7 +102,7 @@ export class ControlGroups {
   }
 
   /** Takes milliseconds, in which the process goes on. Never rejects: a program without a group runs as well. */
-  add(id: string, pid: number, project = OTHERS): Promise<void> {
+  add(id: string, pid: number, project = OTHERS, cpuPercent = 0): Promise<void> {
     return this.#inTurn(project, async (home) => {
       await mkdir(home, { recursive: true });
       await enable(home, this.#controllers);
@@ -112,6 +112,8 @@ export class ControlGroups {
       }
       const group = join(home, nameOf(id));
       await mkdir(group, { recursive: true });
+      if (cpuPercent > 0 && this.#controllers.includes('cpu'))
+        await writeFile(join(group, 'cpu.max'), cpuLimit(cpuPercent));
       await moveInto(group, pid);
     });
   }
@@ -155,12 +157,16 @@ export class ControlGroups {
 
 /** The files of the group of a project that bound it, each written where its controller is there. */
 function boundsOf({ memoryBytes, cpuPercent }: ProjectLimits): Readonly<Record<string, string>> {
-  const cpu = cpuPercent === 0 ? 'max' : String((cpuPercent * CPU_SPAN) / 100);
   return {
     'pids.max': String(MOST_PROCESSES),
     'memory.max': memoryBytes === 0 ? 'max' : String(memoryBytes),
-    'cpu.max': `${cpu} ${CPU_SPAN}`,
+    'cpu.max': cpuLimit(cpuPercent),
   };
+}
+
+/** 0 is no limit. */
+function cpuLimit(percent: number): string {
+  return `${percent === 0 ? 'max' : (percent * CPU_SPAN) / 100} ${CPU_SPAN}`;
 }
 
 /** Returns the controllers that groups in this one may have from now on. */

@@ -241,7 +241,7 @@ class KeeperProcess {
         this.#changed(changed);
       });
       this.#programs.set(program.id, program);
-      void this.#groups?.add(program.id, program.pid, program.project);
+      void this.#groups?.add(program.id, program.pid, program.project, order.cpuPercent);
       if (this.#isEnding || (program.endsWithServer && !link.isOpen)) program.kill('SIGKILL');
       link.send({ kind: 'spawned', request, pid: program.pid });
       link.began(program);

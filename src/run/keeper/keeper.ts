@@ -19,7 +19,7 @@ import {
   type SpawnConfinement,
   type SpawnOrder,
 } from './messages.js';
-import type { Program, ProgramEnd, ProgramOrder } from './program.js';
+import { USUAL_NICENESS, type Program, type ProgramEnd, type ProgramOrder } from './program.js';
 
 export type { Program, ProgramEnd, ProgramOrder, ProgramSignal } from './program.js';
 
@@ -62,10 +62,16 @@ export class Keeper {
   #line: KeeperLine | undefined;
   #opening: Promise<readonly KeptProgram[]> | undefined;
   #hasStarted = false;
+  #limitsCpu = false;
   #isClosed = false;
 
   constructor(options: KeeperOptions) {
     this.#options = options;
+  }
+
+  /** Whether `cpuPercent` of an order holds: the host lends the controller. Known once a program was started. */
+  get limitsCpu(): boolean {
+    return this.#limitsCpu;
   }
 
   /** Resolves with the programs that a keeper has kept; some may have ended meanwhile. */
@@ -80,7 +86,8 @@ export class Keeper {
   async spawn(order: ProgramOrder): Promise<Program> {
     if (process.platform !== 'linux') throw new Error('Programs run on Linux only');
     const confinement = await this.#options.confine?.(order);
-    const sent: SpawnOrder = { ...order, confinement, memo: JSON.stringify(order.memo ?? null) };
+    const { niceness = USUAL_NICENESS, memo = null } = order;
+    const sent: SpawnOrder = { ...order, niceness, confinement, memo: JSON.stringify(memo) };
     const fault = faultOf(sent);
     if (fault !== undefined) throw new Error(fault);
     if (this.#line === undefined && !this.#isClosed) await this.#open();
@@ -149,6 +156,7 @@ export class Keeper {
 
   #connected(line: KeeperLine): void {
     this.#line = line;
+    this.#limitsCpu = line.controllers.includes('cpu');
     line.holdProcess(false);
     void line.closed.then(() => this.#disconnected());
   }

@@ -31,7 +31,8 @@ export interface SpawnConfinement extends ProgramView {
   readonly network: string;
 }
 
-export interface SpawnOrder extends Omit<ProgramOrder, 'memo' | 'confinement'> {
+export interface SpawnOrder extends Omit<ProgramOrder, 'memo' | 'confinement' | 'niceness'> {
+  readonly niceness: number;
   readonly confinement?: SpawnConfinement | undefined;
   /** JSON text: the keeper does not look into it. */
   readonly memo: string;
@@ -158,6 +159,7 @@ function isOrder(order: unknown): boolean {
     isRecord(order['environment']) &&
     Object.values(order['environment']).every(isText) &&
     isNumber(order['niceness']) &&
+    (order['cpuPercent'] === undefined || isPercent(order['cpuPercent'])) &&
     (order['console'] === 'terminal' || order['console'] === 'pipes') &&
     (order['confinement'] === undefined || isConfinement(order['confinement']))
   );
@@ -196,6 +198,10 @@ function isText(value: unknown): value is string {
 
 function isNumber(value: unknown): value is number {
   return typeof value === 'number' && Number.isFinite(value);
+}
+
+function isPercent(value: unknown): boolean {
+  return isNumber(value) && Number.isInteger(value) && value > 0;
 }
 
 /** The most columns or rows. */

@@ -1,5 +1,8 @@
 /** A program of a node, as the server sees it. The keeper, a process of its own, has started it and holds its console. */
 
+/** Programs give way to the server, whether or not the host bounds them otherwise. */
+export const USUAL_NICENESS = 5;
+
 /** Where programs are looked for whose environment has no PATH. */
 export const SYSTEM_PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
 
@@ -12,7 +15,10 @@ export interface ProgramOrder {
   /** The working folder. */
   readonly folder: string;
   readonly environment: Readonly<Record<string, string>>;
-  readonly niceness: number;
+  /** USUAL_NICENESS without it. */
+  readonly niceness?: number;
+  /** The most that it may take, where `Keeper.limitsCpu`: 100 is one core. */
+  readonly cpuPercent?: number | undefined;
   /** 'terminal': a terminal of its own is its input and output. 'pipes': input and output are pipes. */
   readonly console: 'terminal' | 'pipes';
   /** The programs of a project share what the host bounds; those without one share it, too. */

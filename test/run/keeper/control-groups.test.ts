@@ -136,13 +136,18 @@ void t.test('the tree of a killed keeper is removed by any other', { skip }, asy
 });
 
 /** A tree of ordinary files: what is written into it can be read on every host, and no kernel acts on it. */
-async function writtenTree(t: Test, controllers: string, limits = NO_LIMITS): Promise<string> {
+async function writtenTree(
+  t: Test,
+  controllers: string,
+  limits = NO_LIMITS,
+  cpuPercent?: number,
+): Promise<string> {
   const tree = scratchFolder(t);
   writeFileSync(join(tree, 'cgroup.controllers'), `${controllers}\n`);
   const groups = await ControlGroups.open({ base: tree, mark: 'mark' });
   if (groups === undefined) throw new Error('there are no groups');
   groups.limits = limits;
-  await groups.add('node', 4_000_000, 'lab');
+  await groups.add('node', 4_000_000, 'lab', cpuPercent);
   return join(tree, 'wirefarm-mark/of-lab');
 }
 
@@ -165,6 +170,16 @@ void t.test('a project has the bounds of the settings', async (t) => {
   const free = await writtenTree(t, 'cpu memory');
   t.equal(readFileSync(join(free, 'memory.max'), 'utf8'), 'max');
   t.equal(readFileSync(join(free, 'cpu.max'), 'utf8'), 'max 100000');
+});
+
+void t.test('a program has a bound of processors of its own', async (t) => {
+  const bounded = await writtenTree(t, 'cpu', NO_LIMITS, 50);
+  t.equal(readFileSync(join(bounded, 'of-node/cpu.max'), 'utf8'), '50000 100000');
+  t.equal(readFileSync(join(bounded, 'cpu.max'), 'utf8'), 'max 100000');
+  const free = await writtenTree(t, 'cpu');
+  t.notOk(existsSync(join(free, 'of-node/cpu.max')));
+  const lesser = await writtenTree(t, 'memory', NO_LIMITS, 50);
+  t.notOk(existsSync(join(lesser, 'of-node/cpu.max')), 'it is left to others without the controller');
 });
 
 void t.test('a host without a tree that can be written has no groups', async (t) => {

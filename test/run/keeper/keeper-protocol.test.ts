@@ -123,7 +123,12 @@ void t.test('a server that does not read costs no memory, and holds up no progra
   const done = join(rig.folder, 'done');
   for (const console of ['terminal', 'pipes'] as const) {
     const script = `head -c 50000000 /dev/zero | tr '\\0' x; echo the end; touch ${done}.${console}; sleep 1000`;
-    const order = { ...shell(console, script, { console }), memo: 'null', confinement: undefined };
+    const order = {
+      ...shell(console, script, { console }),
+      niceness: 0,
+      memo: 'null',
+      confinement: undefined,
+    };
     idle.write(frameOf({ kind: 'spawn', request: 1, order } satisfies ServerMessage));
     await eventually('all is printed', () => existsSync(`${done}.${console}`) || undefined);
   }

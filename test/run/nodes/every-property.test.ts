@@ -17,6 +17,7 @@ import { buildIouImage, missingCompiler } from '../../support/iou-image.js';
 import { NodeLab, programsOf, type Json } from '../../support/node-lab.js';
 import { missingQemu, startQemuServer } from '../../support/qemu.js';
 import { missingDynamips, routerImage } from '../../support/router-image.js';
+import { missingVpcs } from '../../support/vpcs.js';
 
 /** Properties that one node has together, and what each of them leaves in the trace of its program. */
 interface Trial {
@@ -210,18 +211,24 @@ const ABLE = new Map<ProgramKind, string | false>([
   [qemu, missingQemu()],
   [dynamips, missingDynamips()],
   [iou, missingCompiler()],
+  [vpcs, missingVpcs()],
 ]);
+
+/** The niceness of each program of a node, by its number. */
+function nicenessOf(node: Json): string[] {
+  return programsOf(node).map((pid) => {
+    const [, text = ''] = readFileSync(`/proc/${pid}/stat`, 'latin1').split(') ');
+    return text.split(' ')[16] ?? '';
+  });
+}
 
 /** The command line of the program of a node, and what the host tells of it. */
 async function traceOf(lab: NodeLab, kind: ProgramKind, node: Json): Promise<string> {
   if (kind === dynamips) return routerTrace((await lab.show(node))['properties'] as Json);
   const { command_line: line } = await lab.act(node, 'start');
-  const programs = programsOf(node);
-  const niceness = programs.map(
-    (pid) => readFileSync(`/proc/${pid}/stat`, 'latin1').split(') ')[1]?.split(' ')[16],
-  );
+  const niceness = nicenessOf(node);
   await lab.act(node, 'stop');
-  return `${String(line)}${kind === qemu ? ` ${programs.length} programs, niceness ${String(niceness.at(-1))}` : ''}`;
+  return `${String(line)}${kind === qemu ? ` ${niceness.length} programs, niceness ${String(niceness.at(-1))}` : ''}`;
 }
 
 /** The commands that Dynamips gets, whose effects the tests of routers show. */
@@ -243,6 +250,18 @@ void t.test('each property of each kind of program is in the table', (t) => {
       t.match(readFileSync(join('test', file), 'utf8'), part, `${kind.type}: ${property} is in ${file}`);
   }
   t.end();
+});
+
+void t.test('programs of all kinds give way to the server', async (t) => {
+  const lab = await NodeLab.make(t, server);
+  await lab.client.expect(201, 'PUT', '/v2/iou_license', { iourc_content: '[license]' });
+  for (const [kind, { base }] of TABLES) {
+    if (ABLE.get(kind) !== false) continue;
+    const node = await lab.node(kind.type, 'N1', base);
+    await lab.act(node, 'start');
+    t.same(nicenessOf(node), ['5'], kind.type);
+    await lab.client.expect(204, 'DELETE', lab.at(node));
+  }
 });
 
 for (const [kind, { base, trials, refused }] of TABLES) {

@@ -119,7 +119,7 @@ async function spawnDisplay(
   ];
   const confinement = { network, writable: [], readable: [], moved: [{ path: folder, at: '/tmp' }] };
   const order = { id: `${id}/display`, command: COMMAND, args, folder: '/', project: home.id, confinement };
-  const how = { environment: {}, niceness: 0, console: 'pipes', memo: null, endsWithServer: true } as const;
+  const how = { environment: {}, console: 'pipes', memo: null, endsWithServer: true } as const;
   const program = await services.keeper.spawn({ ...order, ...how }).catch((error: unknown) => {
     throw refusals.nodeNotStarted(name, messageOf(error));
   });

@@ -301,7 +301,7 @@ class DockerMachine implements Machine {
   #spawnGuard(): Promise<Program> {
     return this.#services.keeper.spawn({
       ...{ id: this.#node.id, command: 'sleep', args: ['infinity'], folder: '/', environment: {} },
-      ...{ niceness: 0, console: 'pipes', memo: null, endsWithServer: true },
+      ...{ console: 'pipes', memo: null, endsWithServer: true },
     });
   }
 

@@ -51,7 +51,7 @@ export async function startDynamips(keeper: Keeper, order: DynamipsOrder): Promi
     const commandLine = [COMMAND, ...args].join(' ');
     const program = await keeper.spawn({
       ...{ id, command: 'sh', args: ['-c', ON_TIME, 'sh', COMMAND, ...args], folder: tables },
-      ...{ environment: {}, niceness: 0, console: 'terminal' },
+      ...{ environment: {}, console: 'terminal' },
       project: projectId,
       confinement,
       memo: order.memo(commandLine, port),
@@ -80,7 +80,7 @@ export async function makeTables(keeper: Keeper, tables: string): Promise<void> 
       args: argumentsOf('/dev/null', port),
       folder: tables,
     },
-    ...{ environment: {}, niceness: 0, console: 'terminal', memo: null },
+    ...{ environment: {}, console: 'terminal', memo: null },
     endsWithServer: true,
   });
   try {

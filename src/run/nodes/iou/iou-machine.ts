@@ -112,7 +112,7 @@ class IouMachine implements Machine {
     try {
       await host.attach(SOCKET_PORT, sockets.openUnix(bridge, peer));
       program = await keeper.spawn({
-        ...{ id, command, args, folder, environment, niceness: 0, console: 'pipes' },
+        ...{ id, command, args, folder, environment, console: 'pipes' },
         project: home.id,
         confinement: {
           network,

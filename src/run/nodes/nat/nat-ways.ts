@@ -69,7 +69,7 @@ export class NatWays {
     ];
     return this.#options.keeper.spawn({
       ...{ id, command: (await this.#command()) ?? COMMANDS[0] ?? '', args, folder: '/' },
-      ...{ environment: {}, niceness: 0, console: 'pipes' },
+      ...{ environment: {}, console: 'pipes' },
       project: home.id,
       // Its way out is the network of the host.
       confinement: { network: undefined, writable: [], readable: [] },

@@ -1,4 +1,4 @@
-/** Bounds what a guest takes of the processors, by the program cpulimit. */
+/** Bounds what a guest takes of the processors: by its control group where the host lends it, else by the program cpulimit. */
 import { availableParallelism } from 'node:os';
 import { refusals } from '../../../base/errors/errors.js';
 import type { ComputeFiles } from '../../files.js';
@@ -10,12 +10,12 @@ const COMMAND = 'cpulimit';
 const ONE_PROCESSOR = 100;
 
 interface CpuLimitOptions {
-  readonly keeper: Keeper;
-  readonly files: ComputeFiles;
+  readonly keeper: Pick<Keeper, 'limitsCpu' | 'spawn'>;
+  readonly files: Pick<ComputeFiles, 'run'>;
 }
 
 /** The percents of one processor that a node may take; undefined when it may take all. */
-function limitOf({ properties }: Pick<MachineNode, 'properties'>): number | undefined {
+export function cpuLimitOf({ properties }: Pick<MachineNode, 'properties'>): number | undefined {
   const percent = Number(properties['cpu_throttling'] ?? 0);
   return percent > 0 && percent < ONE_PROCESSOR * availableParallelism() ? percent : undefined;
 }
@@ -25,21 +25,25 @@ export function limiterOf({ id }: Pick<MachineNode, 'id'>): string {
   return `${id}/cpu`;
 }
 
-/** Refuses (409) a limit on a host that cannot keep it. */
-export async function checkCpuLimit({ files }: CpuLimitOptions, node: MachineNode): Promise<void> {
-  if (limitOf(node) === undefined || (await files.run('hasProgram', { name: COMMAND }))) return;
-  const why = `its CPU throttling needs the program ${COMMAND} (Debian has it in the package ${COMMAND})`;
+/** Refuses (409) a limit on a host that cannot keep it. Call when the keeper has started a program. */
+export async function checkCpuLimit(
+  { keeper, files }: CpuLimitOptions,
+  node: Pick<MachineNode, 'name' | 'properties'>,
+): Promise<void> {
+  if (cpuLimitOf(node) === undefined || keeper.limitsCpu) return;
+  if (await files.run('hasProgram', { name: COMMAND })) return;
+  const why = `its CPU throttling needs control groups with the controller cpu, or the program ${COMMAND} (Debian has it in the package ${COMMAND})`;
   throw refusals.nodeNotStarted(node.name, why);
 }
 
 /** Returns what ends the limit. The limiter stops and continues the program, and ends with it. */
 export async function limitCpu(
   { keeper }: CpuLimitOptions,
-  node: MachineNode,
-  program: Program,
+  node: Pick<MachineNode, 'id' | 'properties'>,
+  program: Pick<Program, 'pid'>,
 ): Promise<() => Promise<void>> {
-  const percent = limitOf(node);
-  if (percent === undefined) return () => Promise.resolve();
+  const percent = cpuLimitOf(node);
+  if (percent === undefined || keeper.limitsCpu) return () => Promise.resolve();
   const limiter = await keeper.spawn({
     id: limiterOf(node),
     command: COMMAND,

@@ -12,7 +12,7 @@ import type { NioSockets } from '../../links/nio-sockets.js';
 import type { KeptNode, KeptPrograms } from '../kept-programs.js';
 import type { Ability, Machine, MachineNode, NodeHost, ProgramRunner, Run } from '../machine.js';
 import { lastLines } from '../printed-text.js';
-import { checkCpuLimit, limitCpu } from './cpu-limit.js';
+import { checkCpuLimit, cpuLimitOf, limitCpu } from './cpu-limit.js';
 import { kvmOf, type KvmSetting } from './kvm.js';
 import { differenceOf, loadingArgs, loadMemory, partsOf, type MemoryThreads } from './guest-memory.js';
 import { qemuCommand, qemuMemory, qemuPlatform, qemuProgramName, type QemuCommand } from './qemu-command.js';
@@ -186,8 +186,8 @@ class QemuMachine implements Machine {
     const shared = sharedAdapters(this.#node, this.#adapters);
     const size = qemuMemory(properties) * MEBI;
     if (shared.length > 0) checkShared(name, this.#node, size);
-    await checkCpuLimit(this.#options, this.#node);
     const version = await this.#findVersion();
+    await checkCpuLimit(this.#options, this.#node);
     const isKvm = await this.#findKvm();
     this.#warnOfMemory(host);
     const disks = await prepareDisks(this.#options, this.#node, hasMemory);
@@ -263,7 +263,8 @@ class QemuMachine implements Machine {
     const { id, name, home } = this.#node;
     const order = { id, command, args, folder: '/', environment: {}, niceness, console: 'pipes' } as const;
     try {
-      return await this.#options.keeper.spawn({ ...order, project: home.id, confinement, memo });
+      const cpuPercent = cpuLimitOf(this.#node);
+      return await this.#options.keeper.spawn({ ...order, cpuPercent, project: home.id, confinement, memo });
     } catch (error) {
       throw refusals.nodeNotStarted(name, messageOf(error));
     }

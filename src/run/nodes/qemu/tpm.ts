@@ -18,7 +18,7 @@ export async function startTpm(
   confinement: ProgramConfinement,
 ): Promise<() => Promise<void>> {
   const command = await tpmCommand(files, node, folder, socket);
-  const how = { environment: {}, niceness: 0, console: 'pipes', memo: null } as const;
+  const how = { environment: {}, console: 'pipes', memo: null } as const;
   const order = { ...command, ...how, project: node.home.id, confinement };
   const program = await keeper.spawn(order).catch((error: unknown) => {
     throw refusals.nodeNotStarted(node.name, messageOf(error));

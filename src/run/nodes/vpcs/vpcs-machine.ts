@@ -91,7 +91,7 @@ class VpcsMachine implements Machine {
     const commandLine = [COMMAND, ...args].join(' ');
     const program = await keeper
       .spawn({
-        ...{ id, command: COMMAND, args, folder, environment: {}, niceness: 0, console: 'terminal' },
+        ...{ id, command: COMMAND, args, folder, environment: {}, console: 'terminal' },
         project: home.id,
         confinement: { network: this.#node.network, writable: [folder], readable: [] },
         memo: host.memo(commandLine),

@@ -168,7 +168,8 @@ export const folderTasks: FolderTasks = {
   countSnapshots({ folder }) {
     const snapshots = join(folder, SNAPSHOTS);
     if (!existsSync(snapshots)) return 0;
-    return readdirSync(snapshots).filter((name) => /\.(manifest|gns3(snapshot|project))$/.test(name)).length;
+    const isSnapshot = /(\.(manifest|gns3(snapshot|project))|_\d{6}_\d{6})$/;
+    return readdirSync(snapshots).filter((name) => isSnapshot.test(name)).length;
   },
 };
 

@@ -1,4 +1,4 @@
-/** Snapshots that GNS3 made, as GNS3 stores them: archives beside an index. Runs in worker threads. */
+/** Snapshots that GNS3 made, as GNS3 stores them: archives beside an index, or folders. Runs in worker threads. */
 import { lstatSync, readdirSync, rmSync, statSync, type Stats } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
@@ -7,6 +7,7 @@ import { publishBytes, syncFolder } from '../../base/disk/published-file.js';
 import { readRegularFile } from '../../base/disk/regular-file.js';
 import { idInCopy } from '../lab-content.js';
 import { newSnapshot, type Snapshot } from '../snapshot.js';
+import { firstFolder, firstSize, firstSnapshots, packFirst } from './first-snapshots.js';
 
 const INDEX = 'snapshots.conf';
 const LARGEST_INDEX = 4 * 1024 * 1024;
@@ -39,14 +40,16 @@ export function findGns3Snapshots(folder: string, projectId: string): Snapshot[]
     }));
 }
 
-/** The absolute path of the archive. Refuses (409) a missing one. */
+/** The absolute path of the archive, which is made of a folder if need be. Refuses (409) a missing one. */
 export function gns3Archive(folder: string, { filename }: Snapshot): string {
+  if (isFolderStill(folder, filename)) packFirst(folder, filename);
   if (archiveStats(folder, filename) === undefined)
     throw refusals.snapshotDamaged('its archive is not there');
   return join(folder, filename);
 }
 
 export function archiveSize(folder: string, { filename }: Snapshot): number {
+  if (isFolderStill(folder, filename)) return firstSize(folder, filename);
   return archiveStats(folder, filename)?.size ?? 0;
 }
 
@@ -59,6 +62,8 @@ export function removeGns3Snapshot(folder: string, snapshot: Snapshot): void {
     publishBytes(join(folder, '.work'), join(folder, INDEX), Buffer.from(text));
   }
   rmSync(join(folder, snapshot.filename), { force: true });
+  if (isFolderStill(folder, snapshot.filename))
+    rmSync(firstFolder(folder, snapshot.filename), { recursive: true });
   syncFolder(folder);
 }
 
@@ -83,9 +88,10 @@ function readIndex(folder: string): IndexEntry[] {
 
 /** The ids are derived from the file names, so that they stay the same. */
 function findLegacy(folder: string, projectId: string): Snapshot[] {
-  return namesIn(folder).flatMap((filename) => {
+  const archives = namesIn(folder).filter((filename) => archiveStats(folder, filename) !== undefined);
+  return [...new Set([...archives, ...foldersIn(folder)])].flatMap((filename) => {
     const parts = LEGACY.exec(filename);
-    if (parts === null || archiveStats(folder, filename) === undefined) return [];
+    if (parts === null) return [];
     const [, name = '', day, month, year, hour, minute, second] = parts;
     const taken = new Date(`20${year}-${month}-${day}T${hour}:${minute}:${second}Z`);
     if (Number.isNaN(taken.getTime())) return [];
@@ -96,6 +102,15 @@ function findLegacy(folder: string, projectId: string): Snapshot[] {
 
 function namesIn(folder: string): string[] {
   return statSync(folder, { throwIfNoEntry: false })?.isDirectory() === true ? readdirSync(folder) : [];
+}
+
+function foldersIn(folder: string): string[] {
+  return statSync(folder, { throwIfNoEntry: false })?.isDirectory() === true ? firstSnapshots(folder) : [];
+}
+
+/** Whether no archive has been made of the folder yet. */
+function isFolderStill(folder: string, filename: string): boolean {
+  return archiveStats(folder, filename) === undefined && foldersIn(folder).includes(filename);
 }
 
 /** Undefined if the name, which may come from the index, is no file in this folder. */

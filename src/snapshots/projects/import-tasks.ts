@@ -3,6 +3,7 @@ import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { JobProgress } from '../content/job-progress.js';
 import { imageTasks } from '../../files/images/image-tasks.js';
+import { FIRST_SNAPSHOT } from '../../lab/gns3-file/older/conversion.js';
 import { SNAPSHOTS, TEMPORARY } from '../../lab/projects/folder-layout.js';
 import { LOCAL_COMPUTE } from '../../lab/gns3-file/topology-schema.js';
 import type { TaskTable } from '../../base/threads/task.js';
@@ -110,9 +111,7 @@ async function unpackSnapshots(
   const folder = join(target.stagingFolder, SNAPSHOTS);
   const aside = join(target.stagingFolder, TEMPORARY, SNAPSHOTS);
   mkdirSync(folder);
-  const members = archive.members.filter(
-    ({ kind, path }) => kind === 'file' && /^snapshots\/[^/]+$/.test(path),
-  );
+  const members = archive.members.filter(({ kind, path }) => kind === 'file' && isOfSnapshot(path));
   if (members.length === 0) return [];
   const placeOf = (path: string): string => path.slice(`${SNAPSHOTS}/`.length);
   await unpack(fd, { ...archive, members }, aside, placeOf, progress);
@@ -128,6 +127,12 @@ async function unpackSnapshots(
   rmSync(aside, { recursive: true });
   syncFolder(folder);
   return [...warnings, ...memories.warnings];
+}
+
+/** Archives, the index, and the files of snapshots of GNS3 1. */
+function isOfSnapshot(path: string): boolean {
+  const [top, name = '', ...rest] = path.split('/');
+  return top === SNAPSHOTS && (rest.length === 0 || FIRST_SNAPSHOT.test(name));
 }
 
 /** Nodes of unknown computes are assigned to this server. */

@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import { refusals } from '../../../base/errors/errors.js';
 import { describeIssues } from '../../../base/errors/validation.js';
+import { SNAPSHOTS } from '../../projects/folder-layout.js';
 import { uuid } from '../topology-schema.js';
 import { fromFirstFormat } from './first-format.js';
 import { olderFile, STEPS, type OlderFile } from './revision-steps.js';
@@ -11,6 +12,10 @@ const FIRST_OF_GNS3_2 = 5;
 /** From this revision on, the files of a router are in its own folder. */
 const FIRST_WITH_ROUTER_FOLDERS = 7;
 const ROUTERS = 'project-files/dynamips';
+/** The folder of the snapshots of GNS3 1; each is a folder in it. */
+export const FIRST_SNAPSHOTS = 'project-files/snapshots';
+/** The name of such a folder has the name of the snapshot, and when it was made. */
+export const FIRST_SNAPSHOT = /^.+_\d{6}_\d{6}$/;
 
 export interface OlderProject {
   /** The revision that the file has had; 0 for none, as the first versions wrote it. */
@@ -53,13 +58,21 @@ export function movedFiles(
   const noFolders = new Set(entries.filter(({ kind }) => kind !== 'folder').map(({ path }) => path));
   const moved = new Map<string, string>();
   for (const { path, kind } of entries) {
-    const place = kind === 'file' ? placeOf(path, revision, routers) : undefined;
+    const place =
+      snapshotPlace(path, revision) ?? (kind === 'file' ? placeOf(path, revision, routers) : undefined);
     if (place === undefined || taken.has(place) || foldersOf(place).some((above) => noFolders.has(above)))
       continue;
     taken.add(place);
     moved.set(path, place);
   }
   return moved;
+}
+
+/** Snapshots lie beside the files of the project since then. */
+function snapshotPlace(path: string, revision: number): string | undefined {
+  if (revision >= FIRST_OF_GNS3_2 || !path.startsWith(`${FIRST_SNAPSHOTS}/`)) return undefined;
+  const inner = path.slice(FIRST_SNAPSHOTS.length + 1);
+  return FIRST_SNAPSHOT.test(inner.split('/')[0] ?? '') ? `${SNAPSHOTS}/${inner}` : undefined;
 }
 
 /** Undefined for a file that stays. */

@@ -9,10 +9,10 @@ import { publishBytes, syncFolder } from '../../../base/disk/published-file.js';
 import { readRegularFile } from '../../../base/disk/regular-file.js';
 import { isRefusal, Refusal, refusals } from '../../../base/errors/errors.js';
 import { TEMPORARY } from '../../projects/folder-layout.js';
-import { movedFiles, type OlderProject } from './conversion.js';
+import { FIRST_SNAPSHOTS, movedFiles, type OlderProject } from './conversion.js';
 
-/** The folders that have files to move; those below them stay where they are. */
-const MOVING = ['', 'project-files/dynamips', 'project-files/dynamips/configs'];
+/** The folders that have files or folders to move; what is below these goes along. */
+const MOVING = ['', 'project-files/dynamips', 'project-files/dynamips/configs', FIRST_SNAPSHOTS];
 const MOST_ORIGINALS = 100;
 
 /** Returns the bytes of the converted file. Refuses (409) when the folder cannot be written. */

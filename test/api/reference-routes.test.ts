@@ -1,5 +1,7 @@
 /** The route table beside that of the reference. */
 import { randomUUID } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
 import t from 'tap';
 import { routeTable, type Services } from '../../src/api/table.js';
 import { Client } from '../support/client.js';
@@ -40,6 +42,33 @@ void t.test('every route of the reference is in the table', (t) => {
     REFERENCE_ROUTES.filter((route) => !own.has(shapeOf(route))),
     [],
   );
+  t.end();
+});
+
+const PAGE = fileURLToPath(new URL('../../../docs/reference/gns3-routes.md', import.meta.url));
+const ROW = /^\| `([^`]+)` \| (.+) \| (\w+) \| (.*)\|$/gm;
+
+/** A route as the page of routes names it: kinds of node and parameters with slashes have one row. */
+const rowOf = (route: string): string =>
+  route
+    .replace(/(\/compute\/projects\/\{project_id\})\/\w+\/nodes/, '$1/{kind}/nodes')
+    .replaceAll(':.+}', '}');
+
+void t.test('the page of routes has one row for each route, and a reason for each that differs', (t) => {
+  const answers = new Map<string, string>();
+  for (const [, path = '', methods = '', answer = '', reason = ''] of readFileSync(PAGE, 'utf8').matchAll(
+    ROW,
+  )) {
+    t.match(answer, /^(same|more|different)$/, path);
+    t.equal(reason.trim() === '', answer === 'same', `${path} has a reason when it is not the same`);
+    for (const [, method = ''] of methods.matchAll(/`(\w+)`/g)) {
+      const route = `${method} ${path}`;
+      t.notOk(answers.has(route), `${route} is there once`);
+      answers.set(route, answer);
+    }
+  }
+  t.strictSame([...answers.keys()].sort(), [...new Set(REFERENCE_ROUTES.map(rowOf))].sort());
+  for (const route of Object.keys(DIFFERENT)) t.equal(answers.get(rowOf(route)), 'different', route);
   t.end();
 });
 

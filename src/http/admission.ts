@@ -45,10 +45,10 @@ export class Admission {
     this.#mostConnections = Math.max(1, Math.min(MOST_CONNECTIONS, pairs));
   }
 
-  /** Counts a new connection of the address until it is `closed`. Undefined when it may stay. */
-  opened(address: Uint8Array): Refusal | undefined {
+  /** Counts a new connection of the address until it is `closed`. Undefined when it may stay. A proxy may have all. */
+  opened(address: Uint8Array, isProxy = false): Refusal | undefined {
     this.#connections++;
-    const owner = ownerOf(address);
+    const owner = isProxy ? undefined : ownerOf(address);
     const isFull = this.#connections > this.#mostConnections || this.#table.lowestFree() >= this.#ceiling;
     if (!isFull && !this.#hasTooMany(owner)) return undefined;
     this.#tell(isFull);
@@ -59,7 +59,7 @@ export class Admission {
     this.#connections--;
   }
 
-  /** No address may have more than half of all connections, unless it is this very host. */
+  /** No address may have more than half of all connections, unless it is this very host or a proxy. */
   #hasTooMany(owner: string | undefined): boolean {
     const share = this.#mostConnections / 2;
     if (owner === undefined || this.#connections <= share) return false;

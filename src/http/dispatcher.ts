@@ -35,7 +35,7 @@ export class Dispatcher {
 
   dispatch(exchange: Exchange, request: HttpRequest): Answer | Promise<Answer> {
     this.gate.checkHost(exchange.host);
-    if (isChanging(exchange.method)) this.gate.checkOrigin(exchange.origin, exchange.host);
+    if (isChanging(exchange.method)) this.gate.checkOrigin(exchange);
     const { endpoint, params } = this.match(exchange);
     if (isPreflight(exchange, request, endpoint)) {
       const asked = request.getHeader('access-control-request-headers');

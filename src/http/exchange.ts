@@ -11,12 +11,17 @@ import { bytesSource, SizedResponse, type PieceSource } from './streams/sized-re
 import { TailResponse } from './streams/tail-response.js';
 import type { TailSource } from './streams/tail-flow.js';
 import { statusLine } from './headers.js';
+import type { Requester, Scheme } from './proxies.js';
 
 /** Longer answers are streamed at the client's pace, because the library would cut off a slow client. */
 const LARGEST_AT_ONCE = 64 * 1024;
 
-/** The headers that the server adds to every response. */
-type CommonHeaders = (origin: string) => Headers;
+interface ExchangeOptions {
+  readonly id: string;
+  readonly client: Requester;
+  /** The headers that the server adds to every response. */
+  readonly commonHeaders: (origin: string) => Headers;
+}
 
 export class Exchange {
   readonly id: string;
@@ -25,6 +30,9 @@ export class Exchange {
   readonly query: string;
   readonly host: string;
   readonly origin: string;
+  /** The address of the client. */
+  readonly address: string;
+  readonly scheme: Scheme;
   readonly startedAt = performance.now();
   /** The template of the route, once it has been found. */
   template: string | undefined;
@@ -38,12 +46,14 @@ export class Exchange {
   #chunks: ChunkedResponse | undefined;
   #tail: TailResponse | undefined;
   readonly #response: HttpResponse;
-  readonly #commonHeaders: CommonHeaders;
+  readonly #commonHeaders: ExchangeOptions['commonHeaders'];
   #state: 'waiting' | 'answered' | 'gone' = 'waiting';
   #atEnd: ((exchange: Exchange) => void)[] = [];
 
-  constructor(id: string, request: HttpRequest, response: HttpResponse, commonHeaders: CommonHeaders) {
+  constructor({ id, client, commonHeaders }: ExchangeOptions, request: HttpRequest, response: HttpResponse) {
     this.id = id;
+    this.address = client.address;
+    this.scheme = client.scheme;
     this.method = request.getMethod().toUpperCase();
     this.path = request.getUrl();
     // Without a query the library returns undefined, which its types do not say.
@@ -63,11 +73,6 @@ export class Exchange {
 
   get isGone(): boolean {
     return this.#state === 'gone';
-  }
-
-  /** The address of the client; a handler must read it before it awaits anything. */
-  get address(): string {
-    return this.isGone ? '' : Buffer.from(this.#response.getRemoteAddressAsText()).toString();
   }
 
   /** Whether the body is being received, or has been. */

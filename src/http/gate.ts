@@ -3,13 +3,14 @@
  * neither by a cross-site request, nor by a name that resolves to this server.
  */
 import { createHash, timingSafeEqual } from 'node:crypto';
-import { isIP } from 'node:net';
+import { isIP, type BlockList } from 'node:net';
 import { hostname } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { refusals } from '../base/errors/errors.js';
 import { isLoopback } from '../base/loopback.js';
 import type { Headers } from './answer.js';
 import type { GuessBrake } from './guess-brake.js';
+import { Proxies, type Scheme } from './proxies.js';
 import type { Method } from './route.js';
 
 export interface GateOptions {
@@ -18,7 +19,18 @@ export interface GateOptions {
   /** Names of this server that it cannot know by itself. */
   readonly allowedHosts: readonly string[];
   readonly allowedOrigins: readonly string[];
+  /** The URL by which clients know this server, when it is another than that at which it listens. */
+  readonly publicUrl: URL | undefined;
+  /** The proxies whose word about their clients counts. */
+  readonly trustedProxies: BlockList;
   readonly credentials: { readonly user: string; readonly password: string } | undefined;
+}
+
+/** A page that asks, as its request says. */
+interface Page {
+  readonly origin: string;
+  readonly host: string;
+  readonly scheme: Scheme;
 }
 
 const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/i;
@@ -33,19 +45,26 @@ const EXPOSED_HEADERS = [
 ].join(', ');
 
 export class Gate {
+  readonly proxies: Proxies;
   readonly #isLoopback: boolean;
   readonly #ownNames: ReadonlySet<string>;
   readonly #allowedOrigins: ReadonlySet<string>;
+  readonly #publicOrigin: string | undefined;
   readonly #authorization: Buffer | undefined;
   readonly #brake: GuessBrake;
   #waiting = 0;
 
-  constructor({ host, allowedHosts, allowedOrigins, credentials }: GateOptions, brake: GuessBrake) {
+  constructor(options: GateOptions, brake: GuessBrake) {
+    const { host, allowedHosts, allowedOrigins, publicUrl, trustedProxies, credentials } = options;
     this.#brake = brake;
+    this.proxies = new Proxies(trustedProxies);
     this.#isLoopback = isLoopback(host);
-    const ownHost = this.#isLoopback ? [] : [hostname()];
-    this.#ownNames = new Set([...[host, ...allowedHosts].map(bracketed), ...ownHost].map(lowerCase));
+    const names = [host, ...allowedHosts].map(bracketed);
+    if (!this.#isLoopback) names.push(hostname());
+    if (publicUrl !== undefined) names.push(publicUrl.hostname);
+    this.#ownNames = new Set(names.map(lowerCase));
     this.#allowedOrigins = new Set(allowedOrigins);
+    this.#publicOrigin = publicUrl?.origin;
     this.#authorization =
       credentials === undefined
         ? undefined
@@ -62,10 +81,11 @@ export class Gate {
   }
 
   /** Refuses (403) foreign pages, for requests that change something and for WebSockets. */
-  checkOrigin(origin: string, host: string): void {
-    if (origin !== '' && !this.isAllowedOrigin(origin) && !this.#isOwnOrigin(origin, host)) {
-      throw refusals.originRefused(origin);
-    }
+  checkOrigin({ origin, host, scheme }: Page): void {
+    if (origin === '' || this.isAllowedOrigin(origin) || origin === this.#publicOrigin) return;
+    // A page of this server asks the very host that it comes from.
+    const isOwn = origin === `${scheme}://${host}` && this.#isOwn(withoutPort(host));
+    if (!isOwn) throw refusals.originRefused(origin);
   }
 
   isAllowedOrigin(origin: string): boolean {
@@ -114,11 +134,6 @@ export class Gate {
     await sleep(waitMs);
     this.#waiting--;
     throw refusals.unauthorized();
-  }
-
-  /** Whether the page comes from this server: its origin is the host of the request, which is a name of this server. */
-  #isOwnOrigin(origin: string, host: string): boolean {
-    return origin === `http://${host}` && this.#isOwn(withoutPort(host));
   }
 
   /**

@@ -17,6 +17,7 @@ import { Dispatcher, isChanging } from './dispatcher.js';
 import { errorAnswer } from './error-body.js';
 import { Exchange } from './exchange.js';
 import type { Gate } from './gate.js';
+import type { Requester } from './proxies.js';
 import type { RouteTable } from './route.js';
 import { statusLine } from './headers.js';
 import { WebSockets } from './web-sockets.js';
@@ -117,7 +118,8 @@ export class HttpServer {
 
   /** Answers a connection beyond the limit before it has asked, and closes it. */
   #admit(response: HttpResponse): void {
-    const refusal = this.#admission.opened(new Uint8Array(response.getRemoteAddress()));
+    const isProxy = this.#options.gate.proxies.isTrusted(addressOf(response));
+    const refusal = this.#admission.opened(new Uint8Array(response.getRemoteAddress()), isProxy);
     if (refusal === undefined) return;
     const { status, code, message } = refusal;
     response.writeStatus(statusLine(status)).writeHeader('Content-Type', 'application/json');
@@ -126,13 +128,22 @@ export class HttpServer {
 
   #begin(response: HttpResponse, request: HttpRequest): Exchange {
     const id = `${this.#start}-${(this.#nextId++).toString(36)}`;
-    const exchange = new Exchange(id, request, response, (origin) => this.#commonHeaders(origin));
+    const client = this.#clientOf(response, request);
+    const commonHeaders = (origin: string): Headers => this.#commonHeaders(origin);
+    const exchange = new Exchange({ id, client, commonHeaders }, request, response);
     this.#active.add(exchange);
     exchange.atEnd(() => {
       this.#active.delete(exchange);
       this.#log(exchange);
     });
     return exchange;
+  }
+
+  #clientOf(response: HttpResponse, request: HttpRequest): Requester {
+    const connection = { address: addressOf(response), scheme: 'http' } as const;
+    return this.#options.gate.proxies.clientOf(connection, (callback) => {
+      request.forEach(callback);
+    });
   }
 
   #handle(exchange: Exchange, request: HttpRequest): void {
@@ -180,8 +191,11 @@ export class HttpServer {
     const { log } = this.#options;
     if (!log.isLevelEnabled(level)) return;
     const ms = Math.round((performance.now() - exchange.startedAt) * 1000) / 1000;
-    const { id: req, method, path } = exchange;
-    log[level]({ req, method, path, status: exchange.isGone ? 'gone' : exchange.status, ms }, 'request');
+    const { id: req, address, method, path } = exchange;
+    log[level](
+      { req, address, method, path, status: exchange.isGone ? 'gone' : exchange.status, ms },
+      'request',
+    );
   }
 }
 
@@ -192,6 +206,11 @@ function newStartMark(): string {
   return randomInt(MARK_BASE ** MARK_LENGTH)
     .toString(MARK_BASE)
     .padStart(MARK_LENGTH, '0');
+}
+
+/** The address of the other end of the connection. */
+function addressOf(response: HttpResponse): string {
+  return Buffer.from(response.getRemoteAddressAsText()).toString();
 }
 
 function headersOf(error: unknown): Headers {

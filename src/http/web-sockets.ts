@@ -113,7 +113,7 @@ export class WebSockets {
   async #check(exchange: Exchange, authorization: string): Promise<Session> {
     const { dispatcher } = this.#options;
     dispatcher.gate.checkHost(exchange.host);
-    dispatcher.gate.checkOrigin(exchange.origin, exchange.host);
+    dispatcher.gate.checkOrigin(exchange);
     const { endpoint, params } = dispatcher.match(exchange);
     await dispatcher.gate.checkCredentials(authorization, exchange.address);
     if (endpoint.socket === undefined) throw refusals.webSocketUnknown();

@@ -3,14 +3,24 @@
  * variable over the default. `--data` is the root of everything kept on disk; `--projects`, `--images`,
  * `--appliances` and `--state` may lie elsewhere, so that existing folders can be served in place.
  */
-import { BlockList, isIP } from 'node:net';
-import { isLoopback } from '../base/loopback.js';
+import { isIP, type BlockList } from 'node:net';
 import type { ProjectLimits } from '../run/keeper/messages.js';
-import { networkInterfaces } from 'node:os';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { z } from 'zod';
-import { hostName, interfaceName, listOf, networkList, onOrOff, portRange, whole } from './setting-values.js';
+import { ConfigError } from './config-error.js';
+import { checkReach, isForOthers, udpNetworks } from './reach.js';
+import {
+  hostName,
+  interfaceName,
+  listOf,
+  networkList,
+  networks,
+  onOrOff,
+  portRange,
+  publicUrl,
+  whole,
+} from './setting-values.js';
 
 export interface Config {
   readonly host: string;
@@ -50,6 +60,12 @@ export interface Config {
   /** Names of this server that it cannot know by itself. */
   readonly allowedHosts: readonly string[];
   readonly allowedOrigins: readonly string[];
+  /** The URL by which clients know this server, when it is another than that at which it listens. */
+  readonly publicUrl: URL | undefined;
+  /** The proxies whose word about their clients counts. */
+  readonly trustedProxies: BlockList;
+  /** Whether other hosts can reach the server. */
+  readonly isForOthers: boolean;
   readonly maxJsonBody: number;
   /** The first and the last UDP port that is given out. */
   readonly udpPorts: readonly [first: number, last: number];
@@ -72,11 +88,6 @@ export interface Config {
   /** Finished captures that are older are deleted; 0 keeps all. */
   readonly captureKeepDays: number;
   readonly logLevel: 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'silent';
-}
-
-/** A setting that cannot be used: its message is the one line the user sees. */
-export class ConfigError extends Error {
-  override readonly name = 'ConfigError';
 }
 
 type Command =
@@ -174,6 +185,14 @@ const SETTINGS = z.object({
   'allow-origins': option(listOf(z.string()), {
     help: 'comma-separated origins of browser clients',
     fallback: STOCK_ORIGINS,
+  }),
+  'public-url': option(publicUrl, {
+    help: 'URL of this server for clients, such as https://labs.example.org',
+    fallback: '',
+  }),
+  'trusted-proxies': option(networks, {
+    help: 'comma-separated addresses and networks of proxies whose X-Forwarded headers count',
+    fallback: '',
   }),
   'max-json-body': option(whole(1024, 64 * 1024 * 1024), {
     help: 'largest JSON request body, in bytes',
@@ -276,7 +295,7 @@ function parseFlags(args: readonly string[]): Record<string, string | boolean | 
 }
 
 function configOf(settings: Settings): Config {
-  checkAccess(settings);
+  checkReach(settings);
   const data = resolve(settings.data);
   return Object.freeze({
     host: settings.host,
@@ -303,10 +322,13 @@ function configOf(settings: Settings): Config {
     dockerPrivileges: settings['docker-privileges'],
     allowedHosts: settings['allow-hosts'],
     allowedOrigins: settings['allow-origins'],
+    publicUrl: settings['public-url'],
+    trustedProxies: settings['trusted-proxies'],
+    isForOthers: isForOthers(settings),
     maxJsonBody: settings['max-json-body'],
     udpPorts: settings['udp-ports'],
     consolePorts: settings['console-ports'],
-    nioNetworks: networksOf(settings),
+    nioNetworks: udpNetworks(settings),
     nioInterfaces: new Set(settings['nio-interfaces']),
     refusesBadHec: settings['refuse-bad-hec'],
     projectLimits: {
@@ -320,38 +342,6 @@ function configOf(settings: Settings): Config {
     uploadFloor: settings['upload-floor'] === undefined ? undefined : settings['upload-floor'] * MEBI,
     logLevel: settings['log-level'],
   });
-}
-
-/** Anybody who reaches an open server can send from it, so its default is where labs of one host send. */
-function networksOf({ host, user, 'nio-networks': given }: Settings): BlockList | undefined {
-  if (given instanceof BlockList) return given;
-  if (given === 'any' || user !== '' || isLoopback(host)) return undefined;
-  const own = new BlockList();
-  own.addSubnet('127.0.0.0', 8, 'ipv4');
-  own.addAddress('::1', 'ipv6');
-  for (const { address, family } of Object.values(networkInterfaces()).flatMap((list) => list ?? [])) {
-    own.addAddress(address, family === 'IPv6' ? 'ipv6' : 'ipv4');
-  }
-  return own;
-}
-
-/** A server that others can reach has a password, or is meant to have none. */
-function checkAccess({ host, user, password, local, open }: Settings): void {
-  if ((user === '') !== (password === '')) {
-    throw new ConfigError('authentication needs both a user (--user) and a password (WIREFARM_PASSWORD)');
-  }
-  if (isLoopback(host)) return;
-  if (local) {
-    throw new ConfigError(
-      '--local (WIREFARM_LOCAL) lets clients use any file and stop the server: it needs a --host on loopback',
-    );
-  }
-  if (user === '' && !open) {
-    throw new ConfigError(
-      `everybody who can reach ${host} could use this server: set --user and WIREFARM_PASSWORD, ` +
-        'or --open (WIREFARM_OPEN) if that is meant',
-    );
-  }
 }
 
 /** The text of `--help`. */

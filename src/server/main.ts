@@ -1,5 +1,6 @@
 /** Entry of the program: checks what it runs on, reads the settings, and starts the server. Wiring only. */
-import { ConfigError, helpText, readCommand } from './config.js';
+import { ConfigError } from './config-error.js';
+import { helpText, readCommand } from './config.js';
 import { platformProblem } from './platform.js';
 
 function exitWith(line: string): never {

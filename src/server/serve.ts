@@ -2,7 +2,6 @@
 import { join } from 'node:path';
 import { pino, type Logger } from 'pino';
 import { routeTable } from '../api/table.js';
-import { isLoopback } from '../base/loopback.js';
 import { PRODUCT } from '../base/product.js';
 import type { Notice } from '../base/store/journal-opening.js';
 import { StateThread } from '../base/store/state-thread.js';
@@ -178,7 +177,7 @@ export async function serve(config: Config): Promise<void> {
     },
     consoleHost: config.host,
     confinement,
-    runsUnconfined: isLoopback(config.host) || config.allowsUnconfined,
+    runsUnconfined: !config.isForOthers || config.allowsUnconfined,
     guestSocketsFolder: guestSocketsFolder(config),
     kvm: config.kvm,
     projectQuota: config.projectQuota,
@@ -320,8 +319,8 @@ function tellOfStore(notices: readonly Notice[], log: Logger): void {
   }
 }
 
-function warnOfOpenServer({ host, credentials }: Config, log: Logger): void {
-  if (isLoopback(host) || credentials !== undefined) return;
+function warnOfOpenServer({ host, isForOthers, credentials }: Config, log: Logger): void {
+  if (!isForOthers || credentials !== undefined) return;
   log.warn({ host }, 'everybody who can reach this address can use this server: it has no password');
 }
 

@@ -43,9 +43,7 @@ export const interfaceName: z.ZodType<string, string> = z
   .regex(/^[^/\s:]{1,15}$/, 'must be names of interfaces')
   .refine((name) => !/^lo0?$/.test(name), 'must not have the loopback interface');
 
-/** Networks of addresses, or a word for a choice of them. */
-export const networkList: z.ZodType<BlockList | 'any' | 'auto'> = z.string().transform((list, context) => {
-  if (list === 'any' || list === 'auto') return list;
+function blockList(list: string, context: z.RefinementCtx): BlockList {
   const networks = new BlockList();
   for (const network of list.split(',').map((entry) => entry.trim())) {
     const [address = '', length, ...more] = network.split('/');
@@ -59,4 +57,26 @@ export const networkList: z.ZodType<BlockList | 'any' | 'auto'> = z.string().tra
     networks.addSubnet(address, prefix, version === 6 ? 'ipv6' : 'ipv4');
   }
   return networks;
+}
+
+/** Networks of addresses, or a word for a choice of them. */
+export const networkList: z.ZodType<BlockList | 'any' | 'auto'> = z.string().transform((list, context) => {
+  return list === 'any' || list === 'auto' ? list : blockList(list, context);
+});
+
+/** Addresses and networks. An empty text is none. */
+export const networks: z.ZodType<BlockList> = z.string().transform((list, context) => {
+  return list === '' ? new BlockList() : blockList(list, context);
+});
+
+const NO_ORIGIN = 'must look like https://labs.example.org, without a path';
+
+/** The origin of a server. An empty text is none. */
+export const publicUrl: z.ZodType<URL | undefined> = z.string().transform((text, context) => {
+  if (text === '') return undefined;
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  const isBare = url !== undefined && (text === url.origin || text === `${url.origin}/`);
+  if (isBare && /^https?:$/.test(url.protocol)) return url;
+  context.addIssue({ code: 'custom', message: NO_ORIGIN });
+  return z.NEVER;
 });

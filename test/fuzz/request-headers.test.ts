@@ -92,7 +92,7 @@ void t.test('Host and Origin', async (t) => {
     const url = URL.canParse(`http://${host}`) ? new URL(`http://${host}`) : undefined;
     if (isAccepted === true && url !== undefined) ok(isOwn.test(url.hostname), `${url.hostname} was let in`);
     const isOurs = unlessRefused(() => {
-      gate.checkOrigin(origin, host);
+      gate.checkOrigin({ origin, host, scheme: 'http' });
       return origin !== '';
     });
     if (isOurs === true) ok(isAccepted, 'it is no page of ours');

@@ -36,7 +36,7 @@ function admissionWith(most: number, inUse: number) {
     table.byAddress.set(key, (table.byAddress.get(key) ?? 0) - 1);
     admission.closed();
   };
-  return { table, log, open, close };
+  return { admission, table, log, open, close };
 }
 
 const FULL = refusals.tooManyConnections().message;

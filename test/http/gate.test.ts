@@ -5,6 +5,7 @@ import t from 'tap';
 import { isLoopback } from '../../src/base/loopback.js';
 import { Refusal } from '../../src/base/errors/errors.js';
 import type { Gate, GateOptions } from '../../src/http/gate.js';
+import type { Scheme } from '../../src/http/proxies.js';
 import { Client } from '../support/client.js';
 import { newGate } from '../support/new-gate.js';
 import { headerOf, jsonOf, rawRequest, type RawReply } from '../support/raw-client.js';
@@ -116,7 +117,7 @@ void t.test('a gate beyond loopback takes addresses and the name of the machine'
 void t.test('an origin passes when it is allowed, or the very host that is asked and one of ours', (t) => {
   const origin = (from: string, host: string, options: Partial<GateOptions> = {}): number | undefined =>
     refusal(() => {
-      gate(options).checkOrigin(from, host);
+      gate(options).checkOrigin({ origin: from, host, scheme: 'http' });
     });
   t.equal(origin('', 'x'), undefined);
   t.equal(origin('http://a.example', 'x'), undefined);
@@ -129,6 +130,28 @@ void t.test('an origin passes when it is allowed, or the very host that is asked
     undefined,
   );
   t.equal(origin('http://10.1.2.3:9', '10.1.2.3:9', { host: '10.1.2.3' }), undefined);
+  t.end();
+});
+
+void t.test('a public URL is a name of the server and an origin of its pages', (t) => {
+  const known = gate({ publicUrl: new URL('https://Labs.example.org') });
+  const check = (origin: string, host: string, scheme: Scheme = 'http'): number | undefined =>
+    refusal(() => {
+      known.checkHost(host);
+      known.checkOrigin({ origin, host, scheme });
+    });
+  t.equal(check('', 'LABS.example.org:443'), undefined);
+  t.equal(check('https://labs.example.org', 'labs.example.org'), undefined);
+  t.equal(check('https://labs.example.org', '127.0.0.1:3080'), undefined, 'the proxy passes no name on');
+  t.equal(
+    check('http://labs.example.org', 'labs.example.org', 'https'),
+    403,
+    'anybody on the way can be that',
+  );
+  t.equal(check('https://labs.example.org:8443', 'labs.example.org'), 403);
+  t.equal(check('https://evil.example.org', 'labs.example.org'), 403);
+  t.equal(check('https://localhost:8', 'localhost:8', 'https'), undefined, 'a page that came over TLS');
+  t.equal(check('https://localhost:8', 'localhost:8'), 403);
   t.end();
 });
 

@@ -1,7 +1,8 @@
 import { networkInterfaces } from 'node:os';
 import { resolve } from 'node:path';
 import t, { type Test } from 'tap';
-import { ConfigError, helpText, readCommand, type Config } from '../../src/server/config.js';
+import { ConfigError } from '../../src/server/config-error.js';
+import { helpText, readCommand, type Config } from '../../src/server/config.js';
 
 function configOf(args: readonly string[] = [], environment: NodeJS.ProcessEnv = {}): Config {
   const command = readCommand(args, environment);
@@ -90,6 +91,12 @@ void t.test('a value that cannot be used is refused in one line that names flag 
     ['nio-networks', '10.0.0.0/8,example.org'],
     ['nio-networks', 'fe80::1%eth0'],
     ['nio-networks', '::/129'],
+    ['public-url', 'labs.example.org'],
+    ['public-url', 'https://labs.example.org/labs'],
+    ['public-url', 'https://ann:x@labs.example.org'],
+    ['public-url', 'ftp://labs.example.org'],
+    ['trusted-proxies', 'proxy.example.org'],
+    ['trusted-proxies', '10.0.0.0/33'],
     ['nio-interfaces', 'lo'],
     ['nio-interfaces', 'eth0, lo'],
     ['nio-interfaces', 'a/b'],
@@ -138,6 +145,16 @@ void t.test('a server that others can reach needs a password, or to be meant to 
     t.match(configOf(['--host', host], { WIREFARM_OPEN: '1' }), { host, isOpen: true });
     t.match(configOf(['--host', host, '--user', 'u'], password), { host, isOpen: false });
   }
+  for (const way of [
+    ['--public-url', 'https://labs.example.org'],
+    ['--trusted-proxies', '127.0.0.1'],
+  ]) {
+    refuses(t, way, {}, /^everybody .* --open /);
+    refuses(t, [...way, '--local', '--open'], {}, /^--local .* without --public-url/);
+    t.match(configOf([...way, '--open']), { isForOthers: true, isOpen: true });
+    t.not(configOf([...way, '--open']).nioNetworks, undefined, 'UDP leads to this host only');
+  }
+  t.equal(configOf().isForOthers, false);
   for (const host of ['127.0.0.1', '127.3.2.1', '::1', 'localhost'])
     t.match(configOf(['--host', host, '--local']), { host, local: true });
   t.end();

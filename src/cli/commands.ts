@@ -33,6 +33,15 @@ const COMMANDS = new Map<string, Command>([
     },
   ],
   [
+    'tls',
+    {
+      summary: 'makes a certificate for a server that has none',
+      run: async (args) => {
+        (await import('./tls.js')).tls(args);
+      },
+    },
+  ],
+  [
     'help',
     {
       summary: 'prints this text',
@@ -76,6 +85,7 @@ function helpText(): string {
     ...lines,
     '',
     'The server is that of --url, else of WIREFARM_URL, else http://127.0.0.1:3080.',
+    'A server with a certificate of its own is trusted by --ca FILE or WIREFARM_CA.',
     'If WIREFARM_USER and WIREFARM_PASSWORD are set, they are sent to it.',
     '',
   ].join('\n');

@@ -23,7 +23,7 @@ const OPTIONS = { ...TRANSFER_OPTIONS, force: { type: 'boolean' }, output: { typ
 
 const HELP = [
   'Usage:',
-  '  wirefarm pull NAME [--iou | --dynamips] [--output PATH] [--force] [--url URL] [--quiet]',
+  '  wirefarm pull NAME [--iou | --dynamips] [--output PATH] [--force] [--url URL] [--ca FILE] [--quiet]',
   '      Downloads the image NAME, for Qemu or for IOU or Dynamips, to this folder or to PATH. After an interruption the',
   '      same command fetches the rest. A file with other content is not replaced without --force.',
   '',
@@ -36,7 +36,7 @@ export async function pull(args: readonly string[], environment: Environment): P
     return;
   }
   const name = checkImageName(onlyWord('pull', positionals, 'image'));
-  const server = new Server(serverAddress(values.url, environment));
+  const server = new Server(serverAddress(values.url, environment, values.ca));
   const image = new RemoteImage(server, emulatorOf(values), name);
   const target = targetOf(values.output, name);
   const isForced = values.force === true;

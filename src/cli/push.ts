@@ -22,7 +22,7 @@ const OPTIONS = { ...TRANSFER_OPTIONS, name: { type: 'string' } } as const;
 
 const HELP = [
   'Usage:',
-  '  wirefarm push FILE [--iou | --dynamips] [--name NAME] [--url URL] [--quiet]',
+  '  wirefarm push FILE [--iou | --dynamips] [--name NAME] [--url URL] [--ca FILE] [--quiet]',
   '      Uploads FILE as an image for Qemu, or for IOU or Dynamips. NAME may have folders: cisco/x.img.',
   '      A file that the server has already is not sent; after an interruption the same command sends the rest.',
   '',
@@ -36,7 +36,7 @@ export async function push(args: readonly string[], environment: Environment): P
   }
   const path = onlyWord('push', positionals, 'file');
   const name = checkImageName(values.name ?? basename(path));
-  const server = new Server(serverAddress(values.url, environment));
+  const server = new Server(serverAddress(values.url, environment, values.ca));
   const image = new RemoteImage(server, emulatorOf(values), name);
   const file = await SourceFile.open(path);
   try {

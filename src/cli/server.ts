@@ -164,10 +164,11 @@ export class Server {
   }
 
   #request(path: string, options: Asked): ClientRequest {
-    const { url, authorization } = this.#address;
+    const { url, authorization, ca } = this.#address;
     const request = url.protocol === 'https:' ? httpsRequest : httpRequest;
+    const trust = ca === undefined ? {} : { ca };
     const headers = { ...options.headers, ...(authorization === undefined ? {} : { authorization }) };
-    return request(new URL(path, url), { ...options, headers });
+    return request(new URL(path, url), { ...options, ...trust, headers });
   }
 
   #listOf(text: string): Record<string, unknown>[] {

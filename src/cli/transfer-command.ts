@@ -5,6 +5,7 @@ import { progressBar, type ProgressBar } from './progress-bar.js';
 import type { ImageEmulator } from './remote-image.js';
 
 export const TRANSFER_OPTIONS = {
+  ca: { type: 'string' },
   dynamips: { type: 'boolean' },
   help: { type: 'boolean' },
   iou: { type: 'boolean' },

@@ -37,7 +37,7 @@ async function pushTo(
   writeFileSync(path, CONTENT);
   const file = await SourceFile.open(path);
   t.teardown(() => file.close());
-  const server = new Server({ url: new URL(url), authorization: undefined });
+  const server = new Server({ url: new URL(url), authorization: undefined, ca: undefined });
   const push = new ResumablePush({
     server,
     file,

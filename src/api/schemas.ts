@@ -21,4 +21,6 @@ export const errorBody = z.object({
   exception: z.string().optional(),
   image: z.string().optional(),
   failing: z.array(z.string()).optional(),
+  /** The parts of the body that are wrong, where each can be named. */
+  faults: z.array(z.object({ path: z.array(z.union([z.string(), z.int()])), reason: z.string() })).optional(),
 });

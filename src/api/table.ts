@@ -16,6 +16,7 @@ import type { Controller } from '../lab/controller.js';
 import type { NodeArchives } from '../files/node-files/node-archives.js';
 import { openObject } from '../lab/gns3-file/topology-schema.js';
 import { PRODUCT } from '../base/product.js';
+import type { LabFiles } from '../operations/lab-files/lab-files.js';
 import type { Jobs } from '../snapshots/jobs.js';
 import type { ProjectArchives } from '../snapshots/projects/project-archives.js';
 import type { Snapshots } from '../snapshots/snapshots.js';
@@ -47,6 +48,7 @@ import { linkBatchRoutes } from './link-batches.js';
 import { linkCaptureRoutes } from './link-captures.js';
 import { iouLicenseRoutes } from './iou-license.js';
 import { jobRoutes } from './jobs.js';
+import { labFileRoutes } from './lab-files.js';
 import { linkRoutes } from './links.js';
 import { nodeArchiveRoutes } from './node-archives.js';
 import { nodeFileRoutes } from './node-files.js';
@@ -81,6 +83,7 @@ export interface Services {
   readonly images: ImageLibrary;
   readonly uploads: Uploads;
   readonly jobs: Jobs;
+  readonly labFiles: LabFiles;
   readonly snapshots: Snapshots;
   readonly archives: ProjectArchives;
   readonly appliances: ApplianceLibrary;
@@ -106,6 +109,7 @@ export function routeTable({
   images,
   uploads,
   jobs,
+  labFiles,
   snapshots,
   archives,
   appliances,
@@ -140,6 +144,7 @@ export function routeTable({
       ...drawingRoutes(controller),
       ...snapshotRoutes(controller, snapshots, archives, files),
       ...jobRoutes(jobs),
+      ...labFileRoutes(controller, labFiles),
       ...templateRoutes(controller, nodeFolders),
       ...dockerRoutes(controller, compute),
       ...imageRoutes(controller, images, transfers, files),

@@ -5,7 +5,7 @@
 import type { HttpRequest } from 'uWebSockets.js';
 import type { z } from 'zod';
 import { refusals } from '../base/errors/errors.js';
-import { describeIssues } from '../base/errors/validation.js';
+import { describeIssues, faultsOf } from '../base/errors/validation.js';
 import { empty, jsonText, type Answer } from './answer.js';
 import { errorAnswer, withoutSecrets } from './error-body.js';
 import type { Exchange } from './exchange.js';
@@ -112,6 +112,7 @@ function check(exchange: Exchange, schema: z.ZodType, value: unknown, part: stri
   throw refusals.schemaViolated(
     `with API request '${target.slice(0, LONGEST_ECHO)}'${shown}`,
     describeIssues(parsed.error),
+    part === 'body' ? faultsOf(parsed.error) : [],
   );
 }
 

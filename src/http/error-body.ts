@@ -27,6 +27,7 @@ export function errorAnswer(error: unknown, exchange: Exchange): ErrorAnswer {
     status === 400
       ? {
           code,
+          ...details,
           message,
           method: exchange.method,
           path: exchange.template ?? exchange.path,

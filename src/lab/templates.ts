@@ -62,6 +62,15 @@ export class Templates {
     return text;
   }
 
+  /** The id of the template with this id or this name. Refuses (404, 409) a name that none or several have. */
+  idOf(idOrName: string): string {
+    if (this.#templates.get(idOrName) !== undefined) return idOrName;
+    const [found, ...others] = [...this.#templates.values()].filter(({ name }) => name === idOrName);
+    if (found === undefined) throw refusals.templateNameUnknown(idOrName);
+    if (others.length > 0) throw refusals.templateNameShared(idOrName);
+    return found.template_id;
+  }
+
   create(wanted: Readonly<Record<string, unknown>>): Promise<string> {
     return this.#lane.change((transaction) => {
       const { template_id, template_type, compute_id, builtin, ...settings } = wanted;

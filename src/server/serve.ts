@@ -33,6 +33,7 @@ import { Confinement } from '../run/nodes/confinement.js';
 import { Keeper } from '../run/keeper/keeper.js';
 import { UdpPorts } from '../run/links/udp-ports.js';
 import { LocalCompute } from '../run/local-compute.js';
+import { LabFiles } from '../operations/lab-files/lab-files.js';
 import { Jobs } from '../snapshots/jobs.js';
 import { projectArchives } from '../snapshots/projects/project-archives.js';
 import { KnownMemories } from '../snapshots/known-memories.js';
@@ -246,6 +247,13 @@ export async function serve(config: Config): Promise<void> {
     notes,
   });
 
+  const nodeFolders = new NodeFolders({
+    files,
+    archives: threads.archives,
+    configs: join(config.data, CONFIGS),
+  });
+  const labFiles = new LabFiles({ controller, jobs, folders: nodeFolders, files, captures, log });
+
   const gate = new Gate(config, new GuessBrake({ log, now: () => performance.now() }));
   warnOfOpenServer(config, log);
   tellOfKeptNodes(config, log);
@@ -255,16 +263,12 @@ export async function serve(config: Config): Promise<void> {
     gate,
     table: routeTable({
       ...{ controller, files, compute, captures, captureFiles, portCaptures },
-      ...{ transfers, images, uploads, jobs, snapshots, archives },
+      ...{ transfers, images, uploads, jobs, labFiles, snapshots, archives },
       appliances: new ApplianceLibrary(config.appliances, files, log),
       readiness: new Readiness(store, engines),
       webUi: config.webUi,
       reports: join(config.data, REPORTS),
-      nodeFolders: new NodeFolders({
-        files,
-        archives: threads.archives,
-        configs: join(config.data, CONFIGS),
-      }),
+      nodeFolders,
       nodeArchives: new NodeArchives({ disk: threads.archives, atOnce: ARCHIVES_AT_ONCE }),
       shutdown: stop.begin,
     }),

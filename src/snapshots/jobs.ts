@@ -17,7 +17,8 @@ type JobKind =
   | 'snapshot.compare'
   | 'project.export'
   | 'project.import'
-  | 'project.duplicate';
+  | 'project.duplicate'
+  | 'lab_file.apply';
 
 interface JobView {
   readonly job_id: string;
@@ -26,7 +27,7 @@ interface JobView {
   /** The name of the snapshot or project that the job works on, for instance. */
   readonly subject: string;
   readonly state: 'waiting' | 'running';
-  /** Bytes; the total is 0 until it is known. */
+  /** Bytes, or the steps of a lab file; the total is 0 until it is known. */
   readonly done: number;
   readonly total: number;
   readonly started_at: string;
@@ -101,6 +102,16 @@ export class Jobs {
     subject: string,
     work: (job: Job) => Promise<Result>,
   ): Promise<Result> {
+    return this.begin(owner, kind, subject, work).result;
+  }
+
+  /** The same for work that is answered before it has ended: its id is known at once. */
+  begin<Result>(
+    owner: JobOwner,
+    kind: JobKind,
+    subject: string,
+    work: (job: Job) => Promise<Result>,
+  ): { readonly id: string; readonly result: Promise<Result> } {
     if (this.#isClosing) throw refusals.stopping();
     if (this.of(owner.id).length >= MOST_WAITING) throw refusals.tooBusy();
     const id = randomUUID();
@@ -129,7 +140,7 @@ export class Jobs {
       () => undefined,
     );
     this.#last.set(owner.id, ended);
-    return running;
+    return { id, result: running };
   }
 
   /** Cancels all jobs, and waits until they have ended. */

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { refusals } from '../base/errors/errors.js';
 import type { RanNode } from '../lab/lab-run.js';
 import { savedMemory } from '../lab/saved-memory.js';
+import { LAB_FILE, labFileRecord, type LabFileRecord } from '../lab/lab-file/lab-file-record.js';
 import type { DirectedFilters } from '../lab/topology/link-filters.js';
 import {
   entityChanges,
@@ -35,6 +36,8 @@ export interface LabContent {
   readonly drawings: readonly StoredDrawing[];
   /** The filters of single directions of links, which topology files lack. */
   readonly directed: readonly DirectedFilters[];
+  /** The lab file that was applied last; earlier contents, and labs without one, have none. */
+  readonly labFile?: LabFileRecord | undefined;
   /** The nodes that ran; copies and archives for others have none. */
   readonly ran?: readonly RanNode[] | undefined;
 }
@@ -46,6 +49,7 @@ const labContent = z.object({
   links: z.array(storedLink),
   drawings: z.array(storedDrawing),
   directed: z.array(z.looseObject({ link_id: z.string() })),
+  labFile: labFileRecord.optional().catch(undefined),
   ran: z
     .array(z.object({ node_id: uuid, isSuspended: z.boolean(), memory: savedMemory.optional() }))
     .optional(),
@@ -67,6 +71,7 @@ export function contentOf({ project, entities }: LabRecords): LabContent {
     links: objects('link'),
     drawings: objects('drawing'),
     directed: objects('directed'),
+    labFile: objects('lab_file')[0],
   };
 }
 
@@ -82,6 +87,7 @@ export function contentChanges(projectId: string, content: LabContent): Change[]
   return [
     ...topologyChanges(projectId, content),
     ...directedChanges(projectId, content),
+    ...labFileChanges(projectId, content),
     ...entityChanges(projectId, 'capture', []),
   ];
 }
@@ -93,6 +99,11 @@ export function directedChanges(projectId: string, { directed }: LabContent): Ch
     'directed',
     directed.map((filters) => [filters.link_id, filters]),
   );
+}
+
+/** The changes for the lab file, which no topology file has. */
+export function labFileChanges(projectId: string, { labFile }: LabContent): Change[] {
+  return entityChanges(projectId, 'lab_file', labFile === undefined ? [] : [[LAB_FILE, labFile]]);
 }
 
 /** The records that `renderTopology` takes. */
@@ -109,6 +120,7 @@ export function recordsOf(content: LabContent, project: ProjectRecord): LabRecor
       drawing: entities(content.drawings),
       directed: entities(content.directed),
       capture: [],
+      lab_file: [],
     },
   };
 }
@@ -135,7 +147,13 @@ export function contentOfCopy(copyId: string, content: LabContent): LabContent {
     })),
     drawings: content.drawings.map((drawing) => ({ ...drawing, drawing_id: idOf(drawing.drawing_id) })),
     directed: content.directed.map((filters) => ({ ...filters, link_id: idOf(filters.link_id) })),
+    labFile: content.labFile === undefined ? undefined : labFileOfCopy(content.labFile, idOf),
   };
+}
+
+function labFileOfCopy(record: LabFileRecord, idOf: (id: string) => string): LabFileRecord {
+  const drawings = Object.entries(record.drawings).map(([key, id]) => [key, idOf(id)]);
+  return { ...record, drawings: Object.fromEntries(drawings) as LabFileRecord['drawings'] };
 }
 
 /** The path in a copy of this file of the original: folders named by a node's id get the id of its copy. */

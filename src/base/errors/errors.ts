@@ -10,7 +10,7 @@ import { Refusal } from './refusal.js';
 import { requestRefusals } from './request-refusals.js';
 import { snapshotRefusals } from './snapshot-refusals.js';
 
-export { Refusal } from './refusal.js';
+export { Refusal, type Fault } from './refusal.js';
 export { archiveFault } from './snapshot-refusals.js';
 
 export const refusals = {

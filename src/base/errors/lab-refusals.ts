@@ -1,5 +1,5 @@
 /** The refusals of projects, nodes, links, captures, drawings, templates, symbols and computes. */
-import { Refusal, shortened } from './refusal.js';
+import { Refusal, shortened, type Fault } from './refusal.js';
 
 export const labRefusals = {
   // Projects
@@ -278,6 +278,46 @@ export const labRefusals = {
   templateExists: (id: string) => new Refusal(409, 'template_exists', `Template ID '${id}' already exists`),
   templateBuiltin: (id: string, doing: string) =>
     new Refusal(409, 'template_builtin', `Template ID ${id} cannot be ${doing} because it is a builtin`),
+  templateNameUnknown: (name: string) =>
+    new Refusal(404, 'template_name_unknown', `There is no template '${shortened(name)}' on this server`),
+  templateNameShared: (name: string) =>
+    new Refusal(
+      409,
+      'template_name_shared',
+      `Several templates have the name '${shortened(name)}': say which by its id`,
+    ),
+
+  // Lab files
+  labFileRefused: (faults: readonly Fault[]) => {
+    const told = faults.map(({ path, reason }) => `${path.join('.')}: ${reason}`).join('; ');
+    return new Refusal(400, 'lab_file_refused', `The lab file cannot be applied: ${told}`, {
+      details: { faults },
+    });
+  },
+  labFileNameDiffers: (name: string, project: string) =>
+    new Refusal(
+      409,
+      'lab_file_name_differs',
+      `This is the file of the lab '${shortened(name)}', and the project is '${project}'`,
+    ),
+  labFilePlanDiffers: () =>
+    new Refusal(
+      409,
+      'lab_file_plan_differs',
+      'The lab has moved on since this plan was made, or the file has: make a new plan',
+    ),
+  labFileRecreates: (names: string) =>
+    new Refusal(
+      409,
+      'lab_file_recreates',
+      `These nodes would be made anew, and lose what is in them: ${names}. Allow it with allow_recreate`,
+    ),
+  labFileUnfinished: (done: number, total: number, reason: string) =>
+    new Refusal(
+      409,
+      'lab_file_unfinished',
+      `${done} of ${total} steps are done, then: ${reason}. The next application of the file goes on from here`,
+    ),
   symbolNameRefused: () =>
     new Refusal(
       400,

@@ -1,10 +1,12 @@
 /** The refusals of HTTP requests, of uploads and downloads, and of images. */
-import { Refusal, shortened } from './refusal.js';
+import { Refusal, shortened, type Fault } from './refusal.js';
 
 export const requestRefusals = {
   // Requests
-  schemaViolated: (where: string, reason: string) =>
-    new Refusal(400, 'schema_violated', `JSON schema error ${where}: ${reason}`),
+  schemaViolated: (where: string, reason: string, faults: readonly Fault[] = []) =>
+    new Refusal(400, 'schema_violated', `JSON schema error ${where}: ${reason}`, {
+      details: faults.length === 0 ? {} : { faults },
+    }),
   pathMalformed: () => new Refusal(400, 'path_malformed', 'The path is not valid percent-encoded UTF-8'),
   unauthorized: () => new Refusal(401, 'unauthorized', 'This server needs a user name and a password'),
   tooManyGuesses: (seconds: number) =>

@@ -1,8 +1,9 @@
 /** Checks values against schemas, and says in words why one does not fit. */
 import type { z } from 'zod';
-import { refusals } from './errors.js';
+import { refusals, type Fault } from './errors.js';
 
 const SHOWN_ISSUES = 3;
+const MOST_FAULTS = 20;
 
 /** Refuses (400) a value that does not fit the schema, with the field and the reason. */
 export function parseOrRefuse<Schema extends z.ZodType>(
@@ -49,4 +50,12 @@ export function describeIssues(error: z.ZodError): string {
   });
   const more = error.issues.length - shown.length;
   return shown.join('; ') + (more > 0 ? `; and ${more} more` : '');
+}
+
+/** The first issues, each with the place in the value. */
+export function faultsOf(error: z.ZodError): Fault[] {
+  return error.issues.slice(0, MOST_FAULTS).map(({ path, message }) => ({
+    path: path.map((part) => (typeof part === 'symbol' ? String(part) : part)),
+    reason: message,
+  }));
 }

@@ -30,7 +30,7 @@ export interface NodeFileTasks extends TaskTable {
   readonly writeNodeFiles: (input: {
     root: string;
     folder: string;
-    files: Readonly<Record<string, string>>;
+    files: Readonly<Record<string, string | Uint8Array>>;
     /** Whether files that are there are replaced. */
     replaces: boolean;
   }) => void;
@@ -76,10 +76,14 @@ export const nodeFileTasks: NodeFileTasks = {
   },
 
   writeNodeFiles({ root, folder, files, replaces }) {
-    for (const [path, text] of Object.entries(files)) {
+    for (const [path, content] of Object.entries(files)) {
       const target = clientPath({ root, folder, path }, 'write', true);
       if (!replaces && lstatSync(target, { throwIfNoEntry: false }) !== undefined) continue;
-      publishBytes(ownFolder(root, TEMPORARY, true), target, Buffer.from(text));
+      publishBytes(
+        ownFolder(root, TEMPORARY, true),
+        target,
+        typeof content === 'string' ? Buffer.from(content) : content,
+      );
     }
   },
 

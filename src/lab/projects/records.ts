@@ -3,8 +3,11 @@ import type { Change, Key, StoredRecord } from '../../base/store/store.js';
 import type { FolderSwap } from './folder-swap.js';
 import type { ProjectSettings } from '../gns3-file/topology-schema.js';
 
-/** `directed` is the kind of the links' `DirectedFilters`, `capture` that of their captures that run. */
-export type EntityKind = 'node' | 'link' | 'drawing' | 'directed' | 'capture';
+/**
+ * `directed` is the kind of the links' `DirectedFilters`, `capture` that of their captures that run, `lab_file` that of the
+ * one `LabFileRecord`.
+ */
+export type EntityKind = 'node' | 'link' | 'drawing' | 'directed' | 'capture' | 'lab_file';
 
 export interface ProjectRecord {
   /** Lists of projects are in creation order, by this number; entities have numbers of their own. */
@@ -88,6 +91,7 @@ export function sortOut(records: readonly StoredRecord[]): LabRecords | undefine
     drawing: [],
     directed: [],
     capture: [],
+    lab_file: [],
   };
   let project: ProjectRecord | undefined;
   let file = NEVER_WRITTEN;
@@ -117,6 +121,7 @@ export function sortOut(records: readonly StoredRecord[]): LabRecords | undefine
       case 'drawing':
       case 'directed':
       case 'capture':
+      case 'lab_file':
         entities[kind].push(value as EntityRecord<unknown>);
         break;
     }

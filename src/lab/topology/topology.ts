@@ -7,6 +7,7 @@ import { Collection } from '../projects/collection.js';
 import { ContentLimit } from '../projects/content-limit.js';
 import type { ConsolePorts } from '../console-ports.js';
 import { undirected, type DirectedFilters } from './link-filters.js';
+import { LAB_FILE, type LabFileRecord } from '../lab-file/lab-file-record.js';
 import type { NodeKind, PortOwner } from '../kinds/node-kind.js';
 import { kindOfType, servedKind } from '../kinds/node-kinds.js';
 import type { LinkMedium, NodePort } from '../kinds/port.js';
@@ -58,6 +59,8 @@ export class Topology {
   readonly directed: Collection<DirectedFilters>;
   /** The captures that go on when the content is loaded again. */
   readonly storedCaptures: Collection<StoredCapture>;
+  /** At most one, by the id `LAB_FILE`. */
+  readonly labFiles: Collection<LabFileRecord>;
   readonly names = new NodeNames();
   readonly portUse = new PortUse();
   readonly context: TopologyContext;
@@ -114,6 +117,7 @@ export class Topology {
     this.storedCaptures = new Collection('capture', keyOf('capture'), channel, (capture) =>
       JSON.stringify(capture),
     );
+    this.labFiles = new Collection('lab_file', keyOf('lab_file'), channel, () => '');
     this.drawings = new Collection(
       'drawing',
       keyOf('drawing'),
@@ -142,6 +146,9 @@ export class Topology {
     for (const record of entities.capture as EntityRecord<StoredCapture>[]) {
       const { link_id: id } = record.object;
       if (this.links.get(id) !== undefined) this.storedCaptures.load(id, record);
+    }
+    for (const record of entities.lab_file as EntityRecord<LabFileRecord>[]) {
+      this.labFiles.load(LAB_FILE, record);
     }
     for (const record of entities.drawing as EntityRecord<StoredDrawing>[]) {
       this.drawings.load(record.object.drawing_id, record);

@@ -18,7 +18,7 @@ import { importTopology, type ImportedProject } from '../../lab/gns3-file/readin
 import type { TaskTable } from '../../base/threads/task.js';
 import { syncFolder, writeWhole } from '../../base/disk/published-file.js';
 import { packChanges, unpackChanges } from '../../base/store/packing.js';
-import { directedChanges, recordsOf, type LabContent } from '../lab-content.js';
+import { directedChanges, labFileChanges, recordsOf, type LabContent } from '../lab-content.js';
 
 export interface StagingTasks extends TaskTable {
   readonly beginStaging: (input: { stagingFolder: string }) => void;
@@ -60,6 +60,7 @@ export const stagingTasks: StagingTasks = {
       ...unpackChanges(imported.changes),
       { put: projectKey(projectId), value: project },
       ...directedChanges(projectId, content),
+      ...labFileChanges(projectId, content),
     ];
     return { ...imported, project, changes: packChanges(changes) };
   },

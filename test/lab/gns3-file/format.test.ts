@@ -71,6 +71,7 @@ function recordsOf(content: Gns3Content): LabRecords {
       drawing: ordered(content.drawings),
       directed: [],
       capture: [],
+      lab_file: [],
     },
   };
 }

@@ -93,6 +93,7 @@ async function make(
       drawing: [{ order: 0, object: { drawing_id: idOf(500) } }],
       directed: directed.map((object, order) => ({ order, object })),
       capture: [],
+      lab_file: [],
     },
   };
   await topology.load(records, new Slices());

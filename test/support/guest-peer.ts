@@ -30,7 +30,10 @@ const SOCK_NONBLOCK = 0o4000;
 const [MAP_SHARED, PROT_READ_WRITE] = [1, 3];
 const HEADER = 12;
 const WORD = 2 ** 32;
+/** All that has to do with checksums and the cutting of segments. */
+export const OFFLOADS = [0n, 1n, 7n, 8n, 11n, 12n].reduce((all, bit) => all | (1n << bit), 0n);
 export const MERGED_BUFFERS = 1n << 15n;
+export const EVENT_INDEXES = 1n << 29n;
 export const PROTOCOL_FEATURES = 1n << 30n;
 export const VERSION_1 = 1n << 32n;
 const FEATURES = PROTOCOL_FEATURES | VERSION_1;
@@ -41,6 +44,8 @@ const FRONTEND_AT = 0x7f00_0000_0000;
 const QUEUE_STRIDE = 0x4_0000;
 const [AVAILABLE_AT, USED_AT] = [0x1_0000, 0x2_0000];
 const BUFFERS_AT = 0x10_0000;
+const LONG_AT = 0x20_0000;
+const LONG_STRIDE = 0x2_0000;
 
 export const DESCRIPTOR = { next: 1, written: 2, table: 4 } as const;
 
@@ -52,6 +57,11 @@ export interface PeerShape {
   readonly queueSize?: number;
   readonly features?: bigint;
   readonly seal?: Seal;
+}
+
+export interface ReceivedFrame {
+  readonly header: Buffer;
+  readonly frame: Buffer;
 }
 
 export function newMemfd(size: number, seal: Seal = 'all'): number {
@@ -236,6 +246,16 @@ export class GuestPeer {
     this.memory.setUint16(queue * QUEUE_STRIDE + AVAILABLE_AT, 1, true);
   }
 
+  /** Asks to be called when this many chains in all have been given back. With EVENT_INDEXES. */
+  wantCallAt(queue: 0 | 1, count: number): void {
+    this.memory.setUint16(queue * QUEUE_STRIDE + AVAILABLE_AT + 4 + 2 * this.queueSize, count - 1, true);
+  }
+
+  /** How many chains have been made available when a kick is wanted. With EVENT_INDEXES. */
+  wantedKick(queue: 0 | 1): number {
+    return this.memory.getUint16(queue * QUEUE_STRIDE + USED_AT + 4 + 8 * this.queueSize, true) + 1;
+  }
+
   /** Whether a kick is wanted. */
   isKickWanted(queue: 0 | 1): boolean {
     return this.memory.getUint16(queue * QUEUE_STRIDE + USED_AT, true) === 0;
@@ -251,6 +271,16 @@ export class GuestPeer {
       this.describe(1, slot, GUEST_AT + at, HEADER + frame.length, 0);
       this.offer(1, slot);
     }
+  }
+
+  /** Sends a frame of any length with a header of its own. There is room for four at a time. */
+  postLong(header: Uint8Array, frame: Uint8Array): void {
+    const slot = (this.#available[1] ?? 0) % this.queueSize;
+    const at = LONG_AT + (slot % 4) * LONG_STRIDE;
+    this.bytes.set(header, at);
+    this.bytes.set(frame, at + HEADER);
+    this.describe(1, slot, GUEST_AT + at, HEADER + frame.length, 0);
+    this.offer(1, slot);
   }
 
   /** How many of the sent frames were taken. */
@@ -269,7 +299,12 @@ export class GuestPeer {
 
   /** The frames that were received, in order; those in several buffers are put together. */
   receive(): Buffer[] {
-    const frames: Buffer[] = [];
+    return this.receiveWhole().map(({ frame }) => frame);
+  }
+
+  /** The same with the headers before them. */
+  receiveWhole(): ReceivedFrame[] {
+    const frames: ReceivedFrame[] = [];
     const at = USED_AT;
     const end = this.memory.getUint16(at + 2, true);
     while ((this.#used[0] ?? 0) !== end) {
@@ -283,10 +318,11 @@ export class GuestPeer {
           this.bytes.slice(BUFFERS_AT + slot * 2048, BUFFERS_AT + slot * 2048 + length),
         );
         if (piece === 0) buffers = Math.max(1, buffer.readUInt16LE(10));
-        pieces.push(piece === 0 ? buffer.subarray(HEADER) : buffer);
+        pieces.push(buffer);
         this.#used[0] = ((this.#used[0] ?? 0) + 1) & 0xffff;
       }
-      frames.push(Buffer.concat(pieces));
+      const whole = Buffer.concat(pieces);
+      frames.push({ header: whole.subarray(0, HEADER), frame: whole.subarray(HEADER) });
     }
     return frames;
   }

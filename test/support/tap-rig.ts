@@ -33,10 +33,11 @@ export class TapRig {
   time = 0;
   logs: Logs;
 
-  constructor(chunks = 128) {
-    const bytes = new SharedArrayBuffer(FRAME_ROOM + chunks * CHUNK_LENGTH);
-    this.memory = new FrameMemory(new Uint8Array(bytes), 0, FRAME_ROOM);
-    this.captures = newCaptureMemory(bytes, FRAME_ROOM);
+  /** The workspace of frame memory reaches from `start` to `end`. */
+  constructor(chunks = 128, start = 0, end = FRAME_ROOM) {
+    const bytes = new SharedArrayBuffer(end + chunks * CHUNK_LENGTH);
+    this.memory = new FrameMemory(new Uint8Array(bytes), start, end);
+    this.captures = newCaptureMemory(bytes, end);
     this.words = new Int32Array(this.captures.words);
     this.counters = new Float64Array(this.captures.counters);
     this.logs = this.newLogs();

@@ -11,9 +11,15 @@ export function missingTshark(): string | false {
 }
 
 /** A row a packet, with the fields in the order given. Fails when tshark complains about the file. */
-export function tsharkRows(file: Uint8Array, fields: readonly string[], filter = ''): string[][] {
+export function tsharkRows(
+  file: Uint8Array,
+  fields: readonly string[],
+  filter = '',
+  preferences: readonly string[] = [],
+): string[][] {
   const chosen = fields.flatMap((field) => ['-e', field]);
-  const text = tshark(file, ['-T', 'fields', ...chosen, '-Y', filter]);
+  const set = preferences.flatMap((preference) => ['-o', preference]);
+  const text = tshark(file, ['-T', 'fields', ...chosen, '-Y', filter, ...set]);
   return text === '' ? [] : text.split('\n').map((line) => line.split('\t'));
 }
 

@@ -213,4 +213,5 @@ export const ATM_SWITCH: DeviceType<AtmSettings> = {
   make: (fabric) => new AtmSwitch(fabric),
   medium: 'serial',
   matcherOf: (program) => cellMatcher(matcherOf(program)),
+  takesOffloads: false,
 };

@@ -39,4 +39,6 @@ export interface DeviceType<Settings> {
   readonly medium: Medium;
   /** Makes a matcher of a filter for the frames of such a device. */
   readonly matcherOf: (program: BpfProgram) => Matcher;
+  /** Whether frames may come in that travel with an offload: it passes them on as they are, but for their tags. */
+  readonly takesOffloads: boolean;
 }

@@ -48,4 +48,5 @@ export const ETHERNET_HUB: DeviceType<null> = {
   make: (fabric) => new EthernetHub(fabric),
   medium: 'ethernet',
   matcherOf,
+  takesOffloads: true,
 };

@@ -230,6 +230,7 @@ export class EthernetSwitch implements Device<EthernetSwitchSettings> {
         return;
       }
       frame.write(memory.bytes, offset, isTagged);
+      if (!memory.offloads.isEmpty) memory.offloads.follow(frame.offset, offset, length - frame.length);
     }
     outbox.send(output, offset, length);
   }
@@ -247,4 +248,5 @@ export const ETHERNET_SWITCH: DeviceType<EthernetSwitchSettings> = {
   make: (fabric) => new EthernetSwitch(fabric),
   medium: 'ethernet',
   matcherOf,
+  takesOffloads: true,
 };

@@ -202,4 +202,5 @@ export const FRAME_RELAY_SWITCH: DeviceType<FrameRelaySettings> = {
   make: (fabric) => new FrameRelaySwitch(fabric),
   medium: 'serial',
   matcherOf,
+  takesOffloads: false,
 };

@@ -110,4 +110,5 @@ export const NETIO_BRIDGE: DeviceType<NetioSettings> = {
   make: (fabric) => new NetioBridge(fabric),
   medium: 'ethernet',
   matcherOf,
+  takesOffloads: false,
 };

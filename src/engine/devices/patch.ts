@@ -87,4 +87,5 @@ export const PATCH: DeviceType<PatchSettings> = {
   make: (fabric) => new Patch(fabric),
   medium: 'ethernet',
   matcherOf: matcherAt,
+  takesOffloads: true,
 };

@@ -15,6 +15,8 @@ export interface PortContext {
   readonly endpoint: PortEndpoint;
   /** Compiles BPF programs for the frames of the device. */
   readonly matcherOf: (program: BpfProgram) => Matcher;
+  /** Whether the device takes frames that travel with an offload. */
+  readonly takesOffloads: boolean;
 }
 
 /** The filters of one direction. */
@@ -40,6 +42,7 @@ interface PortTap {
 }
 
 const SUSPENDED: Exit = {
+  takesOffloads: true,
   send: (port, frames) => {
     port.count(COUNTER.suspended, frames.count);
   },
@@ -63,6 +66,12 @@ export class AttachedPort extends Port {
     super(context.number, counters, row * ROW_LENGTH);
     this.context = context;
     this.#isSuspended = isSuspended;
+  }
+
+  /** Whether frames from the link may come in with an offload: filters and taps want them as a wire has them. */
+  get takesOffloads(): boolean {
+    const isPlain = this.#filters.inward === undefined && this.#tapList.length === 0;
+    return this.#isSuspended || (isPlain && this.context.takesOffloads);
   }
 
   get link(): Link | undefined {

@@ -18,6 +18,7 @@ interface Installed {
   readonly device: Device<never>;
   readonly medium: Medium;
   readonly matcherOf: PortContext['matcherOf'];
+  readonly takesOffloads: boolean;
   readonly ports: Map<number, AttachedPort>;
 }
 
@@ -45,7 +46,7 @@ export class Engine {
     this.#counters = portCounters;
     this.#transport = transport;
     this.#logs = logs;
-    this.#fused = new FusedPaths(fabric.outbox);
+    this.#fused = new FusedPaths(fabric.outbox, fabric.memory);
     this.#clock = clock;
   }
 
@@ -109,10 +110,10 @@ export class Engine {
   }
 
   #add(id: number, settings: DeviceSettings): void {
-    const { make, medium, matcherOf } = DEVICE_KINDS[settings.kind];
+    const { make, medium, matcherOf, takesOffloads } = DEVICE_KINDS[settings.kind];
     const device: Device<never> = make(this.#fabric);
     configure(device, settings);
-    this.#installed.set(id, { device, medium, matcherOf, ports: new Map() });
+    this.#installed.set(id, { device, medium, matcherOf, takesOffloads, ports: new Map() });
   }
 
   #remove(id: number): void {
@@ -123,10 +124,10 @@ export class Engine {
 
   #attach(id: number, attachment: Attachment): void | Promise<void> {
     const installed = this.#find(id);
-    const { device, medium, ports } = installed;
+    const { device, ports, ...kind } = installed;
     const { port: number, endpoint, row, policy } = attachment;
     if (ports.has(number)) throw new Error(`port ${number} is attached`);
-    const context = { number, device, medium, endpoint, matcherOf: installed.matcherOf };
+    const context = { number, device, endpoint, ...kind };
     const port = new AttachedPort(context, this.#counters, row, policy.suspended);
     if (policy.filters !== undefined) this.#setPolicy(port, policy);
     const join = (link: Link): void => {
@@ -192,7 +193,7 @@ export class Engine {
   /** Moves one batch from a socket, and all frames that devices send in response. */
   #fromLink(port: AttachedPort, frames: Batch): void {
     this.#readClock();
-    port.fromLink(frames);
+    this.#fused.bring(port, frames);
     this.#deliverPending();
   }
 

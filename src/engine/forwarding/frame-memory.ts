@@ -3,6 +3,8 @@
  * frames that devices make themselves (a changed copy, an answer), which is emptied at the end of every turn.
  */
 
+import { Offloads } from './offloads.js';
+
 /** Each received message gets a slab, which has room for the largest message. */
 export const SLABS = 64;
 export const SLAB_LENGTH = 65_536;
@@ -15,6 +17,8 @@ export const FRAMES_LENGTH = SLABS_LENGTH + WORKSPACE_LENGTH;
 
 export class FrameMemory {
   readonly bytes: Uint8Array;
+  /** The frames of this turn that are not yet as a wire has them. */
+  readonly offloads = new Offloads();
   readonly #start: number;
   readonly #end: number;
   #next: number;
@@ -37,5 +41,6 @@ export class FrameMemory {
 
   endTurn(): void {
     this.#next = this.#start;
+    this.offloads.clear();
   }
 }

@@ -5,6 +5,9 @@
  */
 import { COUNTER } from '../../base/memory/port-counters.js';
 import type { AttachedPort } from './attached-port.js';
+import { Cutter } from './cutter.js';
+import type { FrameMemory } from './frame-memory.js';
+import type { Offloads } from './offloads.js';
 import { Batch, BATCH_FRAMES, bytesOf, type Exit, type Outbox, type Port } from './port.js';
 
 const MOST_ROUNDS = 64;
@@ -13,20 +16,30 @@ const MOST_FRAMES = 256 * BATCH_FRAMES;
 
 export class FusedPaths {
   readonly #outbox: Outbox;
+  readonly #offloads: Offloads;
+  readonly #cutter: Cutter;
   readonly #spare: Batch[] = [];
   #waiting: AttachedPort[] = [];
   #next: AttachedPort[] = [];
   readonly #deliver = (port: Port, frames: Batch): void => {
-    port.exit.send(port, frames);
+    if (this.#offloads.isEmpty || port.exit.takesOffloads === true) port.exit.send(port, frames);
+    else {
+      this.#cutter.pass(port, frames, (cut) => {
+        port.exit.send(port, cut);
+      });
+    }
   };
 
-  constructor(outbox: Outbox) {
+  constructor(outbox: Outbox, memory: FrameMemory) {
     this.#outbox = outbox;
+    this.#offloads = memory.offloads;
+    this.#cutter = new Cutter(memory);
   }
 
   /** The exit of a port that is fused with `peer`. */
   exitTo(peer: AttachedPort): Exit {
     return {
+      takesOffloads: true,
       send: (from, frames) => {
         let inbox = peer.inbox;
         if (inbox === undefined) {
@@ -37,6 +50,19 @@ export class FusedPaths {
         append(inbox, from, frames);
       },
     };
+  }
+
+  /** Hands over frames that have come in at a port. */
+  bring(port: AttachedPort, frames: Batch): void {
+    if (this.#offloads.isEmpty || port.takesOffloads) {
+      port.fromLink(frames);
+      return;
+    }
+    this.#cutter.pass(port, frames, (cut) => {
+      port.fromLink(cut);
+      // The outbox has room for one batch at a time.
+      this.#outbox.empty(this.#deliver);
+    });
   }
 
   /** Sends the frames that devices have put into the outbox, and all frames that devices send in response. */
@@ -67,7 +93,7 @@ export class FusedPaths {
       port.count(COUNTER.hop_limit, frames.count);
       return;
     }
-    port.fromLink(frames);
+    this.bring(port, frames);
     this.#outbox.empty(this.#deliver);
   }
 }

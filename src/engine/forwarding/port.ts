@@ -23,11 +23,13 @@ export class Batch {
  * or a wrapper around one of these.
  */
 export interface Exit {
+  /** Whether it takes frames that travel with an offload. */
+  readonly takesOffloads?: boolean;
   send(port: Port, frames: Batch): void;
 }
 
 /** Discards all frames, and counts them as sent. */
-export const NOWHERE: Exit = { send: countSent };
+export const NOWHERE: Exit = { takesOffloads: true, send: countSent };
 
 export class Port {
   /** The number that the settings of the device use. */

@@ -91,6 +91,15 @@ export class TwofoldFrame {
     this.#tagged = keepsTag ? offset : NOT_WRITTEN;
   }
 
+  /** The offset and the length of the form that it came in. */
+  get offset(): number {
+    return this.#offset;
+  }
+
+  get length(): number {
+    return this.#length;
+  }
+
   get vlan(): number {
     return this.#tag & VLAN_BITS;
   }

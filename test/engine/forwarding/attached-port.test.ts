@@ -17,7 +17,14 @@ function portOn(books: PortBooks, isSuspended: boolean): { port: AttachedPort; r
       received.push(count);
     },
   };
-  const context: PortContext = { number: 7, device, medium: 'serial', endpoint: { type: 'null' }, matcherOf };
+  const context: PortContext = {
+    number: 7,
+    device,
+    medium: 'serial',
+    endpoint: { type: 'null' },
+    matcherOf,
+    takesOffloads: false,
+  };
   return { port: new AttachedPort(context, books.values, 3, isSuspended), received };
 }
 
@@ -102,7 +109,14 @@ function between(): {
   const device: PortContext['device'] = {
     receive: (_, { count }) => void said.push(`the device has ${count}`),
   };
-  const context: PortContext = { number: 7, device, medium: 'serial', endpoint: { type: 'null' }, matcherOf };
+  const context: PortContext = {
+    number: 7,
+    device,
+    medium: 'serial',
+    endpoint: { type: 'null' },
+    matcherOf,
+    takesOffloads: false,
+  };
   const port = new AttachedPort(context, new PortBooks(5).values, 3, false);
   port.link = { endpoint: { type: 'null' }, send: (_, { count }) => void said.push(`the link has ${count}`) };
   const filters = (name: string): Filters => ({

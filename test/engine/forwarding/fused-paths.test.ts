@@ -2,11 +2,13 @@ import t from 'tap';
 import { COUNTER } from '../../../src/base/memory/port-counters.js';
 import { AttachedPort, type PortContext } from '../../../src/engine/forwarding/attached-port.js';
 import { Batch, BATCH_FRAMES, Outbox, type Port } from '../../../src/engine/forwarding/port.js';
+import { FrameMemory } from '../../../src/engine/forwarding/frame-memory.js';
 import { FusedPaths } from '../../../src/engine/forwarding/fused-paths.js';
 import { PortBooks } from '../../support/port-books.js';
 
 const MOST_ROUNDS = 64;
 const MOST_FLOODED = 256;
+const MEMORY = 1024;
 
 interface Arrival {
   readonly port: number;
@@ -16,7 +18,7 @@ interface Arrival {
 /** Paths between ports whose devices are what the test makes of them. */
 class Bench {
   readonly outbox = new Outbox();
-  readonly paths = new FusedPaths(this.outbox);
+  readonly paths = new FusedPaths(this.outbox, new FrameMemory(new Uint8Array(MEMORY), 0));
   readonly books = new PortBooks(700);
   readonly arrivals: Arrival[] = [];
   onReceive: (port: Port, frames: Batch) => void = () => undefined;

@@ -44,10 +44,16 @@ const LARGEST_QUEUE = 32_768;
 const EVENTFD = 'anon_inode:[eventfd]';
 const { EAGAIN, EINTR } = koffi.os.errno;
 
+/** The guest may leave checksums to us, and have long frames cut for TCP over IPv4 and IPv6. */
+const SENDS_OFFLOADS = (1n << 0n) | (1n << 11n) | (1n << 12n);
+/** The guest takes frames with the same things left to it. */
+const TAKES_OFFLOADS = (1n << 1n) | (1n << 7n) | (1n << 8n);
 const MERGED_BUFFERS = 1n << 15n;
+const EVENT_INDEXES = 1n << 29n;
 const PROTOCOL_FEATURES = 1n << 30n;
 const VERSION_1 = 1n << 32n;
-const OFFERED = MERGED_BUFFERS | PROTOCOL_FEATURES | VERSION_1;
+const OFFERED =
+  SENDS_OFFLOADS | TAKES_OFFLOADS | MERGED_BUFFERS | EVENT_INDEXES | PROTOCOL_FEATURES | VERSION_1;
 const REPLY_ACK = 1n << 3n;
 const HEADER = { legacy: 10, full: 12 } as const;
 
@@ -97,6 +103,11 @@ export class GuestConnection {
     this.#message.setLong(MESSAGE.vectorCount, 1);
     this.#message.setLong(MESSAGE.control, this.#control.address);
     parts.record.hold(HELD_CONNECTION, parts.descriptor);
+  }
+
+  /** Whether the guest takes all kinds of offload. */
+  get takesOffloads(): boolean {
+    return (this.#features & TAKES_OFFLOADS) === TAKES_OFFLOADS;
   }
 
   /** The queue when it runs. */
@@ -305,6 +316,9 @@ export class GuestConnection {
     const isFree = (this.#features & PROTOCOL_FEATURES) === 0n;
     const merges = (this.#features & MERGED_BUFFERS) !== 0n;
     const headerLength = merges || (this.#features & VERSION_1) !== 0n ? HEADER.full : HEADER.legacy;
+    const readsHeaders = (this.#features & SENDS_OFFLOADS) !== 0n;
+    const hasEventIndexes = (this.#features & EVENT_INDEXES) !== 0n;
+    const shape = { headerLength, merges, readsHeaders, hasEventIndexes };
     for (const queue of this.#queues) {
       const { size, place, base, kick } = queue;
       const runs = (isFree || queue.isEnabled) && kick !== undefined && place !== undefined && size > 0;
@@ -312,7 +326,7 @@ export class GuestConnection {
         if (queue.ring !== undefined) queue.base = queue.ring.next;
         queue.ring = undefined;
       } else {
-        queue.ring ??= new Virtqueue(this.#memory, { size, place, base, headerLength, merges });
+        queue.ring ??= new Virtqueue(this.#memory, { size, place, base, ...shape });
       }
     }
   }

@@ -4,11 +4,14 @@
  */
 import { GUEST_WORD, GuestRecord } from '../../../../base/memory/guest-record.js';
 import { COUNTER } from '../../../../base/memory/port-counters.js';
-import { SLAB_LENGTH, SLABS_LENGTH } from '../../../forwarding/frame-memory.js';
+import { SLAB_LENGTH } from '../../../forwarding/frame-memory.js';
+import type { Offloads } from '../../../forwarding/offloads.js';
 import { Batch, BATCH_FRAMES, type Port } from '../../../forwarding/port.js';
 import type { GuestEndpoint, Link } from '../../../forwarding/transport.js';
+import { offloadOf, piecesOf, type Offload } from '../../../wire/offload.js';
 import { SOCK_FLAGS } from '../constants.js';
 import { libc } from '../libc.js';
+import type { OffloadHeader } from '../offload-header.js';
 import type { Poller } from '../poller.js';
 import type { EventSignal } from './event-signal.js';
 import { GuestConnection, QUEUE } from './guest-connection.js';
@@ -24,6 +27,7 @@ const CACHE_LINE = 64;
 /** The things that all guests of an engine share. */
 export interface GuestHost {
   readonly frames: Octets;
+  readonly offloads: Offloads;
   readonly poller: Poller;
   readonly signal: EventSignal;
   /** Has this link called for these descriptors. */
@@ -31,6 +35,11 @@ export interface GuestHost {
   forget(descriptor: number): void;
   /** Has this link served in every turn until it rests. */
   keepBusy(link: GuestLink): void;
+}
+
+interface OffloadedFrame {
+  readonly offset: number;
+  readonly offload: Offload;
 }
 
 export class GuestLink implements Link {
@@ -42,6 +51,11 @@ export class GuestLink implements Link {
   readonly #fromLink: (frames: Batch) => void;
   readonly #record: GuestRecord;
   readonly #batch = new Batch();
+  /** The number of frames that the batch makes when everything in it is cut. */
+  #pieces = 0;
+  readonly #offloaded: OffloadedFrame[] = [];
+  /** The frame behind the batch, of which the pieces would not fit in as well. */
+  #late: (OffloadedFrame & { readonly length: number }) | undefined;
   #connection: GuestConnection | undefined;
 
   constructor(host: GuestHost, endpoint: GuestEndpoint, port: Port, fromLink: (frames: Batch) => void) {
@@ -52,6 +66,11 @@ export class GuestLink implements Link {
     this.#record = new GuestRecord(endpoint.record);
     closeHeld(this.#record, host.poller);
     this.#listen();
+  }
+
+  /** A guest that is not there takes everything. */
+  get takesOffloads(): boolean {
+    return this.#connection?.takesOffloads ?? true;
   }
 
   /** Call when one of its descriptors is ready. */
@@ -68,6 +87,7 @@ export class GuestLink implements Link {
 
   send(port: Port, { offsets, lengths, count }: Batch): void {
     const ring = this.#connection?.ring(QUEUE.received);
+    const { frames, offloads } = this.#host;
     let done = 0;
     let octets = 0;
     if (ring !== undefined) {
@@ -75,7 +95,9 @@ export class GuestLink implements Link {
         ring.look();
         for (; done < count; done++) {
           const length = lengths[done] ?? 0;
-          const result = ring.put(this.#host.frames, offsets[done] ?? 0, length);
+          const offset = offsets[done] ?? 0;
+          const offload = offloads.isEmpty ? undefined : offloads.at(offset)?.offload;
+          const result = ring.put(frames, offset, length, offload);
           if (result === 'no room') {
             port.count(COUNTER.send_buffer_full, count - done);
             break;
@@ -157,25 +179,65 @@ export class GuestLink implements Link {
     const ring = this.#connection?.ring(QUEUE.sent);
     const waiting = Math.min(ring?.look() ?? 0, BATCH_FRAMES);
     if (ring === undefined || waiting === 0) return false;
-    const batch = this.#batch;
+    const { frames } = this.#host;
     const port = this.#port;
-    batch.count = 0;
+    this.#batch.count = 0;
+    this.#pieces = 0;
+    this.#offloaded.length = 0;
+    this.#late = undefined;
     let at = 0;
     let octets = 0;
-    for (let frame = 0; frame < waiting; frame++) {
-      const length = ring.take(this.#host.frames, at, SLAB_LENGTH);
-      port.count(COUNTER.frames_in);
+    let taken = 0;
+    let isFull = false;
+    while (taken < waiting && !isFull && at < BATCH_BYTES && ring.steps <= BATCH_DESCRIPTORS) {
+      const length = ring.take(frames, at, SLAB_LENGTH);
+      taken++;
       if (length > 0) {
-        batch.add(at, length);
         octets += length;
+        isFull = !this.#add(at, length, ring.header);
         at += Math.ceil(length / CACHE_LINE) * CACHE_LINE;
       } else port.count(length === 0 ? COUNTER.empty : COUNTER.oversize);
-      if (at >= BATCH_BYTES || at + SLAB_LENGTH > SLABS_LENGTH || ring.steps > BATCH_DESCRIPTORS) break;
     }
+    port.count(COUNTER.frames_in, taken);
     port.count(COUNTER.octets_in, octets);
     if (ring.publish()) this.#call(QUEUE.sent);
-    if (batch.count > 0) this.#fromLink(batch);
+    this.#handOver();
     return true;
+  }
+
+  /** Puts a frame into the batch, or behind it; false when there is no room for another one. */
+  #add(offset: number, length: number, header: OffloadHeader): boolean {
+    const batch = this.#batch;
+    if (header.isPlain) this.#pieces++;
+    else {
+      const offload = offloadOf(this.#host.frames.bytes, offset, length, header.request);
+      if (offload === undefined) {
+        this.#port.count(COUNTER.malformed);
+        return true;
+      }
+      this.#pieces += piecesOf(offload, length);
+      if (this.#pieces > BATCH_FRAMES && batch.count > 0) {
+        this.#late = { offset, length, offload };
+        return false;
+      }
+      this.#offloaded.push({ offset, offload });
+    }
+    batch.add(offset, length);
+    return this.#pieces < BATCH_FRAMES;
+  }
+
+  /** The guest may be cut off by what follows, so that its queues are not there any more. */
+  #handOver(): void {
+    const batch = this.#batch;
+    const { offloads } = this.#host;
+    for (const { offset, offload } of this.#offloaded) offloads.note(offset, offload);
+    if (batch.count > 0) this.#fromLink(batch);
+    if (this.#late === undefined) return;
+    const { offset, length, offload } = this.#late;
+    offloads.note(offset, offload);
+    batch.count = 0;
+    batch.add(offset, length);
+    this.#fromLink(batch);
   }
 
   #call(queue: 0 | 1): void {

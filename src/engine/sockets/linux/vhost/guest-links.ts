@@ -65,6 +65,7 @@ export class GuestLinks {
     this.#signal = new EventSignal();
     return {
       frames: { bytes, words: new Int32Array(bytes.buffer, bytes.byteOffset, bytes.length >>> 2) },
+      offloads: this.#memory.offloads,
       poller: this.#poller,
       signal: this.#signal,
       watch: (descriptor, link) => {

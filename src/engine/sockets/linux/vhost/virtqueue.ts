@@ -2,6 +2,8 @@
  * One split virtqueue: a table of buffers, the ring in which the guest makes chains of them available, and the ring in
  * which they are given back. The guest may change all of it at any moment. Whatever is read is read once.
  */
+import type { Offload } from '../../../wire/offload.js';
+import { OffloadHeader } from '../offload-header.js';
 import { FAULT, GuestFault } from './guest-fault.js';
 import type { GuestRegions, MappedRegion } from './guest-regions.js';
 import { copyOctets, type Octets } from './octets.js';
@@ -26,6 +28,10 @@ interface QueueShape {
   readonly headerLength: number;
   /** Whether a frame may be given in several chains. */
   readonly merges: boolean;
+  /** Whether the headers of frames say something. */
+  readonly readsHeaders: boolean;
+  /** Whether both sides tell by an index when they want to be told, and not by a flag. */
+  readonly hasEventIndexes: boolean;
 }
 
 type PutResult = 'put' | 'no room' | 'too long';
@@ -35,6 +41,10 @@ export class Virtqueue {
   readonly #size: number;
   readonly #headerLength: number;
   readonly #merges: boolean;
+  readonly #readsHeaders: boolean;
+  readonly #hasEventIndexes: boolean;
+  /** The header of the frame that was taken last. */
+  readonly header = new OffloadHeader();
   readonly #table: Uint32Array;
   readonly #available: Uint16Array;
   readonly #usedIndexes: Uint16Array;
@@ -48,19 +58,25 @@ export class Virtqueue {
   /** The descriptors that were read since the last look at the ring. */
   #steps = 0;
 
-  constructor(memory: GuestRegions, { size, place, base, headerLength, merges }: QueueShape) {
+  constructor(memory: GuestRegions, shape: QueueShape) {
+    const { size, place, base, hasEventIndexes } = shape;
     this.#memory = memory;
     this.#size = size;
-    this.#headerLength = headerLength;
-    this.#merges = merges;
+    this.#headerLength = shape.headerLength;
+    this.#merges = shape.merges;
+    this.#readsHeaders = shape.readsHeaders;
+    this.#hasEventIndexes = hasEventIndexes;
+    const events = hasEventIndexes ? 1 : 0;
     const at = (frontend: number, length: number, alignment: number): [ArrayBufferLike, number] => {
       const { region, offset } = memory.placeOf(frontend, length, alignment);
       return [region.bytes.buffer, offset];
     };
     this.#table = new Uint32Array(...at(place.descriptors, size * DESCRIPTOR_LENGTH, 16), size * 4);
-    this.#available = new Uint16Array(...at(place.available, 4 + 2 * size, 2), AT_RING + size);
-    const used = at(place.used, 4 + 8 * size, 4);
-    this.#usedIndexes = new Uint16Array(...used, AT_RING);
+    const availableLength = AT_RING + size + events;
+    this.#available = new Uint16Array(...at(place.available, 2 * availableLength, 2), availableLength);
+    const usedLength = AT_RING + 4 * size + events;
+    const used = at(place.used, 2 * usedLength, 4);
+    this.#usedIndexes = new Uint16Array(...used, usedLength);
     this.#used = new Uint32Array(...used, 1 + 2 * size);
     this.#next = base;
     this.#usedNext = this.#usedTold = this.#usedIndexes[AT_INDEX] ?? 0;
@@ -87,7 +103,9 @@ export class Virtqueue {
 
   /** Tells the guest whether to kick when it makes chains available. Look at the ring again afterwards. */
   wantKicks(wanted: boolean): void {
-    Atomics.store(this.#usedIndexes, AT_FLAGS, wanted ? 0 : QUIET);
+    if (!this.#hasEventIndexes) Atomics.store(this.#usedIndexes, AT_FLAGS, wanted ? 0 : QUIET);
+    // An index that lies behind is not reached for a long time.
+    else if (wanted) Atomics.store(this.#usedIndexes, AT_RING + 4 * this.#size, this.#next);
   }
 
   /** Copies the frame of the next chain that waits; returns its length, -1 for one that is longer than `room`. */
@@ -104,6 +122,8 @@ export class Virtqueue {
       if ((rest & (IS_WRITTEN | IS_TABLE)) !== 0) throw new GuestFault(FAULT.direction);
       const region = this.#memory.regionAt(address, octets);
       const skipped = Math.min(header, octets);
+      if (skipped > 0 && this.#readsHeaders)
+        copyOctets(this.header, this.#headerLength - header, region, address - region.guest, skipped);
       header -= skipped;
       const count = octets - skipped;
       if (length + count <= room)
@@ -119,7 +139,7 @@ export class Virtqueue {
   }
 
   /** Gives a frame to the guest, in as many chains as it takes. */
-  put(from: Octets, offset: number, length: number): PutResult {
+  put(from: Octets, offset: number, length: number, offload?: Offload): PutResult {
     const first = this.#next;
     const waiting = this.#waiting;
     let chains = 0;
@@ -163,7 +183,7 @@ export class Virtqueue {
       this.#giveBack(head, written, chains);
       chains++;
     }
-    this.#writeHeader(headerRegion, headerAt, chains);
+    this.#writeHeader(headerRegion, headerAt, chains, offload);
     this.#usedNext = (this.#usedNext + chains) & INDEXES;
     return 'put';
   }
@@ -171,8 +191,13 @@ export class Virtqueue {
   /** Lets the guest see what was given back; returns whether it wants to be called. */
   publish(): boolean {
     if (this.#usedNext === this.#usedTold) return false;
+    const told = this.#usedTold;
     this.#usedTold = this.#usedNext;
     Atomics.store(this.#usedIndexes, AT_INDEX, this.#usedNext);
+    if (this.#hasEventIndexes) {
+      const wanted = Atomics.load(this.#available, AT_RING + this.#size);
+      return ((this.#usedNext - wanted - 1) & INDEXES) < ((this.#usedNext - told) & INDEXES);
+    }
     return (Atomics.load(this.#available, AT_FLAGS) & QUIET) === 0;
   }
 
@@ -200,16 +225,20 @@ export class Virtqueue {
     this.#used[element + 1] = written;
   }
 
-  #writeHeader({ bytes, words }: MappedRegion, at: number, chains: number): void {
-    if ((at & 3) === 0 && this.#headerLength > AT_BUFFERS) {
+  #writeHeader(region: MappedRegion, at: number, chains: number, offload: Offload | undefined): void {
+    const { bytes, words } = region;
+    if (offload !== undefined) {
+      this.header.set(offload, chains);
+      copyOctets(region, at, this.header, 0, this.#headerLength);
+    } else if ((at & 3) === 0 && this.#headerLength > AT_BUFFERS) {
       const word = at >>> 2;
       words[word] = words[word + 1] = 0;
       words[word + 2] = chains << 16;
-      return;
+    } else {
+      bytes.fill(0, at, at + this.#headerLength);
+      if (this.#headerLength <= AT_BUFFERS) return;
+      bytes[at + AT_BUFFERS] = chains & 0xff;
+      bytes[at + AT_BUFFERS + 1] = chains >> 8;
     }
-    bytes.fill(0, at, at + this.#headerLength);
-    if (this.#headerLength <= AT_BUFFERS) return;
-    bytes[at + AT_BUFFERS] = chains & 0xff;
-    bytes[at + AT_BUFFERS + 1] = chains >> 8;
   }
 }

@@ -4,6 +4,7 @@ import t from 'tap';
 import { REQUEST } from '../../../../../src/engine/sockets/linux/vhost/vhost-message.js';
 import {
   DESCRIPTOR,
+  EVENT_INDEXES,
   GUEST_AT,
   MERGED_BUFFERS,
   pair,
@@ -109,6 +110,52 @@ void t.test('a guest that is quiet has to kick, and keeps nobody awake', async (
   t.equal(link.arrived.length, 1, 'without a kick nobody looks');
   peer.kick(1);
   await rig.turnUntil('it arrives', () => link.arrived.length === 2);
+});
+
+void t.test('a guest says at which frame it wants to be called, and is told when to kick', async (t) => {
+  const { rig, link, start } = await guestRig(t);
+  const peer = await start({ features: VERSION_1 | PROTOCOL_FEATURES | EVENT_INDEXES });
+  // Flags mean nothing then.
+  peer.wantNoCalls(0);
+  peer.offerBuffers(40);
+  peer.wantCallAt(0, 5);
+  rig.send(link, frames(4));
+  t.equal(peer.called(0), 0);
+  rig.send(link, frames(3));
+  t.equal(peer.called(0), 1, 'the fifth is among these');
+  rig.send(link, frames(3));
+  t.equal(peer.called(0), 0);
+  peer.wantCallAt(0, 11);
+  rig.send(link, frames(1));
+  t.equal(peer.called(0), 1);
+  t.equal(peer.receive().length, 11);
+
+  peer.wantCallAt(1, 1000);
+  peer.post(frames(3));
+  peer.kick(1);
+  await rig.turnUntil('the next kick is wanted', () => link.arrived.length === 3 && peer.wantedKick(1) === 4);
+  t.equal(peer.called(1), 0);
+  peer.post(frames(1));
+  await rig.turn();
+  t.equal(link.arrived.length, 3, 'without a kick nobody looks');
+  peer.kick(1);
+  await rig.turnUntil('it arrives', () => link.arrived.length === 4);
+});
+
+void t.test('an index at which calls are wanted passes the end', async (t) => {
+  const { rig, link, start } = await guestRig(t);
+  const peer = await start({ features: VERSION_1 | PROTOCOL_FEATURES | EVENT_INDEXES });
+  let calls = 0;
+  for (let sent = 0; sent < 70_000; sent += 50) {
+    peer.offerBuffers(50);
+    peer.wantCallAt(0, sent + 50);
+    rig.send(link, frames(49));
+    t.equal(peer.called(0), 0);
+    rig.send(link, frames(1));
+    calls += peer.called(0);
+    peer.receive();
+  }
+  t.equal(calls, 1400);
 });
 
 void t.test('indexes of queues pass their end', async (t) => {

@@ -69,7 +69,7 @@ const HOSTILE: Readonly<
   'a feature that was not offered': {
     fault: 'feature',
     attack: (peer) => {
-      peer.send(REQUEST.setFeatures, long(1n));
+      peer.send(REQUEST.setFeatures, long(1n << 22n));
     },
   },
   'memory that may shrink': {

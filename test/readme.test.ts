@@ -22,8 +22,10 @@ const get = async (path: string): Promise<unknown> =>
 const readme = read('README.md');
 const blocks = blocksOf(readme);
 const GUIDE = readdirSync(new URL('docs/guide/', root)).map((name) => basename(name, '.md'));
+/** The page whose examples need a server of their own, which asks for passwords afterwards. */
+const OF_ITS_OWN = 'accounts';
 /** The pages whose examples this host can execute. */
-const TYPED = GUIDE.filter((name) => name !== 'nodes' || missingVpcs() === false);
+const TYPED = GUIDE.filter((name) => name !== OF_ITS_OWN && (name !== 'nodes' || missingVpcs() === false));
 /** The files that examples send. */
 const SENT = ['c7200.image', 'vios.qcow2', 'startup-config.cfg'];
 
@@ -57,10 +59,12 @@ const LISTENING = TEN_LINES.at(-1) ?? '';
 
 /** Types the ten lines of the README into a shell, and then the examples of a page; returns what they print. */
 async function type({
+  url = server.url,
   folder,
   name,
   examples,
 }: {
+  url?: string;
   folder: string;
   name: string;
   examples: readonly string[];
@@ -70,11 +74,11 @@ async function type({
   }
   const lab = TEN_LINES.slice(0, -1)
     .join('\n')
-    .replace('http://127.0.0.1:3080', server.url)
+    .replace('http://127.0.0.1:3080', url)
     .replace('"name": "first"', `"name": "${name}"`);
   const typed = examples.map((example) => example.replaceAll('/tmp/', `${folder}/pulled-`));
   const script = [SHELL, lab, ...typed].join('\n');
-  const environment = { ...process.env, HOME: folder, WIREFARM_URL: server.url };
+  const environment = { ...process.env, HOME: folder, WIREFARM_URL: url };
   const { stdout } = await run('bash', ['-c', script], { cwd: folder, env: environment });
   return stdout;
 }
@@ -128,6 +132,15 @@ void t.test(
     }
   },
 );
+
+void t.test('the examples of accounts make users and a token', async (t) => {
+  const { url } = await startServer(t);
+  const examples = blocksOf(read(`docs/guide/${OF_ITS_OWN}.md`));
+  const printed = await type({ url, folder: scratchFolder(t), name: 'lab', examples });
+  t.match(printed, /"name":"ann","role":"admin"/);
+  t.match(printed, /"name":"nightly","rights":\["projects:read"\]/);
+  t.equal((await fetch(`${url}/v2/projects`, { headers: { connection: 'close' } })).status, 401);
+});
 
 void t.test('the command of each feature is one of the page that it leads to', (t) => {
   const rows = [...readme.matchAll(/^\| [^|]+ \| `(.*)` \| \[.*\]\((docs\/guide\/.*\.md)\) \|$/gm)];

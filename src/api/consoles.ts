@@ -1,7 +1,8 @@
 /** Consoles of nodes: as WebSockets, and their reset. */
 import { refusals } from '../base/errors/errors.js';
 import { empty } from '../http/answer.js';
-import { route, socketRoute, type Route, type RouteAccess, type SocketRoute } from '../http/route.js';
+import type { RouteAccess } from '../http/route-access.js';
+import { route, socketRoute, type Route, type SocketRoute } from '../http/route.js';
 import type { Controller } from '../lab/controller.js';
 import { PROGRAM_KINDS } from '../lab/kinds/node-kinds.js';
 import { findNode as findStoredNode } from '../lab/topology/nodes.js';

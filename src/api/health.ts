@@ -31,7 +31,7 @@ export function healthRoutes(readiness: Readiness): Route[] {
       answers: { 200: health },
       handle: async ({ exchange }) => {
         const failing = await readiness.failing();
-        if (failing.length > 0) throw refusals.notReady(exchange.isLetIn ? failing : undefined);
+        if (failing.length > 0) throw refusals.notReady(exchange.caller.has('metrics') ? failing : undefined);
         return json(200, { status: 200, message: 'The server takes new work' });
       },
     }),

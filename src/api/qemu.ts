@@ -2,7 +2,8 @@
 import { z } from 'zod';
 import { refusals } from '../base/errors/errors.js';
 import { empty, json } from '../http/answer.js';
-import { route, type Route, type RouteAccess } from '../http/route.js';
+import type { RouteAccess } from '../http/route-access.js';
+import { route, type Route } from '../http/route.js';
 import type { Controller } from '../lab/controller.js';
 import { qemu } from '../lab/kinds/qemu.js';
 import { QEMU_PLATFORMS } from '../lab/kinds/qemu-platforms.js';

@@ -23,6 +23,8 @@ import type { Snapshots } from '../snapshots/snapshots.js';
 import type { Readiness } from '../operations/readiness.js';
 import type { Transfers } from '../files/transfer/transfers.js';
 import type { Uploads } from '../files/uploads/uploads.js';
+import type { Tokens } from '../lab/access/tokens.js';
+import type { Users } from '../lab/access/users.js';
 import type { ApplianceLibrary } from '../lab/appliances/appliance-library.js';
 import type { HostTasks } from '../run/host-tasks.js';
 import { applianceRoutes } from './appliances.js';
@@ -65,12 +67,15 @@ import { symbolRoutes } from './symbols.js';
 import { templateRoutes } from './templates.js';
 import { unavailableKindRoutes } from './unavailable-kinds.js';
 import { uploadRoutes } from './uploads.js';
+import { userRoutes } from './users.js';
 import { versionRoutes } from './version.js';
 import { virtualMachineRoutes } from './virtual-machine.js';
 import { webUiRoutes } from './web-ui.js';
 
 /** The parts of the server that the routes need. */
 export interface Services {
+  readonly users: Users;
+  readonly tokens: Tokens;
   readonly controller: Controller;
   readonly files: FileThreads & TaskRunner<FolderTasks & HostTasks & NodeFileTasks>;
   readonly compute: LocalCompute;
@@ -97,6 +102,8 @@ export interface Services {
 }
 
 export function routeTable({
+  users,
+  tokens,
   controller,
   files,
   compute,
@@ -128,6 +135,7 @@ export function routeTable({
     routes: [
       ...versionRoutes(controller, shutdown),
       ...healthRoutes(readiness),
+      ...userRoutes(users, tokens),
       ...computeRoutes(controller),
       ...forwardingRoutes(controller),
       ...projectRoutes(controller, jobs, files),

@@ -18,6 +18,9 @@ export const RIGHTS = [
   'computes:write',
   /** The interface of computes, which knows projects of all owners. */
   'compute',
+  /** Accounts and tokens of others; everybody has those of his own. */
+  'users:read',
+  'users:write',
   'metrics',
   'admin',
 ] as const;

@@ -8,11 +8,13 @@ import { refusals } from '../base/errors/errors.js';
 import { describeIssues, faultsOf } from '../base/errors/validation.js';
 import { empty, jsonText, type Answer } from './answer.js';
 import { errorAnswer, withoutSecrets } from './error-body.js';
+import type { Caller } from './caller.js';
 import type { Exchange } from './exchange.js';
 import type { Gate } from './gate.js';
 import { readJsonBody } from './json-body.js';
 import { RawBody } from './raw-body.js';
 import type { Method, Route, RouteTable } from './route.js';
+import { checkAccess } from './route-access.js';
 import { Router, type Match } from './router.js';
 
 const CHANGING = new Set(['POST', 'PUT', 'DELETE', 'PATCH']);
@@ -42,20 +44,22 @@ export class Dispatcher {
       return empty(200, this.gate.preflightHeaders(exchange.origin, endpoint.methods.keys(), asked));
     }
     const route = endpoint.methods.get((exchange.method === 'HEAD' ? 'GET' : exchange.method) as Method);
-    if (this.gate.needsCredentials) {
-      const authorization = request.getHeader('authorization');
-      exchange.isLetIn = route?.access !== 'anyone' || authorization !== '';
-      if (exchange.isLetIn) {
-        const refused = this.gate.checkCredentials(authorization, exchange.address);
-        if (refused !== undefined) return refused;
-      }
-    }
-    if (route === undefined) {
+    if (route !== undefined && route.headers.length > 0)
+      exchange.headers = copyHeaders(request, route.headers);
+    const serve = (caller: Caller): Answer | Promise<Answer> => {
+      exchange.caller = caller;
+      if (route !== undefined) return this.#call(exchange, route, params);
       if (endpoint.socket !== undefined && exchange.method === 'GET') throw refusals.webSocketOnly();
       return methodUnknown(exchange, endpoint);
-    }
-    if (route.headers.length > 0) exchange.headers = copyHeaders(request, route.headers);
-    return this.#call(exchange, route, params);
+    };
+    const authorization = request.getHeader('authorization');
+    if (route?.access === 'anyone' && authorization === '') return serve(this.gate.stranger);
+    const caller = this.gate.admit(authorization, exchange.address);
+    if (!(caller instanceof Promise)) return serve(caller);
+    const later = async (): Promise<Answer> => serve(await caller);
+    if (route?.body === undefined) return later();
+    exchange.hold();
+    return heardOut(exchange, later);
   }
 
   /** Finds the endpoint of the path. Refuses (404) a path without one. */
@@ -73,6 +77,7 @@ export class Dispatcher {
   }
 
   #call(exchange: Exchange, route: Route, pathParams: Match['params']): Answer | Promise<Answer> {
+    checkAccess(exchange.caller, route.access);
     const params = check(exchange, route.params, pathParams, 'path');
     const query = this.query(exchange, route.query);
     const { body } = route;
@@ -92,7 +97,7 @@ async function heardOut(exchange: Exchange, handle: () => Answer | Promise<Answe
   try {
     return await handle();
   } catch (error) {
-    if (!exchange.isReceiving) await new RawBody(exchange).drain();
+    if (!exchange.isGone && !exchange.isReceiving) await new RawBody(exchange).drain();
     throw error;
   }
 }

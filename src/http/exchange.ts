@@ -5,6 +5,7 @@
  */
 import type { HttpRequest, HttpResponse } from 'uWebSockets.js';
 import type { Headers, WholeAnswer } from './answer.js';
+import { ANYONE, type Caller } from './caller.js';
 import { ChunkedResponse } from './streams/chunked-response.js';
 import { IncomingBody, type BodyReceiver } from './streams/incoming-body.js';
 import { bytesSource, SizedResponse, type PieceSource } from './streams/sized-response.js';
@@ -36,11 +37,11 @@ export class Exchange {
   readonly startedAt = performance.now();
   /** The template of the route, once it has been found. */
   template: string | undefined;
+  /** The caller, once that one is known. */
+  caller: Caller = ANYONE;
   /** The JSON body, once it has been read. */
   body: unknown;
   headers: Readonly<Record<string, string>> = {};
-  /** False for a client without credentials at a route that needs none, on a server that needs them elsewhere. */
-  isLetIn = true;
   #status = 0;
   #incoming: IncomingBody | undefined;
   #chunks: ChunkedResponse | undefined;
@@ -77,7 +78,7 @@ export class Exchange {
 
   /** Whether the body is being received, or has been. */
   get isReceiving(): boolean {
-    return this.#incoming !== undefined;
+    return this.#incoming?.isHeld === false;
   }
 
   /** Called once when the response is complete or the client has gone. */
@@ -86,14 +87,16 @@ export class Exchange {
     else callback(this);
   }
 
-  /** Starts to receive the body; a handler must call this before it awaits anything. */
+  /** Starts to receive the body; a handler must call this before it awaits anything, unless the body is held. */
   receive(receiver: BodyReceiver): IncomingBody {
-    const incoming = new IncomingBody(this.#response, receiver);
-    this.#incoming = incoming;
-    this.atEnd(() => {
-      incoming.stop();
-    });
+    const incoming = this.#incoming ?? this.#hold();
+    incoming.give(receiver);
     return incoming;
+  }
+
+  /** Holds the body back until it is received: something is awaited before. */
+  hold(): void {
+    this.#hold();
   }
 
   answer(answer: WholeAnswer): void {
@@ -203,6 +206,15 @@ export class Exchange {
     this.#status = 101;
     this.#end('answered');
     handOver(this.#response);
+  }
+
+  #hold(): IncomingBody {
+    const incoming = new IncomingBody(this.#response);
+    this.#incoming = incoming;
+    this.atEnd(() => {
+      incoming.stop();
+    });
+    return incoming;
   }
 
   #endWithHead(media: string, headers: Headers, length: number | undefined, status = 200): void {

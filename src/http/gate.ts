@@ -2,13 +2,13 @@
  * Checks the Host, the Origin and the credentials of a request. No foreign page may make a browser act on a lab:
  * neither by a cross-site request, nor by a name that resolves to this server.
  */
-import { createHash, timingSafeEqual } from 'node:crypto';
 import { isIP, type BlockList } from 'node:net';
 import { hostname } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { refusals } from '../base/errors/errors.js';
 import { isLoopback } from '../base/loopback.js';
 import type { Headers } from './answer.js';
+import { ANYONE, type Caller, type Identification } from './caller.js';
 import type { GuessBrake } from './guess-brake.js';
 import { Proxies, type Scheme } from './proxies.js';
 import type { Method } from './route.js';
@@ -23,7 +23,6 @@ export interface GateOptions {
   readonly publicUrl: URL | undefined;
   /** The proxies whose word about their clients counts. */
   readonly trustedProxies: BlockList;
-  readonly credentials: { readonly user: string; readonly password: string } | undefined;
 }
 
 /** A page that asks, as its request says. */
@@ -50,12 +49,13 @@ export class Gate {
   readonly #ownNames: ReadonlySet<string>;
   readonly #allowedOrigins: ReadonlySet<string>;
   readonly #publicOrigin: string | undefined;
-  readonly #authorization: Buffer | undefined;
+  readonly #identification: Identification;
   readonly #brake: GuessBrake;
   #waiting = 0;
 
-  constructor(options: GateOptions, brake: GuessBrake) {
-    const { host, allowedHosts, allowedOrigins, publicUrl, trustedProxies, credentials } = options;
+  constructor(options: GateOptions, identification: Identification, brake: GuessBrake) {
+    const { host, allowedHosts, allowedOrigins, publicUrl, trustedProxies } = options;
+    this.#identification = identification;
     this.#brake = brake;
     this.proxies = new Proxies(trustedProxies);
     this.#isLoopback = isLoopback(host);
@@ -65,14 +65,6 @@ export class Gate {
     this.#ownNames = new Set(names.map(lowerCase));
     this.#allowedOrigins = new Set(allowedOrigins);
     this.#publicOrigin = publicUrl?.origin;
-    this.#authorization =
-      credentials === undefined
-        ? undefined
-        : digest(`Basic ${Buffer.from(`${credentials.user}:${credentials.password}`).toString('base64')}`);
-  }
-
-  get needsCredentials(): boolean {
-    return this.#authorization !== undefined;
   }
 
   /** Refuses (403) unknown names: an attacker may have made one resolve here, to reach this server by a browser. */
@@ -92,16 +84,24 @@ export class Gate {
     return this.#allowedOrigins.has(origin);
   }
 
-  /** Delays the answer to a wrong password when the address has sent many wrong ones. */
-  checkCredentials(authorization: string, address: string): Promise<never> | undefined {
-    if (this.#authorization === undefined) return undefined;
+  /** The caller without credentials, at a route that asks for none. */
+  get stranger(): Caller {
+    return this.#identification.everybody ?? ANYONE;
+  }
+
+  /**
+   * The caller with these credentials, at once unless a password has to be checked. Refuses (401) wrong ones, and delays
+   * that when the address has sent many.
+   */
+  admit(authorization: string, address: string): Caller | Promise<Caller> {
+    const { everybody } = this.#identification;
+    if (everybody !== undefined) return everybody;
     if (authorization === '') throw refusals.unauthorized();
     const closedMs = this.#brake.closedMs(address);
     if (closedMs > 0) throw refusals.tooManyGuesses(Math.ceil(closedMs / 1000));
-    if (timingSafeEqual(digest(authorization), this.#authorization)) return undefined;
-    const waitMs = this.#brake.wrong(address);
-    if (waitMs === 0) throw refusals.unauthorized();
-    return this.#refuseLater(waitMs);
+    const caller = this.#identification.identify(authorization);
+    if (caller instanceof Promise) return caller.then((known) => known ?? this.#refuse(address));
+    return caller ?? this.#refuse(address);
   }
 
   /** The headers that let a page of this origin read the answer. */
@@ -126,6 +126,12 @@ export class Gate {
       ],
       ['Access-Control-Max-Age', '0'],
     ];
+  }
+
+  #refuse(address: string): Promise<never> {
+    const waitMs = this.#brake.wrong(address);
+    if (waitMs === 0) throw refusals.unauthorized();
+    return this.#refuseLater(waitMs);
   }
 
   async #refuseLater(waitMs: number): Promise<never> {
@@ -159,8 +165,4 @@ function lowerCase(name: string): string {
 
 function withoutPort(host: string): string {
   return lowerCase(host.replace(/:\d+$/, ''));
-}
-
-function digest(text: string): Buffer {
-  return createHash('sha256').update(text).digest();
 }

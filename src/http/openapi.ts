@@ -1,7 +1,8 @@
 /** The OpenAPI 3.1 document of a route table. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { z } from 'zod';
-import type { AnswerKind, BodyKind, RouteAccess, RouteTable } from './route.js';
+import type { RouteAccess } from './route-access.js';
+import type { AnswerKind, BodyKind, RouteTable } from './route.js';
 import { statusLine } from './headers.js';
 
 interface ApiTitle {

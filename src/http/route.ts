@@ -3,9 +3,9 @@
  * typed handlers, error bodies and the OpenAPI document all come from these entries.
  */
 import type { z } from 'zod';
-import type { Grant, Right } from '../base/rights.js';
 import type { Answer } from './answer.js';
 import type { Exchange } from './exchange.js';
+import type { RouteAccess } from './route-access.js';
 import type { DuplexConnection, DuplexReceiver } from './streams/duplex-socket.js';
 import type { TailSource } from './streams/tail-flow.js';
 
@@ -23,16 +23,6 @@ export interface RouteRequest<Params, Query, Body> {
   readonly body: Body;
   readonly exchange: Exchange;
 }
-
-/**
- * The callers that a route serves: anyone, without credentials; every account that has signed in; or those that have the
- * right. `project` is the path parameter that names a project, which the caller must be able to use so far; `grant` says
- * how far, when that is not what the right needs.
- */
-export type RouteAccess =
-  | 'anyone'
-  | 'signed in'
-  | { readonly right: Right; readonly project?: 'project_id'; readonly grant?: Grant };
 
 interface RouteHead {
   readonly path: string;

@@ -14,6 +14,7 @@ import type {
 import { refusals } from '../base/errors/errors.js';
 import type { Dispatcher } from './dispatcher.js';
 import type { Exchange } from './exchange.js';
+import { checkAccess } from './route-access.js';
 import type { DuplexSocketRoute, TextSocketRoute } from './route.js';
 import type { Match } from './router.js';
 import { DuplexSocket } from './streams/duplex-socket.js';
@@ -115,9 +116,10 @@ export class WebSockets {
     dispatcher.gate.checkHost(exchange.host);
     dispatcher.gate.checkOrigin(exchange);
     const { endpoint, params } = dispatcher.match(exchange);
-    await dispatcher.gate.checkCredentials(authorization, exchange.address);
+    exchange.caller = await dispatcher.gate.admit(authorization, exchange.address);
     if (endpoint.socket === undefined) throw refusals.webSocketUnknown();
     const route = endpoint.socket;
+    checkAccess(exchange.caller, route.access);
     const query = dispatcher.query(exchange, route.query);
     if ('openTail' in route) return tailSession(await route.openTail(params, query));
     if ('openDuplex' in route) return duplexSession(route, params);

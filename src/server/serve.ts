@@ -26,6 +26,10 @@ import { Transfers } from '../files/transfer/transfers.js';
 import { Uploads } from '../files/uploads/uploads.js';
 import { Gate } from '../http/gate.js';
 import { GuessBrake } from '../http/guess-brake.js';
+import { Passwords } from '../lab/access/passwords.js';
+import { SignIn } from '../lab/access/sign-in.js';
+import { Tokens } from '../lab/access/tokens.js';
+import { Users } from '../lab/access/users.js';
 import { ApplianceLibrary } from '../lab/appliances/appliance-library.js';
 import { Controller } from '../lab/controller.js';
 import { Readiness } from '../operations/readiness.js';
@@ -54,7 +58,7 @@ import {
   temporaryImages,
 } from './folders.js';
 import { onStopSignal } from './stop-signal.js';
-import { ARCHIVES_AT_ONCE, LOOPS, Threads } from './threads.js';
+import { ARCHIVES_AT_ONCE, LOOPS, PASSWORDS_AT_ONCE, Threads } from './threads.js';
 
 /** Requests that are under way when the server is told to stop may take so long to finish. */
 const GRACE_MS = 5000;
@@ -254,7 +258,16 @@ export async function serve(config: Config): Promise<void> {
   });
   const labFiles = new LabFiles({ controller, jobs, folders: nodeFolders, files, captures, log });
 
-  const gate = new Gate(config, new GuessBrake({ log, now: () => performance.now() }));
+  const now = (): number => performance.now();
+  const timeOfDay = (): number => Date.now();
+  const passwords = new Passwords({ threads: threads.passwords, atOnce: PASSWORDS_AT_ONCE });
+  const hasBuiltInAdmin = config.credentials !== undefined;
+  const users = new Users({ store, passwords, hasBuiltInAdmin, now: timeOfDay });
+  const tokens = new Tokens({ store, users, now: timeOfDay });
+  await users.start();
+  await tokens.start();
+  const signIn = new SignIn({ users, tokens, passwords, builtIn: config.credentials, now });
+  const gate = new Gate(config, signIn, new GuessBrake({ log, now }));
   warnOfOpenServer(config, log);
   tellOfKeptNodes(config, log);
   warnOfSmallBuffers(await sockets.opener.grantedBuffer(), log);
@@ -263,7 +276,7 @@ export async function serve(config: Config): Promise<void> {
     gate,
     table: routeTable({
       ...{ controller, files, compute, captures, captureFiles, portCaptures },
-      ...{ transfers, images, uploads, jobs, labFiles, snapshots, archives },
+      ...{ transfers, images, uploads, jobs, labFiles, snapshots, archives, users, tokens },
       appliances: new ApplianceLibrary(config.appliances, files, log),
       readiness: new Readiness(store, engines),
       webUi: config.webUi,
@@ -308,6 +321,7 @@ export async function serve(config: Config): Promise<void> {
   await images.close();
   await transfers.close();
   await keeperEnds;
+  await tokens.close();
   await store.close();
   await threads.close();
   log.info('stopped');

@@ -1,5 +1,6 @@
 /** The threads beside the HTTP thread: what each pool does, how many there are, and why they are apart. */
 import type { DigestTasks } from '../base/disk/folder-digests.js';
+import { availableParallelism } from 'node:os';
 import type { FileTasks } from '../base/disk/file-tasks.js';
 import { TaskPool } from '../base/threads/task-pool.js';
 import type { CaptureFileTasks } from '../captures/files/capture-file-tasks.js';
@@ -13,6 +14,7 @@ import type { DiskTasks } from '../files/transfer/disk-tasks.js';
 import { Slabs } from '../files/transfer/slabs.js';
 import type { PartLoading, PartTasks } from '../files/uploads/part-tasks.js';
 import type { ProjectFileTasks } from '../lab/projects/project-state.js';
+import type { PasswordTasks } from '../lab/access/password-tasks.js';
 import type { ApplianceTasks } from '../lab/appliances/appliance-tasks.js';
 import type { SymbolTasks } from '../lab/symbols/symbol-tasks.js';
 import type { HostTasks } from '../run/host-tasks.js';
@@ -58,10 +60,13 @@ const SIZES = {
   namespaces: { threads: 1, queueLimit: 10_000, readyThreads: 0 },
   /** The memory of guests, which are held meanwhile, to and from files. */
   memories: { threads: 2, queueLimit: 1000, readyThreads: 0 },
+  /** Each check of a password takes a core for a while: others have the rest. */
+  passwords: { threads: Math.max(1, availableParallelism() >> 1), queueLimit: 1000, readyThreads: 0 },
   /** Snapshots, exports and imports: two for long jobs at most, the others for what is short, such as pieces of exports. */
   jobs: { threads: 4, queueLimit: 1000, readyThreads: 0 },
 };
 
+export const PASSWORDS_AT_ONCE = SIZES.passwords.threads;
 export const ARCHIVES_AT_ONCE = SIZES.archives.threads;
 
 type FileThreadTasks = ApplianceTasks &
@@ -94,6 +99,7 @@ export class Threads {
   readonly expressions: TaskPool<BpfTasks>;
   readonly namespaces: TaskPool<NamespaceTasks>;
   readonly memories: TaskPool<MemoryTasks>;
+  readonly passwords: TaskPool<PasswordTasks>;
   readonly jobs: TaskPool<CompareTasks & ArchiveTasks & SnapshotTasks>;
 
   constructor({ uploadFloor: floor }: Config) {
@@ -109,13 +115,15 @@ export class Threads {
     this.expressions = new TaskPool({ ...SIZES.expressions, worker: workerAt('expression') });
     this.namespaces = new TaskPool({ ...SIZES.namespaces, worker: workerAt('namespace') });
     this.memories = new TaskPool({ ...SIZES.memories, worker: workerAt('memory'), workerData: { floor } });
+    this.passwords = new TaskPool({ ...SIZES.passwords, worker: workerAt('password') });
     this.jobs = new TaskPool({ ...SIZES.jobs, worker: workerAt('job'), workerData: { floor } });
   }
 
   /** Call it when nothing uses the threads any more. */
   async close(): Promise<void> {
-    const { files, disk, archives, readers, chores, expressions, namespaces, memories, jobs } = this;
-    for (const pool of [files, disk, archives, readers, chores, expressions, namespaces, memories, jobs])
-      await pool.close();
+    const { files, disk, archives, readers, chores, expressions, namespaces, memories, passwords, jobs } =
+      this;
+    const others = [disk, archives, readers, chores, expressions, namespaces, memories, passwords, jobs];
+    for (const pool of [files, ...others]) await pool.close();
   }
 }

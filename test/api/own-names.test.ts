@@ -96,6 +96,8 @@ const LOOKED_UP: Readonly<Record<string, string>> = {
   drawing_id: randomUUID(),
   template_id: randomUUID(),
   job_id: randomUUID(),
+  user_id: randomUUID(),
+  token_id: randomUUID(),
   upload_id: randomUUID(),
   adapter_number: '0',
   port_number: '0',

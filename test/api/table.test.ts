@@ -2,7 +2,7 @@
 import t from 'tap';
 import { routeTable, type Services } from '../../src/api/table.js';
 import { GRANTS, RIGHTS } from '../../src/base/rights.js';
-import type { RouteAccess } from '../../src/http/route.js';
+import type { RouteAccess } from '../../src/http/route-access.js';
 import { Client } from '../support/client.js';
 import { startServer } from '../support/server-process.js';
 

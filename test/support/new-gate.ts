@@ -1,16 +1,24 @@
 import { BlockList } from 'node:net';
+import type { Identification } from '../../src/http/caller.js';
 import { Gate, type GateOptions } from '../../src/http/gate.js';
 import { GuessBrake } from '../../src/http/guess-brake.js';
+import { Unlimited } from '../../src/lab/access/principal.js';
 
-/** The gate of a server on loopback without a password, as far as nothing else is said. */
-export function newGate(options: Partial<GateOptions> = {}): Gate {
+const everybody = new Unlimited('everybody');
+
+/** The gate of a server on loopback without accounts, as far as nothing else is said. */
+export function newGate(
+  options: Partial<GateOptions> = {},
+  identification: Identification = { everybody, identify: () => everybody },
+): Gate {
   const brake = new GuessBrake({ log: { warn: () => undefined }, now: () => performance.now() });
   return new Gate(
     {
-      ...{ host: '127.0.0.1', allowedHosts: [], allowedOrigins: [], credentials: undefined },
+      ...{ host: '127.0.0.1', allowedHosts: [], allowedOrigins: [] },
       ...{ publicUrl: undefined, trustedProxies: new BlockList() },
       ...options,
     },
+    identification,
     brake,
   );
 }

@@ -4,6 +4,7 @@
  * 500 and no details.
  */
 import { getSystemErrorMap } from 'node:util';
+import { accessRefusals } from './access-refusals.js';
 import { computeRefusals } from './compute-refusals.js';
 import { labRefusals } from './lab-refusals.js';
 import { Refusal } from './refusal.js';
@@ -14,6 +15,7 @@ export { Refusal, type Fault } from './refusal.js';
 export { archiveFault } from './snapshot-refusals.js';
 
 export const refusals = {
+  ...accessRefusals,
   ...requestRefusals,
   ...labRefusals,
   ...snapshotRefusals,

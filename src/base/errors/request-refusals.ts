@@ -8,11 +8,6 @@ export const requestRefusals = {
       details: faults.length === 0 ? {} : { faults },
     }),
   pathMalformed: () => new Refusal(400, 'path_malformed', 'The path is not valid percent-encoded UTF-8'),
-  unauthorized: () => new Refusal(401, 'unauthorized', 'This server needs a user name and a password'),
-  tooManyGuesses: (seconds: number) =>
-    new Refusal(503, 'too_many_guesses', 'Too many wrong passwords came from this address: try again later', {
-      retryAfterSeconds: seconds,
-    }),
   pathUnknown: (path: string) => new Refusal(404, 'path_unknown', `No such path: ${path}`),
   methodUnknown: (method: string, path: string) =>
     new Refusal(405, 'method_not_allowed', `Method ${method} is not allowed on ${path}`),

@@ -9,26 +9,46 @@ export interface BodyReceiver {
   onExpired(): void;
 }
 
-/** Receives a request body at the receiver's pace. A handler must make this object before it awaits anything. */
+/**
+ * Receives a request body at the receiver's pace. A handler must make this object before it awaits anything; the body is
+ * held until it has a receiver.
+ */
 export class IncomingBody implements LongStream {
   readonly #response: HttpResponse;
-  readonly #receiver: BodyReceiver;
+  #receiver: BodyReceiver | undefined;
+  /** Bytes that came before there was a receiver, because the library had read them already. */
+  #early: Uint8Array[] = [];
   #isPaused = false;
   #isOver = false;
   #isComplete = false;
   #onDrained: (() => void) | undefined;
   #movedAt = performance.now();
 
-  constructor(response: HttpResponse, receiver: BodyReceiver) {
+  constructor(response: HttpResponse) {
     this.#response = response;
-    this.#receiver = receiver;
     join(this);
     response.onData((chunk, isLast) => {
       this.#movedAt = performance.now();
       this.#isComplete = isLast;
       if (this.#isOver) return;
-      if (this.#onDrained === undefined && chunk.byteLength > 0) receiver.onChunk(new Uint8Array(chunk));
-      if (isLast) this.#finish();
+      if (this.#onDrained === undefined && chunk.byteLength > 0) this.#take(new Uint8Array(chunk));
+      if (isLast && this.#receiver !== undefined) this.#finish(this.#receiver);
+    });
+  }
+
+  /** Whether the body has no receiver yet. */
+  get isHeld(): boolean {
+    return this.#receiver === undefined;
+  }
+
+  /** Gives the body to its receiver, which is called from the next step on. */
+  give(receiver: BodyReceiver): void {
+    this.#receiver = receiver;
+    if (this.#early.length === 0 && !this.#isComplete) return;
+    queueMicrotask(() => {
+      this.resume();
+      for (const bytes of this.#early.splice(0)) if (!this.#isOver) receiver.onChunk(bytes);
+      if (this.#isComplete && !this.#isOver) this.#finish(receiver);
     });
   }
 
@@ -82,15 +102,24 @@ export class IncomingBody implements LongStream {
 
   expire(): void {
     this.stop();
-    this.#receiver.onExpired();
+    this.#receiver?.onExpired();
   }
 
-  #finish(): void {
+  #take(bytes: Uint8Array): void {
+    if (this.#receiver === undefined) {
+      this.#early.push(bytes.slice());
+      this.pause();
+    } else {
+      this.#receiver.onChunk(bytes);
+    }
+  }
+
+  #finish(receiver: BodyReceiver): void {
     // The last bytes may come during a pause, and the next request of the connection would wait behind it.
     this.resume();
     this.#isOver = true;
     // It stays a long stream until the answer, because `resume` has started the timeout of the library.
-    if (this.#onDrained === undefined) this.#receiver.onEnd();
+    if (this.#onDrained === undefined) receiver.onEnd();
     else this.#onDrained();
   }
 }

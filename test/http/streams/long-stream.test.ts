@@ -42,7 +42,8 @@ void t.test('a time of day that is set ends neither an upload nor a download', a
     getWriteOffset: () => 0,
     close: () => ended.push('download'),
   };
-  const upload = new IncomingBody(response as unknown as HttpResponse, {
+  const upload = new IncomingBody(response as unknown as HttpResponse);
+  upload.give({
     onChunk: () => undefined,
     onEnd: () => undefined,
     onExpired: () => ended.push('upload'),
@@ -80,7 +81,8 @@ void t.test('the connection of a body that is whole is kept until it is answered
     pause: () => response,
     resume: () => resumed++,
   };
-  const upload = new IncomingBody(response as unknown as HttpResponse, {
+  const upload = new IncomingBody(response as unknown as HttpResponse);
+  upload.give({
     onChunk: () => undefined,
     onEnd: () => undefined,
     onExpired: () => t.fail('nothing is waited for'),

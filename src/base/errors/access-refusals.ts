@@ -1,0 +1,42 @@
+/** The refusals of accounts, and of what accounts may not do. */
+import { Refusal, shortened } from './refusal.js';
+
+export const accessRefusals = {
+  unauthorized: () => new Refusal(401, 'unauthorized', 'This server needs a user name and a password'),
+  tooManyGuesses: (seconds: number) =>
+    new Refusal(503, 'too_many_guesses', 'Too many wrong passwords came from this address: try again later', {
+      retryAfterSeconds: seconds,
+    }),
+  tooManySignIns: (seconds: number) =>
+    new Refusal(503, 'too_many_sign_ins', 'Too many passwords are waiting to be checked: try again later', {
+      retryAfterSeconds: seconds,
+    }),
+  rightMissing: (right: string) =>
+    new Refusal(403, 'right_missing', `These credentials do not have the right ${right}`),
+  userUnknown: (id: string) => new Refusal(404, 'user_unknown', `User ID ${shortened(id)} doesn't exist`),
+  userExists: (name: string) =>
+    new Refusal(409, 'user_exists', `A user is called ${shortened(name)} already`),
+  tooManyUsers: (limit: number) =>
+    new Refusal(409, 'too_many_users', `There are ${limit} users, which is all that is allowed`),
+  lastAdmin: () =>
+    new Refusal(
+      409,
+      'last_admin',
+      'Nobody else could administer this server: it needs an admin with a password who is left',
+    ),
+  firstAdmin: () =>
+    new Refusal(
+      409,
+      'first_user_no_admin',
+      'The first user must be an admin with a password, because the server asks for one from then on',
+    ),
+  accountNeeded: () =>
+    new Refusal(409, 'account_needed', 'Only a user whom this server has stored has tokens and a password'),
+  passwordNeeded: () =>
+    new Refusal(403, 'password_needed', 'A token cannot do this: sign in with the password'),
+  tokenUnknown: (id: string) => new Refusal(404, 'token_unknown', `Token ID ${shortened(id)} doesn't exist`),
+  tooManyTokens: (limit: number) =>
+    new Refusal(409, 'too_many_tokens', `A user has at most ${limit} tokens: delete some`),
+  tokenExpiry: () =>
+    new Refusal(400, 'token_expiry_past', 'expires_at lies in the past: the token could never be used'),
+} as const;

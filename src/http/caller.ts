@@ -1,0 +1,22 @@
+/** The caller of a request, and how it is found out. */
+import type { Right } from '../base/rights.js';
+
+export interface Caller {
+  readonly name: string;
+  /** The user; undefined for a caller whom the store does not have. */
+  readonly userId: string | undefined;
+  /** The token that stood for the password; undefined when it was the password. */
+  readonly tokenId: string | undefined;
+  has(right: Right): boolean;
+}
+
+/** Finds out who a caller is. */
+export interface Identification {
+  /** The caller without credentials; undefined when the server has accounts. */
+  readonly everybody: Caller | undefined;
+  /** The caller with this `Authorization` header; undefined when it is wrong. A promise while a password is checked. */
+  identify(authorization: string): Caller | undefined | Promise<Caller | undefined>;
+}
+
+/** The caller of a route that asks for no credentials. */
+export const ANYONE: Caller = { name: 'anyone', userId: undefined, tokenId: undefined, has: () => false };

@@ -1,0 +1,36 @@
+/** The records of accounts in the store. */
+import type { Key } from '../../base/store/store.js';
+import type { Right } from '../../base/rights.js';
+import type { Role } from './roles.js';
+
+export interface User {
+  readonly user_id: string;
+  readonly name: string;
+  readonly role: Role;
+  /** The hash of the password; a user without one signs in by tokens only. */
+  readonly password: string | null;
+  readonly created_at: string;
+}
+
+export interface Token {
+  readonly token_id: string;
+  readonly user_id: string;
+  readonly name: string;
+  /** The SHA-256 digest of the token, in hexadecimal. */
+  readonly digest: string;
+  /** The rights that it has, as far as its owner has them; null is all of its owner. */
+  readonly rights: readonly Right[] | null;
+  readonly expires_at: string | null;
+  readonly created_at: string;
+}
+
+export const USERS: Key = ['user'];
+export const TOKENS: Key = ['token'];
+/** When tokens were used last, apart from them, because it is written often. */
+export const TOKEN_USES: Key = ['token-use'];
+
+export const userKey = (userId: string): Key => [...USERS, userId];
+export const tokensOf = (userId: string): Key => [...TOKENS, userId];
+export const tokenKey = ({ user_id, token_id }: Token): Key => [...tokensOf(user_id), token_id];
+export const usesOf = (userId: string): Key => [...TOKEN_USES, userId];
+export const useKey = ({ user_id, token_id }: Token): Key => [...usesOf(user_id), token_id];

@@ -1,0 +1,118 @@
+/**
+ * Finds out whose credentials a header has. Stock clients send HTTP Basic and nothing else, so that carries a name with a
+ * password, a name with a token, or the word `token` with a token; a bearer token may come without a name.
+ */
+import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
+import type { User } from './access-records.js';
+import type { Passwords } from './passwords.js';
+import { Principal, Unlimited } from './principal.js';
+import { looksLikeToken, type Tokens } from './tokens.js';
+import type { Users } from './users.js';
+
+interface SignInOptions {
+  readonly users: Users;
+  readonly tokens: Tokens;
+  readonly passwords: Passwords;
+  /** The admin of the settings, who is no user of the store. */
+  readonly builtIn: { readonly user: string; readonly password: string } | undefined;
+  /** Milliseconds of a clock that never goes back. */
+  readonly now: () => number;
+}
+
+/** A header whose password was right. It counts as long as the record of the user is still this one. */
+interface Remembered {
+  readonly user: User;
+  readonly until: number;
+}
+
+type Found = Principal | Unlimited | undefined;
+
+const REMEMBERED_MS = 10 * 60 * 1000;
+const MOST_REMEMBERED = 10_000;
+const BASIC = /^Basic ([A-Za-z0-9+/]+={0,2})$/;
+const BEARER = /^Bearer (\S+)$/;
+/** The name that any token may come with. */
+export const TOKEN_NAME = 'token';
+const EVERYBODY = new Unlimited('everybody');
+
+export class SignIn {
+  readonly #options: SignInOptions;
+  readonly #builtIn: { readonly digest: Buffer; readonly caller: Unlimited } | undefined;
+  /** Nobody outside of this process can tell which header a key is of. */
+  readonly #secret = randomBytes(32);
+  readonly #remembered = new Map<string, Remembered>();
+  /** Checks that are under way: the many requests of a page that opens share one. */
+  readonly #checks = new Map<string, Promise<Found>>();
+
+  constructor(options: SignInOptions) {
+    this.#options = options;
+    const { builtIn } = options;
+    if (builtIn === undefined) return;
+    const header = `Basic ${Buffer.from(`${builtIn.user}:${builtIn.password}`).toString('base64')}`;
+    this.#builtIn = { digest: sha256(header), caller: new Unlimited(builtIn.user) };
+  }
+
+  /** The caller without credentials; undefined when the server has accounts. */
+  get everybody(): Unlimited | undefined {
+    return this.#builtIn === undefined && this.#options.users.size === 0 ? EVERYBODY : undefined;
+  }
+
+  /** The caller with this header; undefined when it is wrong. A password that is not remembered takes a while. */
+  identify(authorization: string): Found | Promise<Found> {
+    if (this.#builtIn !== undefined && timingSafeEqual(sha256(authorization), this.#builtIn.digest))
+      return this.#builtIn.caller;
+    if (this.#options.users.size === 0) return undefined;
+    const [, bearer] = BEARER.exec(authorization) ?? [];
+    if (bearer !== undefined) return this.#ownerOf(bearer, TOKEN_NAME);
+    const [, encoded] = BASIC.exec(authorization) ?? [];
+    if (encoded === undefined) return undefined;
+    const text = Buffer.from(encoded, 'base64').toString();
+    const colon = text.indexOf(':');
+    if (colon < 0) return undefined;
+    const [name, password] = [text.slice(0, colon), text.slice(colon + 1)];
+    if (looksLikeToken(password)) return this.#ownerOf(password, name);
+    return this.#userOf(authorization, name, password);
+  }
+
+  #ownerOf(secret: string, name: string): Found {
+    const token = this.#options.tokens.use(secret);
+    const user = token === undefined ? undefined : this.#options.users.get(token.user_id);
+    if (user === undefined) return undefined;
+    const isNamed = name === TOKEN_NAME || this.#options.users.named(name) === user;
+    return isNamed ? new Principal(user, token) : undefined;
+  }
+
+  #userOf(authorization: string, name: string, password: string): Found | Promise<Found> {
+    const key = createHmac('sha256', this.#secret).update(authorization).digest('base64');
+    const known = this.#remembered.get(key);
+    if (known !== undefined && known.until > this.#options.now() && this.#isCurrent(known.user))
+      return new Principal(known.user);
+    const underWay = this.#checks.get(key);
+    if (underWay !== undefined) return underWay;
+    const check = this.#check(key, name, password).finally(() => {
+      this.#checks.delete(key);
+    });
+    this.#checks.set(key, check);
+    return check;
+  }
+
+  async #check(key: string, name: string, password: string): Promise<Found> {
+    const user = this.#options.users.named(name);
+    const isRight = await this.#options.passwords.check(password, user?.password ?? null);
+    if (!isRight || user === undefined || !this.#isCurrent(user)) return undefined;
+    this.#remembered.delete(key);
+    this.#remembered.set(key, { user, until: this.#options.now() + REMEMBERED_MS });
+    const [oldest] = this.#remembered.keys();
+    if (this.#remembered.size > MOST_REMEMBERED && oldest !== undefined) this.#remembered.delete(oldest);
+    return new Principal(user);
+  }
+
+  /** A user who has been changed signs in again, because the change may be the password. */
+  #isCurrent(user: User): boolean {
+    return this.#options.users.get(user.user_id) === user;
+  }
+}
+
+function sha256(text: string): Buffer {
+  return createHash('sha256').update(text).digest();
+}

@@ -1,0 +1,148 @@
+/**
+ * Tokens: `wf_`, eight characters by which people know it, and 32 random octets. The store has only their digests. When a
+ * token was used is written for all together, once in a while.
+ */
+import { createHash, randomBytes } from 'node:crypto';
+import { refusals } from '../../base/errors/errors.js';
+import type { Store } from '../../base/store/store.js';
+import type { Right } from '../../base/rights.js';
+import { Lane } from '../projects/lane.js';
+import { tokenKey, TOKENS, TOKEN_USES, useKey, type Token } from './access-records.js';
+import type { Users } from './users.js';
+
+interface TokensOptions {
+  readonly store: Store;
+  readonly users: Users;
+  /** The time of day. */
+  readonly now: () => number;
+}
+
+interface NewToken {
+  readonly name: string;
+  readonly rights: readonly Right[] | null;
+  readonly expires_at: string | null;
+}
+
+const FORM = /^wf_[0-9a-f]{8}_[\w-]{43}$/;
+const MOST_OF_ONE = 200;
+const USES_WRITTEN_AFTER_MS = 5 * 60 * 1000;
+
+export function looksLikeToken(text: string): boolean {
+  return FORM.test(text);
+}
+
+export class Tokens {
+  readonly #options: TokensOptions;
+  readonly #lane: Lane;
+  readonly #tokens = new Map<string, Token>();
+  readonly #byDigest = new Map<string, Token>();
+  /** When each token was used last, and the tokens whose last use is not written yet. */
+  readonly #uses = new Map<string, number>();
+  readonly #unwritten = new Set<Token>();
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(options: TokensOptions) {
+    this.#options = options;
+    this.#lane = new Lane(options.store);
+  }
+
+  async start(): Promise<void> {
+    const { store } = this.#options;
+    for (const { value } of await store.load(TOKENS)) this.#put(value as Token);
+    for (const { key, value } of await store.load(TOKEN_USES)) this.#uses.set(key[2] ?? '', value as number);
+  }
+
+  /** The tokens of a user, or of all users, oldest first. */
+  list(userId?: string): Token[] {
+    return [...this.#tokens.values()]
+      .filter((token) => userId === undefined || token.user_id === userId)
+      .filter((token) => this.#options.users.get(token.user_id) !== undefined)
+      .sort((a, b) => (a.created_at < b.created_at ? -1 : 1));
+  }
+
+  find(id: string): Token {
+    const token = this.#tokens.get(id);
+    if (token === undefined || this.#options.users.get(token.user_id) === undefined)
+      throw refusals.tokenUnknown(id);
+    return token;
+  }
+
+  lastUse({ token_id: id }: Token): string | null {
+    const time = this.#uses.get(id);
+    return time === undefined ? null : new Date(time).toISOString();
+  }
+
+  /** Returns the record and the token itself, which nobody can read again. */
+  create(userId: string, { name, rights, expires_at }: NewToken): Promise<readonly [Token, string]> {
+    return this.#lane.exclusively(async () => {
+      const { store, users, now } = this.#options;
+      users.find(userId);
+      if (this.list(userId).length >= MOST_OF_ONE) throw refusals.tooManyTokens(MOST_OF_ONE);
+      if (expires_at !== null && Date.parse(expires_at) <= now()) throw refusals.tokenExpiry();
+      const id = this.#freeId();
+      const secret = `wf_${id}_${randomBytes(32).toString('base64url')}`;
+      const created = new Date(now()).toISOString();
+      const facts = { token_id: id, user_id: userId, name, rights, expires_at, created_at: created };
+      const token: Token = { ...facts, digest: digestOf(secret) };
+      await store.commit([{ put: tokenKey(token), value: token }]);
+      this.#put(token);
+      return [token, secret] as const;
+    });
+  }
+
+  remove(id: string): Promise<void> {
+    return this.#lane.exclusively(async () => {
+      const token = this.find(id);
+      await this.#options.store.commit([{ remove: tokenKey(token) }, { remove: useKey(token) }]);
+      this.#tokens.delete(id);
+      this.#byDigest.delete(token.digest);
+      this.#unwritten.delete(token);
+      this.#uses.delete(id);
+    });
+  }
+
+  /** The token of this text, which is noted as used now; undefined when it is unknown or has expired. */
+  use(secret: string): Token | undefined {
+    const token = this.#byDigest.get(digestOf(secret));
+    const now = this.#options.now();
+    if (token === undefined || (token.expires_at !== null && Date.parse(token.expires_at) <= now)) {
+      return undefined;
+    }
+    this.#uses.set(token.token_id, now);
+    this.#unwritten.add(token);
+    this.#timer ??= setTimeout(() => void this.#writeUses(), USES_WRITTEN_AFTER_MS).unref();
+    return token;
+  }
+
+  /** Writes what is to be written at the end of the server. */
+  async close(): Promise<void> {
+    await this.#writeUses();
+  }
+
+  /** Best effort: a time that is not written costs nobody anything, and the next use writes it again. */
+  async #writeUses(): Promise<void> {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    const used = [...this.#unwritten].filter(({ user_id: id }) => this.#options.users.get(id) !== undefined);
+    this.#unwritten.clear();
+    if (used.length === 0) return;
+    const changes = used.map((token) => ({ put: useKey(token), value: this.#uses.get(token.token_id) }));
+    await this.#options.store.commit(changes).catch(() => undefined);
+  }
+
+  #freeId(): string {
+    for (;;) {
+      const id = randomBytes(4).toString('hex');
+      if (!this.#tokens.has(id)) return id;
+    }
+  }
+
+  #put(token: Token): void {
+    this.#tokens.set(token.token_id, token);
+    this.#byDigest.set(token.digest, token);
+  }
+}
+
+function digestOf(secret: string): string {
+  return createHash('sha256').update(secret).digest('hex');
+}

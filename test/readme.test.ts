@@ -24,8 +24,11 @@ const blocks = blocksOf(readme);
 const GUIDE = readdirSync(new URL('docs/guide/', root)).map((name) => basename(name, '.md'));
 /** The page whose examples need a server of their own, which asks for passwords afterwards. */
 const OF_ITS_OWN = 'accounts';
+const WITH_VPCS = ['lab-files', 'nodes'];
 /** The pages whose examples this host can execute. */
-const TYPED = GUIDE.filter((name) => name !== OF_ITS_OWN && (name !== 'nodes' || missingVpcs() === false));
+const TYPED = GUIDE.filter(
+  (name) => name !== OF_ITS_OWN && (!WITH_VPCS.includes(name) || missingVpcs() === false),
+);
 /** The files that examples send. */
 const SENT = ['c7200.image', 'vios.qcow2', 'startup-config.cfg'];
 

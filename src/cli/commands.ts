@@ -1,13 +1,15 @@
 /**
  * The table of subcommands. Each is loaded only when it is called, because Wireshark starts this program whenever it
- * starts itself, and waits for it. Exit codes: 0 for success, 1 for failure, 2 for a wrong command line.
+ * starts itself, and waits for it. Exit codes: 0 for success, 1 for failure, 2 for a wrong command line. Commands on lab
+ * files return codes of their own.
  */
 import { CommandError, UsageError } from './command-error.js';
 import type { Environment } from './server-address.js';
 
 interface Command {
   readonly summary: string;
-  run(args: readonly string[], environment: Environment): void | Promise<void>;
+  /** Returns, or resolves with, the exit code if it is a number. */
+  run(args: readonly string[], environment: Environment): unknown;
 }
 
 const COMMANDS = new Map<string, Command>([
@@ -42,6 +44,34 @@ const COMMANDS = new Map<string, Command>([
     },
   ],
   [
+    'up',
+    {
+      summary: 'makes a lab as its file says',
+      run: async (args, environment) => (await import('./up.js')).up(args, environment),
+    },
+  ],
+  [
+    'plan',
+    {
+      summary: 'tells what up would change',
+      run: async (args, environment) => (await import('./up.js')).plan(args, environment),
+    },
+  ],
+  [
+    'down',
+    {
+      summary: 'stops a lab and closes it',
+      run: async (args, environment) => (await import('./down.js')).down(args, environment),
+    },
+  ],
+  [
+    'export',
+    {
+      summary: 'writes a lab as a lab file',
+      run: async (args, environment) => (await import('./export.js')).exportLab(args, environment),
+    },
+  ],
+  [
     'help',
     {
       summary: 'prints this text',
@@ -69,8 +99,8 @@ export async function runCommand(args: readonly string[], environment: Environme
     if (given === undefined) throw new UsageError('say what to do: wirefarm help lists the commands');
     const command = COMMANDS.get(given === '--help' ? 'help' : given);
     if (command === undefined) throw new UsageError(`there is no command ${given}: wirefarm help lists them`);
-    await command.run(rest, environment);
-    return 0;
+    const code = await command.run(rest, environment);
+    return typeof code === 'number' ? code : 0;
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error);
     process.stderr.write(`wirefarm: ${message}\n`);

@@ -10,6 +10,7 @@ import {
   type RequestOptions,
 } from 'node:http';
 import { request as httpsRequest } from 'node:https';
+import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { CommandError } from './command-error.js';
 import type { ServerAddress } from './server-address.js';
@@ -18,7 +19,8 @@ const CONNECT_LIMIT_MS = 700;
 const ANSWER_LIMIT_MS = 2000;
 /** A capture that somebody has asked for may take longer to begin than a list for which the window stands still. */
 const STREAM_LIMIT_MS = 15_000;
-const LONGEST_REFUSAL = 4096;
+/** An answer that refuses names the faults of what was sent. */
+const LONGEST_REFUSAL = 65_536;
 /** A transfer without any progress for so long has failed. */
 const SILENCE_LIMIT_MS = 60_000;
 /** Servers may read a large file again before they answer, to verify it or to list its MD5. */
@@ -39,6 +41,18 @@ export class Unreachable extends CommandError {
 /** The server has refused the request. */
 export class Refused extends CommandError {
   override readonly name = 'Refused';
+  /** The wrong parts of the body that was sent, if the server names them. */
+  readonly faults: readonly Fault[];
+
+  constructor(message: string, faults: readonly Fault[] = []) {
+    super(message);
+    this.faults = faults;
+  }
+}
+
+interface Fault {
+  readonly path: readonly (string | number)[];
+  readonly reason: string;
 }
 
 interface Question {
@@ -82,6 +96,18 @@ export class Server {
     }
     if (response.statusCode !== 200) throw await this.refusal(response);
     return this.#listOf(await this.textOf(response));
+  }
+
+  /** The value that the server answers; undefined when the answer is empty. The body is sent as JSON. */
+  async json(method: string, path: string, body?: unknown): Promise<unknown> {
+    const signal = new AbortController().signal;
+    const bytes = body === undefined ? undefined : Buffer.from(JSON.stringify(body));
+    const headers = { 'Content-Type': 'application/json', 'Content-Length': String(bytes?.length ?? 0) };
+    const sent = bytes === undefined ? {} : { headers, body: Readable.from([bytes]) };
+    const response = await this.ask(path, { method, workMs: WORK_LIMIT_MS, signal, ...sent });
+    const status = response.statusCode ?? 0;
+    if (status < 200 || status > 299) throw await this.refusal(response);
+    return parsed(await this.textOf(response));
   }
 
   /** The caller must destroy the answer or read it to its end. */
@@ -137,7 +163,7 @@ export class Server {
   /** The error for an answer that refuses. */
   async refusal(response: IncomingMessage): Promise<Refused> {
     try {
-      return new Refused(await this.#reasonOf(response));
+      return await this.#refused(response);
     } catch (error) {
       throw this.#explained(error);
     }
@@ -160,7 +186,7 @@ export class Server {
       sent.end();
     });
     if (response.statusCode === 200) return response;
-    throw new Refused(await this.#reasonOf(response));
+    throw await this.#refused(response);
   }
 
   #request(path: string, options: Asked): ClientRequest {
@@ -177,13 +203,15 @@ export class Server {
     throw new Refused(`${this.origin} answered no list: is that a Wirefarm server?`);
   }
 
-  async #reasonOf(response: IncomingMessage): Promise<string> {
+  async #refused(response: IncomingMessage): Promise<Refused> {
     const status = response.statusCode ?? 0;
     const text = (await textOf(response)).slice(0, LONGEST_REFUSAL);
-    if (status === 401) return `${this.origin} wants a user: set WIREFARM_USER and WIREFARM_PASSWORD`;
+    if (status === 401)
+      return new Refused(`${this.origin} wants a user: set WIREFARM_USER and WIREFARM_PASSWORD`);
     const body = parsed(text);
-    if (isRecord(body) && typeof body['message'] === 'string') return body['message'];
-    return `${this.origin} answered ${status}: is that a Wirefarm server?`;
+    if (isRecord(body) && typeof body['message'] === 'string')
+      return new Refused(body['message'], faultsIn(body['faults']));
+    return new Refused(`${this.origin} answered ${status}: is that a Wirefarm server?`);
   }
 
   #explained(error: unknown, limit?: AbortSignal): unknown {
@@ -211,6 +239,14 @@ async function* whileWanted(
     if (state.isAnswered) return;
     yield bytes;
   }
+}
+
+function faultsIn(list: unknown): Fault[] {
+  if (!Array.isArray(list)) return [];
+  return list.filter(isRecord).flatMap(({ path, reason }) => {
+    if (!Array.isArray(path) || typeof reason !== 'string') return [];
+    return [{ path: path.filter((part) => typeof part === 'string' || typeof part === 'number'), reason }];
+  });
 }
 
 /** Undefined for text that is not JSON. */

@@ -1,0 +1,126 @@
+/** The labs of a server, by their names. */
+import { setTimeout as pause } from 'node:timers/promises';
+import { CommandError } from './command-error.js';
+import { isRecord, type Server } from './server.js';
+
+const BETWEEN_LOOKS_MS = 200;
+
+export interface Lab {
+  readonly id: string;
+  readonly name: string;
+  readonly isOpen: boolean;
+}
+
+export interface ToldChange {
+  readonly action: string;
+  readonly what: string;
+  readonly name: string;
+  readonly from: unknown;
+  readonly to: unknown;
+  readonly cost: string;
+}
+
+export interface ToldPlan {
+  readonly digest: string;
+  readonly changes: readonly ToldChange[];
+}
+
+interface StepCount {
+  readonly done: number;
+  readonly total: number;
+}
+
+export class LabServer {
+  readonly #server: Server;
+
+  constructor(server: Server) {
+    this.#server = server;
+  }
+
+  /** The lab of this name; undefined when there is none. */
+  async find(name: string): Promise<Lab | undefined> {
+    const projects = listIn(await this.#server.json('GET', '/v2/projects'));
+    const found = projects.find((project) => project['name'] === name);
+    if (found === undefined) return undefined;
+    return { id: String(found['project_id']), name, isOpen: found['status'] === 'opened' };
+  }
+
+  /** Throws CommandError when there is none. */
+  async get(name: string): Promise<Lab> {
+    const found = await this.find(name);
+    if (found === undefined) throw new CommandError(`there is no lab ${name} on ${this.#server.origin}`);
+    return found;
+  }
+
+  async make(name: string): Promise<Lab> {
+    const made = await this.#server.json('POST', '/v2/projects', { name, auto_close: false });
+    return { id: isRecord(made) ? String(made['project_id']) : '', name, isOpen: true };
+  }
+
+  async open({ id }: Lab): Promise<void> {
+    await this.#server.json('POST', `/v2/projects/${id}/open`, {});
+  }
+
+  async close({ id }: Lab): Promise<void> {
+    await this.#server.json('POST', `/v2/projects/${id}/close`, {});
+  }
+
+  async delete({ id }: Lab): Promise<void> {
+    await this.#server.json('DELETE', `/v2/projects/${id}`);
+  }
+
+  async plan(lab: Lab, file: unknown, prune: boolean): Promise<ToldPlan> {
+    const query = new URLSearchParams({ dry_run: 'yes', prune: prune ? 'yes' : 'no' });
+    return planIn(await this.#server.json('PUT', `${fileOf(lab)}?${query.toString()}`, file));
+  }
+
+  /** Applies the file, and waits for the end of the job. Throws CommandError when it ends before its end. */
+  async apply(
+    lab: Lab,
+    file: unknown,
+    options: Readonly<Record<'plan' | 'prune' | 'allow_recreate', string>>,
+    onProgress: (progress: StepCount) => void,
+  ): Promise<void> {
+    const query = new URLSearchParams(options);
+    const answer = await this.#server.json('PUT', `${fileOf(lab)}?${query.toString()}`, file);
+    const jobId = isRecord(answer) ? answer['job_id'] : undefined;
+    for (;;) {
+      const jobs = listIn(await this.#server.json('GET', `/v2/projects/${lab.id}/jobs`));
+      const job = jobs.find((one) => one['job_id'] === jobId);
+      if (job === undefined) break;
+      onProgress({ done: Number(job['done']), total: Number(job['total']) });
+      await pause(BETWEEN_LOOKS_MS);
+    }
+    const state = await this.#server.json('GET', fileOf(lab));
+    if (!isRecord(state) || state['state'] === 'applied') return;
+    const reason = typeof state['reason'] === 'string' ? state['reason'] : 'the server has ended meanwhile';
+    throw new CommandError(`the lab ${lab.name} is not as the file says: ${reason}`);
+  }
+
+  /** The open lab in the form of a lab file. */
+  async drawn(lab: Lab): Promise<Record<string, unknown>> {
+    const answer = await this.#server.json('GET', `${fileOf(lab)}?drawn=yes`);
+    const file = isRecord(answer) ? answer['lab_file'] : undefined;
+    if (!isRecord(file)) throw new CommandError(`${this.#server.origin} answered no lab file`);
+    return file;
+  }
+}
+
+const fileOf = ({ id }: Lab): string => `/v2/projects/${id}/lab-file`;
+
+function listIn(answer: unknown): Record<string, unknown>[] {
+  return Array.isArray(answer) ? answer.filter(isRecord) : [];
+}
+
+function planIn(answer: unknown): ToldPlan {
+  if (!isRecord(answer)) throw new CommandError('the server answered no plan');
+  const changes = listIn(answer['changes']).map(({ action, what, name, from, to, cost }) => ({
+    action: String(action),
+    what: String(what),
+    name: String(name),
+    from,
+    to,
+    cost: String(cost),
+  }));
+  return { digest: String(answer['digest']), changes };
+}

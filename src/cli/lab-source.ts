@@ -1,0 +1,149 @@
+/** A lab file on this host: YAML (or JSON) as a value for the server, and the line of each part for messages. */
+import { readFile, stat } from 'node:fs/promises';
+import { dirname, resolve } from 'node:path';
+import { isAlias, isMap, isScalar, isSeq, LineCounter, parseDocument, type Document, type Node } from 'yaml';
+import { CommandError } from './command-error.js';
+import { isRecord } from './server.js';
+
+/** Larger files are no lab files. */
+const LARGEST_SOURCE = 8 * 1024 * 1024;
+const LARGEST_FILE = 1024 * 1024;
+/** Aliases that are followed; a file with more would be larger than it looks. */
+const MOST_ALIASES = 100;
+const MOST_ERRORS = 5;
+const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+
+type Path = readonly (string | number)[];
+
+export class LabSource {
+  readonly path: string;
+  readonly name: string;
+  /** The value for the server, with the contents of the files of nodes. */
+  readonly value: Readonly<Record<string, unknown>>;
+  readonly #document: Document;
+  readonly #lines: LineCounter;
+
+  private constructor(path: string, value: Record<string, unknown>, document: Document, lines: LineCounter) {
+    this.path = path;
+    this.name = String(value['name']);
+    this.value = value;
+    this.#document = document;
+    this.#lines = lines;
+  }
+
+  /** Throws CommandError, which says the line. */
+  static async read(path: string): Promise<LabSource> {
+    const text = decoded(path, await bytesOf(path, LARGEST_SOURCE));
+    const lines = new LineCounter();
+    const document = parseDocument(text, { lineCounter: lines });
+    if (document.errors.length > 0) {
+      const told = document.errors
+        .slice(0, MOST_ERRORS)
+        .map(
+          ({ pos: [at], message }) => `${path}:${lines.linePos(at).line}: ${message.split('\n')[0] ?? ''}`,
+        );
+      throw new CommandError(told.join('\n'));
+    }
+    const value = valueOf(path, document);
+    const source = new LabSource(path, value, document, lines);
+    if (typeof value['name'] !== 'string')
+      throw source.fault(['name'], 'a lab file has a name, which is a text');
+    await source.#takeFilesIn(value['nodes']);
+    return source;
+  }
+
+  /** The error for a part of the file. */
+  fault(path: Path, reason: string): CommandError {
+    return new CommandError(this.told(path, reason));
+  }
+
+  /** `FILE:LINE: field: reason` */
+  told(path: Path, reason: string): string {
+    const field = path.length === 0 ? '' : `${path.join('.')}: `;
+    return `${this.path}:${this.#lineOf(path)}: ${field}${reason}`;
+  }
+
+  /** Replaces the paths of files by what is in them. */
+  async #takeFilesIn(nodes: unknown): Promise<void> {
+    if (!isRecord(nodes)) return;
+    for (const [name, node] of Object.entries(nodes)) {
+      const files = isRecord(node) ? node['files'] : undefined;
+      if (!isRecord(files)) continue;
+      for (const [target, from] of Object.entries(files)) {
+        if (typeof from !== 'string') continue;
+        const bytes = await bytesOf(resolve(dirname(this.path), from), LARGEST_FILE).catch(
+          (error: unknown) => {
+            const reason = error instanceof Error ? error.message : String(error);
+            throw this.fault(['nodes', name, 'files', target], reason);
+          },
+        );
+        files[target] = contentOf(bytes);
+      }
+    }
+  }
+
+  #lineOf(path: Path): number {
+    let node: unknown = this.#document.contents;
+    let at = offsetOf(node) ?? 0;
+    for (const part of path) {
+      if (isAlias(node)) node = node.resolve(this.#document);
+      if (isMap(node)) {
+        const pair = node.items.find(({ key }) => isScalar(key) && String(key.value) === String(part));
+        if (pair === undefined) break;
+        at = offsetOf(pair.key) ?? at;
+        node = pair.value;
+      } else if (isSeq(node)) {
+        // A link may be written as the list of its ends.
+        if (typeof part !== 'number') continue;
+        node = node.items[part];
+        at = offsetOf(node) ?? at;
+      }
+    }
+    return this.#lines.linePos(at).line;
+  }
+}
+
+function offsetOf(node: unknown): number | undefined {
+  return (node as Node | null | undefined)?.range?.[0];
+}
+
+function valueOf(path: string, document: Document): Record<string, unknown> {
+  let value: unknown;
+  try {
+    value = document.toJS({ maxAliasCount: MOST_ALIASES });
+  } catch (error) {
+    throw new CommandError(`${path}: ${error instanceof Error ? error.message : String(error)}`, {
+      cause: error,
+    });
+  }
+  if (isRecord(value)) return value;
+  throw new CommandError(`${path}:1: a lab file is a map with name, nodes and links`);
+}
+
+async function bytesOf(path: string, largest: number): Promise<Buffer> {
+  try {
+    const { size } = await stat(path);
+    if (size > largest) throw new CommandError(`${path} is larger than ${largest} bytes`);
+    return await readFile(path);
+  } catch (error) {
+    if (error instanceof CommandError) throw error;
+    const reason = error instanceof Error && 'code' in error ? String(error.code) : String(error);
+    throw new CommandError(`cannot read ${path} (${reason})`, { cause: error });
+  }
+}
+
+function decoded(path: string, bytes: Buffer): string {
+  try {
+    return UTF8.decode(bytes);
+  } catch (error) {
+    throw new CommandError(`${path} is no text in UTF-8`, { cause: error });
+  }
+}
+
+function contentOf(bytes: Buffer): Record<string, string> {
+  try {
+    return { text: UTF8.decode(bytes) };
+  } catch {
+    return { base64: bytes.toString('base64') };
+  }
+}

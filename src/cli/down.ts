@@ -8,7 +8,7 @@ const OPTIONS = { ...LAB_OPTIONS, delete: { type: 'boolean' } } as const;
 
 const HELP = [
   'Usage:',
-  '  wirefarm down LAB [--delete] [--json] [--url URL]',
+  '  wirefarm down LAB [--delete] [--json] [--url URL] [--ca FILE]',
   '      Stops all nodes of the lab and closes it; with --delete, removes it with all of its files.',
   '',
 ].join('\n');
@@ -19,7 +19,7 @@ export async function down(args: readonly string[], environment: Environment): P
     process.stdout.write(HELP);
     return;
   }
-  const server = new LabServer(new Server(serverAddress(values.url, environment)));
+  const server = new LabServer(new Server(serverAddress(values.url, environment, values.ca)));
   const lab = await server.get(word);
   if (values.delete === true) await server.delete(lab);
   else if (lab.isOpen) await server.close(lab);

@@ -7,7 +7,7 @@ import { serverAddress, type Environment } from './server-address.js';
 
 const HELP = [
   'Usage:',
-  '  wirefarm export LAB [--json] [--url URL]',
+  '  wirefarm export LAB [--json] [--url URL] [--ca FILE]',
   '      Writes the open lab in the form of a lab file. The contents of the files of its nodes are not in it.',
   '',
 ].join('\n');
@@ -18,7 +18,7 @@ export async function exportLab(args: readonly string[], environment: Environmen
     process.stdout.write(HELP);
     return;
   }
-  const server = new LabServer(new Server(serverAddress(values.url, environment)));
+  const server = new LabServer(new Server(serverAddress(values.url, environment, values.ca)));
   const file = shortened(await server.drawn(await server.get(word)));
   process.stdout.write(values.json === true ? `${JSON.stringify(file)}\n` : yamlOf(file));
 }

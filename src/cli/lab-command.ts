@@ -10,6 +10,7 @@ export const CHANGES_WAIT = 2;
 export const STILL_DIFFERS = 3;
 
 export const LAB_OPTIONS = {
+  ca: { type: 'string' },
   help: { type: 'boolean' },
   json: { type: 'boolean' },
   url: { type: 'string' },

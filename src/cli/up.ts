@@ -23,7 +23,7 @@ const UP_OPTIONS = {
 
 const UP_HELP = [
   'Usage:',
-  '  wirefarm up FILE [--prune] [--allow-recreate] [--json] [--quiet] [--url URL]',
+  '  wirefarm up FILE [--prune] [--allow-recreate] [--json] [--quiet] [--url URL] [--ca FILE]',
   '      Makes the lab of FILE as the file says, and opens it. The same command goes on after a failure.',
   '      --prune removes what no file has named; --allow-recreate lets nodes be made anew, without their content.',
   '      Ends with 0 when the lab is as the file says, 3 when it differs after all, 1 after a failure.',
@@ -32,7 +32,7 @@ const UP_HELP = [
 
 const PLAN_HELP = [
   'Usage:',
-  '  wirefarm plan FILE [--prune] [--json] [--url URL]',
+  '  wirefarm plan FILE [--prune] [--json] [--url URL] [--ca FILE]',
   '      Tells what `wirefarm up FILE` would change, and what each change costs: it acts live, restarts a node, or',
   '      makes it anew (recreate). Ends with 0 when there is nothing to do, 2 when there is, 1 after a failure.',
   '',
@@ -45,7 +45,7 @@ export async function plan(args: readonly string[], environment: Environment): P
     return 0;
   }
   const source = await LabSource.read(word);
-  const server = new LabServer(new Server(serverAddress(values.url, environment)));
+  const server = new LabServer(new Server(serverAddress(values.url, environment, values.ca)));
   const lab = await server.find(source.name);
   if (lab?.isOpen === false) throw new CommandError(`the lab ${lab.name} is closed: wirefarm up opens it`);
   const found =
@@ -63,7 +63,7 @@ export async function up(args: readonly string[], environment: Environment): Pro
     return 0;
   }
   const source = await LabSource.read(word);
-  const server = new LabServer(new Server(serverAddress(values.url, environment)));
+  const server = new LabServer(new Server(serverAddress(values.url, environment, values.ca)));
   const lab = await opened(server, source.name);
   const prunes = values.prune === true;
   return withLines(source, async () => {

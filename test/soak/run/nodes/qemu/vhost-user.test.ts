@@ -1,20 +1,29 @@
 /** Adapters of the type `vhost-user`: guests that boot, whose memory the engine reads and writes. */
+import { readFileSync } from 'node:fs';
 import t from 'tap';
 import { eventually } from '../../../../support/eventually.js';
 import { GUEST, missingGuest, placeGuest } from '../../../../support/linux-guest.js';
-import { NodeLab, programsOf } from '../../../../support/node-lab.js';
+import { NodeLab, programsOf, type Json } from '../../../../support/node-lab.js';
+import type { NodeTerminal } from '../../../../support/node-terminal.js';
 import { startQemuServer } from '../../../../support/qemu.js';
 import { scratchFolder } from '../../../../support/scratch.js';
 import { manyUdpPorts, ownConsolePorts, startServer } from '../../../../support/server-process.js';
+import { missingTshark, tsharkRows } from '../../../../support/tshark.js';
 import { missingVpcs } from '../../../../support/vpcs.js';
 
-const missing = missingGuest();
-const skip = missing === false ? missingVpcs() : missing;
+const skip = [missingGuest(), missingVpcs(), missingTshark()].find((missing) => missing !== false) ?? false;
 const server = await startQemuServer(t);
 if (skip === false) placeGuest(t, server.data);
 
 const READY = /the guest is ready/;
 const PROMPT = /PC1> $/;
+interface Counted {
+  readonly counters: { readonly frames_in: number; readonly octets_in: number };
+}
+
+const NONE: Counted = { counters: { frames_in: 0, octets_in: 0 } };
+const DIGEST = /[0-9a-f]{32}/;
+const MEBIBYTES = 8;
 const SHARED = { ...GUEST, adapter_type: 'vhost-user' };
 
 void t.test('a guest that shares its memory reaches a virtual PC, and is counted', { skip }, async (t) => {
@@ -50,6 +59,56 @@ void t.test('a guest that shares its memory reaches a virtual PC, and is counted
   await lab.act(guest, 'stop');
   t.same(programsOf(guest), []);
 });
+
+void t.test(
+  'guests send long frames to each other, and a capture has what a wire would',
+  { skip },
+  async (t) => {
+    const lab = await NodeLab.make(t, server);
+    const middle = await lab.node('ethernet_switch', 'S1');
+    const guests = [await lab.node('qemu', 'G1', SHARED), await lab.node('qemu', 'G2', SHARED)];
+    const links: Json[] = [];
+    const shells: NodeTerminal[] = [];
+    for (const [index, guest] of guests.entries()) {
+      links.push(await lab.link([guest, 0, 0], [middle, index]));
+      await lab.act(guest, 'start');
+      const shell = await lab.console(t, guest);
+      await shell.until(READY);
+      await shell.run(`ip address add 10.0.0.${index + 1}/24 dev eth0`);
+      shells.push(shell);
+    }
+    const [one, two] = shells;
+    if (one === undefined || two === undefined) throw new Error('there are two guests');
+    const statistics = `/v2/compute/projects/${lab.id}/ethernet_switch/nodes/${String(middle['node_id'])}/statistics`;
+    await one.run(`dd if=/dev/urandom of=/data bs=1M count=${MEBIBYTES}`);
+    await one.run('httpd -h /');
+    const source = 'http://10.0.0.1/data';
+    const carry = async (): Promise<void> => {
+      const [sent, received] = [await one.run('md5sum /data'), await two.run(`wget -q -O - ${source} | md5sum`)];
+      t.equal(DIGEST.exec(received)?.[0], DIGEST.exec(sent)?.[0]);
+    };
+    await carry();
+    const { ports } = await lab.client.expect(200, 'GET', statistics);
+    const [{ counters } = NONE] = ports as Counted[];
+    const { frames_in: frames, octets_in: octets } = counters;
+    t.ok(octets > MEBIBYTES * 1024 ** 2);
+    t.ok(octets / frames > 3000, `${octets / frames} octets a frame are more than a wire takes`);
+
+    const at = lab.linkAt(links[1] ?? {});
+    const { capture_file_path: path } = await lab.client.expect(201, 'POST', `${at}/start_capture`, {});
+    await carry();
+    await lab.client.expect(201, 'POST', `${at}/stop_capture`);
+    const fields = ['frame.len', 'ip.checksum.status', 'tcp.checksum.status'];
+    const checks = ['ip.check_checksum:TRUE', 'tcp.check_checksum:TRUE'];
+    const rows = tsharkRows(readFileSync(String(path)), fields, 'tcp', checks);
+    t.ok(rows.length > (MEBIBYTES * 1024 ** 2) / 1500);
+    t.same(
+      rows.filter(([length, ip, tcp]) => Number(length) > 1514 || ip !== '1' || tcp !== '1'),
+      [],
+      'no frame is too long, and every checksum is right',
+    );
+  },
+);
 
 void t.test('a guest that shares its memory is heard again by the next server', { skip }, async (t) => {
   const environment = { WIREFARM_CONSOLE_PORTS: ownConsolePorts(1), WIREFARM_UDP_PORTS: manyUdpPorts() };

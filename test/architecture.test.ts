@@ -305,7 +305,6 @@ const ASK_THE_DAY = [
   'src/files/uploads/uploads.ts',
   'src/server/serve.ts',
   'src/snapshots/content/frozen-tree.ts',
-  'src/snapshots/projects/planned-files.ts',
   'src/snapshots/snapshots.ts',
 ];
 

@@ -2,18 +2,18 @@
 import { z } from 'zod';
 import { refusals } from '../base/errors/errors.js';
 import { jsonText } from '../http/answer.js';
-import { attachmentHeader } from '../http/headers.js';
-import { receiveFile, RECEIVING_HEADERS } from '../http/file-transfer.js';
+import type { FileThreads } from '../http/file-source.js';
+import { FILE_ANSWERS, FILE_HEADERS, receiveFile, RECEIVING_HEADERS } from '../http/file-transfer.js';
 import { route, type Route } from '../http/route.js';
 import type { Controller } from '../lab/controller.js';
 import { text } from '../lab/gns3-file/topology-schema.js';
 import type { ProjectArchives } from '../snapshots/projects/project-archives.js';
 import type { Transfers } from '../files/transfer/transfers.js';
+import { ARCHIVE, sendArchive } from './archive-answer.js';
 import { newProject, project } from './projects.js';
 import { names } from './schemas.js';
 
 const tag = 'Projects';
-const ARCHIVE = 'application/gns3project';
 const COMPRESSIONS = ['none', 'zip', 'bzip2', 'lzma'] as const;
 
 /** GNS3 takes `yes` for true, and every other text for false. */
@@ -32,6 +32,7 @@ export function projectArchiveRoutes(
   { projects }: Controller,
   archives: ProjectArchives,
   transfers: Transfers,
+  files: FileThreads,
 ): Route[] {
   const one = names('project_id');
   return [
@@ -50,7 +51,8 @@ export function projectArchiveRoutes(
         keep_compute_ids: choice,
         compression: z.string().default('zip'),
       }),
-      answers: { 200: { media: ARCHIVE } },
+      headers: FILE_HEADERS,
+      answers: { ...FILE_ANSWERS, 200: { media: ARCHIVE }, 206: { media: ARCHIVE } },
       handle: async ({ params, query, exchange }) => {
         const found = projects.find(params.project_id);
         const wish = {
@@ -61,9 +63,8 @@ export function projectArchiveRoutes(
           keepsComputes: query.keep_compute_ids,
         };
         const compression = compressionOf(query.compression);
-        const source = await archives.exports.begin(found, wish, compression, exchange);
-        const headers = [attachmentHeader(`${found.name}.gns3project`)];
-        return exchange.streamTail(ARCHIVE, source, headers);
+        const archive = await archives.exports.begin(found, wish, compression, exchange);
+        return sendArchive(exchange, files, archive, `${found.name}.gns3project`);
       },
     }),
     route({

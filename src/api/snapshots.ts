@@ -10,12 +10,12 @@ import { SNAPSHOTS } from '../lab/projects/folder-layout.js';
 import { text, uuid } from '../lab/gns3-file/topology-schema.js';
 import type { ProjectArchives } from '../snapshots/projects/project-archives.js';
 import type { Snapshots } from '../snapshots/snapshots.js';
+import { ARCHIVE, sendArchive } from './archive-answer.js';
 import { node } from './nodes.js';
 import { project } from './projects.js';
 import { names } from './schemas.js';
 
 const tag = 'Snapshots';
-const ARCHIVE = 'application/gns3project';
 
 const facts = {
   snapshot_id: uuid,
@@ -153,7 +153,7 @@ export function snapshotRoutes(
       summary: 'Download a snapshot as the archive that GNS3 makes of one',
       params,
       headers: FILE_HEADERS,
-      answers: { ...FILE_ANSWERS, 200: { media: ARCHIVE } },
+      answers: { ...FILE_ANSWERS, 200: { media: ARCHIVE }, 206: { media: ARCHIVE } },
       handle: async ({ params: { project_id: id, snapshot_id: wanted }, exchange }) => {
         const client = {
           address: exchange.address,
@@ -163,13 +163,16 @@ export function snapshotRoutes(
         };
         const found = projects.find(id);
         const { snapshot: kept, form } = await snapshots.find(found, wanted);
-        const named = attachmentHeader(kept.filename);
         if (form === 'gns3') {
           const place = { root: found.place.folder, folder: SNAPSHOTS, path: kept.filename };
-          return sendFile(exchange, files, { ...place, media: ARCHIVE, headers: () => [named] });
+          return sendFile(exchange, files, {
+            ...place,
+            media: ARCHIVE,
+            headers: () => [attachmentHeader(kept.filename)],
+          });
         }
-        const source = await archives.exports.beginSnapshot(found, kept, client);
-        return exchange.streamTail(ARCHIVE, source, [named]);
+        const archive = await archives.exports.beginSnapshot(found, kept, client);
+        return sendArchive(exchange, files, archive, kept.filename);
       },
     }),
     route({

@@ -139,7 +139,7 @@ export function routeTable({
       ...computeRoutes(controller),
       ...forwardingRoutes(controller),
       ...projectRoutes(controller, jobs, files),
-      ...projectArchiveRoutes(controller, archives, transfers),
+      ...projectArchiveRoutes(controller, archives, transfers, files),
       ...projectFileRoutes(controller, transfers, files),
       ...nodeRoutes(controller, nodeFolders),
       ...consoles.routes,

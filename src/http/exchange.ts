@@ -45,6 +45,7 @@ export class Exchange {
   #status = 0;
   #incoming: IncomingBody | undefined;
   #chunks: ChunkedResponse | undefined;
+  #sized: SizedResponse | undefined;
   #tail: TailResponse | undefined;
   readonly #response: HttpResponse;
   readonly #commonHeaders: ExchangeOptions['commonHeaders'];
@@ -164,6 +165,7 @@ export class Exchange {
     this.atEnd(() => {
       stream.gone();
     });
+    this.#sized = stream;
   }
 
   /** Answers with all bytes of the source, until it is over. The source is closed in any case. */
@@ -194,6 +196,7 @@ export class Exchange {
 
   /** Breaks a stream off, so that the client can tell this from an end. */
   breakOff(): void {
+    this.#sized?.expire();
     this.#tail?.breakOff();
   }
 

@@ -10,6 +10,7 @@ import { errorAnswer } from './error-body.js';
 import type { Exchange } from './exchange.js';
 import { FileSource, type FileThreads } from './file-source.js';
 import { RAW_BODY_HEADERS, RawBody } from './raw-body.js';
+import type { PieceSource } from './streams/sized-response.js';
 
 export interface PlacedFile {
   readonly root: string;
@@ -76,38 +77,55 @@ export const RECEIVING_HEADERS = [...RAW_BODY_HEADERS, ...DIGEST_HEADERS];
 export async function sendFile(exchange: Exchange, files: FileThreads, file: PlacedFile): Promise<Answer> {
   const { root, folder, path } = file;
   const opened = await files.run('openFile', { root, folder, path });
-  const size = Math.min(opened.size, file.most ?? Infinity);
-  const tag = `"${opened.version}"`;
-  const known: Headers = [
-    ['Last-Modified', new Date(opened.modifiedMs).toUTCString()],
-    ['ETag', tag],
-    ['Accept-Ranges', 'bytes'],
-    ...(file.headers?.(opened) ?? []),
-  ];
-  const isKnown = listsTag(exchange.headers['if-none-match'] ?? '', tag);
-  const range = isKnown ? undefined : rangeOf(exchange, size, tag);
-  const { start, end } = typeof range === 'object' ? range : { start: 0, end: size };
-  const source = new FileSource(files, opened, start, end);
-  if (isKnown) {
-    source.close();
+  const sourceOf = (start: number, end: number): FileSource => new FileSource(files, opened, start, end);
+  return sendBody(exchange, {
+    size: Math.min(opened.size, file.most ?? Infinity),
+    tag: opened.version,
+    media: file.media ?? mediaType(path),
+    headers: [
+      ['Last-Modified', new Date(opened.modifiedMs).toUTCString()],
+      ...UNTRUSTED_CONTENT,
+      ...(file.headers?.(opened) ?? []),
+    ],
+    open: sourceOf,
+    close: () => {
+      sourceOf(0, 0).close();
+    },
+  });
+}
+
+/** A body of which a client may ask for a part. Either `open` or `close` is called, once. */
+interface SizedBody {
+  readonly size: number;
+  /** Bodies with the same tag have the same bytes. */
+  readonly tag: string;
+  readonly media: string;
+  readonly headers: Headers;
+  /** The bytes from `start` on, before `end`. */
+  readonly open: (start: number, end: number) => PieceSource | Promise<PieceSource>;
+  readonly close: () => void;
+}
+
+/** Streams the body to the client, or the requested part of it. */
+export async function sendBody(exchange: Exchange, body: SizedBody): Promise<Answer> {
+  const { size, media } = body;
+  const tag = `"${body.tag}"`;
+  const known: Headers = [['ETag', tag], ['Accept-Ranges', 'bytes'], ...body.headers];
+  if (listsTag(exchange.headers['if-none-match'] ?? '', tag)) {
+    body.close();
     return empty(304, known);
   }
+  const range = rangeOf(exchange, size, tag);
   if (range === 'unsatisfiable') {
-    source.close();
+    body.close();
     const { status, json } = errorAnswer(refusals.rangeBeyondEnd(size), exchange);
     return jsonText(status, json, [['Content-Range', `bytes */${size}`]]);
   }
-  exchange.streamSized(
-    file.media ?? mediaType(path),
-    [
-      ...UNTRUSTED_CONTENT,
-      ...known,
-      ...(range === undefined ? [] : [['Content-Range', `bytes ${start}-${end - 1}/${size}`] as const]),
-    ],
-    end - start,
-    source,
-    range === undefined ? 200 : 206,
-  );
+  const { start, end } = range ?? { start: 0, end: size };
+  const source = await body.open(start, end);
+  const part: Headers =
+    range === undefined ? [] : [['Content-Range', `bytes ${start}-${end - 1}/${size}`] as const];
+  exchange.streamSized(media, [...known, ...part], end - start, source, range === undefined ? 200 : 206);
   return 'streamed';
 }
 

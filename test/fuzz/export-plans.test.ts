@@ -4,12 +4,8 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
 import { Refusal } from '../../src/base/errors/errors.js';
-import {
-  dropCursor,
-  firstCursor,
-  nextPiece,
-  type ZipCursor,
-} from '../../src/snapshots/archives/zip-pieces.js';
+import { dropCursor, firstCursor, nextPiece } from '../../src/snapshots/archives/zip-pieces.js';
+import type { ZipCursor } from '../../src/snapshots/archives/zip-cursor.js';
 import {
   PlanReader,
   writePlan,

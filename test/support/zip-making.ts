@@ -1,12 +1,16 @@
 /** Whole archives, made piece by piece, and what other programs read in them. */
 import { execFileSync } from 'node:child_process';
 import { closeSync, openSync, writeFileSync, writeSync } from 'node:fs';
+import { firstCursor, nextPiece } from '../../src/snapshots/archives/zip-pieces.js';
+import { joinedCrc32 } from '../../src/snapshots/archives/joined-crc.js';
+import { packPart, type PackedPart } from '../../src/snapshots/archives/member-parts.js';
 import {
-  firstCursor,
-  nextPiece,
+  afterBody,
+  type MemberBody,
   type ZipCursor,
   type ZipPiece,
-} from '../../src/snapshots/archives/zip-pieces.js';
+} from '../../src/snapshots/archives/zip-cursor.js';
+import type { MemberSums } from '../../src/snapshots/archives/zip-format.js';
 import type { Compression } from '../../src/snapshots/archives/zip-member.js';
 import {
   writePlan,
@@ -36,6 +40,8 @@ export interface SeenMember {
   /** The digest of the content. */
   readonly sha256: string;
 }
+
+const PART_LENGTH = 512 * 1024;
 
 /** Tests plan what lies anywhere. */
 export const ROOTS: PlanRoots = { disk: '/' };
@@ -78,20 +84,43 @@ export async function makeArchive(
   const pieces: number[] = [];
   writeFileSync(path, '');
   const fd = openSync(path, 'r+');
+  let position = 0;
+  const write = (bytes: Uint8Array): void => {
+    if (!isZeros(bytes)) writeSync(fd, bytes, 0, bytes.length, position);
+    position += bytes.length;
+    pieces.push(bytes.length);
+  };
   try {
-    let position = 0;
     for (let cursor: ZipCursor | undefined = firstCursor(plan, ROOTS, compression); cursor !== undefined;) {
       const piece: ZipPiece = await makePiece(cursor);
-      if (!isZeros(piece.bytes)) writeSync(fd, piece.bytes, 0, piece.bytes.length, position);
-      position += piece.bytes.length;
-      pieces.push(piece.bytes.length);
+      write(piece.bytes);
       warnings.push(...piece.warnings);
-      cursor = piece.cursor;
+      cursor = piece.body && piece.cursor ? addBody(piece.body, piece.cursor, write) : piece.cursor;
     }
   } finally {
     closeSync(fd);
   }
   return { path, warnings, pieces };
+}
+
+/** Its parts are made from back to front, as threads may do. */
+function addBody(body: MemberBody, before: ZipCursor, write: (bytes: Uint8Array) => void): ZipCursor {
+  const parts: PackedPart[] = [];
+  const count = Math.ceil(body.size / PART_LENGTH);
+  for (let position = (count - 1) * PART_LENGTH; position >= 0; position -= PART_LENGTH) {
+    const length = Math.min(PART_LENGTH, body.size - position);
+    parts.unshift(packPart({ body, position, length }));
+  }
+  let sums: MemberSums = { crc32: 0, size: 0, compressedSize: 0 };
+  for (const { bytes, crc32, size, compressedSize } of parts) {
+    write(bytes);
+    sums = {
+      crc32: joinedCrc32(sums.crc32, crc32, size),
+      size: sums.size + size,
+      compressedSize: sums.compressedSize + compressedSize,
+    };
+  }
+  return afterBody(before, sums);
 }
 
 function isZeros(bytes: Uint8Array): boolean {

@@ -16,5 +16,10 @@ export function isVersionOf(version: string, { ino }: BigIntStats): boolean {
 
 /** Whether the file has not been written to between two versions; its name and its permissions may have changed. */
 export function hasSameContent(a: string, b: string): boolean {
-  return a.slice(0, a.lastIndexOf('-')) === b.slice(0, b.lastIndexOf('-'));
+  return writtenVersion(a) === writtenVersion(b);
+}
+
+/** The part of the version that changes only when the file is written to. */
+export function writtenVersion(version: string): string {
+  return version.slice(0, version.lastIndexOf('-'));
 }

@@ -11,66 +11,17 @@ import {
   PlanReader,
   readContent,
   unreadableBecause,
+  versionNow,
   type PlannedMember,
   type PlanRoots,
 } from './zip-plan.js';
-import {
-  beginContent,
-  encodeContent,
-  endContent,
-  newHeldStream,
-  type HeldStream,
-} from './member-encoding.js';
-import {
-  descriptor,
-  directoryRecord,
-  endRecords,
-  isLargeMember,
-  localHeader,
-  type MemberStart,
-  type MemberSums,
-} from './zip-format.js';
+import { beginContent, encodeContent, endContent, newHeldStream } from './member-encoding.js';
+import { descriptor, directoryRecord, endRecords, localHeader, type MemberStart } from './zip-format.js';
+import type { MemberBody, OpenMember, ZipCursor, ZipPiece } from './zip-cursor.js';
+import { isWhole, memberStart, WHOLE } from './zip-layout.js';
 import type { Compression } from './zip-member.js';
 
-/** A member that is partly written. */
-interface OpenMember extends MemberSums {
-  /** Its position in the plan. */
-  readonly line: number;
-  /** The position of its local header in the archive. */
-  readonly start: number;
-  readonly inner: ZipCursor | undefined;
-}
-
-/** How far an archive is made. Its size does not grow; a structured clone works as well. */
-export interface ZipCursor {
-  readonly plan: string;
-  readonly roots: PlanRoots;
-  /** Whether this archive is a member of another one. */
-  readonly isInner: boolean;
-  readonly compression: Compression;
-  readonly held: HeldStream;
-  /** The position of the next member in the plan. */
-  readonly line: number;
-  readonly open: OpenMember | undefined;
-  /** The length of the archive so far. */
-  readonly position: number;
-  readonly members: number;
-  /** The length of the central directory so far. */
-  readonly directory: number;
-  /** How much of the central directory is in the archive. */
-  readonly sent: number;
-}
-
-export interface ZipPiece {
-  /** They fill their buffer. Empty only if the archive is complete. */
-  readonly bytes: Uint8Array<ArrayBuffer>;
-  /** Undefined after the last piece. */
-  readonly cursor: ZipCursor | undefined;
-  /** In words: which files were left out. */
-  readonly warnings: readonly string[];
-}
-
-const CHUNK = 512 * 1024;
+const CHUNK = WHOLE;
 /** The most content read for one piece: the slower the compression, the less. */
 const MOST_READ: Readonly<Record<Compression, number>> = {
   none: 16 * CHUNK,
@@ -78,13 +29,19 @@ const MOST_READ: Readonly<Record<Compression, number>> = {
   bzip2: CHUNK,
   lzma: CHUNK,
 };
-/** Compression does not shorten shorter content. */
-const SHORTEST_COMPRESSED = 64;
+/** Files are sent as they are; Deflate has parts. The streams of the others go from front to back. */
+const BODIES: Readonly<Record<Compression, ZipCursor['bodies']>> = {
+  none: 'files',
+  zip: 'all',
+  bzip2: 'none',
+  lzma: 'none',
+};
 
 /** Touches no disk. */
 export function firstCursor(plan: string, roots: PlanRoots, compression: Compression): ZipCursor {
   const start = { line: 0, open: undefined, position: 0, members: 0, directory: 0, sent: 0 };
-  return { plan, roots, isInner: false, compression, held: newHeldStream(), ...start };
+  const bodies = BODIES[compression];
+  return { plan, roots, isInner: false, compression, bodies, held: newHeldStream(), ...start };
 }
 
 /**
@@ -118,6 +75,7 @@ class PieceMaking {
   /** Directory records of the members that this piece has finished. */
   #records: Buffer[] = [];
   #cursor: ZipCursor;
+  #body: MemberBody | undefined;
   /** The position in the plan after the current member. */
   #nextLine = 0;
 
@@ -131,13 +89,13 @@ class PieceMaking {
   make(): ZipPiece {
     let isOver = false;
     if (this.#cursor.open !== undefined) this.#goOn(this.#cursor.open);
-    while (!isOver && !this.#room.isEnough) {
+    while (!isOver && this.#body === undefined && !this.#room.isEnough) {
       if (!this.#begin()) isOver = this.#sendDirectory();
     }
     this.#keepRecords();
     const { bytes } = this.#room;
     const cursor = isOver ? undefined : { ...this.#cursor, position: this.#position };
-    return { bytes, cursor, warnings: this.#warnings };
+    return { bytes, body: this.#body, cursor, warnings: this.#warnings };
   }
 
   close(): void {
@@ -155,18 +113,26 @@ class PieceMaking {
     if (planned === undefined) return false;
     const { member, next } = planned;
     this.#nextLine = next;
-    const size = contentSize(member);
-    const first = this.#firstBytes(member, size ?? 0);
-    if (first === undefined) this.#cursor = { ...this.#cursor, line: next };
-    else if (first.length === size) this.#addWhole(member, first);
-    else this.#addFirst(member, line, first);
+    const add = this.#addition(member, line);
+    if (add === undefined) this.#cursor = { ...this.#cursor, line: next };
+    else add();
     return true;
   }
 
-  /** Undefined if the file cannot be read: it is left out. */
-  #firstBytes(member: PlannedMember, size: number): Buffer | undefined {
+  /** Reads the beginning of the member, and returns what adds it; undefined if its file cannot be read: it is left out. */
+  #addition(member: PlannedMember, line: number): (() => void) | undefined {
     try {
-      return readContent(member, this.#cursor.roots, 0, Math.min(size, CHUNK));
+      if (this.#isBody(member)) {
+        const version = versionNow(member, this.#cursor.roots);
+        return () => {
+          this.#addBody(member, line, version);
+        };
+      }
+      const first = this.#chunk(member, 0);
+      return () => {
+        if (isWhole(member) && first.length === contentSize(member)) this.#addWhole(member, first);
+        else this.#addFirst(member, line, first);
+      };
     } catch (error) {
       if (member.content === undefined || !('file' in member.content)) throw error;
       this.#warnings.push(`Could not export file ${member.path}: ${unreadableBecause(error)}`);
@@ -174,9 +140,16 @@ class PieceMaking {
     }
   }
 
+  #isBody(member: PlannedMember): boolean {
+    const { kind, content } = member;
+    const { bodies } = this.#cursor;
+    if (kind !== 'file' || content === undefined || bodies === 'none' || isWhole(member)) return false;
+    return 'file' in content || ('stored' in content && bodies === 'all');
+  }
+
   #addWhole(member: PlannedMember, content: Buffer): void {
     const { held } = this.#cursor;
-    const start = this.#startOf(member, content.length, this.#position);
+    const start = this.#startOf(member, this.#position);
     const head = beginContent(held, start.compression, content.length);
     const encoded = encodeContent(held, start.compression, content, true);
     const size = content.length;
@@ -188,32 +161,56 @@ class PieceMaking {
     this.#finish(directoryRecord(start, sums, true));
   }
 
+  /** The piece ends with the body, so that the caller puts it there. */
+  #addBody(member: PlannedMember, line: number, version: string | undefined): void {
+    const { plan, roots } = this.#cursor;
+    this.#open(member, line, { version });
+    const { size, content } = member;
+    const file = content !== undefined && 'file' in content ? content.file : undefined;
+    const { compression } = this.#startOf(member, 0);
+    this.#body = { plan, roots, line, size, file, compression, isLast: true };
+  }
+
   #addFirst(member: PlannedMember, line: number, first: Buffer): void {
-    const size = contentSize(member);
-    const start = this.#startOf(member, size, this.#position);
     const inner = this.#innerOf(member);
-    this.#room.add(localHeader(start));
-    const head = beginContent(this.#cursor.held, start.compression, size);
-    this.#room.add(head);
-    const open = { line, start: start.start, inner, crc32: 0, size: 0, compressedSize: head.length };
+    const open = this.#open(member, line, { inner });
     if (inner !== undefined) this.#addInner(member, open, inner);
     else this.#addChunks(member, open, first);
+  }
+
+  #open(member: PlannedMember, line: number, { inner, version }: Partial<OpenMember>): OpenMember {
+    const start = this.#startOf(member, this.#position);
+    this.#room.add(localHeader(start));
+    const head = beginContent(this.#cursor.held, start.compression, contentSize(member));
+    this.#room.add(head);
+    const sums = { crc32: 0, size: 0, compressedSize: head.length };
+    const open = { line, start: start.start, inner, version, ...sums };
+    this.#cursor = { ...this.#cursor, open };
+    return open;
   }
 
   /** The beginning of a member that is an archive. Such an archive has no further one in it, or a plan could hold itself. */
   #innerOf({ content }: PlannedMember): ZipCursor | undefined {
     if (content === undefined || !('archive' in content)) return undefined;
-    const { roots, isInner } = this.#cursor;
+    const { roots, isInner, bodies } = this.#cursor;
     if (isInner) throw new Error('the plan of the archive is nested too deep');
-    return { ...firstCursor(plannedPath(roots, content.archive), roots, 'none'), isInner: true };
+    return { ...firstCursor(plannedPath(roots, content.archive), roots, 'none'), isInner: true, bodies };
   }
 
   #goOn(open: OpenMember): void {
     const planned = this.#plan.next();
     if (planned === undefined) throw new Error('the plan of the archive is cut off');
-    this.#nextLine = planned.next;
-    if (open.inner !== undefined) this.#addInner(planned.member, open, open.inner);
-    else this.#addChunks(planned.member, open, this.#chunk(planned.member, open.size));
+    const { member, next } = planned;
+    this.#nextLine = next;
+    if (open.inner !== undefined) this.#addInner(member, open, open.inner);
+    else if (open.size === contentSize(member)) this.#endBody(member, open);
+    else this.#addChunks(member, open, this.#chunk(member, open.size));
+  }
+
+  #endBody(member: PlannedMember, open: OpenMember): void {
+    if (versionNow(member, this.#cursor.roots) !== open.version)
+      throw new Error(`${member.path} has changed while it was put into an archive`);
+    this.#finishOpen(member, open);
   }
 
   /** Adds chunks until the piece is full or the member complete. */
@@ -234,12 +231,16 @@ class PieceMaking {
   #addInner(member: PlannedMember, before: OpenMember, first: ZipCursor): void {
     let open = before;
     for (let inner: ZipCursor | undefined = first; inner !== undefined; inner = open.inner) {
-      const { bytes, cursor, warnings } = nextPiece(inner);
+      const { bytes, body, cursor, warnings } = nextPiece(inner);
       this.#warnings.push(...warnings);
       const content = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
       open = this.#add(member, { ...open, inner: cursor }, content, cursor === undefined);
       if (cursor === undefined) this.#finishOpen(member, open);
-      else if (this.#room.isEnough) return;
+      if (body !== undefined) {
+        const { compression } = this.#startOf(member, open.start);
+        this.#body = { ...body, compression, isLast: false };
+      }
+      if (body !== undefined || this.#room.isEnough) return;
     }
   }
 
@@ -249,7 +250,7 @@ class PieceMaking {
   }
 
   #add(member: PlannedMember, open: OpenMember, content: Buffer, isLast: boolean): OpenMember {
-    const compression = this.#compressionOf(member, contentSize(member));
+    const { compression } = this.#startOf(member, open.start);
     const encoded = encodeContent(this.#cursor.held, compression, content, isLast);
     this.#room.add(encoded);
     this.#room.count(content.length);
@@ -264,7 +265,7 @@ class PieceMaking {
   }
 
   #finishOpen(member: PlannedMember, open: OpenMember): void {
-    const start = this.#startOf(member, contentSize(member), open.start);
+    const start = this.#startOf(member, open.start);
     this.#room.add(descriptor(start, open));
     this.#finish(directoryRecord(start, open, false));
   }
@@ -275,13 +276,8 @@ class PieceMaking {
     this.#cursor = { ...this.#cursor, line: this.#nextLine, open: undefined, members: members + 1 };
   }
 
-  #startOf(member: PlannedMember, size: number | undefined, start: number): MemberStart {
-    const isLarge = size === undefined || isLargeMember(size);
-    return { ...member, compression: this.#compressionOf(member, size), start, isLarge };
-  }
-
-  #compressionOf({ kind }: PlannedMember, size = Infinity): Compression {
-    return kind !== 'file' || size < SHORTEST_COMPRESSED ? 'none' : this.#cursor.compression;
+  #startOf(member: PlannedMember, start: number): MemberStart {
+    return memberStart(member, this.#cursor.compression, start);
   }
 
   #keepRecords(): void {

@@ -41,6 +41,8 @@ export interface PlannedMember {
   readonly content?: PlannedContent;
   /** The size of a file's content; unused for text and archives. */
   readonly size: number;
+  /** For a file: identifies its content. */
+  readonly version?: string;
 }
 
 /** A member, and the position of the next one in the plan. */
@@ -153,12 +155,18 @@ function plannedMember(line: string): PlannedMember {
 
 function isMember(value: unknown): value is PlannedMember {
   if (!isRecord(value)) return false;
-  const { path, kind, mode, modifiedMs, content, size } = value;
+  const { path, kind, mode, modifiedMs, content, size, version } = value;
   const isNamed = typeof path === 'string' && Buffer.byteLength(path) <= LONGEST_PATH && KINDS.includes(kind);
   // In JSON, a time that is not a number is null.
   const hasTime = typeof modifiedMs === 'number' || modifiedMs === null;
+  const hasVersion = version === undefined || typeof version === 'string';
   return (
-    isNamed && hasTime && isCount(mode) && isCount(size) && (content === undefined || isContent(content))
+    isNamed &&
+    hasTime &&
+    hasVersion &&
+    isCount(mode) &&
+    isCount(size) &&
+    (content === undefined || isContent(content))
   );
 }
 
@@ -231,6 +239,14 @@ export function readContent(
   if ('stored' in content)
     return readStored(plannedPath(roots, content.content), content.stored, position, length);
   return readFile(plannedPath(roots, content.file), position, length);
+}
+
+/** The version of the file that has the content now; undefined for content that never changes. */
+export function versionNow({ content }: PlannedMember, roots: PlanRoots): string | undefined {
+  if (content === undefined || !('file' in content)) return undefined;
+  const { fd, version } = openRegularFile(plannedPath(roots, content.file));
+  closeSync(fd);
+  return version;
 }
 
 /** The reason in words, for a warning. */

@@ -60,7 +60,8 @@ export function plannedMemories(
         }
         const content = { file: { root: ROOT.work, path: kept } };
         const path = `${FOLDER}/${filename}/${nodeId}`;
-        return [{ path, kind: 'file', mode: MODE, modifiedMs, content, size: memory.size }];
+        const { size, digest: version } = memory;
+        return [{ path, kind: 'file', mode: MODE, modifiedMs, content, size, version }];
       });
     },
   );

@@ -12,7 +12,16 @@ import { plannedMemories } from './archived-memories.js';
 import type { SnapshotMemory } from '../known-memories.js';
 import { gns3Archive } from './gns3-snapshots.js';
 import { contentOfRecords, readLabContent, recordsOf, type LabContent } from '../lab-content.js';
-import { keepObjects, plannedFrozen, plannedStored, plannedText, portable, ROOT } from './planned-files.js';
+import {
+  dated,
+  keepObjects,
+  plannedFrozen,
+  plannedStored,
+  plannedText,
+  portable,
+  readable,
+  ROOT,
+} from './planned-files.js';
 import {
   baseName,
   imagesNamed,
@@ -27,6 +36,7 @@ import { readFrozen } from '../freeze-tasks.js';
 import { checkExportable } from '../stopped-nodes.js';
 import { IMAGE_FOLDERS, imageName } from '../../files/images/image-name.js';
 import { imageTasks } from '../../files/images/image-tasks.js';
+import { versionOf } from '../../base/disk/regular-file.js';
 import { containedPath } from '../../base/disk/containment.js';
 
 export interface ExportRequest {
@@ -65,12 +75,13 @@ export function planProject(
     ? plannedImages(imagesFolder, project.workFolder, imagesNamed(content))
     : [];
   const taken = new Set(images.map(({ path }) => path));
-  writePlan(plan, [
+  const members = [
     topologyMember(project, request.resetsAddresses ? withoutAddresses(exported) : exported),
     ...images,
     ...portable(plannedFrozen(readFrozen(project)), warnings).filter(({ path }) => !taken.has(path)),
     ...(request.includesSnapshots ? plannedSnapshots(project, request.memories, warnings) : []),
-  ]);
+  ];
+  writePlan(plan, readable(dated(members), rootsOf(project, imagesFolder), warnings));
   return { plan, warnings };
 }
 
@@ -84,7 +95,7 @@ export function planSnapshot(
   const plan = join(project.notes, planName(snapshot));
   const warnings: string[] = [];
   const files = portable(plannedStored(tree, content), warnings);
-  writePlan(plan, [topologyMember(project, readLabContent(topology)), ...files]);
+  writePlan(plan, dated([topologyMember(project, readLabContent(topology)), ...files]));
   return { plan, warnings };
 }
 
@@ -150,10 +161,10 @@ function plannedArchive(
     return { ...head, modifiedMs: snapshot.created_at * 1000, content: { archive }, size: 0 };
   }
   const path = gns3Archive(join(root, SNAPSHOTS), snapshot);
-  const { size, mtimeMs: modifiedMs } = lstatSync(path);
+  const { size, modifiedMs, version } = factsOf(path);
   const name = `${randomUUID()}${ARCHIVE_EXTENSION}`;
   linkSync(path, join(workFolder, name));
-  return { ...head, modifiedMs, content: { file: { root: ROOT.work, path: name } }, size };
+  return { ...head, modifiedMs, content: { file: { root: ROOT.work, path: name } }, size, version };
 }
 
 /** The file name of the snapshot, unless it is no valid name, or is taken. */
@@ -161,6 +172,12 @@ function archiveName({ snapshot }: ListedSnapshot, taken: ReadonlySet<string>): 
   const { filename, snapshot_id: id } = snapshot;
   const isName = /^[^/\\\0]+\.gns3(snapshot|project)$/.test(filename);
   return isName && !taken.has(filename) ? filename : `${id}${ARCHIVE_EXTENSION}`;
+}
+
+function factsOf(path: string): Pick<PlannedMember, 'mode' | 'modifiedMs' | 'size'> & { version: string } {
+  const found = lstatSync(path, { bigint: true });
+  const [mode, size] = [Number(found.mode) & 0o777, Number(found.size)];
+  return { mode, modifiedMs: Number(found.mtimeMs), size, version: versionOf(found) };
 }
 
 const IMAGES = 'images';
@@ -174,9 +191,9 @@ function plannedImages(root: string, workFolder: string, named: readonly NamedIm
     const path = `${IMAGES}/${IMAGE_FOLDERS[image.emulator]}/${baseName(image.name)}`;
     const found = members.has(path) ? undefined : findImage(root, image);
     if (found === undefined) continue;
-    const { size, mode, mtimeMs: modifiedMs } = lstatSync(found);
+    const facts = factsOf(found);
     const file = keepImage(root, found, keptImages, String(members.size));
-    members.set(path, { path, kind: 'file', mode: mode & 0o777, modifiedMs, content: { file }, size });
+    members.set(path, { path, kind: 'file', content: { file }, ...facts });
   }
   return [...members.values()];
 }

@@ -2,7 +2,10 @@
 import type { TaskTable } from '../../base/threads/task.js';
 import type { Packed } from '../../base/store/store.js';
 import type { Compression } from '../archives/zip-member.js';
-import { dropCursor, firstCursor, nextPiece, type ZipCursor, type ZipPiece } from '../archives/zip-pieces.js';
+import { packPart, sumPart, type BodyPart, type PackedPart } from '../archives/member-parts.js';
+import type { ZipCursor, ZipPiece } from '../archives/zip-cursor.js';
+import { layoutOf, type ArchiveLayout } from '../archives/zip-layout.js';
+import { dropCursor, firstCursor, nextPiece } from '../archives/zip-pieces.js';
 import {
   planProject,
   planSnapshot,
@@ -10,18 +13,23 @@ import {
   type ExportedProject,
   type ExportRequest,
 } from './export-plan.js';
+import type { PlanRoots } from '../archives/zip-plan.js';
 import type { SnapshotMemory } from '../known-memories.js';
 import type { Snapshot } from '../snapshot.js';
 import { makeNotes, makeWorkFolder } from '../freeze-tasks.js';
 
 export interface BegunArchive {
   readonly cursor: ZipCursor;
+  /** Only of an archive whose members are stored. */
+  readonly layout: ArchiveLayout | undefined;
   readonly warnings: readonly string[];
 }
 
 /** The tasks that make the pieces of an archive. */
 export interface PieceTasks extends TaskTable {
   readonly exportPiece: (input: { cursor: ZipCursor }) => ZipPiece;
+  readonly packPart: (input: BodyPart) => PackedPart;
+  readonly sumPart: (input: BodyPart & { before: number }) => number;
   /** Frees what is held for an archive that is given up. */
   readonly dropCursor: (input: { cursor: ZipCursor }) => void;
 }
@@ -48,19 +56,26 @@ export interface ExportTasks extends PieceTasks {
 export const exportTasks: ExportTasks = {
   planExport({ records, images, compression, request, memories, ...project }) {
     const { plan, warnings } = planProject(project, records, images, { ...request, memories });
-    return { cursor: firstCursor(plan, rootsOf(project, images), compression), warnings };
+    return { ...begun(plan, rootsOf(project, images), compression), warnings };
   },
 
   planSnapshotArchive({ snapshot, images, ...project }) {
     makeWorkFolder(project.root, project.workFolder);
     makeNotes(project.notes);
     const { plan, warnings } = planSnapshot(project, snapshot);
-    return { cursor: firstCursor(plan, rootsOf(project, images), 'none'), warnings };
+    return { ...begun(plan, rootsOf(project, images), 'none'), warnings };
   },
 
   exportPiece: ({ cursor }) => nextPiece(cursor),
+  packPart,
+  sumPart,
 
   dropCursor({ cursor }) {
     dropCursor(cursor);
   },
 };
+
+function begun(plan: string, roots: PlanRoots, compression: Compression): Omit<BegunArchive, 'warnings'> {
+  const layout = compression === 'none' ? layoutOf(plan, roots) : undefined;
+  return { cursor: firstCursor(plan, roots, compression), layout };
+}

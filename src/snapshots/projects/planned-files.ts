@@ -7,7 +7,14 @@ import type { FrozenFile, FrozenTree } from '../content/frozen-tree.js';
 import { refusals } from '../../base/errors/errors.js';
 import { linkFault, nameFault } from '../archives/zip-member.js';
 import { SNAPSHOTS } from '../../lab/projects/folder-layout.js';
-import type { PlannedMember, PlannedPath } from '../archives/zip-plan.js';
+import {
+  unreadableBecause,
+  versionNow,
+  type PlannedMember,
+  type PlannedPath,
+  type PlanRoots,
+} from '../archives/zip-plan.js';
+import { writtenVersion } from '../../base/disk/content-version.js';
 import type { JobPlace } from '../job-place.js';
 
 /** The names of folders in plans. */
@@ -15,9 +22,36 @@ export const ROOT = { project: 'project', work: 'work', notes: 'notes', images: 
 
 const FILE_MODE = 0o644;
 const LINK_MODE = 0o777;
+/** Stands for the time of the newest file. The same project makes the same archive, so that a download can go on. */
+const UNDATED = NaN;
 
 export function plannedText(path: string, text: string): PlannedMember {
-  return { path, kind: 'file', mode: FILE_MODE, modifiedMs: Date.now(), content: { text }, size: 0 };
+  return { path, kind: 'file', mode: FILE_MODE, modifiedMs: UNDATED, content: { text }, size: 0 };
+}
+
+/** Gives members without a time that of the newest file. */
+export function dated(members: readonly PlannedMember[]): PlannedMember[] {
+  const newest = members.reduce((found, { modifiedMs: time }) => (time > found ? time : found), 0);
+  return members.map((member) =>
+    Number.isNaN(member.modifiedMs) ? { ...member, modifiedMs: newest } : member,
+  );
+}
+
+/** The members that can be read now; adds a warning for each of the others. */
+export function readable(
+  members: readonly PlannedMember[],
+  roots: PlanRoots,
+  warnings: string[],
+): PlannedMember[] {
+  return members.filter((member) => {
+    try {
+      versionNow(member, roots);
+      return true;
+    } catch (error) {
+      warnings.push(`Could not export file ${member.path}: ${unreadableBecause(error)}`);
+      return false;
+    }
+  });
 }
 
 /** Ordered by path; only empty folders are members. */
@@ -75,7 +109,7 @@ export function keepObjects({ root, workFolder }: JobPlace, { files }: ContentTr
 }
 
 function frozenMember(
-  { path, mode, modifiedMs, size, source, keptAs }: FrozenFile,
+  { path, mode, modifiedMs, size, source, keptAs, version }: FrozenFile,
   keptFolder: string,
 ): PlannedMember {
   const place =
@@ -84,11 +118,11 @@ function frozenMember(
       : { root: ROOT.work, path: `${keptFolder}/${basename(source ?? '')}` };
   // Empty files are not kept.
   const content = source === undefined ? { text: '' } : { file: place };
-  return { path, kind: 'file', mode, modifiedMs, content, size };
+  return { path, kind: 'file', mode, modifiedMs, content, size, version: writtenVersion(version) };
 }
 
 function linkMember({ path, target }: StoredSymlink): PlannedMember {
-  return { path, kind: 'link', mode: LINK_MODE, modifiedMs: Date.now(), content: { text: target }, size: 0 };
+  return { path, kind: 'link', mode: LINK_MODE, modifiedMs: UNDATED, content: { text: target }, size: 0 };
 }
 
 function emptyFolders(
@@ -98,7 +132,7 @@ function emptyFolders(
   const filled = new Set([folders, ...others].flatMap((list) => list.map(({ path }) => parentOf(path))));
   return folders
     .filter(({ path }) => !filled.has(path))
-    .map(({ path, mode }) => ({ path, kind: 'folder', mode, modifiedMs: Date.now(), size: 0 }));
+    .map(({ path, mode }) => ({ path, kind: 'folder', mode, modifiedMs: UNDATED, size: 0 }));
 }
 
 function parentOf(path: string): string {

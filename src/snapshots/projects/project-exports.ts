@@ -9,14 +9,17 @@ import { Places } from '../../base/threads/places.js';
 import type { TaskRunner } from '../../base/threads/task-pool.js';
 import type { Compression } from '../archives/zip-member.js';
 import type { ExportRequest } from './export-plan.js';
-import type { BegunArchive, ExportTasks, PieceTasks } from './export-tasks.js';
+import { ArchiveMaking } from './archive-making.js';
+import type { ArchiveLayout } from '../archives/zip-layout.js';
+import type { BegunArchive, ExportTasks } from './export-tasks.js';
+import { PackedArchive } from './packed-archive.js';
+import { StoredArchive } from './stored-archive.js';
 import { jobPlace, type JobPlace } from '../job-place.js';
 import type { KnownMemories } from '../known-memories.js';
 import type { Jobs } from '../jobs.js';
 import type { Snapshot } from '../snapshot.js';
 import type { FreezeTasks } from '../freeze-tasks.js';
 import { checkStopped } from '../stopped-nodes.js';
-import type { ZipCursor, ZipPiece } from '../archives/zip-pieces.js';
 
 interface ProjectExportsOptions {
   readonly jobs: Jobs;
@@ -40,13 +43,47 @@ const MOST_EXPORTS = 64;
 /** An export gives way to others when its client has left a ready piece alone for this long. */
 const STALLED_MS = 2000;
 
+/** An archive whose members are known, and nothing else is made yet. Call one of its methods, once. */
+export class PlannedArchive {
+  /** Undefined for an archive that is packed. */
+  readonly layout: ArchiveLayout | undefined;
+  readonly #making: ArchiveMaking;
+
+  constructor(making: ArchiveMaking, layout: ArchiveLayout | undefined) {
+    this.#making = making;
+    this.layout = layout;
+  }
+
+  packed(): Promise<PackedArchive> {
+    return this.#begun(PackedArchive.begin(this.#making));
+  }
+
+  /** From this position on. */
+  stored(start: number): Promise<StoredArchive> {
+    return this.#begun(StoredArchive.begin(this.#making, start));
+  }
+
+  close(): void {
+    void this.#making.close();
+  }
+
+  async #begun<Archive>(beginning: Promise<Archive>): Promise<Archive> {
+    try {
+      return await beginning;
+    } catch (error) {
+      await this.#making.close();
+      throw error;
+    }
+  }
+}
+
 /** An archive that is being prepared or sent. */
 class RunningExport {
   readonly #client: ExportClient;
   readonly #release: () => void;
   readonly #ended: Promise<void>;
   #resolve: () => void = () => undefined;
-  #source: ArchiveSource | undefined;
+  #making: ArchiveMaking | undefined;
   #isClosed = false;
 
   constructor(client: ExportClient, release: () => void) {
@@ -58,13 +95,13 @@ class RunningExport {
   }
 
   get isStalled(): boolean {
-    return this.#source !== undefined && this.#source.stalledMs >= STALLED_MS;
+    return this.#making !== undefined && this.#making.stalledMs >= STALLED_MS;
   }
 
-  /** Call it when the first piece is made. */
-  goesOn(source: ArchiveSource): void {
-    this.#source = source;
-    if (this.#isClosed) source.close();
+  /** Call it when the archive is planned. */
+  goesOn(making: ArchiveMaking): void {
+    this.#making = making;
+    if (this.#isClosed) void making.close();
   }
 
   end(): void {
@@ -80,7 +117,7 @@ class RunningExport {
 
   close(): Promise<void> {
     this.#isClosed = true;
-    this.#source?.close();
+    void this.#making?.close();
     return this.#ended;
   }
 }
@@ -101,13 +138,13 @@ export class ProjectExports {
     this.#options = options;
   }
 
-  /** The caller must close the source in any case. */
+  /** The caller must send the archive, or close it. */
   async begin(
     project: Project,
     request: ExportRequest,
     compression: Compression,
     client: ExportClient,
-  ): Promise<ArchiveSource> {
+  ): Promise<PlannedArchive> {
     checkStopped(project);
     return this.#archive(project, client, (place) =>
       this.#options.jobs.run(project, 'project.export', project.name, () =>
@@ -117,7 +154,7 @@ export class ProjectExports {
   }
 
   /** The same for a snapshot in the content store, in the format of GNS3. */
-  async beginSnapshot(project: Project, snapshot: Snapshot, client: ExportClient): Promise<ArchiveSource> {
+  async beginSnapshot(project: Project, snapshot: Snapshot, client: ExportClient): Promise<PlannedArchive> {
     const { jobs, longJobs, imagesFolder: images, gns3Version } = this.#options;
     const input = { projectId: project.id, gns3Version, images, snapshot };
     return this.#archive(project, client, (place) =>
@@ -137,7 +174,7 @@ export class ProjectExports {
     project: Project,
     client: ExportClient,
     begin: (place: JobPlace) => Promise<BegunArchive>,
-  ): Promise<ArchiveSource> {
+  ): Promise<PlannedArchive> {
     const place = jobPlace(this.#options.notes, project.place.folder, randomUUID());
     const { longJobs } = this.#options;
     const running = new RunningExport(client, project.hold());
@@ -167,9 +204,11 @@ export class ProjectExports {
     const onMoved = (): void => {
       this.#places.gotOn(running);
     };
-    const source = await ArchiveSource.begin(begun, { pieces: longJobs, warn, onMoved, onEnded });
-    running.goesOn(source);
-    return source;
+    const { cursor: first, layout, warnings } = begun;
+    warnings.forEach(warn);
+    const making = new ArchiveMaking({ pieces: longJobs, first, warn, onMoved, onEnded });
+    running.goesOn(making);
+    return new PlannedArchive(making, layout);
   }
 
   async #stage(
@@ -190,97 +229,5 @@ export class ProjectExports {
     await memories.keepExported(known);
     const input = { ...place, projectId: project.id, gns3Version, records, images, compression, request };
     return longJobs.run('planExport', { ...input, memories: known });
-  }
-}
-
-interface ArchiveSourceOptions {
-  readonly pieces: TaskRunner<PieceTasks>;
-  readonly warn: (message: string) => void;
-  /** Called when the client asks for more: it has what was sent before. */
-  readonly onMoved: () => void;
-  /** Called once, when no further piece is made. */
-  readonly onEnded: () => Promise<void>;
-}
-
-/** The source of a response stream. Makes one piece ahead, so that neither the client nor a thread waits for the other. */
-class ArchiveSource {
-  readonly #options: ArchiveSourceOptions;
-  #cursor: ZipCursor | undefined;
-  /** The piece that is made ahead; undefined at the end. */
-  #ahead: Promise<ZipPiece> | undefined;
-  #isMaking = false;
-  /** When the client last asked for a piece, or could have. */
-  #movedAt = 0;
-  #isClosed = false;
-
-  private constructor(begun: BegunArchive, options: ArchiveSourceOptions) {
-    this.#options = options;
-    for (const warning of begun.warnings) options.warn(warning);
-    this.#goOn(begun.cursor);
-  }
-
-  /** Waits for the first piece, so that early errors can still be a proper response. */
-  static async begin(begun: BegunArchive, options: ArchiveSourceOptions): Promise<ArchiveSource> {
-    const source = new ArchiveSource(begun, options);
-    try {
-      await source.#ahead;
-      return source;
-    } catch (error) {
-      source.#isClosed = true;
-      await source.#end();
-      throw error;
-    }
-  }
-
-  /** For how long the client has left the ready piece alone. */
-  get stalledMs(): number {
-    return this.#isMaking ? 0 : performance.now() - this.#movedAt;
-  }
-
-  /** Throws if it was closed: the client must not take an incomplete archive for a complete one. */
-  next(): 'over' | Promise<Uint8Array> {
-    if (this.#isClosed) throw new Error('the archive was closed before its end');
-    this.#movedAt = performance.now();
-    this.#options.onMoved();
-    return this.#ahead === undefined ? 'over' : this.#take(this.#ahead);
-  }
-
-  onReady(): void {
-    // `next` never asks its caller to wait: it returns a promise.
-  }
-
-  close(): void {
-    if (this.#isClosed) return;
-    this.#isClosed = true;
-    void this.#end();
-  }
-
-  async #take(ahead: Promise<ZipPiece>): Promise<Uint8Array> {
-    const { bytes, cursor, warnings } = await ahead;
-    for (const warning of warnings) this.#options.warn(warning);
-    this.#ahead = undefined;
-    if (cursor === undefined) this.#cursor = undefined;
-    else if (!this.#isClosed) this.#goOn(cursor);
-    return bytes;
-  }
-
-  #goOn(cursor: ZipCursor): void {
-    this.#cursor = cursor;
-    this.#isMaking = true;
-    this.#ahead = this.#options.pieces.run('exportPiece', { cursor }).finally(() => {
-      this.#isMaking = false;
-      this.#movedAt = performance.now();
-    });
-    // #take throws it; this only silences the unhandled rejection.
-    this.#ahead.catch(() => undefined);
-  }
-
-  async #end(): Promise<void> {
-    const { pieces, onEnded } = this.#options;
-    await this.#ahead?.catch(() => undefined);
-    if (this.#cursor !== undefined) {
-      await pieces.run('dropCursor', { cursor: this.#cursor }).catch(() => undefined);
-    }
-    await onEnded();
   }
 }

@@ -5,13 +5,8 @@ import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import t from 'tap';
 import yauzl from 'yauzl';
-import {
-  dropCursor,
-  firstCursor,
-  nextPiece,
-  type ZipCursor,
-  type ZipPiece,
-} from '../../../src/snapshots/archives/zip-pieces.js';
+import { dropCursor, firstCursor, nextPiece } from '../../../src/snapshots/archives/zip-pieces.js';
+import type { ZipCursor, ZipPiece } from '../../../src/snapshots/archives/zip-cursor.js';
 import { ZIP_METHODS, type Compression } from '../../../src/snapshots/archives/zip-member.js';
 import { writePlan, type PlannedMember } from '../../../src/snapshots/archives/zip-plan.js';
 import { mappedMemory } from '../../support/mapped-memory.js';

@@ -22,6 +22,9 @@ import { digestTasks } from '../src/base/disk/folder-digests.js';
 import { snapshotListTasks } from '../src/snapshots/snapshot-list-tasks.js';
 import { applianceTasks } from '../src/lab/appliances/appliance-tasks.js';
 import { symbolTasks } from '../src/lab/symbols/symbol-tasks.js';
+import { nameThread } from '../src/base/threads/thread-work.js';
+
+nameThread('file');
 
 const tasks = {
   ...applianceTasks,

@@ -10,6 +10,9 @@ import { freezeTasks } from '../src/snapshots/freeze-tasks.js';
 import { goAfterOthers } from '../src/base/threads/thread-priority.js';
 import { setDiskFloor } from '../src/base/disk/disk-floor.js';
 import { performTask, type TaskOutcome, type TaskRequest } from '../src/base/threads/task.js';
+import { nameThread } from '../src/base/threads/thread-work.js';
+
+nameThread('job');
 
 goAfterOthers();
 setDiskFloor((workerData as { floor: number | undefined } | null)?.floor);

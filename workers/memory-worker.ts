@@ -3,6 +3,9 @@ import { workerData } from 'piscina';
 import { setDiskFloor } from '../src/base/disk/disk-floor.js';
 import { performTask, type TaskOutcome, type TaskRequest } from '../src/base/threads/task.js';
 import { memoryTasks } from '../src/run/nodes/qemu/memory-tasks.js';
+import { nameThread } from '../src/base/threads/thread-work.js';
+
+nameThread('memory');
 
 setDiskFloor((workerData as { floor: number | undefined } | null)?.floor);
 

@@ -2,6 +2,9 @@
 import { workerData } from 'piscina';
 import { performTask, type TaskOutcome, type TaskRequest } from '../src/base/threads/task.js';
 import { stateTasks } from '../src/base/store/state-tasks.js';
+import { nameThread } from '../src/base/threads/thread-work.js';
+
+nameThread('state');
 
 const tasks = stateTasks((workerData as { folder: string }).folder);
 

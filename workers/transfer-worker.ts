@@ -2,5 +2,8 @@
 import { workerData } from 'node:worker_threads';
 import { runTransfers } from '../src/files/transfer/transfer-loop.js';
 import type { TransferStart } from '../src/files/transfer/transfer-orders.js';
+import { nameThread } from '../src/base/threads/thread-work.js';
+
+nameThread('transfer');
 
 runTransfers(workerData as TransferStart);

@@ -6,6 +6,8 @@ import { dirname, join } from 'node:path';
 import type { Logger } from 'pino';
 import { refusals } from '../base/errors/errors.js';
 import { Capture, fileNames, type CapturedPort, type CaptureContext, type CapturePlan } from './capture.js';
+import type { MetricPage } from '../base/metrics/metric-page.js';
+import type { LogCounts } from './log/log-reader.js';
 import { continuedPlan, type Continuation } from './continued-plan.js';
 
 interface RunningCapturesOptions extends CaptureContext {
@@ -16,6 +18,8 @@ interface RunningCapturesOptions extends CaptureContext {
 
 const WATCH_MS = 250;
 const QUOTA_REACHED = 'the captures of the project have reached their quota';
+
+type CaptureCounts = Pick<LogCounts, 'packets' | 'octets' | 'dropped'>;
 
 /** The captures of one folder, while any of them is being written. */
 interface Budget {
@@ -32,6 +36,8 @@ export class RunningCaptures {
   readonly #options: RunningCapturesOptions;
   /** By folder. */
   readonly #budgets = new Map<string, Budget>();
+  /** The counts of the captures that have ended. */
+  #ended: CaptureCounts = { packets: 0, octets: 0, dropped: 0 };
   #watch: NodeJS.Timeout | undefined;
 
   constructor(options: RunningCapturesOptions) {
@@ -66,6 +72,7 @@ export class RunningCaptures {
       const plan = continuation === undefined ? wanted : await continuedPlan(files, wanted, continuation);
       const capture = await Capture.begin(this.#options, port, plan, (ended) => {
         budget.running.delete(ended);
+        this.#ended = sumOfCounts(this.#ended, ended.log.counters());
         budget.finished += ended.file.bytes;
         const { state, reason, file } = ended;
         log.debug({ file: path, state, reason, bytes: file.bytes }, 'a capture ended');
@@ -80,6 +87,21 @@ export class RunningCaptures {
       throw error;
     }
   }
+
+  readonly writeMetrics = (page: MetricPage): void => {
+    const running = [...this.#budgets.values()].flatMap((budget) => [...budget.running]);
+    const { packets, octets, dropped } = running
+      .map(({ log }) => log.counters())
+      .reduce<CaptureCounts>(sumOfCounts, this.#ended);
+    page.gauge('captures', 'Captures to files that run');
+    page.sample(running.length);
+    page.counter('capture_packets', 'Packets that captures have recorded');
+    page.sample(packets);
+    page.counter('capture_bytes', 'Bytes of the packets that captures have recorded');
+    page.sample(octets);
+    page.counter('capture_dropped', 'Packets that captures had no room for');
+    page.sample(dropped);
+  };
 
   /** Ends all running captures. */
   async close(): Promise<void> {
@@ -154,4 +176,12 @@ function sumOf(captures: Iterable<Capture>): number {
   let bytes = 0;
   for (const { file } of captures) bytes += file.bytes;
   return bytes;
+}
+
+function sumOfCounts(one: CaptureCounts, other: CaptureCounts): CaptureCounts {
+  return {
+    packets: one.packets + other.packets,
+    octets: one.octets + other.octets,
+    dropped: one.dropped + other.dropped,
+  };
 }

@@ -45,6 +45,11 @@ export class Admission {
     this.#mostConnections = Math.max(1, Math.min(MOST_CONNECTIONS, pairs));
   }
 
+  /** The number of open connections. */
+  get connections(): number {
+    return this.#connections;
+  }
+
   /** Counts a new connection of the address until it is `closed`. Undefined when it may stay. A proxy may have all. */
   opened(address: Uint8Array, isProxy = false): Refusal | undefined {
     this.#connections++;

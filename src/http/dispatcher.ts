@@ -44,6 +44,7 @@ export class Dispatcher {
       return empty(200, this.gate.preflightHeaders(exchange.origin, endpoint.methods.keys(), asked));
     }
     const route = endpoint.methods.get((exchange.method === 'HEAD' ? 'GET' : exchange.method) as Method);
+    exchange.group = route?.tag;
     if (route !== undefined && route.headers.length > 0)
       exchange.headers = copyHeaders(request, route.headers);
     const serve = (caller: Caller): Answer | Promise<Answer> => {

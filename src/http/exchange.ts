@@ -39,10 +39,13 @@ export class Exchange {
   template: string | undefined;
   /** The caller, once that one is known. */
   caller: Caller = ANYONE;
+  /** The tag of the route, once it has been found. */
+  group: string | undefined;
   /** The JSON body, once it has been read. */
   body: unknown;
   headers: Readonly<Record<string, string>> = {};
   #status = 0;
+  #answeredAt: number | undefined;
   #incoming: IncomingBody | undefined;
   #chunks: ChunkedResponse | undefined;
   #sized: SizedResponse | undefined;
@@ -71,6 +74,11 @@ export class Exchange {
 
   get status(): number {
     return this.#status;
+  }
+
+  /** When the head of the answer was written, by the monotonic clock. */
+  get answeredAt(): number | undefined {
+    return this.#answeredAt;
   }
 
   get isGone(): boolean {
@@ -207,6 +215,7 @@ export class Exchange {
   upgrade(handOver: (response: HttpResponse) => void): void {
     if (this.#state !== 'waiting') return;
     this.#status = 101;
+    this.#answeredAt = performance.now();
     this.#end('answered');
     handOver(this.#response);
   }
@@ -239,6 +248,7 @@ export class Exchange {
 
   #writeHead(status: number, headers: Headers, media: string | undefined): void {
     this.#status = status;
+    this.#answeredAt = performance.now();
     this.#response.writeStatus(statusLine(status));
     for (const [name, value] of this.#headOf(headers, media)) this.#response.writeHeader(name, value);
   }

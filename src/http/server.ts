@@ -11,6 +11,7 @@ import {
   type us_listen_socket,
 } from 'uWebSockets.js';
 import { isRefusal, Refusal, refusals } from '../base/errors/errors.js';
+import type { MetricPage } from '../base/metrics/metric-page.js';
 import { Admission, type DescriptorTable } from './admission.js';
 import { jsonText, type Answer, type Headers } from './answer.js';
 import { Dispatcher, isChanging } from './dispatcher.js';
@@ -18,6 +19,7 @@ import { errorAnswer } from './error-body.js';
 import { Exchange } from './exchange.js';
 import type { Gate } from './gate.js';
 import type { Requester } from './proxies.js';
+import { RequestMetrics } from './request-metrics.js';
 import type { RouteTable } from './route.js';
 import { statusLine } from './headers.js';
 import { WebSockets } from './web-sockets.js';
@@ -42,6 +44,7 @@ export class HttpServer {
   readonly #admission: Admission;
   readonly #app: TemplatedApp = App();
   readonly #active = new Set<Exchange>();
+  readonly #metrics = new RequestMetrics();
   readonly #serverHeader: Headers;
   #listenSocket: us_listen_socket | undefined;
   #isStopping = false;
@@ -96,6 +99,16 @@ export class HttpServer {
     });
   }
 
+  *writeMetrics(page: MetricPage): Iterable<void> {
+    yield* this.#metrics.writeMetrics(page);
+    page.gauge('http_in_flight', 'Requests that are being answered');
+    page.sample(this.#active.size);
+    page.gauge('http_connections', 'Open connections, WebSockets among them');
+    page.sample(this.#admission.connections);
+    page.gauge('websockets', 'Open WebSockets');
+    page.sample(this.#sockets.size);
+  }
+
   /** Accepts no more connections, and ends long streams. Other requests have `graceMs` to finish. */
   async close(graceMs: number): Promise<void> {
     this.#isStopping = true;
@@ -134,6 +147,7 @@ export class HttpServer {
     this.#active.add(exchange);
     exchange.atEnd(() => {
       this.#active.delete(exchange);
+      this.#metrics.ended(exchange);
       this.#log(exchange);
     });
     return exchange;

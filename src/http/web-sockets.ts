@@ -88,6 +88,11 @@ export class WebSockets {
     };
   }
 
+  /** How many are open. */
+  get size(): number {
+    return this.#sockets.size;
+  }
+
   close(): void {
     for (const socket of this.#sockets) socket.end(GOING_AWAY, 'the server is stopping');
   }
@@ -120,6 +125,7 @@ export class WebSockets {
     if (endpoint.socket === undefined) throw refusals.webSocketUnknown();
     const route = endpoint.socket;
     checkAccess(exchange.caller, route.access);
+    exchange.group = route.tag;
     const query = dispatcher.query(exchange, route.query);
     if ('openTail' in route) return tailSession(await route.openTail(params, query));
     if ('openDuplex' in route) return duplexSession(route, params);

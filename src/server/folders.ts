@@ -66,6 +66,11 @@ export function hadPrograms(config: Config): boolean {
   return existsSync(keeperFolder(config));
 }
 
+/** The folders that may lie on disks of their own. */
+export function partsOf({ projects, images, state, uploads }: Config): Readonly<Record<string, string>> {
+  return { projects, images, state, uploads };
+}
+
 /** Fails with one clear line when the data cannot be kept where it should be. */
 export function prepareFolders(config: Config): void {
   const shared = config.groupAccess ? 0o750 : OWN_FOLDER;

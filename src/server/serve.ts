@@ -51,12 +51,14 @@ import {
   hadPrograms,
   keeperFolder,
   notesFolder,
+  partsOf,
   prepareFolders,
   REPORTS,
   serverMark,
   SYMBOLS,
   temporaryImages,
 } from './folders.js';
+import { Metrics } from './metrics.js';
 import { onStopSignal } from './stop-signal.js';
 import { ARCHIVES_AT_ONCE, LOOPS, PASSWORDS_AT_ONCE, Threads } from './threads.js';
 
@@ -268,6 +270,14 @@ export async function serve(config: Config): Promise<void> {
   await tokens.start();
   const signIn = new SignIn({ users, tokens, passwords, builtIn: config.credentials, now });
   const gate = new Gate(config, signIn, new GuessBrake({ log, now }));
+  const metrics: Metrics = new Metrics({
+    ...{ threads, engines, store, transfers, jobs },
+    mostDescriptors: sockets.descriptors.most,
+    parts: partsOf(config),
+    http: () => server,
+    projects: controller.projects,
+    captures: runningCaptures,
+  });
   warnOfOpenServer(config, log);
   tellOfKeptNodes(config, log);
   warnOfSmallBuffers(await sockets.opener.grantedBuffer(), log);
@@ -279,6 +289,7 @@ export async function serve(config: Config): Promise<void> {
       ...{ transfers, images, uploads, jobs, labFiles, snapshots, archives, users, tokens },
       appliances: new ApplianceLibrary(config.appliances, files, log),
       readiness: new Readiness(store, engines),
+      metrics: metrics.sources,
       webUi: config.webUi,
       reports: join(config.data, REPORTS),
       nodeFolders,
@@ -291,6 +302,7 @@ export async function serve(config: Config): Promise<void> {
     descriptors: sockets.descriptors,
   });
   await kindsFound;
+  metrics.start();
   const port = await server.listen(config.host, config.port);
   sockets.boundConnectionBuffers();
   controller.computes.listensOn(port);
@@ -302,6 +314,7 @@ export async function serve(config: Config): Promise<void> {
   await stop.requested;
   log.info('stopping');
   await server.close(GRACE_MS);
+  metrics.stop();
   bpf.close();
   await jobs.close();
   await archives.exports.close();

@@ -2,7 +2,8 @@
 import type { DigestTasks } from '../base/disk/folder-digests.js';
 import { availableParallelism } from 'node:os';
 import type { FileTasks } from '../base/disk/file-tasks.js';
-import { TaskPool } from '../base/threads/task-pool.js';
+import type { CountedPool } from '../base/threads/pool-metrics.js';
+import { TaskPool, type TaskPoolOptions } from '../base/threads/task-pool.js';
 import type { CaptureFileTasks } from '../captures/files/capture-file-tasks.js';
 import type { FileChores } from '../captures/writing/file-chores.js';
 import type { BpfTasks } from '../engine/bpf/bpf-tasks.js';
@@ -18,6 +19,7 @@ import type { PasswordTasks } from '../lab/access/password-tasks.js';
 import type { ApplianceTasks } from '../lab/appliances/appliance-tasks.js';
 import type { SymbolTasks } from '../lab/symbols/symbol-tasks.js';
 import type { HostTasks } from '../run/host-tasks.js';
+import type { MeasureTasks } from '../operations/measure-tasks.js';
 import type { ConfinementTasks } from '../run/nodes/confinement-tasks.js';
 import type { DockerTasks } from '../run/nodes/docker/docker-tasks.js';
 import type { DynamipsTasks } from '../run/nodes/dynamips/dynamips-tasks.js';
@@ -88,11 +90,13 @@ type FileThreadTasks = ApplianceTasks &
   SymbolTasks &
   VpcsTasks;
 
+type FinitePool = CountedPool & { close(): Promise<void> };
+
 export class Threads {
   /** The buffers in which uploads and downloads cross threads. */
   readonly slabs = new Slabs();
   readonly disk: TaskPool<DiskTasks & PartTasks>;
-  readonly readers: TaskPool<DiskTasks & ImageTasks>;
+  readonly readers: TaskPool<DiskTasks & ImageTasks & MeasureTasks>;
   readonly archives: TaskPool<NodeArchiveTasks>;
   readonly files: FilePool<FileThreadTasks>;
   readonly chores: TaskPool<FileChores>;
@@ -103,10 +107,13 @@ export class Threads {
   readonly jobs: TaskPool<CompareTasks & ArchiveTasks & SnapshotTasks>;
 
   constructor({ uploadFloor: floor }: Config) {
-    const diskWorker = { worker: workerAt('disk'), workerData: { slabs: this.slabs.memory, floor } };
-    this.disk = new TaskPool({ ...SIZES.disk, ...diskWorker });
-    this.readers = new TaskPool({ ...SIZES.readers, ...diskWorker });
-    this.archives = new TaskPool({ ...SIZES.archives, ...diskWorker });
+    const diskWorker = (role: string): Pick<TaskPoolOptions, 'worker' | 'workerData'> => ({
+      worker: workerAt('disk'),
+      workerData: { slabs: this.slabs.memory, floor, role },
+    });
+    this.disk = new TaskPool({ ...SIZES.disk, ...diskWorker('disk') });
+    this.readers = new TaskPool({ ...SIZES.readers, ...diskWorker('reader') });
+    this.archives = new TaskPool({ ...SIZES.archives, ...diskWorker('archive') });
     this.files = new FilePool(
       { ...SIZES.files, worker: workerAt('file') },
       new FileReads(this.slabs, this.readers),
@@ -119,11 +126,15 @@ export class Threads {
     this.jobs = new TaskPool({ ...SIZES.jobs, worker: workerAt('job'), workerData: { floor } });
   }
 
-  /** Call it when nothing uses the threads any more. */
-  async close(): Promise<void> {
+  /** All pools by their names. */
+  get pools(): Readonly<Record<string, FinitePool>> {
     const { files, disk, archives, readers, chores, expressions, namespaces, memories, passwords, jobs } =
       this;
-    const others = [disk, archives, readers, chores, expressions, namespaces, memories, passwords, jobs];
-    for (const pool of [files, ...others]) await pool.close();
+    return { files, disk, archives, readers, chores, expressions, namespaces, memories, passwords, jobs };
+  }
+
+  /** Call it when nothing uses the threads any more. */
+  async close(): Promise<void> {
+    for (const pool of Object.values(this.pools)) await pool.close();
   }
 }

@@ -6,6 +6,8 @@ import { randomUUID } from 'node:crypto';
 import type { Logger } from 'pino';
 import { JobProgress } from './content/job-progress.js';
 import { refusals } from '../base/errors/errors.js';
+import { Histogram } from '../base/metrics/histogram.js';
+import type { MetricPage } from '../base/metrics/metric-page.js';
 import type { Channel } from '../base/streams/channel.js';
 
 type JobKind =
@@ -61,6 +63,8 @@ const MOST_WAITING = 64;
 /** More jobs at once would slow each other down, and leave no thread for short tasks. */
 const MOST_RUNNING = 2;
 const TELL_MS = 500;
+/** In seconds. */
+const BOUNDS = [0.1, 0.5, 1, 5, 10, 60, 600, 3600];
 
 export class Jobs {
   readonly #announcements: Channel;
@@ -70,6 +74,7 @@ export class Jobs {
   readonly #last = new Map<string, Promise<unknown>>();
   /** The jobs that wait for a turn, by lane; the next lane comes first. */
   readonly #turns = new Map<string, (() => void)[]>();
+  readonly #seconds = new Map<JobKind, Histogram>();
   #running = 0;
   #clock: NodeJS.Timeout | undefined;
   #isClosing = false;
@@ -150,6 +155,15 @@ export class Jobs {
     await Promise.all(this.#last.values());
   }
 
+  readonly writeMetrics = (page: MetricPage): void => {
+    const running = [...this.#entries.values()].filter(({ state }) => state === 'running').length;
+    page.gauge('jobs', 'Snapshots, restores, exports, imports and copies that are under way');
+    page.sample(running, { state: 'running' });
+    page.sample(this.#entries.size - running, { state: 'waiting' });
+    page.histogram('job_seconds', 'Time that a job ran');
+    for (const [kind, seconds] of this.#seconds) page.buckets(seconds, { kind });
+  };
+
   async #perform<Result>(
     entry: Entry,
     before: Promise<unknown> | undefined,
@@ -157,6 +171,7 @@ export class Jobs {
   ): Promise<Result> {
     await before;
     await this.#turn(entry.owner.lane ?? entry.owner.id);
+    const begun = performance.now();
     try {
       // Throws if the job was cancelled while it waited.
       entry.progress.advance(0);
@@ -172,6 +187,7 @@ export class Jobs {
       this.#tell('job.ended', entry, { outcome: 'failed', reason });
       throw error;
     } finally {
+      this.#secondsOf(entry.kind).observe((performance.now() - begun) / 1000);
       this.#log.debug({ project: entry.owner.id, kind: entry.kind, subject: entry.subject }, 'a job ended');
       this.#nextTurn();
     }
@@ -202,6 +218,12 @@ export class Jobs {
     this.#turns.delete(lane);
     if (waiting.length > 0) this.#turns.set(lane, waiting);
     next?.();
+  }
+
+  #secondsOf(kind: JobKind): Histogram {
+    const seconds = this.#seconds.get(kind) ?? new Histogram(BOUNDS);
+    this.#seconds.set(kind, seconds);
+    return seconds;
   }
 
   #newClock(): NodeJS.Timeout {

@@ -8,6 +8,16 @@ export class FreeList {
     this.#limit = limit;
   }
 
+  /** Numbers from this one on have never been taken. */
+  get used(): number {
+    return this.#fresh;
+  }
+
+  /** How many numbers are taken now. */
+  get taken(): number {
+    return this.#fresh - this.#returned.length;
+  }
+
   /** Undefined when all numbers are taken. */
   take(): number | undefined {
     return this.#returned.pop() ?? (this.#fresh < this.#limit ? this.#fresh++ : undefined);

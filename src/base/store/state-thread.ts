@@ -1,4 +1,8 @@
 /** The store on the HTTP thread: the state thread carries out every call, in order. */
+import { Refusal } from '../errors/errors.js';
+import { Histogram } from '../metrics/histogram.js';
+import type { MetricPage } from '../metrics/metric-page.js';
+import type { CountedPool } from '../threads/pool-metrics.js';
 import { TaskPool } from '../threads/task-pool.js';
 import type { Notice } from './journal-opening.js';
 import { packChanges, unpackRecords } from './packing.js';
@@ -9,6 +13,8 @@ const QUEUE_LIMIT = 10_000;
 
 export class StateThread implements Store {
   readonly #pool: TaskPool<StateTasks>;
+  readonly #seconds = new Histogram();
+  readonly #failures = new Map<string, number>();
 
   constructor(folder: string) {
     const worker = new URL('../../../workers/state-worker.js', import.meta.url);
@@ -25,7 +31,16 @@ export class StateThread implements Store {
   }
 
   async commitPacked(...parts: readonly Packed[]): Promise<void> {
-    await this.#pool.run('commit', parts);
+    const begun = performance.now();
+    try {
+      await this.#pool.run('commit', parts);
+    } catch (error) {
+      const reason = error instanceof Refusal ? error.code : 'fault';
+      this.#failures.set(reason, (this.#failures.get(reason) ?? 0) + 1);
+      throw error;
+    } finally {
+      this.#seconds.observe((performance.now() - begun) / 1000);
+    }
   }
 
   async load(...prefixes: readonly Key[]): Promise<StoredRecord[]> {
@@ -35,6 +50,18 @@ export class StateThread implements Store {
   async loadPacked(...prefixes: readonly Key[]): Promise<Packed> {
     return this.#pool.run('load', prefixes);
   }
+
+  /** Its queue and thread, for the metrics of all pools. */
+  get pool(): CountedPool {
+    return this.#pool;
+  }
+
+  readonly writeMetrics = (page: MetricPage): void => {
+    page.histogram('commit_seconds', 'Time from the request of a commit to its outcome');
+    page.buckets(this.#seconds);
+    page.counter('commit_failures', 'Commits that failed, by the code of the refusal');
+    for (const [reason, count] of this.#failures) page.sample(count, { reason });
+  };
 
   async close(): Promise<void> {
     await this.#pool.run('close', undefined);

@@ -4,6 +4,8 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Piscina } from 'piscina';
+import { Histogram } from '../metrics/histogram.js';
+import type { CountedPool } from './pool-metrics.js';
 import { refusals } from '../errors/errors.js';
 import { valueOf, type TaskOutcome, type TaskRequest, type TaskTable } from './task.js';
 
@@ -20,9 +22,11 @@ export interface TaskPoolOptions {
   readonly workerData?: unknown;
 }
 
-export class TaskPool<Table extends TaskTable> {
+export class TaskPool<Table extends TaskTable> implements CountedPool {
   readonly #pool: Piscina<TaskRequest, TaskOutcome>;
   readonly #queueLimit: number;
+  readonly seconds = new Histogram();
+  #unfinished = 0;
 
   constructor(options: TaskPoolOptions) {
     this.#queueLimit = options.queueLimit;
@@ -48,8 +52,23 @@ export class TaskPool<Table extends TaskTable> {
     move: readonly ArrayBuffer[] = [],
   ): Promise<Awaited<ReturnType<Table[Name]>>> {
     if (this.#pool.queueSize >= this.#queueLimit) throw refusals.tooBusy();
-    const outcome = await this.#pool.run({ task, input }, { transferList: [...move] });
-    return valueOf(outcome) as Awaited<ReturnType<Table[Name]>>;
+    const begun = performance.now();
+    this.#unfinished++;
+    try {
+      const outcome = await this.#pool.run({ task, input }, { transferList: [...move] });
+      return valueOf(outcome) as Awaited<ReturnType<Table[Name]>>;
+    } finally {
+      this.#unfinished--;
+      this.seconds.observe((performance.now() - begun) / 1000);
+    }
+  }
+
+  get waiting(): number {
+    return this.#pool.queueSize;
+  }
+
+  get busy(): number {
+    return this.#unfinished - this.waiting;
   }
 
   /** Lets running and waiting tasks finish, for a while, and then ends the threads; tasks that are left fail. */

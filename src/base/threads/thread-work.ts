@@ -1,5 +1,5 @@
-/** The computing time of a thread of this process, which tells a thread that spins from one that waits for the disk. */
-import { readFileSync, readlinkSync } from 'node:fs';
+/** The names of the threads of this process, and their computing time, which tells a thread that spins from one that waits for the disk. */
+import { readFileSync, readlinkSync, writeFileSync } from 'node:fs';
 import { basename } from 'node:path';
 
 /** The kernel counts in hundredths of a second. */
@@ -22,4 +22,26 @@ export function computedMs(thread: number): number | undefined {
   } catch {
     return undefined;
   }
+}
+
+/** The kinds of threads that are told apart. */
+const ROLES = [
+  ...['http', 'state', 'file', 'disk', 'reader', 'archive', 'chore', 'expression', 'namespace', 'memory'],
+  ...['job', 'engine', 'capture', 'transfer'],
+] as const;
+const PREFIX = 'wf-';
+
+/** Names the calling thread for whoever looks at the process from outside. */
+export function nameThread(role: string): void {
+  if (process.platform !== 'linux') return;
+  try {
+    writeFileSync('/proc/thread-self/comm', `${PREFIX}${role}`);
+  } catch {
+    // A system that does not let it be named counts it among the others.
+  }
+}
+
+/** The role of a thread of this name; `other` for threads of Node.js itself. */
+export function roleOf(name: string): string {
+  return ROLES.find((role) => name === `${PREFIX}${role}`) ?? 'other';
 }

@@ -10,6 +10,8 @@ import { FreeList } from '../../base/memory/free-list.js';
 import { LoopPool, type PooledLoop } from '../../base/threads/loop-pool.js';
 import type { RunLoop } from '../../base/threads/loop-run.js';
 import type { Bell } from '../forwarding/transport.js';
+import type { MetricPage } from '../../base/metrics/metric-page.js';
+import { writeEngines } from './engine-metrics.js';
 import { RunningDevice, type EngineResources } from './running-device.js';
 import { SupervisedEngine, type EngineSetup } from './supervised-engine.js';
 
@@ -64,6 +66,18 @@ export class Engines {
       else host.labs.set(lab, left);
     });
   }
+
+  readonly writeMetrics = (page: MetricPage): Iterable<void> =>
+    writeEngines(
+      page,
+      this.#pool.loops.map(({ engine, rows, labs }) => ({
+        counters: new Float64Array(engine.memory.portCounters),
+        usedRows: rows.used,
+        ports: rows.taken,
+        labs: labs.size,
+        restarts: engine.restarts,
+      })),
+    );
 
   /** The memories that the engines record into, to be drained. */
   get captureMemories(): CaptureMemory[] {

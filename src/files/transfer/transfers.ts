@@ -3,6 +3,7 @@
  * fairly between all that are on their way.
  */
 import type { Logger } from 'pino';
+import type { MetricPage } from '../../base/metrics/metric-page.js';
 import { LoopPool } from '../../base/threads/loop-pool.js';
 import { SLABS } from '../../base/memory/transfer-memory.js';
 import type { UnpublishedFile } from '../../base/disk/published-file.js';
@@ -71,6 +72,7 @@ export class Transfers {
   readonly #pool: LoopPool<TransferThread>;
   readonly #digesters: LoopPool<TransferThread>;
   readonly #running = new Set<Upload>();
+  readonly #ended = { landed: 0, dropped: 0 };
 
   constructor(options: TransfersOptions) {
     this.#options = options;
@@ -146,6 +148,15 @@ export class Transfers {
     return landed;
   }
 
+  readonly writeMetrics = (page: MetricPage): void => {
+    page.gauge('uploads', 'Uploads that are on their way');
+    page.sample(this.#running.size);
+    page.counter('uploads_ended', 'Uploads that have ended: landed, or dropped');
+    for (const [outcome, count] of Object.entries(this.#ended)) page.sample(count, { outcome });
+    page.gauge('slabs_free', 'Buffers for uploads and downloads that are free');
+    page.sample(SLABS - this.#options.slabs.taken);
+  };
+
   /** Drops unfinished uploads. */
   async close(): Promise<void> {
     await Promise.all([this.#pool.close(), this.#digesters.close()]);
@@ -165,6 +176,7 @@ export class Transfers {
       share: () => Math.min(MOST_SHARE, Math.max(LEAST_SHARE, Math.floor(SHARED_SLABS / this.#running.size))),
       onEnded: (ended, outcome) => {
         if (!this.#running.delete(ended)) return;
+        this.#ended[outcome]++;
         this.#options.log.debug({ subject: ended.subject, outcome }, 'an upload ended');
         this.observer?.ended(ended, outcome);
       },

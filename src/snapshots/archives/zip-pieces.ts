@@ -38,9 +38,13 @@ const BODIES: Readonly<Record<Compression, ZipCursor['bodies']>> = {
 };
 
 /** Touches no disk. */
-export function firstCursor(plan: string, roots: PlanRoots, compression: Compression): ZipCursor {
+export function firstCursor(
+  plan: string,
+  roots: PlanRoots,
+  compression: Compression,
+  bodies = BODIES[compression],
+): ZipCursor {
   const start = { line: 0, open: undefined, position: 0, members: 0, directory: 0, sent: 0 };
-  const bodies = BODIES[compression];
   return { plan, roots, isInner: false, compression, bodies, held: newHeldStream(), ...start };
 }
 
@@ -194,7 +198,7 @@ class PieceMaking {
     if (content === undefined || !('archive' in content)) return undefined;
     const { roots, isInner, bodies } = this.#cursor;
     if (isInner) throw new Error('the plan of the archive is nested too deep');
-    return { ...firstCursor(plannedPath(roots, content.archive), roots, 'none'), isInner: true, bodies };
+    return { ...firstCursor(plannedPath(roots, content.archive), roots, 'none', bodies), isInner: true };
   }
 
   #goOn(open: OpenMember): void {

@@ -16,7 +16,8 @@ import {
 } from '../../base/disk/published-file.js';
 import { FIRST_SNAPSHOT } from '../../lab/gns3-file/older/conversion.js';
 import { EXTENSION, WORK } from '../../lab/projects/folder-layout.js';
-import { firstCursor, nextPiece, type ZipCursor } from '../archives/zip-pieces.js';
+import type { ZipCursor } from '../archives/zip-cursor.js';
+import { firstCursor, nextPiece } from '../archives/zip-pieces.js';
 import { writePlan, type PlannedMember } from '../archives/zip-plan.js';
 import { freezeFiles } from '../content/frozen-tree.js';
 import { isLeftOut } from '../left-out.js';
@@ -62,7 +63,7 @@ export function packFirst(folder: string, filename: string): void {
     // Links that lead out of the project have no content.
     writePlan(plan, [topologyMember(source, topology), ...portable(plannedFrozen(frozen), [])]);
     const roots = { [ROOT.project]: source, [ROOT.work]: work };
-    writeArchive(work, join(folder, filename), firstCursor(plan, roots, 'none'));
+    writeArchive(work, join(folder, filename), firstCursor(plan, roots, 'none', 'none'));
   } finally {
     rmSync(work, { recursive: true, force: true });
   }

@@ -84,7 +84,10 @@ void t.test(
     await one.run('httpd -h /');
     const source = 'http://10.0.0.1/data';
     const carry = async (): Promise<void> => {
-      const [sent, received] = [await one.run('md5sum /data'), await two.run(`wget -q -O - ${source} | md5sum`)];
+      const [sent, received] = [
+        await one.run('md5sum /data'),
+        await two.run(`wget -q -O - ${source} | md5sum`),
+      ];
       t.equal(DIGEST.exec(received)?.[0], DIGEST.exec(sent)?.[0]);
     };
     await carry();

@@ -1,0 +1,72 @@
+/** All metrics of the server, in the order of their page. */
+import type { MetricPage, MetricSource } from '../base/metrics/metric-page.js';
+import { PRODUCT } from '../base/product.js';
+import type { StateThread } from '../base/store/state-thread.js';
+import { writePools } from '../base/threads/pool-metrics.js';
+import type { RunningCaptures } from '../captures/running-captures.js';
+import type { Engines } from '../engine/control/engines.js';
+import type { Transfers } from '../files/transfer/transfers.js';
+import type { HttpServer } from '../http/server.js';
+import type { Projects } from '../lab/projects/projects.js';
+import { HostMetrics } from '../operations/host-metrics.js';
+import { writeLabs } from '../operations/lab-metrics.js';
+import { LoopMetrics } from '../operations/loop-metrics.js';
+import type { Jobs } from '../snapshots/jobs.js';
+import type { Threads } from './threads.js';
+
+interface MetricsOptions {
+  readonly threads: Threads;
+  readonly mostDescriptors: number;
+  /** The folders whose disks are watched, by their names. */
+  readonly parts: Readonly<Record<string, string>>;
+  readonly http: () => HttpServer;
+  readonly projects: Projects;
+  readonly engines: Engines;
+  readonly captures: RunningCaptures;
+  readonly store: StateThread;
+  readonly transfers: Transfers;
+  readonly jobs: Jobs;
+}
+
+export class Metrics {
+  readonly sources: readonly MetricSource[];
+  readonly #loop = new LoopMetrics();
+  readonly #host: HostMetrics;
+
+  constructor({ threads, mostDescriptors, parts, http, projects, ...areas }: MetricsOptions) {
+    this.#host = new HostMetrics({ readers: threads.readers, parts, mostDescriptors });
+    const { engines, captures, store, transfers, jobs } = areas;
+    this.sources = [
+      writeBuild,
+      this.#host.writeMetrics,
+      this.#loop.writeMetrics,
+      (page) => http().writeMetrics(page),
+      (page) => writeLabs(page, projects),
+      engines.writeMetrics,
+      captures.writeMetrics,
+      store.writeMetrics,
+      (page) => {
+        writePools(page, { ...threads.pools, state: store.pool });
+      },
+      transfers.writeMetrics,
+      jobs.writeMetrics,
+    ];
+  }
+
+  start(): void {
+    this.#loop.start();
+    this.#host.start();
+  }
+
+  stop(): void {
+    this.#loop.stop();
+    this.#host.stop();
+  }
+}
+
+function writeBuild(page: MetricPage): void {
+  page.info('build', 'The versions of the server and of Node.js', {
+    version: PRODUCT.version,
+    node: process.version,
+  });
+}

@@ -4,6 +4,7 @@ import type { TaskRunner } from '../base/threads/task-pool.js';
 import { fileNames, type CapturePlan } from './capture.js';
 import { shownGap, withGap, type CaptureGap, type CaptureHistory } from './capture-record.js';
 import type { CaptureFileTasks } from './files/capture-file-tasks.js';
+import type { MendedCaptures } from './files/mended-captures.js';
 
 /** A capture that goes on. */
 export interface Continuation extends CaptureHistory {
@@ -11,15 +12,21 @@ export interface Continuation extends CaptureHistory {
   readonly markOf: (comment: string) => Uint8Array;
 }
 
+interface ContinuationFiles {
+  readonly files: TaskRunner<Pick<CaptureFileTasks, 'findEarlierPart'>>;
+  readonly mended: Pick<MendedCaptures, 'countedIn'>;
+}
+
 /** Refuses (409) a capture that has reached one of its limits. */
 export async function continuedPlan(
-  files: TaskRunner<Pick<CaptureFileTasks, 'findEarlierPart'>>,
+  { files, mended }: ContinuationFiles,
   plan: CapturePlan,
   { startedAt, gaps, markOf }: Continuation,
 ): Promise<CapturePlan> {
   const { folder: root, header, maxPackets, maxOctets, maxSeconds } = plan;
   const names = fileNames(plan);
-  const found = await files.run('findEarlierPart', { root, names, format: plan.format, header });
+  const counted = mended.countedIn(root, names);
+  const found = await files.run('findEarlierPart', { root, names, format: plan.format, header, counted });
   const now = Date.now();
   // The times in a file may be anything.
   const gap = { from: Math.min(Math.max(startedAt, found.lastAt ?? 0), now), to: now };

@@ -9,8 +9,10 @@ import { Capture, fileNames, type CapturedPort, type CaptureContext, type Captur
 import type { MetricPage } from '../base/metrics/metric-page.js';
 import type { LogCounts } from './log/log-reader.js';
 import { continuedPlan, type Continuation } from './continued-plan.js';
+import type { MendedCaptures } from './files/mended-captures.js';
 
 interface RunningCapturesOptions extends CaptureContext {
+  readonly mended: Pick<MendedCaptures, 'countedIn'>;
   /** How many bytes the captures of one project may take. */
   readonly quotaBytes: number;
   readonly log: Logger;
@@ -59,7 +61,7 @@ export class RunningCaptures {
     onEnded: () => void,
     continuation?: Continuation,
   ): Promise<Capture> {
-    const { log, files } = this.#options;
+    const { log } = this.#options;
     const path = join(wanted.folder, wanted.path);
     const budget = this.#budgetOf(dirname(path));
     const names = fileNames(wanted);
@@ -69,7 +71,8 @@ export class RunningCaptures {
     try {
       const keepsRing = continuation !== undefined && names.length > 1;
       await this.#checkRoom(budget, keepsRing ? [] : names);
-      const plan = continuation === undefined ? wanted : await continuedPlan(files, wanted, continuation);
+      const plan =
+        continuation === undefined ? wanted : await continuedPlan(this.#options, wanted, continuation);
       const capture = await Capture.begin(this.#options, port, plan, (ended) => {
         budget.running.delete(ended);
         this.#ended = sumOfCounts(this.#ended, ended.log.counters());

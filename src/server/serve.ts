@@ -7,6 +7,7 @@ import type { Notice } from '../base/store/journal-opening.js';
 import { StateThread } from '../base/store/state-thread.js';
 import { CaptureLibrary } from '../captures/files/capture-library.js';
 import { CaptureRetention } from '../captures/files/capture-retention.js';
+import { MendedCaptures } from '../captures/files/mended-captures.js';
 import { RunningCaptures } from '../captures/running-captures.js';
 import { ProjectCaptures } from '../captures/link-captures.js';
 import { ViewerClock } from '../captures/log/viewer-clock.js';
@@ -109,11 +110,12 @@ export async function serve(config: Config): Promise<void> {
   });
   const left = hadPrograms(config) ? keeper.start() : Promise.resolve([]);
   const udpPorts = new UdpPorts(config.udpPorts, (port) => sockets.opener.isFree(port));
+  const mended = new MendedCaptures(files);
   const controller = new Controller({
     store,
     files,
     keepState: (input) => files.run('keepState', input),
-    mendFolder: (root) => files.run('mendCaptures', { root }),
+    mendFolder: (root) => mended.mend(root),
     contentLoaded: (projectId) => {
       captures.goOn(controller.projects.all.get(projectId));
     },
@@ -191,6 +193,7 @@ export async function serve(config: Config): Promise<void> {
     allowsUnsafeOptions: config.allowsUnsafeOptions,
   });
   const runningCaptures = new RunningCaptures({
+    mended,
     writers,
     clock: new ViewerClock(),
     files,

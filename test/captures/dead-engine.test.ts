@@ -70,6 +70,7 @@ function capturesOf(t: Test, live: LiveEngine): RunningCaptures {
     writers,
     clock: new ViewerClock(),
     files,
+    mended: { countedIn: () => [] },
     quotaBytes: QUOTA,
   });
 }

@@ -32,6 +32,13 @@ export interface CaptureFacts extends CaptureHead {
   readonly version: string;
 }
 
+/** The packets in a file, as long as it is of this version. */
+export interface CountedFile {
+  readonly name: string;
+  readonly version: string;
+  readonly span: PacketSpan;
+}
+
 /** The packets that a capture has recorded before it goes on. */
 export interface EarlierPart extends Omit<PacketSpan, 'end'> {
   /** The file that it goes on in: its first bytes, and where its last complete record ends. */
@@ -43,8 +50,8 @@ export interface CaptureFileTasks extends TaskTable {
   readonly listCaptures: (input: { root: string }) => CaptureFacts[];
   /** Reads the whole file. */
   readonly countCapture: (input: { root: string; name: string }) => PacketSpan;
-  /** Cuts off records that are incomplete because the server was killed. No capture may be running. */
-  readonly mendCaptures: (input: { root: string }) => void;
+  /** Cuts off records that are incomplete because the server was killed. Returns what it has counted. No capture may be running. */
+  readonly mendCaptures: (input: { root: string }) => CountedFile[];
   /** Counts the packets of a capture that goes on. Its files are one, or a ring with the youngest first, and may be missing. */
   readonly findEarlierPart: (input: {
     root: string;
@@ -52,6 +59,8 @@ export interface CaptureFileTasks extends TaskTable {
     format: CaptureHead['format'];
     /** The bytes that a new file would begin with. */
     header: Uint8Array;
+    /** Files that need not be read again. */
+    counted: readonly CountedFile[];
   }) => EarlierPart;
   /** Deletes the files that are still of this version; returns the names of the deleted ones. */
   readonly removeCaptures: (input: {
@@ -89,18 +98,18 @@ export const captureFileTasks: CaptureFileTasks = {
 
   mendCaptures({ root }) {
     const folder = captureFolder(root);
-    if (folder === undefined) return;
-    for (const entry of readdirSync(folder, { withFileTypes: true })) {
-      const path = join(folder, entry.name);
-      if (entry.isFile() && (lstatSync(path).mode & UNFINISHED_BIT) !== 0) mend(path);
-    }
+    if (folder === undefined) return [];
+    return readdirSync(folder, { withFileTypes: true })
+      .filter((entry) => entry.isFile() && (lstatSync(join(folder, entry.name)).mode & UNFINISHED_BIT) !== 0)
+      .map(({ name }) => ({ name, ...mend(join(folder, name)) }));
   },
 
-  findEarlierPart({ root, names, format, header }) {
+  findEarlierPart({ root, names, format, header, counted }) {
     const folder = captureFolder(root);
     const parts = names.flatMap((name) => {
-      const part = folder === undefined ? undefined : earlierPart(join(folder, name), format, header);
-      return part ?? [];
+      if (folder === undefined) return [];
+      const known = counted.find((file) => file.name === name);
+      return earlierPart(join(folder, name), format, header, known) ?? [];
     });
     return {
       packets: sum(parts.map(({ packets }) => packets)),
@@ -166,14 +175,16 @@ function earlierPart(
   path: string,
   format: CaptureHead['format'],
   header: Uint8Array,
+  counted: CountedFile | undefined,
 ): EarlierPart | undefined {
   let fd: number | undefined;
   try {
-    const { fd: opened, size } = openRegularFile(path);
+    const { fd: opened, size, version } = openRegularFile(path);
     fd = opened;
     const window = new FileWindow(fd, size, WINDOW_LENGTH);
     if (readCaptureHead(window).format !== format) return undefined;
-    const { end, ...span } = countPackets(window);
+    const isCounted = counted?.version === version;
+    const { end, ...span } = isCounted ? counted.span : countPackets(window);
     const first = window.at(0, PCAP_HEADER_LENGTH);
     const begun = Uint8Array.from({ length: PCAP_HEADER_LENGTH }, (_, at) => first.getUint8(at));
     const isOurs = format === 'pcapng' || Buffer.compare(begun, header) === 0;
@@ -189,16 +200,17 @@ function sum(numbers: readonly number[]): number {
   return numbers.reduce((total, number) => total + number, 0);
 }
 
-function mend(path: string): void {
+function mend(path: string): Omit<CountedFile, 'name'> {
   const { fd, size } = openRegularFile(path);
-  let end: number;
+  let span: PacketSpan;
   try {
-    ({ end } = countPackets(new FileWindow(fd, size, WINDOW_LENGTH)));
+    span = countPackets(new FileWindow(fd, size, WINDOW_LENGTH));
   } finally {
     closeSync(fd);
   }
-  if (end < size) truncateSync(path, end);
+  if (span.end < size) truncateSync(path, span.end);
   chmodSync(path, FINISHED_MODE);
+  return { version: versionOf(lstatSync(path, { bigint: true })), span };
 }
 
 function isMissing(error: unknown): boolean {

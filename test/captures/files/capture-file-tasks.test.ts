@@ -93,6 +93,25 @@ void t.test('the packets of a file that is larger than the window are counted', 
   t.end();
 });
 
+void t.test('a file of which the packets are known is not read again, unless it has changed', (t) => {
+  const { root, folder } = project(t);
+  const bytes = pcapFile(PACKETS.slice(0, 3));
+  writeFileSync(join(folder, 'one'), bytes);
+  const [facts] = tasks.listCaptures({ root });
+  const span = { packets: 7, octets: 8, firstAt: 9, lastAt: 10, end: bytes.length };
+  const find = (version: string) =>
+    tasks.findEarlierPart({
+      ...{ root, names: ['one'], format: 'pcap', header: bytes.subarray(0, 24) },
+      counted: [
+        { name: 'other', version, span: { ...span, packets: 1 } },
+        { name: 'one', version, span },
+      ],
+    });
+  t.match(find(facts?.version ?? ''), { packets: 7, octets: 8, lastAt: 10, file: { end: bytes.length } });
+  t.match(find('another'), { packets: 3 });
+  t.end();
+});
+
 void t.test('only what is still the same file is removed', (t) => {
   const { root, folder } = project(t);
   for (const name of ['same', 'grown', 'replaced', 'gone']) writeFileSync(join(folder, name), name);
@@ -127,8 +146,11 @@ void t.test(
     symlinkSync(foreign, join(folder, 'link.pcap'));
     mkdirSync(join(folder, 'sticky'), { mode: 0o1755 });
     const last = PACKETS[99]?.length ?? 0;
-    for (const time of ['once', 'and again']) {
-      tasks.mendCaptures({ root });
+    const recorded = { cut: 99, good: 100, notes: 0 };
+    for (const [time, wanted] of [['once', recorded] as const, ['and again', {}] as const]) {
+      const mended = tasks.mendCaptures({ root });
+      const packets = mended.map(({ name, span }) => [name.split('.')[0], span.packets]);
+      t.same(Object.fromEntries(packets), wanted, time);
       t.same(readFileSync(cut), whole.subarray(0, whole.length - 16 - last), time);
       t.same(readFileSync(good), whole);
       t.same(readFileSync(finished), whole.subarray(0, whole.length - 3));

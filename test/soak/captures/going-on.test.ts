@@ -1,6 +1,6 @@
 /** Captures that go on after the death of the server: damaged files, pcapng, limits, rings. */
 import { spawnSync } from 'node:child_process';
-import { existsSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import { appendFileSync, existsSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import t from 'tap';
 import { LINK_TYPE, pcapHeader } from '../../../src/engine/wire/pcap.js';
@@ -11,6 +11,8 @@ import { startServer } from '../../support/server-process.js';
 import { missingTshark, tsharkRows } from '../../support/tshark.js';
 
 const PCAP_HEADER = 24;
+/** Far more than a server reads at its start. */
+const LARGE = 200 * 1024 * 1024;
 /** A file of another link type has come into the place of a capture's. */
 const DAMAGE = Buffer.concat([pcapHeader(LINK_TYPE.FRELAY, 100), Buffer.alloc(16)]);
 
@@ -131,6 +133,28 @@ void t.test('a ring goes on in its next file', async (t) => {
   const paths = ['ring.2.pcap', 'ring.1.pcap', 'ring.pcap'].map((name) => join(dirname(path), name));
   t.same(paths.map(numbersOf), [[1], [2], [3]]);
   t.equal(await third.server.stop(), 0);
+});
+
+void t.test('a large file is read to its end once before its capture goes on', async (t) => {
+  const first = await CapturedLine.make(t, await startServer(t));
+  const path = await first.capture();
+  await first.pass(1);
+  await first.hasWritten(1);
+  await first.server.stop('SIGKILL');
+  const record = readFileSync(path).subarray(PCAP_HEADER);
+  const part = Buffer.concat(Array<Buffer>(10_000).fill(record));
+  let size = PCAP_HEADER + record.length;
+  for (; size < LARGE; size += part.length) appendFileSync(path, part);
+
+  const second = first.on(await startServer(t, { data: first.server.data }));
+  await second.isCapturing();
+  const [, read] = /rchar: (\d+)/.exec(readFileSync(`/proc/${second.server.child.pid}/io`, 'utf8')) ?? [];
+  t.ok(Number(read) > size);
+  t.ok(Number(read) < 1.5 * size, `${read} of ${size} bytes`);
+  await second.pass(2);
+  await second.stop();
+  t.match(await second.status(), { packets: (size - PCAP_HEADER) / record.length + 1 });
+  t.equal(await second.server.stop(), 0);
 });
 
 void t.test('a link that is gone when the server comes back is not captured', async (t) => {

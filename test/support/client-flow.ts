@@ -10,9 +10,9 @@ import { Client, type Reply } from './client.js';
 import { eventually } from './eventually.js';
 import { LiveStream } from './live-stream.js';
 import { NodeTerminal } from './node-terminal.js';
-import { NotificationLog } from './notification-log.js';
+import { NotificationLog, type Notification } from './notification-log.js';
 import { pcapFile } from './pcap-records.js';
-import { STOCK_OBJECTS } from './stock-objects.js';
+import { STOCK_EVENTS, STOCK_OBJECTS } from './stock-objects.js';
 
 const FIXTURES = new URL('../../../test/fixtures/flows/', import.meta.url);
 
@@ -44,6 +44,23 @@ export function recordedFlow(name: string): FlowCall[] {
 }
 
 const TEMPLATE = 'template ';
+const CONTROLLER = '/v2/notifications/ws';
+/** What clients are told of that GNS3 does not have. */
+const OWN_ACTION = /^(job|upload)\.[a-z]+$/;
+const TOLD = ['node', 'link', 'drawing', 'template'];
+
+/** The notification that a call must lead to. */
+interface Told {
+  readonly action: string;
+  readonly id: string;
+}
+
+interface WatchedStream {
+  readonly path: string;
+  /** Over the WebSocket and over HTTP. */
+  readonly logs: readonly [NotificationLog, NotificationLog];
+  readonly expected: Told[];
+}
 
 export class FlowPlayer {
   readonly #t: Test;
@@ -51,9 +68,8 @@ export class FlowPlayer {
   readonly #client: Client;
   readonly #ids = new Map<string, string>();
   #exported = Buffer.alloc(0);
-  /** The notifications of each stream that the client has opened, over both transports. */
-  readonly #streams: { readonly path: string; readonly logs: readonly [NotificationLog, NotificationLog] }[] =
-    [];
+  /** The streams of notifications that the client has opened. */
+  readonly #streams: WatchedStream[] = [];
 
   /** The captures that the client has followed; they end with the captures. */
   readonly #captures: Promise<Buffer>[] = [];
@@ -69,15 +85,46 @@ export class FlowPlayer {
     for (const [index, call] of calls.entries()) await this.#playOne(call, `${index + 1}: ${call.call}`);
   }
 
-  /** Captures must be whole, and both transports of notifications must tell the same. */
+  /** Captures must be whole; both transports must tell the same, which is of the form that clients know, and all of it. */
   async checkStreams(): Promise<void> {
     for (const capture of await Promise.all(this.#captures)) pcapFile(capture);
-    for (const { path, logs } of this.#streams) {
+    for (const { path, logs, expected } of this.#streams) {
       const [socket, http] = logs;
+      for (const { action, id } of expected) {
+        const isIt = (told: Notification): boolean =>
+          told.action === action && told.event[`${action.split('.')[0]}_id`] === id;
+        await eventually(`${path} tells ${action} of ${id}`, () => socket.received.some(isIt) || undefined);
+      }
       const isSame = (): true | undefined => socket.received.length === http.received.length || undefined;
       await eventually(`both transports tell as much of ${path}`, isSame);
       this.#t.same(socket.received, http.received, path);
+      for (const told of socket.received) this.#checkNotification(path, told);
     }
+  }
+
+  #checkNotification(path: string, told: Notification): void {
+    if (OWN_ACTION.test(told.action)) return;
+    const objects: Readonly<Record<string, z.ZodType>> =
+      STOCK_EVENTS[path === CONTROLLER ? 'controller' : 'project'];
+    const event = objects[told.action.split('.')[0] ?? ''] ?? z.never();
+    const parsed = z.strictObject({ action: z.string(), event }).safeParse(told);
+    this.#t.ok(
+      parsed.success,
+      `${path} ${told.action}: ${parsed.success ? 'as GNS3 tells it' : z.prettifyError(parsed.error)}`,
+    );
+  }
+
+  /** Notes what clients must be told of a call that has made or removed something. */
+  #expect(method: string, path: string, { answer = '', as, status }: FlowCall): void {
+    const [kind, id] =
+      method === 'DELETE'
+        ? (/\/(\w+)s\/([^/]+)$/.exec(path)?.slice(1) ?? [])
+        : [answer, as === undefined ? undefined : this.#ids.get(as)];
+    if (id === undefined || !TOLD.includes(kind) || status >= 400) return;
+    const project = /^\/v2\/projects\/[^/]+/.exec(path)?.[0];
+    const stream = project === undefined ? CONTROLLER : `${project}/notifications/ws`;
+    const action = `${kind}.${method === 'DELETE' ? 'deleted' : 'created'}`;
+    for (const each of this.#streams) if (each.path === stream) each.expected.push({ action, id });
   }
 
   async #playOne(call: FlowCall, title: string): Promise<void> {
@@ -89,6 +136,7 @@ export class FlowPlayer {
     if (path.endsWith('/export')) this.#exported = Buffer.from(await this.#bytes(path));
     const { as, answer = '' } = call;
     if (as !== undefined) this.#ids.set(as, String((reply.body as Record<string, unknown>)[`${answer}_id`]));
+    this.#expect(method, path, call);
   }
 
   #check({ status, answer, type }: FlowCall, reply: Reply, title: string): void {
@@ -98,7 +146,7 @@ export class FlowPlayer {
     if (answer === undefined) return void t.equal(reply.text, '', `${title} has no body`);
     t.equal(reply.headers.get('content-type'), type ?? 'application/json', title);
     const object = STOCK_OBJECTS[answer.replace(/^\[|\]$/g, '')];
-    if (object === undefined) return;
+    if (object === undefined) throw new Error(`${title}: ${answer} is not written down`);
     const parsed = (answer.startsWith('[') ? z.array(object) : object).safeParse(reply.body);
     t.ok(parsed.success, `${title}: ${parsed.success ? answer : z.prettifyError(parsed.error)}`);
   }
@@ -121,7 +169,7 @@ export class FlowPlayer {
     this.#t.teardown(() => {
       for (const log of logs) log.close();
     });
-    this.#streams.push({ path, logs });
+    this.#streams.push({ path, logs, expected: [] });
   }
 
   async #bodyOf({ body, text, form }: FlowCall): Promise<unknown> {

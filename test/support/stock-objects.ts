@@ -191,9 +191,22 @@ const filter = z.strictObject({
   type: text,
 });
 
+const message = z.strictObject({ message: text.min(1) });
+
+/** A picture that has not changed is not told. */
+const toldDrawing = drawing.partial({ svg: true });
+
+/** The objects of the notifications of a stream, by the part of the action before its dot. */
+export const STOCK_EVENTS = {
+  controller: { compute, project, template },
+  project: { node, link, drawing: toldDrawing, snapshot, log: message },
+} as const;
+
+/** The objects of answers; a file is what it is. */
 export const STOCK_OBJECTS: Readonly<Record<string, z.ZodType>> = {
   appliance: z.looseObject({ builtin: flag, category: text, name: text }),
   binary: z.strictObject({ path: text, version: text }),
+  file: z.unknown(),
   machine: z.strictObject({ vmname: text }),
   ...{ compute, drawing, engine, error, filter, gns3vm, image, license, link, node, project, snapshot },
   ...{ statistics, stats, symbol, template, version },

@@ -305,6 +305,7 @@ const ASK_THE_DAY = [
   'src/files/uploads/uploads.ts',
   'src/server/serve.ts',
   'src/snapshots/content/frozen-tree.ts',
+  'src/snapshots/known-memories.ts',
   'src/snapshots/snapshots.ts',
 ];
 

@@ -45,7 +45,7 @@ export function recordedFlow(name: string): FlowCall[] {
 
 const TEMPLATE = 'template ';
 const CONTROLLER = '/v2/notifications/ws';
-/** What clients are told of that GNS3 does not have. */
+/** The actions of notifications that GNS3 does not have. */
 const OWN_ACTION = /^(job|upload)\.[a-z]+$/;
 const TOLD = ['node', 'link', 'drawing', 'template'];
 

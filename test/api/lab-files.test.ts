@@ -276,14 +276,19 @@ void t.test('a changed link loses no frame elsewhere', async (t) => {
   const nodes = new Map((await listOf(lab, 'nodes')).map((node) => [node['name'], node]));
   const near = await lab.peer(t, nodes.get('H1') ?? {}, 7);
   const far = await lab.peer(t, nodes.get('H2') ?? {}, 7);
-  const frames = Array.from({ length: 200 }, (_, index) => frameOf(index));
-  const applied = up(lab, file('e1'));
-  for (const frame of frames) {
-    await near.peer.send(near.near, [frame]);
-    await new Promise((resolve) => setImmediate(resolve));
+  let sent = 0;
+  for (let round = 1; round <= 6; round++) {
+    let isApplied = false;
+    const applied = up(lab, file(`e${round % 4}`)).finally(() => {
+      isApplied = true;
+    });
+    while (!isApplied) {
+      await near.peer.send(near.near, [frameOf(sent++)]);
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    t.match(await applied, { state: 'applied' });
   }
-  t.match(await applied, { state: 'applied' });
-  t.equal((await far.peer.receive(frames.length)).length, frames.length);
+  t.equal((await far.peer.receive(sent)).length, sent);
 });
 
 void t.test('a lab that was drawn by hand becomes a file whose plan is empty', async (t) => {

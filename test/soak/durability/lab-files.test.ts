@@ -1,0 +1,1 @@
+import '../../durability/lab-files.test.js';

@@ -5,7 +5,7 @@ import { bytesSource, type PieceSource } from './streams/sized-response.js';
 
 /** Tells the segments of a body one after the other. */
 interface SegmentSupply {
-  /** Undefined at the end. No segment is empty. */
+  /** Undefined at the end. No segment is empty; its bytes are valid until the next call. */
   next(): Promise<
     Uint8Array | { readonly file: NamedFile; readonly start: number; readonly end: number } | undefined
   >;

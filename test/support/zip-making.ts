@@ -109,7 +109,8 @@ function addBody(body: MemberBody, before: ZipCursor, write: (bytes: Uint8Array)
   const count = Math.ceil(body.size / PART_LENGTH);
   for (let position = (count - 1) * PART_LENGTH; position >= 0; position -= PART_LENGTH) {
     const length = Math.min(PART_LENGTH, body.size - position);
-    parts.unshift(packPart({ body, position, length }));
+    const room = new SharedArrayBuffer(2 * PART_LENGTH);
+    parts.unshift(packPart({ body, position, length, room }));
   }
   let sums: MemberSums = { crc32: 0, size: 0, compressedSize: 0 };
   for (const { bytes, crc32, size, compressedSize } of parts) {

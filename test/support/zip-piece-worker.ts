@@ -5,5 +5,5 @@ import { nextPiece } from '../../src/snapshots/archives/zip-pieces.js';
 
 parentPort?.on('message', (cursor: ZipCursor) => {
   const piece = nextPiece(cursor);
-  parentPort?.postMessage(piece, [piece.bytes.buffer]);
+  parentPort?.postMessage(piece);
 });

@@ -8,8 +8,8 @@ export const LARGEST_PIECE = 64 * 1024;
 export interface TailSource {
   /**
    * Gives the next bytes in one of two ways. Either it calls `use` within the call, with at most LARGEST_PIECE bytes
-   * that are valid only during that call, and returns `given`; or it returns a promise of bytes that are the caller's
-   * to keep. It returns `nothing` when there is nothing at the moment, and `over` at the end of the stream. A promise
+   * that are valid only during that call, and returns `given`; or it returns a promise of bytes that are valid
+   * until the next call. It returns `nothing` when there is nothing at the moment, and `over` at the end of the stream. A promise
    * that rejects breaks the stream off.
    */
   next(use: (bytes: Uint8Array) => void): 'given' | 'nothing' | 'over' | Promise<Uint8Array>;

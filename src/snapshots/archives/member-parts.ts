@@ -13,18 +13,25 @@ export interface BodyPart {
 }
 
 export interface PackedPart extends MemberSums {
-  readonly bytes: Uint8Array<ArrayBuffer>;
+  /** In the room that was given. */
+  readonly bytes: Uint8Array<SharedArrayBuffer>;
 }
 
 /** It stays in the processor's cache between reading and summing. */
 const READ_LENGTH = 256 * 1024;
 
 /** Compresses a part; only the last one ends the stream. Fails when the content has become shorter. */
-export function packPart({ body, position, length }: BodyPart): PackedPart {
+export function packPart({
+  body,
+  position,
+  length,
+  room,
+}: BodyPart & { room: SharedArrayBuffer }): PackedPart {
   const content = part(plannedMemberOf(body), body, position, length);
   const isLast = body.isLast && position + length === body.size;
   const encoded = encodeContent(newHeldStream(), body.compression, content, isLast);
-  const bytes = new Uint8Array(encoded);
+  const bytes = new Uint8Array(room, 0, encoded.length);
+  bytes.set(encoded);
   return { bytes, crc32: crc32(content), size: length, compressedSize: bytes.length };
 }
 

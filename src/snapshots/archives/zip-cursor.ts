@@ -54,8 +54,8 @@ export interface MemberBody {
 }
 
 export interface ZipPiece {
-  /** They fill their buffer. Empty only if the archive is complete. */
-  readonly bytes: Uint8Array<ArrayBuffer>;
+  /** In the room that was given, if they fit into it. Empty only if the archive is complete. */
+  readonly bytes: Uint8Array;
   /** It follows the bytes; the next piece follows it, made by the cursor `afterBody`. */
   readonly body: MemberBody | undefined;
   /** Undefined after the last piece. */

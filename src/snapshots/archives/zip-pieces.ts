@@ -52,9 +52,9 @@ export function firstCursor(
  * Use each cursor once. When this throws, the archive cannot go on and its native memory is free. Refuses (409) when the
  * library of the compression is missing.
  */
-export function nextPiece(cursor: ZipCursor): ZipPiece {
+export function nextPiece(cursor: ZipCursor, room?: SharedArrayBuffer): ZipPiece {
   try {
-    const making = new PieceMaking(cursor);
+    const making = new PieceMaking(cursor, room);
     try {
       return making.make();
     } finally {
@@ -83,9 +83,9 @@ class PieceMaking {
   /** The position in the plan after the current member. */
   #nextLine = 0;
 
-  constructor(cursor: ZipCursor) {
+  constructor(cursor: ZipCursor, room: SharedArrayBuffer | undefined) {
     this.#cursor = cursor;
-    this.#room = new PieceRoom(CHUNK, MOST_READ[cursor.compression]);
+    this.#room = new PieceRoom(CHUNK, MOST_READ[cursor.compression], room);
     this.#directory = new DirectoryFile(cursor.plan);
     this.#plan = new PlanReader(cursor.plan, cursor.open?.line ?? cursor.line);
   }
@@ -312,19 +312,19 @@ class PieceMaking {
 /** Spare memory of a piece. */
 const SPARE = 1024;
 
-/** The bytes of one piece, in memory that can be transferred to another thread. */
+/** The bytes of one piece. */
 class PieceRoom {
   readonly #usual: number;
   readonly #mostRead: number;
-  #memory: Uint8Array<ArrayBuffer>;
+  #memory: Uint8Array;
   #length = 0;
   #read = 0;
 
   /** A piece has about `usual` bytes; it may have fewer if `mostRead` bytes were read for it. */
-  constructor(usual: number, mostRead: number) {
+  constructor(usual: number, mostRead: number, room: SharedArrayBuffer | undefined) {
     this.#usual = usual;
     this.#mostRead = mostRead;
-    this.#memory = new Uint8Array(usual + SPARE);
+    this.#memory = room === undefined ? new Uint8Array(usual + SPARE) : new Uint8Array(room);
   }
 
   get isEnough(): boolean {
@@ -335,11 +335,8 @@ class PieceRoom {
     return this.#length;
   }
 
-  /** The added bytes, in memory of their own that is not much larger. */
-  get bytes(): Uint8Array<ArrayBuffer> {
-    return this.#length * 2 < this.#memory.length
-      ? this.#memory.slice(0, this.#length)
-      : this.#memory.subarray(0, this.#length);
+  get bytes(): Uint8Array {
+    return this.#memory.subarray(0, this.#length);
   }
 
   /** Counts bytes that were read for this piece. */

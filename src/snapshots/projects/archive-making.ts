@@ -1,10 +1,13 @@
 /** The tasks that make one archive, until it is complete or given up. Runs in the HTTP thread. */
 import type { TaskRunner } from '../../base/threads/task-pool.js';
+import type { BodyPart, PackedPart } from '../archives/member-parts.js';
 import type { ZipCursor, ZipPiece } from '../archives/zip-cursor.js';
 import type { PieceTasks } from './export-tasks.js';
+import type { PieceRooms } from './piece-rooms.js';
 
 interface ArchiveMakingOptions {
   readonly pieces: TaskRunner<PieceTasks>;
+  readonly rooms: PieceRooms;
   readonly first: ZipCursor;
   readonly warn: (message: string) => void;
   /** Called when the client has taken something. */
@@ -13,10 +16,15 @@ interface ArchiveMakingOptions {
   readonly onEnded: () => Promise<void>;
 }
 
+/** What a task has made, and the memory that its bytes are in. */
+export type InRoom<Made> = Made & { readonly room: SharedArrayBuffer };
+
 export class ArchiveMaking {
   readonly first: ZipCursor;
   readonly #options: ArchiveMakingOptions;
   readonly #underWay = new Set<Promise<unknown>>();
+  /** With bytes that are being made or sent. */
+  readonly #rooms = new Set<SharedArrayBuffer>();
   #ending: Promise<void> | undefined;
   #movedAt = performance.now();
   #isWaitedFor = false;
@@ -54,10 +62,21 @@ export class ArchiveMaking {
     if (this.#ending !== undefined) throw new Error('the archive was closed before its end');
   }
 
-  async piece(cursor: ZipCursor): Promise<ZipPiece> {
-    const piece = await this.run('exportPiece', { cursor });
+  async piece(cursor: ZipCursor): Promise<InRoom<ZipPiece>> {
+    const room = this.#takeRoom();
+    const piece = await this.run('exportPiece', { cursor, room });
     for (const warning of piece.warnings) this.#options.warn(warning);
-    return piece;
+    return { ...piece, room };
+  }
+
+  async packedPart(part: BodyPart): Promise<InRoom<PackedPart>> {
+    const room = this.#takeRoom();
+    return { ...(await this.run('packPart', { ...part, room })), room };
+  }
+
+  /** Call it when the bytes in the room have been sent; the end of the archive does so for all rooms. */
+  leaveRoom(room: SharedArrayBuffer): void {
+    if (this.#rooms.delete(room)) this.#options.rooms.giveBack(room);
   }
 
   async run<Name extends keyof PieceTasks & string>(
@@ -80,9 +99,17 @@ export class ArchiveMaking {
     return this.#ending;
   }
 
+  #takeRoom(): SharedArrayBuffer {
+    this.checkOpen();
+    const room = this.#options.rooms.take();
+    this.#rooms.add(room);
+    return room;
+  }
+
   async #end(): Promise<void> {
     const { pieces, first: cursor, onEnded } = this.#options;
     await Promise.allSettled(this.#underWay);
+    for (const room of this.#rooms) this.leaveRoom(room);
     await pieces.run('dropCursor', { cursor }).catch(() => undefined);
     await onEnded();
   }

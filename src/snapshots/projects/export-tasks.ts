@@ -27,8 +27,8 @@ export interface BegunArchive {
 
 /** The tasks that make the pieces of an archive. */
 export interface PieceTasks extends TaskTable {
-  readonly exportPiece: (input: { cursor: ZipCursor }) => ZipPiece;
-  readonly packPart: (input: BodyPart) => PackedPart;
+  readonly exportPiece: (input: { cursor: ZipCursor; room: SharedArrayBuffer }) => ZipPiece;
+  readonly packPart: (input: BodyPart & { room: SharedArrayBuffer }) => PackedPart;
   readonly sumPart: (input: BodyPart & { before: number }) => number;
   /** Frees what is held for an archive that is given up. */
   readonly dropCursor: (input: { cursor: ZipCursor }) => void;
@@ -66,7 +66,7 @@ export const exportTasks: ExportTasks = {
     return { ...begun(plan, rootsOf(project, images), 'none'), warnings };
   },
 
-  exportPiece: ({ cursor }) => nextPiece(cursor),
+  exportPiece: ({ cursor, room }) => nextPiece(cursor, room),
   packPart,
   sumPart,
 

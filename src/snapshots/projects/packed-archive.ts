@@ -5,17 +5,21 @@
 import { joinedCrc32 } from '../archives/joined-crc.js';
 import type { PackedPart } from '../archives/member-parts.js';
 import { afterBody, type MemberBody, type ZipCursor } from '../archives/zip-cursor.js';
-import type { ArchiveMaking } from './archive-making.js';
+import type { ArchiveMaking, InRoom } from './archive-making.js';
 
 const PART_LENGTH = 512 * 1024;
 /** Two are being compressed while the third one is sent. */
 const PARTS_AHEAD = 3;
 const NOTHING = new Uint8Array(0);
 
+type PackedBytes = InRoom<{ readonly bytes: Uint8Array }>;
+
 export class PackedArchive {
   readonly #making: ArchiveMaking;
-  readonly #pieces: AsyncGenerator<Uint8Array, undefined>;
-  #ahead: Promise<IteratorResult<Uint8Array, undefined>>;
+  readonly #pieces: AsyncGenerator<PackedBytes, undefined>;
+  #ahead: Promise<IteratorResult<PackedBytes, undefined>>;
+  /** The room of the bytes that the client gets now. */
+  #sending: SharedArrayBuffer | undefined;
   #isOver = false;
 
   private constructor(making: ArchiveMaking) {
@@ -31,10 +35,12 @@ export class PackedArchive {
     return archive;
   }
 
-  /** The last piece is empty. */
+  /** The bytes are valid until the next call; the last ones are none. */
   next(): 'over' | Promise<Uint8Array> {
     if (this.#isOver) return 'over';
     this.#making.checkOpen();
+    if (this.#sending !== undefined) this.#making.leaveRoom(this.#sending);
+    this.#sending = undefined;
     const taken = this.#ahead;
     this.#ahead = this.#pieces.next();
     // The next call returns it; this only silences the unhandled rejection.
@@ -50,29 +56,31 @@ export class PackedArchive {
     void this.#making.close();
   }
 
-  async #bytesOf(taken: Promise<IteratorResult<Uint8Array, undefined>>): Promise<Uint8Array> {
+  async #bytesOf(taken: Promise<IteratorResult<PackedBytes, undefined>>): Promise<Uint8Array> {
     const { value } = await taken;
     this.#isOver = value === undefined;
-    return value ?? NOTHING;
+    this.#sending = value?.room;
+    return value?.bytes ?? NOTHING;
   }
 
-  async *#made(first: ZipCursor): AsyncGenerator<Uint8Array, undefined> {
+  async *#made(first: ZipCursor): AsyncGenerator<PackedBytes, undefined> {
     for (let cursor: ZipCursor | undefined = first; cursor !== undefined;) {
-      const { bytes, body, cursor: next } = await this.#making.piece(cursor);
-      yield bytes;
+      const piece = await this.#making.piece(cursor);
+      yield piece;
+      const { body, cursor: next } = piece;
       cursor = body === undefined || next === undefined ? next : yield* this.#packed(body, next);
     }
     return undefined;
   }
 
   /** Returns the cursor behind the body. */
-  async *#packed(body: MemberBody, before: ZipCursor): AsyncGenerator<Uint8Array, ZipCursor> {
-    const parts: Promise<PackedPart>[] = [];
+  async *#packed(body: MemberBody, before: ZipCursor): AsyncGenerator<PackedBytes, ZipCursor> {
+    const parts: Promise<InRoom<PackedPart>>[] = [];
     let asked = 0;
     const ask = (): void => {
       for (; parts.length < PARTS_AHEAD && asked < body.size; asked += PART_LENGTH) {
         const length = Math.min(PART_LENGTH, body.size - asked);
-        const part = this.#making.run('packPart', { body, position: asked, length });
+        const part = this.#making.packedPart({ body, position: asked, length });
         part.catch(() => undefined);
         parts.push(part);
       }
@@ -80,14 +88,15 @@ export class PackedArchive {
     let sums = { crc32: 0, size: 0, compressedSize: 0 };
     ask();
     for (let next = parts.shift(); next !== undefined; next = parts.shift()) {
-      const { bytes, crc32, size, compressedSize } = await next;
+      const part = await next;
       ask();
+      const { crc32, size, compressedSize } = part;
       sums = {
         crc32: joinedCrc32(sums.crc32, crc32, size),
         size: sums.size + size,
         compressedSize: sums.compressedSize + compressedSize,
       };
-      yield bytes;
+      yield part;
     }
     return afterBody(before, sums);
   }

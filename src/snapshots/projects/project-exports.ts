@@ -12,6 +12,7 @@ import type { ExportRequest } from './export-plan.js';
 import { ArchiveMaking } from './archive-making.js';
 import type { ArchiveLayout } from '../archives/zip-layout.js';
 import type { BegunArchive, ExportTasks } from './export-tasks.js';
+import { PieceRooms } from './piece-rooms.js';
 import { PackedArchive } from './packed-archive.js';
 import { StoredArchive } from './stored-archive.js';
 import { jobPlace, type JobPlace } from '../job-place.js';
@@ -124,6 +125,7 @@ class RunningExport {
 
 export class ProjectExports {
   readonly #options: ProjectExportsOptions;
+  readonly #rooms = new PieceRooms();
   /** Includes those that have given way, until they have ended. */
   readonly #running = new Set<RunningExport>();
   readonly #places = new Places<RunningExport>({
@@ -206,7 +208,7 @@ export class ProjectExports {
     };
     const { cursor: first, layout, warnings } = begun;
     warnings.forEach(warn);
-    const making = new ArchiveMaking({ pieces: longJobs, first, warn, onMoved, onEnded });
+    const making = new ArchiveMaking({ pieces: longJobs, rooms: this.#rooms, first, warn, onMoved, onEnded });
     running.goesOn(making);
     return new PlannedArchive(making, layout);
   }

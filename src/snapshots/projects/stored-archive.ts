@@ -4,12 +4,15 @@
  */
 import type { NamedFile } from '../../base/disk/containment.js';
 import { afterBody, type MemberBody, type ZipCursor } from '../archives/zip-cursor.js';
-import type { ArchiveMaking } from './archive-making.js';
+import type { ArchiveMaking, InRoom } from './archive-making.js';
 
-/** Bytes, or a stretch of a file. */
-type Segment =
-  | Uint8Array<ArrayBuffer>
-  | { readonly file: NamedFile; readonly start: number; readonly end: number };
+interface Stretch {
+  readonly file: NamedFile;
+  readonly start: number;
+  readonly end: number;
+}
+
+type Segment = InRoom<{ readonly bytes: Uint8Array }> | Stretch;
 
 const SUMMED_LENGTH = 8 * 1024 * 1024;
 /** Sums are so far ahead of the client, and the file is in the memory of the system when the client comes there. */
@@ -24,6 +27,8 @@ export class StoredArchive {
   /** The position in the archive up to which everything has been sent. */
   #sent: number;
   readonly #waiting = new Set<() => void>();
+  /** The room of the bytes that the client gets now. */
+  #sending: SharedArrayBuffer | undefined;
 
   private constructor(making: ArchiveMaking, start: number) {
     this.#making = making;
@@ -40,14 +45,19 @@ export class StoredArchive {
     return archive;
   }
 
-  /** Undefined at the end. */
-  async next(): Promise<Segment | undefined> {
+  /** Bytes, which are valid until the next call, or a stretch of a file; undefined at the end. */
+  async next(): Promise<Uint8Array | Stretch | undefined> {
     this.#making.checkOpen();
+    if (this.#sending !== undefined) this.#making.leaveRoom(this.#sending);
+    this.#sending = undefined;
     const taken = this.#ahead;
     this.#ahead = this.#segments.next();
     // The next call returns it; this only silences the unhandled rejection.
     this.#ahead.catch(() => undefined);
-    return (await this.#making.awaited(taken)).value;
+    const { value } = await this.#making.awaited(taken);
+    if (value === undefined || 'file' in value) return value;
+    this.#sending = value.room;
+    return value.bytes;
   }
 
   /** Everything before this position, counted from the first byte that is sent, has been sent. */
@@ -65,10 +75,11 @@ export class StoredArchive {
 
   async *#made(first: ZipCursor): AsyncGenerator<Segment, undefined> {
     for (let cursor: ZipCursor | undefined = first; cursor !== undefined;) {
-      const { bytes, body, cursor: next, warnings } = await this.#making.piece(cursor);
+      const { bytes, body, cursor: next, warnings, room } = await this.#making.piece(cursor);
       if (warnings.length > 0) throw new Error('a file of the archive is gone, and the length is promised');
       const skipped = Math.max(this.#start - cursor.position, 0);
-      if (skipped < bytes.length) yield bytes.subarray(skipped);
+      if (skipped < bytes.length) yield { bytes: bytes.subarray(skipped), room };
+      else this.#making.leaveRoom(room);
       cursor = body === undefined || next === undefined ? next : yield* this.#stored(body, next);
     }
     return undefined;

@@ -7,6 +7,7 @@ import type { Keeper } from '../../keeper/keeper.js';
 import type { KeptNode } from '../kept-programs.js';
 import type { Ability, Machine, MachineNode, NodeHost, ProgramRunner, Run } from '../machine.js';
 import { COMMAND, makeTables } from './dynamips-process.js';
+import { GhostMemories } from './ghost-memories.js';
 import { RouterRun, startRouter, type RouterOrder } from './router-run.js';
 
 const MISSING: Ability = {
@@ -24,6 +25,8 @@ interface DynamipsOptions {
    * trusts them.
    */
   readonly tables: string;
+  /** The folder of ghosts. */
+  readonly ghosts: string;
   /** The address at which auxiliary consoles listen. */
   readonly consoleHost: string;
 }
@@ -33,10 +36,12 @@ export class DynamipsRunner implements ProgramRunner {
   readonly confinement = { network: 'own' } as const;
   readonly #options: DynamipsOptions;
   readonly #runs = new Map<string, RouterRun>();
+  readonly #ghosts: GhostMemories;
   #tables: Promise<void> | undefined;
 
   constructor(options: DynamipsOptions) {
     this.#options = options;
+    this.#ghosts = new GhostMemories({ ...options, folder: options.ghosts });
   }
 
   async probe(): Promise<Ability> {
@@ -45,7 +50,8 @@ export class DynamipsRunner implements ProgramRunner {
   }
 
   newMachine(node: MachineNode): Machine {
-    return new DynamipsMachine(node, this.#options, this.#runs, () => this.#makeTables());
+    const shared = { ghosts: this.#ghosts, makeTables: () => this.#makeTables() };
+    return new DynamipsMachine(node, this.#options, this.#runs, shared);
   }
 
   /** Once in the life of the server: another version of the program has other tables. */
@@ -64,22 +70,28 @@ export class DynamipsRunner implements ProgramRunner {
   }
 }
 
+/** Files that routers have in common. */
+interface SharedFiles {
+  readonly ghosts: GhostMemories;
+  readonly makeTables: () => Promise<void>;
+}
+
 class DynamipsMachine implements Machine {
   readonly #node: MachineNode;
   readonly #options: DynamipsOptions;
   readonly #runs: Map<string, RouterRun>;
-  readonly #makeTables: () => Promise<void>;
+  readonly #shared: SharedFiles;
 
   constructor(
     node: MachineNode,
     options: DynamipsOptions,
     runs: Map<string, RouterRun>,
-    makeTables: () => Promise<void>,
+    shared: SharedFiles,
   ) {
     this.#node = node;
     this.#options = options;
     this.#runs = runs;
-    this.#makeTables = makeTables;
+    this.#shared = shared;
   }
 
   async start(host: NodeHost): Promise<Run> {
@@ -102,9 +114,12 @@ class DynamipsMachine implements Machine {
   }
 
   #order(host: NodeHost): RouterOrder {
+    const { ghosts, makeTables } = this.#shared;
+    const user = { node: this.#node, host };
     return {
-      ...this.#options,
-      ...{ node: this.#node, host, number: this.#number, makeTables: this.#makeTables },
+      ...{ ...this.#options, ...user, makeTables },
+      number: this.#number,
+      ghostOf: (image) => ghosts.of(user, image),
     };
   }
 

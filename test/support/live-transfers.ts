@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { pino } from 'pino';
 import { TaskPool } from '../../src/base/threads/task-pool.js';
 import type { DiskTasks } from '../../src/files/transfer/disk-tasks.js';
-import type { DigestName, Landing } from '../../src/files/transfer/landing.js';
+import type { DigestName, Landing, UploadSubject } from '../../src/files/transfer/landing.js';
 import type { Throttle } from '../../src/files/transfer/slab-stream.js';
 import { Slabs } from '../../src/files/transfer/slabs.js';
 import { Transfers } from '../../src/files/transfer/transfers.js';
@@ -118,9 +118,14 @@ export class LiveTransfers {
     );
   }
 
-  append(path: string, position: number, digests: readonly DigestName[] = []): Sending {
+  append(
+    path: string,
+    position: number,
+    digests: readonly DigestName[] = [],
+    more: { subject?: UploadSubject; whole?: readonly DigestName[] } = {},
+  ): Sending {
     const throttle = new CountingThrottle();
-    const part = { path, position, subject: { project_id: 'p', path }, uploadSize: 1e9 };
+    const part = { path, position, subject: { project_id: 'p', path }, uploadSize: 1e9, ...more };
     return sending(this.transfers.append(part, { digests }, throttle), throttle);
   }
 

@@ -1,6 +1,6 @@
 /** Resumable uploads without threads and sockets: transfers that write at once, and bodies that a test sends. */
 import { createHash, randomUUID } from 'node:crypto';
-import { appendFileSync, renameSync, truncateSync } from 'node:fs';
+import { appendFileSync, readFileSync, renameSync, truncateSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Logger } from 'pino';
 import { Channel } from '../../src/base/streams/channel.js';
@@ -68,6 +68,8 @@ class WrittenUpload {
     readonly size: number | undefined,
     private readonly path: string,
     private readonly digests: readonly DigestName[],
+    /** The digests of the whole part. */
+    private readonly whole: readonly DigestName[],
     private readonly end: () => void,
   ) {
     this.failure = new Promise((_, reject) => {
@@ -85,7 +87,11 @@ class WrittenUpload {
   finish(): Promise<Content> {
     this.end();
     const all = Buffer.concat(this.#bytes);
-    const digests = Object.fromEntries(this.digests.map((name) => [name, hashOf(name, all)]));
+    const part = readFileSync(this.path);
+    const digests = Object.fromEntries([
+      ...this.whole.map((name) => [name, hashOf(name, part)]),
+      ...this.digests.map((name) => [name, hashOf(name, all)]),
+    ]) as Content['digests'];
     return Promise.resolve({ size: all.length, digests });
   }
 
@@ -179,7 +185,13 @@ export interface UploadRig {
 
 export function uploadRig(
   t: Teardown,
-  options: { folder?: string; lifetimeMs?: number; disk?: PartTasks; clock?: UploadClock } = {},
+  options: {
+    folder?: string;
+    lifetimeMs?: number;
+    disk?: PartTasks;
+    clock?: UploadClock;
+    digests?: readonly DigestName[];
+  } = {},
 ): UploadRig {
   const scratch = scratchFolder(t);
   const folder = options.folder ?? join(scratch, 'uploads');
@@ -191,13 +203,14 @@ export function uploadRig(
     makesFolders: false,
     temporary: folder,
     mode: 0o644,
+    digests: options.digests ?? [],
   };
   const disk = options.disk ?? partTasks;
   const transfers = {
     observer: undefined as UploadObserver | undefined,
-    append: ({ path, position, subject, uploadSize }, { digests }) => {
+    append: ({ path, position, subject, uploadSize, whole = [] }, { digests }) => {
       truncateSync(path, position);
-      const upload: WrittenUpload = new WrittenUpload(subject, uploadSize, path, digests, () => {
+      const upload: WrittenUpload = new WrittenUpload(subject, uploadSize, path, digests, whole, () => {
         transfers.observer?.ended(upload as unknown as Upload, 'landed');
       });
       rig.appended.push(upload);

@@ -5,12 +5,14 @@
 import { refusals } from '../../base/errors/errors.js';
 import type { DigestName, Digests } from './landing.js';
 import type { Slabs } from './slabs.js';
-import type { Written } from './transfer-orders.js';
+import type { DigestedPart, Written } from './transfer-orders.js';
 import type { StreamEnd, TransferThread } from './transfer-thread.js';
 
 export interface SlabDigestOptions {
   readonly loop: TransferThread;
   readonly digests: readonly DigestName[];
+  /** The part whose digests these are, when they are not those of the stream. */
+  readonly part?: DigestedPart | undefined;
 }
 
 /** The stream whose bytes are digested. */
@@ -29,14 +31,14 @@ export class SlabDigest implements StreamEnd {
   readonly #inFlight = new Set<number>();
   #isOver = false;
 
-  constructor({ loop, digests }: SlabDigestOptions, slabs: Slabs, stream: DigestedStream) {
+  constructor({ loop, digests, part }: SlabDigestOptions, slabs: Slabs, stream: DigestedStream) {
     this.#loop = loop;
     this.#slabs = slabs;
     this.#stream = stream;
     const name = loop.openStream(this, undefined);
     if (name === undefined) throw refusals.tooBusy();
     this.#name = name;
-    loop.ask('digest', { stream: name, digests }).catch((error: unknown) => {
+    loop.ask('digest', { stream: name, digests, part }).catch((error: unknown) => {
       stream.failed(error);
     });
   }

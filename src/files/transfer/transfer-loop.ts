@@ -11,6 +11,7 @@ import { type LoopWork, runLoop } from '../../base/threads/loop-task.js';
 import { failureOf, valueOf, type TaskFailure } from '../../base/threads/task.js';
 import { Growth, setDiskFloor } from '../../base/disk/disk-floor.js';
 import { discardFile, type UnpublishedFile } from '../../base/disk/published-file.js';
+import { DigestedParts } from './digested-parts.js';
 import { UnwrittenContent } from './unwritten-content.js';
 import { ContentWriter } from './content-writer.js';
 import { DirectFile } from './direct-file.js';
@@ -20,7 +21,7 @@ import { slabBytes } from './slabs.js';
 import type {
   AppendStream,
   BeginStream,
-  DigestStream,
+  BesideStream,
   OpenPart,
   StreamName,
   TransferLoopOptions,
@@ -54,6 +55,7 @@ export class TransferLoop implements LoopWork {
   readonly #told: Int32Array;
   readonly #report: (report: TransferReport) => void;
   readonly #streams = new Map<number, Stream>();
+  readonly #parts = new DigestedParts();
   /** The streams with waiting slabs, in the order of their turns. */
   readonly #busy = new Set<number>();
   /** The slabs of streams whose `begin` has not arrived yet, or has failed. */
@@ -105,8 +107,9 @@ export class TransferLoop implements LoopWork {
       return { fd, path };
     },
 
-    digest: ({ stream, digests }: DigestStream): void => {
-      this.#add(stream, new UnwrittenContent(digests), false, () => undefined);
+    digest: ({ stream, digests, part }: BesideStream): void => {
+      const content = part === undefined ? new UnwrittenContent(digests) : this.#parts.goOn(part, digests);
+      this.#add(stream, content, part !== undefined, () => undefined);
     },
 
     finish: ({ stream }: StreamName): Written => {

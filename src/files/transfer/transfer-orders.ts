@@ -16,11 +16,21 @@ export interface TransferSetup extends TransferLoopOptions {
 
 export type TransferStart = TransferSetup & LoopStart;
 
-/** Only computes digests of the bytes of the stream. */
-export interface DigestStream {
+interface DigestStream {
   /** The number of the stream in the rings until it is finished or dropped. */
   readonly stream: number;
   readonly digests: readonly DigestName[];
+}
+
+/** The file of an upload that comes in several requests, and how much of it has come before. */
+export interface DigestedPart {
+  readonly path: string;
+  readonly position: number;
+}
+
+/** Computes digests of the bytes of the stream, or of the whole part that they continue. */
+export interface BesideStream extends DigestStream {
+  readonly part?: DigestedPart | undefined;
 }
 
 /** Makes a file for the bytes of the stream. */

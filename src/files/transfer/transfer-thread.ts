@@ -10,13 +10,13 @@ import { valueOf } from '../../base/threads/task.js';
 import type {
   AppendStream,
   BeginStream,
-  DigestStream,
+  BesideStream,
   StreamName,
   TransferReport,
   TransferSetup,
 } from './transfer-orders.js';
 
-type StreamInput = AppendStream | BeginStream | DigestStream | StreamName;
+type StreamInput = AppendStream | BeginStream | BesideStream | StreamName;
 
 /** More streams at once could need more than all slabs. */
 const MOST_STREAMS = SLABS;

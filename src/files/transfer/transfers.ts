@@ -63,6 +63,8 @@ interface Part {
   readonly subject: UploadSubject;
   /** The size of the whole upload. */
   readonly uploadSize: number;
+  /** Digests of the whole part. They are missing when those of its first bytes were lost with their loop. */
+  readonly whole?: readonly DigestName[];
 }
 
 export class Transfers {
@@ -73,6 +75,8 @@ export class Transfers {
   readonly #digesters: LoopPool<TransferThread>;
   readonly #running = new Set<Upload>();
   readonly #ended = { landed: 0, dropped: 0 };
+  /** The loop that digests an upload which comes in several requests. */
+  readonly #partDigesters = new WeakMap<UploadSubject, TransferThread>();
 
   constructor(options: TransfersOptions) {
     this.#options = options;
@@ -95,7 +99,7 @@ export class Transfers {
     const loop = this.#pool.leastLoaded;
     const wanted = [...new Set<DigestName>(['sha-256', ...(landing.digests ?? []), ...digests])];
     const parts = { subject: landing.subject, size, throttle, client };
-    const upload = this.#newUpload(loop, wanted, parts);
+    const upload = this.#newUpload(loop, this.#beside(wanted), parts);
     const input = {
       stream: upload.name,
       place: placeOf(landing),
@@ -122,13 +126,11 @@ export class Transfers {
   }
 
   /** Begins an upload that appends to a part. */
-  append(
-    { path, position, subject, uploadSize }: Part,
-    { digests, client = '' }: ContentRequest,
-    throttle: Throttle,
-  ): Upload {
+  append(part: Part, { digests, client = '' }: ContentRequest, throttle: Throttle): Upload {
+    const { path, position, subject, uploadSize } = part;
     const loop = this.#pool.leastLoaded;
-    const upload = this.#newUpload(loop, digests, { subject, size: uploadSize, throttle, client });
+    const beside = this.#beside(digests) ?? this.#besidePart(part);
+    const upload = this.#newUpload(loop, beside, { subject, size: uploadSize, throttle, client });
     const input = {
       ...{ stream: upload.name, path, position, size: uploadSize },
       digests: withoutBeside(digests),
@@ -162,16 +164,27 @@ export class Transfers {
     await Promise.all([this.#pool.close(), this.#digesters.close()]);
   }
 
+  #beside(wanted: readonly DigestName[]): UploadOptions['beside'] {
+    const digests = wanted.filter((name) => BESIDE.includes(name));
+    return digests.length === 0 ? undefined : { loop: this.#digesters.leastLoaded, digests };
+  }
+
+  #besidePart({ path, position, subject, whole: digests = [] }: Part): UploadOptions['beside'] {
+    if (digests.length === 0) return undefined;
+    const loop = this.#partDigesters.get(subject) ?? this.#digesters.leastLoaded;
+    this.#partDigesters.set(subject, loop);
+    return { loop, digests, part: { path, position } };
+  }
+
   #newUpload(
     loop: TransferThread,
-    wanted: readonly DigestName[],
+    beside: UploadOptions['beside'],
     parts: Pick<UploadOptions, 'subject' | 'size' | 'throttle' | 'client'>,
   ): Upload {
-    const digests = wanted.filter((name) => BESIDE.includes(name));
     return new Upload({
       ...parts,
       loop,
-      beside: digests.length === 0 ? undefined : { loop: this.#digesters.leastLoaded, digests },
+      beside,
       slabs: this.#options.slabs,
       share: () => Math.min(MOST_SHARE, Math.max(LEAST_SHARE, Math.floor(SHARED_SLABS / this.#running.size))),
       onEnded: (ended, outcome) => {

@@ -5,11 +5,17 @@ import type { DigestName } from './landing.js';
 import type { Written } from './transfer-orders.js';
 
 export class UnwrittenContent {
+  readonly #names: readonly DigestName[];
   readonly #digester: Digester;
   #size = 0;
 
   constructor(digests: readonly DigestName[]) {
+    this.#names = digests;
     this.#digester = new Digester(digests);
+  }
+
+  get size(): number {
+    return this.#size;
   }
 
   take(bytes: Uint8Array, onDone: OnWritten): boolean {
@@ -19,8 +25,10 @@ export class UnwrittenContent {
     return true;
   }
 
+  /** The digests of the bytes up to now; more may come. */
   finish(): Written {
-    return { content: { size: this.#size, digests: this.#digester.finish() }, unchanged: undefined };
+    const digests = Object.fromEntries(this.#names.map((name) => [name, this.#digester.soFar(name)]));
+    return { content: { size: this.#size, digests }, unchanged: undefined };
   }
 
   close(): void {

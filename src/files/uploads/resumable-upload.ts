@@ -144,11 +144,16 @@ export class ResumableUpload implements ShownUpload {
       const landing = this.isFinished ? undefined : await this.#context.landingOf(this.subject);
       const release = landing?.hold?.();
       try {
+        const wanted = landing?.digests ?? [];
         const { digests } =
           offset === this.size
             ? await this.#receiveNothing(body, overtaken)
-            : await this.#receive(body, overtaken, { checksum, wanted: landing?.digests ?? [] });
-        if (this.#length === this.size) await this.#land(offset === 0 ? digests : {});
+            : await this.#receive(body, overtaken, { checksum, wanted });
+        // A digest that a request was checked by is that of its own bytes.
+        const ofAll = Object.entries(digests).filter(
+          ([name]) => offset === 0 || (name !== checksum?.digest && wanted.some((each) => each === name)),
+        );
+        if (this.#length === this.size) await this.#land(Object.fromEntries(ofAll));
       } finally {
         release?.();
       }
@@ -213,7 +218,7 @@ export class ResumableUpload implements ShownUpload {
     const position = this.#length;
     const { transfers, board } = this.#context;
     const upload = transfers.append(
-      { path: partPath(this.#place), position, subject: this.subject, uploadSize: this.size },
+      { path: partPath(this.#place), position, subject: this.subject, uploadSize: this.size, whole: wanted },
       { digests: this.#digestsBeside(position, body, checksum, wanted), client: body.client },
       body.throttle,
     );
@@ -245,7 +250,7 @@ export class ResumableUpload implements ShownUpload {
     }
   }
 
-  /** The digests of the whole can be computed during the write only if it comes in one request. */
+  /** All digests of the whole can be computed during the write only if it comes in one request. */
   #digestsBeside(
     position: number,
     body: UploadBody,

@@ -206,6 +206,28 @@ void t.test('a loop that ends leaves nothing unfinished', (t) => {
   t.end();
 });
 
+void t.test('the digest of a part goes on with its next stream, where the last one has ended', (t) => {
+  const rig = new TransferLoopRig(t);
+  const bytes = new RandomBytes(10).next(700_000);
+  const next = (stream: number, position: number, end: number): void => {
+    rig.loop.tasks.digest({ stream, digests: ['md5'], part: { path: 'p', position } });
+    rig.send(stream, bytes.subarray(position, end));
+  };
+  const finished = (stream: number): unknown => rig.loop.tasks.finish({ stream }).content;
+  next(1, 0, 300_000);
+  t.same(finished(1), { size: 300_000, digests: { md5: hashOf('md5', bytes.subarray(0, 300_000)) } });
+  next(2, 300_000, 500_000);
+  rig.loop.tasks.drop({ stream: 2 });
+  next(3, 500_000, 700_000);
+  t.same(finished(3), { size: 700_000, digests: { md5: hashOf('md5', bytes) } }, 'with what was broken off');
+  next(4, 400_000, 700_000);
+  t.strictSame(finished(4), { size: 300_000, digests: {} }, 'bytes have been taken back meanwhile');
+  next(5, 700_000, 700_000);
+  t.strictSame(finished(5), { size: 0, digests: {} }, 'and it stays unknown');
+  t.equal(rig.out, 0);
+  t.end();
+});
+
 void t.test('a stream may only be digested, beside others', (t) => {
   const rig = new TransferLoopRig(t);
   const bytes = new RandomBytes(9).next(700_000);

@@ -1,5 +1,5 @@
 /** Everything that comes in as a file, many at a time, through real threads. */
-import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
 import { refusals } from '../../../src/base/errors/errors.js';
@@ -54,6 +54,31 @@ void t.test('many uploads at once land whole, each with its own fate', async (t)
   t.equal(live.told.length, 120);
   t.same(live.log, []);
 });
+
+void t.test(
+  'an upload in several requests is digested as it comes, also when one of them breaks off',
+  async (t) => {
+    const live = new LiveTransfers(t);
+    const path = join(scratchFolder(t), 'part');
+    writeFileSync(path, '');
+    const bytes = new RandomBytes(6).next(3_000_001);
+    const whole = { subject: { project_id: 'p', path }, whole: ['md5'] as const };
+    const first = live.append(path, 0, ['sha-256'], whole);
+    await first.send(bytes.subarray(0, 1_000_000));
+    await first.upload.finish();
+    const broken = live.append(path, 1_000_000, [], whole);
+    await broken.send(bytes.subarray(1_000_000, 2_000_000));
+    await broken.upload.drop();
+    const last = live.append(path, 2_000_000, ['sha-256'], whole);
+    await last.send(bytes.subarray(2_000_000));
+    t.same((await last.upload.finish()).digests, {
+      md5: hashOf('md5', bytes),
+      'sha-256': hashOf('sha-256', bytes.subarray(2_000_000)),
+    });
+    t.ok(readFileSync(path).equals(bytes));
+    await live.allGivenBack();
+  },
+);
 
 void t.test('content that came as one is stored without a loop', async (t) => {
   const live = new LiveTransfers(t);

@@ -99,6 +99,27 @@ void t.test('another content than was promised lands nowhere, and is dropped', a
   }
 });
 
+void t.test('the digests that its owner wants go on from one request to the next', async (t) => {
+  const rig = uploadRig(t, { digests: ['md5'] });
+  const md5 = hashOf('md5', CONTENT);
+  const upload = await rig.uploads.create(wishOf(100));
+  const checksum = { digest: 'sha-256', hex: hashOf('sha-256', CONTENT.subarray(40)) } as const;
+  await upload.append(0, SentBody.of(CONTENT.subarray(0, 40)));
+  await upload.append(40, SentBody.of(CONTENT.subarray(40)), checksum);
+  t.same(rig.landed, [{ size: 100, digests: { md5 } }], 'a checksum is that of the last request');
+  t.notOk(rig.tasks.includes('digestPart'));
+});
+
+void t.test('a digest that was used for a checksum is that of the whole when it lands', async (t) => {
+  const rig = uploadRig(t, { digests: ['md5'] });
+  const upload = await rig.uploads.create(wishOf(100));
+  const checksum = { digest: 'md5', hex: hashOf('md5', CONTENT.subarray(40)) } as const;
+  await upload.append(0, SentBody.of(CONTENT.subarray(0, 40)));
+  await upload.append(40, SentBody.of(CONTENT.subarray(40)), checksum);
+  t.same(rig.landed, [{ size: 100, digests: { md5: hashOf('md5', CONTENT) } }]);
+  t.ok(rig.tasks.includes('digestPart'), 'it was read');
+});
+
 void t.test('a request whose bytes are not those of its checksum takes them away again', async (t) => {
   const rig = uploadRig(t);
   const upload = await rig.uploads.create(wishOf(100));

@@ -182,8 +182,7 @@ export class ComputeRun implements LabRun {
     filters: AcceptedFilters,
     client: Client,
   ): Promise<void> {
-    const kind = servedKind(node.node_type);
-    if (kind === undefined) return;
+    const kind = kindOfType(node.node_type);
     const port = isProgramKind(kind) ? portOf(kind, node, place) : undefined;
     const { linkType } = port === undefined ? kind.capture : captureOf(port);
     await this.#services.filterPlans.check(linkType, filters, { projectId: this.#id, client });

@@ -90,6 +90,9 @@ void t.test('a client links such nodes, at the ports that they have', async (t) 
   t.match(await linkAt(1, 0), { status: 201, body: { link_type: 'ethernet' } });
   t.match(await linkAt(1, 1), { status: 409, body: { message: 'Port is already used' } });
   t.match(await linkAt(2, 1), { status: 404, body: { code: 'port_unknown' } });
+  const [link] = (await client.get(`${lab}/links`)).body as Json[];
+  const filters = { bpf: ['no such expression'] };
+  t.match(await client.put(`${lab}/links/${String(link?.['link_id'])}`, { filters }), { status: 400 });
   await client.expect(204, 'POST', `${lab}/close`);
   await client.expect(201, 'POST', `${lab}/open`);
   const links = (await client.get(`${lab}/links`)).body as Json[];

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { machinePorts } from './adapter-ports.js';
 import { longText, onClose, word } from './fields.js';
 import type { KeptKind, PortOwner } from './node-kind.js';
+import { ETHERNET_CAPTURE } from './port-types.js';
 import { consoleSettings, portNameSettings, templateSettings, type TemplateSettings } from './template.js';
 
 const NAMING = { format: 'Ethernet{0}', segmentSize: 0 };
@@ -14,6 +15,7 @@ const plain = {
   imageProperties: [],
   keepsContentElsewhere: true,
   medium: 'ethernet',
+  capture: ETHERNET_CAPTURE,
   portNaming: NAMING,
 } as const;
 

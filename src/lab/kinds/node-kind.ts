@@ -52,6 +52,8 @@ export interface KeptKind {
   readonly portNaming?: { readonly format: string; readonly segmentSize: number };
   /** The medium of the ports. In a kind with both, that of ports which are not in the list. */
   readonly medium: LinkMedium;
+  /** The form in which captures record frames by default. Filter expressions are compiled for its link type. */
+  readonly capture: { readonly linkType: PcapLinkType; readonly packets: 'frames' | 'aal5' };
   readonly template: TemplateRules;
   /** The built-in template of the kind, and its rank in the list of built-in templates. */
   readonly builtinTemplate?: { readonly rank: number; readonly template: BuiltinTemplate };
@@ -81,8 +83,6 @@ export interface NodeKind extends KeptKind {
   /** The property that is a number from 1 on which no other node of its project has, and the last such number. */
   readonly projectNumber?: { readonly property: string; readonly last: number };
   readonly cannotBeDuplicated?: true;
-  /** The form in which captures record frames by default. Filter expressions are compiled for its link type. */
-  readonly capture: { readonly linkType: PcapLinkType; readonly packets: 'frames' | 'aal5' };
   /** A new node follows from the interfaces of the host. */
   readonly usesHostInterfaces?: true;
   /**

@@ -69,7 +69,7 @@ export function isSwitchKind(kind: NodeKind): kind is SwitchKind {
   return SWITCHES.has(kind.type);
 }
 
-export function isProgramKind(kind: NodeKind): kind is ProgramKind {
+export function isProgramKind(kind: KeptKind): kind is ProgramKind {
   return PROGRAMS.has(kind.type);
 }
 

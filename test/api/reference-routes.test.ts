@@ -23,12 +23,27 @@ const shapeOf = (route: string): string =>
 const UNAVAILABLE = /^(\w+) \/v2\/compute\/projects\/\{project_id\}\/(traceng|virtualbox|vmware)\//;
 
 /** The other routes that answer on purpose in another way than the reference on a host that has everything. */
-const DIFFERENT: Readonly<Record<string, { readonly status: number; readonly code: string }>> = {
+const DIFFERENT: Readonly<
+  Record<string, { readonly status: number; readonly code: string; readonly body?: object }>
+> = {
   'GET /v2/compute/virtualbox/vms': { status: 409, code: 'node_kind_unavailable' },
   'GET /v2/compute/vmware/vms': { status: 409, code: 'node_kind_unavailable' },
   'GET /debug': { status: 403, code: 'debug_local_only' },
   'GET /v2/compute/debug': { status: 403, code: 'debug_local_only' },
   'POST /v2/debug': { status: 403, code: 'debug_local_only' },
+  'PUT /v2/gns3vm': { status: 409, code: 'virtual_machine_unavailable', body: { enable: true } },
+  'GET /v2/gns3vm/engines/{engine}/vms': { status: 404, code: 'virtual_machine_engine_unknown' },
+  'GET /v2/computes/{compute_id}/{emulator}/{action:.+}': { status: 404, code: 'compute_request_unknown' },
+  'POST /v2/computes/{compute_id}/{emulator}/{action:.+}': {
+    status: 404,
+    code: 'compute_request_unknown',
+    body: {},
+  },
+  'PUT /v2/computes/{compute_id}/{emulator}/{action:.+}': {
+    status: 404,
+    code: 'compute_request_unknown',
+    body: {},
+  },
   'GET /static/web-ui/{filename:.+}': { status: 404, code: 'web_ui_missing' },
 };
 
@@ -73,10 +88,11 @@ void t.test('the page of routes has one row for each route, and a reason for eac
 });
 
 void t.test('a route that differs on purpose says why', async (t) => {
-  for (const [route, { status, code }] of Object.entries(DIFFERENT)) {
+  for (const [route, { status, code, body }] of Object.entries(DIFFERENT)) {
     t.ok(REFERENCE_ROUTES.includes(route), route);
     const [method = '', path = ''] = route.split(' ');
-    const reply = await client.request(method, path.replace('{filename:.+}', 'index.html'));
+    const asked = path.replace('{compute_id}', 'local').replaceAll(/\{\w+(:\.\+)?\}/g, 'something');
+    const reply = await client.request(method, asked, body);
     t.match(reply, { status, body: { status, code } }, route);
   }
 });

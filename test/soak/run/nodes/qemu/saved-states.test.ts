@@ -1,15 +1,20 @@
 /** `on_close: save_vm_state`: a guest that counts aloud goes on where it was when it was stopped. */
 import { copyFileSync, existsSync, readFileSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import t, { type Test } from 'tap';
 import { COUNTER, hears, placeCounter } from '../../../../support/counting-guest.js';
 import { eventually } from '../../../../support/eventually.js';
 import { NotificationLog } from '../../../../support/notification-log.js';
 import { NodeLab, programsOf, type Json } from '../../../../support/node-lab.js';
 import { missingQemu, startQemuServer } from '../../../../support/qemu.js';
+import { seededRandom } from '../../../../support/seeded-random.js';
 import { ownConsolePorts, startServer, type ServerProcess } from '../../../../support/server-process.js';
 
 const SAVED = { ...COUNTER, on_close: 'save_vm_state' };
+const SEED = 7;
+const KILLS = 5;
+const LATEST_KILL_MS = 900;
 const skip = missingQemu();
 const server = await startQemuServer(t);
 placeCounter(server.data);
@@ -134,6 +139,43 @@ void t.test('a guest goes on when the server was ended in order', { skip }, asyn
   });
   await goesOn(t, later, guest, last);
 });
+
+void t.test(
+  'a server that is killed while it saves leaves the whole memory, or none',
+  { skip },
+  async (t) => {
+    const random = seededRandom(SEED);
+    const environment = { WIREFARM_CONSOLE_PORTS: ownConsolePorts(1) };
+    const begin = (options: Json = {}): Promise<ServerProcess> =>
+      startServer(t, { flags: ['--kvm', 'off'], environment, ...options });
+    let life = await begin();
+    placeCounter(life.data);
+    let lab = await NodeLab.left(t.name, life);
+    const guest = await lab.node('qemu', 'G1', SAVED);
+    const outcomes: string[] = [];
+    for (let round = 0; round < KILLS; round++) {
+      await lab.act(guest, 'start');
+      const last = (await hears(await lab.console(t, guest), 5)).at(-1) ?? 0;
+      const stopping = lab.act(guest, 'stop').catch(() => undefined);
+      await delay(Math.floor(random() * LATEST_KILL_MS));
+      await life.stop('SIGKILL');
+      await stopping;
+      life = await begin({ data: life.data });
+      lab = new NodeLab(life, lab.id);
+      await eventually('the project is open', () => lab.show(guest).catch(() => undefined));
+      const { command_line: line } = await lab.act(guest, 'start');
+      t.equal(programsOf(guest).length, 1);
+      t.notOk(existsSync(stateOf(life, lab, guest)), 'a memory is used once, or removed');
+      const isWhole = String(line).includes('-incoming');
+      outcomes.push(isWhole ? 'whole' : 'none');
+      if (isWhole) await goesOn(t, lab, guest, last);
+      else await hears(await lab.console(t, guest), 1);
+    }
+    t.comment(`the memories were ${outcomes.join(', ')}, seed ${SEED}`);
+    await lab.client.expect(204, 'DELETE', lab.path);
+    t.same(programsOf(guest), []);
+  },
+);
 
 void t.test('a memory that does not fit is dropped, and the reason is told', { skip }, async (t) => {
   const lab = await NodeLab.make(t, server);

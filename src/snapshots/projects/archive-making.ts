@@ -16,7 +16,7 @@ interface ArchiveMakingOptions {
   readonly onEnded: () => Promise<void>;
 }
 
-/** What a task has made, and the memory that its bytes are in. */
+/** The result of a task, with the memory that has its bytes. */
 export type InRoom<Made> = Made & { readonly room: SharedArrayBuffer };
 
 export class ArchiveMaking {

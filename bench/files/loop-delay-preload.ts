@@ -19,6 +19,7 @@ if (isMainThread && file !== null) {
     const delay = {
       p50: delays.percentile(50) / NANOSECONDS_A_MS,
       p99: delays.percentile(99) / NANOSECONDS_A_MS,
+      p999: delays.percentile(99.9) / NANOSECONDS_A_MS,
       max: delays.max / NANOSECONDS_A_MS,
     };
     writeFileSync(`${file}.tmp`, JSON.stringify(delay));

@@ -6,6 +6,7 @@ import { setTimeout } from 'node:timers/promises';
 export interface Delay {
   readonly p50: number;
   readonly p99: number;
+  readonly p999: number;
   readonly max: number;
 }
 

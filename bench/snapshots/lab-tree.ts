@@ -2,7 +2,17 @@
  * The files of a project as a lab has them: disks with holes, images of some MiB, and many small ones. Seeded. What is
  * large cannot be packed, so that no side gains from zeros but by the holes.
  */
-import { closeSync, ftruncateSync, mkdirSync, openSync, renameSync, writeFileSync, writeSync } from 'node:fs';
+import {
+  closeSync,
+  ftruncateSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  renameSync,
+  statSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { MEBI } from '../files/random-file.js';
@@ -48,6 +58,15 @@ export class LabTree {
   /** The size of all disks, with their holes. */
   get diskMiB(): number {
     return this.#plan.disks * this.#plan.diskMiB;
+  }
+
+  /** The length of all files, with their holes. */
+  get contentMiB(): number {
+    const files = readdirSync(this.root, { recursive: true, withFileTypes: true });
+    const lengths = files
+      .filter((entry) => entry.isFile())
+      .map(({ parentPath, name }) => statSync(join(parentPath, name)).size);
+    return lengths.reduce((sum, length) => sum + length, 0) / MEBI;
   }
 
   /** In the folder of the project. */

@@ -1,5 +1,6 @@
 /** Lets sides do their work in turn, in one order and in the next round in the other, and makes the figures. */
 import { ratioFigures } from '../files/ratios.js';
+import { MEBI } from '../files/random-file.js';
 import { figure, type Figure } from '../measurement.js';
 import type { Turn } from './turn.js';
 
@@ -11,6 +12,8 @@ export interface Stage {
   readonly rounds?: number;
   /** The aim for Wirefarm, in seconds. */
   readonly aim?: string;
+  /** The length of the content that every side moves, when that is what takes the time. */
+  readonly contentMiB?: number;
   readonly sides: readonly Side[];
   /** Neither is measured. */
   readonly prepare?: () => Promise<void>;
@@ -54,7 +57,10 @@ export function stageFigures(setting: string, turns: Turns): Figure[] {
       .filter((side) => side !== WIREFARM)
       .map((side) => ({ of: WIREFARM, to: side }));
     return [
-      ...[...bySide].flatMap(([side, list]) => sideFigures(name, side, list, stage.aim)),
+      ...[...bySide].flatMap(([side, list]) => [
+        ...sideFigures(name, side, list, stage.aim),
+        ...rateFigures(`${name}, ${side}`, list, stage.contentMiB),
+      ]),
       ...ratioFigures(`${name}, time`, seconds, ratios),
     ];
   });
@@ -72,12 +78,30 @@ function sideFigures(stage: string, side: string, turns: readonly Turn[], aim: s
   ];
 }
 
+function rateFigures(name: string, turns: readonly Turn[], contentMiB: number | undefined): Figure[] {
+  if (contentMiB === undefined) return [];
+  const [gigabytes, gibibytes] = [(contentMiB * MEBI) / 1e9, contentMiB / 1024];
+  return [
+    figure(
+      `${name}, rate`,
+      'GB/s',
+      turns.map(({ seconds }) => gigabytes / seconds),
+    ),
+    figure(
+      `${name}, CPU a GiB`,
+      's',
+      turns.map(({ cpuSeconds }) => cpuSeconds / gibibytes),
+    ),
+  ];
+}
+
 function servedFigures(name: string, turns: readonly Turn[]): Figure[] {
   const served = turns.flatMap((turn) => turn.served ?? []);
   if (served.length === 0) return [];
-  const delays = (what: 'p99' | 'max'): number[] => served.map(({ loop }) => loop[what]);
+  const delays = (what: 'p99' | 'p999' | 'max'): number[] => served.map(({ loop }) => loop[what]);
   return [
     figure(`${name}, delay of the event loop, p99`, 'ms', delays('p99'), 'less than 10'),
+    figure(`${name}, delay of the event loop, p99.9`, 'ms', delays('p999'), 'less than 10'),
     figure(`${name}, delay of the event loop, longest`, 'ms', delays('max')),
     figure(
       `${name}, work behind the answer`,

@@ -55,9 +55,11 @@ export function snapshotStages(place: WorkPlace, aim?: string): Stage[] {
 export function archiveStages(place: WorkPlace): Stage[] {
   const { lab, files } = place;
   const name = basename(files.root);
+  const { contentMiB } = files;
   return [
     {
       name: 'export, nothing packed',
+      contentMiB,
       sides: [wirefarm(() => lab.export(place.path(EXPORT), 'none')), ...place.zip('peer.zip', '-0')],
       tidy: () => {
         place.remove('peer.zip');
@@ -65,6 +67,7 @@ export function archiveStages(place: WorkPlace): Stage[] {
     },
     {
       name: 'import',
+      contentMiB,
       sides: [
         wirefarm(() => lab.import(place.path(EXPORT), (folder) => place.check(join(folder, name)))),
         ...place.unzip(EXPORT, 'unzipped'),
@@ -78,6 +81,7 @@ export function archiveStages(place: WorkPlace): Stage[] {
     {
       name: 'export, packed',
       rounds: 1,
+      contentMiB,
       sides: [wirefarm(() => lab.export(place.path(EXPORT), 'zip')), ...place.zip('peer.zip', '-6')],
       tidy: () => {
         place.remove('peer.zip', EXPORT);

@@ -89,6 +89,7 @@ export class GuestLink implements Link {
     const ring = this.#connection?.ring(QUEUE.received);
     const { frames, offloads } = this.#host;
     let done = 0;
+    let sent = 0;
     let octets = 0;
     if (ring !== undefined) {
       this.#guarded(() => {
@@ -104,7 +105,7 @@ export class GuestLink implements Link {
           }
           if (result === 'too long') port.count(COUNTER.too_big_for_route);
           else {
-            port.count(COUNTER.frames_out);
+            sent++;
             octets += length;
           }
         }
@@ -112,6 +113,7 @@ export class GuestLink implements Link {
         if (ring.publish()) this.#call(QUEUE.received);
       });
     }
+    port.count(COUNTER.frames_out, sent);
     port.count(COUNTER.octets_out, octets);
     if (done < count) port.count(COUNTER.send_failed, count - done);
   }

@@ -123,7 +123,7 @@ export class Virtqueue {
       const region = this.#memory.regionAt(address, octets);
       const skipped = Math.min(header, octets);
       if (skipped > 0 && this.#readsHeaders)
-        copyOctets(this.header, this.#headerLength - header, region, address - region.guest, skipped);
+        this.#readHeader(region, address - region.guest, header, skipped);
       header -= skipped;
       const count = octets - skipped;
       if (length + count <= room)
@@ -223,6 +223,16 @@ export class Virtqueue {
     const element = 1 + 2 * ((this.#usedNext + ahead) & (this.#size - 1));
     this.#used[element] = head;
     this.#used[element + 1] = written;
+  }
+
+  /** Reads a part of the header of a frame, of which so many octets are still to come. */
+  #readHeader(region: MappedRegion, at: number, left: number, length: number): void {
+    if (length === this.#headerLength && (at & 3) === 0) {
+      this.header.words[0] = region.words[at >>> 2] ?? 0;
+      // Nothing else of it is looked at then.
+      if (this.header.isPlain) return;
+    }
+    copyOctets(this.header, this.#headerLength - left, region, at, length);
   }
 
   #writeHeader(region: MappedRegion, at: number, chains: number, offload: Offload | undefined): void {

@@ -4,6 +4,7 @@ import { LINK_TYPE, pcapHeader, writeRecordHeader } from '../../../../../src/eng
 import type { EthernetPort } from '../../../../../src/engine/devices/ethernet-switch.js';
 import type { DeviceSettings } from '../../../../../src/engine/forwarding/orders.js';
 import { ALL_OFFLOADS, GuestLab, USUAL_FEATURES } from '../../../../support/guest-lab.js';
+import { DESCRIPTOR, GUEST_AT } from '../../../../support/guest-peer.js';
 import { frames } from '../../../../support/guest-rig.js';
 import { longFrame, partialUdp, wishOf, type Wish } from '../../../../support/offloaded-frames.js';
 import { planOf } from '../../../../support/tap-rig.js';
@@ -320,6 +321,25 @@ void t.test('a header of TCP that reaches behind the end is dropped', async (t) 
   one.kick(1);
   await lab.turnUntil('it is taken', () => one.taken === 1);
   t.equal(lab.books.total('malformed'), 1);
+});
+
+void t.test('a header may come in pieces, and lie at odd places', async (t) => {
+  const lab = new GuestLab(t);
+  lab.add(1, HUB);
+  const [one, two] = [await lab.guest(1, 0), await lab.guest(1, 1)];
+  const { header, frame } = longFrame(4, 3000, 1000);
+  const at = 0x20_0001;
+  one.bytes.set(header, at);
+  one.bytes.set(frame, at + header.length);
+  one.describe(1, 0, GUEST_AT + at, 5, DESCRIPTOR.next, 1);
+  one.describe(1, 1, GUEST_AT + at + 5, 100, DESCRIPTOR.next, 2);
+  one.describe(1, 2, GUEST_AT + at + 105, header.length + frame.length - 105, 0);
+  one.offer(1, 0);
+  one.kick(1);
+  await lab.turnUntil('it is taken', () => one.taken === 1);
+  const [whole] = two.receiveWhole();
+  t.same(whole?.frame, frame);
+  t.same(whole?.header.subarray(0, 10), header.subarray(0, 10));
 });
 
 void t.test('headers mean nothing when the guest has agreed to nothing', async (t) => {

@@ -72,6 +72,27 @@ const COMMANDS = new Map<string, Command>([
     },
   ],
   [
+    'ls',
+    {
+      summary: 'lists the labs, or the nodes and links of one',
+      run: async (args, environment) => (await import('./ls.js')).ls(args, environment),
+    },
+  ],
+  ...(['start', 'stop'] as const).map((action): [string, Command] => [
+    action,
+    {
+      summary: `${action === 'stop' ? 'stops' : 'starts'} the nodes of a lab, or some of them`,
+      run: async (args, environment) => (await import('./start-stop.js')).act(action, args, environment),
+    },
+  ]),
+  [
+    'filter',
+    {
+      summary: 'sets the packet filters of a link',
+      run: async (args, environment) => (await import('./filter.js')).filter(args, environment),
+    },
+  ],
+  [
     'help',
     {
       summary: 'prints this text',

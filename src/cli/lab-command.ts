@@ -27,6 +27,18 @@ export function parseLabCommand<Given extends Options>(
   args: readonly string[],
   options: Given,
 ): { readonly values: Parsed<Given>['values']; readonly word: string } {
+  const { values, words } = parseLabWords(command, args, options);
+  const [word = '', ...more] = words;
+  if (!args.includes('--help') && (word === '' || more.length > 0)) throw wrong(command, 'one lab at a time');
+  return { values, word };
+}
+
+/** The options and the other words. Throws CommandError. */
+export function parseLabWords<Given extends Options>(
+  command: string,
+  args: readonly string[],
+  options: Given,
+): { readonly values: Parsed<Given>['values']; readonly words: readonly string[] } {
   try {
     const { values, positionals } = parseArgs({
       args: [...args],
@@ -34,13 +46,24 @@ export function parseLabCommand<Given extends Options>(
       allowPositionals: true,
       strict: true,
     });
-    const [word = '', ...more] = positionals;
-    if (!args.includes('--help') && (word === '' || more.length > 0)) throw new Error('one lab at a time');
-    return { values, word };
+    return { values, words: positionals };
   } catch (error) {
     const [line = ''] = (error instanceof Error ? error.message : String(error)).split('\n');
-    throw new CommandError(`${line} (wirefarm ${command} --help)`, { cause: error });
+    throw wrong(command, line, { cause: error });
   }
+}
+
+/** The error for a wrong command line. */
+export function wrong(command: string, reason: string, options?: ErrorOptions): CommandError {
+  return new CommandError(`${reason} (wirefarm ${command} --help)`, options);
+}
+
+/** The parts of `LAB/REST`; no rest for a lab alone. */
+export function labAndRest(word: string): { readonly lab: string; readonly rest: string | undefined } {
+  const slash = word.indexOf('/');
+  return slash < 0
+    ? { lab: word, rest: undefined }
+    : { lab: word.slice(0, slash), rest: word.slice(slash + 1) };
 }
 
 /** Runs work with a lab file. Each fault that the server finds in the file is told with its line. */

@@ -11,6 +11,21 @@ export interface Lab {
   readonly isOpen: boolean;
 }
 
+interface LabNode {
+  readonly id: string;
+  readonly name: string;
+  readonly kind: string;
+  readonly status: string;
+  readonly console: number | undefined;
+  readonly ports: readonly Readonly<Record<string, unknown>>[];
+}
+
+interface LabLink {
+  readonly id: string;
+  readonly ends: readonly string[];
+  readonly filters: Readonly<Record<string, unknown>>;
+}
+
 export interface ToldChange {
   readonly action: string;
   readonly what: string;
@@ -37,12 +52,17 @@ export class LabServer {
     this.#server = server;
   }
 
+  async list(): Promise<Lab[]> {
+    return listIn(await this.#server.json('GET', '/v2/projects')).map((project) => ({
+      id: String(project['project_id']),
+      name: String(project['name']),
+      isOpen: project['status'] === 'opened',
+    }));
+  }
+
   /** The lab of this name; undefined when there is none. */
   async find(name: string): Promise<Lab | undefined> {
-    const projects = listIn(await this.#server.json('GET', '/v2/projects'));
-    const found = projects.find((project) => project['name'] === name);
-    if (found === undefined) return undefined;
-    return { id: String(found['project_id']), name, isOpen: found['status'] === 'opened' };
+    return (await this.list()).find((lab) => lab.name === name);
   }
 
   /** Throws CommandError when there is none. */
@@ -97,6 +117,38 @@ export class LabServer {
     throw new CommandError(`the lab ${lab.name} is not as the file says: ${reason}`);
   }
 
+  async nodes({ id }: Lab): Promise<LabNode[]> {
+    return listIn(await this.#server.json('GET', `/v2/projects/${id}/nodes`)).map((node) => ({
+      id: String(node['node_id']),
+      name: String(node['name']),
+      kind: String(node['node_type']),
+      status: typeof node['status'] === 'string' ? node['status'] : 'stopped',
+      console: typeof node['console'] === 'number' ? node['console'] : undefined,
+      ports: listIn(node['ports']),
+    }));
+  }
+
+  /** The links of an open lab, each with its ends as a lab file has them. */
+  async links(lab: Lab): Promise<LabLink[]> {
+    const nodes = new Map((await this.nodes(lab)).map((node) => [node.id, node]));
+    return listIn(await this.#server.json('GET', `/v2/projects/${lab.id}/links`)).map((link) => ({
+      id: String(link['link_id']),
+      ends: listIn(link['nodes']).map((end) => endOf(nodes.get(String(end['node_id'])), end)),
+      filters: isRecord(link['filters']) ? link['filters'] : {},
+    }));
+  }
+
+  /** Starts or stops a node, or all nodes of the lab. */
+  async act(lab: Lab, node: LabNode | undefined, action: 'start' | 'stop'): Promise<void> {
+    const where = node === undefined ? 'nodes' : `nodes/${node.id}`;
+    await this.#server.json('POST', `/v2/projects/${lab.id}/${where}/${action}`, {});
+  }
+
+  /** The filters take the place of those that the link has. */
+  async filter(lab: Lab, link: LabLink, filters: Readonly<Record<string, unknown>>): Promise<void> {
+    await this.#server.json('PUT', `/v2/projects/${lab.id}/links/${link.id}`, { filters });
+  }
+
   /** The open lab in the form of a lab file. */
   async drawn(lab: Lab): Promise<Record<string, unknown>> {
     const answer = await this.#server.json('GET', `${fileOf(lab)}?drawn=yes`);
@@ -104,6 +156,14 @@ export class LabServer {
     if (!isRecord(file)) throw new CommandError(`${this.#server.origin} answered no lab file`);
     return file;
   }
+}
+
+/** `NODE:PORT`, with the short name of the port. */
+function endOf(node: LabNode | undefined, end: Readonly<Record<string, unknown>>): string {
+  const { adapter_number: adapter, port_number: number } = end;
+  const port = node?.ports.find((one) => one['adapter_number'] === adapter && one['port_number'] === number);
+  const name = port === undefined ? `${String(adapter)}/${String(number)}` : String(port['short_name']);
+  return `${node?.name ?? ''}:${name}`;
 }
 
 const fileOf = ({ id }: Lab): string => `/v2/projects/${id}/lab-file`;

@@ -1,0 +1,76 @@
+/** `wirefarm ls`, `start`, `stop` and `filter`, through the process, against a real server. */
+import t from 'tap';
+import { cli, type Ended } from '../support/cli.js';
+import { Client } from '../support/client.js';
+import { LinkLab, end } from '../support/link-lab.js';
+import type { Teardown } from '../support/scratch.js';
+import { ownConsolePorts, startServer } from '../support/server-process.js';
+import { missingVpcs } from '../support/vpcs.js';
+
+const server = await startServer(t, { environment: { WIREFARM_CONSOLE_PORTS: ownConsolePorts() } });
+const client = new Client(server.url);
+const run = (t: Teardown, ...args: string[]): Promise<Ended> => cli(t, [...args, '--url', server.url]);
+const lab = await LinkLab.make({ client, url: server.url }, { name: 'office' });
+
+void t.test('labs, nodes and links are listed', async (t) => {
+  const [hub, wide] = [await lab.hub('H1'), await lab.node('ethernet_switch', 'access-switch')];
+  await lab.link([end(hub, 3), end(wide, 0)], { filters: { packet_loss: [5] } });
+  t.same(await run(t, 'ls'), { code: 0, output: 'office  open\n', errors: '' });
+  t.same(JSON.parse((await run(t, 'ls', '--json')).output), [{ name: 'office', state: 'open' }]);
+  t.same(
+    (await run(t, 'ls', 'office')).output.split('\n').map((line) => line.replaceAll(/ +/g, ' ')),
+    [
+      'H1 ethernet_hub started',
+      `access-switch ethernet_switch started ${String(wide['console'])}`,
+      'H1:e3 access-switch:e0 packet_loss',
+      '',
+    ],
+  );
+  t.match(JSON.parse((await run(t, 'ls', 'office', '--json')).output), {
+    name: 'office',
+    nodes: [{ name: 'H1', console: null }, { name: 'access-switch' }],
+    links: [{ ends: ['H1:e3', 'access-switch:e0'], filters: { packet_loss: [5] } }],
+  });
+  t.match(await run(t, 'ls', 'none'), { code: 1, errors: /there is no lab none on / });
+});
+
+void t.test('the filters of a link are set by one of its ends', async (t) => {
+  const filters = async (): Promise<unknown> => (await lab.list())[0]?.['filters'];
+  t.match(await run(t, 'filter', 'office/access-switch:e0', 'delay=100,10', 'packet_loss=1'), {
+    code: 0,
+    output: 'filters of H1:e3 access-switch:e0: delay=100,10 packet_loss=1\n',
+  });
+  t.same(await filters(), { delay: [100, 10], packet_loss: [1] });
+  t.match(await run(t, 'filter', 'office/H1:e3', 'bpf=icmp or tcp port 80'), { code: 0 });
+  t.same(await filters(), { bpf: ['icmp or tcp port 80'] });
+  t.match(await run(t, 'filter', 'office/H1:e3', 'packet_loss=101'), {
+    code: 1,
+    errors: /between 0 and 100/,
+  });
+  t.match(await run(t, 'filter', 'office/H1:e3', 'loss'), { code: 1, errors: /'loss' is no filter/ });
+  t.match(await run(t, 'filter', 'office/H1:e5'), { code: 1, errors: /there is no link at H1:e5/ });
+  t.match(await run(t, 'filter', 'office'), { code: 1, errors: /say which link/ });
+  t.same(await filters(), { bpf: ['icmp or tcp port 80'] }, 'a refused command changes nothing');
+  t.match(await run(t, 'filter', 'office/H1:e3'), { code: 0, output: /: none\n$/ });
+  t.same(await filters(), {});
+});
+
+void t.test('nodes start and stop, one or all', { skip: missingVpcs() }, async (t) => {
+  for (const name of ['PC1', 'PC2']) await lab.node('vpcs', name);
+  const states = async (): Promise<string[]> => {
+    const { output } = await run(t, 'ls', 'office', '--json');
+    const { nodes } = JSON.parse(output) as { nodes: { name: string; status: string }[] };
+    return nodes.filter(({ name }) => name.startsWith('PC')).map(({ status }) => status);
+  };
+  t.same(await run(t, 'start', 'office/PC2'), { code: 0, output: 'started: office/PC2\n', errors: '' });
+  t.same(await states(), ['stopped', 'started']);
+  t.match(await run(t, 'start', 'office'), { code: 0 });
+  t.same(await states(), ['started', 'started']);
+  t.match(await run(t, 'stop', 'office/PC1', 'office/PC2', '--json'), {
+    code: 0,
+    output: '{"stopped":["office/PC1","office/PC2"]}\n',
+  });
+  t.same(await states(), ['stopped', 'stopped']);
+  t.match(await run(t, 'start', 'office/PC9'), { code: 1, errors: /there is no node PC9 in the lab office/ });
+  t.match(await run(t, 'stop'), { code: 1, errors: /wirefarm stop --help/ });
+});

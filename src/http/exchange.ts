@@ -47,6 +47,9 @@ export class Exchange {
   #status = 0;
   #answeredAt: number | undefined;
   #incoming: IncomingBody | undefined;
+  #sentAtOnce = 0;
+  /** The body of the answer, if it is streamed. */
+  #stream: { readonly sent: number } | undefined;
   #chunks: ChunkedResponse | undefined;
   #sized: SizedResponse | undefined;
   #tail: TailResponse | undefined;
@@ -79,6 +82,16 @@ export class Exchange {
   /** When the head of the answer was written, by the monotonic clock. */
   get answeredAt(): number | undefined {
     return this.#answeredAt;
+  }
+
+  /** The octets of the body that have come. */
+  get received(): number {
+    return this.#incoming?.received ?? 0;
+  }
+
+  /** The octets of the body of the answer. */
+  get sent(): number {
+    return this.#stream?.sent ?? this.#sentAtOnce;
   }
 
   get isGone(): boolean {
@@ -127,8 +140,10 @@ export class Exchange {
       const isJson = 'json' in answer;
       this.#writeHead(answer.status, answer.headers ?? [], isJson ? 'application/json' : undefined);
       if (isJson && this.method === 'HEAD') this.#endWithoutBody(Buffer.byteLength(answer.json));
-      else if (isJson) this.#response.end(answer.json, closeConnection);
-      else this.#endWithoutBody(answer.status === 204 || answer.status === 304 ? undefined : 0);
+      else if (isJson) {
+        this.#sentAtOnce = Buffer.byteLength(answer.json);
+        this.#response.end(answer.json, closeConnection);
+      } else this.#endWithoutBody(answer.status === 204 || answer.status === 304 ? undefined : 0);
     });
     this.#end('answered');
   }
@@ -150,6 +165,7 @@ export class Exchange {
       stream.gone();
     });
     this.#chunks = stream;
+    this.#stream = stream;
     return stream;
   }
 
@@ -170,6 +186,7 @@ export class Exchange {
         this.#end('answered');
       },
     });
+    this.#stream = stream;
     this.atEnd(() => {
       stream.gone();
     });
@@ -193,6 +210,7 @@ export class Exchange {
       stream.gone();
     });
     this.#tail = stream;
+    this.#stream = stream;
     return 'streamed';
   }
 

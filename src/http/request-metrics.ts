@@ -25,8 +25,12 @@ export class RequestMetrics {
   readonly #byRoute = new Map<string, Map<string, Map<number, Count>>>();
   readonly #times = new Map<string, Times>();
 
+  readonly #octets = { in: 0, out: 0 };
+
   /** Call it when the exchange has ended. */
   ended(exchange: Exchange): void {
+    this.#octets.in += exchange.received;
+    this.#octets.out += exchange.sent;
     const method = METHODS.has(exchange.method) ? exchange.method : OTHER;
     const code = exchange.isGone ? GONE : exchange.status;
     this.#countOf(exchange.template ?? 'none', method, code).requests++;
@@ -45,6 +49,8 @@ export class RequestMetrics {
       page.sample(requests, labels);
       yield;
     }
+    page.counter('http_bytes', 'Bytes of the bodies of requests and answers that have ended');
+    for (const [direction, octets] of Object.entries(this.#octets)) page.sample(octets, { direction });
     page.histogram('http_request_seconds', 'Time from a request to the head of its answer');
     for (const [group, [reads, changes]] of [...this.#times]) {
       page.buckets(reads, { group, change: 0 });

@@ -12,9 +12,10 @@ import {
 } from 'uWebSockets.js';
 import { isRefusal, Refusal, refusals } from '../base/errors/errors.js';
 import type { MetricPage } from '../base/metrics/metric-page.js';
+import { AccessLog } from './access-log.js';
 import { Admission, type DescriptorTable } from './admission.js';
 import { jsonText, type Answer, type Headers } from './answer.js';
-import { Dispatcher, isChanging } from './dispatcher.js';
+import { Dispatcher } from './dispatcher.js';
 import { errorAnswer } from './error-body.js';
 import { Exchange } from './exchange.js';
 import type { Gate } from './gate.js';
@@ -31,6 +32,8 @@ interface HttpServerOptions {
   /** The value of the `Server` header. */
   readonly name: string;
   readonly log: Logger;
+  /** The share of the requests that only read that is logged, as one of so many; 0 logs none. */
+  readonly accessLogSample: number;
   readonly descriptors: DescriptorTable;
 }
 
@@ -41,6 +44,7 @@ export class HttpServer {
   readonly #options: HttpServerOptions;
   readonly #dispatcher: Dispatcher;
   readonly #sockets: WebSockets;
+  readonly #accessLog: AccessLog;
   readonly #admission: Admission;
   readonly #app: TemplatedApp = App();
   readonly #active = new Set<Exchange>();
@@ -56,6 +60,7 @@ export class HttpServer {
     this.#options = options;
     this.#serverHeader = [['Server', options.name]];
     this.#dispatcher = new Dispatcher(options.table, options.gate, options.maxJsonBody);
+    this.#accessLog = new AccessLog(options.log, options.accessLogSample);
     this.#admission = new Admission(options.descriptors, options.log);
     this.#sockets = new WebSockets({
       dispatcher: this.#dispatcher,
@@ -148,7 +153,7 @@ export class HttpServer {
     exchange.atEnd(() => {
       this.#active.delete(exchange);
       this.#metrics.ended(exchange);
-      this.#log(exchange);
+      this.#accessLog.ended(exchange);
     });
     return exchange;
   }
@@ -198,18 +203,6 @@ export class HttpServer {
   #commonHeaders(origin: string): Headers {
     if (origin === '') return this.#serverHeader;
     return [...this.#serverHeader, ...this.#options.gate.crossOriginHeaders(origin)];
-  }
-
-  #log(exchange: Exchange): void {
-    const level = isChanging(exchange.method) ? 'info' : 'debug';
-    const { log } = this.#options;
-    if (!log.isLevelEnabled(level)) return;
-    const ms = Math.round((performance.now() - exchange.startedAt) * 1000) / 1000;
-    const { id: req, address, method, path } = exchange;
-    log[level](
-      { req, address, method, path, status: exchange.isGone ? 'gone' : exchange.status, ms },
-      'request',
-    );
   }
 }
 

@@ -87,6 +87,8 @@ export interface Config {
   readonly uploadFloor: number | undefined;
   /** Finished captures that are older are deleted; 0 keeps all. */
   readonly captureKeepDays: number;
+  /** The share of the requests that only read that is logged, as one of so many; 0 logs none. */
+  readonly accessLogSample: number;
   readonly logLevel: 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'silent';
 }
 
@@ -240,6 +242,10 @@ const SETTINGS = z.object({
     help: 'uploads, imports and snapshots leave so much free, in MiB (1024, or 5 % of a small disk)',
     fallback: '',
   }),
+  'access-log-sample': option(whole(0, 1_000_000_000), {
+    help: 'log one of so many requests that only read; 0 logs none of them',
+    fallback: '0',
+  }),
   'log-level': option(z.enum(['trace', 'debug', 'info', 'warn', 'error', 'silent']), {
     help: 'trace, debug, info, warn, error or silent',
     fallback: 'info',
@@ -340,6 +346,7 @@ function configOf(settings: Settings): Config {
     captureFloor: settings['capture-floor'] * MEBI,
     captureKeepDays: settings['capture-keep-days'],
     uploadFloor: settings['upload-floor'] === undefined ? undefined : settings['upload-floor'] * MEBI,
+    accessLogSample: settings['access-log-sample'],
     logLevel: settings['log-level'],
   });
 }

@@ -300,6 +300,7 @@ export async function serve(config: Config): Promise<void> {
       shutdown: stop.begin,
     }),
     maxJsonBody: config.maxJsonBody,
+    accessLogSample: config.accessLogSample,
     name: `${PRODUCT.name}/${PRODUCT.version}`,
     log,
     descriptors: sockets.descriptors,

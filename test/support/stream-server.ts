@@ -70,6 +70,7 @@ export async function startStreamServer(t: Teardown, streams: Streams): Promise<
         socketRoute({ path: '/tail/ws', ...stream, query, open: ({ query: { which } }) => tail(which) }),
       ],
     },
+    accessLogSample: 0,
     maxJsonBody: 1000,
     name: 'Test',
     descriptors: new Descriptors(),

@@ -12,15 +12,22 @@ export class ChunkWriter {
   readonly #response: HttpResponse;
   #chunk: Uint8Array | undefined;
   #isTaken = true;
+  #written = 0;
 
   /** Whether the head, as far as it was written, has been sent. */
   constructor(response: HttpResponse) {
     this.#response = response;
   }
 
+  /** The number of octets that have been written. */
+  get written(): number {
+    return this.#written;
+  }
+
   /** Writes all of the bytes. False when the client has no room; the caller should then write no more for now. */
   write(bytes: Uint8Array): boolean {
     let isTaken = true;
+    this.#written += bytes.length;
     for (let offset = 0; offset < bytes.length; offset += LARGEST_CHUNK) {
       this.#chunk = bytes.length <= LARGEST_CHUNK ? bytes : bytes.subarray(offset, offset + LARGEST_CHUNK);
       this.#response.cork(this.#writeChunk);

@@ -32,6 +32,11 @@ export class ChunkedResponse implements LongStream {
     });
   }
 
+  /** The number of octets that have been sent, or wait in the library. */
+  get sent(): number {
+    return this.#writer.written;
+  }
+
   get waitingSince(): number | undefined {
     return this.#blockedSince;
   }

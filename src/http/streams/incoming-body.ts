@@ -21,6 +21,7 @@ export class IncomingBody implements LongStream {
   #isPaused = false;
   #isOver = false;
   #isComplete = false;
+  #received = 0;
   #onDrained: (() => void) | undefined;
   #movedAt = performance.now();
 
@@ -29,6 +30,7 @@ export class IncomingBody implements LongStream {
     join(this);
     response.onData((chunk, isLast) => {
       this.#movedAt = performance.now();
+      this.#received += chunk.byteLength;
       this.#isComplete = isLast;
       if (this.#isOver) return;
       if (this.#onDrained === undefined && chunk.byteLength > 0) this.#take(new Uint8Array(chunk));
@@ -54,6 +56,11 @@ export class IncomingBody implements LongStream {
 
   get waitingSince(): number | undefined {
     return this.#isPaused || this.#isOver ? undefined : this.#movedAt;
+  }
+
+  /** The number of octets that have come. */
+  get received(): number {
+    return this.#received;
   }
 
   get isComplete(): boolean {

@@ -53,6 +53,11 @@ export class SizedResponse implements LongStream, TurnTaker {
     askForTurn(this);
   }
 
+  /** The number of octets that have been sent. */
+  get sent(): number {
+    return this.#offset;
+  }
+
   get waitingSince(): number | undefined {
     return this.#state === 'blocked' ? this.#blockedSince : undefined;
   }
@@ -109,6 +114,7 @@ export class SizedResponse implements LongStream, TurnTaker {
     this.#response.cork(() => {
       const [isSent, isDone] = this.#response.tryEnd(bytes, this.#total);
       if (isDone) {
+        this.#offset = this.#total;
         this.#finish();
         return;
       }

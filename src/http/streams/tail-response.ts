@@ -30,6 +30,11 @@ export class TailResponse implements LongStream, TailSink {
     });
   }
 
+  /** The number of octets that have been sent, or wait in the library. */
+  get sent(): number {
+    return this.#writer.written;
+  }
+
   get waitingSince(): number | undefined {
     return this.#blockedSince;
   }

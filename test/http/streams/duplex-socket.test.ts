@@ -40,6 +40,7 @@ async function serve(t: Test, { check = () => undefined, open }: Behaviour): Pro
         }),
       ],
     },
+    accessLogSample: 0,
     maxJsonBody: 1000,
     name: 'Test',
     descriptors: new Descriptors(),

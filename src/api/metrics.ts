@@ -14,21 +14,30 @@ function formatFor(accept: string | undefined): MetricFormat {
   return /\bapplication\/openmetrics-text\b/i.test(accept ?? '') ? 'openmetrics' : 'text';
 }
 
-export function metricRoutes(sources: readonly MetricSource[]): Route[] {
-  return [
+/** The sources of each page. */
+export interface MetricPages {
+  readonly server: readonly MetricSource[];
+  readonly projects: readonly MetricSource[];
+}
+
+export function metricRoutes(pages: MetricPages): Route[] {
+  const page = (path: string, summary: string, which: keyof MetricPages): Route =>
     route({
       method: 'GET',
-      path: '/metrics',
+      path,
       tag: 'Operations',
-      summary: 'Show the figures of the server as OpenMetrics, or as Prometheus text',
-      params: nothing,
       access: { right: 'metrics' },
+      summary,
+      params: nothing,
       headers: ['accept'],
       answers: { 200: { media: MEDIA.text } },
       handle: ({ exchange }) => {
         const format = formatFor(exchange.headers['accept']);
-        return exchange.streamTail(MEDIA[format], new SlicedText(metricText(sources, format)));
+        return exchange.streamTail(MEDIA[format], new SlicedText(metricText(pages[which], format)));
       },
-    }),
+    });
+  return [
+    page('/metrics', 'Show the figures of the server as OpenMetrics, or as Prometheus text', 'server'),
+    page('/metrics/projects', 'Show figures of each open project in the same formats', 'projects'),
   ];
 }

@@ -1,6 +1,5 @@
 /** The route table: every path of the server. A new resource adds its file and one line here. */
 import { jsonText } from '../http/answer.js';
-import type { MetricSource } from '../base/metrics/metric-page.js';
 import type { TaskRunner } from '../base/threads/task-pool.js';
 import type { CaptureLibrary } from '../captures/files/capture-library.js';
 import type { ProjectCaptures } from '../captures/link-captures.js';
@@ -47,7 +46,7 @@ import { forwardingRoutes } from './forwarding.js';
 import { hostStatisticsRoutes } from './host-statistics.js';
 import { healthRoutes } from './health.js';
 import { imageRoutes } from './images.js';
-import { metricRoutes } from './metrics.js';
+import { metricRoutes, type MetricPages } from './metrics.js';
 import { linkBatchRoutes } from './link-batches.js';
 import { linkCaptureRoutes } from './link-captures.js';
 import { iouLicenseRoutes } from './iou-license.js';
@@ -95,7 +94,7 @@ export interface Services {
   readonly archives: ProjectArchives;
   readonly appliances: ApplianceLibrary;
   readonly readiness: Readiness;
-  readonly metrics: readonly MetricSource[];
+  readonly metrics: MetricPages;
   /** The folder of a built web UI. */
   readonly webUi: string | undefined;
   /** The folder for reports. */

@@ -1,6 +1,7 @@
 /** All metrics of the server, in the order of their page. */
 import type { MetricPage, MetricSource } from '../base/metrics/metric-page.js';
 import { PRODUCT } from '../base/product.js';
+import type { MetricPages } from '../api/metrics.js';
 import type { StateThread } from '../base/store/state-thread.js';
 import { writePools } from '../base/threads/pool-metrics.js';
 import type { RunningCaptures } from '../captures/running-captures.js';
@@ -9,7 +10,7 @@ import type { Transfers } from '../files/transfer/transfers.js';
 import type { HttpServer } from '../http/server.js';
 import type { Projects } from '../lab/projects/projects.js';
 import { HostMetrics } from '../operations/host-metrics.js';
-import { writeLabs } from '../operations/lab-metrics.js';
+import { writeLabs, writeProjects } from '../operations/lab-metrics.js';
 import { LoopMetrics } from '../operations/loop-metrics.js';
 import type { Jobs } from '../snapshots/jobs.js';
 import type { Threads } from './threads.js';
@@ -29,14 +30,14 @@ interface MetricsOptions {
 }
 
 export class Metrics {
-  readonly sources: readonly MetricSource[];
+  readonly pages: MetricPages;
   readonly #loop = new LoopMetrics();
   readonly #host: HostMetrics;
 
   constructor({ threads, mostDescriptors, parts, http, projects, ...areas }: MetricsOptions) {
     this.#host = new HostMetrics({ readers: threads.readers, parts, mostDescriptors });
     const { engines, captures, store, transfers, jobs } = areas;
-    this.sources = [
+    const server: MetricSource[] = [
       writeBuild,
       this.#host.writeMetrics,
       this.#loop.writeMetrics,
@@ -51,6 +52,7 @@ export class Metrics {
       transfers.writeMetrics,
       jobs.writeMetrics,
     ];
+    this.pages = { server, projects: [(page) => writeProjects(page, projects)] };
   }
 
   start(): void {
@@ -65,8 +67,6 @@ export class Metrics {
 }
 
 function writeBuild(page: MetricPage): void {
-  page.info('build', 'The versions of the server and of Node.js', {
-    version: PRODUCT.version,
-    node: process.version,
-  });
+  page.info('build', 'The versions of the server and of Node.js');
+  page.sample(1, { version: PRODUCT.version, node: process.version });
 }

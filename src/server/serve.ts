@@ -292,7 +292,7 @@ export async function serve(config: Config): Promise<void> {
       ...{ transfers, images, uploads, jobs, labFiles, snapshots, archives, users, tokens },
       appliances: new ApplianceLibrary(config.appliances, files, log),
       readiness: new Readiness(store, engines),
-      metrics: metrics.sources,
+      metrics: metrics.pages,
       webUi: config.webUi,
       reports: join(config.data, REPORTS),
       nodeFolders,

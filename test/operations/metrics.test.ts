@@ -153,3 +153,18 @@ void t.test('pages under load are accepted, and no count falls between them', as
     3,
   );
 });
+
+void t.test('the page of projects has each open one by its id, and its name once', async (t) => {
+  const name = 'a "name" of mine';
+  const { project_id } = await client.expect(201, 'POST', '/v2/projects', { name });
+  const labels = `project="${String(project_id)}"`;
+  const { text } = await client.get('/metrics/projects');
+  await isAccepted(t, text);
+  const samples = samplesOf(text);
+  t.equal(samples.get(`wirefarm_project_info{${labels},name="a \\"name\\" of mine"}`), 1);
+  t.equal(samples.get(`wirefarm_project_nodes{${labels},status="started"}`), 0);
+  t.equal(samples.get(`wirefarm_project_links{${labels}}`), 0);
+  t.equal(text.split('of mine').length, 2);
+  await client.expect(204, 'POST', `/v2/projects/${String(project_id)}/close`);
+  t.notMatch((await client.get('/metrics/projects')).text, String(project_id));
+});

@@ -40,12 +40,11 @@ export class MetricPage {
     this.#head(this.#name, 'histogram', help);
   }
 
-  /** Facts that are all in the labels of one sample. The name is without `_info`. */
-  info(name: string, help: string, labels: Labels): void {
+  /** Facts that are all in the labels of samples, whose value is 1. The name is without `_info`. */
+  info(name: string, help: string): void {
     const full = ownName(name);
     this.#name = `${full}_info`;
     this.#head(this.#isOpen ? full : this.#name, this.#isOpen ? 'info' : 'gauge', help);
-    this.sample(1, labels);
   }
 
   sample(value: number, labels?: Labels): void {

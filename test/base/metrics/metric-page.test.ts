@@ -7,7 +7,8 @@ const histogram = new Histogram([0.5, 1]);
 for (const value of [0.25, 0.5, 0.75, 2]) histogram.observe(value);
 
 const source: MetricSource = function* (page) {
-  page.info('build', 'The build', { version: '1"\\\n' });
+  page.info('build', 'The build');
+  page.sample(1, { version: '1"\\\n' });
   yield;
   page.counter('things', 'All things');
   page.sample(3, { kind: 'a' });

@@ -21,6 +21,7 @@ import { fileTasks } from '../src/base/disk/file-tasks.js';
 import { digestTasks } from '../src/base/disk/folder-digests.js';
 import { snapshotListTasks } from '../src/snapshots/snapshot-list-tasks.js';
 import { applianceTasks } from '../src/lab/appliances/appliance-tasks.js';
+import { certificateTasks } from '../src/operations/certificate-tasks.js';
 import { symbolTasks } from '../src/lab/symbols/symbol-tasks.js';
 import { nameThread } from '../src/base/threads/thread-work.js';
 
@@ -29,6 +30,7 @@ nameThread('file');
 const tasks = {
   ...applianceTasks,
   ...captureFileTasks,
+  ...certificateTasks,
   ...configDiskTasks,
   ...confinementTasks,
   ...digestTasks,

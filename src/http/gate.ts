@@ -32,6 +32,7 @@ interface Page {
   readonly scheme: Scheme;
 }
 
+const HTTPS_PORT = 443;
 const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/i;
 /** So many answers to wrong passwords may be delayed at a time, for all addresses together. */
 const MOST_WAITING = 64;
@@ -82,6 +83,12 @@ export class Gate {
 
   isAllowedOrigin(origin: string): boolean {
     return this.#allowedOrigins.has(origin);
+  }
+
+  /** The origin of this server over TLS, for a client that has called it by this host. */
+  secureOrigin(host: string, port: number): string {
+    const suffix = port === HTTPS_PORT ? '' : `:${port}`;
+    return this.#publicOrigin ?? `https://${withoutPort(host)}${suffix}`;
   }
 
   /** The caller without credentials, at a route that asks for none. */

@@ -1,25 +1,18 @@
 /** The HTTP server: takes requests from uWebSockets.js, has them handled, and answers errors. */
 import { randomInt } from 'node:crypto';
 import type { Logger } from 'pino';
-import {
-  App,
-  us_listen_socket_close,
-  us_socket_local_port,
-  type HttpRequest,
-  type HttpResponse,
-  type TemplatedApp,
-  type us_listen_socket,
-} from 'uWebSockets.js';
+import type { HttpRequest, HttpResponse } from 'uWebSockets.js';
 import { isRefusal, Refusal, refusals } from '../base/errors/errors.js';
 import type { MetricPage } from '../base/metrics/metric-page.js';
 import { AccessLog } from './access-log.js';
 import { Admission, type DescriptorTable } from './admission.js';
-import { jsonText, type Answer, type Headers } from './answer.js';
+import { empty, jsonText, type Answer, type Headers } from './answer.js';
 import { Dispatcher } from './dispatcher.js';
+import { Entrance, type Certificate } from './entrance.js';
 import { errorAnswer } from './error-body.js';
 import { Exchange } from './exchange.js';
 import type { Gate } from './gate.js';
-import type { Requester } from './proxies.js';
+import type { Requester, Scheme } from './proxies.js';
 import { RequestMetrics } from './request-metrics.js';
 import type { RouteTable } from './route.js';
 import { statusLine } from './headers.js';
@@ -35,10 +28,9 @@ interface HttpServerOptions {
   /** The share of the requests that only read that is logged, as one of so many; 0 logs none. */
   readonly accessLogSample: number;
   readonly descriptors: DescriptorTable;
+  /** The server speaks TLS with this certificate, or plain HTTP. */
+  readonly certificate?: Certificate | undefined;
 }
-
-/** The port is for this server alone. By default the library lets several servers share it. */
-const EXCLUSIVE_PORT = 1;
 
 export class HttpServer {
   readonly #options: HttpServerOptions;
@@ -46,11 +38,13 @@ export class HttpServer {
   readonly #sockets: WebSockets;
   readonly #accessLog: AccessLog;
   readonly #admission: Admission;
-  readonly #app: TemplatedApp = App();
+  /** All that listen or have connections. */
+  readonly #entrances = new Set<Entrance>();
   readonly #active = new Set<Exchange>();
   readonly #metrics = new RequestMetrics();
   readonly #serverHeader: Headers;
-  #listenSocket: us_listen_socket | undefined;
+  #entrance: Entrance;
+  #place: { readonly host: string; readonly port: number } | undefined;
   #isStopping = false;
   /** Ids of requests begin with it, so that those of two starts differ. */
   readonly #start = newStartMark();
@@ -68,40 +62,45 @@ export class HttpServer {
       fail: (exchange, error) => {
         this.#fail(exchange, error);
       },
-      // The filter is not called when a WebSocket connection closes.
-      onClose: () => {
-        this.#admission.closed();
-      },
     });
-    this.#app.filter((response, change) => {
-      if (change > 0) this.#admit(response);
-      else this.#admission.closed();
-    });
-    this.#app.ws('/*', this.#sockets.behavior);
-    this.#app.any('/*', (response, request) => {
-      this.#handle(this.#begin(response, request), request);
-    });
+    this.#entrance = this.#ownEntrance(options.certificate);
+    this.#entrances.add(this.#entrance);
+  }
+
+  get scheme(): Scheme {
+    return this.#options.certificate === undefined ? 'http' : 'https';
   }
 
   /** Resolves with the port; rejects when the server cannot listen on it. */
-  listen(host: string, port: number): Promise<number> {
-    return new Promise((resolve, reject) => {
-      const listening = (socket: us_listen_socket | false): void => {
-        if (socket === false) {
-          reject(
-            new Error(
-              `cannot listen on ${host} port ${port}: the port is in use, or the address is not ours`,
-            ),
-          );
-          return;
-        }
-        this.#listenSocket = socket;
-        resolve(us_socket_local_port(socket));
-      };
-      // The library also takes options together with a host, which its types do not say.
-      const app: { listen(...args: unknown[]): unknown } = this.#app;
-      app.listen(host, port, EXCLUSIVE_PORT, listening);
+  async listen(host: string, port: number): Promise<number> {
+    const taken = await this.#entrance.listen(host, port);
+    this.#place = { host, port: taken };
+    return taken;
+  }
+
+  /** Sends clients that speak plain HTTP, at a port of their own, to the port of TLS. */
+  async redirect(host: string, port: number, securePort: number): Promise<void> {
+    const entrance = new Entrance(undefined);
+    this.#admitAt(entrance);
+    entrance.app.any('/*', (response, request) => {
+      this.#redirect(this.#begin(response, request), securePort);
     });
+    await entrance.listen(host, port);
+    this.#entrances.add(entrance);
+  }
+
+  /**
+   * New connections get another certificate; those that are open go on with the former one. Throws, and changes nothing,
+   * when the files are no pair. Only for a server that speaks TLS and listens.
+   */
+  async replaceCertificate(certificate: Certificate): Promise<void> {
+    if (this.#place === undefined || this.#isStopping) return;
+    const former = this.#entrance;
+    const entrance = this.#ownEntrance(certificate);
+    await entrance.listenBeside(this.#place.host, this.#place.port);
+    this.#entrances.add(entrance);
+    this.#entrance = entrance;
+    await former.retire(() => this.#entrances.delete(former));
   }
 
   *writeMetrics(page: MetricPage): Iterable<void> {
@@ -117,11 +116,49 @@ export class HttpServer {
   /** Accepts no more connections, and ends long streams. Other requests have `graceMs` to finish. */
   async close(graceMs: number): Promise<void> {
     this.#isStopping = true;
-    if (this.#listenSocket !== undefined) us_listen_socket_close(this.#listenSocket);
+    for (const entrance of this.#entrances) entrance.stopListening();
     this.#sockets.close();
     for (const exchange of [...this.#active]) exchange.endStream();
     await Promise.race([this.#drained(), timeout(graceMs)]);
-    this.#app.close();
+    for (const entrance of this.#entrances) entrance.app.close();
+  }
+
+  #ownEntrance(certificate: Certificate | undefined): Entrance {
+    const entrance = new Entrance(certificate);
+    const closed = this.#admitAt(entrance);
+    // The filter is not called when a WebSocket connection closes.
+    entrance.app.ws('/*', this.#sockets.behavior(closed));
+    entrance.app.any('/*', (response, request) => {
+      this.#handle(this.#begin(response, request), request);
+    });
+    return entrance;
+  }
+
+  /** Counts the connections of the entrance. Returns the callback for one that closes. */
+  #admitAt(entrance: Entrance): () => void {
+    const closed = (): void => {
+      entrance.closed();
+      this.#admission.closed();
+    };
+    entrance.app.filter((response, change) => {
+      if (change > 0) {
+        entrance.opened();
+        this.#admit(response);
+      } else closed();
+    });
+    return closed;
+  }
+
+  #redirect(exchange: Exchange, port: number): void {
+    try {
+      const { gate } = this.#options;
+      gate.checkHost(exchange.host);
+      const query = exchange.query === '' ? '' : `?${exchange.query}`;
+      const location = `${gate.secureOrigin(exchange.host, port)}${exchange.path}${query}`;
+      exchange.answer(empty(308, [['Location', location]]));
+    } catch (error) {
+      this.#fail(exchange, error);
+    }
   }
 
   async #drained(): Promise<void> {
@@ -159,7 +196,7 @@ export class HttpServer {
   }
 
   #clientOf(response: HttpResponse, request: HttpRequest): Requester {
-    const connection = { address: addressOf(response), scheme: 'http' } as const;
+    const connection = { address: addressOf(response), scheme: this.scheme };
     return this.#options.gate.proxies.clientOf(connection, (callback) => {
       request.forEach(callback);
     });

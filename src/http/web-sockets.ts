@@ -44,8 +44,6 @@ interface WebSocketsOptions {
   /** Makes the exchange of an upgrade request. */
   readonly begin: (response: HttpResponse, request: HttpRequest) => Exchange;
   readonly fail: (exchange: Exchange, error: unknown) => void;
-  /** Called when a WebSocket has closed. */
-  readonly onClose: () => void;
 }
 
 const IDLE_SECONDS = 120;
@@ -61,8 +59,8 @@ export class WebSockets {
     this.#options = options;
   }
 
-  /** The settings and callbacks for the library. */
-  get behavior(): WebSocketBehavior<Session> {
+  /** The settings and callbacks for an app of the library; `onClose` is called when a WebSocket has closed. */
+  behavior(onClose: () => void): WebSocketBehavior<Session> {
     return {
       idleTimeout: IDLE_SECONDS,
       maxBackpressure: LARGEST_BACKLOG,
@@ -82,7 +80,7 @@ export class WebSockets {
       },
       close: (socket) => {
         this.#sockets.delete(socket);
-        this.#options.onClose();
+        onClose();
         socket.getUserData().use?.gone();
       },
     };

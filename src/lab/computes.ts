@@ -88,7 +88,7 @@ export class Computes {
       name: hostname(),
       protocol: 'http',
       host: options.host,
-      // Set when the server listens.
+      // This and the protocol are set when the server listens.
       port: 0,
       user: options.user,
       password: null,
@@ -111,8 +111,8 @@ export class Computes {
     await this.#look();
   }
 
-  listensOn(port: number): void {
-    Object.assign(this.#local, { port });
+  listensOn(port: number, protocol: Compute['protocol']): void {
+    Object.assign(this.#local, { port, protocol });
   }
 
   get ids(): string[] {

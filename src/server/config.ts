@@ -4,6 +4,7 @@
  * `--appliances` and `--state` may lie elsewhere, so that existing folders can be served in place.
  */
 import { isIP, type BlockList } from 'node:net';
+import type { CertificatePaths } from '../operations/certificate-tasks.js';
 import type { ProjectLimits } from '../run/keeper/messages.js';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -17,6 +18,7 @@ import {
   networkList,
   networks,
   onOrOff,
+  optionalPort,
   portRange,
   publicUrl,
   whole,
@@ -60,6 +62,10 @@ export interface Config {
   /** Names of this server that it cannot know by itself. */
   readonly allowedHosts: readonly string[];
   readonly allowedOrigins: readonly string[];
+  /** The paths of the certificate, if the server speaks TLS. */
+  readonly certificate: CertificatePaths | undefined;
+  /** The port at which clients without TLS are sent to the other one. */
+  readonly redirectPort: number | undefined;
   /** The URL by which clients know this server, when it is another than that at which it listens. */
   readonly publicUrl: URL | undefined;
   /** The proxies whose word about their clients counts. */
@@ -187,6 +193,15 @@ const SETTINGS = z.object({
   'allow-origins': option(listOf(z.string()), {
     help: 'comma-separated origins of browser clients',
     fallback: STOCK_ORIGINS,
+  }),
+  'tls-cert': option(z.string(), {
+    help: 'certificate with its chain (PEM): the server speaks TLS',
+    fallback: '',
+  }),
+  'tls-key': option(z.string(), { help: 'key of the certificate (PEM)', fallback: '' }),
+  'redirect-port': option(optionalPort, {
+    help: 'TCP port at which clients without TLS are sent to the other one',
+    fallback: '',
   }),
   'public-url': option(publicUrl, {
     help: 'URL of this server for clients, such as https://labs.example.org',
@@ -328,6 +343,8 @@ function configOf(settings: Settings): Config {
     dockerPrivileges: settings['docker-privileges'],
     allowedHosts: settings['allow-hosts'],
     allowedOrigins: settings['allow-origins'],
+    certificate: certificateOf(settings),
+    redirectPort: settings['redirect-port'],
     publicUrl: settings['public-url'],
     trustedProxies: settings['trusted-proxies'],
     isForOthers: isForOthers(settings),
@@ -349,6 +366,15 @@ function configOf(settings: Settings): Config {
     accessLogSample: settings['access-log-sample'],
     logLevel: settings['log-level'],
   });
+}
+
+/** Throws ConfigError. */
+function certificateOf(settings: Settings): CertificatePaths | undefined {
+  const { 'tls-cert': certificate, 'tls-key': key, 'redirect-port': redirectPort } = settings;
+  if ((certificate === '') !== (key === '')) throw new ConfigError('TLS needs both --tls-cert and --tls-key');
+  if (certificate !== '') return { certificate: resolve(certificate), key: resolve(key) };
+  if (redirectPort !== undefined) throw new ConfigError('--redirect-port leads to TLS: it needs --tls-cert');
+  return undefined;
 }
 
 /** The text of `--help`. */

@@ -1,9 +1,8 @@
 /** A running server: everything is made here, in order, and ended in reverse. */
 import { join } from 'node:path';
-import { pino, type Logger } from 'pino';
+import { pino } from 'pino';
 import { routeTable } from '../api/table.js';
 import { PRODUCT } from '../base/product.js';
-import type { Notice } from '../base/store/journal-opening.js';
 import { StateThread } from '../base/store/state-thread.js';
 import { CaptureLibrary } from '../captures/files/capture-library.js';
 import { CaptureRetention } from '../captures/files/capture-retention.js';
@@ -16,7 +15,6 @@ import { CaptureWriters } from '../captures/writing/capture-writers.js';
 import { BpfCompiler } from '../engine/bpf/bpf-compiler.js';
 import { Engines } from '../engine/control/engines.js';
 import { hostSockets } from '../engine/sockets/host-sockets.js';
-import { RECEIVE_BUFFER } from '../engine/sockets/opener.js';
 import { ImageLibrary } from '../files/images/image-library.js';
 import { RunningNodes } from '../run/running-nodes.js';
 import { SavedStates } from '../run/saved-states.js';
@@ -44,7 +42,10 @@ import { projectArchives } from '../snapshots/projects/project-archives.js';
 import { KnownMemories } from '../snapshots/known-memories.js';
 import { RunningLabs } from '../snapshots/running-labs.js';
 import { Snapshots } from '../snapshots/snapshots.js';
+import type { FoundCertificate } from '../operations/certificate-tasks.js';
+import { CertificateWatch } from '../operations/certificate-watch.js';
 import type { Config } from './config.js';
+import { ConfigError } from './config-error.js';
 import {
   CONFIGS,
   CONTAINERS,
@@ -60,6 +61,7 @@ import {
   temporaryImages,
 } from './folders.js';
 import { Metrics } from './metrics.js';
+import { tellOfKeptNodes, tellOfStore, warnOfOpenServer, warnOfSmallBuffers } from './start-notices.js';
 import { onStopSignal } from './stop-signal.js';
 import { ARCHIVES_AT_ONCE, LOOPS, PASSWORDS_AT_ONCE, Threads } from './threads.js';
 
@@ -75,6 +77,7 @@ export async function serve(config: Config): Promise<void> {
   });
   const store = new StateThread(config.state);
   const threads = new Threads(config);
+  const certificate = await certificateOf(config, threads.files);
   // The library reads the limit when it is loaded, which happens while other threads start.
   process.env['UWS_HTTP_MAX_HEADERS_SIZE'] = String(LARGEST_HEADERS);
   const http = import('../http/server.js');
@@ -304,19 +307,26 @@ export async function serve(config: Config): Promise<void> {
     name: `${PRODUCT.name}/${PRODUCT.version}`,
     log,
     descriptors: sockets.descriptors,
+    certificate: config.certificate,
   });
   await kindsFound;
   metrics.start();
   const port = await server.listen(config.host, config.port);
+  if (config.redirectPort !== undefined) await server.redirect(config.host, config.redirectPort, port);
   sockets.boundConnectionBuffers();
-  controller.computes.listensOn(port);
+  const certificates =
+    certificate &&
+    new CertificateWatch({ files, log, replace: (paths) => server.replaceCertificate(paths) }, certificate);
+  if (certificates !== undefined) stop.reloads(() => void certificates.look());
+  controller.computes.listensOn(port, server.scheme);
   process.stdout.write(
-    `${PRODUCT.name} ${PRODUCT.version} listens on http://${urlHost(config.host)}:${port}\n`,
+    `${PRODUCT.name} ${PRODUCT.version} listens on ${server.scheme}://${urlHost(config.host)}:${port}\n`,
   );
   log.info({ port, data: config.data, gns3Version: config.gns3Version }, 'started');
 
   await stop.requested;
   log.info('stopping');
+  await certificates?.stop();
   await server.close(GRACE_MS);
   metrics.stop();
   bpf.close();
@@ -346,33 +356,15 @@ export async function serve(config: Config): Promise<void> {
   process.exit(stop.exitCode());
 }
 
-/** Bad news goes to the log and, for people who read the last lines of the terminal, to the error output. */
-function tellOfStore(notices: readonly Notice[], log: Logger): void {
-  for (const { level, text } of notices) {
-    log[level](text);
-    if (level === 'error') process.stderr.write(`wirefarm: ${text}\n`);
-  }
-}
-
-function warnOfOpenServer({ host, isForOthers, credentials }: Config, log: Logger): void {
-  if (!isForOthers || credentials !== undefined) return;
-  log.warn({ host }, 'everybody who can reach this address can use this server: it has no password');
-}
-
-function tellOfKeptNodes({ keepsNodesSeconds: seconds }: Config, log: Logger): void {
-  if (seconds === 0) return;
-  log.info(
-    { seconds },
-    'nodes live on when this server ends, but for containers and NATs, which end with it',
-  );
-}
-
-function warnOfSmallBuffers(granted: number, log: Logger): void {
-  if (granted >= RECEIVE_BUFFER) return;
-  log.warn(
-    { granted, wanted: RECEIVE_BUFFER },
-    'this host grants small receive buffers, so bursts may be lost: raise net.core.rmem_max',
-  );
+/** Throws ConfigError when the files are no pair. */
+async function certificateOf(
+  { certificate }: Config,
+  files: Threads['files'],
+): Promise<FoundCertificate | undefined> {
+  if (certificate === undefined) return undefined;
+  const found = await files.run('readCertificate', certificate);
+  if (found.problem !== undefined) throw new ConfigError(found.problem);
+  return found;
 }
 
 function urlHost(host: string): string {

@@ -9,6 +9,12 @@ export const whole = (least: number, most: number): z.ZodType<number> =>
     .transform(Number)
     .pipe(z.number().min(least, `must be at least ${least}`).max(most, `must be at most ${most}`));
 
+/** A port. An empty text is none. */
+export const optionalPort: z.ZodType<number | undefined> = z.union([
+  z.literal('').transform(() => undefined),
+  whole(1, 65_535),
+]);
+
 export const onOrOff: z.ZodType<boolean> = z
   .enum(['', '0', 'false', '1', 'true'])
   .transform((value) => value === '1' || value === 'true');

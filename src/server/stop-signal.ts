@@ -13,6 +13,8 @@ interface StopSignal {
   /** Resolves at the first wish. */
   readonly requested: Promise<void>;
   readonly begin: () => void;
+  /** SIGHUP calls this from now on, unless the server has a terminal, instead of being a wish to stop. */
+  readonly reloads: (reload: () => void) => void;
   /** The exit code of the process. */
   readonly exitCode: () => number;
 }
@@ -21,6 +23,7 @@ interface StopSignal {
 export function onStopSignal(onFault: (error: unknown) => void): StopSignal {
   let exitCode = 0;
   let begunAt: number | undefined;
+  let reload: (() => void) | undefined;
   let resolve: () => void = () => undefined;
   const requested = new Promise<void>((resolver) => {
     resolve = resolver;
@@ -42,7 +45,17 @@ export function onStopSignal(onFault: (error: unknown) => void): StopSignal {
   });
   process.on('SIGTERM', signalled);
   process.on('SIGINT', signalled);
-  // A terminal that is closed.
-  process.on('SIGHUP', signalled);
-  return { requested, begin, exitCode: () => exitCode };
+  // A terminal that is closed, or the wish that settings be read again.
+  process.on('SIGHUP', () => {
+    if (reload === undefined || process.stdin.isTTY) signalled();
+    else reload();
+  });
+  return {
+    requested,
+    begin,
+    exitCode: () => exitCode,
+    reloads: (by) => {
+      reload = by;
+    },
+  };
 }

@@ -11,6 +11,7 @@ import { FilePool, FileReads } from '../files/downloads/file-reads.js';
 import type { ImageTasks } from '../files/images/image-tasks.js';
 import type { NodeArchiveTasks } from '../files/node-files/node-archive-tasks.js';
 import type { NodeFileTasks } from '../files/node-files/node-file-tasks.js';
+import type { CertificateTasks } from '../operations/certificate-tasks.js';
 import type { DiskTasks } from '../files/transfer/disk-tasks.js';
 import { Slabs } from '../files/transfer/slabs.js';
 import type { PartLoading, PartTasks } from '../files/uploads/part-tasks.js';
@@ -72,6 +73,7 @@ export const PASSWORDS_AT_ONCE = SIZES.passwords.threads;
 export const ARCHIVES_AT_ONCE = SIZES.archives.threads;
 
 type FileThreadTasks = ApplianceTasks &
+  CertificateTasks &
   CaptureFileTasks &
   ConfigDiskTasks &
   ConfinementTasks &

@@ -75,7 +75,7 @@ export function ownConsolePorts(part = 0): string {
   return `${first}-${first + CONSOLE_PORTS_OF_A_PART - 1}`;
 }
 
-const READY = /listens on (http:\/\/\S+:(\d+))$/;
+const READY = /listens on (https?:\/\/\S+:(\d+))$/;
 
 export async function startServer(t: Teardown, options: ServerOptions = {}): Promise<ServerProcess> {
   const data = options.data ?? scratchFolder(t);

@@ -1,0 +1,66 @@
+/**
+ * Has the certificate of the server replaced when its files change: looked at every minute, and when somebody asks. Files
+ * that are no pair change nothing, and the log says why, once for each change.
+ */
+import type { Logger } from 'pino';
+import type { TaskPool } from '../base/threads/task-pool.js';
+import type { CertificatePaths, CertificateTasks, FoundCertificate } from './certificate-tasks.js';
+
+interface CertificateWatchOptions {
+  readonly files: Pick<TaskPool<CertificateTasks>, 'run'>;
+  readonly log: Logger;
+  /** Throws when the files are no pair. */
+  readonly replace: (paths: CertificatePaths) => Promise<void>;
+}
+
+const LOOK_MS = 60_000;
+
+export class CertificateWatch {
+  readonly #options: CertificateWatchOptions;
+  readonly #timer: NodeJS.Timeout;
+  readonly #paths: CertificatePaths;
+  #version: string;
+  #looking: Promise<void> = Promise.resolve();
+
+  /** `found` is what the server has begun with. */
+  constructor(options: CertificateWatchOptions, found: FoundCertificate) {
+    this.#options = options;
+    this.#paths = found.paths;
+    this.#version = found.version;
+    this.#timer = setInterval(() => {
+      void this.look();
+    }, LOOK_MS).unref();
+  }
+
+  /** Takes over what has changed since the last look. */
+  look(): Promise<void> {
+    return (this.#looking = this.#looking.then(() => this.#look()));
+  }
+
+  async stop(): Promise<void> {
+    clearInterval(this.#timer);
+    await this.#looking;
+  }
+
+  async #look(): Promise<void> {
+    const { files, log, replace } = this.#options;
+    try {
+      const found = await files.run('readCertificate', this.#paths);
+      if (found.version === this.#version) return;
+      this.#version = found.version;
+      if (found.problem !== undefined) {
+        log.error(
+          { problem: found.problem },
+          'the certificate has changed and cannot be used: the former one stays',
+        );
+        return;
+      }
+      await replace(this.#paths);
+      log.info({ names: found.names, ends: found.ends }, 'new connections get the new certificate');
+    } catch (error) {
+      // The next look tries again.
+      this.#version = '';
+      log.error({ err: error }, 'the certificate could not be replaced: the former one stays');
+    }
+  }
+}

@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import { COMPUTE_PING_AFTER_MS, sendEvents, type EventSource } from '../http/event-stream.js';
 import type { Answer } from '../http/answer.js';
+import type { Caller } from '../http/caller.js';
 import type { Exchange } from '../http/exchange.js';
 import { route, type Route, type SocketRoute } from '../http/route.js';
 import type { Controller } from '../lab/controller.js';
@@ -21,10 +22,14 @@ export function notificationRoutes(
   compute: LocalCompute,
 ): { routes: Route[]; sockets: SocketRoute[] } {
   const load = (): ReturnType<Controller['load']> => controller.load();
-  const ofController: EventSource = {
+  /** An event about a project is for those who see the project. */
+  const ofController = (caller: Caller): EventSource => ({
     load,
-    listen: (listener) => controller.announcements.subscribe(listener),
-  };
+    listen: (listener) =>
+      controller.announcements.subscribe((event, projectId) => {
+        if (projectId === undefined || caller.grantOn(projectId) !== undefined) listener(event);
+      }),
+  });
   const ofProject = (id: string, { observe }: z.output<typeof attendance>): EventSource => ({
     load,
     listen: (listener) => {
@@ -42,7 +47,7 @@ export function notificationRoutes(
         summary: 'Stream the notifications of the controller, one JSON object per line',
         params: nothing,
         answers: { 200: STREAM },
-        handle: ({ exchange }) => streamed(exchange, ofController),
+        handle: ({ exchange }) => streamed(exchange, ofController(exchange.caller)),
       }),
       route({
         method: 'GET',
@@ -81,7 +86,7 @@ export function notificationRoutes(
         summary: 'Stream the notifications of the controller, one JSON object per frame',
         params: nothing,
         check: () => undefined,
-        open: (_params, send) => sendEvents(ofController, send),
+        open: (_params, send, _query, caller) => sendEvents(ofController(caller), send),
       },
       {
         path: '/v2/projects/{project_id}/notifications/ws',

@@ -5,6 +5,7 @@ import type { ImageLibrary } from '../files/images/image-library.js';
 import { EMULATORS } from '../files/images/image-name.js';
 import type { Uploads } from '../files/uploads/uploads.js';
 import { empty } from '../http/answer.js';
+import type { Caller } from '../http/caller.js';
 import type { Exchange } from '../http/exchange.js';
 import { html, sendPage, type Markup, type Part } from '../http/page.js';
 import { route, type Route } from '../http/route.js';
@@ -41,7 +42,7 @@ export function pageRoutes({ controller, compute, images, uploads, hasWebUi }: P
       exchange,
       PRODUCT.name,
       html`<p>${PRODUCT.name} ${PRODUCT.version}, for clients of GNS3 ${gns3Version}</p>
-        ${PAGES} ${table(['Project', 'Status'], [...projects.all.values()].map(projectRow))}`,
+        ${PAGES} ${table(['Project', 'Status'], projectRows(projects.all.values(), exchange.caller))}`,
     );
   return [
     route({
@@ -145,6 +146,10 @@ export function pageRoutes({ controller, compute, images, uploads, hasWebUi }: P
       },
     }),
   ];
+}
+
+function projectRows(projects: Iterable<Project>, caller: Caller): Part[][] {
+  return [...projects].filter(({ id }) => caller.grantOn(id) !== undefined).map(projectRow);
 }
 
 function projectRow(project: Project): Part[] {

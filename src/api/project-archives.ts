@@ -5,12 +5,13 @@ import { jsonText } from '../http/answer.js';
 import type { FileThreads } from '../http/file-source.js';
 import { FILE_ANSWERS, FILE_HEADERS, receiveFile, RECEIVING_HEADERS } from '../http/file-transfer.js';
 import { route, type Route } from '../http/route.js';
+import type { Grants } from '../lab/access/grants.js';
 import type { Controller } from '../lab/controller.js';
 import { text } from '../lab/gns3-file/topology-schema.js';
 import type { ProjectArchives } from '../snapshots/projects/project-archives.js';
 import type { Transfers } from '../files/transfer/transfers.js';
 import { ARCHIVE, sendArchive } from './archive-answer.js';
-import { newProject, project } from './projects.js';
+import { claimOf, newProject, project } from './projects.js';
 import { names } from './schemas.js';
 
 const tag = 'Projects';
@@ -30,6 +31,7 @@ const duplicated = z.strictObject({
 
 export function projectArchiveRoutes(
   { projects }: Controller,
+  grants: Grants,
   archives: ProjectArchives,
   transfers: Transfers,
   files: FileThreads,
@@ -79,7 +81,8 @@ export function projectArchiveRoutes(
       body: 'raw',
       answers: { 201: project },
       handle: async ({ params: { project_id: id }, query: { name = '', path = '' }, exchange }) => {
-        const wish = { id, name: name === '' ? undefined : name, path: path === '' ? null : path };
+        const claim = claimOf(grants, exchange.caller);
+        const wish = { id, name: name === '' ? undefined : name, path: path === '' ? null : path, claim };
         const landing = archives.imports.landing(wish);
         await receiveFile(exchange, transfers, landing, 201);
         return jsonText(201, await archives.imports.import(wish, landing));
@@ -94,10 +97,11 @@ export function projectArchiveRoutes(
       params: one,
       body: duplicated,
       answers: { 201: project },
-      handle: async ({ params, body: { name, path = null, reset_mac_addresses: resets } }) => {
+      handle: async ({ params, body: { name, path = null, reset_mac_addresses: resets }, exchange }) => {
         const original = projects.find(params.project_id);
         if (path !== null) projects.checkPath(path);
-        const wish = { name: name ?? original.name, path, resetsAddresses: resets ?? false };
+        const claim = claimOf(grants, exchange.caller);
+        const wish = { name: name ?? original.name, path, resetsAddresses: resets ?? false, claim };
         return jsonText(201, await archives.copies.duplicate(original, wish));
       },
     }),

@@ -4,8 +4,12 @@ import type { FolderTasks } from '../lab/projects/folder-tasks.js';
 import { z } from 'zod';
 import { refusals } from '../base/errors/errors.js';
 import { empty, json, jsonText } from '../http/answer.js';
+import type { Caller } from '../http/caller.js';
+import { checkSeen } from '../http/route-access.js';
 import { route, type Route } from '../http/route.js';
+import type { Grants } from '../lab/access/grants.js';
 import type { Controller } from '../lab/controller.js';
+import type { ClaimProject } from '../lab/projects/project-lifetime.js';
 import { countObjects } from '../lab/projects/project-content.js';
 import { projectSettings, supplier, text, uuid, variables } from '../lab/gns3-file/topology-schema.js';
 import type { Jobs } from '../snapshots/jobs.js';
@@ -52,7 +56,18 @@ export const changedProject = z.strictObject({
 });
 const stats = z.strictObject({ drawings: z.int(), links: z.int(), nodes: z.int(), snapshots: z.int() });
 
-export function projectRoutes(controller: Controller, jobs: Jobs, files: TaskRunner<FolderTasks>): Route[] {
+/** How a new project becomes its maker's. Refuses (403) a maker who could not see it. */
+export function claimOf(grants: Grants, { userId, isForSomeProjects }: Caller): ClaimProject {
+  if (isForSomeProjects) throw refusals.tokenForProjects();
+  return (projectId) => grants.claim(projectId, userId);
+}
+
+export function projectRoutes(
+  controller: Controller,
+  grants: Grants,
+  jobs: Jobs,
+  files: TaskRunner<FolderTasks>,
+): Route[] {
   const { projects } = controller;
   const one = names('project_id');
   return [
@@ -64,7 +79,11 @@ export function projectRoutes(controller: Controller, jobs: Jobs, files: TaskRun
       summary: 'List the projects, open or closed',
       params: nothing,
       answers: { 200: z.array(project) },
-      handle: () => jsonText(200, projects.list()),
+      handle: ({ exchange: { caller } }) =>
+        jsonText(
+          200,
+          projects.list((id) => caller.grantOn(id) !== undefined),
+        ),
     }),
     route({
       method: 'POST',
@@ -75,7 +94,11 @@ export function projectRoutes(controller: Controller, jobs: Jobs, files: TaskRun
       params: nothing,
       body: newProject,
       answers: { 201: project },
-      handle: async ({ body }) => jsonText(201, await projects.create(given(body))),
+      handle: async ({ body, exchange: { caller } }) => {
+        // A client that makes a project again gets the one that is there.
+        if (body.project_id != null && projects.all.has(body.project_id)) checkSeen(caller, body.project_id);
+        return jsonText(201, await projects.create(given(body), claimOf(grants, caller)));
+      },
     }),
     route({
       method: 'POST',
@@ -135,6 +158,7 @@ export function projectRoutes(controller: Controller, jobs: Jobs, files: TaskRun
         // A job in its folder must not create the folder again.
         await jobs.cancelAll(params.project_id);
         await projects.delete(params.project_id);
+        await grants.forget(params.project_id);
         return empty(204);
       },
     }),

@@ -23,6 +23,7 @@ import type { Snapshots } from '../snapshots/snapshots.js';
 import type { Readiness } from '../operations/readiness.js';
 import type { Transfers } from '../files/transfer/transfers.js';
 import type { Uploads } from '../files/uploads/uploads.js';
+import type { Grants } from '../lab/access/grants.js';
 import type { Tokens } from '../lab/access/tokens.js';
 import type { Users } from '../lab/access/users.js';
 import type { ApplianceLibrary } from '../lab/appliances/appliance-library.js';
@@ -43,6 +44,7 @@ import { dockerRoutes } from './docker.js';
 import { drawingRoutes } from './drawings.js';
 import { dynamipsRoutes } from './dynamips.js';
 import { forwardingRoutes } from './forwarding.js';
+import { grantRoutes } from './grants.js';
 import { hostStatisticsRoutes } from './host-statistics.js';
 import { healthRoutes } from './health.js';
 import { imageRoutes } from './images.js';
@@ -76,6 +78,7 @@ import { webUiRoutes } from './web-ui.js';
 /** The parts of the server that the routes need. */
 export interface Services {
   readonly users: Users;
+  readonly grants: Grants;
   readonly tokens: Tokens;
   readonly controller: Controller;
   readonly files: FileThreads & TaskRunner<FolderTasks & HostTasks & NodeFileTasks>;
@@ -106,6 +109,7 @@ export interface Services {
 export function routeTable({
   users,
   tokens,
+  grants,
   controller,
   files,
   compute,
@@ -140,10 +144,11 @@ export function routeTable({
       ...healthRoutes(readiness),
       ...userRoutes(users, tokens),
       ...metricRoutes(metrics),
+      ...grantRoutes(controller, grants, users),
       ...computeRoutes(controller),
       ...forwardingRoutes(controller),
-      ...projectRoutes(controller, jobs, files),
-      ...projectArchiveRoutes(controller, archives, transfers, files),
+      ...projectRoutes(controller, grants, jobs, files),
+      ...projectArchiveRoutes(controller, grants, archives, transfers, files),
       ...projectFileRoutes(controller, transfers, files),
       ...nodeRoutes(controller, nodeFolders),
       ...consoles.routes,

@@ -97,7 +97,12 @@ export function uploadRoutes(uploads: Uploads): Route[] {
       summary: 'List the running uploads',
       params: nothing,
       answers: { 200: z.array(uploadView) },
-      handle: () => json(200, uploads.list()),
+      handle: ({ exchange: { caller } }) => {
+        const seen = uploads
+          .list()
+          .filter((upload) => !('project_id' in upload) || caller.grantOn(upload.project_id) !== undefined);
+        return json(200, seen);
+      },
     }),
     route({
       method: 'POST',

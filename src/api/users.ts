@@ -14,6 +14,8 @@ import { text, uuid } from '../lab/gns3-file/topology-schema.js';
 import { names, nothing } from './schemas.js';
 
 const tag = 'Users';
+/** A token names so many projects at most. */
+const MOST_PROJECTS = 1000;
 
 /** Without a colon, at which HTTP Basic cuts, and without what cannot be seen. */
 const name = z
@@ -39,6 +41,7 @@ const token = z.strictObject({
   expires_at: time.nullable(),
   last_used_at: time.nullable(),
   name: z.string(),
+  projects: z.array(uuid).nullable(),
   rights: z.array(z.enum(RIGHTS)).nullable(),
   token_id: z.string(),
   user_id: uuid,
@@ -58,6 +61,7 @@ const changedUser = z.strictObject({
 const newToken = z.strictObject({
   name: text(1, 64),
   rights: z.array(z.enum(RIGHTS)).max(RIGHTS.length).nullable().default(null),
+  projects: z.array(uuid).max(MOST_PROJECTS).nullable().default(null),
   expires_at: time.nullable().default(null),
 });
 
@@ -160,6 +164,7 @@ function ownRoutes(users: Users): Route[] {
 function tokenRoutes(tokens: Tokens): Route[] {
   const shown = ({ digest, ...facts }: Token): z.output<typeof token> => ({
     ...facts,
+    projects: facts.projects === null ? null : [...facts.projects],
     rights: facts.rights === null ? null : [...facts.rights],
     last_used_at: tokens.lastUse({ digest, ...facts }),
   });

@@ -31,3 +31,20 @@ export type Right = (typeof RIGHTS)[number];
 export const GRANTS = ['view', 'use', 'edit', 'owner'] as const;
 
 export type Grant = (typeof GRANTS)[number];
+
+export function includesGrant(has: Grant, needed: Grant): boolean {
+  return GRANTS.indexOf(has) >= GRANTS.indexOf(needed);
+}
+
+/** Rights that are used on a project, and the grant on it that each needs. */
+const GRANT_FOR: Readonly<Partial<Record<Right, Grant>>> = {
+  'projects:read': 'view',
+  'projects:write': 'edit',
+  run: 'use',
+  console: 'use',
+  capture: 'use',
+};
+
+export function grantFor(right: Right): Grant | undefined {
+  return GRANT_FOR[right];
+}

@@ -1,5 +1,5 @@
 /** The caller of a request, and how it is found out. */
-import type { Right } from '../base/rights.js';
+import type { Grant, Right } from '../base/rights.js';
 
 export interface Caller {
   readonly name: string;
@@ -7,7 +7,11 @@ export interface Caller {
   readonly userId: string | undefined;
   /** The token that stood for the password; undefined when it was the password. */
   readonly tokenId: string | undefined;
+  /** Whether a token limits the caller to some projects. */
+  readonly isForSomeProjects: boolean;
   has(right: Right): boolean;
+  /** How far this caller may use a project; undefined when it is not to be seen. */
+  grantOn(projectId: string): Grant | undefined;
 }
 
 /** Finds out who a caller is. */
@@ -19,4 +23,11 @@ export interface Identification {
 }
 
 /** The caller of a route that asks for no credentials. */
-export const ANYONE: Caller = { name: 'anyone', userId: undefined, tokenId: undefined, has: () => false };
+export const ANYONE: Caller = {
+  name: 'anyone',
+  userId: undefined,
+  tokenId: undefined,
+  isForSomeProjects: false,
+  has: () => false,
+  grantOn: () => undefined,
+};

@@ -1,6 +1,6 @@
 /** The rule of a route: who may call it. */
 import { refusals } from '../base/errors/errors.js';
-import type { Grant, Right } from '../base/rights.js';
+import { grantFor, includesGrant, type Grant, type Right } from '../base/rights.js';
 import type { Caller } from './caller.js';
 
 /**
@@ -13,8 +13,24 @@ export type RouteAccess =
   | 'signed in'
   | { readonly right: Right; readonly project?: 'project_id'; readonly grant?: Grant };
 
-/** Refuses (403) a caller without the right of the route. */
-export function checkAccess(caller: Caller, access: RouteAccess): void {
+/** Refuses a caller whom the route is not for: 404 for a project that is not to be seen, 403 otherwise. */
+export function checkAccess(
+  caller: Caller,
+  access: RouteAccess,
+  params: Readonly<Record<string, string>>,
+): void {
   if (typeof access === 'string') return;
-  if (!caller.has(access.right)) throw refusals.rightMissing(access.right);
+  const { right, project, grant = grantFor(right) } = access;
+  const found = project === undefined ? undefined : checkSeen(caller, params[project] ?? '');
+  if (!caller.has(right)) throw refusals.rightMissing(right);
+  if (found !== undefined && grant !== undefined && !includesGrant(found, grant)) {
+    throw refusals.grantMissing(grant);
+  }
+}
+
+/** Returns the grant of the caller on the project. Refuses (404) one that is not to be seen, as one that is not there. */
+export function checkSeen(caller: Caller, projectId: string): Grant {
+  const grant = caller.grantOn(projectId);
+  if (grant === undefined) throw refusals.projectUnknown(projectId);
+  return grant;
 }

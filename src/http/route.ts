@@ -4,6 +4,7 @@
  */
 import type { z } from 'zod';
 import type { Answer } from './answer.js';
+import type { Caller } from './caller.js';
 import type { Exchange } from './exchange.js';
 import type { RouteAccess } from './route-access.js';
 import type { DuplexConnection, DuplexReceiver } from './streams/duplex-socket.js';
@@ -86,7 +87,7 @@ export interface TextSocketRoute extends RouteHead {
   /** Refuses before the upgrade. The schema has parsed `query`. */
   check(params: PathParams, query: unknown): void | Promise<void>;
   /** Starts to send; returns the function that stops it. */
-  open(params: PathParams, send: (frame: string) => void, query: unknown): () => void;
+  open(params: PathParams, send: (frame: string) => void, query: unknown, caller: Caller): () => void;
 }
 
 /** A WebSocket path: it sends the bytes of a source in binary frames, at the client's pace. */

@@ -12,6 +12,7 @@ import type {
   WebSocketBehavior,
 } from 'uWebSockets.js';
 import { refusals } from '../base/errors/errors.js';
+import type { Caller } from './caller.js';
 import type { Dispatcher } from './dispatcher.js';
 import type { Exchange } from './exchange.js';
 import { checkAccess } from './route-access.js';
@@ -122,12 +123,12 @@ export class WebSockets {
     exchange.caller = await dispatcher.gate.admit(authorization, exchange.address);
     if (endpoint.socket === undefined) throw refusals.webSocketUnknown();
     const route = endpoint.socket;
-    checkAccess(exchange.caller, route.access);
+    checkAccess(exchange.caller, route.access, params);
     exchange.group = route.tag;
     const query = dispatcher.query(exchange, route.query);
     if ('openTail' in route) return tailSession(await route.openTail(params, query));
     if ('openDuplex' in route) return duplexSession(route, params);
-    return textSession(route, params, query);
+    return textSession(route, params, query, exchange.caller);
   }
 
   #open(socket: WebSocket<Session>): void {
@@ -148,10 +149,11 @@ async function textSession(
   route: TextSocketRoute,
   params: Match['params'],
   query: unknown,
+  caller: Caller,
 ): Promise<Session> {
   await route.check(params, query);
   return {
-    begin: (socket) => ({ gone: route.open(params, (frame) => socket.send(frame), query) }),
+    begin: (socket) => ({ gone: route.open(params, (frame) => socket.send(frame), query, caller) }),
   };
 }
 

@@ -90,7 +90,7 @@ interface Capabilities {
 }
 
 export class LocalCompute {
-  readonly channel = new Channel();
+  readonly channel = new Channel({ namesProjects: true });
   readonly projects: ComputeProjects;
   readonly folders: ProjectFolders;
   readonly fileLists: FileLists;

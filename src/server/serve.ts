@@ -25,6 +25,7 @@ import { Transfers } from '../files/transfer/transfers.js';
 import { Uploads } from '../files/uploads/uploads.js';
 import { Gate } from '../http/gate.js';
 import { GuessBrake } from '../http/guess-brake.js';
+import { Grants } from '../lab/access/grants.js';
 import { Passwords } from '../lab/access/passwords.js';
 import { SignIn } from '../lab/access/sign-in.js';
 import { Tokens } from '../lab/access/tokens.js';
@@ -273,8 +274,10 @@ export async function serve(config: Config): Promise<void> {
   const users = new Users({ store, passwords, hasBuiltInAdmin, now: timeOfDay });
   const tokens = new Tokens({ store, users, now: timeOfDay });
   await users.start();
+  const grants = new Grants(store);
   await tokens.start();
-  const signIn = new SignIn({ users, tokens, passwords, builtIn: config.credentials, now });
+  await grants.start();
+  const signIn = new SignIn({ users, tokens, passwords, grants, builtIn: config.credentials, now });
   const gate = new Gate(config, signIn, new GuessBrake({ log, now }));
   const metrics: Metrics = new Metrics({
     ...{ threads, engines, store, transfers, jobs },
@@ -292,7 +295,7 @@ export async function serve(config: Config): Promise<void> {
     gate,
     table: routeTable({
       ...{ controller, files, compute, captures, captureFiles, portCaptures },
-      ...{ transfers, images, uploads, jobs, labFiles, snapshots, archives, users, tokens },
+      ...{ transfers, images, uploads, jobs, labFiles, snapshots, archives, users, tokens, grants },
       appliances: new ApplianceLibrary(config.appliances, files, log),
       readiness: new Readiness(store, engines),
       metrics: metrics.pages,

@@ -238,7 +238,7 @@ export class Jobs {
   #tell(action: string, entry: Entry, more: object = {}): void {
     const text = JSON.stringify({ ...viewOf(entry), ...more });
     entry.owner.tell?.(action, text);
-    this.#announcements.emit(action, text);
+    this.#announcements.emit(action, text, entry.owner.id);
   }
 }
 

@@ -6,6 +6,7 @@ import { isLoopback } from '../../src/base/loopback.js';
 import { Refusal } from '../../src/base/errors/errors.js';
 import type { Gate, GateOptions } from '../../src/http/gate.js';
 import type { Scheme } from '../../src/http/proxies.js';
+import { Grants } from '../../src/lab/access/grants.js';
 import { Passwords } from '../../src/lab/access/passwords.js';
 import { SignIn } from '../../src/lab/access/sign-in.js';
 import { Tokens } from '../../src/lab/access/tokens.js';
@@ -169,8 +170,9 @@ void t.test('credentials are compared as a whole', (t) => {
   const passwords = new Passwords({ threads: { run }, atOnce: 1 });
   const users = new Users({ store, passwords, hasBuiltInAdmin: true, now });
   const tokens = new Tokens({ store, users, now });
+  const grants = new Grants(store);
   const builtIn = { user: 'ann', password: 'sécret:x' };
-  const guarded = newGate({}, new SignIn({ users, tokens, passwords, builtIn, now }));
+  const guarded = newGate({}, new SignIn({ users, tokens, passwords, grants, builtIn, now }));
   const header = (text: string): string => `Basic ${Buffer.from(text).toString('base64')}`;
   const check = (value: string): number | undefined =>
     refusal(() => {

@@ -25,9 +25,9 @@ export class NotificationLog {
   }
 
   /** Resolves when the server has sent its first line: from then on nothing is missed. */
-  static async open(url: string): Promise<NotificationLog> {
+  static async open(url: string, headers: Record<string, string> = {}): Promise<NotificationLog> {
     const abort = new AbortController();
-    const { body } = await fetch(url, { signal: abort.signal });
+    const { body } = await fetch(url, { headers, signal: abort.signal });
     if (body === null) throw new Error('the notification stream has no body');
     return NotificationLog.#begun(linesOf(body), () => {
       abort.abort();
@@ -35,8 +35,8 @@ export class NotificationLog {
   }
 
   /** The same over the WebSocket at this address. */
-  static async openSocket(url: string): Promise<NotificationLog> {
-    const socket = new WebSocket(url.replace(/^http/, 'ws'));
+  static async openSocket(url: string, headers: Record<string, string> = {}): Promise<NotificationLog> {
+    const socket = new WebSocket(url.replace(/^http/, 'ws'), { headers });
     return NotificationLog.#begun(framesOf(socket), () => {
       socket.terminate();
     });

@@ -13,6 +13,11 @@ export const accessRefusals = {
     }),
   rightMissing: (right: string) =>
     new Refusal(403, 'right_missing', `These credentials do not have the right ${right}`),
+  grantMissing: (grant: string) =>
+    new Refusal(403, 'grant_missing', `This needs the grant ${grant} on the project`),
+  grantUnknown: () => new Refusal(404, 'grant_unknown', 'This user has no grant on the project'),
+  tokenForProjects: () =>
+    new Refusal(403, 'token_for_projects', 'A token for some projects cannot make others'),
   userUnknown: (id: string) => new Refusal(404, 'user_unknown', `User ID ${shortened(id)} doesn't exist`),
   userExists: (name: string) =>
     new Refusal(409, 'user_exists', `A user is called ${shortened(name)} already`),

@@ -3,8 +3,8 @@
  * milliseconds for all channels together; the thread does everything else between the slices.
  */
 
-/** Receives one event: a JSON object on a single line, without the line's end. */
-export type Listener = (event: string) => void;
+/** Receives one event: a JSON object on a single line, without the line's end. `projectId` is the project that it is about. */
+export type Listener = (event: string, projectId?: string) => void;
 
 /** All channels together may take so much of one turn of the event loop. */
 const SLICE_MS = 3;
@@ -13,6 +13,7 @@ const MOST_WAITING = 16 * 1024 * 1024;
 
 interface Telling {
   readonly line: string;
+  readonly projectId: string | undefined;
   /** The listeners at the time of the event. */
   readonly listeners: readonly Listener[];
   told: number;
@@ -44,19 +45,25 @@ function beginTurn(): void {
 }
 
 export class Channel {
+  readonly #namesProjects: boolean;
   readonly #listeners = new Set<Listener>();
   readonly #waiting: Telling[] = [];
   #waitingLength = 0;
+
+  /** Only the stream of a compute names the project in each event. */
+  constructor({ namesProjects = false } = {}) {
+    this.#namesProjects = namesProjects;
+  }
 
   get size(): number {
     return this.#listeners.size;
   }
 
-  /** `event` is the JSON text of the object of the action. Only the stream of a compute names the project. */
+  /** `event` is the JSON text of the object of the action. */
   emit(action: string, event: string, projectId?: string): void {
     if (this.#listeners.size === 0) return;
-    const line = envelope(action, event, projectId);
-    this.#waiting.push({ line, listeners: [...this.#listeners], told: 0 });
+    const line = envelope(action, event, this.#namesProjects ? projectId : undefined);
+    this.#waiting.push({ line, projectId, listeners: [...this.#listeners], told: 0 });
     this.#waitingLength += line.length;
     while (this.#waitingLength > MOST_WAITING) this.#tellFirst(Infinity);
     if (!behind.has(this)) tellSome(this);
@@ -69,11 +76,10 @@ export class Channel {
     };
   }
 
-  /** Subscribes to the events that name this project. */
+  /** Subscribes to the events that are about this project. */
   subscribeTo(projectId: string, listener: Listener): () => void {
-    const end = `${projectPart(projectId)}}`;
-    return this.subscribe((line) => {
-      if (line.endsWith(end)) listener(line);
+    return this.subscribe((line, about) => {
+      if (about === projectId) listener(line);
     });
   }
 
@@ -91,7 +97,7 @@ export class Channel {
     if (first === undefined) return true;
     for (const listener of first.listeners.slice(first.told)) {
       first.told++;
-      this.#tell(listener, first.line);
+      this.#tell(listener, first);
       if (first.told < first.listeners.length && performance.now() >= end) return false;
     }
     this.#waiting.shift();
@@ -99,10 +105,10 @@ export class Channel {
     return true;
   }
 
-  #tell(listener: Listener, line: string): void {
+  #tell(listener: Listener, { line, projectId }: Telling): void {
     if (!this.#listeners.has(listener)) return;
     try {
-      listener(line);
+      listener(line, projectId);
     } catch {
       // Nothing can be sent to its client any more. Changes and other listeners must not suffer from that.
       this.#listeners.delete(listener);
@@ -111,10 +117,6 @@ export class Channel {
 }
 
 export function envelope(action: string, event: string, projectId?: string): string {
-  const project = projectId === undefined ? '' : projectPart(projectId);
+  const project = projectId === undefined ? '' : `, "project_id": ${JSON.stringify(projectId)}`;
   return `{"action": "${action}", "event": ${event}${project}}`;
-}
-
-function projectPart(projectId: string): string {
-  return `, "project_id": ${JSON.stringify(projectId)}`;
 }

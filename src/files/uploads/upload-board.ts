@@ -158,7 +158,10 @@ export class UploadBoard {
   }
 
   #announce(action: string, upload: ShownUpload): void {
-    if (this.#announcements.size > 0) this.#announcements.emit(action, JSON.stringify(this.view(upload)));
+    if (this.#announcements.size === 0) return;
+    const { subject } = upload;
+    const projectId = 'project_id' in subject ? subject.project_id : undefined;
+    this.#announcements.emit(action, JSON.stringify(this.view(upload)), projectId);
   }
 }
 

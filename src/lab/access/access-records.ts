@@ -20,6 +20,8 @@ export interface Token {
   readonly digest: string;
   /** The rights that it has, as far as its owner has them; null is all of its owner. */
   readonly rights: readonly Right[] | null;
+  /** The projects that it is for; null is all of its owner. */
+  readonly projects: readonly string[] | null;
   readonly expires_at: string | null;
   readonly created_at: string;
 }
@@ -28,9 +30,12 @@ export const USERS: Key = ['user'];
 export const TOKENS: Key = ['token'];
 /** When tokens were used last, apart from them, because it is written often. */
 export const TOKEN_USES: Key = ['token-use'];
+export const GRANTS_OF_PROJECTS: Key = ['grant'];
 
 export const userKey = (userId: string): Key => [...USERS, userId];
 export const tokensOf = (userId: string): Key => [...TOKENS, userId];
 export const tokenKey = ({ user_id, token_id }: Token): Key => [...tokensOf(user_id), token_id];
 export const usesOf = (userId: string): Key => [...TOKEN_USES, userId];
 export const useKey = ({ user_id, token_id }: Token): Key => [...usesOf(user_id), token_id];
+export const grantsOf = (projectId: string): Key => [...GRANTS_OF_PROJECTS, projectId];
+export const grantKey = (projectId: string, userId: string): Key => [...grantsOf(projectId), userId];

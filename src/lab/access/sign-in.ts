@@ -4,6 +4,7 @@
  */
 import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { User } from './access-records.js';
+import type { Grants } from './grants.js';
 import type { Passwords } from './passwords.js';
 import { Principal, Unlimited } from './principal.js';
 import { looksLikeToken, type Tokens } from './tokens.js';
@@ -13,6 +14,7 @@ interface SignInOptions {
   readonly users: Users;
   readonly tokens: Tokens;
   readonly passwords: Passwords;
+  readonly grants: Grants;
   /** The admin of the settings, who is no user of the store. */
   readonly builtIn: { readonly user: string; readonly password: string } | undefined;
   /** Milliseconds of a clock that never goes back. */
@@ -79,14 +81,14 @@ export class SignIn {
     const user = token === undefined ? undefined : this.#options.users.get(token.user_id);
     if (user === undefined) return undefined;
     const isNamed = name === TOKEN_NAME || this.#options.users.named(name) === user;
-    return isNamed ? new Principal(user, token) : undefined;
+    return isNamed ? new Principal(user, this.#options.grants, token) : undefined;
   }
 
   #userOf(authorization: string, name: string, password: string): Found | Promise<Found> {
     const key = createHmac('sha256', this.#secret).update(authorization).digest('base64');
     const known = this.#remembered.get(key);
     if (known !== undefined && known.until > this.#options.now() && this.#isCurrent(known.user))
-      return new Principal(known.user);
+      return new Principal(known.user, this.#options.grants);
     const underWay = this.#checks.get(key);
     if (underWay !== undefined) return underWay;
     const check = this.#check(key, name, password).finally(() => {
@@ -104,7 +106,7 @@ export class SignIn {
     this.#remembered.set(key, { user, until: this.#options.now() + REMEMBERED_MS });
     const [oldest] = this.#remembered.keys();
     if (this.#remembered.size > MOST_REMEMBERED && oldest !== undefined) this.#remembered.delete(oldest);
-    return new Principal(user);
+    return new Principal(user, this.#options.grants);
   }
 
   /** A user who has been changed signs in again, because the change may be the password. */

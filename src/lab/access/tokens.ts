@@ -20,6 +20,7 @@ interface TokensOptions {
 interface NewToken {
   readonly name: string;
   readonly rights: readonly Right[] | null;
+  readonly projects: readonly string[] | null;
   readonly expires_at: string | null;
 }
 
@@ -73,7 +74,10 @@ export class Tokens {
   }
 
   /** Returns the record and the token itself, which nobody can read again. */
-  create(userId: string, { name, rights, expires_at }: NewToken): Promise<readonly [Token, string]> {
+  create(
+    userId: string,
+    { name, rights, projects, expires_at }: NewToken,
+  ): Promise<readonly [Token, string]> {
     return this.#lane.exclusively(async () => {
       const { store, users, now } = this.#options;
       users.find(userId);
@@ -82,7 +86,15 @@ export class Tokens {
       const id = this.#freeId();
       const secret = `wf_${id}_${randomBytes(32).toString('base64url')}`;
       const created = new Date(now()).toISOString();
-      const facts = { token_id: id, user_id: userId, name, rights, expires_at, created_at: created };
+      const facts = {
+        token_id: id,
+        user_id: userId,
+        name,
+        rights,
+        projects,
+        expires_at,
+        created_at: created,
+      };
       const token: Token = { ...facts, digest: digestOf(secret) };
       await store.commit([{ put: tokenKey(token), value: token }]);
       this.#put(token);

@@ -132,7 +132,7 @@ export class ProjectState {
   publish(action: 'created' | 'opened' | 'updated' | 'closed'): void {
     this.log.debug(`the project was ${action}`);
     this.#text = this.textOf(this.#record);
-    this.services.announcements.emit(`project.${action}`, this.#text);
+    this.services.announcements.emit(`project.${action}`, this.#text, this.id);
   }
 
   /** Warns the log, the listeners of the project and those of the controller. */
@@ -140,7 +140,7 @@ export class ProjectState {
     this.log.warn(message);
     this.channel.emit('log.warning', JSON.stringify({ message }));
     const named = `${this.#record.settings.name}: ${message}`;
-    this.services.announcements.emit('log.warning', JSON.stringify({ message: named }));
+    this.services.announcements.emit('log.warning', JSON.stringify({ message: named }), this.id);
   }
 
   /** Runs a request that changes the state; answers when it is stored. */

@@ -163,7 +163,7 @@ export class Project {
         state.isDeleted = true;
         onForgotten();
         if (wasOpen) state.publish('closed');
-        this.#services.announcements.emit('project.deleted', this.text);
+        this.#services.announcements.emit('project.deleted', this.text, this.id);
         return result;
       } catch (error) {
         state.mirror.schedule();

@@ -10,7 +10,13 @@ import { AsideFolders } from './aside-folders.js';
 import type { Finding } from './folder-tasks.js';
 import { Lane } from './lane.js';
 import { finishOlderLayout } from './older-layout.js';
-import { makeProject, removeProject, takeInProject, type ReadyProject } from './project-lifetime.js';
+import {
+  makeProject,
+  removeProject,
+  takeInProject,
+  type ClaimProject,
+  type ReadyProject,
+} from './project-lifetime.js';
 import { checkFileName, freeName } from './project-names.js';
 import { ProjectPlaces } from './project-places.js';
 import { Project } from './project.js';
@@ -108,8 +114,10 @@ export class Projects {
     return this.#lane.exclusively(work);
   }
 
-  list(): string {
-    return `[${[...this.#projects.values()].map((project) => project.text).join(',')}]`;
+  /** The list of the projects that a client sees. */
+  list(isSeen: (id: string) => boolean): string {
+    const seen = [...this.#projects.values()].filter(({ id }) => isSeen(id));
+    return `[${seen.map((project) => project.text).join(',')}]`;
   }
 
   find(id: string): Project {
@@ -118,7 +126,8 @@ export class Projects {
     return project;
   }
 
-  create(wanted: NewProject): Promise<string> {
+  /** `claim` makes the project somebody's, before anybody sees it. */
+  create(wanted: NewProject, claim: ClaimProject): Promise<string> {
     return this.#lane.exclusively(async () => {
       const known = wanted.project_id == null ? undefined : this.#projects.get(wanted.project_id);
       if (known !== undefined) return known.text;
@@ -129,6 +138,7 @@ export class Projects {
       await this.#places.checkAlone(id, path);
       this.#namesBeingMade.add(wanted.name);
       try {
+        await claim(id);
         return await this.#make(id, path, wanted);
       } finally {
         this.#namesBeingMade.delete(wanted.name);
@@ -204,13 +214,14 @@ export class Projects {
     return this.#lane.exclusively(async () => {
       const place = await this.freePlace(id, ready.place);
       const name = freeName(wantedName, (taken) => this.#isTaken(taken, undefined));
+      await ready.claim(id);
       const imported = await ready.finish({ place, name, order: this.#nextOrder });
       const project = await takeInProject(imported, this.#options, {
         aside: ready.aside,
         settle: () => ready.settle(place),
       });
       this.#add(project);
-      this.#options.announcements.emit('project.created', project.text);
+      this.#options.announcements.emit('project.created', project.text, id);
       return project.text;
     });
   }

@@ -1,6 +1,7 @@
 /** Duplicates projects, open or closed. */
 import { randomUUID } from 'node:crypto';
 import { Refusal, refusals } from '../../base/errors/errors.js';
+import type { ClaimProject } from '../../lab/projects/project-lifetime.js';
 import type { Project } from '../../lab/projects/project.js';
 import type { TaskRunner } from '../../base/threads/task-pool.js';
 import type { CopyTasks } from './copy-tasks.js';
@@ -23,6 +24,7 @@ interface CopyRequest {
   /** A path outside of the projects folder; null for the usual place. */
   readonly path: string | null;
   readonly resetsAddresses: boolean;
+  readonly claim: ClaimProject;
 }
 
 export class ProjectCopies {
@@ -38,7 +40,7 @@ export class ProjectCopies {
     const copyId = randomUUID();
     return jobs.run(project, 'project.duplicate', request.name, async (job) => {
       checkCopied(project);
-      return staging.make({ id: copyId, path: request.path }, async (stagingFolder) => {
+      return staging.make({ ...request, id: copyId }, async (stagingFolder) => {
         await this.#fill(project, copyId, stagingFolder, request, job);
         // Throws if the job was cancelled; from here on it cannot be.
         job.progress.advance(0);

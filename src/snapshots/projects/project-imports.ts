@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { refusals } from '../../base/errors/errors.js';
 import type { Channel } from '../../base/streams/channel.js';
 import type { Computes } from '../../lab/computes.js';
+import type { ClaimProject } from '../../lab/projects/project-lifetime.js';
 import { INCOMING } from '../../lab/projects/folder-layout.js';
 import type { Projects } from '../../lab/projects/projects.js';
 import { uuid } from '../../lab/gns3-file/topology-schema.js';
@@ -34,6 +35,7 @@ interface ImportRequest {
   readonly name: string | undefined;
   /** A path outside of the projects folder; null for the usual place. */
   readonly path: string | null;
+  readonly claim: ClaimProject;
 }
 
 /** Only the server may read it. */
@@ -49,7 +51,7 @@ export class ProjectImports {
   }
 
   /** Where the archive lies until it is unpacked. Refuses impossible requests before the archive is received. */
-  landing({ id, path }: ImportRequest): Landing {
+  landing({ id, path }: Omit<ImportRequest, 'claim'>): Landing {
     const { projects } = this.#options;
     if (!uuid.safeParse(id).success) throw refusals.idNoUuid('Project', id);
     if (path !== null) {
@@ -70,7 +72,7 @@ export class ProjectImports {
   }
 
   /** Returns the text of the project, which is closed. Removes the archive. */
-  async import({ id, name, path }: ImportRequest, landing: Landing): Promise<string> {
+  async import({ id, name, path, claim }: ImportRequest, landing: Landing): Promise<string> {
     const { projects, jobs, longJobs, memories, staging, temporaryImages } = this.#options;
     let taken: readonly SnapshotMemory[] = [];
     const archive = join(projects.folder, INCOMING, landing.path);
@@ -78,7 +80,7 @@ export class ProjectImports {
     try {
       const text = await jobs.run({ id, lane: IMPORTS }, 'project.import', name ?? id, ({ progress }) =>
         this.#withImages(images, (placeImages) =>
-          staging.make({ id, path }, async (stagingFolder) => {
+          staging.make({ id, path, claim }, async (stagingFolder) => {
             const computes = this.#options.computes.ids;
             const known = await memories.exported();
             const input = { archive, stagingFolder, images, projectId: id, computes, known };

@@ -1,4 +1,5 @@
 /** Makes projects from copied or imported content in a staging folder, and then moves them to their place as a whole. */
+import type { ClaimProject } from '../../lab/projects/project-lifetime.js';
 import type { Projects } from '../../lab/projects/projects.js';
 import type { TaskRunner } from '../../base/threads/task-pool.js';
 import type { StagingTasks } from './staging-tasks.js';
@@ -13,6 +14,7 @@ interface WantedProject {
   readonly id: string;
   /** A path outside of the projects folder; null for the usual place. */
   readonly path: string | null;
+  readonly claim: ClaimProject;
 }
 
 export class ProjectStaging {
@@ -26,7 +28,10 @@ export class ProjectStaging {
    * `fill` makes everything but the topology file in the staging folder, and returns the wanted name. Returns the text of
    * the project, which is closed.
    */
-  async make({ id, path }: WantedProject, fill: (stagingFolder: string) => Promise<string>): Promise<string> {
+  async make(
+    { id, path, claim }: WantedProject,
+    fill: (stagingFolder: string) => Promise<string>,
+  ): Promise<string> {
     const { projects, longJobs, gns3Version } = this.#options;
     const aside = await projects.asides.beginMaking(await projects.freePlace(id, path));
     const stagingFolder = aside.folder;
@@ -36,6 +41,7 @@ export class ProjectStaging {
       const text = await projects.takeIn(id, name, {
         aside,
         place: path,
+        claim,
         finish: (head) =>
           longJobs.run('finishStaging', { ...head, stagingFolder, projectId: id, gns3Version }),
         settle: (place) => longJobs.run('settleStaging', { stagingFolder, place }),

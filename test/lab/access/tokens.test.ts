@@ -19,7 +19,7 @@ void t.test('tokens', async (t) => {
   const users = new Users({ store, passwords, hasBuiltInAdmin: false, now });
   const tokens = new Tokens({ store, users, now });
   const user = await users.create({ name: 'ann', role: 'admin', password: 'any' });
-  const wish = { name: 'nightly', rights: null };
+  const wish = { name: 'nightly', rights: null, projects: null };
 
   await t.test('are refused from the moment on in which they expire', async (t) => {
     const expiry = new Date(day + DAY_MS).toISOString();

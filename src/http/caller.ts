@@ -18,8 +18,8 @@ export interface Caller {
 export interface Identification {
   /** The caller without credentials; undefined when the server has accounts. */
   readonly everybody: Caller | undefined;
-  /** The caller with this `Authorization` header; undefined when it is wrong. A promise while a password is checked. */
-  identify(authorization: string): Caller | undefined | Promise<Caller | undefined>;
+  /** The caller with this `Authorization` header, at this address; undefined when it is wrong. A promise while a password is checked. */
+  identify(authorization: string, address: string): Caller | undefined | Promise<Caller | undefined>;
 }
 
 /** The caller of a route that asks for no credentials. */

@@ -106,7 +106,7 @@ export class Gate {
     if (authorization === '') throw refusals.unauthorized();
     const closedMs = this.#brake.closedMs(address);
     if (closedMs > 0) throw refusals.tooManyGuesses(Math.ceil(closedMs / 1000));
-    const caller = this.#identification.identify(authorization);
+    const caller = this.#identification.identify(authorization, address);
     if (caller instanceof Promise) return caller.then((known) => known ?? this.#refuse(address));
     return caller ?? this.#refuse(address);
   }

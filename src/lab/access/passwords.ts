@@ -1,5 +1,9 @@
-/** Passwords are hashed and checked on threads of their own. Work that finds them busy waits, and not for long. */
+/**
+ * Passwords are hashed and checked on threads of their own. Work that finds them busy waits, and not for long. Clients take
+ * turns, so that one with many wrong passwords does not keep the others out.
+ */
 import { refusals } from '../../base/errors/errors.js';
+import { FairTurns } from '../../base/threads/fair-turns.js';
 import type { TaskRunner } from '../../base/threads/task-pool.js';
 import type { PasswordTasks } from './password-tasks.js';
 
@@ -11,52 +15,53 @@ interface PasswordsOptions {
 
 const LONGEST_WAIT_MS = 10_000;
 const RETRY_SECONDS = 5;
-const MOST_WAITING = 200;
+const MOST_WAITING = 1000;
+/** Enough for a class behind one address. */
+const MOST_WAITING_OF_CLIENT = 100;
+/** The owner of the turns in which new passwords are hashed, which only admins set. */
+const NEW_PASSWORDS = 'new passwords';
 
 export class Passwords {
-  readonly #options: PasswordsOptions;
-  readonly #waiting: (() => void)[] = [];
-  #running = 0;
+  readonly #threads: TaskRunner<PasswordTasks>;
+  readonly #turns: FairTurns;
 
-  constructor(options: PasswordsOptions) {
-    this.#options = options;
+  constructor({ threads, atOnce }: PasswordsOptions) {
+    this.#threads = threads;
+    this.#turns = new FairTurns({
+      ...{ atOnce, atOnceOfOne: atOnce },
+      ...{ mostWaiting: MOST_WAITING, mostWaitingOfOne: MOST_WAITING_OF_CLIENT },
+    });
   }
 
   /** Refuses (503) after a while without a turn. */
   hash(password: string): Promise<string> {
-    return this.#inTurn(() => this.#options.threads.run('hashPassword', { password }));
+    return this.#inTurn(NEW_PASSWORDS, () => this.#threads.run('hashPassword', { password }));
   }
 
-  /** Whether the hash is that of the password; null is the hash of an unknown user. Refuses (503) like `hash`. */
-  check(password: string, hash: string | null): Promise<boolean> {
-    return this.#inTurn(() => this.#options.threads.run('checkPassword', { password, hash }));
+  /**
+   * Whether the hash is that of the password, which a client has sent from this address; null is the hash of an unknown
+   * user. Refuses (503) like `hash`.
+   */
+  check(password: string, hash: string | null, address: string): Promise<boolean> {
+    return this.#inTurn(address, () => this.#threads.run('checkPassword', { password, hash }));
   }
 
-  async #inTurn<Result>(work: () => Promise<Result>): Promise<Result> {
-    if (this.#running >= this.#options.atOnce) await this.#turn();
-    else this.#running++;
-    try {
-      return await work();
-    } finally {
-      const next = this.#waiting.shift();
-      if (next === undefined) this.#running--;
-      else next();
-    }
-  }
-
-  /** Waits until work that ends hands over its turn. */
-  #turn(): Promise<void> {
-    if (this.#waiting.length >= MOST_WAITING) throw refusals.tooManySignIns(RETRY_SECONDS);
+  #inTurn<Result>(owner: string, work: () => Promise<Result>): Promise<Result> {
     return new Promise((resolve, reject) => {
-      const begin = (): void => {
-        clearTimeout(timer);
-        resolve();
-      };
-      const timer = setTimeout(() => {
-        this.#waiting.splice(this.#waiting.indexOf(begin), 1);
+      let isLate = false;
+      const refuse = (): void => {
+        isLate = true;
         reject(refusals.tooManySignIns(RETRY_SECONDS));
-      }, LONGEST_WAIT_MS);
-      this.#waiting.push(begin);
+      };
+      const timer = setTimeout(refuse, LONGEST_WAIT_MS);
+      const begin = async (): Promise<void> => {
+        clearTimeout(timer);
+        if (!isLate) await work().then(resolve, reject);
+      };
+      this.#turns.run(owner, begin).catch(() => {
+        clearTimeout(timer);
+        refuse();
+      });
     });
   }
 }

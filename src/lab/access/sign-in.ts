@@ -27,6 +27,13 @@ interface Remembered {
   readonly until: number;
 }
 
+/** A name and a password that a client has sent. */
+interface Attempt {
+  readonly name: string;
+  readonly password: string;
+  readonly address: string;
+}
+
 type Found = Principal | Unlimited | undefined;
 
 const REMEMBERED_MS = 10 * 60 * 1000;
@@ -60,7 +67,7 @@ export class SignIn {
   }
 
   /** The caller with this header; undefined when it is wrong. A password that is not remembered takes a while. */
-  identify(authorization: string): Found | Promise<Found> {
+  identify(authorization: string, address: string): Found | Promise<Found> {
     if (this.#builtIn !== undefined && timingSafeEqual(sha256(authorization), this.#builtIn.digest))
       return this.#builtIn.caller;
     if (this.#options.users.size === 0) return undefined;
@@ -73,7 +80,7 @@ export class SignIn {
     if (colon < 0) return undefined;
     const [name, password] = [text.slice(0, colon), text.slice(colon + 1)];
     if (looksLikeToken(password)) return this.#ownerOf(password, name);
-    return this.#userOf(authorization, name, password);
+    return this.#userOf(authorization, { name, password, address });
   }
 
   #ownerOf(secret: string, name: string): Found {
@@ -84,23 +91,23 @@ export class SignIn {
     return isNamed ? new Principal(user, this.#options.grants, token) : undefined;
   }
 
-  #userOf(authorization: string, name: string, password: string): Found | Promise<Found> {
+  #userOf(authorization: string, attempt: Attempt): Found | Promise<Found> {
     const key = createHmac('sha256', this.#secret).update(authorization).digest('base64');
     const known = this.#remembered.get(key);
     if (known !== undefined && known.until > this.#options.now() && this.#isCurrent(known.user))
       return new Principal(known.user, this.#options.grants);
     const underWay = this.#checks.get(key);
     if (underWay !== undefined) return underWay;
-    const check = this.#check(key, name, password).finally(() => {
+    const check = this.#check(key, attempt).finally(() => {
       this.#checks.delete(key);
     });
     this.#checks.set(key, check);
     return check;
   }
 
-  async #check(key: string, name: string, password: string): Promise<Found> {
+  async #check(key: string, { name, password, address }: Attempt): Promise<Found> {
     const user = this.#options.users.named(name);
-    const isRight = await this.#options.passwords.check(password, user?.password ?? null);
+    const isRight = await this.#options.passwords.check(password, user?.password ?? null, address);
     if (!isRight || user === undefined || !this.#isCurrent(user)) return undefined;
     this.#remembered.delete(key);
     this.#remembered.set(key, { user, until: this.#options.now() + REMEMBERED_MS });

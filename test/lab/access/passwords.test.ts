@@ -32,9 +32,10 @@ void t.test('checks take turns; one that waits for ten seconds is refused, and n
     });
   };
   const passwords = new Passwords({ threads: { run }, atOnce: 2 });
-  const [first, second] = [passwords.check('1', null), passwords.check('2', null)];
-  const third = passwords.check('3', null);
-  const fourth = t.rejects(passwords.check('4', null), { code: 'too_many_sign_ins', status: 503 });
+  const [first, second] = [passwords.check('1', null, 'a'), passwords.check('2', null, 'a')];
+  const third = passwords.check('3', null, 'a');
+  const fourth = t.rejects(passwords.check('4', null, 'a'), { code: 'too_many_sign_ins', status: 503 });
+  await new Promise(setImmediate);
   t.strictSame(begun, ['1', '2']);
   ends[0]?.();
   t.equal(await first, true);
@@ -44,8 +45,27 @@ void t.test('checks take turns; one that waits for ten seconds is refused, and n
   await fourth;
   for (const end of ends) end();
   t.strictSame(await Promise.all([second, third]), [true, true]);
-  const fifth = passwords.check('5', null);
+  const fifth = passwords.check('5', null, 'a');
+  await new Promise(setImmediate);
   t.strictSame(begun, ['1', '2', '3', '5'], 'the turns are free again');
   ends.at(-1)?.();
   t.equal(await fifth, true);
+});
+
+void t.test('clients take turns', async (t) => {
+  const begun: string[] = [];
+  const run = async (_task: string, { password }: { password: string }): Promise<never> => {
+    begun.push(password);
+    await new Promise(setImmediate);
+    return true as never;
+  };
+  const passwords = new Passwords({ threads: { run }, atOnce: 1 });
+  const greedy = Array.from({ length: 101 }, (_, index) => passwords.check(`guess ${index}`, null, 'greedy'));
+  await t.rejects(passwords.check('one too many', null, 'greedy'), {
+    code: 'too_many_sign_ins',
+    status: 503,
+  });
+  t.equal(await passwords.check('honest', null, 'other'), true);
+  t.ok(begun.indexOf('honest') <= 2, 'it waited for one check');
+  await Promise.all(greedy);
 });

@@ -93,6 +93,13 @@ const COMMANDS = new Map<string, Command>([
     },
   ],
   [
+    'capture',
+    {
+      summary: 'writes what passes links into a file or a pipe',
+      run: async (args, environment) => (await import('./capture.js')).capture(args, environment),
+    },
+  ],
+  [
     'help',
     {
       summary: 'prints this text',

@@ -1,4 +1,5 @@
 /** The labs of a server, by their names. */
+import type { IncomingMessage } from 'node:http';
 import { setTimeout as pause } from 'node:timers/promises';
 import { CommandError } from './command-error.js';
 import { isRecord, type Server } from './server.js';
@@ -147,6 +148,18 @@ export class LabServer {
   /** The filters take the place of those that the link has. */
   async filter(lab: Lab, link: LabLink, filters: Readonly<Record<string, unknown>>): Promise<void> {
     await this.#server.json('PUT', `/v2/projects/${lab.id}/links/${link.id}`, { filters });
+  }
+
+  /** The stream of packets that pass these links, or all links. The caller must destroy it or read it to its end. */
+  packets(
+    { id }: Lab,
+    links: readonly string[] | undefined,
+    bpf: string | undefined,
+  ): Promise<IncomingMessage> {
+    const query = new URLSearchParams();
+    if (links !== undefined) query.set('links', links.join(','));
+    if (bpf !== undefined) query.set('bpf', bpf);
+    return this.#server.stream(`/v2/projects/${id}/pcap`, query);
   }
 
   /** The open lab in the form of a lab file. */

@@ -1,9 +1,12 @@
-/** `wirefarm ls`, `start`, `stop` and `filter`, through the process, against a real server. */
+/** `wirefarm ls`, `start`, `stop`, `filter` and `capture`, through the process, against a real server. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import t from 'tap';
-import { cli, type Ended } from '../support/cli.js';
+import { cli, LinkedLab, startCli, type Ended } from '../support/cli.js';
 import { Client } from '../support/client.js';
+import { eventually } from '../support/eventually.js';
 import { LinkLab, end } from '../support/link-lab.js';
-import type { Teardown } from '../support/scratch.js';
+import { scratchFolder, type Teardown } from '../support/scratch.js';
 import { ownConsolePorts, startServer } from '../support/server-process.js';
 import { missingVpcs } from '../support/vpcs.js';
 
@@ -73,4 +76,31 @@ void t.test('nodes start and stop, one or all', { skip: missingVpcs() }, async (
   t.same(await states(), ['stopped', 'stopped']);
   t.match(await run(t, 'start', 'office/PC9'), { code: 1, errors: /there is no node PC9 in the lab office/ });
   t.match(await run(t, 'stop'), { code: 1, errors: /wirefarm stop --help/ });
+});
+
+void t.test('packets of a link are written until somebody stops it', async (t) => {
+  const line = await LinkedLab.open(t, client, 'line', ['S1', 'H1']);
+  const path = join(scratchFolder(t), 'line.pcapng');
+  const args = ['capture', 'line/H1:e0', '--bpf', 'ether proto 0x88b5', '-w', path, '--url', server.url];
+  const program = startCli(t, args);
+  const read = (): Buffer | undefined => {
+    try {
+      return readFileSync(path);
+    } catch {
+      return undefined;
+    }
+  };
+  await eventually('the beginning of the file', () => (read()?.length ?? 0) > 0 || undefined);
+  await line.send(1);
+  await eventually('a frame', () =>
+    read()?.includes('ffffffffffff02000000000188b50000', 0, 'hex') === true ? true : undefined,
+  );
+  program.child.kill('SIGINT');
+  t.same(await program.ended, { code: 0, output: '', errors: '' });
+  t.match(await run(t, 'capture', 'line/H1:e5'), {
+    code: 1,
+    errors: /there is no link at H1:e5 in the lab line/,
+  });
+  t.match(await run(t, 'capture', 'line', 'office'), { code: 1, errors: /one lab at a time/ });
+  t.match(await run(t, 'capture', 'line', '--bpf', 'no such word'), { code: 1, output: '' });
 });

@@ -100,6 +100,13 @@ const COMMANDS = new Map<string, Command>([
     },
   ],
   [
+    'health',
+    {
+      summary: 'tells whether the server takes new work',
+      run: async (args, environment) => (await import('./health.js')).health(args, environment),
+    },
+  ],
+  [
     'help',
     {
       summary: 'prints this text',

@@ -9,43 +9,44 @@ interface ReachSettings {
   readonly user: string;
   readonly password: string;
   readonly local: boolean;
-  readonly open: boolean;
   readonly 'public-url': URL | undefined;
   readonly 'trusted-proxies': BlockList;
   readonly 'nio-networks': BlockList | 'any' | 'auto';
 }
 
-/** The reason why other hosts can reach the server; undefined when only this one can. */
-function wayIn({ host, 'public-url': url, 'trusted-proxies': proxies }: ReachSettings): string | undefined {
-  if (!isLoopback(host)) return host;
-  if (url !== undefined) return url.origin;
-  return proxies.rules.length === 0 ? undefined : 'a trusted proxy';
-}
-
+/** Whether other hosts can reach the server. */
 export function isForOthers(settings: ReachSettings): boolean {
-  return wayIn(settings) !== undefined;
+  const { host, 'public-url': url, 'trusted-proxies': proxies } = settings;
+  return !isLoopback(host) || url !== undefined || proxies.rules.length > 0;
 }
 
-/** A server that others can reach has a password, or is meant to have none. Throws ConfigError. */
+/** Refuses settings that do not go together. Throws ConfigError. */
 export function checkReach(settings: ReachSettings): void {
-  const { user, password, local, open } = settings;
+  const { user, password, local } = settings;
   if ((user === '') !== (password === '')) {
     throw new ConfigError('authentication needs both a user (--user) and a password (WIREFARM_PASSWORD)');
   }
-  const way = wayIn(settings);
-  if (way === undefined) return;
-  if (local) {
+  if (local && isForOthers(settings)) {
     throw new ConfigError(
       '--local (WIREFARM_LOCAL) lets clients use any file and stop the server: it needs a --host on loopback, ' +
         'without --public-url and --trusted-proxies',
     );
   }
-  if (user === '' && !open) {
-    throw new ConfigError(
-      `everybody who can reach ${way} could use this server: set --user and WIREFARM_PASSWORD, ` +
-        'or --open (WIREFARM_OPEN) if that is meant',
-    );
-  }
+}
+
+interface Guard {
+  readonly isForOthers: boolean;
+  readonly isOpen: boolean;
+  readonly credentials: object | undefined;
+}
+
+/** A server that others can reach has accounts, or is meant to have none. Throws ConfigError. */
+export function checkGuarded({ isForOthers, isOpen, credentials }: Guard, hasUsers: boolean): void {
+  if (!isForOthers || isOpen || hasUsers || credentials !== undefined) return;
+  throw new ConfigError(
+    'everybody who can reach this server could use it, because it has no users: set --user and WIREFARM_PASSWORD, ' +
+      'or --open (WIREFARM_OPEN) if that is meant',
+  );
 }
 
 /** Anybody who reaches an open server can send from it, so its default is where labs of one host send. */

@@ -25,11 +25,7 @@ import { Transfers } from '../files/transfer/transfers.js';
 import { Uploads } from '../files/uploads/uploads.js';
 import { Gate } from '../http/gate.js';
 import { GuessBrake } from '../http/guess-brake.js';
-import { Grants } from '../lab/access/grants.js';
-import { Passwords } from '../lab/access/passwords.js';
-import { SignIn } from '../lab/access/sign-in.js';
-import { Tokens } from '../lab/access/tokens.js';
-import { Users } from '../lab/access/users.js';
+import { Accounts } from '../lab/access/accounts.js';
 import { ApplianceLibrary } from '../lab/appliances/appliance-library.js';
 import { Controller } from '../lab/controller.js';
 import { Readiness } from '../operations/readiness.js';
@@ -62,6 +58,7 @@ import {
   temporaryImages,
 } from './folders.js';
 import { Metrics } from './metrics.js';
+import { checkGuarded } from './reach.js';
 import { tellOfKeptNodes, tellOfStore, warnOfOpenServer, warnOfSmallBuffers } from './start-notices.js';
 import { onStopSignal } from './stop-signal.js';
 import { ARCHIVES_AT_ONCE, LOOPS, PASSWORDS_AT_ONCE, Threads } from './threads.js';
@@ -83,6 +80,16 @@ export async function serve(config: Config): Promise<void> {
   process.env['UWS_HTTP_MAX_HEADERS_SIZE'] = String(LARGEST_HEADERS);
   const http = import('../http/server.js');
   tellOfStore(await store.open(), log);
+  const accounts = new Accounts({
+    store,
+    threads: threads.passwords,
+    atOnce: PASSWORDS_AT_ONCE,
+    builtIn: config.credentials,
+    now: () => Date.now(),
+  });
+  const { users, tokens, grants } = accounts;
+  await accounts.start();
+  checkGuarded(config, users.size > 0);
   const { files, slabs, disk } = threads;
   const transfers = new Transfers({
     worker: LOOPS.transfer,
@@ -268,17 +275,7 @@ export async function serve(config: Config): Promise<void> {
   const labFiles = new LabFiles({ controller, jobs, folders: nodeFolders, files, captures, log });
 
   const now = (): number => performance.now();
-  const timeOfDay = (): number => Date.now();
-  const passwords = new Passwords({ threads: threads.passwords, atOnce: PASSWORDS_AT_ONCE });
-  const hasBuiltInAdmin = config.credentials !== undefined;
-  const users = new Users({ store, passwords, hasBuiltInAdmin, now: timeOfDay });
-  const tokens = new Tokens({ store, users, now: timeOfDay });
-  await users.start();
-  const grants = new Grants(store);
-  await tokens.start();
-  await grants.start();
-  const signIn = new SignIn({ users, tokens, passwords, grants, builtIn: config.credentials, now });
-  const gate = new Gate(config, signIn, new GuessBrake({ log, now }));
+  const gate = new Gate(config, accounts.signIn, new GuessBrake({ log, now }));
   const metrics: Metrics = new Metrics({
     ...{ threads, engines, store, transfers, jobs },
     mostDescriptors: sockets.descriptors.most,
@@ -287,7 +284,7 @@ export async function serve(config: Config): Promise<void> {
     projects: controller.projects,
     captures: runningCaptures,
   });
-  warnOfOpenServer(config, log);
+  warnOfOpenServer(config, users.size > 0, log);
   tellOfKeptNodes(config, log);
   warnOfSmallBuffers(await sockets.opener.grantedBuffer(), log);
   const { HttpServer } = await http;
@@ -351,7 +348,7 @@ export async function serve(config: Config): Promise<void> {
   await images.close();
   await transfers.close();
   await keeperEnds;
-  await tokens.close();
+  await accounts.close();
   await store.close();
   await threads.close();
   log.info('stopped');

@@ -12,8 +12,12 @@ export function tellOfStore(notices: readonly Notice[], log: Logger): void {
   }
 }
 
-export function warnOfOpenServer({ host, isForOthers, credentials }: Config, log: Logger): void {
-  if (!isForOthers || credentials !== undefined) return;
+export function warnOfOpenServer(
+  { host, isForOthers, credentials }: Config,
+  hasUsers: boolean,
+  log: Logger,
+): void {
+  if (!isForOthers || hasUsers || credentials !== undefined) return;
   log.warn({ host }, 'everybody who can reach this address can use this server: it has no password');
 }
 

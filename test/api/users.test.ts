@@ -175,6 +175,17 @@ void t.test('the accounts of a server', async (t) => {
   });
 });
 
+void t.test('a server that others can reach starts when it has users', async (t) => {
+  const flags = ['--host', '0.0.0.0'];
+  await t.rejects(startServer(t, { flags }), /it has no users: set --user/);
+  const alone = await startServer(t);
+  await firstAdmin(alone);
+  await alone.stop();
+  const server = await startServer(t, { data: alone.data, flags });
+  t.equal(await status(new Client(`http://127.0.0.1:${server.port}`).get('/v2/projects')), 401);
+  t.notMatch(server.log(), /no password/);
+});
+
 void t.test('a token that is used ten thousand times writes nothing to the store', async (t) => {
   const server = await startServer(t);
   const admin = await firstAdmin(server);

@@ -3,6 +3,7 @@ import { resolve } from 'node:path';
 import t, { type Test } from 'tap';
 import { ConfigError } from '../../src/server/config-error.js';
 import { helpText, readCommand, type Config } from '../../src/server/config.js';
+import { checkGuarded } from '../../src/server/reach.js';
 
 function configOf(args: readonly string[] = [], environment: NodeJS.ProcessEnv = {}): Config {
   const command = readCommand(args, environment);
@@ -134,10 +135,15 @@ void t.test('a password comes from the environment only, and needs a user', (t) 
   t.end();
 });
 
-void t.test('a server that others can reach needs a password, or to be meant to have none', (t) => {
+void t.test('a server that others can reach needs a password or users, or to be meant to have none', (t) => {
   const password = { WIREFARM_PASSWORD: 'p' };
   for (const host of ['0.0.0.0', '::', '192.0.2.1', '::ffff:127.0.0.1', '128.0.0.1']) {
-    refuses(t, ['--host', host], {}, /--user .*WIREFARM_PASSWORD.* --open /);
+    const { isForOthers, isOpen } = configOf(['--host', host]);
+    t.match({ isForOthers, isOpen }, { isForOthers: true, isOpen: false });
+    t.throws(() => {
+      checkGuarded(configOf(['--host', host]), false);
+    }, /--user .*WIREFARM_PASSWORD.* --open /);
+    checkGuarded(configOf(['--host', host]), true);
     refuses(t, ['--host', host, '--local'], {}, /^--local .* loopback/);
     refuses(t, ['--host', host, '--local', '--open'], {}, /^--local .* loopback/);
     refuses(t, ['--host', host, '--local', '--user', 'u'], password, /^--local .* loopback/);
@@ -149,7 +155,9 @@ void t.test('a server that others can reach needs a password, or to be meant to 
     ['--public-url', 'https://labs.example.org'],
     ['--trusted-proxies', '127.0.0.1'],
   ]) {
-    refuses(t, way, {}, /^everybody .* --open /);
+    t.throws(() => {
+      checkGuarded(configOf(way), false);
+    }, /^everybody .* --open /);
     refuses(t, [...way, '--local', '--open'], {}, /^--local .* without --public-url/);
     t.match(configOf([...way, '--open']), { isForOthers: true, isOpen: true });
     t.not(configOf([...way, '--open']).nioNetworks, undefined, 'UDP leads to this host only');

@@ -1,0 +1,44 @@
+/** The accounts of a server: its users, their tokens, their grants on projects, and how they sign in. */
+import type { Store } from '../../base/store/store.js';
+import type { TaskRunner } from '../../base/threads/task-pool.js';
+import { Grants } from './grants.js';
+import type { PasswordTasks } from './password-tasks.js';
+import { Passwords } from './passwords.js';
+import { SignIn } from './sign-in.js';
+import { Tokens } from './tokens.js';
+import { Users } from './users.js';
+
+interface AccountsOptions {
+  readonly store: Store;
+  readonly threads: TaskRunner<PasswordTasks>;
+  /** So many passwords are checked at once. */
+  readonly atOnce: number;
+  /** The admin of the settings, who is no user of the store. */
+  readonly builtIn: { readonly user: string; readonly password: string } | undefined;
+  /** The time of day. */
+  readonly now: () => number;
+}
+
+export class Accounts {
+  readonly users: Users;
+  readonly tokens: Tokens;
+  readonly grants: Grants;
+  readonly signIn: SignIn;
+
+  constructor({ store, threads, atOnce, builtIn, now }: AccountsOptions) {
+    const passwords = new Passwords({ threads, atOnce });
+    this.users = new Users({ store, passwords, hasBuiltInAdmin: builtIn !== undefined, now });
+    this.tokens = new Tokens({ store, users: this.users, now });
+    this.grants = new Grants(store);
+    const { users, tokens, grants } = this;
+    this.signIn = new SignIn({ users, tokens, grants, passwords, builtIn, now: () => performance.now() });
+  }
+
+  async start(): Promise<void> {
+    await Promise.all([this.users.start(), this.tokens.start(), this.grants.start()]);
+  }
+
+  async close(): Promise<void> {
+    await this.tokens.close();
+  }
+}

@@ -68,7 +68,6 @@ export class SizedResponse implements LongStream, TurnTaker {
   }
 
   rearm(): void {
-    if (this.#state === 'reading') this.#keep();
     if (this.#state !== 'blocked') return;
     this.#moved(this.#response.getWriteOffset());
     this.#sendSoon();
@@ -126,12 +125,6 @@ export class SizedResponse implements LongStream, TurnTaker {
       this.#blockedSince = performance.now();
     });
   };
-
-  /** Restarts the timeout of the library, which runs while the source has nothing, too. */
-  #keep(): void {
-    this.#response.pause();
-    this.#response.resume();
-  }
 
   #adapt(sent: number, given: number): void {
     if (sent === given) this.#pieceLength = Math.min(this.#pieceLength * 2, LONGEST_PIECE);

@@ -6,16 +6,16 @@ export interface Octets {
   readonly words: Int32Array;
 }
 
-/** Up to here a loop over octets is faster than the call that copies larger pieces. */
+/** Up to here a loop is faster than the call that copies larger pieces. */
 const MOST_IN_LOOP = 128;
 
 export function copyOctets(to: Octets, at: number, from: Octets, start: number, length: number): void {
-  if (((at | start) & 3) === 0) copyWords(to, at, from, start, length);
-  else if (length <= MOST_IN_LOOP) copyBytes(to.bytes, at, from.bytes, start, length);
-  else to.bytes.set(from.bytes.subarray(start, start + length), at);
+  if (length > MOST_IN_LOOP) to.bytes.set(from.bytes.subarray(start, start + length), at);
+  else if (((at | start) & 3) === 0) copyWords(to, at, from, start, length);
+  else copyBytes(to.bytes, at, from.bytes, start, length);
 }
 
-/** Both places are whole words. Of memory that threads share, no call copies as fast as rounds of four words. */
+/** Both places are whole words. Four words a round, since a round costs as much as the copy of one. */
 function copyWords(to: Octets, at: number, from: Octets, start: number, length: number): void {
   const target = to.words;
   const source = from.words;

@@ -489,6 +489,9 @@ const errorShape = z.union([
   z.strictObject({ code: z.string().min(1), message: z.string().min(1), status: z.int() }),
   z.strictObject({
     code: z.string().min(1),
+    faults: z
+      .array(z.strictObject({ path: z.array(z.union([z.string(), z.int()])), reason: z.string() }))
+      .optional(),
     message: z.string().min(1),
     method: z.string(),
     path: z.string(),

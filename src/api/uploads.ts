@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import { isRefusal, Refusal, refusals } from '../base/errors/errors.js';
 import { empty, json, jsonText, type Answer, type Headers } from '../http/answer.js';
+import type { Caller } from '../http/caller.js';
 import { errorAnswer } from '../http/error-body.js';
 import type { Exchange } from '../http/exchange.js';
 import { RAW_BODY_HEADERS, RawBody } from '../http/raw-body.js';
@@ -98,9 +99,7 @@ export function uploadRoutes(uploads: Uploads): Route[] {
       params: nothing,
       answers: { 200: z.array(uploadView) },
       handle: ({ exchange: { caller } }) => {
-        const seen = uploads
-          .list()
-          .filter((upload) => !('project_id' in upload) || caller.grantOn(upload.project_id) !== undefined);
+        const seen = uploads.list().filter((upload) => isSeen(caller, upload));
         return json(200, seen);
       },
     }),
@@ -151,7 +150,11 @@ export function uploadRoutes(uploads: Uploads): Route[] {
       headers: [VERSION],
       answers: { 200: uploadView },
       handle: ({ params, exchange }) => {
-        const upload = (): ResumableUpload => uploads.find(params.upload_id);
+        const upload = (): ResumableUpload => {
+          const found = uploads.find(params.upload_id);
+          if (!isSeen(exchange.caller, found.subject)) throw refusals.uploadUnknown(params.upload_id);
+          return found;
+        };
         if (exchange.method !== 'HEAD') {
           const headers = [...RESUMABLE, ...facts(upload())];
           return jsonText(200, JSON.stringify(uploads.view(upload())), headers);
@@ -204,6 +207,12 @@ export function uploadRoutes(uploads: Uploads): Route[] {
       },
     }),
   ];
+}
+
+/** Whether the caller may know of it: images are for all, and files of nodes for those who see the project. */
+function isSeen(caller: Caller, target: object): boolean {
+  if (!('project_id' in target) || typeof target.project_id !== 'string') return true;
+  return caller.grantOn(target.project_id) !== undefined;
 }
 
 function expiry({ expiresAt }: ResumableUpload): Headers {

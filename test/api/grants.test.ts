@@ -6,6 +6,7 @@ import { addUser, basic, firstAdmin, PASSWORD, signedIn } from '../support/accou
 import { Client, type Reply } from '../support/client.js';
 import { NotificationLog } from '../support/notification-log.js';
 import { startServer } from '../support/server-process.js';
+import { TusTalk } from '../support/tus.js';
 import { upgrade } from '../support/upgrade.js';
 
 const server = await startServer(t);
@@ -134,6 +135,21 @@ void t.test('nobody gets a project of another by its id', async (t) => {
   t.equal(await status(ann.post('/v2/projects', known)), 201, 'a client that makes it again gets it');
   t.match(await bob.post(`${path}/import`, 'x'), { status: 409 });
   t.strictSame(await namesSeen(bob), ["bob's"]);
+});
+
+void t.test('an upload into a node is shown to those who see its project', async (t) => {
+  const node = await ann.expect(201, 'POST', `${path}/nodes`, {
+    name: 'PC',
+    node_type: 'vpcs',
+    compute_id: 'local',
+  });
+  const target = { project_id: ofAnn, node_id: String(node['node_id']), path: 'startup.vpc' };
+  const upload = await new TusTalk(admin).created(3, target);
+  t.equal((await ann.get(upload)).status, 200);
+  t.match(await bob.get(upload), refused(404, 'upload_unknown'));
+  t.equal((await new TusTalk(bob).head(upload)).status, 404);
+  t.equal((await ann.get('/v2/uploads')).text.includes(ofAnn), true);
+  t.strictSame((await bob.get('/v2/uploads')).body, []);
 });
 
 void t.test('copies belong to those who make them', async (t) => {

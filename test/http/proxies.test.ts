@@ -90,7 +90,7 @@ void t.test('the log and the brake on wrong passwords know clients behind a prox
     return (await rawRequest(server.port, 'POST', '/v2/reload', { headers })).status;
   };
   t.equal(await ask('203.0.113.1, 198.51.100.7', 'right'), 200);
-  await server.logged(/"address":"198.51.100.7","method":"POST"/);
+  await server.logged(/"address":"198\.51\.100\.7".*"method":"POST"/);
   t.equal(await ask('', 'right', 'evil.example.org'), 403);
   const wrong = Array.from({ length: 60 }, (_, number) => ask(`203.0.113.${number}, 198.51.100.7`, 'wrong'));
   t.equal(await ask('198.51.100.8', 'right'), 200, 'another client is not slowed');

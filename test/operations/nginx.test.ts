@@ -98,7 +98,7 @@ void t.test(
   async (t) => {
     const forged = { 'X-Forwarded-For': '203.0.113.9' };
     t.equal((await ask('POST', '/v2/projects', { name: 'page' }, forged)).statusCode, 201);
-    await server.logged(/"address":"127\.0\.0\.2","method":"POST","path":"\/v2\/projects"/);
+    await server.logged(/"address":"127\.0\.0\.2".*"path":"\/v2\/projects"/);
     t.notMatch(server.log(), '203.0.113.9');
     const foreign = { Origin: 'https://evil.example' };
     t.equal((await ask('POST', '/v2/projects', { name: 'other' }, foreign)).statusCode, 403);

@@ -198,7 +198,7 @@ const toldDrawing = drawing.partial({ svg: true });
 
 /** The objects of the notifications of a stream, by the part of the action before its dot. */
 export const STOCK_EVENTS = {
-  controller: { compute, project, template },
+  controller: { compute, project, template, log: message },
   project: { node, link, drawing: toldDrawing, snapshot, log: message },
 } as const;
 

@@ -49,6 +49,7 @@ void t.test('records are sorted out by kind, in creation order', (t) => {
     { key: entityKey('p', 'drawing', 'e'), value: record(1) },
     { key: entityKey('p', 'directed', 'd'), value: record(3) },
     { key: entityKey('p', 'capture', 'd'), value: record(4) },
+    { key: entityKey('p', 'lab_file', 'p'), value: record(5) },
     { key: fileKey('p'), value: file },
     { key: projectKey('p'), value: project },
     { key: versionKey('p'), value: 5 },
@@ -64,6 +65,7 @@ void t.test('records are sorted out by kind, in creation order', (t) => {
       drawing: [record(1)],
       directed: [record(3)],
       capture: [record(4)],
+      lab_file: [record(5)],
     },
   });
   t.end();

@@ -2,6 +2,7 @@
  * A pool of worker threads that serve one table of finite tasks. Requests are served in the order they were
  * made; the queue is bounded, because what waits there holds memory.
  */
+import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Piscina } from 'piscina';
 import { Histogram } from '../metrics/histogram.js';
@@ -27,6 +28,8 @@ export class TaskPool<Table extends TaskTable> implements CountedPool {
   readonly #queueLimit: number;
   readonly seconds = new Histogram();
   #unfinished = 0;
+  /** The number of threads that have loaded their file. */
+  #loaded = 0;
 
   constructor(options: TaskPoolOptions) {
     this.#queueLimit = options.queueLimit;
@@ -43,6 +46,8 @@ export class TaskPool<Table extends TaskTable> implements CountedPool {
       // Without this, a task that finds no idle thread goes back to the end of the queue.
       stricterFIFO: true,
     });
+    this.#pool.on('workerCreate', () => this.#loaded++);
+    this.#pool.on('workerDestroy', () => this.#loaded--);
   }
 
   /** Runs one task; `move` lists the buffers that change hands instead of being copied. */
@@ -77,10 +82,15 @@ export class TaskPool<Table extends TaskTable> implements CountedPool {
     this.#pool.on('error', () => undefined);
     const givenUp = new AbortController();
     await Promise.race([
-      this.#pool.close(),
+      this.#allLoaded().then(() => this.#pool.close()),
       sleep(CLOSE_GRACE_MS + END_GRACE_MS, undefined, { signal: givenUp.signal }).catch(() => undefined),
     ]);
     givenUp.abort();
+  }
+
+  /** A thread that is ended while it loads a native library ends the process. */
+  async #allLoaded(): Promise<void> {
+    while (this.#loaded < this.#pool.threads.length) await once(this.#pool, 'workerCreate');
   }
 }
 

@@ -1,5 +1,7 @@
+import { spawnSync } from 'node:child_process';
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import t, { type Test } from 'tap';
 import { Refusal } from '../../../src/base/errors/errors.js';
 import { TaskPool } from '../../../src/base/threads/task-pool.js';
@@ -140,4 +142,11 @@ void t.test('closing lets everything that was given finish', async (t) => {
   await pool.close();
   await Promise.all(runs);
   t.ok(existsSync(join(folder, '199')));
+});
+
+void t.test('a pool that is closed while its threads load ends none of them in a native library', (t) => {
+  const file = fileURLToPath(new URL('../../support/brief-pools.js', import.meta.url));
+  const { status, signal, stderr } = spawnSync(process.execPath, [file], { encoding: 'utf8' });
+  t.same({ status, signal }, { status: 0, signal: null }, stderr.slice(0, 500));
+  t.end();
 });

@@ -124,8 +124,7 @@ export class LocalCompute {
     const nat = new NatWays({ keeper, files, interfaces: options.interfaces });
     const sockets = new NioSockets(options);
     const tables = join(options.programFolder, 'dynamips');
-    const ghosts = join(options.programFolder, 'ghosts');
-    this.dynamips = new DynamipsRunner({ keeper, files, images, tables, ghosts, consoleHost });
+    this.dynamips = new DynamipsRunner({ keeper, files, images, tables, consoleHost });
     this.#docker = new DockerRunner({
       ...{ ...options.docker, keeper, files, sockets, consoleHost, confinement },
       displays: join(options.programFolder, 'displays'),

@@ -7,7 +7,6 @@ import type { Keeper } from '../../keeper/keeper.js';
 import type { KeptNode } from '../kept-programs.js';
 import type { Ability, Machine, MachineNode, NodeHost, ProgramRunner, Run } from '../machine.js';
 import { COMMAND, makeTables } from './dynamips-process.js';
-import { GhostMemories } from './ghost-memories.js';
 import { RouterRun, startRouter, type RouterOrder } from './router-run.js';
 
 const MISSING: Ability = {
@@ -25,8 +24,6 @@ interface DynamipsOptions {
    * trusts them.
    */
   readonly tables: string;
-  /** The folder of ghosts. */
-  readonly ghosts: string;
   /** The address at which auxiliary consoles listen. */
   readonly consoleHost: string;
 }
@@ -36,12 +33,10 @@ export class DynamipsRunner implements ProgramRunner {
   readonly confinement = { network: 'own' } as const;
   readonly #options: DynamipsOptions;
   readonly #runs = new Map<string, RouterRun>();
-  readonly #ghosts: GhostMemories;
   #tables: Promise<void> | undefined;
 
   constructor(options: DynamipsOptions) {
     this.#options = options;
-    this.#ghosts = new GhostMemories({ ...options, folder: options.ghosts });
   }
 
   async probe(): Promise<Ability> {
@@ -50,8 +45,7 @@ export class DynamipsRunner implements ProgramRunner {
   }
 
   newMachine(node: MachineNode): Machine {
-    const shared = { ghosts: this.#ghosts, makeTables: () => this.#makeTables() };
-    return new DynamipsMachine(node, this.#options, this.#runs, shared);
+    return new DynamipsMachine(node, this.#options, this.#runs, () => this.#makeTables());
   }
 
   /** Once in the life of the server: another version of the program has other tables. */
@@ -70,28 +64,22 @@ export class DynamipsRunner implements ProgramRunner {
   }
 }
 
-/** Files that routers have in common. */
-interface SharedFiles {
-  readonly ghosts: GhostMemories;
-  readonly makeTables: () => Promise<void>;
-}
-
 class DynamipsMachine implements Machine {
   readonly #node: MachineNode;
   readonly #options: DynamipsOptions;
   readonly #runs: Map<string, RouterRun>;
-  readonly #shared: SharedFiles;
+  readonly #makeTables: () => Promise<void>;
 
   constructor(
     node: MachineNode,
     options: DynamipsOptions,
     runs: Map<string, RouterRun>,
-    shared: SharedFiles,
+    makeTables: () => Promise<void>,
   ) {
     this.#node = node;
     this.#options = options;
     this.#runs = runs;
-    this.#shared = shared;
+    this.#makeTables = makeTables;
   }
 
   async start(host: NodeHost): Promise<Run> {
@@ -114,12 +102,9 @@ class DynamipsMachine implements Machine {
   }
 
   #order(host: NodeHost): RouterOrder {
-    const { ghosts, makeTables } = this.#shared;
-    const user = { node: this.#node, host };
     return {
-      ...{ ...this.#options, ...user, makeTables },
-      number: this.#number,
-      ghostOf: (image) => ghosts.of(user, image),
+      ...this.#options,
+      ...{ node: this.#node, host, number: this.#number, makeTables: this.#makeTables },
     };
   }
 

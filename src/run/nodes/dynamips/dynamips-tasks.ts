@@ -1,25 +1,20 @@
 /** The files of Dynamips routers. Runs in a file thread. */
 import {
-  chmodSync,
-  chownSync,
   closeSync,
   fstatSync,
   lstatSync,
-  mkdirSync,
-  mkdtempSync,
   openSync,
   constants,
   readdirSync,
   readSync,
   renameSync,
   rmSync,
-  statSync,
 } from 'node:fs';
 import { join } from 'node:path';
 import { ownFolder } from '../../../base/disk/containment.js';
 import { isRefusal } from '../../../base/errors/errors.js';
 import { makeFolder, publishBytes } from '../../../base/disk/published-file.js';
-import { readRegularFile, versionOf } from '../../../base/disk/regular-file.js';
+import { readRegularFile } from '../../../base/disk/regular-file.js';
 import type { TaskTable } from '../../../base/threads/task.js';
 import {
   CONFIG_FOLDER,
@@ -43,11 +38,6 @@ const CONFIG_FILE = /^i([0-9]+)_(startup|private)-config\.cfg$/;
 /** The files that stand for disks and memories which a router keeps when it is off. */
 const DISK = /^c[0-9]{4}_i[0-9]+_(nvram|rom|bootflash|flash[0-9]?|disk[0-9]|slot[0-9])$/;
 
-/** The name of a ghost in the folder in which it is made. */
-const GHOST_FILE = 'ghost';
-const OWN_FOLDER = 0o700;
-const READ_ONLY = 0o444;
-
 interface RouterFolder {
   readonly root: string;
   readonly folder: string;
@@ -66,14 +56,6 @@ export interface DynamipsTasks extends TaskTable {
   };
   /** Whether the file begins as an image of a router does. */
   readonly isRouterImage: (input: { path: string }) => boolean;
-  /** The version of an image, which is another one after any change. */
-  readonly versionOfImage: (input: { path: string }) => string;
-  /** Removes the ghosts of an earlier server. Routers that have one keep it. */
-  readonly emptyGhosts: (input: { folder: string }) => void;
-  /** Makes a new folder, in which a ghost is made, and returns it with the path of the ghost. */
-  readonly newGhostFolder: (input: { folder: string }) => { readonly made: string; readonly file: string };
-  /** Moves a ghost that was made out of its folder; returns its path. From here on nobody can write to it. */
-  readonly keepGhost: (input: { made: string }) => string;
   /** Keeps the configurations, in base64, of a router. Does nothing when the folder has gone. */
   readonly keepConfigs: (input: RouterFolder & { number: number; configs: RouterConfigs }) => void;
   /** Puts a name into the configurations. */
@@ -123,31 +105,6 @@ export const dynamipsTasks: DynamipsTasks = {
     } finally {
       closeSync(fd);
     }
-  },
-
-  versionOfImage({ path }) {
-    return versionOf(statSync(path, { bigint: true }));
-  },
-
-  emptyGhosts({ folder }) {
-    rmSync(folder, { recursive: true, force: true });
-    mkdirSync(folder, { recursive: true, mode: OWN_FOLDER });
-  },
-
-  newGhostFolder({ folder }) {
-    const made = mkdtempSync(join(folder, 'new-'));
-    return { made, file: join(made, GHOST_FILE) };
-  },
-
-  keepGhost({ made }) {
-    const path = join(made, GHOST_FILE);
-    if (!lstatSync(path).isFile()) throw new Error('there is no ghost');
-    chownSync(path, process.getuid?.() ?? 0, process.getgid?.() ?? 0);
-    chmodSync(path, READ_ONLY);
-    const kept = `${made}.ghost`;
-    renameSync(path, kept);
-    rmSync(made, { recursive: true, force: true });
-    return kept;
   },
 
   keepConfigs({ root, folder, number, configs }) {

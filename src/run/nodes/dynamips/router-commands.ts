@@ -7,14 +7,12 @@ import type { Properties } from '../../../lab/kinds/node-kind.js';
 /** A command and its arguments, of which texts are quoted. */
 export type RouterCommand = readonly [command: string, ...args: (string | number)[]];
 
-export interface RouterPlan {
+interface RouterPlan {
   /** The name of the router in its Dynamips process. */
   readonly name: string;
   readonly number: number;
   readonly properties: Properties;
   readonly image: string;
-  /** The file of the memory with which it begins. */
-  readonly ghost?: string | undefined;
   readonly consolePort: number | undefined;
   readonly auxPort: number | undefined;
   readonly configs: readonly ConfigName[];
@@ -22,15 +20,11 @@ export interface RouterPlan {
 
 /** The ports of an interface card begin at 16 in the first of its slots, and 16 later in each further one. */
 const PORTS_OF_WIC_SLOT = 16;
-/** The machine of a ghost, and what Dynamips does with the file: 1 makes it, 2 uses it. */
-const GHOST = 'ghost';
-const MAKES = 1;
-const USES = 2;
 /** Dynamips installs the main boards itself; that of this platform can be chosen. */
 const CHOOSES_BOARD = 'c7200';
 
 export function routerCommands(plan: RouterPlan): RouterCommand[] {
-  const { name, number, image, ghost, consolePort, auxPort, properties, configs } = plan;
+  const { name, number, image, consolePort, auxPort, properties, configs } = plan;
   const platform = textOf(properties['platform']);
   const set = (command: string, key: string): RouterCommand[] => {
     const value = properties[key];
@@ -58,7 +52,6 @@ export function routerCommands(plan: RouterPlan): RouterCommand[] {
     ...set('vm set_nvram', 'nvram'),
     ...set('vm set_ram_mmap', 'mmap'),
     ...set('vm set_sparse_mem', 'sparsemem'),
-    ...(ghost === undefined ? [] : ghostOf(name, USES, ghost)),
     ...set('vm set_clock_divisor', 'clock_divisor'),
     ...set('vm set_exec_area', 'exec_area'),
     ...set('vm set_disk0', 'disk0'),
@@ -75,26 +68,6 @@ export function routerCommands(plan: RouterPlan): RouterCommand[] {
             has('private') ? configPath(number, 'private') : '',
           ] as const,
         ]),
-  ];
-}
-
-/** The commands that make the ghost of an image: a machine without cards begins, and ends. */
-export function ghostCommands(properties: Properties, image: string, file: string): RouterCommand[] {
-  return [
-    ['vm create', GHOST, 0, textOf(properties['platform'])],
-    ['vm set_ios', GHOST, image],
-    ['vm set_ram', GHOST, Number(properties['ram'])],
-    ['vm set_ram_mmap', GHOST, 1],
-    ...ghostOf(GHOST, MAKES, file),
-    ['vm start', GHOST],
-    ['vm stop', GHOST],
-  ];
-}
-
-function ghostOf(name: string, use: number, file: string): RouterCommand[] {
-  return [
-    ['vm set_ghost_status', name, use],
-    ['vm set_ghost_file', name, file],
   ];
 }
 

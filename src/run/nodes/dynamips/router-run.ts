@@ -15,7 +15,7 @@ import type { KeptNode } from '../kept-programs.js';
 import type { MachineConsole, MachineNode, NodeHost, Run } from '../machine.js';
 import { freePort, startDynamips, type DynamipsProcess } from './dynamips-process.js';
 import { Hypervisor, HypervisorRefusal } from './hypervisor.js';
-import { idleCommands, routerCommands, type RouterCommand, type RouterPlan } from './router-commands.js';
+import { idleCommands, routerCommands, type RouterCommand } from './router-commands.js';
 import { openRouterConsole, rememberConsole } from './router-console.js';
 
 /** Answers to `vm get_status`. */
@@ -37,8 +37,6 @@ export interface RouterOrder {
   readonly host: NodeHost;
   readonly number: number;
   readonly tables: string;
-  /** The file of the memory with which a router of the image begins, once its network is there. */
-  readonly ghostOf: (image: string) => Promise<string | undefined>;
   /** Makes the tables, unless that is done. */
   readonly makeTables: () => Promise<void>;
   readonly consoleHost: string;
@@ -99,7 +97,6 @@ export class RouterRun implements Run {
     const { folder, configs } = await files.run('prepareRouter', { ...place, tables, number });
     await host.openUdp([]);
     if (node.network !== undefined) await order.makeTables();
-    const ghost = await order.ghostOf(image);
     const ports = {
       consolePort: node.consoleType === 'telnet' ? await freePort() : undefined,
       auxPort: typeof node.properties['aux'] === 'number' ? await freePort() : undefined,
@@ -110,18 +107,14 @@ export class RouterRun implements Run {
       projectId: node.home.id,
       tables,
       connect: (port) => host.connect(port),
-      confinement: {
-        network: node.network,
-        writable: [folder],
-        readable: [tables, image, ...(ghost === undefined ? [] : [ghost])],
-      },
+      confinement: { network: node.network, writable: [folder], readable: [tables, image] },
       logFile: `${folder}/${String(node.properties['platform'])}_i${number}_log.txt`,
       memo: (commandLine, port) => host.memo(commandLine, knownAt(port)),
     });
     const run = new RouterRun(order, started, knownAt(started.port));
     try {
       await run.#hypervisor.ask('hypervisor working_dir', [folder]);
-      await run.#boot({ configs, image, ghost });
+      await run.#boot(configs, image);
       await run.#attend();
       return run;
     } catch (error) {
@@ -222,14 +215,14 @@ export class RouterRun implements Run {
     return this.#known.name;
   }
 
-  async #boot(files: Pick<RouterPlan, 'configs' | 'image' | 'ghost'>): Promise<void> {
+  async #boot(configs: Parameters<typeof routerCommands>[0]['configs'], image: string): Promise<void> {
     const { node, host, number } = this.#order;
     const { mac_addr: given } = node.properties;
     const hasAddress = typeof given === 'string' && given !== '';
     const address = hasAddress ? given : defaultAddress(String(node.properties['platform']), node.id);
     const properties: Properties = { ...node.properties, mac_addr: address };
     const { name, consolePort, auxPort } = this.#known;
-    await this.#carryOut(routerCommands({ name, number, properties, consolePort, auxPort, ...files }));
+    await this.#carryOut(routerCommands({ name, number, properties, image, consolePort, auxPort, configs }));
     for (const [index, place] of this.#places) {
       if (host.isPlugged(index)) await this.#connect(index, place);
     }

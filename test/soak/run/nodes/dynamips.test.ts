@@ -6,7 +6,6 @@ import {
   readdirSync,
   readFileSync,
   readlinkSync,
-  renameSync,
   statSync,
   symlinkSync,
   writeFileSync,
@@ -103,16 +102,13 @@ void t.test(
     t.same(seen('.').sort(), ['images', 'projects', 'run']);
     t.same(seen('images/IOS'), ['echo.image'], 'one image');
     t.same(seen(`projects/${lab.id}/project-files/dynamips`), [router['node_id']]);
-    t.same(seen('run').sort(), ['dynamips', 'ghosts']);
-    const [ghost, ...others] = seen('run/ghosts');
-    t.match([ghost, others], [/\.ghost$/, []], 'one ghost');
+    t.same(seen('run'), ['dynamips']);
     t.match(seen('run/dynamips').join(), /ilt_/, 'its tables');
     const mounts = readFileSync(`/proc/${pid}/mountinfo`, 'utf8').split('\n');
     const isReadOnly = (path: string): boolean =>
       mounts.some((line) => line.includes(` ${join(server.data, path)} ro,`));
     t.ok(isReadOnly('run/dynamips'), 'which other routers read');
     t.ok(isReadOnly('images/IOS/echo.image'));
-    t.ok(isReadOnly(`run/ghosts/${ghost}`));
     t.equal(statSync(join(server.data, 'run/dynamips')).uid, 0);
     await lab.act(other, 'start');
     t.not(statSync(`/proc/${programsOf(other)[0] ?? 0}`).uid, statSync(`/proc/${pid}`).uid);
@@ -329,41 +325,6 @@ void t.test('a link stays at its port when the card of another slot is changed',
   const hypervisor = await startAt(t, path);
   await reaches(hypervisor, port, 'n64');
   t.match(await hypervisor.ask('vm slot_nio_bindings', ['R1', 1]), [/n64/]);
-});
-
-/** The ghost that the program of a router has mapped: its path and its inode. */
-function ghostOf(router: Json): string | undefined {
-  const [pid] = programsOf(router);
-  return /\d+ +\/\S+\.ghost$/m.exec(readFileSync(`/proc/${pid}/maps`, 'utf8'))?.[0];
-}
-
-void t.test('routers of one image and one size have its memory in common', { skip }, async (t) => {
-  const lab = await Lab.make(t);
-  const image = join(images, 'changing.image');
-  writeFileSync(image, routerImage('first words\r\n'));
-  const start = async (name: string, properties: Json, words: RegExp): Promise<Json> => {
-    const router = await lab.router(name, { image: 'changing.image', ...properties });
-    await lab.act(router, 'start');
-    await (await lab.console(t, router)).until(words);
-    return router;
-  };
-  const one = await start('R1', {}, /first words/);
-  const ghost = ghostOf(one);
-  t.match(ghost, /\.ghost$/);
-  t.equal(ghostOf(await start('R2', {}, /first words/)), ghost);
-  t.equal(ghostOf(await start('R3', { sparsemem: false }, /first words/)), ghost);
-  t.notSame(ghostOf(await start('R4', { ram: 72 }, /first words/)), ghost);
-  t.equal(ghostOf(await start('R5', { mmap: false }, /first words/)), undefined);
-  t.notOk(existsSync(join(String(one['node_directory']), 'c3600_i1_ram')));
-  const { mode } = statSync(ghost?.replace(/^\d+ +/, '') ?? '');
-  t.equal(mode & 0o222, 0, 'nobody may write to it');
-
-  const other = `${image}.new`;
-  writeFileSync(other, routerImage('other words\r\n'));
-  renameSync(other, image);
-  t.notSame(ghostOf(await start('R6', {}, /other words/)), ghost, 'another image has another ghost');
-  await lab.act(one, 'reload');
-  await (await lab.console(t, one)).until(/other words/);
 });
 
 void t.test('the disks of a router that is to forget go when its lab is closed', { skip }, async (t) => {

@@ -5,6 +5,8 @@ import { patience } from './patience.js';
 import type { Teardown } from './scratch.js';
 
 const LIMIT_MS = patience(60_000);
+/** The commands that have been run, at any terminal: a console begins with what was printed before. */
+let commands = 0;
 
 export class NodeTerminal {
   #text = '';
@@ -57,7 +59,8 @@ export class NodeTerminal {
 
   /** Types a command of a shell and waits for its end. Returns the text that it printed. */
   run(command: string): Promise<string> {
-    return this.ask(`${command}; echo "done"-$?`, /done-\d+\r?\n/);
+    const mark = `done-${++commands}`;
+    return this.ask(`${command}; echo "${mark}"-$?`, new RegExp(`${mark}-\\d+\\r?\\n`));
   }
 
   /** Waits until the text that was printed since the last call matches; returns it. */

@@ -62,7 +62,7 @@ void t.test(
     const api = (address: string): Promise<string> =>
       shell.run(`printf 'GET /v2/version HTTP/1.0\\r\\n\\r\\n' | nc -w 3 ${address} ${server.port}`);
     for (const address of ['192.168.122.1', '192.168.122.3', '127.0.0.1', HOST])
-      t.notMatch(await api(address), /"version"|done-0/, `the interface at ${address}`);
+      t.notMatch(await api(address), /"version"|done-\d+-0/, `the interface at ${address}`);
     t.ok((await dropped()) > before, 'what leads to loopback is dropped and counted');
     t.equal((await lab.client.get('/v2/version')).status, 200, 'it is there all the time');
   },

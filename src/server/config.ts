@@ -1,28 +1,16 @@
 /**
- * The settings of a server: the only reader of flags and environment. A flag wins over its variable, a
+ * The configuration of a server: the only reader of flags and environment. A flag wins over its variable, a
  * variable over the default. `--data` is the root of everything kept on disk; `--projects`, `--images`,
  * `--appliances` and `--state` may lie elsewhere, so that existing folders can be served in place.
  */
-import { isIP, type BlockList } from 'node:net';
+import type { BlockList } from 'node:net';
 import type { CertificatePaths } from '../operations/certificate-tasks.js';
 import type { ProjectLimits } from '../run/keeper/messages.js';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
-import { z } from 'zod';
 import { ConfigError } from './config-error.js';
 import { checkReach, isForOthers, udpNetworks } from './reach.js';
-import {
-  hostName,
-  interfaceName,
-  listOf,
-  networkList,
-  networks,
-  onOrOff,
-  optionalPort,
-  portRange,
-  publicUrl,
-  whole,
-} from './setting-values.js';
+import { OPTION_LIST, SETTINGS, variableOf, type Settings } from './settings.js';
 
 export interface Config {
   readonly host: string;
@@ -103,180 +91,7 @@ type Command =
   | { readonly run: 'help' }
   | { readonly run: 'version' };
 
-interface Option {
-  readonly help: string;
-  readonly fallback: string;
-  readonly isSwitch?: true;
-  /** Secrets have no flag: a command line can be read by every user of the machine. */
-  readonly isSecret?: true;
-}
-
-/** Where stock browser clients are served from. */
-const STOCK_ORIGINS = [
-  'http://127.0.0.1:3080',
-  'http://localhost:3080',
-  'http://127.0.0.1:4200',
-  'http://localhost:4200',
-  'https://gns3.github.io',
-].join(',');
-
-/** The line of `--help` for each setting, and its text when nothing is given. */
-const OPTIONS = z.registry<Option>();
-
-function option<Value extends z.ZodType>(value: Value, about: Option): Value {
-  const own = value.clone();
-  OPTIONS.add(own, about);
-  return own;
-}
-
-const toggle = (help: string): z.ZodType<boolean> => option(onOrOff, { help, fallback: '', isSwitch: true });
-
-const SETTINGS = z.object({
-  host: option(
-    z
-      .string()
-      .refine((host) => isIP(host) !== 0 || host === 'localhost', 'must be an IP address or localhost'),
-    { help: 'address to listen on', fallback: '127.0.0.1' },
-  ),
-  port: option(whole(0, 65_535), { help: 'TCP port to listen on', fallback: '3080' }),
-  data: option(z.string().min(1, 'must not be empty'), {
-    help: 'folder of everything kept on disk',
-    fallback: './data',
-  }),
-  projects: option(z.string(), { help: 'projects folder, when it lies elsewhere', fallback: '' }),
-  state: option(z.string(), { help: 'state folder, when it lies elsewhere', fallback: '' }),
-  images: option(z.string(), { help: 'images folder, when it lies elsewhere', fallback: '' }),
-  appliances: option(z.string(), {
-    help: 'folder of appliance files (.gns3a), when it lies elsewhere',
-    fallback: '',
-  }),
-  'web-ui': option(z.string(), { help: 'folder of a built GNS3 web UI, to serve it', fallback: '' }),
-  'no-file-sync': toggle('answer uploads before the disk has them: a power cut may take them'),
-  'group-access': toggle("let the group of the server's user read images and projects"),
-  local: toggle('the clients share this machine: permit load, shutdown and any path'),
-  'gns3-version': option(z.string().regex(/^2\.2\.\d+$/, 'must look like 2.2.60'), {
-    help: 'the GNS3 version that clients are told',
-    fallback: '2.2.60',
-  }),
-  user: option(z.string().trim(), { help: 'user name for HTTP Basic authentication', fallback: '' }),
-  password: option(z.string().trim(), {
-    help: 'password for HTTP Basic authentication',
-    fallback: '',
-    isSecret: true,
-  }),
-  open: toggle('listen beyond loopback without a password'),
-  'allow-unconfined': toggle('run programs of nodes that cannot be confined for clients on other hosts, too'),
-  'no-confinement': toggle('run the programs of nodes with the rights of the server'),
-  'keep-nodes': option(whole(0, 7 * 24 * 3600), {
-    help: 'how many seconds the programs of nodes live without a server; the next server takes them over',
-    fallback: '0',
-  }),
-  'allow-unsafe-options': toggle(
-    'let clients add any option to QEMU machines, also those that reach files and programs of the host',
-  ),
-  kvm: option(z.enum(['auto', 'require', 'off']), {
-    help: 'auto runs virtual machines by KVM where it works; require refuses to emulate them; off always does',
-    fallback: 'auto',
-  }),
-  'docker-socket': option(z.string().startsWith('/', 'must be an absolute path'), {
-    help: 'socket of the Docker engine, or of podman',
-    fallback: '/var/run/docker.sock',
-  }),
-  'docker-privileges': option(z.enum(['all', 'fewer'], 'must be all or fewer'), {
-    help: 'rights of containers: all, or fewer',
-    fallback: 'all',
-  }),
-  'allow-hosts': option(listOf(hostName), {
-    help: 'comma-separated names that clients may call this server',
-    fallback: '',
-  }),
-  'allow-origins': option(listOf(z.string()), {
-    help: 'comma-separated origins of browser clients',
-    fallback: STOCK_ORIGINS,
-  }),
-  'tls-cert': option(z.string(), {
-    help: 'certificate with its chain (PEM): the server speaks TLS',
-    fallback: '',
-  }),
-  'tls-key': option(z.string(), { help: 'key of the certificate (PEM)', fallback: '' }),
-  'redirect-port': option(optionalPort, {
-    help: 'TCP port at which clients without TLS are sent to the other one',
-    fallback: '',
-  }),
-  'public-url': option(publicUrl, {
-    help: 'URL of this server for clients, such as https://labs.example.org',
-    fallback: '',
-  }),
-  'trusted-proxies': option(networks, {
-    help: 'comma-separated addresses and networks of proxies whose X-Forwarded headers count',
-    fallback: '',
-  }),
-  'max-json-body': option(whole(1024, 64 * 1024 * 1024), {
-    help: 'largest JSON request body, in bytes',
-    fallback: '1048576',
-  }),
-  'console-ports': option(portRange, {
-    help: 'TCP ports that are given out to consoles of nodes',
-    fallback: '5000-10000',
-  }),
-  'udp-ports': option(portRange, { help: 'UDP ports that are given out to links', fallback: '20000-30000' }),
-  'nio-networks': option(networkList, {
-    help: 'comma-separated networks that UDP links may lead to, or any; auto is any, with --open this host',
-    fallback: 'auto',
-  }),
-  'nio-interfaces': option(listOf(interfaceName), {
-    help: 'comma-separated interfaces of the host that labs may use',
-    fallback: '',
-  }),
-  'refuse-bad-hec': toggle('ATM switches drop cells with a wrong header checksum'),
-  'project-quota': option(whole(0, 1_000_000_000), {
-    help: 'what the folder of an open project may take, in MiB; 0 is all',
-    fallback: '0',
-  }),
-  'project-memory': option(whole(0, 1_000_000_000), {
-    help: 'memory that the programs of one project may use together, in MiB; 0 is all',
-    fallback: '0',
-  }),
-  'project-cpu': option(whole(0, 1_000_000), {
-    help: 'percent of a core that the programs of one project may use together; 0 is all',
-    fallback: '0',
-  }),
-  'capture-quota': option(whole(1, 1_000_000_000), {
-    help: 'what the captures of one project may take, in MiB',
-    fallback: '10240',
-  }),
-  'capture-floor': option(whole(0, 1_000_000_000), {
-    help: 'captures stop when less is free on their disk, in MiB',
-    fallback: '1024',
-  }),
-  'capture-keep-days': option(whole(0, 36_500), {
-    help: 'delete finished captures that are older; 0 keeps all',
-    fallback: '0',
-  }),
-  'upload-floor': option(z.union([z.literal('').transform(() => undefined), whole(0, 1_000_000_000)]), {
-    help: 'uploads, imports and snapshots leave so much free, in MiB (1024, or 5 % of a small disk)',
-    fallback: '',
-  }),
-  'access-log-sample': option(whole(0, 1_000_000_000), {
-    help: 'log one of so many requests that only read; 0 logs none of them',
-    fallback: '0',
-  }),
-  'log-level': option(z.enum(['trace', 'debug', 'info', 'warn', 'error', 'silent']), {
-    help: 'trace, debug, info, warn, error or silent',
-    fallback: 'info',
-  }),
-});
-
-type Settings = z.infer<typeof SETTINGS>;
-
-const OPTION_LIST = Object.entries(SETTINGS.shape).flatMap(([name, value]) => {
-  const about = OPTIONS.get(value);
-  return about === undefined ? [] : [{ name, ...about }];
-});
-
 const MEBI = 1024 * 1024;
-
-const variableOf = (name: string): string => `WIREFARM_${name.toUpperCase().replaceAll('-', '_')}`;
 
 /** Reads the command line and the environment. Throws ConfigError. */
 export function readCommand(args: readonly string[], environment: NodeJS.ProcessEnv): Command {

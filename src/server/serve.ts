@@ -29,16 +29,9 @@ import { Accounts } from '../lab/access/accounts.js';
 import { ApplianceLibrary } from '../lab/appliances/appliance-library.js';
 import { Controller } from '../lab/controller.js';
 import { Readiness } from '../operations/readiness.js';
-import { Confinement } from '../run/nodes/confinement.js';
-import { Keeper } from '../run/keeper/keeper.js';
 import { UdpPorts } from '../run/links/udp-ports.js';
 import { LocalCompute } from '../run/local-compute.js';
 import { LabFiles } from '../operations/lab-files/lab-files.js';
-import { Jobs } from '../snapshots/jobs.js';
-import { projectArchives } from '../snapshots/projects/project-archives.js';
-import { KnownMemories } from '../snapshots/known-memories.js';
-import { RunningLabs } from '../snapshots/running-labs.js';
-import { Snapshots } from '../snapshots/snapshots.js';
 import type { FoundCertificate } from '../operations/certificate-tasks.js';
 import { CertificateWatch } from '../operations/certificate-watch.js';
 import type { Config } from './config.js';
@@ -49,7 +42,6 @@ import {
   guestSocketsFolder,
   hadPrograms,
   keeperFolder,
-  notesFolder,
   partsOf,
   prepareFolders,
   REPORTS,
@@ -58,6 +50,8 @@ import {
   temporaryImages,
 } from './folders.js';
 import { Metrics } from './metrics.js';
+import { programKeeper } from './program-keeper.js';
+import { storedLabs } from './stored-labs.js';
 import { checkGuarded } from './reach.js';
 import { tellOfKeptNodes, tellOfStore, warnOfOpenServer, warnOfSmallBuffers } from './start-notices.js';
 import { onStopSignal } from './stop-signal.js';
@@ -100,25 +94,7 @@ export async function serve(config: Config): Promise<void> {
     log,
   });
   const sockets = await hostSockets(process.platform);
-  const confinement = new Confinement({
-    isWanted: config.confinesPrograms,
-    mark: serverMark(config),
-    serverFolders: [config.data, config.projects, config.images, config.state],
-    files,
-    namespaces: threads.namespaces,
-    log,
-  });
-  const keeper = new Keeper({
-    folder: keeperFolder(config),
-    mark: serverMark(config),
-    graceSeconds: config.keepsNodesSeconds,
-    limits: config.projectLimits,
-    confine: (order) => confinement.ofOrder(order),
-    log,
-    onLost: (ids: readonly string[]) => {
-      log.error({ programs: ids.length }, 'the keeper of the node programs ended, and they with it');
-    },
-  });
+  const { confinement, keeper } = programKeeper(config, threads, log);
   const left = hadPrograms(config) ? keeper.start() : Promise.resolve([]);
   const udpPorts = new UdpPorts(config.udpPorts, (port) => sockets.opener.isFree(port));
   const mended = new MendedCaptures(files);
@@ -252,21 +228,7 @@ export async function serve(config: Config): Promise<void> {
   // Uploads that land at once need the images to be ready.
   await uploads.start();
 
-  const jobs = new Jobs(controller.announcements, log);
-  const notes = notesFolder(config);
-  const memories = new KnownMemories(store);
-  const runningLabs = new RunningLabs({ longJobs: threads.jobs, memories });
-  const snapshots = new Snapshots({ files, longJobs: threads.jobs, jobs, runningLabs, memories, notes, log });
-  const archives = projectArchives({
-    controller,
-    jobs,
-    memories,
-    longJobs: threads.jobs,
-    imagesFolder: config.images,
-    temporaryImages: temporaryImages(config),
-    notes,
-  });
-
+  const { jobs, snapshots, archives } = storedLabs({ config, threads, store, controller, log });
   const nodeFolders = new NodeFolders({
     files,
     archives: threads.archives,

@@ -7,7 +7,7 @@ import { unpack } from 'msgpackr';
 import { refusals } from '../errors/errors.js';
 import { syncFolder } from '../disk/published-file.js';
 import type { JournalFile } from './journal-file.js';
-import { entriesOf, FRAMES_START, rawChange, type RawChange } from './journal-format.js';
+import { entriesOf, FRAMES_START, type RawChange } from './journal-format.js';
 import {
   groupsOf,
   openJournal,
@@ -16,8 +16,9 @@ import {
   valueAt,
   type Notice,
 } from './journal-opening.js';
+import { packChanges, unpackRawChanges } from './packing.js';
 import type { RecordIndex } from './record-index.js';
-import type { Change, Key, StoredRecord } from './store.js';
+import type { Change, Key, Packed, StoredRecord } from './store.js';
 
 const MEBIBYTE = 1024 * 1024;
 /** A journal with fewer outdated bytes is not replaced, */
@@ -49,11 +50,15 @@ export class JournalStore {
   }
 
   commit(changes: readonly Change[]): void {
+    this.commitPacked(packChanges(changes));
+  }
+
+  commitPacked(...parts: readonly Packed[]): void {
+    const changes = parts.flatMap(unpackRawChanges);
     if (changes.length === 0) return;
-    const raw = changes.map(rawChange);
     try {
       this.#syncName();
-      this.#append(raw);
+      this.#append(changes);
     } catch (error) {
       throw refusalOf(error);
     }

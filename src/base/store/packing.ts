@@ -1,5 +1,6 @@
 /** Packs changes and records for other threads: msgpack in a buffer of exactly their size, so that it can be moved. */
 import { pack, unpack, unpackMultiple } from 'msgpackr';
+import { rawChange, type RawChange } from './journal-format.js';
 import type { Change, Packed, StoredRecord } from './store.js';
 
 /** Copies a slice that the encoder returns; otherwise the whole pooled buffer would be cloned or moved. */
@@ -7,8 +8,10 @@ function exact(bytes: Uint8Array): Packed {
   return new Uint8Array(bytes);
 }
 
-export const packChanges = (changes: readonly Change[]): Packed => exact(pack(changes));
-export const unpackChanges = (bytes: Uint8Array): Change[] => unpack(bytes) as Change[];
+/** Values are packed as the journal has them, so that the state thread need not look into them. */
+export const packChanges = (changes: readonly Change[]): Packed => exact(pack(changes.map(rawChange)));
+export const unpackRawChanges = (bytes: Uint8Array): RawChange[] => unpack(bytes) as RawChange[];
+export const unpackChanges = (bytes: Uint8Array): Change[] => unpackRawChanges(bytes).map(changeOf);
 export const packRecords = (records: readonly StoredRecord[]): Packed => exact(pack(records));
 export const unpackRecords = (bytes: Uint8Array): StoredRecord[] => unpack(bytes) as StoredRecord[];
 
@@ -39,4 +42,9 @@ export function* recordBatches(bytes: Uint8Array): Generator<StoredRecord[]> {
     size = length === 0 ? size * 2 : BATCH_BYTES;
     if (batch.length > 0) yield batch;
   }
+}
+
+function changeOf({ kind, key, value }: RawChange): Change {
+  if (kind === 'put') return { put: key, value: unpack(value) as unknown };
+  return kind === 'remove' ? { remove: key } : { clear: key };
 }

@@ -2,7 +2,7 @@
 import type { TaskTable } from '../threads/task.js';
 import type { Notice } from './journal-opening.js';
 import { JournalStore } from './journal-store.js';
-import { packRecords, unpackChanges } from './packing.js';
+import { packRecords } from './packing.js';
 import type { Key, Packed } from './store.js';
 
 export interface StateTasks extends TaskTable {
@@ -20,7 +20,7 @@ export function stateTasks(folder: string): StateTasks {
   return {
     open: () => store().notices,
     commit: (parts) => {
-      store().commit(parts.flatMap(unpackChanges));
+      store().commitPacked(...parts);
     },
     load: (prefixes) => packRecords(prefixes.flatMap((prefix) => store().load(prefix))),
     close: () => {

@@ -5,7 +5,7 @@
  */
 import { setImmediate } from 'node:timers/promises';
 import { refusals } from '../../base/errors/errors.js';
-import type { Store } from '../../base/store/store.js';
+import type { Change as StoredChange, Store } from '../../base/store/store.js';
 import { Transaction } from './transaction.js';
 
 /** The most requests that wait for one lane: far more than clients send, far less than memory allows. */
@@ -114,8 +114,22 @@ export class Lane {
   async #persist(transaction: Transaction): Promise<void> {
     if (transaction.changes.length === 0) return;
     this.#beforeCommit(transaction);
-    await this.#store.commit(transaction.changes);
+    await this.#store.commit(withoutReplaced(transaction.changes));
   }
+}
+
+/** Leaves out what a later change of the same commit replaces: whoever drags a node changes it again and again. */
+function withoutReplaced(changes: readonly StoredChange[]): readonly StoredChange[] {
+  if (changes.length === 1) return changes;
+  const later = new Set<string>();
+  const isLast = (change: StoredChange): boolean => {
+    if ('clear' in change) return true;
+    const key = JSON.stringify('put' in change ? change.put : change.remove);
+    const isReplaced = later.has(key);
+    later.add(key);
+    return !isReplaced;
+  };
+  return changes.toReversed().filter(isLast).toReversed();
 }
 
 function isChange(job: Change | Exclusive | undefined): job is Change {

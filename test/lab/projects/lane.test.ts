@@ -84,6 +84,29 @@ void t.test('requests that arrive together share one commit', async (t) => {
   t.equal(store.commits.length, 1);
 });
 
+void t.test('a commit has only the last change of each record', async (t) => {
+  const store = new FakeStore();
+  const lane = new Lane(store);
+  const put = (name: string, value: number): Promise<void> =>
+    lane.change((transaction) => {
+      transaction.store({ put: [name], value });
+    });
+  const remove = (name: string): Promise<void> =>
+    lane.change((transaction) => {
+      transaction.store({ remove: [name] });
+    });
+  await Promise.all([
+    put('a', 1),
+    put('b', 1),
+    put('a', 2),
+    remove('c'),
+    put('c', 1),
+    put('b', 2),
+    remove('b'),
+  ]);
+  t.same(store.commits, [[{ put: ['a'], value: 2 }, { put: ['c'], value: 1 }, { remove: ['b'] }]]);
+});
+
 void t.test('requests that arrive during a commit share the next one', async (t) => {
   const store = new FakeStore();
   const release = store.pause();

@@ -2,7 +2,8 @@
  * Thread entry: watches the turns of the main thread's event loop from beside it, so that the main thread does nothing
  * for it. A turn that takes more CPU time of that thread than is usual is written to a descriptor, a JSON object a
  * line: once when it is too long, with the calls it is in, and once when it has ended. Time in which the thread waits,
- * or others have its core, does not count.
+ * or others have its core, does not count; nor does time that the host of a virtual machine gave to others meanwhile,
+ * which the clock of the thread has as its own.
  */
 import { Session, type Debugger } from 'node:inspector';
 import { workerData } from 'node:worker_threads';
@@ -11,6 +12,9 @@ import { LONGEST_TURN_MS, type TurnReport, type TurnWatchStart } from './turn-wa
 
 const SAMPLE_MS = 5;
 const MOST_CALLS = 8;
+/** The stolen time is looked at so often: a look costs as much as a short request. */
+const STOLEN_MS = 100;
+const MS_PER_TICK = 10;
 /** The kernel's number of the clock of a thread's CPU time is made of its id; a main thread has that of the process. */
 const MAIN_THREAD_CLOCK = (~process.pid << 3) | 6;
 /** `uv_metrics_t`: the count of turns, and 15 words more. */
@@ -31,6 +35,10 @@ const readMetrics = self.func('uv_metrics_info', 'int', ['void *', 'uint64_t *']
 const write = self.func('write', 'intptr_t', ['int', 'const char *', 'size_t']) as (
   ...given: [descriptor: number, text: string, length: number]
 ) => number;
+const open = self.func('open', 'int', ['const char *', 'int']) as (path: string, flags: number) => number;
+const readAt = self.func('pread', 'intptr_t', ['int', 'void *', 'size_t', 'int64_t']) as (
+  ...given: [descriptor: number, bytes: Buffer, length: number, offset: number]
+) => number;
 const mainLoop: unknown = (self.func('uv_default_loop', 'void *', []) as () => unknown)();
 const metrics = new BigUint64Array(METRICS_WORDS);
 
@@ -39,6 +47,16 @@ function spentMs(): number {
   if (readClock(MAIN_THREAD_CLOCK, time) !== 0)
     throw new Error('the clock of the main thread cannot be read');
   return Number(time.seconds) * 1e3 + Number(time.nanoseconds) / 1e6;
+}
+
+const statistics = open('/proc/stat', 0);
+const firstLine = Buffer.alloc(256);
+
+/** The time of all cores that the host took since the start of the system. */
+function stolenMs(): number {
+  const length = readAt(statistics, firstLine, firstLine.length, 0);
+  const [, , , , , , , , stolen = '0'] = firstLine.toString('latin1', 0, length).split(/ +/);
+  return Number(stolen) * MS_PER_TICK;
 }
 
 function countTurns(): bigint {
@@ -76,6 +94,7 @@ function findCalls(isStillRunning: () => boolean, found: (calls: readonly string
 }
 
 let turn = { number: countTurns(), beganAt: Date.now(), spentBefore: spentMs(), longMs: 0 };
+let stolenBefore = { at: turn.beganAt, ms: stolenMs() };
 
 setInterval(() => {
   const number = countTurns();
@@ -83,9 +102,11 @@ setInterval(() => {
   if (number !== turn.number) {
     if (turn.longMs > 0) report({ beganAt: turn.beganAt, cpuMs: turn.longMs });
     turn = { number, beganAt: Date.now(), spentBefore: spent, longMs: 0 };
+    if (turn.beganAt - stolenBefore.at > STOLEN_MS) stolenBefore = { at: turn.beganAt, ms: stolenMs() };
     return;
   }
-  const cpuMs = spent - turn.spentBefore;
+  if (spent - turn.spentBefore <= LONGEST_TURN_MS) return;
+  const cpuMs = spent - turn.spentBefore - (stolenMs() - stolenBefore.ms);
   if (cpuMs <= LONGEST_TURN_MS) return;
   const isNew = turn.longMs === 0;
   turn.longMs = cpuMs;

@@ -100,6 +100,27 @@ const COMMANDS = new Map<string, Command>([
     },
   ],
   [
+    'console',
+    {
+      summary: 'connects the terminal to the console of a node',
+      run: async (args, environment) => (await import('./console.js')).openConsole(args, environment),
+    },
+  ],
+  [
+    'snapshot',
+    {
+      summary: 'lists, creates, restores and deletes snapshots of a lab',
+      run: async (args, environment) => (await import('./snapshot.js')).snapshot(args, environment),
+    },
+  ],
+  [
+    'top',
+    {
+      summary: 'shows rates, CPU, disks and labs of a server',
+      run: async (args, environment) => (await import('./top.js')).top(args, environment),
+    },
+  ],
+  [
     'health',
     {
       summary: 'tells whether the server takes new work',

@@ -27,6 +27,13 @@ interface LabLink {
   readonly filters: Readonly<Record<string, unknown>>;
 }
 
+export interface LabSnapshot {
+  readonly id: string;
+  readonly name: string;
+  /** In seconds. */
+  readonly createdAt: number;
+}
+
 export interface ToldChange {
   readonly action: string;
   readonly what: string;
@@ -106,8 +113,7 @@ export class LabServer {
     const answer = await this.#server.json('PUT', `${fileOf(lab)}?${query.toString()}`, file);
     const jobId = isRecord(answer) ? answer['job_id'] : undefined;
     for (;;) {
-      const jobs = listIn(await this.#server.json('GET', `/v2/projects/${lab.id}/jobs`));
-      const job = jobs.find((one) => one['job_id'] === jobId);
+      const job = (await this.#jobs(lab)).find((one) => one['job_id'] === jobId);
       if (job === undefined) break;
       onProgress({ done: Number(job['done']), total: Number(job['total']) });
       await pause(BETWEEN_LOOKS_MS);
@@ -160,6 +166,48 @@ export class LabServer {
     if (links !== undefined) query.set('links', links.join(','));
     if (bpf !== undefined) query.set('bpf', bpf);
     return this.#server.stream(`/v2/projects/${id}/pcap`, query);
+  }
+
+  /** Oldest first. */
+  async snapshots({ id }: Lab): Promise<LabSnapshot[]> {
+    return listIn(await this.#server.json('GET', `/v2/projects/${id}/snapshots`)).map((found) => ({
+      id: String(found['snapshot_id']),
+      name: String(found['name']),
+      createdAt: Number(found['created_at']),
+    }));
+  }
+
+  async takeSnapshot({ id }: Lab, name: string, isRunning: boolean): Promise<void> {
+    const query = isRunning ? '?running=true' : '';
+    await this.#server.json('POST', `/v2/projects/${id}/snapshots${query}`, { name });
+  }
+
+  async restoreSnapshot(lab: Lab, { id }: LabSnapshot): Promise<void> {
+    await this.#server.json('POST', `/v2/projects/${lab.id}/snapshots/${id}/restore`, {});
+  }
+
+  async deleteSnapshot(lab: Lab, { id }: LabSnapshot): Promise<void> {
+    await this.#server.json('DELETE', `/v2/projects/${lab.id}/snapshots/${id}`);
+  }
+
+  /** Waits for work on the lab, and tells the progress of the lab's job meanwhile. */
+  async watched(lab: Lab, work: Promise<void>, onProgress: (progress: StepCount) => void): Promise<void> {
+    let isDone = false;
+    const ended = work.finally(() => {
+      isDone = true;
+    });
+    // The caller gets the error of the work, which may come while the jobs are asked for.
+    ended.catch(() => undefined);
+    for (;;) {
+      await Promise.race([ended, pause(BETWEEN_LOOKS_MS)]);
+      if (isDone) return ended;
+      const [job] = await this.#jobs(lab);
+      if (job !== undefined) onProgress({ done: Number(job['done']), total: Number(job['total']) });
+    }
+  }
+
+  async #jobs({ id }: Lab): Promise<Record<string, unknown>[]> {
+    return listIn(await this.#server.json('GET', `/v2/projects/${id}/jobs`));
   }
 
   /** The open lab in the form of a lab file. */

@@ -3,6 +3,7 @@ import { LAB_OPTIONS, parseLabWords, wrong } from './lab-command.js';
 import { LabServer } from './lab-server.js';
 import { Server } from './server.js';
 import { serverAddress, type Environment } from './server-address.js';
+import { tableOf } from './table.js';
 
 const HELP = [
   'Usage:',
@@ -53,18 +54,4 @@ async function content(server: LabServer, name: string): Promise<Listing> {
       ...links.map(({ ends, filters }) => [...ends, ...Object.keys(filters)]),
     ],
   };
-}
-
-/** Columns that are as wide as their longest word. */
-function tableOf(rows: Listing['rows']): string {
-  const widths: number[] = [];
-  for (const row of rows) {
-    for (const [index, cell] of row.entries()) widths[index] = Math.max(widths[index] ?? 0, cell.length);
-  }
-  const lineOf = (row: readonly string[]): string =>
-    row
-      .map((cell, index) => cell.padEnd(widths[index] ?? 0))
-      .join('  ')
-      .trimEnd();
-  return rows.map((row) => `${lineOf(row)}\n`).join('');
 }

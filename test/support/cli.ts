@@ -23,11 +23,19 @@ export class Program {
   output = '';
   errors = '';
 
-  constructor(t: Teardown, program: string, args: readonly string[], environment: NodeJS.ProcessEnv = {}) {
+  /** Without input, the child has none. */
+  constructor(
+    t: Teardown,
+    program: string,
+    args: readonly string[],
+    environment: NodeJS.ProcessEnv = {},
+    input?: string,
+  ) {
     this.child = spawn(program, args, {
       env: { ...process.env, NODE_OPTIONS: '', ...environment },
-      stdio: ['ignore', 'pipe', 'pipe'],
+      stdio: [input === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'],
     });
+    this.child.stdin?.end(input);
     t.teardown(() => this.child.kill('SIGKILL'));
     this.child.stdout?.on('data', (bytes: Buffer) => (this.output += bytes.toString()));
     this.child.stderr?.on('data', (bytes: Buffer) => (this.errors += bytes.toString()));
@@ -50,6 +58,39 @@ export function cli(
   environment: NodeJS.ProcessEnv = {},
 ): Promise<Ended> {
   return startCli(t, args, environment).ended;
+}
+
+/** Runs `wirefarm` to its end, with a pipe that has this text. */
+export function cliWithInput(t: Teardown, args: readonly string[], input: string): Promise<Ended> {
+  return new Program(t, process.execPath, [PROGRAM, ...args], {}, input).ended;
+}
+
+/** `wirefarm` in a terminal. `keys` are typed when it has printed what they wait for. */
+export async function cliInTerminal(
+  t: Teardown,
+  args: readonly string[],
+  keys: readonly (readonly [awaited: string, typed: string])[],
+): Promise<Ended> {
+  const command = [process.execPath, PROGRAM, ...args].map((word) => `'${word}'`).join(' ');
+  const child = spawn('script', ['--quiet', '--return', '--command', command, '/dev/null'], {
+    env: { ...process.env, NODE_OPTIONS: '' },
+    stdio: ['pipe', 'pipe', 'inherit'],
+  });
+  t.teardown(() => child.kill('SIGKILL'));
+  const ended = once(child, 'close') as Promise<[number | null]>;
+  let output = '';
+  const left = [...keys];
+  child.stdout.on('data', (bytes: Buffer) => {
+    output += bytes.toString();
+    for (;;) {
+      const [awaited, typed] = left[0] ?? [];
+      if (awaited === undefined || !output.includes(awaited)) return;
+      left.shift();
+      child.stdin.write(typed);
+    }
+  });
+  const [code] = await ended;
+  return { code, output, errors: '' };
 }
 
 /** A server that answers as the test wants; returns its address. */

@@ -23,13 +23,18 @@ export class StoreProbe {
 
   /** The reason why nothing can be stored. */
   async problem(): Promise<string | undefined> {
+    if (await this.comesRound()) return this.#problem;
+    return `state: no commit for ${Math.round((performance.now() - this.#begunAt) / 1000)} s`;
+  }
+
+  /** Whether commits come to an end, be it a failure. When they do not, the state thread or its disk stands still. */
+  async comesRound(): Promise<boolean> {
     const now = performance.now();
     if (this.#commit === undefined && now - this.#begunAt >= SHORTEST_INTERVAL_MS) this.#begin(now);
-    if (this.#commit === undefined) return this.#problem;
+    if (this.#commit === undefined) return true;
     const restMs = Math.max(0, this.#begunAt + LIMIT_MS - now);
     const late = sleep(restMs, 'late' as const, { ref: false });
-    if ((await Promise.race([this.#commit, late])) !== 'late') return this.#problem;
-    return `state: no commit for ${Math.round((performance.now() - this.#begunAt) / 1000)} s`;
+    return (await Promise.race([this.#commit, late])) !== 'late';
   }
 
   #begin(now: number): void {

@@ -5,6 +5,7 @@
  */
 import type { BlockList } from 'node:net';
 import type { CertificatePaths } from '../operations/certificate-tasks.js';
+import type { SystemdWishes } from '../operations/systemd.js';
 import type { ProjectLimits } from '../run/keeper/messages.js';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -39,6 +40,8 @@ export interface Config {
   readonly allowsUnconfined: boolean;
   /** How long the programs of nodes live without a server. */
   readonly keepsNodesSeconds: number;
+  /** Systemd, if it has started this server, wants to hear this. */
+  readonly systemd: SystemdWishes;
   /** Whether clients may add options to QEMU machines that reach the host. */
   readonly allowsUnsafeOptions: boolean;
   /** Whether virtual machines run on the processor itself. */
@@ -111,7 +114,7 @@ export function readCommand(args: readonly string[], environment: NodeJS.Process
     const name = String(issue?.path[0]);
     throw new ConfigError(`--${name} (${variableOf(name)}): ${issue?.message ?? 'invalid'}`);
   }
-  return { run: 'serve', config: configOf(parsed.data) };
+  return { run: 'serve', config: configOf(parsed.data, environment) };
 }
 
 function parseFlags(args: readonly string[]): Record<string, string | boolean | undefined> {
@@ -130,7 +133,14 @@ function parseFlags(args: readonly string[]): Record<string, string | boolean | 
   }
 }
 
-function configOf(settings: Settings): Config {
+function systemdWishes(environment: NodeJS.ProcessEnv): SystemdWishes {
+  const { NOTIFY_SOCKET: socket, WATCHDOG_USEC: span, WATCHDOG_PID: pid } = environment;
+  const isOurs = pid === undefined || pid === String(process.pid);
+  const milliseconds = Number(span ?? 0) / 1000;
+  return { socket, watchdogMs: isOurs && milliseconds > 0 ? milliseconds : 0 };
+}
+
+function configOf(settings: Settings, environment: NodeJS.ProcessEnv): Config {
   checkReach(settings);
   const data = resolve(settings.data);
   return Object.freeze({
@@ -152,6 +162,7 @@ function configOf(settings: Settings): Config {
     confinesPrograms: !settings['no-confinement'],
     allowsUnconfined: settings['allow-unconfined'],
     keepsNodesSeconds: settings['keep-nodes'],
+    systemd: systemdWishes(environment),
     allowsUnsafeOptions: settings['allow-unsafe-options'],
     kvm: settings.kvm,
     dockerSocket: settings['docker-socket'],

@@ -29,6 +29,8 @@ import { Accounts } from '../lab/access/accounts.js';
 import { ApplianceLibrary } from '../lab/appliances/appliance-library.js';
 import { Controller } from '../lab/controller.js';
 import { Readiness } from '../operations/readiness.js';
+import { StoreProbe } from '../operations/store-probe.js';
+import { Systemd } from '../operations/systemd.js';
 import { UdpPorts } from '../run/links/udp-ports.js';
 import { LocalCompute } from '../run/local-compute.js';
 import { LabFiles } from '../operations/lab-files/lab-files.js';
@@ -67,6 +69,8 @@ export async function serve(config: Config): Promise<void> {
   const stop = onStopSignal((error) => {
     log.fatal({ err: error }, 'the server has a fault and ends: whoever started it should start it again');
   });
+  const systemd = new Systemd(config.systemd, log);
+  systemd.starting();
   const store = new StateThread(config.state);
   const threads = new Threads(config);
   const certificate = await certificateOf(config, threads.files);
@@ -250,13 +254,15 @@ export async function serve(config: Config): Promise<void> {
   tellOfKeptNodes(config, log);
   warnOfSmallBuffers(await sockets.opener.grantedBuffer(), log);
   const { HttpServer } = await http;
+  const probe = new StoreProbe(store);
+  const readiness = new Readiness(probe, engines);
   const server = new HttpServer({
     gate,
     table: routeTable({
       ...{ controller, files, compute, captures, captureFiles, portCaptures },
       ...{ transfers, images, uploads, jobs, labFiles, snapshots, archives, users, tokens, grants },
       appliances: new ApplianceLibrary(config.appliances, files, log),
-      readiness: new Readiness(store, engines),
+      readiness,
       metrics: metrics.pages,
       webUi: config.webUi,
       reports: join(config.data, REPORTS),
@@ -279,15 +285,18 @@ export async function serve(config: Config): Promise<void> {
   const certificates =
     certificate &&
     new CertificateWatch({ files, log, replace: (paths) => server.replaceCertificate(paths) }, certificate);
-  if (certificates !== undefined) stop.reloads(() => void certificates.look());
+  if (certificates !== undefined || systemd.isThere)
+    stop.reloads(() => void systemd.reloading(() => certificates?.look()));
   controller.computes.listensOn(port, server.scheme);
   process.stdout.write(
     `${PRODUCT.name} ${PRODUCT.version} listens on ${server.scheme}://${urlHost(config.host)}:${port}\n`,
   );
   log.info({ port, data: config.data, gns3Version: config.gns3Version }, 'started');
+  systemd.ready({ readiness, probe, engines, projects: controller.projects });
 
   await stop.requested;
   log.info('stopping');
+  systemd.stopping();
   await certificates?.stop();
   await server.close(GRACE_MS);
   metrics.stop();

@@ -28,14 +28,16 @@ export class FaultServer {
   readonly #t: Teardown;
   readonly #faults: string;
   readonly #flags: readonly string[];
+  readonly #environment: NodeJS.ProcessEnv;
   #server: ServerProcess | undefined;
   #client = new Client('');
   #runs = 0;
 
-  constructor(t: Teardown, data: string, flags: readonly string[] = []) {
+  constructor(t: Teardown, data: string, flags: readonly string[] = [], environment: NodeJS.ProcessEnv = {}) {
     this.#t = t;
     this.data = data;
     this.#flags = flags;
+    this.#environment = environment;
     this.#faults = scratchFolder(t);
   }
 
@@ -50,7 +52,8 @@ export class FaultServer {
 
   /** One where the last one left everything. */
   async start(): Promise<void> {
-    const environment = { NODE_OPTIONS: `--import=${INJECTION}`, [FAULTS]: this.#faults };
+    const faults = { NODE_OPTIONS: `--import=${INJECTION}`, [FAULTS]: this.#faults };
+    const environment = { ...faults, ...this.#environment };
     this.#server = await startServer(this.#t, { data: this.data, environment, flags: this.#flags });
     this.#client = new Client(this.#server.url);
   }

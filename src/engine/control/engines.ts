@@ -47,9 +47,9 @@ export class Engines {
     });
   }
 
-  /** Whether an engine runs that has not died at its start. */
-  get anyRuns(): boolean {
-    return this.#pool.loops.some(({ engine }) => engine.isWell);
+  /** How many run and have not died at their start. */
+  get running(): number {
+    return this.#pool.loops.filter(({ engine }) => engine.isWell).length;
   }
 
   /** Reserves room for a device of a lab. */

@@ -5,10 +5,16 @@
  *
  * Each module is compiled by itself, for tests and benches that import single ones. What starts a process or a thread
  * stands in its place bundled: to load some large files takes a fraction of the time of hundreds of small ones.
+ *
+ * `npm pack` takes no links along. For it, `--packed` makes `dist` a folder of its own and lays the list of the exact
+ * versions of all packages beside it; the next build removes both.
  */
 import { createHash } from 'node:crypto';
 import {
+  copyFileSync,
   existsSync,
+  linkSync,
+  mkdirSync,
   readdirSync,
   readFileSync,
   readlinkSync,
@@ -27,6 +33,9 @@ const SOURCES = ['src', 'workers', 'bench', 'test'];
 /** Other files that decide what a build is like. */
 const SETTINGS = ['tsconfig.json', 'package.json', 'package-lock.json', 'scripts/build.js'];
 const PREFIX = '.dist-';
+/** The lists of versions: that of a clone, and that which npm installs a package by. */
+const LOCK = join(ROOT, 'package-lock.json');
+const PACKED_LOCK = join(ROOT, 'npm-shrinkwrap.json');
 /** Builds that are kept, because a program may still run from them. */
 const KEPT = 4;
 
@@ -34,6 +43,8 @@ const KEPT = 4;
 const PROGRAMS = ['src/server/main.ts', 'src/cli/main.ts', 'test/support/client.ts'];
 /** The packages that go into the bundles: of many modules, and without native code or threads of their own. */
 const INLINED = ['zod'];
+
+const FILES = { recursive: true, withFileTypes: true };
 
 const isTypeScript = (name) => name.endsWith('.ts');
 
@@ -149,10 +160,27 @@ function removeOld(folder) {
   for (const { name } of builds.slice(KEPT - 1)) rmSync(join(ROOT, name), { recursive: true, force: true });
 }
 
+/** Makes `dist` a folder with the same files. Programs that run from the build are not touched. */
+function pack(folder) {
+  const temporary = `${LINK}.${process.pid}`;
+  for (const { name, parentPath } of readdirSync(join(ROOT, folder), FILES).filter((entry) =>
+    entry.isFile(),
+  )) {
+    const place = join(temporary, relative(join(ROOT, folder), parentPath));
+    mkdirSync(place, { recursive: true });
+    linkSync(join(parentPath, name), join(place, name));
+  }
+  rmSync(LINK);
+  renameSync(temporary, LINK);
+  copyFileSync(LOCK, PACKED_LOCK);
+}
+
 const files = sourceFiles();
 const folder = folderOf(files);
+rmSync(PACKED_LOCK, { force: true });
 if (linkedFolder() !== folder || !existsSync(LINK)) {
-  await compile(files, folder);
+  if (!existsSync(join(ROOT, folder))) await compile(files, folder);
   link(folder);
   removeOld(folder);
 }
+if (process.argv.includes('--packed')) pack(folder);

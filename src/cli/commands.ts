@@ -14,6 +14,13 @@ interface Command {
 
 const COMMANDS = new Map<string, Command>([
   [
+    'serve',
+    {
+      summary: 'is the server; wirefarm serve --help lists its flags',
+      run: async () => (await import('./serve.js')).serve(),
+    },
+  ],
+  [
     'extcap',
     {
       summary: "adds the links of open projects to Wireshark's list of interfaces",

@@ -209,5 +209,11 @@ export function helpText(): string {
     const flag = isSecret ? '' : `--${name}${isSwitch ? '' : ' VALUE'}`;
     return `  ${flag.padEnd(24)} ${variableOf(name).padEnd(24)} ${help}`;
   });
-  return ['Usage: npm start -- [flags]', '', ...lines, `  ${'--help, --version'.padEnd(24)}`, ''].join('\n');
+  return [
+    'Usage: wirefarm serve [flags], or npm start -- [flags] in a clone',
+    '',
+    ...lines,
+    `  ${'--help, --version'.padEnd(24)}`,
+    '',
+  ].join('\n');
 }

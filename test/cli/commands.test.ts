@@ -11,7 +11,7 @@ const manifest = JSON.parse(readFileSync(new URL('../../../package.json', import
 void t.test('help names every command, and the version is that of the package', async (t) => {
   t.match(await cli(t, ['help']), {
     code: 0,
-    output: /^Usage:\n {2}wirefarm extcap .*--version/s,
+    output: /^Usage:\n {2}wirefarm serve .*--version/s,
     errors: '',
   });
   t.same(await cli(t, ['--help']), await cli(t, ['help']));

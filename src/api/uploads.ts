@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { isRefusal, Refusal, refusals } from '../base/errors/errors.js';
 import { empty, json, jsonText, type Answer, type Headers } from '../http/answer.js';
 import type { Caller } from '../http/caller.js';
-import { errorAnswer } from '../http/error-body.js';
+import { errorAnswer, errorHeaders } from '../http/error-body.js';
 import type { Exchange } from '../http/exchange.js';
 import { RAW_BODY_HEADERS, RawBody } from '../http/raw-body.js';
 import { route, type Route, type RouteRequest } from '../http/route.js';
@@ -254,6 +254,7 @@ async function answered(exchange: Exchange, handle: () => Promise<Answer>): Prom
     const { status, json: text } = errorAnswer(error, exchange);
     return jsonText(status, text, [
       ...RESUMABLE,
+      ...errorHeaders(error),
       ...(isRefusal(error, 'upload_version_unsupported') ? CAPABILITIES : []),
     ]);
   }

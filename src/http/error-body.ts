@@ -1,5 +1,6 @@
 /** The one place where an error becomes a status and a body. Every body has `code`, `message` and `status`. */
-import { Refusal } from '../base/errors/errors.js';
+import { isRefusal, Refusal } from '../base/errors/errors.js';
+import type { Headers } from './answer.js';
 import type { Exchange } from './exchange.js';
 import { MalformedJson } from './json-body.js';
 
@@ -36,6 +37,14 @@ export function errorAnswer(error: unknown, exchange: Exchange): ErrorAnswer {
         }
       : { code, ...details, message, status };
   return { status, json: JSON.stringify(body), isFault: false };
+}
+
+/** The further headers of the answer. */
+export function errorHeaders(error: unknown): Headers {
+  if (!(error instanceof Refusal)) return [];
+  if (isRefusal(error, 'unauthorized')) return [['WWW-Authenticate', 'Basic realm="GNS3 server"']];
+  const { retryAfterSeconds } = error;
+  return retryAfterSeconds === undefined ? [] : [['Retry-After', String(retryAfterSeconds)]];
 }
 
 /** The body that the client sent, without secrets and within bounds. */

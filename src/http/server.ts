@@ -2,14 +2,14 @@
 import { randomInt } from 'node:crypto';
 import type { Logger } from 'pino';
 import type { HttpRequest, HttpResponse } from 'uWebSockets.js';
-import { isRefusal, Refusal, refusals } from '../base/errors/errors.js';
+import { refusals } from '../base/errors/errors.js';
 import type { MetricPage } from '../base/metrics/metric-page.js';
 import { AccessLog } from './access-log.js';
 import { Admission, type DescriptorTable } from './admission.js';
 import { empty, jsonText, type Answer, type Headers } from './answer.js';
 import { Dispatcher } from './dispatcher.js';
 import { Entrance, type Certificate } from './entrance.js';
-import { errorAnswer } from './error-body.js';
+import { errorAnswer, errorHeaders } from './error-body.js';
 import { Exchange } from './exchange.js';
 import type { Gate } from './gate.js';
 import type { Requester, Scheme } from './proxies.js';
@@ -233,7 +233,7 @@ export class HttpServer {
     const { status, json, isFault } = errorAnswer(error, exchange);
     if (isFault)
       this.#options.log.error({ err: error, req: exchange.id, path: exchange.path }, 'a request failed');
-    exchange.answer(jsonText(status, json, headersOf(error)));
+    exchange.answer(jsonText(status, json, errorHeaders(error)));
   }
 
   /** The library adds the date and the length. */
@@ -255,13 +255,6 @@ function newStartMark(): string {
 /** The address of the other end of the connection. */
 function addressOf(response: HttpResponse): string {
   return Buffer.from(response.getRemoteAddressAsText()).toString();
-}
-
-function headersOf(error: unknown): Headers {
-  if (!(error instanceof Refusal)) return [];
-  if (isRefusal(error, 'unauthorized')) return [['WWW-Authenticate', 'Basic realm="GNS3 server"']];
-  const { retryAfterSeconds } = error;
-  return retryAfterSeconds === undefined ? [] : [['Retry-After', String(retryAfterSeconds)]];
 }
 
 function timeout(milliseconds: number): Promise<void> {

@@ -11,6 +11,7 @@ import type { Grants } from '../lab/access/grants.js';
 import type { Controller } from '../lab/controller.js';
 import type { ClaimProject } from '../lab/projects/project-lifetime.js';
 import { countObjects } from '../lab/projects/project-content.js';
+import type { Quotas } from '../lab/quotas/quotas.js';
 import { projectSettings, supplier, text, uuid, variables } from '../lab/gns3-file/topology-schema.js';
 import type { Jobs } from '../snapshots/jobs.js';
 import { names, nothing } from './schemas.js';
@@ -65,6 +66,7 @@ export function claimOf(grants: Grants, { userId, isForSomeProjects }: Caller): 
 export function projectRoutes(
   controller: Controller,
   grants: Grants,
+  quotas: Pick<Quotas, 'forget'>,
   jobs: Jobs,
   files: TaskRunner<FolderTasks>,
 ): Route[] {
@@ -159,6 +161,7 @@ export function projectRoutes(
         await jobs.cancelAll(params.project_id);
         await projects.delete(params.project_id);
         await grants.forget(params.project_id);
+        await quotas.forget(params.project_id);
         return empty(204);
       },
     }),

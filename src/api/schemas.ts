@@ -21,6 +21,9 @@ export const errorBody = z.object({
   exception: z.string().optional(),
   image: z.string().optional(),
   failing: z.array(z.string()).optional(),
+  quota: z
+    .object({ scope: z.string(), resource: z.string(), used: z.number(), allowed: z.number() })
+    .optional(),
   /** The parts of the body that are wrong, where each can be named. */
   faults: z.array(z.object({ path: z.array(z.union([z.string(), z.int()])), reason: z.string() })).optional(),
 });

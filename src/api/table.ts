@@ -24,6 +24,7 @@ import type { Readiness } from '../operations/readiness.js';
 import type { Transfers } from '../files/transfer/transfers.js';
 import type { Uploads } from '../files/uploads/uploads.js';
 import type { Grants } from '../lab/access/grants.js';
+import type { Quotas } from '../lab/quotas/quotas.js';
 import type { Tokens } from '../lab/access/tokens.js';
 import type { Users } from '../lab/access/users.js';
 import type { ApplianceLibrary } from '../lab/appliances/appliance-library.js';
@@ -63,6 +64,7 @@ import { pageRoutes } from './pages.js';
 import { projectArchiveRoutes } from './project-archives.js';
 import { projectFileRoutes } from './project-files.js';
 import { projectRoutes } from './projects.js';
+import { quotaRoutes } from './quotas.js';
 import { qemuRoutes } from './qemu.js';
 import { errorBody, nothing } from './schemas.js';
 import { snapshotRoutes } from './snapshots.js';
@@ -80,6 +82,7 @@ export interface Services {
   readonly users: Users;
   readonly grants: Grants;
   readonly tokens: Tokens;
+  readonly quotas: Quotas;
   readonly controller: Controller;
   readonly files: FileThreads & TaskRunner<FolderTasks & HostTasks & NodeFileTasks>;
   readonly compute: LocalCompute;
@@ -110,6 +113,7 @@ export function routeTable({
   users,
   tokens,
   grants,
+  quotas,
   controller,
   files,
   compute,
@@ -145,9 +149,10 @@ export function routeTable({
       ...userRoutes(users, tokens),
       ...metricRoutes(metrics),
       ...grantRoutes(controller, grants, users),
+      ...quotaRoutes(controller, quotas),
       ...computeRoutes(controller),
       ...forwardingRoutes(controller),
-      ...projectRoutes(controller, grants, jobs, files),
+      ...projectRoutes(controller, grants, quotas, jobs, files),
       ...projectArchiveRoutes(controller, grants, archives, transfers, files),
       ...projectFileRoutes(controller, transfers, files),
       ...nodeRoutes(controller, nodeFolders),

@@ -10,6 +10,7 @@ import { ROLES } from '../lab/access/roles.js';
 import { TOKEN_NAME } from '../lab/access/sign-in.js';
 import type { Tokens } from '../lab/access/tokens.js';
 import type { Users } from '../lab/access/users.js';
+import { limits } from '../lab/quotas/resources.js';
 import { text, uuid } from '../lab/gns3-file/topology-schema.js';
 import { names, nothing } from './schemas.js';
 
@@ -33,6 +34,7 @@ const user = z.strictObject({
   created_at: time,
   has_password: z.boolean(),
   name: z.string(),
+  quota: limits,
   role,
   user_id: uuid,
 });
@@ -52,11 +54,17 @@ const account = z.strictObject({
   token_id: z.string().nullable(),
   user_id: uuid.nullable(),
 });
-const newUser = z.strictObject({ name, role, password: password.nullable().default(null) });
+const newUser = z.strictObject({
+  name,
+  role,
+  password: password.nullable().default(null),
+  quota: limits.default({}),
+});
 const changedUser = z.strictObject({
   name: name.optional(),
   role: role.optional(),
   password: password.nullable().optional(),
+  quota: limits.optional(),
 });
 const newToken = z.strictObject({
   name: text(1, 64),
@@ -104,7 +112,7 @@ export function userRoutes(users: Users, tokens: Tokens): Route[] {
       path: '/v2/users/{user_id}',
       tag,
       access: { right: 'users:write' },
-      summary: 'Change the name, the role or the password of a user, who signs in anew then',
+      summary: 'Change the name, the role, the password or the quota of a user, who signs in anew then',
       params: one,
       body: changedUser,
       answers: { 200: user },
@@ -226,5 +234,5 @@ function ownIdOf({ userId, tokenId }: Caller): string {
 }
 
 function shownUser({ password: hash, ...facts }: User): z.output<typeof user> {
-  return { ...facts, has_password: hash !== null };
+  return { ...facts, quota: facts.quota ?? {}, has_password: hash !== null };
 }

@@ -11,6 +11,7 @@ import { CAPTURES } from '../lab/projects/folder-layout.js';
 import { PRODUCT } from '../base/product.js';
 import { pcapHeader } from '../engine/wire/pcap.js';
 import { interfaceBlock, sectionHeader } from '../engine/wire/pcapng.js';
+import type { Claims } from '../lab/quotas/quotas.js';
 import type { ComputeNode } from '../run/nodes/compute-node.js';
 import { captureType } from './capture-type.js';
 
@@ -20,6 +21,7 @@ const DIRECTIONS = { both: 'both', forward: 'out', backward: 'in', in: 'in', out
 interface PortCapturesOptions {
   readonly captures: RunningCaptures;
   readonly bpf: BpfCompiler;
+  readonly quotas: Claims;
 }
 
 /** A request for a capture. */
@@ -47,13 +49,7 @@ export class PortCaptures {
       if (this.running(node, port) !== undefined) throw refusals.captureRunning(port);
       const byPort = this.#capturesOf(node);
       await byPort.get(port)?.end();
-      const { plan, markOf } = await this.#planOf(node, port, request);
-      const capture = await this.#options.captures.begin(
-        { device: node.device, port },
-        plan,
-        request.onEnded ?? (() => undefined),
-        request.history && { ...request.history, markOf },
-      );
+      const capture = await this.#begin(node, port, request);
       byPort.set(port, capture);
       return capture;
     });
@@ -68,6 +64,29 @@ export class PortCaptures {
 
   stop(node: ComputeNode, port: number): Promise<void> {
     return node.onPort(port, () => end(this.#capturesOf(node), port, null));
+  }
+
+  /** A capture counts for the quotas until it has ended. */
+  async #begin(node: ComputeNode, port: number, request: PortCaptureRequest): Promise<Capture> {
+    const { captures, quotas } = this.#options;
+    const { history, onEnded } = request;
+    const giveBack = quotas[history === undefined ? 'claim' : 'take'](node.home.id, { captures: 1 });
+    try {
+      const { plan, markOf } = await this.#planOf(node, port, request);
+      const ended = (): void => {
+        giveBack();
+        onEnded?.();
+      };
+      return await captures.begin(
+        { device: node.device, port },
+        plan,
+        ended,
+        history && { ...history, markOf },
+      );
+    } catch (error) {
+      giveBack();
+      throw error;
+    }
   }
 
   #capturesOf(node: ComputeNode): Map<number, Capture> {

@@ -15,6 +15,7 @@ import type { SymbolTasks } from './symbols/symbol-tasks.js';
 import type { TaskRunner } from '../base/threads/task-pool.js';
 import type { KeepState } from './gns3-file/mirror.js';
 import type { ProjectFiles, ProjectServices } from './projects/project-state.js';
+import type { Claims } from './quotas/quotas.js';
 import { HostNumbers } from './topology/host-numbers.js';
 import type { TopologyContext } from './topology/topology.js';
 
@@ -34,6 +35,7 @@ interface ControllerOptions {
   readonly symbolsFolder: string;
   readonly gns3Version: string;
   readonly isLocal: boolean;
+  readonly quotas: Claims;
 }
 
 const LOAD_INTERVAL_MS = 1000;
@@ -80,6 +82,7 @@ export class Controller {
       consoleHost: options.host,
       consolePorts,
       hostNumbers: new HostNumbers(consolePorts),
+      quotas: options.quotas,
       symbolSize: (symbol) => this.symbols.nodeSize(symbol),
       checkCompute: (id, request) => {
         this.computes.checkServed(id, request);

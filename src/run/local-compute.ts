@@ -12,6 +12,7 @@ import { isEmulator } from '../files/images/image-name.js';
 import { FILTER_TYPES, type FilterType } from '../lab/topology/link-filters.js';
 import type { NodeKind, Properties } from '../lab/kinds/node-kind.js';
 import { SERVED_KINDS } from '../lab/kinds/node-kinds.js';
+import type { Claims } from '../lab/quotas/quotas.js';
 import type { LicenseSettings } from '../lab/iou-license.js';
 import type { Projects } from '../lab/projects/projects.js';
 import { ComputeProjects } from './compute-projects.js';
@@ -79,6 +80,7 @@ interface LocalComputeOptions extends NioSocketsOptions {
   readonly kvm: KvmSetting;
   /** The room of a project whose nodes run, in bytes; undefined is no limit. */
   readonly projectQuota: number | undefined;
+  readonly quotas: Claims;
   /** Whether clients may add options to virtual machines that reach the host. */
   readonly allowsUnsafeOptions: boolean;
 }
@@ -147,7 +149,13 @@ export class LocalCompute {
       log: options.log,
       filterPlans: new FilterPlans(options.bpf),
       programs: new Programs({
-        ...{ runners, others: [nat], mayBeUnconfined: options.runsUnconfined, confinement },
+        ...{
+          runners,
+          quotas: options.quotas,
+          others: [nat],
+          mayBeUnconfined: options.runsUnconfined,
+          confinement,
+        },
       }),
       kept,
       room: new ProjectRoom({

@@ -6,6 +6,7 @@
 import type { BlockList } from 'node:net';
 import type { CertificatePaths } from '../operations/certificate-tasks.js';
 import type { SystemdWishes } from '../operations/systemd.js';
+import type { DefaultLimits } from '../lab/quotas/resources.js';
 import type { ProjectLimits } from '../run/keeper/messages.js';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -74,8 +75,7 @@ export interface Config {
   readonly nioInterfaces: ReadonlySet<string>;
   /** Whether ATM switches drop cells with a wrong header error control, instead of mending it. */
   readonly refusesBadHec: boolean;
-  /** The room of a project whose nodes run, in bytes; undefined is no limit. */
-  readonly projectQuota: number | undefined;
+  readonly quotas: DefaultLimits;
   readonly projectLimits: ProjectLimits;
   /** Limits of captures in bytes: the share of one project, and the room of the disk that stays free. */
   readonly captureQuota: number;
@@ -184,7 +184,11 @@ function configOf(settings: Settings, environment: NodeJS.ProcessEnv): Config {
       memoryBytes: settings['project-memory'] * MEBI,
       cpuPercent: settings['project-cpu'],
     },
-    projectQuota: settings['project-quota'] === 0 ? undefined : settings['project-quota'] * MEBI,
+    quotas: {
+      server: settings['server-quota'],
+      user: settings['user-quota'],
+      project: settings['project-quota'],
+    },
     captureQuota: settings['capture-quota'] * MEBI,
     captureFloor: settings['capture-floor'] * MEBI,
     captureKeepDays: settings['capture-keep-days'],

@@ -12,6 +12,7 @@ import type { Projects } from '../lab/projects/projects.js';
 import { HostMetrics } from '../operations/host-metrics.js';
 import { writeLabs, writeProjects } from '../operations/lab-metrics.js';
 import { LoopMetrics } from '../operations/loop-metrics.js';
+import type { Quotas } from '../lab/quotas/quotas.js';
 import type { Jobs } from '../snapshots/jobs.js';
 import type { Threads } from './threads.js';
 
@@ -27,6 +28,7 @@ interface MetricsOptions {
   readonly store: StateThread;
   readonly transfers: Transfers;
   readonly jobs: Jobs;
+  readonly quotas: Quotas;
 }
 
 export class Metrics {
@@ -36,7 +38,7 @@ export class Metrics {
 
   constructor({ threads, mostDescriptors, parts, http, projects, ...areas }: MetricsOptions) {
     this.#host = new HostMetrics({ readers: threads.readers, parts, mostDescriptors });
-    const { engines, captures, store, transfers, jobs } = areas;
+    const { engines, captures, store, transfers, jobs, quotas } = areas;
     const server: MetricSource[] = [
       writeBuild,
       this.#host.writeMetrics,
@@ -51,6 +53,7 @@ export class Metrics {
       },
       transfers.writeMetrics,
       jobs.writeMetrics,
+      (page) => quotas.writeMetrics(page),
     ];
     this.pages = { server, projects: [(page) => writeProjects(page, projects)] };
   }

@@ -32,6 +32,7 @@ import { Readiness } from '../operations/readiness.js';
 import { StoreProbe } from '../operations/store-probe.js';
 import { Systemd } from '../operations/systemd.js';
 import { UdpPorts } from '../run/links/udp-ports.js';
+import { Quotas } from '../lab/quotas/quotas.js';
 import { LocalCompute } from '../run/local-compute.js';
 import { LabFiles } from '../operations/lab-files/lab-files.js';
 import type { FoundCertificate } from '../operations/certificate-tasks.js';
@@ -86,7 +87,8 @@ export async function serve(config: Config): Promise<void> {
     now: () => Date.now(),
   });
   const { users, tokens, grants } = accounts;
-  await accounts.start();
+  const quotas = new Quotas({ store, users, grants, defaults: config.quotas });
+  await Promise.all([accounts.start(), quotas.start()]);
   checkGuarded(config, users.size > 0);
   const { files, slabs, disk } = threads;
   const transfers = new Transfers({
@@ -119,6 +121,7 @@ export async function serve(config: Config): Promise<void> {
     symbolsFolder: join(config.data, SYMBOLS),
     gns3Version: config.gns3Version,
     isLocal: config.local,
+    quotas,
   });
   const engines = new Engines({
     worker: LOOPS.engine,
@@ -180,7 +183,8 @@ export async function serve(config: Config): Promise<void> {
     runsUnconfined: !config.isForOthers || config.allowsUnconfined,
     guestSocketsFolder: guestSocketsFolder(config),
     kvm: config.kvm,
-    projectQuota: config.projectQuota,
+    projectQuota: config.quotas.project.disk,
+    quotas,
     allowsUnsafeOptions: config.allowsUnsafeOptions,
   });
   const runningCaptures = new RunningCaptures({
@@ -191,7 +195,7 @@ export async function serve(config: Config): Promise<void> {
     log,
     quotaBytes: config.captureQuota,
   });
-  const portCaptures = new PortCaptures({ captures: runningCaptures, bpf });
+  const portCaptures = new PortCaptures({ captures: runningCaptures, bpf, quotas });
   const captures = new ProjectCaptures({
     captures: runningCaptures,
     ports: portCaptures,
@@ -222,7 +226,7 @@ export async function serve(config: Config): Promise<void> {
     files,
     transfers,
     announcements: controller.announcements,
-    log,
+    ...{ log, quotas },
     landingOf: (target) =>
       'emulator' in target
         ? images.landing(target.emulator, target.filename)
@@ -232,7 +236,7 @@ export async function serve(config: Config): Promise<void> {
   // Uploads that land at once need the images to be ready.
   await uploads.start();
 
-  const { jobs, snapshots, archives } = storedLabs({ config, threads, store, controller, log });
+  const { jobs, snapshots, archives } = storedLabs({ config, threads, store, controller, log, quotas });
   const nodeFolders = new NodeFolders({
     files,
     archives: threads.archives,
@@ -243,7 +247,7 @@ export async function serve(config: Config): Promise<void> {
   const now = (): number => performance.now();
   const gate = new Gate(config, accounts.signIn, new GuessBrake({ log, now }));
   const metrics: Metrics = new Metrics({
-    ...{ threads, engines, store, transfers, jobs },
+    ...{ threads, engines, store, transfers, jobs, quotas },
     mostDescriptors: sockets.descriptors.most,
     parts: partsOf(config),
     http: () => server,
@@ -260,7 +264,7 @@ export async function serve(config: Config): Promise<void> {
     gate,
     table: routeTable({
       ...{ controller, files, compute, captures, captureFiles, portCaptures },
-      ...{ transfers, images, uploads, jobs, labFiles, snapshots, archives, users, tokens, grants },
+      ...{ transfers, images, uploads, jobs, labFiles, snapshots, archives, users, tokens, grants, quotas },
       appliances: new ApplianceLibrary(config.appliances, files, log),
       readiness,
       metrics: metrics.pages,

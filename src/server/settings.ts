@@ -10,7 +10,9 @@ import {
   onOrOff,
   optionalPort,
   portRange,
+  projectQuota,
   publicUrl,
+  quota,
   whole,
 } from './setting-values.js';
 
@@ -140,9 +142,14 @@ export const SETTINGS = z.object({
     fallback: '',
   }),
   'refuse-bad-hec': toggle('ATM switches drop cells with a wrong header checksum'),
-  'project-quota': option(whole(0, 1_000_000_000), {
-    help: 'what the folder of an open project may take, in MiB; 0 is all',
-    fallback: '0',
+  'server-quota': option(quota, {
+    help: 'what all projects may have together, such as nodes=5000,running=400,memory=64G',
+    fallback: '',
+  }),
+  'user-quota': option(quota, { help: 'what the projects of a user may have together', fallback: '' }),
+  'project-quota': option(projectQuota, {
+    help: 'what a project may have; a bare number is MiB of the disk',
+    fallback: '',
   }),
   'project-memory': option(whole(0, 1_000_000_000), {
     help: 'memory that the programs of one project may use together, in MiB; 0 is all',

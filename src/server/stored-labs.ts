@@ -2,6 +2,7 @@
 import type { Logger } from 'pino';
 import type { StateThread } from '../base/store/state-thread.js';
 import type { Controller } from '../lab/controller.js';
+import type { Quotas } from '../lab/quotas/quotas.js';
 import { Jobs } from '../snapshots/jobs.js';
 import { KnownMemories } from '../snapshots/known-memories.js';
 import { projectArchives, type ProjectArchives } from '../snapshots/projects/project-archives.js';
@@ -17,6 +18,7 @@ interface StoredLabsOptions {
   readonly store: StateThread;
   readonly controller: Controller;
   readonly log: Logger;
+  readonly quotas: Quotas;
 }
 
 interface StoredLabs {
@@ -25,9 +27,16 @@ interface StoredLabs {
   readonly archives: ProjectArchives;
 }
 
-export function storedLabs({ config, threads, store, controller, log }: StoredLabsOptions): StoredLabs {
+export function storedLabs({
+  config,
+  threads,
+  store,
+  controller,
+  log,
+  quotas,
+}: StoredLabsOptions): StoredLabs {
   const { files } = threads;
-  const jobs = new Jobs(controller.announcements, log);
+  const jobs = new Jobs(controller.announcements, log, quotas);
   const notes = notesFolder(config);
   const memories = new KnownMemories(store);
   const runningLabs = new RunningLabs({ longJobs: threads.jobs, memories });

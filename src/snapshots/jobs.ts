@@ -8,6 +8,7 @@ import { JobProgress } from './content/job-progress.js';
 import { refusals } from '../base/errors/errors.js';
 import { Histogram } from '../base/metrics/histogram.js';
 import type { MetricPage } from '../base/metrics/metric-page.js';
+import type { Claims } from '../lab/quotas/quotas.js';
 import type { Channel } from '../base/streams/channel.js';
 
 type JobKind =
@@ -69,6 +70,7 @@ const BOUNDS = [0.1, 0.5, 1, 5, 10, 60, 600, 3600];
 export class Jobs {
   readonly #announcements: Channel;
   readonly #log: Logger;
+  readonly #quotas: Claims;
   readonly #entries = new Map<string, Entry>();
   /** The end of the last job of each project. */
   readonly #last = new Map<string, Promise<unknown>>();
@@ -79,7 +81,8 @@ export class Jobs {
   #clock: NodeJS.Timeout | undefined;
   #isClosing = false;
 
-  constructor(announcements: Channel, log: Logger) {
+  constructor(announcements: Channel, log: Logger, quotas: Claims) {
+    this.#quotas = quotas;
     this.#announcements = announcements;
     this.#log = log;
   }
@@ -119,6 +122,7 @@ export class Jobs {
   ): { readonly id: string; readonly result: Promise<Result> } {
     if (this.#isClosing) throw refusals.stopping();
     if (this.of(owner.id).length >= MOST_WAITING) throw refusals.tooBusy();
+    const giveBack = this.#quotas.claim(owner.id, { jobs: 1 });
     const id = randomUUID();
     const entry: Entry = {
       id,
@@ -134,6 +138,7 @@ export class Jobs {
     const before = this.#last.get(owner.id);
     const running = this.#perform(entry, before, work).finally(() => {
       release?.();
+      giveBack();
       this.#entries.delete(id);
       if (this.#last.get(owner.id) === ended) this.#last.delete(owner.id);
       if (this.#entries.size > 0) return;

@@ -258,6 +258,7 @@ const NO_FILES: readonly (readonly [pattern: RegExp, reason: string])[] = [
   [/links(\/\{link_id\})? capture_file_(name|path)$/, READ_ONLY],
   [/^(POST|PUT) \/v2\/compute\/projects(\/\{project_id\})? path$/, LOCAL_ONLY],
   [/\/nodes(\/\{node_id\})? opaque$/, NO_NAME],
+  [/\/quota opaque$/, NO_NAME],
   [/\/drawings(\/\{drawing_id\})? opaque$/, NO_NAME],
   [/\/templates\/\{template_id\} opaque$/, NO_NAME],
   [/^(PATCH|POST) \/v2\/uploads\/\{upload_id\} raw$/, 'where it lands was said when it was begun'],

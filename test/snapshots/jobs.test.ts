@@ -2,6 +2,7 @@ import { pino } from 'pino';
 import t from 'tap';
 import { Channel } from '../../src/base/streams/channel.js';
 import { Jobs, type Job, type JobOwner } from '../../src/snapshots/jobs.js';
+import { NO_QUOTAS } from '../support/no-quotas.js';
 
 /** Events may be told some turns of the loop later: each turn gives a slice of its time to them. */
 const TURNS = 20;
@@ -27,7 +28,7 @@ function rig(): Rig {
     };
     told.push(`${action} ${event['subject'] ?? ''} ${event['outcome'] ?? ''}`.trim());
   });
-  const jobs = new Jobs(announcements, pino({ level: 'silent' }));
+  const jobs = new Jobs(announcements, pino({ level: 'silent' }), NO_QUOTAS);
   return {
     jobs,
     told,

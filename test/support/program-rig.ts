@@ -27,6 +27,7 @@ import { Programs } from '../../src/run/nodes/programs.js';
 import type { LiveEngine } from './live-engine.js';
 import { scratchFolder, type Teardown } from './scratch.js';
 import { idOf } from './stored-objects.js';
+import { NO_QUOTAS } from './no-quotas.js';
 
 /** Two ports, so that a test can tell them apart. */
 const KIND: ProgramKind = {
@@ -128,7 +129,7 @@ export class ProgramRig {
       newDevice: () => this.#engine.newDevice(),
       files,
       archives: { run: () => Promise.reject(new Error('no folder is copied')) },
-      programs: new Programs({ runners: [runner], mayBeUnconfined: true }),
+      programs: new Programs({ quotas: NO_QUOTAS, runners: [runner], mayBeUnconfined: true }),
       kept: new KeptPrograms(udpPorts),
       room: new ProjectRoom({ files, quotaBytes: undefined, warn: () => undefined }),
       running: new RunningNodes({ store: new FakeStore(), log: pino({ level: 'silent' }), now: () => 0 }),

@@ -23,6 +23,7 @@ import type {
 } from '../../src/files/uploads/upload-request.js';
 import { Uploads } from '../../src/files/uploads/uploads.js';
 import { scratchFolder, type Teardown } from './scratch.js';
+import { NO_QUOTAS } from './no-quotas.js';
 
 const ALGORITHMS: Readonly<Record<DigestName, string>> = {
   md5: 'md5',
@@ -236,6 +237,7 @@ export function uploadRig(
     refuse: undefined,
     observer: undefined,
     uploads: new Uploads({
+      quotas: NO_QUOTAS,
       folder,
       announcements,
       transfers,

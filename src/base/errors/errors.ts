@@ -7,6 +7,7 @@ import { getSystemErrorMap } from 'node:util';
 import { accessRefusals } from './access-refusals.js';
 import { computeRefusals } from './compute-refusals.js';
 import { labRefusals } from './lab-refusals.js';
+import { quotaRefusals } from './quota-refusals.js';
 import { Refusal } from './refusal.js';
 import { requestRefusals } from './request-refusals.js';
 import { snapshotRefusals } from './snapshot-refusals.js';
@@ -20,6 +21,7 @@ export const refusals = {
   ...labRefusals,
   ...snapshotRefusals,
   ...computeRefusals,
+  ...quotaRefusals,
 } as const;
 
 /** Whether the error is a refusal with one of these codes. */

@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import type { Logger } from 'pino';
 import { refusals } from '../../base/errors/errors.js';
 import type { Channel } from '../../base/streams/channel.js';
+import type { Claims, GiveBack } from '../../lab/quotas/quotas.js';
 import { Places } from '../../base/threads/places.js';
 import type { TaskRunner } from '../../base/threads/task-pool.js';
 import type { Landing } from '../transfer/landing.js';
@@ -23,6 +24,7 @@ interface UploadsOptions {
   /** Refuses a target that nothing may land at. */
   readonly landingOf: (target: UploadTarget) => Landing | Promise<Landing>;
   readonly log: Pick<Logger, 'warn'>;
+  readonly quotas: Claims;
   /** How long an upload is kept after its last byte. */
   readonly lifetimeMs?: number;
   readonly clock?: UploadClock;
@@ -44,6 +46,8 @@ export class Uploads {
   /** The oldest first. */
   readonly #unfinished = new Map<string, ResumableUpload>();
   readonly #finished = new Map<string, ResumableUpload>();
+  readonly #quotas: Claims;
+  readonly #claims = new WeakMap<ResumableUpload, GiveBack>();
   readonly #places = new Places<ResumableUpload>({
     count: MOST_UNFINISHED,
     mayGiveWay: [
@@ -66,9 +70,11 @@ export class Uploads {
       lifetimeMs = LIFETIME_MS,
       clock = CLOCK,
       files,
+      quotas,
       ...rest
     } = options;
     this.#files = files;
+    this.#quotas = quotas;
     this.#board = new UploadBoard(announcements, transfers);
     this.#context = {
       ...rest,
@@ -98,7 +104,9 @@ export class Uploads {
     for (const one of stored) {
       const upload = new ResumableUpload(one, this.#context);
       (upload.isFinished ? this.#finished : this.#unfinished).set(upload.id, upload);
-      if (!upload.isFinished) this.#places.take(upload, '');
+      if (upload.isFinished) continue;
+      this.#places.take(upload, '');
+      this.#claims.set(upload, this.#quotas.take(projectOf(one.record.target), { uploads: 1 }));
     }
     await this.#expire();
     void this.#settleAll();
@@ -162,13 +170,16 @@ export class Uploads {
       finished_at: null,
     };
     const upload = new ResumableUpload({ record, part: { size: 0, modifiedMs: now } }, this.#context);
-    if (!this.#places.take(upload, client)) throw refusals.tooManyUploads(MOST_UNFINISHED);
+    const giveBack = this.#quotas.claim(projectOf(target), { uploads: 1 });
     try {
+      if (!this.#places.take(upload, client)) throw refusals.tooManyUploads(MOST_UNFINISHED);
       await upload.create();
     } catch (error) {
+      giveBack();
       this.#places.leave(upload);
       throw error;
     }
+    this.#claims.set(upload, giveBack);
     this.#unfinished.set(upload.id, upload);
     this.#board.created(upload);
     return upload;
@@ -176,6 +187,7 @@ export class Uploads {
 
   #ended(upload: ResumableUpload, outcome: 'finished' | 'deleted'): void {
     this.#places.leave(upload);
+    this.#claims.get(upload)?.();
     const wasUnfinished = this.#unfinished.delete(upload.id);
     if (outcome === 'deleted') {
       this.#finished.delete(upload.id);
@@ -209,4 +221,9 @@ const CLOCK: UploadClock = { monotonic: () => performance.now(), wall: () => Dat
 /** An upload may have been removed already. One that cannot be removed now is tried again when it expires. */
 async function forget(upload: ResumableUpload): Promise<void> {
   await upload.remove().catch(() => undefined);
+}
+
+/** An image is no project's. */
+function projectOf(target: UploadTarget): string | undefined {
+  return 'project_id' in target ? target.project_id : undefined;
 }

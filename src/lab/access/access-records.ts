@@ -1,6 +1,7 @@
 /** The records of accounts in the store. */
 import type { Key } from '../../base/store/store.js';
 import type { Right } from '../../base/rights.js';
+import type { Limits } from '../quotas/resources.js';
 import type { Role } from './roles.js';
 
 export interface User {
@@ -10,6 +11,8 @@ export interface User {
   /** The hash of the password; a user without one signs in by tokens only. */
   readonly password: string | null;
   readonly created_at: string;
+  /** The limits of this user, in place of those of the settings. */
+  readonly quota?: Limits;
 }
 
 export interface Token {

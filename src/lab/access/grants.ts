@@ -5,11 +5,17 @@ import { refusals } from '../../base/errors/errors.js';
 import { Lane } from '../projects/lane.js';
 import { grantKey, GRANTS_OF_PROJECTS, grantsOf } from './access-records.js';
 
+/** Called when a project has other owners than before. */
+type OwnersChanged = (projectId: string, before: readonly string[], after: readonly string[]) => void;
+
 export class Grants {
   readonly #store: Store;
   readonly #lane: Lane;
   /** By project, and then by user. */
   readonly #grants = new Map<string, Map<string, Grant>>();
+  /** The users who own each project. */
+  readonly #owners = new Map<string, readonly string[]>();
+  #ownersChanged: OwnersChanged = () => undefined;
 
   constructor(store: Store) {
     this.#store = store;
@@ -26,6 +32,15 @@ export class Grants {
     return this.#grants.get(projectId)?.get(userId);
   }
 
+  ownersOf(projectId: string): readonly string[] {
+    return this.#owners.get(projectId) ?? [];
+  }
+
+  /** There is one listener. */
+  followOwners(listener: OwnersChanged): void {
+    this.#ownersChanged = listener;
+  }
+
   /** The users who have a grant on the project. */
   list(projectId: string): [userId: string, grant: Grant][] {
     return [...(this.#grants.get(projectId) ?? [])];
@@ -39,6 +54,7 @@ export class Grants {
       await this.#store.commit([{ clear: grantsOf(projectId) }, ...owned]);
       this.#grants.delete(projectId);
       if (userId !== undefined) this.#put(projectId, userId, 'owner');
+      else this.#findOwners(projectId);
     });
   }
 
@@ -54,6 +70,7 @@ export class Grants {
       if (this.of(projectId, userId) === undefined) throw refusals.grantUnknown();
       await this.#store.commit([{ remove: grantKey(projectId, userId) }]);
       this.#grants.get(projectId)?.delete(userId);
+      this.#findOwners(projectId);
     });
   }
 
@@ -65,5 +82,14 @@ export class Grants {
   #put(projectId: string, userId: string, grant: Grant): void {
     const ofProject = this.#grants.get(projectId) ?? new Map<string, Grant>();
     this.#grants.set(projectId, ofProject.set(userId, grant));
+    this.#findOwners(projectId);
+  }
+
+  #findOwners(projectId: string): void {
+    const before = this.ownersOf(projectId);
+    const after = this.list(projectId).flatMap(([id, grant]) => (grant === 'owner' ? [id] : []));
+    if (after.length > 0) this.#owners.set(projectId, after);
+    else this.#owners.delete(projectId);
+    this.#ownersChanged(projectId, before, after);
   }
 }

@@ -8,6 +8,7 @@ import type { Change, Store } from '../../base/store/store.js';
 import { Lane } from '../projects/lane.js';
 import { tokensOf, userKey, USERS, usesOf, type User } from './access-records.js';
 import type { Passwords } from './passwords.js';
+import type { Limits } from '../quotas/resources.js';
 import type { Role } from './roles.js';
 
 interface UsersOptions {
@@ -23,6 +24,7 @@ interface NewUser {
   readonly name: string;
   readonly role: Role;
   readonly password: string | null;
+  readonly quota?: Limits | undefined;
 }
 
 const MOST_USERS = 10_000;
@@ -67,14 +69,14 @@ export class Users {
     return this.#named.get(name.toLowerCase());
   }
 
-  async create({ name, role, password }: NewUser): Promise<User> {
+  async create({ name, role, password, quota = {} }: NewUser): Promise<User> {
     const hash = await this.#hash(password);
     return this.#lane.exclusively(async () => {
       this.#checkName(name, undefined);
       if (this.size >= MOST_USERS) throw refusals.tooManyUsers(MOST_USERS);
       if (this.size === 0 && !this.#canAdminister(role, hash)) throw refusals.firstAdmin();
       const created = new Date(this.#options.now()).toISOString();
-      const user: User = { user_id: randomUUID(), name, role, password: hash, created_at: created };
+      const user: User = { user_id: randomUUID(), name, role, password: hash, created_at: created, quota };
       await this.#store([{ put: userKey(user.user_id), value: user }]);
       this.#put(user);
       return user;
@@ -83,7 +85,7 @@ export class Users {
 
   /** Changes the fields that are given; the password null takes it away. */
   async update(id: string, wanted: { [Key in keyof NewUser]?: NewUser[Key] | undefined }): Promise<User> {
-    const { name, role, password } = wanted;
+    const { name, role, password, quota } = wanted;
     const hash = password === undefined ? undefined : await this.#hash(password);
     return this.#lane.exclusively(async () => {
       const before = this.find(id);
@@ -92,6 +94,7 @@ export class Users {
         name: name ?? before.name,
         role: role ?? before.role,
         password: hash === undefined ? before.password : hash,
+        quota: quota ?? before.quota ?? {},
       };
       this.#checkName(user.name, id);
       if (!this.#canAdminister(user.role, user.password)) this.#checkOtherAdmin(id);

@@ -11,6 +11,7 @@ import {
   WIC_KEYS,
 } from './dynamips-slots.js';
 import { imageDigest, longText, routerConfigs, tcpPort, withoutKeys, withValue, word } from './fields.js';
+import { machineLoad } from './machine-load.js';
 import type { ProgramKind, Properties } from './node-kind.js';
 import { configPath, CONFIGS, hostname } from './dynamips-files.js';
 import { pairsOfId } from './mac-addresses.js';
@@ -174,6 +175,7 @@ export const dynamips: ProgramKind & { readonly type: 'dynamips' } = {
   alwaysRuns: false,
   imageProperties: ['image'],
   keepsContentElsewhere: false,
+  load: machineLoad,
   properties,
   shownProperties,
   consoleTypes: CONSOLE_TYPES,

@@ -11,6 +11,7 @@ import {
   withoutKeys,
   withValue,
 } from './fields.js';
+import { machineLoad } from './machine-load.js';
 import type { PortOwner, ProgramKind, Properties } from './node-kind.js';
 import { ETHERNET_CAPTURE, portOfType, SERIAL } from './port-types.js';
 import type { NodePort } from './port.js';
@@ -128,6 +129,7 @@ export const iou: ProgramKind & { readonly type: 'iou' } = {
   alwaysRuns: false,
   imageProperties: ['path'],
   keepsContentElsewhere: false,
+  load: machineLoad,
   properties,
   shownProperties,
   consoleTypes: CONSOLE_TYPES,

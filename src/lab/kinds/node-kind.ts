@@ -111,9 +111,16 @@ export interface SwitchKind extends NodeKind {
   deviceSettings(properties: Properties, options: DeviceOptions): DeviceSettings;
 }
 
+export interface NodeLoad {
+  readonly memoryMib: number;
+  readonly processors: number;
+}
+
 /** A kind whose nodes are programs. A patch on an engine stands between a program and the links of its node. */
 export interface ProgramKind extends NodeKind {
   readonly alwaysRuns: false;
+  /** The MiB of memory and the processors that a running node takes; absent for a kind whose settings do not tell. */
+  readonly load?: (properties: Properties) => NodeLoad;
   /** The most nodes of the kind in one project; absent when only the project's own limits count. */
   readonly mostInProject?: number;
   /** The schema of what a client of the compute interface may send with a start; a kind without it takes nothing. */

@@ -5,6 +5,7 @@ import { checkPortNames, machinePorts } from './adapter-ports.js';
 import { givenAdapters, macAddress } from './custom-adapters.js';
 import { imageDigest, imageName, longText, onClose, withoutKeys, withValue } from './fields.js';
 import { isAddress, pairsOfId } from './mac-addresses.js';
+import { machineLoad } from './machine-load.js';
 import type { ProgramKind, Properties } from './node-kind.js';
 import { platformOf, QEMU_PLATFORMS, qemuProgram } from './qemu-platforms.js';
 import { consoleSettings, guestDefaults, portNameSettings, templateSettings } from './template.js';
@@ -172,6 +173,7 @@ export const qemu: ProgramKind & { readonly type: 'qemu' } = {
   alwaysRuns: false,
   imageProperties: IMAGES,
   keepsContentElsewhere: false,
+  load: machineLoad,
   properties,
   shownProperties,
   consoleTypes: CONSOLE_TYPES,

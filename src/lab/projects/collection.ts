@@ -5,7 +5,7 @@
  */
 import type { Key } from '../../base/store/store.js';
 import type { Channel } from '../../base/streams/channel.js';
-import type { ContentLimit } from './content-limit.js';
+import type { ObjectLimit } from './content-limit.js';
 import type { EntityRecord } from './records.js';
 import type { Transaction } from './transaction.js';
 
@@ -28,7 +28,7 @@ export class Collection<Entity> {
   /** The JSON text of an object as clients see it. */
   readonly textOf: (entity: Entity) => string;
   readonly #follower: Follower<Entity> | undefined;
-  readonly #limit: ContentLimit | undefined;
+  readonly #limit: ObjectLimit | undefined;
   /** Lengths of the texts that count for the limit. */
   readonly #lengths = new Map<string, number>();
   readonly #working = new Map<string, EntityRecord<Entity>>();
@@ -42,7 +42,7 @@ export class Collection<Entity> {
     channel: Channel,
     textOf: (entity: Entity) => string,
     follower?: Follower<Entity>,
-    limit?: ContentLimit,
+    limit?: ObjectLimit,
   ) {
     this.#name = name;
     this.#keyOf = keyOf;
@@ -101,7 +101,8 @@ export class Collection<Entity> {
     const object = this.get(id);
     if (object === undefined) return;
     const text = this.textOf(object);
-    this.#count(id, text.length);
+    this.#limit?.load(1, text.length);
+    this.#keepLength(id, text.length);
     this.#published.set(id, text);
     this.#follower?.stored(object);
     this.#channel.emit(`${this.#name}.created`, text);

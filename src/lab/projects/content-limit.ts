@@ -6,11 +6,20 @@ export const MOST_OBJECTS = 20_000;
 /** The most characters of their texts together, pictures of drawings included. */
 export const MOST_CHARACTERS = 32 * 1024 * 1024;
 
-export class ContentLimit {
+/** A limit of objects of one sort, and of the characters of their texts. */
+export interface ObjectLimit {
+  /** Counts, or refuses and counts nothing. Changes that make the topology smaller are never refused. */
+  add(objects: number, characters: number): void;
+  /** Counts objects that are stored already. */
+  load(objects: number, characters: number): void;
+  /** Never refuses. */
+  takeBack(objects: number, characters: number): void;
+}
+
+export class ContentLimit implements ObjectLimit {
   #objects = 0;
   #characters = 0;
 
-  /** Counts, or refuses (409) and counts nothing. Changes that make the topology smaller are never refused. */
   add(objects: number, characters: number): void {
     checkObjects(objects > 0 ? this.#objects + objects : 0);
     if (characters > 0 && this.#characters + characters > MOST_CHARACTERS)
@@ -19,7 +28,10 @@ export class ContentLimit {
     this.#characters += characters;
   }
 
-  /** Never refuses. */
+  load(objects: number, characters: number): void {
+    this.add(objects, characters);
+  }
+
   takeBack(objects: number, characters: number): void {
     this.#objects -= objects;
     this.#characters -= characters;

@@ -34,22 +34,26 @@ const ENDS = 2;
 const OUTSIDE = new Set(['cloud', 'nat']);
 
 /**
- * Makes a link: reserves its ports, connects it, and then stores and announces it in one commit. When one of these
+ * Makes a link: reserves its ports and its part of the quotas, connects it, and then stores and announces it in one commit. When one of these
  * fails nothing is left of the link, and nothing was announced. Returns the text of the link.
  */
 export async function makeLink(project: Project, client: Client, wanted: NewLink): Promise<string> {
   await checkFilters(project.topology, client, wanted.nodes[0], wanted.filters);
-  const { topology, link } = await project.change((topology, transaction) => ({
-    topology,
-    link: reserveLink(topology, transaction, wanted),
-  }));
+  const { topology, link, giveBack } = await project.change((topology, transaction) => {
+    const giveBack = topology.context.quotas.claim(project.id, { links: 1 });
+    transaction.onUndo(giveBack);
+    return { topology, link: reserveLink(topology, transaction, wanted), giveBack };
+  });
   try {
     await topology.run.connect({ link, directed: undirected(link.link_id) });
     return await project.change((current, transaction) => {
       if (current !== topology) throw refusals.projectClosed();
+      // The links of the topology count for themselves from here on.
+      giveBack();
       return storeLink(topology, transaction, link);
     });
   } catch (error) {
+    giveBack();
     topology.portUse.disconnect(link);
     topology.run.linkRemoved(link);
     await topology.run.settled();

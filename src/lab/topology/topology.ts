@@ -5,6 +5,8 @@
 import type { Channel } from '../../base/streams/channel.js';
 import { Collection } from '../projects/collection.js';
 import { ContentLimit } from '../projects/content-limit.js';
+import { CountedObjects } from '../quotas/counted-objects.js';
+import type { Claims } from '../quotas/quotas.js';
 import type { ConsolePorts } from '../console-ports.js';
 import { undirected, type DirectedFilters } from './link-filters.js';
 import { LAB_FILE, type LabFileRecord } from '../lab-file/lab-file-record.js';
@@ -42,6 +44,7 @@ export interface TopologyContext {
   readonly consoleHost: string;
   readonly consolePorts: ConsolePorts;
   readonly hostNumbers: HostNumbers;
+  readonly quotas: Claims;
   symbolSize(symbol: string): { readonly width: number; readonly height: number };
   /** Refuses (404, 409) a compute on which this server cannot make a node. */
   checkCompute(computeId: string, request: string): void;
@@ -69,6 +72,7 @@ export class Topology {
   readonly run: LabRun;
   /** The last capture of each link that had one. */
   readonly captures = new Map<string, ShownCapture>();
+  readonly #counted: readonly CountedObjects[];
   readonly #knownPorts = new WeakMap<object, KnownPorts>();
 
   constructor(projectId: string, channel: Channel, context: TopologyContext) {
@@ -77,6 +81,10 @@ export class Topology {
     this.context = context;
     this.run = context.beginRun(projectId);
     const limit = new ContentLimit();
+    const count = (resource: 'links' | 'nodes'): CountedObjects =>
+      new CountedObjects(limit, context.quotas, projectId, resource);
+    const [nodes, links] = [count('nodes'), count('links')];
+    this.#counted = [nodes, links];
     const keyOf = (kind: EntityKind) => (id: string) => entityKey(projectId, kind, id);
     this.nodes = new Collection(
       'node',
@@ -91,7 +99,7 @@ export class Topology {
           if (this.kindOf(node) !== undefined) this.run.nodeRemoved(node);
         },
       },
-      limit,
+      nodes,
     );
     this.links = new Collection(
       'link',
@@ -109,7 +117,7 @@ export class Topology {
           this.run.linkRemoved(link);
         },
       },
-      limit,
+      links,
     );
     this.directed = new Collection('directed', keyOf('directed'), channel, (directed) =>
       JSON.stringify(directed),
@@ -164,6 +172,7 @@ export class Topology {
   /** Stops everything, and gives back the console ports. */
   async unload(how: RunEnd): Promise<void> {
     await this.run.end(how);
+    for (const counted of this.#counted) counted.giveBack();
     for (const node of this.nodes.values()) {
       const kind = this.kindOf(node);
       if (kind === undefined) continue;

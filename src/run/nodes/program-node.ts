@@ -267,7 +267,7 @@ export class ProgramNode extends ComputeNode {
     await this.#unwire();
     this.console.reset();
     const settings = settingsOf(this);
-    const run = await programs.start(this.kind.type, this.home.id, () =>
+    const run = await programs.startNode(this, () =>
       startSaved(this.#machine, this.#host(), memory, (fit) => this.#launch(inputs, fit)),
     );
     const end = await endAtOnce(run);
@@ -299,6 +299,7 @@ export class ProgramNode extends ComputeNode {
       if (this.#machine.adopt === undefined) throw new Error('its kind cannot be taken over');
       await this.#console.open();
       const run = await this.#machine.adopt(kept, this.#host());
+      this.services.programs.count(this, run);
       this.#console.connect(run);
       this.#follow(run, kept.settings);
       void all.over.then(() => this.turn(() => this.#pullRest(run))).catch(() => undefined);

@@ -6,9 +6,12 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { refusals } from '../../base/errors/errors.js';
 import type { NodeKind } from '../../lab/kinds/node-kind.js';
 import { FairTurns } from '../../base/threads/fair-turns.js';
+import type { ProgramKind } from '../../lab/kinds/node-kind.js';
+import type { Claims } from '../../lab/quotas/quotas.js';
+import type { Amounts } from '../../lab/quotas/resources.js';
 import type { Confinement, NodeNetwork } from './confinement.js';
 import type { AdapterWire } from '../links/udp-ports.js';
-import type { Ability, ProgramRunner } from './machine.js';
+import type { Ability, MachineNode, ProgramRunner, Run } from './machine.js';
 
 /** A kind that was not able is probed again when it is asked for, at most so often. */
 const PROBE_AGAIN_MS = 1000;
@@ -16,10 +19,16 @@ const PROBE_AGAIN_MS = 1000;
 const LONGEST_PROBE_MS = 2000;
 const AT_ONCE = availableParallelism() + 1;
 const MOST_WAITING = 10_000;
+const MEBI = 1024 * 1024;
 
 /** A kind of node that takes programs of this host. */
 interface ProbedKind extends Pick<ProgramRunner, 'probe' | 'confinement'> {
   readonly kind: Pick<NodeKind, 'type'>;
+}
+
+/** A node that is a program, as quotas see it. */
+interface CountedNode extends Pick<MachineNode, 'home' | 'properties'> {
+  readonly kind: ProgramKind;
 }
 
 interface Probe {
@@ -33,6 +42,7 @@ interface ProgramsOptions {
   readonly mayBeUnconfined: boolean;
   /** Without it no program is confined. */
   readonly confinement?: Confinement;
+  readonly quotas: Claims;
   /** Kinds that are no programs and take some. */
   readonly others?: readonly ProbedKind[];
 }
@@ -40,6 +50,7 @@ interface ProgramsOptions {
 export class Programs {
   readonly #runners: ReadonlyMap<string, ProgramRunner>;
   readonly #probed: ReadonlyMap<string, ProbedKind>;
+  readonly #quotas: Claims;
   readonly #mayBeUnconfined: boolean;
   readonly #confinement: Confinement | undefined;
   #areLeft = false;
@@ -51,7 +62,8 @@ export class Programs {
     mostWaitingOfOne: MOST_WAITING,
   });
 
-  constructor({ runners, mayBeUnconfined, confinement, others = [] }: ProgramsOptions) {
+  constructor({ runners, quotas, mayBeUnconfined, confinement, others = [] }: ProgramsOptions) {
+    this.#quotas = quotas;
     this.#mayBeUnconfined = mayBeUnconfined;
     this.#confinement = confinement;
     this.#probed = new Map([...runners, ...others].map((probed) => [probed.kind.type, probed]));
@@ -95,6 +107,24 @@ export class Programs {
   async start<Result>(type: string, projectId: string, start: () => Promise<Result>): Promise<Result> {
     await this.checkStart(type);
     return this.#starts.run(projectId, start);
+  }
+
+  /** Starts a node, which counts for the quotas until its run has ended. Refuses (409) one that is too many. */
+  async startNode(node: CountedNode, start: () => Promise<Run>): Promise<Run> {
+    const giveBack = this.#quotas.claim(node.home.id, loadOf(node));
+    try {
+      const run = await this.start(node.kind.type, node.home.id, start);
+      void run.ended.then(giveBack);
+      return run;
+    } catch (error) {
+      giveBack();
+      throw error;
+    }
+  }
+
+  /** Counts a node that an earlier server has started. */
+  count(node: CountedNode, run: Run): void {
+    void run.ended.then(this.#quotas.take(node.home.id, loadOf(node)));
   }
 
   /**
@@ -148,4 +178,9 @@ export class Programs {
     this.#probes.set(type, probe);
     return probe.ability;
   }
+}
+
+function loadOf({ kind, properties }: CountedNode): Amounts {
+  const { memoryMib = 0, processors = 0 } = kind.load?.(properties) ?? {};
+  return { running: 1, memory: memoryMib * MEBI, processors };
 }

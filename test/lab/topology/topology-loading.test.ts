@@ -13,6 +13,7 @@ import { packRecords, recordBatches } from '../../../src/base/store/packing.js';
 import type { StoredRecord } from '../../../src/base/store/store.js';
 import { FakeStore } from '../../support/fake-store.js';
 import { idOf } from '../../support/stored-objects.js';
+import { NO_QUOTAS } from '../../support/no-quotas.js';
 
 const PROJECT = idOf(1);
 const record: ProjectRecord = {
@@ -52,6 +53,7 @@ function load(store: FakeStore, onEnd = (): void => undefined): Promise<Topology
     hostNumbers: new HostNumbers(consolePorts),
     symbolSize: () => ({ width: 65, height: 59 }),
     checkCompute: () => undefined,
+    quotas: NO_QUOTAS,
     beginRun: () => run,
   };
   return loadTopology(

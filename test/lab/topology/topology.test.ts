@@ -17,6 +17,7 @@ import {
 } from '../../../src/lab/gns3-file/topology-schema.js';
 import { Transaction } from '../../../src/lab/projects/transaction.js';
 import { idOf, storedLinkOf, storedNodeOf } from '../../support/stored-objects.js';
+import { NO_QUOTAS } from '../../support/no-quotas.js';
 
 const PROJECT = idOf(1000);
 const PORTS = {
@@ -71,6 +72,7 @@ async function make(
     consoleHost: '127.0.0.1',
     consolePorts,
     hostNumbers: new HostNumbers(consolePorts),
+    quotas: NO_QUOTAS,
     symbolSize: () => ({ width: 65, height: 59 }),
     checkCompute: () => undefined,
     beginRun: () => run,

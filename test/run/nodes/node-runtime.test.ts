@@ -25,6 +25,7 @@ import { LiveEngine } from '../../support/live-engine.js';
 import { ProgramRig } from '../../support/program-rig.js';
 import { idOf } from '../../support/stored-objects.js';
 import { nodeRuntimeContract } from './node-runtime.contract.js';
+import { NO_QUOTAS } from '../../support/no-quotas.js';
 
 const sockets = await hostSockets(process.platform);
 const engine = new LiveEngine(t, sockets);
@@ -50,7 +51,7 @@ async function switchOf(t: Test, kind: SwitchKind): Promise<SwitchNode> {
     newDevice: () => engine.newDevice(),
     files,
     archives: { run: () => Promise.reject(new Error('no folder is copied')) },
-    programs: new Programs({ runners: [], mayBeUnconfined: true }),
+    programs: new Programs({ quotas: NO_QUOTAS, runners: [], mayBeUnconfined: true }),
     kept: new KeptPrograms(udpPorts),
     room: new ProjectRoom({ files, quotaBytes: undefined, warn: () => undefined }),
     running: new RunningNodes({ store: new FakeStore(), log: pino({ level: 'silent' }), now: () => 0 }),

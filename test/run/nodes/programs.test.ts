@@ -6,6 +6,7 @@ import type { ComputeFiles } from '../../../src/run/files.js';
 import { Confinement } from '../../../src/run/nodes/confinement.js';
 import type { ProgramRunner } from '../../../src/run/nodes/machine.js';
 import { Programs } from '../../../src/run/nodes/programs.js';
+import { NO_QUOTAS } from '../../support/no-quotas.js';
 
 const runner: ProgramRunner = {
   kind: vpcs,
@@ -28,6 +29,7 @@ function confinementWith(problem: string | undefined): Confinement {
 
 const strict = (one: typeof runner, confinement?: Confinement): Programs =>
   new Programs({
+    quotas: NO_QUOTAS,
     runners: [one],
     mayBeUnconfined: false,
     ...(confinement === undefined ? {} : { confinement }),
@@ -51,7 +53,12 @@ void t.test('a server that may have unconfined programs starts all', async (t) =
   for (const problem of [undefined, 'it lacks a capability'])
     t.equal(
       await start(
-        new Programs({ runners: [runner], mayBeUnconfined: true, confinement: confinementWith(problem) }),
+        new Programs({
+          quotas: NO_QUOTAS,
+          runners: [runner],
+          mayBeUnconfined: true,
+          confinement: confinementWith(problem),
+        }),
       ),
       'started',
     );
@@ -60,6 +67,7 @@ void t.test('a server that may have unconfined programs starts all', async (t) =
 void t.test('a kind with the network of the host gets no other', async (t) => {
   t.equal(
     await new Programs({
+      quotas: NO_QUOTAS,
       runners: [confinable],
       mayBeUnconfined: true,
       confinement: confinementWith(undefined),

@@ -13,6 +13,7 @@ import type { ClaimProject } from '../lab/projects/project-lifetime.js';
 import { countObjects } from '../lab/projects/project-content.js';
 import type { Quotas } from '../lab/quotas/quotas.js';
 import { projectSettings, supplier, text, uuid, variables } from '../lab/gns3-file/topology-schema.js';
+import type { History } from '../operations/history/history.js';
 import type { Jobs } from '../snapshots/jobs.js';
 import { names, nothing } from './schemas.js';
 
@@ -63,12 +64,17 @@ export function claimOf(grants: Grants, { userId, isForSomeProjects }: Caller): 
   return (projectId) => grants.claim(projectId, userId);
 }
 
+interface ProjectRouteServices {
+  readonly grants: Grants;
+  readonly history: Pick<History, 'forget'>;
+  readonly jobs: Jobs;
+  readonly quotas: Pick<Quotas, 'forget'>;
+  readonly files: TaskRunner<FolderTasks>;
+}
+
 export function projectRoutes(
   controller: Controller,
-  grants: Grants,
-  quotas: Pick<Quotas, 'forget'>,
-  jobs: Jobs,
-  files: TaskRunner<FolderTasks>,
+  { grants, history, quotas, jobs, files }: ProjectRouteServices,
 ): Route[] {
   const { projects } = controller;
   const one = names('project_id');
@@ -162,6 +168,7 @@ export function projectRoutes(
         await projects.delete(params.project_id);
         await grants.forget(params.project_id);
         await quotas.forget(params.project_id);
+        await history.forget(params.project_id);
         return empty(204);
       },
     }),

@@ -20,6 +20,7 @@ import type { LabFiles } from '../operations/lab-files/lab-files.js';
 import type { Jobs } from '../snapshots/jobs.js';
 import type { ProjectArchives } from '../snapshots/projects/project-archives.js';
 import type { Snapshots } from '../snapshots/snapshots.js';
+import type { History } from '../operations/history/history.js';
 import type { Readiness } from '../operations/readiness.js';
 import type { Transfers } from '../files/transfer/transfers.js';
 import type { Uploads } from '../files/uploads/uploads.js';
@@ -46,6 +47,7 @@ import { drawingRoutes } from './drawings.js';
 import { dynamipsRoutes } from './dynamips.js';
 import { forwardingRoutes } from './forwarding.js';
 import { grantRoutes } from './grants.js';
+import { historyRoutes } from './history.js';
 import { hostStatisticsRoutes } from './host-statistics.js';
 import { healthRoutes } from './health.js';
 import { imageRoutes } from './images.js';
@@ -99,6 +101,7 @@ export interface Services {
   readonly snapshots: Snapshots;
   readonly archives: ProjectArchives;
   readonly appliances: ApplianceLibrary;
+  readonly history: History;
   readonly readiness: Readiness;
   readonly metrics: MetricPages;
   /** The folder of a built web UI. */
@@ -130,6 +133,7 @@ export function routeTable({
   snapshots,
   archives,
   appliances,
+  history,
   readiness,
   metrics,
   webUi,
@@ -148,11 +152,12 @@ export function routeTable({
       ...healthRoutes(readiness),
       ...userRoutes(users, tokens),
       ...metricRoutes(metrics),
+      ...historyRoutes(controller, history),
       ...grantRoutes(controller, grants, users),
       ...quotaRoutes(controller, quotas),
       ...computeRoutes(controller),
       ...forwardingRoutes(controller),
-      ...projectRoutes(controller, grants, quotas, jobs, files),
+      ...projectRoutes(controller, { grants, history, quotas, jobs, files }),
       ...projectArchiveRoutes(controller, grants, archives, transfers, files),
       ...projectFileRoutes(controller, transfers, files),
       ...nodeRoutes(controller, nodeFolders),

@@ -1,5 +1,6 @@
 /** The captures at the ports of switches, at most one per port. They end before their port does. */
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
+import type { Remember } from '../lab/history-event.js';
 import type { BpfCompiler } from '../engine/bpf/bpf-compiler.js';
 import type { Capture, CapturePlan } from './capture.js';
 import type { CaptureHistory } from './capture-record.js';
@@ -22,6 +23,7 @@ interface PortCapturesOptions {
   readonly captures: RunningCaptures;
   readonly bpf: BpfCompiler;
   readonly quotas: Claims;
+  readonly remember: Remember;
 }
 
 /** A request for a capture. */
@@ -73,8 +75,9 @@ export class PortCaptures {
     const giveBack = quotas[history === undefined ? 'claim' : 'take'](node.home.id, { captures: 1 });
     try {
       const { plan, markOf } = await this.#planOf(node, port, request);
-      const ended = (): void => {
+      const ended = (capture: Capture): void => {
         giveBack();
+        this.#remember(node, capture);
         onEnded?.();
       };
       return await captures.begin(
@@ -87,6 +90,13 @@ export class PortCaptures {
       giveBack();
       throw error;
     }
+  }
+
+  /** A capture that was told to end has no reason. */
+  #remember({ id: subject, home }: ComputeNode, { reason, plan }: Capture): void {
+    if (reason === null) return;
+    const message = `The capture to ${basename(plan.path)} ended: ${reason}`;
+    this.#options.remember(home.id, { kind: 'capture_ended', message, subject });
   }
 
   #capturesOf(node: ComputeNode): Map<number, Capture> {

@@ -58,7 +58,7 @@ export class RunningCaptures {
   async begin(
     port: CapturedPort,
     wanted: CapturePlan,
-    onEnded: () => void,
+    onEnded: (ended: Capture) => void,
     continuation?: Continuation,
   ): Promise<Capture> {
     const { log } = this.#options;
@@ -80,7 +80,7 @@ export class RunningCaptures {
         const { state, reason, file } = ended;
         log.debug({ file: path, state, reason, bytes: file.bytes }, 'a capture ended');
         this.#forget(budget, names);
-        onEnded();
+        onEnded(ended);
       });
       log.debug({ file: path }, 'a capture began');
       if (!capture.isOver) budget.running.add(capture);

@@ -45,6 +45,7 @@ export class Dispatcher {
     }
     const route = endpoint.methods.get((exchange.method === 'HEAD' ? 'GET' : exchange.method) as Method);
     exchange.group = route?.tag;
+    exchange.summary = route?.summary;
     if (route !== undefined && route.headers.length > 0)
       exchange.headers = copyHeaders(request, route.headers);
     const serve = (caller: Caller): Answer | Promise<Answer> => {

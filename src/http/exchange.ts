@@ -41,6 +41,8 @@ export class Exchange {
   caller: Caller = ANYONE;
   /** The tag of the route, once it has been found. */
   group: string | undefined;
+  /** The summary of the route, once it has been found. */
+  summary: string | undefined;
   /** The JSON body, once it has been read. */
   body: unknown;
   headers: Readonly<Record<string, string>> = {};

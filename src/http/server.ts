@@ -28,6 +28,8 @@ interface HttpServerOptions {
   /** The share of the requests that only read that is logged, as one of so many; 0 logs none. */
   readonly accessLogSample: number;
   readonly descriptors: DescriptorTable;
+  /** Called when a request has been answered, or its client has gone. */
+  readonly ended: (exchange: Exchange) => void;
   /** The server speaks TLS with this certificate, or plain HTTP. */
   readonly certificate?: Certificate | undefined;
 }
@@ -191,6 +193,7 @@ export class HttpServer {
       this.#active.delete(exchange);
       this.#metrics.ended(exchange);
       this.#accessLog.ended(exchange);
+      this.#options.ended(exchange);
     });
     return exchange;
   }

@@ -21,6 +21,8 @@ interface HostMetricsOptions {
   /** The folders whose disks are watched, by their names in the metrics. */
   readonly parts: Readonly<Record<string, string>>;
   readonly mostDescriptors: number;
+  /** Called with the disks after each measurement. */
+  readonly onDisks: (disks: readonly WatchedDisk[]) => void;
 }
 
 export class HostMetrics {
@@ -77,10 +79,11 @@ export class HostMetrics {
     if (this.#isMeasuring) return;
     this.#isMeasuring = true;
     try {
-      const { parts, readers } = this.#options;
+      const { parts, readers, onDisks } = this.#options;
       const { threads, openFiles, disks } = await readers.run('measure', { parts });
       this.#openFiles = openFiles;
       this.#disks = disks;
+      onDisks(disks);
       this.#note(threads);
     } catch {
       // The pool is full or closed: the next look tells.

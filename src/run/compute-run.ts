@@ -52,7 +52,10 @@ interface RunListener {
 export class ComputeRun implements LabRun {
   readonly #id: string;
   readonly #projects: ComputeProjects;
-  readonly #services: Pick<ComputeServices, 'files' | 'filterPlans' | 'log' | 'programs' | 'running'>;
+  readonly #services: Pick<
+    ComputeServices,
+    'files' | 'filterPlans' | 'log' | 'programs' | 'remember' | 'running'
+  >;
   readonly #ownerOf: (projectId: string) => RunOwner | undefined;
   readonly #nodes = new Map<string, StoredNode>();
   readonly wires: LinkWires;
@@ -64,7 +67,7 @@ export class ComputeRun implements LabRun {
   constructor(
     id: string,
     projects: ComputeProjects,
-    services: Pick<ComputeServices, 'files' | 'filterPlans' | 'log' | 'programs' | 'running'>,
+    services: Pick<ComputeServices, 'files' | 'filterPlans' | 'log' | 'programs' | 'remember' | 'running'>,
     ownerOf: (projectId: string) => RunOwner | undefined,
   ) {
     this.#id = id;
@@ -266,9 +269,15 @@ export class ComputeRun implements LabRun {
       warn('the server has died more than once while it ran');
       return;
     }
-    node.start().catch((error: unknown) => {
-      warn(error instanceof Error ? error.message : String(error));
-    });
+    node
+      .start()
+      .then(() => {
+        const message = `${name} ran when the server ended, and was started again`;
+        this.#services.remember(this.#id, { kind: 'node_resumed', message, subject: id });
+      })
+      .catch((error: unknown) => {
+        warn(error instanceof Error ? error.message : String(error));
+      });
   }
 
   async #update(node: StoredNode): Promise<void> {

@@ -1,6 +1,7 @@
 /** The services that projects and nodes of the compute interface share. */
 import type { Logger } from 'pino';
 import type { RunningDevice } from '../engine/control/running-device.js';
+import type { Remember } from '../lab/history-event.js';
 import type { Channel } from '../base/streams/channel.js';
 import type { ConsolePorts } from '../lab/console-ports.js';
 import type { FilterPlans } from './nodes/filter-plans.js';
@@ -43,5 +44,7 @@ export interface ComputeServices {
   readonly nodeChanged: (projectId: string, nodeId: string, text: string) => void;
   /** Tells the listeners of the compute and of the project what has happened. */
   readonly report: (projectId: string, level: 'info' | 'warning' | 'error', message: string) => void;
+  /** Tells the history of the project. */
+  readonly remember: Remember;
   readonly log: Logger;
 }

@@ -13,6 +13,7 @@ import { FILTER_TYPES, type FilterType } from '../lab/topology/link-filters.js';
 import type { NodeKind, Properties } from '../lab/kinds/node-kind.js';
 import { SERVED_KINDS } from '../lab/kinds/node-kinds.js';
 import type { Claims } from '../lab/quotas/quotas.js';
+import type { Remember } from '../lab/history-event.js';
 import type { LicenseSettings } from '../lab/iou-license.js';
 import type { Projects } from '../lab/projects/projects.js';
 import { ComputeProjects } from './compute-projects.js';
@@ -83,6 +84,7 @@ interface LocalComputeOptions extends NioSocketsOptions {
   readonly quotas: Claims;
   /** Whether clients may add options to virtual machines that reach the host. */
   readonly allowsUnsafeOptions: boolean;
+  readonly remember: Remember;
 }
 
 interface Capabilities {
@@ -175,6 +177,7 @@ export class LocalCompute {
         this.folders.ownerOf(projectId)?.nodeChanged(nodeId);
       },
       report,
+      remember: options.remember,
     };
     this.projects = new ComputeProjects(this.folders, options.allowsAnyPath, this.#services);
   }
@@ -249,7 +252,10 @@ export class LocalCompute {
     const message =
       `The packet engine of this project was restarted (${reason}): ` +
       'frames on their way were lost, and what its switches had learnt is forgotten';
+    const { remember } = this.#services;
+    remember(undefined, { kind: 'engine_restarted', message: `A packet engine was restarted (${reason})` });
     for (const lab of labs) {
+      remember(lab, { kind: 'engine_restarted', message });
       this.channel.emit('log.warning', JSON.stringify({ message }), lab);
       this.folders.ownerOf(lab)?.warn(message);
     }

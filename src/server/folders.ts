@@ -27,6 +27,9 @@ export const CONFIGS = 'configs';
 /** Where the files lie that all containers see, below the data folder. */
 export const CONTAINERS = 'containers';
 
+/** Where the history of projects and of the server lies, below the data folder. */
+export const HISTORY = 'history';
+
 /** Where reports for who looks for a fault lie, below the data folder. */
 export const REPORTS = 'debug';
 

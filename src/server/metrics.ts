@@ -10,6 +10,7 @@ import type { Transfers } from '../files/transfer/transfers.js';
 import type { HttpServer } from '../http/server.js';
 import type { Projects } from '../lab/projects/projects.js';
 import { HostMetrics } from '../operations/host-metrics.js';
+import type { WatchedDisk } from '../operations/measure-tasks.js';
 import { writeLabs, writeProjects } from '../operations/lab-metrics.js';
 import { LoopMetrics } from '../operations/loop-metrics.js';
 import type { Quotas } from '../lab/quotas/quotas.js';
@@ -21,6 +22,7 @@ interface MetricsOptions {
   readonly mostDescriptors: number;
   /** The folders whose disks are watched, by their names. */
   readonly parts: Readonly<Record<string, string>>;
+  readonly onDisks: (disks: readonly WatchedDisk[]) => void;
   readonly http: () => HttpServer;
   readonly projects: Projects;
   readonly engines: Engines;
@@ -36,8 +38,8 @@ export class Metrics {
   readonly #loop = new LoopMetrics();
   readonly #host: HostMetrics;
 
-  constructor({ threads, mostDescriptors, parts, http, projects, ...areas }: MetricsOptions) {
-    this.#host = new HostMetrics({ readers: threads.readers, parts, mostDescriptors });
+  constructor({ threads, mostDescriptors, parts, onDisks, http, projects, ...areas }: MetricsOptions) {
+    this.#host = new HostMetrics({ readers: threads.readers, parts, mostDescriptors, onDisks });
     const { engines, captures, store, transfers, jobs, quotas } = areas;
     const server: MetricSource[] = [
       writeBuild,

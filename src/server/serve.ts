@@ -53,6 +53,7 @@ import {
   temporaryImages,
 } from './folders.js';
 import { Metrics } from './metrics.js';
+import { ServerHistory } from './server-history.js';
 import { programKeeper } from './program-keeper.js';
 import { storedLabs } from './stored-labs.js';
 import { checkGuarded } from './reach.js';
@@ -131,6 +132,13 @@ export async function serve(config: Config): Promise<void> {
       compute.engineRestarted(labs, reason);
     },
   });
+  const happened = new ServerHistory({
+    ...{ config, files, log },
+    now: () => Date.now(),
+    labs: () => engines.countedLabs(),
+    isProject: (id) => controller.projects.all.has(id),
+  });
+  const { remember, history } = happened;
   const bpf = new BpfCompiler(threads.expressions);
   const writers = new CaptureWriters({
     worker: LOOPS.capture,
@@ -186,6 +194,7 @@ export async function serve(config: Config): Promise<void> {
     projectQuota: config.quotas.project.disk,
     quotas,
     allowsUnsafeOptions: config.allowsUnsafeOptions,
+    remember,
   });
   const runningCaptures = new RunningCaptures({
     mended,
@@ -195,7 +204,7 @@ export async function serve(config: Config): Promise<void> {
     log,
     quotaBytes: config.captureQuota,
   });
-  const portCaptures = new PortCaptures({ captures: runningCaptures, bpf, quotas });
+  const portCaptures = new PortCaptures({ captures: runningCaptures, bpf, quotas, remember });
   const captures = new ProjectCaptures({
     captures: runningCaptures,
     ports: portCaptures,
@@ -250,6 +259,7 @@ export async function serve(config: Config): Promise<void> {
     ...{ threads, engines, store, transfers, jobs, quotas },
     mostDescriptors: sockets.descriptors.most,
     parts: partsOf(config),
+    onDisks: happened.disks.look,
     http: () => server,
     projects: controller.projects,
     captures: runningCaptures,
@@ -267,6 +277,7 @@ export async function serve(config: Config): Promise<void> {
       ...{ transfers, images, uploads, jobs, labFiles, snapshots, archives, users, tokens, grants, quotas },
       appliances: new ApplianceLibrary(config.appliances, files, log),
       readiness,
+      history,
       metrics: metrics.pages,
       webUi: config.webUi,
       reports: join(config.data, REPORTS),
@@ -279,10 +290,12 @@ export async function serve(config: Config): Promise<void> {
     name: `${PRODUCT.name}/${PRODUCT.version}`,
     log,
     descriptors: sockets.descriptors,
+    ended: happened.ended,
     certificate: config.certificate,
   });
   await kindsFound;
   metrics.start();
+  happened.start();
   const port = await server.listen(config.host, config.port);
   if (config.redirectPort !== undefined) await server.redirect(config.host, config.redirectPort, port);
   sockets.boundConnectionBuffers();
@@ -323,6 +336,7 @@ export async function serve(config: Config): Promise<void> {
   await images.close();
   await transfers.close();
   await keeperEnds;
+  await happened.close();
   await accounts.close();
   await store.close();
   await threads.close();

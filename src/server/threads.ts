@@ -20,6 +20,7 @@ import type { PasswordTasks } from '../lab/access/password-tasks.js';
 import type { ApplianceTasks } from '../lab/appliances/appliance-tasks.js';
 import type { SymbolTasks } from '../lab/symbols/symbol-tasks.js';
 import type { HostTasks } from '../run/host-tasks.js';
+import type { HistoryTasks } from '../operations/history/history-tasks.js';
 import type { MeasureTasks } from '../operations/measure-tasks.js';
 import type { ConfinementTasks } from '../run/nodes/confinement-tasks.js';
 import type { DockerTasks } from '../run/nodes/docker/docker-tasks.js';
@@ -81,6 +82,7 @@ type FileThreadTasks = ApplianceTasks &
   DockerTasks &
   DynamipsTasks &
   FileTasks &
+  HistoryTasks &
   HostTasks &
   IouTasks &
   NodeFileTasks &

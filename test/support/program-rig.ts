@@ -139,6 +139,7 @@ export class ProgramRig {
       nodeChanged: () => {
         this.changes++;
       },
+      remember: () => undefined,
       report: (_project, _level, message) => {
         this.reports.push(message);
       },

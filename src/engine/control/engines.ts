@@ -6,6 +6,7 @@ import { availableParallelism } from 'node:os';
 import type { Logger } from 'pino';
 import { MOST_LOGS, type CaptureMemory } from '../../base/memory/capture-memory.js';
 import { MOST_CONNECTIONS, MOST_PORTS } from '../../base/memory/engine-memory.js';
+import { ROW_LENGTH } from '../../base/memory/port-counters.js';
 import { FreeList } from '../../base/memory/free-list.js';
 import { LoopPool, type PooledLoop } from '../../base/threads/loop-pool.js';
 import type { RunLoop } from '../../base/threads/loop-run.js';
@@ -27,9 +28,15 @@ interface EnginesOptions {
   readonly onRestart: (labs: readonly string[], reason: string) => void;
 }
 
+/** The counters of a lab, summed over the rows of its ports. */
+export interface CountedLab {
+  readonly lab: string;
+  readonly sums: Float64Array;
+}
+
 interface LabHost extends EngineResources, PooledLoop {
-  /** The number of devices of each lab on this engine. */
-  readonly labs: Map<string, number>;
+  /** The devices of each lab on this engine. */
+  readonly labs: Map<string, Set<RunningDevice>>;
 }
 
 export class Engines {
@@ -55,16 +62,29 @@ export class Engines {
   /** Reserves room for a device of a lab. */
   newDevice(lab: string): RunningDevice {
     const host = this.#hostOf(lab);
-    host.labs.set(lab, (host.labs.get(lab) ?? 0) + 1);
+    const devices = host.labs.get(lab) ?? new Set();
+    host.labs.set(lab, devices);
     const { log } = this.#options;
-    const device = ++this.#lastDevice;
-    log.debug({ lab, device }, 'a device was added');
-    return new RunningDevice(host, device, () => {
-      log.debug({ lab, device }, 'a device was removed');
-      const left = (host.labs.get(lab) ?? 1) - 1;
-      if (left === 0) host.labs.delete(lab);
-      else host.labs.set(lab, left);
+    const number = ++this.#lastDevice;
+    log.debug({ lab, device: number }, 'a device was added');
+    const device = new RunningDevice(host, number, () => {
+      log.debug({ lab, device: number }, 'a device was removed');
+      devices.delete(device);
+      if (devices.size === 0) host.labs.delete(lab);
     });
+    devices.add(device);
+    return device;
+  }
+
+  /** The counts of the ports of each lab, one lab after the other. */
+  *countedLabs(): Iterable<CountedLab> {
+    for (const { labs } of this.#pool.loops) {
+      for (const [lab, devices] of labs) {
+        const sums = new Float64Array(ROW_LENGTH);
+        for (const device of devices) device.addCounts(sums);
+        yield { lab, sums };
+      }
+    }
   }
 
   readonly writeMetrics = (page: MetricPage): Iterable<void> =>
@@ -90,7 +110,7 @@ export class Engines {
 
   #newHost(run: RunLoop<EngineSetup>, captureBytes: number): LabHost {
     const { newBell, log, onRestart } = this.#options;
-    const labs = new Map<string, number>();
+    const labs = new Map<string, Set<RunningDevice>>();
     const engine = new SupervisedEngine({
       captureBytes,
       run,
@@ -105,7 +125,7 @@ export class Engines {
       engine,
       labs,
       get load() {
-        return [...labs.values()].reduce((sum, devices) => sum + devices, 0);
+        return [...labs.values()].reduce((sum, devices) => sum + devices.size, 0);
       },
       tellToEnd: () => {
         engine.tellToEnd();

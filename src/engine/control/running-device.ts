@@ -197,6 +197,16 @@ export class RunningDevice {
     return Object.fromEntries(counts) as PortCounters;
   }
 
+  /** Adds the counts of all ports to these sums, which are a row. */
+  addCounts(sums: Float64Array): void {
+    for (const { index, baseline } of this.#rows.values()) {
+      const start = index * ROW_LENGTH;
+      for (let counter = 0; counter < ROW_LENGTH; counter++)
+        sums[counter] =
+          (sums[counter] ?? 0) + (this.#counters[start + counter] ?? 0) - (baseline[counter] ?? 0);
+    }
+  }
+
   resetCounters(port: number): void {
     const row = this.#rows.get(port);
     if (row !== undefined) row.baseline = this.#read(row.index);

@@ -23,7 +23,7 @@ import { InnerPorts } from './inner-ports.js';
 import { endKept, settingsOf, type KeptNode } from './kept-programs.js';
 import type { Machine, NodeHost, NodeProject, Run, StopReason } from './machine.js';
 import { endAtOnce, startSaved } from './program-start.js';
-import { lastLines, lastWords } from './printed-text.js';
+import { tellEnd, tellKept, tellStart } from './program-events.js';
 import { ServedConsole } from './served-console.js';
 
 export class ProgramNode extends ComputeNode {
@@ -126,13 +126,13 @@ export class ProgramNode extends ComputeNode {
   }
 
   override start(inputs: Properties = {}): Promise<void> {
-    return this.turn(() => this.#start(inputs));
+    return this.turn(() => tellStart(this, this.#start(inputs), this.services));
   }
 
   /** Starts it as it ran when its memory was saved, if it was. */
   startAgain(isSuspended: boolean, memory: KeptMemory | undefined): Promise<void> {
     return this.turn(async () => {
-      await this.#start({}, memory);
+      await tellStart(this, this.#start({}, memory), this.services);
       if (isSuspended) await this.#suspend();
     });
   }
@@ -173,7 +173,7 @@ export class ProgramNode extends ComputeNode {
       if (this.#run?.reload !== undefined && this.#status === 'started' && isAsStarted)
         return this.#run.reload();
       await this.#stop('restart');
-      return this.#start({});
+      return tellStart(this, this.#start({}), this.services);
     });
   }
 
@@ -302,6 +302,7 @@ export class ProgramNode extends ComputeNode {
       this.services.programs.count(this, run);
       this.#console.connect(run);
       this.#follow(run, kept.settings);
+      tellKept(this, this.services);
       void all.over.then(() => this.turn(() => this.#pullRest(run))).catch(() => undefined);
     } catch (error) {
       log.warn({ err: error, node: this.id }, 'a program of an earlier server could not be taken over');
@@ -377,12 +378,7 @@ export class ProgramNode extends ComputeNode {
     if (this.#run !== run) return;
     this.#run = undefined;
     this.console.disconnect();
-    if (end.code !== 0)
-      this.services.report(
-        this.home.id,
-        'error',
-        `${this.name} ended: ${lastWords(end, lastLines(run.output))}`,
-      );
+    tellEnd(this, end, run.output, this.services);
     this.#become('stopped');
     this.turn(() => this.#inner.close()).catch((error: unknown) => {
       this.services.log.error({ err: error, node: this.id }, 'the ports of a program could not be closed');

@@ -59,6 +59,7 @@ async function switchOf(t: Test, kind: SwitchKind): Promise<SwitchNode> {
     nat: new NatWays({ keeper: programs.keeper, files, interfaces: new Set() }),
     consoleHost: '127.0.0.1',
     nodeChanged: () => undefined,
+    remember: () => undefined,
     report: () => undefined,
   });
   await node.install();

@@ -145,8 +145,8 @@ void t.test('each area imports only those before it', (t) => {
 const NARROW: Readonly<Record<string, readonly string[]>> = {
   // Bytes and routes: of labs it knows nothing.
   http: ['base', 'files'],
-  // A program of its own, which knows the server by HTTP only.
-  cli: ['base'],
+  // A program of its own, which knows a running server by HTTP only, and a stopped one by its data.
+  cli: ['base', 'operations'],
 };
 
 void t.test('some areas import even less', (t) => {
@@ -303,6 +303,7 @@ const ASK_THE_DAY = [
   'src/engine/taps/tap-clock.ts',
   'src/files/transfer/upload.ts',
   'src/files/uploads/uploads.ts',
+  'src/operations/stopped-accounts.ts',
   'src/server/serve.ts',
   'src/snapshots/content/frozen-tree.ts',
   'src/snapshots/known-memories.ts',
@@ -340,6 +341,7 @@ function loadedBy(start: string): SourceFile[] {
 /** Files of the HTTP thread that may call the file system at once, and why that holds no request. */
 const FILES_OF_THE_HTTP_THREAD = [
   'src/base/disk/folder-lock.ts', // at start
+  'src/base/disk/secret-file.ts', // at start
   'src/base/product.ts', // at start
   'src/base/threads/thread-work.ts', // reads /proc
   'src/engine/sockets/linux/linux-opener.ts', // removes the file of a Unix socket

@@ -6,8 +6,7 @@ import { empty, json } from '../http/answer.js';
 import type { Caller } from '../http/caller.js';
 import { route, type Route } from '../http/route.js';
 import type { Token, User } from '../lab/access/access-records.js';
-import { ROLES } from '../lab/access/roles.js';
-import { TOKEN_NAME } from '../lab/access/sign-in.js';
+import { userName, userPassword, userRole } from '../lab/access/account-form.js';
 import type { Tokens } from '../lab/access/tokens.js';
 import type { Users } from '../lab/access/users.js';
 import { limits } from '../lab/quotas/resources.js';
@@ -18,16 +17,6 @@ const tag = 'Users';
 /** A token names so many projects at most. */
 const MOST_PROJECTS = 1000;
 
-/** Without a colon, at which HTTP Basic cuts, and without what cannot be seen. */
-const name = z
-  .string()
-  .regex(
-    /^[\p{L}\p{N}][\p{L}\p{N}._@+ -]{0,63}$/u,
-    'must be letters, digits and . _ @ + - or spaces, 64 at most',
-  )
-  .refine((given) => given.toLowerCase() !== TOKEN_NAME, 'is the name that tokens come with');
-const password = z.string().min(8, 'must have at least 8 characters').max(1024);
-const role = z.enum(ROLES);
 const time = z.iso.datetime();
 
 const user = z.strictObject({
@@ -35,7 +24,7 @@ const user = z.strictObject({
   has_password: z.boolean(),
   name: z.string(),
   quota: limits,
-  role,
+  role: userRole,
   user_id: uuid,
 });
 const token = z.strictObject({
@@ -55,15 +44,15 @@ const account = z.strictObject({
   user_id: uuid.nullable(),
 });
 const newUser = z.strictObject({
-  name,
-  role,
-  password: password.nullable().default(null),
+  name: userName,
+  role: userRole,
+  password: userPassword.nullable().default(null),
   quota: limits.default({}),
 });
 const changedUser = z.strictObject({
-  name: name.optional(),
-  role: role.optional(),
-  password: password.nullable().optional(),
+  name: userName.optional(),
+  role: userRole.optional(),
+  password: userPassword.nullable().optional(),
   quota: limits.optional(),
 });
 const newToken = z.strictObject({
@@ -161,7 +150,7 @@ function ownRoutes(users: Users): Route[] {
       access: 'signed in',
       summary: "Change one's own password",
       params: nothing,
-      body: z.strictObject({ password }),
+      body: z.strictObject({ password: userPassword }),
       answers: { 200: user },
       handle: async ({ body, exchange: { caller } }) =>
         json(200, shownUser(await users.update(ownIdOf(caller), body))),

@@ -128,6 +128,13 @@ const COMMANDS = new Map<string, Command>([
     },
   ],
   [
+    'user',
+    {
+      summary: 'makes and repairs accounts of a server that does not run',
+      run: async (args, environment) => (await import('./user.js')).user(args, environment),
+    },
+  ],
+  [
     'health',
     {
       summary: 'tells whether the server takes new work',

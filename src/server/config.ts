@@ -4,6 +4,7 @@
  * `--appliances` and `--state` may lie elsewhere, so that existing folders can be served in place.
  */
 import type { BlockList } from 'node:net';
+import { readSecret } from '../base/disk/secret-file.js';
 import type { CertificatePaths } from '../operations/certificate-tasks.js';
 import type { SystemdWishes } from '../operations/systemd.js';
 import type { DefaultLimits } from '../lab/quotas/resources.js';
@@ -140,7 +141,8 @@ function systemdWishes(environment: NodeJS.ProcessEnv): SystemdWishes {
   return { socket, watchdogMs: isOurs && milliseconds > 0 ? milliseconds : 0 };
 }
 
-function configOf(settings: Settings, environment: NodeJS.ProcessEnv): Config {
+function configOf(given: Settings, environment: NodeJS.ProcessEnv): Config {
+  const settings = { ...given, password: passwordOf(given) };
   checkReach(settings);
   const data = resolve(settings.data);
   return Object.freeze({
@@ -196,6 +198,22 @@ function configOf(settings: Settings, environment: NodeJS.ProcessEnv): Config {
     accessLogSample: settings['access-log-sample'],
     logLevel: settings['log-level'],
   });
+}
+
+/** Throws ConfigError. */
+function passwordOf({ password, 'password-file': file }: Settings): string {
+  if (file === '') return password;
+  if (password !== '') {
+    throw new ConfigError('both WIREFARM_PASSWORD and --password-file (WIREFARM_PASSWORD_FILE) are given');
+  }
+  try {
+    return readSecret(file);
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new ConfigError(`--password-file (WIREFARM_PASSWORD_FILE): ${file} cannot be used (${reason})`, {
+      cause: error,
+    });
+  }
 }
 
 /** Throws ConfigError. */

@@ -24,7 +24,9 @@ export function isForOthers(settings: ReachSettings): boolean {
 export function checkReach(settings: ReachSettings): void {
   const { user, password, local } = settings;
   if ((user === '') !== (password === '')) {
-    throw new ConfigError('authentication needs both a user (--user) and a password (WIREFARM_PASSWORD)');
+    throw new ConfigError(
+      'authentication needs both a user (--user) and a password (WIREFARM_PASSWORD, --password-file)',
+    );
   }
   if (local && isForOthers(settings)) {
     throw new ConfigError(
@@ -44,8 +46,8 @@ interface Guard {
 export function checkGuarded({ isForOthers, isOpen, credentials }: Guard, hasUsers: boolean): void {
   if (!isForOthers || isOpen || hasUsers || credentials !== undefined) return;
   throw new ConfigError(
-    'everybody who can reach this server could use it, because it has no users: set --user and WIREFARM_PASSWORD, ' +
-      'or --open (WIREFARM_OPEN) if that is meant',
+    'everybody who can reach this server could use it, because it has no users: make an admin (wirefarm user add NAME ' +
+      '--admin --data DIR), set --user and WIREFARM_PASSWORD, or --open (WIREFARM_OPEN) if that is meant',
   );
 }
 

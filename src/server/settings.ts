@@ -77,6 +77,7 @@ export const SETTINGS = z.object({
     fallback: '',
     isSecret: true,
   }),
+  'password-file': option(z.string(), { help: 'file whose first line is that password', fallback: '' }),
   open: toggle('listen beyond loopback without a password'),
   'allow-unconfined': toggle('run programs of nodes that cannot be confined for clients on other hosts, too'),
   'no-confinement': toggle('run the programs of nodes with the rights of the server'),

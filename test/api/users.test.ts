@@ -177,7 +177,7 @@ void t.test('the accounts of a server', async (t) => {
 
 void t.test('a server that others can reach starts when it has users', async (t) => {
   const flags = ['--host', '0.0.0.0'];
-  await t.rejects(startServer(t, { flags }), /it has no users: set --user/);
+  await t.rejects(startServer(t, { flags }), /it has no users: make an admin/);
   const alone = await startServer(t);
   await firstAdmin(alone);
   await alone.stop();

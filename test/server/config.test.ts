@@ -1,9 +1,11 @@
 import { networkInterfaces } from 'node:os';
-import { resolve } from 'node:path';
+import { writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
 import t, { type Test } from 'tap';
 import { ConfigError } from '../../src/server/config-error.js';
 import { helpText, readCommand, type Config } from '../../src/server/config.js';
 import { checkGuarded } from '../../src/server/reach.js';
+import { scratchFolder } from '../support/scratch.js';
 
 function configOf(args: readonly string[] = [], environment: NodeJS.ProcessEnv = {}): Config {
   const command = readCommand(args, environment);
@@ -135,6 +137,25 @@ void t.test('a password comes from the environment only, and needs a user', (t) 
   t.end();
 });
 
+void t.test(
+  'a password comes from a file, whose first line is all of it, and from nowhere else then',
+  (t) => {
+    const file = join(scratchFolder(t), 'password');
+    const given = { WIREFARM_USER: 'u', WIREFARM_PASSWORD_FILE: file };
+    for (const text of ['from a file', 'from a file\n', 'from a file\r\n']) {
+      writeFileSync(file, text);
+      t.same(configOf([], given).credentials, { user: 'u', password: 'from a file' });
+    }
+    refuses(t, [], { ...given, WIREFARM_PASSWORD: 'other' }, /^both WIREFARM_PASSWORD and --password-file/);
+    for (const text of ['', '\n', 'secret\nlines\n', 'x'.repeat(1025)]) {
+      writeFileSync(file, text);
+      refuses(t, [], given, /WIREFARM_PASSWORD_FILE\): \/.* cannot be used \(it is (?!.*secret)/);
+    }
+    refuses(t, [], { ...given, WIREFARM_PASSWORD_FILE: `${file}s` }, /cannot be used \(ENOENT/);
+    t.end();
+  },
+);
+
 void t.test('a server that others can reach needs a password or users, or to be meant to have none', (t) => {
   const password = { WIREFARM_PASSWORD: 'p' };
   for (const host of ['0.0.0.0', '::', '192.0.2.1', '::ffff:127.0.0.1', '128.0.0.1']) {
@@ -142,7 +163,7 @@ void t.test('a server that others can reach needs a password or users, or to be 
     t.match({ isForOthers, isOpen }, { isForOthers: true, isOpen: false });
     t.throws(() => {
       checkGuarded(configOf(['--host', host]), false);
-    }, /--user .*WIREFARM_PASSWORD.* --open /);
+    }, /wirefarm user add NAME --admin.* --user .*WIREFARM_PASSWORD.* --open /);
     checkGuarded(configOf(['--host', host]), true);
     refuses(t, ['--host', host, '--local'], {}, /^--local .* loopback/);
     refuses(t, ['--host', host, '--local', '--open'], {}, /^--local .* loopback/);
@@ -237,7 +258,7 @@ void t.test('the help names every flag that is accepted, with its variable', (t)
   for (const name of Object.keys({ host: 1, port: 1, data: 1, local: 1, projects: 1, state: 1 })) {
     t.match(text, new RegExp(`--${name}\\b.*WIREFARM_${name.toUpperCase()}\\b`));
   }
-  t.notMatch(text, '--password');
+  t.notMatch(text, /--password /);
   t.match(text, 'WIREFARM_PASSWORD');
   t.end();
 });

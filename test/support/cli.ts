@@ -8,7 +8,7 @@ import type { Client } from './client.js';
 import type { Teardown } from './scratch.js';
 import { freePort, UdpPeer } from './udp-peer.js';
 
-const PROGRAM = fileURLToPath(new URL('../../src/cli/main.js', import.meta.url));
+export const PROGRAM = fileURLToPath(new URL('../../src/cli/main.js', import.meta.url));
 
 export interface Ended {
   readonly code: number | null;
@@ -47,17 +47,23 @@ export class Program {
   }
 }
 
-export function startCli(t: Teardown, args: readonly string[], environment: NodeJS.ProcessEnv = {}): Program {
-  return new Program(t, process.execPath, [PROGRAM, ...args], environment);
+export function startCli(
+  t: Teardown,
+  args: readonly string[],
+  environment: NodeJS.ProcessEnv = {},
+  input?: string,
+): Program {
+  return new Program(t, process.execPath, [PROGRAM, ...args], environment, input);
 }
 
-/** Runs `wirefarm` to its end. */
+/** Runs `wirefarm` to its end; without an input its standard input is empty. */
 export function cli(
   t: Teardown,
   args: readonly string[],
   environment: NodeJS.ProcessEnv = {},
+  input?: string,
 ): Promise<Ended> {
-  return startCli(t, args, environment).ended;
+  return startCli(t, args, environment, input).ended;
 }
 
 /** Runs `wirefarm` to its end, with a pipe that has this text. */

@@ -14,9 +14,16 @@ const LOCK_WITHOUT_WAITING = 4;
 const HELD = ['EAGAIN', 'EWOULDBLOCK'];
 const FILE = '.lock';
 
+/** Another process has locked the folder. */
+export class FolderHeld extends Error {
+  constructor(folder: string) {
+    super(`the folder ${folder} is held by another running server`);
+  }
+}
+
 type Flock = (fd: number, operation: number) => number;
 
-/** Throws when another process holds one of them. The locks last as long as the process. */
+/** Throws FolderHeld when another process holds one of them. The locks last as long as the process. */
 export function lockFolders(folders: readonly string[]): void {
   const flock = koffi.load(null).func('int flock(int, int)') as Flock;
   const held = new Set<string>();
@@ -33,7 +40,7 @@ export function lockFolders(folders: readonly string[]): void {
     if (problem === undefined) continue;
     closeSync(fd);
     if (!HELD.includes(problem)) lockFile(flock, folder);
-    else throw new Error(`the folder ${folder} is held by another running server`);
+    else throw new FolderHeld(folder);
   }
 }
 
@@ -42,7 +49,7 @@ function lockFile(flock: Flock, folder: string): void {
   const problem = lock(flock, fd);
   if (problem === undefined) return;
   closeSync(fd);
-  if (HELD.includes(problem)) throw new Error(`the folder ${folder} is held by another running server`);
+  if (HELD.includes(problem)) throw new FolderHeld(folder);
   throw new Error(`the folder ${folder} cannot be locked (${problem}): its file system must know flock`);
 }
 

@@ -4,6 +4,7 @@
  */
 import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { User } from './access-records.js';
+import { TOKEN_NAME } from './account-form.js';
 import type { Grants } from './grants.js';
 import type { Passwords } from './passwords.js';
 import { Principal, Unlimited } from './principal.js';
@@ -40,8 +41,6 @@ const REMEMBERED_MS = 10 * 60 * 1000;
 const MOST_REMEMBERED = 10_000;
 const BASIC = /^Basic ([A-Za-z0-9+/]+={0,2})$/;
 const BEARER = /^Bearer (\S+)$/;
-/** The name that any token may come with. */
-export const TOKEN_NAME = 'token';
 const EVERYBODY = new Unlimited('everybody');
 
 export class SignIn {

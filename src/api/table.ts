@@ -1,4 +1,5 @@
 /** The route table: every path of the server. A new resource adds its file and one line here. */
+import type { Gate } from '../http/gate.js';
 import { jsonText } from '../http/answer.js';
 import type { TaskRunner } from '../base/threads/task-pool.js';
 import type { CaptureLibrary } from '../captures/files/capture-library.js';
@@ -26,6 +27,7 @@ import type { Transfers } from '../files/transfer/transfers.js';
 import type { Uploads } from '../files/uploads/uploads.js';
 import type { Grants } from '../lab/access/grants.js';
 import type { Quotas } from '../lab/quotas/quotas.js';
+import type { Sessions } from '../lab/access/sessions.js';
 import type { Tokens } from '../lab/access/tokens.js';
 import type { Users } from '../lab/access/users.js';
 import type { ApplianceLibrary } from '../lab/appliances/appliance-library.js';
@@ -69,6 +71,7 @@ import { projectRoutes } from './projects.js';
 import { quotaRoutes } from './quotas.js';
 import { qemuRoutes } from './qemu.js';
 import { errorBody, nothing } from './schemas.js';
+import { sessionRoutes } from './sessions.js';
 import { snapshotRoutes } from './snapshots.js';
 import { symbolRoutes } from './symbols.js';
 import { templateRoutes } from './templates.js';
@@ -85,6 +88,8 @@ export interface Services {
   readonly grants: Grants;
   readonly tokens: Tokens;
   readonly quotas: Quotas;
+  readonly sessions: Sessions;
+  readonly gate: Gate;
   readonly controller: Controller;
   readonly files: FileThreads & TaskRunner<FolderTasks & HostTasks & NodeFileTasks>;
   readonly compute: LocalCompute;
@@ -113,8 +118,10 @@ export interface Services {
 }
 
 export function routeTable({
+  gate,
   users,
   tokens,
+  sessions,
   grants,
   quotas,
   controller,
@@ -151,6 +158,7 @@ export function routeTable({
       ...versionRoutes(controller, shutdown),
       ...healthRoutes(readiness),
       ...userRoutes(users, tokens),
+      ...sessionRoutes(gate, users, sessions),
       ...metricRoutes(metrics),
       ...historyRoutes(controller, history),
       ...grantRoutes(controller, grants, users),

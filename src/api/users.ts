@@ -37,7 +37,7 @@ const token = z.strictObject({
   token_id: z.string(),
   user_id: uuid,
 });
-const account = z.strictObject({
+export const account = z.strictObject({
   name: z.string(),
   rights: z.array(z.enum(RIGHTS)),
   token_id: z.string().nullable(),
@@ -135,13 +135,7 @@ function ownRoutes(users: Users): Route[] {
       summary: 'Show who asks, and the rights of these credentials',
       params: nothing,
       answers: { 200: account },
-      handle: ({ exchange: { caller } }) =>
-        json(200, {
-          name: caller.name,
-          rights: RIGHTS.filter((right) => caller.has(right)),
-          token_id: caller.tokenId ?? null,
-          user_id: caller.userId ?? null,
-        }),
+      handle: ({ exchange: { caller } }) => json(200, shownCaller(caller)),
     }),
     route({
       method: 'PUT',
@@ -220,6 +214,15 @@ function ownIdOf({ userId, tokenId }: Caller): string {
   if (userId === undefined) throw refusals.accountNeeded();
   if (tokenId !== undefined) throw refusals.passwordNeeded();
   return userId;
+}
+
+export function shownCaller(caller: Caller): z.output<typeof account> {
+  return {
+    name: caller.name,
+    rights: RIGHTS.filter((right) => caller.has(right)),
+    token_id: caller.tokenId ?? null,
+    user_id: caller.userId ?? null,
+  };
 }
 
 function shownUser({ password: hash, ...facts }: User): z.output<typeof user> {

@@ -7,6 +7,8 @@ export interface Caller {
   readonly userId: string | undefined;
   /** The token that stood for the password; undefined when it was the password. */
   readonly tokenId: string | undefined;
+  /** The session of the browser; undefined when it was none. */
+  readonly sessionId: string | undefined;
   /** Whether a token limits the caller to some projects. */
   readonly isForSomeProjects: boolean;
   has(right: Right): boolean;
@@ -20,6 +22,8 @@ export interface Identification {
   readonly everybody: Caller | undefined;
   /** The caller with this `Authorization` header, at this address; undefined when it is wrong. A promise while a password is checked. */
   identify(authorization: string, address: string): Caller | undefined | Promise<Caller | undefined>;
+  /** The caller whose browser has this session; undefined when it has ended. */
+  ofSession(secret: string): Caller | undefined;
 }
 
 /** The caller of a route that asks for no credentials. */
@@ -27,6 +31,7 @@ export const ANYONE: Caller = {
   name: 'anyone',
   userId: undefined,
   tokenId: undefined,
+  sessionId: undefined,
   isForSomeProjects: false,
   has: () => false,
   grantOn: () => undefined,

@@ -7,6 +7,7 @@ import type { z } from 'zod';
 import { refusals } from '../base/errors/errors.js';
 import { describeIssues, faultsOf } from '../base/errors/validation.js';
 import { empty, jsonText, type Answer } from './answer.js';
+import { credentialsOf } from './credentials.js';
 import { errorAnswer, withoutSecrets } from './error-body.js';
 import type { Caller } from './caller.js';
 import type { Exchange } from './exchange.js';
@@ -54,9 +55,11 @@ export class Dispatcher {
       if (endpoint.socket !== undefined && exchange.method === 'GET') throw refusals.webSocketOnly();
       return methodUnknown(exchange, endpoint);
     };
-    const authorization = request.getHeader('authorization');
-    if (route?.access === 'anyone' && authorization === '') return serve(this.gate.stranger);
-    const caller = this.gate.admit(authorization, exchange.address);
+    const credentials = credentialsOf(request, isChanging(exchange.method));
+    if (route?.access === 'anyone' && credentials.authorization === '') {
+      return serve(this.gate.visitor(credentials));
+    }
+    const caller = this.gate.admit(credentials, exchange);
     if (!(caller instanceof Promise)) return serve(caller);
     const later = async (): Promise<Answer> => serve(await caller);
     if (route?.body === undefined) return later();

@@ -1,6 +1,7 @@
 /** The one place where an error becomes a status and a body. Every body has `code`, `message` and `status`. */
 import { isRefusal, Refusal } from '../base/errors/errors.js';
 import type { Headers } from './answer.js';
+import { END_OF_SESSION } from './credentials.js';
 import type { Exchange } from './exchange.js';
 import { MalformedJson } from './json-body.js';
 
@@ -43,6 +44,7 @@ export function errorAnswer(error: unknown, exchange: Exchange): ErrorAnswer {
 export function errorHeaders(error: unknown): Headers {
   if (!(error instanceof Refusal)) return [];
   if (isRefusal(error, 'unauthorized')) return [['WWW-Authenticate', 'Basic realm="GNS3 server"']];
+  if (isRefusal(error, 'session_ended')) return [END_OF_SESSION];
   const { retryAfterSeconds } = error;
   return retryAfterSeconds === undefined ? [] : [['Retry-After', String(retryAfterSeconds)]];
 }

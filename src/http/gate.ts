@@ -9,6 +9,7 @@ import { refusals } from '../base/errors/errors.js';
 import { isLoopback } from '../base/loopback.js';
 import type { Headers } from './answer.js';
 import { ANYONE, type Caller, type Identification } from './caller.js';
+import type { Credentials } from './credentials.js';
 import type { GuessBrake } from './guess-brake.js';
 import { Proxies, type Scheme } from './proxies.js';
 import type { Method } from './route.js';
@@ -30,6 +31,11 @@ interface Page {
   readonly origin: string;
   readonly host: string;
   readonly scheme: Scheme;
+}
+
+/** A client that asks, and its page. */
+interface Client extends Page {
+  readonly address: string;
 }
 
 const HTTPS_PORT = 443;
@@ -75,10 +81,8 @@ export class Gate {
 
   /** Refuses (403) foreign pages, for requests that change something and for WebSockets. */
   checkOrigin({ origin, host, scheme }: Page): void {
-    if (origin === '' || this.isAllowedOrigin(origin) || origin === this.#publicOrigin) return;
-    // A page of this server asks the very host that it comes from.
-    const isOwn = origin === `${scheme}://${host}` && this.#isOwn(withoutPort(host));
-    if (!isOwn) throw refusals.originRefused(origin);
+    if (origin === '' || this.isAllowedOrigin(origin)) return;
+    if (!this.#isOwnPage({ origin, host, scheme })) throw refusals.originRefused(origin);
   }
 
   isAllowedOrigin(origin: string): boolean {
@@ -91,24 +95,37 @@ export class Gate {
     return this.#publicOrigin ?? `https://${withoutPort(host)}${suffix}`;
   }
 
-  /** The caller without credentials, at a route that asks for none. */
-  get stranger(): Caller {
-    return this.#identification.everybody ?? ANYONE;
+  /** The caller at a route that asks for no credentials: a browser may have a session. */
+  visitor({ session }: Credentials): Caller {
+    const { everybody } = this.#identification;
+    return everybody ?? (session === '' ? undefined : this.#identification.ofSession(session)) ?? ANYONE;
   }
 
   /**
    * The caller with these credentials, at once unless a password has to be checked. Refuses (401) wrong ones, and delays
    * that when the address has sent many.
    */
-  admit(authorization: string, address: string): Caller | Promise<Caller> {
+  admit({ authorization, session, acts }: Credentials, client: Client): Caller | Promise<Caller> {
     const { everybody } = this.#identification;
     if (everybody !== undefined) return everybody;
-    if (authorization === '') throw refusals.unauthorized();
-    const closedMs = this.#brake.closedMs(address);
-    if (closedMs > 0) throw refusals.tooManyGuesses(Math.ceil(closedMs / 1000));
-    const caller = this.#identification.identify(authorization, address);
-    if (caller instanceof Promise) return caller.then((known) => known ?? this.#refuse(address));
-    return caller ?? this.#refuse(address);
+    if (authorization !== '') return this.#admitHeader(authorization, client.address);
+    if (session === '') throw refusals.unauthorized();
+    if (acts && !this.#isOwnPage(client)) throw refusals.sessionOrigin();
+    const caller = this.#identification.ofSession(session);
+    if (caller === undefined) throw refusals.sessionEnded();
+    return caller;
+  }
+
+  /** The caller with this name and password. Refuses (401) wrong ones in the same way as `admit`. */
+  async signIn(name: string, password: string, address: string): Promise<Caller> {
+    if (this.#identification.everybody !== undefined) throw refusals.accountNeeded();
+    const encoded = Buffer.from(`${name}:${password}`).toString('base64');
+    return this.#admitHeader(`Basic ${encoded}`, address);
+  }
+
+  /** Whether cookies for this client must not be sent without TLS. */
+  isSecure(scheme: Scheme): boolean {
+    return scheme === 'https' || this.#publicOrigin?.startsWith('https:') === true;
   }
 
   /** The headers that let a page of this origin read the answer. */
@@ -133,6 +150,20 @@ export class Gate {
       ],
       ['Access-Control-Max-Age', '0'],
     ];
+  }
+
+  #admitHeader(authorization: string, address: string): Caller | Promise<Caller> {
+    const closedMs = this.#brake.closedMs(address);
+    if (closedMs > 0) throw refusals.tooManyGuesses(Math.ceil(closedMs / 1000));
+    const caller = this.#identification.identify(authorization, address);
+    if (caller instanceof Promise) return caller.then((known) => known ?? this.#refuse(address));
+    return caller ?? this.#refuse(address);
+  }
+
+  /** A page of this server asks the very host that it comes from. */
+  #isOwnPage({ origin, host, scheme }: Page): boolean {
+    if (origin === this.#publicOrigin) return true;
+    return origin === `${scheme}://${host}` && this.#isOwn(withoutPort(host));
   }
 
   #refuse(address: string): Promise<never> {

@@ -13,6 +13,7 @@ import type {
 } from 'uWebSockets.js';
 import { refusals } from '../base/errors/errors.js';
 import type { Caller } from './caller.js';
+import { credentialsOf, type Credentials } from './credentials.js';
 import type { Dispatcher } from './dispatcher.js';
 import type { Exchange } from './exchange.js';
 import { checkAccess } from './route-access.js';
@@ -102,7 +103,7 @@ export class WebSockets {
     const key = request.getHeader('sec-websocket-key');
     const protocol = request.getHeader('sec-websocket-protocol');
     const extensions = request.getHeader('sec-websocket-extensions');
-    this.#check(exchange, request.getHeader('authorization')).then(
+    this.#check(exchange, credentialsOf(request, true)).then(
       (session) => {
         if (exchange.isGone) session.giveUp?.();
         exchange.upgrade((waiting) => {
@@ -115,12 +116,12 @@ export class WebSockets {
     );
   }
 
-  async #check(exchange: Exchange, authorization: string): Promise<Session> {
+  async #check(exchange: Exchange, credentials: Credentials): Promise<Session> {
     const { dispatcher } = this.#options;
     dispatcher.gate.checkHost(exchange.host);
     dispatcher.gate.checkOrigin(exchange);
     const { endpoint, params } = dispatcher.match(exchange);
-    exchange.caller = await dispatcher.gate.admit(authorization, exchange.address);
+    exchange.caller = await dispatcher.gate.admit(credentials, exchange);
     if (endpoint.socket === undefined) throw refusals.webSocketUnknown();
     const route = endpoint.socket;
     checkAccess(exchange.caller, route.access, params);

@@ -87,7 +87,7 @@ export async function serve(config: Config): Promise<void> {
     builtIn: config.credentials,
     now: () => Date.now(),
   });
-  const { users, tokens, grants } = accounts;
+  const { users, tokens, sessions, grants } = accounts;
   const quotas = new Quotas({ store, users, grants, defaults: config.quotas });
   await Promise.all([accounts.start(), quotas.start()]);
   checkGuarded(config, users.size > 0);
@@ -275,6 +275,7 @@ export async function serve(config: Config): Promise<void> {
     table: routeTable({
       ...{ controller, files, compute, captures, captureFiles, portCaptures },
       ...{ transfers, images, uploads, jobs, labFiles, snapshots, archives, users, tokens, grants, quotas },
+      ...{ gate, sessions },
       appliances: new ApplianceLibrary(config.appliances, files, log),
       readiness,
       history,

@@ -8,6 +8,7 @@ import type { Gate, GateOptions } from '../../src/http/gate.js';
 import type { Scheme } from '../../src/http/proxies.js';
 import { Grants } from '../../src/lab/access/grants.js';
 import { Passwords } from '../../src/lab/access/passwords.js';
+import { Sessions } from '../../src/lab/access/sessions.js';
 import { SignIn } from '../../src/lab/access/sign-in.js';
 import { Tokens } from '../../src/lab/access/tokens.js';
 import { Users } from '../../src/lab/access/users.js';
@@ -170,13 +171,15 @@ void t.test('credentials are compared as a whole', (t) => {
   const passwords = new Passwords({ threads: { run }, atOnce: 1 });
   const users = new Users({ store, passwords, hasBuiltInAdmin: true, now });
   const tokens = new Tokens({ store, users, now });
+  const sessions = new Sessions({ store, users, now });
   const grants = new Grants(store);
   const builtIn = { user: 'ann', password: 'sécret:x' };
-  const guarded = newGate({}, new SignIn({ users, tokens, passwords, grants, builtIn, now }));
+  const guarded = newGate({}, new SignIn({ users, tokens, sessions, passwords, grants, builtIn, now }));
   const header = (text: string): string => `Basic ${Buffer.from(text).toString('base64')}`;
   const check = (value: string): number | undefined =>
     refusal(() => {
-      void guarded.admit(value, '192.0.2.1');
+      const client = { address: '192.0.2.1', host: 'localhost', origin: '', scheme: 'http' } as const;
+      void guarded.admit({ authorization: value, session: '', acts: false }, client);
     });
   t.equal(check(header('ann:sécret:x')), undefined);
   for (const wrong of [

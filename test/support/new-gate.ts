@@ -4,12 +4,12 @@ import { Gate, type GateOptions } from '../../src/http/gate.js';
 import { GuessBrake } from '../../src/http/guess-brake.js';
 import { Unlimited } from '../../src/lab/access/principal.js';
 
-const everybody = new Unlimited('everybody');
+const everybody = new Unlimited('everybody', undefined);
 
 /** The gate of a server on loopback without accounts, as far as nothing else is said. */
 export function newGate(
   options: Partial<GateOptions> = {},
-  identification: Identification = { everybody, identify: () => everybody },
+  identification: Identification = { everybody, identify: () => everybody, ofSession: () => undefined },
 ): Gate {
   const brake = new GuessBrake({ log: { warn: () => undefined }, now: () => performance.now() });
   return new Gate(

@@ -35,6 +35,15 @@ export const accessRefusals = {
       'first_user_no_admin',
       'The first user must be an admin with a password, because the server asks for one from then on',
     ),
+  signInWrong: () => new Refusal(401, 'sign_in_wrong', 'The name or the password is wrong'),
+  sessionEnded: () => new Refusal(401, 'session_ended', 'The session has ended: sign in again'),
+  sessionOrigin: () =>
+    new Refusal(
+      403,
+      'session_origin',
+      'A session changes something only for pages of this server: other programs send a password or a token',
+    ),
+  sessionMissing: () => new Refusal(409, 'session_missing', 'These credentials are no session'),
   accountNeeded: () =>
     new Refusal(409, 'account_needed', 'Only a user whom this server has stored has tokens and a password'),
   passwordNeeded: () =>

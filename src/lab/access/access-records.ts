@@ -29,10 +29,23 @@ export interface Token {
   readonly created_at: string;
 }
 
+/** The session of a browser. */
+export interface Session {
+  readonly session_id: string;
+  readonly user_id: string;
+  /** The SHA-256 digest of the secret, in hexadecimal. */
+  readonly digest: string;
+  /** The digest of the record of the user when the session began. */
+  readonly user_digest: string;
+  readonly created_at: string;
+}
+
 export const USERS: Key = ['user'];
 export const TOKENS: Key = ['token'];
 /** When tokens were used last, apart from them, because it is written often. */
 export const TOKEN_USES: Key = ['token-use'];
+export const SESSIONS: Key = ['session'];
+export const SESSION_USES: Key = ['session-use'];
 export const GRANTS_OF_PROJECTS: Key = ['grant'];
 
 export const userKey = (userId: string): Key => [...USERS, userId];
@@ -40,5 +53,11 @@ export const tokensOf = (userId: string): Key => [...TOKENS, userId];
 export const tokenKey = ({ user_id, token_id }: Token): Key => [...tokensOf(user_id), token_id];
 export const usesOf = (userId: string): Key => [...TOKEN_USES, userId];
 export const useKey = ({ user_id, token_id }: Token): Key => [...usesOf(user_id), token_id];
+export const sessionKey = ({ user_id, session_id }: Session): Key => [...SESSIONS, user_id, session_id];
+export const sessionUseKey = ({ user_id, session_id }: Session): Key => [
+  ...SESSION_USES,
+  user_id,
+  session_id,
+];
 export const grantsOf = (projectId: string): Key => [...GRANTS_OF_PROJECTS, projectId];
 export const grantKey = (projectId: string, userId: string): Key => [...grantsOf(projectId), userId];

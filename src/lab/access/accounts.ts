@@ -1,9 +1,10 @@
-/** The accounts of a server: its users, their tokens, their grants on projects, and how they sign in. */
+/** The accounts of a server: its users, their tokens and sessions, their grants on projects, and how they sign in. */
 import type { Store } from '../../base/store/store.js';
 import type { TaskRunner } from '../../base/threads/task-pool.js';
 import { Grants } from './grants.js';
 import type { PasswordTasks } from './password-tasks.js';
 import { Passwords } from './passwords.js';
+import { Sessions } from './sessions.js';
 import { SignIn } from './sign-in.js';
 import { Tokens } from './tokens.js';
 import { Users } from './users.js';
@@ -22,6 +23,7 @@ interface AccountsOptions {
 export class Accounts {
   readonly users: Users;
   readonly tokens: Tokens;
+  readonly sessions: Sessions;
   readonly grants: Grants;
   readonly signIn: SignIn;
 
@@ -29,16 +31,26 @@ export class Accounts {
     const passwords = new Passwords({ threads, atOnce });
     this.users = new Users({ store, passwords, hasBuiltInAdmin: builtIn !== undefined, now });
     this.tokens = new Tokens({ store, users: this.users, now });
+    this.sessions = new Sessions({ store, users: this.users, now });
     this.grants = new Grants(store);
-    const { users, tokens, grants } = this;
-    this.signIn = new SignIn({ users, tokens, grants, passwords, builtIn, now: () => performance.now() });
+    const { users, tokens, sessions, grants } = this;
+    this.signIn = new SignIn({
+      users,
+      tokens,
+      sessions,
+      grants,
+      passwords,
+      builtIn,
+      now: () => performance.now(),
+    });
   }
 
   async start(): Promise<void> {
     await Promise.all([this.users.start(), this.tokens.start(), this.grants.start()]);
+    await this.sessions.start();
   }
 
   async close(): Promise<void> {
-    await this.tokens.close();
+    await Promise.all([this.tokens.close(), this.sessions.close()]);
   }
 }

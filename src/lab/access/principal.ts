@@ -10,7 +10,10 @@ export class Unlimited {
   readonly tokenId = undefined;
   readonly isForSomeProjects = false;
 
-  constructor(readonly name: string) {}
+  constructor(
+    readonly name: string,
+    readonly sessionId: string | undefined,
+  ) {}
 
   has(): boolean {
     return true;
@@ -21,16 +24,24 @@ export class Unlimited {
   }
 }
 
-/** A user, who signed in by password or by a token. A token never has more than its owner has now. */
+/** The token or the session that stood for the password. */
+interface Standing {
+  readonly token?: Token | undefined;
+  readonly sessionId?: string;
+}
+
+/** A user, who signed in by password, by a token or by a session. A token never has more than its owner has now. */
 export class Principal {
+  readonly sessionId: string | undefined;
   readonly #user: User;
   readonly #grants: Grants;
   readonly #token: Token | undefined;
 
-  constructor(user: User, grants: Grants, token?: Token) {
+  constructor(user: User, grants: Grants, { token, sessionId }: Standing = {}) {
     this.#user = user;
     this.#grants = grants;
     this.#token = token;
+    this.sessionId = sessionId;
   }
 
   get name(): string {

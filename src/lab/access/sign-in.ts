@@ -8,12 +8,14 @@ import { TOKEN_NAME } from './account-form.js';
 import type { Grants } from './grants.js';
 import type { Passwords } from './passwords.js';
 import { Principal, Unlimited } from './principal.js';
+import type { Sessions } from './sessions.js';
 import { looksLikeToken, type Tokens } from './tokens.js';
 import type { Users } from './users.js';
 
 interface SignInOptions {
   readonly users: Users;
   readonly tokens: Tokens;
+  readonly sessions: Sessions;
   readonly passwords: Passwords;
   readonly grants: Grants;
   /** The admin of the settings, who is no user of the store. */
@@ -41,7 +43,7 @@ const REMEMBERED_MS = 10 * 60 * 1000;
 const MOST_REMEMBERED = 10_000;
 const BASIC = /^Basic ([A-Za-z0-9+/]+={0,2})$/;
 const BEARER = /^Bearer (\S+)$/;
-const EVERYBODY = new Unlimited('everybody');
+const EVERYBODY = new Unlimited('everybody', undefined);
 
 export class SignIn {
   readonly #options: SignInOptions;
@@ -57,7 +59,7 @@ export class SignIn {
     const { builtIn } = options;
     if (builtIn === undefined) return;
     const header = `Basic ${Buffer.from(`${builtIn.user}:${builtIn.password}`).toString('base64')}`;
-    this.#builtIn = { digest: sha256(header), caller: new Unlimited(builtIn.user) };
+    this.#builtIn = { digest: sha256(header), caller: new Unlimited(builtIn.user, undefined) };
   }
 
   /** The caller without credentials; undefined when the server has accounts. */
@@ -82,12 +84,21 @@ export class SignIn {
     return this.#userOf(authorization, { name, password, address });
   }
 
+  /** The caller whose browser has this session; undefined when it has ended. */
+  ofSession(secret: string): Found {
+    const begun = this.#options.sessions.use(secret);
+    if (begun === undefined) return undefined;
+    const { session_id: sessionId } = begun.session;
+    if (begun.user !== undefined) return new Principal(begun.user, this.#options.grants, { sessionId });
+    return this.#builtIn && new Unlimited(this.#builtIn.caller.name, sessionId);
+  }
+
   #ownerOf(secret: string, name: string): Found {
     const token = this.#options.tokens.use(secret);
     const user = token === undefined ? undefined : this.#options.users.get(token.user_id);
     if (user === undefined) return undefined;
     const isNamed = name === TOKEN_NAME || this.#options.users.named(name) === user;
-    return isNamed ? new Principal(user, this.#options.grants, token) : undefined;
+    return isNamed ? new Principal(user, this.#options.grants, { token }) : undefined;
   }
 
   #userOf(authorization: string, attempt: Attempt): Found | Promise<Found> {

@@ -8,6 +8,7 @@ import type { Store } from '../../base/store/store.js';
 import type { Right } from '../../base/rights.js';
 import { Lane } from '../projects/lane.js';
 import { tokenKey, TOKENS, TOKEN_USES, useKey, type Token } from './access-records.js';
+import { Uses } from './uses.js';
 import type { Users } from './users.js';
 
 interface TokensOptions {
@@ -26,7 +27,6 @@ interface NewToken {
 
 const FORM = /^wf_[0-9a-f]{8}_[\w-]{43}$/;
 const MOST_OF_ONE = 200;
-const USES_WRITTEN_AFTER_MS = 5 * 60 * 1000;
 
 export function looksLikeToken(text: string): boolean {
   return FORM.test(text);
@@ -37,20 +37,17 @@ export class Tokens {
   readonly #lane: Lane;
   readonly #tokens = new Map<string, Token>();
   readonly #byDigest = new Map<string, Token>();
-  /** When each token was used last, and the tokens whose last use is not written yet. */
-  readonly #uses = new Map<string, number>();
-  readonly #unwritten = new Set<Token>();
-  #timer: NodeJS.Timeout | undefined;
+  readonly #uses: Uses;
 
   constructor(options: TokensOptions) {
     this.#options = options;
     this.#lane = new Lane(options.store);
+    this.#uses = new Uses({ store: options.store, users: options.users, at: TOKEN_USES });
   }
 
   async start(): Promise<void> {
-    const { store } = this.#options;
-    for (const { value } of await store.load(TOKENS)) this.#put(value as Token);
-    for (const { key, value } of await store.load(TOKEN_USES)) this.#uses.set(key[2] ?? '', value as number);
+    for (const { value } of await this.#options.store.load(TOKENS)) this.#put(value as Token);
+    await this.#uses.start();
   }
 
   /** The tokens of a user, or of all users, oldest first. */
@@ -69,7 +66,7 @@ export class Tokens {
   }
 
   lastUse({ token_id: id }: Token): string | null {
-    const time = this.#uses.get(id);
+    const time = this.#uses.last(id);
     return time === undefined ? null : new Date(time).toISOString();
   }
 
@@ -108,38 +105,27 @@ export class Tokens {
       await this.#options.store.commit([{ remove: tokenKey(token) }, { remove: useKey(token) }]);
       this.#tokens.delete(id);
       this.#byDigest.delete(token.digest);
-      this.#unwritten.delete(token);
-      this.#uses.delete(id);
+      this.#uses.forget(id);
     });
   }
 
   /** The token of this text, which is noted as used now; undefined when it is unknown or has expired. */
   use(secret: string): Token | undefined {
     const token = this.#byDigest.get(digestOf(secret));
-    const now = this.#options.now();
-    if (token === undefined || (token.expires_at !== null && Date.parse(token.expires_at) <= now)) {
-      return undefined;
-    }
-    this.#uses.set(token.token_id, now);
-    this.#unwritten.add(token);
-    this.#timer ??= setTimeout(() => void this.#writeUses(), USES_WRITTEN_AFTER_MS).unref();
+    if (token === undefined || !this.counts(token)) return undefined;
+    this.#uses.note(token.user_id, token.token_id, this.#options.now());
     return token;
   }
 
-  /** Writes what is to be written at the end of the server. */
-  async close(): Promise<void> {
-    await this.#writeUses();
+  /** Whether the token is there still, and has not expired. */
+  counts(token: Token): boolean {
+    const { expires_at: expiry } = token;
+    const isThere = this.#tokens.get(token.token_id) === token;
+    return isThere && (expiry === null || Date.parse(expiry) > this.#options.now());
   }
 
-  /** Best effort: a time that is not written costs nobody anything, and the next use writes it again. */
-  async #writeUses(): Promise<void> {
-    clearTimeout(this.#timer);
-    this.#timer = undefined;
-    const used = [...this.#unwritten].filter(({ user_id: id }) => this.#options.users.get(id) !== undefined);
-    this.#unwritten.clear();
-    if (used.length === 0) return;
-    const changes = used.map((token) => ({ put: useKey(token), value: this.#uses.get(token.token_id) }));
-    await this.#options.store.commit(changes).catch(() => undefined);
+  async close(): Promise<void> {
+    await this.#uses.close();
   }
 
   #freeId(): string {

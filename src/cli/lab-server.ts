@@ -192,15 +192,15 @@ export class LabServer {
 
   /** Waits for work on the lab, and tells the progress of the lab's job meanwhile. */
   async watched(lab: Lab, work: Promise<void>, onProgress: (progress: StepCount) => void): Promise<void> {
-    let isDone = false;
+    const state = { isDone: false };
     const ended = work.finally(() => {
-      isDone = true;
+      state.isDone = true;
     });
     // The caller gets the error of the work, which may come while the jobs are asked for.
     ended.catch(() => undefined);
     for (;;) {
       await Promise.race([ended, pause(BETWEEN_LOOKS_MS)]);
-      if (isDone) return ended;
+      if (state.isDone) return ended;
       const [job] = await this.#jobs(lab);
       if (job !== undefined) onProgress({ done: Number(job['done']), total: Number(job['total']) });
     }

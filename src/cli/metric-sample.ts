@@ -5,7 +5,7 @@ import type { Server } from './server.js';
 const PAGES = ['/metrics', '/metrics/projects'];
 const PREFIX = 'wirefarm_';
 const SERIES = /^(\w+)(?:\{(.*)\})? (\S+)$/;
-const LABEL = /(\w+)="((?:[^"\\]|\\.)*)"/g;
+const LABEL = /(?<=^|,)(\w+)="((?:[^"\\]|\\.)*)"/g;
 const ESCAPED = /\\(.)/g;
 
 type Labels = Readonly<Record<string, string>>;

@@ -1,6 +1,7 @@
 /** The route table: every path of the server. A new resource adds its file and one line here. */
 import type { Gate } from '../http/gate.js';
 import { jsonText } from '../http/answer.js';
+import type { Intake } from '../base/intake.js';
 import type { TaskRunner } from '../base/threads/task-pool.js';
 import type { CaptureLibrary } from '../captures/files/capture-library.js';
 import type { ProjectCaptures } from '../captures/link-captures.js';
@@ -45,6 +46,7 @@ import { computeRoutes } from './computes.js';
 import { consoleRoutes } from './consoles.js';
 import { debugRoutes } from './debug.js';
 import { dockerRoutes } from './docker.js';
+import { drainRoutes } from './drain.js';
 import { drawingRoutes } from './drawings.js';
 import { dynamipsRoutes } from './dynamips.js';
 import { forwardingRoutes } from './forwarding.js';
@@ -107,6 +109,7 @@ export interface Services {
   readonly archives: ProjectArchives;
   readonly appliances: ApplianceLibrary;
   readonly history: History;
+  readonly intake: Intake;
   readonly readiness: Readiness;
   readonly metrics: MetricPages;
   /** The folder of a built web UI. */
@@ -141,6 +144,7 @@ export function routeTable({
   archives,
   appliances,
   history,
+  intake,
   readiness,
   metrics,
   webUi,
@@ -161,6 +165,7 @@ export function routeTable({
       ...sessionRoutes(gate, users, sessions),
       ...metricRoutes(metrics),
       ...historyRoutes(controller, history),
+      ...drainRoutes({ intake, jobs, transfers }),
       ...grantRoutes(controller, grants, users),
       ...quotaRoutes(controller, quotas),
       ...computeRoutes(controller),

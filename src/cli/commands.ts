@@ -142,6 +142,13 @@ const COMMANDS = new Map<string, Command>([
     },
   ],
   [
+    'drain',
+    {
+      summary: 'lets the server take no new work, or take it again',
+      run: async (args, environment) => (await import('./drain.js')).drain(args, environment),
+    },
+  ],
+  [
     'help',
     {
       summary: 'prints this text',

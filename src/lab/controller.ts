@@ -21,6 +21,7 @@ import type { TopologyContext } from './topology/topology.js';
 
 interface ControllerOptions {
   readonly store: Store;
+  readonly intake: ProjectServices['intake'];
   readonly files: ProjectFiles & TaskRunner<SymbolTasks>;
   readonly mendFolder: ProjectServices['mendFolder'];
   readonly contentLoaded: ProjectServices['contentLoaded'];
@@ -90,10 +91,8 @@ export class Controller {
       beginRun: (projectId) => this.#beginRun(projectId),
     };
     this.projects = new Projects({
-      store,
-      files,
-      log,
-      gns3Version,
+      ...{ store, files, log, gns3Version },
+      intake: options.intake,
       context,
       keepState: options.keepState,
       mendFolder: options.mendFolder,

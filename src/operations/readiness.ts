@@ -1,19 +1,29 @@
 /** Whether this server takes new work. It does not when something is broken that all new work needs. */
+import type { Intake } from '../base/intake.js';
 import type { Engines } from '../engine/control/engines.js';
 import type { StoreProbe } from './store-probe.js';
+
+interface ReadinessOptions {
+  readonly probe: StoreProbe;
+  readonly engines: Pick<Engines, 'running'>;
+  readonly intake: Pick<Intake, 'isOpen'>;
+}
 
 export class Readiness {
   readonly #probe: StoreProbe;
   readonly #engines: Pick<Engines, 'running'>;
+  readonly #intake: Pick<Intake, 'isOpen'>;
 
-  constructor(probe: StoreProbe, engines: Pick<Engines, 'running'>) {
+  constructor({ probe, engines, intake }: ReadinessOptions) {
     this.#probe = probe;
     this.#engines = engines;
+    this.#intake = intake;
   }
 
   /** The reasons why it takes none, for people; empty when it does. */
   async failing(): Promise<readonly string[]> {
     const engines = this.#engines.running > 0 ? undefined : 'engines: none runs';
-    return [await this.#probe.problem(), engines].filter((reason) => reason !== undefined);
+    const drain = this.#intake.isOpen ? undefined : 'drain: an operator has asked for it';
+    return [await this.#probe.problem(), engines, drain].filter((reason) => reason !== undefined);
   }
 }

@@ -1,6 +1,7 @@
 /** The services that projects and nodes of the compute interface share. */
 import type { Logger } from 'pino';
 import type { RunningDevice } from '../engine/control/running-device.js';
+import type { Intake } from '../base/intake.js';
 import type { Remember } from '../lab/history-event.js';
 import type { Channel } from '../base/streams/channel.js';
 import type { ConsolePorts } from '../lab/console-ports.js';
@@ -35,6 +36,7 @@ export interface ComputeServices {
   readonly programs: Programs;
   readonly kept: KeptPrograms;
   readonly room: ProjectRoom;
+  readonly intake: Pick<Intake, 'check'>;
   readonly running: RunningNodes;
   readonly savedStates: SavedStates;
   readonly nat: NatWays;

@@ -50,6 +50,7 @@ import type { UdpPorts } from './links/udp-ports.js';
 
 interface LocalComputeOptions extends NioSocketsOptions {
   readonly engines: Engines;
+  readonly intake: ComputeServices['intake'];
   readonly udpPorts: UdpPorts;
   /** ATM switches drop cells whose header error control is wrong. */
   readonly refusesBadHec: boolean;
@@ -166,6 +167,7 @@ export class LocalCompute {
           report(projectId, 'warning', message);
         },
       }),
+      intake: options.intake,
       running: options.running,
       savedStates: options.savedStates,
       nat,

@@ -2,6 +2,7 @@
 import { join } from 'node:path';
 import { pino } from 'pino';
 import { routeTable } from '../api/table.js';
+import { Intake } from '../base/intake.js';
 import { PRODUCT } from '../base/product.js';
 import { StateThread } from '../base/store/state-thread.js';
 import { CaptureLibrary } from '../captures/files/capture-library.js';
@@ -92,10 +93,10 @@ export async function serve(config: Config): Promise<void> {
   await Promise.all([accounts.start(), quotas.start()]);
   checkGuarded(config, users.size > 0);
   const { files, slabs, disk } = threads;
+  const intake = new Intake();
   const transfers = new Transfers({
     worker: LOOPS.transfer,
-    slabs,
-    disk,
+    ...{ slabs, disk, intake },
     isSynced: config.syncsFiles,
     floor: config.uploadFloor,
     log,
@@ -106,8 +107,7 @@ export async function serve(config: Config): Promise<void> {
   const udpPorts = new UdpPorts(config.udpPorts, (port) => sockets.opener.isFree(port));
   const mended = new MendedCaptures(files);
   const controller = new Controller({
-    store,
-    files,
+    ...{ store, files, intake },
     keepState: (input) => files.run('keepState', input),
     mendFolder: (root) => mended.mend(root),
     contentLoaded: (projectId) => {
@@ -157,11 +157,7 @@ export async function serve(config: Config): Promise<void> {
     allowsAnyPath: config.local,
   });
   const compute = new LocalCompute({
-    engines,
-    files,
-    udpPorts,
-    log,
-    bpf,
+    ...{ engines, files, intake, udpPorts, log, bpf },
     opener: sockets.opener,
     memories: threads.memories,
     networks: config.nioNetworks,
@@ -231,9 +227,7 @@ export async function serve(config: Config): Promise<void> {
 
   const uploads = new Uploads({
     folder: config.uploads,
-    disk,
-    files,
-    transfers,
+    ...{ disk, files, intake, transfers },
     announcements: controller.announcements,
     ...{ log, quotas },
     landingOf: (target) =>
@@ -245,7 +239,15 @@ export async function serve(config: Config): Promise<void> {
   // Uploads that land at once need the images to be ready.
   await uploads.start();
 
-  const { jobs, snapshots, archives } = storedLabs({ config, threads, store, controller, log, quotas });
+  const { jobs, snapshots, archives } = storedLabs({
+    config,
+    threads,
+    store,
+    controller,
+    intake,
+    log,
+    quotas,
+  });
   const nodeFolders = new NodeFolders({
     files,
     archives: threads.archives,
@@ -269,7 +271,7 @@ export async function serve(config: Config): Promise<void> {
   warnOfSmallBuffers(await sockets.opener.grantedBuffer(), log);
   const { HttpServer } = await http;
   const probe = new StoreProbe(store);
-  const readiness = new Readiness(probe, engines);
+  const readiness = new Readiness({ probe, engines, intake });
   const server = new HttpServer({
     gate,
     table: routeTable({
@@ -277,8 +279,7 @@ export async function serve(config: Config): Promise<void> {
       ...{ transfers, images, uploads, jobs, labFiles, snapshots, archives, users, tokens, grants, quotas },
       ...{ gate, sessions },
       appliances: new ApplianceLibrary(config.appliances, files, log),
-      readiness,
-      history,
+      ...{ history, intake, readiness },
       metrics: metrics.pages,
       webUi: config.webUi,
       reports: join(config.data, REPORTS),

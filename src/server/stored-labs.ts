@@ -1,5 +1,6 @@
 /** The jobs of a server, and what stores labs by them: snapshots and archives of projects. */
 import type { Logger } from 'pino';
+import type { Intake } from '../base/intake.js';
 import type { StateThread } from '../base/store/state-thread.js';
 import type { Controller } from '../lab/controller.js';
 import type { Quotas } from '../lab/quotas/quotas.js';
@@ -17,6 +18,7 @@ interface StoredLabsOptions {
   readonly threads: Threads;
   readonly store: StateThread;
   readonly controller: Controller;
+  readonly intake: Intake;
   readonly log: Logger;
   readonly quotas: Quotas;
 }
@@ -32,11 +34,12 @@ export function storedLabs({
   threads,
   store,
   controller,
+  intake,
   log,
   quotas,
 }: StoredLabsOptions): StoredLabs {
   const { files } = threads;
-  const jobs = new Jobs(controller.announcements, log, quotas);
+  const jobs = new Jobs(controller.announcements, { intake, log, quotas });
   const notes = notesFolder(config);
   const memories = new KnownMemories(store);
   const runningLabs = new RunningLabs({ longJobs: threads.jobs, memories });

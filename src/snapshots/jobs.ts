@@ -8,6 +8,7 @@ import { JobProgress } from './content/job-progress.js';
 import { refusals } from '../base/errors/errors.js';
 import { Histogram } from '../base/metrics/histogram.js';
 import type { MetricPage } from '../base/metrics/metric-page.js';
+import type { Intake } from '../base/intake.js';
 import type { Claims } from '../lab/quotas/quotas.js';
 import type { Channel } from '../base/streams/channel.js';
 
@@ -67,8 +68,15 @@ const TELL_MS = 500;
 /** In seconds. */
 const BOUNDS = [0.1, 0.5, 1, 5, 10, 60, 600, 3600];
 
+interface JobsOptions {
+  readonly intake: Pick<Intake, 'check'>;
+  readonly log: Logger;
+  readonly quotas: Claims;
+}
+
 export class Jobs {
   readonly #announcements: Channel;
+  readonly #intake: Pick<Intake, 'check'>;
   readonly #log: Logger;
   readonly #quotas: Claims;
   readonly #entries = new Map<string, Entry>();
@@ -81,10 +89,16 @@ export class Jobs {
   #clock: NodeJS.Timeout | undefined;
   #isClosing = false;
 
-  constructor(announcements: Channel, log: Logger, quotas: Claims) {
+  constructor(announcements: Channel, { intake, log, quotas }: JobsOptions) {
     this.#quotas = quotas;
     this.#announcements = announcements;
+    this.#intake = intake;
     this.#log = log;
+  }
+
+  /** The number of jobs that run or wait. */
+  get size(): number {
+    return this.#entries.size;
   }
 
   of(projectId: string): JobView[] {
@@ -121,6 +135,7 @@ export class Jobs {
     work: (job: Job) => Promise<Result>,
   ): { readonly id: string; readonly result: Promise<Result> } {
     if (this.#isClosing) throw refusals.stopping();
+    this.#intake.check();
     if (this.of(owner.id).length >= MOST_WAITING) throw refusals.tooBusy();
     const giveBack = this.#quotas.claim(owner.id, { jobs: 1 });
     const id = randomUUID();

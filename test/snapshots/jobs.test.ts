@@ -1,5 +1,6 @@
 import { pino } from 'pino';
 import t from 'tap';
+import { Intake } from '../../src/base/intake.js';
 import { Channel } from '../../src/base/streams/channel.js';
 import { Jobs, type Job, type JobOwner } from '../../src/snapshots/jobs.js';
 import { NO_QUOTAS } from '../support/no-quotas.js';
@@ -28,7 +29,11 @@ function rig(): Rig {
     };
     told.push(`${action} ${event['subject'] ?? ''} ${event['outcome'] ?? ''}`.trim());
   });
-  const jobs = new Jobs(announcements, pino({ level: 'silent' }), NO_QUOTAS);
+  const jobs = new Jobs(announcements, {
+    intake: new Intake(),
+    log: pino({ level: 'silent' }),
+    quotas: NO_QUOTAS,
+  });
   return {
     jobs,
     told,

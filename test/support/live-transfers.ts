@@ -2,6 +2,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pino } from 'pino';
+import { Intake } from '../../src/base/intake.js';
 import { TaskPool } from '../../src/base/threads/task-pool.js';
 import type { DiskTasks } from '../../src/files/transfer/disk-tasks.js';
 import type { DigestName, Landing, UploadSubject } from '../../src/files/transfer/landing.js';
@@ -79,6 +80,7 @@ export class LiveTransfers {
       worker,
       slabs: this.slabs,
       disk: this.disk,
+      intake: new Intake(),
       isSynced,
       floor: undefined,
       log: pino({ level: 'error' }, { write: (line: string) => this.log.push(line) }),

@@ -1,6 +1,7 @@
 /** A node that is a program, for tests: the real node and the real keeper around any command. */
 import { join } from 'node:path';
 import { pino } from 'pino';
+import { Intake } from '../../src/base/intake.js';
 import type { BpfCompiler } from '../../src/engine/bpf/bpf-compiler.js';
 import type { HostSockets } from '../../src/engine/sockets/host-sockets.js';
 import { Channel } from '../../src/base/streams/channel.js';
@@ -139,6 +140,7 @@ export class ProgramRig {
       nodeChanged: () => {
         this.changes++;
       },
+      intake: new Intake(),
       remember: () => undefined,
       report: (_project, _level, message) => {
         this.reports.push(message);

@@ -3,6 +3,7 @@ import { createHash, randomUUID } from 'node:crypto';
 import { appendFileSync, readFileSync, renameSync, truncateSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Logger } from 'pino';
+import { Intake } from '../../src/base/intake.js';
 import { Channel } from '../../src/base/streams/channel.js';
 import type { TaskRunner } from '../../src/base/threads/task-pool.js';
 import type { Content, DigestName, Landing } from '../../src/files/transfer/landing.js';
@@ -238,6 +239,7 @@ export function uploadRig(
     observer: undefined,
     uploads: new Uploads({
       quotas: NO_QUOTAS,
+      intake: new Intake(),
       folder,
       announcements,
       transfers,

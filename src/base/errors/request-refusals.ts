@@ -57,6 +57,10 @@ export const requestRefusals = {
       'The server takes no new work',
       failing.length > 0 ? { details: { failing } } : {},
     ),
+  draining: (seconds: number) =>
+    new Refusal(503, 'server_draining', 'The server takes no new work, because an operator drains it', {
+      retryAfterSeconds: seconds,
+    }),
   stopping: () => new Refusal(503, 'server_stopping', 'The server is stopping'),
 
   // Disk

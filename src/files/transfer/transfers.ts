@@ -2,6 +2,7 @@
  * All uploads to files. Each upload stays with the loop that had the least to do when it began, and the slabs are shared
  * fairly between all that are on their way.
  */
+import type { Intake } from '../../base/intake.js';
 import type { Logger } from 'pino';
 import type { MetricPage } from '../../base/metrics/metric-page.js';
 import { LoopPool } from '../../base/threads/loop-pool.js';
@@ -34,6 +35,7 @@ interface TransfersOptions {
   readonly worker: URL;
   readonly slabs: Slabs;
   readonly disk: Disk;
+  readonly intake: Pick<Intake, 'check'>;
   /** Whether a file is synced before its upload is answered. */
   readonly isSynced: boolean;
   /** How many bytes of the disk are left free; undefined for the default. */
@@ -96,6 +98,7 @@ export class Transfers {
 
   /** Begins an upload to a new file. Its SHA-256 is always computed. */
   begin(landing: Landing, { size, digests, client = '' }: ContentRequest, throttle: Throttle): Upload {
+    this.#options.intake.check();
     const loop = this.#pool.leastLoaded;
     const wanted = [...new Set<DigestName>(['sha-256', ...(landing.digests ?? []), ...digests])];
     const parts = { subject: landing.subject, size, throttle, client };
@@ -115,7 +118,8 @@ export class Transfers {
 
   /** Stores a whole small body, which is copied to a disk thread. Refuses digests that differ from the promised ones. */
   async store(landing: Landing, bytes: Uint8Array, promised: Digests): Promise<Landed> {
-    const { disk, isSynced } = this.#options;
+    const { disk, intake, isSynced } = this.#options;
+    intake.check();
     const place = placeOf(landing);
     const { mode, digests = [] } = landing;
     const input = { place, mode, isSynced, bytes, digests, promised };

@@ -1,4 +1,5 @@
 /** All resumable uploads: the unfinished, and for a while those that have landed, for clients that missed the answer. */
+import type { Intake } from '../../base/intake.js';
 import { randomUUID } from 'node:crypto';
 import type { Logger } from 'pino';
 import { refusals } from '../../base/errors/errors.js';
@@ -19,6 +20,7 @@ interface UploadsOptions {
   readonly folder: string;
   readonly disk: TaskRunner<PartTasks>;
   readonly files: TaskRunner<PartLoading>;
+  readonly intake: Pick<Intake, 'check'>;
   readonly transfers: Pick<Transfers, 'append' | 'place' | 'observer'>;
   readonly announcements: Channel;
   /** Refuses a target that nothing may land at. */
@@ -42,6 +44,7 @@ const MOST_FINISHED = 10_000;
 export class Uploads {
   readonly #context: UploadContext;
   readonly #files: TaskRunner<PartLoading>;
+  readonly #intake: Pick<Intake, 'check'>;
   readonly #board: UploadBoard;
   /** The oldest first. */
   readonly #unfinished = new Map<string, ResumableUpload>();
@@ -70,11 +73,13 @@ export class Uploads {
       lifetimeMs = LIFETIME_MS,
       clock = CLOCK,
       files,
+      intake,
       quotas,
       ...rest
     } = options;
     this.#files = files;
     this.#quotas = quotas;
+    this.#intake = intake;
     this.#board = new UploadBoard(announcements, transfers);
     this.#context = {
       ...rest,
@@ -154,6 +159,7 @@ export class Uploads {
   }
 
   async #begin({ size, target, digests, metadata, client = '' }: UploadRequest): Promise<ResumableUpload> {
+    this.#intake.check();
     const { clock, landingOf } = this.#context;
     const landing = await landingOf(target);
     // It may take days: its bytes count when they have come.

@@ -4,6 +4,7 @@
  */
 import type { Logger } from 'pino';
 import type { FileTasks } from '../../base/disk/file-tasks.js';
+import type { Intake } from '../../base/intake.js';
 import { refusals } from '../../base/errors/errors.js';
 import { packChanges } from '../../base/store/packing.js';
 import type { Change, Packed, Store } from '../../base/store/store.js';
@@ -28,6 +29,7 @@ export type ProjectFiles = TaskRunner<ProjectFileTasks>;
 /** The services that all projects of the controller share. */
 export interface ProjectServices {
   readonly store: Store;
+  readonly intake: Pick<Intake, 'check'>;
   readonly files: ProjectFiles;
   readonly log: Logger;
   readonly gns3Version: string;

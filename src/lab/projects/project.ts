@@ -109,7 +109,9 @@ export class Project {
     });
   }
 
-  open(): Promise<string> {
+  /** Refuses (503) to open a closed one when the server takes no new work. */
+  async open(): Promise<string> {
+    if (!this.isOpen) this.#services.intake.check();
     this.#isDecided = true;
     return this.#open('opened');
   }

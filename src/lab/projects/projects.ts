@@ -131,6 +131,7 @@ export class Projects {
     return this.#lane.exclusively(async () => {
       const known = wanted.project_id == null ? undefined : this.#projects.get(wanted.project_id);
       if (known !== undefined) return known.text;
+      this.#options.intake.check();
       this.checkName(wanted.name, undefined);
       const id = wanted.project_id ?? randomUUID();
       const path = this.#places.choose(id, wanted.path);

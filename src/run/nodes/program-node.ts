@@ -126,7 +126,10 @@ export class ProgramNode extends ComputeNode {
   }
 
   override start(inputs: Properties = {}): Promise<void> {
-    return this.turn(() => tellStart(this, this.#start(inputs), this.services));
+    return this.turn(() => {
+      this.services.intake.check();
+      return tellStart(this, this.#start(inputs), this.services);
+    });
   }
 
   /** Starts it as it ran when its memory was saved, if it was. */
@@ -169,6 +172,7 @@ export class ProgramNode extends ComputeNode {
 
   override reload(): Promise<void> {
     return this.turn(async () => {
+      this.services.intake.check();
       const isAsStarted = this.#startedWith === settingsOf(this);
       if (this.#run?.reload !== undefined && this.#status === 'started' && isAsStarted)
         return this.#run.reload();

@@ -1,6 +1,7 @@
 /** Everything that runs nodes keeps one contract: switches, and programs. */
 import { pino } from 'pino';
 import t, { type Test } from 'tap';
+import { Intake } from '../../../src/base/intake.js';
 import type { BpfCompiler } from '../../../src/engine/bpf/bpf-compiler.js';
 import { hostSockets } from '../../../src/engine/sockets/host-sockets.js';
 import { Channel } from '../../../src/base/streams/channel.js';
@@ -59,6 +60,7 @@ async function switchOf(t: Test, kind: SwitchKind): Promise<SwitchNode> {
     nat: new NatWays({ keeper: programs.keeper, files, interfaces: new Set() }),
     consoleHost: '127.0.0.1',
     nodeChanged: () => undefined,
+    intake: new Intake(),
     remember: () => undefined,
     report: () => undefined,
   });

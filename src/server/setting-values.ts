@@ -1,7 +1,7 @@
 /** The values that settings may have, read from their texts. */
 import { BlockList, isIP } from 'node:net';
 import { z } from 'zod';
-import { RESOURCES, type Amounts } from '../lab/quotas/resources.js';
+import { RESOURCES, type Amounts, type Resource } from '../lab/quotas/resources.js';
 
 export const whole = (least: number, most: number): z.ZodType<number> =>
   z
@@ -44,26 +44,31 @@ const UNITS: Readonly<Record<string, number>> = { K: 2 ** 10, M: 2 ** 20, G: 2 *
 const IN_BYTES: readonly string[] = ['memory', 'disk'];
 const LIMIT = /^([a-z]+)=(\d{1,12})([KMGT]?)$/;
 
-/** Limits of resources, such as `nodes=500,memory=64G`. An empty text is none. */
-export const quota: z.ZodType<Amounts> = z.string().transform((text, context) => {
-  const amounts: Partial<Record<string, number>> = {};
-  for (const entry of text === '' ? [] : text.split(',')) {
-    const [, name = '', digits, unit = ''] = LIMIT.exec(entry.trim()) ?? [];
-    if (!RESOURCES.some((resource) => resource === name) || (unit !== '' && !IN_BYTES.includes(name))) {
-      const message = `'${entry}' is no limit like nodes=500 or memory=64G, of ${RESOURCES.join(', ')}`;
-      context.addIssue({ code: 'custom', message });
-      return z.NEVER;
+/** Limits of these resources, such as `nodes=500,memory=64G`. An empty text is none. */
+function limitsOf(resources: readonly Resource[]): z.ZodType<Amounts, string> {
+  return z.string().transform((text, context) => {
+    const amounts: Partial<Record<string, number>> = {};
+    for (const entry of text === '' ? [] : text.split(',')) {
+      const [, name = '', digits, unit = ''] = LIMIT.exec(entry.trim()) ?? [];
+      if (!resources.some((resource) => resource === name) || (unit !== '' && !IN_BYTES.includes(name))) {
+        const message = `'${entry}' is no limit like nodes=500 or memory=64G, of ${resources.join(', ')}`;
+        context.addIssue({ code: 'custom', message });
+        return z.NEVER;
+      }
+      amounts[name] = Number(digits) * (UNITS[unit] ?? 1);
     }
-    amounts[name] = Number(digits) * (UNITS[unit] ?? 1);
-  }
-  return amounts;
-});
+    return amounts;
+  });
+}
+
+/** A quota of the server or of a user. The disk is bounded project by project. */
+export const quota = limitsOf(RESOURCES.filter((resource) => resource !== 'disk'));
 
 /** A quota of a project; a bare number is MiB of the disk, of which 0 is all. */
 export const projectQuota: z.ZodType<Amounts> = z
   .string()
   .transform((text) => (/^\d{1,9}$/.test(text) ? (Number(text) === 0 ? '' : `disk=${text}M`) : text))
-  .pipe(quota as z.ZodType<Amounts, string>);
+  .pipe(limitsOf(RESOURCES));
 
 export const hostName: z.ZodType<string, string> = z
   .string()

@@ -20,7 +20,7 @@ symlinkSync('..', join(folder, 'QEMU/up'));
 
 /** Everything that lies where no upload of an image for qemu may get to, and what is in it. */
 function surroundings(): string[] {
-  const theirs = ['images/QEMU/', 'images/tmp/', 'state/'].map((path) => join(server.data, path));
+  const theirs = ['images/QEMU/', 'images/tmp/', 'history/', 'state/'].map((path) => join(server.data, path));
   return readdirSync(server.data, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
     .map(({ parentPath, name }) => join(parentPath, name))

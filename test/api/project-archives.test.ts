@@ -40,7 +40,7 @@ const fetchArchive = archiveFetcher(t, server.url);
 const parsed = (bytes: Buffer | undefined): Json => JSON.parse(String(bytes)) as Json;
 const nodesIn = (topology: Json): Json[] => (topology['topology'] as { nodes: Json[] }).nodes;
 /** All that is on the disk, but for what changes by itself. */
-const disk = (): ReadonlyMap<string, string> => recordTree(server.data, ['state', 'uploads']);
+const disk = (): ReadonlyMap<string, string> => recordTree(server.data, ['history', 'state', 'uploads']);
 
 /** With a link, a snapshot, and files of every kind. */
 async function filledLab(settings: Json = {}): Promise<SnapshotLab & { readonly node: Json }> {

@@ -149,6 +149,11 @@ void t.test('admins give users and projects limits of their own, which are store
   await admin.expect(200, 'PUT', `${lab.path}/quota`, { nodes: 1 });
   t.equal((await client.put(`${lab.path}/quota`, {})).status, 403);
   t.equal((await admin.put(`${lab.path}/quota`, { cats: 1 })).status, 400);
+  t.equal(
+    (await admin.put(`${lab.path}/quota`, { disk: 1 })).status,
+    400,
+    'the disk is bounded by the settings',
+  );
   t.equal((await newNode(client, lab)).status, 201);
   const refused = {
     status: 409,

@@ -32,11 +32,12 @@ const LARGEST_BODY = 1024 * 1024;
 /** No handler runs here. */
 const SERVICES: unknown = { controller: {}, compute: {} };
 const TABLE = routeTable(SERVICES as Services);
-/** A server that has its first user refuses everybody else, and nothing would be met. */
-const isFirstUser = ({ method, path }: Route): boolean => method === 'POST' && path === '/v2/users';
+/** Servers that have their first user, or are drained, refuse the others, and nothing would be met. */
+const CLOSING = ['/v2/users', '/v2/admin/drain'];
+const closesServer = ({ method, path }: Route): boolean => method === 'POST' && CLOSING.includes(path);
 const TARGETS: readonly Target[] = [
   ...TABLE.routes
-    .filter((each) => !isFirstUser(each))
+    .filter((each) => !closesServer(each))
     .map((route) => ({ method: route.method, path: route.path, route })),
   ...TABLE.sockets.map(({ path }) => ({ method: 'GET', path, route: undefined })),
 ];

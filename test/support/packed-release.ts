@@ -53,8 +53,8 @@ export function installRelease(
   const installed = join(folder, `wirefarm-${version}`);
   renameSync(join(folder, 'package'), installed);
   const told = npm(installed, environment, 'ci', '--omit=dev', ...QUIETLY);
-  // This one is about the settings of npm on this host.
-  const warnings = told.split('\n').filter((line) => /npm warn (?!Unknown user config)/i.test(line));
+  // These are about the settings of npm on this host.
+  const warnings = told.split('\n').filter((line) => /npm warn (?!Unknown \w+ config)/i.test(line));
   return { folder: installed, warnings };
 }
 

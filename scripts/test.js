@@ -2,6 +2,7 @@
  * Runs the tests: `npm test` those for every change, `npm run test:soak` the long ones. Files that are named after the
  * command are run instead; `--jobs=N` says how many run at once. Installs the Debian packages that tests need where it
  * may, and says at the end which tests were left out, and why. Everything the files say goes to `.tap/<tier>.tap`.
+ * A few files that fail beside others run once more alone, and are told as unstable when they pass then.
  */
 import { execFileSync } from 'node:child_process';
 import {
@@ -33,16 +34,18 @@ const RECEIVE_BUFFER = 4 * 1024 * 1024;
 const RECEIVE_BUFFER_LIMIT = '/proc/sys/net/core/rmem_max';
 const NON_FREE = new Set(['dynamips']);
 const isRoot = process.getuid?.() === 0;
-/** Nothing is judged by its time: this only ends what hangs. A loaded machine may have a multiple of it. */
-const LONGEST_FILE_S = 600 * Number(process.env.WIREFARM_TEST_PATIENCE ?? 1);
 /** Half of the time of many files is waiting. More than four would share UDP ports (test/support/server-process.ts). */
 const JOBS = Math.min(2 * availableParallelism(), 4);
 const SLOWEST_SHOWN = 10;
 const PROGRESS_EVERY = 50;
 /** Failures of one file that are printed; the others are in the file of all output. */
 const MOST_FAILURES = 5;
+/** So many files that failed beside others run once more by themselves. More than that are no accident. */
+const MOST_RUN_AGAIN = 5;
 
 const [tier, ...args] = process.argv.slice(2);
+/** Nothing is judged by its time: this only ends what hangs. A loaded machine may have a multiple of it. */
+const LONGEST_FILE_S = (tier === LONG ? 1800 : 600) * Number(process.env.WIREFARM_TEST_PATIENCE ?? 1);
 
 function hasProgram(name) {
   const folders = [...(process.env.PATH ?? '').split(delimiter), '/usr/sbin', '/sbin'];
@@ -139,8 +142,9 @@ async function prepareLibrary() {
   renameSync(unfinished, BUNDLED_LIBRARY);
 }
 
+const named = args.filter((argument) => !argument.startsWith('-'));
+
 function testFiles() {
-  const named = args.filter((argument) => !argument.startsWith('-'));
   if (named.length > 0)
     return named.map((name) => name.replace(/^test\//, `${TESTS}/`).replace(/\.ts$/, '.js'));
   return readdirSync(TESTS, { recursive: true })
@@ -185,30 +189,53 @@ await prepareLibrary();
 mkdirSync('.tap', { recursive: true });
 const output = `.tap/${tier}.tap`;
 const log = openSync(output, 'w');
+const firstTries = openSync(`.tap/${tier}-first-tries.tap`, 'w');
 const files = testFiles();
 const results = [];
-const skips = new Map();
-let failed = 0;
+const failed = [];
 
-await runAll(files, (result) => {
+function record(result) {
   results.push(result);
   writeSync(log, tapOf(result, results.length));
-  for (const reason of leftOut(result)) skips.set(reason, (skips.get(reason) ?? 0) + 1);
-  if (!result.ok) {
-    failed++;
-    say(`FAILED ${result.file} (${seconds(result.ms)}): ${result.problem}`);
-    const told = failures(result);
-    for (const failure of told.slice(0, MOST_FAILURES)) say(inTypeScript(failure));
-    if (told.length > MOST_FAILURES) say(`  and ${told.length - MOST_FAILURES} more: see ${output}`);
+}
+
+function tell(result) {
+  say(`FAILED ${result.file} (${seconds(result.ms)}): ${result.problem}`);
+  const told = failures(result);
+  for (const failure of told.slice(0, MOST_FAILURES)) say(inTypeScript(failure));
+  if (told.length > MOST_FAILURES) say(`  and ${told.length - MOST_FAILURES} more: see ${output}`);
+}
+
+let ended = 0;
+await runAll(files, (result) => {
+  ended++;
+  if (result.ok) record(result);
+  else {
+    failed.push(result);
+    tell(result);
   }
-  if (results.length % PROGRESS_EVERY === 0 && results.length < files.length)
-    say(
-      `${results.length} of ${files.length} files, ${failed} failed, ${seconds(performance.now() - begun)}`,
-    );
+  if (ended % PROGRESS_EVERY === 0 && ended < files.length)
+    say(`${ended} of ${files.length} files, ${failed.length} failed, ${seconds(performance.now() - begun)}`);
 });
+
+const isRunAgain = named.length === 0 && failed.length <= MOST_RUN_AGAIN;
+const unstable = [];
+for (const first of failed) {
+  const result = isRunAgain ? await runFile(first.file, 0, LONGEST_FILE_S) : first;
+  record(result);
+  if (!result.ok) {
+    if (isRunAgain) tell(result);
+    continue;
+  }
+  unstable.push(first);
+  writeSync(firstTries, tapOf(first, unstable.length));
+}
 writeSync(log, `1..${results.length}\n`);
 closeSync(log);
+closeSync(firstTries);
 
+const skips = new Map();
+for (const reason of results.flatMap(leftOut)) skips.set(reason, (skips.get(reason) ?? 0) + 1);
 let skipped = 0;
 for (const [reason, number] of skips) {
   skipped += number;
@@ -217,7 +244,9 @@ for (const [reason, number] of skips) {
 say('the slowest files:');
 for (const { file, ms } of results.toSorted((a, b) => b.ms - a.ms).slice(0, SLOWEST_SHOWN))
   say(`${seconds(ms).padStart(9)} ${file}`);
-for (const { file, problem } of results.filter(({ ok }) => !ok)) say(`FAILED ${file}: ${problem}`);
+for (const { file, problem } of unstable) say(`UNSTABLE ${file}: beside others ${problem}; alone it passed`);
+const stillFailed = results.filter(({ ok }) => !ok);
+for (const { file, problem } of stillFailed) say(`FAILED ${file}: ${problem}`);
 say(`took ${Math.round((performance.now() - begun) / 1000)} s`);
-say(`${results.length - failed} passed, ${failed} failed, ${skipped} skipped`);
-process.exitCode = failed === 0 && results.length > 0 ? 0 : 1;
+say(`${results.length - stillFailed.length} passed, ${stillFailed.length} failed, ${skipped} skipped`);
+process.exitCode = stillFailed.length === 0 && results.length > 0 ? 0 : 1;

@@ -1,11 +1,11 @@
 /** The server as gns3fy uses it, call by call, held against the samples of the contract. */
 import t, { type Test } from 'tap';
 import { Client, type Reply } from './support/client.js';
-import { startServer } from './support/server-process.js';
+import { CONSOLE_PORTS_BY_DEFAULT, startServer } from './support/server-process.js';
 
 type Json = Record<string, unknown>;
 
-const server = await startServer(t);
+const server = await startServer(t, { environment: CONSOLE_PORTS_BY_DEFAULT });
 // gns3fy sends this header, JSON bodies when they are not empty, and raw bodies as they are.
 const client = new Client(`${server.url}/v2`, { accept: 'application/json' });
 const UNKNOWN = '11111111-2222-3333-4444-555555555555';

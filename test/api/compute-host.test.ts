@@ -5,11 +5,14 @@ import t from 'tap';
 import { WebSocket } from 'ws';
 import { Client } from '../support/client.js';
 import { ComputeLab } from '../support/compute-lab.js';
-import { startServer } from '../support/server-process.js';
+import { CONSOLE_PORTS_BY_DEFAULT, startServer } from '../support/server-process.js';
 
 type Json = Record<string, unknown>;
 
-const server = await startServer(t, { flags: ['--udp-ports', '21000-21003'] });
+const server = await startServer(t, {
+  flags: ['--udp-ports', '21000-21003'],
+  environment: CONSOLE_PORTS_BY_DEFAULT,
+});
 const client = new Client(server.url);
 
 void t.test('the version is told as the controller tells it', async (t) => {

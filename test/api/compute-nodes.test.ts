@@ -3,11 +3,11 @@ import { randomUUID } from 'node:crypto';
 import t from 'tap';
 import { Client } from '../support/client.js';
 import { ComputeLab } from '../support/compute-lab.js';
-import { startServer } from '../support/server-process.js';
+import { CONSOLE_PORTS_BY_DEFAULT, startServer } from '../support/server-process.js';
 
 type Json = Record<string, unknown>;
 
-const server = await startServer(t);
+const server = await startServer(t, { environment: CONSOLE_PORTS_BY_DEFAULT });
 const client = new Client(server.url);
 const lab = await ComputeLab.open(client);
 const KINDS = ['atm_switch', 'frame_relay_switch', 'ethernet_switch', 'ethernet_hub'] as const;

@@ -4,10 +4,14 @@ import t from 'tap';
 import { Client } from '../support/client.js';
 import { NotificationLog } from '../support/notification-log.js';
 import { scratchFolder } from '../support/scratch.js';
-import { startServer } from '../support/server-process.js';
+import { CONSOLE_PORTS_BY_DEFAULT, startServer } from '../support/server-process.js';
 
 const data = scratchFolder(t);
-const server = await startServer(t, { data, flags: ['--udp-ports', '20000-30000'] });
+const server = await startServer(t, {
+  data,
+  flags: ['--udp-ports', '20000-30000'],
+  environment: CONSOLE_PORTS_BY_DEFAULT,
+});
 const client = new Client(server.url);
 const stream = await NotificationLog.open(`${server.url}/v2/notifications`);
 t.teardown(() => {

@@ -3,11 +3,11 @@ import t from 'tap';
 import { Client } from '../support/client.js';
 import { gns3Node, placeGns3Project } from '../support/gns3-project.js';
 import { NotificationLog, type Notification } from '../support/notification-log.js';
-import { startServer } from '../support/server-process.js';
+import { CONSOLE_PORTS_BY_DEFAULT, startServer } from '../support/server-process.js';
 
 type Json = Record<string, unknown>;
 
-const server = await startServer(t);
+const server = await startServer(t, { environment: CONSOLE_PORTS_BY_DEFAULT });
 const client = new Client(server.url);
 const UNKNOWN = '11111111-2222-3333-4444-555555555555';
 const refusal = (status: number, message: string): object => ({ status, body: { message, status } });

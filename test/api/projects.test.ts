@@ -3,6 +3,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync
 import { join } from 'node:path';
 import t from 'tap';
 import { Client } from '../support/client.js';
+import { eventually } from '../support/eventually.js';
 import { gns3Node, gns3Text, placeGns3Project } from '../support/gns3-project.js';
 import { NotificationLog, type Notification } from '../support/notification-log.js';
 import { scratchFolder } from '../support/scratch.js';
@@ -432,7 +433,8 @@ void t.test('a project that opens itself is open soon after a start', async (t) 
   const { id } = placeGns3Project(join(place, 'projects'), 'self', { head: { auto_open: true } });
   const started = await startServer(t, { data: place });
   const its = new Client(started.url);
-  // The list of nodes waits for an opening that is under way.
-  await its.expect(200, 'GET', `/v2/projects/${id}/nodes`);
-  t.hasStrict(await its.get(`/v2/projects/${id}`), { body: { status: 'opened' } });
+  await eventually('it is open', async () => {
+    const { status } = await its.expect(200, 'GET', `/v2/projects/${id}`);
+    return status === 'opened' || undefined;
+  });
 });

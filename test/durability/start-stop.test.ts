@@ -181,9 +181,10 @@ void t.test('auto_open projects are open after a start, others closed', async (t
   const other = placeGns3Project(join(data, 'projects'), 'other');
   const server = await startServer(t, { data });
   const client = new Client(server.url);
-  // Waits for an opening that is under way.
-  await client.get(`/v2/projects/${auto.id}/nodes`);
-  t.match(await client.expect(200, 'GET', `/v2/projects/${auto.id}`), { status: 'opened' });
+  await eventually('it is open', async () => {
+    const { status } = await client.expect(200, 'GET', `/v2/projects/${auto.id}`);
+    return status === 'opened' || undefined;
+  });
   t.match(await client.expect(200, 'GET', `/v2/projects/${other.id}`), { status: 'closed' });
   t.equal(await server.stop(), 0);
 });

@@ -64,16 +64,23 @@ export function manyUdpPorts(): string {
   return `${first}-${first + MANY_UDP_PORTS - 1}`;
 }
 
+/** The first of the console ports that files of this job have for themselves. */
+function firstConsolePort(): number {
+  const job = Number(process.env['TAP_JOB_ID'] ?? 0);
+  return FIRST_CONSOLE_PORT + (job % CONSOLE_JOBS) * CONSOLE_PORTS_OF_A_JOB;
+}
+
 /**
  * For a server whose nodes have consoles that listen: what is to be its WIREFARM_CONSOLE_PORTS. The servers of a file that
  * run at the same time take different parts, from 0 to 3.
  */
 export function ownConsolePorts(part = 0): string {
-  const job = Number(process.env['TAP_JOB_ID'] ?? 0);
-  const first =
-    FIRST_CONSOLE_PORT + (job % CONSOLE_JOBS) * CONSOLE_PORTS_OF_A_JOB + part * CONSOLE_PORTS_OF_A_PART;
+  const first = firstConsolePort() + part * CONSOLE_PORTS_OF_A_PART;
   return `${first}-${first + CONSOLE_PORTS_OF_A_PART - 1}`;
 }
+
+/** For a test of the ports that a server has when nobody says which. */
+export const CONSOLE_PORTS_BY_DEFAULT = { WIREFARM_CONSOLE_PORTS: '5000-10000' };
 
 const READY = /listens on (https?:\/\/\S+:(\d+))$/;
 
@@ -94,6 +101,7 @@ export async function startServer(t: Teardown, options: ServerOptions = {}): Pro
     // The server does not get the options that the test runner adds to every Node.js process.
     env: {
       ...{ ...process.env, NODE_OPTIONS: '', WIREFARM_UDP_PORTS: udpPorts() },
+      WIREFARM_CONSOLE_PORTS: `${firstConsolePort()}-${firstConsolePort() + CONSOLE_PORTS_OF_A_JOB - 1}`,
       // A test that wants an engine of containers starts its own.
       WIREFARM_DOCKER_SOCKET: '/nowhere/docker.sock',
       ...options.environment,

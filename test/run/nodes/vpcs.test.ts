@@ -100,6 +100,8 @@ void t.test(
     t.same(programsOf(pc), []);
 
     await lab.act(pc, 'start');
+    const live = await lab.console(t, pc);
+    await live.until(/VPCS/);
     const error = stream.next(({ action }) => action === 'log.error');
     for (const pid of programsOf(pc)) process.kill(pid, 'SIGKILL');
     t.match(await error, { event: { message: /^PC1 ended: signal SIGKILL/ } });

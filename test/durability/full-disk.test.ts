@@ -1,43 +1,20 @@
 /** A full disk refuses new writes and damages nothing. */
-import { execFileSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import { mkdirSync, readdirSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, statfsSync } from 'node:fs';
 import { request, type IncomingMessage } from 'node:http';
 import { join } from 'node:path';
-import t, { type Test } from 'tap';
+import t from 'tap';
 import { asideNames, projectFolders } from '../support/aside-folders.js';
 import { Client, type Reply } from '../support/client.js';
 import { parseGns3 } from '../support/gns3-schema.js';
 import { NotificationLog } from '../support/notification-log.js';
-import { scratchFolder } from '../support/scratch.js';
 import { startServer } from '../support/server-process.js';
+import { fillDisk, NO_MOUNT, smallDisk } from '../support/small-disk.js';
 
 type Json = Readonly<Record<string, unknown>>;
 /** Requests of one sort until the disk has no room for another. */
 const MOST = 400;
-
-/** A file system of its own; undefined when this process may not mount one. */
-function smallDisk(t: Test, megabytes: number): string | undefined {
-  const folder = scratchFolder(t);
-  try {
-    execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${megabytes}m`, 'tmpfs', folder], { stdio: 'ignore' });
-  } catch {
-    return undefined;
-  }
-  t.teardown(() => execFileSync('umount', ['--lazy', folder]));
-  return folder;
-}
-
-/** Takes all the room but `left` bytes; returns how to give it back. */
-function fill(disk: string, left = 0): () => void {
-  const { bavail, bsize } = statfsSync(disk);
-  const ballast = join(disk, 'ballast');
-  writeFileSync(ballast, Buffer.alloc(Math.max(0, bavail * bsize - left), 1));
-  return () => {
-    rmSync(ballast);
-  };
-}
 
 /** Repeats a request until it is refused; returns the refusal and what was acknowledged before. */
 async function untilRefused(make: () => Promise<Reply>): Promise<{ refusal: Reply; accepted: Json[] }> {
@@ -69,10 +46,8 @@ async function uploadStatus(url: string, body: Uint8Array): Promise<number | und
 }
 
 const isFull = { status: 507, body: { status: 507, message: /No space left/ } };
-const NO_MOUNT = 'mounting a tmpfs takes root';
-
 void t.test('writes are refused with 507, leave nothing, and work again once there is room', async (t) => {
-  const disk = smallDisk(t, 8);
+  const disk = smallDisk(t, 8 * 1024);
   if (disk === undefined) {
     t.pass(`# SKIP ${NO_MOUNT}`);
     return;
@@ -113,7 +88,7 @@ void t.test('writes are refused with 507, leave nothing, and work again once the
   const topology = await client.request('GET', `${base}/files/lab.gns3`);
   t.equal(parseGns3(topology.text).topology.nodes.length, nodes.length);
 
-  const giveBack = fill(disk);
+  const giveBack = fillDisk(disk);
   const before = filesBelow(join(data, 'projects'));
   const listed = (await client.get('/v2/projects')).text;
 
@@ -202,7 +177,7 @@ void t.test('writes are refused with 507, leave nothing, and work again once the
 });
 
 void t.test('a server starts, reads and stops on a disk that is full', async (t) => {
-  const disk = smallDisk(t, 8);
+  const disk = smallDisk(t, 8 * 1024);
   if (disk === undefined) {
     t.pass(`# SKIP ${NO_MOUNT}`);
     return;
@@ -213,14 +188,12 @@ void t.test('a server starts, reads and stops on a disk that is full', async (t)
   const client = new Client(first.url);
   const project = await client.expect(201, 'POST', '/v2/projects', { name: 'lab', auto_close: false });
   const base = `/v2/projects/${String(project['project_id'])}`;
-  const giveBack = fill(disk, 200_000);
+  const giveBack = fillDisk(disk, 200_000);
   const svg = `<svg>${'y'.repeat(30_000)}</svg>`;
   const { accepted } = await untilRefused(() => client.post(`${base}/drawings`, { svg }));
   t.ok(accepted.length > 0);
   await first.stop('SIGKILL');
-  rmSync(join(disk, 'more'), { force: true });
-  const { bavail, bsize } = statfsSync(disk);
-  writeFileSync(join(disk, 'more'), Buffer.alloc(bavail * bsize, 1));
+  fillDisk(disk);
 
   const second = await startServer(t, { data });
   const reader = new Client(second.url);
@@ -242,7 +215,7 @@ void t.test('a server starts, reads and stops on a disk that is full', async (t)
 });
 
 void t.test('an upload that reaches the end of the disk midway leaves the old file', async (t) => {
-  const disk = smallDisk(t, 12);
+  const disk = smallDisk(t, 12 * 1024);
   if (disk === undefined) {
     t.pass(`# SKIP ${NO_MOUNT}`);
     return;
@@ -267,7 +240,7 @@ void t.test('an upload that reaches the end of the disk midway leaves the old fi
 });
 
 void t.test('on a full disk a project can be deleted, which makes room', async (t) => {
-  const disk = smallDisk(t, 8);
+  const disk = smallDisk(t, 8 * 1024);
   if (disk === undefined) {
     t.pass(`# SKIP ${NO_MOUNT}`);
     return;
@@ -289,7 +262,7 @@ void t.test('on a full disk a project can be deleted, which makes room', async (
   const nodes = `/v2/projects/${kept}/nodes`;
   const node = { name: 'S', node_type: 'ethernet_switch', compute_id: 'local' };
   const { node_id } = await client.expect(201, 'POST', nodes, node);
-  fill(disk);
+  fillDisk(disk);
   const svg = `<svg>${'z'.repeat(100_000)}</svg>`;
   await untilRefused(() => client.post(`/v2/projects/${kept}/drawings`, { svg }));
   await untilRefused(() => client.post(nodes, node));

@@ -1,11 +1,13 @@
 /** A file system of a test's own that is soon full. */
 import { randomUUID } from 'node:crypto';
 import { execFileSync } from 'node:child_process';
-import { rmSync, statfsSync, writeFileSync } from 'node:fs';
+import { closeSync, openSync, rmSync, statfsSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { scratchFolder, type Teardown } from './scratch.js';
 
 export const NO_MOUNT = 'mounting a tmpfs takes root';
+
+const PIECE = 1024 * 1024;
 
 /** Undefined when this process may not mount one. */
 export function smallDisk(t: Teardown, kilobytes: number): string | undefined {
@@ -19,14 +21,27 @@ export function smallDisk(t: Teardown, kilobytes: number): string | undefined {
   return folder;
 }
 
-/** Takes all the room but `left` bytes; returns how to give it back. */
-export function fillDisk(disk: string, left: number): () => void {
-  const { bavail, bsize } = statfsSync(disk);
+/** Takes all the room but `left` bytes, also while a server writes there; returns how to give it back. */
+export function fillDisk(disk: string, left = 0): () => void {
   const ballast = join(disk, `ballast-${randomUUID()}`);
-  writeFileSync(ballast, Buffer.alloc(Math.max(0, bavail * bsize - left), 1));
+  const file = openSync(ballast, 'w');
+  try {
+    for (let room = roomOf(disk) - left; room > 0; room = roomOf(disk) - left)
+      writeSync(file, Buffer.alloc(Math.min(room, PIECE), 1));
+  } catch (error) {
+    // The server has taken the rest.
+    if (!(error instanceof Error && 'code' in error && error.code === 'ENOSPC')) throw error;
+  } finally {
+    closeSync(file);
+  }
   return () => {
     rmSync(ballast);
   };
+}
+
+function roomOf(disk: string): number {
+  const { bavail, bsize } = statfsSync(disk);
+  return bavail * bsize;
 }
 
 /** In memory where that can be had, for tests that sync much and do not mean the disk. */

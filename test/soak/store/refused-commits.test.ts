@@ -1,13 +1,13 @@
 /** Ten thousand commits on a full disk with a large store, and a thousand that the kernel answers with EIO. */
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
 import { JournalStore } from '../../../src/base/store/journal-store.js';
 import { Random, testSeed } from '../../support/random.js';
 import { refuseCommits } from '../../support/refused-commits.js';
 import { scratchFolder } from '../../support/scratch.js';
-import { NO_MOUNT, smallDisk } from '../../support/small-disk.js';
+import { fillDisk, NO_MOUNT, smallDisk } from '../../support/small-disk.js';
 
 void t.test('10,000 commits of 10 octets to a mebibyte on a full disk, with 50 MB in the store', (t) => {
   const disk = smallDisk(t, 96 * 1024);
@@ -26,8 +26,7 @@ void t.test('10,000 commits of 10 octets to a mebibyte on a full disk, with 50 M
     }));
     store.commit(records);
   }
-  const { bavail, bsize } = statfsSync(disk);
-  writeFileSync(join(disk, 'full'), Buffer.alloc(bavail * bsize));
+  const giveBack = fillDisk(disk);
   for (const length of [16_384, 256, 1]) {
     for (let count = 0, isFull = false; !isFull; count++) {
       try {
@@ -40,7 +39,7 @@ void t.test('10,000 commits of 10 octets to a mebibyte on a full disk, with 50 M
   refuseCommits(t, store, new Random(testSeed(71)), 10_000, 507);
   for (let index = 0; index < 50; index++) store.commit([{ remove: ['x', `n${index}-0`] }]);
   t.equal(store.load(['x']).length, 50 * 99);
-  rmSync(join(disk, 'full'));
+  giveBack();
   store.commit([{ put: ['z'], value: 'z'.repeat(1_000_000) }]);
   store.close();
   const again = new JournalStore(state);

@@ -303,6 +303,7 @@ const ASK_THE_DAY = [
   'src/engine/taps/tap-clock.ts',
   'src/files/transfer/upload.ts',
   'src/files/uploads/uploads.ts',
+  'src/operations/doctor/network-checks.ts',
   'src/operations/stopped-accounts.ts',
   'src/server/serve.ts',
   'src/snapshots/content/frozen-tree.ts',

@@ -19,6 +19,7 @@ import type { NodeArchives } from '../files/node-files/node-archives.js';
 import { openObject } from '../lab/gns3-file/topology-schema.js';
 import { PRODUCT } from '../base/product.js';
 import type { LabFiles } from '../operations/lab-files/lab-files.js';
+import type { Doctor } from '../operations/doctor/doctor.js';
 import type { Jobs } from '../snapshots/jobs.js';
 import type { ProjectArchives } from '../snapshots/projects/project-archives.js';
 import type { Snapshots } from '../snapshots/snapshots.js';
@@ -46,6 +47,7 @@ import { computeRoutes } from './computes.js';
 import { consoleRoutes } from './consoles.js';
 import { debugRoutes } from './debug.js';
 import { dockerRoutes } from './docker.js';
+import { doctorRoutes } from './doctor.js';
 import { drainRoutes } from './drain.js';
 import { drawingRoutes } from './drawings.js';
 import { dynamipsRoutes } from './dynamips.js';
@@ -109,6 +111,7 @@ export interface Services {
   readonly archives: ProjectArchives;
   readonly appliances: ApplianceLibrary;
   readonly history: History;
+  readonly doctor: Doctor;
   readonly intake: Intake;
   readonly readiness: Readiness;
   readonly metrics: MetricPages;
@@ -144,6 +147,7 @@ export function routeTable({
   archives,
   appliances,
   history,
+  doctor,
   intake,
   readiness,
   metrics,
@@ -165,6 +169,7 @@ export function routeTable({
       ...sessionRoutes(gate, users, sessions),
       ...metricRoutes(metrics),
       ...historyRoutes(controller, history),
+      ...doctorRoutes(doctor),
       ...drainRoutes({ intake, jobs, transfers }),
       ...grantRoutes(controller, grants, users),
       ...quotaRoutes(controller, quotas),

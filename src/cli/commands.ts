@@ -142,6 +142,13 @@ const COMMANDS = new Map<string, Command>([
     },
   ],
   [
+    'doctor',
+    {
+      summary: 'tells what is wrong with this host, and how it is repaired',
+      run: async (args, environment) => (await import('./doctor.js')).doctor(args, environment),
+    },
+  ],
+  [
     'drain',
     {
       summary: 'lets the server take no new work, or take it again',

@@ -92,6 +92,7 @@ export interface Config {
 
 type Command =
   | { readonly run: 'serve'; readonly config: Config }
+  | { readonly run: 'doctor'; readonly config: Config; readonly isJson: boolean }
   | { readonly run: 'help' }
   | { readonly run: 'version' };
 
@@ -99,7 +100,8 @@ const MEBI = 1024 * 1024;
 
 /** Reads the command line and the environment. Throws ConfigError. */
 export function readCommand(args: readonly string[], environment: NodeJS.ProcessEnv): Command {
-  const flags = parseFlags(args);
+  const examines = args[0] === 'doctor';
+  const flags = examines ? parseFlags(args.slice(1), ['json']) : parseFlags(args);
   if (flags['help'] === true) return { run: 'help' };
   if (flags['version'] === true) return { run: 'version' };
 
@@ -115,14 +117,19 @@ export function readCommand(args: readonly string[], environment: NodeJS.Process
     const name = String(issue?.path[0]);
     throw new ConfigError(`--${name} (${variableOf(name)}): ${issue?.message ?? 'invalid'}`);
   }
-  return { run: 'serve', config: configOf(parsed.data, environment) };
+  const config = configOf(parsed.data, environment);
+  return examines ? { run: 'doctor', config, isJson: flags['json'] === true } : { run: 'serve', config };
 }
 
-function parseFlags(args: readonly string[]): Record<string, string | boolean | undefined> {
+function parseFlags(
+  args: readonly string[],
+  switches: readonly string[] = [],
+): Record<string, string | boolean | undefined> {
   const options: Record<string, { type: 'string' | 'boolean' }> = {
     help: { type: 'boolean' },
     version: { type: 'boolean' },
   };
+  for (const name of switches) options[name] = { type: 'boolean' };
   for (const { name, isSecret, isSwitch } of OPTION_LIST) {
     if (!isSecret) options[name] = { type: isSwitch ? 'boolean' : 'string' };
   }

@@ -3,9 +3,10 @@ import { ConfigError } from './config-error.js';
 import { helpText, readCommand } from './config.js';
 import { platformProblem } from './platform.js';
 
+/** For `wirefarm doctor` this is a check that has failed. */
 function exitWith(line: string): never {
   process.stderr.write(`wirefarm: ${line}\n`);
-  process.exit(1);
+  process.exit(process.argv[2] === 'doctor' ? 2 : 1);
 }
 
 const problem = platformProblem();
@@ -18,6 +19,9 @@ try {
   if (command.run === 'serve') {
     const { serve } = await import('./serve.js');
     await serve(command.config);
+  } else if (command.run === 'doctor') {
+    const { examineHost } = await import('./doctor.js');
+    process.exitCode = await examineHost(command.config, command.isJson);
   } else {
     process.stdout.write(command.run === 'help' ? helpText() : `${PRODUCT.name} ${PRODUCT.version}\n`);
   }

@@ -31,6 +31,7 @@ import { ApplianceLibrary } from '../lab/appliances/appliance-library.js';
 import { Controller } from '../lab/controller.js';
 import { Readiness } from '../operations/readiness.js';
 import { StoreProbe } from '../operations/store-probe.js';
+import { Doctor } from '../operations/doctor/doctor.js';
 import { Systemd } from '../operations/systemd.js';
 import { UdpPorts } from '../run/links/udp-ports.js';
 import { Quotas } from '../lab/quotas/quotas.js';
@@ -40,6 +41,7 @@ import type { FoundCertificate } from '../operations/certificate-tasks.js';
 import { CertificateWatch } from '../operations/certificate-watch.js';
 import type { Config } from './config.js';
 import { ConfigError } from './config-error.js';
+import { patientOf } from './doctor.js';
 import {
   CONFIGS,
   CONTAINERS,
@@ -279,7 +281,7 @@ export async function serve(config: Config): Promise<void> {
       ...{ transfers, images, uploads, jobs, labFiles, snapshots, archives, users, tokens, grants, quotas },
       ...{ gate, sessions },
       appliances: new ApplianceLibrary(config.appliances, files, log),
-      ...{ history, intake, readiness },
+      ...{ history, intake, readiness, doctor: new Doctor(patientOf(config)) },
       metrics: metrics.pages,
       webUi: config.webUi,
       reports: join(config.data, REPORTS),

@@ -1,0 +1,161 @@
+/** The examination of a host: planted faults are found, each with the command that repairs it. */
+import { createSocket } from 'node:dgram';
+import { once } from 'node:events';
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { createServer, type AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { crc32 } from 'node:zlib';
+import t, { type Test } from 'tap';
+import { encodeHead } from '../../src/base/store/journal-format.js';
+import { exitCodeOf, examinationOf, type Diagnosis } from '../../src/operations/doctor/diagnosis.js';
+import { cli, Program, PROGRAM } from '../support/cli.js';
+import { Client } from '../support/client.js';
+import { scratchFolder } from '../support/scratch.js';
+import { startServer } from '../support/server-process.js';
+
+const VPCS = '/usr/bin/vpcs';
+const CLOCK = '/sys/devices/system/clocksource/clocksource0/current_clocksource';
+const skip =
+  process.getuid?.() === 0 && existsSync(VPCS) && existsSync(CLOCK)
+    ? false
+    : 'it hides files of the host from the program, as root';
+
+/** The checks of what was printed, by their ids. */
+function checksIn(output: string): Map<string, Diagnosis> {
+  const { checks } = JSON.parse(output) as { readonly checks: readonly Diagnosis[] };
+  return new Map(checks.map((check) => [check.id, check]));
+}
+
+function newerJournal(): Buffer {
+  const head = encodeHead({ salt: 1, base: 0, baseEnd: 8192, marked: 0 });
+  head.writeUInt32LE(99, 8);
+  head.writeUInt32LE(crc32(head.subarray(0, 40)), 40);
+  return head;
+}
+
+async function takenUdpPort(t: Test): Promise<number> {
+  const socket = createSocket('udp4');
+  t.teardown(() => socket.close());
+  socket.bind(0, '127.0.0.1');
+  await once(socket, 'listening');
+  return socket.address().port;
+}
+
+async function takenTcpPort(t: Test): Promise<number> {
+  const listener = createServer().listen(0, '127.0.0.1');
+  t.teardown(() => listener.close());
+  await once(listener, 'listening');
+  return (listener.address() as AddressInfo).port;
+}
+
+void t.test('planted faults are found, and each has a command that repairs it', { skip }, async (t) => {
+  const folder = scratchFolder(t);
+  const data = join(folder, 'data');
+  for (const part of ['projects', 'images', 'state']) mkdirSync(join(data, part), { recursive: true });
+  writeFileSync(join(data, 'state/journal'), newerJournal());
+  const file = (name: string, content: string): string => {
+    const path = join(folder, name);
+    writeFileSync(path, content);
+    return path;
+  };
+  const swap = ['MemTotal: 9 kB', 'MemAvailable: 9 kB', 'SwapTotal: 100 kB', 'SwapFree: 10 kB', ''].join(
+    '\n',
+  );
+  const mounts = {
+    '/proc/sys/kernel/pid_max': file('pid_max', '4096\n'),
+    [CLOCK]: file('clock', 'hpet\n'),
+    '/proc/meminfo': file('meminfo', swap),
+    [VPCS]: '/bin/false',
+    [join(data, 'projects')]: join(data, 'projects'),
+  };
+  const script = [
+    ...Object.entries(mounts).map(([place, content]) => `mount --bind ${content} ${place}`),
+    `mount -o remount,ro,bind ${data}/projects`,
+    `mount -t tmpfs -o size=64m,nr_inodes=200 tmpfs ${data}/images`,
+    `head -c 63m /dev/zero > ${data}/images/full`,
+    `chown 54321 ${data}/state`,
+    'ulimit -n 300',
+    'exec "$@"',
+  ].join(' && ');
+  const [udp, tcp] = [await takenUdpPort(t), await takenTcpPort(t)];
+  const settings = {
+    'udp-ports': `${udp}-${udp}`,
+    'console-ports': `${tcp}-${tcp}`,
+    'docker-socket': file('docker.sock', ''),
+    'public-url': 'https://labs.invalid',
+    'tls-cert': join(folder, 'nowhere.pem'),
+    'tls-key': join(folder, 'nowhere.key'),
+  };
+  const flags = Object.entries(settings).flatMap(([name, value]) => [`--${name}`, value]);
+  const command = [process.execPath, PROGRAM, 'doctor', '--json', '--data', data, '--open', ...flags];
+  const words = ['--mount', '/bin/sh', '-c', script, 'sh', ...command];
+  const { code, output, errors } = await new Program(t, 'unshare', words).ended;
+  t.equal(errors, '');
+  t.equal(code, 2);
+  const checks = checksIn(output);
+  const planted = {
+    'limits.descriptors': 'failure',
+    'kernel.pid_max': 'warning',
+    'kernel.clock': 'warning',
+    'memory.swap': 'warning',
+    'rights.projects': 'failure',
+    'rights.state': 'warning',
+    'state.format': 'failure',
+    'disk.images.free': 'failure',
+    'disk.images.inodes': 'failure',
+    'ports.udp': 'failure',
+    'ports.consoles': 'failure',
+    'ports.ephemeral': 'warning',
+    'tool.vpcs': 'warning',
+    'tool.docker': 'warning',
+    'tls.certificate': 'failure',
+    'name.public_url': 'warning',
+  };
+  for (const [id, level] of Object.entries(planted)) {
+    const check = checks.get(id);
+    t.match(check, { level, means: /./, repair: /./ }, `${id}: ${check?.found ?? 'it was not found'}`);
+  }
+});
+
+void t.test('a running server examines its host, and none of these faults is there', async (t) => {
+  const server = await startServer(t);
+  const { body } = await new Client(server.url).get('/v2/admin/doctor');
+  const checks = checksIn(JSON.stringify(body));
+  t.match(checks.get('state.holder'), { level: 'ok', found: new RegExp(`process ${server.child.pid}$`) });
+  const sound = [
+    'rights.data',
+    'rights.projects',
+    'rights.state',
+    'state.format',
+    'ports.udp',
+    'ports.consoles',
+  ];
+  for (const id of [...sound, 'tls.certificate', 'name.public_url', 'kernel.udp'])
+    t.match(checks.get(id), { level: 'ok' }, id);
+  const { code, output } = await cli(t, ['doctor', '--url', server.url]);
+  t.match(output, /^ok +state\.holder: /m);
+  t.match(output, new RegExp(`^${checks.size} checks, \\d+ warnings, 0 failures$`, 'm'));
+  t.ok(code === 0 || code === 1, 'the host of the test may have warnings, and no failures');
+});
+
+void t.test('the exit code is that of the worst check', (t) => {
+  const levels = [
+    ['ok', 'note'],
+    ['note', 'warning', 'ok'],
+    ['failure', 'warning'],
+  ] as const;
+  const codes = levels.map((some) =>
+    exitCodeOf(examinationOf(some.map((level) => ({ id: '', level, found: '' })))),
+  );
+  t.same(codes, [0, 1, 2]);
+  t.end();
+});
+
+void t.test('settings with which no server starts are a failure', async (t) => {
+  const { code, errors } = await cli(t, ['doctor', '--udp-ports', 'all']);
+  t.match({ code, errors }, { code: 2, errors: /--udp-ports/ });
+  t.match(await cli(t, ['doctor', '--url', 'http://127.0.0.1:9', '--data', 'x']), {
+    code: 2,
+    errors: /--data/,
+  });
+});

@@ -347,6 +347,7 @@ const FILES_OF_THE_HTTP_THREAD = [
   'src/base/threads/thread-work.ts', // reads /proc
   'src/engine/sockets/linux/linux-opener.ts', // removes the file of a Unix socket
   'src/server/folders.ts', // at start
+  'src/server/http-library.ts', // at start
 ];
 
 void t.test('the HTTP thread touches no disk, waits for nothing in one step, and starts no process', (t) => {

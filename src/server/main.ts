@@ -17,6 +17,9 @@ try {
   // Imported only now: what follows loads native code, which an unsupported platform does not have.
   const { PRODUCT } = await import('../base/product.js');
   if (command.run === 'serve') {
+    const { libraryProblem } = await import('./http-library.js');
+    const foreign = libraryProblem();
+    if (foreign !== undefined) exitWith(foreign);
     const { serve } = await import('./serve.js');
     await serve(command.config);
   } else if (command.run === 'doctor') {

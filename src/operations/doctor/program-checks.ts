@@ -1,7 +1,8 @@
 /** Checks of the programs that nodes run, and of the privileges that they need. Runs in a worker thread. */
 import { execFile } from 'node:child_process';
-import { accessSync, constants, existsSync } from 'node:fs';
+import { accessSync, constants, existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { request } from 'node:http';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { isExecutable } from '../../run/host-tasks.js';
 import { SYSTEM_PATH } from '../../run/keeper/program.js';
@@ -52,7 +53,10 @@ const TOOLS: readonly Tool[] = [
 ];
 
 export async function checkPrograms(patient: Patient): Promise<Diagnosis[]> {
-  const tools = await Promise.all(TOOLS.map((tool) => checkTool(tool)));
+  // Dynamips writes a log where it runs, even to tell its version.
+  const place = mkdtempSync(join(tmpdir(), 'wirefarm-doctor-'));
+  const tools = await Promise.all(TOOLS.map((tool) => checkTool(tool, place)));
+  rmSync(place, { recursive: true, force: true });
   return [
     ...tools,
     await checkDocker(patient),
@@ -64,7 +68,10 @@ export async function checkPrograms(patient: Patient): Promise<Diagnosis[]> {
   ];
 }
 
-async function checkTool({ name, flag, kind, packages, version }: Tool): Promise<Diagnosis> {
+async function checkTool(
+  { name, flag, kind, packages, version }: Tool,
+  place: string,
+): Promise<Diagnosis> {
   const id = `tool.${name}`;
   const repair = `apt-get install ${packages}`;
   const path = SYSTEM_PATH.split(':')
@@ -72,7 +79,7 @@ async function checkTool({ name, flag, kind, packages, version }: Tool): Promise
     .find(isExecutable);
   if (path === undefined)
     return { id, level: 'note', found: `${name} is not installed`, means: `${kind}: none here`, repair };
-  const [, number] = version.exec(await printedBy(path, flag)) ?? [];
+  const [, number] = version.exec(await printedBy(path, flag, place)) ?? [];
   return number === undefined
     ? {
         id,
@@ -85,12 +92,13 @@ async function checkTool({ name, flag, kind, packages, version }: Tool): Promise
 }
 
 /** The output, whatever the exit code: some programs end with 1 after their help. */
-function printedBy(path: string, flag: string): Promise<string> {
+function printedBy(path: string, flag: string, cwd: string): Promise<string> {
   const options = {
     timeout: LIMIT_MS,
     killSignal: 'SIGKILL',
     maxBuffer: 65_536,
     env: { PATH: SYSTEM_PATH },
+    cwd,
   } as const;
   return new Promise((resolve) => {
     const child = execFile(path, [flag], options, (_error, output, errors) => {

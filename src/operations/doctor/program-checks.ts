@@ -68,10 +68,7 @@ export async function checkPrograms(patient: Patient): Promise<Diagnosis[]> {
   ];
 }
 
-async function checkTool(
-  { name, flag, kind, packages, version }: Tool,
-  place: string,
-): Promise<Diagnosis> {
+async function checkTool({ name, flag, kind, packages, version }: Tool, place: string): Promise<Diagnosis> {
   const id = `tool.${name}`;
   const repair = `apt-get install ${packages}`;
   const path = SYSTEM_PATH.split(':')

@@ -146,7 +146,9 @@ const NARROW: Readonly<Record<string, readonly string[]>> = {
   // Bytes and routes: of labs it knows nothing.
   http: ['base', 'files'],
   // A program of its own, which knows a running server by HTTP only, and a stopped one by its data.
-  cli: ['base', 'operations'],
+  cli: ['base', 'dissection', 'operations'],
+  // Pure: it runs in browsers, too.
+  dissection: ['engine'],
 };
 
 void t.test('some areas import even less', (t) => {
@@ -176,7 +178,7 @@ void t.test('the HTTP thread has of what touches the disk only types', (t) => {
 
 void t.test('code that moves frames does not depend on the platform', (t) => {
   const pure = src.filter(({ path }) =>
-    /^src\/(base\/memory|engine\/(wire|devices|forwarding|filters|taps))\//.test(path),
+    /^src\/(base\/memory|dissection|engine\/(wire|devices|forwarding|filters|taps))\//.test(path),
   );
   t.ok(pure.length > 10);
   for (const { path, imports } of pure) {
@@ -617,7 +619,7 @@ void t.test('the compiler is on our side', (t) => {
 });
 
 /** Areas whose every file is used by tests themselves, and not by the server alone that they start. */
-const UNIT_TESTED = ['base', 'engine'];
+const UNIT_TESTED = ['base', 'engine', 'dissection'];
 
 void t.test('every file of the lowest areas is loaded by a test of its own', (t) => {
   const loaded = new Set([...tests, ...workers].flatMap(({ path }) => loadedBy(path)));

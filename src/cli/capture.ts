@@ -4,18 +4,26 @@ import { pipeline } from 'node:stream/promises';
 import { CommandError } from './command-error.js';
 import { LAB_OPTIONS, labAndRest, parseLabWords, wrong } from './lab-command.js';
 import { LabServer, type Lab } from './lab-server.js';
+import { PacketLines } from './packet-lines.js';
 import { Server } from './server.js';
 import { serverAddress, type Environment } from './server-address.js';
 
 const { json, ...options } = LAB_OPTIONS;
-const OPTIONS = { ...options, bpf: { type: 'string' }, write: { type: 'string', short: 'w' } } as const;
+const OPTIONS = {
+  ...options,
+  bpf: { type: 'string' },
+  decode: { type: 'boolean' },
+  write: { type: 'string', short: 'w' },
+} as const;
 
 const HELP = [
   'Usage:',
-  '  wirefarm capture LAB[/NODE:PORT]... [-w FILE] [--bpf EXPRESSION] [--url URL] [--ca FILE]',
+  '  wirefarm capture LAB[/NODE:PORT]... [-w FILE] [--decode] [--bpf EXPRESSION]',
   '      Writes what passes the links at these ports, or all links of the lab, as pcapng into FILE, or into a pipe:',
   '      wirefarm capture lab/SW1:e0 | wireshark -k -i -',
-  '      Ends when the lab closes, when the pipe is closed, or by Ctrl-C.',
+  '      With --decode it writes a line of text for each packet instead: seconds since the first, port, way,',
+  '      source, destination, protocol, octets, summary.',
+  '      Ends when the lab closes, when the pipe is closed, or by Ctrl-C. --url URL and --ca FILE as with all commands.',
   '',
 ].join('\n');
 
@@ -26,8 +34,9 @@ export async function capture(args: readonly string[], environment: Environment)
     return;
   }
   const file = values.write ?? '-';
-  if (file === '-' && process.stdout.isTTY)
-    throw wrong('capture', 'no terminal shows packets: say -w FILE, or | PROGRAM');
+  const isText = values.decode === true;
+  if (file === '-' && process.stdout.isTTY && !isText)
+    throw wrong('capture', 'no terminal shows packets: say --decode, -w FILE, or | PROGRAM');
   const server = new LabServer(new Server(serverAddress(values.url, environment, values.ca)));
   const places = words.map(labAndRest);
   const [name, ...others] = new Set(places.map(({ lab }) => lab));
@@ -36,7 +45,7 @@ export async function capture(args: readonly string[], environment: Environment)
   const ends = places.flatMap(({ rest }) => (rest === undefined ? [] : [rest]));
   // One word for the whole lab stands for all of its links.
   const links = ends.length < places.length ? undefined : await linksAt(server, lab, ends);
-  await copied(server, lab, { links, bpf: values.bpf }, file);
+  await copied(server, lab, { links, bpf: values.bpf, isText }, file);
 }
 
 async function linksAt(server: LabServer, lab: Lab, ends: readonly string[]): Promise<string[]> {
@@ -51,6 +60,8 @@ async function linksAt(server: LabServer, lab: Lab, ends: readonly string[]): Pr
 interface Selection {
   readonly links: readonly string[] | undefined;
   readonly bpf: string | undefined;
+  /** Lines of text are written, not pcapng. */
+  readonly isText: boolean;
 }
 
 async function copied(server: LabServer, lab: Lab, selection: Selection, file: string): Promise<void> {
@@ -63,7 +74,9 @@ async function copied(server: LabServer, lab: Lab, selection: Selection, file: s
   try {
     const packets = await server.packets(lab, selection.links, selection.bpf);
     const sink = file === '-' ? process.stdout : createWriteStream(file);
-    await pipeline(packets, sink, { signal: stop.signal });
+    const { signal } = stop;
+    if (selection.isText) await pipeline(packets, new PacketLines(), sink, { signal });
+    else await pipeline(packets, sink, { signal });
   } catch (error) {
     if (stop.signal.aborted || isClosedPipe(error)) return;
     if (error instanceof CommandError) throw error;

@@ -97,6 +97,26 @@ void t.test('packets of a link are written until somebody stops it', async (t) =
   );
   program.child.kill('SIGINT');
   t.same(await program.ended, { code: 0, output: '', errors: '' });
+  const lines = startCli(t, [
+    'capture',
+    'line',
+    '--decode',
+    '--bpf',
+    'ether proto 0x88b5',
+    '--url',
+    server.url,
+  ]);
+  await eventually('a line', async () => {
+    await line.send(1);
+    return lines.output.includes('\n') || undefined;
+  });
+  lines.child.kill('SIGINT');
+  t.match(await lines.ended, {
+    code: 0,
+    output:
+      /^0\.000000 {2}line \S+ port \d {2}[<>] {2}02:00:00:00:00:01 {2}ff:ff:ff:ff:ff:ff {2}Ethernet {2}\d+ {2}\S+ to \S+, 0x88b5\n/,
+    errors: '',
+  });
   t.match(await run(t, 'capture', 'line/H1:e5'), {
     code: 1,
     errors: /there is no link at H1:e5 in the lab line/,

@@ -1,8 +1,7 @@
 /** Many changes of links and of their captures in one call, with a result for each. */
 import { z } from 'zod';
-import { Refusal, refusals } from '../base/errors/errors.js';
+import { refusals } from '../base/errors/errors.js';
 import { jsonText } from '../http/answer.js';
-import { INTERNAL_ERROR } from '../http/error-body.js';
 import { route, type Route } from '../http/route.js';
 import { captureSettings } from '../captures/capture-settings.js';
 import type { ProjectCaptures, LinkCaptures } from '../captures/link-captures.js';
@@ -11,6 +10,7 @@ import type { Client } from '../lab/lab-run.js';
 import { changeLink, deleteLink, makeLink } from '../lab/topology/links.js';
 import type { Project } from '../lab/projects/project.js';
 import { uuid } from '../lab/gns3-file/topology-schema.js';
+import { batchResults, stepForEach, type BatchSteps } from './batch-results.js';
 import { changedLink, link, newLink } from './links.js';
 import { names } from './schemas.js';
 
@@ -46,12 +46,6 @@ const results = z.strictObject({
 
 type Action = z.infer<typeof results>['results'][number]['action'];
 
-/** One change of a link; `run` returns its status, and the link if there is one afterwards. */
-interface Step {
-  readonly linkId: string | null;
-  run(): Promise<{ readonly status: number; readonly link?: string }>;
-}
-
 export function linkBatchRoutes({ projects }: Controller, captures: ProjectCaptures): Route[] {
   return [
     route({
@@ -67,11 +61,8 @@ export function linkBatchRoutes({ projects }: Controller, captures: ProjectCaptu
       handle: async ({ params, body, exchange }) => {
         const project = projects.find(params.project_id);
         if (!project.isOpen) throw refusals.projectClosed();
-        const texts: string[] = [];
-        for (const [action, steps] of stepsOf(project, captures.of(project), exchange, body)) {
-          texts.push(...(await Promise.all(steps.map((step) => resultOf(project, action, step)))));
-        }
-        return jsonText(200, `{"results":[${texts.join(',')}]}`);
+        const steps = stepsOf(project, captures.of(project), exchange, body);
+        return jsonText(200, await batchResults(project, 'link', steps));
       },
     }),
   ];
@@ -82,17 +73,15 @@ function stepsOf(
   captures: LinkCaptures,
   client: Client,
   body: z.output<typeof batch>,
-): [Action, Step[]][] {
-  const shown = (id: string): { link?: string } => {
+): BatchSteps<Action>[] {
+  const shown = (id: string): { text?: string } => {
     const text = project.topology.links.published(id);
-    return text === undefined ? {} : { link: text };
+    return text === undefined ? {} : { text };
   };
-  const each = (list: readonly string[] = [], run: (id: string) => ReturnType<Step['run']>): Step[] =>
-    list.map((linkId) => ({ linkId, run: () => run(linkId) }));
   return [
     [
       'delete',
-      each(body.delete, async (id) => {
+      stepForEach(body.delete, async (id) => {
         await project.change((topology, transaction) => {
           deleteLink(topology, transaction, id);
         });
@@ -102,53 +91,33 @@ function stepsOf(
     [
       'create',
       (body.create ?? []).map((wanted) => ({
-        linkId: null,
-        run: async () => ({ status: 201, link: await makeLink(project, client, wanted) }),
+        id: null,
+        run: async () => ({ status: 201, text: await makeLink(project, client, wanted) }),
       })),
     ],
     [
       'update',
-      (body.update ?? []).map(({ link_id: linkId, ...wanted }) => ({
-        linkId,
-        run: async () => ({ status: 201, link: await changeLink(project, client, linkId, wanted) }),
+      (body.update ?? []).map(({ link_id: id, ...wanted }) => ({
+        id,
+        run: async () => ({ status: 201, text: await changeLink(project, client, id, wanted) }),
       })),
     ],
     [
       'stop_capture',
-      each(body.stop_capture, async (id) => {
+      stepForEach(body.stop_capture, async (id) => {
         await captures.stop(id);
         return { status: 201, ...shown(id) };
       }),
     ],
     [
       'start_capture',
-      (body.start_capture ?? []).map(({ link_id: linkId, ...settings }) => ({
-        linkId,
+      (body.start_capture ?? []).map(({ link_id: id, ...settings }) => ({
+        id,
         run: async () => {
-          const isNews = await captures.ensure(linkId, settings);
-          return { status: isNews ? 201 : 200, ...shown(linkId) };
+          const isNews = await captures.ensure(id, settings);
+          return { status: isNews ? 201 : 200, ...shown(id) };
         },
       })),
     ],
   ];
-}
-
-async function resultOf(project: Project, action: Action, step: Step): Promise<string> {
-  const { linkId } = step;
-  try {
-    const { status, link: text } = await step.run();
-    const id = linkId ?? (text === undefined ? null : idOf(text));
-    const shown = text === undefined ? '' : `"link":${text},`;
-    return `{"action":"${action}",${shown}"link_id":${JSON.stringify(id)},"status":${status}}`;
-  } catch (error) {
-    const { message } = error instanceof Error ? error : { message: String(error) };
-    const { code, status } = error instanceof Refusal ? error : INTERNAL_ERROR;
-    // A fault of this server goes into its log, too.
-    if (status === 500) project.warn(`${action} of a link failed: ${message}`);
-    return JSON.stringify({ action, code, link_id: linkId, message, status });
-  }
-}
-
-function idOf(linkText: string): string {
-  return (JSON.parse(linkText) as { link_id: string }).link_id;
 }

@@ -91,7 +91,7 @@ const ignored = {
   width: z.unknown(),
 };
 
-const newNode = z
+export const newNode = z
   .strictObject({
     ...z.object(ignored).partial().shape,
     ...z.object(settable).partial().shape,
@@ -107,25 +107,33 @@ const newNode = z
     },
   );
 
-const changedNode = z
-  .strictObject({ ...z.object(ignored).partial().shape, ...z.object(settable).partial().shape })
-  .transform(
-    ({
-      command_line,
-      compute_id,
-      console_host,
-      height,
-      node_directory,
-      node_id,
-      node_type: type,
-      ports,
-      project_id,
-      status,
-      template_id,
-      width,
-      ...kept
-    }) => kept,
-  );
+const change = { ...z.object(ignored).partial().shape, ...z.object(settable).partial().shape };
+const changedNode = z.strictObject(change).transform(withoutIgnored);
+/** A change that names its node. */
+export const changeOfNode = z
+  .strictObject({ ...change, node_id: uuid })
+  .transform((given) => ({ ...withoutIgnored(given), node_id: given.node_id }));
+
+function withoutIgnored<Given extends Partial<Record<keyof typeof ignored, unknown>>>(
+  given: Given,
+): Omit<Given, keyof typeof ignored> {
+  const {
+    command_line,
+    compute_id,
+    console_host,
+    height,
+    node_directory,
+    node_id,
+    node_type: type,
+    ports,
+    project_id,
+    status,
+    template_id,
+    width,
+    ...kept
+  } = given;
+  return kept;
+}
 
 const place = z.strictObject({ x: coordinate, y: coordinate, z: coordinate.optional() });
 

@@ -1,11 +1,13 @@
 /** Notifications of the controller, of projects, and of projects of the compute, over HTTP and over WebSocket. */
 import { z } from 'zod';
+import { envelope, type Listener } from '../base/streams/channel.js';
 import { COMPUTE_PING_AFTER_MS, sendEvents, type EventSource } from '../http/event-stream.js';
 import type { Answer } from '../http/answer.js';
 import type { Caller } from '../http/caller.js';
 import type { Exchange } from '../http/exchange.js';
 import { route, type Route, type SocketRoute } from '../http/route.js';
 import type { Controller } from '../lab/controller.js';
+import type { Project } from '../lab/projects/project.js';
 import type { LocalCompute } from '../run/local-compute.js';
 import { findProject } from './compute-ids.js';
 import { names, nothing } from './schemas.js';
@@ -14,8 +16,12 @@ const tag = 'Notifications';
 /** So much may wait for a client that does not read; with more, the client is dropped. */
 const LARGEST_BACKLOG = 1024 * 1024;
 const STREAM = { media: 'application/json' };
-/** A client that only looks neither keeps a project open nor closes it. */
-const attendance = z.object({ observe: z.enum(['yes', 'no']).default('no') });
+const attendance = z.object({
+  /** A client that only looks neither keeps a project open nor closes it. */
+  observe: z.enum(['yes', 'no']).default('no'),
+  /** The number of the last event that the client knows: it gets those after it first, and the number of each. */
+  since: z.coerce.number().int().min(0).max(Number.MAX_SAFE_INTEGER).optional(),
+});
 
 export function notificationRoutes(
   controller: Controller,
@@ -30,11 +36,22 @@ export function notificationRoutes(
         if (projectId === undefined || caller.grantOn(projectId) !== undefined) listener(event);
       }),
   });
-  const ofProject = (id: string, { observe }: z.output<typeof attendance>): EventSource => ({
+  const ofProject = (id: string, { observe, since }: z.output<typeof attendance>): EventSource => ({
     load,
-    listen: (listener) => {
+    listen: (send) => {
       const project = controller.projects.find(id);
-      return observe === 'yes' ? project.observe(listener) : project.listen(listener);
+      const listener: Listener =
+        since === undefined
+          ? send
+          : (event, _about, sequence) => {
+              send(numbered(event, sequence));
+            };
+      const leave = observe === 'yes' ? project.observe(listener) : project.listen(listener);
+      const release = since === undefined ? undefined : goOnFrom(project, since, send);
+      return () => {
+        leave();
+        release?.();
+      };
     },
   });
   return {
@@ -104,6 +121,19 @@ export function notificationRoutes(
       },
     ],
   };
+}
+
+/** Sends what has happened since, or that it is not known any more. Events are kept until the release, which is returned. */
+function goOnFrom({ events }: Project, since: number, send: (event: string) => void): () => void {
+  const { sequence } = events;
+  const missed = events.since(since);
+  if (missed === undefined) send(numbered(envelope('events.lost', JSON.stringify({ since })), sequence));
+  for (const [index, event] of (missed ?? []).entries()) send(numbered(event, since + index + 1));
+  return events.keepEvents();
+}
+
+function numbered(event: string, sequence: number): string {
+  return `${event.slice(0, -1)}, "sequence": ${sequence}}`;
 }
 
 function streamed(exchange: Exchange, source: EventSource, pingAfterMs?: number): Answer {

@@ -65,12 +65,15 @@ import { jobRoutes } from './jobs.js';
 import { labFileRoutes } from './lab-files.js';
 import { linkRoutes } from './links.js';
 import { nodeArchiveRoutes } from './node-archives.js';
+import { nodeBatchRoutes } from './node-batches.js';
 import { nodeFileRoutes } from './node-files.js';
 import { nodeRoutes } from './nodes.js';
 import { notificationRoutes } from './notifications.js';
 import { pageRoutes } from './pages.js';
 import { projectArchiveRoutes } from './project-archives.js';
 import { projectFileRoutes } from './project-files.js';
+import { projectMapRoutes } from './project-map.js';
+import { projectTrafficRoutes } from './project-traffic.js';
 import { projectRoutes } from './projects.js';
 import { quotaRoutes } from './quotas.js';
 import { qemuRoutes } from './qemu.js';
@@ -158,6 +161,7 @@ export function routeTable({
   const host = computeHost(controller, compute);
   const linkCaptures = linkCaptureRoutes(controller, captures, files);
   const notifications = notificationRoutes(controller, compute);
+  const traffic = projectTrafficRoutes(controller, compute);
   const unavailable = unavailableKindRoutes(controller, compute);
   const consoles = consoleRoutes(controller, compute);
   let document: Promise<object> | undefined;
@@ -178,7 +182,10 @@ export function routeTable({
       ...projectRoutes(controller, { grants, history, quotas, jobs, files }),
       ...projectArchiveRoutes(controller, grants, archives, transfers, files),
       ...projectFileRoutes(controller, transfers, files),
+      ...projectMapRoutes(controller),
+      ...traffic.routes,
       ...nodeRoutes(controller, nodeFolders),
+      ...nodeBatchRoutes(controller, nodeFolders),
       ...consoles.routes,
       ...nodeFileRoutes(controller, transfers, files),
       ...nodeArchiveRoutes(controller, transfers, nodeArchives, files),
@@ -230,6 +237,7 @@ export function routeTable({
     sockets: [
       ...linkCaptures.sockets,
       ...notifications.sockets,
+      ...traffic.sockets,
       ...host.sockets,
       ...consoles.sockets,
       ...unavailable.sockets,

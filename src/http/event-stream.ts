@@ -2,7 +2,7 @@
  * The notifications for one client: a ping at once, then every event, and another ping after each while without events.
  * HTTP and WebSocket share this; each has its own bound for the text that waits for its client.
  */
-import { envelope, type Listener } from '../base/streams/channel.js';
+import { envelope } from '../base/streams/channel.js';
 import type { HostLoad } from '../base/host-load.js';
 
 const PING_AFTER_MS = 5000;
@@ -11,7 +11,7 @@ export const COMPUTE_PING_AFTER_MS = 1000;
 
 export interface EventSource {
   /** Subscribes; returns the function that ends the subscription. */
-  listen(listener: Listener): () => void;
+  listen(listener: (event: string) => void): () => void;
   load(): HostLoad;
 }
 

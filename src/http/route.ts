@@ -81,13 +81,18 @@ export function route<
 
 type PathParams = Readonly<Record<string, string>>;
 
-/** A WebSocket path: it sends text frames, and ignores all that the client sends. */
-export interface TextSocketRoute extends RouteHead {
+/** A WebSocket path: it sends whole frames, strings as text and bytes as binary, and ignores all that the client sends. */
+export interface FrameSocketRoute extends RouteHead {
   readonly query?: z.ZodType;
   /** Refuses before the upgrade. The schema has parsed `query`. */
   check(params: PathParams, query: unknown): void | Promise<void>;
   /** Starts to send; returns the function that stops it. */
-  open(params: PathParams, send: (frame: string) => void, query: unknown, caller: Caller): () => void;
+  open(
+    params: PathParams,
+    send: (frame: string | Uint8Array) => void,
+    query: unknown,
+    caller: Caller,
+  ): () => void;
 }
 
 /** A WebSocket path: it sends the bytes of a source in binary frames, at the client's pace. */
@@ -106,7 +111,7 @@ export interface DuplexSocketRoute extends RouteHead {
   openDuplex(params: unknown, connection: DuplexConnection): DuplexReceiver;
 }
 
-export type SocketRoute = TextSocketRoute | TailSocketRoute | DuplexSocketRoute;
+export type SocketRoute = FrameSocketRoute | TailSocketRoute | DuplexSocketRoute;
 
 interface TailSocketSpec<Params extends z.ZodObject, Query extends z.ZodType> extends RouteHead {
   readonly params: Params;

@@ -1,6 +1,6 @@
 /**
- * The WebSockets of the server. Text frames that wait for their client are bounded: beyond the bound the library closes
- * the connection. Binary frames of a tail are sent at the client's pace; those of a duplex route are bounded by the
+ * The WebSockets of the server. Frames that wait for their client are bounded: beyond the bound the library closes
+ * the connection. Frames of a tail are sent at the client's pace; those of a duplex route are bounded by the
  * route. Only a duplex route gets the frames of its clients. The library pings every client, and closes the connection
  * of one that sends nothing for IDLE_SECONDS, not even a pong.
  */
@@ -17,7 +17,7 @@ import { credentialsOf, type Credentials } from './credentials.js';
 import type { Dispatcher } from './dispatcher.js';
 import type { Exchange } from './exchange.js';
 import { checkAccess } from './route-access.js';
-import type { DuplexSocketRoute, TextSocketRoute } from './route.js';
+import type { DuplexSocketRoute, FrameSocketRoute } from './route.js';
 import type { Match } from './router.js';
 import { DuplexSocket } from './streams/duplex-socket.js';
 import { closeReason, TailSocket } from './streams/tail-socket.js';
@@ -129,7 +129,7 @@ export class WebSockets {
     const query = dispatcher.query(exchange, route.query);
     if ('openTail' in route) return tailSession(await route.openTail(params, query));
     if ('openDuplex' in route) return duplexSession(route, params);
-    return textSession(route, params, query, exchange.caller);
+    return frameSession(route, params, query, exchange.caller);
   }
 
   #open(socket: WebSocket<Session>): void {
@@ -146,15 +146,20 @@ export class WebSockets {
   }
 }
 
-async function textSession(
-  route: TextSocketRoute,
+async function frameSession(
+  route: FrameSocketRoute,
   params: Match['params'],
   query: unknown,
   caller: Caller,
 ): Promise<Session> {
   await route.check(params, query);
   return {
-    begin: (socket) => ({ gone: route.open(params, (frame) => socket.send(frame), query, caller) }),
+    begin: (socket) => {
+      const send = (frame: string | Uint8Array): void => {
+        socket.send(frame, typeof frame !== 'string');
+      };
+      return { gone: route.open(params, send, query, caller) };
+    },
   };
 }
 

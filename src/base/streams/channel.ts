@@ -2,18 +2,26 @@
  * One stream of notifications: of the controller, or of one project. Listeners are called in slices of a few
  * milliseconds for all channels together; the thread does everything else between the slices.
  */
+import { randomInt } from 'node:crypto';
+import { RecentEvents } from './recent-events.js';
 
-/** Receives one event: a JSON object on a single line, without the line's end. `projectId` is the project that it is about. */
-export type Listener = (event: string, projectId?: string) => void;
+/**
+ * Receives one event: a JSON object on a single line, without the line's end. `projectId` is the project that it is about,
+ * `sequence` its number among the events of the channel.
+ */
+export type Listener = (event: string, projectId: string | undefined, sequence: number) => void;
 
 /** All channels together may take so much of one turn of the event loop. */
 const SLICE_MS = 3;
 /** In characters: when more waits in one channel, its oldest events are delivered at once, however long that takes. */
 const MOST_WAITING = 16 * 1024 * 1024;
+/** Events are kept so long after nobody has any use for them. */
+const KEPT_AFTER_MS = 300_000;
 
 interface Telling {
   readonly line: string;
   readonly projectId: string | undefined;
+  readonly sequence: number;
   /** The listeners at the time of the event. */
   readonly listeners: readonly Listener[];
   told: number;
@@ -49,6 +57,11 @@ export class Channel {
   readonly #listeners = new Set<Listener>();
   readonly #waiting: Telling[] = [];
   #waitingLength = 0;
+  /** The number of the last event. Numbers begin anywhere, so that those of an earlier server are not taken for own ones. */
+  #sequence = randomInt(1, 2 ** 32) * 2 ** 20;
+  #recent: RecentEvents | undefined;
+  #keepers = 0;
+  #forgetting: NodeJS.Timeout | undefined;
 
   /** Only the stream of a compute names the project in each event. */
   constructor({ namesProjects = false } = {}) {
@@ -61,9 +74,12 @@ export class Channel {
 
   /** `event` is the JSON text of the object of the action. */
   emit(action: string, event: string, projectId?: string): void {
-    if (this.#listeners.size === 0) return;
+    const sequence = ++this.#sequence;
+    if (this.#listeners.size === 0 && this.#recent === undefined) return;
     const line = envelope(action, event, this.#namesProjects ? projectId : undefined);
-    this.#waiting.push({ line, projectId, listeners: [...this.#listeners], told: 0 });
+    this.#recent?.add(line);
+    if (this.#listeners.size === 0) return;
+    this.#waiting.push({ line, projectId, sequence, listeners: [...this.#listeners], told: 0 });
     this.#waitingLength += line.length;
     while (this.#waitingLength > MOST_WAITING) this.#tellFirst(Infinity);
     if (!behind.has(this)) tellSome(this);
@@ -78,9 +94,32 @@ export class Channel {
 
   /** Subscribes to the events that are about this project. */
   subscribeTo(projectId: string, listener: Listener): () => void {
-    return this.subscribe((line, about) => {
-      if (about === projectId) listener(line);
+    return this.subscribe((line, about, sequence) => {
+      if (about === projectId) listener(line, about, sequence);
     });
+  }
+
+  /** The number of the last event. */
+  get sequence(): number {
+    return this.#sequence;
+  }
+
+  /** Keeps the latest events for `since`, until some minutes after the release, which is returned. */
+  keepEvents(): () => void {
+    this.#keepers++;
+    this.#recent ??= new RecentEvents(this.#sequence);
+    clearTimeout(this.#forgetting);
+    return () => {
+      if (--this.#keepers > 0) return;
+      this.#forgetting = setTimeout(() => {
+        this.#recent = undefined;
+      }, KEPT_AFTER_MS).unref();
+    };
+  }
+
+  /** The events after the one of this number; undefined when not all of them are known. */
+  since(sequence: number): readonly string[] | undefined {
+    return this.#recent?.since(sequence);
   }
 
   /** Delivers events until this time; returns whether none is left. */
@@ -105,10 +144,10 @@ export class Channel {
     return true;
   }
 
-  #tell(listener: Listener, { line, projectId }: Telling): void {
+  #tell(listener: Listener, { line, projectId, sequence }: Telling): void {
     if (!this.#listeners.has(listener)) return;
     try {
-      listener(line, projectId);
+      listener(line, projectId, sequence);
     } catch {
       // Nothing can be sent to its client any more. Changes and other listeners must not suffer from that.
       this.#listeners.delete(listener);

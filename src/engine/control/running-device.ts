@@ -1,6 +1,12 @@
 /** A device that runs on an engine, and its counters. */
 import type { CaptureMemory } from '../../base/memory/capture-memory.js';
-import { COUNTER, COUNTER_NAMES, ROW_LENGTH, type CounterName } from '../../base/memory/port-counters.js';
+import {
+  COUNTER,
+  COUNTER_NAMES,
+  ROW_LENGTH,
+  type Counter,
+  type CounterName,
+} from '../../base/memory/port-counters.js';
 import type { FreeList } from '../../base/memory/free-list.js';
 import type { PortEndpoint } from '../forwarding/transport.js';
 import type { DeviceSettings, PortPolicy } from '../forwarding/orders.js';
@@ -195,6 +201,20 @@ export class RunningDevice {
       return [name, (now[index] ?? 0) - (row.baseline[index] ?? 0)];
     });
     return Object.fromEntries(counts) as PortCounters;
+  }
+
+  /**
+   * The sum of the counts from one counter to another, both included, as in `counters`; 0 for a port that is not attached.
+   * For readers of many ports.
+   */
+  count(port: number, first: Counter, last = first): number {
+    const row = this.#rows.get(port);
+    if (row === undefined) return 0;
+    let sum = 0;
+    for (let counter = first as number; counter <= last; counter++) {
+      sum += (this.#counters[row.index * ROW_LENGTH + counter] ?? 0) - (row.baseline[counter] ?? 0);
+    }
+    return sum;
   }
 
   /** Adds the counts of all ports to these sums, which are a row. */

@@ -32,7 +32,7 @@ export class Collection<Entity> {
   /** Lengths of the texts that count for the limit. */
   readonly #lengths = new Map<string, number>();
   readonly #working = new Map<string, EntityRecord<Entity>>();
-  readonly #published = new Map<string, string>();
+  readonly #published = new Map<string, { readonly text: string; readonly object: Entity }>();
   #nextOrder = 0;
 
   /** `name` is the word for one object in notifications. */
@@ -69,15 +69,20 @@ export class Collection<Entity> {
   }
 
   published(id: string): string | undefined {
-    return this.#published.get(id);
+    return this.#published.get(id)?.text;
   }
 
-  publishedTexts(): Iterable<string> {
-    return this.#published.values();
+  *publishedTexts(): Generator<string> {
+    for (const { text } of this.#published.values()) yield text;
   }
 
   publishedList(): string {
-    return `[${[...this.#published.values()].join(',')}]`;
+    return `[${[...this.publishedTexts()].join(',')}]`;
+  }
+
+  /** The objects as they were last stored. */
+  *publishedObjects(): Generator<Entity> {
+    for (const { object } of this.#published.values()) yield object;
   }
 
   /** Takes over a stored record without announcing it; records come in creation order. */
@@ -103,7 +108,7 @@ export class Collection<Entity> {
     const text = this.textOf(object);
     this.#limit?.load(1, text.length);
     this.#keepLength(id, text.length);
-    this.#published.set(id, text);
+    this.#published.set(id, { text, object });
     this.#follower?.stored(object);
     this.#channel.emit(`${this.#name}.created`, text);
   }
@@ -121,7 +126,7 @@ export class Collection<Entity> {
     transaction.onUndo(this.#count(id, text.length));
     transaction.store({ put: this.#keyOf(id), value: record });
     transaction.onStored(() => {
-      this.#published.set(id, text);
+      this.#published.set(id, { text, object });
       this.#follower?.stored(object);
       if (announcement === undefined) return;
       this.#channel.emit(`${this.#name}.${announcement.action}`, announcement.event ?? text);
@@ -135,7 +140,7 @@ export class Collection<Entity> {
       const object = this.get(id);
       if (object === undefined) return;
       const text = this.textOf(object);
-      this.#published.set(id, text);
+      this.#published.set(id, { text, object });
       if (action !== undefined) this.#channel.emit(`${this.#name}.${action}`, text);
     });
   }

@@ -250,6 +250,11 @@ export class Project {
     return this.#state.channel.subscribe(listener);
   }
 
+  /** The notifications of the project, by number. */
+  get events(): Pick<Channel, 'keepEvents' | 'sequence' | 'since'> {
+    return this.#state.channel;
+  }
+
   /** Removes what a crash has left in the folder; what is in use stays. */
   async tidy(): Promise<void> {
     if (this.#autoClose.isHeld || this.isSwapping) return;

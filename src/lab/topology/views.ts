@@ -10,7 +10,7 @@ import {
 } from '../gns3-file/topology-schema.js';
 
 export const DEFAULT_SYMBOL = ':/symbols/computer.svg';
-const DEFAULT_SIZE = { width: 65, height: 59 };
+export const DEFAULT_SIZE = { width: 65, height: 59 };
 const LABEL_STYLE =
   'font-family: TypeWriter;font-size: 10.0;font-weight: bold;fill: #000000;fill-opacity: 1.0;';
 

@@ -95,3 +95,38 @@ void t.test('a listener that throws is dropped, and the others hear everything',
   await eventually('both events are told', () => heard.length === 2 || undefined);
   t.equal(channel.size, 1);
 });
+
+void t.test('a channel keeps its last thousand events by number, while somebody wants them', (t) => {
+  const channel = new Channel();
+  const first = channel.sequence;
+  channel.emit('a', '0');
+  t.equal(channel.sequence, first + 1, 'each has a number, whoever listens');
+  t.equal(channel.since(first), undefined, 'nobody has wanted it');
+  const release = channel.keepEvents();
+  t.same(channel.since(first + 1), []);
+  for (let event = 1; event <= 1001; event++) channel.emit('a', String(event));
+  t.equal(channel.since(first + 1), undefined);
+  const known = channel.since(first + 2);
+  t.equal(known?.length, 1000);
+  t.same([known?.[0], known?.at(-1)], ['{"action": "a", "event": 2}', '{"action": "a", "event": 1001}']);
+  t.same(channel.since(first + 1002), []);
+  t.equal(channel.since(first + 1003), undefined, 'that one has not happened');
+  release();
+  t.same(channel.since(first + 1002), [], 'it is kept for a while');
+  for (let event = 0; event < 3; event++) channel.emit('a', JSON.stringify('x'.repeat(200_000)));
+  t.equal(channel.since(first + 1002), undefined, 'long events are fewer');
+  t.equal(channel.since(first + 1003)?.length, 2);
+  t.end();
+});
+
+void t.test('each listener is told the numbers of its events', async (t) => {
+  const channel = new Channel();
+  const numbers: number[] = [];
+  channel.emit('a', '1');
+  const first = channel.sequence;
+  channel.subscribe((_event, _about, sequence) => numbers.push(sequence));
+  channel.emit('a', '2');
+  channel.emit('a', '3');
+  await eventually('both events are told', () => numbers.length === 2 || undefined);
+  t.same(numbers, [first + 1, first + 2]);
+});

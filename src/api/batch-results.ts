@@ -1,0 +1,58 @@
+/** Many changes of nodes or links in one call, each with a result of its own: one that fails does not keep the others. */
+import { Refusal } from '../base/errors/errors.js';
+import { INTERNAL_ERROR } from '../http/error-body.js';
+import type { Project } from '../lab/projects/project.js';
+
+/** One change; `run` returns its status, and the text of the object if there is one afterwards. */
+export interface BatchStep {
+  readonly id: string | null;
+  run(): Promise<{ readonly status: number; readonly text?: string }>;
+}
+
+/** The steps of one sort, which may be done at once. */
+export type BatchSteps<Action extends string> = readonly [action: Action, steps: readonly BatchStep[]];
+
+/** Does one sort after the other; returns the JSON text of all results. */
+export async function batchResults(
+  project: Project,
+  what: 'link' | 'node',
+  sorts: readonly BatchSteps<string>[],
+): Promise<string> {
+  const texts: string[] = [];
+  for (const [action, steps] of sorts) {
+    texts.push(...(await Promise.all(steps.map((step) => resultOf(project, what, action, step)))));
+  }
+  return `{"results":[${texts.join(',')}]}`;
+}
+
+/** A step for each of these ids. */
+export function stepForEach(
+  ids: readonly string[] = [],
+  run: (id: string) => ReturnType<BatchStep['run']>,
+): BatchStep[] {
+  return ids.map((id) => ({ id, run: () => run(id) }));
+}
+
+async function resultOf(
+  project: Project,
+  what: 'link' | 'node',
+  action: string,
+  step: BatchStep,
+): Promise<string> {
+  try {
+    const { status, text } = await step.run();
+    const id = step.id ?? (text === undefined ? null : idOf(text, what));
+    const shown = text === undefined ? '' : `"${what}":${text},`;
+    return `{"action":"${action}",${shown}"${what}_id":${JSON.stringify(id)},"status":${status}}`;
+  } catch (error) {
+    const { message } = error instanceof Error ? error : { message: String(error) };
+    const { code, status } = error instanceof Refusal ? error : INTERNAL_ERROR;
+    // A fault of this server goes into its log, too.
+    if (status === 500) project.warn(`${action} of a ${what} failed: ${message}`);
+    return JSON.stringify({ action, code, [`${what}_id`]: step.id, message, status });
+  }
+}
+
+function idOf(text: string, what: 'link' | 'node'): string {
+  return (JSON.parse(text) as Record<string, string>)[`${what}_id`] ?? '';
+}

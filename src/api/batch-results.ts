@@ -4,7 +4,7 @@ import { INTERNAL_ERROR } from '../http/error-body.js';
 import type { Project } from '../lab/projects/project.js';
 
 /** One change; `run` returns its status, and the text of the object if there is one afterwards. */
-export interface BatchStep {
+interface BatchStep {
   readonly id: string | null;
   run(): Promise<{ readonly status: number; readonly text?: string }>;
 }

@@ -69,7 +69,7 @@ export function nodeBatchRoutes({ projects, symbols }: Controller, folders: Node
   ];
 }
 
-/** Who may change a lab need not have the right to let it run. */
+/** Callers who may change a lab need not have the right to let it run. */
 function checkRuns(
   caller: Caller,
   params: Readonly<Record<string, string>>,

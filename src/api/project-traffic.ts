@@ -1,4 +1,4 @@
-/** What passes the links of an open project. */
+/** The traffic of the links of an open project. */
 import { z } from 'zod';
 import { json } from '../http/answer.js';
 import { route, type Route, type SocketRoute } from '../http/route.js';

@@ -52,6 +52,18 @@ void t.test('two users see different projects, and those who may see all see bot
   t.match(await auditor.delete(path), refused(403, 'right_missing'));
 });
 
+void t.test('a batch of nodes starts some only for those who may let the lab run', async (t) => {
+  const made = await ann.expect(201, 'POST', '/v2/tokens', { name: 'draws', rights: ['projects:write'] });
+  const drawing = new Client(server.url, { Authorization: `Bearer ${String(made['token'])}` });
+  await ann.expect(201, 'POST', `${path}/open`);
+  const batch = `${path}/nodes/batch`;
+  t.equal(await status(drawing.post(batch, { delete: [randomUUID()] })), 200);
+  for (const action of ['start', 'stop', 'reload']) {
+    t.match(await drawing.post(batch, { [action]: [] }), refused(403, 'right_missing'), action);
+    t.equal(await status(ann.post(batch, { [action]: [] })), 200, action);
+  }
+});
+
 void t.test('no route of a project tells a stranger that it is there', async (t) => {
   const routes = table.routes.filter(
     ({ access }) => typeof access === 'object' && access.project !== undefined,

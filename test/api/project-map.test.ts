@@ -1,4 +1,4 @@
-/** What a map of a lab lives on: the map itself, its events by number, the traffic of its links, and batches of nodes. */
+/** The server behind a map: the map itself, its events by number, the traffic of its links, and batches of nodes. */
 import { once } from 'node:events';
 import t, { type Test } from 'tap';
 import { WebSocket } from 'ws';

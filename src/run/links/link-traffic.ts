@@ -1,5 +1,5 @@
 /**
- * What has passed the links of a project, read from the counters in shared memory. All viewers of a project share one
+ * The traffic of the links of a project, read from the counters in shared memory. All viewers of a project share one
  * reading a second, which exists only as long as somebody looks.
  */
 import { COUNTER } from '../../base/memory/port-counters.js';

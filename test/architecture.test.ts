@@ -344,6 +344,7 @@ function loadedBy(start: string): SourceFile[] {
 /** Files of the HTTP thread that may call the file system at once, and why that holds no request. */
 const FILES_OF_THE_HTTP_THREAD = [
   'src/base/disk/folder-lock.ts', // at start
+  'src/base/disk/linked-file.ts', // at start
   'src/base/disk/secret-file.ts', // at start
   'src/base/product.ts', // at start
   'src/base/threads/thread-work.ts', // reads /proc

@@ -5,6 +5,7 @@ import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import t from 'tap';
+import { LIVE_SETTINGS } from '../src/server/settings.js';
 import { RandomBytes } from './support/random.js';
 import { scratchFolder } from './support/scratch.js';
 import { ownConsolePorts, startServer } from './support/server-process.js';
@@ -162,6 +163,9 @@ void t.test('the reference has every setting as the program tells it', async (t)
   const named = ([, flag = '', variable = '']: readonly string[]): string => `${flag} ${variable}`;
   t.ok(told.length > 5);
   t.same(rows.map(named), told.map(named), 'the same settings, in the same order');
+  const [, live = ''] = /Live are:\n\n(.*?)\n\n/s.exec(page) ?? [];
+  const listed = [...live.matchAll(/`--([\w-]+)`/g)].map(([, name]) => name);
+  t.same(listed.sort(), [...LIVE_SETTINGS].sort(), 'the live settings');
 });
 
 void t.test('an error has the form that the reference shows', async (t) => {

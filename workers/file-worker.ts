@@ -22,6 +22,7 @@ import { digestTasks } from '../src/base/disk/folder-digests.js';
 import { snapshotListTasks } from '../src/snapshots/snapshot-list-tasks.js';
 import { applianceTasks } from '../src/lab/appliances/appliance-tasks.js';
 import { certificateTasks } from '../src/operations/certificate-tasks.js';
+import { settingsTasks } from '../src/operations/settings-tasks.js';
 import { historyTasks } from '../src/operations/history/history-tasks.js';
 import { symbolTasks } from '../src/lab/symbols/symbol-tasks.js';
 import { nameThread } from '../src/base/threads/thread-work.js';
@@ -49,6 +50,7 @@ const tasks = {
   ...qemuHostTasks,
   ...qemuTasks,
   ...savedMemoryTasks,
+  ...settingsTasks,
   ...snapshotListTasks,
   ...symbolTasks,
   ...gns3Tasks,

@@ -24,6 +24,7 @@ import type { Jobs } from '../snapshots/jobs.js';
 import type { ProjectArchives } from '../snapshots/projects/project-archives.js';
 import type { Snapshots } from '../snapshots/snapshots.js';
 import type { History } from '../operations/history/history.js';
+import type { SettingsReload } from '../operations/settings-reload.js';
 import type { Readiness } from '../operations/readiness.js';
 import type { Transfers } from '../files/transfer/transfers.js';
 import type { Uploads } from '../files/uploads/uploads.js';
@@ -79,6 +80,7 @@ import { quotaRoutes } from './quotas.js';
 import { qemuRoutes } from './qemu.js';
 import { errorBody, nothing } from './schemas.js';
 import { sessionRoutes } from './sessions.js';
+import { settingsRoutes } from './settings.js';
 import { snapshotRoutes } from './snapshots.js';
 import { symbolRoutes } from './symbols.js';
 import { templateRoutes } from './templates.js';
@@ -117,6 +119,7 @@ export interface Services {
   readonly doctor: Doctor;
   readonly intake: Intake;
   readonly readiness: Readiness;
+  readonly settings: SettingsReload;
   readonly metrics: MetricPages;
   /** The folder of a built web UI. */
   readonly webUi: string | undefined;
@@ -153,6 +156,7 @@ export function routeTable({
   doctor,
   intake,
   readiness,
+  settings,
   metrics,
   webUi,
   reports,
@@ -175,6 +179,7 @@ export function routeTable({
       ...historyRoutes(controller, history),
       ...doctorRoutes(doctor),
       ...drainRoutes({ intake, jobs, transfers }),
+      ...settingsRoutes(() => settings.reload()),
       ...grantRoutes(controller, grants, users),
       ...quotaRoutes(controller, quotas),
       ...computeRoutes(controller),

@@ -14,7 +14,7 @@ import type { MendedCaptures } from './files/mended-captures.js';
 interface RunningCapturesOptions extends CaptureContext {
   readonly mended: Pick<MendedCaptures, 'countedIn'>;
   /** How many bytes the captures of one project may take. */
-  readonly quotaBytes: number;
+  readonly quotaBytes: () => number;
   readonly log: Logger;
 }
 
@@ -126,7 +126,7 @@ export class RunningCaptures {
 
   /** Refuses (507) when the quota is used up. Files that are about to be replaced, or to grow, do not count. */
   async #checkRoom(budget: Budget, names: readonly string[]): Promise<void> {
-    const { quotaBytes } = this.#options;
+    const quotaBytes = this.#options.quotaBytes();
     if (budget.isMeasured && usedBy(budget) < quotaBytes) return;
     const used = await this.#measure(budget, names);
     if (used >= quotaBytes) throw refusals.captureQuota(quotaBytes);
@@ -143,7 +143,7 @@ export class RunningCaptures {
     const now = performance.now();
     for (const budget of this.#budgets.values()) {
       for (const capture of budget.running) capture.look(now);
-      if (usedBy(budget) >= this.#options.quotaBytes && budget.isMeasured) this.#review(budget);
+      if (usedBy(budget) >= this.#options.quotaBytes() && budget.isMeasured) this.#review(budget);
     }
   }
 
@@ -153,7 +153,7 @@ export class RunningCaptures {
     budget.isMeasured = false;
     this.#measure(budget, [])
       .then((used) => {
-        if (used < this.#options.quotaBytes) return;
+        if (used < this.#options.quotaBytes()) return;
         for (const capture of budget.running) void capture.end('stopped', QUOTA_REACHED);
       })
       .catch(() => {

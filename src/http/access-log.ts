@@ -16,10 +16,10 @@ const CONTROL = /[\x00-\x1f\x7f-\x9f\u2028\u2029]/g;
 export class AccessLog {
   readonly #log: Logger;
   /** The share of the reads that is told, as one of so many; 0 tells none. */
-  readonly #sample: number;
+  readonly #sample: () => number;
   #reads = 0;
 
-  constructor(log: Logger, sample: number) {
+  constructor(log: Logger, sample: () => number) {
     this.#log = log;
     this.#sample = sample;
   }
@@ -46,7 +46,8 @@ export class AccessLog {
     if (isChanging(exchange.method) || exchange.status >= 400) return true;
     const begunAt = exchange.answeredAt ?? performance.now();
     if (begunAt - exchange.startedAt > SLOW_MS) return true;
-    return this.#sample > 0 && this.#reads++ % this.#sample === 0;
+    const sample = this.#sample();
+    return sample > 0 && this.#reads++ % sample === 0;
   }
 }
 

@@ -28,9 +28,9 @@ export function isChanging(method: string): boolean {
 export class Dispatcher {
   readonly gate: Gate;
   readonly #router: Router;
-  readonly #maxJsonBody: number;
+  readonly #maxJsonBody: () => number;
 
-  constructor(table: RouteTable, gate: Gate, maxJsonBody: number) {
+  constructor(table: RouteTable, gate: Gate, maxJsonBody: () => number) {
     this.gate = gate;
     this.#router = new Router(table);
     this.#maxJsonBody = maxJsonBody;
@@ -89,7 +89,7 @@ export class Dispatcher {
     const bare = { params, query, body: undefined, exchange };
     if (body === 'raw') return heardOut(exchange, () => route.handle(bare));
     if (body === undefined) return route.handle(bare);
-    return readJsonBody(exchange, this.#maxJsonBody).then((json) => {
+    return readJsonBody(exchange, this.#maxJsonBody()).then((json) => {
       if (exchange.isGone) return 'streamed';
       exchange.body = json;
       return route.handle({ params, query, body: check(exchange, body, json, 'body'), exchange });

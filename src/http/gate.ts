@@ -2,7 +2,7 @@
  * Checks the Host, the Origin and the credentials of a request. No foreign page may make a browser act on a lab:
  * neither by a cross-site request, nor by a name that resolves to this server.
  */
-import { isIP, type BlockList } from 'node:net';
+import { BlockList, isIP } from 'node:net';
 import { hostname } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { refusals } from '../base/errors/errors.js';
@@ -51,21 +51,29 @@ const EXPOSED_HEADERS = [
 ].join(', ');
 
 export class Gate {
-  readonly proxies: Proxies;
   readonly #isLoopback: boolean;
-  readonly #ownNames: ReadonlySet<string>;
-  readonly #allowedOrigins: ReadonlySet<string>;
-  readonly #publicOrigin: string | undefined;
+  #proxies = new Proxies(new BlockList());
+  #ownNames: ReadonlySet<string> = new Set();
+  #allowedOrigins: ReadonlySet<string> = new Set();
+  #publicOrigin: string | undefined;
   readonly #identification: Identification;
   readonly #brake: GuessBrake;
   #waiting = 0;
 
   constructor(options: GateOptions, identification: Identification, brake: GuessBrake) {
-    const { host, allowedHosts, allowedOrigins, publicUrl, trustedProxies } = options;
     this.#identification = identification;
     this.#brake = brake;
-    this.proxies = new Proxies(trustedProxies);
-    this.#isLoopback = isLoopback(host);
+    this.#isLoopback = isLoopback(options.host);
+    this.follow(options);
+  }
+
+  get proxies(): Proxies {
+    return this.#proxies;
+  }
+
+  /** Takes over other names, origins and proxies. The server listens where it did. */
+  follow({ host, allowedHosts, allowedOrigins, publicUrl, trustedProxies }: GateOptions): void {
+    this.#proxies = new Proxies(trustedProxies);
     const names = [host, ...allowedHosts].map(bracketed);
     if (!this.#isLoopback) names.push(hostname());
     if (publicUrl !== undefined) names.push(publicUrl.hostname);

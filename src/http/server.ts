@@ -21,12 +21,12 @@ import { WebSockets } from './web-sockets.js';
 interface HttpServerOptions {
   readonly gate: Gate;
   readonly table: RouteTable;
-  readonly maxJsonBody: number;
+  readonly maxJsonBody: () => number;
   /** The value of the `Server` header. */
   readonly name: string;
   readonly log: Logger;
   /** The share of the requests that only read that is logged, as one of so many; 0 logs none. */
-  readonly accessLogSample: number;
+  readonly accessLogSample: () => number;
   readonly descriptors: DescriptorTable;
   /** Called when a request has been answered, or its client has gone. */
   readonly ended: (exchange: Exchange) => void;

@@ -1,7 +1,6 @@
 /** Reads a certificate and its key as a server needs them. Runs in a worker thread. */
 import { createPrivateKey, X509Certificate } from 'node:crypto';
-import { closeSync, constants, fstatSync, openSync, readFileSync } from 'node:fs';
-import { versionOf } from '../base/disk/regular-file.js';
+import { readLinkedFile } from '../base/disk/linked-file.js';
 import type { TaskTable } from '../base/threads/task.js';
 
 /** The paths of a certificate with its chain, and of its key, as PEM. */
@@ -53,26 +52,20 @@ export const certificateTasks: CertificateTasks = {
   },
 };
 
-/** Links are followed: programs that renew certificates make some. */
-function read(path: string): { readonly text: string; readonly version: string } {
-  let file: number | undefined;
-  try {
-    file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
-    const found = fstatSync(file, { bigint: true });
-    if (!found.isFile() || found.size > LARGEST_FILE) throw new Error('it is no file of a certificate');
-    return { text: readFileSync(file, 'utf8'), version: versionOf(found) };
-  } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
-    throw new Unusable(`${path} cannot be read (${reason})`, { cause: error });
-  } finally {
-    if (file !== undefined) closeSync(file);
-  }
+function read(path: string): ReturnType<typeof readLinkedFile> {
+  return parsed(
+    () => readLinkedFile(path, LARGEST_FILE),
+    (reason) => `${path} cannot be read (${reason})`,
+  );
 }
 
 /** The first certificate. Each is followed by that of its issuer, as clients want it. */
 function chainOf(text: string, path: string): X509Certificate {
   const chain = (text.match(PEM_CERTIFICATE) ?? []).map((pem, index) => {
-    return parsed(() => new X509Certificate(pem), `certificate ${index + 1} of ${path} cannot be read`);
+    return parsed(
+      () => new X509Certificate(pem),
+      () => `certificate ${index + 1} of ${path} cannot be read`,
+    );
   });
   const [first] = chain;
   if (first === undefined) throw new Unusable(`${path} has no certificate (PEM)`);
@@ -84,13 +77,16 @@ function chainOf(text: string, path: string): X509Certificate {
 }
 
 function keyOf(text: string, path: string): ReturnType<typeof createPrivateKey> {
-  return parsed(() => createPrivateKey(text), `${path} has no private key (PEM) that needs no passphrase`);
+  return parsed(
+    () => createPrivateKey(text),
+    () => `${path} has no private key (PEM) that needs no passphrase`,
+  );
 }
 
-function parsed<Value>(parse: () => Value, sentence: string): Value {
+function parsed<Value>(parse: () => Value, sentenceOf: (reason: string) => string): Value {
   try {
     return parse();
   } catch (error) {
-    throw new Unusable(sentence, { cause: error });
+    throw new Unusable(sentenceOf(error instanceof Error ? error.message : String(error)), { cause: error });
   }
 }

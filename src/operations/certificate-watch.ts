@@ -18,7 +18,7 @@ const LOOK_MS = 60_000;
 export class CertificateWatch {
   readonly #options: CertificateWatchOptions;
   readonly #timer: NodeJS.Timeout;
-  readonly #paths: CertificatePaths;
+  #paths: CertificatePaths;
   #version: string;
   #looking: Promise<void> = Promise.resolve();
 
@@ -32,8 +32,9 @@ export class CertificateWatch {
     }, LOOK_MS).unref();
   }
 
-  /** Takes over what has changed since the last look. */
-  look(): Promise<void> {
+  /** Takes over what has changed since the last look, also other paths. */
+  look(paths = this.#paths): Promise<void> {
+    this.#paths = paths;
     return (this.#looking = this.#looking.then(() => this.#look()));
   }
 

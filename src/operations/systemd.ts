@@ -76,15 +76,12 @@ export class Systemd {
     void this.#watch(watched);
   }
 
-  /** `reload` reads settings again. */
-  async reloading(reload: () => Promise<unknown> | undefined): Promise<void> {
+  /** `reload` reads settings again; it tells itself when it has failed. */
+  async reloading(reload: () => Promise<unknown>): Promise<void> {
     // The time of the monotonic clock tells systemd that this is the answer to its signal.
     this.#tell('RELOADING=1', `MONOTONIC_USEC=${process.hrtime.bigint() / 1000n}`);
-    try {
-      await reload();
-    } finally {
-      this.#tell('READY=1');
-    }
+    await reload().catch(() => undefined);
+    this.#tell('READY=1');
   }
 
   stopping(): void {

@@ -81,7 +81,7 @@ interface LocalComputeOptions extends NioSocketsOptions {
   readonly guestSocketsFolder: string;
   readonly kvm: KvmSetting;
   /** The room of a project whose nodes run, in bytes; undefined is no limit. */
-  readonly projectQuota: number | undefined;
+  readonly projectQuota: () => number | undefined;
   readonly quotas: Claims;
   /** Whether clients may add options to virtual machines that reach the host. */
   readonly allowsUnsafeOptions: boolean;

@@ -20,7 +20,7 @@ export interface WatchedProject {
 interface ProjectRoomOptions {
   readonly files: ComputeFiles;
   /** Undefined is no limit. */
-  readonly quotaBytes: number | undefined;
+  readonly quotaBytes: () => number | undefined;
   readonly warn: (projectId: string, message: string) => void;
 }
 
@@ -48,7 +48,6 @@ export class ProjectRoom {
   }
 
   watch(project: WatchedProject): void {
-    if (this.#options.quotaBytes === undefined) return;
     this.#projects.add(project);
     this.#timer ??= setInterval(() => {
       for (const watched of this.#projects) void this.#look(watched);
@@ -64,7 +63,7 @@ export class ProjectRoom {
 
   /** Refuses (507) a start in a project that takes too much. What had room a moment ago is not measured again. */
   async check(project: MeasuredProject): Promise<void> {
-    const { quotaBytes: quota } = this.#options;
+    const quota = this.#options.quotaBytes();
     if (quota === undefined) return;
     const used = await this.#used(project, quota);
     if (used > quota) throw refusals.projectQuota(inMebi(used), inMebi(quota));
@@ -72,7 +71,7 @@ export class ProjectRoom {
 
   /** Refuses (507) bytes that would be too many. They count from now on; call what is returned when they have come or not. */
   async take(project: MeasuredProject, bytes: number): Promise<() => void> {
-    const { quotaBytes: quota } = this.#options;
+    const quota = this.#options.quotaBytes();
     if (quota === undefined) return () => undefined;
     const expected = (): number => this.#expected.get(project) ?? 0;
     const known = await this.#used(project, quota - bytes - expected());
@@ -98,14 +97,14 @@ export class ProjectRoom {
   }
 
   async #look(project: WatchedProject): Promise<void> {
-    const { quotaBytes: quota = Infinity, warn } = this.#options;
-    if (!project.hasPrograms || this.#looking.has(project)) return;
+    const quota = this.#options.quotaBytes();
+    if (quota === undefined || !project.hasPrograms || this.#looking.has(project)) return;
     this.#looking.add(project);
     const used = await this.#measure(project).bytes;
     const names = used > quota ? await project.suspendPrograms() : [];
     if (names.length > 0) {
       const reason = `The project takes ${inMebi(used)} MiB on the disk, and may take ${inMebi(quota)} (--project-quota)`;
-      warn(project.id, `${reason}: ${names.join(', ')} suspended until there is room`);
+      this.#options.warn(project.id, `${reason}: ${names.join(', ')} suspended until there is room`);
     }
     this.#looking.delete(project);
   }

@@ -1,6 +1,6 @@
 /**
  * The configuration of a server: the only reader of flags and environment. A flag wins over its variable, a
- * variable over the default. `--data` is the root of everything kept on disk; `--projects`, `--images`,
+ * variable over the file of settings, that over the default. `--data` is the root of everything kept on disk; `--projects`, `--images`,
  * `--appliances` and `--state` may lie elsewhere, so that existing folders can be served in place.
  */
 import type { BlockList } from 'node:net';
@@ -14,6 +14,7 @@ import { parseArgs } from 'node:util';
 import { ConfigError } from './config-error.js';
 import { checkReach, isForOthers, udpNetworks } from './reach.js';
 import { OPTION_LIST, SETTINGS, variableOf, type Settings } from './settings.js';
+import { parseSettings, settingsTextOf } from './settings-file.js';
 
 export interface Config {
   readonly host: string;
@@ -90,35 +91,68 @@ export interface Config {
   readonly logLevel: 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'silent';
 }
 
+/** The texts of all settings, by their names. */
+export type GivenSettings = Readonly<Record<string, string>>;
+
+/** The settings of a start, and a way to read them again. */
+export interface StartSettings {
+  readonly config: Config;
+  readonly given: GivenSettings;
+  /** The path of the file of settings. */
+  readonly file: string | undefined;
+  /** Reads all again, the file with this text, but not the password of a file. Throws ConfigError. */
+  readonly again: (text: string | undefined) => GivenSettings;
+  /** Throws ConfigError. */
+  readonly configOf: (given: GivenSettings) => Config;
+}
+
 type Command =
-  | { readonly run: 'serve'; readonly config: Config }
+  | { readonly run: 'serve'; readonly config: Config; readonly start: StartSettings }
   | { readonly run: 'doctor'; readonly config: Config; readonly isJson: boolean }
   | { readonly run: 'help' }
   | { readonly run: 'version' };
 
 const MEBI = 1024 * 1024;
 
-/** Reads the command line and the environment. Throws ConfigError. */
+/** Reads the command line, the environment and the file of settings. Throws ConfigError. */
 export function readCommand(args: readonly string[], environment: NodeJS.ProcessEnv): Command {
   const examines = args[0] === 'doctor';
   const flags = examines ? parseFlags(args.slice(1), ['json']) : parseFlags(args);
   if (flags['help'] === true) return { run: 'help' };
   if (flags['version'] === true) return { run: 'version' };
 
-  const raw: Record<string, string> = {};
-  for (const { name, fallback } of OPTION_LIST) {
-    const flag = flags[name];
-    const given = flag === undefined ? environment[variableOf(name)] : String(flag);
-    raw[name] = given ?? fallback;
-  }
-  const parsed = SETTINGS.safeParse(raw);
-  if (!parsed.success) {
-    const issue = parsed.error.issues[0];
-    const name = String(issue?.path[0]);
-    throw new ConfigError(`--${name} (${variableOf(name)}): ${issue?.message ?? 'invalid'}`);
-  }
-  const config = configOf(parsed.data, environment);
-  return examines ? { run: 'doctor', config, isJson: flags['json'] === true } : { run: 'serve', config };
+  const path = String(flags['config'] ?? environment[variableOf('config')] ?? '');
+  const file = path === '' ? undefined : resolve(path);
+  const again = (text: string | undefined): GivenSettings => {
+    const written = file === undefined || text === undefined ? undefined : parseSettings(file, text);
+    const given = OPTION_LIST.map(({ name, fallback }): [string, string] => {
+      const own = flags[name] ?? environment[variableOf(name)];
+      return [name, String(own ?? written?.get(name)?.text ?? fallback)];
+    });
+    return checked(Object.fromEntries(given), (name) => {
+      const line = written?.get(name)?.line;
+      const isOwn = flags[name] !== undefined || environment[variableOf(name)] !== undefined;
+      return line === undefined || isOwn ? '' : `${file}:${line}: `;
+    });
+  };
+  const configOf = (given: GivenSettings): Config => newConfig(SETTINGS.parse(given), environment);
+  const first = again(file === undefined ? undefined : settingsTextOf(file));
+  const secret = passwordFileOf(first);
+  const given = secret === undefined ? first : { ...first, password: passwordIn(secret) };
+  const start = { config: configOf(given), given, file, again, configOf };
+  const { config } = start;
+  return examines
+    ? { run: 'doctor', config, isJson: flags['json'] === true }
+    : { run: 'serve', config, start };
+}
+
+/** Throws ConfigError for a text that is not right. `placeOf` is where the setting stands. */
+function checked(given: GivenSettings, placeOf: (name: string) => string): GivenSettings {
+  const parsed = SETTINGS.safeParse(given);
+  if (parsed.success) return given;
+  const issue = parsed.error.issues[0];
+  const name = String(issue?.path[0]);
+  throw new ConfigError(`${placeOf(name)}--${name} (${variableOf(name)}): ${issue?.message ?? 'invalid'}`);
 }
 
 function parseFlags(
@@ -148,8 +182,7 @@ function systemdWishes(environment: NodeJS.ProcessEnv): SystemdWishes {
   return { socket, watchdogMs: isOurs && milliseconds > 0 ? milliseconds : 0 };
 }
 
-function configOf(given: Settings, environment: NodeJS.ProcessEnv): Config {
-  const settings = { ...given, password: passwordOf(given) };
+function newConfig(settings: Settings, environment: NodeJS.ProcessEnv): Config {
   checkReach(settings);
   const data = resolve(settings.data);
   return Object.freeze({
@@ -207,20 +240,25 @@ function configOf(given: Settings, environment: NodeJS.ProcessEnv): Config {
   });
 }
 
-/** Throws ConfigError. */
-function passwordOf({ password, 'password-file': file }: Settings): string {
-  if (file === '') return password;
-  if (password !== '') {
-    throw new ConfigError('both WIREFARM_PASSWORD and --password-file (WIREFARM_PASSWORD_FILE) are given');
-  }
+/** The file that has the password, if one has. Throws ConfigError when the password is given as well. */
+export function passwordFileOf(given: GivenSettings): string | undefined {
+  const { password, 'password-file': file = '' } = given;
+  if (file === '') return undefined;
+  if (password?.trim() === '') return file;
+  throw new ConfigError('both WIREFARM_PASSWORD and --password-file (WIREFARM_PASSWORD_FILE) are given');
+}
+
+function passwordIn(file: string): string {
   try {
     return readSecret(file);
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
-    throw new ConfigError(`--password-file (WIREFARM_PASSWORD_FILE): ${file} cannot be used (${reason})`, {
-      cause: error,
-    });
+    throw new ConfigError(passwordUnreadable(file, error), { cause: error });
   }
+}
+
+export function passwordUnreadable(file: string, error: unknown): string {
+  const reason = error instanceof Error ? error.message : String(error);
+  return `--password-file (WIREFARM_PASSWORD_FILE): ${file} cannot be used (${reason})`;
 }
 
 /** Throws ConfigError. */

@@ -21,7 +21,7 @@ try {
     const foreign = libraryProblem();
     if (foreign !== undefined) exitWith(foreign);
     const { serve } = await import('./serve.js');
-    await serve(command.config);
+    await serve(command.start);
   } else if (command.run === 'doctor') {
     const { examineHost } = await import('./doctor.js');
     process.exitCode = await examineHost(command.config, command.isJson);

@@ -39,7 +39,7 @@ import { LocalCompute } from '../run/local-compute.js';
 import { LabFiles } from '../operations/lab-files/lab-files.js';
 import type { FoundCertificate } from '../operations/certificate-tasks.js';
 import { CertificateWatch } from '../operations/certificate-watch.js';
-import type { Config } from './config.js';
+import type { Config, StartSettings } from './config.js';
 import { ConfigError } from './config-error.js';
 import { patientOf } from './doctor.js';
 import {
@@ -55,6 +55,7 @@ import {
   SYMBOLS,
   temporaryImages,
 } from './folders.js';
+import { LiveSettings } from './live-settings.js';
 import { Metrics } from './metrics.js';
 import { ServerHistory } from './server-history.js';
 import { programKeeper } from './program-keeper.js';
@@ -68,7 +69,8 @@ import { ARCHIVES_AT_ONCE, LOOPS, PASSWORDS_AT_ONCE, Threads } from './threads.j
 const GRACE_MS = 5000;
 const LARGEST_HEADERS = 16 * 1024;
 
-export async function serve(config: Config): Promise<void> {
+export async function serve(start: StartSettings): Promise<void> {
+  const { config } = start;
   prepareFolders(config);
   const log = pino({ level: config.logLevel }, pino.destination({ dest: 2, sync: false }));
   const stop = onStopSignal((error) => {
@@ -91,7 +93,9 @@ export async function serve(config: Config): Promise<void> {
     now: () => Date.now(),
   });
   const { users, tokens, sessions, grants } = accounts;
-  const quotas = new Quotas({ store, users, grants, defaults: config.quotas });
+  const live = new LiveSettings(start, { files: threads.files, hasUsers: () => users.size > 0, log });
+  live.follow(({ logLevel }) => (log.level = logLevel));
+  const quotas = new Quotas({ store, users, grants, defaults: () => live.config.quotas });
   await Promise.all([accounts.start(), quotas.start()]);
   checkGuarded(config, users.size > 0);
   const { files, slabs, disk } = threads;
@@ -189,7 +193,7 @@ export async function serve(config: Config): Promise<void> {
     runsUnconfined: !config.isForOthers || config.allowsUnconfined,
     guestSocketsFolder: guestSocketsFolder(config),
     kvm: config.kvm,
-    projectQuota: config.quotas.project.disk,
+    projectQuota: () => live.config.quotas.project.disk,
     quotas,
     allowsUnsafeOptions: config.allowsUnsafeOptions,
     remember,
@@ -200,7 +204,7 @@ export async function serve(config: Config): Promise<void> {
     clock: new ViewerClock(),
     files,
     log,
-    quotaBytes: config.captureQuota,
+    quotaBytes: () => live.config.captureQuota,
   });
   const portCaptures = new PortCaptures({ captures: runningCaptures, bpf, quotas, remember });
   const captures = new ProjectCaptures({
@@ -213,7 +217,7 @@ export async function serve(config: Config): Promise<void> {
   const captureRetention = new CaptureRetention(
     captureFiles,
     controller.projects,
-    config.captureKeepDays,
+    () => live.config.captureKeepDays,
     log,
   );
   await running.start();
@@ -259,6 +263,9 @@ export async function serve(config: Config): Promise<void> {
 
   const now = (): number => performance.now();
   const gate = new Gate(config, accounts.signIn, new GuessBrake({ log, now }));
+  live.follow((changed) => {
+    gate.follow(changed);
+  });
   const metrics: Metrics = new Metrics({
     ...{ threads, engines, store, transfers, jobs, quotas },
     mostDescriptors: sockets.descriptors.most,
@@ -281,7 +288,7 @@ export async function serve(config: Config): Promise<void> {
       ...{ transfers, images, uploads, jobs, labFiles, snapshots, archives, users, tokens, grants, quotas },
       ...{ gate, sessions },
       appliances: new ApplianceLibrary(config.appliances, files, log),
-      ...{ history, intake, readiness, doctor: new Doctor(patientOf(config)) },
+      ...{ history, intake, readiness, settings: live, doctor: new Doctor(patientOf(config)) },
       metrics: metrics.pages,
       webUi: config.webUi,
       reports: join(config.data, REPORTS),
@@ -289,8 +296,8 @@ export async function serve(config: Config): Promise<void> {
       nodeArchives: new NodeArchives({ disk: threads.archives, atOnce: ARCHIVES_AT_ONCE }),
       shutdown: stop.begin,
     }),
-    maxJsonBody: config.maxJsonBody,
-    accessLogSample: config.accessLogSample,
+    maxJsonBody: () => live.config.maxJsonBody,
+    accessLogSample: () => live.config.accessLogSample,
     name: `${PRODUCT.name}/${PRODUCT.version}`,
     log,
     descriptors: sockets.descriptors,
@@ -306,8 +313,9 @@ export async function serve(config: Config): Promise<void> {
   const certificates =
     certificate &&
     new CertificateWatch({ files, log, replace: (paths) => server.replaceCertificate(paths) }, certificate);
-  if (certificates !== undefined || systemd.isThere)
-    stop.reloads(() => void systemd.reloading(() => certificates?.look()));
+  if (certificates !== undefined) live.follow(({ certificate: paths }) => certificates.look(paths));
+  if (certificates !== undefined || systemd.isThere || start.file !== undefined)
+    stop.reloads(() => void systemd.reloading(() => live.reload()));
   controller.computes.listensOn(port, server.scheme);
   process.stdout.write(
     `${PRODUCT.name} ${PRODUCT.version} listens on ${server.scheme}://${urlHost(config.host)}:${port}\n`,

@@ -22,6 +22,8 @@ interface Option {
   readonly isSwitch?: true;
   /** Secrets have no flag: a command line can be read by every user of the machine. */
   readonly isSecret?: true;
+  /** A server that runs takes it over when its settings are read again. */
+  readonly isLive?: true;
 }
 
 /** Where stock browser clients are served from. */
@@ -45,6 +47,7 @@ function option<Value extends z.ZodType>(value: Value, about: Option): Value {
 const toggle = (help: string): z.ZodType<boolean> => option(onOrOff, { help, fallback: '', isSwitch: true });
 
 export const SETTINGS = z.object({
+  config: option(z.string(), { help: 'file of settings, a line WIREFARM_NAME=value for each', fallback: '' }),
   host: option(
     z
       .string()
@@ -103,16 +106,19 @@ export const SETTINGS = z.object({
   'allow-hosts': option(listOf(hostName), {
     help: 'comma-separated names that clients may call this server',
     fallback: '',
+    isLive: true,
   }),
   'allow-origins': option(listOf(z.string()), {
     help: 'comma-separated origins of browser clients',
     fallback: STOCK_ORIGINS,
+    isLive: true,
   }),
   'tls-cert': option(z.string(), {
     help: 'certificate with its chain (PEM): the server speaks TLS',
     fallback: '',
+    isLive: true,
   }),
-  'tls-key': option(z.string(), { help: 'key of the certificate (PEM)', fallback: '' }),
+  'tls-key': option(z.string(), { help: 'key of the certificate (PEM)', fallback: '', isLive: true }),
   'redirect-port': option(optionalPort, {
     help: 'TCP port at which clients without TLS are sent to the other one',
     fallback: '',
@@ -120,14 +126,17 @@ export const SETTINGS = z.object({
   'public-url': option(publicUrl, {
     help: 'URL of this server for clients, such as https://labs.example.org',
     fallback: '',
+    isLive: true,
   }),
   'trusted-proxies': option(networks, {
     help: 'comma-separated addresses and networks of proxies whose X-Forwarded headers count',
     fallback: '',
+    isLive: true,
   }),
   'max-json-body': option(whole(1024, 64 * 1024 * 1024), {
     help: 'largest JSON request body, in bytes',
     fallback: '1048576',
+    isLive: true,
   }),
   'console-ports': option(portRange, {
     help: 'TCP ports that are given out to consoles of nodes',
@@ -146,11 +155,17 @@ export const SETTINGS = z.object({
   'server-quota': option(quota, {
     help: 'what all projects may have together, such as nodes=5000,running=400,memory=64G',
     fallback: '',
+    isLive: true,
   }),
-  'user-quota': option(quota, { help: 'what the projects of a user may have together', fallback: '' }),
+  'user-quota': option(quota, {
+    help: 'what the projects of a user may have together',
+    fallback: '',
+    isLive: true,
+  }),
   'project-quota': option(projectQuota, {
     help: 'what a project may have; a bare number is MiB of the disk',
     fallback: '',
+    isLive: true,
   }),
   'project-memory': option(whole(0, 1_000_000_000), {
     help: 'memory that the programs of one project may use together, in MiB; 0 is all',
@@ -163,6 +178,7 @@ export const SETTINGS = z.object({
   'capture-quota': option(whole(1, 1_000_000_000), {
     help: 'what the captures of one project may take, in MiB',
     fallback: '10240',
+    isLive: true,
   }),
   'capture-floor': option(whole(0, 1_000_000_000), {
     help: 'captures stop when less is free on their disk, in MiB',
@@ -171,6 +187,7 @@ export const SETTINGS = z.object({
   'capture-keep-days': option(whole(0, 36_500), {
     help: 'delete finished captures that are older; 0 keeps all',
     fallback: '0',
+    isLive: true,
   }),
   'upload-floor': option(z.union([z.literal('').transform(() => undefined), whole(0, 1_000_000_000)]), {
     help: 'uploads, imports and snapshots leave so much free, in MiB (1024, or 5 % of a small disk)',
@@ -179,10 +196,12 @@ export const SETTINGS = z.object({
   'access-log-sample': option(whole(0, 1_000_000_000), {
     help: 'log one of so many requests that only read; 0 logs none of them',
     fallback: '0',
+    isLive: true,
   }),
   'log-level': option(z.enum(['trace', 'debug', 'info', 'warn', 'error', 'silent']), {
     help: 'trace, debug, info, warn, error or silent',
     fallback: 'info',
+    isLive: true,
   }),
 });
 
@@ -192,5 +211,10 @@ export const OPTION_LIST = Object.entries(SETTINGS.shape).flatMap(([name, value]
   const about = OPTIONS.get(value);
   return about === undefined ? [] : [{ name, ...about }];
 });
+
+/** The names of the settings that a server takes over while it runs. */
+export const LIVE_SETTINGS: readonly string[] = OPTION_LIST.filter(({ isLive }) => isLive).map(
+  ({ name }) => name,
+);
 
 export const variableOf = (name: string): string => `WIREFARM_${name.toUpperCase().replaceAll('-', '_')}`;

@@ -21,6 +21,7 @@ import type { ApplianceTasks } from '../lab/appliances/appliance-tasks.js';
 import type { SymbolTasks } from '../lab/symbols/symbol-tasks.js';
 import type { HostTasks } from '../run/host-tasks.js';
 import type { HistoryTasks } from '../operations/history/history-tasks.js';
+import type { SettingsTasks } from '../operations/settings-tasks.js';
 import type { MeasureTasks } from '../operations/measure-tasks.js';
 import type { ConfinementTasks } from '../run/nodes/confinement-tasks.js';
 import type { DockerTasks } from '../run/nodes/docker/docker-tasks.js';
@@ -74,6 +75,7 @@ export const PASSWORDS_AT_ONCE = SIZES.passwords.threads;
 export const ARCHIVES_AT_ONCE = SIZES.archives.threads;
 
 type FileThreadTasks = ApplianceTasks &
+  SettingsTasks &
   CertificateTasks &
   CaptureFileTasks &
   ConfigDiskTasks &

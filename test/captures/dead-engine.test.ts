@@ -71,7 +71,7 @@ function capturesOf(t: Test, live: LiveEngine): RunningCaptures {
     clock: new ViewerClock(),
     files,
     mended: { countedIn: () => [] },
-    quotaBytes: QUOTA,
+    quotaBytes: () => QUOTA,
   });
 }
 

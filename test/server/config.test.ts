@@ -269,3 +269,49 @@ void t.test('the settings cannot be changed afterwards', (t) => {
   t.ok(Object.isFrozen(configOf()));
   t.end();
 });
+
+void t.test('a file of settings loses against variables and flags', (t) => {
+  const path = join(scratchFolder(t), 'settings');
+  writeFileSync(
+    path,
+    '# of the lab\n\n  WIREFARM_PORT = 4000 # as before\r\nexport WIREFARM_HOST="::1"\nWIREFARM_USER=u\nWIREFARM_PASSWORD=\' p\'\n',
+  );
+  t.match(configOf(['--config', path]), {
+    port: 4000,
+    host: '::1',
+    credentials: { user: 'u', password: 'p' },
+  });
+  t.match(configOf([], { WIREFARM_CONFIG: path, WIREFARM_PORT: '5000' }), { port: 5000, host: '::1' });
+  t.match(configOf(['--config', path, '--port', '6000'], { WIREFARM_PORT: '5000' }), { port: 6000 });
+  t.end();
+});
+
+void t.test('a file with a fault is refused with its line', (t) => {
+  const folder = scratchFolder(t);
+  const path = join(folder, 'settings');
+  const faults: readonly (readonly [text: string, line: number, message: RegExp])[] = [
+    ['WIREFARM_PORT=1\nhello', 2, /this is no line like WIREFARM_/],
+    ['WIREFARM_DATA="a\nb"', 1, /this is no line/],
+    ['WIREFARM_DATA=a\0b', 1, /this is no line/],
+    ['\nWIREFARM_PROT=1', 2, /WIREFARM_PROT is no setting/],
+    ['WIREFARM_CONFIG=other', 1, /WIREFARM_CONFIG is no setting/],
+    ['__proto__=1', 1, /this is no line|is no setting/],
+    ['WIREFARM_PORT=1\n#\nWIREFARM_PORT=2', 3, /WIREFARM_PORT stands in line 1 already/],
+    ['WIREFARM_HOST=::1\nWIREFARM_PORT=x', 2, /--port \(WIREFARM_PORT\): must be a whole number/],
+  ];
+  for (const [text, line, message] of faults) {
+    writeFileSync(path, text);
+    refuses(t, ['--config', path], {}, new RegExp(`^${path}:${line}: .*${message.source}`));
+  }
+  refuses(t, ['--config', path, '--port', 'y'], {}, /^--port /);
+  refuses(
+    t,
+    ['--config', join(folder, 'none')],
+    {},
+    /^--config \(WIREFARM_CONFIG\): .*none cannot be read \(ENOENT/,
+  );
+  refuses(t, ['--config', folder], {}, /cannot be read/);
+  writeFileSync(path, '#'.repeat(64 * 1024 + 1));
+  refuses(t, ['--config', path], {}, /cannot be read \(it has more than 65536 bytes/);
+  t.end();
+});

@@ -61,6 +61,8 @@ export const requestRefusals = {
     new Refusal(503, 'server_draining', 'The server takes no new work, because an operator drains it', {
       retryAfterSeconds: seconds,
     }),
+  settingsRefused: (problem: string) =>
+    new Refusal(409, 'settings_refused', `Nothing has changed: ${problem}`),
   stopping: () => new Refusal(503, 'server_stopping', 'The server is stopping'),
 
   // Disk

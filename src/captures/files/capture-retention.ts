@@ -9,22 +9,22 @@ const ROUND_MS = 3_600_000;
 export class CaptureRetention {
   readonly #captures: CaptureLibrary;
   readonly #projects: Pick<Projects, 'all'>;
-  readonly #olderThanMs: number;
+  readonly #days: () => number;
   readonly #log: Logger;
   #timer: NodeJS.Timeout | undefined;
   #isStopped = false;
 
   /** With 0 days, everything is kept. */
-  constructor(captures: CaptureLibrary, projects: Pick<Projects, 'all'>, days: number, log: Logger) {
+  constructor(captures: CaptureLibrary, projects: Pick<Projects, 'all'>, days: () => number, log: Logger) {
     this.#captures = captures;
     this.#projects = projects;
-    this.#olderThanMs = days * DAY_MS;
+    this.#days = days;
     this.#log = log;
   }
 
   /** Call when captures have gone on in their files, which may be old. */
   start(): void {
-    if (this.#olderThanMs === 0 || this.#isStopped) return;
+    if (this.#isStopped) return;
     const round = (): void => {
       this.clean().catch((error: unknown) => {
         this.#log.error({ err: error }, 'old captures could not be deleted');
@@ -41,9 +41,11 @@ export class CaptureRetention {
 
   /** One round over all projects. It goes on after a project whose captures cannot be read. */
   async clean(): Promise<void> {
+    const olderThanMs = this.#days() * DAY_MS;
+    if (olderThanMs === 0) return;
     for (const project of [...this.#projects.all.values()]) {
       try {
-        const gone = await this.#captures.prune(project, { olderThanMs: this.#olderThanMs });
+        const gone = await this.#captures.prune(project, { olderThanMs });
         if (gone.length > 0)
           this.#log.info({ project: project.id, captures: gone.length }, 'old captures were deleted');
       } catch (error) {

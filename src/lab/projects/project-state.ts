@@ -58,7 +58,6 @@ export interface NewContent {
 export class ProjectState {
   readonly id: string;
   readonly services: ProjectServices;
-  readonly log: Logger;
   /** Notifications of the project. */
   readonly channel = new Channel();
   readonly mirror: Gns3Mirror;
@@ -66,6 +65,7 @@ export class ProjectState {
   /** Whether files are taking their places in the folder just now. */
   isPlacing = false;
   readonly #lane: Lane;
+  readonly #log: Logger;
   #record: ProjectRecord;
   #version: number;
   #text: string;
@@ -75,7 +75,7 @@ export class ProjectState {
   constructor(id: string, stored: StoredProject, services: ProjectServices) {
     this.id = id;
     this.services = services;
-    this.log = services.log.child({ project: id });
+    this.#log = services.log.child({ project: id });
     this.#record = stored.project;
     this.#version = stored.version;
     this.#swap = stored.swap;
@@ -96,6 +96,13 @@ export class ProjectState {
       },
     });
     if (stored.file.version !== stored.version) this.mirror.schedule();
+  }
+
+  /** The log of the server, at its level, with the project in each line. */
+  get log(): Logger {
+    const { level } = this.services.log;
+    if (this.#log.level !== level) this.#log.level = level;
+    return this.#log;
   }
 
   get record(): ProjectRecord {

@@ -21,7 +21,7 @@ interface QuotasOptions {
   readonly store: Pick<Store, 'commit' | 'load'>;
   readonly users: Pick<Users, 'get'>;
   readonly grants: Pick<Grants, 'followOwners' | 'ownersOf'>;
-  readonly defaults: DefaultLimits;
+  readonly defaults: () => DefaultLimits;
 }
 
 /** Call it once or more, when the work is over: what was claimed is given back once. */
@@ -142,7 +142,7 @@ export class Quotas implements Claims {
   }
 
   get #whole(): Holder {
-    const { server } = this.#options.defaults;
+    const { server } = this.#options.defaults();
     return { scope: 'server', tally: this.#server, allowed: (resource) => server[resource] ?? Infinity };
   }
 
@@ -150,7 +150,7 @@ export class Quotas implements Claims {
     const { users, defaults } = this.#options;
     const user = users.get(id);
     const own = user?.quota ?? {};
-    const usual = user === undefined ? {} : defaults.user;
+    const usual = user === undefined ? {} : defaults().user;
     return {
       scope: 'user',
       tally: this.#users.get(id) ?? nothing(),
@@ -160,7 +160,7 @@ export class Quotas implements Claims {
 
   #project(id: string): Holder {
     const own = this.limitsOf(id);
-    const usual = this.#options.defaults.project;
+    const usual = this.#options.defaults().project;
     return {
       scope: 'project',
       tally: this.#projects.get(id) ?? nothing(),

@@ -40,7 +40,7 @@ void t.test('finished captures that are too old go, in every project; running on
   const running = { name: '9.pcap', linkId: 'link', packets: 0, wholeBytes: 0, firstAt: null, lastAt: null };
   const captures = new CaptureLibrary(files, (id) => (id === 'one' ? [running] : []));
   const all = new Map([broken, one, two].map((project) => [project.id, project]));
-  await new CaptureRetention(captures, { all }, 2, LOG).clean();
+  await new CaptureRetention(captures, { all }, () => 2, LOG).clean();
   t.same(left(one), ['1.pcap', '9.pcap']);
   t.same(left(two), ['0.pcap']);
 });

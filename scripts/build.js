@@ -1,5 +1,5 @@
 /**
- * Builds the server, its workers, the benches and the tests: `dist` is a link to a folder that is named after the
+ * Builds the server, its workers, the console, the benches and the tests: `dist` is a link to a folder that is named after the
  * sources it was made of. A build makes a folder of its own, gives it its name when it is whole, and then moves the
  * link, so that nothing changes below a program that runs. When the link names the sources as they are, nothing runs.
  *
@@ -26,12 +26,19 @@ import {
 import { readFile } from 'node:fs/promises';
 import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { buildConsole } from './console.js';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const LINK = join(ROOT, 'dist');
 const SOURCES = ['src', 'workers', 'bench', 'test'];
 /** Other files that decide what a build is like. */
-const SETTINGS = ['tsconfig.json', 'package.json', 'package-lock.json', 'scripts/build.js'];
+const SETTINGS = [
+  'tsconfig.json',
+  'package.json',
+  'package-lock.json',
+  'scripts/build.js',
+  'scripts/console.js',
+];
 const PREFIX = '.dist-';
 /** The lists of versions: that of a clone, and that which npm installs a package by. */
 const LOCK = join(ROOT, 'package-lock.json');
@@ -46,13 +53,18 @@ const INLINED = ['zod'];
 
 const FILES = { recursive: true, withFileTypes: true };
 
+/** For browsers: built by itself, from sources of several kinds. */
+const CONSOLE = 'src/console/';
+
+const isOfConsole = (file) => file.startsWith(CONSOLE);
 const isTypeScript = (name) => name.endsWith('.ts');
 
 function sourceFiles() {
   return SOURCES.flatMap((folder) =>
-    readdirSync(join(ROOT, folder), { recursive: true })
-      .filter(isTypeScript)
-      .map((name) => join(folder, name)),
+    readdirSync(join(ROOT, folder), { recursive: true, withFileTypes: true })
+      .filter((entry) => entry.isFile())
+      .map(({ name, parentPath }) => relative(ROOT, join(parentPath, name)))
+      .filter((file) => isTypeScript(file) || isOfConsole(file)),
   ).sort();
 }
 
@@ -78,7 +90,8 @@ async function compile(files, folder) {
   const { build } = await import('esbuild');
   const unfinished = join(ROOT, `${folder}.${process.pid}`);
   try {
-    const programs = files.filter((file) => PROGRAMS.includes(file) || file.startsWith('workers/'));
+    const forNode = files.filter((file) => !isOfConsole(file));
+    const programs = forNode.filter((file) => PROGRAMS.includes(file) || file.startsWith('workers/'));
     const options = {
       absWorkingDir: ROOT,
       outdir: unfinished,
@@ -88,7 +101,7 @@ async function compile(files, folder) {
       sourcesContent: false,
       logLevel: 'warning',
     };
-    await build({ ...options, entryPoints: files.filter((file) => !programs.includes(file)) });
+    await build({ ...options, entryPoints: forNode.filter((file) => !programs.includes(file)) });
     const bundleOptions = {
       ...options,
       bundle: true,
@@ -105,7 +118,7 @@ async function compile(files, folder) {
         chunkNames: `${dirname(program)}/[name]-[hash]`,
         plugins: [placesInModules(program)],
       });
-    await Promise.all(programs.map(bundle));
+    await Promise.all([...programs.map(bundle), buildConsole(join(unfinished, 'console'))]);
     renameSync(unfinished, join(ROOT, folder));
   } catch (error) {
     rmSync(unfinished, { recursive: true, force: true });

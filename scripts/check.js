@@ -14,7 +14,7 @@ const BIN = 'node_modules/.bin';
 
 const CHECKS = {
   rules: [`${BIN}/oxlint`],
-  types: [`${BIN}/tsc`, '-b'],
+  types: [`${BIN}/tsc`, '-b', 'tsconfig.json', 'src/console'],
   format: [`${BIN}/oxfmt`, '--check'],
 };
 
@@ -46,7 +46,7 @@ function printAreas() {
 function areaRow(name) {
   const folder = join('src', name);
   const files = readdirSync(folder, { recursive: true })
-    .filter((file) => file.endsWith('.ts'))
+    .filter((file) => /\.tsx?$/.test(file))
     .map((file) => ({ file, lines: readFileSync(join(folder, file), 'utf8').split('\n').length - 1 }))
     .sort((a, b) => a.lines - b.lines);
   return {

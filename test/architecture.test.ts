@@ -20,9 +20,9 @@ interface SourceFile {
   readonly imports: readonly Import[];
 }
 
-function readFiles(folder: string, extension = '.ts'): SourceFile[] {
+function readFiles(folder: string, extension = /\.tsx?$/): SourceFile[] {
   return readdirSync(join(ROOT, folder), { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile() && entry.name.endsWith(extension))
+    .filter((entry) => entry.isFile() && extension.test(entry.name))
     .map((entry) => readSource(relative(ROOT, join(entry.parentPath, entry.name))))
     .sort((a, b) => (a.path < b.path ? -1 : 1));
 }
@@ -38,8 +38,7 @@ function importsOf(path: string, tree: ts.SourceFile): Import[] {
   const note = (name: ts.Node | undefined, isTypeOnly: boolean): void => {
     if (name === undefined || !ts.isStringLiteral(name)) return;
     const isOurs = name.text.startsWith('.');
-    const target = isOurs ? join(dirname(path), name.text).replace(/\.js$/, '.ts') : name.text;
-    found.push({ target, isTypeOnly });
+    found.push({ target: isOurs ? sourceOf(join(dirname(path), name.text)) : name.text, isTypeOnly });
   };
   visit(tree, (node) => {
     if (ts.isImportDeclaration(node)) note(node.moduleSpecifier, isTypeImport(node));
@@ -49,6 +48,12 @@ function importsOf(path: string, tree: ts.SourceFile): Import[] {
     }
   });
   return found;
+}
+
+/** The source of a file that is imported by the name of its compiled form. */
+function sourceOf(compiled: string): string {
+  const source = compiled.replace(/\.js$/, '.ts');
+  return existsSync(join(ROOT, `${source}x`)) ? `${source}x` : source;
 }
 
 function isTypeImport({ importClause }: ts.ImportDeclaration): boolean {
@@ -99,7 +104,7 @@ const src = readFiles('src');
 const workers = readFiles('workers');
 const tests = readFiles('test');
 const bench = readFiles('bench');
-const scripts = readFiles('scripts', '.js');
+const scripts = readFiles('scripts', /\.js$/);
 const all = [...src, ...workers, ...tests, ...bench];
 
 /** The areas of `src`: each imports only those before it. */
@@ -149,6 +154,8 @@ const NARROW: Readonly<Record<string, readonly string[]>> = {
   cli: ['base', 'dissection', 'operations'],
   // Pure: it runs in browsers, too.
   dissection: ['engine'],
+  // Pages of browsers, which know the server by HTTP only: of all but dissection they have no more than types.
+  console: ['base', 'engine', 'dissection', 'api'],
 };
 
 void t.test('some areas import even less', (t) => {
@@ -165,6 +172,31 @@ void t.test('some areas import even less', (t) => {
   t.pass();
   t.end();
 });
+
+void t.test(
+  'the console has types of the server and nothing else, paths in one place, and makes no markup of texts',
+  (t) => {
+    const ofConsole = src.filter(({ path }) => areaOf(path) === 'console');
+    t.ok(ofConsole.length > 10);
+    for (const { path, text, imports } of ofConsole) {
+      for (const { target, isTypeOnly } of imports) {
+        if (/^src\/(base|api)\//.test(target)) t.ok(isTypeOnly, `${path} imports ${target}`);
+        t.notMatch(target, /^node:/, path);
+      }
+      t.notMatch(text, /innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\(/i, path);
+      t.notMatch(text, /\b(process|Buffer)\b\./, `${path} has what browsers have`);
+      if (!path.startsWith('src/console/api/')) t.notMatch(text, /['"`]\/?v2\//, `${path} knows a path`);
+    }
+    for (const { path, imports } of all) {
+      if (areaOf(path) !== 'console')
+        t.notOk(
+          imports.some(({ target }) => target.startsWith('src/console/')),
+          `${path} imports the console`,
+        );
+    }
+    t.end();
+  },
+);
 
 void t.test('the HTTP thread has of what touches the disk only types', (t) => {
   for (const { path, imports } of src.filter(({ path }) => areaOf(path) === 'http')) {
@@ -413,7 +445,7 @@ void t.test('files are small', (t) => {
 
 void t.test('names are nouns of the problem', (t) => {
   const empty = /(^|[/.-])(util|helper|common|misc|manager|shared)s?($|[/.-])/;
-  const isKebab = /^[a-z0-9]+(-[a-z0-9]+)*(\.(test|contract|bench))?\.ts$/;
+  const isKebab = /^[a-z0-9]+(-[a-z0-9]+)*(\.(test|contract|bench))?\.tsx?$/;
   for (const { path } of all) {
     if (empty.test(path)) t.fail(`${path} says nothing`);
     if (!isKebab.test(path.split('/').at(-1) ?? '')) t.fail(`${path} is not in kebab case`);
@@ -564,7 +596,7 @@ function importedNames({ path, tree }: SourceFile): string[] {
   visit(tree, (node) => {
     const from = importedFrom(node);
     if (from === undefined || !ts.isStringLiteral(from)) return;
-    const file = join(dirname(path), from.text).replace(/\.js$/, '.ts');
+    const file = sourceOf(join(dirname(path), from.text));
     const named = ts.isImportDeclaration(node) ? node.importClause?.namedBindings : undefined;
     const names =
       named !== undefined && ts.isNamedImports(named)

@@ -16,7 +16,8 @@ const read = (path: string): string => readFileSync(join(ROOT, path), 'utf8');
 
 /** Folders that paths begin with: those of the repository, and the areas of `src`. */
 const TOPS = ['src', 'workers', 'test', 'bench', 'scripts', 'docs', 'assets'];
-const AREAS = readdirSync(join(ROOT, 'src'));
+// The paths of nodes' consoles begin like the area of that name.
+const AREAS = readdirSync(join(ROOT, 'src')).filter((name) => name !== 'console');
 const FIRST = [...TOPS, ...AREAS].join('|');
 /** A path in backticks: one that begins with such a folder, or a source file in any. */
 const PATH = new RegExp(`\`((?:${FIRST})/[\\w./-]*|(?:[\\w-]+/)+[\\w.-]+\\.[jt]s)\``, 'g');

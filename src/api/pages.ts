@@ -4,7 +4,7 @@ import { PRODUCT } from '../base/product.js';
 import type { ImageLibrary } from '../files/images/image-library.js';
 import { EMULATORS } from '../files/images/image-name.js';
 import type { Uploads } from '../files/uploads/uploads.js';
-import { empty } from '../http/answer.js';
+import { empty, type Answer } from '../http/answer.js';
 import type { Caller } from '../http/caller.js';
 import type { Exchange } from '../http/exchange.js';
 import { html, sendPage, type Markup, type Part } from '../http/page.js';
@@ -22,7 +22,8 @@ const PAGE = { 200: { media: 'text/html' } } as const;
 const MOST_ROWS = 1000;
 
 const PAGES = html`<p>
-  <a href="/controller">Projects</a> · <a href="/compute">This host</a> · <a href="/upload">Images</a> ·
+  <a href="/console">Console</a> · <a href="/controller">Projects</a> · <a href="/compute">This host</a> ·
+  <a href="/upload">Images</a> ·
   <a href="/v2/openapi.json">OpenAPI</a>
 </p>`;
 
@@ -31,31 +32,35 @@ interface PageServices {
   readonly compute: LocalCompute;
   readonly images: ImageLibrary;
   readonly uploads: Uploads;
-  /** Whether the server has a web UI to lead to. */
-  readonly hasWebUi: boolean;
 }
 
-export function pageRoutes({ controller, compute, images, uploads, hasWebUi }: PageServices): Route[] {
-  const { projects, gns3Version } = controller;
-  const showProjects = (exchange: Exchange) =>
-    sendPage(
-      exchange,
-      PRODUCT.name,
-      html`<p>${PRODUCT.name} ${PRODUCT.version}, for clients of GNS3 ${gns3Version}</p>
-        ${PAGES} ${table(['Project', 'Status'], projectRows(projects.all.values(), exchange.caller))}`,
-    );
+/** The root of the server as GNS3 has it. */
+export function startPageRoute(controller: Controller, hasWebUi: boolean): Route {
+  return route({
+    method: 'GET',
+    path: '/',
+    tag,
+    access: { right: 'projects:read' },
+    summary: 'Lead to the web UI; without one, show the projects',
+    params: nothing,
+    answers: { ...PAGE, 302: null },
+    handle: ({ exchange }) =>
+      hasWebUi ? empty(302, [['Location', `${WEB_UI}/bundled`]]) : showProjects(controller, exchange),
+  });
+}
+
+function showProjects({ projects, gns3Version }: Controller, exchange: Exchange): Answer {
+  return sendPage(
+    exchange,
+    PRODUCT.name,
+    html`<p>${PRODUCT.name} ${PRODUCT.version}, for clients of GNS3 ${gns3Version}</p>
+      ${PAGES} ${table(['Project', 'Status'], projectRows(projects.all.values(), exchange.caller))}`,
+  );
+}
+
+export function pageRoutes({ controller, compute, images, uploads }: PageServices): Route[] {
+  const { projects } = controller;
   return [
-    route({
-      method: 'GET',
-      path: '/',
-      tag,
-      access: { right: 'projects:read' },
-      summary: 'Lead to the web UI; without one, show the projects',
-      params: nothing,
-      answers: { ...PAGE, 302: null },
-      handle: ({ exchange }) =>
-        hasWebUi ? empty(302, [['Location', `${WEB_UI}/bundled`]]) : showProjects(exchange),
-    }),
     route({
       method: 'GET',
       path: '/controller',
@@ -64,7 +69,7 @@ export function pageRoutes({ controller, compute, images, uploads, hasWebUi }: P
       summary: 'Show the projects',
       params: nothing,
       answers: PAGE,
-      handle: ({ exchange }) => showProjects(exchange),
+      handle: ({ exchange }) => showProjects(controller, exchange),
     }),
     route({
       method: 'GET',

@@ -11,7 +11,8 @@ import { text } from '../lab/gns3-file/topology-schema.js';
 import type { ProjectArchives } from '../snapshots/projects/project-archives.js';
 import type { Transfers } from '../files/transfer/transfers.js';
 import { ARCHIVE, sendArchive } from './archive-answer.js';
-import { claimOf, newProject, project } from './projects.js';
+import { claimOf, newProject } from './projects.js';
+import { project } from './shapes/projects.js';
 import { names } from './schemas.js';
 
 const tag = 'Projects';

@@ -12,20 +12,13 @@ import type { Controller } from '../lab/controller.js';
 import type { ClaimProject } from '../lab/projects/project-lifetime.js';
 import { countObjects } from '../lab/projects/project-content.js';
 import type { Quotas } from '../lab/quotas/quotas.js';
-import { projectSettings, supplier, text, uuid, variables } from '../lab/gns3-file/topology-schema.js';
+import { supplier, text, uuid, variables } from '../lab/gns3-file/topology-schema.js';
 import type { History } from '../operations/history/history.js';
 import type { Jobs } from '../snapshots/jobs.js';
 import { names, nothing } from './schemas.js';
+import { project } from './shapes/projects.js';
 
 const tag = 'Projects';
-
-export const project = z.strictObject({
-  ...projectSettings.shape,
-  filename: z.string(),
-  path: z.string(),
-  project_id: uuid,
-  status: z.enum(['opened', 'closed']),
-});
 
 const side = z.int().min(0).max(1_000_000);
 const path = text(1, 4096).nullable();

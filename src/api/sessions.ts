@@ -9,11 +9,11 @@ import { route, type Route } from '../http/route.js';
 import type { Sessions } from '../lab/access/sessions.js';
 import type { Users } from '../lab/access/users.js';
 import { nothing } from './schemas.js';
-import { account, shownCaller } from './users.js';
+import { session } from './shapes/accounts.js';
+import { shownCaller } from './users.js';
 
 const tag = 'Users';
 const path = '/v2/session';
-const session = z.strictObject({ ...account.shape, expires_at: z.iso.datetime().nullable() });
 /** Without a colon, at which HTTP Basic cuts: a name with one is nobody's. */
 const name = z
   .string()

@@ -12,7 +12,7 @@ import type { ProjectArchives } from '../snapshots/projects/project-archives.js'
 import type { Snapshots } from '../snapshots/snapshots.js';
 import { ARCHIVE, sendArchive } from './archive-answer.js';
 import { node } from './nodes.js';
-import { project } from './projects.js';
+import { project } from './shapes/projects.js';
 import { names } from './schemas.js';
 
 const tag = 'Snapshots';

@@ -45,6 +45,7 @@ import { computeNodeRoutes } from './compute-nodes.js';
 import { computeProjectRoutes } from './compute-projects.js';
 import { computeStatisticsRoutes } from './compute-statistics.js';
 import { computeRoutes } from './computes.js';
+import { consoleFileRoutes } from './console-files.js';
 import { consoleRoutes } from './consoles.js';
 import { debugRoutes } from './debug.js';
 import { dockerRoutes } from './docker.js';
@@ -70,7 +71,7 @@ import { nodeBatchRoutes } from './node-batches.js';
 import { nodeFileRoutes } from './node-files.js';
 import { nodeRoutes } from './nodes.js';
 import { notificationRoutes } from './notifications.js';
-import { pageRoutes } from './pages.js';
+import { pageRoutes, startPageRoute } from './pages.js';
 import { projectArchiveRoutes } from './project-archives.js';
 import { projectFileRoutes } from './project-files.js';
 import { projectMapRoutes } from './project-map.js';
@@ -123,6 +124,8 @@ export interface Services {
   readonly metrics: MetricPages;
   /** The folder of a built web UI. */
   readonly webUi: string | undefined;
+  /** The page at the root of the server. */
+  readonly startPage: 'console' | 'web-ui';
   /** The folder for reports. */
   readonly reports: string;
   /** Makes the server stop. */
@@ -159,6 +162,7 @@ export function routeTable({
   settings,
   metrics,
   webUi,
+  startPage,
   reports,
   shutdown,
 }: Services): RouteTable {
@@ -223,7 +227,9 @@ export function routeTable({
       ...computeStatisticsRoutes(compute),
       ...hostStatisticsRoutes(controller, files),
       ...debugRoutes(controller, compute, files, reports),
-      ...pageRoutes({ controller, compute, images, uploads, hasWebUi: webUi !== undefined }),
+      ...(startPage === 'web-ui' ? [startPageRoute(controller, webUi !== undefined)] : []),
+      ...consoleFileRoutes(files, startPage !== 'web-ui'),
+      ...pageRoutes({ controller, compute, images, uploads }),
       ...webUiRoutes(webUi, files),
       route({
         method: 'GET',

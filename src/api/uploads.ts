@@ -254,7 +254,7 @@ async function answered(exchange: Exchange, handle: () => Promise<Answer>): Prom
     const { status, json: text } = errorAnswer(error, exchange);
     return jsonText(status, text, [
       ...RESUMABLE,
-      ...errorHeaders(error),
+      ...errorHeaders(error, exchange),
       ...(isRefusal(error, 'upload_version_unsupported') ? CAPABILITIES : []),
     ]);
   }

@@ -12,6 +12,7 @@ import type { Users } from '../lab/access/users.js';
 import { limits } from '../lab/quotas/resources.js';
 import { text, uuid } from '../lab/gns3-file/topology-schema.js';
 import { names, nothing } from './schemas.js';
+import { account } from './shapes/accounts.js';
 
 const tag = 'Users';
 /** A token names so many projects at most. */
@@ -36,12 +37,6 @@ const token = z.strictObject({
   rights: z.array(z.enum(RIGHTS)).nullable(),
   token_id: z.string(),
   user_id: uuid,
-});
-export const account = z.strictObject({
-  name: z.string(),
-  rights: z.array(z.enum(RIGHTS)),
-  token_id: z.string().nullable(),
-  user_id: uuid.nullable(),
 });
 const newUser = z.strictObject({
   name: userName,

@@ -5,7 +5,7 @@ import { empty, type Answer } from '../http/answer.js';
 import type { Exchange } from '../http/exchange.js';
 import type { FileThreads } from '../http/file-source.js';
 import { FILE_ANSWERS, FILE_HEADERS, sendFile } from '../http/file-transfer.js';
-import { acceptsGzip, GzippedFiles } from '../http/gzipped-files.js';
+import { acceptsCoding, GzippedFiles } from '../http/gzipped-files.js';
 import { listsTag } from '../http/headers.js';
 import { bytesSource } from '../http/streams/sized-response.js';
 import { route, type Route } from '../http/route.js';
@@ -72,7 +72,7 @@ export function webUiRoutes(folder: string | undefined, files: FileThreads): Rou
     if (folder === undefined) throw refusals.webUiMissing();
     const media = MEDIA_TYPES[extname(path).toLowerCase()] ?? 'application/octet-stream';
     const { range = '', 'accept-encoding': accepted = '' } = exchange.headers;
-    if (range === '' && !PACKED.test(media) && acceptsGzip(accepted)) {
+    if (range === '' && !PACKED.test(media) && acceptsCoding(accepted, 'gzip')) {
       const found = await gzipped.find(folder, path);
       if (found !== undefined) return sendGzipped(exchange, media, found);
     }

@@ -41,9 +41,12 @@ export function errorAnswer(error: unknown, exchange: Exchange): ErrorAnswer {
 }
 
 /** The further headers of the answer. */
-export function errorHeaders(error: unknown): Headers {
+export function errorHeaders(error: unknown, { isFromConsole }: Exchange): Headers {
   if (!(error instanceof Refusal)) return [];
-  if (isRefusal(error, 'unauthorized')) return [['WWW-Authenticate', 'Basic realm="GNS3 server"']];
+  if (isRefusal(error, 'unauthorized')) {
+    // A browser would ask for a password itself, where the console has a page for it.
+    return isFromConsole ? [] : [['WWW-Authenticate', 'Basic realm="GNS3 server"']];
+  }
   if (isRefusal(error, 'session_ended')) return [END_OF_SESSION];
   const { retryAfterSeconds } = error;
   return retryAfterSeconds === undefined ? [] : [['Retry-After', String(retryAfterSeconds)]];

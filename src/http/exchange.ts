@@ -34,6 +34,8 @@ export class Exchange {
   /** The address of the client. */
   readonly address: string;
   readonly scheme: Scheme;
+  /** Whether the page that asks is the console. */
+  readonly isFromConsole: boolean;
   readonly startedAt = performance.now();
   /** The template of the route, once it has been found. */
   template: string | undefined;
@@ -70,6 +72,7 @@ export class Exchange {
     this.query = request.getQuery() || '';
     this.host = request.getHeader('host');
     this.origin = request.getHeader('origin');
+    this.isFromConsole = request.getHeader('x-wirefarm-client') === 'console';
     this.#response = response;
     this.#commonHeaders = commonHeaders;
     response.onAborted(() => {

@@ -47,10 +47,10 @@ export class GzippedFiles {
   }
 }
 
-/** Whether an `Accept-Encoding` header names gzip, and does not forbid it. */
-export function acceptsGzip(header: string): boolean {
+/** Whether an `Accept-Encoding` header names the coding, and does not forbid it. */
+export function acceptsCoding(header: string, wanted: string): boolean {
   return header.split(',').some((part) => {
     const [coding = '', weight = ''] = part.split(';');
-    return coding.trim().toLowerCase() === 'gzip' && !/^\s*q=0(\.0*)?\s*$/i.test(weight);
+    return coding.trim().toLowerCase() === wanted && !/^\s*q=0(\.0*)?\s*$/i.test(weight);
   });
 }

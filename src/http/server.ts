@@ -236,7 +236,7 @@ export class HttpServer {
     const { status, json, isFault } = errorAnswer(error, exchange);
     if (isFault)
       this.#options.log.error({ err: error, req: exchange.id, path: exchange.path }, 'a request failed');
-    exchange.answer(jsonText(status, json, errorHeaders(error)));
+    exchange.answer(jsonText(status, json, errorHeaders(error, exchange)));
   }
 
   /** The library adds the date and the length. */

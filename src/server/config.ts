@@ -26,6 +26,8 @@ export interface Config {
   readonly appliances: string;
   /** The folder of a built web UI. */
   readonly webUi: string | undefined;
+  /** The page at the root of the server. */
+  readonly startPage: 'console' | 'web-ui';
   /** The folder of resumable uploads, which may take days. */
   readonly uploads: string;
   /** Whether an upload is on the disk before it is answered. */
@@ -194,6 +196,7 @@ function newConfig(settings: Settings, environment: NodeJS.ProcessEnv): Config {
     images: settings.images === '' ? join(data, 'images') : resolve(settings.images),
     appliances: settings.appliances === '' ? join(data, 'appliances') : resolve(settings.appliances),
     webUi: settings['web-ui'] === '' ? undefined : resolve(settings['web-ui']),
+    startPage: settings['start-page'],
     uploads: join(data, 'uploads'),
     syncsFiles: !settings['no-file-sync'],
     groupAccess: settings['group-access'],

@@ -291,6 +291,7 @@ export async function serve(start: StartSettings): Promise<void> {
       ...{ history, intake, readiness, settings: live, doctor: new Doctor(patientOf(config)) },
       metrics: metrics.pages,
       webUi: config.webUi,
+      startPage: config.startPage,
       reports: join(config.data, REPORTS),
       nodeFolders,
       nodeArchives: new NodeArchives({ disk: threads.archives, atOnce: ARCHIVES_AT_ONCE }),

@@ -67,6 +67,10 @@ export const SETTINGS = z.object({
     fallback: '',
   }),
   'web-ui': option(z.string(), { help: 'folder of a built GNS3 web UI, to serve it', fallback: '' }),
+  'start-page': option(z.enum(['console', 'web-ui'], 'must be console or web-ui'), {
+    help: 'page at the root of the server: console, or web-ui as GNS3 has it',
+    fallback: 'console',
+  }),
   'no-file-sync': toggle('answer uploads before the disk has them: a power cut may take them'),
   'group-access': toggle("let the group of the server's user read images and projects"),
   local: toggle('the clients share this machine: permit load, shutdown and any path'),

@@ -77,7 +77,7 @@ const secret = join(scratchFolder(t), 'secret.txt');
 writeFileSync(secret, 'secret');
 symlinkSync(secret, join(folder, 'link.txt'));
 const server = await startServer(t, {
-  flags: ['--web-ui', folder, '--appliances', appliances(t), '--local'],
+  flags: ['--web-ui', folder, '--start-page', 'web-ui', '--appliances', appliances(t), '--local'],
 });
 const client = new Client(server.url);
 const plain = await startServer(t);
@@ -182,17 +182,15 @@ void t.test('curl finds the web UI from the root of the server', (t) => {
   t.end();
 });
 
-void t.test(
-  'a server without a web UI says how to have one, and shows its projects at its root',
-  async (t) => {
-    const its = new Client(plain.url);
-    t.match(await its.get('/static/web-ui/bundled'), { status: 404, body: { code: 'web_ui_missing' } });
-    const page = await its.get('/');
-    t.equal(page.status, 200);
-    t.equal(page.headers.get('content-type'), 'text/html; charset=utf-8');
-    t.match(page.text, /<h1>Wirefarm<\/h1>/);
-  },
-);
+void t.test('a server without a web UI says how to have one, and has the console at its root', async (t) => {
+  const its = new Client(plain.url);
+  t.match(await its.get('/static/web-ui/bundled'), { status: 404, body: { code: 'web_ui_missing' } });
+  const page = await its.get('/');
+  t.equal(page.status, 200);
+  t.equal(page.headers.get('content-type'), 'text/html; charset=utf-8');
+  t.match(page.text, /<title>Wirefarm<\/title>/);
+  t.match((await its.get('/controller')).text, /<h1>Wirefarm<\/h1>/);
+});
 
 void t.test('a server does not start with a folder that has no web UI', async (t) => {
   await t.rejects(startServer(t, { flags: ['--web-ui', scratchFolder(t)] }), /has no index\.html/);

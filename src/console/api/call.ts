@@ -1,0 +1,84 @@
+/** Calls of the public interface, as values: they are sent, or shown as a line for curl. */
+import { signal } from '@preact/signals';
+
+/** A request, and the type of its answer. Paths are relative, so that the console works behind any proxy. */
+export interface Call<Answer> {
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+  readonly path: string;
+  readonly body?: unknown;
+  /** The type of the answer, for the compiler. There is never a value. */
+  readonly answer?: Answer;
+}
+
+/** The server has refused a call; its message is the server's sentence. */
+export class RefusedCall extends Error {
+  readonly status: number;
+  readonly code: string;
+
+  constructor(status: number, code: string, message: string) {
+    super(message);
+    this.status = status;
+    this.code = code;
+  }
+}
+
+/** The server did not answer. */
+export class UnansweredCall extends Error {}
+
+/** Counts the calls that were refused because nobody is signed in. */
+export const signOuts = signal(0);
+
+const OWN = { 'X-Wirefarm-Client': 'console' };
+
+export async function send<Answer>({ method, path, body }: Call<Answer>): Promise<Answer> {
+  const init: RequestInit =
+    body === undefined
+      ? { method, headers: OWN }
+      : { method, headers: { ...OWN, 'Content-Type': 'application/json' }, body: JSON.stringify(body) };
+  return read<Answer>(await answerOf(path, init));
+}
+
+async function answerOf(path: string, init: RequestInit): Promise<Response> {
+  try {
+    return await fetch(path, init);
+  } catch (error) {
+    throw new UnansweredCall('', { cause: error });
+  }
+}
+
+async function read<Answer>(reply: Response): Promise<Answer> {
+  const text = await reply.text();
+  if (reply.ok) return (text === '' ? undefined : JSON.parse(text)) as Answer;
+  const refusal = refusalOf(reply.status, text);
+  if (refusal.status === 401) signOuts.value++;
+  throw refusal;
+}
+
+/** A proxy between may answer with something else than the server's refusal. */
+function refusalOf(status: number, text: string): RefusedCall {
+  try {
+    const { code, message } = JSON.parse(text) as { code?: unknown; message?: unknown };
+    if (typeof code === 'string' && typeof message === 'string')
+      return new RefusedCall(status, code, message);
+  } catch {
+    // The sentence below says as much as is known.
+  }
+  return new RefusedCall(status, '', `HTTP ${status}`);
+}
+
+/** The line for a terminal that does the same. */
+export function curlLine({ method, path, body }: Call<unknown>): string {
+  const url = new URL(path, document.baseURI).href;
+  const verb = method === 'GET' ? '' : ` -X ${method}`;
+  const data = body === undefined ? '' : ` --json ${quoted(JSON.stringify(body))}`;
+  return `curl${verb}${data} ${quoted(url)}`;
+}
+
+function quoted(text: string): string {
+  return /^[\w./:-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
+}
+
+/** A segment of a path. */
+export function segment(name: string): string {
+  return encodeURIComponent(name);
+}

@@ -1,0 +1,18 @@
+/** Labs, which the interface calls projects. */
+import type { ProjectShape } from '../../api/shapes/projects.js';
+import { segment, type Call } from './call.js';
+
+const all = 'v2/projects';
+const one = (id: string): string => `${all}/${segment(id)}`;
+
+export const listProjects = (): Call<ProjectShape[]> => ({ method: 'GET', path: all });
+
+export const createProject = (name: string): Call<ProjectShape> => ({
+  method: 'POST',
+  path: all,
+  body: { name },
+});
+
+export const openProject = (id: string): Call<ProjectShape> => ({ method: 'POST', path: `${one(id)}/open` });
+
+export const closeProject = (id: string): Call<void> => ({ method: 'POST', path: `${one(id)}/close` });

@@ -1,0 +1,22 @@
+/** Drawings of a few strokes, which stand beside words. */
+import type { JSX } from 'preact';
+
+const SHAPES = {
+  account:
+    'M10 10a3.500 3.500 0 1 0 0-7 3.500 3.500 0 0 0 0 7zM3.500 17c.8-3 3.300-4.500 6.500-4.500s5.700 1.500 6.500 4.500',
+  close: 'M5 5l10 10M15 5L5 15',
+  labs: 'M4 5h4v4H4zM12 11h4v4h-4zM8 7h6v4',
+  menu: 'M3 5h14M3 10h14M3 15h14',
+  plus: 'M10 4v12M4 10h12',
+  search: 'M9 15A6 6 0 1 0 9 3a6 6 0 0 0 0 12zM13.500 13.500L17 17',
+} as const;
+
+export type IconName = keyof typeof SHAPES;
+
+export function Icon({ name }: { readonly name: IconName }): JSX.Element {
+  return (
+    <svg class="icon" viewBox="0 0 20 20" aria-hidden="true">
+      <path d={SHAPES[name]} />
+    </svg>
+  );
+}

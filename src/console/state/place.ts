@@ -1,0 +1,42 @@
+/** The place in the console, which is the part of the address after `#`. */
+import { signal } from '@preact/signals';
+
+interface Place {
+  /** The parts between the slashes, decoded. */
+  readonly parts: readonly string[];
+  readonly query: URLSearchParams;
+}
+
+export const place = signal<Place>(readPlace());
+
+function readPlace(): Place {
+  const [path = '', query = ''] = location.hash.replace(/^#?\/?/, '').split('?');
+  return {
+    parts: path
+      .split('/')
+      .filter((part) => part !== '')
+      .map(decoded),
+    query: new URLSearchParams(query),
+  };
+}
+
+/** An address that was typed may be anything. */
+function decoded(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
+}
+
+export function addressOf(...parts: readonly string[]): string {
+  return `#/${parts.map(encodeURIComponent).join('/')}`;
+}
+
+export function go(address: string): void {
+  location.hash = address;
+}
+
+addEventListener('hashchange', () => {
+  place.value = readPlace();
+});

@@ -1,0 +1,99 @@
+/** A browser that opens the console, and remembers what no page of it may do. */
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { chromium, type Browser, type BrowserContext, type Locator, type Page } from 'playwright-core';
+import { missingBrowser } from '../browser.js';
+import { patience } from '../patience.js';
+import type { Teardown } from '../scratch.js';
+import type { ServerProcess } from '../server-process.js';
+
+const PROGRAM = '/usr/bin/chromium';
+const FLAGS = ['--no-sandbox', '--disable-gpu', '--disable-quic', '--disable-dev-shm-usage'];
+const STEP_LIMIT_MS = patience(60_000);
+/** The browser itself says so of each answer that is a refusal. */
+const REFUSAL = /^Failed to load resource: the server responded with a status of 4\d\d/;
+const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+const STANDARDS = ['wcag2a', 'wcag2aa', 'wcag21aa', 'wcag22aa'];
+
+/** Why a test with the console is to be skipped. */
+export const missingConsoleBrowser = missingBrowser;
+
+export interface ConsolePage {
+  readonly page: Page;
+  /** Messages of the browser, errors of scripts, reports of the policy, and requests to elsewhere. */
+  readonly complaints: string[];
+}
+
+/** One browser for a file of tests. */
+export class ConsoleBrowser {
+  readonly #browser: Browser;
+
+  private constructor(browser: Browser) {
+    this.#browser = browser;
+  }
+
+  static async start(t: Teardown): Promise<ConsoleBrowser> {
+    const browser = await chromium.launch({
+      executablePath: PROGRAM,
+      args: FLAGS,
+      timeout: STEP_LIMIT_MS,
+    });
+    t.teardown(() => browser.close());
+    return new ConsoleBrowser(browser);
+  }
+
+  /** Opens the address in a context of its own: nothing of other pages is known there. */
+  async open(
+    { url }: Pick<ServerProcess, 'url'>,
+    address = '',
+    options: Parameters<Browser['newContext']>[0] = {},
+  ): Promise<ConsolePage> {
+    const context = await this.#browser.newContext({ viewport: { width: 1280, height: 720 }, ...options });
+    context.setDefaultTimeout(STEP_LIMIT_MS);
+    const opened = await openIn(context, url);
+    await opened.page.goto(`${url}/${address}`);
+    return opened;
+  }
+}
+
+async function openIn(context: BrowserContext, url: string): Promise<ConsolePage> {
+  const page = await context.newPage();
+  const complaints: string[] = [];
+  page.on('console', (message) => {
+    const text = message.text();
+    if (!REFUSAL.test(text)) complaints.push(`${message.type()}: ${text}`);
+  });
+  page.on('pageerror', (error) => complaints.push(String(error.stack)));
+  page.on('request', (request) => {
+    const asked = request.url();
+    if (!asked.startsWith(`${url}/`) && !/^(blob|data):/.test(asked)) complaints.push(`asked ${asked}`);
+  });
+  return { page, complaints };
+}
+
+interface Violation {
+  readonly id: string;
+  readonly nodes: readonly { readonly html: string; readonly failureSummary: string }[];
+}
+
+/** The parts of the page, as it is now, that hinder people, in both schemes. */
+export async function hindrances(page: Page): Promise<string[]> {
+  await page.evaluate(AXE);
+  const found: string[] = [];
+  for (const colorScheme of ['light', 'dark'] as const) {
+    await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
+    const run = `axe.run(document, { runOnly: ${JSON.stringify(STANDARDS)} }).then(({ violations }) => violations)`;
+    const violations = (await page.evaluate(run)) as readonly Violation[];
+    for (const { id, nodes } of violations)
+      found.push(
+        ...nodes.map(({ html, failureSummary }) => `${colorScheme} ${id}: ${html} ${failureSummary}`),
+      );
+  }
+  return found;
+}
+
+/** Types into the field when it is there and takes text. */
+export async function type(field: Locator, text: string): Promise<void> {
+  await field.waitFor({ state: 'visible' });
+  await field.fill(text);
+}

@@ -98,6 +98,11 @@ export class RunningCaptures {
       .reduce<CaptureCounts>(sumOfCounts, this.#ended);
     page.gauge('captures', 'Captures to files that run');
     page.sample(running.length);
+    const lags = running.flatMap(({ viewers }) => [...viewers].map(({ lag }) => lag));
+    page.gauge('capture_viewers', 'Clients that follow captures as they run');
+    page.sample(lags.length);
+    page.gauge('capture_viewer_lag_bytes', 'Bytes that the slowest of them has not been sent yet');
+    page.sample(lags.reduce((most, lag) => Math.max(most, lag), 0));
     page.counter('capture_packets', 'Packets that captures have recorded');
     page.sample(packets);
     page.counter('capture_bytes', 'Bytes of the packets that captures have recorded');

@@ -1,9 +1,15 @@
-/** The threads, descriptors and disks of this process, as a reader thread measures them every ten seconds. */
+/**
+ * The threads, descriptors and disks of this process and the programs of nodes, as a reader thread measures them: every ten
+ * seconds, and after a scrape for the next one.
+ */
 import type { Labels, MetricPage } from '../base/metrics/metric-page.js';
 import type { TaskRunner } from '../base/threads/task-pool.js';
-import type { WatchedDisk, MeasureTasks, ThreadTimes } from './measure-tasks.js';
+import { NodeMetrics } from './node-metrics.js';
+import type { WatchedDisk, MeasureTasks, ProgramTimes, ThreadTimes } from './measure-tasks.js';
 
 const INTERVAL_MS = 10_000;
+/** Scrapes that follow sooner have the same figures. */
+const SHORTEST_INTERVAL_MS = 1000;
 
 /** The threads that have had one number among those of their role, one after the other. */
 interface Slot {
@@ -21,6 +27,8 @@ interface HostMetricsOptions {
   /** The folders whose disks are watched, by their names in the metrics. */
   readonly parts: Readonly<Record<string, string>>;
   readonly mostDescriptors: number;
+  /** The programs of nodes that run now. */
+  readonly programs: () => readonly Pick<ProgramTimes, 'pid' | 'kind'>[];
   /** Called with the disks after each measurement. */
   readonly onDisks: (disks: readonly WatchedDisk[]) => void;
 }
@@ -28,22 +36,23 @@ interface HostMetricsOptions {
 export class HostMetrics {
   readonly #options: HostMetricsOptions;
   readonly #slots: Slot[] = [];
+  readonly #nodes = new NodeMetrics();
   readonly #startedAt = performance.timeOrigin / 1000;
   #disks: readonly WatchedDisk[] = [];
   #openFiles = 0;
   #timer: NodeJS.Timeout | undefined;
   #isMeasuring = false;
+  #measuredAt = -Infinity;
 
   constructor(options: HostMetricsOptions) {
     this.#options = options;
   }
 
-  /** Measures once, and from then on every ten seconds. */
+  /** Measures every ten seconds from now on, and not now: a start needs no reader thread. */
   start(): void {
     this.#timer = setInterval(() => {
       void this.#measure();
     }, INTERVAL_MS).unref();
-    void this.#measure();
   }
 
   stop(): void {
@@ -51,6 +60,7 @@ export class HostMetrics {
   }
 
   readonly writeMetrics = (page: MetricPage): void => {
+    if (performance.now() - this.#measuredAt > SHORTEST_INTERVAL_MS) void this.#measure();
     const { user, system } = process.cpuUsage();
     page.counter('process_cpu_seconds', 'Processor time of the whole server');
     page.sample((user + system) / 1e6);
@@ -72,15 +82,22 @@ export class HostMetrics {
     for (const { part, free } of this.#disks) page.sample(free, { part });
     page.gauge('disk_inodes_free', 'Further files that the disk of a folder can have');
     for (const { part, inodesFree } of this.#disks) page.sample(inodesFree, { part });
+    this.#nodes.writeMetrics(page);
   };
 
   /** A disk that does not answer leaves the figures as they were, and no second look waits for it. */
   async #measure(): Promise<void> {
     if (this.#isMeasuring) return;
     this.#isMeasuring = true;
+    this.#measuredAt = performance.now();
     try {
       const { parts, readers, onDisks } = this.#options;
-      const { threads, openFiles, disks } = await readers.run('measure', { parts });
+      const running = this.#options.programs();
+      const { threads, openFiles, disks, programs } = await readers.run('measure', {
+        parts,
+        programs: running,
+      });
+      this.#nodes.note(programs);
       this.#openFiles = openFiles;
       this.#disks = disks;
       onDisks(disks);

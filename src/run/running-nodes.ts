@@ -83,6 +83,12 @@ export class RunningNodes {
     this.#before.clear();
   }
 
+  /** The nodes that run, with their projects. */
+  *all(): Iterable<readonly [projectId: string, nodeId: string]> {
+    for (const [projectId, nodes] of this.#projects)
+      for (const nodeId of nodes.keys()) yield [projectId, nodeId];
+  }
+
   hasNodesOf(projectId: string): boolean {
     return this.#projects.has(projectId);
   }

@@ -14,6 +14,11 @@ import type { WatchedDisk } from '../operations/measure-tasks.js';
 import { writeLabs, writeProjects } from '../operations/lab-metrics.js';
 import { LoopMetrics } from '../operations/loop-metrics.js';
 import type { Quotas } from '../lab/quotas/quotas.js';
+import { writeLinks } from '../operations/link-metrics.js';
+import type { Keeper } from '../run/keeper/keeper.js';
+import type { LocalCompute } from '../run/local-compute.js';
+import type { RunningNodes } from '../run/running-nodes.js';
+import type { SnapshotCounts } from '../snapshots/snapshot-counts.js';
 import type { Jobs } from '../snapshots/jobs.js';
 import type { Threads } from './threads.js';
 
@@ -22,6 +27,10 @@ interface MetricsOptions {
   readonly mostDescriptors: number;
   /** The folders whose disks are watched, by their names. */
   readonly parts: Readonly<Record<string, string>>;
+  readonly compute: LocalCompute;
+  readonly keeper: Keeper;
+  readonly running: RunningNodes;
+  readonly snapshots: SnapshotCounts;
   readonly onDisks: (disks: readonly WatchedDisk[]) => void;
   readonly http: () => HttpServer;
   readonly projects: Projects;
@@ -39,14 +48,18 @@ export class Metrics {
   readonly #host: HostMetrics;
 
   constructor({ threads, mostDescriptors, parts, onDisks, http, projects, ...areas }: MetricsOptions) {
-    this.#host = new HostMetrics({ readers: threads.readers, parts, mostDescriptors, onDisks });
-    const { engines, captures, store, transfers, jobs, quotas } = areas;
+    const programs = (): NodeProgram[] => nodePrograms(projects, areas);
+    this.#host = new HostMetrics({ readers: threads.readers, parts, mostDescriptors, onDisks, programs });
+    const { engines, captures, store, transfers, jobs, quotas, snapshots } = areas;
     const server: MetricSource[] = [
       writeBuild,
       this.#host.writeMetrics,
       this.#loop.writeMetrics,
       (page) => http().writeMetrics(page),
       (page) => writeLabs(page, projects),
+      (page) => {
+        snapshots.writeMetrics(page, projects);
+      },
       engines.writeMetrics,
       captures.writeMetrics,
       store.writeMetrics,
@@ -57,7 +70,14 @@ export class Metrics {
       jobs.writeMetrics,
       (page) => quotas.writeMetrics(page),
     ];
-    this.pages = { server, projects: [(page) => writeProjects(page, projects)] };
+    this.pages = {
+      server,
+      projects: [(page) => writeProjects(page, projects)],
+      linksOf: (projectId) => {
+        const { id } = projects.find(projectId);
+        return [(page) => writeLinks(page, areas.compute.runOf(id)?.wires.values() ?? [])];
+      },
+    };
   }
 
   start(): void {
@@ -69,6 +89,29 @@ export class Metrics {
     this.#loop.stop();
     this.#host.stop();
   }
+}
+
+interface NodeProgram {
+  readonly pid: number;
+  readonly kind: string;
+}
+
+/** The programs that the keeper runs, by the kinds of their nodes. */
+function nodePrograms(
+  projects: Projects,
+  { keeper, running }: Pick<MetricsOptions, 'keeper' | 'running'>,
+): NodeProgram[] {
+  const kinds = new Map<string, string>();
+  for (const [projectId, nodeId] of running.all()) {
+    const project = projects.all.get(projectId);
+    const node = project?.isOpen === true ? project.topology.nodes.get(nodeId) : undefined;
+    if (node !== undefined) kinds.set(nodeId, node.node_type);
+  }
+  return [...keeper.running].flatMap(({ id, pid }) => {
+    const [nodeId = ''] = id.split('/', 1);
+    const kind = kinds.get(nodeId);
+    return kind === undefined ? [] : [{ pid, kind }];
+  });
 }
 
 function writeBuild(page: MetricPage): void {

@@ -33,6 +33,7 @@ import { Readiness } from '../operations/readiness.js';
 import { StoreProbe } from '../operations/store-probe.js';
 import { Doctor } from '../operations/doctor/doctor.js';
 import { Systemd } from '../operations/systemd.js';
+import { SnapshotCounts } from '../snapshots/snapshot-counts.js';
 import { UdpPorts } from '../run/links/udp-ports.js';
 import { Quotas } from '../lab/quotas/quotas.js';
 import { LocalCompute } from '../run/local-compute.js';
@@ -112,9 +113,13 @@ export async function serve(start: StartSettings): Promise<void> {
   const left = hadPrograms(config) ? keeper.start() : Promise.resolve([]);
   const udpPorts = new UdpPorts(config.udpPorts, (port) => sockets.opener.isFree(port));
   const mended = new MendedCaptures(files);
+  const snapshotCounts = new SnapshotCounts(files);
   const controller = new Controller({
     ...{ store, files, intake },
-    keepState: (input) => files.run('keepState', input),
+    keepState: (input) => {
+      snapshotCounts.changed(input.projectId);
+      return files.run('keepState', input);
+    },
     mendFolder: (root) => mended.mend(root),
     contentLoaded: (projectId) => {
       captures.goOn(controller.projects.all.get(projectId));
@@ -253,6 +258,7 @@ export async function serve(start: StartSettings): Promise<void> {
     intake,
     log,
     quotas,
+    counts: snapshotCounts,
   });
   const nodeFolders = new NodeFolders({
     files,
@@ -267,7 +273,8 @@ export async function serve(start: StartSettings): Promise<void> {
     gate.follow(changed);
   });
   const metrics: Metrics = new Metrics({
-    ...{ threads, engines, store, transfers, jobs, quotas },
+    ...{ threads, engines, store, transfers, jobs, quotas, compute, keeper, running },
+    snapshots: snapshotCounts,
     mostDescriptors: sockets.descriptors.most,
     parts: partsOf(config),
     onDisks: happened.disks.look,

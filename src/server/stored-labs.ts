@@ -8,6 +8,7 @@ import { Jobs } from '../snapshots/jobs.js';
 import { KnownMemories } from '../snapshots/known-memories.js';
 import { projectArchives, type ProjectArchives } from '../snapshots/projects/project-archives.js';
 import { RunningLabs } from '../snapshots/running-labs.js';
+import type { SnapshotCounts } from '../snapshots/snapshot-counts.js';
 import { Snapshots } from '../snapshots/snapshots.js';
 import type { Config } from './config.js';
 import { notesFolder, temporaryImages } from './folders.js';
@@ -21,6 +22,7 @@ interface StoredLabsOptions {
   readonly intake: Intake;
   readonly log: Logger;
   readonly quotas: Quotas;
+  readonly counts: SnapshotCounts;
 }
 
 interface StoredLabs {
@@ -37,13 +39,23 @@ export function storedLabs({
   intake,
   log,
   quotas,
+  counts,
 }: StoredLabsOptions): StoredLabs {
   const { files } = threads;
   const jobs = new Jobs(controller.announcements, { intake, log, quotas });
   const notes = notesFolder(config);
   const memories = new KnownMemories(store);
   const runningLabs = new RunningLabs({ longJobs: threads.jobs, memories });
-  const snapshots = new Snapshots({ files, longJobs: threads.jobs, jobs, runningLabs, memories, notes, log });
+  const snapshots = new Snapshots({
+    counts,
+    files,
+    longJobs: threads.jobs,
+    jobs,
+    runningLabs,
+    memories,
+    notes,
+    log,
+  });
   const archives = projectArchives({
     controller,
     jobs,

@@ -5,7 +5,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Logger } from 'pino';
 import { JobProgress } from './content/job-progress.js';
-import { refusals } from '../base/errors/errors.js';
+import { isRefusal, refusals } from '../base/errors/errors.js';
 import { Histogram } from '../base/metrics/histogram.js';
 import type { MetricPage } from '../base/metrics/metric-page.js';
 import type { Intake } from '../base/intake.js';
@@ -23,6 +23,8 @@ type JobKind =
   | 'project.import'
   | 'project.duplicate'
   | 'lab_file.apply';
+
+type JobOutcome = 'done' | 'failed' | 'cancelled';
 
 interface JobView {
   readonly job_id: string;
@@ -84,7 +86,8 @@ export class Jobs {
   readonly #last = new Map<string, Promise<unknown>>();
   /** The jobs that wait for a turn, by lane; the next lane comes first. */
   readonly #turns = new Map<string, (() => void)[]>();
-  readonly #seconds = new Map<JobKind, Histogram>();
+  /** By the kind of job, and how it ended. */
+  readonly #seconds = new Map<JobKind, Map<JobOutcome, Histogram>>();
   #running = 0;
   #clock: NodeJS.Timeout | undefined;
   #isClosing = false;
@@ -181,7 +184,8 @@ export class Jobs {
     page.sample(running, { state: 'running' });
     page.sample(this.#entries.size - running, { state: 'waiting' });
     page.histogram('job_seconds', 'Time that a job ran');
-    for (const [kind, seconds] of this.#seconds) page.buckets(seconds, { kind });
+    for (const [kind, ends] of this.#seconds)
+      for (const [outcome, seconds] of ends) page.buckets(seconds, { kind, outcome });
   };
 
   async #perform<Result>(
@@ -192,6 +196,7 @@ export class Jobs {
     await before;
     await this.#turn(entry.owner.lane ?? entry.owner.id);
     const begun = performance.now();
+    let outcome: JobOutcome = 'failed';
     try {
       // Throws if the job was cancelled while it waited.
       entry.progress.advance(0);
@@ -201,13 +206,15 @@ export class Jobs {
       this.#clock ??= this.#newClock();
       const result = await work(entry);
       this.#tell('job.ended', entry, { outcome: 'done' });
+      outcome = 'done';
       return result;
     } catch (error) {
+      if (isRefusal(error, 'job_cancelled')) outcome = 'cancelled';
       const reason = error instanceof Error ? error.message : String(error);
       this.#tell('job.ended', entry, { outcome: 'failed', reason });
       throw error;
     } finally {
-      this.#secondsOf(entry.kind).observe((performance.now() - begun) / 1000);
+      this.#secondsOf(entry.kind, outcome).observe((performance.now() - begun) / 1000);
       this.#log.debug({ project: entry.owner.id, kind: entry.kind, subject: entry.subject }, 'a job ended');
       this.#nextTurn();
     }
@@ -240,9 +247,10 @@ export class Jobs {
     next?.();
   }
 
-  #secondsOf(kind: JobKind): Histogram {
-    const seconds = this.#seconds.get(kind) ?? new Histogram(BOUNDS);
-    this.#seconds.set(kind, seconds);
+  #secondsOf(kind: JobKind, outcome: JobOutcome): Histogram {
+    const ends = this.#seconds.get(kind) ?? new Map<JobOutcome, Histogram>();
+    const seconds = ends.get(outcome) ?? new Histogram(BOUNDS);
+    this.#seconds.set(kind, ends.set(outcome, seconds));
     return seconds;
   }
 

@@ -18,6 +18,7 @@ import { newSnapshot, type ListedSnapshot, type Snapshot, type SnapshotDetails }
 import type { FreezeTasks } from './freeze-tasks.js';
 import type { KnownMemories } from './known-memories.js';
 import type { HoldRequest, RunningLabs } from './running-labs.js';
+import type { SnapshotCounts } from './snapshot-counts.js';
 import { checkStopped } from './stopped-nodes.js';
 
 interface SnapshotsOptions {
@@ -25,6 +26,7 @@ interface SnapshotsOptions {
   readonly longJobs: TaskRunner<CompareTasks & SnapshotTasks & FreezeTasks>;
   readonly jobs: Jobs;
   readonly runningLabs: RunningLabs;
+  readonly counts: Pick<SnapshotCounts, 'changed'>;
   readonly memories: KnownMemories;
   /** The folder that has the notes of all jobs. */
   readonly notes: string;
@@ -231,6 +233,7 @@ export class Snapshots {
       try {
         return await work(job, place);
       } finally {
+        this.#options.counts.changed(project.id);
         // An unfinished swap of folders still needs the work folder.
         const paths = project.isSwapping ? [place.notes] : [place.notes, place.workFolder];
         await this.#removeWork(project, paths);

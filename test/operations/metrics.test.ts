@@ -1,4 +1,5 @@
 /** `/metrics` of a server that is idle, that works, and whose engine is killed. */
+import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { Client } from '../support/client.js';
@@ -17,6 +18,7 @@ import {
 import { scratchFolder } from '../support/scratch.js';
 import { startServer } from '../support/server-process.js';
 import { UdpPeer } from '../support/udp-peer.js';
+import { missingVpcs } from '../support/vpcs.js';
 
 const server = await startServer(t, {
   environment: withEngineKiller(join(scratchFolder(t), 'engines end at once')),
@@ -168,3 +170,57 @@ void t.test('the page of projects has each open one by its id, and its name once
   await client.expect(204, 'POST', `/v2/projects/${String(project_id)}/close`);
   t.notMatch((await client.get('/metrics/projects')).text, String(project_id));
 });
+
+void t.test('links, snapshots, jobs, commits and processes of nodes are counted', async (t) => {
+  const { project_id } = await client.expect(201, 'POST', '/v2/projects', { name: 'all', auto_close: false });
+  const path = `/v2/projects/${String(project_id)}`;
+  const node = async (node_type: string): Promise<string> =>
+    String(
+      (await client.expect(201, 'POST', `${path}/nodes`, { node_type, compute_id: 'local', name: 'N{0}' }))[
+        'node_id'
+      ],
+    );
+  const [pc, hub] = [await node('vpcs'), await node('ethernet_hub')];
+  const ends = [pc, hub].map((node_id) => ({ node_id, adapter_number: 0, port_number: 0 }));
+  const { link_id } = await client.expect(201, 'POST', `${path}/links`, { nodes: ends });
+  await client.expect(201, 'POST', `${path}/snapshots`, { name: 'one' });
+  const snapshots = await eventually('the snapshot is counted', async () => {
+    const samples = await scrape(client);
+    return samples.get('wirefarm_snapshots') === 1 ? samples : undefined;
+  });
+  t.equal(snapshots.get('wirefarm_job_seconds_count{kind="snapshot.create",outcome="done"}'), 1);
+  t.ok((snapshots.get('wirefarm_commit_requests_sum') ?? 0) > 3);
+  t.equal(snapshots.get('wirefarm_capture_viewers'), 0);
+  await client.expect(204, 'DELETE', `${path}/snapshots/${await snapshotId(path)}`);
+  await eventually('the snapshot is gone', async () =>
+    (await scrape(client)).get('wirefarm_snapshots') === 0 ? true : undefined,
+  );
+  const { text, status } = await client.get(`/metrics/links?project=${String(project_id)}`);
+  t.equal(status, 200);
+  await isAccepted(t, text);
+  const link = `link="${String(link_id)}"`;
+  t.strictSame(
+    [...samplesOf(text).keys()],
+    ['frames', 'octets']
+      .flatMap((what) =>
+        ['forward', 'backward'].map((way) => `wirefarm_link_${what}_total{${link},direction="${way}"}`),
+      )
+      .concat(`wirefarm_link_drops_total{${link}}`),
+  );
+  t.equal((await client.get(`/metrics/links?project=${randomUUID()}`)).status, 404);
+  t.equal((await client.get('/metrics/links')).status, 400);
+  if (missingVpcs() !== false) return;
+  await client.expect(200, 'POST', `${path}/nodes/${pc}/start`);
+  const running = await scrapeWith('wirefarm_node_processes{kind="vpcs"}', 1);
+  t.ok((running.get('wirefarm_node_memory_bytes{kind="vpcs"}') ?? 0) > 0);
+  const sent = async (): Promise<number> => {
+    const samples = await scrape(client, `/metrics/links?project=${String(project_id)}`);
+    return samples.get(`wirefarm_link_frames_total{${link},direction="backward"}`) ?? 0;
+  };
+  t.equal(await sent(), 0, 'a hub of one link sends nothing');
+});
+
+async function snapshotId(path: string): Promise<string> {
+  const { body } = await client.get(`${path}/snapshots`);
+  return String((body as { readonly snapshot_id: string }[])[0]?.snapshot_id);
+}

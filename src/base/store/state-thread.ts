@@ -10,10 +10,13 @@ import type { StateTasks } from './state-tasks.js';
 import type { Change, Key, Packed, Store, StoredRecord } from './store.js';
 
 const QUEUE_LIMIT = 10_000;
+/** Numbers of requests. */
+const SHARED = [1, 2, 4, 8, 16, 32, 64, 128];
 
 export class StateThread implements Store {
   readonly #pool: TaskPool<StateTasks>;
   readonly #seconds = new Histogram();
+  readonly #requests = new Histogram(SHARED);
   readonly #failures = new Map<string, number>();
 
   constructor(folder: string) {
@@ -26,7 +29,8 @@ export class StateThread implements Store {
     return this.#pool.run('open', undefined);
   }
 
-  async commit(changes: readonly Change[]): Promise<void> {
+  async commit(changes: readonly Change[], requests = 1): Promise<void> {
+    this.#requests.observe(requests);
     await this.commitPacked(packChanges(changes));
   }
 
@@ -59,6 +63,8 @@ export class StateThread implements Store {
   readonly writeMetrics = (page: MetricPage): void => {
     page.histogram('commit_seconds', 'Time from the request of a commit to its outcome');
     page.buckets(this.#seconds);
+    page.histogram('commit_requests', 'Requests that shared a commit');
+    page.buckets(this.#requests);
     page.counter('commit_failures', 'Commits that failed, by the code of the refusal');
     for (const [reason, count] of this.#failures) page.sample(count, { reason });
   };

@@ -26,7 +26,7 @@ export interface Store {
    * Applies the changes in order, all or none. Rejects with a refusal: 507 when there is no room, and 503 when the disk
    * cannot be written. There is some reserved room for commits that make the store smaller.
    */
-  commit(changes: readonly Change[]): Promise<void>;
+  commit(changes: readonly Change[], requests?: number): Promise<void>;
   /** Applies packed changes, of other threads perhaps; those of all parts are one commit. */
   commitPacked(...parts: readonly Packed[]): Promise<void>;
   /** Every record whose key starts with one of the prefixes, as of one moment, prefix by prefix in key order. */

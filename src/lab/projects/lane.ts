@@ -101,7 +101,7 @@ export class Lane {
       }
     }
     try {
-      await this.#persist(transaction);
+      await this.#persist(transaction, accepted.length);
     } catch (error) {
       transaction.undoAll();
       for (const { change } of accepted) change.reject(error);
@@ -111,10 +111,10 @@ export class Lane {
     for (const { change, result } of accepted) change.resolve(result);
   }
 
-  async #persist(transaction: Transaction): Promise<void> {
+  async #persist(transaction: Transaction, requests: number): Promise<void> {
     if (transaction.changes.length === 0) return;
     this.#beforeCommit(transaction);
-    await this.#store.commit(withoutReplaced(transaction.changes));
+    await this.#store.commit(withoutReplaced(transaction.changes), requests);
   }
 }
 

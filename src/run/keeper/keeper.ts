@@ -102,6 +102,11 @@ export class Keeper {
     });
   }
 
+  /** The programs that run. */
+  get running(): Iterable<Pick<Program, 'id' | 'pid'>> {
+    return this.#programs.values();
+  }
+
   /** Ends all programs and the keeper; with `keeps` they live for the grace. Resolves when the rest has gone. */
   async close(keeps = false): Promise<void> {
     this.#isClosed = true;

@@ -1,0 +1,45 @@
+/** The links of one open project in numbers, for whoever scrapes them: five series a link. */
+import { COUNTER_NAMES, DROP_CAUSES } from '../base/memory/port-counters.js';
+import type { MetricPage } from '../base/metrics/metric-page.js';
+import type { PortCounters } from '../engine/control/running-device.js';
+import type { Wire } from '../run/links/link-wires.js';
+
+/** The loop is given back after so many links. */
+const LINKS_A_SLICE = 100;
+const NOTHING = Object.fromEntries(COUNTER_NAMES.map((name) => [name, 0])) as PortCounters;
+
+interface CountedLink {
+  readonly link: string;
+  readonly near: PortCounters;
+  readonly far: PortCounters;
+}
+
+/** The ends of a link count from when it was connected. Forward is from the first node of the link to the second. */
+export function* writeLinks(page: MetricPage, wires: Iterable<Wire>): Iterable<void> {
+  const links: CountedLink[] = [];
+  for (const { linkId: link, near, far } of [...wires]) {
+    links.push({ link, near: countersOf(near), far: countersOf(far) });
+    if (links.length % LINKS_A_SLICE === 0) yield;
+  }
+  for (const what of ['frames', 'octets'] as const) {
+    page.counter(`link_${what}`, `The ${what} that the nodes of a link have sent into it`);
+    for (const [index, { link, near, far }] of links.entries()) {
+      page.sample(near[`${what}_out`], { link, direction: 'forward' });
+      page.sample(far[`${what}_out`], { link, direction: 'backward' });
+      if (index % LINKS_A_SLICE === 0) yield;
+    }
+  }
+  page.counter('link_drops', 'Frames that both ends of a link have dropped, by filters, too');
+  for (const [index, { link, near, far }] of links.entries()) {
+    page.sample(dropsOf(near) + dropsOf(far), { link });
+    if (index % LINKS_A_SLICE === 0) yield;
+  }
+}
+
+function countersOf({ node, port }: Wire['near']): PortCounters {
+  return node.device.counters(port) ?? NOTHING;
+}
+
+function dropsOf(counters: PortCounters): number {
+  return DROP_CAUSES.reduce((sum, cause) => sum + counters[cause], 0);
+}

@@ -21,6 +21,7 @@ import { fileTasks } from '../src/base/disk/file-tasks.js';
 import { digestTasks } from '../src/base/disk/folder-digests.js';
 import { snapshotListTasks } from '../src/snapshots/snapshot-list-tasks.js';
 import { applianceTasks } from '../src/lab/appliances/appliance-tasks.js';
+import { auditTasks } from '../src/lab/audit/audit-tasks.js';
 import { certificateTasks } from '../src/operations/certificate-tasks.js';
 import { settingsTasks } from '../src/operations/settings-tasks.js';
 import { historyTasks } from '../src/operations/history/history-tasks.js';
@@ -31,6 +32,7 @@ nameThread('file');
 
 const tasks = {
   ...applianceTasks,
+  ...auditTasks,
   ...captureFileTasks,
   ...certificateTasks,
   ...configDiskTasks,

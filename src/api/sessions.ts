@@ -36,8 +36,10 @@ export function sessionRoutes(gate: Gate, users: Users, sessions: Sessions): Rou
       params: nothing,
       body: signIn,
       answers: { 201: session },
-      handle: async ({ body, exchange: { address, scheme } }) => {
+      handle: async ({ body, exchange }) => {
+        const { address, scheme } = exchange;
         const caller = await gate.signIn(body.user, body.password, address).catch(withoutChallenge);
+        exchange.caller = caller;
         if (caller.tokenId !== undefined) throw refusals.passwordNeeded();
         const user = caller.userId === undefined ? undefined : users.find(caller.userId);
         const { id, secret } = await sessions.begin(user);

@@ -23,6 +23,7 @@ import type { Doctor } from '../operations/doctor/doctor.js';
 import type { Jobs } from '../snapshots/jobs.js';
 import type { ProjectArchives } from '../snapshots/projects/project-archives.js';
 import type { Snapshots } from '../snapshots/snapshots.js';
+import type { Audit } from '../lab/audit/audit.js';
 import type { History } from '../operations/history/history.js';
 import type { SettingsReload } from '../operations/settings-reload.js';
 import type { Readiness } from '../operations/readiness.js';
@@ -37,6 +38,7 @@ import type { ApplianceLibrary } from '../lab/appliances/appliance-library.js';
 import type { HostTasks } from '../run/host-tasks.js';
 import { applianceRoutes } from './appliances.js';
 import { computeCaptureRoutes } from './compute-captures.js';
+import { auditRoutes } from './audit.js';
 import { captureFileRoutes } from './capture-files.js';
 import { computeFileRoutes } from './compute-files.js';
 import { computeHost } from './compute-host.js';
@@ -118,6 +120,7 @@ export interface Services {
   readonly appliances: ApplianceLibrary;
   readonly history: History;
   readonly doctor: Doctor;
+  readonly audit: Audit;
   readonly intake: Intake;
   readonly readiness: Readiness;
   readonly settings: SettingsReload;
@@ -157,6 +160,7 @@ export function routeTable({
   appliances,
   history,
   doctor,
+  audit,
   intake,
   readiness,
   settings,
@@ -182,6 +186,7 @@ export function routeTable({
       ...metricRoutes(metrics),
       ...historyRoutes(controller, history),
       ...doctorRoutes(doctor),
+      ...auditRoutes(audit),
       ...drainRoutes({ intake, jobs, transfers }),
       ...settingsRoutes(() => settings.reload()),
       ...grantRoutes(controller, grants, users),

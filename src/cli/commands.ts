@@ -135,6 +135,13 @@ const COMMANDS = new Map<string, Command>([
     },
   ],
   [
+    'audit',
+    {
+      summary: 'tells whether the audit of a server is as it was written',
+      run: async (args, environment) => (await import('./audit.js')).audit(args, environment),
+    },
+  ],
+  [
     'health',
     {
       summary: 'tells whether the server takes new work',

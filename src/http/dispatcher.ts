@@ -10,11 +10,12 @@ import { empty, jsonText, type Answer } from './answer.js';
 import { credentialsOf } from './credentials.js';
 import { errorAnswer, withoutSecrets } from './error-body.js';
 import type { Caller } from './caller.js';
+import type { ChangeNotes } from './change-notes.js';
 import type { Exchange } from './exchange.js';
 import type { Gate } from './gate.js';
 import { readJsonBody } from './json-body.js';
 import { RawBody } from './raw-body.js';
-import type { Method, Route, RouteTable } from './route.js';
+import type { Method, Route, RouteRequest, RouteTable } from './route.js';
 import { checkAccess } from './route-access.js';
 import { Router, type Match } from './router.js';
 
@@ -29,11 +30,13 @@ export class Dispatcher {
   readonly gate: Gate;
   readonly #router: Router;
   readonly #maxJsonBody: () => number;
+  readonly #notes: ChangeNotes | undefined;
 
-  constructor(table: RouteTable, gate: Gate, maxJsonBody: () => number) {
+  constructor(table: RouteTable, gate: Gate, maxJsonBody: () => number, notes: ChangeNotes | undefined) {
     this.gate = gate;
     this.#router = new Router(table);
     this.#maxJsonBody = maxJsonBody;
+    this.#notes = notes;
   }
 
   dispatch(exchange: Exchange, request: HttpRequest): Answer | Promise<Answer> {
@@ -87,12 +90,17 @@ export class Dispatcher {
     const query = this.query(exchange, route.query);
     const { body } = route;
     const bare = { params, query, body: undefined, exchange };
-    if (body === 'raw') return heardOut(exchange, () => route.handle(bare));
-    if (body === undefined) return route.handle(bare);
-    return readJsonBody(exchange, this.#maxJsonBody()).then((json) => {
+    const notes = isChanging(exchange.method) && this.#notes?.isFor(exchange) ? this.#notes : undefined;
+    const handle = (request: RouteRequest<unknown, unknown, unknown>): Answer | Promise<Answer> =>
+      notes === undefined
+        ? route.handle(request)
+        : notes.noted(exchange, pathParams, () => route.handle(request));
+    if (body === 'raw') return heardOut(exchange, () => handle(bare));
+    if (body === undefined) return handle(bare);
+    return readJsonBody(exchange, this.#maxJsonBody(), notes?.digester(exchange)).then((json) => {
       if (exchange.isGone) return 'streamed';
       exchange.body = json;
-      return route.handle({ params, query, body: check(exchange, body, json, 'body'), exchange });
+      return handle({ params, query, body: check(exchange, body, json, 'body'), exchange });
     });
   }
 }

@@ -17,6 +17,8 @@ interface ErrorAnswer {
 
 const LONGEST_ECHO = 4096;
 const SECRETS = new Set(['iourc_content', 'password']);
+/** A body without this has no secrets. A key may be written with escapes of letters. */
+const MAYBE_SECRET = /"(?:iourc_content|password)"|\\u00[4-7]/i;
 
 export function errorAnswer(error: unknown, exchange: Exchange): ErrorAnswer {
   if (!(error instanceof Refusal)) {
@@ -58,6 +60,11 @@ function echo(error: Refusal, body: unknown): unknown {
   if (body === undefined || body === null) return {};
   const text = withoutSecrets(body);
   return text.length > LONGEST_ECHO ? { truncated: text.slice(0, LONGEST_ECHO) } : JSON.parse(text);
+}
+
+/** Whether a JSON text may have secrets. */
+export function mayHaveSecrets(json: Uint8Array): boolean {
+  return MAYBE_SECRET.test(Buffer.from(json.buffer, json.byteOffset, json.length).toString('latin1'));
 }
 
 /** The JSON text of a request body, with passwords replaced by stars. */

@@ -47,6 +47,8 @@ export class Exchange {
   summary: string | undefined;
   /** The JSON body, once it has been read. */
   body: unknown;
+  /** The ids of what was made, once it is. */
+  made: Readonly<Record<string, string>> = {};
   headers: Readonly<Record<string, string>> = {};
   #status = 0;
   #answeredAt: number | undefined;

@@ -9,8 +9,15 @@ const DRAIN_MS = 2000;
 const DEEPEST = 64;
 const UTF8 = new TextDecoder('utf-8', { fatal: true });
 
-/** Resolves with the parsed body; undefined when the client went away before it was whole. */
-export function readJsonBody(exchange: Exchange, limit: number): Promise<unknown> {
+/**
+ * Resolves with the parsed body; undefined when the client went away before it was whole. `look` sees the bytes before they
+ * are parsed.
+ */
+export function readJsonBody(
+  exchange: Exchange,
+  limit: number,
+  look: (bytes: Uint8Array) => void = () => undefined,
+): Promise<unknown> {
   return new Promise((resolve, reject) => {
     const chunks: Uint8Array[] = [];
     let length = 0;
@@ -37,7 +44,13 @@ export function readJsonBody(exchange: Exchange, limit: number): Promise<unknown
       onEnd() {
         clearTimeout(deadline);
         // A parse that throws rejects.
-        resolve(Promise.resolve(chunks).then(parseChunks));
+        resolve(
+          Promise.resolve(chunks).then((all) => {
+            const bytes = joined(all);
+            look(bytes);
+            return parseJsonBody(bytes);
+          }),
+        );
       },
       onExpired() {
         refuse(refusals.requestTooSlow(LONGEST_SECONDS));
@@ -50,9 +63,9 @@ export function readJsonBody(exchange: Exchange, limit: number): Promise<unknown
   });
 }
 
-function parseChunks(chunks: readonly Uint8Array[]): unknown {
+function joined(chunks: readonly Uint8Array[]): Uint8Array {
   const [only] = chunks;
-  return parseJsonBody(chunks.length === 1 && only !== undefined ? only : Buffer.concat(chunks));
+  return chunks.length === 1 && only !== undefined ? only : Buffer.concat(chunks);
 }
 
 /** The body is not JSON; its `text` is shown to the client. */

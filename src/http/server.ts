@@ -7,6 +7,7 @@ import type { MetricPage } from '../base/metrics/metric-page.js';
 import { AccessLog } from './access-log.js';
 import { Admission, type DescriptorTable } from './admission.js';
 import { empty, jsonText, type Answer, type Headers } from './answer.js';
+import type { ChangeNotes } from './change-notes.js';
 import { Dispatcher } from './dispatcher.js';
 import { Entrance, type Certificate } from './entrance.js';
 import { errorAnswer, errorHeaders } from './error-body.js';
@@ -30,6 +31,8 @@ interface HttpServerOptions {
   readonly descriptors: DescriptorTable;
   /** Called when a request has been answered, or its client has gone. */
   readonly ended: (exchange: Exchange) => void;
+  /** The audit of requests. */
+  readonly notes?: ChangeNotes | undefined;
   /** The server speaks TLS with this certificate, or plain HTTP. */
   readonly certificate?: Certificate | undefined;
 }
@@ -55,7 +58,7 @@ export class HttpServer {
   constructor(options: HttpServerOptions) {
     this.#options = options;
     this.#serverHeader = [['Server', options.name]];
-    this.#dispatcher = new Dispatcher(options.table, options.gate, options.maxJsonBody);
+    this.#dispatcher = new Dispatcher(options.table, options.gate, options.maxJsonBody, options.notes);
     this.#accessLog = new AccessLog(options.log, options.accessLogSample);
     this.#admission = new Admission(options.descriptors, options.log);
     this.#sockets = new WebSockets({
@@ -193,6 +196,7 @@ export class HttpServer {
       this.#active.delete(exchange);
       this.#metrics.ended(exchange);
       this.#accessLog.ended(exchange);
+      this.#options.notes?.ended(exchange);
       this.#options.ended(exchange);
     });
     return exchange;

@@ -88,6 +88,10 @@ export interface Config {
   readonly uploadFloor: number | undefined;
   /** Finished captures that are older are deleted; 0 keeps all. */
   readonly captureKeepDays: number;
+  /** Whether changes are audited also when there are no users. */
+  readonly isAudited: boolean;
+  /** Whether changes are refused while the audit cannot be written. */
+  readonly needsAudit: boolean;
   /** The share of the requests that only read that is logged, as one of so many; 0 logs none. */
   readonly accessLogSample: number;
   readonly logLevel: 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'silent';
@@ -238,6 +242,8 @@ function newConfig(settings: Settings, environment: NodeJS.ProcessEnv): Config {
     captureFloor: settings['capture-floor'] * MEBI,
     captureKeepDays: settings['capture-keep-days'],
     uploadFloor: settings['upload-floor'] === undefined ? undefined : settings['upload-floor'] * MEBI,
+    isAudited: settings.audit || settings['audit-required'],
+    needsAudit: settings['audit-required'],
     accessLogSample: settings['access-log-sample'],
     logLevel: settings['log-level'],
   });

@@ -30,6 +30,9 @@ export const CONTAINERS = 'containers';
 /** Where the history of projects and of the server lies, below the data folder. */
 export const HISTORY = 'history';
 
+/** Where the audit lies, below the data folder. */
+export const AUDIT = 'audit';
+
 /** Where reports for who looks for a fault lie, below the data folder. */
 export const REPORTS = 'debug';
 

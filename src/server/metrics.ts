@@ -9,6 +9,7 @@ import type { Engines } from '../engine/control/engines.js';
 import type { Transfers } from '../files/transfer/transfers.js';
 import type { HttpServer } from '../http/server.js';
 import type { Projects } from '../lab/projects/projects.js';
+import type { Audit } from '../lab/audit/audit.js';
 import { HostMetrics } from '../operations/host-metrics.js';
 import type { WatchedDisk } from '../operations/measure-tasks.js';
 import { writeLabs, writeProjects } from '../operations/lab-metrics.js';
@@ -40,6 +41,7 @@ interface MetricsOptions {
   readonly transfers: Transfers;
   readonly jobs: Jobs;
   readonly quotas: Quotas;
+  readonly audit: Audit;
 }
 
 export class Metrics {
@@ -50,7 +52,7 @@ export class Metrics {
   constructor({ threads, mostDescriptors, parts, onDisks, http, projects, ...areas }: MetricsOptions) {
     const programs = (): NodeProgram[] => nodePrograms(projects, areas);
     this.#host = new HostMetrics({ readers: threads.readers, parts, mostDescriptors, onDisks, programs });
-    const { engines, captures, store, transfers, jobs, quotas, snapshots } = areas;
+    const { engines, captures, store, transfers, jobs, quotas, snapshots, audit } = areas;
     const server: MetricSource[] = [
       writeBuild,
       this.#host.writeMetrics,
@@ -69,6 +71,7 @@ export class Metrics {
       transfers.writeMetrics,
       jobs.writeMetrics,
       (page) => quotas.writeMetrics(page),
+      audit.writeMetrics,
     ];
     this.pages = {
       server,

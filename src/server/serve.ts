@@ -58,6 +58,8 @@ import {
 } from './folders.js';
 import { LiveSettings } from './live-settings.js';
 import { Metrics } from './metrics.js';
+import { RequestAudit } from './request-audit.js';
+import { serverAudit } from './server-audit.js';
 import { ServerHistory } from './server-history.js';
 import { programKeeper } from './program-keeper.js';
 import { storedLabs } from './stored-labs.js';
@@ -94,10 +96,11 @@ export async function serve(start: StartSettings): Promise<void> {
     now: () => Date.now(),
   });
   const { users, tokens, sessions, grants } = accounts;
+  const audit = serverAudit({ config, store, users, log, files: threads.files, now: () => Date.now() });
   const live = new LiveSettings(start, { files: threads.files, hasUsers: () => users.size > 0, log });
   live.follow(({ logLevel }) => (log.level = logLevel));
   const quotas = new Quotas({ store, users, grants, defaults: () => live.config.quotas });
-  await Promise.all([accounts.start(), quotas.start()]);
+  await Promise.all([accounts.start(), quotas.start(), audit.start()]);
   checkGuarded(config, users.size > 0);
   const { files, slabs, disk } = threads;
   const intake = new Intake();
@@ -143,8 +146,10 @@ export async function serve(start: StartSettings): Promise<void> {
       compute.engineRestarted(labs, reason);
     },
   });
+  const notes = new RequestAudit(audit);
   const happened = new ServerHistory({
     ...{ config, files, log },
+    signedIn: notes.signedIn,
     now: () => Date.now(),
     labs: () => engines.countedLabs(),
     isProject: (id) => controller.projects.all.has(id),
@@ -273,7 +278,7 @@ export async function serve(start: StartSettings): Promise<void> {
     gate.follow(changed);
   });
   const metrics: Metrics = new Metrics({
-    ...{ threads, engines, store, transfers, jobs, quotas, compute, keeper, running },
+    ...{ threads, engines, store, transfers, jobs, quotas, compute, keeper, running, audit },
     snapshots: snapshotCounts,
     mostDescriptors: sockets.descriptors.most,
     parts: partsOf(config),
@@ -287,7 +292,7 @@ export async function serve(start: StartSettings): Promise<void> {
   warnOfSmallBuffers(await sockets.opener.grantedBuffer(), log);
   const { HttpServer } = await http;
   const probe = new StoreProbe(store);
-  const readiness = new Readiness({ probe, engines, intake });
+  const readiness = new Readiness({ probe, engines, intake, audit });
   const server = new HttpServer({
     gate,
     table: routeTable({
@@ -295,7 +300,7 @@ export async function serve(start: StartSettings): Promise<void> {
       ...{ transfers, images, uploads, jobs, labFiles, snapshots, archives, users, tokens, grants, quotas },
       ...{ gate, sessions },
       appliances: new ApplianceLibrary(config.appliances, files, log),
-      ...{ history, intake, readiness, settings: live, doctor: new Doctor(patientOf(config)) },
+      ...{ history, intake, readiness, audit, settings: live, doctor: new Doctor(patientOf(config)) },
       metrics: metrics.pages,
       webUi: config.webUi,
       startPage: config.startPage,
@@ -310,6 +315,7 @@ export async function serve(start: StartSettings): Promise<void> {
     log,
     descriptors: sockets.descriptors,
     ended: happened.ended,
+    notes,
     certificate: config.certificate,
   });
   await kindsFound;
@@ -329,6 +335,7 @@ export async function serve(start: StartSettings): Promise<void> {
     `${PRODUCT.name} ${PRODUCT.version} listens on ${server.scheme}://${urlHost(config.host)}:${port}\n`,
   );
   log.info({ port, data: config.data, gns3Version: config.gns3Version }, 'started');
+  void audit.listening();
   systemd.ready({ readiness, probe, engines, projects: controller.projects });
 
   await stop.requested;
@@ -358,6 +365,7 @@ export async function serve(start: StartSettings): Promise<void> {
   await keeperEnds;
   await happened.close();
   await accounts.close();
+  await audit.close();
   await store.close();
   await threads.close();
   log.info('stopped');

@@ -20,6 +20,8 @@ interface ServerHistoryOptions {
   /** The time of day. */
   readonly now: () => number;
   readonly isProject: (id: string) => boolean;
+  /** Called when a user has come to an address anew. */
+  readonly signedIn: (exchange: Exchange) => void;
 }
 
 export class ServerHistory {
@@ -28,9 +30,9 @@ export class ServerHistory {
   readonly remember: Remember;
   readonly disks: DiskWatch;
   readonly #drops: DropWatch;
-  readonly #requests: RequestEvents;
+  readonly #requests: RequestEvents<Exchange>;
 
-  constructor({ config, files, log, labs, now, isProject }: ServerHistoryOptions) {
+  constructor({ config, files, log, labs, now, isProject, signedIn }: ServerHistoryOptions) {
     this.history = new History({ files, log, folder: join(config.data, HISTORY), now });
     const remember: Remember = (projectId, event) => {
       if (projectId === undefined || isProject(projectId)) this.history.remember(projectId, event);
@@ -38,7 +40,7 @@ export class ServerHistory {
     this.remember = remember;
     this.disks = new DiskWatch(remember);
     this.#drops = new DropWatch({ labs, remember });
-    this.#requests = new RequestEvents({ remember, isProject, now: () => performance.now() });
+    this.#requests = new RequestEvents({ remember, isProject, signedIn, now: () => performance.now() });
   }
 
   readonly ended = (exchange: Exchange): void => {

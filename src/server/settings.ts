@@ -197,6 +197,8 @@ export const SETTINGS = z.object({
     help: 'uploads, imports and snapshots leave so much free, in MiB (1024, or 5 % of a small disk)',
     fallback: '',
   }),
+  audit: toggle('audit changes also when there are no users'),
+  'audit-required': toggle('refuse changes while the audit cannot be written'),
   'access-log-sample': option(whole(0, 1_000_000_000), {
     help: 'log one of so many requests that only read; 0 logs none of them',
     fallback: '0',

@@ -17,6 +17,7 @@ import { Slabs } from '../files/transfer/slabs.js';
 import type { PartLoading, PartTasks } from '../files/uploads/part-tasks.js';
 import type { ProjectFileTasks } from '../lab/projects/project-state.js';
 import type { PasswordTasks } from '../lab/access/password-tasks.js';
+import type { AuditTasks } from '../lab/audit/audit-tasks.js';
 import type { ApplianceTasks } from '../lab/appliances/appliance-tasks.js';
 import type { SymbolTasks } from '../lab/symbols/symbol-tasks.js';
 import type { HostTasks } from '../run/host-tasks.js';
@@ -76,6 +77,7 @@ export const ARCHIVES_AT_ONCE = SIZES.archives.threads;
 
 type FileThreadTasks = ApplianceTasks &
   SettingsTasks &
+  AuditTasks &
   CertificateTasks &
   CaptureFileTasks &
   ConfigDiskTasks &

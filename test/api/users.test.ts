@@ -5,6 +5,7 @@ import t, { type Test } from 'tap';
 import { addUser, basic, firstAdmin, PASSWORD, signedIn } from '../support/accounts.js';
 import { Client, type Reply } from '../support/client.js';
 import { rawRequest, jsonOf } from '../support/raw-client.js';
+import { eventually } from '../support/eventually.js';
 import { startServer, type ServerProcess } from '../support/server-process.js';
 import { upgrade } from '../support/upgrade.js';
 
@@ -195,6 +196,9 @@ void t.test('a token that is used ten thousand times writes nothing to the store
     return { size, mtimeMs };
   };
   await client.expect(200, 'GET', '/v2/version');
+  await eventually('the audit has taken its entries out of the store', async () =>
+    /^wirefarm_audit_waiting 0$/m.test((await admin.get('/metrics')).text) ? true : undefined,
+  );
   const before = journal();
   for (let round = 0; round < 100; round++) {
     const replies = await Promise.all(Array.from({ length: 100 }, () => client.get('/v2/version')));

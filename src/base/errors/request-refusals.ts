@@ -70,6 +70,12 @@ export const requestRefusals = {
     new Refusal(507, 'disk_full', 'No space left on the disk of the data folder: nothing was changed', {
       cause,
     }),
+  auditFailing: () =>
+    new Refusal(
+      507,
+      'audit_failing',
+      'The audit cannot be written, and this server makes no change without it: /readyz has the reason',
+    ),
   diskFloor: (bytes: number, free: number, floor: number) =>
     new Refusal(
       507,

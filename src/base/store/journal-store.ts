@@ -50,15 +50,17 @@ export class JournalStore {
   }
 
   commit(changes: readonly Change[]): void {
-    this.commitPacked(packChanges(changes));
+    this.commitPacked([packChanges(changes)]);
   }
 
-  commitPacked(...parts: readonly Packed[]): void {
-    const changes = parts.flatMap(unpackRawChanges);
+  /** The changes of a companion do not count when a commit has to make the store smaller. */
+  commitPacked(parts: readonly Packed[], companion?: Packed): void {
+    const own = parts.flatMap(unpackRawChanges);
+    const changes = companion === undefined ? own : [...own, ...unpackRawChanges(companion)];
     if (changes.length === 0) return;
     try {
       this.#syncName();
-      this.#append(changes);
+      this.#append(changes, own);
     } catch (error) {
       throw refusalOf(error);
     }
@@ -83,26 +85,27 @@ export class JournalStore {
     return this.#file.end - FRAMES_START - this.#index.bytes;
   }
 
-  #append(changes: readonly RawChange[]): void {
+  #append(changes: readonly RawChange[], own: readonly RawChange[]): void {
     try {
-      this.#appendOnce(changes);
+      this.#appendOnce(changes, own);
     } catch (error) {
       const isWorthIt =
         isFull(error) && this.#outdated > Math.max(LEAST_OUTDATED_WHEN_FULL, this.#index.bytes / 4);
       if (!isWorthIt || !this.#replace()) throw error;
       this.#syncName();
       removePrevious(this.#folder);
-      this.#appendOnce(changes);
+      this.#appendOnce(changes, own);
     }
   }
 
-  #appendOnce(changes: readonly RawChange[]): void {
-    const { bytes, position } = this.#file.append(changes, () => this.#makesSmaller(changes));
+  #appendOnce(changes: readonly RawChange[], own: readonly RawChange[]): void {
+    const { bytes, position } = this.#file.append(changes, () => this.#makesSmaller(own));
     for (const entry of entriesOf(bytes, position)) this.#index.apply(entry);
   }
 
-  /** Whether the store is not larger after these changes. */
+  /** Whether the store is not larger after these changes, of which there are some. */
   #makesSmaller(changes: readonly RawChange[]): boolean {
+    if (changes.length === 0) return false;
     let bytes = 0;
     for (const change of changes) {
       bytes +=

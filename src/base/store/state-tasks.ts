@@ -8,7 +8,8 @@ import type { Key, Packed } from './store.js';
 export interface StateTasks extends TaskTable {
   /** Returns messages about the opening of the store. */
   readonly open: (input: undefined) => readonly Notice[];
-  readonly commit: (parts: readonly Packed[]) => void;
+  /** The changes of a companion are part of the commit, whatever room it may use. */
+  readonly commit: (input: { parts: readonly Packed[]; companion: Packed | undefined }) => void;
   readonly load: (prefixes: readonly Key[]) => Packed;
   readonly close: (input: undefined) => void;
 }
@@ -19,8 +20,8 @@ export function stateTasks(folder: string): StateTasks {
   const store = (): JournalStore => (opened ??= new JournalStore(folder));
   return {
     open: () => store().notices,
-    commit: (parts) => {
-      store().commitPacked(...parts);
+    commit: ({ parts, companion }) => {
+      store().commitPacked(parts, companion);
     },
     load: (prefixes) => packRecords(prefixes.flatMap((prefix) => store().load(prefix))),
     close: () => {

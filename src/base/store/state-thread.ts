@@ -13,11 +13,24 @@ const QUEUE_LIMIT = 10_000;
 /** Numbers of requests. */
 const SHARED = [1, 2, 4, 8, 16, 32, 64, 128];
 
+/** Changes that go along with a commit of others. */
+export interface CompanionPart {
+  readonly changes: Packed;
+  /** Called with the outcome of the commit, before whoever asked for it goes on. */
+  ended(isStored: boolean): void;
+}
+
+/** Changes for the next commit, whichever it is. */
+export interface Companion {
+  readonly part: () => CompanionPart | undefined;
+}
+
 export class StateThread implements Store {
   readonly #pool: TaskPool<StateTasks>;
   readonly #seconds = new Histogram();
   readonly #requests = new Histogram(SHARED);
   readonly #failures = new Map<string, number>();
+  #companion: Companion | undefined;
 
   constructor(folder: string) {
     const worker = new URL('../../../workers/state-worker.js', import.meta.url);
@@ -29,6 +42,11 @@ export class StateThread implements Store {
     return this.#pool.run('open', undefined);
   }
 
+  /** There is one companion. */
+  accompany(companion: Companion): void {
+    this.#companion = companion;
+  }
+
   async commit(changes: readonly Change[], requests = 1): Promise<void> {
     this.#requests.observe(requests);
     await this.commitPacked(packChanges(changes));
@@ -36,9 +54,12 @@ export class StateThread implements Store {
 
   async commitPacked(...parts: readonly Packed[]): Promise<void> {
     const begun = performance.now();
+    const companion = this.#companion?.part();
     try {
-      await this.#pool.run('commit', parts);
+      await this.#pool.run('commit', { parts, companion: companion?.changes });
+      companion?.ended(true);
     } catch (error) {
+      companion?.ended(false);
       const reason = error instanceof Refusal ? error.code : 'fault';
       this.#failures.set(reason, (this.#failures.get(reason) ?? 0) + 1);
       throw error;

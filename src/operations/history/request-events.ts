@@ -24,23 +24,25 @@ interface AnsweredRequest {
   readonly body: unknown;
 }
 
-interface RequestEventsOptions {
+interface RequestEventsOptions<Request> {
   readonly remember: Remember;
+  /** Called when a user has come to an address anew. */
+  readonly signedIn: (request: Request) => void;
   readonly isProject: (id: string) => boolean;
   /** The monotonic clock. */
   readonly now: () => number;
 }
 
-export class RequestEvents {
-  readonly #options: RequestEventsOptions;
+export class RequestEvents<Request extends AnsweredRequest> {
+  readonly #options: RequestEventsOptions<Request>;
   /** The times of the last requests, by user and address; the one that was first seen longest ago is first. */
   readonly #signIns = new Map<string, number>();
 
-  constructor(options: RequestEventsOptions) {
+  constructor(options: RequestEventsOptions<Request>) {
     this.#options = options;
   }
 
-  answered(request: AnsweredRequest): void {
+  answered(request: Request): void {
     const { remember } = this.#options;
     const { method, status, address, summary, caller } = request;
     if (status === UNAUTHORIZED)
@@ -54,9 +56,10 @@ export class RequestEvents {
     remember(project, { kind: 'change', message, subject, user: caller.name });
   }
 
-  #noteCaller({ caller, address }: AnsweredRequest): void {
+  #noteCaller(request: Request): void {
+    const { caller, address } = request;
     if (caller.userId === undefined) return;
-    const { remember, now } = this.#options;
+    const { remember, now, signedIn } = this.#options;
     const key = `${caller.userId} ${address}`;
     const before = this.#signIns.get(key);
     this.#signIns.delete(key);
@@ -64,6 +67,7 @@ export class RequestEvents {
     if (before !== undefined && now() - before < SIGNED_IN_MS) return;
     const [oldest] = this.#signIns.keys();
     if (this.#signIns.size > MOST_SIGN_INS && oldest !== undefined) this.#signIns.delete(oldest);
+    signedIn(request);
     remember(undefined, { kind: 'signed_in', message: `Came from ${address}`, user: caller.name });
   }
 

@@ -143,7 +143,7 @@ void t.test('a full disk refuses commits with 507 and harms nothing', async (t) 
 
 void t.test('the tasks of the state thread commit and load packed', async (t) => {
   const tasks: StateTasks = stateTasks(scratchFolder(t));
-  t.same(await performTask(tasks, { task: 'commit', input: [packChanges([put('a', 1)])] }), {
+  t.same(await performTask(tasks, { task: 'commit', input: { parts: [packChanges([put('a', 1)])] } }), {
     value: undefined,
   });
   const outcome = await performTask(tasks, { task: 'load', input: [['x']] });

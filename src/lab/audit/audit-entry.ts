@@ -1,0 +1,66 @@
+/** The audit, an entry at a time: who did what, from where, and how it ended. */
+import { createHash } from 'node:crypto';
+import type { Key } from '../../base/store/store.js';
+
+/** `command` is a change by a program of this machine while no server ran. `lost` says how many entries were not kept. */
+type AuditKind = 'change' | 'command' | 'lost' | 'refused' | 'sign_in';
+
+/** The facts that are known before a change is made. They are a record of the store until their line is in the file. */
+export interface AuditEntry {
+  readonly time: string;
+  /** The id of the request. With the time, an entry is known by it. */
+  readonly req: string;
+  readonly kind: AuditKind;
+  readonly user: string | null;
+  readonly user_id: string | null;
+  readonly token: string | null;
+  readonly address: string | null;
+  readonly method: string | null;
+  readonly route: string | null;
+  /** The parameters of the path, and the id of what was made. */
+  readonly ids: Readonly<Record<string, string>>;
+  /** The SHA-256 digest of the JSON body without secrets; null without such a body. */
+  readonly body: string | null;
+}
+
+/** The end of a request. The status is null when the server ended, or the client went, before the answer. */
+export interface AuditOutcome {
+  readonly status: number | null;
+  readonly ids: Readonly<Record<string, string>>;
+  /** The user who has signed in by the request. */
+  readonly signedIn?: Pick<AuditEntry, 'user' | 'user_id'> | undefined;
+}
+
+const REFUSED = new Set<number | null>([401, 403]);
+
+/** The last line of the audit: its number, and the digest of its text. */
+export interface AuditTip {
+  readonly sequence: number;
+  readonly digest: string;
+}
+
+/** The tip before the first line. */
+export const NO_LINE: AuditTip = { sequence: 0, digest: '' };
+
+/** Where entries lie in the store until their lines are on the disk. */
+export const AUDIT_ENTRIES: Key = ['audit'];
+
+export const auditKey = ({ req, time }: AuditEntry): Key => [...AUDIT_ENTRIES, `${time} ${req}`];
+
+export function digestOfLine(line: string): string {
+  return createHash('sha256').update(line).digest('hex');
+}
+
+/** A line begins with its number, and ends with the digest of the line before. */
+export function lineOf({ sequence, digest: before }: AuditTip, entry: AuditEntry, end: AuditOutcome): string {
+  const { status, signedIn } = end;
+  return JSON.stringify({
+    sequence: sequence + 1,
+    ...entry,
+    ...signedIn,
+    kind: REFUSED.has(status) ? 'refused' : entry.kind,
+    ids: { ...entry.ids, ...end.ids },
+    status,
+    before,
+  });
+}

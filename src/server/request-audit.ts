@@ -1,0 +1,117 @@
+/** The audit of requests: changes are noted before they are made, and what was refused is told. */
+import { hash } from 'node:crypto';
+import type { AuditEntry } from '../lab/audit/audit-entry.js';
+import type { Audit } from '../lab/audit/audit.js';
+import type { AuditNote } from '../lab/audit/audit-notes.js';
+import type { Answer } from '../http/answer.js';
+import type { ChangeNotes } from '../http/change-notes.js';
+import { mayHaveSecrets, withoutSecrets } from '../http/error-body.js';
+import type { Exchange } from '../http/exchange.js';
+
+const REFUSED = new Set([401, 403]);
+const CREATED = 201;
+const LONGEST_VALUE = 200;
+const LONGEST_ADDRESS = 64;
+/** The first user makes a server one with accounts: changes of accounts are always noted. */
+const SIGN_IN = 'POST /v2/session';
+const ACCOUNTS = /^\/v2\/(?:users|tokens|session)\b/;
+const ID = '[0-9a-fA-F-]{8,36}';
+
+type Params = Readonly<Record<string, string>>;
+type RequestKind = Extract<AuditEntry['kind'], 'change' | 'refused' | 'sign_in'>;
+
+export class RequestAudit implements ChangeNotes {
+  readonly #audit: Audit;
+  /** By the ids of requests. */
+  readonly #open = new Map<string, AuditNote>();
+  /** The digests of bodies of requests that are not noted yet. */
+  readonly #digests = new WeakMap<Exchange, string>();
+
+  constructor(audit: Audit) {
+    this.#audit = audit;
+  }
+
+  isFor({ template = '' }: Exchange): boolean {
+    return this.#audit.isOn || ACCOUNTS.test(template);
+  }
+
+  digester(exchange: Exchange): (bytes: Uint8Array) => void {
+    return (bytes) => {
+      this.#digests.set(exchange, hash('sha256', mayHaveSecrets(bytes) ? shown(bytes) : bytes));
+    };
+  }
+
+  async noted(exchange: Exchange, params: Params, make: () => Answer | Promise<Answer>): Promise<Answer> {
+    const isSignIn = `${exchange.method} ${exchange.template ?? ''}` === SIGN_IN;
+    const note = this.#audit.begin(this.#entryOf(isSignIn ? 'sign_in' : 'change', exchange, params));
+    if (note === undefined) return make();
+    this.#open.set(exchange.id, note);
+    const answer = await make();
+    exchange.made = idsIn(answer, exchange.template ?? '');
+    await this.#audit.secured(note);
+    return answer;
+  }
+
+  ended(exchange: Exchange): void {
+    const noted = this.#open.get(exchange.id);
+    const { status, caller, made: ids } = exchange;
+    if (noted !== undefined) {
+      this.#open.delete(exchange.id);
+      const isNew = noted.entry.user_id !== (caller.userId ?? null);
+      const signedIn = isNew ? { user: caller.name, user_id: caller.userId ?? null } : undefined;
+      this.#audit.end(noted, { status: status === 0 ? null : status, ids, signedIn });
+    } else if (REFUSED.has(status) && this.#audit.isOn) {
+      this.#audit.tell(this.#entryOf('refused', exchange, {}), status);
+    }
+  }
+
+  /** A user has come to an address from which that one had not come for a while. */
+  readonly signedIn = (exchange: Exchange): void => {
+    if (this.#audit.isOn) this.#audit.tell(this.#entryOf('sign_in', exchange, {}), exchange.status);
+  };
+
+  #entryOf(kind: RequestKind, exchange: Exchange, params: Params): AuditEntry {
+    const { caller } = exchange;
+    return {
+      time: new Date().toISOString(),
+      req: exchange.id,
+      kind,
+      user: caller.name,
+      user_id: caller.userId ?? null,
+      token: caller.tokenId ?? null,
+      address: exchange.address.slice(0, LONGEST_ADDRESS),
+      method: exchange.method.slice(0, LONGEST_ADDRESS),
+      route: exchange.template ?? null,
+      ids: shortened(params),
+      body: this.#digests.get(exchange) ?? null,
+    };
+  }
+}
+
+function shortened(params: Params): Params {
+  return Object.fromEntries(
+    Object.entries(params).map(([name, value]) => [name, value.slice(0, LONGEST_VALUE)]),
+  );
+}
+
+/** The body with its secrets replaced; nothing when it is no JSON, because then it is refused. */
+function shown(bytes: Uint8Array): string {
+  try {
+    return withoutSecrets(JSON.parse(Buffer.from(bytes).toString()));
+  } catch {
+    return '';
+  }
+}
+
+/** The id of what a request has made: that of its resource, and that of its project. */
+function idsIn(answer: Answer, template: string): Params {
+  if (answer === 'streamed' || answer.status !== CREATED || !('json' in answer)) return {};
+  const resource = template.split('/').findLast((part) => !part.startsWith('{')) ?? '';
+  const names = new Set([`${resource.replace(/s$/, '')}_id`, 'project_id']);
+  return Object.fromEntries(
+    [...names].flatMap((name) => {
+      const [, id] = new RegExp(`"${name}": ?"(${ID})"`).exec(answer.json) ?? [];
+      return id === undefined ? [] : [[name, id]];
+    }),
+  );
+}

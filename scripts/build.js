@@ -55,6 +55,8 @@ const FILES = { recursive: true, withFileTypes: true };
 
 /** For browsers: built by itself, from sources of several kinds. */
 const CONSOLE = 'src/console/';
+/** The part of it that needs no browser: tests load it as it is. */
+const WITHOUT_BROWSER = /^src\/console\/packets\/[\w-]+\.ts$/;
 
 const isOfConsole = (file) => file.startsWith(CONSOLE);
 const isTypeScript = (name) => name.endsWith('.ts');
@@ -90,7 +92,7 @@ async function compile(files, folder) {
   const { build } = await import('esbuild');
   const unfinished = join(ROOT, `${folder}.${process.pid}`);
   try {
-    const forNode = files.filter((file) => !isOfConsole(file));
+    const forNode = files.filter((file) => !isOfConsole(file) || WITHOUT_BROWSER.test(file));
     const programs = forNode.filter((file) => PROGRAMS.includes(file) || file.startsWith('workers/'));
     const options = {
       absWorkingDir: ROOT,

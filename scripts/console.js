@@ -13,6 +13,8 @@ const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const SOURCE = join(ROOT, 'src/console');
 /** Each is a document at the root of the server, with its script and its style. */
 const DOCUMENTS = [{ name: 'index.html', script: 'main.tsx', style: 'styles/app.css' }];
+/** Scripts of workers, by the words in the documents that stand for their places. */
+const WORKERS = { PACKET_WORKER: 'packets/packet-worker.ts' };
 const ICON = 'icon.svg';
 /** Packages that the files contain. */
 const CONTAINED = ['preact', '@preact/signals', '@preact/signals-core'];
@@ -26,9 +28,11 @@ export async function buildConsole(outdir) {
   const { build } = await import('esbuild');
   const { outputFiles, metafile } = await build({
     absWorkingDir: ROOT,
-    entryPoints: [...DOCUMENTS.flatMap(({ script, style }) => [script, style]), ICON].map((file) =>
-      join(SOURCE, file),
-    ),
+    entryPoints: [
+      ...DOCUMENTS.flatMap(({ script, style }) => [script, style]),
+      ...Object.values(WORKERS),
+      ICON,
+    ].map((file) => join(SOURCE, file)),
     outdir,
     entryNames: '[name]-[hash]',
     chunkNames: 'part-[hash]',
@@ -53,10 +57,11 @@ export async function buildConsole(outdir) {
   const files = outputFiles.map(({ path, contents }) => [basename(path), contents]);
   const placeOf = (file) => `console/${builtOf.get(`src/console/${file}`)}`;
   for (const { name, script, style } of DOCUMENTS) {
-    const page = readFileSync(join(SOURCE, name), 'utf8')
+    let page = readFileSync(join(SOURCE, name), 'utf8')
       .replace('SCRIPT', placeOf(script))
       .replace('STYLE', placeOf(style))
       .replace('ICON', placeOf(ICON));
+    for (const [word, file] of Object.entries(WORKERS)) page = page.replace(word, placeOf(file));
     files.push([name, Buffer.from(page)]);
   }
   files.push(['licenses.txt', Buffer.from(await licenses())]);

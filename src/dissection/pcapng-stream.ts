@@ -8,7 +8,7 @@ const PACKET = { interfaceId: 8, timeHigh: 12, timeLow: 16, kept: 20, original: 
 const LEAST_PACKET = 32;
 const OPTION = { name: 2, description: 3, flags: 2, dropped: 5 } as const;
 
-interface CapturedInterface {
+export interface CapturedInterface {
   readonly id: number;
   readonly linkType: number;
   readonly name: string;

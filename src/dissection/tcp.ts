@@ -4,7 +4,7 @@ import type { Protocol } from './protocol.js';
 import { keyOf, NOTHING, SPACE } from './protocol-keys.js';
 
 const LEAST = 20;
-const TCP_FLAGS = {
+export const TCP_FLAGS = {
   fin: 0x01,
   syn: 0x02,
   reset: 0x04,

@@ -39,6 +39,10 @@ const MEDIA_TYPES: Readonly<Record<string, string>> = {
   '.txt': 'text/plain; charset=utf-8',
 };
 
+/** Scripts of workers have a policy of their own: they may call this server. */
+const WORKER = /-worker-\w+\.js$/;
+const WORKER_POLICY = "default-src 'none'; script-src 'self'; connect-src 'self'";
+
 /** Rules for a document: the sources from which it may load. */
 type DocumentPolicy = Readonly<Record<string, string>>;
 
@@ -84,7 +88,7 @@ export class AssetFiles {
   sendFile(exchange: Exchange, name: string): Promise<Answer> {
     return this.#send(exchange, name, [
       ['Cache-Control', 'public, max-age=31536000, immutable'],
-      ['Content-Security-Policy', "default-src 'none'; sandbox"],
+      ['Content-Security-Policy', WORKER.test(name) ? WORKER_POLICY : "default-src 'none'; sandbox"],
     ]);
   }
 

@@ -1,5 +1,6 @@
 /** Thread entry: a job thread, for finite work that may take long. */
 import { workerData } from 'piscina';
+import { backupTasks } from '../src/operations/backup/backup-tasks.js';
 import { compareTasks } from '../src/snapshots/compare-tasks.js';
 import { copyTasks } from '../src/snapshots/projects/copy-tasks.js';
 import { exportTasks } from '../src/snapshots/projects/export-tasks.js';
@@ -18,6 +19,7 @@ goAfterOthers();
 setDiskFloor((workerData as { floor: number | undefined } | null)?.floor);
 
 const tasks = {
+  ...backupTasks,
   ...compareTasks,
   ...copyTasks,
   ...exportTasks,

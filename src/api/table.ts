@@ -20,6 +20,7 @@ import { openObject } from '../lab/gns3-file/topology-schema.js';
 import { PRODUCT } from '../base/product.js';
 import type { LabFiles } from '../operations/lab-files/lab-files.js';
 import type { Doctor } from '../operations/doctor/doctor.js';
+import type { Backups } from '../operations/backup/backups.js';
 import type { Jobs } from '../snapshots/jobs.js';
 import type { ProjectArchives } from '../snapshots/projects/project-archives.js';
 import type { Snapshots } from '../snapshots/snapshots.js';
@@ -36,6 +37,7 @@ import type { Tokens } from '../lab/access/tokens.js';
 import type { Users } from '../lab/access/users.js';
 import type { ApplianceLibrary } from '../lab/appliances/appliance-library.js';
 import type { HostTasks } from '../run/host-tasks.js';
+import { backupRoutes } from './backups.js';
 import { applianceRoutes } from './appliances.js';
 import { computeCaptureRoutes } from './compute-captures.js';
 import { auditRoutes } from './audit.js';
@@ -116,6 +118,7 @@ export interface Services {
   readonly jobs: Jobs;
   readonly labFiles: LabFiles;
   readonly snapshots: Snapshots;
+  readonly backups: Backups;
   readonly archives: ProjectArchives;
   readonly appliances: ApplianceLibrary;
   readonly history: History;
@@ -156,6 +159,7 @@ export function routeTable({
   jobs,
   labFiles,
   snapshots,
+  backups,
   archives,
   appliances,
   history,
@@ -210,6 +214,7 @@ export function routeTable({
       ...drawingRoutes(controller),
       ...snapshotRoutes(controller, snapshots, archives, files),
       ...jobRoutes(jobs),
+      ...backupRoutes(() => backups, files),
       ...labFileRoutes(controller, labFiles),
       ...templateRoutes(controller, nodeFolders),
       ...dockerRoutes(controller, compute),

@@ -51,6 +51,20 @@ const COMMANDS = new Map<string, Command>([
     },
   ],
   [
+    'backup',
+    {
+      summary: 'makes, lists, verifies and downloads backups of a server',
+      run: async (args, environment) => (await import('./backup.js')).backup(args, environment),
+    },
+  ],
+  [
+    'restore',
+    {
+      summary: 'makes the data folder of a server from a backup',
+      run: async (args) => (await import('./restore.js')).restore(args),
+    },
+  ],
+  [
     'up',
     {
       summary: 'makes a lab as its file says',

@@ -74,6 +74,15 @@ export interface HeldNodes {
   release(): Promise<void>;
 }
 
+/** The nodes that run, while those of them stand still that can: all that these have written is in their files. */
+export interface HeldFiles {
+  /** The folders in which programs write, below the folder of the project. */
+  readonly folders: readonly string[];
+  readonly running: readonly { readonly name: string; readonly folder: string; readonly isHeld: boolean }[];
+  /** Lets them go on. Call it in any case. */
+  release(): Promise<void>;
+}
+
 /** The client that waits for an answer. Work that has not begun when the client goes is not done. */
 export interface Client {
   readonly isGone: boolean;
@@ -98,6 +107,8 @@ export interface LabRun {
    * node. Whatever fails, they go on.
    */
   hold(folder: string): Promise<HeldNodes>;
+  /** Lets all nodes stand still that can, without saving their memory. The others go on. */
+  holdFiles(): Promise<HeldFiles>;
   /** Ends a node whose content is about to be replaced: at once, and without saving anything of it. */
   halt(nodeId: string): Promise<void>;
   /** Starts a node of a snapshot as it ran. Refuses (409) a memory that does not fit. */

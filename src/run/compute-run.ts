@@ -7,6 +7,7 @@ import { refusals } from '../base/errors/errors.js';
 import type { AcceptedFilters } from '../lab/topology/link-filters.js';
 import type {
   Client,
+  HeldFiles,
   HeldNodes,
   HoldPlan,
   KeptMemory,
@@ -31,7 +32,7 @@ import type { ComputeServices } from './compute-services.js';
 import { cloudInterfaces } from './host-interfaces.js';
 import { LinkWires } from './links/link-wires.js';
 import type { ComputeNode } from './nodes/compute-node.js';
-import { holdNodes, planHold } from './nodes/held-nodes.js';
+import { holdFiles, holdNodes, planHold } from './nodes/held-nodes.js';
 import { ProgramNode } from './nodes/program-node.js';
 
 /** The project of the controller: its name, and where its listeners are warned. */
@@ -137,6 +138,11 @@ export class ComputeRun implements LabRun {
 
   hold(folder: string): Promise<HeldNodes> {
     return holdNodes(this.#programs, folder);
+  }
+
+  async holdFiles(): Promise<HeldFiles> {
+    await this.settled();
+    return holdFiles(this.#programs);
   }
 
   async halt(id: string): Promise<void> {

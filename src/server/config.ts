@@ -84,6 +84,8 @@ export interface Config {
   /** Limits of captures in bytes: the share of one project, and the room of the disk that stays free. */
   readonly captureQuota: number;
   readonly captureFloor: number;
+  /** So many backups are kept; 0 keeps all. */
+  readonly keepsBackups: number;
   /** Bytes of the disk that uploads, imports and snapshots leave free; undefined is the usual floor. */
   readonly uploadFloor: number | undefined;
   /** Finished captures that are older are deleted; 0 keeps all. */
@@ -241,6 +243,7 @@ function newConfig(settings: Settings, environment: NodeJS.ProcessEnv): Config {
     captureQuota: settings['capture-quota'] * MEBI,
     captureFloor: settings['capture-floor'] * MEBI,
     captureKeepDays: settings['capture-keep-days'],
+    keepsBackups: settings['keep-backups'],
     uploadFloor: settings['upload-floor'] === undefined ? undefined : settings['upload-floor'] * MEBI,
     isAudited: settings.audit || settings['audit-required'],
     needsAudit: settings['audit-required'],

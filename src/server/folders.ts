@@ -27,6 +27,9 @@ export const CONFIGS = 'configs';
 /** Where the files lie that all containers see, below the data folder. */
 export const CONTAINERS = 'containers';
 
+/** Where backups lie, below the data folder. */
+export const BACKUPS = 'backups';
+
 /** Where the history of projects and of the server lies, below the data folder. */
 export const HISTORY = 'history';
 

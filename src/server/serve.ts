@@ -38,10 +38,8 @@ import { UdpPorts } from '../run/links/udp-ports.js';
 import { Quotas } from '../lab/quotas/quotas.js';
 import { LocalCompute } from '../run/local-compute.js';
 import { LabFiles } from '../operations/lab-files/lab-files.js';
-import type { FoundCertificate } from '../operations/certificate-tasks.js';
 import { CertificateWatch } from '../operations/certificate-watch.js';
-import type { Config, StartSettings } from './config.js';
-import { ConfigError } from './config-error.js';
+import type { StartSettings } from './config.js';
 import { patientOf } from './doctor.js';
 import {
   CONFIGS,
@@ -64,6 +62,7 @@ import { ServerHistory } from './server-history.js';
 import { programKeeper } from './program-keeper.js';
 import { storedLabs } from './stored-labs.js';
 import { checkGuarded } from './reach.js';
+import { startCertificate } from './start-certificate.js';
 import { tellOfKeptNodes, tellOfStore, warnOfOpenServer, warnOfSmallBuffers } from './start-notices.js';
 import { onStopSignal } from './stop-signal.js';
 import { ARCHIVES_AT_ONCE, LOOPS, PASSWORDS_AT_ONCE, Threads } from './threads.js';
@@ -83,7 +82,7 @@ export async function serve(start: StartSettings): Promise<void> {
   systemd.starting();
   const store = new StateThread(config.state);
   const threads = new Threads(config);
-  const certificate = await certificateOf(config, threads.files);
+  const certificate = await startCertificate(config, threads.files);
   // The library reads the limit when it is loaded, which happens while other threads start.
   process.env['UWS_HTTP_MAX_HEADERS_SIZE'] = String(LARGEST_HEADERS);
   const http = import('../http/server.js');
@@ -255,8 +254,8 @@ export async function serve(start: StartSettings): Promise<void> {
   // Uploads that land at once need the images to be ready.
   await uploads.start();
 
-  const { jobs, snapshots, archives } = storedLabs({
-    config,
+  const { jobs, snapshots, archives, backups } = storedLabs({
+    live,
     threads,
     store,
     controller,
@@ -297,7 +296,20 @@ export async function serve(start: StartSettings): Promise<void> {
     gate,
     table: routeTable({
       ...{ controller, files, compute, captures, captureFiles, portCaptures },
-      ...{ transfers, images, uploads, jobs, labFiles, snapshots, archives, users, tokens, grants, quotas },
+      ...{
+        transfers,
+        images,
+        uploads,
+        jobs,
+        labFiles,
+        snapshots,
+        archives,
+        backups,
+        users,
+        tokens,
+        grants,
+        quotas,
+      },
       ...{ gate, sessions },
       appliances: new ApplianceLibrary(config.appliances, files, log),
       ...{ history, intake, readiness, audit, settings: live, doctor: new Doctor(patientOf(config)) },
@@ -371,17 +383,6 @@ export async function serve(start: StartSettings): Promise<void> {
   log.info('stopped');
   log.flush();
   process.exit(stop.exitCode());
-}
-
-/** Throws ConfigError when the files are no pair. */
-async function certificateOf(
-  { certificate }: Config,
-  files: Threads['files'],
-): Promise<FoundCertificate | undefined> {
-  if (certificate === undefined) return undefined;
-  const found = await files.run('readCertificate', certificate);
-  if (found.problem !== undefined) throw new ConfigError(found.problem);
-  return found;
 }
 
 function urlHost(host: string): string {

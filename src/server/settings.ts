@@ -193,6 +193,11 @@ export const SETTINGS = z.object({
     fallback: '0',
     isLive: true,
   }),
+  'keep-backups': option(whole(0, 10_000), {
+    help: 'how many backups are kept; the oldest are deleted; 0 keeps all',
+    fallback: '7',
+    isLive: true,
+  }),
   'upload-floor': option(z.union([z.literal('').transform(() => undefined), whole(0, 1_000_000_000)]), {
     help: 'uploads, imports and snapshots leave so much free, in MiB (1024, or 5 % of a small disk)',
     fallback: '',

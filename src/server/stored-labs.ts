@@ -1,9 +1,11 @@
 /** The jobs of a server, and what stores labs by them: snapshots and archives of projects. */
+import { join } from 'node:path';
 import type { Logger } from 'pino';
 import type { Intake } from '../base/intake.js';
 import type { StateThread } from '../base/store/state-thread.js';
 import type { Controller } from '../lab/controller.js';
 import type { Quotas } from '../lab/quotas/quotas.js';
+import { Backups } from '../operations/backup/backups.js';
 import { Jobs } from '../snapshots/jobs.js';
 import { KnownMemories } from '../snapshots/known-memories.js';
 import { projectArchives, type ProjectArchives } from '../snapshots/projects/project-archives.js';
@@ -11,11 +13,12 @@ import { RunningLabs } from '../snapshots/running-labs.js';
 import type { SnapshotCounts } from '../snapshots/snapshot-counts.js';
 import { Snapshots } from '../snapshots/snapshots.js';
 import type { Config } from './config.js';
-import { notesFolder, temporaryImages } from './folders.js';
+import { BACKUPS, CONFIGS, notesFolder, SYMBOLS, temporaryImages } from './folders.js';
 import type { Threads } from './threads.js';
 
 interface StoredLabsOptions {
-  readonly config: Config;
+  /** The settings that count now. */
+  readonly live: { readonly config: Config };
   readonly threads: Threads;
   readonly store: StateThread;
   readonly controller: Controller;
@@ -29,10 +32,11 @@ interface StoredLabs {
   readonly jobs: Jobs;
   readonly snapshots: Snapshots;
   readonly archives: ProjectArchives;
+  readonly backups: Backups;
 }
 
 export function storedLabs({
-  config,
+  live,
   threads,
   store,
   controller,
@@ -41,6 +45,7 @@ export function storedLabs({
   quotas,
   counts,
 }: StoredLabsOptions): StoredLabs {
+  const { config } = live;
   const { files } = threads;
   const jobs = new Jobs(controller.announcements, { intake, log, quotas });
   const notes = notesFolder(config);
@@ -65,5 +70,18 @@ export function storedLabs({
     temporaryImages: temporaryImages(config),
     notes,
   });
-  return { jobs, snapshots, archives };
+  const isReplaced = false;
+  const backups = new Backups({
+    folder: join(config.data, BACKUPS),
+    ...{ store, jobs, log },
+    longJobs: threads.jobs,
+    projects: controller.projects,
+    sources: [
+      { name: 'images', path: config.images, isReplaced: true },
+      { name: SYMBOLS, path: join(config.data, SYMBOLS), isReplaced },
+      { name: CONFIGS, path: join(config.data, CONFIGS), isReplaced },
+    ],
+    keep: () => live.config.keepsBackups,
+  });
+  return { jobs, snapshots, archives, backups };
 }

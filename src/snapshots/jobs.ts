@@ -22,7 +22,10 @@ type JobKind =
   | 'project.export'
   | 'project.import'
   | 'project.duplicate'
-  | 'lab_file.apply';
+  | 'lab_file.apply'
+  | 'backup.create'
+  | 'backup.verify'
+  | 'backup.delete';
 
 type JobOutcome = 'done' | 'failed' | 'cancelled';
 
@@ -169,6 +172,24 @@ export class Jobs {
     );
     this.#last.set(owner.id, ended);
     return { id, result: running };
+  }
+
+  /** Runs a part of the job of another owner, while no job of this project runs. */
+  between<Result>(projectId: string, work: () => Promise<Result>): Promise<Result> {
+    const before = this.#last.get(projectId);
+    const running = (async () => {
+      await before;
+      return work();
+    })();
+    const ended = running.then(
+      () => undefined,
+      () => undefined,
+    );
+    this.#last.set(projectId, ended);
+    void ended.then(() => {
+      if (this.#last.get(projectId) === ended) this.#last.delete(projectId);
+    });
+    return running;
   }
 
   /** Cancels all jobs, and waits until they have ended. */

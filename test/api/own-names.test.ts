@@ -96,6 +96,7 @@ const LOOKED_UP: Readonly<Record<string, string>> = {
   drawing_id: randomUUID(),
   template_id: randomUUID(),
   job_id: randomUUID(),
+  backup_id: randomUUID(),
   user_id: randomUUID(),
   token_id: randomUUID(),
   user_name: 'nobody',

@@ -15,6 +15,17 @@ export const snapshotRefusals = {
       `The nodes would stand still for about ${seconds} s, which is more than ${longest} s; nothing was held. ` +
         'Ask with ?running=true&hold=long if they may',
     ),
+  backupUnknown: (id: string) =>
+    new Refusal(404, 'backup_unknown', `Backup ID ${shortened(id)} doesn't exist`),
+  backupBusy: () => new Refusal(409, 'backup_busy', 'The backup is being downloaded: try again later'),
+  backupDamaged: (what: string, reason: string) =>
+    new Refusal(409, 'backup_damaged', `The backup is damaged (${what}: ${reason})`),
+  projectNotBackedUp: (name: string, reason: string) =>
+    new Refusal(
+      409,
+      'project_not_backed_up',
+      `No backup was made, because of the project ${name}: ${reason}`,
+    ),
   snapshotNameRefused: (longest: number) =>
     new Refusal(
       400,

@@ -1,4 +1,6 @@
 /** The tasks of the state thread. */
+import { closeSync, fsyncSync, openSync } from 'node:fs';
+import { writeWhole } from '../disk/published-file.js';
 import type { TaskTable } from '../threads/task.js';
 import type { Notice } from './journal-opening.js';
 import { JournalStore } from './journal-store.js';
@@ -10,6 +12,8 @@ export interface StateTasks extends TaskTable {
   readonly open: (input: undefined) => readonly Notice[];
   /** The changes of a companion are part of the commit, whatever room it may use. */
   readonly commit: (input: { parts: readonly Packed[]; companion: Packed | undefined }) => void;
+  /** Writes all records of one moment to a new file, but for those whose keys begin with one of `except`. */
+  readonly copy: (input: { readonly path: string; readonly except: readonly string[] }) => void;
   readonly load: (prefixes: readonly Key[]) => Packed;
   readonly close: (input: undefined) => void;
 }
@@ -22,6 +26,17 @@ export function stateTasks(folder: string): StateTasks {
     open: () => store().notices,
     commit: ({ parts, companion }) => {
       store().commitPacked(parts, companion);
+    },
+    copy: ({ path, except }) => {
+      const records = store().load([]);
+      const wanted = records.filter(({ key: [first = ''] }) => !except.includes(first));
+      const fd = openSync(path, 'wx', 0o600);
+      try {
+        writeWhole(fd, packRecords(wanted), 0);
+        fsyncSync(fd);
+      } finally {
+        closeSync(fd);
+      }
     },
     load: (prefixes) => packRecords(prefixes.flatMap((prefix) => store().load(prefix))),
     close: () => {

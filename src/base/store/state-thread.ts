@@ -76,6 +76,11 @@ export class StateThread implements Store {
     return this.#pool.run('load', prefixes);
   }
 
+  /** Writes all records of one moment to a new file, but for those whose keys begin with one of `except`. */
+  copyTo(path: string, except: readonly string[]): Promise<void> {
+    return this.#pool.run('copy', { path, except });
+  }
+
   /** Its queue and thread, for the metrics of all pools. */
   get pool(): CountedPool {
     return this.#pool;

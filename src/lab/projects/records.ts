@@ -39,6 +39,8 @@ export interface EntityRecord<Entity> {
 
 /** The records of projects, apart from their nodes, links and drawings, so that a start reads little. */
 export const HEADS: Key = ['head'];
+/** The first parts of the keys of all that belongs to projects. */
+export const PROJECT_RECORDS: readonly string[] = ['head', 'lab'];
 export const TEMPLATES: Key = ['template'];
 export const COMPUTES: Key = ['compute'];
 export const IOU_LICENSE: Key = ['iou_license'];

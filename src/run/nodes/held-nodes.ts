@@ -1,7 +1,7 @@
 /** The nodes of a lab, held for a snapshot: all of them stand still, then the memory of each is saved, then all go on. */
 import { join } from 'node:path';
 import { messageOf, refusals, shortList } from '../../base/errors/errors.js';
-import type { HeldNodes, HoldPlan, NodeStatus, RanNode } from '../../lab/lab-run.js';
+import type { HeldFiles, HeldNodes, HoldPlan, NodeStatus, RanNode } from '../../lab/lab-run.js';
 import type { MachineNode, Run, RunMemory } from './machine.js';
 
 /** The cost of holding a node that runs. */
@@ -14,6 +14,8 @@ export type NodeHold = { readonly name: string; readonly folder: string } & (
 export interface HeldNode {
   readonly id: string;
   readonly name: string;
+  /** Below the folder of the project. */
+  readonly folder: string;
   readonly status: NodeStatus;
   readonly memory: RunMemory | undefined;
   readonly release: () => void;
@@ -89,6 +91,35 @@ export async function holdNodes(nodes: readonly Holdable[], folder: string): Pro
     await release();
     throw error;
   }
+}
+
+/**
+ * Lets all nodes stand still that can. A program that cannot, or that dies meanwhile, is not held. None of them starts or
+ * ends before they are released.
+ */
+export async function holdFiles(nodes: readonly Holdable[]): Promise<HeldFiles> {
+  const turns = await Promise.allSettled(nodes.map((node) => node.hold()));
+  const held = turns.flatMap((turn) => (turn.status === 'fulfilled' ? [turn.value] : []));
+  const running = held.filter(({ status }) => status !== 'stopped');
+  const paused = await Promise.all(running.map(isPaused));
+  const release = async (): Promise<void> => {
+    const resumed = running.filter(({ status }, index) => status === 'started' && paused[index] === true);
+    await Promise.allSettled(resumed.map(async ({ memory }) => memory?.resume()));
+    for (const node of held) node.release();
+  };
+  return {
+    folders: running.map(({ folder }) => folder),
+    running: running.map(({ name, folder }, index) => ({ name, folder, isHeld: paused[index] === true })),
+    release,
+  };
+}
+
+async function isPaused({ memory }: HeldNode): Promise<boolean> {
+  if (memory === undefined) return false;
+  return memory.pause().then(
+    () => true,
+    () => false,
+  );
 }
 
 async function saved(node: HeldNode, folder: string): Promise<RanNode> {

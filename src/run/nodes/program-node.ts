@@ -150,12 +150,12 @@ export class ProgramNode extends ComputeNode {
   async hold(): Promise<HeldNode> {
     const end = await keptTurn((work) => this.turn(work));
     this.#isHeld = true;
-    const { id, name, status } = this;
+    const { id, name, folder, status } = this;
     const release = (): void => {
       this.#isHeld = false;
       end();
     };
-    return { id, name, status, memory: this.#run?.memory, release };
+    return { id, name, folder, status, memory: this.#run?.memory, release };
   }
 
   override stop(): Promise<void> {

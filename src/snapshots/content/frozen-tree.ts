@@ -57,6 +57,8 @@ interface FreezeOptions {
   readonly known: (path: string) => string | undefined;
   /** Whether a program may write into the file after the freezing: a second name would not keep its content. */
   readonly isWritten?: (path: string) => boolean;
+  /** Whether a program writes into the file even while it is frozen: what is kept of it may be of several moments. */
+  readonly mayChange?: (path: string) => boolean;
   /** The most files, folders and links. */
   readonly limit: number;
 }
@@ -168,10 +170,21 @@ class Walk {
     return { ...file, ...this.#keep(path, found) };
   }
 
-  #keep(path: string, found: BigIntStats): Pick<FrozenFile, 'keptAs' | 'source' | 'version'> {
+  #keep(
+    path: string,
+    found: BigIntStats,
+  ): Pick<FrozenFile, 'keptAs' | 'source' | 'version'> & { size?: number } {
     const live = join(this.#root, path);
     const version = contentVersion(found);
     const kept = join(this.#keptFolder, (this.#kept++).toString(36));
+    if (this.#options.mayChange?.(path) === true) {
+      if (!this.#clone(path, found, kept)) {
+        readable(path, () => {
+          copyFile(live, kept, this.#keptFolder);
+        });
+      }
+      return { keptAs: 'copy', source: kept, version, size: lstatSync(kept).size };
+    }
     if (this.#clone(path, found, kept)) {
       if (this.#versionNow(path) !== version) throw refusals.contentChanging(path);
       return { keptAs: 'clone', source: kept, version };

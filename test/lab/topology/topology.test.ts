@@ -41,6 +41,7 @@ const NOTHING_RUNS: LabRun = {
   act: () => Promise.resolve(),
   planHold: () => Promise.resolve({ bytes: 0, folders: [], warnings: [] }),
   hold: () => Promise.resolve({ ran: [], release: () => Promise.resolve() }),
+  holdFiles: () => Promise.resolve({ folders: [], running: [], release: () => Promise.resolve() }),
   startAgain: () => Promise.resolve(),
   connect: () => Promise.resolve(),
   linkStored: () => undefined,

@@ -1,0 +1,106 @@
+/** Backups of the whole server. */
+import { z } from 'zod';
+import { empty, json } from '../http/answer.js';
+import type { FileThreads } from '../http/file-source.js';
+import { route, type Route } from '../http/route.js';
+import { TarStream } from '../http/tar-stream.js';
+import { attachmentHeader } from '../http/headers.js';
+import { uuid } from '../lab/gns3-file/topology-schema.js';
+import type { Backups } from '../operations/backup/backups.js';
+import { names, nothing } from './schemas.js';
+
+const PATH = '/v2/admin/backups';
+const TAR = 'application/x-tar';
+const tag = 'Operations';
+const access = { right: 'admin' } as const;
+const params = names('backup_id');
+
+const summary = z.strictObject({
+  backup_id: z.string(),
+  created_at: z.string(),
+  /** The version of the program that made it. */
+  version: z.string(),
+  projects: z.int(),
+  /** The length of all files. */
+  size: z.int(),
+  /** The bytes that the folder of backups has grown by. */
+  added: z.int(),
+  /** Nodes that ran and could not be held, each as `project/node`. */
+  crash_consistent: z.array(z.string()).readonly(),
+});
+const list = z.strictObject({
+  backups: z.array(summary).readonly(),
+  /** Backups whose manifests cannot be read. */
+  damaged: z.array(z.string()).readonly(),
+  making: z.array(z.strictObject({ backup_id: z.string(), done: z.int(), total: z.int() })).readonly(),
+  failure: z.string().nullable(),
+});
+const damage = z.strictObject({
+  damaged: z.array(z.strictObject({ path: z.string(), reason: z.string() })).readonly(),
+});
+
+export function backupRoutes(backups: () => Backups, files: FileThreads): Route[] {
+  return [
+    route({
+      method: 'GET',
+      path: PATH,
+      tag,
+      access,
+      summary: 'List the backups, the oldest first',
+      params: nothing,
+      answers: { 200: list },
+      handle: async () => json(200, await backups().list()),
+    }),
+    route({
+      method: 'POST',
+      path: PATH,
+      tag,
+      access,
+      summary: 'Begin to make a backup of all projects, records, images and symbols',
+      params: nothing,
+      answers: { 202: z.strictObject({ backup_id: uuid, job_id: uuid }) },
+      handle: () => {
+        const { backupId, jobId } = backups().create();
+        return json(202, { backup_id: backupId, job_id: jobId });
+      },
+    }),
+    route({
+      method: 'GET',
+      path: `${PATH}/{backup_id}`,
+      tag,
+      access,
+      summary: 'Download a backup, named as ID.tar, as one archive, which wirefarm restore takes',
+      params,
+      answers: { 200: { media: TAR } },
+      handle: async ({ params: { backup_id: name }, exchange }) => {
+        const [, id = ''] = /^(.*)\.tar$/.exec(name) ?? [];
+        const { members, release } = await backups().members(id);
+        exchange.atEnd(release);
+        return exchange.streamTail(TAR, new TarStream(files, members), [attachmentHeader(`backup-${name}`)]);
+      },
+    }),
+    route({
+      method: 'POST',
+      path: `${PATH}/{backup_id}/verify`,
+      tag,
+      access,
+      summary: 'Read all of a backup, and tell what of it is damaged',
+      params,
+      answers: { 200: damage },
+      handle: async ({ params: { backup_id: id } }) => json(200, { damaged: await backups().verify(id) }),
+    }),
+    route({
+      method: 'DELETE',
+      path: `${PATH}/{backup_id}`,
+      tag,
+      access,
+      summary: 'Delete a backup, and what no other one needs',
+      params,
+      answers: { 204: null },
+      handle: async ({ params: { backup_id: id } }) => {
+        await backups().delete(id);
+        return empty(204);
+      },
+    }),
+  ];
+}

@@ -1,0 +1,233 @@
+/**
+ * The backups of a server that runs: each has all projects, each project as of one moment, and the records, images, symbols
+ * and base configurations. One is made, read or removed at a time.
+ */
+import { randomUUID } from 'node:crypto';
+import { basename, dirname, join } from 'node:path';
+import type { Logger } from 'pino';
+import { messageOf, refusals } from '../../base/errors/errors.js';
+import { PRODUCT } from '../../base/product.js';
+import type { StateThread } from '../../base/store/state-thread.js';
+import type { Packed } from '../../base/store/store.js';
+import type { TaskRunner } from '../../base/threads/task-pool.js';
+import type { HeldFiles } from '../../lab/lab-run.js';
+import type { Project } from '../../lab/projects/project.js';
+import type { Projects } from '../../lab/projects/projects.js';
+import { PROJECT_RECORDS } from '../../lab/projects/records.js';
+import type { Job, Jobs } from '../../snapshots/jobs.js';
+import { RECORDS_FILE, type BackedProject } from './backup-form.js';
+import type { BackupSource } from './backup-objects.js';
+import type { PartPlace } from './backup-parts.js';
+import type { BackupDamage, BackupSummary, BackupTasks } from './backup-tasks.js';
+
+interface BackupsOptions {
+  readonly folder: string;
+  readonly store: Pick<StateThread, 'copyTo'>;
+  readonly longJobs: TaskRunner<BackupTasks>;
+  readonly jobs: Jobs;
+  readonly projects: Pick<Projects, 'all' | 'folder'>;
+  readonly sources: readonly BackupSource[];
+  /** So many backups are kept; 0 keeps all. */
+  readonly keep: () => number;
+  readonly log: Logger;
+}
+
+interface ListedBackups {
+  readonly backups: readonly BackupSummary[];
+  /** Backups whose manifests cannot be read. */
+  readonly damaged: readonly string[];
+  /** Backups that are being made. */
+  readonly making: readonly { readonly backup_id: string; readonly done: number; readonly total: number }[];
+  /** Why the last one was not made; null when it was. */
+  readonly failure: string | null;
+}
+
+const OWNER = { id: 'backups' };
+const NOTHING_HELD: HeldFiles = { folders: [], running: [], release: () => Promise.resolve() };
+
+export class Backups {
+  readonly #options: BackupsOptions;
+  /** The jobs of the backups that are being made; undefined for one that waits. */
+  readonly #making = new Map<string, Job | undefined>();
+  /** How often each backup is being downloaded. */
+  readonly #downloads = new Map<string, number>();
+  #failure: string | null = null;
+
+  constructor(options: BackupsOptions) {
+    this.#options = options;
+  }
+
+  async list(): Promise<ListedBackups> {
+    const { folder, longJobs } = this.#options;
+    // Before the list, so that a backup is in one of both.
+    const making = [...this.#making].map(([backup_id, job]) => {
+      return { backup_id, done: job?.progress.done ?? 0, total: job?.progress.total ?? 0 };
+    });
+    const listed = await longJobs.run('listBackups', { folder });
+    return { ...listed, making, failure: this.#failure };
+  }
+
+  /** Begins to make a backup. Refuses (503) while the server is drained. */
+  create(): { readonly backupId: string; readonly jobId: string } {
+    const { jobs, log } = this.#options;
+    const backupId = randomUUID();
+    const { id, result } = jobs.begin(OWNER, 'backup.create', backupId, async (job) => {
+      this.#making.set(backupId, job);
+      await this.#make(backupId, job);
+    });
+    this.#making.set(backupId, undefined);
+    result
+      .then(
+        () => {
+          this.#failure = null;
+        },
+        (error: unknown) => {
+          this.#failure = messageOf(error);
+          log.error({ err: error, backup: backupId }, 'a backup could not be made');
+        },
+      )
+      .finally(() => this.#making.delete(backupId));
+    return { backupId, jobId: id };
+  }
+
+  /** Reads all of it. Refuses (404) an unknown one. */
+  verify(backupId: string): Promise<readonly BackupDamage[]> {
+    const { folder, jobs, longJobs } = this.#options;
+    return jobs.run(OWNER, 'backup.verify', backupId, ({ progress }) =>
+      longJobs.run('verifyBackup', { folder, id: backupId, progress: progress.memory }),
+    );
+  }
+
+  /** Refuses (404) an unknown one, and (409) one that is being downloaded. */
+  async delete(backupId: string): Promise<void> {
+    const { folder, jobs, longJobs } = this.#options;
+    await jobs.run(OWNER, 'backup.delete', backupId, async () => {
+      const { backups, damaged } = await longJobs.run('listBackups', { folder });
+      if (![...backups.map(({ backup_id: id }) => id), ...damaged].includes(backupId))
+        throw refusals.backupUnknown(backupId);
+      if (this.#downloads.has(backupId)) throw refusals.backupBusy();
+      await longJobs.run('deleteBackups', { folder, ids: [backupId] });
+    });
+  }
+
+  /**
+   * The files of a backup, with their names in an archive. None of them is removed before the function that is returned is
+   * called.
+   */
+  async members(backupId: string): Promise<{
+    readonly members: readonly {
+      readonly root: string;
+      readonly path: string;
+      readonly memberPath: string;
+    }[];
+    readonly release: () => void;
+  }> {
+    const { folder, longJobs } = this.#options;
+    const count = (more: 1 | -1): void => {
+      const now = (this.#downloads.get(backupId) ?? 0) + more;
+      if (now === 0) this.#downloads.delete(backupId);
+      else this.#downloads.set(backupId, now);
+    };
+    count(1);
+    const release = (): void => {
+      count(-1);
+    };
+    try {
+      const members = await longJobs.run('listMembers', { folder, id: backupId });
+      return { members: members.map((member) => ({ ...member, root: folder })), release };
+    } catch (error) {
+      release();
+      throw error;
+    }
+  }
+
+  async #make(backupId: string, { progress }: Job): Promise<void> {
+    const { folder, longJobs, store, sources, projects } = this.#options;
+    const created_at = new Date().toISOString();
+    const earlierId = await longJobs.run('beginBackup', { folder });
+    const listed = [...projects.all.values()];
+    // Records of projects come with their files; all others are of this moment.
+    await store.copyTo(join(folder, RECORDS_FILE), PROJECT_RECORDS);
+    const made: BackedProject[] = [];
+    const sums = { size: 0, added: 0 };
+    const writtenImages: string[] = [];
+    try {
+      for (const project of listed) {
+        progress.advance(0);
+        const place = { folder, backupId, projectId: project.id, root: project.place.folder };
+        const kept = await this.#keep(project, place, earlierId);
+        if (kept === undefined) continue;
+        const input = { ...place, records: kept.records, progress: progress.memory };
+        const { size, added, hasSnapshots, images } = await longJobs.run('storePart', input);
+        sums.size += size;
+        sums.added += added;
+        writtenImages.push(...images);
+        made.push({
+          project_id: project.id,
+          name: project.name,
+          folder: this.#folderOf(project),
+          has_snapshots: hasSnapshots,
+          crash_consistent: kept.unheld,
+        });
+      }
+      await longJobs.run('finishBackup', {
+        ...{ folder, earlierId, sources, writtenImages, projects: made, ...sums },
+        head: { backup_id: backupId, created_at, version: PRODUCT.version },
+        progress: progress.memory,
+      });
+    } catch (error) {
+      // Whatever it has stored goes.
+      await longJobs.run('deleteBackups', { folder, ids: [] }).catch(() => undefined);
+      throw error;
+    }
+    await this.#prune();
+  }
+
+  /** Keeps a project as it is now; undefined for one that has been deleted meanwhile. */
+  #keep(
+    project: Project,
+    place: PartPlace,
+    earlierId: string | undefined,
+  ): Promise<{ readonly records: Packed; readonly unheld: string[] } | undefined> {
+    const { jobs, longJobs, projects } = this.#options;
+    const isGone = (): boolean => projects.all.get(project.id) !== project;
+    // A job of the project changes its snapshots.
+    return jobs.between(project.id, async () => {
+      try {
+        if (isGone()) return undefined;
+        return await project.still(async (records) => {
+          const held = project.isOpen ? await project.topology.run.holdFiles() : NOTHING_HELD;
+          try {
+            const { folders: written, running } = held;
+            const unheld = running.filter(({ isHeld }) => !isHeld);
+            const changing = unheld.map(({ folder }) => folder);
+            await longJobs.run('freezePart', { ...place, earlierId, written, changing });
+            return { records, unheld: unheld.map(({ name }) => name) };
+          } finally {
+            await held.release();
+          }
+        });
+      } catch (error) {
+        await longJobs.run('forgetPart', place);
+        if (isGone()) return undefined;
+        throw refusals.projectNotBackedUp(project.name, messageOf(error));
+      }
+    });
+  }
+
+  /** Projects that lie elsewhere get the usual name in the projects folder. */
+  #folderOf({ id, place: { folder } }: Project): string {
+    return dirname(folder) === this.#options.projects.folder ? basename(folder) : id;
+  }
+
+  async #prune(): Promise<void> {
+    const { folder, longJobs, keep, log } = this.#options;
+    const most = keep();
+    const { backups } = await longJobs.run('listBackups', { folder });
+    const older = most === 0 ? [] : backups.slice(0, -most).map(({ backup_id: id }) => id);
+    const ids = older.filter((id) => !this.#downloads.has(id));
+    if (ids.length === 0) return;
+    await longJobs.run('deleteBackups', { folder, ids });
+    log.info({ backups: ids }, 'older backups were deleted');
+  }
+}

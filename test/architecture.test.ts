@@ -334,6 +334,7 @@ const ASK_THE_DAY = [
   'src/captures/capture.ts',
   'src/captures/continued-plan.ts',
   'src/captures/files/capture-library.ts',
+  'src/console/parts/quantity.tsx',
   'src/engine/taps/tap-clock.ts',
   'src/files/transfer/upload.ts',
   'src/files/uploads/uploads.ts',

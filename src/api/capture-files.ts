@@ -1,6 +1,7 @@
 /** The capture files of a project, open or closed: listing, downloads, and their removal. */
 import { z } from 'zod';
 import { refusals } from '../base/errors/errors.js';
+import { includesGrant } from '../base/rights.js';
 import { empty, json } from '../http/answer.js';
 import { FILE_ANSWERS, FILE_HEADERS, sendFile } from '../http/file-transfer.js';
 import { route, type Route } from '../http/route.js';
@@ -8,24 +9,12 @@ import { TarStream } from '../http/tar-stream.js';
 import type { CaptureLibrary } from '../captures/files/capture-library.js';
 import type { FileThreads } from '../http/file-source.js';
 import type { Controller } from '../lab/controller.js';
-import { names } from './schemas.js';
+import { names, nothing } from './schemas.js';
+import { captureFile, projectCaptureFile } from './shapes/captures.js';
 
 const tag = 'Captures';
 const TAR = 'application/x-tar';
 
-const time = z.string().nullable();
-const captureFile = z.strictObject({
-  first_packet_at: time,
-  format: z.enum(['pcap', 'pcapng', 'unknown']),
-  last_packet_at: time,
-  link_id: z.string().nullable(),
-  link_type: z.int().nullable(),
-  modified_at: z.string(),
-  name: z.string(),
-  packets: z.int().nullable(),
-  size: z.int(),
-  state: z.enum(['running', 'finished']),
-});
 const whole = z
   .string()
   .regex(/^\d{1,15}$/, 'must be a whole number')
@@ -40,6 +29,28 @@ export function captureFileRoutes(
   const one = names('project_id', 'name');
   const base = '/v2/projects/{project_id}/captures';
   return [
+    route({
+      method: 'GET',
+      path: '/v2/captures',
+      tag,
+      access: { right: 'capture' },
+      summary: 'List the capture files of all projects that one may see, open or closed',
+      params: nothing,
+      answers: { 200: z.array(projectCaptureFile) },
+      handle: async ({ exchange }) => {
+        const { caller } = exchange;
+        const found: z.output<typeof projectCaptureFile>[] = [];
+        for (const project of [...projects.all.values()]) {
+          if (exchange.isGone) break;
+          const grant = caller.grantOn(project.id);
+          if (grant === undefined || !includesGrant(grant, 'use')) continue;
+          const { id, name } = project;
+          const files = await captures.list(project, () => !exchange.isGone);
+          found.push(...files.map((file) => ({ ...file, project_id: id, project_name: name })));
+        }
+        return json(200, found);
+      },
+    }),
     route({
       method: 'GET',
       path: base,

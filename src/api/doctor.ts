@@ -1,24 +1,9 @@
 /** The examination of the host, as `wirefarm doctor` makes it. */
-import { z } from 'zod';
 import { json } from '../http/answer.js';
 import { route, type Route } from '../http/route.js';
 import type { Doctor } from '../operations/doctor/doctor.js';
 import { nothing } from './schemas.js';
-
-const level = z.enum(['ok', 'note', 'warning', 'failure']);
-const examination = z.strictObject({
-  /** The level of the worst check. */
-  level,
-  checks: z.array(
-    z.strictObject({
-      id: z.string(),
-      level,
-      found: z.string(),
-      means: z.string().optional(),
-      repair: z.string().optional(),
-    }),
-  ),
-});
+import { examination } from './shapes/doctor.js';
 
 export function doctorRoutes(doctor: Doctor): Route[] {
   return [

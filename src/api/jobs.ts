@@ -2,26 +2,29 @@
 import { z } from 'zod';
 import { empty, json } from '../http/answer.js';
 import { route, type Route } from '../http/route.js';
-import { uuid } from '../lab/gns3-file/topology-schema.js';
 import type { Jobs } from '../snapshots/jobs.js';
-import { names } from './schemas.js';
+import { names, nothing } from './schemas.js';
+import { job } from './shapes/jobs.js';
 
 const tag = 'Jobs';
-
-const job = z.strictObject({
-  job_id: uuid,
-  project_id: uuid,
-  kind: z.string(),
-  subject: z.string(),
-  state: z.enum(['waiting', 'running']),
-  done: z.int(),
-  total: z.int(),
-  started_at: z.string(),
-});
 
 export function jobRoutes(jobs: Jobs): Route[] {
   const all = '/v2/projects/{project_id}/jobs';
   return [
+    route({
+      method: 'GET',
+      path: '/v2/jobs',
+      tag,
+      access: { right: 'projects:read' },
+      summary: 'List the jobs of all projects that one may see',
+      params: nothing,
+      answers: { 200: z.array(job) },
+      handle: ({ exchange: { caller } }) =>
+        json(
+          200,
+          jobs.list().filter(({ project_id: id }) => caller.grantOn(id) !== undefined),
+        ),
+    }),
     route({
       method: 'GET',
       path: all,

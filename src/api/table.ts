@@ -27,6 +27,7 @@ import type { Snapshots } from '../snapshots/snapshots.js';
 import type { Audit } from '../lab/audit/audit.js';
 import type { History } from '../operations/history/history.js';
 import type { SettingsReload } from '../operations/settings-reload.js';
+import type { Overview } from '../operations/overview.js';
 import type { Readiness } from '../operations/readiness.js';
 import type { Transfers } from '../files/transfer/transfers.js';
 import type { Uploads } from '../files/uploads/uploads.js';
@@ -75,6 +76,7 @@ import { nodeBatchRoutes } from './node-batches.js';
 import { nodeFileRoutes } from './node-files.js';
 import { nodeRoutes } from './nodes.js';
 import { notificationRoutes } from './notifications.js';
+import { overviewRoutes } from './overview.js';
 import { pageRoutes, startPageRoute } from './pages.js';
 import { projectArchiveRoutes } from './project-archives.js';
 import { projectFileRoutes } from './project-files.js';
@@ -128,6 +130,7 @@ export interface Services {
   readonly readiness: Readiness;
   readonly settings: SettingsReload;
   readonly metrics: MetricPages;
+  readonly overview: Overview;
   /** The folder of a built web UI. */
   readonly webUi: string | undefined;
   /** The page at the root of the server. */
@@ -169,6 +172,7 @@ export function routeTable({
   readiness,
   settings,
   metrics,
+  overview,
   webUi,
   startPage,
   reports,
@@ -180,6 +184,7 @@ export function routeTable({
   const traffic = projectTrafficRoutes(controller, compute);
   const unavailable = unavailableKindRoutes(controller, compute);
   const consoles = consoleRoutes(controller, compute);
+  const glance = overviewRoutes(overview);
   let document: Promise<object> | undefined;
   const table: RouteTable = {
     routes: [
@@ -188,6 +193,7 @@ export function routeTable({
       ...userRoutes(users, tokens),
       ...sessionRoutes(gate, users, sessions),
       ...metricRoutes(metrics),
+      ...glance.routes,
       ...historyRoutes(controller, history),
       ...doctorRoutes(doctor),
       ...auditRoutes(audit),
@@ -261,6 +267,7 @@ export function routeTable({
       ...traffic.sockets,
       ...host.sockets,
       ...consoles.sockets,
+      ...glance.sockets,
       ...unavailable.sockets,
     ],
   };

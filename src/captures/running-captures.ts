@@ -91,14 +91,19 @@ export class RunningCaptures {
     }
   }
 
+  /** How many run, and what all together have recorded since the start. */
+  counts(): CaptureCounts & { readonly running: number } {
+    const running = this.#running();
+    const counts = running.map(({ log }) => log.counters()).reduce<CaptureCounts>(sumOfCounts, this.#ended);
+    const { packets, octets, dropped } = counts;
+    return { running: running.length, packets, octets, dropped };
+  }
+
   readonly writeMetrics = (page: MetricPage): void => {
-    const running = [...this.#budgets.values()].flatMap((budget) => [...budget.running]);
-    const { packets, octets, dropped } = running
-      .map(({ log }) => log.counters())
-      .reduce<CaptureCounts>(sumOfCounts, this.#ended);
+    const { running, packets, octets, dropped } = this.counts();
     page.gauge('captures', 'Captures to files that run');
-    page.sample(running.length);
-    const lags = running.flatMap(({ viewers }) => [...viewers].map(({ lag }) => lag));
+    page.sample(running);
+    const lags = this.#running().flatMap(({ viewers }) => [...viewers].map(({ lag }) => lag));
     page.gauge('capture_viewers', 'Clients that follow captures as they run');
     page.sample(lags.length);
     page.gauge('capture_viewer_lag_bytes', 'Bytes that the slowest of them has not been sent yet');
@@ -113,8 +118,11 @@ export class RunningCaptures {
 
   /** Ends all running captures. */
   async close(): Promise<void> {
-    const running = [...this.#budgets.values()].flatMap((budget) => [...budget.running]);
-    await Promise.all(running.map((capture) => capture.end('stopped', 'the server is stopping')));
+    await Promise.all(this.#running().map((capture) => capture.end('stopped', 'the server is stopping')));
+  }
+
+  #running(): Capture[] {
+    return [...this.#budgets.values()].flatMap((budget) => [...budget.running]);
   }
 
   #budgetOf(folder: string): Budget {

@@ -59,6 +59,11 @@ export class HostMetrics {
     clearInterval(this.#timer);
   }
 
+  /** As they were measured last. */
+  get disks(): readonly WatchedDisk[] {
+    return this.#disks;
+  }
+
   readonly writeMetrics = (page: MetricPage): void => {
     if (performance.now() - this.#measuredAt > SHORTEST_INTERVAL_MS) void this.#measure();
     const { user, system } = process.cpuUsage();

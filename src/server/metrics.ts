@@ -1,4 +1,5 @@
 /** All metrics of the server, in the order of their page. */
+import type { HostLoad } from '../base/host-load.js';
 import type { MetricPage, MetricSource } from '../base/metrics/metric-page.js';
 import { PRODUCT } from '../base/product.js';
 import type { MetricPages } from '../api/metrics.js';
@@ -6,6 +7,7 @@ import type { StateThread } from '../base/store/state-thread.js';
 import { writePools } from '../base/threads/pool-metrics.js';
 import type { RunningCaptures } from '../captures/running-captures.js';
 import type { Engines } from '../engine/control/engines.js';
+import type { Uploads } from '../files/uploads/uploads.js';
 import type { Transfers } from '../files/transfer/transfers.js';
 import type { HttpServer } from '../http/server.js';
 import type { Projects } from '../lab/projects/projects.js';
@@ -14,6 +16,7 @@ import { HostMetrics } from '../operations/host-metrics.js';
 import type { WatchedDisk } from '../operations/measure-tasks.js';
 import { writeLabs, writeProjects } from '../operations/lab-metrics.js';
 import { LoopMetrics } from '../operations/loop-metrics.js';
+import { Overview } from '../operations/overview.js';
 import type { Quotas } from '../lab/quotas/quotas.js';
 import { writeLinks } from '../operations/link-metrics.js';
 import type { Keeper } from '../run/keeper/keeper.js';
@@ -42,10 +45,14 @@ interface MetricsOptions {
   readonly jobs: Jobs;
   readonly quotas: Quotas;
   readonly audit: Audit;
+  readonly uploads: Uploads;
+  readonly load: () => HostLoad;
+  readonly hasWebUi: boolean;
 }
 
 export class Metrics {
   readonly pages: MetricPages;
+  readonly overview: Overview;
   readonly #loop = new LoopMetrics();
   readonly #host: HostMetrics;
 
@@ -73,6 +80,7 @@ export class Metrics {
       (page) => quotas.writeMetrics(page),
       audit.writeMetrics,
     ];
+    this.overview = new Overview({ ...areas, projects, disks: () => this.#host.disks });
     this.pages = {
       server,
       projects: [(page) => writeProjects(page, projects)],

@@ -277,8 +277,10 @@ export async function serve(start: StartSettings): Promise<void> {
     gate.follow(changed);
   });
   const metrics: Metrics = new Metrics({
-    ...{ threads, engines, store, transfers, jobs, quotas, compute, keeper, running, audit },
+    ...{ threads, engines, store, transfers, uploads, jobs, quotas, compute, keeper, running, audit },
     snapshots: snapshotCounts,
+    load: () => controller.load(),
+    hasWebUi: config.webUi !== undefined,
     mostDescriptors: sockets.descriptors.most,
     parts: partsOf(config),
     onDisks: happened.disks.look,
@@ -314,6 +316,7 @@ export async function serve(start: StartSettings): Promise<void> {
       appliances: new ApplianceLibrary(config.appliances, files, log),
       ...{ history, intake, readiness, audit, settings: live, doctor: new Doctor(patientOf(config)) },
       metrics: metrics.pages,
+      overview: metrics.overview,
       webUi: config.webUi,
       startPage: config.startPage,
       reports: join(config.data, REPORTS),

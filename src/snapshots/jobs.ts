@@ -111,6 +111,11 @@ export class Jobs {
     return [...this.#entries.values()].filter(({ owner }) => owner.id === projectId).map(viewOf);
   }
 
+  /** Those of all projects. */
+  list(): JobView[] {
+    return [...this.#entries.values()].map(viewOf);
+  }
+
   cancel(projectId: string, jobId: string): void {
     const entry = this.#entries.get(jobId);
     if (entry?.owner.id !== projectId) throw refusals.jobUnknown(jobId);

@@ -81,7 +81,7 @@ void t.test('a browser', { skip: missingConsoleBrowser() }, async (t) => {
 
   await t.test('makes and finds labs by keys alone, whatever they are called', async (t) => {
     let octets = 0;
-    const { page, complaints } = await browser.open(server);
+    const { page, complaints } = await browser.open(server, '#/labs');
     page.on('response', (response) => {
       const { pathname } = new URL(response.url());
       if (pathname.startsWith('/console/')) octets += Number(response.headers()['content-length'] ?? 0);

@@ -38,6 +38,24 @@ export async function send<Answer>({ method, path, body }: Call<Answer>): Promis
   return read<Answer>(await answerOf(path, init));
 }
 
+/** Sends a file as it is. */
+export async function sendBytes<Answer>(
+  call: Call<Answer>,
+  bytes: Blob,
+  signal: AbortSignal,
+): Promise<Answer> {
+  return read<Answer>(await answerOf(call.path, { method: call.method, headers: OWN, body: bytes, signal }));
+}
+
+/** A UUID, also where a page without TLS gets none of the browser. */
+export function newId(): string {
+  const bytes = crypto.getRandomValues(new Uint8Array(16));
+  bytes[6] = ((bytes[6] ?? 0) & 0x0f) | 0x40;
+  bytes[8] = ((bytes[8] ?? 0) & 0x3f) | 0x80;
+  const digits = [...bytes].map((byte) => byte.toString(16).padStart(2, '0')).join('');
+  return digits.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
+}
+
 async function answerOf(path: string, init: RequestInit): Promise<Response> {
   try {
     return await fetch(path, init);

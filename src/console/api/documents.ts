@@ -2,3 +2,6 @@
 
 /** The description of the interface. */
 export const INTERFACE_DOCUMENT = 'v2/openapi.json';
+
+/** The web UI of GNS3, where the server has a copy. */
+export const WEB_UI = 'static/web-ui/bundled';

@@ -16,3 +16,18 @@ export const createProject = (name: string): Call<ProjectShape> => ({
 export const openProject = (id: string): Call<ProjectShape> => ({ method: 'POST', path: `${one(id)}/open` });
 
 export const closeProject = (id: string): Call<void> => ({ method: 'POST', path: `${one(id)}/close` });
+
+export const deleteProject = (id: string): Call<void> => ({ method: 'DELETE', path: one(id) });
+
+export const startNodes = (id: string): Call<void> => ({ method: 'POST', path: `${one(id)}/nodes/start` });
+
+export const stopNodes = (id: string): Call<void> => ({ method: 'POST', path: `${one(id)}/nodes/stop` });
+
+/** The body is the archive. */
+export const importProject = (id: string, name: string): Call<ProjectShape> => ({
+  method: 'POST',
+  path: `${one(id)}/import?name=${segment(name)}`,
+});
+
+/** The address of the archive, for a download. */
+export const exportAddress = (id: string): string => `${one(id)}/export`;

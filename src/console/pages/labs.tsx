@@ -1,38 +1,26 @@
-/** All labs: found, opened, closed, made. */
-import { useComputed, useSignal, type Signal } from '@preact/signals';
+/** All labs: found, opened, closed, started, made, deleted. */
+import { useComputed, useSignal } from '@preact/signals';
 import type { JSX } from 'preact';
 import type { ProjectShape } from '../../api/shapes/projects.js';
-import { send, type Call } from '../api/call.js';
-import { closeProject, createProject, listProjects, openProject } from '../api/projects.js';
-import { Dialog } from '../parts/dialog.js';
+import { listProjects } from '../api/projects.js';
 import { Icon } from '../parts/icon.js';
 import { Empty, Failure, Loading } from '../parts/notice.js';
 import { Table, type Column } from '../parts/table.js';
 import { may } from '../state/account.js';
 import { useCommands } from '../state/commands.js';
-import { addressOf, go } from '../state/place.js';
+import { addressOf } from '../state/place.js';
 import { useReading } from '../state/reading.js';
-import { failed, tell } from '../state/toasts.js';
 import { TEXTS } from '../texts.js';
+import { LabActions } from './lab-actions.js';
+import { ImportLab, NewLab } from './new-lab.js';
 
 const { labs: texts } = TEXTS;
 
-const COLUMNS: readonly Column<ProjectShape>[] = [
-  {
-    title: texts.name,
-    order: ({ name }) => name,
-    cell: ({ name, project_id: id }) => <a href={addressOf('labs', id)}>{name}</a>,
-  },
-  {
-    title: texts.state,
-    order: ({ status }) => status,
-    cell: ({ status }) => (
-      <span class={`state ${status}`}>
-        <span aria-hidden="true">{status === 'opened' ? '●' : '○'}</span> {texts.states[status]}
-      </span>
-    ),
-  },
-];
+const NAME: Column<ProjectShape> = {
+  title: texts.name,
+  order: ({ name }) => name,
+  cell: ({ name, project_id: id }) => <a href={addressOf('labs', id)}>{name}</a>,
+};
 
 export function LabsPage(): JSX.Element {
   const { answer, error, again } = useReading('labs', listProjects, (action) =>
@@ -40,13 +28,36 @@ export function LabsPage(): JSX.Element {
   );
   const rows = useComputed(() => answer.value ?? []);
   const selected = useSignal<ReadonlySet<string>>(new Set());
-  const isMaking = useSignal(false);
+  const doing = useSignal<ReadonlyMap<string, string>>(new Map());
+  const opened = useSignal<'new' | 'import' | undefined>(undefined);
+  const chosen = useComputed(() => rows.value.filter(({ project_id: id }) => selected.value.has(id)));
   const make = (): void => {
-    isMaking.value = true;
+    opened.value = 'new';
   };
-  useCommands(() => (may('projects:write') ? [{ name: texts.create, run: make }] : []));
+  const bring = (): void => {
+    opened.value = 'import';
+  };
+  useCommands(() =>
+    may('projects:write')
+      ? [
+          { name: texts.create, run: make },
+          { name: texts.import, run: bring },
+        ]
+      : [],
+  );
   if (error.value !== undefined) return <Failure error={error.value} />;
   if (answer.value === undefined) return <Loading />;
+  const columns: readonly Column<ProjectShape>[] = [
+    NAME,
+    {
+      title: texts.state,
+      order: ({ status }) => status,
+      cell: ({ status, project_id: id }) => <State status={status} doing={doing.value.get(id)} />,
+    },
+  ];
+  const close = (): void => {
+    opened.value = undefined;
+  };
   return (
     <div class="page">
       <h1>{texts.title}</h1>
@@ -54,90 +65,54 @@ export function LabsPage(): JSX.Element {
         label={texts.title}
         filterLabel={texts.filter}
         rows={rows}
-        columns={COLUMNS}
+        columns={columns}
         idOf={({ project_id: id }) => id}
         nameOf={({ name }) => name}
         textOf={({ name, status }) => `${name} ${texts.states[status]}`}
         selected={selected}
       >
         {may('projects:write') && (
-          <button type="button" class="primary" onClick={make}>
-            <Icon name="plus" />
-            {texts.create}
-          </button>
+          <>
+            <button type="button" onClick={bring}>
+              {texts.import}
+            </button>
+            <button type="button" class="primary" onClick={make}>
+              <Icon name="plus" />
+              {texts.create}
+            </button>
+          </>
         )}
-        {may('run') && selected.value.size > 0 && <Actions selected={selected} again={again} />}
+        {chosen.value.length > 0 && (
+          <LabActions labs={chosen.value} selected={selected} doing={doing} again={again} />
+        )}
       </Table>
       {rows.value.length === 0 && (
         <Empty>
           <p>{texts.empty}</p>
         </Empty>
       )}
-      {isMaking.value && <NewLab onClose={() => (isMaking.value = false)} />}
+      {opened.value === 'new' && <NewLab onClose={close} />}
+      {opened.value === 'import' && <ImportLab onClose={close} />}
     </div>
   );
 }
 
-interface ActionsProps {
-  readonly selected: Signal<ReadonlySet<string>>;
-  readonly again: () => Promise<void>;
+interface StateProps {
+  readonly status: ProjectShape['status'];
+  /** The word for what is being done to the lab. */
+  readonly doing: string | undefined;
 }
 
-/** The buttons for all selected labs. */
-function Actions({ selected, again }: ActionsProps): JSX.Element {
-  const each = async (call: (id: string) => Call<unknown>): Promise<void> => {
-    const results = await Promise.allSettled([...selected.value].map((id) => send(call(id))));
-    for (const result of results) if (result.status === 'rejected') failed(result.reason);
-    await again();
-  };
+function State({ status, doing }: StateProps): JSX.Element {
+  if (doing !== undefined)
+    return (
+      <span class="state">
+        <span aria-hidden="true">◌</span> {doing}
+      </span>
+    );
   return (
-    <>
-      <button type="button" onClick={() => void each(openProject)}>
-        {texts.open}
-      </button>
-      <button type="button" onClick={() => void each(closeProject)}>
-        {texts.close}
-      </button>
-    </>
-  );
-}
-
-function NewLab({ onClose }: { readonly onClose: () => void }): JSX.Element {
-  const name = useSignal('');
-  const isBusy = useSignal(false);
-  const call = createProject(name.value.trim());
-  const run = async (): Promise<void> => {
-    isBusy.value = true;
-    try {
-      const { name: made, project_id: id } = await send(call);
-      tell(texts.created(made));
-      onClose();
-      go(addressOf('labs', id));
-    } catch (error) {
-      failed(error);
-    }
-    isBusy.value = false;
-  };
-  return (
-    <Dialog
-      title={texts.create}
-      onClose={onClose}
-      action={{
-        name: texts.createButton,
-        call,
-        run: () => void run(),
-        isDisabled: isBusy.value || name.value.trim() === '',
-      }}
-    >
-      <label>
-        {texts.name}
-        <input
-          autofocus
-          maxLength={200}
-          value={name}
-          onInput={({ currentTarget }) => (name.value = currentTarget.value)}
-        />
-      </label>
-    </Dialog>
+    <span class={`state ${status}`}>
+      <span aria-hidden="true">{status === 'opened' ? '●' : '○'}</span> {texts.states[status]}
+    </span>
   );
 }

@@ -1,7 +1,9 @@
 /** The table of pages: the routes, the menu, the keys that lead there, and the list of keys come from it. */
+import type { ReadonlySignal } from '@preact/signals';
 import type { ComponentType } from 'preact';
 import type { Right } from '../../base/rights.js';
 import type { IconName } from '../parts/icon.js';
+import { runningJobs } from '../state/jobs.js';
 import { TEXTS } from '../texts.js';
 
 export interface PageProps {
@@ -15,7 +17,12 @@ export interface ConsolePage {
   readonly pattern: readonly string[];
   readonly title: string;
   /** Without it the page is in no menu. `g` and the letter lead to the page. */
-  readonly menu?: { readonly icon: IconName; readonly letter: string };
+  readonly menu?: {
+    readonly icon: IconName;
+    readonly letter: string;
+    /** Things that are counted beside the title. */
+    readonly count?: ReadonlySignal<readonly unknown[]>;
+  };
   /** Only who has the right is offered the page. */
   readonly right?: Right;
   /** The keys of the page itself, for the list of keys. */
@@ -26,16 +33,37 @@ export interface ConsolePage {
 
 export const PAGES: readonly ConsolePage[] = [
   {
+    pattern: ['dashboard'],
+    title: TEXTS.pages.dashboard,
+    menu: { icon: 'dashboard', letter: 'd' },
+    right: 'computes:read',
+    load: async () => (await import('./dashboard.js')).DashboardPage,
+  },
+  {
     pattern: ['labs'],
     title: TEXTS.pages.labs,
     menu: { icon: 'labs', letter: 'l' },
     right: 'projects:read',
     load: async () => (await import('./labs.js')).LabsPage,
   },
+  {
+    pattern: ['captures'],
+    title: TEXTS.pages.captures,
+    menu: { icon: 'captures', letter: 'c' },
+    right: 'capture',
+    load: async () => (await import('./captures.js')).CapturesPage,
+  },
+  {
+    pattern: ['jobs'],
+    title: TEXTS.pages.jobs,
+    menu: { icon: 'jobs', letter: 'j', count: runningJobs },
+    right: 'projects:read',
+    load: async () => (await import('./jobs.js')).JobsPage,
+  },
 ];
 
 /** The page of an address without parts. */
-const FIRST = ['labs'];
+export const FIRST = ['dashboard'];
 
 export function pageAt(
   parts: readonly string[],

@@ -1,7 +1,8 @@
 /** The menu of the account, and of the looks of the console. */
 import type { JSX } from 'preact';
-import { INTERFACE_DOCUMENT } from '../api/documents.js';
+import { INTERFACE_DOCUMENT, WEB_UI } from '../api/documents.js';
 import { account, leave } from '../state/account.js';
+import { glance } from '../state/overview.js';
 import { hasLetterKeys, scheme, type ColourScheme } from '../state/preferences.js';
 import { TEXTS } from '../texts.js';
 import { Icon } from './icon.js';
@@ -56,6 +57,7 @@ export function AccountMenu(): JSX.Element {
         <a href={INTERFACE_DOCUMENT} target="_blank">
           {TEXTS.account.api}
         </a>
+        {glance.value?.figures.web_ui === true && <a href={WEB_UI}>{TEXTS.account.webUi}</a>}
         {hasSession && (
           <button type="button" onClick={() => void leave()}>
             {TEXTS.account.signOut}

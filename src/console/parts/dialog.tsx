@@ -25,6 +25,7 @@ export function Dialog({ title, onClose, action, children }: DialogProps): JSX.E
   useEffect(() => {
     const { current } = dialog;
     current?.showModal();
+    current?.querySelector<HTMLElement>('input, select, textarea')?.focus();
     return () => current?.close();
   }, []);
   const submit = (event: Event): void => {

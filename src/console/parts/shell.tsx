@@ -2,11 +2,13 @@
 import { useSignal } from '@preact/signals';
 import type { JSX } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
-import { PAGES, pageAt, type ConsolePage } from '../pages/table.js';
+import { FIRST, PAGES, pageAt, type ConsolePage } from '../pages/table.js';
 import { may } from '../state/account.js';
 import { useCommands } from '../state/commands.js';
 import { connection, watchConnection } from '../state/connection.js';
 import { useKeys, type KeyMap } from '../state/keys.js';
+import { watchJobs } from '../state/jobs.js';
+import { watchOverview } from '../state/overview.js';
 import { addressOf, go, place } from '../state/place.js';
 import { TEXTS } from '../texts.js';
 import { AccountMenu } from './account-menu.js';
@@ -21,6 +23,8 @@ export function Shell(): JSX.Element {
   const opened = useSignal<Opened>(undefined);
   const main = useRef<HTMLElement>(null);
   useEffect(watchConnection, []);
+  useEffect(watchJobs, []);
+  useEffect(() => (may('computes:read') ? watchOverview() : undefined), []);
   const offered = PAGES.filter(
     ({ menu, right }) => menu !== undefined && (right === undefined || may(right)),
   );
@@ -88,10 +92,13 @@ export function Shell(): JSX.Element {
             <li key={title}>
               <a
                 href={addressOf(...pattern)}
-                aria-current={pattern[0] === place.value.parts[0] ? 'page' : undefined}
+                aria-current={pattern[0] === (place.value.parts[0] ?? FIRST[0]) ? 'page' : undefined}
               >
                 {menu !== undefined && <Icon name={menu.icon} />}
                 {title}
+                {(menu?.count?.value.length ?? 0) > 0 && (
+                  <span class="badge">{menu?.count?.value.length}</span>
+                )}
               </a>
             </li>
           ))}

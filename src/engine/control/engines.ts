@@ -12,7 +12,7 @@ import { LoopPool, type PooledLoop } from '../../base/threads/loop-pool.js';
 import type { RunLoop } from '../../base/threads/loop-run.js';
 import type { Bell } from '../forwarding/transport.js';
 import type { MetricPage } from '../../base/metrics/metric-page.js';
-import { writeEngines } from './engine-metrics.js';
+import { summed, writeEngines, type CountedEngine, type SummedEngine } from './engine-metrics.js';
 import { RunningDevice, type EngineResources } from './running-device.js';
 import { SupervisedEngine, type EngineSetup } from './supervised-engine.js';
 
@@ -87,17 +87,12 @@ export class Engines {
     }
   }
 
-  readonly writeMetrics = (page: MetricPage): Iterable<void> =>
-    writeEngines(
-      page,
-      this.#pool.loops.map(({ engine, rows, labs }) => ({
-        counters: new Float64Array(engine.memory.portCounters),
-        usedRows: rows.used,
-        ports: rows.taken,
-        labs: labs.size,
-        restarts: engine.restarts,
-      })),
-    );
+  readonly writeMetrics = (page: MetricPage): Iterable<void> => writeEngines(page, this.#counted());
+
+  /** The engines with their counts. */
+  counted(): SummedEngine[] {
+    return this.#counted().map(summed);
+  }
 
   /** The memories that the engines record into, to be drained. */
   get captureMemories(): CaptureMemory[] {
@@ -106,6 +101,16 @@ export class Engines {
 
   close(): Promise<void> {
     return this.#pool.close();
+  }
+
+  #counted(): CountedEngine[] {
+    return this.#pool.loops.map(({ engine, rows, labs }) => ({
+      counters: new Float64Array(engine.memory.portCounters),
+      usedRows: rows.used,
+      ports: rows.taken,
+      labs: labs.size,
+      restarts: engine.restarts,
+    }));
   }
 
   #newHost(run: RunLoop<EngineSetup>, captureBytes: number): LabHost {

@@ -1,0 +1,15 @@
+/** How jobs look in answers. The console takes its types from here. */
+import { z } from 'zod';
+import { uuid } from '../../lab/gns3-file/topology-schema.js';
+
+export const job = z.strictObject({
+  job_id: uuid,
+  project_id: uuid,
+  kind: z.string(),
+  subject: z.string(),
+  state: z.enum(['waiting', 'running']),
+  done: z.int(),
+  total: z.int(),
+  started_at: z.string(),
+});
+export type JobShape = z.output<typeof job>;

@@ -111,7 +111,7 @@ export class Jobs {
     return [...this.#entries.values()].filter(({ owner }) => owner.id === projectId).map(viewOf);
   }
 
-  /** Those of all projects. */
+  /** The jobs of all projects. */
   list(): JobView[] {
     return [...this.#entries.values()].map(viewOf);
   }

@@ -30,6 +30,8 @@ export interface Config {
   readonly startPage: 'console' | 'web-ui';
   /** The folder of resumable uploads, which may take days. */
   readonly uploads: string;
+  /** Whether the server only tells what its start would do to the store. */
+  readonly checksStore: boolean;
   /** Whether an upload is on the disk before it is answered. */
   readonly syncsFiles: boolean;
   /** Whether the group of the server's user may read images and projects. */
@@ -204,6 +206,7 @@ function newConfig(settings: Settings, environment: NodeJS.ProcessEnv): Config {
     webUi: settings['web-ui'] === '' ? undefined : resolve(settings['web-ui']),
     startPage: settings['start-page'],
     uploads: join(data, 'uploads'),
+    checksStore: settings.migrate === 'check',
     syncsFiles: !settings['no-file-sync'],
     groupAccess: settings['group-access'],
     local: settings.local,

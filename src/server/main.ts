@@ -16,7 +16,10 @@ try {
   const command = readCommand(process.argv.slice(2), process.env);
   // Imported only now: what follows loads native code, which an unsupported platform does not have.
   const { PRODUCT } = await import('../base/product.js');
-  if (command.run === 'serve') {
+  if (command.run === 'serve' && command.config.checksStore) {
+    const { checkStore } = await import('./store-check.js');
+    process.stdout.write(`${await checkStore(command.config.state)}\n`);
+  } else if (command.run === 'serve') {
     const { libraryProblem } = await import('./http-library.js');
     const foreign = libraryProblem();
     if (foreign !== undefined) exitWith(foreign);

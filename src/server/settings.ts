@@ -71,6 +71,10 @@ export const SETTINGS = z.object({
     help: 'page at the root of the server: console, or web-ui as GNS3 has it',
     fallback: 'console',
   }),
+  migrate: option(z.enum(['yes', 'check'], 'must be yes or check'), {
+    help: 'check tells what a start would do to a store of an older format, and does nothing',
+    fallback: 'yes',
+  }),
   'no-file-sync': toggle('answer uploads before the disk has them: a power cut may take them'),
   'group-access': toggle("let the group of the server's user read images and projects"),
   local: toggle('the clients share this machine: permit load, shutdown and any path'),

@@ -4,11 +4,20 @@
  * way; a restore of `restored` had its commit, and half of its renames; an import and an upload were half received.
  */
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmdirSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import t, { type Test } from 'tap';
 import { Client } from '../support/client.js';
+import { cli, type Ended } from '../support/cli.js';
 import { startServer } from '../support/server-process.js';
 
 const ARCHIVE = fileURLToPath(new URL('../../../test/fixtures/data-0.1.0.tar.gz', import.meta.url));
@@ -42,6 +51,10 @@ function dataFolder(t: Test): string {
   return folder;
 }
 
+function check(data: string): Promise<Ended> {
+  return cli(t, ['serve', '--migrate=check', '--data', data]);
+}
+
 async function named(client: Client, path: string): Promise<string[]> {
   const { body } = await client.get(path);
   return (body as Json[]).map(({ name }) => String(name)).sort();
@@ -49,6 +62,8 @@ async function named(client: Client, path: string): Promise<string[]> {
 
 void t.test('a data folder of version 0.1.0 opens, and what was half done is finished or gone', async (t) => {
   const data = dataFolder(t);
+  t.match(await check(data), { code: 0, output: / has format 1: a start writes it anew in format 2/ });
+  const older = readFileSync(join(data, 'state/data.mdb'));
   const server = await startServer(t, { data });
   const client = new Client(server.url);
   t.strictSame(await named(client, '/v2/projects'), ['closed', 'restored', 'running']);
@@ -120,4 +135,18 @@ void t.test('a data folder of version 0.1.0 opens, and what was half done is fin
   t.equal(await server.stop(), 0);
   const again = await startServer(t, { data });
   t.strictSame(await named(new Client(again.url), '/v2/projects'), ['closed', 'restored', 'running']);
+  t.match(await check(data), { code: 0, output: / has format 2: a start leaves it as it is/ });
+  t.equal(await again.stop(), 0);
+
+  await t.test('the store before the step can be put back', async (t) => {
+    const state = join(data, 'state');
+    const before = join(state, 'before-2');
+    t.ok(readFileSync(join(before, 'data.mdb')).equals(older), 'it is as it was');
+    for (const name of ['journal', 'journal.previous']) rmSync(join(state, name), { force: true });
+    for (const name of readdirSync(before)) renameSync(join(before, name), join(state, name));
+    rmdirSync(before);
+    t.match(await check(data), { code: 0, output: / has format 1/ });
+    const back = await startServer(t, { data });
+    t.strictSame(await named(new Client(back.url), '/v2/projects'), ['closed', 'restored', 'running']);
+  });
 });

@@ -8,7 +8,7 @@ import { pack, unpack } from 'msgpackr';
 import type { Change, Key } from './store.js';
 
 /** Format 1 was LMDB. */
-const FORMAT = 2;
+export const FORMAT = 2;
 export const HEAD_PLACES = [0, 4096] as const;
 export const FRAMES_START = 8192;
 export const FRAME_HEAD_LENGTH = 16;
@@ -144,7 +144,7 @@ export function decodeHead(bytes: Buffer): JournalHead | undefined {
 
 export function otherFormat(format: unknown): Error {
   return new Error(
-    `The state folder has format ${JSON.stringify(format)}, this Wirefarm reads format ${FORMAT}`,
+    `The state folder has format ${JSON.stringify(format)}, this Wirefarm reads format ${FORMAT}: a newer one has written it`,
   );
 }
 

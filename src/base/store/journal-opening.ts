@@ -20,6 +20,7 @@ import { syncFolder } from '../disk/published-file.js';
 import { JournalFile } from './journal-file.js';
 import {
   entriesOf,
+  FORMAT,
   isValue,
   otherFormat,
   type JournalHead,
@@ -85,7 +86,7 @@ function openOrMake(folder: string, notices: Notice[]): Journal {
     ? readOrRecover(folder, notices)
     : firstJournal(folder, notices);
   if (existsSync(join(folder, 'data.mdb'))) {
-    const copy = putAside(folder, 'lmdb', LMDB, renameSync);
+    const copy = putIn(folder, `before-${FORMAT}`, LMDB, renameSync);
     notices.push({ level: 'warn', text: `the store of an earlier version is kept as ${copy}` });
   }
   return journal;
@@ -301,13 +302,23 @@ function putAside(
   put: (from: string, to: string) => void,
 ): string {
   const time = new Date().toISOString().slice(0, 19).replaceAll(':', '-');
-  let aside = join(folder, `${kind}-${time}`);
-  for (let count = 2; existsSync(aside); count++) aside = join(folder, `${kind}-${time}-${count}`);
+  return putIn(folder, `${kind}-${time}`, names, put);
+}
+
+/** Puts files into a new folder of the state folder. Returns its path; a number is added to a name that is taken. */
+function putIn(
+  folder: string,
+  name: string,
+  names: readonly string[],
+  put: (from: string, to: string) => void,
+): string {
+  let aside = join(folder, name);
+  for (let count = 2; existsSync(aside); count++) aside = join(folder, `${name}-${count}`);
   mkdirSync(aside, { mode: 0o700 });
-  for (const name of names) {
-    if (!existsSync(join(folder, name))) continue;
-    put(join(folder, name), join(aside, name));
-    chmodSync(join(aside, name), 0o600);
+  for (const file of names) {
+    if (!existsSync(join(folder, file))) continue;
+    put(join(folder, file), join(aside, file));
+    chmodSync(join(aside, file), 0o600);
   }
   syncFolder(aside);
   syncFolder(folder);

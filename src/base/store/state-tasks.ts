@@ -4,6 +4,7 @@ import { writeWhole } from '../disk/published-file.js';
 import type { TaskTable } from '../threads/task.js';
 import type { Notice } from './journal-opening.js';
 import { JournalStore } from './journal-store.js';
+import { examineStore, type StoreExamination } from './store-examination.js';
 import { packRecords } from './packing.js';
 import type { Key, Packed } from './store.js';
 
@@ -11,6 +12,8 @@ export interface StateTasks extends TaskTable {
   /** Returns messages about the opening of the store. */
   readonly open: (input: undefined) => readonly Notice[];
   /** The changes of a companion are part of the commit, whatever room it may use. */
+  /** Looks at the store without changing anything. Throws one sentence when it could not be opened. */
+  readonly examine: (input: undefined) => StoreExamination;
   readonly commit: (input: { parts: readonly Packed[]; companion: Packed | undefined }) => void;
   /** Writes all records of one moment to a new file, but for those whose keys begin with one of `except`. */
   readonly copy: (input: { readonly path: string; readonly except: readonly string[] }) => void;
@@ -24,6 +27,7 @@ export function stateTasks(folder: string): StateTasks {
   const store = (): JournalStore => (opened ??= new JournalStore(folder));
   return {
     open: () => store().notices,
+    examine: () => examineStore(folder),
     commit: ({ parts, companion }) => {
       store().commitPacked(parts, companion);
     },

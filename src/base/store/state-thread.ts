@@ -6,6 +6,7 @@ import type { CountedPool } from '../threads/pool-metrics.js';
 import { TaskPool } from '../threads/task-pool.js';
 import type { Notice } from './journal-opening.js';
 import { packChanges, unpackRecords } from './packing.js';
+import type { StoreExamination } from './store-examination.js';
 import type { StateTasks } from './state-tasks.js';
 import type { Change, Key, Packed, Store, StoredRecord } from './store.js';
 
@@ -45,6 +46,11 @@ export class StateThread implements Store {
   /** There is one companion. */
   accompany(companion: Companion): void {
     this.#companion = companion;
+  }
+
+  /** Looks at a store that has not been opened, and changes nothing. Rejects when it could not be opened. */
+  examine(): Promise<StoreExamination> {
+    return this.#pool.run('examine', undefined);
   }
 
   async commit(changes: readonly Change[], requests = 1): Promise<void> {

@@ -19,7 +19,7 @@ import { SimulatedDisk } from '../../support/simulated-disk.js';
 import { digestOf } from '../../support/store-model.js';
 import { quickFolder } from '../../support/small-disk.js';
 
-const KINDS = /^(damaged|lmdb)-/;
+const KINDS = /^(damaged|before)-/;
 
 interface Look {
   readonly state: string;
@@ -132,7 +132,9 @@ void t.test('the store of an earlier version is taken over, and kept', async (t)
   const old = readFileSync(join(folder, 'data.mdb'));
   const store = new JournalStore(folder);
   t.equal(digestOf(store.load([])), digestOf(records.filter(({ key }) => key[0] !== 'format')));
-  t.match(store.notices, [{ level: 'warn', text: /the store of an earlier version is kept as .*\/lmdb-/ }]);
+  t.match(store.notices, [
+    { level: 'warn', text: /the store of an earlier version is kept as .*\/before-2$/ },
+  ]);
   store.close();
   const [aside = ''] = readdirSync(folder).filter((name) => KINDS.test(name));
   t.ok(readFileSync(join(folder, aside, 'data.mdb')).equals(old));

@@ -16,6 +16,7 @@ import t from 'tap';
 import { performTask } from '../../../src/base/threads/task.js';
 import { HEAD_LENGTH, HEAD_PLACES } from '../../../src/base/store/journal-format.js';
 import { JournalStore } from '../../../src/base/store/journal-store.js';
+import { examineStore } from '../../../src/base/store/store-examination.js';
 import { packChanges, unpackRecords } from '../../../src/base/store/packing.js';
 import { StateThread } from '../../../src/base/store/state-thread.js';
 import { stateTasks, type StateTasks } from '../../../src/base/store/state-tasks.js';
@@ -52,11 +53,13 @@ function giveFormat(folder: string, format: number): void {
 
 void t.test('refuses a folder of an unknown format with one clear message', (t) => {
   const folder = scratchFolder(t);
+  t.match(examineStore(folder), { format: undefined, written: 2 });
   new JournalStore(folder).close();
+  t.match(examineStore(folder), { format: 2 });
   giveFormat(folder, 99);
-  t.throws(() => new JournalStore(folder), {
-    message: 'The state folder has format 99, this Wirefarm reads format 2',
-  });
+  const message = 'The state folder has format 99, this Wirefarm reads format 2: a newer one has written it';
+  t.throws(() => new JournalStore(folder), { message });
+  t.throws(() => examineStore(folder), { message });
   t.end();
 });
 

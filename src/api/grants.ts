@@ -53,7 +53,8 @@ export function grantRoutes({ projects }: Controller, grants: Grants, users: Use
       handle: async ({ params, body }) => {
         const { id } = projects.find(params.project_id);
         const user = named(params.user_name);
-        await grants.set(id, user.user_id, body.grant);
+        const store = (): Promise<void> => grants.set(id, user.user_id, body.grant);
+        await (body.grant === 'owner' ? projects.share(id, user.user_id, store) : store());
         return json(200, { grant: body.grant, name: user.name, user_id: user.user_id });
       },
     }),

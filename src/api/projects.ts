@@ -9,11 +9,9 @@ import { checkSeen } from '../http/route-access.js';
 import { route, type Route } from '../http/route.js';
 import type { Grants } from '../lab/access/grants.js';
 import type { Controller } from '../lab/controller.js';
-import type { ClaimProject } from '../lab/projects/project-lifetime.js';
+import type { ProjectClaim } from '../lab/projects/project-lifetime.js';
 import { countObjects } from '../lab/projects/project-content.js';
-import type { Quotas } from '../lab/quotas/quotas.js';
 import { supplier, text, uuid, variables } from '../lab/gns3-file/topology-schema.js';
-import type { History } from '../operations/history/history.js';
 import type { Jobs } from '../snapshots/jobs.js';
 import { names, nothing } from './schemas.js';
 import { project } from './shapes/projects.js';
@@ -52,22 +50,22 @@ export const changedProject = z.strictObject({
 const stats = z.strictObject({ drawings: z.int(), links: z.int(), nodes: z.int(), snapshots: z.int() });
 
 /** How a new project becomes its maker's. Refuses (403) a maker who could not see it. */
-export function claimOf(grants: Grants, { userId, isForSomeProjects }: Caller): ClaimProject {
+export function claimOf(grants: Grants, { userId, isForSomeProjects }: Caller): ProjectClaim {
   if (isForSomeProjects) throw refusals.tokenForProjects();
-  return (projectId) => grants.claim(projectId, userId);
+  return { userId, make: (projectId) => grants.claim(projectId, userId) };
 }
 
 interface ProjectRouteServices {
   readonly grants: Grants;
-  readonly history: Pick<History, 'forget'>;
   readonly jobs: Jobs;
-  readonly quotas: Pick<Quotas, 'forget'>;
+  /** The records of projects that are removed with them. */
+  readonly forgotten: readonly { forget(projectId: string): Promise<void> }[];
   readonly files: TaskRunner<FolderTasks>;
 }
 
 export function projectRoutes(
   controller: Controller,
-  { grants, history, quotas, jobs, files }: ProjectRouteServices,
+  { grants, jobs, forgotten, files }: ProjectRouteServices,
 ): Route[] {
   const { projects } = controller;
   const one = names('project_id');
@@ -159,9 +157,7 @@ export function projectRoutes(
         // A job in its folder must not create the folder again.
         await jobs.cancelAll(params.project_id);
         await projects.delete(params.project_id);
-        await grants.forget(params.project_id);
-        await quotas.forget(params.project_id);
-        await history.forget(params.project_id);
+        for (const one of forgotten) await one.forget(params.project_id);
         return empty(204);
       },
     }),

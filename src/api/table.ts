@@ -18,6 +18,7 @@ import type { Controller } from '../lab/controller.js';
 import type { NodeArchives } from '../files/node-files/node-archives.js';
 import { openObject } from '../lab/gns3-file/topology-schema.js';
 import { PRODUCT } from '../base/product.js';
+import type { Deals } from '../operations/deals.js';
 import type { LabFiles } from '../operations/lab-files/lab-files.js';
 import type { Doctor } from '../operations/doctor/doctor.js';
 import type { Backups } from '../operations/backup/backups.js';
@@ -32,6 +33,7 @@ import type { Readiness } from '../operations/readiness.js';
 import type { Transfers } from '../files/transfer/transfers.js';
 import type { Uploads } from '../files/uploads/uploads.js';
 import type { Grants } from '../lab/access/grants.js';
+import type { Groups } from '../lab/access/groups.js';
 import type { Quotas } from '../lab/quotas/quotas.js';
 import type { Sessions } from '../lab/access/sessions.js';
 import type { Tokens } from '../lab/access/tokens.js';
@@ -52,6 +54,7 @@ import { computeStatisticsRoutes } from './compute-statistics.js';
 import { computeRoutes } from './computes.js';
 import { consoleFileRoutes } from './console-files.js';
 import { consoleRoutes } from './consoles.js';
+import { dealRoutes } from './deals.js';
 import { debugRoutes } from './debug.js';
 import { dockerRoutes } from './docker.js';
 import { doctorRoutes } from './doctor.js';
@@ -60,6 +63,7 @@ import { drawingRoutes } from './drawings.js';
 import { dynamipsRoutes } from './dynamips.js';
 import { forwardingRoutes } from './forwarding.js';
 import { grantRoutes } from './grants.js';
+import { groupRoutes } from './groups.js';
 import { historyRoutes } from './history.js';
 import { hostStatisticsRoutes } from './host-statistics.js';
 import { healthRoutes } from './health.js';
@@ -102,6 +106,7 @@ import { webUiRoutes } from './web-ui.js';
 export interface Services {
   readonly users: Users;
   readonly grants: Grants;
+  readonly groups: Groups;
   readonly tokens: Tokens;
   readonly quotas: Quotas;
   readonly sessions: Sessions;
@@ -119,6 +124,7 @@ export interface Services {
   readonly uploads: Uploads;
   readonly jobs: Jobs;
   readonly labFiles: LabFiles;
+  readonly deals: Deals;
   readonly snapshots: Snapshots;
   readonly backups: Backups;
   readonly archives: ProjectArchives;
@@ -147,6 +153,7 @@ export function routeTable({
   tokens,
   sessions,
   grants,
+  groups,
   quotas,
   controller,
   files,
@@ -161,6 +168,7 @@ export function routeTable({
   uploads,
   jobs,
   labFiles,
+  deals,
   snapshots,
   backups,
   archives,
@@ -200,10 +208,11 @@ export function routeTable({
       ...drainRoutes({ intake, jobs, transfers }),
       ...settingsRoutes(() => settings.reload()),
       ...grantRoutes(controller, grants, users),
+      ...groupRoutes(controller, { users, groups, grants }),
       ...quotaRoutes(controller, quotas),
       ...computeRoutes(controller),
       ...forwardingRoutes(controller),
-      ...projectRoutes(controller, { grants, history, quotas, jobs, files }),
+      ...projectRoutes(controller, { forgotten: [grants, quotas, deals, history], grants, jobs, files }),
       ...projectArchiveRoutes(controller, grants, archives, transfers, files),
       ...projectFileRoutes(controller, transfers, files),
       ...projectMapRoutes(controller),
@@ -222,6 +231,7 @@ export function routeTable({
       ...jobRoutes(jobs),
       ...backupRoutes(() => backups, files),
       ...labFileRoutes(controller, labFiles),
+      ...dealRoutes(controller, groups, deals),
       ...templateRoutes(controller, nodeFolders),
       ...dockerRoutes(controller, compute),
       ...imageRoutes(controller, images, transfers, files),

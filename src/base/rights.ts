@@ -36,6 +36,11 @@ export function includesGrant(has: Grant, needed: Grant): boolean {
   return GRANTS.indexOf(has) >= GRANTS.indexOf(needed);
 }
 
+/** The grant that reaches further; undefined when there is neither. */
+export function furtherGrant(one: Grant | undefined, other: Grant | undefined): Grant | undefined {
+  return other === undefined || (one !== undefined && includesGrant(one, other)) ? one : other;
+}
+
 /** Rights that are used on a project, and the grant on it that each needs. */
 const GRANT_FOR: Readonly<Partial<Record<Right, Grant>>> = {
   'projects:read': 'view',

@@ -134,6 +134,16 @@ const COMMANDS = new Map<string, Command>([
       run: async (args, environment) => (await import('./snapshot.js')).snapshot(args, environment),
     },
   ],
+  ...(['deal', 'collect'] as const).map((command): [string, Command] => [
+    command,
+    {
+      summary:
+        command === 'deal'
+          ? 'gives each member of a group a copy of a lab'
+          : 'creates a snapshot of each copy of a lab',
+      run: async (args, environment) => (await import('./deal.js')).deal(command, args, environment),
+    },
+  ]),
   [
     'top',
     {
@@ -144,7 +154,7 @@ const COMMANDS = new Map<string, Command>([
   [
     'user',
     {
-      summary: 'makes and repairs accounts of a server that does not run',
+      summary: 'makes and repairs accounts, also those of a whole class',
       run: async (args, environment) => (await import('./user.js')).user(args, environment),
     },
   ],

@@ -100,6 +100,7 @@ export class Controller {
       announcements: this.announcements,
       folder: options.projectsFolder,
       allowAnyPath: options.isLocal,
+      ownersOf: (id) => options.quotas.ownersOf(id),
     });
   }
 

@@ -94,7 +94,7 @@ export async function serve(start: StartSettings): Promise<void> {
     builtIn: config.credentials,
     now: () => Date.now(),
   });
-  const { users, tokens, sessions, grants } = accounts;
+  const { users, tokens, sessions, groups, grants } = accounts;
   const audit = serverAudit({ config, store, users, log, files: threads.files, now: () => Date.now() });
   const live = new LiveSettings(start, { files: threads.files, hasUsers: () => users.size > 0, log });
   live.follow(({ logLevel }) => (log.level = logLevel));
@@ -254,14 +254,8 @@ export async function serve(start: StartSettings): Promise<void> {
   // Uploads that land at once need the images to be ready.
   await uploads.start();
 
-  const { jobs, snapshots, archives, backups } = storedLabs({
-    live,
-    threads,
-    store,
-    controller,
-    intake,
-    log,
-    quotas,
+  const { jobs, snapshots, archives, deals, backups } = storedLabs({
+    ...{ live, threads, store, controller, accounts, intake, log, quotas },
     counts: snapshotCounts,
   });
   const nodeFolders = new NodeFolders({
@@ -269,6 +263,7 @@ export async function serve(start: StartSettings): Promise<void> {
     archives: threads.archives,
     configs: join(config.data, CONFIGS),
   });
+  await deals.start();
   const labFiles = new LabFiles({ controller, jobs, folders: nodeFolders, files, captures, log });
 
   const now = (): number => performance.now();
@@ -298,21 +293,9 @@ export async function serve(start: StartSettings): Promise<void> {
     gate,
     table: routeTable({
       ...{ controller, files, compute, captures, captureFiles, portCaptures },
-      ...{
-        transfers,
-        images,
-        uploads,
-        jobs,
-        labFiles,
-        snapshots,
-        archives,
-        backups,
-        users,
-        tokens,
-        grants,
-        quotas,
-      },
-      ...{ gate, sessions },
+      ...{ transfers, images, uploads, jobs, labFiles, deals, snapshots, archives, backups },
+      ...{ users, tokens, grants, quotas },
+      ...{ gate, sessions, groups },
       appliances: new ApplianceLibrary(config.appliances, files, log),
       ...{ history, intake, readiness, audit, settings: live, doctor: new Doctor(patientOf(config)) },
       metrics: metrics.pages,

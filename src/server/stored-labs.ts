@@ -1,11 +1,13 @@
-/** The jobs of a server, and what stores labs by them: snapshots and archives of projects. */
+/** The jobs of a server, and what stores labs by them: snapshots, archives and deals of projects, and backups. */
 import { join } from 'node:path';
 import type { Logger } from 'pino';
 import type { Intake } from '../base/intake.js';
 import type { StateThread } from '../base/store/state-thread.js';
+import type { Accounts } from '../lab/access/accounts.js';
 import type { Controller } from '../lab/controller.js';
 import type { Quotas } from '../lab/quotas/quotas.js';
 import { Backups } from '../operations/backup/backups.js';
+import { Deals } from '../operations/deals.js';
 import { Jobs } from '../snapshots/jobs.js';
 import { KnownMemories } from '../snapshots/known-memories.js';
 import { projectArchives, type ProjectArchives } from '../snapshots/projects/project-archives.js';
@@ -22,6 +24,7 @@ interface StoredLabsOptions {
   readonly threads: Threads;
   readonly store: StateThread;
   readonly controller: Controller;
+  readonly accounts: Accounts;
   readonly intake: Intake;
   readonly log: Logger;
   readonly quotas: Quotas;
@@ -33,6 +36,7 @@ interface StoredLabs {
   readonly snapshots: Snapshots;
   readonly archives: ProjectArchives;
   readonly backups: Backups;
+  readonly deals: Deals;
 }
 
 export function storedLabs({
@@ -40,6 +44,7 @@ export function storedLabs({
   threads,
   store,
   controller,
+  accounts,
   intake,
   log,
   quotas,
@@ -83,5 +88,10 @@ export function storedLabs({
     ],
     keep: () => live.config.keepsBackups,
   });
-  return { jobs, snapshots, archives, backups };
+  const { groups, grants } = accounts;
+  const deals = new Deals({
+    ...{ store, projects: controller.projects, groups, grants },
+    ...{ jobs, snapshots, copies: archives.copies },
+  });
+  return { jobs, snapshots, archives, deals, backups };
 }

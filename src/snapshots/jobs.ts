@@ -12,7 +12,7 @@ import type { Intake } from '../base/intake.js';
 import type { Claims } from '../lab/quotas/quotas.js';
 import type { Channel } from '../base/streams/channel.js';
 
-type JobKind =
+export type JobKind =
   | 'snapshot.create'
   | 'snapshot.delete'
   | 'snapshot.restore'
@@ -25,7 +25,10 @@ type JobKind =
   | 'lab_file.apply'
   | 'backup.create'
   | 'backup.verify'
-  | 'backup.delete';
+  | 'backup.delete'
+  | 'deal.copy'
+  | 'deal.collect'
+  | 'deal.reset';
 
 type JobOutcome = 'done' | 'failed' | 'cancelled';
 
@@ -36,7 +39,7 @@ interface JobView {
   /** The name of the snapshot or project that the job works on, for instance. */
   readonly subject: string;
   readonly state: 'waiting' | 'running';
-  /** Bytes, or the steps of a lab file; the total is 0 until it is known. */
+  /** Bytes, the steps of a lab file, or the members of a group; the total is 0 until it is known. */
   readonly done: number;
   readonly total: number;
   readonly started_at: string;
@@ -87,6 +90,8 @@ export class Jobs {
   readonly #entries = new Map<string, Entry>();
   /** The end of the last job of each project. */
   readonly #last = new Map<string, Promise<unknown>>();
+  /** The ends of work that consists of jobs. */
+  readonly #coordinated = new Map<Entry, Promise<unknown>>();
   /** The jobs that wait for a turn, by lane; the next lane comes first. */
   readonly #turns = new Map<string, (() => void)[]>();
   /** By the kind of job, and how it ended. */
@@ -125,7 +130,8 @@ export class Jobs {
   /** Cancels all jobs of a project, and waits until they have ended. */
   async cancelAll(projectId: string): Promise<void> {
     for (const { owner, progress } of this.#entries.values()) if (owner.id === projectId) progress.cancel();
-    await this.#last.get(projectId);
+    const coordinated = [...this.#coordinated].filter(([{ owner }]) => owner.id === projectId);
+    await Promise.all([this.#last.get(projectId), ...coordinated.map(([, ended]) => ended)]);
   }
 
   /** Runs `work` once the earlier jobs of this project have ended. */
@@ -145,38 +151,40 @@ export class Jobs {
     subject: string,
     work: (job: Job) => Promise<Result>,
   ): { readonly id: string; readonly result: Promise<Result> } {
-    if (this.#isClosing) throw refusals.stopping();
-    this.#intake.check();
-    if (this.of(owner.id).length >= MOST_WAITING) throw refusals.tooBusy();
+    this.#check(owner);
     const giveBack = this.#quotas.claim(owner.id, { jobs: 1 });
-    const id = randomUUID();
-    const entry: Entry = {
-      id,
-      owner,
-      kind,
-      subject,
-      progress: new JobProgress(),
-      startedAt: new Date(),
-      state: 'waiting',
-    };
-    this.#entries.set(id, entry);
-    const release = owner.hold?.();
+    const { entry, leave } = this.#enter(owner, kind, subject);
     const before = this.#last.get(owner.id);
     const running = this.#perform(entry, before, work).finally(() => {
-      release?.();
+      leave();
       giveBack();
-      this.#entries.delete(id);
       if (this.#last.get(owner.id) === ended) this.#last.delete(owner.id);
-      if (this.#entries.size > 0) return;
-      clearInterval(this.#clock);
-      this.#clock = undefined;
     });
-    const ended = running.then(
-      () => undefined,
-      () => undefined,
-    );
+    const ended = settled(running);
     this.#last.set(owner.id, ended);
-    return { id, result: running };
+    return { id: entry.id, result: running };
+  }
+
+  /**
+   * Begins work that consists of jobs, of this project or others: it takes no turn itself, and waits for no other job.
+   * Refuses (409) a second one of the project.
+   */
+  coordinate(
+    owner: JobOwner,
+    kind: JobKind,
+    subject: string,
+    work: (job: Job) => Promise<void>,
+  ): { readonly id: string; readonly result: Promise<void> } {
+    this.#check(owner);
+    if ([...this.#coordinated.keys()].some((other) => other.owner.id === owner.id))
+      throw refusals.dealUnderWay();
+    const { entry, leave } = this.#enter(owner, kind, subject);
+    const running = this.#tellWork(entry, work).finally(() => {
+      leave();
+      this.#coordinated.delete(entry);
+    });
+    this.#coordinated.set(entry, settled(running));
+    return { id: entry.id, result: running };
   }
 
   /** Runs a part of the job of another owner, while no job of this project runs. */
@@ -201,7 +209,7 @@ export class Jobs {
   async close(): Promise<void> {
     this.#isClosing = true;
     for (const { progress } of this.#entries.values()) progress.cancel();
-    await Promise.all(this.#last.values());
+    await Promise.all([...this.#last.values(), ...this.#coordinated.values()]);
   }
 
   readonly writeMetrics = (page: MetricPage): void => {
@@ -214,6 +222,32 @@ export class Jobs {
       for (const [outcome, seconds] of ends) page.buckets(seconds, { kind, outcome });
   };
 
+  #check(owner: JobOwner): void {
+    if (this.#isClosing) throw refusals.stopping();
+    this.#intake.check();
+    if (this.of(owner.id).length >= MOST_WAITING) throw refusals.tooBusy();
+  }
+
+  #enter(
+    owner: JobOwner,
+    kind: JobKind,
+    subject: string,
+  ): { readonly entry: Entry; readonly leave: () => void } {
+    const id = randomUUID();
+    const progress = new JobProgress();
+    const entry: Entry = { id, owner, kind, subject, progress, startedAt: new Date(), state: 'waiting' };
+    this.#entries.set(id, entry);
+    const release = owner.hold?.();
+    const leave = (): void => {
+      release?.();
+      this.#entries.delete(id);
+      if (this.#entries.size > 0) return;
+      clearInterval(this.#clock);
+      this.#clock = undefined;
+    };
+    return { entry, leave };
+  }
+
   async #perform<Result>(
     entry: Entry,
     before: Promise<unknown> | undefined,
@@ -221,6 +255,14 @@ export class Jobs {
   ): Promise<Result> {
     await before;
     await this.#turn(entry.owner.lane ?? entry.owner.id);
+    try {
+      return await this.#tellWork(entry, work);
+    } finally {
+      this.#nextTurn();
+    }
+  }
+
+  async #tellWork<Result>(entry: Entry, work: (job: Job) => Promise<Result>): Promise<Result> {
     const begun = performance.now();
     let outcome: JobOutcome = 'failed';
     try {
@@ -242,7 +284,6 @@ export class Jobs {
     } finally {
       this.#secondsOf(entry.kind, outcome).observe((performance.now() - begun) / 1000);
       this.#log.debug({ project: entry.owner.id, kind: entry.kind, subject: entry.subject }, 'a job ended');
-      this.#nextTurn();
     }
   }
 
@@ -294,6 +335,13 @@ export class Jobs {
     entry.owner.tell?.(action, text);
     this.#announcements.emit(action, text, entry.owner.id);
   }
+}
+
+function settled(work: Promise<unknown>): Promise<void> {
+  return work.then(
+    () => undefined,
+    () => undefined,
+  );
 }
 
 function viewOf({ id, owner, kind, subject, state, progress, startedAt }: Entry): JobView {

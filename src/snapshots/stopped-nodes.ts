@@ -6,12 +6,16 @@ import { kindOfType } from '../lab/kinds/node-kinds.js';
 
 /** Refuses (409) a project with a running node that may write to files. */
 export function checkStopped(project: Pick<Project, 'isOpen' | 'topology'>): void {
-  if (!project.isOpen) return;
+  if (hasRunning(project)) throw refusals.projectRunning();
+}
+
+/** Whether a node of the project runs that may write to files. */
+export function hasRunning(project: Pick<Project, 'isOpen' | 'topology'>): boolean {
+  if (!project.isOpen) return false;
   const { topology } = project;
-  for (const node of topology.nodes.values()) {
-    if (kindOfType(node.node_type).alwaysRuns) continue;
-    if (topology.statusOf(node) !== 'stopped') throw refusals.projectRunning();
-  }
+  return [...topology.nodes.values()].some(
+    (node) => !kindOfType(node.node_type).alwaysRuns && topology.statusOf(node) !== 'stopped',
+  );
 }
 
 /** Refuses (409) machines whose content lies outside of the project's folder. */

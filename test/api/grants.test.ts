@@ -214,10 +214,57 @@ void t.test('a token for some projects is for nothing else', async (t) => {
   await ann.expect(204, 'DELETE', `/v2/projects/${second}`);
 });
 
+void t.test('a grant of a group is that of its members and teachers, as long as they are', async (t) => {
+  const group = { name: 'Class 1', members: ['bob', 'BOB'] };
+  const made = await admin.expect(201, 'POST', '/v2/groups', group);
+  t.match(made, { members: ['bob'], teachers: [] });
+  t.match(await admin.post('/v2/groups', { name: 'class 1' }), refused(409, 'group_exists'));
+  t.match(await ann.post('/v2/groups', { name: 'mine' }), refused(403, 'right_missing'));
+  t.match(await admin.put('/v2/groups/class 1', { members: ['nobody'] }), refused(404, 'user_unknown'));
+  const shared = `${path}/group-grants/class 1`;
+  t.match(await ann.put(shared, { grant: 'use' }), refused(404, 'group_unknown'), 'ann is not in it');
+  t.strictSame((await ann.get('/v2/groups')).body, []);
+  await admin.expect(200, 'PUT', '/v2/groups/class 1', { teachers: ['ann'] });
+  t.match((await ann.get('/v2/groups')).body, [{ name: 'Class 1', members: ['bob'], teachers: ['ann'] }]);
+  t.match(await ann.put(shared, { grant: 'owner' }), { status: 400 }, 'a group owns nothing');
+  await ann.expect(200, 'PUT', shared, { grant: 'use' });
+  t.match((await bob.get(`${path}/group-grants`)).body, [{ name: 'Class 1', grant: 'use' }]);
+  t.match(await bob.put(path, { scene_width: 300 }), refused(403, 'grant_missing'));
+  await ann.expect(200, 'PUT', `${path}/grants/bob`, { grant: 'edit' });
+  t.equal(await status(bob.put(path, { scene_width: 300 })), 200, 'the grant that reaches further counts');
+  await ann.expect(204, 'DELETE', `${path}/grants/bob`);
+  t.match(await ann.delete(`${path}/grants/bob`), refused(404, 'grant_unknown'));
+  await admin.expect(200, 'PUT', '/v2/groups/class 1', { members: [] });
+  t.match(await bob.get(path), refused(404, 'project_unknown'));
+  await admin.expect(200, 'PUT', '/v2/groups/class 1', { members: ['bob'] });
+  await ann.expect(204, 'DELETE', shared);
+  t.match(await bob.get(path), refused(404, 'project_unknown'));
+  await ann.expect(200, 'PUT', shared, { grant: 'use' });
+  t.equal(await status(bob.get(path)), 200);
+});
+
+void t.test('names are unique among the projects of one owner', async (t) => {
+  const names = { name: "ann's" };
+  const ofBoth = await newProject(bob, "ann's");
+  t.match(await bob.post('/v2/projects', names), { status: 409 });
+  t.match(await ann.put(`${path}/grants/bob`, { grant: 'owner' }), { status: 409 });
+  await bob.expect(200, 'PUT', `/v2/projects/${ofBoth}`, { name: 'other' });
+  t.match(await bob.put(`/v2/projects/${ofBob}`, { name: 'other' }), { status: 409 });
+  await ann.expect(200, 'PUT', `${path}/grants/bob`, { grant: 'owner' });
+  t.match(await bob.put(`/v2/projects/${ofBoth}`, names), { status: 409 }, 'it is his now, too');
+  await ann.expect(204, 'DELETE', `${path}/grants/bob`);
+  const copy = await bob.expect(201, 'POST', `/v2/projects/${ofBoth}/duplicate`, { name: "bob's" });
+  t.equal(copy['name'], "bob's-1");
+  for (const id of [ofBoth, String(copy['project_id'])])
+    await bob.expect(204, 'DELETE', `/v2/projects/${id}`);
+});
+
 void t.test('grants are there after a start', async (t) => {
-  await ann.expect(200, 'PUT', `${path}/grants/bob`, { grant: 'use' });
   await server.stop('SIGKILL');
   const again = await startServer(t, { data: server.data });
   t.strictSame(await namesSeen(signedIn(again, 'ann', PASSWORD)), ["ann's"]);
-  t.strictSame(await namesSeen(signedIn(again, 'bob')), ["ann's", "bob's"]);
+  t.strictSame(await namesSeen(signedIn(again, 'bob')), ["ann's", "bob's"], 'by the grant of the group');
+  const root = signedIn(again, 'root');
+  await root.expect(204, 'DELETE', '/v2/groups/class 1');
+  t.strictSame(await namesSeen(signedIn(again, 'bob')), ["bob's"]);
 });

@@ -100,6 +100,7 @@ const LOOKED_UP: Readonly<Record<string, string>> = {
   user_id: randomUUID(),
   token_id: randomUUID(),
   user_name: 'nobody',
+  group_name: 'nobody',
   upload_id: randomUUID(),
   adapter_number: '0',
   port_number: '0',

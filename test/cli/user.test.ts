@@ -44,13 +44,34 @@ void t.test(
         errors:
           /^wirefarm: the folder .* is held by another running server: stop that one first, or change .*\/v2\/users/,
       });
+    const more = join(folder, 'more.csv');
+    writeFileSync(more, 'group,name\r\nclass,BOB\r\nclass,"dan"\r\n');
+    const onServer = ['user', 'add', '--file', more, '--url', url];
+    const who = { WIREFARM_USER: 'ann', WIREFARM_PASSWORD: PASSWORD };
+    const added = await cli(t, onServer, who);
+    t.match(added, { code: 0, output: /^dan,[a-z2-9]{12}\n$/, errors: /^1 of 2 users were added/ });
+    const dans = added.output.trim().split(',')[1] ?? '';
+    t.equal((await signedIn({ ...server, url }, 'dan', dans).get('/v2/projects')).status, 200);
+    t.match(await cli(t, onServer, who), { code: 0, output: '', errors: /^0 of 2/ });
+    t.match((await signedIn({ ...server, url }, 'ann').get('/v2/groups')).body, [
+      { name: 'class', members: ['bob', 'dan'] },
+    ]);
     await server.stop();
+    const lines = ['name,role,password,group', 'ann,,,class', `zoe,auditor,"${OTHER}, ""2""",tutors`];
+    writeFileSync(more, lines.join('\n'));
+    const stopped = await cli(t, ['user', 'add', '--file', more, '--data', data]);
+    t.match(stopped, { code: 0, output: '', errors: /^1 of 2 users were added/ });
 
     const reset = ['user', 'reset', 'ANN', '--state', join(data, 'state'), '--password-file', file];
     t.match(await cli(t, reset), { code: 0, output: 'ANN has another password.\n', errors: '' });
     const again = await startServer(t, { data });
     t.equal((await signedIn(again, 'ann').get('/v2/projects')).status, 401);
     t.equal((await signedIn(again, 'ann', OTHER).get('/v2/projects')).status, 200);
+    t.equal((await signedIn(again, 'zoe', `${OTHER}, "2"`).get('/v2/projects')).status, 200);
+    t.match((await signedIn(again, 'ann', OTHER).get('/v2/groups')).body, [
+      { name: 'class', members: ['bob', 'dan', 'ann'] },
+      { name: 'tutors', members: ['zoe'] },
+    ]);
   },
 );
 
@@ -122,6 +143,23 @@ void t.test('a command that cannot be done tells so in one line, and changes not
     t.match(ended, { code: 1, output: '', errors }, args.join(' '));
     t.equal(ended.errors.split('\n').length, 2, ended.errors);
   }
+  const file = join(folder, 'class.csv');
+  const files: readonly (readonly [RegExp, string])[] = [
+    [/class.csv:1: the first line names the columns/, 'ann,bob\n'],
+    [/class.csv:2: the name must be letters/, 'name\nan:n\n'],
+    [/class.csv:3: the password must have at least 8/, 'name,password\nann,\nbob,short\n'],
+    [/class.csv:3: Ann is there twice/, 'name\nann\nAnn\n'],
+    [/class.csv:2: 1 values for 2 columns/, 'name,group\nann\n'],
+    [/class.csv:2: 0 values for 1 columns/, 'name\n"ann\n'],
+  ];
+  for (const [errors, content] of files) {
+    writeFileSync(file, content);
+    await t.rejects(user(['add', '--file', file, ...data], {}), { message: errors }, content);
+  }
+  await t.rejects(user(['add', '--file', join(folder, 'no.csv'), ...data], {}), {
+    message: /cannot be read/,
+  });
+  await t.rejects(user(['add', 'ann', '--file', file, ...data], {}), { name: 'UsageError' });
   t.throws(() => statSync(join(folder, 'state')), { code: 'ENOENT' });
   mkdirSync(join(folder, 'state'));
   t.match(await cli(t, ['user', 'reset', 'ann', ...data], {}, PASSWORD), { errors: /there is no user ann/ });

@@ -172,7 +172,7 @@ void t.test('credentials are compared as a whole', (t) => {
   const users = new Users({ store, passwords, hasBuiltInAdmin: true, now });
   const tokens = new Tokens({ store, users, now });
   const sessions = new Sessions({ store, users, now });
-  const grants = new Grants(store);
+  const grants = new Grants(store, { has: () => false });
   const builtIn = { user: 'ann', password: 'sécret:x' };
   const guarded = newGate({}, new SignIn({ users, tokens, sessions, passwords, grants, builtIn, now }));
   const header = (text: string): string => `Basic ${Buffer.from(text).toString('base64')}`;

@@ -23,6 +23,12 @@ export const accessRefusals = {
     new Refusal(409, 'user_exists', `A user is called ${shortened(name)} already`),
   tooManyUsers: (limit: number) =>
     new Refusal(409, 'too_many_users', `There are ${limit} users, which is all that is allowed`),
+  groupUnknown: (name: string) => new Refusal(404, 'group_unknown', `There is no group ${shortened(name)}`),
+  groupExists: (name: string) =>
+    new Refusal(409, 'group_exists', `A group is called ${shortened(name)} already`),
+  tooManyGroups: (limit: number) =>
+    new Refusal(409, 'too_many_groups', `There are ${limit} groups, which is all that is allowed`),
+  groupGrantUnknown: () => new Refusal(404, 'grant_unknown', 'This group has no grant on the project'),
   lastAdmin: () =>
     new Refusal(
       409,

@@ -5,6 +5,18 @@ const CANNOT_IMPORT = 'Cannot import project, ';
 
 export const snapshotRefusals = {
   // Jobs and snapshots
+  dealUnderWay: () =>
+    new Refusal(
+      409,
+      'deal_under_way',
+      'The lab is being dealt, collected or reset just now: wait for its job',
+    ),
+  dealUnfinished: (failed: string) =>
+    new Refusal(409, 'deal_unfinished', `Not done for all members, and it can be done again: ${failed}`),
+  dealStartGone: (name: string) =>
+    new Refusal(409, 'deal_start_gone', `The copy has no snapshot '${name}' any more, which it began as`),
+  notTeacher: () =>
+    new Refusal(403, 'not_teacher', 'Only a teacher of the group, or an admin, deals labs to its members'),
   jobCancelled: () => new Refusal(409, 'job_cancelled', 'Cancelled on request: nothing was changed'),
   jobUnknown: (id: string) => new Refusal(404, 'job_unknown', `Job ID ${id} doesn't exist`),
   projectRunning: () => new Refusal(409, 'project_running', 'Project must be stopped in order to export it'),

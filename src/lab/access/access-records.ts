@@ -29,6 +29,17 @@ export interface Token {
   readonly created_at: string;
 }
 
+/** Users who get grants together. */
+export interface Group {
+  readonly group_id: string;
+  readonly name: string;
+  /** The ids of users. */
+  readonly members: readonly string[];
+  /** The ids of users who deal labs to the members. */
+  readonly teachers: readonly string[];
+  readonly created_at: string;
+}
+
 /** The session of a browser. */
 export interface Session {
   readonly session_id: string;
@@ -47,6 +58,8 @@ export const TOKEN_USES: Key = ['token-use'];
 export const SESSIONS: Key = ['session'];
 export const SESSION_USES: Key = ['session-use'];
 export const GRANTS_OF_PROJECTS: Key = ['grant'];
+export const GROUPS: Key = ['group'];
+export const GRANTS_OF_GROUPS: Key = ['group-grant'];
 
 export const userKey = (userId: string): Key => [...USERS, userId];
 export const tokensOf = (userId: string): Key => [...TOKENS, userId];
@@ -60,4 +73,10 @@ export const sessionUseKey = ({ user_id, session_id }: Session): Key => [
   session_id,
 ];
 export const grantsOf = (projectId: string): Key => [...GRANTS_OF_PROJECTS, projectId];
+export const groupKey = (groupId: string): Key => [...GROUPS, groupId];
+export const groupGrantsOf = (projectId: string): Key => [...GRANTS_OF_GROUPS, projectId];
+export const groupGrantKey = (projectId: string, groupId: string): Key => [
+  ...groupGrantsOf(projectId),
+  groupId,
+];
 export const grantKey = (projectId: string, userId: string): Key => [...grantsOf(projectId), userId];

@@ -1,7 +1,8 @@
-/** The accounts of a server: its users, their tokens and sessions, their grants on projects, and how they sign in. */
+/** The accounts of a server: its users, their groups, tokens and sessions, their grants on projects, and how they sign in. */
 import type { Store } from '../../base/store/store.js';
 import type { TaskRunner } from '../../base/threads/task-pool.js';
 import { Grants } from './grants.js';
+import { Groups } from './groups.js';
 import type { PasswordTasks } from './password-tasks.js';
 import { Passwords } from './passwords.js';
 import { Sessions } from './sessions.js';
@@ -24,6 +25,7 @@ export class Accounts {
   readonly users: Users;
   readonly tokens: Tokens;
   readonly sessions: Sessions;
+  readonly groups: Groups;
   readonly grants: Grants;
   readonly signIn: SignIn;
 
@@ -32,7 +34,8 @@ export class Accounts {
     this.users = new Users({ store, passwords, hasBuiltInAdmin: builtIn !== undefined, now });
     this.tokens = new Tokens({ store, users: this.users, now });
     this.sessions = new Sessions({ store, users: this.users, now });
-    this.grants = new Grants(store);
+    this.groups = new Groups({ store, users: this.users, now });
+    this.grants = new Grants(store, this.groups);
     const { users, tokens, sessions, grants } = this;
     this.signIn = new SignIn({
       users,
@@ -46,7 +49,7 @@ export class Accounts {
   }
 
   async start(): Promise<void> {
-    await Promise.all([this.users.start(), this.tokens.start(), this.grants.start()]);
+    await Promise.all([this.users.start(), this.tokens.start(), this.groups.start(), this.grants.start()]);
     await this.sessions.start();
   }
 

@@ -1,24 +1,39 @@
-/** The grants on projects: for each user, how far that one may use which project. A change is durable before anybody can see it. */
+/**
+ * The grants on projects: how far each user, and each group of users, may use which project. A change is durable before
+ * anybody can see it.
+ */
 import type { Store } from '../../base/store/store.js';
-import type { Grant } from '../../base/rights.js';
+import { furtherGrant, type Grant } from '../../base/rights.js';
 import { refusals } from '../../base/errors/errors.js';
 import { Lane } from '../projects/lane.js';
-import { grantKey, GRANTS_OF_PROJECTS, grantsOf } from './access-records.js';
+import {
+  grantKey,
+  GRANTS_OF_GROUPS,
+  GRANTS_OF_PROJECTS,
+  grantsOf,
+  groupGrantKey,
+  groupGrantsOf,
+} from './access-records.js';
+import type { Groups } from './groups.js';
 
 /** Called when a project has other owners than before. */
 type OwnersChanged = (projectId: string, before: readonly string[], after: readonly string[]) => void;
 
 export class Grants {
   readonly #store: Store;
+  readonly #groups: Pick<Groups, 'has'>;
   readonly #lane: Lane;
   /** By project, and then by user. */
   readonly #grants = new Map<string, Map<string, Grant>>();
+  /** By project, and then by group. */
+  readonly #ofGroups = new Map<string, Map<string, Grant>>();
   /** The users who own each project. */
   readonly #owners = new Map<string, readonly string[]>();
   #ownersChanged: OwnersChanged = () => undefined;
 
-  constructor(store: Store) {
+  constructor(store: Store, groups: Pick<Groups, 'has'>) {
     this.#store = store;
+    this.#groups = groups;
     this.#lane = new Lane(store);
   }
 
@@ -26,10 +41,17 @@ export class Grants {
     for (const { key, value } of await this.#store.load(GRANTS_OF_PROJECTS)) {
       this.#put(key[1] ?? '', key[2] ?? '', value as Grant);
     }
+    for (const { key, value } of await this.#store.load(GRANTS_OF_GROUPS)) {
+      this.#putOfGroup(key[1] ?? '', key[2] ?? '', value as Grant);
+    }
   }
 
+  /** How far a user may use a project, by a grant of his own or of one of his groups. */
   of(projectId: string, userId: string): Grant | undefined {
-    return this.#grants.get(projectId)?.get(userId);
+    let reached = this.#grants.get(projectId)?.get(userId);
+    for (const [groupId, grant] of this.#ofGroups.get(projectId) ?? [])
+      if (this.#groups.has(groupId, userId)) reached = furtherGrant(reached, grant);
+    return reached;
   }
 
   ownersOf(projectId: string): readonly string[] {
@@ -46,13 +68,21 @@ export class Grants {
     return [...(this.#grants.get(projectId) ?? [])];
   }
 
+  /** The groups that have a grant on the project. */
+  listGroups(projectId: string): [groupId: string, grant: Grant][] {
+    return [...(this.#ofGroups.get(projectId) ?? [])];
+  }
+
   /** Makes a new project its maker's, and nobody else's: grants on an earlier one with this id are void. */
   claim(projectId: string, userId: string | undefined): Promise<void> {
     return this.#lane.exclusively(async () => {
       const owned = userId === undefined ? [] : [{ put: grantKey(projectId, userId), value: 'owner' }];
-      if (userId === undefined && !this.#grants.has(projectId)) return;
-      await this.#store.commit([{ clear: grantsOf(projectId) }, ...owned]);
+      const hasGrants = this.#grants.has(projectId) || this.#ofGroups.has(projectId);
+      if (userId === undefined && !hasGrants) return;
+      const cleared = [{ clear: grantsOf(projectId) }, { clear: groupGrantsOf(projectId) }];
+      await this.#store.commit([...cleared, ...owned]);
       this.#grants.delete(projectId);
+      this.#ofGroups.delete(projectId);
       if (userId !== undefined) this.#put(projectId, userId, 'owner');
       else this.#findOwners(projectId);
     });
@@ -67,10 +97,25 @@ export class Grants {
 
   remove(projectId: string, userId: string): Promise<void> {
     return this.#lane.exclusively(async () => {
-      if (this.of(projectId, userId) === undefined) throw refusals.grantUnknown();
+      if (this.#grants.get(projectId)?.has(userId) !== true) throw refusals.grantUnknown();
       await this.#store.commit([{ remove: grantKey(projectId, userId) }]);
       this.#grants.get(projectId)?.delete(userId);
       this.#findOwners(projectId);
+    });
+  }
+
+  setForGroup(projectId: string, groupId: string, grant: Grant): Promise<void> {
+    return this.#lane.exclusively(async () => {
+      await this.#store.commit([{ put: groupGrantKey(projectId, groupId), value: grant }]);
+      this.#putOfGroup(projectId, groupId, grant);
+    });
+  }
+
+  removeOfGroup(projectId: string, groupId: string): Promise<void> {
+    return this.#lane.exclusively(async () => {
+      if (this.#ofGroups.get(projectId)?.has(groupId) !== true) throw refusals.groupGrantUnknown();
+      await this.#store.commit([{ remove: groupGrantKey(projectId, groupId) }]);
+      this.#ofGroups.get(projectId)?.delete(groupId);
     });
   }
 
@@ -83,6 +128,11 @@ export class Grants {
     const ofProject = this.#grants.get(projectId) ?? new Map<string, Grant>();
     this.#grants.set(projectId, ofProject.set(userId, grant));
     this.#findOwners(projectId);
+  }
+
+  #putOfGroup(projectId: string, groupId: string, grant: Grant): void {
+    const ofProject = this.#ofGroups.get(projectId) ?? new Map<string, Grant>();
+    this.#ofGroups.set(projectId, ofProject.set(groupId, grant));
   }
 
   #findOwners(projectId: string): void {

@@ -9,14 +9,18 @@ import type { ProjectServices } from './project-state.js';
 import { forgetting, NEVER_WRITTEN, projectKey, versionKey, type ProjectRecord } from './records.js';
 import type { ImportedProject } from '../gns3-file/reading.js';
 
-/** Makes the project with this id somebody's. */
-export type ClaimProject = (projectId: string) => Promise<void>;
+/** The claim by which a new project becomes somebody's. */
+export interface ProjectClaim {
+  /** The user who owns the project then; undefined for nobody. */
+  readonly userId: string | undefined;
+  readonly make: (projectId: string) => Promise<void>;
+}
 
 /** A new project whose folder lies beside its place. */
 export interface ReadyProject {
   /** A place outside the projects folder; null for the usual place. */
   readonly place: string | null;
-  readonly claim: ClaimProject;
+  readonly claim: ProjectClaim;
   /** The folder. */
   readonly aside: AsideFolder;
   /** Writes the topology file; returns the records for the store. */

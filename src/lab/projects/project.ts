@@ -32,6 +32,8 @@ export class Project {
   readonly #autoClose: AutoClose;
   /** Whether a client has opened or closed it since the start of the server. */
   #isDecided = false;
+  /** Whether it is open only for work of the server. */
+  #isVisited = false;
 
   constructor(id: string, stored: StoredProject, services: ProjectServices) {
     this.id = id;
@@ -113,7 +115,27 @@ export class Project {
   async open(): Promise<string> {
     if (!this.isOpen) this.#services.intake.check();
     this.#isDecided = true;
+    if (this.#isVisited && this.isOpen && this.record.settings.auto_start) this.#startNodes();
+    this.#isVisited = false;
     return this.#open('opened');
+  }
+
+  /**
+   * Runs work while the project is open. One that is closed opens without starting nodes, and closes afterwards unless a
+   * client has opened it meanwhile.
+   */
+  async whileOpen<Result>(work: () => Promise<Result>): Promise<Result> {
+    const release = this.hold();
+    try {
+      if (!this.isOpen) {
+        this.#isVisited = true;
+        await this.#open('opened');
+      }
+      return await work();
+    } finally {
+      release();
+      if (this.#isVisited) await this.close();
+    }
   }
 
   /** Opens it at the start of the server, unless a client has opened or closed it since. */
@@ -130,6 +152,7 @@ export class Project {
   /** With `reopens`, the next server opens it again. */
   close(reopens = false): Promise<void> {
     this.#isDecided = true;
+    this.#isVisited = false;
     return this.#state.exclusively(async () => {
       if (!this.isOpen) return;
       await this.flush();
@@ -320,7 +343,7 @@ export class Project {
       }
       state.publish(action);
       for (const nodeId of this.#changedEarly) this.nodeChanged(nodeId);
-      if (this.record.settings.auto_start) this.#startNodes();
+      if (this.record.settings.auto_start && !this.#isVisited) this.#startNodes();
       return this.text;
     });
   }

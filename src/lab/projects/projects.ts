@@ -14,10 +14,10 @@ import {
   makeProject,
   removeProject,
   takeInProject,
-  type ClaimProject,
+  type ProjectClaim,
   type ReadyProject,
 } from './project-lifetime.js';
-import { checkFileName, freeName } from './project-names.js';
+import { OwnedNames } from './owned-names.js';
 import { ProjectPlaces } from './project-places.js';
 import { Project } from './project.js';
 import type { ProjectServices, StoredProject } from './project-state.js';
@@ -36,6 +36,8 @@ interface ProjectsOptions extends ProjectServices {
   readonly folder: string;
   /** Whether projects may lie outside the projects folder. */
   readonly allowAnyPath: boolean;
+  /** The users who own a project. */
+  readonly ownersOf: (projectId: string) => readonly string[];
 }
 
 export class Projects {
@@ -45,7 +47,7 @@ export class Projects {
   readonly #projects = new Map<string, Project>();
   readonly #places: ProjectPlaces;
   readonly #lane: Lane;
-  readonly #namesBeingMade = new Set<string>();
+  readonly #names: OwnedNames;
   #nextOrder = 0;
   #isClosing = false;
   #opened: Promise<void> = Promise.resolve();
@@ -55,6 +57,7 @@ export class Projects {
     this.#lane = new Lane(options.store);
     this.asides = new AsideFolders(options, options.folder);
     this.#places = new ProjectPlaces({ ...options, projects: this.#projects });
+    this.#names = new OwnedNames({ ...options, projects: this.#projects });
   }
 
   /** Finds the projects, takes over edits of other programs, and begins to open the projects that should be open. */
@@ -127,23 +130,19 @@ export class Projects {
   }
 
   /** `claim` makes the project somebody's, before anybody sees it. */
-  create(wanted: NewProject, claim: ClaimProject): Promise<string> {
+  create(wanted: NewProject, claim: ProjectClaim): Promise<string> {
     return this.#lane.exclusively(async () => {
       const known = wanted.project_id == null ? undefined : this.#projects.get(wanted.project_id);
       if (known !== undefined) return known.text;
       this.#options.intake.check();
-      this.checkName(wanted.name, undefined);
-      const id = wanted.project_id ?? randomUUID();
-      const path = this.#places.choose(id, wanted.path);
-      if (wanted.project_id == null) await this.#refuseFilled(path);
-      await this.#places.checkAlone(id, path);
-      this.#namesBeingMade.add(wanted.name);
-      try {
-        await claim(id);
-        return await this.#make(id, path, wanted);
-      } finally {
-        this.#namesBeingMade.delete(wanted.name);
-      }
+      return this.#names.whileMade(wanted.name, claim, async () => {
+        const id = wanted.project_id ?? randomUUID();
+        const path = this.#places.choose(id, wanted.path);
+        if (wanted.project_id == null) await this.#refuseFilled(path);
+        await this.#places.checkAlone(id, path);
+        await claim.make(id);
+        return this.#make(id, path, wanted);
+      });
     });
   }
 
@@ -190,10 +189,14 @@ export class Projects {
     await this.asides.remove(aside);
   }
 
-  /** Refuses a name that another project has or that cannot be a file's name. */
-  checkName(name: string, ownId: string | undefined): void {
-    checkFileName(name);
-    if (this.#isTaken(name, ownId)) throw refusals.projectExists(name);
+  /** Refuses a name that another project of an owner has, or that cannot be a file's name. */
+  checkName(name: string, ownId: string): void {
+    this.#names.check(name, ownId);
+  }
+
+  /** Stores that a project has one more owner. Refuses (409) one who has another project of this name. */
+  share(id: string, userId: string, store: () => Promise<void>): Promise<void> {
+    return this.#lane.exclusively(() => this.#names.whileShared(id, this.find(id).name, userId, store));
   }
 
   /** Refuses a path outside the projects folder that no client may name. */
@@ -214,8 +217,8 @@ export class Projects {
   takeIn(id: string, wantedName: string, ready: ReadyProject): Promise<string> {
     return this.#lane.exclusively(async () => {
       const place = await this.freePlace(id, ready.place);
-      const name = freeName(wantedName, (taken) => this.#isTaken(taken, undefined));
-      await ready.claim(id);
+      const name = this.#names.free(wantedName, ready.claim);
+      await ready.claim.make(id);
       const imported = await ready.finish({ place, name, order: this.#nextOrder });
       const project = await takeInProject(imported, this.#options, {
         aside: ready.aside,
@@ -246,11 +249,6 @@ export class Projects {
     const project = await makeProject(id, record, this.#options);
     this.#projects.set(id, project);
     return project.text;
-  }
-
-  #isTaken(name: string, ownId: string | undefined): boolean {
-    if (this.#namesBeingMade.has(name)) return true;
-    return [...this.#projects.values()].some((other) => other.id !== ownId && other.name === name);
   }
 
   async #refuseFilled(path: string): Promise<void> {

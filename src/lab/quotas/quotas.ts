@@ -33,6 +33,8 @@ export interface Claims {
   claim(projectId: string | undefined, wanted: Amounts): GiveBack;
   /** Takes what is there already, however much that is; a negative amount is given back. */
   take(projectId: string | undefined, amounts: Amounts): GiveBack;
+  /** The users for whom the resources of a project count. */
+  ownersOf(projectId: string): readonly string[];
 }
 
 type Scope = 'project' | 'user' | 'server';
@@ -90,6 +92,10 @@ export class Quotas implements Claims {
       if (isHeld) this.#change(projectId, amounts, -1);
       isHeld = false;
     };
+  }
+
+  ownersOf(projectId: string): readonly string[] {
+    return this.#options.grants.ownersOf(projectId);
   }
 
   /** The limits that an admin has given to a project, in place of those of the settings. */

@@ -103,10 +103,11 @@ export class Programs {
     await this.check(type);
   }
 
-  /** Starts a node of the kind in its turn: so many nodes start at once, and the projects take turns. */
+  /** Starts a node of the kind in its turn: so many nodes start at once, and the owners of projects take turns. */
   async start<Result>(type: string, projectId: string, start: () => Promise<Result>): Promise<Result> {
     await this.checkStart(type);
-    return this.#starts.run(projectId, start);
+    const [owner = projectId] = this.#quotas.ownersOf(projectId);
+    return this.#starts.run(owner, start);
   }
 
   /** Starts a node, which counts for the quotas until its run has ended. Refuses (409) one that is too many. */

@@ -1,7 +1,7 @@
 /** Duplicates projects, open or closed. */
 import { randomUUID } from 'node:crypto';
 import { Refusal, refusals } from '../../base/errors/errors.js';
-import type { ClaimProject } from '../../lab/projects/project-lifetime.js';
+import type { ProjectClaim } from '../../lab/projects/project-lifetime.js';
 import type { Project } from '../../lab/projects/project.js';
 import type { TaskRunner } from '../../base/threads/task-pool.js';
 import type { CopyTasks } from './copy-tasks.js';
@@ -20,11 +20,13 @@ interface ProjectCopiesOptions {
 }
 
 interface CopyRequest {
+  /** The id of the copy; a new one without it. */
+  readonly id?: string;
   readonly name: string;
   /** A path outside of the projects folder; null for the usual place. */
   readonly path: string | null;
   readonly resetsAddresses: boolean;
-  readonly claim: ClaimProject;
+  readonly claim: ProjectClaim;
 }
 
 export class ProjectCopies {
@@ -37,7 +39,7 @@ export class ProjectCopies {
   /** Returns the text of the copy, which is closed. */
   duplicate(project: Project, request: CopyRequest): Promise<string> {
     const { jobs, staging } = this.#options;
-    const copyId = randomUUID();
+    const { id: copyId = randomUUID() } = request;
     return jobs.run(project, 'project.duplicate', request.name, async (job) => {
       checkCopied(project);
       return staging.make({ ...request, id: copyId }, async (stagingFolder) => {

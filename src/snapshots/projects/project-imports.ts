@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { refusals } from '../../base/errors/errors.js';
 import type { Channel } from '../../base/streams/channel.js';
 import type { Computes } from '../../lab/computes.js';
-import type { ClaimProject } from '../../lab/projects/project-lifetime.js';
+import type { ProjectClaim } from '../../lab/projects/project-lifetime.js';
 import { INCOMING } from '../../lab/projects/folder-layout.js';
 import type { Projects } from '../../lab/projects/projects.js';
 import { uuid } from '../../lab/gns3-file/topology-schema.js';
@@ -35,7 +35,7 @@ interface ImportRequest {
   readonly name: string | undefined;
   /** A path outside of the projects folder; null for the usual place. */
   readonly path: string | null;
-  readonly claim: ClaimProject;
+  readonly claim: ProjectClaim;
 }
 
 /** Only the server may read it. */

@@ -1,5 +1,5 @@
 /** Makes projects from copied or imported content in a staging folder, and then moves them to their place as a whole. */
-import type { ClaimProject } from '../../lab/projects/project-lifetime.js';
+import type { ProjectClaim } from '../../lab/projects/project-lifetime.js';
 import type { Projects } from '../../lab/projects/projects.js';
 import type { TaskRunner } from '../../base/threads/task-pool.js';
 import type { StagingTasks } from './staging-tasks.js';
@@ -14,7 +14,7 @@ interface WantedProject {
   readonly id: string;
   /** A path outside of the projects folder; null for the usual place. */
   readonly path: string | null;
-  readonly claim: ClaimProject;
+  readonly claim: ProjectClaim;
 }
 
 export class ProjectStaging {

@@ -1,0 +1,221 @@
+/**
+ * Deals: each member of a group gets a copy of a lab, which the member owns and the teachers of the group edit. The store
+ * knows whose copy is which before the copy is made, so a deal that was cut off goes on where it ended.
+ */
+import { randomUUID } from 'node:crypto';
+import { isRefusal, messageOf, refusals, shortList } from '../base/errors/errors.js';
+import type { Key, Store } from '../base/store/store.js';
+import type { Group, User } from '../lab/access/access-records.js';
+import type { Grants } from '../lab/access/grants.js';
+import type { Groups } from '../lab/access/groups.js';
+import type { Project } from '../lab/projects/project.js';
+import type { ProjectClaim } from '../lab/projects/project-lifetime.js';
+import type { Projects } from '../lab/projects/projects.js';
+import type { Job, JobKind, Jobs } from '../snapshots/jobs.js';
+import { hasRunning } from '../snapshots/stopped-nodes.js';
+import type { ProjectCopies } from '../snapshots/projects/project-copies.js';
+import type { Snapshots } from '../snapshots/snapshots.js';
+
+interface DealsOptions {
+  readonly store: Pick<Store, 'commit' | 'load'>;
+  readonly projects: Pick<Projects, 'all'>;
+  readonly groups: Pick<Groups, 'usersOf'>;
+  readonly grants: Pick<Grants, 'claim' | 'of' | 'set'>;
+  readonly jobs: Jobs;
+  readonly copies: Pick<ProjectCopies, 'duplicate'>;
+  readonly snapshots: Pick<Snapshots, 'create' | 'delete' | 'list' | 'restore'>;
+}
+
+/** The copy of a member. */
+interface Deal {
+  readonly project_id: string;
+  /** The snapshot that the copy began as. */
+  readonly start: string;
+}
+
+interface DealtCopy {
+  readonly user: User;
+  /** Undefined when the member has none, or none any more. */
+  readonly project: Project | undefined;
+  /** Why the last work on the copy failed, if this server knows. */
+  readonly problem: string | undefined;
+}
+
+type DealKind = Extract<JobKind, `deal.${string}`>;
+
+const DEALS: Key = ['deal'];
+const dealsOf = (labId: string): Key => [...DEALS, labId];
+const dealKey = (labId: string, userId: string): Key => [...dealsOf(labId), userId];
+const START = 'As dealt';
+
+export class Deals {
+  readonly #options: DealsOptions;
+  /** By lab, and then by member. */
+  readonly #deals = new Map<string, Map<string, Deal>>();
+  readonly #problems = new WeakMap<Project, Map<string, string>>();
+
+  constructor(options: DealsOptions) {
+    this.#options = options;
+  }
+
+  async start(): Promise<void> {
+    for (const { key, value } of await this.#options.store.load(DEALS))
+      this.#put(key[1] ?? '', key[2] ?? '', value as Deal);
+  }
+
+  /** The members of the group with their copies of the lab. */
+  list(lab: Project, { members }: Group): DealtCopy[] {
+    return this.#options.groups.usersOf(members).map((user) => ({
+      user,
+      project: this.#copyOf(lab, user),
+      problem: this.#problems.get(lab)?.get(user.user_id),
+    }));
+  }
+
+  /** Begins to give a copy to each member who has none; the others are left alone. Returns the id of the job. */
+  deal(lab: Project, group: Group): string {
+    return this.#begin(lab, group, 'deal.copy', async (job) => {
+      const { members, teachers } = group;
+      const missing = this.list(lab, group).filter(({ project }) => project === undefined);
+      job.progress.expect(members.length);
+      job.progress.advance(members.length - missing.length);
+      const start = missing.length > 0 ? await this.#startOf(lab) : '';
+      return this.#each(lab, job, missing, async ({ user }) => {
+        await this.#copy(lab, user, start, teachers);
+      });
+    });
+  }
+
+  /** Begins to make a snapshot of each copy. */
+  collect(lab: Project, group: Group, name: string): string {
+    return this.#begin(lab, group, 'deal.collect', (job) =>
+      this.#onCopies(lab, group, job, async (copy) => {
+        const { snapshots } = this.#options;
+        if ((await snapshots.list(copy)).some((snapshot) => snapshot.name === name)) return;
+        await snapshots.create(copy, name, undefined, hasRunning(copy) ? { isLong: true } : undefined);
+      }),
+    );
+  }
+
+  /** Begins to make each copy, or those of some members, what it was when it was dealt. */
+  reset(lab: Project, group: Group, names: readonly string[] | undefined): string {
+    const wanted = names?.map((name) => name.toLowerCase());
+    return this.#begin(lab, group, 'deal.reset', (job) =>
+      this.#onCopies(
+        lab,
+        group,
+        job,
+        async (copy, { user_id: id }) => {
+          const { snapshots } = this.#options;
+          const start = this.#deals.get(lab.id)?.get(id)?.start;
+          const found = (await snapshots.list(copy)).find(({ name }) => name === start);
+          if (found === undefined) throw refusals.dealStartGone(start ?? START);
+          await snapshots.restore(copy, found.snapshot_id);
+        },
+        ({ name }) => wanted?.includes(name.toLowerCase()) !== false,
+      ),
+    );
+  }
+
+  /** Forgets the copies of a lab that is gone; they stay. */
+  async forget(labId: string): Promise<void> {
+    if (!this.#deals.has(labId)) return;
+    await this.#options.store.commit([{ clear: dealsOf(labId) }]);
+    this.#deals.delete(labId);
+  }
+
+  #begin(lab: Project, group: Group, kind: DealKind, work: (job: Job) => Promise<readonly string[]>): string {
+    const { id, result } = this.#options.jobs.coordinate(lab, kind, group.name, async (job) => {
+      const failed = await work(job);
+      if (failed.length > 0) throw refusals.dealUnfinished(shortList(failed));
+    });
+    result.catch((error: unknown) => {
+      lab.warn(messageOf(error));
+    });
+    return id;
+  }
+
+  #onCopies(
+    lab: Project,
+    group: Group,
+    job: Job,
+    work: (copy: Project, user: User) => Promise<void>,
+    isWanted: (user: User) => boolean = () => true,
+  ): Promise<readonly string[]> {
+    const dealt = this.list(lab, group).filter(
+      ({ project, user }) => project !== undefined && isWanted(user),
+    );
+    job.progress.expect(dealt.length);
+    return this.#each(lab, job, dealt, async ({ project, user }) => {
+      await project?.whileOpen(() => work(project, user));
+    });
+  }
+
+  /** Does work for each member, also when it fails for some. Returns what failed. */
+  async #each(
+    lab: Project,
+    job: Job,
+    rows: readonly DealtCopy[],
+    work: (row: DealtCopy) => Promise<void>,
+  ): Promise<string[]> {
+    const problems = this.#problems.get(lab) ?? new Map<string, string>();
+    this.#problems.set(lab, problems);
+    const failed: string[] = [];
+    for (const row of rows) {
+      const { user_id: id, name } = row.user;
+      // Throws when the job was cancelled.
+      job.progress.advance(0);
+      problems.delete(id);
+      try {
+        await work(row);
+      } catch (error) {
+        if (isRefusal(error, 'job_cancelled', 'server_draining', 'server_stopping')) throw error;
+        problems.set(id, messageOf(error));
+        failed.push(`${name}: ${messageOf(error)}`);
+      }
+      job.progress.advance(1);
+    }
+    return failed;
+  }
+
+  /** Makes the snapshot that the copies begin as; returns its name. */
+  async #startOf(lab: Project): Promise<string> {
+    const { snapshots } = this.#options;
+    await lab.whileOpen(async () => {
+      for (const { name, snapshot_id: id } of await snapshots.list(lab))
+        if (name === START) await snapshots.delete(lab, id);
+      await snapshots.create(lab, START, undefined, undefined);
+    });
+    return START;
+  }
+
+  async #copy(lab: Project, user: User, start: string, teachers: readonly string[]): Promise<void> {
+    const { store, copies, grants } = this.#options;
+    const { user_id: userId } = user;
+    const id = this.#deals.get(lab.id)?.get(userId)?.project_id ?? randomUUID();
+    const deal: Deal = { project_id: id, start };
+    await store.commit([{ put: dealKey(lab.id, userId), value: deal }]);
+    this.#put(lab.id, userId, deal);
+    const claim: ProjectClaim = {
+      userId,
+      make: async (projectId) => {
+        await grants.claim(projectId, userId);
+        for (const teacher of teachers) if (teacher !== userId) await grants.set(projectId, teacher, 'edit');
+      },
+    };
+    await copies.duplicate(lab, { id, name: lab.name, path: null, resetsAddresses: false, claim });
+  }
+
+  #copyOf(lab: Project, { user_id: userId }: User): Project | undefined {
+    const { projects, grants } = this.#options;
+    const id = this.#deals.get(lab.id)?.get(userId)?.project_id;
+    if (id === undefined) return undefined;
+    // Somebody else may have made a project with the id of a copy that is gone.
+    return grants.of(id, userId) === undefined ? undefined : projects.all.get(id);
+  }
+
+  #put(labId: string, userId: string, deal: Deal): void {
+    const ofLab = this.#deals.get(labId) ?? new Map<string, Deal>();
+    this.#deals.set(labId, ofLab.set(userId, deal));
+  }
+}

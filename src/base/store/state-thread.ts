@@ -11,6 +11,8 @@ import type { StateTasks } from './state-tasks.js';
 import type { Change, Key, Packed, Store, StoredRecord } from './store.js';
 
 const QUEUE_LIMIT = 10_000;
+/** The reason of a failure that is no refusal. */
+const FAULT = 'fault';
 /** Numbers of requests. */
 const SHARED = [1, 2, 4, 8, 16, 32, 64, 128];
 
@@ -30,7 +32,11 @@ export class StateThread implements Store {
   readonly #pool: TaskPool<StateTasks>;
   readonly #seconds = new Histogram();
   readonly #requests = new Histogram(SHARED);
-  readonly #failures = new Map<string, number>();
+  /** By the code of the refusal. Usual ones are there from the start, so that their first rise shows. */
+  readonly #failures = new Map([
+    ['disk_full', 0],
+    [FAULT, 0],
+  ]);
   #companion: Companion | undefined;
 
   constructor(folder: string) {
@@ -65,8 +71,7 @@ export class StateThread implements Store {
       await this.#pool.run('commit', { parts, companion: companion?.changes });
       companion?.ended(true);
     } catch (error) {
-      companion?.ended(false);
-      const reason = error instanceof Refusal ? error.code : 'fault';
+      const reason = error instanceof Refusal ? error.code : FAULT;
       this.#failures.set(reason, (this.#failures.get(reason) ?? 0) + 1);
       throw error;
     } finally {

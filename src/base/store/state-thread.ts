@@ -71,6 +71,7 @@ export class StateThread implements Store {
       await this.#pool.run('commit', { parts, companion: companion?.changes });
       companion?.ended(true);
     } catch (error) {
+      companion?.ended(false);
       const reason = error instanceof Refusal ? error.code : FAULT;
       this.#failures.set(reason, (this.#failures.get(reason) ?? 0) + 1);
       throw error;

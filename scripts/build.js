@@ -56,7 +56,7 @@ const FILES = { recursive: true, withFileTypes: true };
 /** For browsers: built by itself, from sources of several kinds. */
 const CONSOLE = 'src/console/';
 /** The part of it that needs no browser: tests load it as it is. */
-const WITHOUT_BROWSER = /^src\/console\/packets\/[\w-]+\.ts$/;
+const WITHOUT_BROWSER = /^src\/console\/(packets|map)\/[\w-]+\.ts$/;
 
 const isOfConsole = (file) => file.startsWith(CONSOLE);
 const isTypeScript = (name) => name.endsWith('.ts');

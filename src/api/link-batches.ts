@@ -11,8 +11,9 @@ import { changeLink, deleteLink, makeLink } from '../lab/topology/links.js';
 import type { Project } from '../lab/projects/project.js';
 import { uuid } from '../lab/gns3-file/topology-schema.js';
 import { batchResults, stepForEach, type BatchSteps } from './batch-results.js';
-import { changedLink, link, newLink } from './links.js';
+import { changedLink, newLink } from './links.js';
 import { names } from './schemas.js';
+import { link } from './shapes/links.js';
 
 const MOST = 2048;
 const ids = z.array(uuid).max(MOST).optional();

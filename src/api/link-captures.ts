@@ -13,7 +13,7 @@ import type { LinkStream } from '../captures/link-stream.js';
 import type { FileThreads } from '../http/file-source.js';
 import { findLink } from '../lab/topology/links.js';
 import { CAPTURES } from '../lab/projects/folder-layout.js';
-import { link } from './links.js';
+import { link } from './shapes/links.js';
 import { names } from './schemas.js';
 
 const tag = 'Captures';

@@ -14,26 +14,12 @@ import {
   findLink,
   makeLink,
 } from '../lab/topology/links.js';
-import { endpoint, label, linkStyle, openObject, uuid } from '../lab/gns3-file/topology-schema.js';
+import { endpoint, linkStyle, openObject, uuid } from '../lab/gns3-file/topology-schema.js';
 import { linkMedium } from '../lab/kinds/port.js';
 import { names } from './schemas.js';
+import { directed, filterType, link, seed } from './shapes/links.js';
 
 const tag = 'Links';
-
-/** The 11 keys of GNS3 and no more, because stock clients refuse unknown keys. */
-export const link = z.strictObject({
-  capture_compute_id: z.string().nullable(),
-  capture_file_name: z.string().nullable(),
-  capture_file_path: z.string().nullable(),
-  capturing: z.boolean(),
-  filters: openObject,
-  link_id: uuid,
-  link_style: openObject,
-  link_type: linkMedium,
-  nodes: z.array(z.strictObject({ ...endpoint.shape, label })),
-  project_id: uuid,
-  suspend: z.boolean(),
-});
 
 /** Keys of a link that clients read and may send back; they are checked and ignored. */
 const ignored = {
@@ -54,7 +40,6 @@ const ends = z.array(endpoint).max(64);
 export const newLink = z.strictObject({ ...ignored, ...settable, nodes: ends });
 export const changedLink = z.strictObject({ ...ignored, ...settable, nodes: ends.optional() });
 
-const seed = z.int().min(0).max(4_294_967_295).nullable();
 /** The filters of each direction: forward is from the first end of the link to the second. */
 const newDirected = z.strictObject({
   backward: openObject.optional(),
@@ -62,23 +47,6 @@ const newDirected = z.strictObject({
   link_id: uuid.optional(),
   seed: seed.optional(),
 });
-const directed = z.strictObject({ backward: openObject, forward: openObject, link_id: uuid, seed });
-
-const filterType = z.strictObject({
-  type: z.string(),
-  name: z.string(),
-  description: z.string(),
-  parameters: z.array(
-    z.strictObject({
-      name: z.string(),
-      type: z.enum(['int', 'text']),
-      minimum: z.int().optional(),
-      maximum: z.int().optional(),
-      unit: z.string().optional(),
-    }),
-  ),
-});
-
 /** `availableFilters` are the filters that this host can run. */
 export function linkRoutes(
   controller: Controller,

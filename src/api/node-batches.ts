@@ -12,8 +12,9 @@ import type { NodeAction } from '../lab/lab-run.js';
 import type { Project } from '../lab/projects/project.js';
 import { actOnNode, updateNode } from '../lab/topology/nodes.js';
 import { batchResults, stepForEach, type BatchSteps } from './batch-results.js';
-import { changeOfNode, newNode, node } from './nodes.js';
+import { changeOfNode, newNode } from './nodes.js';
 import { names } from './schemas.js';
+import { node } from './shapes/nodes.js';
 
 const MOST = 2048;
 /** So many: each looks for a number, a name and a console that are free. */

@@ -11,7 +11,7 @@ import { text, uuid } from '../lab/gns3-file/topology-schema.js';
 import type { ProjectArchives } from '../snapshots/projects/project-archives.js';
 import type { Snapshots } from '../snapshots/snapshots.js';
 import { ARCHIVE, sendArchive } from './archive-answer.js';
-import { node } from './nodes.js';
+import { node } from './shapes/nodes.js';
 import { project } from './shapes/projects.js';
 import { names } from './schemas.js';
 

@@ -6,7 +6,7 @@ import { route, type Route } from '../http/route.js';
 import type { NodeFolders } from '../files/node-files/node-folders.js';
 import type { Controller } from '../lab/controller.js';
 import { coordinate, nodeType, openObject, text, uuid } from '../lab/gns3-file/topology-schema.js';
-import { node } from './nodes.js';
+import { node } from './shapes/nodes.js';
 import { names, nothing } from './schemas.js';
 
 const tag = 'Templates';

@@ -3,6 +3,7 @@ import type { ReadonlySignal } from '@preact/signals';
 import type { ComponentType } from 'preact';
 import type { Right } from '../../base/rights.js';
 import type { IconName } from '../parts/icon.js';
+import { MAP_KEYS } from '../map/keys.js';
 import { runningJobs } from '../state/jobs.js';
 import { TEXTS } from '../texts.js';
 
@@ -45,6 +46,13 @@ export const PAGES: readonly ConsolePage[] = [
     menu: { icon: 'labs', letter: 'l' },
     right: 'projects:read',
     load: async () => (await import('./labs.js')).LabsPage,
+  },
+  {
+    pattern: ['labs', ':id'],
+    title: TEXTS.pages.map,
+    right: 'projects:read',
+    keys: MAP_KEYS,
+    load: async () => (await import('./map.js')).MapPage,
   },
   {
     pattern: ['captures'],

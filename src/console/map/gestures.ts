@@ -1,0 +1,183 @@
+/** Gestures of a pointer on the map: choosing, moving, framing, panning, zooming with two fingers. */
+import { HitTest } from './hit-test.js';
+import type { LabMap } from './lab-map.js';
+import type { View } from './view.js';
+
+/** A pointer that moves less has clicked. */
+const STILL = 4;
+/** A link is met within so many pixels. */
+const REACH = 7;
+
+interface Place {
+  readonly x: number;
+  readonly y: number;
+}
+
+interface Outcome {
+  /** Nodes have been moved by so much. */
+  readonly moved: (ids: readonly string[], dx: number, dy: number) => void;
+  /** Paints again. */
+  readonly changed: () => void;
+  /** A node was chosen as the other end of a link. */
+  readonly linked: (id: string) => void;
+  /** Something was opened, by two clicks. */
+  readonly opened: () => void;
+}
+
+type Doing =
+  | { readonly what: 'nothing' }
+  | { readonly what: 'pan'; last: Place }
+  | { readonly what: 'frame'; readonly start: Place; readonly before: ReadonlySet<string> }
+  | { readonly what: 'move'; readonly start: Place; readonly ids: readonly string[]; dx: number; dy: number };
+
+export class Gestures {
+  readonly #lab: LabMap;
+  readonly #view: View;
+  readonly #outcome: Outcome;
+  readonly #hits: HitTest;
+  readonly #pointers = new Map<number, Place>();
+  #doing: Doing = { what: 'nothing' };
+  /** Whether the space bar makes the pointer pan. */
+  pans = false;
+  mayMove = true;
+  frame: readonly [number, number, number, number] | undefined;
+  linking: { readonly from: string; x: number; y: number } | undefined;
+
+  constructor(lab: LabMap, view: View, outcome: Outcome) {
+    this.#lab = lab;
+    this.#view = view;
+    this.#outcome = outcome;
+    this.#hits = new HitTest(lab.scene);
+  }
+
+  down({ pointerId, button, ctrlKey, metaKey }: PointerEvent, at: Place): void {
+    this.#pointers.set(pointerId, at);
+    if (this.#pointers.size > 1 || button !== 0 || this.pans) {
+      this.#takeBack();
+      this.#doing = { what: 'pan', last: at };
+      return;
+    }
+    const id = this.#idAt(at);
+    if (this.linking !== undefined) {
+      if (id !== undefined && this.#lab.scene.nodeIndex(id) !== undefined) this.#outcome.linked(id);
+      return;
+    }
+    const adds = ctrlKey || metaKey;
+    if (id === undefined) {
+      this.#doing = { what: 'frame', start: at, before: adds ? this.#lab.selected.value : new Set() };
+      return;
+    }
+    if (adds) {
+      this.#lab.toggle(id);
+      return;
+    }
+    if (!this.#lab.selected.value.has(id)) this.#lab.select([id]);
+    const ids = this.mayMove ? this.#lab.nodes : [];
+    if (ids.includes(id)) this.#doing = { what: 'move', start: at, ids, dx: 0, dy: 0 };
+  }
+
+  move({ pointerId }: PointerEvent, at: Place): void {
+    const before = this.#pointers.get(pointerId);
+    if (this.linking !== undefined) {
+      this.linking = { ...this.linking, ...at };
+      this.#outcome.changed();
+    }
+    if (before === undefined) return;
+    if (this.#pointers.size > 1) this.#pinch(pointerId, before, at);
+    this.#pointers.set(pointerId, at);
+    const doing = this.#doing;
+    if (doing.what === 'pan' && this.#pointers.size === 1) {
+      this.#view.pan(at.x - doing.last.x, at.y - doing.last.y);
+      doing.last = at;
+    } else if (doing.what === 'frame') {
+      this.#frame(doing.start, at, doing.before);
+    } else if (doing.what === 'move') {
+      const [dx, dy] = [(at.x - doing.start.x) / this.#view.zoom, (at.y - doing.start.y) / this.#view.zoom];
+      if (doing.dx === 0 && doing.dy === 0 && Math.hypot(dx, dy) * this.#view.zoom < STILL) return;
+      this.#shift(doing.ids, dx - doing.dx, dy - doing.dy);
+      doing.dx = dx;
+      doing.dy = dy;
+    }
+    this.#outcome.changed();
+  }
+
+  up({ pointerId }: PointerEvent): void {
+    this.#pointers.delete(pointerId);
+    const doing = this.#doing;
+    if (this.#pointers.size > 0) return;
+    this.#doing = { what: 'nothing' };
+    if (doing.what === 'frame') {
+      if (this.frame === undefined) this.#lab.select(doing.before);
+      this.frame = undefined;
+    } else if (doing.what === 'move' && (doing.dx !== 0 || doing.dy !== 0)) {
+      // The move itself is a step, which begins where the nodes were.
+      this.#shift(doing.ids, -doing.dx, -doing.dy);
+      this.#outcome.moved(doing.ids, doing.dx, doing.dy);
+    }
+    this.#outcome.changed();
+  }
+
+  cancel(): void {
+    this.#pointers.clear();
+    this.#takeBack();
+    this.linking = undefined;
+    this.#outcome.changed();
+  }
+
+  wheel({ deltaX, deltaY, deltaMode, ctrlKey, shiftKey }: WheelEvent, at: Place): void {
+    const lines = deltaMode === 1 ? 16 : 1;
+    if (shiftKey) this.#view.pan(-(deltaX + deltaY) * lines, 0);
+    else this.#view.zoomAt(at.x, at.y, Math.exp(-deltaY * lines * (ctrlKey ? 0.01 : 0.0015)));
+    this.#outcome.changed();
+  }
+
+  twice(at: Place): void {
+    if (this.#idAt(at) !== undefined) this.#outcome.opened();
+  }
+
+  #idAt({ x, y }: Place): string | undefined {
+    const [worldX, worldY] = [this.#view.toWorldX(x), this.#view.toWorldY(y)];
+    const node = this.#hits.nodeAt(worldX, worldY);
+    if (node !== undefined) return this.#lab.scene.nodes[node]?.id;
+    const link = this.#hits.linkAt(worldX, worldY, REACH / this.#view.zoom);
+    return link === undefined ? undefined : this.#lab.scene.links[link]?.id;
+  }
+
+  #takeBack(): void {
+    const doing = this.#doing;
+    if (doing.what === 'move') this.#shift(doing.ids, -doing.dx, -doing.dy);
+    this.frame = undefined;
+    this.#doing = { what: 'nothing' };
+  }
+
+  #shift(ids: readonly string[], dx: number, dy: number): void {
+    for (const id of ids) if (this.#lab.scene.node(id)?.isLocked === false) this.#lab.scene.shift(id, dx, dy);
+  }
+
+  #frame(start: Place, at: Place, before: ReadonlySet<string>): void {
+    if (this.frame === undefined && Math.hypot(at.x - start.x, at.y - start.y) < STILL) return;
+    const [left, right] = [Math.min(start.x, at.x), Math.max(start.x, at.x)];
+    const [top, bottom] = [Math.min(start.y, at.y), Math.max(start.y, at.y)];
+    this.frame = [left, top, right, bottom];
+    const { scene } = this.#lab;
+    const view = this.#view;
+    const met = scene.nodes.filter((_, index) => {
+      const [x, y] = [view.toScreenX(scene.x[index] ?? 0), view.toScreenY(scene.y[index] ?? 0)];
+      return x >= left && x <= right && y >= top && y <= bottom;
+    });
+    this.#lab.select([...before, ...met.map(({ id }) => id)]);
+  }
+
+  /** Two fingers zoom and pan at once. */
+  #pinch(pointerId: number, before: Place, at: Place): void {
+    const other = [...this.#pointers].find(([id]) => id !== pointerId)?.[1];
+    if (other === undefined) return;
+    const [was, is] = [distance(before, other), distance(at, other)];
+    this.#view.zoomAt((at.x + other.x) / 2, (at.y + other.y) / 2, is / Math.max(1, was));
+    this.#view.pan((at.x - before.x) / 2, (at.y - before.y) / 2);
+  }
+}
+
+function distance(a: Place, b: Place): number {
+  return Math.hypot(a.x - b.x, a.y - b.y);
+}

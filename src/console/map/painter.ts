@@ -1,0 +1,283 @@
+/** Paints a scene: links in batches of one stroke each, nodes, and words where there is room for them. */
+import { BEND } from './hit-test.js';
+import type { Colours } from './colours.js';
+import { Room } from './room.js';
+import type { NodeFacts, Scene } from './scene.js';
+import type { Symbols } from './symbols.js';
+import type { View } from './view.js';
+import { badgeOf } from './words.js';
+
+const NAMES_FROM = 0.45;
+const SYMBOLS_FROM = 0.12;
+const FONT = '12px system-ui, sans-serif';
+const LINE = 14;
+/** Less room than a node has is kept for it, since room is counted in coarse steps. */
+const NAME_GAP = 6;
+/** Badges stand on their link, or above, or below. */
+const BADGE_SHIFTS = [0, -20, 20];
+/** Links are that wide, by the logarithm of their octets a second. */
+const WIDTHS = [1, 1.5, 2.2, 3, 4, 5.5];
+const DASHED = [7, 4];
+const DOTTED = [2, 4];
+
+/** The parts of the picture that are not the lab's. */
+interface Overlay {
+  readonly selected: ReadonlySet<string>;
+  /** The node or link that keys act on. */
+  readonly focused: string | undefined;
+  /** A frame that selects, in pixels. */
+  readonly frame: readonly [left: number, top: number, right: number, bottom: number] | undefined;
+  /** From this node a link is being drawn to this place of the screen. */
+  readonly linking: { readonly from: string; readonly x: number; readonly y: number } | undefined;
+}
+
+type Context = CanvasRenderingContext2D;
+
+export class Painter {
+  readonly #room = new Room();
+  readonly #widths = new Map<string, number>();
+  #groups = new Uint8Array(0);
+  /** The ends of links on the screen, four numbers each. */
+  #lines = new Float64Array(0);
+
+  paint(
+    context: Context,
+    scene: Scene,
+    view: View,
+    colours: Colours,
+    symbols: Symbols,
+    overlay: Overlay,
+  ): void {
+    context.fillStyle = colours.ground;
+    context.fillRect(0, 0, view.width, view.height);
+    context.font = FONT;
+    this.#room.reset(view.width, view.height);
+    this.#paintLinks(context, scene, view, colours, overlay);
+    this.#paintNodes(context, scene, view, colours, symbols, overlay);
+    if (view.zoom >= NAMES_FROM) {
+      this.#writeNames(context, scene, view, colours);
+      this.#writeBadges(context, scene, colours);
+    }
+    paintOverlay(context, scene, view, colours, overlay);
+  }
+
+  #paintLinks(context: Context, scene: Scene, view: View, colours: Colours, { selected }: Overlay): void {
+    const count = scene.links.length;
+    if (this.#groups.length < count) {
+      this.#groups = new Uint8Array(2 * count);
+      this.#lines = new Float64Array(8 * count);
+    }
+    for (let link = 0; link < count; link++) this.#groups[link] = this.#placeLine(scene, view, link);
+    for (let group = 1; group <= WIDTHS.length; group++) {
+      this.#stroke(
+        context,
+        count,
+        group,
+        WIDTHS[group - 1] ?? 1,
+        group > 1 ? colours.busy : colours.link,
+        [],
+      );
+    }
+    this.#stroke(context, count, STILL, 1.5, colours.muted, DOTTED);
+    this.#stroke(context, count, DROPPING, 2.2, colours.warn, DASHED);
+    if (selected.size === 0) return;
+    context.beginPath();
+    for (let link = 0; link < count; link++)
+      if (this.#groups[link] !== 0 && selected.has(scene.links[link]?.id ?? '')) this.#trace(context, link);
+    context.strokeStyle = colours.accent;
+    context.lineWidth = 4;
+    context.stroke();
+  }
+
+  /** Puts the line of a link on the screen; returns its group, or 0 when it is not seen. */
+  #placeLine(scene: Scene, view: View, link: number): number {
+    const [a, b] = [scene.first[link] ?? 0, scene.second[link] ?? 0];
+    let [ax, ay] = [view.toScreenX(scene.x[a] ?? 0), view.toScreenY(scene.y[a] ?? 0)];
+    let [bx, by] = [view.toScreenX(scene.x[b] ?? 0), view.toScreenY(scene.y[b] ?? 0)];
+    if (Math.max(ax, bx) < 0 || Math.min(ax, bx) > view.width) return 0;
+    if (Math.max(ay, by) < 0 || Math.min(ay, by) > view.height) return 0;
+    const bend = scene.bend[link] ?? 0;
+    if (bend !== 0) {
+      const length = Math.hypot(bx - ax, by - ay) || 1;
+      const aside = (bend * BEND * view.zoom) / length;
+      const [dx, dy] = [-(by - ay) * aside, (bx - ax) * aside];
+      [ax, ay, bx, by] = [ax + dx, ay + dy, bx + dx, by + dy];
+    }
+    this.#lines.set([ax, ay, bx, by], 4 * link);
+    if (scene.links[link]?.isSuspended === true) return STILL;
+    if (scene.rateOf(link, 4) + scene.rateOf(link, 5) > 0) return DROPPING;
+    const octets = scene.rateOf(link, 1) + scene.rateOf(link, 3);
+    return 1 + Math.min(WIDTHS.length - 1, Math.ceil(Math.log10(1 + octets / 100)));
+  }
+
+  #stroke(
+    context: Context,
+    count: number,
+    group: number,
+    width: number,
+    colour: string,
+    dashes: number[],
+  ): void {
+    context.beginPath();
+    for (let link = 0; link < count; link++) if (this.#groups[link] === group) this.#trace(context, link);
+    context.strokeStyle = colour;
+    context.lineWidth = width;
+    context.setLineDash(dashes);
+    context.stroke();
+    context.setLineDash([]);
+  }
+
+  #trace(context: Context, link: number): void {
+    context.moveTo(this.#lines[4 * link] ?? 0, this.#lines[4 * link + 1] ?? 0);
+    context.lineTo(this.#lines[4 * link + 2] ?? 0, this.#lines[4 * link + 3] ?? 0);
+  }
+
+  #paintNodes(
+    context: Context,
+    scene: Scene,
+    view: View,
+    colours: Colours,
+    symbols: Symbols,
+    { selected, focused }: Overlay,
+  ): void {
+    for (const node of scene.nodes) {
+      const box = boxOf(node, view);
+      if (box === undefined) continue;
+      const [left, top, width, height] = box;
+      if (selected.has(node.id)) {
+        context.fillStyle = colours.chosen;
+        context.fillRect(left - 4, top - 4, width + 8, height + 8);
+        context.strokeStyle = colours.accent;
+        context.lineWidth = 2;
+        context.strokeRect(left - 4, top - 4, width + 8, height + 8);
+      }
+      if (node.id === focused) {
+        context.setLineDash(DASHED);
+        context.strokeStyle = colours.text;
+        context.lineWidth = 1;
+        context.strokeRect(left - 7, top - 7, width + 14, height + 14);
+        context.setLineDash([]);
+      }
+      const picture = view.zoom < SYMBOLS_FROM ? undefined : symbols.at(node.symbol, width, height);
+      if (picture === undefined) {
+        context.fillStyle = colours.edge;
+        context.fillRect(left, top, Math.max(2, width), Math.max(2, height));
+      } else {
+        context.drawImage(picture, left, top, width, height);
+      }
+      if (view.zoom >= SYMBOLS_FROM) paintStatus(context, node, left + width, top + height, colours);
+      // A name stands right below.
+      this.#room.take(left, top, width, Math.max(0, height - NAME_GAP));
+    }
+  }
+
+  #writeNames(context: Context, scene: Scene, view: View, colours: Colours): void {
+    context.textAlign = 'center';
+    context.textBaseline = 'top';
+    for (const node of scene.nodes) {
+      const box = boxOf(node, view);
+      if (box === undefined) continue;
+      const [left, top, width, height] = box;
+      this.#write(context, node.name, left + width / 2, top + height + 3, colours.text, colours.ground);
+    }
+  }
+
+  #writeBadges(context: Context, scene: Scene, colours: Colours): void {
+    for (const [index, link] of scene.links.entries()) {
+      if (this.#groups[index] === 0) continue;
+      const words = badgeOf(scene, index, link);
+      if (words === '') continue;
+      const [ax = 0, ay = 0, bx = 0, by = 0] = this.#lines.subarray(4 * index, 4 * index + 4);
+      const [middle, top] = [(ax + bx) / 2, (ay + by) / 2 - LINE / 2];
+      BADGE_SHIFTS.some((shift) =>
+        this.#write(context, words, middle, top + shift, colours.muted, colours.ground),
+      );
+    }
+  }
+
+  /** Writes if nothing is there. */
+  #write(
+    context: Context,
+    text: string,
+    middle: number,
+    top: number,
+    colour: string,
+    ground: string,
+  ): boolean {
+    let width = this.#widths.get(text);
+    if (width === undefined) {
+      // Words that change all the time would fill the memory.
+      if (this.#widths.size > 20_000) this.#widths.clear();
+      width = context.measureText(text).width;
+      this.#widths.set(text, width);
+    }
+    if (!this.#room.take(middle - width / 2 - 2, top, width + 4, LINE)) return false;
+    context.fillStyle = ground;
+    context.fillRect(middle - width / 2 - 2, top, width + 4, LINE);
+    context.fillStyle = colour;
+    context.fillText(text, middle, top + 1);
+    return true;
+  }
+}
+
+const STILL = WIDTHS.length + 1;
+const DROPPING = WIDTHS.length + 2;
+
+function boxOf(
+  { x, y, width, height }: NodeFacts,
+  view: View,
+): readonly [left: number, top: number, width: number, height: number] | undefined {
+  const [left, top] = [view.toScreenX(x), view.toScreenY(y)];
+  const [across, down] = [width * view.zoom, height * view.zoom];
+  const isSeen = left < view.width && top < view.height && left + across > 0 && top + down > 0;
+  return isSeen ? [left, top, across, down] : undefined;
+}
+
+/** A triangle for a node that runs, two bars for one that is suspended, a square for one that does not run. */
+function paintStatus(
+  context: Context,
+  { status }: NodeFacts,
+  right: number,
+  bottom: number,
+  colours: Colours,
+): void {
+  const [x, y] = [right - 4, bottom - 4];
+  context.fillStyle = colours.ground;
+  context.beginPath();
+  context.arc(x, y, 8, 0, 2 * Math.PI);
+  context.fill();
+  context.beginPath();
+  if (status === 'started') {
+    context.fillStyle = colours.good;
+    context.moveTo(x - 3.5, y - 5);
+    context.lineTo(x + 5, y);
+    context.lineTo(x - 3.5, y + 5);
+  } else if (status === 'suspended') {
+    context.fillStyle = colours.warn;
+    context.rect(x - 4, y - 4, 3, 8);
+    context.rect(x + 1, y - 4, 3, 8);
+  } else {
+    context.fillStyle = colours.muted;
+    context.rect(x - 4, y - 4, 8, 8);
+  }
+  context.fill();
+}
+
+function paintOverlay(context: Context, scene: Scene, view: View, colours: Colours, overlay: Overlay): void {
+  const { frame, linking } = overlay;
+  context.strokeStyle = colours.accent;
+  context.lineWidth = 1.5;
+  context.setLineDash(DASHED);
+  if (frame !== undefined) {
+    const [left, top, right, bottom] = frame;
+    context.strokeRect(left, top, right - left, bottom - top);
+  }
+  const from = linking === undefined ? undefined : scene.nodeIndex(linking.from);
+  if (linking !== undefined && from !== undefined) {
+    context.beginPath();
+    context.moveTo(view.toScreenX(scene.x[from] ?? 0), view.toScreenY(scene.y[from] ?? 0));
+    context.lineTo(linking.x, linking.y);
+    context.stroke();
+  }
+  context.setLineDash([]);
+}

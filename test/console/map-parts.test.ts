@@ -1,0 +1,178 @@
+/** The parts of the map that need no browser: the scene, what is met at a place, room for words, steps, rates. */
+import t from 'tap';
+import { LinkCounts } from '../../src/console/map/counts.js';
+import { HitTest, neighbour } from '../../src/console/map/hit-test.js';
+import { outlineRows } from '../../src/console/map/outline-rows.js';
+import { Room } from '../../src/console/map/room.js';
+import { freePlace, Scene, type LinkFacts, type NodeFacts } from '../../src/console/map/scene.js';
+import { Steps } from '../../src/console/map/steps.js';
+import { View } from '../../src/console/map/view.js';
+import { badgeOf, short } from '../../src/console/map/words.js';
+
+function node(id: string, x: number, y: number): NodeFacts {
+  const rest = { type: 'ethernet_hub', symbol: '', console: undefined, consoleType: undefined };
+  return { ...rest, id, name: id, status: 'started', isLocked: false, x, y, width: 40, height: 20 };
+}
+
+function link(id: string, a: string, b: string): LinkFacts {
+  const ends = [
+    { node: a, adapter: 0, port: 0 },
+    { node: b, adapter: 0, port: 1 },
+  ] as const;
+  return { id, ends, isSuspended: false, isCapturing: false, filters: {}, forward: {}, backward: {} };
+}
+
+function triangle(): Scene {
+  const scene = new Scene();
+  for (const facts of [node('a', 0, 0), node('b', 200, 0), node('c', 0, 200)]) scene.putNode(facts);
+  for (const facts of [link('ab', 'a', 'b'), link('ba', 'b', 'a'), link('ac', 'a', 'c')])
+    scene.putLink(facts);
+  return scene;
+}
+
+void t.test('a scene keeps links at their nodes, whatever is removed', (t) => {
+  const scene = triangle();
+  t.same([...scene.bend.subarray(0, 3)], [0, 1, 0], 'the second between two nodes lies beside');
+  scene.putLink(link('lost', 'a', 'nowhere'));
+  t.equal(scene.links.length, 3, 'a link without its nodes is left out');
+  scene.putNode(node('d', 400, 0));
+  scene.putLink(link('cd', 'c', 'd'));
+  scene.removeNode('a');
+  t.same(
+    scene.links.map(({ id }) => id),
+    ['cd'],
+  );
+  t.same([scene.nodes[scene.first[0] ?? 9]?.id, scene.nodes[scene.second[0] ?? 9]?.id], ['c', 'd']);
+  scene.removeLink('unknown');
+  scene.shift('d', 5, 6);
+  t.same(scene.bounds(), [0, 0, 445, 220]);
+  t.same(scene.bounds(new Set(['d'])), [405, 6, 445, 26]);
+  scene.clear();
+  t.equal(scene.bounds(), undefined);
+  for (let count = 0; count < 300; count++) scene.putNode(node(`n${count}`, count, 2 * count));
+  t.same([scene.x[299], scene.y[299]], [319, 608]);
+  t.same(freePlace(triangle(), 0, 0), [90, 0]);
+  t.end();
+});
+
+void t.test('nodes and links are met where they are', (t) => {
+  const scene = triangle();
+  const hits = new HitTest(scene);
+  t.equal(hits.nodeAt(10, 10), 0);
+  t.equal(hits.nodeAt(41, 10), undefined);
+  t.equal(hits.linkAt(120, 11, 4), 0);
+  t.equal(hits.linkAt(120, -4, 4), 1, 'the one beside');
+  t.equal(hits.linkAt(120, 100, 4), undefined);
+  scene.shift('a', 1000, -1000);
+  t.equal(hits.nodeAt(10, 10), undefined);
+  t.equal(hits.nodeAt(1010, -990), 0);
+  const still = triangle();
+  t.equal(neighbour(still, 0, 1, 0), 1);
+  t.equal(neighbour(still, 0, 0, 1), 2);
+  t.equal(neighbour(still, 0, -1, 0), undefined);
+  t.end();
+});
+
+void t.test('a view keeps what is under the pointer when it zooms', (t) => {
+  const view = new View();
+  Object.assign(view, { width: 800, height: 600 });
+  const [x, y] = [view.toWorldX(700), view.toWorldY(50)];
+  view.zoomAt(700, 50, 1.7);
+  t.ok(Math.abs(view.toScreenX(x) - 700) < 1e-6 && Math.abs(view.toScreenY(y) - 50) < 1e-6);
+  view.fit([0, 0, 10_000, 100]);
+  t.ok(view.toScreenX(0) >= 0 && view.toScreenX(10_000) <= 800);
+  view.zoomAt(0, 0, 1e9);
+  t.equal(view.zoom, 4);
+  view.reveal(5000, 5000);
+  t.ok(view.toScreenX(5000) > 0 && view.toScreenX(5000) < 800);
+  t.end();
+});
+
+void t.test('words never lie on each other', (t) => {
+  const room = new Room();
+  room.reset(400, 300);
+  t.ok(room.take(10, 10, 50, 14));
+  t.notOk(room.take(40, 20, 50, 14));
+  t.notOk(room.take(390, 10, 50, 14), 'not all of it is on the screen');
+  t.ok(room.take(100, 10, 50, 14));
+  room.reset(400, 300);
+  t.ok(room.take(40, 20, 50, 14));
+  t.end();
+});
+
+void t.test('steps are undone in the order of the keys, also those that are still under way', async (t) => {
+  const log: string[] = [];
+  const failures: unknown[] = [];
+  const steps = new Steps(
+    (error) => failures.push(error),
+    () => undefined,
+  );
+  let finish: () => void = () => undefined;
+  const slow = new Promise<void>((resolve) => {
+    finish = resolve;
+  });
+  const step = (name: string, waits = false) => ({
+    name,
+    show: () => log.push(`show ${name}`),
+    hide: () => log.push(`hide ${name}`),
+    run: async () => {
+      if (waits) await slow;
+      log.push(`run ${name}`);
+    },
+    undo: () => {
+      log.push(`undo ${name}`);
+      return Promise.resolve();
+    },
+  });
+  void steps.do(step('a', true));
+  void steps.do(step('b'));
+  const undone = steps.undo();
+  t.same([steps.undoable, steps.redoable], ['a', 'b']);
+  t.same(log, ['show a', 'show b', 'hide b'], 'all is shown at once');
+  finish();
+  await undone;
+  t.same(log.slice(3), ['run a', 'run b', 'undo b']);
+  await steps.redo();
+  t.equal(log.at(-1), 'run b');
+  await steps.do({ ...step('c'), run: () => Promise.reject(new Error('no')) });
+  t.equal(log.at(-1), 'hide c', 'a refused step is taken back');
+  t.same([failures.length, steps.undoable, steps.redoable], [1, 'b', undefined]);
+});
+
+void t.test('rates come of counts, and end when these stand still', (t) => {
+  const scene = triangle();
+  const counts = new LinkCounts(scene);
+  const frame = (at: number, ...values: number[]): ArrayBuffer => new Float64Array([at, ...values]).buffer;
+  counts.number({ links: { ab: 7, gone: 8 }, removed: [] });
+  counts.take(frame(1000, 7, 100, 6400, 0, 0, 0, 0));
+  t.equal(scene.rateOf(0, 0), 0, 'one count is no rate');
+  counts.take(frame(2000, 7, 300, 19_200, 10, 640, 0, 5));
+  t.same(
+    [0, 1, 2, 3, 4, 5].map((column) => scene.rateOf(0, column)),
+    [200, 12_800, 10, 640, 0, 5],
+  );
+  t.equal(badgeOf(scene, 0, scene.links[0] ?? link('', '', '')), '210/s 5 drops/s');
+  const { revision } = scene;
+  counts.take(frame(3000));
+  t.same([scene.rateOf(0, 0), scene.revision > revision], [0, true]);
+  counts.take(frame(4000, 7, 10, 640, 0, 0, 0, 0));
+  t.equal(scene.rateOf(0, 0), 0, 'counts that begin again');
+  counts.number({ links: {}, removed: ['ab'] });
+  t.equal(counts.totals('ab'), undefined);
+  t.same([950, 1234, 34_567, 5.6e6].map(short), ['950', '1.2k', '35k', '5.6M']);
+  t.end();
+});
+
+void t.test('the outline has nodes by name, and their links below them', (t) => {
+  const scene = triangle();
+  scene.putNode(node('a10', 0, 0));
+  scene.putNode(node('a2', 0, 0));
+  const rows = outlineRows(scene, new Set(['b']), '');
+  t.same(
+    rows.map(({ level, name }) => `${level} ${name}`),
+    ['1 a', '1 a2', '1 a10', '1 b', '2 0/1 – a 0/0', '2 0/0 – a 0/1', '1 c'],
+  );
+  t.equal(outlineRows(scene, new Set(), 'HUB a1').length, 0);
+  t.equal(outlineRows(scene, new Set(), 'a1').length, 1);
+  t.end();
+});

@@ -1,0 +1,189 @@
+/** The map of a lab in a browser: outline and canvas, by keyboard and by pointer, and events of others. */
+import { setTimeout as rest } from 'node:timers/promises';
+import t from 'tap';
+import { Client } from '../support/client.js';
+import {
+  ConsoleBrowser,
+  hindrances,
+  missingConsoleBrowser,
+  type ConsolePage,
+} from '../support/console/console-browser.js';
+import { eventually } from '../support/eventually.js';
+import { end, hubLine, frameOf, LinkLab, type Json } from '../support/link-lab.js';
+import { startServer } from '../support/server-process.js';
+import type { Page } from 'playwright-core';
+
+const server = await startServer(t, { flags: ['--nio-networks', '127.0.0.0/8'] });
+const client = new Client(server.url);
+const host = { client, url: server.url };
+
+interface OnScreen {
+  readonly x: number;
+  readonly y: number;
+}
+
+/** The place of a node on the screen, from the scene that is public as data. */
+async function placeOf(page: Page, name: string): Promise<OnScreen> {
+  const script = `(() => {
+    const { lab, view } = globalThis.wirefarmMap;
+    const index = lab.scene.nodes.findIndex((node) => node.name === ${JSON.stringify(name)});
+    return { x: view.toScreenX(lab.scene.x[index]), y: view.toScreenY(lab.scene.y[index]) };
+  })()`;
+  await page.waitForFunction('globalThis.wirefarmMap?.view.width > 1');
+  const { x, y } = (await page.evaluate(script)) as OnScreen;
+  const box = await page.getByRole('application').boundingBox();
+  return { x: x + (box?.x ?? 0), y: y + (box?.y ?? 0) };
+}
+
+const nodesOf = async (lab: LinkLab): Promise<Json[]> =>
+  (await client.get(`${lab.path}/nodes`)).body as Json[];
+
+async function openMap(browser: ConsoleBrowser, lab: LinkLab): Promise<ConsolePage> {
+  const opened = await browser.open(server, `#/labs/${lab.id}`);
+  await opened.page.getByRole('treegrid', { name: 'Outline' }).waitFor();
+  return opened;
+}
+
+void t.test('a browser', { skip: missingConsoleBrowser() }, async (t) => {
+  const browser = await ConsoleBrowser.start(t);
+
+  await t.test('a lab is made, wired, filtered and undone by keyboard alone', async (t) => {
+    const lab = await LinkLab.make(host);
+    const { page, complaints } = await openMap(browser, lab);
+    for (const count of [1, 2]) {
+      await page.keyboard.press('a');
+      await page.getByRole('textbox', { name: 'Kind of node' }).fill('Ethernet hub');
+      await page.getByRole('option', { name: 'Ethernet hub' }).waitFor({ state: 'attached' });
+      await page.keyboard.press('Enter');
+      await page
+        .getByRole('row')
+        .nth(count - 1)
+        .waitFor();
+      await page.getByRole('dialog').waitFor({ state: 'detached' });
+    }
+    await page.keyboard.press('l');
+    await page.getByRole('combobox', { name: 'To', exact: true }).waitFor();
+    const add = page.getByRole('dialog').getByRole('button', { name: 'Link', exact: true });
+    await eventually('both ports are chosen', async () => ((await add.isEnabled()) ? true : undefined));
+    await page.keyboard.press('Enter');
+    const links = await eventually('the link', async () => {
+      const list = await lab.list();
+      return list.length === 1 ? list : undefined;
+    });
+    await page.getByRole('heading', { name: /^Hub/ }).first().waitFor();
+    const form = page.getByRole('form', { name: 'Filters' });
+    await form.getByRole('spinbutton', { name: 'Delay: Latency' }).first().fill('20');
+    await form.getByRole('button', { name: 'Apply' }).press('Enter');
+    await eventually('the filter', async () => {
+      const { forward } = await client.expect(200, 'GET', `${lab.at(links[0] ?? {})}/directed_filters`);
+      return (forward as Json)['delay'] === undefined ? undefined : true;
+    });
+    await page.getByText('2 nodes, 1 link').waitFor();
+    await page.keyboard.press('Control+z');
+    await eventually('the filter is undone', async () => {
+      const { forward } = await client.expect(200, 'GET', `${lab.at(links[0] ?? {})}/directed_filters`);
+      return (forward as Json)['delay'] === undefined ? true : undefined;
+    });
+    await page.keyboard.press('Control+z');
+    await eventually('the link is undone', async () => ((await lab.list()).length === 0 ? true : undefined));
+    await page.keyboard.press('Control+z');
+    await eventually('the node is undone', async () =>
+      (await nodesOf(lab)).length === 1 ? true : undefined,
+    );
+    await page.keyboard.press('Control+Shift+z');
+    await eventually('the node is there again', async () =>
+      (await nodesOf(lab)).length === 2 ? true : undefined,
+    );
+    t.same(complaints, []);
+  });
+
+  await t.test('nodes are moved by the pointer in one call, taken back, and seen by others', async (t) => {
+    const lab = await LinkLab.make(host);
+    const made = [];
+    for (const [index, name] of ['left', 'right', 'far'].entries()) {
+      const node = await lab.hub(name);
+      made.push(node);
+      await client.expect(200, 'PUT', `${lab.path}/nodes/${String(node['node_id'])}`, {
+        x: 200 * index,
+        y: 0,
+      });
+    }
+    await lab.link([end(made[0] ?? {}, 0), end(made[1] ?? {}, 0)]);
+    const [{ page, complaints }, other] = [await openMap(browser, lab), await openMap(browser, lab)];
+    const batches: string[] = [];
+    page.on('request', (request) => {
+      if (request.method() === 'POST') batches.push(request.postData() ?? '');
+    });
+    const [left, right] = [await placeOf(page, 'left'), await placeOf(page, 'right')];
+    await page.mouse.click(left.x, left.y);
+    await page.keyboard.down('Control');
+    await page.mouse.click(right.x, right.y);
+    await page.keyboard.up('Control');
+    await page.getByRole('heading', { name: '2 selected' }).waitFor();
+    await page.mouse.move(left.x, left.y);
+    await page.mouse.down();
+    await page.mouse.move(left.x + 20, left.y + 30);
+    await page.mouse.move(left.x + 40, left.y + 60);
+    await page.mouse.up();
+    const moved = await eventually('both have moved', async () => {
+      const nodes = await nodesOf(lab);
+      return nodes[0]?.['y'] !== 0 && nodes[1]?.['y'] !== 0 ? nodes : undefined;
+    });
+    t.equal(batches.length, 1, 'one request');
+    t.equal(moved[0]?.['y'], moved[1]?.['y']);
+    t.equal(moved[2]?.['y'], 0);
+    const seen = `globalThis.wirefarmMap?.lab.scene.nodes.find(({ name }) => name === 'left').y`;
+    await eventually('the other page sees it', async () =>
+      (await other.page.evaluate(seen)) === moved[0]?.['y'] ? true : undefined,
+    );
+    await page.keyboard.press('Control+z');
+    await eventually('they are back', async () => ((await nodesOf(lab))[0]?.['y'] === 0 ? true : undefined));
+    t.same([...complaints, ...other.complaints], []);
+  });
+
+  await t.test(
+    'the traffic, the state and the filters of a link are told, and a closed lab says so',
+    async (t) => {
+      const line = await hubLine(t, host);
+      const [near, far] = [String(line.near['name']), String(line.far['name'])];
+      const { page, complaints } = await openMap(browser, line.lab);
+      await page.getByRole('row', { name: new RegExp(near) }).focus();
+      await page.keyboard.press('ArrowRight');
+      await page.keyboard.press('ArrowDown');
+      await page.getByRole('heading', { name: `${near} 0/0 – ${far} 0/0` }).waitFor();
+      let sent = 0;
+      const rates = page.getByRole('row', { name: `→ ${far}` });
+      await eventually('a rate', async () => {
+        await line.pass([frameOf(1), frameOf(2)], (sent += 2));
+        await rest(300);
+        return /0\/0\s+0\s/.test(await rates.innerText()) ? undefined : true;
+      });
+      await client.expect(201, 'PUT', line.at, { suspend: true });
+      await page.getByText('✖ suspended').waitFor();
+      await page.getByRole('button', { name: 'Resume' }).click();
+      await eventually('the link is resumed', async () =>
+        (await client.expect(200, 'GET', line.at))['suspend'] === false ? true : undefined,
+      );
+      await client.expect(204, 'POST', `${line.lab.path}/close`);
+      await page.getByText('This lab is closed.').waitFor();
+      await page.getByRole('button', { name: 'Open the lab' }).click();
+      await page.getByRole('treegrid', { name: 'Outline' }).waitFor();
+      t.same(complaints, []);
+    },
+  );
+
+  await t.test('the map hinders nobody, wide and narrow, light and dark', async (t) => {
+    const line = await hubLine(t, host);
+    for (const viewport of [
+      { width: 1280, height: 720 },
+      { width: 400, height: 800 },
+    ]) {
+      const { page, complaints } = await browser.open(server, `#/labs/${line.lab.id}`, { viewport });
+      await page.getByRole('row', { name: String(line.near['name']) }).click();
+      await page.getByRole('heading', { name: String(line.near['name']), exact: true }).waitFor();
+      t.same(await hindrances(page), []);
+      t.same(complaints, []);
+      await page.close();
+    }
+  });
+});

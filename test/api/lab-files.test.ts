@@ -4,6 +4,7 @@ import { Client, type Reply } from '../support/client.js';
 import { eventually } from '../support/eventually.js';
 import { LinkLab, frameOf, type Json } from '../support/link-lab.js';
 import { startServer } from '../support/server-process.js';
+import { projectArchive, sendArchive } from '../support/project-archive-lab.js';
 
 interface Change extends Json {
   readonly action: string;
@@ -308,4 +309,36 @@ void t.test('a lab that was drawn by hand becomes a file whose plan is empty', a
   const copy = await emptyLab('copy');
   await up(copy, { ...file, name: 'copy' });
   t.equal((await listOf(copy, 'links')).length, 1);
+});
+
+void t.test('an export has the lab file, and what is none is passed over', async (t) => {
+  const lab = await emptyLab('exported');
+  const nodes = { SW1: { kind: 'ethernet_switch' }, SW2: { kind: 'ethernet_switch' } };
+  const file = { name: 'exported', nodes, links: [['SW1:e0', 'SW2:e0']] };
+  await up(lab, { ...file, drawings: { title: { svg: SVG } } });
+  const { lab_file: applied } = (await client.expect(200, 'GET', `${lab.path}/lab-file`)) as {
+    lab_file: Json;
+  };
+  await client.expect(204, 'POST', `${lab.path}/close`);
+  const response = await fetch(`${server.url}${lab.path}/export`);
+  const archive = new Uint8Array(await response.arrayBuffer());
+  const taken = async (bytes: Uint8Array, name: string): Promise<string> => {
+    const { status, body, text } = await sendArchive(client, bytes, { name });
+    t.equal(status, 201, text);
+    const path = `/v2/projects/${String((body as Json)['project_id'])}`;
+    await client.expect(201, 'POST', `${path}/open`);
+    return path;
+  };
+  const path = await taken(archive, 'imported');
+  t.same((await client.get(`${path}/lab-file`)).body, { lab_file: applied, state: 'applied', reason: null });
+  const smaller = { name: 'imported', nodes: { SW1: { kind: 'ethernet_switch' } } };
+  const { changes } = await client.expect(200, 'PUT', `${path}/lab-file?dry_run=yes`, smaller);
+  t.same(told(changes as Change[]), ['remove node SW2', 'remove link SW1:e0 SW2:e0', 'remove drawing title']);
+  for (const text of ['no JSON', '{"applied": 1}']) {
+    const planted = await taken(
+      projectArchive({}, { '.wirefarm/lab-file.json': text }),
+      `planted ${text.length}`,
+    );
+    t.match((await client.get(`${planted}/lab-file`)).body, { lab_file: null, state: 'none' });
+  }
 });

@@ -8,6 +8,7 @@ import { SNAPSHOTS } from '../../lab/projects/folder-layout.js';
 import { renderTopology } from '../../lab/gns3-file/format.js';
 import type { Packed } from '../../base/store/store.js';
 import { writePlan, type PlannedMember, type PlannedPath, type PlanRoots } from '../archives/zip-plan.js';
+import { plannedLabFile } from './archived-lab-file.js';
 import { plannedMemories } from './archived-memories.js';
 import type { SnapshotMemory } from '../known-memories.js';
 import { gns3Archive } from './gns3-snapshots.js';
@@ -78,6 +79,7 @@ export function planProject(
   const members = [
     topologyMember(project, request.resetsAddresses ? withoutAddresses(exported) : exported),
     ...images,
+    ...plannedLabFile(content.labFile),
     ...portable(plannedFrozen(readFrozen(project)), warnings).filter(({ path }) => !taken.has(path)),
     ...(request.includesSnapshots ? plannedSnapshots(project, request.memories, warnings) : []),
   ];

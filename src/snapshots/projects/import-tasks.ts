@@ -10,6 +10,7 @@ import type { TaskTable } from '../../base/threads/task.js';
 import { syncFolder } from '../../base/disk/published-file.js';
 import type { SavedMemory } from '../../lab/lab-run.js';
 import type { SnapshotMemory } from '../known-memories.js';
+import { archivedLabFile } from './archived-lab-file.js';
 import { ArchivedMemories } from './archived-memories.js';
 import { isBelowLeftOut, limitsFor } from './archived-snapshot.js';
 import { admitGns3Snapshots, nodeIdsOf } from './copied-snapshots.js';
@@ -52,7 +53,7 @@ export const importTasks: ImportTasks = {
   unpackProject({ archive: path, stagingFolder, images: aside, projectId, computes, known, ...job }) {
     const progress = new JobProgress(job.progress);
     return withArchive(path, limitsFor(stagingFolder), async (fd, archive) => {
-      const { content } = archive;
+      const content = { ...archive.content, labFile: await archivedLabFile(fd, archive) };
       const isCopy = archive.projectId.toLowerCase() !== projectId.toLowerCase();
       await unpackFiles(fd, archive, { stagingFolder, copyId: isCopy ? projectId : undefined }, progress);
       const images = await unpackImages(fd, archive, aside, progress);

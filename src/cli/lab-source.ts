@@ -3,6 +3,7 @@ import { readFile, stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { isAlias, isMap, isScalar, isSeq, LineCounter, parseDocument, type Document, type Node } from 'yaml';
 import { CommandError } from './command-error.js';
+import { isContainerlab, mappedLab } from './containerlab.js';
 import { isRecord } from './server.js';
 
 /** Larger files are no lab files. */
@@ -15,6 +16,12 @@ const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 type Path = readonly (string | number)[];
 
+interface Reading {
+  /** The path of a file that says what nodes of a kind of containerlab become. */
+  readonly kinds: string | undefined;
+  readonly onUnmapped: (told: string) => void;
+}
+
 export class LabSource {
   readonly path: string;
   readonly name: string;
@@ -22,17 +29,24 @@ export class LabSource {
   readonly value: Readonly<Record<string, unknown>>;
   readonly #document: Document;
   readonly #lines: LineCounter;
+  /** The part of the file that has nodes and links. */
+  readonly #root: Path;
 
-  private constructor(path: string, value: Record<string, unknown>, document: Document, lines: LineCounter) {
+  private constructor(
+    path: string,
+    value: Record<string, unknown>,
+    { document, lines, root }: { document: Document; lines: LineCounter; root: Path },
+  ) {
     this.path = path;
+    this.#root = root;
     this.name = String(value['name']);
     this.value = value;
     this.#document = document;
     this.#lines = lines;
   }
 
-  /** Throws CommandError, which says the line. */
-  static async read(path: string): Promise<LabSource> {
+  /** Reads a lab file, or a lab of containerlab, of which `onUnmapped` gets what has no counterpart. Throws CommandError, which says the line. */
+  static async read(path: string, { kinds, onUnmapped }: Reading): Promise<LabSource> {
     const text = decoded(path, await bytesOf(path, LARGEST_SOURCE));
     const lines = new LineCounter();
     const document = parseDocument(text, { lineCounter: lines });
@@ -44,8 +58,13 @@ export class LabSource {
         );
       throw new CommandError(told.join('\n'));
     }
-    const value = valueOf(path, document);
-    const source = new LabSource(path, value, document, lines);
+    const given = valueOf(path, document);
+    const mapped = isContainerlab(given) ? mappedLab(given, await kindsIn(kinds)) : undefined;
+    const value = mapped?.value ?? given;
+    const root = mapped === undefined ? [] : ['topology'];
+    const source = new LabSource(path, value, { document, lines, root });
+    for (const part of mapped?.unmapped ?? [])
+      onUnmapped(`${path}:${source.#lineOf(part.path)}: ${part.path.join('.')}: ${part.reason}`);
     if (typeof value['name'] !== 'string')
       throw source.fault(['name'], 'a lab file has a name, which is a text');
     await source.#takeFilesIn(value['nodes']);
@@ -60,7 +79,7 @@ export class LabSource {
   /** `FILE:LINE: field: reason` */
   told(path: Path, reason: string): string {
     const field = path.length === 0 ? '' : `${path.join('.')}: `;
-    return `${this.path}:${this.#lineOf(path)}: ${field}${reason}`;
+    return `${this.path}:${this.#lineOf([...this.#root, ...path])}: ${field}${reason}`;
   }
 
   /** Replaces the paths of files by what is in them. */
@@ -101,6 +120,15 @@ export class LabSource {
     }
     return this.#lines.linePos(at).line;
   }
+}
+
+/** The file that says what nodes of a kind become. */
+async function kindsIn(path: string | undefined): Promise<Record<string, unknown>> {
+  if (path === undefined) return {};
+  const document = parseDocument(decoded(path, await bytesOf(path, LARGEST_FILE)));
+  const [error] = document.errors;
+  if (error !== undefined) throw new CommandError(`${path}: ${error.message.split('\n')[0] ?? ''}`);
+  return valueOf(path, document);
 }
 
 function offsetOf(node: unknown): number | undefined {

@@ -14,7 +14,12 @@ import { progressBar } from './progress-bar.js';
 import { Server } from './server.js';
 import { serverAddress, type Environment } from './server-address.js';
 
-const PLAN_OPTIONS = { ...LAB_OPTIONS, prune: { type: 'boolean' } } as const;
+const PLAN_OPTIONS = {
+  ...LAB_OPTIONS,
+  kinds: { type: 'string' },
+  prune: { type: 'boolean' },
+  strict: { type: 'boolean' },
+} as const;
 const UP_OPTIONS = {
   ...PLAN_OPTIONS,
   'allow-recreate': { type: 'boolean' },
@@ -23,8 +28,10 @@ const UP_OPTIONS = {
 
 const UP_HELP = [
   'Usage:',
-  '  wirefarm up FILE [--prune] [--allow-recreate] [--json] [--quiet] [--url URL] [--ca FILE]',
+  '  wirefarm up FILE [--prune] [--allow-recreate] [--kinds FILE] [--strict] [--json] [--quiet] [--url URL] [--ca FILE]',
   '      Makes the lab of FILE as the file says, and opens it. The same command goes on after a failure.',
+  '      FILE is a lab file or a lab of containerlab, of which is told what has no counterpart; --strict refuses it then,',
+  '      and --kinds FILE says what nodes of a kind become.',
   '      --prune removes what no file has named; --allow-recreate lets nodes be made anew, without their content.',
   '      Ends with 0 when the lab is as the file says, 3 when it differs after all, 1 after a failure.',
   '',
@@ -32,7 +39,7 @@ const UP_HELP = [
 
 const PLAN_HELP = [
   'Usage:',
-  '  wirefarm plan FILE [--prune] [--json] [--url URL] [--ca FILE]',
+  '  wirefarm plan FILE [--prune] [--kinds FILE] [--strict] [--json] [--url URL] [--ca FILE]',
   '      Tells what `wirefarm up FILE` would change, and what each change costs: it acts live, restarts a node, or',
   '      makes it anew (recreate). Ends with 0 when there is nothing to do, 2 when there is, 1 after a failure.',
   '',
@@ -44,7 +51,7 @@ export async function plan(args: readonly string[], environment: Environment): P
     process.stdout.write(PLAN_HELP);
     return 0;
   }
-  const source = await LabSource.read(word);
+  const source = await sourceOf(word, values);
   const server = new LabServer(new Server(serverAddress(values.url, environment, values.ca)));
   const lab = await server.find(source.name);
   if (lab?.isOpen === false) throw new CommandError(`the lab ${lab.name} is closed: wirefarm up opens it`);
@@ -62,7 +69,7 @@ export async function up(args: readonly string[], environment: Environment): Pro
     process.stdout.write(UP_HELP);
     return 0;
   }
-  const source = await LabSource.read(word);
+  const source = await sourceOf(word, values);
   const server = new LabServer(new Server(serverAddress(values.url, environment, values.ca)));
   const lab = await opened(server, source.name);
   const prunes = values.prune === true;
@@ -87,6 +94,18 @@ export async function up(args: readonly string[], environment: Environment): Pro
     process.stderr.write(`wirefarm: the lab ${lab.name} differs after all:\n${toldChanges(changes)}`);
     return STILL_DIFFERS;
   });
+}
+
+/** Throws CommandError when something has no counterpart and that is not allowed. */
+async function sourceOf(
+  path: string,
+  { kinds, strict = false }: { kinds?: string; strict?: boolean },
+): Promise<LabSource> {
+  const unmapped: string[] = [];
+  const source = await LabSource.read(path, { kinds, onUnmapped: (told) => unmapped.push(told) });
+  if (strict && unmapped.length > 0) throw new CommandError(unmapped.join('\n'));
+  for (const told of unmapped) process.stderr.write(`wirefarm: ${told}\n`);
+  return source;
 }
 
 async function opened(server: LabServer, name: string): Promise<Lab> {

@@ -171,3 +171,27 @@ void t.test('a lab that was drawn by hand is written as a file, and the file mak
   const comparable = (text: string): string => text.slice(0, text.indexOf('drawings:'));
   t.equal(comparable(again.output), comparable(readFileSync(path, 'utf8')));
 });
+
+void t.test('a lab of containerlab comes up, and what has no counterpart is told', async (t) => {
+  const folder = scratchFolder(t);
+  const lab = [
+    'name: ring',
+    'topology:',
+    '  nodes:',
+    '    left: { kind: bridge }',
+    '    right: { kind: bridge }',
+    '  links:',
+    '    - endpoints: [left:a, right:a]',
+    '    - endpoints: [left:b, right:b]',
+  ];
+  const path = written(folder, lab.join('\n'), 'ring.clab.yml');
+  t.match(await run(t, 'up', path, '--strict'), { code: 0, errors: '' });
+  t.same(await run(t, 'plan', path), { code: 0, output: 'nothing to do\n', errors: '' });
+  const links = (await client.get(`/v2/projects/${String((await projectOf('ring'))?.['project_id'])}/links`))
+    .body;
+  t.equal((links as Json[]).length, 2);
+  written(folder, [...lab, '      mtu: 9000'].join('\n'), 'ring.clab.yml');
+  const told = `wirefarm: ${path}:9: topology.links.1.mtu: it has no counterpart\n`;
+  t.same(await run(t, 'plan', path), { code: 0, output: 'nothing to do\n', errors: told });
+  t.same(await run(t, 'up', path, '--strict'), { code: 1, output: '', errors: told });
+});

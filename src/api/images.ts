@@ -17,15 +17,9 @@ import type { FileThreads } from '../http/file-source.js';
 import type { Controller } from '../lab/controller.js';
 import type { Transfers } from '../files/transfer/transfers.js';
 import { names } from './schemas.js';
+import { image } from './shapes/images.js';
 
 const tag = 'Images';
-
-const image = z.strictObject({
-  filename: z.string(),
-  filesize: z.int(),
-  md5sum: z.string().nullable(),
-  path: z.string(),
-});
 
 /** The images of an emulator at one of the two paths under which they are served. */
 interface Address {

@@ -13,22 +13,14 @@ import type { Snapshots } from '../snapshots/snapshots.js';
 import { ARCHIVE, sendArchive } from './archive-answer.js';
 import { node } from './shapes/nodes.js';
 import { project } from './shapes/projects.js';
+import { comparison, snapshot, snapshotFacts } from './shapes/snapshots.js';
 import { names } from './schemas.js';
 
 const tag = 'Snapshots';
 
-const facts = {
-  snapshot_id: uuid,
-  name: z.string(),
-  created_at: z.int(),
-  description: z.string(),
-  filename: z.string(),
-  project_id: uuid,
-};
-const snapshot = z.strictObject(facts);
 const count = z.int().nullable();
 const details = z.strictObject({
-  ...facts,
+  ...snapshotFacts,
   form: z.enum(['wirefarm', 'topology', 'gns3']),
   size: z.int(),
   unique_size: z.int(),
@@ -43,18 +35,6 @@ const verdict = z.strictObject({
   snapshot_id: uuid,
   is_whole: z.boolean(),
   damaged: z.array(z.strictObject({ path: z.string(), reason: z.string() })),
-});
-const changes = z.strictObject({
-  added: z.array(z.string()),
-  removed: z.array(z.string()),
-  changed: z.array(z.string()),
-});
-const comparison = z.strictObject({
-  settings: z.array(z.string()),
-  nodes: changes,
-  links: changes,
-  drawings: changes,
-  files: changes,
 });
 const number = z
   .string()

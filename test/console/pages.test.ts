@@ -99,7 +99,7 @@ void t.test('a browser', { skip: missingConsoleBrowser() }, async (t) => {
       await importing.getByLabel('Archive').setInputFiles(archive);
       await type(importing.getByLabel('Name'), 'brought back');
       await importing.getByRole('button', { name: 'Import' }).click();
-      await page.getByRole('link', { name: 'brought back' }).waitFor();
+      await page.getByRole('link', { name: 'brought back', exact: true }).waitFor();
       t.same(complaints, []);
       await page.close();
     },
@@ -136,7 +136,7 @@ void t.test('a browser', { skip: missingConsoleBrowser() }, async (t) => {
     t.ok(await button.isDisabled());
     await type(dialog.getByLabel('Type the name'), 'atm-core');
     await button.click();
-    await page.getByRole('link', { name: 'atm-core' }).waitFor({ state: 'detached' });
+    await page.getByRole('link', { name: 'atm-core', exact: true }).waitFor({ state: 'detached' });
     t.same(complaints, []);
     await page.close();
   });

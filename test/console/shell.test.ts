@@ -98,12 +98,12 @@ void t.test('a browser', { skip: missingConsoleBrowser() }, async (t) => {
     await page.keyboard.press('g');
     await page.keyboard.press('l');
     const table = page.getByRole('table', { name: 'Labs' });
-    await table.getByRole('link', { name: MARKUP }).waitFor();
-    await table.getByRole('link', { name: 'bgp-101' }).waitFor();
+    await table.getByRole('link', { name: MARKUP, exact: true }).waitFor();
+    await table.getByRole('link', { name: 'bgp-101', exact: true }).waitFor();
     await page.keyboard.press('/');
     await page.keyboard.type('bgp open');
     await page.getByText('1 of 2', { exact: true }).waitFor();
-    t.equal(await table.getByRole('link').count(), 1);
+    t.equal(await table.getByRole('checkbox', { name: 'Select bgp-101' }).count(), 1);
     t.same(await hindrances(page), []);
     await page.keyboard.press('Escape');
     await page.keyboard.press('?');
@@ -148,7 +148,7 @@ void t.test('a browser', { skip: missingConsoleBrowser() }, async (t) => {
     await client.expect(201, 'POST', '/v2/projects', { name: 'made meanwhile' });
     isCut = false;
     await page.getByText(/live$/).waitFor();
-    await page.getByRole('link', { name: 'made meanwhile' }).waitFor();
+    await page.getByRole('link', { name: 'made meanwhile', exact: true }).waitFor();
     t.same(complaints, []);
     await page.close();
   });
@@ -180,7 +180,10 @@ void t.test('a browser', { skip: missingConsoleBrowser() }, async (t) => {
     t.same(await hindrances(page), []);
     await type(page.getByLabel('Password'), PASSWORD);
     await page.keyboard.press('Enter');
-    await page.getByRole('table', { name: 'Labs' }).getByRole('link', { name: 'bgp-101' }).waitFor();
+    await page
+      .getByRole('table', { name: 'Labs' })
+      .getByRole('link', { name: 'bgp-101', exact: true })
+      .waitFor();
     await page.getByText(/live$/).waitFor();
     await page.getByRole('button', { name: 'Account and looks: root' }).click();
     await page.getByRole('button', { name: 'Sign out' }).click();

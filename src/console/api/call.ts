@@ -28,13 +28,18 @@ export class UnansweredCall extends Error {}
 /** Counts the calls that were refused because nobody is signed in. */
 export const signOuts = signal(0);
 
-const OWN = { 'X-Wirefarm-Client': 'console' };
+/** They say that the console asks, which shows its own page where others are asked for a password. */
+export const OWN_HEADERS = { 'X-Wirefarm-Client': 'console' };
 
 export async function send<Answer>({ method, path, body }: Call<Answer>): Promise<Answer> {
   const init: RequestInit =
     body === undefined
-      ? { method, headers: OWN }
-      : { method, headers: { ...OWN, 'Content-Type': 'application/json' }, body: JSON.stringify(body) };
+      ? { method, headers: OWN_HEADERS }
+      : {
+          method,
+          headers: { ...OWN_HEADERS, 'Content-Type': 'application/json' },
+          body: JSON.stringify(body),
+        };
   return read<Answer>(await answerOf(path, init));
 }
 
@@ -44,7 +49,9 @@ export async function sendBytes<Answer>(
   bytes: Blob,
   signal: AbortSignal,
 ): Promise<Answer> {
-  return read<Answer>(await answerOf(call.path, { method: call.method, headers: OWN, body: bytes, signal }));
+  return read<Answer>(
+    await answerOf(call.path, { method: call.method, headers: OWN_HEADERS, body: bytes, signal }),
+  );
 }
 
 /** A UUID, also where a page without TLS gets none of the browser. */

@@ -31,3 +31,12 @@ export const importProject = (id: string, name: string): Call<ProjectShape> => (
 
 /** The address of the archive, for a download. */
 export const exportAddress = (id: string): string => `${one(id)}/export`;
+
+export const showProject = (id: string): Call<ProjectShape> => ({ method: 'GET', path: one(id) });
+
+/** The names of the nodes of an open lab, by their ids. */
+export const listNodeNames = (
+  id: string,
+): Call<{
+  readonly nodes: readonly { readonly node_id: string; readonly name: string }[];
+}> => ({ method: 'GET', path: `${one(id)}/map` });

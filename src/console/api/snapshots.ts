@@ -1,4 +1,5 @@
 /** Snapshots of labs. */
+import type { ComparisonShape, SnapshotShape } from '../../api/shapes/snapshots.js';
 import { segment, type Call } from './call.js';
 
 const all = (projectId: string): string => `v2/projects/${segment(projectId)}/snapshots`;
@@ -8,3 +9,30 @@ export const createSnapshot = (projectId: string, name: string): Call<unknown> =
   path: all(projectId),
   body: { name },
 });
+
+const one = ({ project_id: projectId, snapshot_id: id }: SnapshotShape): string =>
+  `${all(projectId)}/${segment(id)}`;
+
+export const listSnapshots = (projectId: string): Call<SnapshotShape[]> => ({
+  method: 'GET',
+  path: all(projectId),
+});
+
+/** The changes of the open lab since then. */
+export const compareSnapshot = (snapshot: SnapshotShape): Call<ComparisonShape> => ({
+  method: 'GET',
+  path: `${one(snapshot)}/diff`,
+});
+
+export const restoreSnapshot = (snapshot: SnapshotShape): Call<unknown> => ({
+  method: 'POST',
+  path: `${one(snapshot)}/restore`,
+});
+
+export const deleteSnapshot = (snapshot: SnapshotShape): Call<void> => ({
+  method: 'DELETE',
+  path: one(snapshot),
+});
+
+/** The address of the archive that GNS3 makes of a snapshot, for a download. */
+export const snapshotArchive = (snapshot: SnapshotShape): string => `${one(snapshot)}/archive`;

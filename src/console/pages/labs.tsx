@@ -54,6 +54,16 @@ export function LabsPage(): JSX.Element {
       order: ({ status }) => status,
       cell: ({ status, project_id: id }) => <State status={status} doing={doing.value.get(id)} />,
     },
+    {
+      title: texts.snapshots,
+      order: ({ name }) => name,
+      cell: ({ name, project_id: id }) => (
+        <a href={addressOf('labs', id, 'snapshots')} aria-label={texts.snapshotsOf(name)}>
+          {texts.snapshots}
+        </a>
+      ),
+      isSecondary: true,
+    },
   ];
   const close = (): void => {
     opened.value = undefined;

@@ -55,6 +55,18 @@ export const PAGES: readonly ConsolePage[] = [
     load: async () => (await import('./map.js')).MapPage,
   },
   {
+    pattern: ['labs', ':id', 'snapshots'],
+    title: TEXTS.pages.snapshots,
+    load: async () => (await import('./snapshots.js')).SnapshotsPage,
+  },
+  {
+    pattern: ['images'],
+    title: TEXTS.pages.images,
+    menu: { icon: 'images', letter: 'i' },
+    right: 'images:read',
+    load: async () => (await import('./images.js')).ImagesPage,
+  },
+  {
     pattern: ['captures'],
     title: TEXTS.pages.captures,
     menu: { icon: 'captures', letter: 'c' },

@@ -1,0 +1,89 @@
+/** The pages of images and of snapshots, with uploads that go on after a reload. */
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import t from 'tap';
+import { Client } from '../support/client.js';
+import {
+  ConsoleBrowser,
+  hindrances,
+  missingConsoleBrowser,
+  type,
+} from '../support/console/console-browser.js';
+import { LinkLab } from '../support/link-lab.js';
+import { scratchFolder } from '../support/scratch.js';
+import { startServer } from '../support/server-process.js';
+
+const SIZE = 300_000;
+
+void t.test('a browser', { skip: missingConsoleBrowser() }, async (t) => {
+  const server = await startServer(t);
+  const client = new Client(server.url);
+  const browser = await ConsoleBrowser.start(t);
+
+  await t.test('uploads an image, goes on with it after a reload, and deletes it', async (t) => {
+    const file = join(scratchFolder(t), 'vios-159.qcow2');
+    writeFileSync(file, Buffer.alloc(SIZE, 'vios'));
+    const { page, complaints } = await browser.open(server, '#/images');
+    const requests: string[] = [];
+    page.on('request', (request) => {
+      if (request.url().includes('/v2/uploads')) requests.push(request.method());
+    });
+    await page.getByText('There is no image of this emulator yet.').waitFor();
+    await page.route('**/v2/uploads/*', (route) => route.abort());
+    await page.getByLabel('Upload files').setInputFiles(file);
+    const uploads = page.getByRole('region', { name: 'Uploads' });
+    await uploads.getByText('waits for the network, goes on by itself').waitFor();
+    t.same(await hindrances(page), []);
+    await page.unroute('**/v2/uploads/*');
+    await page.reload();
+    await page.getByText('There is no image of this emulator yet.').waitFor();
+    await page.getByLabel('Upload files').setInputFiles(file);
+    await uploads.getByText('finished').waitFor();
+    await page.getByRole('table', { name: 'Images' }).getByRole('link', { name: 'vios-159.qcow2' }).waitFor();
+    t.equal(requests.filter((method) => method === 'POST').length, 1, 'there was one upload');
+    t.match((await client.get('/v2/compute/qemu/images')).body, [
+      { filename: 'vios-159.qcow2', filesize: SIZE },
+    ]);
+    await page.getByRole('table').getByRole('button', { name: 'Delete vios-159.qcow2' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Delete this image' });
+    await type(dialog.getByLabel('Type the name'), 'vios-159.qcow2');
+    await dialog.getByRole('button', { name: 'Delete' }).click();
+    await page.getByText('There is no image of this emulator yet.').waitFor();
+    t.same(
+      complaints.filter((complaint) => !complaint.includes('net::ERR_FAILED')),
+      [],
+    );
+    await page.close();
+  });
+
+  await t.test('takes a snapshot, shows what has changed since, restores and deletes it', async (t) => {
+    const lab = await LinkLab.make({ client, url: server.url }, { name: 'bgp-101' });
+    await lab.hub('R1');
+    const { page, complaints } = await browser.open(server, '#/labs');
+    await page.getByRole('link', { name: 'Snapshots of bgp-101' }).click();
+    await page.getByText('This lab has no snapshot yet.').waitFor();
+    await page.getByRole('button', { name: 'Take a snapshot' }).click();
+    const creation = page.getByRole('dialog', { name: 'Take a snapshot' });
+    await type(creation.getByLabel('Name'), 'before');
+    await creation.getByRole('button', { name: 'Take' }).click();
+    await page.getByRole('button', { name: 'Changes since before' }).click();
+    await page.getByText('Nothing has changed since.').waitFor();
+    await lab.hub('R2');
+    await page.getByRole('button', { name: 'Changes since before' }).click();
+    await page.getByRole('list', { name: 'Changes since then' }).getByText('+ added node R2').waitFor();
+    t.same(await hindrances(page), []);
+    await page.getByRole('button', { name: 'Restore before' }).click();
+    const restoration = page.getByRole('dialog', { name: 'Restore the lab from before' });
+    await type(restoration.getByLabel('Type the name'), 'before');
+    await restoration.getByRole('button', { name: 'Restore' }).click();
+    await page.getByText('The lab is as it was in before.').waitFor();
+    t.match((await client.get(`${lab.path}/nodes`)).body, { length: 1 });
+    await page.getByRole('button', { name: 'Delete before' }).click();
+    const deletion = page.getByRole('dialog', { name: 'Delete this snapshot' });
+    await type(deletion.getByLabel('Type the name'), 'before');
+    await deletion.getByRole('button', { name: 'Delete' }).click();
+    await page.getByText('This lab has no snapshot yet.').waitFor();
+    t.same(complaints, []);
+    await page.close();
+  });
+});

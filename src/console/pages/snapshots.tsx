@@ -24,7 +24,7 @@ import { addressOf } from '../state/place.js';
 import { useReading } from '../state/reading.js';
 import { failed, tell } from '../state/toasts.js';
 import { TEXTS } from '../texts.js';
-import type { PageProps } from './table.js';
+import type { PageProps } from './page-props.js';
 
 const { snapshots: texts } = TEXTS;
 const MILLISECONDS = 1000;

@@ -6,12 +6,7 @@ import type { IconName } from '../parts/icon.js';
 import { MAP_KEYS } from '../map/keys.js';
 import { runningJobs } from '../state/jobs.js';
 import { TEXTS } from '../texts.js';
-
-export interface PageProps {
-  /** The parts of the address that the pattern names. */
-  readonly params: Readonly<Record<string, string>>;
-  readonly query: URLSearchParams;
-}
+import type { PageProps } from './page-props.js';
 
 export interface ConsolePage {
   /** Parts of the address; one that begins with a colon is any text, by this name. */

@@ -2,7 +2,8 @@
 import { useSignal } from '@preact/signals';
 import type { ComponentType, JSX } from 'preact';
 import { useEffect } from 'preact/hooks';
-import type { ConsolePage, PageProps } from '../pages/table.js';
+import type { PageProps } from '../pages/page-props.js';
+import type { ConsolePage } from '../pages/table.js';
 import { TEXTS } from '../texts.js';
 import { Failure, Loading } from './notice.js';
 

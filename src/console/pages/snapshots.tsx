@@ -59,7 +59,7 @@ export function SnapshotsPage({ params: { id = '' } }: PageProps): JSX.Element {
   return (
     <div class="page">
       <div class="bar">
-        <h1 class="count">
+        <h1 class="first">
           <a href={addressOf('labs')}>{TEXTS.pages.labs}</a> / {name} / {texts.title}
         </h1>
         {may('projects:write') && (

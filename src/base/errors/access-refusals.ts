@@ -28,7 +28,7 @@ export const accessRefusals = {
     new Refusal(409, 'group_exists', `A group is called ${shortened(name)} already`),
   tooManyGroups: (limit: number) =>
     new Refusal(409, 'too_many_groups', `There are ${limit} groups, which is all that is allowed`),
-  groupGrantUnknown: () => new Refusal(404, 'grant_unknown', 'This group has no grant on the project'),
+  groupGrantUnknown: () => new Refusal(404, 'group_grant_unknown', 'This group has no grant on the project'),
   lastAdmin: () =>
     new Refusal(
       409,

@@ -15,6 +15,7 @@ import type { Exchange } from './exchange.js';
 import type { Gate } from './gate.js';
 import { readJsonBody } from './json-body.js';
 import { RawBody } from './raw-body.js';
+import type { RateLimits } from './rate-limits.js';
 import type { Method, Route, RouteRequest, RouteTable } from './route.js';
 import { checkAccess } from './route-access.js';
 import { Router, type Match } from './router.js';
@@ -26,14 +27,24 @@ export function isChanging(method: string): boolean {
   return CHANGING.has(method);
 }
 
+interface DispatcherOptions {
+  readonly table: RouteTable;
+  readonly gate: Gate;
+  readonly maxJsonBody: () => number;
+  readonly notes?: ChangeNotes | undefined;
+  readonly limits: RateLimits;
+}
+
 export class Dispatcher {
   readonly gate: Gate;
   readonly #router: Router;
   readonly #maxJsonBody: () => number;
   readonly #notes: ChangeNotes | undefined;
+  readonly #limits: RateLimits;
 
-  constructor(table: RouteTable, gate: Gate, maxJsonBody: () => number, notes: ChangeNotes | undefined) {
+  constructor({ table, gate, maxJsonBody, notes, limits }: DispatcherOptions) {
     this.gate = gate;
+    this.#limits = limits;
     this.#router = new Router(table);
     this.#maxJsonBody = maxJsonBody;
     this.#notes = notes;
@@ -54,6 +65,7 @@ export class Dispatcher {
       exchange.headers = copyHeaders(request, route.headers);
     const serve = (caller: Caller): Answer | Promise<Answer> => {
       exchange.caller = caller;
+      this.#limits.check(caller, exchange.address, isChanging(exchange.method));
       if (route !== undefined) return this.#call(exchange, route, params);
       if (endpoint.socket !== undefined && exchange.method === 'GET') throw refusals.webSocketOnly();
       return methodUnknown(exchange, endpoint);

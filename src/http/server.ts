@@ -17,6 +17,7 @@ import type { Requester, Scheme } from './proxies.js';
 import { RequestMetrics } from './request-metrics.js';
 import type { RouteTable } from './route.js';
 import { statusLine } from './headers.js';
+import { RateLimits, type Rates } from './rate-limits.js';
 import { WebSockets } from './web-sockets.js';
 
 interface HttpServerOptions {
@@ -31,6 +32,8 @@ interface HttpServerOptions {
   readonly descriptors: DescriptorTable;
   /** Called when a request has been answered, or its client has gone. */
   readonly ended: (exchange: Exchange) => void;
+  /** The requests that a caller may send in a second; undefined when that is not limited. */
+  readonly rates: () => Rates | undefined;
   /** The audit of requests. */
   readonly notes?: ChangeNotes | undefined;
   /** The server speaks TLS with this certificate, or plain HTTP. */
@@ -56,9 +59,11 @@ export class HttpServer {
   #nextId = 0;
 
   constructor(options: HttpServerOptions) {
+    const { rates } = options;
+    const now = (): number => performance.now();
     this.#options = options;
     this.#serverHeader = [['Server', options.name]];
-    this.#dispatcher = new Dispatcher(options.table, options.gate, options.maxJsonBody, options.notes);
+    this.#dispatcher = new Dispatcher({ ...options, limits: new RateLimits({ rates, now }) });
     this.#accessLog = new AccessLog(options.log, options.accessLogSample);
     this.#admission = new Admission(options.descriptors, options.log);
     this.#sockets = new WebSockets({

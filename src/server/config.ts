@@ -6,6 +6,7 @@
 import type { BlockList } from 'node:net';
 import { readSecret } from '../base/disk/secret-file.js';
 import type { CertificatePaths } from '../operations/certificate-tasks.js';
+import type { Rates } from '../http/rate-limits.js';
 import type { SystemdWishes } from '../operations/systemd.js';
 import type { DefaultLimits } from '../lab/quotas/resources.js';
 import type { ProjectLimits } from '../run/keeper/messages.js';
@@ -98,6 +99,8 @@ export interface Config {
   readonly needsAudit: boolean;
   /** The share of the requests that only read that is logged, as one of so many; 0 logs none. */
   readonly accessLogSample: number;
+  /** The requests that one caller may send in a second. */
+  readonly rates: Rates;
   readonly logLevel: 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'silent';
 }
 
@@ -251,6 +254,7 @@ function newConfig(settings: Settings, environment: NodeJS.ProcessEnv): Config {
     isAudited: settings.audit || settings['audit-required'],
     needsAudit: settings['audit-required'],
     accessLogSample: settings['access-log-sample'],
+    rates: { reads: settings['read-rate'], changes: settings['change-rate'] },
     logLevel: settings['log-level'],
   });
 }

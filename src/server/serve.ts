@@ -309,6 +309,7 @@ export async function serve(start: StartSettings): Promise<void> {
     }),
     maxJsonBody: () => live.config.maxJsonBody,
     accessLogSample: () => live.config.accessLogSample,
+    rates: () => (users.size > 0 || config.credentials || config.isForOthers ? live.config.rates : undefined),
     name: `${PRODUCT.name}/${PRODUCT.version}`,
     log,
     descriptors: sockets.descriptors,

@@ -206,6 +206,16 @@ export const SETTINGS = z.object({
     help: 'uploads, imports and snapshots leave so much free, in MiB (1024, or 5 % of a small disk)',
     fallback: '',
   }),
+  'read-rate': option(whole(0, 1_000_000_000), {
+    help: 'requests that only read, by one user in a second; 0 is any',
+    fallback: '5000',
+    isLive: true,
+  }),
+  'change-rate': option(whole(0, 1_000_000_000), {
+    help: 'requests that change something, by one user in a second; 0 is any',
+    fallback: '1000',
+    isLive: true,
+  }),
   audit: toggle('audit changes also when there are no users'),
   'audit-required': toggle('refuse changes while the audit cannot be written'),
   'access-log-sample': option(whole(0, 1_000_000_000), {

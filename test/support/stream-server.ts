@@ -41,6 +41,7 @@ export async function startStreamServer(t: Teardown, streams: Streams): Promise<
   const stream = { tag: 'Test', access: 'anyone', summary: 'A stream', params } as const;
   const answers = { 200: { media: STREAM_MEDIA } };
   const server = new HttpServer({
+    rates: () => undefined,
     ended: () => undefined,
     gate: newGate(),
     table: {

@@ -36,6 +36,10 @@ export const requestRefusals = {
   debugLocalOnly: () => new Refusal(403, 'debug_local_only', 'You can only debug a local server'),
   loadLocalOnly: () => new Refusal(403, 'load_local_only', 'You can only load a file of a local server'),
   tooBusy: () => new Refusal(503, 'server_busy', 'Too many requests are waiting, try again'),
+  tooManyRequests: (seconds: number) =>
+    new Refusal(429, 'too_many_requests', 'These credentials send too many requests: try again later', {
+      retryAfterSeconds: seconds,
+    }),
   tooManyConnections: () =>
     new Refusal(
       503,

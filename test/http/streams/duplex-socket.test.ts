@@ -25,6 +25,7 @@ interface Behaviour {
 
 async function serve(t: Test, { check = () => undefined, open }: Behaviour): Promise<Rig> {
   const server = new HttpServer({
+    rates: () => undefined,
     ended: () => undefined,
     gate: newGate(),
     table: {

@@ -54,6 +54,9 @@ export function liveSocket({ path, onFrame, onBytes, onState }: LiveSocketOption
   return () => {
     isStopped = true;
     clearTimeout(timer);
-    socket?.close();
+    const current = socket;
+    // A browser complains about a socket that closes before it was open.
+    if (current?.readyState === WebSocket.CONNECTING) current.onopen = () => current.close();
+    else current?.close();
   };
 }

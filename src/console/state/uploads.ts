@@ -21,7 +21,13 @@ export interface ImageUpload {
   readonly cancel: () => void;
 }
 
-const RESTS_MS = [0, 1000, 3000, 5000, 10_000];
+const LONGEST_REST_MS = 10_000;
+/** A laptop may be closed for hours. */
+const MOST_RESTS = 10_000;
+const RESTS_MS = [0, 1000, 3000, 5000, ...new Array<number>(MOST_RESTS).fill(LONGEST_REST_MS)];
+/** The server may still be busy with the request that broke off: so often it is asked again. */
+const MOST_CONFLICTS = 5;
+const CONFLICTS = [409, 423];
 const MEBI = 1024 * 1024;
 /** A request each: so much is sent again at most when a connection breaks. */
 const PIECE = 64 * MEBI;
@@ -45,9 +51,10 @@ export async function upload(kind: ImageKind, file: File): Promise<void> {
       sent.value = octets;
       state.value = 'sending';
     },
-    onShouldRetry: () => {
-      state.value = 'waiting';
-      return true;
+    onShouldRetry: (error, attempt) => {
+      const mayWork = isWorthAnother(statusOf(error), attempt);
+      if (mayWork) state.value = 'waiting';
+      return mayWork;
     },
     onSuccess: () => {
       sent.value = file.size;
@@ -82,11 +89,29 @@ export async function upload(kind: ImageKind, file: File): Promise<void> {
   await begin();
 }
 
+interface Reply {
+  getBody(): string;
+  getStatus(): number;
+}
+
+/** The server's answer, if there was one. */
+function replyOf(error: Error): Reply | undefined {
+  const { originalResponse } = error as { originalResponse?: Reply | null };
+  return originalResponse ?? undefined;
+}
+
+/** Without an answer it is 0. */
+const statusOf = (error: Error): number => replyOf(error)?.getStatus() ?? 0;
+
+function isWorthAnother(status: number, attempt: number): boolean {
+  if (CONFLICTS.includes(status)) return attempt < MOST_CONFLICTS;
+  return status < 400 || status >= 500;
+}
+
 /** The server's sentence, where there is one. */
 function refusalOf(error: Error): string {
-  const { originalResponse } = error as { originalResponse?: { getBody(): string } | null };
   try {
-    const { message } = JSON.parse(originalResponse?.getBody() ?? '') as { message?: unknown };
+    const { message } = JSON.parse(replyOf(error)?.getBody() ?? '') as { message?: unknown };
     if (typeof message === 'string') return message;
   } catch {
     // No answer, or one of a proxy.

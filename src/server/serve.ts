@@ -233,7 +233,8 @@ export async function serve(start: StartSettings): Promise<void> {
   // A search for programs clears what earlier ones have left, but for those that are kept.
   compute.keep(await left);
   const kindsFound = controller.computes.runs(() => compute.nodeTypes());
-  void confinement.problem();
+  // The reason stands in the log before others come. Elsewhere the first program finds it, and no start waits for a thread.
+  if (config.isForOthers) void confinement.problem();
   await controller.start((projectId) => compute.beginRun(projectId));
   void controller.projects.opened.then(() => {
     captureRetention.start();

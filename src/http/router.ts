@@ -55,7 +55,7 @@ export class Router {
     const names: string[] = [];
     const segments = template.split('/').slice(1);
     for (const [index, segment] of segments.entries()) {
-      const [, name, rest] = (segment.startsWith('{') && SEGMENT.exec(segment)) || [];
+      const [, name, rest] = segment.startsWith('{') ? (SEGMENT.exec(segment) ?? []) : [];
       if (name === undefined) {
         branch = getOrAdd(branch.literals, segment);
         continue;

@@ -28,7 +28,7 @@ import { MAP_TEXTS } from './texts.js';
 /** Nodes whose deletion loses nothing: they are no more than their settings. */
 const SWITCHES = ['ethernet_hub', 'ethernet_switch', 'frame_relay_switch', 'atm_switch'];
 /** The server takes so many changes at once. */
-const MOST_AT_ONCE = 2048;
+const MOST_AT_ONCE = 1024;
 
 interface Position {
   readonly node_id: string;

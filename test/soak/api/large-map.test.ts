@@ -13,7 +13,7 @@ async function batch(lab: LinkLab, body: Json): Promise<Json[]> {
 }
 
 void t.test(
-  '2,000 nodes and 3,000 links are a map of less than a megabyte, and move in one call',
+  '2,000 nodes and 3,000 links are a map of less than a megabyte, and a thousand move in one call',
   async (t) => {
     const lab = await LinkLab.make(host);
     const ids: string[] = [];
@@ -34,8 +34,8 @@ void t.test(
     const chords = Array.from({ length: 1000 }, (_, half) => ({
       nodes: [port(2 * half, 2), port(2 * half + 7, 3)],
     }));
-    for (let from = 0; from < 3000; from += 750) {
-      const create = [...ring, ...chords].slice(from, from + 750);
+    for (let from = 0; from < 3000; from += 250) {
+      const create = [...ring, ...chords].slice(from, from + 250);
       const { results } = await client.expect(200, 'POST', `${lab.links}/batch`, { create });
       t.same(new Set((results as Json[]).map(({ status, message }) => message ?? status)), new Set([201]));
     }
@@ -44,7 +44,9 @@ void t.test(
     const map = JSON.parse(text) as { nodes: Json[]; links: Json[] };
     t.equal(map.nodes.length, 2000);
     t.equal(map.links.length, 3000);
-    const results = await batch(lab, { update: ids.map((id, x) => ({ node_id: id, x, y: -x })) });
+    const results = await batch(lab, {
+      update: ids.slice(0, 1000).map((id, x) => ({ node_id: id, x, y: -x })),
+    });
     t.same(new Set(results.map(({ status }) => status)), new Set([200]));
   },
 );

@@ -20,6 +20,7 @@ export const TEXTS = {
     images: 'Images',
     captures: 'Captures',
     jobs: 'Jobs',
+    packets: 'Packets',
   },
   times: {
     ago: (span: string): string => `${span} ago`,
@@ -59,6 +60,7 @@ export const TEXTS = {
     none: 'Nothing has such a name.',
     goTo: (name: string): string => `Go to ${name}`,
     openLab: (name: string): string => `Lab ${name}`,
+    packetsOf: (name: string): string => `Packets of ${name}`,
   },
   help: {
     title: 'Keys',

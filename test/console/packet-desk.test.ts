@@ -96,6 +96,7 @@ const FILTERS: readonly (readonly [filter: string, shown: readonly string[]])[] 
   ['dlci == 1023', ['LMI of Cisco']],
   ['dlci >= 1 && dlci < 1023', ['Frame Relay', 'Frame Relay of Cisco']],
   ['text ~ "EXAMPLE.ORG"', ['DNS question', 'DNS answer']],
+  ['text ~ "Cisco discovery"', ['CDP', 'CDP on HDLC']],
   ['ospf.msg == 1', ['OSPF hello']],
   ['dns.qry.name == www.example.org && dns.flags.response == 0', ['DNS question']],
   ['bgp && bgp.type != 1', ['BGP update', 'BGP notification']],

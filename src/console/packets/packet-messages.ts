@@ -60,7 +60,7 @@ export interface PacketRow {
   readonly info: string;
 }
 
-interface PacketDetails {
+export interface PacketDetails {
   readonly number: number;
   readonly layers: readonly PacketLayer[];
   readonly octets: Uint8Array;

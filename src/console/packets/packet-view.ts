@@ -43,7 +43,10 @@ export class PacketView {
   /** All words of the packet, in small letters. */
   text(): string {
     const { layers, source, destination, info } = this.description();
-    const words = layers.flatMap(({ summary, fields }) => [summary, ...fields.map(({ text }) => text)]);
+    const words = layers.flatMap(({ protocol, title, summary, fields }) => [
+      ...[protocol, title, summary],
+      ...fields.map(({ text }) => text),
+    ]);
     return [source, destination, info, ...words].join('\n').toLowerCase();
   }
 

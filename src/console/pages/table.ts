@@ -75,6 +75,12 @@ export const PAGES: readonly ConsolePage[] = [
     right: 'projects:read',
     load: async () => (await import('./jobs.js')).JobsPage,
   },
+  {
+    pattern: ['labs', ':id', 'packets'],
+    title: TEXTS.pages.packets,
+    right: 'capture',
+    load: async () => (await import('./packets.js')).PacketsPage,
+  },
 ];
 
 /** The page of an address without parts. */

@@ -4,6 +4,7 @@ import type { JSX } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import { send } from '../api/call.js';
 import { listProjects } from '../api/projects.js';
+import { may } from '../state/account.js';
 import { allCommands, type PaletteCommand } from '../state/commands.js';
 import { addressOf, go } from '../state/place.js';
 import { TEXTS } from '../texts.js';
@@ -19,10 +20,12 @@ export function Palette({ onClose }: { readonly onClose: () => void }): JSX.Elem
     dialog.current?.showModal();
     const ask = async (): Promise<void> => {
       const projects = await send(listProjects());
-      labs.value = projects.map(({ name, project_id: id }) => ({
-        name: TEXTS.palette.openLab(name),
-        run: () => go(addressOf('labs', id)),
-      }));
+      labs.value = projects.flatMap(({ name, project_id: id, status }) => [
+        { name: TEXTS.palette.openLab(name), run: () => go(addressOf('labs', id)) },
+        ...(status === 'opened' && may('capture')
+          ? [{ name: TEXTS.palette.packetsOf(name), run: () => go(addressOf('labs', id, 'packets')) }]
+          : []),
+      ]);
     };
     // Without the labs the palette still has its commands.
     ask().catch(() => undefined);

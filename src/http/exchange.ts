@@ -15,6 +15,7 @@ import { statusLine } from './headers.js';
 import type { Requester, Scheme } from './proxies.js';
 
 /** Longer answers are streamed at the client's pace, because the library would cut off a slow client. */
+const TRACE_PARENT = /^(?!ff)[\da-f]{2}-((?!0{32})[\da-f]{32})-[\da-f]{16}-[\da-f]{2}(?:-|$)/;
 const LARGEST_AT_ONCE = 64 * 1024;
 
 interface ExchangeOptions {
@@ -31,6 +32,8 @@ export class Exchange {
   readonly query: string;
   readonly host: string;
   readonly origin: string;
+  /** The id of the trace that the request is part of, if its client says so. */
+  readonly trace: string | undefined;
   /** The address of the client. */
   readonly address: string;
   readonly scheme: Scheme;
@@ -74,6 +77,7 @@ export class Exchange {
     this.query = request.getQuery() || '';
     this.host = request.getHeader('host');
     this.origin = request.getHeader('origin');
+    this.trace = TRACE_PARENT.exec(request.getHeader('traceparent'))?.[1];
     this.isFromConsole = request.getHeader('x-wirefarm-client') === 'console';
     this.#response = response;
     this.#commonHeaders = commonHeaders;

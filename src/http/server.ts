@@ -27,6 +27,8 @@ interface HttpServerOptions {
   /** The value of the `Server` header. */
   readonly name: string;
   readonly log: Logger;
+  /** The log that has the lines of requests, if it is another one. */
+  readonly requestLog?: Logger;
   /** The share of the requests that only read that is logged, as one of so many; 0 logs none. */
   readonly accessLogSample: () => number;
   readonly descriptors: DescriptorTable;
@@ -64,7 +66,7 @@ export class HttpServer {
     this.#options = options;
     this.#serverHeader = [['Server', options.name]];
     this.#dispatcher = new Dispatcher({ ...options, limits: new RateLimits({ rates, now }) });
-    this.#accessLog = new AccessLog(options.log, options.accessLogSample);
+    this.#accessLog = new AccessLog(options.requestLog ?? options.log, options.accessLogSample);
     this.#admission = new Admission(options.descriptors, options.log);
     this.#sockets = new WebSockets({
       dispatcher: this.#dispatcher,

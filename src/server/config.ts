@@ -97,6 +97,8 @@ export interface Config {
   readonly isAudited: boolean;
   /** Whether changes are refused while the audit cannot be written. */
   readonly needsAudit: boolean;
+  /** The file that has the lines of requests; undefined when the log has them. */
+  readonly accessLog: string | undefined;
   /** The share of the requests that only read that is logged, as one of so many; 0 logs none. */
   readonly accessLogSample: number;
   /** The requests that one caller may send in a second. */
@@ -253,6 +255,7 @@ function newConfig(settings: Settings, environment: NodeJS.ProcessEnv): Config {
     uploadFloor: settings['upload-floor'] === undefined ? undefined : settings['upload-floor'] * MEBI,
     isAudited: settings.audit || settings['audit-required'],
     needsAudit: settings['audit-required'],
+    accessLog: settings['access-log'] === '' ? undefined : resolve(settings['access-log']),
     accessLogSample: settings['access-log-sample'],
     rates: { reads: settings['read-rate'], changes: settings['change-rate'] },
     logLevel: settings['log-level'],

@@ -24,6 +24,7 @@ import type { LocalCompute } from '../run/local-compute.js';
 import type { RunningNodes } from '../run/running-nodes.js';
 import type { SnapshotCounts } from '../snapshots/snapshot-counts.js';
 import type { Jobs } from '../snapshots/jobs.js';
+import type { RequestLog } from './request-log.js';
 import type { Threads } from './threads.js';
 
 interface MetricsOptions {
@@ -48,6 +49,7 @@ interface MetricsOptions {
   readonly uploads: Uploads;
   readonly load: () => HostLoad;
   readonly hasWebUi: boolean;
+  readonly requests: RequestLog;
 }
 
 export class Metrics {
@@ -59,7 +61,7 @@ export class Metrics {
   constructor({ threads, mostDescriptors, parts, onDisks, http, projects, ...areas }: MetricsOptions) {
     const programs = (): NodeProgram[] => nodePrograms(projects, areas);
     this.#host = new HostMetrics({ readers: threads.readers, parts, mostDescriptors, onDisks, programs });
-    const { engines, captures, store, transfers, jobs, quotas, snapshots, audit } = areas;
+    const { engines, captures, store, transfers, jobs, quotas, snapshots, audit, requests } = areas;
     const server: MetricSource[] = [
       writeBuild,
       this.#host.writeMetrics,
@@ -79,6 +81,7 @@ export class Metrics {
       jobs.writeMetrics,
       (page) => quotas.writeMetrics(page),
       audit.writeMetrics,
+      (page) => requests.file?.writeMetrics(page),
     ];
     this.overview = new Overview({ ...areas, projects, disks: () => this.#host.disks });
     this.pages = {

@@ -57,6 +57,7 @@ import {
 import { LiveSettings } from './live-settings.js';
 import { Metrics } from './metrics.js';
 import { RequestAudit } from './request-audit.js';
+import { requestLog } from './request-log.js';
 import { serverAudit } from './server-audit.js';
 import { ServerHistory } from './server-history.js';
 import { programKeeper } from './program-keeper.js';
@@ -97,7 +98,8 @@ export async function serve(start: StartSettings): Promise<void> {
   const { users, tokens, sessions, groups, grants } = accounts;
   const audit = serverAudit({ config, store, users, log, files: threads.files, now: () => Date.now() });
   const live = new LiveSettings(start, { files: threads.files, hasUsers: () => users.size > 0, log });
-  live.follow(({ logLevel }) => (log.level = logLevel));
+  const requests = requestLog(config, threads, log);
+  live.follow(({ logLevel }) => (requests.log.level = log.level = logLevel));
   const quotas = new Quotas({ store, users, grants, defaults: () => live.config.quotas });
   await Promise.all([accounts.start(), quotas.start(), audit.start()]);
   checkGuarded(config, users.size > 0);
@@ -273,7 +275,8 @@ export async function serve(start: StartSettings): Promise<void> {
     gate.follow(changed);
   });
   const metrics: Metrics = new Metrics({
-    ...{ threads, engines, store, transfers, uploads, jobs, quotas, compute, keeper, running, audit },
+    ...{ threads, engines, store, transfers, uploads, jobs, quotas },
+    ...{ compute, keeper, running, audit, requests },
     snapshots: snapshotCounts,
     load: () => controller.load(),
     hasWebUi: config.webUi !== undefined,
@@ -313,6 +316,7 @@ export async function serve(start: StartSettings): Promise<void> {
     rates: () => (users.size > 0 || config.credentials || config.isForOthers ? live.config.rates : undefined),
     name: `${PRODUCT.name}/${PRODUCT.version}`,
     log,
+    requestLog: requests.log,
     descriptors: sockets.descriptors,
     ended: happened.ended,
     notes,
@@ -328,7 +332,12 @@ export async function serve(start: StartSettings): Promise<void> {
     certificate &&
     new CertificateWatch({ files, log, replace: (paths) => server.replaceCertificate(paths) }, certificate);
   if (certificates !== undefined) live.follow(({ certificate: paths }) => certificates.look(paths));
-  if (certificates !== undefined || systemd.isThere || start.file !== undefined)
+  if (
+    certificates !== undefined ||
+    systemd.isThere ||
+    start.file !== undefined ||
+    requests.file !== undefined
+  )
     stop.reloads(() => void systemd.reloading(() => live.reload()));
   controller.computes.listensOn(port, server.scheme);
   process.stdout.write(
@@ -366,6 +375,7 @@ export async function serve(start: StartSettings): Promise<void> {
   await happened.close();
   await accounts.close();
   await audit.close();
+  await requests.file?.close();
   await store.close();
   await threads.close();
   log.info('stopped');

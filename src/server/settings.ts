@@ -218,6 +218,10 @@ export const SETTINGS = z.object({
   }),
   audit: toggle('audit changes also when there are no users'),
   'audit-required': toggle('refuse changes while the audit cannot be written'),
+  'access-log': option(z.string(), {
+    help: 'file for the lines of requests, in place of the log',
+    fallback: '',
+  }),
   'access-log-sample': option(whole(0, 1_000_000_000), {
     help: 'log one of so many requests that only read; 0 logs none of them',
     fallback: '0',

@@ -2,6 +2,7 @@
 import type { DigestTasks } from '../base/disk/folder-digests.js';
 import { availableParallelism } from 'node:os';
 import type { FileTasks } from '../base/disk/file-tasks.js';
+import type { LogTasks } from '../base/disk/log-tasks.js';
 import type { CountedPool } from '../base/threads/pool-metrics.js';
 import { TaskPool, type TaskPoolOptions } from '../base/threads/task-pool.js';
 import type { CaptureFileTasks } from '../captures/files/capture-file-tasks.js';
@@ -61,6 +62,8 @@ const SIZES = {
   archives: { threads: 2, queueLimit: 10_000, readyThreads: 0 },
   /** Syncs and closes the files of captures, of which none may be refused. */
   chores: { threads: 1, queueLimit: Infinity, readyThreads: 0 },
+  /** Adds lines to log files, apart, because their disk may hang. */
+  logs: { threads: 1, queueLimit: 10, readyThreads: 0 },
   /** Hands expressions of packet filters to libpcap, which may take its time. */
   expressions: { threads: 1, queueLimit: 1000, readyThreads: 0 },
   /** Makes networks for the programs of nodes, one after the other: it is in them meanwhile. */
@@ -109,6 +112,7 @@ export class Threads {
   readonly archives: TaskPool<NodeArchiveTasks>;
   readonly files: FilePool<FileThreadTasks>;
   readonly chores: TaskPool<FileChores>;
+  readonly logs: TaskPool<LogTasks>;
   readonly expressions: TaskPool<BpfTasks>;
   readonly namespaces: TaskPool<NamespaceTasks>;
   readonly memories: TaskPool<MemoryTasks>;
@@ -127,6 +131,7 @@ export class Threads {
       { ...SIZES.files, worker: workerAt('file') },
       new FileReads(this.slabs, this.readers),
     );
+    this.logs = new TaskPool({ ...SIZES.logs, worker: workerAt('log') });
     this.chores = new TaskPool({ ...SIZES.chores, worker: workerAt('chore') });
     this.expressions = new TaskPool({ ...SIZES.expressions, worker: workerAt('expression') });
     this.namespaces = new TaskPool({ ...SIZES.namespaces, worker: workerAt('namespace') });
@@ -137,9 +142,32 @@ export class Threads {
 
   /** All pools by their names. */
   get pools(): Readonly<Record<string, FinitePool>> {
-    const { files, disk, archives, readers, chores, expressions, namespaces, memories, passwords, jobs } =
-      this;
-    return { files, disk, archives, readers, chores, expressions, namespaces, memories, passwords, jobs };
+    const {
+      files,
+      disk,
+      archives,
+      readers,
+      chores,
+      logs,
+      expressions,
+      namespaces,
+      memories,
+      passwords,
+      jobs,
+    } = this;
+    return {
+      files,
+      disk,
+      archives,
+      readers,
+      chores,
+      logs,
+      expressions,
+      namespaces,
+      memories,
+      passwords,
+      jobs,
+    };
   }
 
   /** Call it when nothing uses the threads any more. */

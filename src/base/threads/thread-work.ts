@@ -27,7 +27,7 @@ export function computedMs(thread: number): number | undefined {
 /** The kinds of threads that are told apart. */
 const ROLES = [
   ...['http', 'state', 'file', 'disk', 'reader', 'archive', 'chore', 'expression', 'namespace', 'memory'],
-  ...['job', 'engine', 'capture', 'transfer', 'password'],
+  ...['job', 'engine', 'capture', 'transfer', 'password', 'log'],
 ] as const;
 const PREFIX = 'wf-';
 

@@ -11,6 +11,8 @@ export interface Caller {
   readonly sessionId: string | undefined;
   /** Whether a token limits the caller to some projects. */
   readonly isForSomeProjects: boolean;
+  /** Whether the credentials count still: nobody has taken them away, and they have not expired. */
+  counts(): boolean;
   has(right: Right): boolean;
   /** How far this caller may use a project; undefined when it is not to be seen. */
   grantOn(projectId: string): Grant | undefined;
@@ -33,6 +35,7 @@ export const ANYONE: Caller = {
   tokenId: undefined,
   sessionId: undefined,
   isForSomeProjects: false,
+  counts: () => true,
   has: () => false,
   grantOn: () => undefined,
 };

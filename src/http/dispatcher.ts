@@ -98,6 +98,7 @@ export class Dispatcher {
 
   #call(exchange: Exchange, route: Route, pathParams: Match['params']): Answer | Promise<Answer> {
     checkAccess(exchange.caller, route.access, pathParams);
+    exchange.rule = { access: route.access, params: pathParams };
     const params = check(exchange, route.params, pathParams, 'path');
     const query = this.query(exchange, route.query);
     const { body } = route;

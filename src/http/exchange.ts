@@ -13,6 +13,7 @@ import { TailResponse } from './streams/tail-response.js';
 import type { TailSource } from './streams/tail-flow.js';
 import { statusLine } from './headers.js';
 import type { Requester, Scheme } from './proxies.js';
+import type { RouteAccess } from './route-access.js';
 
 /** Longer answers are streamed at the client's pace, because the library would cut off a slow client. */
 const TRACE_PARENT = /^(?!ff)[\da-f]{2}-((?!0{32})[\da-f]{32})-[\da-f]{16}-[\da-f]{2}(?:-|$)/;
@@ -44,6 +45,8 @@ export class Exchange {
   template: string | undefined;
   /** The caller, once that one is known. */
   caller: Caller = ANYONE;
+  /** The rule of the route and the parameters of the path, once the caller may have what is asked for. */
+  rule: { readonly access: RouteAccess; readonly params: Readonly<Record<string, string>> } | undefined;
   /** The tag of the route, once it has been found. */
   group: string | undefined;
   /** The summary of the route, once it has been found. */
@@ -229,6 +232,17 @@ export class Exchange {
   endStream(): void {
     this.#chunks?.end();
     this.#tail?.finish();
+  }
+
+  /** Whether the answer goes on until somebody ends it. */
+  get isEndless(): boolean {
+    return this.#chunks !== undefined || this.#tail !== undefined;
+  }
+
+  /** Ends what has no end of its own: the caller may not have it any more. */
+  cut(): void {
+    this.#chunks?.end();
+    this.#tail?.breakOff();
   }
 
   /** Breaks a stream off, so that the client can tell this from an end. */

@@ -7,6 +7,7 @@ import { hostname } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { refusals } from '../base/errors/errors.js';
 import { isLoopback } from '../base/loopback.js';
+import type { MetricPage } from '../base/metrics/metric-page.js';
 import type { Headers } from './answer.js';
 import { ANYONE, type Caller, type Identification } from './caller.js';
 import type { Credentials } from './credentials.js';
@@ -59,6 +60,7 @@ export class Gate {
   readonly #identification: Identification;
   readonly #brake: GuessBrake;
   #waiting = 0;
+  #wrong = 0;
 
   constructor(options: GateOptions, identification: Identification, brake: GuessBrake) {
     this.#identification = identification;
@@ -131,6 +133,11 @@ export class Gate {
     return this.#admitHeader(`Basic ${encoded}`, address);
   }
 
+  writeMetrics(page: MetricPage): void {
+    page.counter('wrong_passwords', 'Wrong passwords, tokens and names of users');
+    page.sample(this.#wrong);
+  }
+
   /** Whether cookies for this client must not be sent without TLS. */
   isSecure(scheme: Scheme): boolean {
     return scheme === 'https' || this.#publicOrigin?.startsWith('https:') === true;
@@ -175,6 +182,7 @@ export class Gate {
   }
 
   #refuse(address: string): Promise<never> {
+    this.#wrong++;
     const waitMs = this.#brake.wrong(address);
     if (waitMs === 0) throw refusals.unauthorized();
     return this.#refuseLater(waitMs);

@@ -1,5 +1,5 @@
 /** The rule of a route: who may call it. */
-import { refusals } from '../base/errors/errors.js';
+import { Refusal, refusals } from '../base/errors/errors.js';
 import { grantFor, includesGrant, type Grant, type Right } from '../base/rights.js';
 import type { Caller } from './caller.js';
 
@@ -25,6 +25,22 @@ export function checkAccess(
   if (!caller.has(right)) throw refusals.rightMissing(right);
   if (found !== undefined && grant !== undefined && !includesGrant(found, grant)) {
     throw refusals.grantMissing(grant);
+  }
+}
+
+/** Whether a caller who was served may be served still. */
+export function isServed(
+  caller: Caller,
+  access: RouteAccess,
+  params: Readonly<Record<string, string>>,
+): boolean {
+  try {
+    if (access !== 'anyone' && !caller.counts()) return false;
+    checkAccess(caller, access, params);
+    return true;
+  } catch (error) {
+    if (error instanceof Refusal) return false;
+    throw error;
   }
 }
 

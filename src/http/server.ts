@@ -18,7 +18,11 @@ import { RequestMetrics } from './request-metrics.js';
 import type { RouteTable } from './route.js';
 import { statusLine } from './headers.js';
 import { RateLimits, type Rates } from './rate-limits.js';
+import { isServed } from './route-access.js';
 import { WebSockets } from './web-sockets.js';
+
+/** So often streams are looked at whose callers may have lost their rights. */
+const LOOK_MS = 1000;
 
 interface HttpServerOptions {
   readonly gate: Gate;
@@ -56,6 +60,7 @@ export class HttpServer {
   #entrance: Entrance;
   #place: { readonly host: string; readonly port: number } | undefined;
   #isStopping = false;
+  #watch: NodeJS.Timeout | undefined;
   /** Ids of requests begin with it, so that those of two starts differ. */
   readonly #start = newStartMark();
   #nextId = 0;
@@ -87,6 +92,9 @@ export class HttpServer {
   async listen(host: string, port: number): Promise<number> {
     const taken = await this.#entrance.listen(host, port);
     this.#place = { host, port: taken };
+    this.#watch = setInterval(() => {
+      this.#cutForbidden();
+    }, LOOK_MS).unref();
     return taken;
   }
 
@@ -117,6 +125,7 @@ export class HttpServer {
 
   *writeMetrics(page: MetricPage): Iterable<void> {
     yield* this.#metrics.writeMetrics(page);
+    this.#options.gate.writeMetrics(page);
     page.gauge('http_in_flight', 'Requests that are being answered');
     page.sample(this.#active.size);
     page.gauge('http_connections', 'Open connections, WebSockets among them');
@@ -128,6 +137,7 @@ export class HttpServer {
   /** Accepts no more connections, and ends long streams. Other requests have `graceMs` to finish. */
   async close(graceMs: number): Promise<void> {
     this.#isStopping = true;
+    clearInterval(this.#watch);
     for (const entrance of this.#entrances) entrance.stopListening();
     this.#sockets.close();
     for (const exchange of [...this.#active]) exchange.endStream();
@@ -171,6 +181,15 @@ export class HttpServer {
     } catch (error) {
       this.#fail(exchange, error);
     }
+  }
+
+  /** Ends endless answers whose callers may not have them any more. */
+  #cutForbidden(): void {
+    for (const exchange of this.#active) {
+      const { caller, rule, isEndless } = exchange;
+      if (isEndless && rule !== undefined && !isServed(caller, rule.access, rule.params)) exchange.cut();
+    }
+    this.#sockets.cutForbidden();
   }
 
   async #drained(): Promise<void> {

@@ -16,7 +16,7 @@ import type { Caller } from './caller.js';
 import { credentialsOf, type Credentials } from './credentials.js';
 import type { Dispatcher } from './dispatcher.js';
 import type { Exchange } from './exchange.js';
-import { checkAccess } from './route-access.js';
+import { checkAccess, isServed, type RouteAccess } from './route-access.js';
 import type { DuplexSocketRoute, FrameSocketRoute } from './route.js';
 import type { Match } from './router.js';
 import { DuplexSocket } from './streams/duplex-socket.js';
@@ -33,12 +33,20 @@ interface Use {
   received?(frame: ArrayBuffer): void;
 }
 
+/** The right by which a WebSocket is open. */
+interface Permit {
+  readonly caller: Caller;
+  readonly access: RouteAccess;
+  readonly params: Match['params'];
+}
+
 interface Session {
   /** Starts to use the connection. */
   readonly begin: (socket: WebSocket<Session>) => Use;
   /** Called instead of `begin` when the connection is not made. */
   readonly giveUp?: () => void;
   use?: Use;
+  permit?: Permit;
 }
 
 interface WebSocketsOptions {
@@ -52,6 +60,7 @@ const IDLE_SECONDS = 120;
 const LARGEST_BACKLOG = 1024 * 1024;
 const LARGEST_FRAME = 64 * 1024;
 const GOING_AWAY = 1001;
+const FORBIDDEN = 1008;
 
 export class WebSockets {
   readonly #options: WebSocketsOptions;
@@ -93,6 +102,15 @@ export class WebSockets {
     return this.#sockets.size;
   }
 
+  /** Ends those whose callers may not have them any more. */
+  cutForbidden(): void {
+    for (const socket of this.#sockets) {
+      const { permit } = socket.getUserData();
+      if (permit !== undefined && !isServed(permit.caller, permit.access, permit.params))
+        socket.end(FORBIDDEN, 'these credentials do not count for this any more');
+    }
+  }
+
   close(): void {
     for (const socket of this.#sockets) socket.end(GOING_AWAY, 'the server is stopping');
   }
@@ -127,9 +145,14 @@ export class WebSockets {
     checkAccess(exchange.caller, route.access, params);
     exchange.group = route.tag;
     const query = dispatcher.query(exchange, route.query);
-    if ('openTail' in route) return tailSession(await route.openTail(params, query));
-    if ('openDuplex' in route) return duplexSession(route, params);
-    return frameSession(route, params, query, exchange.caller);
+    const { caller } = exchange;
+    const session =
+      'openTail' in route
+        ? tailSession(await route.openTail(params, query))
+        : 'openDuplex' in route
+          ? await duplexSession(route, params)
+          : await frameSession(route, params, query, caller);
+    return { ...session, permit: { caller, access: route.access, params } };
   }
 
   #open(socket: WebSocket<Session>): void {

@@ -4,7 +4,7 @@ import { Gate, type GateOptions } from '../../src/http/gate.js';
 import { GuessBrake } from '../../src/http/guess-brake.js';
 import { Unlimited } from '../../src/lab/access/principal.js';
 
-const everybody = new Unlimited('everybody', undefined);
+const everybody = new Unlimited('everybody', undefined, () => true);
 
 /** The gate of a server on loopback without accounts, as far as nothing else is said. */
 export function newGate(

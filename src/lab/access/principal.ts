@@ -13,6 +13,8 @@ export class Unlimited {
   constructor(
     readonly name: string,
     readonly sessionId: string | undefined,
+    /** Whether these credentials count still. */
+    readonly counts: () => boolean,
   ) {}
 
   has(): boolean {
@@ -28,20 +30,24 @@ export class Unlimited {
 interface Standing {
   readonly token?: Token | undefined;
   readonly sessionId?: string;
+  /** Whether these credentials count still. */
+  readonly counts: () => boolean;
 }
 
 /** A user, who signed in by password, by a token or by a session. A token never has more than its owner has now. */
 export class Principal {
   readonly sessionId: string | undefined;
+  readonly counts: () => boolean;
   readonly #user: User;
   readonly #grants: Grants;
   readonly #token: Token | undefined;
 
-  constructor(user: User, grants: Grants, { token, sessionId }: Standing = {}) {
+  constructor(user: User, grants: Grants, { token, sessionId, counts }: Standing) {
     this.#user = user;
     this.#grants = grants;
     this.#token = token;
     this.sessionId = sessionId;
+    this.counts = counts;
   }
 
   get name(): string {

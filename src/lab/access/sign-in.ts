@@ -43,7 +43,6 @@ const REMEMBERED_MS = 10 * 60 * 1000;
 const MOST_REMEMBERED = 10_000;
 const BASIC = /^Basic ([A-Za-z0-9+/]+={0,2})$/;
 const BEARER = /^Bearer (\S+)$/;
-const EVERYBODY = new Unlimited('everybody', undefined);
 
 export class SignIn {
   readonly #options: SignInOptions;
@@ -53,18 +52,19 @@ export class SignIn {
   readonly #remembered = new Map<string, Remembered>();
   /** Checks that are under way: the many requests of a page that opens share one. */
   readonly #checks = new Map<string, Promise<Found>>();
+  readonly #everybody = new Unlimited('everybody', undefined, () => this.everybody !== undefined);
 
   constructor(options: SignInOptions) {
     this.#options = options;
     const { builtIn } = options;
     if (builtIn === undefined) return;
     const header = `Basic ${Buffer.from(`${builtIn.user}:${builtIn.password}`).toString('base64')}`;
-    this.#builtIn = { digest: sha256(header), caller: new Unlimited(builtIn.user, undefined) };
+    this.#builtIn = { digest: sha256(header), caller: new Unlimited(builtIn.user, undefined, () => true) };
   }
 
   /** The caller without credentials; undefined when the server has accounts. */
   get everybody(): Unlimited | undefined {
-    return this.#builtIn === undefined && this.#options.users.size === 0 ? EVERYBODY : undefined;
+    return this.#builtIn === undefined && this.#options.users.size === 0 ? this.#everybody : undefined;
   }
 
   /** The caller with this header; undefined when it is wrong. A password that is not remembered takes a while. */
@@ -89,8 +89,10 @@ export class SignIn {
     const begun = this.#options.sessions.use(secret);
     if (begun === undefined) return undefined;
     const { session_id: sessionId } = begun.session;
-    if (begun.user !== undefined) return new Principal(begun.user, this.#options.grants, { sessionId });
-    return this.#builtIn && new Unlimited(this.#builtIn.caller.name, sessionId);
+    const counts = (): boolean => this.#options.sessions.endOf(sessionId) !== undefined;
+    if (begun.user !== undefined)
+      return new Principal(begun.user, this.#options.grants, { sessionId, counts });
+    return this.#builtIn && new Unlimited(this.#builtIn.caller.name, sessionId, counts);
   }
 
   #ownerOf(secret: string, name: string): Found {
@@ -98,14 +100,17 @@ export class SignIn {
     const user = token === undefined ? undefined : this.#options.users.get(token.user_id);
     if (user === undefined) return undefined;
     const isNamed = name === TOKEN_NAME || this.#options.users.named(name) === user;
-    return isNamed ? new Principal(user, this.#options.grants, { token }) : undefined;
+    if (token === undefined || !isNamed) return undefined;
+    const counts = (): boolean =>
+      this.#options.tokens.counts(token) && this.#options.users.get(user.user_id)?.role === user.role;
+    return new Principal(user, this.#options.grants, { token, counts });
   }
 
   #userOf(authorization: string, attempt: Attempt): Found | Promise<Found> {
     const key = createHmac('sha256', this.#secret).update(authorization).digest('base64');
     const known = this.#remembered.get(key);
     if (known !== undefined && known.until > this.#options.now() && this.#isCurrent(known.user))
-      return new Principal(known.user, this.#options.grants);
+      return this.#principalOf(known.user);
     const underWay = this.#checks.get(key);
     if (underWay !== undefined) return underWay;
     const check = this.#check(key, attempt).finally(() => {
@@ -123,7 +128,16 @@ export class SignIn {
     this.#remembered.set(key, { user, until: this.#options.now() + REMEMBERED_MS });
     const [oldest] = this.#remembered.keys();
     if (this.#remembered.size > MOST_REMEMBERED && oldest !== undefined) this.#remembered.delete(oldest);
-    return new Principal(user, this.#options.grants);
+    return this.#principalOf(user);
+  }
+
+  /** The user, whose password was right. */
+  #principalOf(user: User): Principal {
+    const counts = (): boolean => {
+      const now = this.#options.users.get(user.user_id);
+      return now?.role === user.role && now.password === user.password;
+    };
+    return new Principal(user, this.#options.grants, { counts });
   }
 
   /** A user who has been changed signs in again, because the change may be the password. */

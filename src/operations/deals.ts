@@ -203,7 +203,8 @@ export class Deals {
         for (const teacher of teachers) if (teacher !== userId) await grants.set(projectId, teacher, 'edit');
       },
     };
-    await copies.duplicate(lab, { id, name: lab.name, path: null, resetsAddresses: false, claim });
+    const copy = { id, name: lab.name, path: null, resetsAddresses: false, snapshots: [start], claim };
+    await copies.duplicate(lab, copy);
   }
 
   #copyOf(lab: Project, { user_id: userId }: User): Project | undefined {

@@ -53,6 +53,7 @@ void t.test('each member gets a copy that is his, and that the teacher edits', a
     { member: 'ann', project_id: null, state: 'none' },
     { member: 'bob', project_id: null, state: 'none' },
   ]);
+  await teacher.expect(201, 'POST', `${path}/snapshots`, { name: 'solution' });
   await done(deals);
   t.match(await copies(), [
     { member: 'ann', name: 'routing', state: 'closed', problem: null },
@@ -88,7 +89,11 @@ void t.test('all copies are collected, and begin anew', async (t) => {
   await done(`${deals}/collect`, { name: 'Monday' });
   await done(`${deals}/collect`, { name: 'Monday' });
   for (const member of ['ann', 'bob'])
-    t.strictSame(await namesOf(teacher, `${await projectOf(member)}/snapshots`), ['As dealt', 'Monday']);
+    t.strictSame(
+      await namesOf(teacher, `${await projectOf(member)}/snapshots`),
+      ['As dealt', 'Monday'],
+      'and not the solution',
+    );
   t.match(await copies(), [
     { state: 'closed', problem: null },
     { state: 'open', problem: null },

@@ -33,13 +33,21 @@ type RanOf = (snapshot: Snapshot) => readonly RanNode[] | undefined;
 
 const MOST_FILES = 500_000;
 
-/** Copies snapshots in the content store, which share their objects with the original. Returns warnings about the others. */
-export function copySnapshots(from: string, target: SnapshotTarget): string[] {
+/**
+ * Copies snapshots in the content store, those with these names or all, which share their objects with the original. Returns
+ * warnings about the others.
+ */
+export function copySnapshots(
+  from: string,
+  target: SnapshotTarget,
+  names: readonly string[] | undefined,
+): string[] {
   const { heads, damaged } = listHeads(from);
   const warnings = damaged.map((name) => `The snapshot in ${name} is damaged: it was left out`);
   if (heads.length > 0) shareObjects(join(from, CONTENT), join(target.folder, CONTENT));
   for (const { snapshot, added } of heads) {
     const original = snapshot as unknown as Snapshot;
+    if (names?.includes(original.name) === false) continue;
     const left = leftOut(original, () => {
       const { topology, tree } = readManifest(from, original.snapshot_id);
       publish(target, original, { content: readLabContent(topology), tree, added });

@@ -22,8 +22,8 @@ import { openRegularFile } from '../../base/disk/regular-file.js';
 
 export interface CopyTasks extends TaskTable {
   /**
-   * Copies the files that `freezeProject` has kept in the work folder, and the snapshots, into `stagingFolder`, which is
-   * empty. Returns warnings about what was left out.
+   * Copies the files that `freezeProject` has kept in the work folder, and the snapshots, all or those of these names, into
+   * `stagingFolder`, which is empty. Returns warnings about what was left out.
    */
   readonly copyProject: (
     input: JobPlace & {
@@ -32,6 +32,7 @@ export interface CopyTasks extends TaskTable {
       copyId: string;
       records: Packed;
       resetsAddresses: boolean;
+      snapshots: readonly string[] | undefined;
       progress: SharedArrayBuffer;
     },
   ) => Promise<string[]>;
@@ -44,6 +45,7 @@ export const copyTasks: CopyTasks = {
     copyId,
     records,
     resetsAddresses,
+    snapshots,
     progress: memory,
     ...place
   }) {
@@ -62,8 +64,10 @@ export const copyTasks: CopyTasks = {
       isCopy: true,
     };
     const warnings = [
-      ...copySnapshots(join(root, SNAPSHOTS), target),
-      ...(await admitGns3Snapshots(join(root, SNAPSHOTS), projectId, target, progress)),
+      ...copySnapshots(join(root, SNAPSHOTS), target, snapshots),
+      ...(snapshots === undefined
+        ? await admitGns3Snapshots(join(root, SNAPSHOTS), projectId, target, progress)
+        : []),
     ];
     syncFolder(folder);
     const content = contentOfCopy(copyId, resetsAddresses ? withoutAddresses(original) : original);

@@ -26,6 +26,8 @@ interface CopyRequest {
   /** A path outside of the projects folder; null for the usual place. */
   readonly path: string | null;
   readonly resetsAddresses: boolean;
+  /** The names of the snapshots that go along, of those that this server made; all go along without it. */
+  readonly snapshots?: readonly string[];
   readonly claim: ProjectClaim;
 }
 
@@ -55,7 +57,7 @@ export class ProjectCopies {
     project: Project,
     copyId: string,
     stagingFolder: string,
-    { resetsAddresses }: CopyRequest,
+    { resetsAddresses, snapshots }: CopyRequest,
     { id, progress }: Job,
   ): Promise<void> {
     const { longJobs, notes } = this.#options;
@@ -65,7 +67,10 @@ export class ProjectCopies {
         await longJobs.run('freezeProject', { ...place, isForOthers: true });
         return stored;
       });
-      const input = { ...place, stagingFolder, projectId: project.id, copyId, records, resetsAddresses };
+      const input = {
+        ...place,
+        ...{ stagingFolder, projectId: project.id, copyId, records, resetsAddresses, snapshots },
+      };
       const warnings = await longJobs.run('copyProject', { ...input, progress: progress.memory });
       for (const warning of warnings) project.warn(warning);
     } finally {

@@ -1,7 +1,11 @@
 /** Many changes of nodes or links in one call, each with a result of its own: one that fails does not keep the others. */
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Refusal } from '../base/errors/errors.js';
 import { INTERNAL_ERROR } from '../http/error-body.js';
 import type { Project } from '../lab/projects/project.js';
+
+/** So many changes begin in one turn of the HTTP thread. */
+const AT_ONCE = 64;
 
 /** One change; `run` returns its status, and the text of the object if there is one afterwards. */
 interface BatchStep {
@@ -20,7 +24,12 @@ export async function batchResults(
 ): Promise<string> {
   const texts: string[] = [];
   for (const [action, steps] of sorts) {
-    texts.push(...(await Promise.all(steps.map((step) => resultOf(project, what, action, step)))));
+    const results: Promise<string>[] = [];
+    for (const step of steps) {
+      results.push(resultOf(project, what, action, step));
+      if (results.length % AT_ONCE === 0) await nextTurn();
+    }
+    texts.push(...(await Promise.all(results)));
   }
   return `{"results":[${texts.join(',')}]}`;
 }

@@ -52,6 +52,8 @@ export class ConsoleBrowser {
     context.setDefaultTimeout(STEP_LIMIT_MS);
     const opened = await openIn(context, url);
     await opened.page.goto(`${url}/${address}`);
+    // Keys do nothing before the console knows who is there: then it has a menu, or asks for a password.
+    await opened.page.getByRole('navigation').or(opened.page.getByLabel('Password')).first().waitFor();
     return opened;
   }
 }

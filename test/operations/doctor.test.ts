@@ -10,6 +10,7 @@ import { encodeHead } from '../../src/base/store/journal-format.js';
 import { exitCodeOf, examinationOf, type Diagnosis } from '../../src/operations/doctor/diagnosis.js';
 import { cli, Program, PROGRAM } from '../support/cli.js';
 import { Client } from '../support/client.js';
+import { descriptorsOf } from '../support/open-descriptors.js';
 import { scratchFolder } from '../support/scratch.js';
 import { startServer } from '../support/server-process.js';
 
@@ -134,6 +135,8 @@ void t.test('a running server examines its host, and none of these faults is the
     t.match(checks.get(id), { level: 'ok' }, id);
   const { code, output } = await cli(t, ['doctor', '--url', server.url]);
   t.match(output, /^ok +state\.holder: /m);
+  const kept = descriptorsOf(server).filter((target) => /^(net|mnt):/.test(target));
+  t.same(kept, [], 'the threads that tried namespaces have let them go');
   const [, count, warnings, failures] = /^(\d+) checks, (\d+) warnings, (\d+) failures$/m.exec(output) ?? [];
   t.equal(Number(count), checks.size);
   t.equal(code, failures !== '0' ? 2 : warnings !== '0' ? 1 : 0, 'the host of the test may have faults');

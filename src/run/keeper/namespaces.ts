@@ -66,6 +66,11 @@ export class Namespaces {
     check('no working folder of its own', unshare(CLONE_FS));
   }
 
+  /** The thread keeps its namespaces; nothing more is done in others. */
+  close(): void {
+    for (const descriptor of [this.#mounts, this.#network, this.#folder]) closeSync(descriptor);
+  }
+
   /**
    * Does `work` with the folders hidden, and in this network. `label` names the mounts: a process cannot change them.
    * Throws with a sentence for the user.

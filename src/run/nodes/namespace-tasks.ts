@@ -121,9 +121,14 @@ function lackingPrivilege(): string | undefined {
 function tryNamespaces(folder: string): string | undefined {
   const root = statSync('/');
   const view = { hidden: [folder], visible: [] };
-  const isHidden = namespaces().within(view, '', 'wirefarm', () => readdirSync(folder).length === 0);
-  if (!isHidden) return `the folder ${folder} cannot be hidden`;
-  closeSync(namespaces().inNetwork(undefined, () => undefined).descriptor);
+  const tried = new Namespaces();
+  try {
+    const isHidden = tried.within(view, '', 'wirefarm', () => readdirSync(folder).length === 0);
+    if (!isHidden) return `the folder ${folder} cannot be hidden`;
+    closeSync(tried.inNetwork(undefined, () => undefined).descriptor);
+  } finally {
+    tried.close();
+  }
   const now = statSync('/');
   return now.ino === root.ino && now.dev === root.dev
     ? undefined

@@ -87,7 +87,7 @@ export const TEXTS = {
     zoom: 'zoom in, out, fit all, fit the selection',
     change: 'add a node, link, duplicate',
     run: 'start, stop, reload the selection',
-    line: 'suspend the link, capture on and off',
+    line: 'suspend the link, capture on and off, see its packets',
     remove: 'rename, delete',
     undo: 'select all, undo, do again',
   },

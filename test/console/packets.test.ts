@@ -145,6 +145,20 @@ void t.test('live packets', { skip: missingConsoleBrowser() }, async (t) => {
     },
   );
 
+  await t.test('are found from the map by a key', async (t) => {
+    await page.goto(`${server.url}/#/labs/${lab.id}`);
+    await page.getByRole('row').filter({ hasText: 'H1' }).first().click();
+    const inspector = page.getByRole('region', { name: 'Inspector' });
+    await inspector
+      .getByRole('button', { name: /^H1 – / })
+      .first()
+      .click();
+    await inspector.getByRole('link', { name: 'Packets' }).waitFor();
+    await page.keyboard.press('p');
+    await page.getByText(/^Links: H1–/).waitFor();
+    t.match(page.url(), /packets\?links=/);
+  });
+
   t.same(complaints, []);
   await narrow(page);
   t.same(await hindrances(page), []);

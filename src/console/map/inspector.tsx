@@ -6,6 +6,7 @@ import type { NodeShape } from '../../api/shapes/nodes.js';
 import { send } from '../api/call.js';
 import { capturePath, showNode } from '../api/lab.js';
 import { may } from '../state/account.js';
+import { packetsAddress } from '../state/place.js';
 import { failed } from '../state/toasts.js';
 import type { MapCommands } from './commands.js';
 import type { LabMap } from './lab-map.js';
@@ -176,10 +177,15 @@ function LinkView({ link, ...props }: InspectorProps & { readonly link: LinkFact
         {MAP_TEXTS.otherwise(short(totals?.[5] ?? 0))}
       </p>
       <Buttons {...props} />
-      {may('capture') && link.isCapturing && (
-        <a href={capturePath(lab.id, link.id)} download>
-          {MAP_TEXTS.captureFile}
-        </a>
+      {may('capture') && (
+        <p class="buttons">
+          <a href={packetsAddress(lab.id, [link.id])}>{MAP_TEXTS.packets}</a>
+          {link.isCapturing && (
+            <a href={capturePath(lab.id, link.id)} download>
+              {MAP_TEXTS.captureFile}
+            </a>
+          )}
+        </p>
       )}
       {may('run') && <LinkFilters lab={lab} commands={commands} link={link} names={[b, a]} />}
     </>

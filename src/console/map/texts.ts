@@ -70,5 +70,6 @@ export const MAP_TEXTS = {
   captureStart: 'Start capture',
   captureStop: 'Stop capture',
   captureFile: 'Download the capture',
+  packets: 'Packets',
   capturing: 'capturing',
 } as const;

@@ -15,6 +15,7 @@ import { Empty, Failure, Loading } from '../parts/notice.js';
 import { may } from '../state/account.js';
 import { useCommands, type PaletteCommand } from '../state/commands.js';
 import { useKeys, type KeyMap } from '../state/keys.js';
+import { go, packetsAddress } from '../state/place.js';
 import { failed } from '../state/toasts.js';
 
 type Opened =
@@ -198,6 +199,7 @@ function actionsOf(lab: LabMap, commands: MapCommands, eye: Eye, open: (what: Op
       () => void (lab.links.length > 0 && commands.suspend(lab.links)),
     ),
     ...command(may('capture'), MAP_TEXTS.captureStart, 'c', () => void commands.capture(lab.links)),
+    ...command(may('capture'), MAP_TEXTS.packets, 'p', () => go(packetsAddress(lab.id, lab.links))),
   ];
   const listed = [...editing, ...running, ...looking, ...others];
   const pointing = command(isEditor, MAP_TEXTS.link, 'l', pointAtOther);

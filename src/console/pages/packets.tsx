@@ -11,7 +11,7 @@ import type { LinkName } from '../packets/packet-messages.js';
 import { PACKET_TEXTS as texts } from '../packets/texts.js';
 import { Failure, Loading } from '../parts/notice.js';
 import { PacketClient } from '../state/packets.js';
-import { addressOf, go } from '../state/place.js';
+import { go, packetsAddress } from '../state/place.js';
 import { failed } from '../state/toasts.js';
 
 const KEPT = [0, 64, 256, 1500];
@@ -85,13 +85,7 @@ export function PacketsPage({ params, query }: PacketsPageProps): JSX.Element {
         <span class="count">
           {texts.lab} {lab.value.name}
         </span>
-        <LinkChooser
-          links={lab.value.links}
-          chosen={links}
-          onChange={(ids) =>
-            go(`${addressOf('labs', id, 'packets')}${ids.length > 0 ? `?links=${ids.join()}` : ''}`)
-          }
-        />
+        <LinkChooser links={lab.value.links} chosen={links} onChange={(ids) => go(packetsAddress(id, ids))} />
         <Capture {...asked.value} onApply={(bpf, snaplen) => (asked.value = { bpf, snaplen })} />
       </div>
       {error.value !== undefined && <Failure error={error.value} />}

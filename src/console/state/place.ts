@@ -33,6 +33,12 @@ export function addressOf(...parts: readonly string[]): string {
   return `#/${parts.map(encodeURIComponent).join('/')}`;
 }
 
+/** The page with the packets of these links of a lab, or of all without any. */
+export function packetsAddress(labId: string, links: readonly string[]): string {
+  const page = addressOf('labs', labId, 'packets');
+  return links.length === 0 ? page : `${page}?links=${links.join(',')}`;
+}
+
 export function go(address: string): void {
   location.hash = address;
 }

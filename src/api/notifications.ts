@@ -20,7 +20,12 @@ const attendance = z.object({
   /** A client that only looks neither keeps a project open nor closes it. */
   observe: z.enum(['yes', 'no']).default('no'),
   /** The number of the last event that the client knows: it gets those after it first, and the number of each. */
-  since: z.coerce.number().int().min(0).max(Number.MAX_SAFE_INTEGER).optional(),
+  since: z
+    .string()
+    .regex(/^\d{1,16}$/, 'must be a whole number')
+    .transform(Number)
+    .refine(Number.isSafeInteger, 'is too large')
+    .optional(),
 });
 
 export function notificationRoutes(

@@ -38,7 +38,7 @@ export async function audit(args: readonly string[], environment: Environment): 
     if (shown++ < MOST_SHOWN) process.stdout.write(`${fault}\n`);
   });
   if (faults > MOST_SHOWN) process.stdout.write(`and ${faults - MOST_SHOWN} more\n`);
-  const verdict = faults === 0 ? 'whole' : `${faults} faults`;
+  const verdict = faults === 0 ? 'whole' : `${faults} ${faults === 1 ? 'fault' : 'faults'}`;
   process.stdout.write(`${lines} lines of the audit, ${range}: ${verdict}\n`);
   return faults === 0 ? 0 : 1;
 }

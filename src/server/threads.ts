@@ -142,31 +142,18 @@ export class Threads {
 
   /** All pools by their names. */
   get pools(): Readonly<Record<string, FinitePool>> {
-    const {
-      files,
-      disk,
-      archives,
-      readers,
-      chores,
-      logs,
-      expressions,
-      namespaces,
-      memories,
-      passwords,
-      jobs,
-    } = this;
     return {
-      files,
-      disk,
-      archives,
-      readers,
-      chores,
-      logs,
-      expressions,
-      namespaces,
-      memories,
-      passwords,
-      jobs,
+      files: this.files,
+      disk: this.disk,
+      archives: this.archives,
+      readers: this.readers,
+      chores: this.chores,
+      logs: this.logs,
+      expressions: this.expressions,
+      namespaces: this.namespaces,
+      memories: this.memories,
+      passwords: this.passwords,
+      jobs: this.jobs,
     };
   }
 

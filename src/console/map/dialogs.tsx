@@ -20,6 +20,7 @@ import type { LabMap } from './lab-map.js';
 import { freePlace } from './scene.js';
 import type { View } from './view.js';
 import { MAP_TEXTS } from './texts.js';
+import { TextField } from '../parts/text-field.js';
 
 interface DialogProps {
   readonly lab: LabMap;
@@ -59,10 +60,7 @@ export function AddNode({
         },
       }}
     >
-      <label>
-        {MAP_TEXTS.addHint}
-        <input value={words} onInput={({ currentTarget }) => (words.value = currentTarget.value)} />
-      </label>
+      <TextField label={MAP_TEXTS.addHint} value={words} />
       <select
         onKeyDown={submitByEnter}
         size={8}
@@ -218,14 +216,7 @@ export function RenameNode({
         },
       }}
     >
-      <label>
-        {MAP_TEXTS.name}
-        <input
-          maxLength={255}
-          value={name}
-          onInput={({ currentTarget }) => (name.value = currentTarget.value)}
-        />
-      </label>
+      <TextField label={MAP_TEXTS.name} value={name} maxLength={255} />
     </Dialog>
   );
 }

@@ -15,6 +15,7 @@ import { createSnapshot } from '../api/snapshots.js';
 import { Deletion } from '../parts/deletion.js';
 import { Dialog } from '../parts/dialog.js';
 import { download } from '../parts/download.js';
+import { TextField } from '../parts/text-field.js';
 import { may } from '../state/account.js';
 import { sendEach } from '../state/bulk.js';
 import { tell } from '../state/toasts.js';
@@ -125,14 +126,7 @@ function SnapshotOfEach({ labs, onClose, run }: SnapshotOfEachProps): JSX.Elemen
         isDisabled: wanted === '',
       }}
     >
-      <label>
-        {texts.snapshotName}
-        <input
-          maxLength={255}
-          value={name}
-          onInput={({ currentTarget }) => (name.value = currentTarget.value)}
-        />
-      </label>
+      <TextField label={texts.snapshotName} value={name} maxLength={255} />
     </Dialog>
   );
 }

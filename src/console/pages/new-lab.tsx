@@ -5,6 +5,7 @@ import { useEffect, useRef } from 'preact/hooks';
 import { newId, send, sendBytes } from '../api/call.js';
 import { createProject, importProject } from '../api/projects.js';
 import { Dialog } from '../parts/dialog.js';
+import { TextField } from '../parts/text-field.js';
 import { addressOf, go } from '../state/place.js';
 import { failed, tell } from '../state/toasts.js';
 import { TEXTS } from '../texts.js';
@@ -43,14 +44,7 @@ export function NewLab({ onClose }: NewLabProps): JSX.Element {
         isDisabled: isBusy.value || name.value.trim() === '',
       }}
     >
-      <label>
-        {texts.name}
-        <input
-          maxLength={200}
-          value={name}
-          onInput={({ currentTarget }) => (name.value = currentTarget.value)}
-        />
-      </label>
+      <TextField label={texts.name} value={name} maxLength={200} />
     </Dialog>
   );
 }
@@ -98,14 +92,7 @@ export function ImportLab({ onClose }: NewLabProps): JSX.Element {
           }}
         />
       </label>
-      <label>
-        {texts.name}
-        <input
-          maxLength={200}
-          value={name}
-          onInput={({ currentTarget }) => (name.value = currentTarget.value)}
-        />
-      </label>
+      <TextField label={texts.name} value={name} maxLength={200} />
       {isBusy.value && <p role="status">{texts.importing}</p>}
     </Dialog>
   );

@@ -25,6 +25,7 @@ import { useReading } from '../state/reading.js';
 import { failed, tell } from '../state/toasts.js';
 import { TEXTS } from '../texts.js';
 import type { PageProps } from './page-props.js';
+import { TextField } from '../parts/text-field.js';
 
 const { snapshots: texts } = TEXTS;
 const MILLISECONDS = 1000;
@@ -231,14 +232,7 @@ function Creation({ projectId, onClose, again }: CreationProps): JSX.Element {
         isDisabled: isBusy.value || name.value.trim() === '',
       }}
     >
-      <label>
-        {texts.name}
-        <input
-          maxLength={255}
-          value={name}
-          onInput={({ currentTarget }) => (name.value = currentTarget.value)}
-        />
-      </label>
+      <TextField label={texts.name} value={name} maxLength={255} />
     </Dialog>
   );
 }
@@ -277,14 +271,7 @@ function Restoration({ snapshot, onClose }: RestorationProps): JSX.Element {
       }}
     >
       <p>{texts.lost}</p>
-      <label>
-        {TEXTS.deletion.typeName}
-        <input
-          autocomplete="off"
-          value={typed}
-          onInput={({ currentTarget }) => (typed.value = currentTarget.value)}
-        />
-      </label>
+      <TextField label={TEXTS.deletion.typeName} value={typed} />
     </Dialog>
   );
 }

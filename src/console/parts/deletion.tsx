@@ -4,6 +4,7 @@ import type { JSX } from 'preact';
 import type { Call } from '../api/call.js';
 import { TEXTS } from '../texts.js';
 import { Dialog } from './dialog.js';
+import { TextField } from './text-field.js';
 
 interface DeletionProps {
   readonly title: string;
@@ -43,14 +44,10 @@ export function Deletion({ title, names, call, run, onClose }: DeletionProps): J
         ))}
       </ul>
       <p>{TEXTS.deletion.final}</p>
-      <label>
-        {names.length === 1 ? TEXTS.deletion.typeName : TEXTS.deletion.typeCount(names.length)}
-        <input
-          autocomplete="off"
-          value={typed}
-          onInput={({ currentTarget }) => (typed.value = currentTarget.value)}
-        />
-      </label>
+      <TextField
+        label={names.length === 1 ? TEXTS.deletion.typeName : TEXTS.deletion.typeCount(names.length)}
+        value={typed}
+      />
     </Dialog>
   );
 }

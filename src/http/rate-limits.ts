@@ -53,8 +53,10 @@ export class RateLimits {
     bucket.tokens = Math.min(rate, bucket.tokens + ((now - bucket.filledAt) * rate) / 1000);
     bucket.filledAt = now;
     buckets.set(key, bucket);
-    const [oldest] = buckets.keys();
-    if (buckets.size > MOST_BUCKETS && oldest !== undefined) buckets.delete(oldest);
+    if (buckets.size > MOST_BUCKETS) {
+      const [oldest = key] = buckets.keys();
+      buckets.delete(oldest);
+    }
     if (bucket.tokens < 1) return false;
     bucket.tokens--;
     return true;

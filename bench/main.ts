@@ -9,6 +9,7 @@ import { fileURLToPath } from 'node:url';
 import { captureCost } from './capture-cost.bench.js';
 import { captureMany } from './capture-many.bench.js';
 import { captureViewers } from './capture-viewers.bench.js';
+import { consolePages } from './console.bench.js';
 import { control } from './control.bench.js';
 import { enginePair } from './engine-pair.bench.js';
 import { fairness } from './fairness.bench.js';
@@ -53,6 +54,7 @@ const BENCHES: readonly Bench[] = [
   smallFiles,
   snapshots,
   runningSnapshots,
+  consolePages,
 ];
 const RESULTS = fileURLToPath(new URL('../../bench/results/', import.meta.url));
 

@@ -87,6 +87,11 @@ const BENCHES = {
     'Snapshots of labs that run',
     'An emulated Linux guest of 512 MiB is kept while it runs. It is held while its memory is written and its disks are cloned or copied.',
   ],
+  console: [
+    'The console',
+    'Chromium without a GPU. The rates of all links change every second while the map is moved; the SVG is the same picture, ' +
+      'moved by one transform. Script and painting are those of the main thread, from the trace of the browser.',
+  ],
 };
 
 /** The rows of the table in the README: what it says, and the bench and figure that it is. */

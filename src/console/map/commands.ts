@@ -29,6 +29,7 @@ import { MAP_TEXTS } from './texts.js';
 const SWITCHES = ['ethernet_hub', 'ethernet_switch', 'frame_relay_switch', 'atm_switch'];
 /** The server takes so many changes at once. */
 const MOST_AT_ONCE = 1024;
+const MOST_NEW_AT_ONCE = 256;
 
 interface Position {
   readonly node_id: string;
@@ -268,8 +269,9 @@ export class MapCommands {
   /** Shows what the server has done, and rejects with its first refusal. */
   async #changeNodes(body: Readonly<Record<string, readonly unknown[]>>): Promise<void> {
     for (const [action, all] of Object.entries(body)) {
-      for (let from = 0; from < all.length; from += MOST_AT_ONCE) {
-        const part = { [action]: all.slice(from, from + MOST_AT_ONCE) };
+      const most = action === 'create' ? MOST_NEW_AT_ONCE : MOST_AT_ONCE;
+      for (let from = 0; from < all.length; from += most) {
+        const part = { [action]: all.slice(from, from + most) };
         const { results } = await send(changeNodes(this.#lab.id, part));
         for (const { node } of results) if (node !== undefined) this.#lab.putNode(node);
         for (const { action: done, status, node_id: id } of results)

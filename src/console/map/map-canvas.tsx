@@ -96,10 +96,7 @@ export function MapCanvas({ lab, commands, eye, onLinked, onOpened }: CanvasProp
       const { frame, linking } = hands;
       context.setTransform(devicePixelRatio, 0, 0, devicePixelRatio, 0, 0);
       const overlay = { selected: lab.selected.value, focused: lab.focused.value, frame, linking };
-      performance.mark('map-paint');
       painter.paint(context, lab.scene, view, colours, symbols, overlay);
-      performance.measure('map-frame', 'map-paint');
-      performance.clearMarks('map-paint');
       if (small.current !== null) paintMinimap(small.current, lab.scene, view, colours);
     };
     const repaint = (): void => {

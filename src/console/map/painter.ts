@@ -2,6 +2,7 @@
 import { BEND } from './hit-test.js';
 import type { Colours } from './colours.js';
 import { Room } from './room.js';
+import { paintLights } from './lights.js';
 import type { NodeFacts, Scene } from './scene.js';
 import type { Symbols } from './symbols.js';
 import type { View } from './view.js';
@@ -37,6 +38,11 @@ export class Painter {
   readonly #room = new Room();
   readonly #widths = new Map<string, number>();
   #groups = new Uint8Array(0);
+  /** The places of the lights of nodes, two numbers each. */
+  readonly #corners: Record<NodeFacts['status'], number[]> = { started: [], stopped: [], suspended: [] };
+  /** The words of links, as of a revision of the scene. */
+  #badges: (string | undefined)[] = [];
+  #badgesOf = -1;
   /** The ends of links on the screen, four numbers each. */
   #lines = new Float64Array(0);
 
@@ -140,6 +146,7 @@ export class Painter {
     symbols: Symbols,
     { selected, focused }: Overlay,
   ): void {
+    for (const corners of Object.values(this.#corners)) corners.length = 0;
     for (const node of scene.nodes) {
       const box = boxOf(node, view);
       if (box === undefined) continue;
@@ -165,10 +172,11 @@ export class Painter {
       } else {
         context.drawImage(picture, left, top, width, height);
       }
-      if (view.zoom >= SYMBOLS_FROM) paintStatus(context, node, left + width, top + height, colours);
+      this.#corners[node.status].push(left + width - 4, top + height - 4);
       // A name stands right below.
       this.#room.take(left, top, width, Math.max(0, height - NAME_GAP));
     }
+    if (view.zoom >= SYMBOLS_FROM) paintLights(context, this.#corners, colours);
   }
 
   #writeNames(context: Context, scene: Scene, view: View, colours: Colours): void {
@@ -183,12 +191,18 @@ export class Painter {
   }
 
   #writeBadges(context: Context, scene: Scene, colours: Colours): void {
+    if (this.#badgesOf !== scene.revision) {
+      this.#badges = [];
+      this.#badgesOf = scene.revision;
+    }
+    const lines = this.#lines;
     for (const [index, link] of scene.links.entries()) {
       if (this.#groups[index] === 0) continue;
-      const words = badgeOf(scene, index, link);
+      const words = (this.#badges[index] ??= badgeOf(scene, index, link));
       if (words === '') continue;
-      const [ax = 0, ay = 0, bx = 0, by = 0] = this.#lines.subarray(4 * index, 4 * index + 4);
-      const [middle, top] = [(ax + bx) / 2, (ay + by) / 2 - LINE / 2];
+      const at = 4 * index;
+      const middle = ((lines[at] ?? 0) + (lines[at + 2] ?? 0)) / 2;
+      const top = ((lines[at + 1] ?? 0) + (lines[at + 3] ?? 0) - LINE) / 2;
       BADGE_SHIFTS.some((shift) =>
         this.#write(context, words, middle, top + shift, colours.muted, colours.ground),
       );
@@ -231,36 +245,6 @@ function boxOf(
   const [across, down] = [width * view.zoom, height * view.zoom];
   const isSeen = left < view.width && top < view.height && left + across > 0 && top + down > 0;
   return isSeen ? [left, top, across, down] : undefined;
-}
-
-/** A triangle for a node that runs, two bars for one that is suspended, a square for one that does not run. */
-function paintStatus(
-  context: Context,
-  { status }: NodeFacts,
-  right: number,
-  bottom: number,
-  colours: Colours,
-): void {
-  const [x, y] = [right - 4, bottom - 4];
-  context.fillStyle = colours.ground;
-  context.beginPath();
-  context.arc(x, y, 8, 0, 2 * Math.PI);
-  context.fill();
-  context.beginPath();
-  if (status === 'started') {
-    context.fillStyle = colours.good;
-    context.moveTo(x - 3.5, y - 5);
-    context.lineTo(x + 5, y);
-    context.lineTo(x - 3.5, y + 5);
-  } else if (status === 'suspended') {
-    context.fillStyle = colours.warn;
-    context.rect(x - 4, y - 4, 3, 8);
-    context.rect(x + 1, y - 4, 3, 8);
-  } else {
-    context.fillStyle = colours.muted;
-    context.rect(x - 4, y - 4, 8, 8);
-  }
-  context.fill();
 }
 
 function paintOverlay(context: Context, scene: Scene, view: View, colours: Colours, overlay: Overlay): void {

@@ -29,7 +29,7 @@ interface DeskWorld {
   later(callback: () => void, ms: number): void;
 }
 
-/** The state is told this often, and a filter works so long at a time. */
+/** The state is told at most this often, and a filter works so long at a time. */
 const REPORT_MS = 50;
 const WORK_MS = 8;
 const RETRY_MS = 1000;
@@ -50,6 +50,7 @@ export class PacketDesk {
   #stream: PacketState['stream'] = 'closed';
   #lost = 0;
   #isReporting = false;
+  #reportedAt = -Infinity;
   #isWorking = false;
 
   constructor(world: DeskWorld) {
@@ -87,7 +88,8 @@ export class PacketDesk {
     this.#links = new Map(links.map(({ id, name }) => [id, name]));
     this.#names = [];
     this.#lost = 0;
-    this.#store = new PacketStore(this.#world.sizes);
+    // One that is as new serves: each is as large as all that may be held.
+    if (!this.#store.isNew) this.#store = new PacketStore(this.#world.sizes);
     this.#view = this.#newView();
     this.#shown = new MatchList(this.#store, this.#view);
     this.#shown.use(displayFilter(this.#filterText));
@@ -160,10 +162,16 @@ export class PacketDesk {
     this.#work();
     if (this.#isReporting) return;
     this.#isReporting = true;
-    this.#world.later(() => {
-      this.#isReporting = false;
-      this.#world.report(this.#state());
-    }, REPORT_MS);
+    // The first packet after a rest is told at once.
+    const sinceLast = this.#world.now() - this.#reportedAt;
+    this.#world.later(
+      () => {
+        this.#isReporting = false;
+        this.#reportedAt = this.#world.now();
+        this.#world.report(this.#state());
+      },
+      Math.max(0, REPORT_MS - sinceLast),
+    );
   }
 
   #work(): void {

@@ -46,6 +46,11 @@ export class PacketStore {
     this.#view = new DataView(this.ring.buffer);
   }
 
+  /** Whether nothing has been put into it yet. */
+  get isNew(): boolean {
+    return this.next === 1 && this.interfaces.length === 0;
+  }
+
   /** A new section begins: its interfaces are counted from 0 again. */
   beginSection(): void {
     this.#section = this.interfaces.length;

@@ -95,6 +95,7 @@ import { settingsRoutes } from './settings.js';
 import { snapshotRoutes } from './snapshots.js';
 import { symbolRoutes } from './symbols.js';
 import { templateRoutes } from './templates.js';
+import { ticketRoutes } from './tickets.js';
 import { unavailableKindRoutes } from './unavailable-kinds.js';
 import { uploadRoutes } from './uploads.js';
 import { userRoutes } from './users.js';
@@ -200,6 +201,7 @@ export function routeTable({
       ...healthRoutes(readiness),
       ...userRoutes(users, tokens),
       ...sessionRoutes(gate, users, sessions),
+      ...ticketRoutes(gate, () => table),
       ...metricRoutes(metrics),
       ...glance.routes,
       ...historyRoutes(controller, history),

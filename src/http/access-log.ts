@@ -31,7 +31,8 @@ export class AccessLog {
     const { id: req, caller, address, method, template: route, received, sent } = exchange;
     this.#log[level](
       {
-        ...{ req, trace: exchange.trace, user: caller.name, token: caller.tokenId, address, method, route },
+        ...{ req, trace: exchange.trace, user: caller.name, token: caller.tokenId },
+        ...{ ticket: exchange.ticketId, address, method, route },
         path: shownTarget(exchange.path, exchange.query),
         status: exchange.isGone ? 'gone' : exchange.status,
         in: received,

@@ -13,6 +13,8 @@ export interface ChangeNotes {
     params: Readonly<Record<string, string>>,
     make: () => Answer | Promise<Answer>,
   ): Promise<Answer>;
+  /** Call it when a ticket has opened what the path leads to. */
+  ticketUsed(exchange: Exchange, params: Readonly<Record<string, string>>): void;
   /** Call it when the exchange has ended. */
   ended(exchange: Exchange): void;
 }

@@ -7,7 +7,7 @@ import type { z } from 'zod';
 import { refusals } from '../base/errors/errors.js';
 import { describeIssues, faultsOf } from '../base/errors/validation.js';
 import { empty, jsonText, type Answer } from './answer.js';
-import { credentialsOf } from './credentials.js';
+import { credentialsOf, type Credentials } from './credentials.js';
 import { errorAnswer, withoutSecrets } from './error-body.js';
 import type { Caller } from './caller.js';
 import type { ChangeNotes } from './change-notes.js';
@@ -17,14 +17,21 @@ import { readJsonBody } from './json-body.js';
 import { RawBody } from './raw-body.js';
 import type { RateLimits } from './rate-limits.js';
 import type { Method, Route, RouteRequest, RouteTable } from './route.js';
-import { checkAccess } from './route-access.js';
+import { checkAccess, type RouteAccess } from './route-access.js';
 import { Router, type Match } from './router.js';
+import { takesTickets } from './tickets.js';
 
 const CHANGING = new Set(['POST', 'PUT', 'DELETE', 'PATCH']);
 const LONGEST_ECHO = 1000;
 
 export function isChanging(method: string): boolean {
   return CHANGING.has(method);
+}
+
+/** The place to which a request leads. A route that changes something has no access by tickets. */
+interface Goal {
+  readonly access: RouteAccess | undefined;
+  readonly params: Match['params'];
 }
 
 interface DispatcherOptions {
@@ -64,8 +71,7 @@ export class Dispatcher {
     if (route !== undefined && route.headers.length > 0)
       exchange.headers = copyHeaders(request, route.headers);
     const serve = (caller: Caller): Answer | Promise<Answer> => {
-      exchange.caller = caller;
-      this.#limits.check(caller, exchange.address, isChanging(exchange.method));
+      this.enter(exchange, caller);
       if (route !== undefined) return this.#call(exchange, route, params);
       if (endpoint.socket !== undefined && exchange.method === 'GET') throw refusals.webSocketOnly();
       return methodUnknown(exchange, endpoint);
@@ -74,12 +80,31 @@ export class Dispatcher {
     if (route?.access === 'anyone' && credentials.authorization === '') {
       return serve(this.gate.visitor(credentials));
     }
-    const caller = this.gate.admit(credentials, exchange);
+    const reads = exchange.method === 'GET' ? route?.access : undefined;
+    const caller = this.admit(exchange, credentials, { access: reads, params });
     if (!(caller instanceof Promise)) return serve(caller);
     const later = async (): Promise<Answer> => serve(await caller);
     if (route?.body === undefined) return later();
     exchange.hold();
     return heardOut(exchange, later);
+  }
+
+  /** The caller with these credentials, or with the ticket that counts before them. Refuses (401) wrong ones. */
+  admit(exchange: Exchange, credentials: Credentials, { access, params }: Goal): Caller | Promise<Caller> {
+    const { ticket, path, query } = exchange;
+    if (ticket === undefined) return this.gate.admit(credentials, exchange);
+    if (!takesTickets(access)) throw refusals.ticketRefused();
+    const { id, maker } = this.gate.tickets.use(ticket, query === '' ? path : `${path}?${query}`);
+    exchange.caller = maker;
+    exchange.ticketId = id;
+    this.#notes?.ticketUsed(exchange, params);
+    return maker;
+  }
+
+  /** Takes the caller in. Refuses (429) one who sends too many requests. */
+  enter(exchange: Exchange, caller: Caller): void {
+    exchange.caller = caller;
+    this.#limits.check(caller, exchange.address, isChanging(exchange.method));
   }
 
   /** Finds the endpoint of the path. Refuses (404) a path without one. */

@@ -18,6 +18,7 @@ import type { RouteAccess } from './route-access.js';
 /** Longer answers are streamed at the client's pace, because the library would cut off a slow client. */
 const TRACE_PARENT = /^(?!ff)[\da-f]{2}-((?!0{32})[\da-f]{32})-[\da-f]{16}-[\da-f]{2}(?:-|$)/;
 const LARGEST_AT_ONCE = 64 * 1024;
+const TICKET = /(?:^|&)ticket=([^&]*)/;
 
 interface ExchangeOptions {
   readonly id: string;
@@ -30,7 +31,10 @@ export class Exchange {
   readonly id: string;
   readonly method: string;
   readonly path: string;
+  /** The query without a ticket, so that none comes into a log or an answer. */
   readonly query: string;
+  /** The secret of a ticket, if the query has one. */
+  readonly ticket: string | undefined;
   readonly host: string;
   readonly origin: string;
   /** The id of the trace that the request is part of, if its client says so. */
@@ -45,6 +49,8 @@ export class Exchange {
   template: string | undefined;
   /** The caller, once that one is known. */
   caller: Caller = ANYONE;
+  /** The id of the ticket that stood for credentials. */
+  ticketId: string | undefined;
   /** The rule of the route and the parameters of the path, once the caller may have what is asked for. */
   rule: { readonly access: RouteAccess; readonly params: Readonly<Record<string, string>> } | undefined;
   /** The tag of the route, once it has been found. */
@@ -77,7 +83,9 @@ export class Exchange {
     this.method = request.getMethod().toUpperCase();
     this.path = request.getUrl();
     // Without a query the library returns undefined, which its types do not say.
-    this.query = request.getQuery() || '';
+    const query = request.getQuery() || '';
+    this.ticket = TICKET.exec(query)?.[1];
+    this.query = this.ticket === undefined ? query : withoutTickets(query);
     this.host = request.getHeader('host');
     this.origin = request.getHeader('origin');
     this.trace = TRACE_PARENT.exec(request.getHeader('traceparent'))?.[1];
@@ -317,4 +325,9 @@ export class Exchange {
     this.#atEnd = [];
     for (const callback of callbacks) callback(this);
   }
+}
+
+function withoutTickets(query: string): string {
+  const pairs = query.split('&');
+  return pairs.filter((pair) => !pair.startsWith('ticket=')).join('&');
 }

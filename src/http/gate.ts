@@ -14,6 +14,7 @@ import type { Credentials } from './credentials.js';
 import type { GuessBrake } from './guess-brake.js';
 import { Proxies, type Scheme } from './proxies.js';
 import type { Method } from './route.js';
+import { Tickets } from './tickets.js';
 
 export interface GateOptions {
   /** The address on which the server listens. */
@@ -59,6 +60,7 @@ export class Gate {
   #publicOrigin: string | undefined;
   readonly #identification: Identification;
   readonly #brake: GuessBrake;
+  readonly tickets = new Tickets(() => performance.now());
   #waiting = 0;
   #wrong = 0;
 
@@ -97,6 +99,11 @@ export class Gate {
 
   isAllowedOrigin(origin: string): boolean {
     return this.#allowedOrigins.has(origin);
+  }
+
+  /** The origin of this server for a client that has called it so. */
+  originFor({ host, scheme }: Pick<Page, 'host' | 'scheme'>): string {
+    return this.#publicOrigin ?? `${scheme}://${host}`;
   }
 
   /** The origin of this server over TLS, for a client that has called it by this host. */

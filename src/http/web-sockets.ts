@@ -139,7 +139,8 @@ export class WebSockets {
     dispatcher.gate.checkHost(exchange.host);
     dispatcher.gate.checkOrigin(exchange);
     const { endpoint, params } = dispatcher.match(exchange);
-    exchange.caller = await dispatcher.gate.admit(credentials, exchange);
+    const access = endpoint.socket?.access;
+    dispatcher.enter(exchange, await dispatcher.admit(exchange, credentials, { access, params }));
     if (endpoint.socket === undefined) throw refusals.webSocketUnknown();
     const route = endpoint.socket;
     checkAccess(exchange.caller, route.access, params);

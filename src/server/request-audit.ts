@@ -18,7 +18,7 @@ const ACCOUNTS = /^\/v2\/(?:users|tokens|session)\b/;
 const ID = '[0-9a-fA-F-]{8,36}';
 
 type Params = Readonly<Record<string, string>>;
-type RequestKind = Extract<AuditEntry['kind'], 'change' | 'refused' | 'sign_in'>;
+type RequestKind = Extract<AuditEntry['kind'], 'change' | 'refused' | 'sign_in' | 'ticket'>;
 
 export class RequestAudit implements ChangeNotes {
   readonly #audit: Audit;
@@ -63,6 +63,13 @@ export class RequestAudit implements ChangeNotes {
     } else if (REFUSED.has(status) && this.#audit.isOn) {
       this.#audit.tell(this.#entryOf('refused', exchange, {}), status);
     }
+  }
+
+  /** It is told at once: what a ticket opens may go on for days. */
+  ticketUsed(exchange: Exchange, params: Params): void {
+    const { ticketId } = exchange;
+    if (this.#audit.isOn && ticketId !== undefined)
+      this.#audit.tell(this.#entryOf('ticket', exchange, { ...params, ticket_id: ticketId }), null);
   }
 
   /** A user has come to an address from which that one had not come for a while. */

@@ -263,6 +263,7 @@ const NO_FILES: readonly (readonly [pattern: RegExp, reason: string])[] = [
   [/\/quota opaque$/, NO_NAME],
   [/\/drawings(\/\{drawing_id\})? opaque$/, NO_NAME],
   [/\/templates\/\{template_id\} opaque$/, NO_NAME],
+  [/\/tickets path$/, 'a path of the server, of which nothing is made'],
   [/^(PATCH|POST) \/v2\/uploads\/\{upload_id\} raw$/, 'where it lands was said when it was begun'],
   [
     / \/v2\/(compute|computes\/\{compute_id\})\/qemu\/img path$/,

@@ -1,7 +1,10 @@
 /** How many requests one caller may send: counted on a clock that is set, and once by a server. */
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import t from 'tap';
+import { WebSocket } from 'ws';
 import { RateLimits, type Rates } from '../../src/http/rate-limits.js';
-import { firstAdmin } from '../support/accounts.js';
+import { basic, firstAdmin } from '../support/accounts.js';
+import { eventually } from '../support/eventually.js';
 import { startServer } from '../support/server-process.js';
 
 function rig(rates: Rates | undefined): {
@@ -52,7 +55,7 @@ void t.test('callers without a record are told apart by their address', (t) => {
 });
 
 void t.test('a server refuses the changes that are too many, once it has users', async (t) => {
-  const server = await startServer(t, { flags: ['--change-rate', '1'] });
+  const server = await startServer(t, { flags: ['--change-rate', '1', '--read-rate', '3'] });
   const admin = await firstAdmin(server);
   const replies = await Promise.all(
     Array.from({ length: 30 }, () => admin.post('/v2/tokens', { name: 'one of many' })),
@@ -62,4 +65,31 @@ void t.test('a server refuses the changes that are too many, once it has users',
   t.equal(refused[0]?.headers.get('retry-after'), '1');
   t.match(refused[0]?.body, { code: 'too_many_requests' });
   t.equal((await admin.get('/v2/account')).status, 200, 'reads go on');
+
+  await eventually('a handshake of a WebSocket that is one too many', async () => {
+    const handshakes = Array.from({ length: 10 }, () => handshake(server.url));
+    return (await Promise.all(handshakes)).find(({ status }) => status === 429);
+  }).then(({ headers }) => {
+    t.equal(headers['retry-after'], '1');
+  });
 });
+
+/** Opens a WebSocket, and closes it; returns the head of the answer. */
+function handshake(url: string): Promise<{ status: number | undefined; headers: IncomingHttpHeaders }> {
+  const socket = new WebSocket(`${url.replace('http', 'ws')}/v2/notifications/ws`, {
+    headers: basic('root'),
+  });
+  return new Promise((resolve, reject) => {
+    socket.on('error', reject);
+    const answered = ({ statusCode: status, headers }: IncomingMessage): void => {
+      resolve({ status, headers });
+    };
+    socket.once('upgrade', answered);
+    socket.once('unexpected-response', (_request, response) => {
+      answered(response);
+    });
+    socket.once('open', () => {
+      socket.terminate();
+    });
+  });
+}

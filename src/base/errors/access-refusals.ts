@@ -57,6 +57,20 @@ export const accessRefusals = {
   tokenUnknown: (id: string) => new Refusal(404, 'token_unknown', `Token ID ${shortened(id)} doesn't exist`),
   tooManyTokens: (limit: number) =>
     new Refusal(409, 'too_many_tokens', `A user has at most ${limit} tokens: delete some`),
+  ticketRefused: () =>
+    new Refusal(
+      401,
+      'ticket_refused',
+      'This ticket does not count: each is for one path, for 30 seconds, and once',
+    ),
+  ticketPath: () =>
+    new Refusal(
+      400,
+      'ticket_path',
+      'path is none of those for which there are tickets: captures and consoles of a project, as they are read',
+    ),
+  tooManyTickets: (seconds: number) =>
+    new Refusal(429, 'too_many_tickets', 'Too many tickets wait to be used', { retryAfterSeconds: seconds }),
   tokenExpiry: () =>
     new Refusal(400, 'token_expiry_past', 'expires_at lies in the past: the token could never be used'),
 } as const;

@@ -117,7 +117,7 @@ export class Audit {
   }
 
   /** Adds an entry about a request that changed nothing. */
-  tell(entry: AuditEntry, status: number): void {
+  tell(entry: AuditEntry, status: number | null): void {
     const now = performance.now();
     if (now - this.#told.since > TOLD_MS) this.#told = { since: now, count: 0 };
     if (this.#told.count >= MOST_TOLD || this.#ended.length >= MOST_WAITING) {

@@ -31,6 +31,8 @@ interface ControllerOptions {
   /** The first and the last TCP port of consoles. */
   readonly consolePorts: readonly [first: number, last: number];
   readonly host: string;
+  /** Where consoles of nodes listen, now. */
+  readonly consoles: { readonly host: string };
   readonly user: string | null;
   readonly projectsFolder: string;
   readonly symbolsFolder: string;
@@ -80,7 +82,9 @@ export class Controller {
     this.iouLicense = new IouLicense(store);
     this.virtualMachine = new VirtualMachine(store);
     const context: TopologyContext = {
-      consoleHost: options.host,
+      get consoleHost() {
+        return options.consoles.host;
+      },
       consolePorts,
       hostNumbers: new HostNumbers(consolePorts),
       quotas: options.quotas,

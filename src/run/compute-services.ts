@@ -1,4 +1,5 @@
 /** The services that projects and nodes of the compute interface share. */
+import type { ConsoleReach } from './consoles/console-port.js';
 import type { Logger } from 'pino';
 import type { RunningDevice } from '../engine/control/running-device.js';
 import type { Intake } from '../base/intake.js';
@@ -40,8 +41,7 @@ export interface ComputeServices {
   readonly running: RunningNodes;
   readonly savedStates: SavedStates;
   readonly nat: NatWays;
-  /** The address at which consoles listen. */
-  readonly consoleHost: string;
+  readonly consoles: ConsoleReach;
   /** Notifies the listeners of the compute and of the controller. */
   readonly nodeChanged: (projectId: string, nodeId: string, text: string) => void;
   /** Tells the listeners of the compute and of the project what has happened. */

@@ -1,4 +1,5 @@
 /** This server as a compute of GNS3: its abilities, the numbers it has reserved, and the projects that run here. */
+import type { ConsoleReach } from './consoles/console-port.js';
 import { platform } from 'node:os';
 import { join } from 'node:path';
 import type { Logger } from 'pino';
@@ -72,8 +73,7 @@ interface LocalComputeOptions extends NioSocketsOptions {
   /** The folder for what programs keep between their lives, and for secrets. No client may write there. */
   readonly programFolder: string;
   readonly docker: Pick<DockerOptions, 'keepsNodes' | 'mark' | 'privileges' | 'resources' | 'socket'>;
-  /** The address at which consoles listen. */
-  readonly consoleHost: string;
+  readonly consoles: ConsoleReach;
   readonly confinement: Confinement;
   /** Whether programs may start that have the rights of the server. */
   readonly runsUnconfined: boolean;
@@ -110,7 +110,7 @@ export class LocalCompute {
   readonly #services: ComputeServices;
   readonly #docker: DockerRunner;
   constructor(options: LocalComputeOptions) {
-    const { engines, files, udpPorts, consolePorts, refusesBadHec, confinement, consoleHost } = options;
+    const { engines, files, udpPorts, consolePorts, refusesBadHec, confinement, consoles } = options;
     this.#files = files;
     this.#bpf = options.bpf;
     this.fileLists = new FileLists(files);
@@ -129,9 +129,9 @@ export class LocalCompute {
     const nat = new NatWays({ keeper, files, interfaces: options.interfaces });
     const sockets = new NioSockets(options);
     const tables = join(options.programFolder, 'dynamips');
-    this.dynamips = new DynamipsRunner({ keeper, files, images, tables, consoleHost });
+    this.dynamips = new DynamipsRunner({ keeper, files, images, tables, consoles });
     this.#docker = new DockerRunner({
-      ...{ ...options.docker, keeper, files, sockets, consoleHost, confinement },
+      ...{ ...options.docker, keeper, files, sockets, consoles, confinement },
       displays: join(options.programFolder, 'displays'),
     });
     const kept = new KeptPrograms(udpPorts);
@@ -171,7 +171,7 @@ export class LocalCompute {
       running: options.running,
       savedStates: options.savedStates,
       nat,
-      consoleHost,
+      consoles,
       files,
       archives: options.archives,
       nodeChanged: (projectId, nodeId, text) => {

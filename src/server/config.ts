@@ -76,6 +76,10 @@ export interface Config {
   readonly udpPorts: readonly [first: number, last: number];
   /** The first and the last TCP port at which consoles of nodes listen. */
   readonly consolePorts: readonly [first: number, last: number];
+  /** The address at which consoles of nodes listen, when somebody has said so. */
+  readonly consoleHost: string | undefined;
+  /** The clients of consoles besides this host; `auto` is everybody for a server without users. */
+  readonly consoleNetworks: BlockList | 'any' | 'auto';
   /** Where UDP attachments may lead; undefined is anywhere. */
   readonly nioNetworks: BlockList | undefined;
   /** The interfaces of the host that ports may be attached to. */
@@ -236,6 +240,8 @@ function newConfig(settings: Settings, environment: NodeJS.ProcessEnv): Config {
     maxJsonBody: settings['max-json-body'],
     udpPorts: settings['udp-ports'],
     consolePorts: settings['console-ports'],
+    consoleHost: settings['console-host'],
+    consoleNetworks: settings['console-networks'],
     nioNetworks: udpNetworks(settings),
     nioInterfaces: new Set(settings['nio-interfaces']),
     refusesBadHec: settings['refuse-bad-hec'],

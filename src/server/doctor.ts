@@ -3,13 +3,18 @@ import { Doctor } from '../operations/doctor/doctor.js';
 import { examinationText, exitCodeOf } from '../operations/doctor/diagnosis.js';
 import type { Patient } from '../operations/doctor/patient.js';
 import type { Config } from './config.js';
+import { consoleClientsOf, consoleHostOf } from './console-reach.js';
 
 export function patientOf(config: Config): Patient {
+  // A server that others can reach has users, or is open.
+  const hasUsers = config.credentials !== undefined || (config.isForOthers && !config.isOpen);
   const { data, projects, images, state, uploads, udpPorts, consolePorts, certificate } = config;
   const { dockerSocket, kvm, confinesPrograms, projectLimits, isForOthers } = config;
   return {
     parts: { data, projects, images, state, uploads },
     ...{ udpPorts, consolePorts, certificate, dockerSocket, kvm, confinesPrograms, isForOthers },
+    ...{ hasUsers, consoleHost: consoleHostOf(config, hasUsers) },
+    consoleClients: consoleClientsOf(config, hasUsers),
     publicUrl: config.publicUrl?.href,
     hasProxies: config.trustedProxies.rules.length > 0,
     limitsProjects: projectLimits.memoryBytes > 0 || projectLimits.cpuPercent > 0,

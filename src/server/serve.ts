@@ -40,6 +40,7 @@ import { LocalCompute } from '../run/local-compute.js';
 import { LabFiles } from '../operations/lab-files/lab-files.js';
 import { CertificateWatch } from '../operations/certificate-watch.js';
 import type { StartSettings } from './config.js';
+import { consoleReach } from './console-reach.js';
 import { patientOf } from './doctor.js';
 import {
   CONFIGS,
@@ -100,6 +101,7 @@ export async function serve(start: StartSettings): Promise<void> {
   const live = new LiveSettings(start, { files: threads.files, hasUsers: () => users.size > 0, log });
   const requests = requestLog(config, threads, log);
   live.follow(({ logLevel }) => (requests.log.level = log.level = logLevel));
+  const consoles = consoleReach(live, () => users.size > 0);
   const quotas = new Quotas({ store, users, grants, defaults: () => live.config.quotas });
   await Promise.all([accounts.start(), quotas.start(), audit.start()]);
   checkGuarded(config, users.size > 0);
@@ -132,6 +134,7 @@ export async function serve(start: StartSettings): Promise<void> {
     udpPorts,
     consolePorts: config.consolePorts,
     host: config.host,
+    consoles,
     user: config.credentials?.user ?? null,
     projectsFolder: config.projects,
     symbolsFolder: join(config.data, SYMBOLS),
@@ -199,7 +202,7 @@ export async function serve(start: StartSettings): Promise<void> {
       privileges: config.dockerPrivileges,
       keepsNodes: config.keepsNodesSeconds > 0,
     },
-    consoleHost: config.host,
+    consoles,
     confinement,
     runsUnconfined: !config.isForOthers || config.allowsUnconfined,
     guestSocketsFolder: guestSocketsFolder(config),

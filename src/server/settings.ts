@@ -46,14 +46,13 @@ function option<Value extends z.ZodType>(value: Value, about: Option): Value {
 
 const toggle = (help: string): z.ZodType<boolean> => option(onOrOff, { help, fallback: '', isSwitch: true });
 
+const hostAddress = z
+  .string()
+  .refine((host) => isIP(host) !== 0 || host === 'localhost', 'must be an IP address or localhost');
+
 export const SETTINGS = z.object({
   config: option(z.string(), { help: 'file of settings, a line WIREFARM_NAME=value for each', fallback: '' }),
-  host: option(
-    z
-      .string()
-      .refine((host) => isIP(host) !== 0 || host === 'localhost', 'must be an IP address or localhost'),
-    { help: 'address to listen on', fallback: '127.0.0.1' },
-  ),
+  host: option(hostAddress, { help: 'address to listen on', fallback: '127.0.0.1' }),
   port: option(whole(0, 65_535), { help: 'TCP port to listen on', fallback: '3080' }),
   data: option(z.string().min(1, 'must not be empty'), {
     help: 'folder of everything kept on disk',
@@ -144,6 +143,15 @@ export const SETTINGS = z.object({
   'max-json-body': option(whole(1024, 64 * 1024 * 1024), {
     help: 'largest JSON request body, in bytes',
     fallback: '1048576',
+    isLive: true,
+  }),
+  'console-host': option(z.union([z.literal('').transform(() => undefined), hostAddress]), {
+    help: 'address at which consoles of nodes listen (loopback with users, else that of --host)',
+    fallback: '',
+  }),
+  'console-networks': option(networkList, {
+    help: 'comma-separated networks that consoles of nodes serve, or any; auto is this host, without users any',
+    fallback: 'auto',
     isLive: true,
   }),
   'console-ports': option(portRange, {

@@ -12,6 +12,7 @@ import { Sessions } from '../../src/lab/access/sessions.js';
 import { SignIn } from '../../src/lab/access/sign-in.js';
 import { Tokens } from '../../src/lab/access/tokens.js';
 import { Users } from '../../src/lab/access/users.js';
+import { firstAdmin } from '../support/accounts.js';
 import { Client } from '../support/client.js';
 import { FakeStore } from '../support/fake-store.js';
 import { newGate } from '../support/new-gate.js';
@@ -343,6 +344,14 @@ void t.test('a server beyond loopback knows its names, and says in its log that 
     .filter((line) => line.includes('"level":40'));
   t.equal(warnings.length, 1);
   t.match(warnings[0], /it has no password/);
+
+  const consoleHost = async (client: Client, name: string): Promise<unknown> => {
+    const { project_id: id } = await client.expect(201, 'POST', '/v2/projects', { name });
+    const node = { name: 'PC', node_type: 'vpcs', compute_id: 'local' };
+    return (await client.expect(201, 'POST', `/v2/projects/${String(id)}/nodes`, node))['console_host'];
+  };
+  t.equal(await consoleHost(new Client(server.url), 'open'), '0.0.0.0', 'as with GNS3');
+  t.equal(await consoleHost(await firstAdmin(server), 'guarded'), '127.0.0.1', 'consoles ask for no password');
 });
 
 void t.test('a server with a password', async (t) => {

@@ -2,8 +2,10 @@ import { networkInterfaces } from 'node:os';
 import { writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import t, { type Test } from 'tap';
+import type { ConsoleReach } from '../../src/run/consoles/console-port.js';
 import { ConfigError } from '../../src/server/config-error.js';
 import { helpText, readCommand, type Config } from '../../src/server/config.js';
+import { consoleReach } from '../../src/server/console-reach.js';
 import { checkGuarded } from '../../src/server/reach.js';
 import { scratchFolder } from '../support/scratch.js';
 
@@ -87,6 +89,8 @@ void t.test('a value that cannot be used is refused in one line that names flag 
     ['udp-ports', '20000-65536'],
     ['udp-ports', '20000-30000-40000'],
     ['nio-networks', ''],
+    ['console-host', 'lab.example.org'],
+    ['console-networks', '10.0.0.0/33'],
     ['nio-networks', '10.0.0.0/33'],
     ['nio-networks', '10.0.0.0/x'],
     ['nio-networks', '10.0.0.0/8/8'],
@@ -240,6 +244,33 @@ void t.test('UDP leads anywhere, from a server that is open to this host only', 
     t.equal(nioNetworks?.check(address, address.includes(':') ? 'ipv6' : 'ipv4'), true, address);
   for (const address of ['192.0.2.1', '2001:db8::1'])
     t.equal(nioNetworks?.check(address, address.includes(':') ? 'ipv6' : 'ipv4'), false, address);
+  t.end();
+});
+
+void t.test('consoles are on loopback as soon as there are users, and serve whom they are told to', (t) => {
+  let hasUsers = false;
+  const reachOf = (...args: readonly string[]): ConsoleReach =>
+    consoleReach({ config: configOf(args) }, () => hasUsers);
+  const local = reachOf();
+  const open = reachOf('--host', '0.0.0.0', '--open');
+  t.equal(local.host, '127.0.0.1');
+  t.equal(open.host, '0.0.0.0');
+  t.ok(open.serves('192.0.2.7'), 'as with GNS3');
+  const told = reachOf('--console-host', '10.1.2.3', '--console-networks', '10.1.0.0/16,2001:db8::/32');
+  t.equal(told.host, '10.1.2.3');
+  const served = ['10.1.9.9', '::ffff:10.1.9.9', '2001:db8::1', '127.0.0.1', '::1', '::ffff:127.0.0.1'];
+  for (const address of served) t.ok(told.serves(address), address);
+  for (const address of ['10.2.0.1', '::ffff:10.2.0.1', '2001:db9::1', 'nonsense'])
+    t.notOk(told.serves(address), address);
+  const alone = reachOf('--console-host', '0.0.0.0');
+  t.notOk(alone.serves('192.0.2.7'), 'nobody said who else');
+  t.ok(alone.serves('127.0.0.9'));
+  hasUsers = true;
+  t.equal(local.host, '127.0.0.1');
+  t.equal(open.host, '127.0.0.1');
+  t.notOk(open.serves('192.0.2.7'), 'nor are clients served that reach a port from before');
+  t.equal(reachOf('--host', '::1').host, '::1');
+  t.ok(reachOf('--console-host', '::', '--console-networks', 'any').serves('192.0.2.7'));
   t.end();
 });
 

@@ -136,7 +136,7 @@ export class ProgramRig {
       running: new RunningNodes({ store: new FakeStore(), log: pino({ level: 'silent' }), now: () => 0 }),
       savedStates: new SavedStates(new FakeStore()),
       nat: new NatWays({ keeper: this.keeper, files, interfaces: new Set() }),
-      consoleHost: '127.0.0.1',
+      consoles: { host: '127.0.0.1', serves: () => true },
       nodeChanged: () => {
         this.changes++;
       },

@@ -3,6 +3,7 @@ import { X509Certificate } from 'node:crypto';
 import { lookup } from 'node:dns/promises';
 import { accessSync, constants, readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { isLoopback } from '../../base/loopback.js';
 import { messageOf } from '../../base/errors/errors.js';
 import { certificateTasks } from '../certificate-tasks.js';
 import type { Diagnosis } from './diagnosis.js';
@@ -14,6 +15,11 @@ type Range = readonly [first: number, last: number];
 const FEWEST_PORTS = 100;
 const FEWEST_PORTS_SHARE = 0.1;
 const LISTENS = '0A';
+const CLIENTS = {
+  everybody: 'everybody',
+  networks: 'the networks of --console-networks',
+  'this host': 'this host only',
+};
 const TUN_DEVICE = '/dev/net/tun';
 const NAME_LIMIT_MS = 5000;
 const DAY_MS = 24 * 3600 * 1000;
@@ -35,6 +41,7 @@ export async function checkNetwork(patient: Patient): Promise<Diagnosis[]> {
       ownPorts('tcp', (state) => state === LISTENS),
     ),
     ...checkEphemeral({ 'udp-ports': udpPorts, 'console-ports': consolePorts }),
+    checkConsoles(patient),
     checkTun(),
     checkCertificate(patient),
     await checkName(patient),
@@ -86,6 +93,30 @@ function checkEphemeral(ranges: Readonly<Record<string, Range>>): Diagnosis[] {
       repair: `sysctl -w net.ipv4.ip_local_reserved_ports=${shared.map(([, ports]) => ports.join('-')).join(',')}`,
     },
   ];
+}
+
+/** Desktop clients open the telnet and VNC ports of nodes themselves. */
+function checkConsoles({ consoleHost, consoleClients, hasUsers, isForOthers }: Patient): Diagnosis {
+  const id = 'consoles';
+  const found = `consoles of nodes listen on ${consoleHost} and serve ${CLIENTS[consoleClients]}`;
+  const isReached = !isLoopback(consoleHost) && consoleClients !== 'this host';
+  if (isForOthers && !isReached)
+    return {
+      id,
+      level: 'note',
+      found,
+      means:
+        'desktop clients on other hosts have no consoles; the pages of the server and wirefarm console have them',
+      repair: 'wirefarm serve --console-host ADDRESS --console-networks NETWORK,… (they ask for no password)',
+    };
+  if (!hasUsers || !isReached || consoleClients === 'networks') return { id, level: 'ok', found };
+  return {
+    id,
+    level: 'warning',
+    found,
+    means: 'whoever reaches that address can type into all nodes, without a password',
+    repair: 'wirefarm serve --console-networks NETWORK,…',
+  };
 }
 
 function checkTun(): Diagnosis {

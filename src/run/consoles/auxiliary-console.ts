@@ -2,6 +2,7 @@
 import { refusals, systemCode } from '../../base/errors/errors.js';
 import type { MachineConsole, MachineNode } from '../nodes/machine.js';
 import { ConsoleHub } from './console-hub.js';
+import type { ConsolePlace } from './console-port.js';
 import { TelnetListener } from './telnet-listener.js';
 
 interface ClosableConsole extends MachineConsole {
@@ -15,7 +16,7 @@ export class AuxiliaryConsole {
   /** Refuses (409) a port that cannot be listened at; the source is closed then. */
   static async open(
     node: Pick<MachineNode, 'name'>,
-    place: { readonly host: string; readonly port: number },
+    place: ConsolePlace,
     source: ClosableConsole,
   ): Promise<AuxiliaryConsole> {
     const hub = new ConsoleHub();

@@ -5,8 +5,15 @@ import { MOST_CLIENTS } from './console-hub.js';
 /** So long a connection is silent before the system asks, ten times, whether the other end is still there. */
 const KEEP_ALIVE_MS = 60_000;
 
-export interface ConsolePlace {
+/** Where consoles listen, and whom they serve. Both may change while the server runs. */
+export interface ConsoleReach {
   readonly host: string;
+  /** Whether a client at this address, which is not that of the port itself, may connect. */
+  serves(address: string): boolean;
+}
+
+export interface ConsolePlace {
+  readonly reach: ConsoleReach;
   readonly port: number;
 }
 
@@ -19,7 +26,8 @@ export abstract class ConsolePort {
     this.#place = place;
     const sockets = { noDelay: true, keepAlive: true, keepAliveInitialDelay: KEEP_ALIVE_MS };
     this.#server = createServer(sockets, (client) => {
-      this.serve(client);
+      if (this.#serves(client)) this.serve(client);
+      else client.destroy();
     });
     // More connections are closed at once.
     this.#server.maxConnections = MOST_CLIENTS;
@@ -31,7 +39,8 @@ export abstract class ConsolePort {
   listen(): Promise<void> {
     return new Promise((resolve, reject) => {
       this.#server.once('error', reject);
-      this.#server.listen({ ...this.#place, exclusive: true }, () => {
+      const { reach, port } = this.#place;
+      this.#server.listen({ host: reach.host, port, exclusive: true }, () => {
         this.#server.off('error', reject);
         resolve();
       });
@@ -50,6 +59,10 @@ export abstract class ConsolePort {
 
   /** Called with each connection of a client. */
   protected abstract serve(client: Socket): void;
+
+  #serves({ remoteAddress: address, localAddress: own }: Socket): boolean {
+    return address !== undefined && (address === own || this.#place.reach.serves(address));
+  }
 
   /** The connection is cut with the port. `closed` is called when it has closed. */
   protected hold(socket: Socket, closed: () => void): void {

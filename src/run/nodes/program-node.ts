@@ -46,8 +46,8 @@ export class ProgramNode extends ComputeNode {
     super(home, kind, wanted, services);
     this.kind = kind;
     this.folder = nodeFolder({ node_type: nodeType.parse(kind.type), node_id: this.id });
-    const { sockets, udpPorts, programs, consoleHost } = services;
-    this.#console = new ServedConsole(this, consoleHost);
+    const { sockets, udpPorts, programs, consoles } = services;
+    this.#console = new ServedConsole(this, consoles);
     this.#inner = new InnerPorts(
       { device: this.device, sockets, udpPorts, projectId: home.id },
       (wires, path) =>

@@ -1,6 +1,7 @@
 /** The console of a node that is a program, and the port at which it is served. */
 import { refusals, systemCode } from '../../base/errors/errors.js';
 import { ConsoleHub, MOST_CLIENTS } from '../consoles/console-hub.js';
+import type { ConsoleReach } from '../consoles/console-port.js';
 import { SocketRelay } from '../consoles/socket-relay.js';
 import { TelnetListener } from '../consoles/telnet-listener.js';
 import type { MachineNode, Run } from './machine.js';
@@ -8,14 +9,13 @@ import type { MachineNode, Run } from './machine.js';
 export class ServedConsole {
   readonly hub = new ConsoleHub();
   readonly #node: Pick<MachineNode, 'name' | 'consoleType' | 'consolePort'>;
-  readonly #host: string;
+  readonly #reach: ConsoleReach;
   /** Listens from a start to a stop, also when the program has died meanwhile: its last words can be read. */
   #listener: TelnetListener | SocketRelay | undefined;
 
-  /** `host` is the address at which it listens. */
-  constructor(node: Pick<MachineNode, 'name' | 'consoleType' | 'consolePort'>, host: string) {
+  constructor(node: Pick<MachineNode, 'name' | 'consoleType' | 'consolePort'>, reach: ConsoleReach) {
     this.#node = node;
-    this.#host = host;
+    this.#reach = reach;
   }
 
   /** Refuses (409, 503) a console that nobody may join. That of a program that has died is open until it is stopped. */
@@ -30,7 +30,7 @@ export class ServedConsole {
   async open(): Promise<void> {
     const { name, consoleType: type, consolePort: port } = this.#node;
     if (type === undefined || type === 'none' || port === null) return;
-    const place = { host: this.#host, port };
+    const place = { reach: this.#reach, port };
     const listener = type === 'telnet' ? new TelnetListener(this.hub, place) : new SocketRelay(place);
     try {
       await listener.listen();

@@ -87,7 +87,7 @@ async function rigOf(t: Test): Promise<Rig> {
   const source = new EchoingSource(hub);
   hub.connect(source);
   const port = await freePort();
-  const listener = new TelnetListener(hub, { host: HOST, port });
+  const listener = new TelnetListener(hub, { reach: { host: HOST, serves: () => true }, port });
   await listener.listen();
   t.teardown(() => listener.close());
   return { hub, source, listener, port };
@@ -225,7 +225,7 @@ void t.test('connections are counted', async (t) => {
 
 void t.test('a port that is taken; closing frees it', async (t) => {
   const { hub, listener, port } = await rigOf(t);
-  const second = new TelnetListener(hub, { host: HOST, port });
+  const second = new TelnetListener(hub, { reach: { host: HOST, serves: () => true }, port });
   await t.rejects(second.listen(), { code: 'EADDRINUSE' });
   const terminal = new Terminal(t, port);
   await terminal.gets(GREETING_FOR_TERMINALS);
@@ -237,5 +237,33 @@ void t.test('a port that is taken; closing frees it', async (t) => {
   await second.close();
   await next.closed;
   await second.close();
-  await t.rejects(new TelnetListener(hub, { host: '192.0.2.1', port }).listen(), { code: 'EADDRNOTAVAIL' });
+  await t.rejects(
+    new TelnetListener(hub, { reach: { host: '192.0.2.1', serves: () => true }, port }).listen(),
+    { code: 'EADDRNOTAVAIL' },
+  );
+});
+
+void t.test('a port serves the networks that it is for, and its own host', async (t) => {
+  const hub = new ConsoleHub();
+  const port = await freePort();
+  let isServed = false;
+  const reach = { host: HOST, serves: (address: string) => isServed && address === '127.0.0.2' };
+  const listener = new TelnetListener(hub, { reach, port });
+  await listener.listen();
+  t.teardown(() => listener.close());
+  const visit = async (localAddress: string): Promise<number> => {
+    const socket = connect({ host: HOST, port, localAddress });
+    socket.on('error', () => undefined);
+    let octets = 0;
+    socket.on('data', (bytes) => {
+      octets += bytes.length;
+      if (octets >= GREETING.length) socket.destroy();
+    });
+    await once(socket, 'close');
+    return octets;
+  };
+  t.equal(await visit('127.0.0.2'), 0, 'it is closed at once');
+  t.not(await visit(HOST), 0, 'the address of the port itself');
+  isServed = true;
+  t.not(await visit('127.0.0.2'), 0, 'it is asked at each connection');
 });

@@ -43,7 +43,7 @@ void t.test('telnet shows what was printed, types, and tells its window', { skip
     },
   });
   hub.printed(Buffer.from('Grüße von PC1\r\n'));
-  const listener = new TelnetListener(hub, { host: HOST, port });
+  const listener = new TelnetListener(hub, { reach: { host: HOST, serves: () => true }, port });
   await listener.listen();
   t.teardown(() => listener.close());
 

@@ -58,7 +58,7 @@ async function switchOf(t: Test, kind: SwitchKind): Promise<SwitchNode> {
     running: new RunningNodes({ store: new FakeStore(), log: pino({ level: 'silent' }), now: () => 0 }),
     savedStates: new SavedStates(new FakeStore()),
     nat: new NatWays({ keeper: programs.keeper, files, interfaces: new Set() }),
-    consoleHost: '127.0.0.1',
+    consoles: { host: '127.0.0.1', serves: () => true },
     nodeChanged: () => undefined,
     intake: new Intake(),
     remember: () => undefined,

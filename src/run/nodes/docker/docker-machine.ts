@@ -7,6 +7,7 @@
  * in their environment, and the keeper ends processes of that mark whose program it does not have. So containers end
  * with the server, however that ends.
  */
+import type { ConsoleReach } from '../../consoles/console-port.js';
 import type { PortEndpoint } from '../../../engine/forwarding/transport.js';
 import { refusals } from '../../../base/errors/errors.js';
 import { docker } from '../../../lab/kinds/docker.js';
@@ -60,8 +61,7 @@ export interface DockerOptions extends DisplayServices {
   readonly files: ComputeFiles;
   readonly confinement: Pick<Confinement, 'connect' | 'networkOf' | 'openNetwork' | 'problem'>;
   readonly sockets: NioSockets;
-  /** The address at which auxiliary consoles listen. */
-  readonly consoleHost: string;
+  readonly consoles: ConsoleReach;
 }
 
 interface DockerServices extends DockerOptions {
@@ -221,10 +221,10 @@ class DockerMachine implements Machine {
   async #openAux(id: string, helpers: ContainerHelper[]): Promise<void> {
     const { aux: port } = this.#node.properties;
     if (typeof port !== 'number') return;
-    const { engine, consoleHost: host } = this.#services;
+    const { engine, consoles: reach } = this.#services;
     if (!(await engine.state(id)).isRunning) return;
     const source = new ContainerConsole(await engine.execute(id, auxiliaryCommand()));
-    helpers.push(await AuxiliaryConsole.open(this.#node, { host, port }, source));
+    helpers.push(await AuxiliaryConsole.open(this.#node, { reach, port }, source));
   }
 
   /** Opens connections to the web server in the container. One that has ended already has none. */

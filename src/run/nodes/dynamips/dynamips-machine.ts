@@ -1,4 +1,5 @@
 /** Dynamips routers: each is a process of Dynamips that lives while the router runs. */
+import type { ConsoleReach } from '../../consoles/console-port.js';
 import { isRefusal, refusals } from '../../../base/errors/errors.js';
 import type { ImageLibrary } from '../../../files/images/image-library.js';
 import { dynamips } from '../../../lab/kinds/dynamips.js';
@@ -24,8 +25,7 @@ interface DynamipsOptions {
    * trusts them.
    */
   readonly tables: string;
-  /** The address at which auxiliary consoles listen. */
-  readonly consoleHost: string;
+  readonly consoles: ConsoleReach;
 }
 
 export class DynamipsRunner implements ProgramRunner {

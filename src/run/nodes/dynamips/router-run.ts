@@ -1,4 +1,5 @@
 /** A router that runs: its Dynamips process, the ports of the process that lead to the engine, and its consoles. */
+import type { ConsoleReach } from '../../consoles/console-port.js';
 import { z } from 'zod';
 import { defaultAddress, dynamips } from '../../../lab/kinds/dynamips.js';
 import { cardPorts, SLOT_KEYS } from '../../../lab/kinds/dynamips-slots.js';
@@ -39,7 +40,7 @@ export interface RouterOrder {
   readonly tables: string;
   /** Makes the tables, unless that is done. */
   readonly makeTables: () => Promise<void>;
-  readonly consoleHost: string;
+  readonly consoles: ConsoleReach;
 }
 
 /** The kind's part of the memo of a router. */
@@ -304,8 +305,8 @@ export class RouterRun implements Run {
   }
 
   async #openAux(inner: number, port: number): Promise<void> {
-    const { node, consoleHost: host } = this.#order;
-    this.#aux = await AuxiliaryConsole.open(node, { host, port }, await this.#openConsole(inner));
+    const { node, consoles: reach } = this.#order;
+    this.#aux = await AuxiliaryConsole.open(node, { reach, port }, await this.#openConsole(inner));
   }
 
   /** Writes the configurations of the router into the folder of the node, when they have changed. */

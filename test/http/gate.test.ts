@@ -351,7 +351,11 @@ void t.test('a server beyond loopback knows its names, and says in its log that 
     return (await client.expect(201, 'POST', `/v2/projects/${String(id)}/nodes`, node))['console_host'];
   };
   t.equal(await consoleHost(new Client(server.url), 'open'), '0.0.0.0', 'as with GNS3');
-  t.equal(await consoleHost(await firstAdmin(server), 'guarded'), '127.0.0.1', 'consoles ask for no password');
+  t.equal(
+    await consoleHost(await firstAdmin(server), 'guarded'),
+    '127.0.0.1',
+    'consoles ask for no password',
+  );
 });
 
 void t.test('a server with a password', async (t) => {

@@ -47,7 +47,12 @@ const PACKED_LOCK = join(ROOT, 'npm-shrinkwrap.json');
 const KEPT = 4;
 
 /** The programs, beside all in `workers`; and the client of the tests, since it loads the route table. */
-const PROGRAMS = ['src/server/main.ts', 'src/cli/main.ts', 'test/support/client.ts'];
+const PROGRAMS = [
+  'src/server/main.ts',
+  'src/server/keeper-main.ts',
+  'src/cli/main.ts',
+  'test/support/client.ts',
+];
 /** The packages that go into the bundles: of many modules, and without native code or threads of their own. */
 const INLINED = ['zod'];
 

@@ -256,6 +256,7 @@ void t.test('the environment is read in one place', (t) => {
   // main hands it to config, that of the program to its command; serve sets what the HTTP library reads at loading.
   t.same(unique(places([...src, ...workers], isEnvironment)), [
     'src/cli/main.ts',
+    'src/server/keeper-main.ts',
     'src/server/main.ts',
     'src/server/serve.ts',
   ]);

@@ -1,4 +1,4 @@
-/** Thread entry: finds or starts the keeper. It is ended when the server has connected, or has failed to. */
+/** Thread entry: finds, starts or awaits the keeper. It is ended when the server has connected, or has failed to. */
 import { parentPort, workerData } from 'node:worker_threads';
 import { startKeeper, type KeeperStart } from '../src/run/keeper/keeper-starting.js';
 

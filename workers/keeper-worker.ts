@@ -2,4 +2,4 @@
 import { runKeeper } from '../src/run/keeper/keeper-process.js';
 
 const [folder = '', mark = ''] = process.argv.slice(2);
-await runKeeper(folder, mark);
+await runKeeper({ folder, mark, isOfServer: true });

@@ -21,6 +21,13 @@ const COMMANDS = new Map<string, Command>([
     },
   ],
   [
+    'keeper',
+    {
+      summary: 'is the keeper of the programs of nodes, as a service beside that of the server',
+      run: async () => (await import('./keeper.js')).keeper(),
+    },
+  ],
+  [
     'extcap',
     {
       summary: "adds the links of open projects to Wireshark's list of interfaces",

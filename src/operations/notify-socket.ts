@@ -1,4 +1,5 @@
 /** The socket at which systemd hears of the services that it has started (its protocol sd_notify). */
+import { setTimeout as sleep } from 'node:timers/promises';
 import koffi from 'koffi';
 
 const AF_UNIX = 1;
@@ -8,6 +9,9 @@ const MSG_DONTWAIT = 0x40;
 const MSG_NOSIGNAL = 0x4000;
 /** The family, the path, and the NUL after it. */
 const LONGEST_ADDRESS = 110;
+/** When systemd is behind, it has so long to make room for a message. */
+const TRIES = 100;
+const BETWEEN_MS = 50;
 
 type NewSocket = (domain: number, type: number, protocol: number) => number;
 type SendTo = (
@@ -41,6 +45,12 @@ export class NotifySocket {
     this.#fd = fd;
     this.#sendTo = sendTo;
     this.#address = address;
+  }
+
+  /** Resolves when the message is on its way, or when there was no room for it for a while. */
+  async deliver(lines: readonly string[]): Promise<void> {
+    for (let tries = 0; tries < TRIES && !this.send(lines); tries++)
+      await sleep(BETWEEN_MS, undefined, { ref: false });
   }
 
   /** Returns whether the message is on its way: systemd may have no room for it now. */

@@ -4,7 +4,6 @@
  * event loop and the state thread come round. An engine that stands is no matter of systemd: its supervisor starts it
  * again. A server that somebody else has started says nothing.
  */
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { Engines } from '../engine/control/engines.js';
 import type { Projects } from '../lab/projects/projects.js';
@@ -18,9 +17,6 @@ const EXTENDED_EVERY_MS = 10_000;
 const MOST_EXTENSIONS = 360;
 /** The status is told so often, if it has changed; a watchdog may want more. */
 const LOOK_MS = 10_000;
-/** When systemd is behind, it has so long to make room for a message. */
-const TRIES = 100;
-const BETWEEN_MS = 50;
 
 /** The variables by which systemd says how it is told. */
 export interface SystemdWishes {
@@ -112,9 +108,6 @@ export class Systemd {
   #tell(...lines: readonly string[]): void {
     const socket = this.#socket;
     if (socket === undefined) return;
-    this.#turn = this.#turn.then(async () => {
-      for (let tries = 0; tries < TRIES && !socket.send(lines); tries++)
-        await sleep(BETWEEN_MS, undefined, { ref: false });
-    });
+    this.#turn = this.#turn.then(() => socket.deliver(lines));
   }
 }

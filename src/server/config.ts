@@ -48,6 +48,8 @@ export interface Config {
   readonly allowsUnconfined: boolean;
   /** How long the programs of nodes live without a server. */
   readonly keepsNodesSeconds: number;
+  /** Whether the keeper of the programs is a service, which the server awaits and never starts. */
+  readonly hasKeeperService: boolean;
   /** Systemd, if it has started this server, wants to hear this. */
   readonly systemd: SystemdWishes;
   /** Whether clients may add options to QEMU machines that reach the host. */
@@ -225,6 +227,7 @@ function newConfig(settings: Settings, environment: NodeJS.ProcessEnv): Config {
     confinesPrograms: !settings['no-confinement'],
     allowsUnconfined: settings['allow-unconfined'],
     keepsNodesSeconds: settings['keep-nodes'],
+    hasKeeperService: settings['keeper-service'],
     systemd: systemdWishes(environment),
     allowsUnsafeOptions: settings['allow-unsafe-options'],
     kvm: settings.kvm,

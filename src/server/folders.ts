@@ -65,6 +65,13 @@ export function keeperFolder({ data }: Config): string {
   return join(data, 'run');
 }
 
+/** Makes the folder of the keeper for one that begins before its server, and that of the state, by which both are marked. */
+export function prepareKeeperFolder(config: Config): void {
+  process.umask(EVERY_PERMISSION & ~OWN_FOLDER);
+  for (const folder of [config.state, keeperFolder(config)]) makeFolder(folder);
+  setPermissions(keeperFolder(config), () => OWN_FOLDER);
+}
+
 /** The folder below which virtual machines have their sockets, which are of no use to another life of the server. */
 export function guestSocketsFolder(config: Config): string {
   return join(keeperFolder(config), 'n');

@@ -23,6 +23,7 @@ export function programKeeper(config: Config, { files, namespaces }: Threads, lo
   const keeper = new Keeper({
     folder: keeperFolder(config),
     mark: serverMark(config),
+    isService: config.hasKeeperService,
     graceSeconds: config.keepsNodesSeconds,
     limits: config.projectLimits,
     confine: (order) => confinement.ofOrder(order),

@@ -95,6 +95,9 @@ export const SETTINGS = z.object({
     help: 'how many seconds the programs of nodes live without a server; the next server takes them over',
     fallback: '0',
   }),
+  'keeper-service': toggle(
+    'the process that holds the programs of nodes is a service of its own: wirefarm keeper',
+  ),
   'allow-unsafe-options': toggle(
     'let clients add any option to QEMU machines, also those that reach files and programs of the host',
   ),

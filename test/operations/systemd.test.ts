@@ -1,6 +1,7 @@
 /** A server tells systemd, which has started it, of its life. */
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { pino } from 'pino';
 import t from 'tap';
 import { Client } from '../support/client.js';
 import { withEngineKiller } from '../support/engine-killer.js';
@@ -9,6 +10,10 @@ import { listeningSystemd } from '../support/listening-systemd.js';
 import { missingPython } from '../support/python.js';
 import { scratchFolder } from '../support/scratch.js';
 import { startServer } from '../support/server-process.js';
+import { startCli, type Program } from '../support/cli.js';
+import { Keeper } from '../../src/run/keeper/keeper.js';
+import { serverMark } from '../../src/server/folders.js';
+import { shell } from '../run/keeper/keeper-rig.js';
 
 /** Words of the watchdog come every 50 ms. */
 const WATCHDOG_USEC = '100000';
@@ -61,6 +66,47 @@ void t.test('a state thread that stands silences the watchdog', { skip: missingP
   const again = await systemd.hears(/^STATUS=Takes new work/, standing);
   t.notOk(systemd.heard.slice(standing, again - 1).includes('WATCHDOG=1'), 'it was silent');
   await systemd.hears(/^WATCHDOG=1$/, again);
+});
+
+void t.test('a keeper that is a service is awaited, left and ended', { skip: missingPython() }, async (t) => {
+  const data = scratchFolder(t);
+  const NOTIFY_SOCKET = join(data, 'notify');
+  const systemd = await listeningSystemd(t, NOTIFY_SOCKET);
+  const serves = (): Program => startCli(t, ['keeper', '--data', data], { NOTIFY_SOCKET });
+  const first = serves();
+  const ready = await systemd.hears(/^READY=1$/);
+  const lost: (readonly string[])[] = [];
+  const newServer = (): Keeper =>
+    new Keeper({
+      folder: join(data, 'run'),
+      mark: serverMark({ state: join(data, 'state') }),
+      isService: true,
+      graceSeconds: 600,
+      log: pino({ level: 'silent' }),
+      onLost: (ids) => lost.push(ids),
+    });
+  const former = newServer();
+  t.same(await former.start(), []);
+  const { pid } = await former.spawn(shell('kept', 'read line'));
+  await former.close(true);
+
+  const server = newServer();
+  const [kept] = await server.start();
+  t.match(kept, { id: 'kept', pid, isRunning: true }, 'the next server has the program');
+  first.child.kill('SIGTERM');
+  t.match(
+    await first.ended,
+    { code: 0, errors: '' },
+    'the manager ends the keeper although a server is there',
+  );
+  const second = serves();
+  await systemd.hears(/^READY=1$/, ready);
+  await kept?.ended;
+  const again = await server.spawn(shell('again', 'read line'));
+  t.same(lost, [], 'its end was told in an orderly way');
+  await server.close();
+  t.match(await second.ended, { code: 0, errors: '' }, 'a server that keeps nothing ends it');
+  await again.ended;
 });
 
 void t.test('a socket of another kind is told in the log', async (t) => {

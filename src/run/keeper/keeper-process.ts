@@ -1,7 +1,8 @@
 /**
  * The keeper: a process that starts the programs of nodes, holds their consoles, and tells the server what becomes of
- * them. It serves one server at a time, on a socket in a folder that is open to this user only. Without a server it
- * ends all programs and itself, after the grace that the last one has asked for.
+ * them. It serves one server at a time, on a socket in a folder that is open to this user only. When a server has left, it
+ * ends all programs and itself, after the grace that this one has asked for. A keeper that a manager of services has
+ * started is started again by it then, from the version that is installed now.
  */
 import { closeSync, readdirSync, readFileSync, rmSync, writeSync } from 'node:fs';
 import { createServer, Socket, type Server } from 'node:net';
@@ -37,9 +38,17 @@ const LONGEST_TIMER_MS = 2 ** 31 - 1;
 const CLOSE_ON_EXEC = 0o2000000;
 const OWN_SOCKET_MASK = 0o177;
 
+interface KeeperSurroundings {
+  readonly folder: string;
+  readonly mark: string;
+  /** A server has started it, and not a manager of services, whose SIGTERM counts also while a server is connected. */
+  readonly isOfServer: boolean;
+}
+
 /** Resolves when the keeper is ready. It ends by itself: when nothing is left to do, the process ends. */
-export async function runKeeper(folder: string, mark: string): Promise<void> {
-  closeInherited();
+export async function runKeeper(surroundings: KeeperSurroundings): Promise<void> {
+  const { folder, mark, isOfServer } = surroundings;
+  if (isOfServer) closeInherited();
   process.chdir(folder);
   for (const signal of ['SIGINT', 'SIGHUP'] as const) process.on(signal, () => undefined);
   await lockFolder(folder);
@@ -48,7 +57,7 @@ export async function runKeeper(folder: string, mark: string): Promise<void> {
   rmSync(SOCKET_NAME, { force: true });
   const base = await ownControlGroup();
   const groups = base === undefined ? undefined : await ControlGroups.open({ base, mark });
-  await new KeeperProcess(mark, groups).listen();
+  await new KeeperProcess(surroundings, groups).listen();
 }
 
 /** Waits for the end of the last keeper, which might take programs of this one for its own. */
@@ -86,7 +95,7 @@ class KeeperProcess {
   readonly #mark: string;
   readonly #groups: ControlGroups | undefined;
   readonly #socket: Server;
-  readonly #starter = new Socket({ fd: STARTER_FD });
+  readonly #starter: Socket | undefined;
   /** Programs that have ended stay here until a server knows. */
   readonly #programs = new Map<string, SpawnedProgram>();
   readonly #links = new Set<ServerLink>();
@@ -100,24 +109,26 @@ class KeeperProcess {
   #turn: Promise<void> = Promise.resolve();
   #isEnding = false;
 
-  constructor(mark: string, groups: ControlGroups | undefined) {
+  constructor({ mark, isOfServer }: KeeperSurroundings, groups: ControlGroups | undefined) {
     this.#mark = mark;
     this.#groups = groups;
+    if (isOfServer) this.#starter = new Socket({ fd: STARTER_FD });
     this.#socket = createServer((sink) => {
       this.#connected(sink);
     });
   }
 
   async listen(): Promise<void> {
-    this.#starter.on('error', () => undefined);
-    this.#starter.on('data', () => undefined);
-    this.#starter.once('close', () => {
+    const starter = this.#starter;
+    starter?.on('error', () => undefined);
+    starter?.on('data', () => undefined);
+    starter?.once('close', () => {
       // The server ended before it was connected.
       if (this.#server === undefined && this.#grace === undefined) void this.#end();
     });
     process.on('SIGTERM', () => {
       // A signal to a group of processes ends the server, too, which has its own way of stopping programs.
-      if (this.#server === undefined) void this.#end();
+      if (this.#server === undefined || starter === undefined) void this.#end();
     });
     const mask = process.umask(OWN_SOCKET_MASK);
     await new Promise<void>((resolve, reject) => {
@@ -127,7 +138,7 @@ class KeeperProcess {
     // A connection that could not be accepted.
     this.#socket.on('error', () => undefined);
     process.umask(mask);
-    writeSync(STARTER_FD, 'ready\n');
+    if (starter !== undefined) writeSync(STARTER_FD, 'ready\n');
   }
 
   #connected(sink: Socket): void {
@@ -168,7 +179,7 @@ class KeeperProcess {
     clearTimeout(this.#grace);
     this.#grace = undefined;
     // No program may inherit it.
-    this.#starter.destroy();
+    this.#starter?.destroy();
     link.send({ kind: 'hello', version: KEEPER_VERSION, mark: this.#mark, pid: process.pid });
     // A server of another kind ends this keeper, or goes.
     if (hello.version !== KEEPER_VERSION || hello.mark !== this.#mark) return;
@@ -289,7 +300,7 @@ class KeeperProcess {
     if (this.#isEnding) return;
     this.#isEnding = true;
     clearTimeout(this.#grace);
-    this.#starter.destroy();
+    this.#starter?.destroy();
     this.#socket.close();
     await this.#turn;
     this.#killAll('SIGTERM');

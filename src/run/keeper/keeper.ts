@@ -37,6 +37,8 @@ interface KeeperOptions {
   readonly folder: string;
   /** Names the data folder on this host: what has it in its environment and no keeper is killed. */
   readonly mark: string;
+  /** The keeper is a service, which is waited for and never started here. */
+  readonly isService?: boolean;
   /** How long programs live without a server. */
   readonly graceSeconds: number;
   /** Without it projects have no limits. */
@@ -131,9 +133,9 @@ export class Keeper {
   }
 
   async #connect(): Promise<readonly KeptProgram[]> {
-    const { folder, mark, graceSeconds, limits = NO_LIMITS } = this.#options;
+    const { folder, mark, isService = false, graceSeconds, limits = NO_LIMITS, log } = this.#options;
     for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
-      const start = await KeeperThread.start(folder, mark);
+      const start = await KeeperThread.start(folder, mark, isService);
       try {
         const line = await KeeperLine.open(start.path);
         const known = new Set(this.#programs.values());
@@ -144,6 +146,7 @@ export class Keeper {
         if (line === undefined || greeting === 'closed') continue;
         if (greeting === 'busy') throw new Error(`Another server uses the folder ${folder}`);
         if (greeting === 'other') {
+          log.warn('the keeper of the programs is of another version and ends with all of them');
           await this.#end(line);
           continue;
         }
@@ -290,10 +293,10 @@ class KeeperThread {
   readonly path: string;
   readonly #thread: Worker;
 
-  static async start(folder: string, mark: string): Promise<KeeperThread> {
+  static async start(folder: string, mark: string, isService: boolean): Promise<KeeperThread> {
     const program = new URL('../../../workers/keeper-worker.js', import.meta.url);
     const thread = new Worker(new URL('../../../workers/keeper-start-worker.js', import.meta.url), {
-      workerData: { folder, mark, entry: fileURLToPath(program) } satisfies KeeperStart,
+      workerData: { folder, mark, isService, entry: fileURLToPath(program) } satisfies KeeperStart,
     });
     const started = await new Promise<KeeperStarted>((resolve, reject) => {
       thread.once('message', resolve);

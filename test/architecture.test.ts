@@ -336,6 +336,7 @@ const ASK_THE_DAY = [
   'src/captures/continued-plan.ts',
   'src/captures/files/capture-library.ts',
   'src/console/parts/quantity.tsx',
+  'src/console/state/clock.ts',
   'src/engine/taps/tap-clock.ts',
   'src/files/transfer/upload.ts',
   'src/files/uploads/uploads.ts',

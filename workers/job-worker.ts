@@ -1,5 +1,6 @@
 /** Thread entry: a job thread, for finite work that may take long. */
 import { workerData } from 'piscina';
+import { auditCheckTasks } from '../src/operations/audit-verification.js';
 import { backupTasks } from '../src/operations/backup/backup-tasks.js';
 import { compareTasks } from '../src/snapshots/compare-tasks.js';
 import { copyTasks } from '../src/snapshots/projects/copy-tasks.js';
@@ -19,6 +20,7 @@ goAfterOthers();
 setDiskFloor((workerData as { floor: number | undefined } | null)?.floor);
 
 const tasks = {
+  ...auditCheckTasks,
   ...backupTasks,
   ...compareTasks,
   ...copyTasks,

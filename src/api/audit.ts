@@ -1,10 +1,13 @@
 /** The audit as a stream of lines. */
 import { z } from 'zod';
+import { json } from '../http/answer.js';
 import { route, type Route } from '../http/route.js';
 import type { TailSource } from '../http/streams/tail-flow.js';
 import type { AuditChoice, AuditPlace } from '../lab/audit/audit-tasks.js';
 import type { Audit } from '../lab/audit/audit.js';
+import type { AuditChecks } from '../operations/audit-checks.js';
 import { nothing } from './schemas.js';
+import { auditVerdict } from './shapes/audit.js';
 
 const MEDIA = 'application/x-ndjson';
 const MOST_LINES = 100_000;
@@ -21,7 +24,7 @@ const query = z.strictObject({
   limit: z.coerce.number().int().min(1).max(MOST_LINES).default(USUAL_LINES),
 });
 
-export function auditRoutes(audit: Pick<Audit, 'read'>): Route[] {
+export function auditRoutes(audit: Pick<Audit, 'read'>, checks: Pick<AuditChecks, 'check'>): Route[] {
   return [
     route({
       method: 'GET',
@@ -34,6 +37,16 @@ export function auditRoutes(audit: Pick<Audit, 'read'>): Route[] {
       answers: { 200: { media: MEDIA } },
       handle: ({ query: { limit, user, project, since }, exchange }) =>
         exchange.streamTail(MEDIA, linesOf(audit, { user, project, since }, limit)),
+    }),
+    route({
+      method: 'GET',
+      path: '/v2/admin/audit/verification',
+      tag: 'Operations',
+      access: { right: 'users:read' },
+      summary: 'Read all of the audit, and tell which lines were removed, changed or moved',
+      params: nothing,
+      answers: { 200: auditVerdict },
+      handle: async () => json(200, await checks.check()),
     }),
   ];
 }

@@ -8,36 +8,13 @@ import { attachmentHeader } from '../http/headers.js';
 import { uuid } from '../lab/gns3-file/topology-schema.js';
 import type { Backups } from '../operations/backup/backups.js';
 import { names, nothing } from './schemas.js';
+import { backupDamage, backupList } from './shapes/backups.js';
 
 const PATH = '/v2/admin/backups';
 const TAR = 'application/x-tar';
 const tag = 'Operations';
 const access = { right: 'admin' } as const;
 const params = names('backup_id');
-
-const summary = z.strictObject({
-  backup_id: z.string(),
-  created_at: z.string(),
-  /** The version of the program that made it. */
-  version: z.string(),
-  projects: z.int(),
-  /** The length of all files. */
-  size: z.int(),
-  /** The bytes that the folder of backups has grown by. */
-  added: z.int(),
-  /** Nodes that ran and could not be held, each as `project/node`. */
-  crash_consistent: z.array(z.string()).readonly(),
-});
-const list = z.strictObject({
-  backups: z.array(summary).readonly(),
-  /** Backups whose manifests cannot be read. */
-  damaged: z.array(z.string()).readonly(),
-  making: z.array(z.strictObject({ backup_id: z.string(), done: z.int(), total: z.int() })).readonly(),
-  failure: z.string().nullable(),
-});
-const damage = z.strictObject({
-  damaged: z.array(z.strictObject({ path: z.string(), reason: z.string() })).readonly(),
-});
 
 export function backupRoutes(backups: () => Backups, files: FileThreads): Route[] {
   return [
@@ -48,7 +25,7 @@ export function backupRoutes(backups: () => Backups, files: FileThreads): Route[
       access,
       summary: 'List the backups, the oldest first',
       params: nothing,
-      answers: { 200: list },
+      answers: { 200: backupList },
       handle: async () => json(200, await backups().list()),
     }),
     route({
@@ -86,7 +63,7 @@ export function backupRoutes(backups: () => Backups, files: FileThreads): Route[
       access,
       summary: 'Read all of a backup, and tell what of it is damaged',
       params,
-      answers: { 200: damage },
+      answers: { 200: backupDamage },
       handle: async ({ params: { backup_id: id } }) => json(200, { damaged: await backups().verify(id) }),
     }),
     route({

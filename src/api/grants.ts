@@ -8,12 +8,11 @@ import type { User } from '../lab/access/access-records.js';
 import type { Grants } from '../lab/access/grants.js';
 import type { Users } from '../lab/access/users.js';
 import type { Controller } from '../lab/controller.js';
-import { uuid } from '../lab/gns3-file/topology-schema.js';
 import { names } from './schemas.js';
+import { userGrant } from './shapes/groups.js';
 
 const tag = 'Users';
 const grant = z.enum(GRANTS);
-const shared = z.strictObject({ grant, name: z.string(), user_id: uuid });
 
 export function grantRoutes({ projects }: Controller, grants: Grants, users: Users): Route[] {
   const all = '/v2/projects/{project_id}/grants';
@@ -31,7 +30,7 @@ export function grantRoutes({ projects }: Controller, grants: Grants, users: Use
       access: { right: 'projects:read', project: 'project_id' },
       summary: 'List the users who may use a project, and how far each may',
       params: names('project_id'),
-      answers: { 200: z.array(shared) },
+      answers: { 200: z.array(userGrant) },
       handle: ({ params }) => {
         const { id } = projects.find(params.project_id);
         const known = grants.list(id).flatMap(([userId, given]) => {
@@ -49,7 +48,7 @@ export function grantRoutes({ projects }: Controller, grants: Grants, users: Use
       summary: 'Share a project with a user, so far and no further',
       params: one,
       body: z.strictObject({ grant }),
-      answers: { 200: shared },
+      answers: { 200: userGrant },
       handle: async ({ params, body }) => {
         const { id } = projects.find(params.project_id);
         const user = named(params.user_name);

@@ -10,20 +10,13 @@ import type { Grants } from '../lab/access/grants.js';
 import type { Groups } from '../lab/access/groups.js';
 import type { Users } from '../lab/access/users.js';
 import type { Controller } from '../lab/controller.js';
-import { uuid } from '../lab/gns3-file/topology-schema.js';
 import { names, nothing } from './schemas.js';
+import { group, groupGrant } from './shapes/groups.js';
 
 const tag = 'Users';
 const MOST_PEOPLE = 1000;
 
 const people = z.array(userName).max(MOST_PEOPLE);
-const group = z.strictObject({
-  created_at: z.iso.datetime(),
-  group_id: uuid,
-  members: z.array(z.string()),
-  name: z.string(),
-  teachers: z.array(z.string()),
-});
 const newGroup = z.strictObject({
   name: groupName,
   members: people.default([]),
@@ -35,8 +28,7 @@ const changedGroup = z.strictObject({
   teachers: people.optional(),
 });
 /** A group owns nothing: quotas are those of users. */
-const groupGrant = z.enum(['view', 'use', 'edit']);
-const shared = z.strictObject({ grant: z.string(), group_id: uuid, name: z.string() });
+const grantOfGroup = z.enum(['view', 'use', 'edit']);
 
 /** The group of this name. Refuses (404) one that the caller is not to see. */
 export function seenGroup(groups: Groups, caller: Caller, name: string): Group {
@@ -155,7 +147,7 @@ function groupGrantRoutes(projects: Controller['projects'], groups: Groups, gran
       access: { right: 'projects:read', project: 'project_id' },
       summary: 'List the groups that may use a project, and how far each may',
       params: names('project_id'),
-      answers: { 200: z.array(shared) },
+      answers: { 200: z.array(groupGrant) },
       handle: ({ params }) => {
         const { id } = projects.find(params.project_id);
         const known = grants.listGroups(id).flatMap(([groupId, grant]) => {
@@ -172,8 +164,8 @@ function groupGrantRoutes(projects: Controller['projects'], groups: Groups, gran
       access: { right: 'projects:write', project: 'project_id', grant: 'owner' },
       summary: "Share a project with a group of one's own, so far and no further",
       params: one,
-      body: z.strictObject({ grant: groupGrant }),
-      answers: { 200: shared },
+      body: z.strictObject({ grant: grantOfGroup }),
+      answers: { 200: groupGrant },
       handle: async ({ params, body: { grant }, exchange: { caller } }) => {
         const { id } = projects.find(params.project_id);
         const found = seenGroup(groups, caller, params.group_name);

@@ -26,6 +26,7 @@ import type { Jobs } from '../snapshots/jobs.js';
 import type { ProjectArchives } from '../snapshots/projects/project-archives.js';
 import type { Snapshots } from '../snapshots/snapshots.js';
 import type { Audit } from '../lab/audit/audit.js';
+import type { AuditChecks } from '../operations/audit-checks.js';
 import type { History } from '../operations/history/history.js';
 import type { SettingsReload } from '../operations/settings-reload.js';
 import type { Overview } from '../operations/overview.js';
@@ -133,6 +134,7 @@ export interface Services {
   readonly history: History;
   readonly doctor: Doctor;
   readonly audit: Audit;
+  readonly auditChecks: AuditChecks;
   readonly intake: Intake;
   readonly readiness: Readiness;
   readonly settings: SettingsReload;
@@ -177,6 +179,7 @@ export function routeTable({
   history,
   doctor,
   audit,
+  auditChecks,
   intake,
   readiness,
   settings,
@@ -206,12 +209,12 @@ export function routeTable({
       ...glance.routes,
       ...historyRoutes(controller, history),
       ...doctorRoutes(doctor),
-      ...auditRoutes(audit),
+      ...auditRoutes(audit, auditChecks),
       ...drainRoutes({ intake, jobs, transfers }),
       ...settingsRoutes(() => settings.reload()),
       ...grantRoutes(controller, grants, users),
       ...groupRoutes(controller, { users, groups, grants }),
-      ...quotaRoutes(controller, quotas),
+      ...quotaRoutes(controller, quotas, users),
       ...computeRoutes(controller),
       ...forwardingRoutes(controller),
       ...projectRoutes(controller, { forgotten: [grants, quotas, deals, history], grants, jobs, files }),

@@ -12,7 +12,7 @@ import type { Users } from '../lab/access/users.js';
 import { limits } from '../lab/quotas/resources.js';
 import { text, uuid } from '../lab/gns3-file/topology-schema.js';
 import { names, nothing } from './schemas.js';
-import { account } from './shapes/accounts.js';
+import { account, shownToken, token, user } from './shapes/accounts.js';
 
 const tag = 'Users';
 /** A token names so many projects at most. */
@@ -20,24 +20,6 @@ const MOST_PROJECTS = 1000;
 
 const time = z.iso.datetime();
 
-const user = z.strictObject({
-  created_at: time,
-  has_password: z.boolean(),
-  name: z.string(),
-  quota: limits,
-  role: userRole,
-  user_id: uuid,
-});
-const token = z.strictObject({
-  created_at: time,
-  expires_at: time.nullable(),
-  last_used_at: time.nullable(),
-  name: z.string(),
-  projects: z.array(uuid).nullable(),
-  rights: z.array(z.enum(RIGHTS)).nullable(),
-  token_id: z.string(),
-  user_id: uuid,
-});
 const newUser = z.strictObject({
   name: userName,
   role: userRole,
@@ -176,7 +158,7 @@ function tokenRoutes(tokens: Tokens): Route[] {
       summary: "Create a token of one's own; only this answer shows it",
       params: nothing,
       body: newToken,
-      answers: { 201: z.strictObject({ ...token.shape, token: z.string() }) },
+      answers: { 201: shownToken },
       handle: async ({ body, exchange: { caller } }) => {
         const [made, secret] = await tokens.create(ownIdOf(caller), body);
         return json(201, { ...shown(made), token: secret });

@@ -1,7 +1,7 @@
 /** `wirefarm audit verify`: whether the audit is as the server wrote it. It needs no server. */
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
-import { auditPaths, verifyAudit } from '../operations/audit-verification.js';
+import { auditPaths, tipsInLogs, verifyAudit } from '../operations/audit-verification.js';
 import { CommandError, UsageError } from './command-error.js';
 import type { Environment } from './server-address.js';
 
@@ -34,7 +34,7 @@ export async function audit(args: readonly string[], environment: Environment): 
   if (action !== 'verify') throw wrong('say what to do');
   const paths = files.length > 0 ? files : filesIn(values.data ?? environment['WIREFARM_DATA'] ?? '');
   let shown = 0;
-  const { lines, range, faults } = await verifyAudit(paths, values.log ?? [], (fault) => {
+  const { lines, range, faults } = await verifyAudit(paths, await tipsInLogs(values.log ?? []), (fault) => {
     if (shown++ < MOST_SHOWN) process.stdout.write(`${fault}\n`);
   });
   if (faults > MOST_SHOWN) process.stdout.write(`and ${faults - MOST_SHOWN} more\n`);

@@ -1,6 +1,7 @@
 /** Reads the files of the audit, and logs of its server, from the first line to the last. */
 import { createReadStream } from 'node:fs';
 import { basename, join } from 'node:path';
+import type { TaskTable } from '../base/threads/task.js';
 import type { AuditTip } from '../lab/audit/audit-entry.js';
 import { auditFiles } from '../lab/audit/audit-tasks.js';
 import { AuditChain, toldTip } from './audit-chain.js';
@@ -21,16 +22,21 @@ export function auditPaths(data: string): readonly string[] {
   return auditFiles(folder).map((name) => join(folder, name));
 }
 
-/** Holds the files against themselves and the logs. Tells each fault as it is found. */
-export async function verifyAudit(
-  paths: readonly string[],
-  logs: readonly string[],
-  tell: (fault: string) => void,
-): Promise<Verdict> {
+/** The tips that logs of the server were told. */
+export async function tipsInLogs(logs: readonly string[]): Promise<AuditTip[]> {
   const tips: AuditTip[] = [];
   for (const path of logs) {
     for await (const line of linesOf(path)) tips.push(...tipsIn(line));
   }
+  return tips;
+}
+
+/** Holds the files against themselves and the tips. Tells each fault as it is found. */
+export async function verifyAudit(
+  paths: readonly string[],
+  tips: readonly AuditTip[],
+  tell: (fault: string) => void,
+): Promise<Verdict> {
   const chain = new AuditChain(tips);
   let faults = 0;
   const tellAll = (found: readonly string[]): void => {
@@ -44,6 +50,30 @@ export async function verifyAudit(
   tellAll(chain.end());
   return { lines: chain.count, range: chain.range, faults };
 }
+
+const MOST_TOLD = 50;
+
+/** The verdict with the first faults, for clients. */
+type AuditVerdict = Verdict & { readonly first: readonly string[] };
+
+/** Tasks for a job thread: the audit of 90 days may be long. */
+export interface AuditCheckTasks extends TaskTable {
+  readonly checkAudit: (input: {
+    /** The data folder. */
+    readonly data: string;
+    readonly tips: readonly AuditTip[];
+  }) => Promise<AuditVerdict>;
+}
+
+export const auditCheckTasks: AuditCheckTasks = {
+  async checkAudit({ data, tips }) {
+    const first: string[] = [];
+    const verdict = await verifyAudit(auditPaths(data), tips, (fault) => {
+      if (first.length < MOST_TOLD) first.push(fault);
+    });
+    return { ...verdict, first };
+  },
+};
 
 function tipsIn(line: string): AuditTip[] {
   const tip = toldTip(line);

@@ -59,7 +59,7 @@ import { LiveSettings } from './live-settings.js';
 import { Metrics } from './metrics.js';
 import { RequestAudit } from './request-audit.js';
 import { requestLog } from './request-log.js';
-import { serverAudit } from './server-audit.js';
+import { auditChecks, serverAudit } from './server-audit.js';
 import { ServerHistory } from './server-history.js';
 import { programKeeper } from './program-keeper.js';
 import { storedLabs } from './stored-labs.js';
@@ -305,6 +305,7 @@ export async function serve(start: StartSettings): Promise<void> {
       ...{ gate, sessions, groups },
       appliances: new ApplianceLibrary(config.appliances, files, log),
       ...{ history, intake, readiness, audit, settings: live, doctor: new Doctor(patientOf(config)) },
+      auditChecks: auditChecks(audit, config, threads.jobs),
       metrics: metrics.pages,
       overview: metrics.overview,
       webUi: config.webUi,

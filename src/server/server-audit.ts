@@ -4,6 +4,7 @@ import type { Logger } from 'pino';
 import type { StateThread } from '../base/store/state-thread.js';
 import type { Users } from '../lab/access/users.js';
 import { Audit } from '../lab/audit/audit.js';
+import { AuditChecks } from '../operations/audit-checks.js';
 import type { Config } from './config.js';
 import { AUDIT } from './folders.js';
 import type { Threads } from './threads.js';
@@ -16,6 +17,10 @@ interface ServerAuditOptions {
   readonly log: Logger;
   /** The time of day. */
   readonly now: () => number;
+}
+
+export function auditChecks(audit: Audit, { data }: Config, threads: Threads['jobs']): AuditChecks {
+  return new AuditChecks({ audit, data, threads });
 }
 
 export function serverAudit({ config, store, users, files, log, now }: ServerAuditOptions): Audit {

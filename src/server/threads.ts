@@ -22,6 +22,7 @@ import type { AuditTasks } from '../lab/audit/audit-tasks.js';
 import type { ApplianceTasks } from '../lab/appliances/appliance-tasks.js';
 import type { SymbolTasks } from '../lab/symbols/symbol-tasks.js';
 import type { HostTasks } from '../run/host-tasks.js';
+import type { AuditCheckTasks } from '../operations/audit-verification.js';
 import type { BackupTasks } from '../operations/backup/backup-tasks.js';
 import type { HistoryTasks } from '../operations/history/history-tasks.js';
 import type { SettingsTasks } from '../operations/settings-tasks.js';
@@ -117,7 +118,7 @@ export class Threads {
   readonly namespaces: TaskPool<NamespaceTasks>;
   readonly memories: TaskPool<MemoryTasks>;
   readonly passwords: TaskPool<PasswordTasks>;
-  readonly jobs: TaskPool<BackupTasks & CompareTasks & ArchiveTasks & SnapshotTasks>;
+  readonly jobs: TaskPool<AuditCheckTasks & BackupTasks & CompareTasks & ArchiveTasks & SnapshotTasks>;
 
   constructor({ uploadFloor: floor }: Config) {
     const diskWorker = (role: string): Pick<TaskPoolOptions, 'worker' | 'workerData'> => ({

@@ -1,6 +1,17 @@
 /** The audit: a line for each change, refusal and sign-in; who reads it; what becomes of it when it cannot be written. */
 import { createHash } from 'node:crypto';
-import { copyFileSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  closeSync,
+  copyFileSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  readSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
 import { addUser, basic, firstAdmin, PASSWORD, signedIn } from '../support/accounts.js';
@@ -20,6 +31,8 @@ interface Line {
 }
 
 const whole = t;
+/** The beginning of each line. */
+const SEQUENCE = '{"sequence"';
 const data = scratchFolder(t);
 const folder = join(data, 'audit');
 const log = join(scratchFolder(t), 'log');
@@ -127,6 +140,26 @@ void t.test('auditors read it, by user, project and time', async (t) => {
   t.equal((await read('limit=3')).length, 3);
   t.same(await read(`since=${new Date(Date.now() + 60_000).toISOString()}`), []);
   t.equal((await ann.get('/v2/admin/audit')).status, 403);
+});
+
+void t.test('auditors verify all of it on the running server', async (t) => {
+  const verdict = () => auditor.expect(200, 'GET', '/v2/admin/audit/verification');
+  t.match(await verdict(), { range: /^1 to \d+$/, faults: 0, first: [] });
+  const file = openSync(join(folder, readdirSync(folder).sort()[0] ?? ''), 'r+');
+  t.teardown(() => {
+    closeSync(file);
+  });
+  const before = Buffer.alloc(SEQUENCE.length);
+  readSync(file, before, 0, before.length, 0);
+  t.equal(before.toString(), SEQUENCE);
+  writeSync(file, SEQUENCE.toUpperCase(), 0);
+  t.match(await verdict(), {
+    faults: 2,
+    first: [/:1: this is no line of the audit$/, /:1: line 1 was changed$/],
+  });
+  writeSync(file, SEQUENCE, 0);
+  t.match(await verdict(), { faults: 0 });
+  t.equal((await ann.get('/v2/admin/audit/verification')).status, 403);
 });
 
 void t.test('while it cannot be written, readyz says so, and the lines wait', async (t) => {

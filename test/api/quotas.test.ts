@@ -146,6 +146,9 @@ void t.test('admins give users and projects limits of their own, which are store
   const quota = { nodes: 2, memory: null };
   await admin.expect(200, 'PUT', `/v2/users/${id}`, { quota });
   t.match(await admin.get(`/v2/users/${id}`), { body: { quota } });
+  const usage = { nodes: { used: 0, allowed: 2 }, links: { used: 0, allowed: 5 }, memory: { allowed: null } };
+  t.match(await admin.get(`/v2/users/${id}/quota`), { status: 200, body: { limits: quota, usage } });
+  t.equal((await client.get(`/v2/users/${id}/quota`)).status, 403);
   await admin.expect(200, 'PUT', `${lab.path}/quota`, { nodes: 1 });
   t.equal((await client.put(`${lab.path}/quota`, {})).status, 403);
   t.equal((await admin.put(`${lab.path}/quota`, { cats: 1 })).status, 400);

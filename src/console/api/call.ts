@@ -54,6 +54,23 @@ export async function sendBytes<Answer>(
   );
 }
 
+/** Reads lines of JSON as they come, until the end or the signal. */
+export async function sendForLines(
+  path: string,
+  signal: AbortSignal,
+  onLine: (line: unknown) => void,
+): Promise<void> {
+  const reply = await answerOf(path, { method: 'GET', headers: OWN_HEADERS, signal });
+  if (!reply.ok || reply.body === null) await read(reply);
+  const reader = reply.body?.pipeThrough(new TextDecoderStream()).getReader();
+  let rest = '';
+  for (let piece = await reader?.read(); piece?.value !== undefined; piece = await reader?.read()) {
+    const lines = (rest + piece.value).split('\n');
+    rest = lines.pop() ?? '';
+    for (const line of lines) onLine(JSON.parse(line));
+  }
+}
+
 /** A UUID, also where a page without TLS gets none of the browser. */
 export function newId(): string {
   const bytes = crypto.getRandomValues(new Uint8Array(16));

@@ -4,6 +4,7 @@ import type { ComponentChildren, JSX } from 'preact';
 import type { ExaminationShape } from '../../api/shapes/doctor.js';
 import { send } from '../api/call.js';
 import { examineHost } from '../api/overview.js';
+import { Checks } from '../parts/checks.js';
 import { Loading } from '../parts/notice.js';
 import { bytesText, countText, Meter, percentText, rateText, spanText } from '../parts/quantity.js';
 import { Sparkline } from '../parts/sparkline.js';
@@ -171,19 +172,7 @@ function Examination(): JSX.Element {
       <p class="hint">
         {found.value === undefined ? texts.notExamined : texts.examined(found.value.checks.length)}
       </p>
-      <ul class="checks">
-        {wrong.map(({ id, level, found: fact, means, repair }) => (
-          <li key={id}>
-            <span class={level === 'failure' ? 'state bad' : 'state warn'}>
-              <span aria-hidden="true">{level === 'failure' ? '✖' : '⚠'}</span>{' '}
-              {texts.levels[level as 'failure' | 'warning']}
-            </span>{' '}
-            {fact}
-            {means !== undefined && <p class="hint">{means}</p>}
-            {repair !== undefined && <code>{repair}</code>}
-          </li>
-        ))}
-      </ul>
+      <Checks checks={wrong} />
       <button type="button" disabled={isBusy} onClick={() => void examine()}>
         {isBusy.value ? texts.examining : texts.examine}
       </button>

@@ -6,6 +6,7 @@ import type { IconName } from '../parts/icon.js';
 import { MAP_KEYS } from '../map/keys.js';
 import { runningJobs } from '../state/jobs.js';
 import { TEXTS } from '../texts.js';
+import { isAdministrator, titleOf, type AdminSubject } from './admin/subjects.js';
 import type { PageProps } from './page-props.js';
 
 export interface ConsolePage {
@@ -21,11 +22,24 @@ export interface ConsolePage {
   };
   /** Only who has the right is offered the page. */
   readonly right?: Right;
+  /** Says it where one right is not enough to say it. */
+  readonly isOffered?: () => boolean;
   /** The keys of the page itself, for the list of keys. */
   readonly keys?: readonly { readonly keys: string; readonly text: string }[];
   /** Loads the script of the page. */
   readonly load: () => Promise<ComponentType<PageProps>>;
 }
+
+const ADMIN_PAGES: Readonly<Record<AdminSubject, ConsolePage['load']>> = {
+  users: async () => (await import('./admin/users.js')).UsersPage,
+  groups: async () => (await import('./admin/groups.js')).GroupsPage,
+  tokens: async () => (await import('./admin/tokens.js')).TokensPage,
+  quotas: async () => (await import('./admin/quotas.js')).QuotasPage,
+  audit: async () => (await import('./admin/audit.js')).AuditPage,
+  backups: async () => (await import('./admin/backups.js')).BackupsPage,
+  doctor: async () => (await import('./admin/doctor.js')).DoctorPage,
+  history: async () => (await import('./admin/history.js')).HistoryPage,
+};
 
 export const PAGES: readonly ConsolePage[] = [
   {
@@ -81,6 +95,18 @@ export const PAGES: readonly ConsolePage[] = [
     right: 'capture',
     load: async () => (await import('./packets.js')).PacketsPage,
   },
+  {
+    pattern: ['admin'],
+    title: TEXTS.pages.admin,
+    menu: { icon: 'admin', letter: 'a' },
+    isOffered: isAdministrator,
+    load: async () => (await import('./admin/admin.js')).AdminPage,
+  },
+  ...Object.entries(ADMIN_PAGES).map(([subject, load]) => ({
+    pattern: ['admin', subject],
+    title: titleOf(subject as AdminSubject),
+    load,
+  })),
 ];
 
 /** The page of an address without parts. */

@@ -1,8 +1,10 @@
 /** The menu of the account, and of the looks of the console. */
 import type { JSX } from 'preact';
 import { INTERFACE_DOCUMENT, WEB_UI } from '../api/documents.js';
+import { hasOwn, offeredSubjects, titleOf } from '../pages/admin/subjects.js';
 import { account, leave } from '../state/account.js';
 import { glance } from '../state/overview.js';
+import { addressOf } from '../state/place.js';
 import { hasLetterKeys, scheme, type ColourScheme } from '../state/preferences.js';
 import { TEXTS } from '../texts.js';
 import { Icon } from './icon.js';
@@ -54,6 +56,16 @@ export function AccountMenu(): JSX.Element {
           />
           {TEXTS.account.letterKeys}
         </label>
+        {hasOwn() &&
+          offeredSubjects().map((subject) => (
+            <a
+              key={subject}
+              href={addressOf('admin', subject)}
+              onClick={({ currentTarget }) => currentTarget.closest<HTMLElement>('[popover]')?.hidePopover()}
+            >
+              {titleOf(subject)}
+            </a>
+          ))}
         <a href={INTERFACE_DOCUMENT} target="_blank">
           {TEXTS.account.api}
         </a>

@@ -22,18 +22,23 @@ interface DialogProps {
 export function Dialog({ title, onClose, action, children }: DialogProps): JSX.Element {
   const dialog = useRef<HTMLDialogElement>(null);
   const titleId = useId();
+  const isThere = useRef(true);
   useEffect(() => {
     const { current } = dialog;
     current?.showModal();
     current?.querySelector<HTMLElement>('input, select, textarea')?.focus();
-    return () => current?.close();
+    return () => {
+      // A dialog in the place of this one is not closed with it.
+      isThere.current = false;
+      current?.close();
+    };
   }, []);
   const submit = (event: Event): void => {
     event.preventDefault();
     if (action?.isDisabled !== true) action?.run();
   };
   return (
-    <dialog ref={dialog} aria-labelledby={titleId} onClose={onClose}>
+    <dialog ref={dialog} aria-labelledby={titleId} onClose={() => isThere.current && onClose()}>
       <form onSubmit={submit}>
         <h2 id={titleId}>{title}</h2>
         {children}

@@ -4,6 +4,7 @@ import type { JSX } from 'preact';
 const SHAPES = {
   account:
     'M10 10a3.500 3.500 0 1 0 0-7 3.500 3.500 0 0 0 0 7zM3.500 17c.8-3 3.300-4.500 6.500-4.500s5.700 1.500 6.500 4.500',
+  admin: 'M4 6h12M4 14h12M8 4v4M13 12v4',
   captures: 'M3 10h3l2-5 4 10 2-5h3',
   close: 'M5 5l10 10M15 5L5 15',
   dashboard: 'M3.500 15a7.500 7.500 0 1 1 13 0M10 12l3.500-4',

@@ -2,6 +2,7 @@
 import { useSignal } from '@preact/signals';
 import type { JSX } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
+import { offeredSubjects, titleOf } from '../pages/admin/subjects.js';
 import { FIRST, PAGES, pageAt, type ConsolePage } from '../pages/table.js';
 import { may } from '../state/account.js';
 import { useCommands } from '../state/commands.js';
@@ -26,7 +27,8 @@ export function Shell(): JSX.Element {
   useEffect(watchJobs, []);
   useEffect(() => (may('computes:read') ? watchOverview() : undefined), []);
   const offered = PAGES.filter(
-    ({ menu, right }) => menu !== undefined && (right === undefined || may(right)),
+    ({ menu, right, isOffered }) =>
+      menu !== undefined && (right === undefined || may(right)) && isOffered?.() !== false,
   );
   const { page, params } = pageAt(place.value.parts);
   const address = place.value.parts.join('/');
@@ -53,6 +55,10 @@ export function Shell(): JSX.Element {
       name: TEXTS.palette.goTo(known.title),
       keys: `g ${known.menu?.letter ?? ''}`,
       run: () => goTo(known),
+    })),
+    ...offeredSubjects().map((subject) => ({
+      name: TEXTS.palette.goTo(titleOf(subject)),
+      run: () => go(addressOf('admin', subject)),
     })),
     { name: TEXTS.help.open, keys: '?', run: () => (opened.value = 'help') },
   ]);

@@ -4,12 +4,22 @@ import { useEffect, useRef } from 'preact/hooks';
 import { send, type Call } from '../api/call.js';
 import { onServerEvent } from '../api/notifications.js';
 import { reconnections } from './connection.js';
+import { failed } from './toasts.js';
 
 interface Reading<Answer> {
   readonly answer: ReadonlySignal<Answer | undefined>;
   readonly error: ReadonlySignal<unknown>;
   /** Reads it again. */
   readonly again: () => Promise<void>;
+  /**
+   * Shows at once what the call is about to do, and resolves with whether it was done. What is refused is told in the server's
+   * words and taken back.
+   */
+  readonly change: <Result>(
+    guess: (now: Answer) => Answer,
+    call: Call<Result>,
+    onDone?: (result: Result) => void,
+  ) => Promise<boolean>;
 }
 
 /** Events that come together cause one call. */
@@ -36,6 +46,23 @@ export function useReading<Answer>(
       if (number === newest.current) error.value = reason;
     }
   };
+  const change: Reading<Answer>['change'] = async (guess, asked, onDone) => {
+    const { value: before } = answer;
+    // An answer that is on its way is older than what is shown from now on.
+    newest.current++;
+    if (before !== undefined) answer.value = guess(before);
+    let isDone = true;
+    try {
+      const result = await send(asked);
+      onDone?.(result);
+    } catch (reason) {
+      isDone = false;
+      answer.value = before;
+      failed(reason);
+    }
+    await again();
+    return isDone;
+  };
   const { value: reconnected } = reconnections;
   useEffect(() => {
     let timer: ReturnType<typeof setTimeout> | undefined;
@@ -55,5 +82,5 @@ export function useReading<Answer>(
   useEffect(() => {
     if (reconnected > 0) void again();
   }, [reconnected]);
-  return { answer, error, again };
+  return { answer, error, again, change };
 }

@@ -89,6 +89,11 @@ export class Audit {
     return this.#options.isOn();
   }
 
+  /** The last line that has been written; undefined while it is not known. */
+  get tip(): AuditTip | undefined {
+    return this.#tip;
+  }
+
   /** The note of a change that begins now. Refuses (507) changes that must have one and cannot. */
   begin(entry: AuditEntry): AuditNote | undefined {
     const { isRequired } = this.#options;

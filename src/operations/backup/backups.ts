@@ -40,6 +40,8 @@ interface ListedBackups {
   readonly making: readonly { readonly backup_id: string; readonly done: number; readonly total: number }[];
   /** Why the last one was not made; null when it was. */
   readonly failure: string | null;
+  /** So many are kept; 0 keeps all. */
+  readonly keep: number;
 }
 
 const OWNER = { id: 'backups' };
@@ -58,13 +60,13 @@ export class Backups {
   }
 
   async list(): Promise<ListedBackups> {
-    const { folder, longJobs } = this.#options;
+    const { folder, keep, longJobs } = this.#options;
     // Before the list, so that a backup is in one of both.
     const making = [...this.#making].map(([backup_id, job]) => {
       return { backup_id, done: job?.progress.done ?? 0, total: job?.progress.total ?? 0 };
     });
     const listed = await longJobs.run('listBackups', { folder });
-    return { ...listed, making, failure: this.#failure };
+    return { ...listed, making, failure: this.#failure, keep: keep() };
   }
 
   /** Begins to make a backup. Refuses (503) while the server is drained. */

@@ -1,0 +1,32 @@
+/** How backups look in answers. The console takes its types from here. */
+import { z } from 'zod';
+
+const backupSummary = z.strictObject({
+  backup_id: z.string(),
+  created_at: z.string(),
+  /** The version of the program that made it. */
+  version: z.string(),
+  projects: z.int(),
+  /** The length of all files. */
+  size: z.int(),
+  /** The bytes that the folder of backups has grown by. */
+  added: z.int(),
+  /** Nodes that ran and could not be held, each as `project/node`. */
+  crash_consistent: z.array(z.string()).readonly(),
+});
+export const backupList = z.strictObject({
+  backups: z.array(backupSummary).readonly(),
+  /** Backups whose manifests cannot be read. */
+  damaged: z.array(z.string()).readonly(),
+  making: z.array(z.strictObject({ backup_id: z.string(), done: z.int(), total: z.int() })).readonly(),
+  failure: z.string().nullable(),
+  /** So many backups are kept; 0 keeps all. */
+  keep: z.int(),
+});
+export const backupDamage = z.strictObject({
+  damaged: z.array(z.strictObject({ path: z.string(), reason: z.string() })).readonly(),
+});
+
+export type BackupListShape = z.output<typeof backupList>;
+export type BackupSummaryShape = z.output<typeof backupSummary>;
+export type BackupDamageShape = z.output<typeof backupDamage>;

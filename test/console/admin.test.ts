@@ -1,0 +1,221 @@
+/** The pages of administration, by keys and by pointer, for those who may use them. */
+import type { Page } from 'playwright-core';
+import t from 'tap';
+import { addUser, firstAdmin, PASSWORD, signedIn } from '../support/accounts.js';
+import { Client } from '../support/client.js';
+import {
+  ConsoleBrowser,
+  hindrances,
+  missingConsoleBrowser,
+  type,
+  type ConsolePage,
+} from '../support/console/console-browser.js';
+import { startServer } from '../support/server-process.js';
+
+void t.test('a browser', { skip: missingConsoleBrowser() }, async (t) => {
+  const server = await startServer(t);
+  const admin = await firstAdmin(server);
+  await addUser(admin, server, 'alice', 'user');
+  const browser = await ConsoleBrowser.start(t);
+
+  /** Opens a page of the console as one of the users. */
+  const openAs = async (name: string, address: string): Promise<ConsolePage> => {
+    const opened = await browser.open(server, address);
+    await type(opened.page.getByLabel('User'), name);
+    await type(opened.page.getByLabel('Password'), PASSWORD);
+    await opened.page.keyboard.press('Enter');
+    await opened.page.getByRole('navigation', { name: 'Menu' }).waitFor();
+    return opened;
+  };
+
+  await t.test('makes, changes and deletes users, and shows passwords once', async (t) => {
+    const { page, complaints } = await openAs('root', '#/labs');
+    await page.keyboard.press('g');
+    await page.keyboard.press('a');
+    await page.getByRole('main').getByRole('link', { name: 'Users' }).click();
+    const rows = page.getByRole('table', { name: 'Users' }).getByRole('row');
+    await rows.filter({ hasText: 'alice' }).waitFor();
+    t.same(await hindrances(page), []);
+    await run(page, 'new user');
+    await type(page.getByRole('dialog', { name: 'New user' }).getByLabel('Name'), 'bob');
+    t.same(await hindrances(page), []);
+    await page.keyboard.press('Enter');
+    const shown = page.getByRole('dialog', { name: 'The password of bob' });
+    const password = await shown.getByText(/^[a-z0-9]{5}(-[a-z0-9]{5}){3}$/).innerText();
+    t.equal((await signedIn(server, 'bob', password).get('/v2/account')).status, 200);
+    t.same(await hindrances(page), []);
+    await page.keyboard.press('Escape');
+    await page.getByRole('button', { name: 'Change bob' }).click();
+    const change = page.getByRole('dialog', { name: 'Change bob' });
+    await change.getByLabel('Role').selectOption('auditor');
+    await change.getByText('as curl').click();
+    await change.getByText(/^curl -X PUT --json '\{"name":"bob","role":"auditor"\}' http/).waitFor();
+    await change.getByRole('button', { name: 'Change', exact: true }).click();
+    await rows.filter({ hasText: 'bob' }).getByText('auditor').waitFor();
+    await page.getByRole('button', { name: 'Change root' }).click();
+    const fall = page.getByRole('dialog', { name: 'Change root' });
+    await fall.getByLabel('Role').selectOption('user');
+    await fall.getByRole('button', { name: 'Change', exact: true }).click();
+    await page.getByRole('alert').waitFor();
+    await page.keyboard.press('Escape');
+    await rows.filter({ hasText: 'root' }).getByText('admin').waitFor();
+    await page.getByRole('button', { name: 'Password of bob' }).click();
+    const reset = page.getByRole('dialog', { name: 'Password of bob' });
+    await reset.getByLabel('Password').selectOption('none');
+    await reset.getByRole('button', { name: 'Change the password' }).click();
+    await rows.filter({ hasText: 'bob' }).getByText('by tokens only').waitFor();
+    t.equal((await signedIn(server, 'bob', password).get('/v2/account')).status, 401);
+    await page.getByRole('checkbox', { name: 'Select bob' }).check();
+    await page.getByRole('button', { name: 'Delete…' }).click();
+    const deletion = page.getByRole('dialog', { name: 'Delete this user' });
+    await type(deletion.getByLabel('Type the name'), 'bob');
+    await deletion.getByRole('button', { name: 'Delete' }).click();
+    await rows.filter({ hasText: 'bob' }).waitFor({ state: 'detached' });
+    t.same(complaints, []);
+    await page.close();
+  });
+
+  await t.test('makes groups, and says which member is nobody', async (t) => {
+    const { page, complaints } = await openAs('root', '#/admin/groups');
+    await page.getByText('There is no group yet.').waitFor();
+    await run(page, 'new group');
+    const dialog = page.getByRole('dialog', { name: 'New group' });
+    await type(dialog.getByLabel('Name'), 'class');
+    await type(dialog.getByLabel('Members, one a line'), 'alice\nnobody');
+    await type(dialog.getByLabel('Teachers, one a line'), 'root');
+    t.same(await hindrances(page), []);
+    await dialog.getByRole('button', { name: 'Create' }).click();
+    await page.getByRole('alert').filter({ hasText: 'nobody' }).waitFor();
+    await type(dialog.getByLabel('Members, one a line'), 'alice');
+    await dialog.getByRole('button', { name: 'Create' }).click();
+    const row = page.getByRole('table', { name: 'Groups' }).getByRole('row').filter({ hasText: 'class' });
+    await row.waitFor();
+    t.match((await admin.get('/v2/groups')).body, [{ members: ['alice'], teachers: ['root'] }]);
+    t.same(complaints, []);
+    await page.close();
+  });
+
+  await t.test('gives everybody tokens with lines that work', async (t) => {
+    const { page, complaints } = await openAs('alice', '#/labs');
+    const menu = page.getByRole('navigation', { name: 'Menu' });
+    await menu.getByRole('link', { name: 'Labs' }).waitFor();
+    t.equal(await menu.getByRole('link', { name: 'Admin' }).count(), 0, 'she administers nothing');
+    await page.getByRole('button', { name: 'Account and looks: alice' }).click();
+    await page.getByRole('link', { name: 'Tokens' }).click();
+    await page.getByText('There is no token yet.').waitFor();
+    await page.getByRole('button', { name: 'New token' }).click();
+    const dialog = page.getByRole('dialog', { name: 'New token' });
+    await type(dialog.getByLabel('Name'), 'nightly');
+    await dialog.getByLabel('Rights').selectOption('chosen');
+    t.ok(await dialog.getByRole('button', { name: 'Create' }).isDisabled(), 'no right is no token');
+    await dialog.getByRole('checkbox', { name: 'projects:read' }).check();
+    t.same(await hindrances(page), []);
+    await dialog.getByRole('button', { name: 'Create' }).click();
+    const shown = page.getByRole('dialog', { name: 'The token nightly' });
+    const secret = await shown.getByText(/^wf_\S+$/).innerText();
+    await shown.getByRole('region', { name: 'Prometheus' }).getByText('metrics_path: /metrics').waitFor();
+    await shown.getByText(`url="${server.url}", user="token", cred="${secret}"`).waitFor();
+    t.same(await hindrances(page), []);
+    const holder = new Client(server.url, { Authorization: `Bearer ${secret}` });
+    t.match((await holder.get('/v2/account')).body, { name: 'alice', rights: ['projects:read'] });
+    await page.keyboard.press('Escape');
+    await page.getByRole('checkbox', { name: 'Select nightly' }).check();
+    await page.getByRole('button', { name: 'Delete…' }).click();
+    const deletion = page.getByRole('dialog', { name: 'Delete this token' });
+    await type(deletion.getByLabel('Type the name'), 'nightly');
+    await deletion.getByRole('button', { name: 'Delete' }).click();
+    await page.getByText('There is no token yet.').waitFor();
+    t.equal((await holder.get('/v2/account')).status, 401);
+    t.same(complaints, []);
+    await page.close();
+  });
+
+  await t.test('shows quotas beside what is used, and changes them', async (t) => {
+    const { page, complaints } = await openAs('root', '#/admin/quotas');
+    await page.getByRole('region', { name: 'The server' }).getByText('Processors').waitFor();
+    t.same(await hindrances(page), []);
+    await page.getByRole('button', { name: 'Quota of alice' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Quota of alice' });
+    await type(dialog.getByLabel('Own limit of Nodes', { exact: true }), '5');
+    await type(dialog.getByLabel('Own limit of Memory (MiB)'), '1024');
+    await type(dialog.getByLabel('Own limit of Links'), 'none');
+    t.same(await hindrances(page), []);
+    await dialog.getByRole('button', { name: 'Change' }).click();
+    await dialog.waitFor({ state: 'detached' });
+    const { body } = await admin.get('/v2/users');
+    const quota = { nodes: 5, memory: 1024 ** 3, links: null };
+    t.match(
+      (body as { name: string }[]).find(({ name }) => name === 'alice'),
+      { quota },
+    );
+    await page.getByRole('button', { name: 'Quota of alice' }).click();
+    await dialog.getByRole('row', { name: /^Memory 0 B 1.0 GiB/ }).waitFor();
+    t.same(complaints, []);
+    await page.close();
+  });
+
+  await t.test('shows the audit by user and time, and whether it is whole', async (t) => {
+    const { page, complaints } = await openAs('root', '#/admin/audit');
+    const rows = page.getByRole('table', { name: 'Audit' }).getByRole('row');
+    const filter = page.getByLabel(/^Filter what is shown/);
+    await type(filter, '/v2/groups 201');
+    await rows.filter({ hasText: 'POST /v2/groups' }).waitFor();
+    await type(page.getByLabel('User (name or id)'), 'alice');
+    await page.getByText('Nothing fits the filter.').waitFor();
+    await type(filter, 'tokens');
+    await rows.filter({ hasText: 'DELETE /v2/tokens/{token_id}' }).waitFor();
+    await page.getByRole('button', { name: 'Verify' }).click();
+    await page.getByText(/^✓ \d+ lines, 1 to \d+: whole$/).waitFor();
+    t.same(await hindrances(page), []);
+    t.same(complaints, []);
+    await page.close();
+  });
+
+  await t.test('makes a backup, verifies, downloads and deletes it', async (t) => {
+    const { page, complaints } = await openAs('root', '#/admin/backups');
+    await page.getByText('There is no backup yet.').waitFor();
+    await run(page, 'new backup');
+    await page.getByRole('dialog', { name: 'New backup' }).getByRole('button', { name: 'Begin' }).click();
+    await page.getByRole('button', { name: /^Verify the backup of / }).click();
+    await page.getByRole('list', { name: 'Backups' }).getByText('The backup is whole.').waitFor();
+    t.same(await hindrances(page), []);
+    const download = page.waitForEvent('download');
+    await page.getByRole('button', { name: /^Download the backup of / }).click();
+    t.match((await download).suggestedFilename(), /^backup-.*\.tar$/);
+    await (await download).path();
+    const { body } = await admin.get('/v2/admin/backups');
+    const [backup] = (body as { backups: { backup_id: string }[] }).backups;
+    await page.getByRole('button', { name: /^Delete the backup of / }).click();
+    const deletion = page.getByRole('dialog', { name: 'Delete this backup' });
+    await type(deletion.getByLabel('Type the name'), backup?.backup_id ?? '');
+    await deletion.getByRole('button', { name: 'Delete' }).click();
+    await page.getByText('There is no backup yet.').waitFor();
+    t.same(complaints, []);
+    await page.close();
+  });
+
+  await t.test('examines the host, and shows the history of the server', async (t) => {
+    const { page, complaints } = await openAs('root', '#/admin/doctor');
+    await page.getByText(/^\d+ checks: \d+ failed, \d+ warn$/).waitFor();
+    await page.getByRole('main').getByRole('listitem').filter({ hasText: '✓ ok' }).first().waitFor();
+    t.same(await hindrances(page), []);
+    await page.getByRole('navigation', { name: 'Admin' }).getByRole('link', { name: 'History' }).click();
+    await page
+      .getByRole('table', { name: 'History' })
+      .getByRole('row')
+      .filter({ hasText: 'root' })
+      .first()
+      .waitFor();
+    t.same(await hindrances(page), []);
+    t.same(complaints, []);
+    await page.close();
+  });
+});
+
+/** Does something by its name in the palette. */
+async function run(page: Page, name: string): Promise<void> {
+  await page.keyboard.press('Control+k');
+  await type(page.getByRole('combobox', { name: 'Name of a page, a lab or a command' }), name);
+  await page.getByRole('option', { name: new RegExp(name, 'i') }).waitFor();
+  await page.keyboard.press('Enter');
+}

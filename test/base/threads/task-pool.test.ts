@@ -69,6 +69,25 @@ void t.test('tasks run beside each other on several threads', async (t) => {
   await release();
 });
 
+void t.test('a burst of short tasks starts no thread beside the one that is there', async (t) => {
+  const worker = new URL('../../support/task-worker.js', import.meta.url);
+  // A machine that is so busy that tasks wait for long gets another thread for them, so not each burst shows it.
+  let pool: TaskPool<TestTasks>;
+  let used: number;
+  let tries = 0;
+  do {
+    pool = new TaskPool<TestTasks>({ worker, threads: 2, readyThreads: 1, queueLimit: 100 });
+    const made = pool;
+    t.teardown(() => made.close());
+    const burst = Array.from({ length: 3 }, () => pool.run('thread', undefined));
+    used = new Set(await Promise.all(burst)).size;
+  } while (used > 1 && ++tries < 20);
+  t.equal(used, 1);
+  const release = occupy(pool);
+  t.equal(await pool.run('echo', 'beside'), 'beside', 'a task that waits for long gets another thread');
+  await release();
+});
+
 void t.test('a full queue refuses with 503 and takes more when it has emptied', async (t) => {
   const pool = makePool(t, 1, 5);
   const waiting = pool.run('echo', 'awake');

@@ -21,8 +21,9 @@ void t.test(
   { skip: process.platform !== 'linux' },
   async (t) => {
     const file = join(scratchFolder(t), 'reports');
-    const worker = watchTurns({ descriptor: openSync(file, 'w') });
-    t.teardown(() => worker.terminate());
+    const watch = watchTurns(openSync(file, 'w'));
+    t.teardown(() => watch.worker.terminate());
+    watch.count();
     const reports = (): TurnReport[] =>
       readFileSync(file, 'utf8')
         .split('\n')

@@ -20,7 +20,7 @@ const MAIN_THREAD_CLOCK = (~process.pid << 3) | 6;
 /** `uv_metrics_t`: the count of turns, and 15 words more. */
 const METRICS_WORDS = 16;
 
-const { descriptor } = workerData as TurnWatchStart;
+const { descriptor, counts } = workerData as TurnWatchStart;
 const self = koffi.load(null);
 const TIME = koffi.struct({ seconds: 'int64_t', nanoseconds: 'int64_t' });
 const readClock = self.func('clock_gettime', 'int', ['int', koffi.out(koffi.pointer(TIME))]) as (
@@ -105,7 +105,7 @@ setInterval(() => {
     if (turn.beganAt - stolenBefore.at > STOLEN_MS) stolenBefore = { at: turn.beganAt, ms: stolenMs() };
     return;
   }
-  if (spent - turn.spentBefore <= LONGEST_TURN_MS) return;
+  if (spent - turn.spentBefore <= LONGEST_TURN_MS || Atomics.load(counts, 0) === 0) return;
   const cpuMs = spent - turn.spentBefore - (stolenMs() - stolenBefore.ms);
   if (cpuMs <= LONGEST_TURN_MS) return;
   const isNew = turn.longMs === 0;

@@ -17,6 +17,8 @@ const LEAST_STOLEN = 0.01;
 export interface TurnWatchStart {
   /** Where reports are written. */
   readonly descriptor: number;
+  /** Its first number is 1 when turns count: to ask a thread for its calls costs it much. */
+  readonly counts: Int32Array<SharedArrayBuffer>;
 }
 
 /** Describes a turn that is or was too long. */
@@ -28,15 +30,28 @@ export interface TurnReport {
   readonly calls?: readonly string[];
 }
 
+export interface TurnWatch {
+  readonly worker: Worker;
+  /** From now on turns count. */
+  count(): void;
+}
+
 /** Starts to watch the main thread of this process. Nothing is kept awake by it, and no event loop turns for it. */
-export function watchTurns(start: TurnWatchStart): Worker {
+export function watchTurns(descriptor: number): TurnWatch {
+  const counts = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
+  const start: TurnWatchStart = { descriptor, counts };
   const worker = new Worker(new URL('./turn-watch-worker.js', import.meta.url), {
     workerData: start,
     execArgv: [],
     env: { ...process.env, NODE_OPTIONS: '' },
   });
   worker.unref();
-  return worker;
+  return {
+    worker,
+    count() {
+      Atomics.store(counts, 0, 1);
+    },
+  };
 }
 
 /** The reports of one server, on the side of the test. */

@@ -60,6 +60,7 @@ import { debugRoutes } from './debug.js';
 import { dockerRoutes } from './docker.js';
 import { doctorRoutes } from './doctor.js';
 import { drainRoutes } from './drain.js';
+import { endTimeRoutes, type EndTimeServices } from './end-times.js';
 import { drawingRoutes } from './drawings.js';
 import { dynamipsRoutes } from './dynamips.js';
 import { forwardingRoutes } from './forwarding.js';
@@ -127,6 +128,7 @@ export interface Services {
   readonly jobs: Jobs;
   readonly labFiles: LabFiles;
   readonly deals: Deals;
+  readonly ends: EndTimeServices;
   readonly snapshots: Snapshots;
   readonly backups: Backups;
   readonly archives: ProjectArchives;
@@ -172,6 +174,7 @@ export function routeTable({
   jobs,
   labFiles,
   deals,
+  ends,
   snapshots,
   backups,
   archives,
@@ -215,9 +218,15 @@ export function routeTable({
       ...grantRoutes(controller, grants, users),
       ...groupRoutes(controller, { users, groups, grants }),
       ...quotaRoutes(controller, quotas, users),
+      ...endTimeRoutes(controller, users, ends),
       ...computeRoutes(controller),
       ...forwardingRoutes(controller),
-      ...projectRoutes(controller, { forgotten: [grants, quotas, deals, history], grants, jobs, files }),
+      ...projectRoutes(controller, {
+        forgotten: [grants, quotas, deals, ends, history],
+        grants,
+        jobs,
+        files,
+      }),
       ...projectArchiveRoutes(controller, grants, archives, transfers, files),
       ...projectFileRoutes(controller, transfers, files),
       ...projectMapRoutes(controller),

@@ -152,6 +152,13 @@ const COMMANDS = new Map<string, Command>([
     },
   ]),
   [
+    'end-time',
+    {
+      summary: 'tells when a lab ends, and sets another end',
+      run: async (args, environment) => (await import('./end-time.js')).endTime(args, environment),
+    },
+  ],
+  [
     'top',
     {
       summary: 'shows rates, CPU, disks and labs of a server',

@@ -18,7 +18,7 @@ import { RequestMetrics } from './request-metrics.js';
 import type { RouteTable } from './route.js';
 import { statusLine } from './headers.js';
 import { RateLimits, type Rates } from './rate-limits.js';
-import { isServed } from './route-access.js';
+import { isServed, type RouteAccess } from './route-access.js';
 import { WebSockets } from './web-sockets.js';
 
 /** So often streams are looked at whose callers may have lost their rights. */
@@ -38,6 +38,8 @@ interface HttpServerOptions {
   readonly descriptors: DescriptorTable;
   /** Called when a request has been answered, or its client has gone. */
   readonly ended: (exchange: Exchange) => void;
+  /** Called each second for each endless answer and WebSocket that goes on. */
+  readonly streams?: (access: RouteAccess, params: Readonly<Record<string, string>>) => void;
   /** The requests that a caller may send in a second; undefined when that is not limited. */
   readonly rates: () => Rates | undefined;
   /** The audit of requests. */
@@ -185,11 +187,14 @@ export class HttpServer {
 
   /** Ends endless answers whose callers may not have them any more. */
   #cutForbidden(): void {
+    const { streams } = this.#options;
     for (const exchange of this.#active) {
       const { caller, rule, isEndless } = exchange;
-      if (isEndless && rule !== undefined && !isServed(caller, rule.access, rule.params)) exchange.cut();
+      if (!isEndless || rule === undefined) continue;
+      if (isServed(caller, rule.access, rule.params)) streams?.(rule.access, rule.params);
+      else exchange.cut();
     }
-    this.#sockets.cutForbidden();
+    this.#sockets.cutForbidden((access, params) => streams?.(access, params));
   }
 
   async #drained(): Promise<void> {

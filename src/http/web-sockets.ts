@@ -102,12 +102,13 @@ export class WebSockets {
     return this.#sockets.size;
   }
 
-  /** Ends those whose callers may not have them any more. */
-  cutForbidden(): void {
+  /** Ends those whose callers may not have them any more; tells of the others. */
+  cutForbidden(goesOn: (access: RouteAccess, params: Match['params']) => void): void {
     for (const socket of this.#sockets) {
       const { permit } = socket.getUserData();
-      if (permit !== undefined && !isServed(permit.caller, permit.access, permit.params))
-        socket.end(FORBIDDEN, 'these credentials do not count for this any more');
+      if (permit === undefined) continue;
+      if (isServed(permit.caller, permit.access, permit.params)) goesOn(permit.access, permit.params);
+      else socket.end(FORBIDDEN, 'these credentials do not count for this any more');
     }
   }
 

@@ -11,6 +11,8 @@ export const EVENT_KINDS = [
   'drops_ended',
   'engine_restarted',
   'events_lost',
+  'lab_end_near',
+  'lab_ended',
   'node_ended',
   'node_kept',
   'node_not_started',

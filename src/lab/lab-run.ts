@@ -111,6 +111,8 @@ export interface LabRun {
   holdFiles(): Promise<HeldFiles>;
   /** Ends a node whose content is about to be replaced: at once, and without saving anything of it. */
   halt(nodeId: string): Promise<void>;
+  /** Stops all nodes that can be stopped, with the memory of guests saved where their kinds can. Warns of what fails. */
+  putAway(): Promise<void>;
   /** Starts a node of a snapshot as it ran. Refuses (409) a memory that does not fit. */
   startAgain(nodeId: string, isSuspended: boolean, memory: KeptMemory | undefined): Promise<void>;
   /** Connects both ends of a link that is not stored yet, or refuses and connects none. */

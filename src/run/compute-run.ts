@@ -3,7 +3,7 @@
  * compute interface: its switches are nodes of a compute project, and each end of a link is a UDP attachment.
  */
 import { join } from 'node:path';
-import { refusals } from '../base/errors/errors.js';
+import { messageOf, refusals } from '../base/errors/errors.js';
 import type { AcceptedFilters } from '../lab/topology/link-filters.js';
 import type {
   Client,
@@ -148,7 +148,18 @@ export class ComputeRun implements LabRun {
   async halt(id: string): Promise<void> {
     await this.settled();
     const node = this.#projects.nodeOf(this.#id, id);
-    if (node instanceof ProgramNode) await node.halt();
+    if (node instanceof ProgramNode) await node.stop('removed');
+  }
+
+  async putAway(): Promise<void> {
+    await this.settled();
+    await Promise.all(
+      this.#programs.map((node) =>
+        node.stop('put away').catch((error: unknown) => {
+          this.#ownerOf(this.#id)?.warn(`${node.name} could not be stopped in order: ${messageOf(error)}`);
+        }),
+      ),
+    );
   }
 
   async startAgain(id: string, isSuspended: boolean, memory: KeptMemory | undefined): Promise<void> {

@@ -46,6 +46,8 @@ export interface ComputeServices {
   readonly nodeChanged: (projectId: string, nodeId: string, text: string) => void;
   /** Tells the listeners of the compute and of the project what has happened. */
   readonly report: (projectId: string, level: 'info' | 'warning' | 'error', message: string) => void;
+  /** Called when somebody uses a console of a node of the project. */
+  readonly used: (projectId: string) => void;
   /** Tells the history of the project. */
   readonly remember: Remember;
   readonly log: Logger;

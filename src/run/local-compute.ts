@@ -86,6 +86,8 @@ interface LocalComputeOptions extends NioSocketsOptions {
   /** Whether clients may add options to virtual machines that reach the host. */
   readonly allowsUnsafeOptions: boolean;
   readonly remember: Remember;
+  /** Called when somebody uses a console of a node of the project. */
+  readonly used: ComputeServices['used'];
 }
 
 interface Capabilities {
@@ -180,6 +182,7 @@ export class LocalCompute {
       },
       report,
       remember: options.remember,
+      used: options.used,
     };
     this.projects = new ComputeProjects(this.folders, options.allowsAnyPath, this.#services);
   }

@@ -9,6 +9,7 @@ import type { CertificatePaths } from '../operations/certificate-tasks.js';
 import type { Rates } from '../http/rate-limits.js';
 import type { SystemdWishes } from '../operations/systemd.js';
 import type { DefaultLimits } from '../lab/quotas/resources.js';
+import type { EndRules } from '../operations/end-times/end-rules.js';
 import type { ProjectLimits } from '../run/keeper/messages.js';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -89,6 +90,7 @@ export interface Config {
   /** Whether ATM switches drop cells with a wrong header error control, instead of mending it. */
   readonly refusesBadHec: boolean;
   readonly quotas: DefaultLimits;
+  readonly endRules: EndRules;
   readonly projectLimits: ProjectLimits;
   /** Limits of captures in bytes: the share of one project, and the room of the disk that stays free. */
   readonly captureQuota: number;
@@ -257,6 +259,7 @@ function newConfig(settings: Settings, environment: NodeJS.ProcessEnv): Config {
       user: settings['user-quota'],
       project: settings['project-quota'],
     },
+    endRules: { lasts: settings['end-time'], idle: settings['idle-time'] },
     captureQuota: settings['capture-quota'] * MEBI,
     captureFloor: settings['capture-floor'] * MEBI,
     captureKeepDays: settings['capture-keep-days'],

@@ -152,7 +152,7 @@ export async function serve(start: StartSettings): Promise<void> {
   });
   const notes = new RequestAudit(audit);
   const happened = new ServerHistory({
-    ...{ config, files, log },
+    ...{ config, store, files, log },
     signedIn: notes.signedIn,
     now: () => Date.now(),
     labs: () => engines.countedLabs(),
@@ -211,6 +211,7 @@ export async function serve(start: StartSettings): Promise<void> {
     quotas,
     allowsUnsafeOptions: config.allowsUnsafeOptions,
     remember,
+    used: happened.used,
   });
   const runningCaptures = new RunningCaptures({
     mended,
@@ -260,8 +261,8 @@ export async function serve(start: StartSettings): Promise<void> {
   // Uploads that land at once need the images to be ready.
   await uploads.start();
 
-  const { jobs, snapshots, archives, deals, backups } = storedLabs({
-    ...{ live, threads, store, controller, accounts, intake, log, quotas },
+  const { jobs, snapshots, archives, deals, backups, ends } = storedLabs({
+    ...{ live, threads, store, controller, accounts, intake, log, quotas, happened },
     counts: snapshotCounts,
   });
   const nodeFolders = new NodeFolders({
@@ -269,7 +270,7 @@ export async function serve(start: StartSettings): Promise<void> {
     archives: threads.archives,
     configs: join(config.data, CONFIGS),
   });
-  await deals.start();
+  await Promise.all([deals.start(), ends.times.start(), ends.uses.start()]);
   const labFiles = new LabFiles({ controller, jobs, folders: nodeFolders, files, captures, log });
 
   const now = (): number => performance.now();
@@ -300,7 +301,7 @@ export async function serve(start: StartSettings): Promise<void> {
     gate,
     table: routeTable({
       ...{ controller, files, compute, captures, captureFiles, portCaptures },
-      ...{ transfers, images, uploads, jobs, labFiles, deals, snapshots, archives, backups },
+      ...{ transfers, images, uploads, jobs, labFiles, deals, ends, snapshots, archives, backups },
       ...{ users, tokens, grants, quotas },
       ...{ gate, sessions, groups },
       appliances: new ApplianceLibrary(config.appliances, files, log),
@@ -323,12 +324,14 @@ export async function serve(start: StartSettings): Promise<void> {
     requestLog: requests.log,
     descriptors: sockets.descriptors,
     ended: happened.ended,
+    streams: happened.streams,
     notes,
     certificate: config.certificate,
   });
   await kindsFound;
   metrics.start();
   happened.start();
+  ends.watch.start(controller.projects.opened);
   const port = await server.listen(config.host, config.port);
   if (config.redirectPort !== undefined) await server.redirect(config.host, config.redirectPort, port);
   sockets.boundConnectionBuffers();
@@ -359,6 +362,7 @@ export async function serve(start: StartSettings): Promise<void> {
   metrics.stop();
   bpf.close();
   await jobs.close();
+  await ends.watch.close();
   await archives.exports.close();
   captureRetention.stop();
   const leavesPrograms = config.keepsNodesSeconds > 0;

@@ -1,6 +1,8 @@
 /** The values that settings may have, read from their texts. */
 import { BlockList, isIP } from 'node:net';
 import { z } from 'zod';
+import { ROLES, type Role } from '../lab/access/roles.js';
+import type { Span } from '../operations/end-times/end-rules.js';
 import { RESOURCES, type Amounts, type Resource } from '../lab/quotas/resources.js';
 
 export const whole = (least: number, most: number): z.ZodType<number> =>
@@ -79,6 +81,27 @@ export const interfaceName: z.ZodType<string, string> = z
   .string()
   .regex(/^[^/\s:]{1,15}$/, 'must be names of interfaces')
   .refine((name) => !/^lo0?$/.test(name), 'must not have the loopback interface');
+
+const SECONDS: Readonly<Record<string, number>> = { m: 60, h: 3600, d: 86_400 };
+const SPAN = /^([a-z]+)=(\d{1,5})([mhd])(?:\/(\d{1,5})([mhd]))?$/;
+
+/** Usual and longest spans of roles, such as `user=8h/3d`. An empty text is none. */
+export const spans: z.ZodType<Partial<Record<Role, Span>>> = z.string().transform((text, context) => {
+  const found: Partial<Record<Role, Span>> = {};
+  for (const entry of text === '' ? [] : text.split(',')) {
+    const [, name, usualCount, usualUnit = '', mostCount, mostUnit = ''] = SPAN.exec(entry.trim()) ?? [];
+    const role = ROLES.find((one) => one === name);
+    const usual = Number(usualCount) * (SECONDS[usualUnit] ?? 0);
+    const most = mostCount === undefined ? undefined : Number(mostCount) * (SECONDS[mostUnit] ?? 0);
+    if (role === undefined || usual === 0 || usual > (most ?? Infinity)) {
+      const message = `'${entry}' is no time of a role like user=8h or user=8h/3d, of ${ROLES.join(', ')}`;
+      context.addIssue({ code: 'custom', message });
+      return z.NEVER;
+    }
+    found[role] = { usual, most };
+  }
+  return found;
+});
 
 function blockList(list: string, context: z.RefinementCtx): BlockList {
   const networks = new BlockList();

@@ -13,6 +13,7 @@ import {
   projectQuota,
   publicUrl,
   quota,
+  spans,
   whole,
 } from './setting-values.js';
 
@@ -183,6 +184,16 @@ export const SETTINGS = z.object({
   }),
   'project-quota': option(projectQuota, {
     help: 'what a project may have; a bare number is MiB of the disk',
+    fallback: '',
+    isLive: true,
+  }),
+  'end-time': option(spans, {
+    help: 'how long labs of a role last when they open, and the most that it may set, such as user=8h/3d',
+    fallback: '',
+    isLive: true,
+  }),
+  'idle-time': option(spans, {
+    help: 'how long nobody uses a lab that ends then, by role, such as user=2h/8h',
     fallback: '',
     isLive: true,
   }),

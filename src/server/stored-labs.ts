@@ -5,9 +5,12 @@ import type { Intake } from '../base/intake.js';
 import type { StateThread } from '../base/store/state-thread.js';
 import type { Accounts } from '../lab/access/accounts.js';
 import type { Controller } from '../lab/controller.js';
+import type { ProjectUses } from '../lab/projects/project-uses.js';
 import type { Quotas } from '../lab/quotas/quotas.js';
 import { Backups } from '../operations/backup/backups.js';
 import { Deals } from '../operations/deals.js';
+import { EndTimes } from '../operations/end-times/end-times.js';
+import { EndWatch } from '../operations/end-times/end-watch.js';
 import { Jobs } from '../snapshots/jobs.js';
 import { KnownMemories } from '../snapshots/known-memories.js';
 import { projectArchives, type ProjectArchives } from '../snapshots/projects/project-archives.js';
@@ -15,6 +18,7 @@ import { RunningLabs } from '../snapshots/running-labs.js';
 import type { SnapshotCounts } from '../snapshots/snapshot-counts.js';
 import { Snapshots } from '../snapshots/snapshots.js';
 import type { Config } from './config.js';
+import type { ServerHistory } from './server-history.js';
 import { BACKUPS, CONFIGS, notesFolder, SYMBOLS, temporaryImages } from './folders.js';
 import type { Threads } from './threads.js';
 
@@ -29,6 +33,7 @@ interface StoredLabsOptions {
   readonly log: Logger;
   readonly quotas: Quotas;
   readonly counts: SnapshotCounts;
+  readonly happened: Pick<ServerHistory, 'now' | 'remember' | 'uses'>;
 }
 
 interface StoredLabs {
@@ -37,6 +42,12 @@ interface StoredLabs {
   readonly archives: ProjectArchives;
   readonly backups: Backups;
   readonly deals: Deals;
+  readonly ends: {
+    readonly times: EndTimes;
+    readonly watch: EndWatch;
+    readonly uses: ProjectUses;
+    forget(projectId: string): Promise<void>;
+  };
 }
 
 export function storedLabs({
@@ -49,6 +60,7 @@ export function storedLabs({
   log,
   quotas,
   counts,
+  happened: { now, remember, uses },
 }: StoredLabsOptions): StoredLabs {
   const { config } = live;
   const { files } = threads;
@@ -93,5 +105,20 @@ export function storedLabs({
     ...{ store, projects: controller.projects, groups, grants },
     ...{ jobs, snapshots, copies: archives.copies },
   });
-  return { jobs, snapshots, archives, deals, backups };
+  const { projects } = controller;
+  const times = new EndTimes({
+    ...{ store, now },
+    rules: () => live.config.endRules,
+    rolesOf: (id) => grants.ownersOf(id).flatMap((userId) => accounts.users.get(userId)?.role ?? []),
+  });
+  const watch = new EndWatch({
+    ...{ uses, projects, snapshots, jobs, intake, remember, log, now },
+    ends: times,
+    clock: () => performance.now(),
+  });
+  const forget = async (projectId: string): Promise<void> => {
+    await times.forget(projectId);
+    await uses.forget(projectId);
+  };
+  return { jobs, snapshots, archives, deals, backups, ends: { times, watch, uses, forget } };
 }

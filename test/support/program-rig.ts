@@ -142,6 +142,7 @@ export class ProgramRig {
       },
       intake: new Intake(),
       remember: () => undefined,
+      used: () => undefined,
       report: (_project, _level, message) => {
         this.reports.push(message);
       },

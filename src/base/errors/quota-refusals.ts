@@ -12,7 +12,21 @@ const details = (...[whose, resource, used, , allowed]: Numbers) => ({
   quota: { scope: whose, resource, used, allowed },
 });
 
+const HOUR_SECONDS = 3600;
+
+const inHours = (seconds: number): string => `${Number((seconds / HOUR_SECONDS).toFixed(2))} h`;
+
 export const quotaRefusals = {
+  endPassed: () =>
+    new Refusal(409, 'end_passed', 'This end of the lab has passed already: close the lab instead'),
+  endTooLate: (most: number) =>
+    new Refusal(409, 'end_too_late', `Your labs may last ${inHours(most)} from now at most (--end-time)`, {
+      details: { longest_seconds: most },
+    }),
+  idleTooLong: (most: number) =>
+    new Refusal(409, 'idle_too_long', `Your labs may be idle for ${inHours(most)} at most (--idle-time)`, {
+      details: { longest_seconds: most },
+    }),
   quotaReached: (...numbers: Numbers) =>
     new Refusal(409, 'quota_reached', `${told(...numbers)}. Stop or delete some`, {
       details: details(...numbers),

@@ -45,7 +45,7 @@ export class Sessions {
     const { store, users } = options;
     this.#options = options;
     this.#lane = new Lane(store);
-    this.#uses = new Uses({ store, users, at: SESSION_USES });
+    this.#uses = new Uses({ store, isOwner: (id) => users.get(id) !== undefined, at: SESSION_USES });
   }
 
   /** Removes those that count no more: a user may have been changed while no server ran. */

@@ -42,7 +42,8 @@ export class Tokens {
   constructor(options: TokensOptions) {
     this.#options = options;
     this.#lane = new Lane(options.store);
-    this.#uses = new Uses({ store: options.store, users: options.users, at: TOKEN_USES });
+    const { store, users } = options;
+    this.#uses = new Uses({ store, isOwner: (id) => users.get(id) !== undefined, at: TOKEN_USES });
   }
 
   async start(): Promise<void> {

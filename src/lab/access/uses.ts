@@ -1,11 +1,11 @@
-/** When the credentials of users were used last. It is written for all together, once in a while. */
+/** When things were used last, such as the credentials of users. It is written for all together, once in a while. */
 import type { Key, Store } from '../../base/store/store.js';
-import type { Users } from './users.js';
 
 interface UsesOptions {
   readonly store: Store;
-  readonly users: Users;
-  /** The records lie here, by user and by credential. */
+  /** Whether the owner of a thing is there still. */
+  readonly isOwner: (ownerId: string) => boolean;
+  /** The records lie here, by owner and by thing. */
   readonly at: Key;
 }
 
@@ -14,7 +14,7 @@ const WRITTEN_AFTER_MS = 5 * 60 * 1000;
 export class Uses {
   readonly #options: UsesOptions;
   readonly #times = new Map<string, number>();
-  /** The users of credentials whose last use is not written yet. */
+  /** The owners of the things whose last use is not written yet. */
   readonly #unwritten = new Map<string, string>();
   #timer: NodeJS.Timeout | undefined;
 
@@ -33,9 +33,9 @@ export class Uses {
     return this.#times.get(id);
   }
 
-  note(userId: string, id: string, time: number): void {
+  note(ownerId: string, id: string, time: number): void {
     this.#times.set(id, time);
-    this.#unwritten.set(id, userId);
+    this.#unwritten.set(id, ownerId);
     this.#timer ??= setTimeout(() => void this.#write(), WRITTEN_AFTER_MS).unref();
   }
 
@@ -53,11 +53,11 @@ export class Uses {
   async #write(): Promise<void> {
     clearTimeout(this.#timer);
     this.#timer = undefined;
-    const { store, users, at } = this.#options;
-    const used = [...this.#unwritten].filter(([, userId]) => users.get(userId) !== undefined);
+    const { store, isOwner, at } = this.#options;
+    const used = [...this.#unwritten].filter(([, ownerId]) => isOwner(ownerId));
     this.#unwritten.clear();
     if (used.length === 0) return;
-    const changes = used.map(([id, userId]) => ({ put: [...at, userId, id], value: this.last(id) }));
+    const changes = used.map(([id, ownerId]) => ({ put: [...at, ownerId, id], value: this.last(id) }));
     await store.commit(changes).catch(() => undefined);
   }
 }

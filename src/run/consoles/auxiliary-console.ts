@@ -18,8 +18,9 @@ export class AuxiliaryConsole {
     node: Pick<MachineNode, 'name'>,
     place: ConsolePlace,
     source: ClosableConsole,
+    used: () => void,
   ): Promise<AuxiliaryConsole> {
-    const hub = new ConsoleHub();
+    const hub = new ConsoleHub(used);
     hub.connect(source);
     hub.printed(source.output);
     source.listen((bytes) => {

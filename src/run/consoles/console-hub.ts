@@ -50,12 +50,18 @@ interface Guest {
 }
 
 export class ConsoleHub implements NodeConsole {
+  readonly #used: () => void;
   readonly #scrollback = new Scrollback();
   readonly #guests = new Set<Guest>();
   readonly #listeners = new Set<{ readonly listener: (bytes: Uint8Array) => void }>();
   #source: ConsoleSource | undefined;
   /** The size that the terminal should have; undefined until a client has told one. */
   #window: WindowSize | undefined;
+
+  /** `used` is called when somebody types, or sees what is printed. */
+  constructor(used: () => void = () => undefined) {
+    this.#used = used;
+  }
 
   /** The last 64 KiB that were printed, from their first whole line on; also of a node that does not run any more. */
   get scrollback(): Uint8Array {
@@ -87,6 +93,7 @@ export class ConsoleHub implements NodeConsole {
   printed(bytes: Uint8Array): void {
     if (bytes.length === 0) return;
     this.#scrollback.add(bytes);
+    if (this.#guests.size > 0) this.#used();
     for (const { listener } of this.#listeners) listener(bytes);
     for (let at = 0; at < bytes.length; at += LARGEST_PIECE) {
       const piece = bytes.subarray(at, at + LARGEST_PIECE);
@@ -103,7 +110,9 @@ export class ConsoleHub implements NodeConsole {
     if (scrollback.length > 0) this.#send(guest, scrollback);
     return {
       type: (bytes) => {
-        if (this.#guests.has(guest)) this.write(bytes);
+        if (!this.#guests.has(guest)) return;
+        this.#used();
+        this.write(bytes);
       },
       resize: (columns, rows) => {
         guest.window = columns > 0 && rows > 0 ? { columns, rows } : undefined;

@@ -3,7 +3,7 @@
  * program that serves it. Neither side is read faster than the other one takes the bytes.
  */
 import type { Socket } from 'node:net';
-import { ConsolePort } from './console-port.js';
+import { ConsolePort, type ConsolePlace } from './console-port.js';
 
 /** A new connection to the program behind a console. One that is refused has an error soon. */
 export type ConsoleOpener = () => Promise<Socket>;
@@ -11,6 +11,13 @@ export type ConsoleOpener = () => Promise<Socket>;
 export class SocketRelay extends ConsolePort {
   /** While it is undefined, connections are closed at once. */
   open: ConsoleOpener | undefined;
+  readonly #used: () => void;
+
+  /** `used` is called when a client sends something. */
+  constructor(place: ConsolePlace, used: () => void) {
+    super(place);
+    this.#used = used;
+  }
 
   protected serve(client: Socket): void {
     let program: Socket | undefined;
@@ -32,6 +39,7 @@ export class SocketRelay extends ConsolePort {
         this.hold(opened, () => {
           client.destroySoon();
         });
+        client.on('data', this.#used);
         client.pipe(opened);
         opened.pipe(client);
       },

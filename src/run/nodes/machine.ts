@@ -68,6 +68,8 @@ export interface NodeHost {
   statusChanged(status: 'started' | 'suspended'): void;
   /** Called when the files of the node have changed: its listeners are told. */
   changed(): void;
+  /** Called when somebody uses a console of the node that the host does not serve. */
+  used(): void;
   /** This and the next tell the listeners of the project. */
   warn(message: string): void;
   inform(message: string): void;
@@ -94,8 +96,11 @@ export interface RunMemory {
   resume(): Promise<void>;
 }
 
-/** Why a run is ended: by its owner, in order to be started again, or because its node ends. */
-export type StopReason = 'asked' | 'restart' | RunEnd;
+/**
+ * Why a run is ended: by its owner, in order to be started again, because the time of its lab is over, or because its node ends.
+ * In the third case it saves the memory of its guest, if it can.
+ */
+export type StopReason = 'asked' | 'restart' | 'put away' | RunEnd;
 
 /** A machine that runs. */
 export interface Run {

@@ -41,13 +41,16 @@ export class ProgramNode extends ComputeNode {
   readonly #console: ServedConsole;
   /** Whether it stands still for a snapshot: its status stays what it was. */
   #isHeld = false;
+  readonly #used = (): void => {
+    this.services.used(this.home.id);
+  };
 
   constructor(home: NodeProject, kind: ProgramKind, wanted: NewComputeNode, services: ComputeServices) {
     super(home, kind, wanted, services);
     this.kind = kind;
     this.folder = nodeFolder({ node_type: nodeType.parse(kind.type), node_id: this.id });
     const { sockets, udpPorts, programs, consoles } = services;
-    this.#console = new ServedConsole(this, consoles);
+    this.#console = new ServedConsole(this, consoles, this.#used);
     this.#inner = new InnerPorts(
       { device: this.device, sockets, udpPorts, projectId: home.id },
       (wires, path) =>
@@ -158,12 +161,8 @@ export class ProgramNode extends ComputeNode {
     return { id, name, folder, status, memory: this.#run?.memory, release };
   }
 
-  override stop(): Promise<void> {
-    return this.turn(() => this.#stop('asked'));
-  }
-
-  halt(): Promise<void> {
-    return this.turn(() => this.#stop('removed'));
+  override stop(reason: StopReason = 'asked'): Promise<void> {
+    return this.turn(() => this.#stop(reason));
   }
 
   override suspend(): Promise<void> {
@@ -352,6 +351,7 @@ export class ProgramNode extends ComputeNode {
         if (this.#run !== undefined && !this.#isHeld) this.#become(status);
       },
       changed: this.changed.bind(this),
+      used: this.#used,
       warn: this.services.report.bind(null, this.home.id, 'warning'),
       inform: this.services.report.bind(null, this.home.id, 'info'),
     };

@@ -7,15 +7,23 @@ import { TelnetListener } from '../consoles/telnet-listener.js';
 import type { MachineNode, Run } from './machine.js';
 
 export class ServedConsole {
-  readonly hub = new ConsoleHub();
+  readonly hub: ConsoleHub;
   readonly #node: Pick<MachineNode, 'name' | 'consoleType' | 'consolePort'>;
   readonly #reach: ConsoleReach;
+  readonly #used: () => void;
   /** Listens from a start to a stop, also when the program has died meanwhile: its last words can be read. */
   #listener: TelnetListener | SocketRelay | undefined;
 
-  constructor(node: Pick<MachineNode, 'name' | 'consoleType' | 'consolePort'>, reach: ConsoleReach) {
+  /** `used` is called when somebody uses it. */
+  constructor(
+    node: Pick<MachineNode, 'name' | 'consoleType' | 'consolePort'>,
+    reach: ConsoleReach,
+    used: () => void,
+  ) {
     this.#node = node;
     this.#reach = reach;
+    this.#used = used;
+    this.hub = new ConsoleHub(used);
   }
 
   /** Refuses (409, 503) a console that nobody may join. That of a program that has died is open until it is stopped. */
@@ -31,7 +39,8 @@ export class ServedConsole {
     const { name, consoleType: type, consolePort: port } = this.#node;
     if (type === undefined || type === 'none' || port === null) return;
     const place = { reach: this.#reach, port };
-    const listener = type === 'telnet' ? new TelnetListener(this.hub, place) : new SocketRelay(place);
+    const listener =
+      type === 'telnet' ? new TelnetListener(this.hub, place) : new SocketRelay(place, this.#used);
     try {
       await listener.listen();
     } catch (error) {

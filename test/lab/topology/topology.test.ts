@@ -47,6 +47,7 @@ const NOTHING_RUNS: LabRun = {
   linkStored: () => undefined,
   linkRemoved: () => undefined,
   takeRoom: () => Promise.resolve(() => undefined),
+  putAway: () => Promise.resolve(),
   settled: () => undefined,
   checkFilters: () => Promise.resolve(),
   halt: () => Promise.resolve(),

@@ -34,7 +34,7 @@ async function relayTo(
   }).listen(path);
   await once(program, 'listening');
   const port = await freePort();
-  const relay = new SocketRelay({ reach: { host: HOST, serves: () => true }, port });
+  const relay = new SocketRelay({ reach: { host: HOST, serves: () => true }, port }, () => undefined);
   await relay.listen();
   relay.open = () => Promise.resolve(connect({ path }));
   t.teardown(async () => {

@@ -62,6 +62,7 @@ async function switchOf(t: Test, kind: SwitchKind): Promise<SwitchNode> {
     nodeChanged: () => undefined,
     intake: new Intake(),
     remember: () => undefined,
+    used: () => undefined,
     report: () => undefined,
   });
   await node.install();

@@ -202,7 +202,7 @@ class DockerMachine implements Machine {
       console = new ContainerConsole(await engine.attach(id));
       await engine.start(id);
       await this.#wire(id, taps);
-      await this.#openAux(id, helpers);
+      await this.#openAux(id, helpers, host);
       if (consoleType === 'http' || consoleType === 'https') openConsole = await this.#reach(id, helpers);
     } catch (error) {
       console?.close();
@@ -218,13 +218,13 @@ class DockerMachine implements Machine {
   }
 
   /** A shell beside the command of the container. One that has ended already has none. */
-  async #openAux(id: string, helpers: ContainerHelper[]): Promise<void> {
+  async #openAux(id: string, helpers: ContainerHelper[], { used }: Pick<NodeHost, 'used'>): Promise<void> {
     const { aux: port } = this.#node.properties;
     if (typeof port !== 'number') return;
     const { engine, consoles: reach } = this.#services;
     if (!(await engine.state(id)).isRunning) return;
     const source = new ContainerConsole(await engine.execute(id, auxiliaryCommand()));
-    helpers.push(await AuxiliaryConsole.open(this.#node, { reach, port }, source));
+    helpers.push(await AuxiliaryConsole.open(this.#node, { reach, port }, source, used));
   }
 
   /** Opens connections to the web server in the container. One that has ended already has none. */

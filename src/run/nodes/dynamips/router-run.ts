@@ -306,7 +306,10 @@ export class RouterRun implements Run {
 
   async #openAux(inner: number, port: number): Promise<void> {
     const { node, consoles: reach } = this.#order;
-    this.#aux = await AuxiliaryConsole.open(node, { reach, port }, await this.#openConsole(inner));
+    const used = (): void => {
+      this.#order.host.used();
+    };
+    this.#aux = await AuxiliaryConsole.open(node, { reach, port }, await this.#openConsole(inner), used);
   }
 
   /** Writes the configurations of the router into the folder of the node, when they have changed. */

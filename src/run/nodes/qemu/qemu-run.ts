@@ -82,7 +82,7 @@ export class QemuRun implements Run {
     const isPatient = reason === 'asked' || reason === 'restart';
     const goesOn = reason === 'asked' || reason === 'closing';
     if (wanted === 'shutdown_signal' && isPatient) await this.#shutDown();
-    if (wanted === 'save_vm_state' && goesOn) await (this.#saved ??= saveMemory());
+    if ((wanted === 'save_vm_state' && goesOn) || reason === 'put away') await (this.#saved ??= saveMemory());
     await endProgram(program);
     await this.ended;
   }

@@ -1,5 +1,5 @@
 /**
- * `on_close: save_vm_state`: a guest that is stopped goes on at the next start. Its memory lies beside its disks. It is
+ * `on_close: save_vm_state`, and the end of a lab whose time is over: a guest that is stopped goes on at the next start. Its memory lies beside its disks. It is
  * loaded once, and only when it and the files of the machine are as they were.
  */
 import { FairTurns } from '../../../base/threads/fair-turns.js';

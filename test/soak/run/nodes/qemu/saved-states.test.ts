@@ -90,6 +90,21 @@ void t.test('a guest that is stopped goes on where it was, and once only', { ski
   await isDropped(t, lab, guest, last, 'this server has not saved it');
 });
 
+void t.test('a guest whose lab has ended goes on, whatever its settings say', { skip }, async (t) => {
+  const lab = await NodeLab.make(t, server);
+  const guest = await lab.node('qemu', 'G1', { ...SAVED, on_close: 'power_off' });
+  await lab.act(guest, 'start');
+  const last = (await hears(await lab.console(t, guest), 8)).at(-1) ?? 0;
+  await lab.client.expect(200, 'PUT', `${lab.path}/end-time`, { ends_in: 0.5 });
+  const isClosed = async (): Promise<true | undefined> =>
+    (await lab.client.expect(200, 'GET', lab.path))['status'] === 'closed' || undefined;
+  await eventually('the end of the lab', isClosed);
+  t.same(programsOf(guest), []);
+  await lab.client.expect(201, 'POST', `${lab.path}/open`);
+  t.match(await lab.act(guest, 'start'), { command_line: / -incoming defer/ });
+  await goesOn(t, lab, guest, last);
+});
+
 void t.test('a guest goes on with its configuration disk as it was', { skip }, async (t) => {
   const lab = await NodeLab.make(t, server);
   const guest = await lab.node('qemu', 'G1', { ...SAVED, create_config_disk: true });

@@ -3,6 +3,7 @@ import { workerData } from 'piscina';
 import { auditCheckTasks } from '../src/operations/audit-verification.js';
 import { backupTasks } from '../src/operations/backup/backup-tasks.js';
 import { compareTasks } from '../src/snapshots/compare-tasks.js';
+import { fileChangeTasks } from '../src/snapshots/file-change-tasks.js';
 import { copyTasks } from '../src/snapshots/projects/copy-tasks.js';
 import { exportTasks } from '../src/snapshots/projects/export-tasks.js';
 import { importTasks } from '../src/snapshots/projects/import-tasks.js';
@@ -25,6 +26,7 @@ const tasks = {
   ...compareTasks,
   ...copyTasks,
   ...exportTasks,
+  ...fileChangeTasks,
   ...importTasks,
   ...stagingTasks,
   ...snapshotTasks,

@@ -13,7 +13,7 @@ import type { Snapshots } from '../snapshots/snapshots.js';
 import { ARCHIVE, sendArchive } from './archive-answer.js';
 import { node } from './shapes/nodes.js';
 import { project } from './shapes/projects.js';
-import { comparison, snapshot, snapshotFacts } from './shapes/snapshots.js';
+import { comparison, fileChange, snapshot, snapshotFacts } from './shapes/snapshots.js';
 import { names } from './schemas.js';
 
 const tag = 'Snapshots';
@@ -200,6 +200,31 @@ export function snapshotRoutes(
       answers: { 200: comparison },
       handle: async ({ params: { project_id: id, snapshot_id: wanted } }) =>
         json(200, await snapshots.compare(projects.find(id), wanted)),
+    }),
+    route({
+      method: 'GET',
+      path: `${one}/diff/file`,
+      tag,
+      access: { right: 'projects:read', project: 'project_id' },
+      summary: 'Show the lines in which a file of the open project differs from that in the snapshot',
+      params,
+      query: z.strictObject({ path: text(1, 4096) }),
+      answers: { 200: fileChange },
+      handle: async ({ params: { project_id: id, snapshot_id: wanted }, query: { path } }) => {
+        const { isCut, before, after, hunks, ...change } = await snapshots.compareFile(
+          projects.find(id),
+          wanted,
+          path,
+        );
+        return json(200, {
+          path,
+          ...change,
+          before: before ?? null,
+          after: after ?? null,
+          hunks,
+          is_cut: isCut,
+        });
+      },
     }),
   ];
 }

@@ -186,6 +186,21 @@ export class LabServer {
     await this.#server.json('POST', `/v2/projects/${lab.id}/snapshots/${id}/restore`, {});
   }
 
+  async restoreNode(lab: Lab, { id }: LabSnapshot, node: string): Promise<void> {
+    const path = `/v2/projects/${lab.id}/snapshots/${id}/nodes/${encodeURIComponent(node)}/restore`;
+    await this.#server.json('POST', path, {});
+  }
+
+  /** The answer of the server, as it is. */
+  changesSince(lab: Lab, { id }: LabSnapshot): Promise<unknown> {
+    return this.#server.json('GET', `/v2/projects/${lab.id}/snapshots/${id}/diff`);
+  }
+
+  fileChange(lab: Lab, { id }: LabSnapshot, path: string): Promise<unknown> {
+    const query = new URLSearchParams({ path }).toString();
+    return this.#server.json('GET', `/v2/projects/${lab.id}/snapshots/${id}/diff/file?${query}`);
+  }
+
   async deleteSnapshot(lab: Lab, { id }: LabSnapshot): Promise<void> {
     await this.#server.json('DELETE', `/v2/projects/${lab.id}/snapshots/${id}`);
   }

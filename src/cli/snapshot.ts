@@ -6,6 +6,7 @@ import { progressBar } from './progress-bar.js';
 import { amount } from './quantities.js';
 import { Server } from './server.js';
 import { serverAddress, type Environment } from './server-address.js';
+import { changeLines, fileLines, pathOf } from './snapshot-changes.js';
 import { tableOf } from './table.js';
 
 const OPTIONS = { ...LAB_OPTIONS, running: { type: 'boolean' }, quiet: { type: 'boolean' } } as const;
@@ -15,8 +16,10 @@ const HELP = [
   '  wirefarm snapshot ls LAB [--json]',
   '  wirefarm snapshot create LAB NAME [--running]',
   '      --running has the memory of nodes that run, and holds them meanwhile.',
-  '  wirefarm snapshot restore LAB NAME',
-  '      The lab becomes what it was, whole or not at all.',
+  '  wirefarm snapshot diff LAB NAME [FILE]',
+  '      The changes since then, or the changed lines of a file, such as R1/startup-config.cfg.',
+  '  wirefarm snapshot restore LAB NAME [NODE]',
+  '      The lab, or one node with its files, becomes what it was, whole or not at all.',
   '  wirefarm snapshot delete LAB NAME',
   '',
   'All take [--quiet] [--json] [--url URL] [--ca FILE].',
@@ -29,9 +32,10 @@ export async function snapshot(args: readonly string[], environment: Environment
     process.stdout.write(HELP);
     return;
   }
-  const [verb, name = '', wanted, ...more] = words;
-  if (name === '' || more.length > 0)
-    throw wrong('snapshot', 'say ls, create, restore or delete, and which lab');
+  const [verb, name = '', wanted, part, ...more] = words;
+  const takesPart = verb === 'diff' || verb === 'restore';
+  if (name === '' || more.length > 0 || (part !== undefined && !takesPart))
+    throw wrong('snapshot', 'say ls, create, diff, restore or delete, and which lab');
   const server = new LabServer(new Server(serverAddress(values.url, environment, values.ca)));
   const lab = await server.get(name);
   const asJson = values.json === true;
@@ -40,8 +44,12 @@ export async function snapshot(args: readonly string[], environment: Environment
     return;
   }
   if (wanted === undefined) throw wrong('snapshot', 'say the name of the snapshot');
+  if (verb === 'diff') {
+    await tellChanges(server, lab, wanted, part, asJson);
+    return;
+  }
   const bar = progressBar(values.quiet === true);
-  const work = workOf(verb, { server, lab, wanted, isRunning: values.running === true });
+  const work = workOf(verb, { server, lab, wanted, part, isRunning: values.running === true });
   try {
     await server.watched(lab, work.done, ({ done, total }) => {
       bar.note(`${lab.name}  ${work.title}  ${amount(done)}${total === 0 ? '' : ` of ${amount(total)}`}`);
@@ -57,6 +65,8 @@ interface Work {
   readonly server: LabServer;
   readonly lab: Lab;
   readonly wanted: string;
+  /** The name of one node. */
+  readonly part: string | undefined;
   readonly isRunning: boolean;
 }
 
@@ -65,16 +75,40 @@ function workOf(
   verb: string | undefined,
   work: Work,
 ): { readonly title: string; readonly done: Promise<void> } {
-  const { server, lab, wanted } = work;
+  const { server, lab, wanted, part } = work;
   if (verb === 'create') return { title: 'created', done: server.takeSnapshot(lab, wanted, work.isRunning) };
   const onFound = async (act: (found: LabSnapshot) => Promise<void>): Promise<void> => {
     await act(theOne(await server.snapshots(lab), wanted, lab));
   };
+  if (verb === 'restore' && part !== undefined)
+    return { title: 'restored', done: onFound((found) => restoreNode(server, lab, found, part)) };
   if (verb === 'restore')
     return { title: 'restored', done: onFound((found) => server.restoreSnapshot(lab, found)) };
   if (verb === 'delete')
     return { title: 'deleted', done: onFound((found) => server.deleteSnapshot(lab, found)) };
-  throw wrong('snapshot', `'${verb ?? ''}' is none of ls, create, restore and delete`);
+  throw wrong('snapshot', `'${verb ?? ''}' is none of ls, create, diff, restore and delete`);
+}
+
+/** A node that is gone is named by its id. */
+async function restoreNode(server: LabServer, lab: Lab, found: LabSnapshot, part: string): Promise<void> {
+  const node = (await server.nodes(lab)).find(({ name }) => name === part);
+  await server.restoreNode(lab, found, node?.id ?? part);
+}
+
+async function tellChanges(
+  server: LabServer,
+  lab: Lab,
+  wanted: string,
+  file: string | undefined,
+  asJson: boolean,
+): Promise<void> {
+  const found = theOne(await server.snapshots(lab), wanted, lab);
+  const names = new Map((await server.nodes(lab)).map(({ id, name }) => [id, name]));
+  const changes = await server.changesSince(lab, found);
+  const answer =
+    file === undefined ? changes : await server.fileChange(lab, found, pathOf(file, changes, names));
+  const lines = file === undefined ? changeLines(answer, names) : fileLines(answer);
+  process.stdout.write(asJson ? `${JSON.stringify(answer)}\n` : lines.map((line) => `${line}\n`).join(''));
 }
 
 /** By its name or its id. */

@@ -235,6 +235,21 @@ export const TEXTS = {
     restoration: (name: string): string => `Restore the lab from ${name}`,
     restored: (name: string): string => `The lab is as it was in ${name}.`,
     lost: 'What the lab has now and the snapshot has not is lost.',
+    restoreNode: (node: string): string => `Restore ${node}…`,
+    nodeRestoration: (node: string, name: string): string => `Restore ${node} from ${name}`,
+    nodeRestored: (node: string, name: string): string => `${node} is as it was in ${name}.`,
+    nodeLost:
+      'Its settings and files become what they were, links that are gone come back where their ports are free, and all others stay. If it runs it is stopped, and runs again if it did then.',
+    show: 'Show',
+    hide: 'Hide',
+    showFile: (name: string): string => `Show the changes of ${name}`,
+    contents: (name: string): string => `Changes of ${name}`,
+    noText: (kind: 'binary' | 'large', before: number | null, after: number | null): string => {
+      const size = (octets: number | null): string =>
+        octets === null ? 'no file' : `${octets.toLocaleString('en')} octets`;
+      return `${kind === 'binary' ? 'This is no text' : 'It is too large to be compared here'}: then ${size(before)}, now ${size(after)}.`;
+    },
+    cut: 'Long lines, or a long rest, are left out.',
     export: 'Export',
     exportOf: (name: string): string => `Export ${name}`,
     remove: 'Delete…',

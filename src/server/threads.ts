@@ -38,6 +38,7 @@ import type { MemoryTasks } from '../run/nodes/qemu/memory-tasks.js';
 import type { QemuTasks } from '../run/nodes/qemu/qemu-tasks.js';
 import type { VpcsTasks } from '../run/nodes/vpcs/vpcs-tasks.js';
 import type { CompareTasks } from '../snapshots/compare-tasks.js';
+import type { FileChangeTasks } from '../snapshots/file-change-tasks.js';
 import type { ArchiveTasks } from '../snapshots/projects/project-archives.js';
 import type { SnapshotListTasks } from '../snapshots/snapshot-list-tasks.js';
 import type { SnapshotTasks } from '../snapshots/snapshot-tasks.js';
@@ -118,7 +119,9 @@ export class Threads {
   readonly namespaces: TaskPool<NamespaceTasks>;
   readonly memories: TaskPool<MemoryTasks>;
   readonly passwords: TaskPool<PasswordTasks>;
-  readonly jobs: TaskPool<AuditCheckTasks & BackupTasks & CompareTasks & ArchiveTasks & SnapshotTasks>;
+  readonly jobs: TaskPool<
+    AuditCheckTasks & BackupTasks & CompareTasks & FileChangeTasks & ArchiveTasks & SnapshotTasks
+  >;
 
   constructor({ uploadFloor: floor }: Config) {
     const diskWorker = (role: string): Pick<TaskPoolOptions, 'worker' | 'workerData'> => ({

@@ -10,6 +10,7 @@ import type { ProjectSettings } from '../lab/gns3-file/topology-schema.js';
 import type { Packed } from '../base/store/store.js';
 import type { TaskRunner } from '../base/threads/task-pool.js';
 import type { CompareTasks, Comparison } from './compare-tasks.js';
+import type { FileChange, FileChangeTasks } from './file-change-tasks.js';
 import { jobPlace, type JobPlace } from './job-place.js';
 import type { Job, Jobs } from './jobs.js';
 import type { SnapshotListTasks } from './snapshot-list-tasks.js';
@@ -23,7 +24,7 @@ import { checkStopped } from './stopped-nodes.js';
 
 interface SnapshotsOptions {
   readonly files: TaskRunner<SnapshotListTasks>;
-  readonly longJobs: TaskRunner<CompareTasks & SnapshotTasks & FreezeTasks>;
+  readonly longJobs: TaskRunner<CompareTasks & FileChangeTasks & SnapshotTasks & FreezeTasks>;
   readonly jobs: Jobs;
   readonly runningLabs: RunningLabs;
   readonly counts: Pick<SnapshotCounts, 'changed'>;
@@ -150,6 +151,15 @@ export class Snapshots {
       });
       const input = { ...place, listed, records, progress: progress.memory };
       return this.#options.longJobs.run('compareSnapshot', input);
+    });
+  }
+
+  /** The lines in which a file of the project differs from that in the snapshot. */
+  async compareFile(project: Project, id: string, path: string): Promise<FileChange> {
+    const { name } = (await this.find(project, id)).snapshot;
+    return this.#job(project, 'snapshot.compare', name, async ({ progress }, { root, workFolder }) => {
+      const input = { root, workFolder, listed: await this.find(project, id), path };
+      return this.#options.longJobs.run('compareFile', { ...input, progress: progress.memory });
     });
   }
 

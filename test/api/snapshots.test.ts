@@ -1,5 +1,5 @@
 /** Snapshots over HTTP: making, listing and deleting them, as stock clients do. */
-import { existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
 import { Client } from '../support/client.js';
@@ -229,6 +229,41 @@ void t.test('a damaged snapshot is found, told, and never restored', async (t) =
   t.ok([404, 409].includes((await client.post(`${lab.at(bad)}/restore`)).status));
   t.match(await lab.restore(good), { status: 'opened' });
 });
+
+void t.test(
+  'the changed lines of a file are told, and of nothing beside the files of the project',
+  async (t) => {
+    const lab = await SnapshotLab.make(host);
+    const node = await lab.lab.hub('H1');
+    const folder = `project-files/ethernet_hub/${String(node['node_id'])}`;
+    await lab.write(node, 'a.cfg', 'one\ntwo\n');
+    await lab.write(node, 'gone.cfg', 'x');
+    const taken = await lab.take('1');
+    const change = async (path: string): Promise<{ status: number; body: unknown }> =>
+      client.get(`${lab.at(taken)}/diff/file?path=${encodeURIComponent(path)}`);
+    await lab.write(node, 'a.cfg', 'one\n2\n');
+    rmSync(join(lab.folder, folder, 'gone.cfg'));
+    symlinkSync('/etc/passwd', join(lab.folder, folder, 'link'));
+    await lab.write(node, 'large', 'x'.repeat(600_000));
+    t.match((await change(`${folder}/a.cfg`)).body, {
+      ...{ kind: 'text', added: 1, removed: 1, before: 8, after: 6, is_cut: false },
+      hunks: [{ before: 1, after: 1, lines: [' one', '-two', '+2'] }],
+    });
+    t.match((await change(`${folder}/gone.cfg`)).body, { kind: 'text', before: 1, after: null, removed: 1 });
+    t.match((await change(`${folder}/large`)).body, {
+      kind: 'large',
+      before: null,
+      after: 600_000,
+      hunks: [],
+    });
+    for (const path of [
+      ...['../x', '/etc/passwd', `${folder}/../a.cfg`, `${folder}/link`, `${folder}/none`, 'a\0b', folder],
+      ...[`snapshots/${String(taken['snapshot_id'])}.manifest`, `${lab.lab.id}.gns3`, '.wirefarm'],
+    ])
+      t.ok([404, 409].includes((await change(path)).status), path);
+    t.equal((await client.get(`${lab.at(taken)}/diff/file`)).status, 400);
+  },
+);
 
 void t.test('the oldest are deleted by count and by age', async (t) => {
   const lab = await SnapshotLab.make(host);

@@ -51,6 +51,18 @@ void t.test('snapshots are made, listed, restored and deleted by their names', a
     ...{ code: 0, output: '{"restored":"clean"}\n', errors: '' },
   });
   t.same((await lab.list())[0]?.['filters'], {}, 'the filter came after the snapshot');
+  await client.expect(200, 'PUT', `${lab.path}/nodes/${String(hub['node_id'])}`, { x: 77 });
+  await client.expect(201, 'POST', `${lab.path}/files/notes.txt`, 'a\u001b[2J\n');
+  t.same(await run(t, 'snapshot', 'diff', 'office', 'clean'), {
+    ...{ code: 0, errors: '' },
+    output: '~ node H1\n+ file notes.txt\n',
+  });
+  t.match(await run(t, 'snapshot', 'diff', 'office', 'clean', 'notes.txt'), {
+    output: '@@ -1 +1 @@\n+a\\x1b[2J\n',
+  });
+  t.match(await run(t, 'snapshot', 'diff', 'office', 'clean', 'other.txt'), { code: 1 });
+  t.match(await run(t, 'snapshot', 'restore', 'office', 'clean', 'H1'), { output: 'restored: clean\n' });
+  t.equal((await run(t, 'snapshot', 'diff', 'office', 'clean')).output, '+ file notes.txt\n');
   t.match(await run(t, 'snapshot', 'restore', 'office', 'other'), {
     code: 1,
     errors: /the lab office has no snapshot other/,

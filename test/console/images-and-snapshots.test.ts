@@ -58,7 +58,9 @@ void t.test('a browser', { skip: missingConsoleBrowser() }, async (t) => {
 
   await t.test('takes a snapshot, shows what has changed since, restores and deletes it', async (t) => {
     const lab = await LinkLab.make({ client, url: server.url }, { name: 'bgp-101' });
-    await lab.hub('R1');
+    const node = await lab.hub('R1');
+    const files = `${lab.path}/nodes/${String(node['node_id'])}/files`;
+    await client.expect(201, 'POST', `${files}/startup.cfg`, 'hostname R1\nmtu 1500\n');
     const { page, complaints } = await browser.open(server, '#/labs');
     await page.getByRole('link', { name: 'Snapshots of bgp-101' }).click();
     await page.getByText('This lab has no snapshot yet.').waitFor();
@@ -69,9 +71,26 @@ void t.test('a browser', { skip: missingConsoleBrowser() }, async (t) => {
     await page.getByRole('button', { name: 'Changes since before' }).click();
     await page.getByText('Nothing has changed since.').waitFor();
     await lab.hub('R2');
+    await client.expect(201, 'POST', `${files}/startup.cfg`, 'hostname R1\nmtu 9000 <img src=x>\nend\n');
+    await client.expect(201, 'POST', `${files}/nvram`, Buffer.from([0, 1, 2]));
     await page.getByRole('button', { name: 'Changes since before' }).click();
     await page.getByRole('list', { name: 'Changes since then' }).getByText('+ added node R2').waitFor();
+    await page.getByRole('button', { name: 'Show the changes of R1/startup.cfg' }).click();
+    await page.getByText('+2 −1').waitFor();
+    await page
+      .getByRole('region', { name: 'Changes of R1/startup.cfg' })
+      .getByText('+mtu 9000 <img src=x>')
+      .waitFor();
+    await page.getByRole('button', { name: 'Show the changes of R1/nvram' }).click();
+    await page.getByText('This is no text: then no file, now 3 octets.').waitFor();
     t.same(await hindrances(page), []);
+    await page.getByRole('button', { name: 'Restore R1…' }).click();
+    const ofNode = page.getByRole('dialog', { name: 'Restore R1 from before' });
+    await type(ofNode.getByLabel('Type the name'), 'R1');
+    await ofNode.getByRole('button', { name: 'Restore' }).click();
+    await page.getByText('R1 is as it was in before.').waitFor();
+    t.equal((await client.get(`${files}/startup.cfg`)).text, 'hostname R1\nmtu 1500\n');
+    t.match((await client.get(`${lab.path}/nodes`)).body, { length: 2 }, 'the other node stays');
     await page.getByRole('button', { name: 'Restore before' }).click();
     const restoration = page.getByRole('dialog', { name: 'Restore the lab from before' });
     await type(restoration.getByLabel('Type the name'), 'before');

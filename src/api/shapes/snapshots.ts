@@ -26,3 +26,19 @@ export const comparison = z.strictObject({
   files: changes,
 });
 export type ComparisonShape = z.output<typeof comparison>;
+
+const size = z.int().nullable();
+/** The lines of a file that have changed: each begins with a space, `-` or `+`. */
+export const fileChange = z.strictObject({
+  path: z.string(),
+  kind: z.enum(['text', 'binary', 'large']),
+  /** In octets; null where there is no such file. */
+  before: size,
+  after: size,
+  added: z.int(),
+  removed: z.int(),
+  hunks: z.array(z.strictObject({ before: z.int(), after: z.int(), lines: z.array(z.string()) })),
+  /** Whether long lines or a long rest are left out. */
+  is_cut: z.boolean(),
+});
+export type FileChangeShape = z.output<typeof fileChange>;

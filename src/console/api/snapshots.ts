@@ -1,5 +1,5 @@
 /** Snapshots of labs. */
-import type { ComparisonShape, SnapshotShape } from '../../api/shapes/snapshots.js';
+import type { ComparisonShape, FileChangeShape, SnapshotShape } from '../../api/shapes/snapshots.js';
 import { segment, type Call } from './call.js';
 
 const all = (projectId: string): string => `v2/projects/${segment(projectId)}/snapshots`;
@@ -22,6 +22,17 @@ export const listSnapshots = (projectId: string): Call<SnapshotShape[]> => ({
 export const compareSnapshot = (snapshot: SnapshotShape): Call<ComparisonShape> => ({
   method: 'GET',
   path: `${one(snapshot)}/diff`,
+});
+
+/** The lines in which one file of the lab has changed. */
+export const compareFile = (snapshot: SnapshotShape, path: string): Call<FileChangeShape> => ({
+  method: 'GET',
+  path: `${one(snapshot)}/diff/file?${new URLSearchParams({ path }).toString()}`,
+});
+
+export const restoreNode = (snapshot: SnapshotShape, node: string): Call<unknown> => ({
+  method: 'POST',
+  path: `${one(snapshot)}/nodes/${segment(node)}/restore`,
 });
 
 export const restoreSnapshot = (snapshot: SnapshotShape): Call<unknown> => ({

@@ -1,7 +1,7 @@
 /** The snapshots of a lab: what has changed since, and how to go back. */
 import { useSignal } from '@preact/signals';
 import type { JSX } from 'preact';
-import type { ComparisonShape, SnapshotShape } from '../../api/shapes/snapshots.js';
+import type { SnapshotShape } from '../../api/shapes/snapshots.js';
 import { send } from '../api/call.js';
 import { listNodeNames, showProject } from '../api/projects.js';
 import {
@@ -9,7 +9,6 @@ import {
   createSnapshot,
   deleteSnapshot,
   listSnapshots,
-  restoreSnapshot,
   snapshotArchive,
 } from '../api/snapshots.js';
 import { Deletion } from '../parts/deletion.js';
@@ -25,6 +24,8 @@ import { useReading } from '../state/reading.js';
 import { failed, tell } from '../state/toasts.js';
 import { TEXTS } from '../texts.js';
 import type { PageProps } from './page-props.js';
+import { SnapshotChanges, type FoundChanges, type NamedNode } from './snapshot-changes.js';
+import { Restoration } from './snapshot-restoration.js';
 import { TextField } from '../parts/text-field.js';
 
 const { snapshots: texts } = TEXTS;
@@ -33,6 +34,8 @@ const MILLISECONDS = 1000;
 interface Opened {
   readonly dialog: 'creation' | 'restoration' | 'deletion';
   readonly snapshot?: SnapshotShape;
+  /** The one node that is restored. */
+  readonly node?: NamedNode | undefined;
 }
 
 export function SnapshotsPage({ params: { id = '' } }: PageProps): JSX.Element {
@@ -80,13 +83,13 @@ export function SnapshotsPage({ params: { id = '' } }: PageProps): JSX.Element {
           <Row
             key={snapshot.snapshot_id}
             snapshot={snapshot}
-            open={(dialog) => (opened.value = { dialog, snapshot })}
+            open={(dialog, node) => (opened.value = { dialog, snapshot, node })}
           />
         ))}
       </ul>
       {now?.dialog === 'creation' && <Creation projectId={id} onClose={close} again={again} />}
       {now?.dialog === 'restoration' && now.snapshot !== undefined && (
-        <Restoration snapshot={now.snapshot} onClose={close} />
+        <Restoration snapshot={now.snapshot} node={now.node} onClose={close} />
       )}
       {now?.dialog === 'deletion' && now.snapshot !== undefined && (
         <Deletion
@@ -104,19 +107,13 @@ export function SnapshotsPage({ params: { id = '' } }: PageProps): JSX.Element {
   );
 }
 
-interface Found {
-  readonly changes: ComparisonShape;
-  /** The names of the nodes that the lab has now, by their ids. */
-  readonly names: ReadonlyMap<string, string>;
-}
-
 interface RowProps {
   readonly snapshot: SnapshotShape;
-  readonly open: (dialog: Opened['dialog']) => void;
+  readonly open: (dialog: Opened['dialog'], node?: NamedNode) => void;
 }
 
 function Row({ snapshot, open }: RowProps): JSX.Element {
-  const found = useSignal<Found | undefined>(undefined);
+  const found = useSignal<FoundChanges | undefined>(undefined);
   const isBusy = useSignal(false);
   const { name, created_at: created, description } = snapshot;
   const compare = async (): Promise<void> => {
@@ -169,33 +166,14 @@ function Row({ snapshot, open }: RowProps): JSX.Element {
         )}
       </div>
       {description !== '' && <p>{description}</p>}
-      {found.value !== undefined && <Changes {...found.value} />}
+      {found.value !== undefined && (
+        <SnapshotChanges
+          {...found.value}
+          snapshot={snapshot}
+          onRestore={(node) => open('restoration', node)}
+        />
+      )}
     </li>
-  );
-}
-
-/** The marks say which way something has changed, and the words say it, too. */
-function Changes({ changes, names }: Found): JSX.Element {
-  const { settings, ...groups } = changes;
-  const nameOf = (id: string): string => names.get(id) ?? id;
-  const lines = [
-    ...settings.map((name) => `~ ${texts.changed} ${texts.setting} ${name}`),
-    ...Object.entries(groups).flatMap(([group, { added, removed, changed }]) => {
-      const what = texts.groups[group as keyof typeof groups];
-      return [
-        ...added.map((id) => `+ ${texts.added} ${what} ${nameOf(id)}`),
-        ...removed.map((id) => `− ${texts.removed} ${what} ${nameOf(id)}`),
-        ...changed.map((id) => `~ ${texts.changed} ${what} ${nameOf(id)}`),
-      ];
-    }),
-  ];
-  if (lines.length === 0) return <p role="status">{texts.same}</p>;
-  return (
-    <ul class="names" aria-label={texts.since} tabIndex={0}>
-      {lines.map((line, index) => (
-        <li key={index}>{line}</li>
-      ))}
-    </ul>
   );
 }
 
@@ -233,45 +211,6 @@ function Creation({ projectId, onClose, again }: CreationProps): JSX.Element {
       }}
     >
       <TextField label={texts.name} value={name} maxLength={255} />
-    </Dialog>
-  );
-}
-
-interface RestorationProps {
-  readonly snapshot: SnapshotShape;
-  readonly onClose: () => void;
-}
-
-/** The present state of the lab is lost, so the name is asked for. */
-function Restoration({ snapshot, onClose }: RestorationProps): JSX.Element {
-  const typed = useSignal('');
-  const isBusy = useSignal(false);
-  const call = restoreSnapshot(snapshot);
-  const run = async (): Promise<void> => {
-    isBusy.value = true;
-    try {
-      await send(call);
-      tell(texts.restored(snapshot.name));
-      onClose();
-    } catch (error) {
-      failed(error);
-    }
-    isBusy.value = false;
-  };
-  return (
-    <Dialog
-      title={texts.restoration(snapshot.name)}
-      onClose={onClose}
-      action={{
-        name: texts.restoreButton,
-        call,
-        run: () => void run(),
-        isDisabled: isBusy.value || typed.value.trim() !== snapshot.name.trim(),
-        isDangerous: true,
-      }}
-    >
-      <p>{texts.lost}</p>
-      <TextField label={TEXTS.deletion.typeName} value={typed} />
     </Dialog>
   );
 }

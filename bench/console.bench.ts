@@ -1,6 +1,6 @@
 /**
  * The console in a browser without a GPU: the frames of large maps beside the same pictures as SVG, what opens a lab and
- * moves its nodes, what a packet costs, how long it takes to its row, and whether a fast flow is held whole.
+ * moves its nodes, the cost of a packet, its way to its row, and whether a fast flow is held whole.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

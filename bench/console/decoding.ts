@@ -1,4 +1,4 @@
-/** What a packet costs the console's worker: to read and classify it, and to make its row. */
+/** The cost of a packet in the console's worker: to read and classify it, and to make its row. */
 import { PcapngStream } from '../../src/dissection/pcapng-stream.js';
 import { PacketStore } from '../../src/console/packets/packet-store.js';
 import { PacketView } from '../../src/console/packets/packet-view.js';

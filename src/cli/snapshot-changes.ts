@@ -6,7 +6,7 @@ const MARKS = { added: '+', removed: '-', changed: '~' } as const;
 const OF_NODE = /^project-files\/[^/]+\/([^/]+)\/(.+)$/;
 
 /** Names and contents come from strangers: nothing of them may steer the terminal. */
-export function plainLine(text: string): string {
+function plainLine(text: string): string {
   return text.replace(
     /[^\P{Cc}\t]/gu,
     (letter) => `\\x${letter.charCodeAt(0).toString(16).padStart(2, '0')}`,

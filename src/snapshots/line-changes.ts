@@ -1,6 +1,6 @@
 /** The lines in which two texts differ, with a few lines around them. Bounded in time, memory and length. Pure. */
 
-export interface Hunk {
+interface Hunk {
   /** The numbers of its first line in the earlier and in the later text, from 1. */
   readonly before: number;
   readonly after: number;

@@ -88,7 +88,7 @@ export class PacketDesk {
     this.#links = new Map(links.map(({ id, name }) => [id, name]));
     this.#names = [];
     this.#lost = 0;
-    // One that is as new serves: each is as large as all that may be held.
+    // A store that is as new serves again: each takes the room of all packets that may be held.
     if (!this.#store.isNew) this.#store = new PacketStore(this.#world.sizes);
     this.#view = this.#newView();
     this.#shown = new MatchList(this.#store, this.#view);

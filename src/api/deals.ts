@@ -8,30 +8,49 @@ import { userName } from '../lab/access/account-form.js';
 import type { Group } from '../lab/access/access-records.js';
 import type { Groups } from '../lab/access/groups.js';
 import type { Controller } from '../lab/controller.js';
+import { includesGrant } from '../base/rights.js';
 import { text, uuid } from '../lab/gns3-file/topology-schema.js';
 import type { Deals } from '../operations/deals.js';
 import { hasRunning } from '../snapshots/stopped-nodes.js';
+import { isoOf, type EndTimeServices } from './end-times.js';
 import { seenGroup } from './groups.js';
 import { names } from './schemas.js';
+import { dealtCopy, dealtLab } from './shapes/deals.js';
 
 const tag = 'Deals';
 const MOST_PEOPLE = 1000;
 const access = { right: 'projects:write', project: 'project_id' } as const;
 
-const copy = z.strictObject({
-  member: z.string(),
-  user_id: uuid,
-  project_id: uuid.nullable(),
-  name: z.string().nullable(),
-  state: z.enum(['none', 'closed', 'open', 'running']),
-  problem: z.string().nullable(),
-});
 const begun = z.strictObject({ job_id: uuid });
 
-export function dealRoutes({ projects }: Controller, groups: Groups, deals: Deals): Route[] {
+export function dealRoutes(
+  { projects }: Controller,
+  groups: Groups,
+  deals: Deals,
+  ends: Pick<EndTimeServices, 'times' | 'uses'>,
+): Route[] {
   const path = '/v2/projects/{project_id}/deals/{group_name}';
   const params = names('project_id', 'group_name');
   return [
+    route({
+      method: 'GET',
+      path: '/v2/groups/{group_name}/deals',
+      tag,
+      access: { right: 'projects:read' },
+      summary: 'List the labs of which members of a group have copies',
+      params: names('group_name'),
+      answers: { 200: z.array(dealtLab) },
+      handle: ({ params: { group_name: name }, exchange: { caller } }) => {
+        const dealt = deals.labsOf(taughtGroup(groups, caller, name)).filter(({ lab }) => {
+          const grant = caller.grantOn(lab.id);
+          return grant !== undefined && includesGrant(grant, 'edit');
+        });
+        return json(
+          200,
+          dealt.map(({ lab, copies }) => ({ project_id: lab.id, name: lab.name, copies })),
+        );
+      },
+    }),
     route({
       method: 'GET',
       path,
@@ -39,15 +58,17 @@ export function dealRoutes({ projects }: Controller, groups: Groups, deals: Deal
       access: { right: 'projects:read', project: 'project_id', grant: 'edit' },
       summary: 'List the members of a group, each with the copy of the lab and its state',
       params,
-      answers: { 200: z.array(copy) },
+      answers: { 200: z.array(dealtCopy) },
       handle: ({ params: { project_id: id, group_name: name }, exchange: { caller } }) => {
         const dealt = deals.list(projects.find(id), taughtGroup(groups, caller, name));
-        const rows = dealt.map(({ user, project, problem = null }): z.output<typeof copy> => ({
+        const rows = dealt.map(({ user, project, problem = null }): z.output<typeof dealtCopy> => ({
           member: user.name,
           user_id: user.user_id,
           project_id: project?.id ?? null,
           name: project?.name ?? null,
           state: project === undefined ? 'none' : stateOf(project),
+          last_used_at: project === undefined ? null : isoOf(ends.uses.last(project.id)),
+          ends_at: project === undefined ? null : isoOf(ends.times.of(project.id).endsAt),
           problem,
         }));
         return json(200, rows);

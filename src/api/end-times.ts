@@ -117,6 +117,6 @@ export function endTimeRoutes({ projects }: Controller, users: Users, ends: EndT
   ];
 }
 
-function isoOf(milliseconds: number | null | undefined): string | null {
+export function isoOf(milliseconds: number | null | undefined): string | null {
   return milliseconds == null ? null : new Date(milliseconds).toISOString();
 }

@@ -245,7 +245,7 @@ export function routeTable({
       ...jobRoutes(jobs),
       ...backupRoutes(() => backups, files),
       ...labFileRoutes(controller, labFiles),
-      ...dealRoutes(controller, groups, deals),
+      ...dealRoutes(controller, groups, deals, ends),
       ...templateRoutes(controller, nodeFolders),
       ...dockerRoutes(controller, compute),
       ...imageRoutes(controller, images, transfers, files),

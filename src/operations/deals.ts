@@ -72,6 +72,18 @@ export class Deals {
     }));
   }
 
+  /** The labs of which members of the group have copies, and how many have one. */
+  labsOf({ members }: Group): { readonly lab: Project; readonly copies: number }[] {
+    const { groups, projects } = this.#options;
+    const users = groups.usersOf(members);
+    return [...this.#deals.keys()].flatMap((id) => {
+      const lab = projects.all.get(id);
+      if (lab === undefined) return [];
+      const copies = users.filter((user) => this.#copyOf(lab, user) !== undefined).length;
+      return copies === 0 ? [] : [{ lab, copies }];
+    });
+  }
+
   /** Begins to give a copy to each member who has none; the others are left alone. Returns the id of the job. */
   deal(lab: Project, group: Group): string {
     return this.#begin(lab, group, 'deal.copy', async (job) => {

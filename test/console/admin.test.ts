@@ -1,4 +1,4 @@
-/** The pages of administration, by keys and by pointer, for those who may use them. */
+/** The pages of administration and of teachers, by keys and by pointer, for those who may use them. */
 import type { Page } from 'playwright-core';
 import t from 'tap';
 import { addUser, firstAdmin, PASSWORD, signedIn } from '../support/accounts.js';
@@ -10,6 +10,8 @@ import {
   type,
   type ConsolePage,
 } from '../support/console/console-browser.js';
+import { eventually } from '../support/eventually.js';
+import { LinkLab } from '../support/link-lab.js';
 import { startServer } from '../support/server-process.js';
 
 void t.test('a browser', { skip: missingConsoleBrowser() }, async (t) => {
@@ -126,6 +128,68 @@ void t.test('a browser', { skip: missingConsoleBrowser() }, async (t) => {
     await deletion.getByRole('button', { name: 'Delete' }).click();
     await page.getByText('There is no token yet.').waitFor();
     t.equal((await holder.get('/v2/account')).status, 401);
+    t.same(complaints, []);
+    await page.close();
+  });
+
+  await t.test('shares a lab, and deals it to a class whose copies are collected and reset', async (t) => {
+    const lab = await LinkLab.make({ client: admin, url: server.url }, { name: 'homework' });
+    const { page, complaints } = await openAs('root', '#/labs');
+    await page.getByRole('checkbox', { name: 'Select homework' }).check();
+    await page.getByRole('button', { name: 'Share…' }).click();
+    const share = page.getByRole('dialog', { name: 'Share homework' });
+    await type(share.getByLabel('Name'), 'alice');
+    await share.getByRole('button', { name: 'Share', exact: true }).click();
+    const holders = share.getByRole('list', { name: 'Who may use it' }).getByRole('listitem');
+    await holders.filter({ hasText: /^alice \(a user\)\s*use/ }).waitFor();
+    t.same(await hindrances(page), []);
+    t.match((await admin.get(`${lab.path}/grants`)).text, /"grant":"use","name":"alice"/);
+    await share.getByRole('button', { name: 'Take it away from alice' }).click();
+    await holders.filter({ hasText: 'alice' }).waitFor({ state: 'detached' });
+    await page.keyboard.press('Escape');
+
+    await page.goto(`${server.url}/#/admin/groups`);
+    await page.getByRole('link', { name: 'class', exact: true }).click();
+    await page.getByText('No lab has been dealt to this group yet.').waitFor();
+    await run(page, 'deal a lab');
+    const deal = page.getByRole('dialog', { name: 'Deal a lab' });
+    await deal.getByText('as curl').click();
+    await deal.getByText(`curl -X POST ${server.url}${lab.path}/deals/class`).waitFor();
+    await deal.getByRole('button', { name: 'Deal', exact: true }).click();
+    const row = page
+      .getByRole('table', { name: 'Labs of class' })
+      .getByRole('row')
+      .filter({ hasText: 'alice' });
+    await row.getByText('closed').waitFor();
+    t.same(await hindrances(page), []);
+    await row.getByRole('checkbox').check();
+    await page.getByRole('button', { name: 'Open', exact: true }).click();
+    await row.getByRole('link', { name: 'Consoles of alice in homework' }).waitFor();
+    const idle = (): Promise<true> =>
+      eventually('no job is under way', async () => {
+        const jobs = (await admin.get('/v2/jobs')).body as unknown[];
+        return jobs.length === 0 || undefined;
+      });
+    await idle();
+    await page.getByRole('button', { name: 'Collect…' }).click();
+    const collection = page.getByRole('dialog', { name: 'Take a snapshot of each copy of homework' });
+    await type(collection.getByLabel('Name of the snapshots'), 'Monday');
+    await collection.getByRole('button', { name: 'Collect' }).click();
+    await collection.waitFor({ state: 'detached' });
+    await idle();
+    const [copy] = (await admin.get(`${lab.path}/deals/class`)).body as { project_id: string }[];
+    const path = `/v2/projects/${copy?.project_id ?? ''}`;
+    t.match((await admin.get(`${path}/snapshots`)).text, /"name":"Monday"/);
+    const node = { name: 'extra', node_type: 'ethernet_switch', compute_id: 'local' };
+    await admin.expect(201, 'POST', `${path}/nodes`, node);
+    await page.getByRole('button', { name: 'Reset to start…' }).click();
+    const reset = page.getByRole('dialog', { name: 'Reset this copy' });
+    t.same(await hindrances(page), []);
+    await type(reset.getByLabel('Type the name'), 'alice');
+    await reset.getByRole('button', { name: 'Reset' }).click();
+    await reset.waitFor({ state: 'detached' });
+    await idle();
+    t.same((await admin.get(`${path}/nodes`)).body, [], 'it is what it was when it was dealt');
     t.same(complaints, []);
     await page.close();
   });

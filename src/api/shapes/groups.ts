@@ -13,5 +13,7 @@ export const group = z.strictObject({
 export type GroupShape = z.output<typeof group>;
 
 export const userGrant = z.strictObject({ grant: z.enum(GRANTS), name: z.string(), user_id: uuid });
+export type UserGrantShape = z.output<typeof userGrant>;
 
 export const groupGrant = z.strictObject({ grant: z.string(), group_id: uuid, name: z.string() });
+export type GroupGrantShape = z.output<typeof groupGrant>;

@@ -16,10 +16,11 @@ import { Deletion } from '../parts/deletion.js';
 import { Dialog } from '../parts/dialog.js';
 import { download } from '../parts/download.js';
 import { TextField } from '../parts/text-field.js';
-import { may } from '../state/account.js';
+import { hasUsers, may } from '../state/account.js';
 import { sendEach } from '../state/bulk.js';
 import { tell } from '../state/toasts.js';
 import { TEXTS } from '../texts.js';
+import { ShareLab } from './share-lab.js';
 
 const { labs: texts } = TEXTS;
 
@@ -34,7 +35,7 @@ interface LabActionsProps {
 const nameOf = ({ name }: ProjectShape): string => name;
 
 export function LabActions({ labs, selected, doing, again }: LabActionsProps): JSX.Element {
-  const opened = useSignal<'snapshot' | 'deletion' | undefined>(undefined);
+  const opened = useSignal<'snapshot' | 'share' | 'deletion' | undefined>(undefined);
   const each = async (word: string, callFor: (id: string) => Call<unknown>): Promise<void> => {
     doing.value = new Map([...doing.value, ...labs.map(({ project_id: id }) => [id, word] as const)]);
     await sendEach(labs, ({ project_id: id }) => callFor(id), nameOf);
@@ -70,6 +71,11 @@ export function LabActions({ labs, selected, doing, again }: LabActionsProps): J
           {texts.snapshot}
         </button>
       )}
+      {may('projects:write') && hasUsers() && labs.length === 1 && (
+        <button type="button" onClick={() => (opened.value = 'share')}>
+          {texts.share}
+        </button>
+      )}
       <button type="button" onClick={() => labs.forEach(({ project_id: id }) => download(exportAddress(id)))}>
         {texts.export}
       </button>
@@ -78,6 +84,7 @@ export function LabActions({ labs, selected, doing, again }: LabActionsProps): J
           {texts.remove}
         </button>
       )}
+      {opened.value === 'share' && labs[0] !== undefined && <ShareLab lab={labs[0]} onClose={close} />}
       {opened.value === 'snapshot' && (
         <SnapshotOfEach
           labs={labs}

@@ -96,6 +96,12 @@ export const PAGES: readonly ConsolePage[] = [
     load: async () => (await import('./packets.js')).PacketsPage,
   },
   {
+    pattern: ['groups', ':name', 'labs'],
+    title: TEXTS.pages.dealt,
+    right: 'projects:read',
+    load: async () => (await import('./dealt-labs.js')).DealtLabsPage,
+  },
+  {
     pattern: ['admin'],
     title: TEXTS.pages.admin,
     menu: { icon: 'admin', letter: 'a' },

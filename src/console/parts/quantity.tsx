@@ -55,6 +55,16 @@ export function Moment({ time }: { readonly time: string }): JSX.Element {
   );
 }
 
+/** A time of the server that is to come: in how long, and when exactly. */
+export function Ahead({ time }: { readonly time: string }): JSX.Element {
+  const seconds = (Date.parse(time) - Date.now()) / THOUSAND;
+  return (
+    <time dateTime={time} title={new Date(time).toLocaleString()}>
+      {spanText(seconds)}
+    </time>
+  );
+}
+
 interface MeterProps {
   readonly label: string;
   readonly share: number;

@@ -42,6 +42,12 @@ export function may(right: Right): boolean {
   return typeof value === 'object' && value.rights.includes(right);
 }
 
+/** Whether somebody had to sign in: a server without users shares with nobody. */
+export function hasUsers(): boolean {
+  const { value } = account;
+  return typeof value === 'object' && value.expires_at !== null;
+}
+
 effect(() => {
   if (signOuts.value > 0) account.value = 'signed out';
 });

@@ -23,3 +23,17 @@ export async function sendEach<Thing>(
   };
   await Promise.all(Array.from({ length: AT_ONCE }, work));
 }
+
+/** Sends one call, and resolves with whether it was done. A refusal is told in the server's words. */
+export async function succeeds<Answer>(
+  call: Call<Answer>,
+  onDone: (answer: Answer) => void,
+): Promise<boolean> {
+  try {
+    onDone(await send(call));
+    return true;
+  } catch (error) {
+    failed(error);
+    return false;
+  }
+}

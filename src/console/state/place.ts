@@ -39,6 +39,11 @@ export function packetsAddress(labId: string, links: readonly string[]): string 
   return links.length === 0 ? page : `${page}?links=${links.join(',')}`;
 }
 
+/** The page with the consoles of a lab. */
+export function consolesAddress(labId: string): string {
+  return addressOf('labs', labId, 'consoles');
+}
+
 export function go(address: string): void {
   location.hash = address;
 }

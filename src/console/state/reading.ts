@@ -25,11 +25,22 @@ interface Reading<Answer> {
 /** Events that come together cause one call. */
 const TOGETHER_MS = 150;
 
+type IsAffected = (action: string, event: unknown) => boolean;
+
 /** `key` says what is read: another one is read at once. */
 export function useReading<Answer>(
   key: string,
   call: () => Call<Answer>,
-  isAffected: (action: string, event: unknown) => boolean = () => false,
+  isAffected?: IsAffected,
+): Reading<Answer> {
+  return useReadings(key, () => send(call()), isAffected);
+}
+
+/** The same for what takes several calls. */
+export function useReadings<Answer>(
+  key: string,
+  read: () => Promise<Answer>,
+  isAffected: IsAffected = () => false,
 ): Reading<Answer> {
   const answer = useSignal<Answer | undefined>(undefined);
   const error = useSignal<unknown>(undefined);
@@ -37,7 +48,7 @@ export function useReading<Answer>(
   const again = async (): Promise<void> => {
     const number = ++newest.current;
     try {
-      const found = await send(call());
+      const found = await read();
       // An older answer may come later than a newer one.
       if (number !== newest.current) return;
       answer.value = found;

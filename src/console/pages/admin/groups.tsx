@@ -11,9 +11,10 @@ import { countText } from '../../parts/quantity.js';
 import { Table, type Column } from '../../parts/table.js';
 import { TextArea } from '../../parts/text-area.js';
 import { TextField } from '../../parts/text-field.js';
-import { may } from '../../state/account.js';
+import { account, may } from '../../state/account.js';
 import { sendEach } from '../../state/bulk.js';
 import { useCommands } from '../../state/commands.js';
+import { addressOf } from '../../state/place.js';
 import { useReading } from '../../state/reading.js';
 import { AdminFrame } from './admin-frame.js';
 import { titleOf } from './subjects.js';
@@ -26,8 +27,19 @@ type Reading = ReturnType<typeof useReading<GroupShape[]>>;
 const nameOf = ({ name }: GroupShape): string => name;
 const idOf = ({ group_id: id }: GroupShape): string => id;
 
+/** Whether the labs of the group are shown to this account. */
+function teaches({ teachers }: GroupShape): boolean {
+  const { value } = account;
+  return may('users:write') || (typeof value === 'object' && teachers.includes(value.name));
+}
+
 const COLUMNS: readonly Column<GroupShape>[] = [
-  { title: texts.name, order: nameOf, cell: nameOf },
+  {
+    title: texts.name,
+    order: nameOf,
+    cell: (group) =>
+      teaches(group) ? <a href={addressOf('groups', group.name, 'labs')}>{group.name}</a> : group.name,
+  },
   {
     title: texts.members,
     order: ({ members }) => members.length,

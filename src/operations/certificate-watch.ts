@@ -3,6 +3,7 @@
  * that are no pair change nothing, and the log says why, once for each change.
  */
 import type { Logger } from 'pino';
+import type { MetricPage } from '../base/metrics/metric-page.js';
 import type { TaskPool } from '../base/threads/task-pool.js';
 import type { CertificatePaths, CertificateTasks, FoundCertificate } from './certificate-tasks.js';
 
@@ -11,6 +12,8 @@ interface CertificateWatchOptions {
   readonly log: Logger;
   /** Throws when the files are no pair. */
   readonly replace: (paths: CertificatePaths) => Promise<void>;
+  /** The time of day. */
+  readonly now: () => number;
 }
 
 const LOOK_MS = 60_000;
@@ -20,6 +23,8 @@ export class CertificateWatch {
   readonly #timer: NodeJS.Timeout;
   #paths: CertificatePaths;
   #version: string;
+  /** When the certificate that new connections get ends. */
+  #ends: number;
   #looking: Promise<void> = Promise.resolve();
 
   /** `found` is what the server has begun with. */
@@ -27,6 +32,7 @@ export class CertificateWatch {
     this.#options = options;
     this.#paths = found.paths;
     this.#version = found.version;
+    this.#ends = Date.parse(found.ends);
     this.#timer = setInterval(() => {
       void this.look();
     }, LOOK_MS).unref();
@@ -36,6 +42,11 @@ export class CertificateWatch {
   look(paths = this.#paths): Promise<void> {
     this.#paths = paths;
     return (this.#looking = this.#looking.then(() => this.#look()));
+  }
+
+  writeMetrics(page: MetricPage): void {
+    page.gauge('certificate_expires_seconds', 'Time until the certificate ends');
+    page.sample((this.#ends - this.#options.now()) / 1000);
   }
 
   async stop(): Promise<void> {
@@ -57,6 +68,7 @@ export class CertificateWatch {
         return;
       }
       await replace(this.#paths);
+      this.#ends = Date.parse(found.ends);
       log.info({ names: found.names, ends: found.ends }, 'new connections get the new certificate');
     } catch (error) {
       // The next look tries again.

@@ -2,6 +2,7 @@
  * The threads, descriptors and disks of this process and the programs of nodes, as a reader thread measures them: every ten
  * seconds, and after a scrape for the next one.
  */
+import { totalmem } from 'node:os';
 import type { Labels, MetricPage } from '../base/metrics/metric-page.js';
 import type { TaskRunner } from '../base/threads/task-pool.js';
 import { NodeMetrics } from './node-metrics.js';
@@ -81,6 +82,8 @@ export class HostMetrics {
     for (const { labels, cpuBefore, cpu } of this.#slots) page.sample(cpuBefore + cpu, labels);
     page.counter('thread_wait_seconds', 'Time that a thread waited for a processor');
     for (const { labels, waitBefore, wait } of this.#slots) page.sample(waitBefore + wait, labels);
+    page.gauge('host_memory_bytes', 'Memory that this host has, or lets the server have');
+    page.sample(Math.min(totalmem(), process.constrainedMemory() || Infinity));
     page.gauge('disk_size_bytes', 'Size of the disk of a folder');
     for (const { part, size } of this.#disks) page.sample(size, { part });
     page.gauge('disk_free_bytes', 'Free room of the disk of a folder');

@@ -12,6 +12,7 @@ import type { Transfers } from '../files/transfer/transfers.js';
 import type { HttpServer } from '../http/server.js';
 import type { Projects } from '../lab/projects/projects.js';
 import type { Audit } from '../lab/audit/audit.js';
+import type { CertificateWatch } from '../operations/certificate-watch.js';
 import { HostMetrics } from '../operations/host-metrics.js';
 import type { WatchedDisk } from '../operations/measure-tasks.js';
 import { writeLabs, writeProjects } from '../operations/lab-metrics.js';
@@ -38,6 +39,8 @@ interface MetricsOptions {
   readonly snapshots: SnapshotCounts;
   readonly onDisks: (disks: readonly WatchedDisk[]) => void;
   readonly http: () => HttpServer;
+  /** Undefined for a server without a certificate. */
+  readonly certificates: () => CertificateWatch | undefined;
   readonly projects: Projects;
   readonly engines: Engines;
   readonly captures: RunningCaptures;
@@ -58,7 +61,16 @@ export class Metrics {
   readonly #loop = new LoopMetrics();
   readonly #host: HostMetrics;
 
-  constructor({ threads, mostDescriptors, parts, onDisks, http, projects, ...areas }: MetricsOptions) {
+  constructor({
+    threads,
+    mostDescriptors,
+    parts,
+    onDisks,
+    http,
+    certificates,
+    projects,
+    ...areas
+  }: MetricsOptions) {
     const programs = (): NodeProgram[] => nodePrograms(projects, areas);
     this.#host = new HostMetrics({ readers: threads.readers, parts, mostDescriptors, onDisks, programs });
     const { engines, captures, store, transfers, jobs, quotas, snapshots, audit, requests } = areas;
@@ -67,6 +79,7 @@ export class Metrics {
       this.#host.writeMetrics,
       this.#loop.writeMetrics,
       (page) => http().writeMetrics(page),
+      (page) => certificates()?.writeMetrics(page),
       (page) => writeLabs(page, projects),
       (page) => {
         snapshots.writeMetrics(page, projects);

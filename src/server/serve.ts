@@ -288,6 +288,7 @@ export async function serve(start: StartSettings): Promise<void> {
     parts: partsOf(config),
     onDisks: happened.disks.look,
     http: () => server,
+    certificates: () => certificates,
     projects: controller.projects,
     captures: runningCaptures,
   });
@@ -328,6 +329,9 @@ export async function serve(start: StartSettings): Promise<void> {
     notes,
     certificate: config.certificate,
   });
+  const replace = server.replaceCertificate.bind(server);
+  const certificates =
+    certificate && new CertificateWatch({ files, log, replace, now: () => Date.now() }, certificate);
   await kindsFound;
   metrics.start();
   happened.start();
@@ -335,9 +339,6 @@ export async function serve(start: StartSettings): Promise<void> {
   const port = await server.listen(config.host, config.port);
   if (config.redirectPort !== undefined) await server.redirect(config.host, config.redirectPort, port);
   sockets.boundConnectionBuffers();
-  const certificates =
-    certificate &&
-    new CertificateWatch({ files, log, replace: (paths) => server.replaceCertificate(paths) }, certificate);
   if (certificates !== undefined) live.follow(({ certificate: paths }) => certificates.look(paths));
   if (
     certificates !== undefined ||

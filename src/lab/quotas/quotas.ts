@@ -136,6 +136,8 @@ export class Quotas implements Claims {
         of[resource] = Math.max(of[resource], holder.tally[resource] / holder.allowed(resource) || 0);
       if (++count % TALLIES_A_SLICE === 0) yield;
     }
+    page.gauge('promised_memory_bytes', 'Memory that the settings of running nodes promise them');
+    page.sample(this.#server.memory);
     page.gauge('quota_used_ratio', 'The largest part of a quota that is used, among those of the same sort');
     for (const [scope, of] of Object.entries(largest))
       for (const resource of RESOURCES) page.sample(of[resource], { scope, resource });

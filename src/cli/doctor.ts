@@ -12,6 +12,9 @@ const HELP = [
   '      Examines this host for a server with these settings, whether it runs or not.',
   '  wirefarm doctor [--json] --url URL [--ca FILE]',
   '      Lets a running server examine its host.',
+  '  wirefarm doctor --bundle FILE [--log FILE] [--url URL] [--data DIR] [flags of wirefarm serve]',
+  '      Examines this host, and packs that, the settings, the ends of the logs, the history and the figures of the',
+  '      server, without secrets, for a support request.',
   '',
   'Ends with 0 when nothing is wrong, with 1 after warnings, and with 2 when something fails.',
   '',
@@ -39,7 +42,8 @@ export async function doctor(args: readonly string[], environment: Environment):
     process.stdout.write(HELP);
     return 0;
   }
-  if (args.some((word) => /^--url(=|$)/.test(word))) return ofServer(args, environment);
+  const has = (flag: RegExp): boolean => args.some((word) => flag.test(word));
+  if (has(/^--url(=|$)/) && !has(/^--bundle(=|$)/)) return ofServer(args, environment);
   // It reads the settings as the server does, and sets the exit code.
   await import(new URL('../server/main.js', import.meta.url).href);
   return Number(process.exitCode ?? 0);

@@ -129,9 +129,23 @@ export interface StartSettings {
   readonly configOf: (given: GivenSettings) => Config;
 }
 
+/** The flags of `wirefarm doctor --bundle`. */
+export interface BundleWishes {
+  readonly bundle: string;
+  readonly log: string | undefined;
+  readonly url: string | undefined;
+}
+
 type Command =
   | { readonly run: 'serve'; readonly config: Config; readonly start: StartSettings }
-  | { readonly run: 'doctor'; readonly config: Config; readonly isJson: boolean }
+  | {
+      readonly run: 'doctor';
+      readonly config: Config;
+      readonly given: GivenSettings;
+      readonly isJson: boolean;
+      /** Undefined when the result is only told. */
+      readonly wishes: BundleWishes | undefined;
+    }
   | { readonly run: 'help' }
   | { readonly run: 'version' };
 
@@ -140,7 +154,9 @@ const MEBI = 1024 * 1024;
 /** Reads the command line, the environment and the file of settings. Throws ConfigError. */
 export function readCommand(args: readonly string[], environment: NodeJS.ProcessEnv): Command {
   const examines = args[0] === 'doctor';
-  const flags = examines ? parseFlags(args.slice(1), ['json']) : parseFlags(args);
+  const flags = examines
+    ? parseFlags(args.slice(1), { json: 'boolean', bundle: 'string', log: 'string', url: 'string' })
+    : parseFlags(args);
   if (flags['help'] === true) return { run: 'help' };
   if (flags['version'] === true) return { run: 'version' };
 
@@ -165,8 +181,20 @@ export function readCommand(args: readonly string[], environment: NodeJS.Process
   const start = { config: configOf(given), given, file, again, configOf };
   const { config } = start;
   return examines
-    ? { run: 'doctor', config, isJson: flags['json'] === true }
+    ? { run: 'doctor', config, given, isJson: flags['json'] === true, wishes: bundleWishes(flags) }
     : { run: 'serve', config, start };
+}
+
+function bundleWishes(flags: ReturnType<typeof parseFlags>): BundleWishes | undefined {
+  const textOf = (name: string): string | undefined => {
+    const text = flags[name];
+    return typeof text === 'string' ? text : undefined;
+  };
+  const [bundle, log, url] = [textOf('bundle'), textOf('log'), textOf('url')];
+  if (bundle === undefined && (log ?? url) !== undefined)
+    throw new ConfigError('--log and --url go with --bundle');
+  if (bundle === '') throw new ConfigError('--bundle needs the name of a file');
+  return bundle === undefined ? undefined : { bundle, log, url };
 }
 
 /** Throws ConfigError for a text that is not right. `placeOf` is where the setting stands. */
@@ -180,13 +208,13 @@ function checked(given: GivenSettings, placeOf: (name: string) => string): Given
 
 function parseFlags(
   args: readonly string[],
-  switches: readonly string[] = [],
+  more: Readonly<Record<string, 'boolean' | 'string'>> = {},
 ): Record<string, string | boolean | undefined> {
   const options: Record<string, { type: 'string' | 'boolean' }> = {
     help: { type: 'boolean' },
     version: { type: 'boolean' },
   };
-  for (const name of switches) options[name] = { type: 'boolean' };
+  for (const [name, type] of Object.entries(more)) options[name] = { type };
   for (const { name, isSecret, isSwitch } of OPTION_LIST) {
     if (!isSecret) options[name] = { type: isSwitch ? 'boolean' : 'string' };
   }

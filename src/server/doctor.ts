@@ -1,9 +1,11 @@
 /** `wirefarm doctor`: examines this host for a server with these settings, which may run or not. */
+import { join } from 'node:path';
 import { Doctor } from '../operations/doctor/doctor.js';
 import { examinationText, exitCodeOf } from '../operations/doctor/diagnosis.js';
 import type { Patient } from '../operations/doctor/patient.js';
 import type { Config } from './config.js';
 import { consoleClientsOf, consoleHostOf } from './console-reach.js';
+import { BACKUPS } from './folders.js';
 
 export function patientOf(config: Config): Patient {
   // A server that others can reach has users, or is open.
@@ -12,6 +14,7 @@ export function patientOf(config: Config): Patient {
   const { dockerSocket, kvm, confinesPrograms, projectLimits, isForOthers } = config;
   return {
     parts: { data, projects, images, state, uploads },
+    backups: join(data, BACKUPS),
     ...{ udpPorts, consolePorts, certificate, dockerSocket, kvm, confinesPrograms, isForOthers },
     ...{ hasUsers, consoleHost: consoleHostOf(config, hasUsers) },
     consoleClients: consoleClientsOf(config, hasUsers),

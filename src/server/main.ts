@@ -25,6 +25,9 @@ try {
     if (foreign !== undefined) exitWith(foreign);
     const { serve } = await import('./serve.js');
     await serve(command.start);
+  } else if (command.run === 'doctor' && command.wishes !== undefined) {
+    const { bundleHost } = await import('./doctor-bundle.js');
+    process.exitCode = await bundleHost(command.config, command.given, command.wishes);
   } else if (command.run === 'doctor') {
     const { examineHost } = await import('./doctor.js');
     process.exitCode = await examineHost(command.config, command.isJson);

@@ -1,15 +1,24 @@
 /** The examination of a host: planted faults are found, each with the command that repairs it. */
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
-import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
 import { createServer, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { crc32 } from 'node:zlib';
+import { crc32, gunzipSync } from 'node:zlib';
 import t, { type Test } from 'tap';
 import { encodeHead } from '../../src/base/store/journal-format.js';
 import { exitCodeOf, examinationOf, type Diagnosis } from '../../src/operations/doctor/diagnosis.js';
 import { cli, Program, PROGRAM } from '../support/cli.js';
 import { Client } from '../support/client.js';
+import { eventually } from '../support/eventually.js';
 import { descriptorsOf } from '../support/open-descriptors.js';
 import { scratchFolder } from '../support/scratch.js';
 import { startServer } from '../support/server-process.js';
@@ -122,11 +131,17 @@ void t.test('planted faults are found, and each has a command that repairs it', 
 });
 
 void t.test('a running server examines its host, and none of these faults is there', async (t) => {
-  const server = await startServer(t);
+  const data = scratchFolder(t);
+  const left = join(data, '.doctor-5b2b7f0e-0000-4000-8000-000000000000');
+  writeFileSync(left, 'of an examination that was killed');
+  utimesSync(left, 1, 1);
+  const server = await startServer(t, { data });
   const { body } = await new Client(server.url).get('/v2/admin/doctor');
   const checks = checksIn(JSON.stringify(body));
   t.match(checks.get('state.holder'), { level: 'ok', found: new RegExp(`process ${server.child.pid}$`) });
+  t.notOk(existsSync(left));
   const sound = [
+    'projects.edited',
     'rights.data',
     'rights.projects',
     'rights.state',
@@ -165,4 +180,105 @@ void t.test('settings with which no server starts are a failure', async (t) => {
     code: 2,
     errors: /--data/,
   });
+});
+
+void t.test('old backups and files that somebody edited are told', async (t) => {
+  const server = await startServer(t);
+  const client = new Client(server.url);
+  const { project_id: id } = await client.expect(201, 'POST', '/v2/projects', { name: 'lab' });
+  const file = join(server.data, 'projects', String(id), 'lab.gns3');
+  await client.expect(204, 'POST', `/v2/projects/${String(id)}/close`);
+  await client.expect(202, 'POST', '/v2/admin/backups');
+  const examined = async (): Promise<Map<string, Diagnosis>> =>
+    checksIn((await cli(t, ['doctor', '--json', '--data', server.data])).output);
+  const folder = join(server.data, 'backups');
+  const manifest = await eventually('a backup', () =>
+    existsSync(folder) ? readdirSync(folder).find((name) => name.endsWith('.json')) : undefined,
+  );
+  const before = await examined();
+  t.match(before.get('backups.age'), { level: 'ok' });
+  t.match(before.get('projects.edited'), { level: 'ok', found: /no file/ });
+  const month = Date.now() / 1000 - 30 * 24 * 3600;
+  utimesSync(join(folder, manifest), month, month);
+  writeFileSync(file, readFileSync(file, 'utf8').replace('"lab"', '"edited"'));
+  const after = await examined();
+  t.match(after.get('backups.age'), { level: 'warning', found: /30 days/ });
+  t.match(after.get('projects.edited'), { level: 'warning', found: new RegExp(`1 files.*${file}`) });
+});
+
+void t.test('a bundle has what helps and no secret, and is bounded', async (t) => {
+  const folder = scratchFolder(t);
+  const data = join(folder, 'data');
+  const password = 'correct "horse" é';
+  const token = `wf_0123abcd_${'A1b2C3d4E5'.repeat(4)}xyz`;
+  const [cookie, ticket] = ['s3ssion'.repeat(6), 't1cket'.repeat(7)];
+  const body = 'MIIBVQIBADANBgkqhkiG9w0BAQEFAASCAT8wggE7AgEAAkEAq7BFUpkGp3LQmlQm';
+  const key = `-----BEGIN PRIVATE KEY-----\n${body}\n-----END PRIVATE KEY-----\n`;
+  const basic = Buffer.from(`ann:${password}`).toString('base64');
+  const hash = '$scrypt$ln=15,r=8,p=1$c2FsdHNhbHQ$aGFzaGhhc2hoYXNo';
+  const planted = [
+    { msg: 'a request', headers: { authorization: `Basic ${basic}`, cookie: `wf_session=${cookie}` } },
+    {
+      msg: `Authorization: Bearer ${token}`,
+      body: JSON.stringify({ user: 'ann', password: 'battery staple' }),
+    },
+    { msg: `GET /v2/projects/p/pcap?ticket=${ticket}&x=1`, key },
+    { msg: 'enable secret 5 hunter2hunter2', also: 'username ann password 0 swordfish77', hash },
+    { msg: 'https://ann:urlsecret9@labs.example.org/', password, text: `it was ${password}` },
+  ].map((line) => JSON.stringify(line));
+  mkdirSync(join(data, 'history'), { recursive: true });
+  writeFileSync(join(data, 'history/server.jsonl'), `${planted.join('\n')}\n`);
+  writeFileSync(join(folder, 'tls.key'), key);
+  writeFileSync(join(folder, 'secret'), password);
+  const long = `${'a line that nobody needs any more\n'.repeat(300_000)}${planted.join('\n')}\nthe last line\n`;
+  const log = join(folder, 'server.log');
+  writeFileSync(log, long);
+  const bundle = join(folder, 'bundle.tar.gz');
+  const flags = ['--data', data, '--tls-cert', join(folder, 'tls.pem'), '--tls-key', join(folder, 'tls.key')];
+  const own = [
+    '--bundle',
+    bundle,
+    `--log=${log}`,
+    '--user',
+    'ann',
+    '--password-file',
+    join(folder, 'secret'),
+  ];
+  const { code, output, errors } = await cli(t, ['doctor', ...own, ...flags, '--port', '9']);
+  t.match({ code, errors }, { code: 0, errors: '' });
+  t.match(output, /without metrics\.txt: /);
+  const archive = gunzipSync(readFileSync(bundle));
+  const text = archive.toString('latin1');
+  const secrets = [
+    password,
+    token,
+    cookie,
+    ticket,
+    body,
+    basic,
+    hash,
+    'battery staple',
+    'hunter2',
+    'swordfish77',
+  ];
+  for (const secret of [...secrets, 'urlsecret9', JSON.stringify(password).slice(1, -1)])
+    t.notOk(text.includes(Buffer.from(secret).toString('latin1')), secret);
+  const members = [
+    'examination.json',
+    'settings.env',
+    'metrics.txt.missing',
+    'server.log',
+    'history/server.jsonl',
+  ];
+  for (const name of members) t.match(text, `wirefarm-doctor/${name}`);
+  t.match(text, /WIREFARM_PASSWORD=\*\*\*[^]*WIREFARM_TLS_KEY=\/.*tls\.key\n/);
+  t.match(text, /the last line\n/, 'the end of the log');
+  t.match(text, /"user\\":\\"ann/, 'which stays readable');
+  t.ok(archive.length < 6 * 1024 * 1024);
+  t.equal(statSync(bundle).mode & 0o777, 0o600);
+
+  const server = await startServer(t, { data: join(folder, 'other') });
+  const running = ['--bundle', join(folder, 'running.tar.gz'), '--url', server.url, '--data', server.data];
+  t.equal((await cli(t, ['doctor', ...running])).code, 0);
+  t.match(gunzipSync(readFileSync(join(folder, 'running.tar.gz'))).toString(), /^wirefarm_projects/m);
 });

@@ -2,6 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { messageOf } from '../../base/errors/errors.js';
 import { TaskPool } from '../../base/threads/task-pool.js';
+import type { BundleOrder } from './bundle.js';
 import { examinationOf, type Diagnosis, type Examination } from './diagnosis.js';
 import type { DoctorTasks } from './doctor-tasks.js';
 import type { Patient } from './patient.js';
@@ -28,15 +29,19 @@ export class Doctor {
     return this.#examination;
   }
 
+  /** Packs a bundle; returns what it is without. Rejects when it cannot be written. */
+  async pack(order: BundleOrder): Promise<readonly string[]> {
+    const threads = newThreads(1);
+    try {
+      return await threads.run('packBundle', order);
+    } finally {
+      await threads.close();
+    }
+  }
+
   async #examine(): Promise<Examination> {
-    const worker = new URL('../../../workers/doctor-worker.js', import.meta.url);
     // The second thread is there for when the first one waits for a disk.
-    const threads = new TaskPool<DoctorTasks>({
-      worker,
-      threads: 2,
-      readyThreads: 0,
-      queueLimit: GROUPS.length,
-    });
+    const threads = newThreads(2);
     const checked = await Promise.all(GROUPS.map((group) => this.#check(threads, group)));
     void threads.close();
     return examinationOf(checked.flat());
@@ -68,4 +73,9 @@ export class Doctor {
       waiting.abort();
     }
   }
+}
+
+function newThreads(threads: number): TaskPool<DoctorTasks> {
+  const worker = new URL('../../../workers/doctor-worker.js', import.meta.url);
+  return new TaskPool<DoctorTasks>({ worker, threads, readyThreads: 0, queueLimit: GROUPS.length });
 }

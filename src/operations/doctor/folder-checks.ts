@@ -21,6 +21,7 @@ import { join } from 'node:path';
 import { messageOf } from '../../base/errors/errors.js';
 import { cloneFile } from '../../base/disk/linux-files.js';
 import { decodeHead, HEAD_LENGTH, HEAD_PLACES } from '../../base/store/journal-format.js';
+import { checkData } from './data-checks.js';
 import type { Diagnosis } from './diagnosis.js';
 import { textOf } from './kernel-checks.js';
 import type { Patient } from './patient.js';
@@ -30,6 +31,10 @@ const SYNC_BYTES = 4096;
 /** A disk that is slow is not tried for longer. */
 const LONGEST_TRIAL_MS = 2000;
 const SLOW_SYNC_MS = 20;
+/** The names of files that an examination makes for a moment. */
+const TRIAL = '.doctor-';
+/** Examinations end long before. */
+const LEFT_BEHIND_MS = 10 * 60 * 1000;
 const GIBI = 1024 ** 3;
 /** The share of a disk that is to be free, and the room without which uploads are refused. */
 const LEAST_SHARE = 0.1;
@@ -41,11 +46,12 @@ const MOST_ENTRIES = 20_000;
 const OTHERS = 0o077;
 const MEBI = 1024 ** 2;
 
-export function checkFolders({ parts }: Patient): Diagnosis[] {
+export function checkFolders(patient: Patient): Diagnosis[] {
+  const { parts } = patient;
   const all = Object.entries(parts).filter(([, folder]) => existsSync(folder));
   const rights = all.flatMap(([part, folder]) => checkRights(part, folder));
   const disks = new Set<number>();
-  const checks = [...rights, checkHolder(parts.state), checkStore(parts.state)];
+  const checks = [...rights, checkHolder(parts.state), checkStore(parts.state), ...checkData(patient)];
   if (all.length === 0)
     checks.push({
       id: 'folders',
@@ -240,9 +246,10 @@ function checkFiles(part: string, folder: string): Diagnosis {
 
 /** Writes and syncs a small file many times, as commits do, and tries whether a copy shares its blocks. */
 function tryDisk(part: string, folder: string): Diagnosis[] {
-  const path = join(folder, `.doctor-${randomUUID()}`);
+  const path = join(folder, `${TRIAL}${randomUUID()}`);
   const copy = `${path}-copy`;
   try {
+    clearTrials(folder);
     const times = syncTimes(path);
     return [syncDiagnosis(part, folder, times), shareDiagnosis(part, folder, cloneFile(path, copy))];
   } catch (error) {
@@ -252,6 +259,15 @@ function tryDisk(part: string, folder: string): Diagnosis[] {
   } finally {
     rmSync(path, { force: true });
     rmSync(copy, { force: true });
+  }
+}
+
+/** Removes the files of examinations that were killed. */
+function clearTrials(folder: string): void {
+  for (const name of readdirSync(folder).filter((entry) => entry.startsWith(TRIAL))) {
+    const path = join(folder, name);
+    const { mtimeMs = Infinity } = statSync(path, { throwIfNoEntry: false }) ?? {};
+    if (Date.now() - mtimeMs > LEFT_BEHIND_MS) rmSync(path, { force: true });
   }
 }
 

@@ -7,6 +7,7 @@ export type ConsoleClients = 'everybody' | 'networks' | 'this host';
 export interface Patient {
   /** The folders that may lie on disks of their own, by their names. */
   readonly parts: Readonly<Record<'data' | 'projects' | 'images' | 'state' | 'uploads', string>>;
+  readonly backups: string;
   readonly udpPorts: readonly [first: number, last: number];
   readonly consolePorts: readonly [first: number, last: number];
   readonly certificate: CertificatePaths | undefined;

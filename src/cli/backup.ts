@@ -42,6 +42,7 @@ const LIST = z.object({
       size: z.number(),
       added: z.number(),
       crash_consistent: z.array(z.string()),
+      left_out: z.array(z.object({ name: z.string(), reason: z.string() })),
     }),
   ),
   damaged: z.array(z.string()),
@@ -98,8 +99,13 @@ async function created(server: Server, isQuiet: boolean): Promise<string> {
     for (;;) {
       const { backups, making, failure } = await listOf(server);
       const made = backups.find((one) => one.backup_id === id);
-      if (made !== undefined)
+      if (made !== undefined) {
+        for (const { name, reason } of made.left_out)
+          process.stderr.write(
+            `wirefarm: without the project ${name}, which could not be read (${reason})\n`,
+          );
         return `created: ${id}, ${amount(made.size)}, of which ${amount(made.added)} are new`;
+      }
       const progress = making.find((one) => one.backup_id === id);
       if (progress === undefined) throw new CommandError(failure ?? `the backup ${id} is gone`);
       bar.note(`backup  ${amount(progress.done)}`);
@@ -144,6 +150,7 @@ function tellList({ backups, damaged }: List, asJson: boolean): void {
     `${one.projects} projects`,
     amount(one.size),
     one.crash_consistent.length === 0 ? '' : `${one.crash_consistent.length} nodes not held`,
+    one.left_out.length === 0 ? '' : `without ${one.left_out.length} projects`,
   ]);
   process.stdout.write(asJson ? `${JSON.stringify(backups)}\n` : tableOf(rows));
   for (const id of damaged) tell(`damaged: ${id}`);

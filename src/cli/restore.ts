@@ -23,10 +23,12 @@ export async function restore(args: readonly string[]): Promise<void> {
   const { data } = values;
   if (file === undefined || more.length > 0 || data === undefined)
     throw new UsageError('say which file, and --data DIR (wirefarm restore --help)');
-  const { backupId, createdAt, projects, crashConsistent } = await restoreBackup(file, data);
+  const { backupId, createdAt, projects, crashConsistent, leftOut } = await restoreBackup(file, data);
   const lines = [`${data} has the ${projects} projects of the backup ${backupId}, of ${createdAt}`];
   for (const node of crashConsistent)
     lines.push(`${node} ran and could not be held: its files are those of a machine that has crashed`);
+  for (const { name, reason } of leftOut)
+    lines.push(`without the project ${name}, which could not be read (${reason})`);
   process.stdout.write(`${lines.join('\n')}\n`);
 }
 

@@ -158,3 +158,21 @@ void t.test('damage in the folder of backups is found and named', async (t) => {
   t.same(readdirSync(join(folder, 'objects')), [], 'nothing is left of it');
   t.notOk(existsSync(join(folder, '.work')));
 });
+
+void t.test('a project that cannot be read is left out, and named by all that follows', async (t) => {
+  const [, , last] = labs as [CountingLab, CountingLab, CountingLab];
+  const place = join(server.data, 'projects', last.lab.lab.id);
+  renameSync(place, `${place}-elsewhere`);
+  const told = /without the project lab 2, which could not be read \(.+\)/;
+  t.match(await wirefarm('create'), { code: 0, output: /^created: /, errors: told });
+  renameSync(`${place}-elsewhere`, place);
+  const { backups } = await list();
+  t.match(backups, [{ projects: LABS - 1, left_out: [{ name: 'lab 2', reason: /./ }] }]);
+  t.match(await wirefarm('list'), { output: /without 1 projects/ });
+  t.match(await wirefarm('verify', 'latest'), { code: 0 });
+  const without = join(scratchFolder(t), 'without.tar');
+  t.match(await wirefarm('download', 'latest', without), { code: 0 });
+  const restored = join(scratchFolder(t), 'data');
+  t.match(await cli(t, ['restore', without, '--data', restored]), { code: 0, output: told });
+  t.equal(readdirSync(join(restored, 'projects')).length, LABS - 1);
+});

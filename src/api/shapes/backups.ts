@@ -13,6 +13,10 @@ const backupSummary = z.strictObject({
   added: z.int(),
   /** Nodes that ran and could not be held, each as `project/node`. */
   crash_consistent: z.array(z.string()).readonly(),
+  /** Projects that could not be read. */
+  left_out: z
+    .array(z.strictObject({ project_id: z.string(), name: z.string(), reason: z.string() }))
+    .readonly(),
 });
 export const backupList = z.strictObject({
   backups: z.array(backupSummary).readonly(),

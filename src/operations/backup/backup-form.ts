@@ -30,6 +30,9 @@ const backedProject = z.strictObject({
   crash_consistent: z.array(z.string()),
 });
 
+/** A project that could not be read. */
+const leftOutProject = z.strictObject({ project_id: z.uuid(), name: z.string(), reason: z.string() });
+
 const manifest = z.strictObject({
   format: z.literal(1),
   backup_id: z.uuid(),
@@ -44,10 +47,13 @@ const manifest = z.strictObject({
   added: z.int(),
   files: z.array(backedFile),
   projects: z.array(backedProject),
+  /** Only a backup without some projects has it, so that earlier versions read the others. */
+  left_out: z.array(leftOutProject).optional(),
 });
 
 export type BackedFile = z.infer<typeof backedFile>;
 export type BackedProject = z.infer<typeof backedProject>;
+export type LeftOutProject = z.infer<typeof leftOutProject>;
 export type BackupManifest = z.infer<typeof manifest>;
 
 export const MANIFEST = 'manifest.json';

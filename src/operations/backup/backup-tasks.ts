@@ -22,6 +22,7 @@ import {
   type BackedFile,
   type BackedProject,
   type BackupManifest,
+  type LeftOutProject,
   type PartKind,
 } from './backup-form.js';
 import { addFiles, addObject, collectFiles, digestOfFile, type BackupSource } from './backup-objects.js';
@@ -37,6 +38,7 @@ export interface BackupSummary {
   readonly added: number;
   /** Nodes that could not be held, each as `project/node`. */
   readonly crash_consistent: readonly string[];
+  readonly left_out: readonly LeftOutProject[];
 }
 
 export interface BackupDamage {
@@ -82,6 +84,7 @@ export interface BackupTasks extends TaskTable {
       readonly writtenImages: readonly string[];
       readonly head: Pick<BackupManifest, 'backup_id' | 'created_at' | 'version'>;
       readonly projects: readonly BackedProject[];
+      readonly leftOut: readonly LeftOutProject[];
       readonly size: number;
       readonly added: number;
       readonly progress: SharedArrayBuffer;
@@ -127,7 +130,7 @@ export const backupTasks: BackupTasks = {
     forgetPart(place);
   },
 
-  finishBackup({ folder, earlierId, sources, writtenImages, head, projects, progress, ...sums }) {
+  finishBackup({ folder, earlierId, sources, writtenImages, head, projects, leftOut, progress, ...sums }) {
     const counted = new JobProgress(progress);
     const records = addObject(folder, join(folder, RECORDS_FILE), false, counted);
     const earlier = earlierId === undefined ? [] : earlierFiles(folder, earlierId);
@@ -139,6 +142,7 @@ export const backupTasks: BackupTasks = {
       added: sums.added + added + (records.isNew ? records.size : 0),
       files,
       projects: [...projects],
+      ...(leftOut.length === 0 ? {} : { left_out: [...leftOut] }),
     };
     counted.advance(0);
     publishBytes(
@@ -259,11 +263,13 @@ function summaries(folder: string): { backups: BackupSummary[]; damaged: string[
   return { backups, damaged };
 }
 
-function summaryOf({ backup_id, created_at, version, size, added, projects }: BackupManifest): BackupSummary {
+function summaryOf(made: BackupManifest): BackupSummary {
+  const { backup_id, created_at, version, size, added, projects, left_out = [] } = made;
   const unheld = projects.flatMap(({ name, crash_consistent: nodes }) =>
     nodes.map((node) => `${name}/${node}`),
   );
-  return { backup_id, created_at, version, projects: projects.length, size, added, crash_consistent: unheld };
+  const counted = { projects: projects.length, size, added };
+  return { backup_id, created_at, version, ...counted, crash_consistent: unheld, left_out };
 }
 
 function idsIn(folder: string): string[] {

@@ -5,7 +5,7 @@
 import { randomUUID } from 'node:crypto';
 import { basename, dirname, join } from 'node:path';
 import type { Logger } from 'pino';
-import { messageOf, refusals } from '../../base/errors/errors.js';
+import { messageOf, Refusal, refusals } from '../../base/errors/errors.js';
 import { PRODUCT } from '../../base/product.js';
 import type { StateThread } from '../../base/store/state-thread.js';
 import type { Packed } from '../../base/store/store.js';
@@ -15,7 +15,7 @@ import type { Project } from '../../lab/projects/project.js';
 import type { Projects } from '../../lab/projects/projects.js';
 import { PROJECT_RECORDS } from '../../lab/projects/records.js';
 import type { Job, Jobs } from '../../snapshots/jobs.js';
-import { RECORDS_FILE, type BackedProject } from './backup-form.js';
+import { RECORDS_FILE, type BackedProject, type LeftOutProject } from './backup-form.js';
 import type { BackupSource } from './backup-objects.js';
 import type { PartPlace } from './backup-parts.js';
 import type { BackupDamage, BackupSummary, BackupTasks } from './backup-tasks.js';
@@ -42,6 +42,11 @@ interface ListedBackups {
   readonly failure: string | null;
   /** So many are kept; 0 keeps all. */
   readonly keep: number;
+}
+
+interface KeptProject {
+  readonly records: Packed;
+  readonly unheld: string[];
 }
 
 const OWNER = { id: 'backups' };
@@ -151,6 +156,7 @@ export class Backups {
     // Records of projects come with their files; all others are of this moment.
     await store.copyTo(join(folder, RECORDS_FILE), PROJECT_RECORDS);
     const made: BackedProject[] = [];
+    const leftOut: LeftOutProject[] = [];
     const sums = { size: 0, added: 0 };
     const writtenImages: string[] = [];
     try {
@@ -159,6 +165,10 @@ export class Backups {
         const place = { folder, backupId, projectId: project.id, root: project.place.folder };
         const kept = await this.#keep(project, place, earlierId);
         if (kept === undefined) continue;
+        if ('reason' in kept) {
+          leftOut.push({ project_id: project.id, name: project.name, reason: kept.reason });
+          continue;
+        }
         const input = { ...place, records: kept.records, progress: progress.memory };
         const { size, added, hasSnapshots, images } = await longJobs.run('storePart', input);
         sums.size += size;
@@ -172,8 +182,12 @@ export class Backups {
           crash_consistent: kept.unheld,
         });
       }
+      const [first] = leftOut;
+      // A fault that keeps all projects out is none of theirs.
+      if (first !== undefined && made.length === 0)
+        throw refusals.projectNotBackedUp(first.name, first.reason);
       await longJobs.run('finishBackup', {
-        ...{ folder, earlierId, sources, writtenImages, projects: made, ...sums },
+        ...{ folder, earlierId, sources, writtenImages, projects: made, leftOut, ...sums },
         head: { backup_id: backupId, created_at, version: PRODUCT.version },
         progress: progress.memory,
       });
@@ -185,13 +199,13 @@ export class Backups {
     await this.#prune();
   }
 
-  /** Keeps a project as it is now; undefined for one that has been deleted meanwhile. */
+  /** Keeps a project as it is now; undefined for one that has been deleted meanwhile, and a reason for one that cannot be read. */
   #keep(
     project: Project,
     place: PartPlace,
     earlierId: string | undefined,
-  ): Promise<{ readonly records: Packed; readonly unheld: string[] } | undefined> {
-    const { jobs, longJobs, projects } = this.#options;
+  ): Promise<KeptProject | { readonly reason: string } | undefined> {
+    const { jobs, longJobs, projects, log } = this.#options;
     const isGone = (): boolean => projects.all.get(project.id) !== project;
     // A job of the project changes its snapshots.
     return jobs.between(project.id, async () => {
@@ -212,7 +226,11 @@ export class Backups {
       } catch (error) {
         await longJobs.run('forgetPart', place);
         if (isGone()) return undefined;
-        throw refusals.projectNotBackedUp(project.name, messageOf(error));
+        // A disk that is full is none of the project's.
+        if (error instanceof Refusal && error.status >= 500)
+          throw refusals.projectNotBackedUp(project.name, messageOf(error));
+        log.error({ err: error, project: project.id }, 'a project is left out of the backup');
+        return { reason: messageOf(error) };
       }
     });
   }

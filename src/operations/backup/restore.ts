@@ -41,6 +41,7 @@ import {
   partFolder,
   type BackedProject,
   type BackupManifest,
+  type LeftOutProject,
 } from './backup-form.js';
 import { digestOfFile } from './backup-objects.js';
 
@@ -51,6 +52,8 @@ interface Restored {
   readonly projects: number;
   /** Nodes whose files are those of a machine that has crashed, each as `project/node`. */
   readonly crashConsistent: readonly string[];
+  /** Projects that the backup is without. */
+  readonly leftOut: readonly LeftOutProject[];
 }
 
 const OWN = 0o700;
@@ -84,6 +87,7 @@ export async function restoreBackup(file: string, data: string): Promise<Restore
       crashConsistent: made.projects.flatMap(({ name, crash_consistent: nodes }) =>
         nodes.map((node) => `${name}/${node}`),
       ),
+      leftOut: made.left_out ?? [],
     };
   } finally {
     rmSync(work, { recursive: true, force: true });

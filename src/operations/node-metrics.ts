@@ -1,4 +1,4 @@
-/** The processes of nodes by the kind of node, as a reader thread measures them. Containers are no processes of this server. */
+/** The processes of nodes by the kind of node, as a reader thread measures them: programs, and the first process of each container with those below it. */
 import type { MetricPage } from '../base/metrics/metric-page.js';
 import type { ProgramTimes } from './measure-tasks.js';
 

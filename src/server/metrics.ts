@@ -123,7 +123,7 @@ interface NodeProgram {
   readonly kind: string;
 }
 
-/** The programs that the keeper runs, by the kinds of their nodes. */
+/** The programs that the keeper runs, and the containers that it ends, by the kinds of their nodes. */
 function nodePrograms(
   projects: Projects,
   { keeper, running }: Pick<MetricsOptions, 'keeper' | 'running'>,
@@ -134,7 +134,7 @@ function nodePrograms(
     const node = project?.isOpen === true ? project.topology.nodes.get(nodeId) : undefined;
     if (node !== undefined) kinds.set(nodeId, node.node_type);
   }
-  return [...keeper.running].flatMap(({ id, pid }) => {
+  return [...keeper.running].flatMap(({ id, measuredPid: pid }) => {
     const [nodeId = ''] = id.split('/', 1);
     const kind = kinds.get(nodeId);
     return kind === undefined ? [] : [{ pid, kind }];

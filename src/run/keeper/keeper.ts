@@ -105,7 +105,7 @@ export class Keeper {
   }
 
   /** The programs that run. */
-  get running(): Iterable<Pick<Program, 'id' | 'pid'>> {
+  get running(): Iterable<Pick<KeptProgram, 'id' | 'measuredPid'>> {
     return this.#programs.values();
   }
 

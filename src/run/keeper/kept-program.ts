@@ -17,6 +17,7 @@ export class KeptProgram implements Program {
   readonly #send: (message: ServerMessage) => void;
   readonly #ring = new OutputRing();
   readonly #listeners = new Set<(bytes: Uint8Array) => void>();
+  #measuredPid: number | undefined;
   #hasEnded = false;
   #tellEnd: (end: ProgramEnd) => void = () => undefined;
 
@@ -36,6 +37,15 @@ export class KeptProgram implements Program {
 
   get isRunning(): boolean {
     return !this.#hasEnded;
+  }
+
+  /** The process whose times and memory are those of the program. */
+  get measuredPid(): number {
+    return this.#measuredPid ?? this.pid;
+  }
+
+  standsFor(pid: number): void {
+    this.#measuredPid = pid;
   }
 
   get output(): Uint8Array {

@@ -70,6 +70,8 @@ export interface Program {
   /** Call with what the program prints elsewhere than here: the next server has it, if programs outlive this one. */
   remember(bytes: Uint8Array): void;
   resize(columns: number, rows: number): void;
+  /** It holds something that another process does, such as the first one of a container: that one is measured. */
+  standsFor(pid: number): void;
   /** To the whole process group. */
   kill(signal: ProgramSignal): void;
   /** Console output from now on. The returned function ends it. */

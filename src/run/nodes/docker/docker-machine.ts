@@ -201,7 +201,7 @@ class DockerMachine implements Machine {
     try {
       console = new ContainerConsole(await engine.attach(id));
       await engine.start(id);
-      await this.#wire(id, taps);
+      await this.#wire(id, taps, guard);
       await this.#openAux(id, helpers, host);
       if (consoleType === 'http' || consoleType === 'https') openConsole = await this.#reach(id, helpers);
     } catch (error) {
@@ -243,10 +243,11 @@ class DockerMachine implements Machine {
   }
 
   /** A container that has ended has nothing to wire: its run says why it has ended. */
-  async #wire(id: string, taps: readonly ContainerTap[]): Promise<void> {
+  async #wire(id: string, taps: readonly ContainerTap[], guard: Program): Promise<void> {
     const { engine, keeper } = this.#services;
     const { pid } = await engine.state(id);
     if (pid === 0) return;
+    guard.standsFor(pid);
     try {
       await moveTaps(keeper, pid, taps);
     } catch (error) {

@@ -5,6 +5,7 @@ import t, { type Test } from 'tap';
 import { Client } from '../../../support/client.js';
 import { IMAGE, missingDocker, TestEngine } from '../../../support/docker-engine.js';
 import { eventually } from '../../../support/eventually.js';
+import { scrape } from '../../../support/metric-samples.js';
 import { NodeLab, type Json } from '../../../support/node-lab.js';
 import type { NodeTerminal } from '../../../support/node-terminal.js';
 import { NotificationLog } from '../../../support/notification-log.js';
@@ -204,6 +205,30 @@ void t.test('the compute interface runs containers as well', async (t) => {
   t.match(await client.expect(200, 'GET', path), { status: 'stopped' });
   await client.expect(204, 'DELETE', base);
   t.same(await engine.containers(true), []);
+});
+
+void t.test('the metrics have the processes of containers', async (t) => {
+  const lab = await Lab.make(t);
+  const busy = await lab.container('C1', {
+    start_command: '/bin/sh -c "cat /dev/zero >/dev/null & exec /bin/sh"',
+  });
+  await lab.act(busy, 'start');
+  const has = (what: string, isSo: (processes: number, cpuSeconds: number) => boolean): Promise<number> =>
+    eventually(what, async () => {
+      const samples = await scrape(client);
+      const [processes = 0, seconds = 0] = ['processes', 'cpu_seconds_total'].map((name) =>
+        samples.get(`wirefarm_node_${name}{kind="docker"}`),
+      );
+      return isSo(processes, seconds) ? seconds : undefined;
+    });
+  const used = await has(
+    'two processes, one of which works',
+    (processes, seconds) => processes >= 2 && seconds > 1,
+  );
+  await lab.act(busy, 'stop');
+  const after = await has('they are gone', (processes) => processes === 0);
+  t.ok(after >= used, 'their time has not fallen');
+  await lab.remove();
 });
 
 void t.test('no container outlives the server, also when other nodes do, and people are told', async (t) => {

@@ -12,12 +12,23 @@ import { brotliCompress, constants, gzip } from 'node:zlib';
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const SOURCE = join(ROOT, 'src/console');
 /** Each is a document at the root of the server, with its script and its style. */
-const DOCUMENTS = [{ name: 'index.html', script: 'main.tsx', style: 'styles/app.css' }];
+const DOCUMENTS = [
+  { name: 'index.html', script: 'main.tsx', style: 'styles/app.css' },
+  { name: 'terminal.html', script: 'terminal/terminal.tsx', style: 'styles/terminal.css' },
+];
 /** Scripts of workers, by the words in the documents that stand for their places. */
 const WORKERS = { PACKET_WORKER: 'packets/packet-worker.ts' };
 const ICON = 'icon.svg';
 /** Packages that the files contain. */
-const CONTAINED = ['preact', '@preact/signals', '@preact/signals-core', 'tus-js-client'];
+const CONTAINED = [
+  'preact',
+  '@preact/signals',
+  '@preact/signals-core',
+  'tus-js-client',
+  '@xterm/xterm',
+  '@xterm/addon-fit',
+  '@xterm/addon-search',
+];
 /** The last two steps take ten times as long, and save a fiftieth. */
 const BROTLI = { params: { [constants.BROTLI_PARAM_QUALITY]: 9 } };
 

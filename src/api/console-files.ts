@@ -11,7 +11,7 @@ const FOLDER = fileURLToPath(new URL('../../console', import.meta.url));
 /** `isStartPage`: whether the console is at the root of the server. */
 export function consoleFileRoutes(files: FileThreads, isStartPage: boolean): Route[] {
   const assets = new AssetFiles(FOLDER, files);
-  const document = (path: string, summary: string): Route =>
+  const document = (path: string, summary: string, name = 'index.html', policy = {}): Route =>
     route({
       method: 'GET',
       path,
@@ -21,11 +21,15 @@ export function consoleFileRoutes(files: FileThreads, isStartPage: boolean): Rou
       params: nothing,
       headers: ASSET_HEADERS,
       answers: { 200: { media: 'text/html' }, 304: null },
-      handle: ({ exchange }) => assets.sendDocument(exchange, 'index.html'),
+      handle: ({ exchange }) => assets.sendDocument(exchange, name, policy),
     });
   return [
     ...(isStartPage ? [document('/', 'Read the console')] : []),
     document('/console', 'Read the console, also where another page is at the root'),
+    document('/terminal.html', 'Read the terminal of the console', 'terminal.html', {
+      // xterm.js makes style elements.
+      'style-src': "'self' 'unsafe-inline'",
+    }),
     route({
       method: 'GET',
       path: '/console/{name}',

@@ -1,4 +1,5 @@
 /** Consoles of nodes: as WebSockets, and their reset. */
+import { z } from 'zod';
 import { refusals } from '../base/errors/errors.js';
 import { empty } from '../http/answer.js';
 import type { RouteAccess } from '../http/route-access.js';
@@ -6,16 +7,25 @@ import { route, socketRoute, type Route, type SocketRoute } from '../http/route.
 import type { Controller } from '../lab/controller.js';
 import { PROGRAM_KINDS } from '../lab/kinds/node-kinds.js';
 import { findNode as findStoredNode } from '../lab/topology/nodes.js';
+import type { ConsoleSeat } from '../run/consoles/console-hub.js';
 import type { LocalCompute } from '../run/local-compute.js';
 import { ProgramNode } from '../run/nodes/program-node.js';
 import { checkId, findNode } from './compute-ids.js';
 import { nodesPath } from './compute-nodes.js';
 import { names } from './schemas.js';
+import { consoleOrder, type ConsoleNewsShape } from './shapes/consoles.js';
 
 const tag = 'Consoles';
 const one = names('project_id', 'node_id');
 const all = names('project_id');
 const CUT = 1001;
+
+const attendance = z.object({
+  /** A watcher types nothing, and has no window. */
+  mode: z.enum(['use', 'watch']).default('use'),
+  /** With `yes`, frames of text are JSON: who else is here, and the size of the client's window. */
+  news: z.enum(['yes', 'no']).default('no'),
+});
 
 interface NodePath {
   readonly project_id: string;
@@ -114,23 +124,36 @@ function consoleSocket(
     access,
     summary,
     params: one,
+    query: attendance,
     check: (params) => {
       const node = find(params);
       if (node === undefined) throw refusals.consoleMissing(params.node_id, 'telnet');
       node.checkConsole();
     },
-    openDuplex: (params, connection) => {
+    openDuplex: ({ params, query: { mode, news }, caller }, connection) => {
       const node = find(params);
       if (node === undefined) throw refusals.nodeUnknown(params.node_id);
       const seat = node.console.join({
+        name: caller.name,
+        isWatching: mode === 'watch',
         send: (bytes) => connection.send(bytes),
+        ...(news === 'yes' && {
+          tell: ({ isRunning, others }) => {
+            const told: ConsoleNewsShape = {
+              running: isRunning,
+              others: others.map(({ name, isWatching }) => ({ name, mode: isWatching ? 'watch' : 'use' })),
+            };
+            return connection.sendText(JSON.stringify(told));
+          },
+        }),
         cut: () => {
           connection.end(CUT, 'the console was reset or closed, or this client did not read');
         },
       });
       return {
-        received: (bytes) => {
-          seat.type(bytes);
+        received: (bytes, isText) => {
+          if (isText && news === 'yes') obey(seat, bytes);
+          else seat.type(bytes);
         },
         closed: () => {
           seat.leave();
@@ -138,6 +161,20 @@ function consoleSocket(
       };
     },
   });
+}
+
+/** An order that is none is ignored. */
+function obey(seat: ConsoleSeat, bytes: Uint8Array): void {
+  const order = consoleOrder.safeParse(parsed(Buffer.from(bytes).toString()));
+  if (order.success) seat.resize(order.data.columns, order.data.rows);
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
 }
 
 function programOf(node: unknown): ProgramNode | undefined {

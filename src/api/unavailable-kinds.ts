@@ -70,7 +70,7 @@ export function unavailableKindRoutes(controller: Controller, compute: LocalComp
         summary: `Find no node of the kind ${type}: this server cannot run it`,
         params: names('project_id', 'node_id'),
         check: findNone,
-        openDuplex: findNone,
+        openDuplex: ({ params }) => findNone(params),
       }),
     ),
   };

@@ -102,13 +102,20 @@ interface TailSocketRoute extends RouteHead {
   openTail(params: unknown, query: unknown): TailSource | Promise<TailSource>;
 }
 
-/** A WebSocket path in both directions: frames of the client go to the route, which sends binary frames. */
+/** The request that has opened a WebSocket in both directions. */
+interface DuplexRequest<Params, Query> {
+  readonly params: Params;
+  readonly query: Query;
+  readonly caller: Caller;
+}
+
+/** A WebSocket path in both directions: frames of the client go to the route, which sends frames of its own. */
 export interface DuplexSocketRoute extends RouteHead {
-  readonly query?: undefined;
+  readonly query: z.ZodType | undefined;
   /** Refuses before the upgrade. */
   checkDuplex(params: unknown): void | Promise<void>;
   /** Called when the connection is open. An error ends the connection. */
-  openDuplex(params: unknown, connection: DuplexConnection): DuplexReceiver;
+  openDuplex(request: DuplexRequest<unknown, unknown>, connection: DuplexConnection): DuplexReceiver;
 }
 
 export type SocketRoute = FrameSocketRoute | TailSocketRoute | DuplexSocketRoute;
@@ -122,26 +129,33 @@ interface TailSocketSpec<Params extends z.ZodObject, Query extends z.ZodType> ex
   }) => TailSource | Promise<TailSource>;
 }
 
-interface DuplexSocketSpec<Params extends z.ZodObject> extends RouteHead {
+interface DuplexSocketSpec<Params extends z.ZodObject, Query extends z.ZodType> extends RouteHead {
   readonly params: Params;
+  readonly query?: Query;
   readonly check: (params: z.output<Params>) => void | Promise<void>;
-  readonly openDuplex: (params: z.output<Params>, connection: DuplexConnection) => DuplexReceiver;
+  readonly openDuplex: (
+    request: DuplexRequest<z.output<Params>, z.output<Query>>,
+    connection: DuplexConnection,
+  ) => DuplexReceiver;
 }
 
-export function socketRoute<Params extends z.ZodObject>(spec: DuplexSocketSpec<Params>): DuplexSocketRoute;
+export function socketRoute<Params extends z.ZodObject, Query extends z.ZodType = z.ZodUndefined>(
+  spec: DuplexSocketSpec<Params, Query>,
+): DuplexSocketRoute;
 export function socketRoute<Params extends z.ZodObject, Query extends z.ZodType = z.ZodUndefined>(
   spec: TailSocketSpec<Params, Query>,
 ): TailSocketRoute;
 export function socketRoute<Params extends z.ZodObject, Query extends z.ZodType>(
-  spec: DuplexSocketSpec<Params> | TailSocketSpec<Params, Query>,
+  spec: DuplexSocketSpec<Params, Query> | TailSocketSpec<Params, Query>,
 ): DuplexSocketRoute | TailSocketRoute {
   // The server has parsed params and query with the schemas that these types come from.
   if ('openDuplex' in spec) {
-    const { path, summary, tag, access, params } = spec;
+    const { path, summary, tag, access, params, query } = spec;
     return {
-      ...{ path, summary, tag, access, params },
+      ...{ path, summary, tag, access, params, query },
       checkDuplex: (given) => spec.check(given as z.output<Params>),
-      openDuplex: (given, connection) => spec.openDuplex(given as z.output<Params>, connection),
+      openDuplex: (request, connection) =>
+        spec.openDuplex(request as DuplexRequest<z.output<Params>, z.output<Query>>, connection),
     };
   }
   const { open, ...rest } = spec;

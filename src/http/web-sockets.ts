@@ -30,7 +30,7 @@ interface Use {
   /** The library has sent some of the bytes that it holds. */
   drained?(): void;
   /** A frame of the client; its memory is valid only during the call. */
-  received?(frame: ArrayBuffer): void;
+  received?(frame: ArrayBuffer, isText: boolean): void;
 }
 
 /** The right by which a WebSocket is open. */
@@ -83,8 +83,8 @@ export class WebSockets {
       open: (socket) => {
         this.#open(socket);
       },
-      message: (socket, frame) => {
-        socket.getUserData().use?.received?.(frame);
+      message: (socket, frame, isBinary) => {
+        socket.getUserData().use?.received?.(frame, !isBinary);
       },
       drain: (socket) => {
         socket.getUserData().use?.drained?.();
@@ -152,7 +152,7 @@ export class WebSockets {
       'openTail' in route
         ? tailSession(await route.openTail(params, query))
         : 'openDuplex' in route
-          ? await duplexSession(route, params)
+          ? await duplexSession(route, params, query, caller)
           : await frameSession(route, params, query, caller);
     return { ...session, permit: { caller, access: route.access, params } };
   }
@@ -197,9 +197,15 @@ function tailSession(source: TailSource): Session {
   };
 }
 
-async function duplexSession(route: DuplexSocketRoute, params: Match['params']): Promise<Session> {
+async function duplexSession(
+  route: DuplexSocketRoute,
+  params: Match['params'],
+  query: unknown,
+  caller: Caller,
+): Promise<Session> {
   await route.checkDuplex(params);
   return {
-    begin: (socket) => new DuplexSocket(socket, (connection) => route.openDuplex(params, connection)),
+    begin: (socket) =>
+      new DuplexSocket(socket, (connection) => route.openDuplex({ params, query, caller }, connection)),
   };
 }

@@ -6,7 +6,7 @@ import type { NodeShape } from '../../api/shapes/nodes.js';
 import { send } from '../api/call.js';
 import { capturePath, showNode } from '../api/lab.js';
 import { may } from '../state/account.js';
-import { packetsAddress } from '../state/place.js';
+import { consolesAddress, packetsAddress } from '../state/place.js';
 import { failed } from '../state/toasts.js';
 import type { MapCommands } from './commands.js';
 import type { LabMap } from './lab-map.js';
@@ -57,6 +57,11 @@ function Buttons({ lab, commands, onRemove, onRename }: InspectorProps): JSX.Ele
             </button>
           ))}
         </>
+      )}
+      {may('console') && lab.textConsoles.length > 0 && (
+        <a class="button" href={consolesAddress(lab.id, lab.textConsoles)}>
+          {MAP_TEXTS.consoles}
+        </a>
       )}
       {may('run') && links.length > 0 && (
         <button type="button" onClick={() => void commands.suspend(links)}>

@@ -11,6 +11,7 @@ export const MAP_KEYS = [
   { keys: '+ − 0 f', text: texts.zoom },
   { keys: 'a l d', text: texts.change },
   { keys: 's x r', text: texts.run },
+  { keys: 't', text: texts.consoles },
   { keys: 'z c p', text: texts.line },
   { keys: 'F2 Delete', text: texts.remove },
   { keys: 'Ctrl A  Ctrl Z  Ctrl Shift Z', text: texts.undo },

@@ -119,6 +119,11 @@ export class LabMap {
     return [...this.selected.value].filter((id) => this.scene.nodeIndex(id) !== undefined);
   }
 
+  /** The ids of selected nodes that have a console of text. */
+  get textConsoles(): string[] {
+    return this.nodes.filter((id) => this.scene.node(id)?.consoleType === 'telnet');
+  }
+
   get links(): string[] {
     return [...this.selected.value].filter((id) => this.scene.linkIndex(id) !== undefined);
   }

@@ -6,8 +6,6 @@ export const MAP_TEXTS = {
   outline: 'Outline',
   inspector: 'Inspector',
   toolbar: 'Lab',
-  closed: 'This lab is closed.',
-  open: 'Open the lab',
   empty: 'There is no node yet. Press a, or “Add node”.',
   count: (nodes: number, links: number): string =>
     `${nodes} ${nodes === 1 ? 'node' : 'nodes'}, ${links} ${links === 1 ? 'link' : 'links'}`,
@@ -71,5 +69,7 @@ export const MAP_TEXTS = {
   captureStop: 'Stop capture',
   captureFile: 'Download the capture',
   packets: 'Packets',
+  consoles: 'Consoles',
+  noConsole: 'Nothing that is selected has a text console.',
   capturing: 'capturing',
 } as const;

@@ -15,8 +15,9 @@ import { Empty, Failure, Loading } from '../parts/notice.js';
 import { may } from '../state/account.js';
 import { useCommands, type PaletteCommand } from '../state/commands.js';
 import { useKeys, type KeyMap } from '../state/keys.js';
-import { go, packetsAddress } from '../state/place.js';
+import { consolesAddress, go, packetsAddress } from '../state/place.js';
 import { failed } from '../state/toasts.js';
+import { TEXTS } from '../texts.js';
 
 type Opened =
   | undefined
@@ -36,10 +37,10 @@ export function MapPage({ params: { id = '' } }: MapPageProps): JSX.Element {
   if (lab.state.value === 'shown') return <OpenLab lab={lab} />;
   return (
     <Empty>
-      <p>{MAP_TEXTS.closed}</p>
+      <p>{TEXTS.labs.isClosed}</p>
       {may('run') && (
         <button type="button" class="primary" onClick={() => void send(openProject(id)).catch(failed)}>
-          {MAP_TEXTS.open}
+          {TEXTS.labs.openLab}
         </button>
       )}
     </Empty>
@@ -165,6 +166,12 @@ function actionsOf(lab: LabMap, commands: MapCommands, eye: Eye, open: (what: Op
     const [id] = lab.nodes;
     if (id !== undefined) open({ what: 'rename', id });
   };
+  const openConsoles = (): void => {
+    const { textConsoles } = lab;
+    if (textConsoles.length === 0)
+      lab.say(lab.nodes.length === 0 ? MAP_TEXTS.noSelection : MAP_TEXTS.noConsole);
+    else go(consolesAddress(lab.id, textConsoles));
+  };
   const act = (action: 'start' | 'stop' | 'reload') => (): void => {
     if (lab.nodes.length > 0) void commands.act(lab.nodes, action);
   };
@@ -199,6 +206,7 @@ function actionsOf(lab: LabMap, commands: MapCommands, eye: Eye, open: (what: Op
       () => void (lab.links.length > 0 && commands.suspend(lab.links)),
     ),
     ...command(may('capture'), MAP_TEXTS.captureStart, 'c', () => void commands.capture(lab.links)),
+    ...command(may('console'), MAP_TEXTS.consoles, 't', openConsoles),
     ...command(may('capture'), MAP_TEXTS.packets, 'p', () => go(packetsAddress(lab.id, lab.links))),
   ];
   const listed = [...editing, ...running, ...looking, ...others];

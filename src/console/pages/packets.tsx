@@ -4,11 +4,12 @@ import type { JSX } from 'preact';
 import { useEffect, useMemo } from 'preact/hooks';
 import { send } from '../api/call.js';
 import { checkPackets, packetStream, showLab, showLinks } from '../api/packets.js';
-import { LinkChooser } from '../packets/link-chooser.js';
 import { PacketDetails } from '../packets/packet-details.js';
 import { PacketList, type ChosenPacket } from '../packets/packet-list.js';
 import type { LinkName } from '../packets/packet-messages.js';
 import { PACKET_TEXTS as texts } from '../packets/texts.js';
+import { Chooser } from '../parts/chooser.js';
+import { saveFile } from '../parts/download.js';
 import { Failure, Loading } from '../parts/notice.js';
 import { PacketClient } from '../state/packets.js';
 import { go, packetsAddress } from '../state/place.js';
@@ -85,7 +86,15 @@ export function PacketsPage({ params, query }: PacketsPageProps): JSX.Element {
         <span class="count">
           {texts.lab} {lab.value.name}
         </span>
-        <LinkChooser links={lab.value.links} chosen={links} onChange={(ids) => go(packetsAddress(id, ids))} />
+        <Chooser
+          title={texts.links}
+          things={lab.value.links}
+          chosen={links}
+          onChange={(ids) => go(packetsAddress(id, ids))}
+          none={texts.allLinks}
+          some={texts.chosen}
+          hasNone
+        />
         <Capture {...asked.value} onApply={(bpf, snaplen) => (asked.value = { bpf, snaplen })} />
       </div>
       {error.value !== undefined && <Failure error={error.value} />}
@@ -191,11 +200,7 @@ function Foot({ client, name }: { readonly client: PacketClient; readonly name: 
   const save = async (isFiltered: boolean): Promise<void> => {
     try {
       const { file } = await client.save(isFiltered);
-      const address = URL.createObjectURL(file);
-      const link = Object.assign(document.createElement('a'), { href: address, download: `${name}.pcapng` });
-      link.click();
-      // The browser has begun to read the file by the next turn.
-      setTimeout(() => URL.revokeObjectURL(address), 60_000);
+      saveFile(file, `${name}.pcapng`);
     } catch (error) {
       failed(error);
     }

@@ -4,6 +4,7 @@ import type { ComponentType } from 'preact';
 import type { Right } from '../../base/rights.js';
 import type { IconName } from '../parts/icon.js';
 import { MAP_KEYS } from '../map/keys.js';
+import { CONSOLE_KEYS } from '../terminal/keys.js';
 import { runningJobs } from '../state/jobs.js';
 import { TEXTS } from '../texts.js';
 import { isAdministrator, titleOf, type AdminSubject } from './admin/subjects.js';
@@ -88,6 +89,13 @@ export const PAGES: readonly ConsolePage[] = [
     menu: { icon: 'jobs', letter: 'j', count: runningJobs },
     right: 'projects:read',
     load: async () => (await import('./jobs.js')).JobsPage,
+  },
+  {
+    pattern: ['labs', ':id', 'consoles'],
+    title: TEXTS.pages.consoles,
+    right: 'console',
+    keys: CONSOLE_KEYS,
+    load: async () => (await import('./consoles.js')).ConsolesPage,
   },
   {
     pattern: ['labs', ':id', 'packets'],

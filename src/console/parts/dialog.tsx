@@ -8,10 +8,10 @@ import { AsCurl } from './as-curl.js';
 interface DialogProps {
   readonly title: string;
   readonly onClose: () => void;
-  /** The button that does it, the call that it makes, and whether it may be pressed. */
+  /** The button that does it, the call that it makes if it makes one, and whether it may be pressed. */
   readonly action?: {
     readonly name: string;
-    readonly call: Call<unknown>;
+    readonly call?: Call<unknown>;
     readonly run: () => void;
     readonly isDisabled?: boolean;
     readonly isDangerous?: boolean;
@@ -42,7 +42,7 @@ export function Dialog({ title, onClose, action, children }: DialogProps): JSX.E
       <form onSubmit={submit}>
         <h2 id={titleId}>{title}</h2>
         {children}
-        {action && <AsCurl call={action.call} />}
+        {action?.call && <AsCurl call={action.call} />}
         <div class="buttons">
           <button type="button" onClick={() => dialog.current?.close()}>
             {action ? TEXTS.dialog.cancel : TEXTS.dialog.close}

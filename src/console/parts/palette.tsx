@@ -6,7 +6,7 @@ import { send } from '../api/call.js';
 import { listProjects } from '../api/projects.js';
 import { may } from '../state/account.js';
 import { allCommands, type PaletteCommand } from '../state/commands.js';
-import { addressOf, go, packetsAddress } from '../state/place.js';
+import { addressOf, consolesAddress, go, packetsAddress } from '../state/place.js';
 import { TEXTS } from '../texts.js';
 
 const MOST_SHOWN = 50;
@@ -24,6 +24,9 @@ export function Palette({ onClose }: { readonly onClose: () => void }): JSX.Elem
         { name: TEXTS.palette.openLab(name), run: () => go(addressOf('labs', id)) },
         ...(status === 'opened' && may('capture')
           ? [{ name: TEXTS.palette.packetsOf(name), run: () => go(packetsAddress(id, [])) }]
+          : []),
+        ...(status === 'opened' && may('console')
+          ? [{ name: TEXTS.palette.consolesOf(name), run: () => go(consolesAddress(id)) }]
           : []),
       ]);
     };

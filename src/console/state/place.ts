@@ -39,9 +39,10 @@ export function packetsAddress(labId: string, links: readonly string[]): string 
   return links.length === 0 ? page : `${page}?links=${links.join(',')}`;
 }
 
-/** The page with the consoles of a lab. */
-export function consolesAddress(labId: string): string {
-  return addressOf('labs', labId, 'consoles');
+/** The page with the consoles of these nodes of a lab, or where they are chosen. */
+export function consolesAddress(labId: string, nodes: readonly string[] = []): string {
+  const page = addressOf('labs', labId, 'consoles');
+  return nodes.length === 0 ? page : `${page}?nodes=${nodes.join(',')}`;
 }
 
 export function go(address: string): void {

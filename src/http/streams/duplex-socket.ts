@@ -1,10 +1,12 @@
-/** A WebSocket in both directions: frames of the client go to a receiver, which sends binary frames. */
+/** A WebSocket in both directions: frames of the client go to a receiver, which sends frames of its own. */
 import type { WebSocket } from 'uWebSockets.js';
 
 /** The end of a connection that its route has. */
 export interface DuplexConnection {
   /** Sends one binary frame; never waits. Returns how many bytes have not been sent yet: the route bounds them. */
   send(bytes: Uint8Array): number;
+  /** The same with one text frame. */
+  sendText(text: string): number;
   /** Ends the connection. A client that is far behind is not told the code and the reason. */
   end(code: number, reason: string): void;
 }
@@ -12,7 +14,7 @@ export interface DuplexConnection {
 /** The end of a connection that its client has. */
 export interface DuplexReceiver {
   /** Takes one frame of the client, text or binary. The bytes are the receiver's to keep. */
-  received(bytes: Uint8Array): void;
+  received(bytes: Uint8Array, isText: boolean): void;
   /** The connection is closed, by whichever side. Called once, as the last method. */
   closed(): void;
 }
@@ -41,6 +43,12 @@ export class DuplexSocket implements DuplexConnection {
     return this.#socket.getBufferedAmount();
   }
 
+  sendText(text: string): number {
+    if (this.#socket === undefined) return 0;
+    this.#socket.send(text, false);
+    return this.#socket.getBufferedAmount();
+  }
+
   end(code: number, reason: string): void {
     const socket = this.#socket;
     this.#socket = undefined;
@@ -50,8 +58,8 @@ export class DuplexSocket implements DuplexConnection {
   }
 
   /** A frame of the client, whose memory is the library's. */
-  received(frame: ArrayBuffer): void {
-    this.#receiver.received(new Uint8Array(frame.slice(0)));
+  received(frame: ArrayBuffer, isText: boolean): void {
+    this.#receiver.received(new Uint8Array(frame.slice(0)), isText);
   }
 
   /** The connection is closed. */

@@ -22,12 +22,29 @@ export interface ConsoleSource {
   sendBreak?(): void;
 }
 
+/** A client as the others see it. */
+interface ConsoleGuest {
+  readonly name: string;
+  /** Whether what this client types is lost. */
+  readonly isWatching: boolean;
+}
+
+/** News beside the bytes of the console. */
+interface ConsoleNews {
+  /** Whether there is something that takes typed bytes. */
+  readonly isRunning: boolean;
+  /** The clients beside the one that is told. */
+  readonly others: readonly ConsoleGuest[];
+}
+
 /** Somebody at the console: a telnet connection or a WebSocket. */
-export interface ConsoleClient {
+export interface ConsoleClient extends ConsoleGuest {
   /** Must not wait. Returns how many bytes have not been sent yet. */
   send(bytes: Uint8Array): number;
   /** Ends the connection. */
   cut(): void;
+  /** Called on joining, and when somebody has come or gone, or the node has started or ended. As `send`. */
+  tell?(news: ConsoleNews): number;
 }
 
 /** The place of a client at a console. After `leave`, or when the client was cut, none of its methods does anything. */
@@ -57,6 +74,7 @@ export class ConsoleHub implements NodeConsole {
   #source: ConsoleSource | undefined;
   /** The size that the terminal should have; undefined until a client has told one. */
   #window: WindowSize | undefined;
+  #hasNews = false;
 
   /** `used` is called when somebody types, or sees what is printed. */
   constructor(used: () => void = () => undefined) {
@@ -81,12 +99,14 @@ export class ConsoleHub implements NodeConsole {
   /** Typed bytes go to this source from now on. */
   connect(source: ConsoleSource): void {
     this.#source = source;
+    this.#announce();
     if (this.#window !== undefined) source.resize?.(this.#window.columns, this.#window.rows);
   }
 
   /** Typed bytes are lost from now on. The scrollback and the clients stay. */
   disconnect(): void {
     this.#source = undefined;
+    this.#announce();
   }
 
   /** Sends what the node has printed to all. The bytes must not change afterwards: clients may keep them. */
@@ -106,20 +126,22 @@ export class ConsoleHub implements NodeConsole {
     if (this.isFull) throw refusals.consoleFull(MOST_CLIENTS);
     const guest: Guest = { client, window: undefined };
     this.#guests.add(guest);
+    this.#announce();
     const scrollback = withoutQuestions(this.scrollback);
     if (scrollback.length > 0) this.#send(guest, scrollback);
     return {
       type: (bytes) => {
-        if (!this.#guests.has(guest)) return;
+        if (!this.#guests.has(guest) || client.isWatching) return;
         this.#used();
         this.write(bytes);
       },
       resize: (columns, rows) => {
+        if (client.isWatching) return;
         guest.window = columns > 0 && rows > 0 ? { columns, rows } : undefined;
         this.#fitWindows();
       },
       sendBreak: () => {
-        if (this.#guests.has(guest)) this.#source?.sendBreak?.();
+        if (this.#guests.has(guest) && !client.isWatching) this.#source?.sendBreak?.();
       },
       leave: () => {
         this.#remove(guest);
@@ -160,7 +182,28 @@ export class ConsoleHub implements NodeConsole {
   }
 
   #remove(guest: Guest): void {
-    if (this.#guests.delete(guest)) this.#fitWindows();
+    if (!this.#guests.delete(guest)) return;
+    this.#fitWindows();
+    this.#announce();
+  }
+
+  /** Tells everybody, once for all that happens in this turn. */
+  #announce(): void {
+    if (this.#hasNews) return;
+    this.#hasNews = true;
+    queueMicrotask(() => {
+      this.#hasNews = false;
+      for (const guest of [...this.#guests]) this.#tell(guest);
+    });
+  }
+
+  #tell(guest: Guest): void {
+    const { client } = guest;
+    if (client.tell === undefined || !this.#guests.has(guest)) return;
+    const others = [...this.#guests]
+      .filter((other) => other !== guest)
+      .map(({ client: { name, isWatching } }) => ({ name, isWatching }));
+    if (client.tell({ isRunning: this.#source !== undefined, others }) > MOST_UNSENT) this.#cut(guest);
   }
 
   /** The terminal gets the columns of the narrowest window and the rows of the lowest: everybody sees all of it. */

@@ -20,6 +20,8 @@ export class TelnetListener extends ConsolePort {
     const asksForWindow = this.#hub.canResize;
     socket.write(telnetGreeting(asksForWindow));
     const seat = this.#hub.join({
+      name: `telnet from ${socket.remoteAddress ?? 'an address unknown'}`,
+      isWatching: false,
       send: (bytes) => {
         socket.write(telnetBytes(bytes));
         return socket.writableLength;

@@ -38,7 +38,7 @@ async function serve(t: Test, { check = () => undefined, open }: Behaviour): Pro
           summary: 'A console',
           params: z.object({ name: z.string() }),
           check: ({ name }) => check(name),
-          openDuplex: ({ name }, connection) => open(name, connection),
+          openDuplex: ({ params: { name } }, connection) => open(name, connection),
         }),
       ],
     },
@@ -60,6 +60,8 @@ function consoleOf(hub: ConsoleHub, closed: () => void = () => undefined): Behav
   return {
     open: (_name, connection) => {
       const seat = hub.join({
+        name: 'somebody',
+        isWatching: false,
         send: (bytes) => connection.send(bytes),
         cut: () => {
           connection.end(1000, 'the console was reset');

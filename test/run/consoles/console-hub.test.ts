@@ -11,6 +11,8 @@ import { Random, RandomBytes, testSeed } from '../../support/random.js';
 
 /** A client of a test. It reads nothing when `reads` is false. */
 class Client implements ConsoleClient {
+  readonly isWatching: boolean = false;
+  readonly name: string = 'somebody';
   readonly #pieces: Uint8Array[] = [];
   unsent = 0;
   cuts = 0;
@@ -189,6 +191,8 @@ void t.test('a client may leave while it is cut, and while something is sent', (
   let sent = 0;
   for (let index = 0; index < 3; index++) {
     const seat = hub.join({
+      name: 'somebody',
+      isWatching: false,
       send: () => {
         sent++;
         for (const leave of leaves) leave();
@@ -257,3 +261,45 @@ void t.test('a break goes to sources that know breaks', (t) => {
   t.same(source.notes, ['break']);
   t.end();
 });
+
+void t.test(
+  'clients are told who else is there, and whether the node runs, once for each turn',
+  async (t) => {
+    class Teller extends Client {
+      readonly told: unknown[] = [];
+
+      constructor(
+        override readonly name: string,
+        override readonly isWatching = false,
+      ) {
+        super();
+      }
+
+      tell(news: unknown): number {
+        this.told.push(news);
+        return 0;
+      }
+    }
+    const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+    const hub = new ConsoleHub();
+    const [alice, bob] = [new Teller('alice'), new Teller('bob', true)];
+    hub.join(alice);
+    const seat = hub.join(bob);
+    await turn();
+    t.same(alice.told, [{ isRunning: false, others: [{ name: 'bob', isWatching: true }] }]);
+    t.same(bob.told, [{ isRunning: false, others: [{ name: 'alice', isWatching: false }] }]);
+    const source = new Source();
+    hub.connect(source);
+    seat.type(Buffer.from('lost'));
+    seat.resize(10, 5);
+    seat.sendBreak();
+    t.same(source.notes, [], 'who watches changes nothing');
+    seat.leave();
+    await turn();
+    t.same(alice.told.slice(1), [{ isRunning: true, others: [] }]);
+    t.equal(bob.told.length, 1, 'who has left is told nothing more');
+    hub.disconnect();
+    await turn();
+    t.match(alice.told.at(-1), { isRunning: false });
+  },
+);

@@ -52,8 +52,10 @@ export class ConsoleBrowser {
     context.setDefaultTimeout(STEP_LIMIT_MS);
     const opened = await openIn(context, url);
     await opened.page.goto(`${url}/${address}`);
-    // Keys do nothing before the console knows who is there: then it has a menu, or asks for a password.
-    await opened.page.getByRole('navigation').or(opened.page.getByLabel('Password')).first().waitFor();
+    // Keys do nothing before the console knows who is there: then it has a menu, or asks for a password, or is a terminal.
+    const { page } = opened;
+    const terminal = page.getByRole('textbox', { name: /^Console of/ });
+    await page.getByRole('navigation').or(page.getByLabel('Password')).or(terminal).first().waitFor();
     return opened;
   }
 }

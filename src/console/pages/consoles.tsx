@@ -1,0 +1,173 @@
+/** Consoles of several nodes of a lab, side by side. */
+import { useSignal } from '@preact/signals';
+import type { JSX } from 'preact';
+import { useEffect, useRef } from 'preact/hooks';
+import { send } from '../api/call.js';
+import { terminalDocument } from '../api/documents.js';
+import { showLab, showMap } from '../api/lab.js';
+import { openProject } from '../api/projects.js';
+import { Chooser } from '../parts/chooser.js';
+import { Empty, Failure, Loading } from '../parts/notice.js';
+import { may } from '../state/account.js';
+import { useKeys } from '../state/keys.js';
+import { addressOf, consolesAddress, go } from '../state/place.js';
+import { useReading } from '../state/reading.js';
+import { failed } from '../state/toasts.js';
+import { onReport, type TileOrder } from '../terminal/messages.js';
+import { TERMINAL_TEXTS as texts } from '../terminal/texts.js';
+import { TEXTS } from '../texts.js';
+import type { PageProps } from './page-props.js';
+
+/** Each is a document of its own. */
+const MOST_TILES = 16;
+
+const idOf = (event: unknown): unknown => (event as { project_id?: unknown }).project_id;
+
+export function ConsolesPage({ params: { id = '' }, query }: PageProps): JSX.Element {
+  const { answer, error } = useReading(
+    id,
+    () => showLab(id),
+    (action, event) => action.startsWith('project.') && idOf(event) === id,
+  );
+  if (error.value !== undefined) return <Failure error={error.value} />;
+  if (answer.value === undefined) return <Loading />;
+  const { name, status } = answer.value;
+  if (status === 'opened') return <Consoles id={id} name={name} query={query} />;
+  return (
+    <Empty>
+      <p>{TEXTS.labs.isClosed}</p>
+      {may('run') && (
+        <button type="button" class="primary" onClick={() => void send(openProject(id)).catch(failed)}>
+          {TEXTS.labs.openLab}
+        </button>
+      )}
+    </Empty>
+  );
+}
+
+interface ConsolesProps {
+  readonly id: string;
+  readonly name: string;
+  readonly query: URLSearchParams;
+}
+
+function Consoles({ id, name, query }: ConsolesProps): JSX.Element {
+  const page = useRef<HTMLDivElement>(null);
+  const isShared = useSignal(false);
+  const { answer, error } = useReading(id, () => showMap(id));
+  const wanted = (query.get('nodes') ?? '').split(',').filter((one) => one !== '');
+  const shown = wanted.slice(0, MOST_TILES);
+  const nodes = (answer.value?.nodes ?? [])
+    .filter(({ console_type: kind }) => kind === 'telnet')
+    .map((node) => ({ id: node.node_id, name: node.name }))
+    .sort((a, b) => a.name.localeCompare(b.name, undefined, { numeric: true }));
+  const nameOf = (node: string): string => nodes.find((known) => known.id === node)?.name ?? node;
+  const tiles = (): HTMLIFrameElement[] => [...(page.current?.querySelectorAll('iframe') ?? [])];
+  const order = (tile: HTMLIFrameElement | undefined, message: TileOrder): void =>
+    tile?.contentWindow?.postMessage(message, location.origin);
+  // A message would come later than the next keys.
+  const enter = (tile: HTMLIFrameElement | undefined): void =>
+    tile?.contentDocument?.querySelector<HTMLElement>('.screen textarea')?.focus();
+  const share = (): void => {
+    const all = tiles();
+    for (const tile of all) order(tile, { do: 'share', among: isShared.value ? all.length : 1 });
+  };
+  const nextPane = (): void => {
+    const panes = [...(page.current?.querySelectorAll<HTMLElement>('.console-names button') ?? [])];
+    const now = panes.findIndex((pane) => pane === document.activeElement);
+    enter(tiles()[now + 1] ?? tiles()[0]);
+  };
+  useKeys({ F6: nextPane });
+  useEffect(share, [isShared.value, shown.join()]);
+  useEffect(
+    () =>
+      onReport((report, from) => {
+        const all = tiles();
+        const index = all.findIndex(({ contentWindow }) => contentWindow === from);
+        const tile = all[index];
+        if (tile === undefined) return;
+        switch (report.is) {
+          case 'ready':
+            share();
+            // Nobody has gone anywhere else meanwhile.
+            if (index === 0 && !(document.activeElement instanceof HTMLButtonElement)) enter(tile);
+            break;
+          case 'left':
+            page.current?.querySelectorAll<HTMLElement>('.console-names button')[index]?.focus();
+            break;
+          case 'closed':
+            go(
+              consolesAddress(
+                id,
+                shown.filter((node) => node !== tile.dataset['node']),
+              ),
+            );
+            break;
+          case 'typed':
+            if (!isShared.value) break;
+            for (const other of all) if (other !== tile) order(other, { do: 'type', text: report.text });
+        }
+      }),
+    [id, shown.join()],
+  );
+  if (error.value !== undefined) return <Failure error={error.value} />;
+  if (answer.value === undefined) return <Loading />;
+  return (
+    <div ref={page} class="page consoles">
+      <div class="bar">
+        <h1>{texts.title}</h1>
+        <span class="count">
+          <a href={addressOf('labs', id)}>{name}</a>
+        </span>
+        <Chooser
+          title={texts.nodes}
+          things={nodes}
+          chosen={wanted}
+          onChange={(chosen) => go(consolesAddress(id, chosen))}
+          none={texts.none}
+          some={texts.chosen}
+          hasNone={false}
+        />
+        <div class="console-names" role="group" aria-label={texts.shown}>
+          {shown.map((node, index) => (
+            <button
+              key={node}
+              type="button"
+              aria-label={texts.focus(nameOf(node))}
+              onClick={() => enter(tiles()[index])}
+            >
+              {nameOf(node)}
+            </button>
+          ))}
+        </div>
+        {shown.length > 1 && (
+          <button
+            type="button"
+            aria-pressed={isShared.value}
+            onClick={() => (isShared.value = !isShared.value)}
+          >
+            {texts.share}
+          </button>
+        )}
+        {shown.length > 0 && <span class="hint wide">{texts.hint}</span>}
+      </div>
+      {wanted.length > MOST_TILES && <p class="hint">{texts.tooMany(MOST_TILES)}</p>}
+      {shown.length === 0 ? (
+        <Empty>
+          <p>{nodes.length === 0 ? texts.noNode : texts.choose}</p>
+        </Empty>
+      ) : (
+        <div class="tiles">
+          {shown.map((node) => (
+            <iframe
+              key={node}
+              data-node={node}
+              title={texts.titleOf(nameOf(node))}
+              src={terminalDocument(id, node)}
+            />
+          ))}
+        </div>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,60 @@
+/** The texts of terminals, and of the page that has several of them. */
+function listed(names: readonly string[]): string {
+  return names.length < 2 ? names.join('') : `${names.slice(0, -1).join(', ')} and ${names.at(-1) ?? ''}`;
+}
+
+export const TERMINAL_TEXTS = {
+  title: 'Consoles',
+  nodes: 'Nodes',
+  none: 'no node',
+  chosen: (names: readonly string[]): string =>
+    names.length > 3 ? `${names.length} nodes` : names.join(', '),
+  choose: 'Choose nodes above, or press t on the map.',
+  noNode: 'No node of this lab has a console.',
+  tooMany: (most: number): string => `Only the first ${most} are shown.`,
+  back: 'Map',
+  titleOf: (name: string): string => `Console of ${name}`,
+  share: 'Type into all',
+  sharing: (count: number): string => `What you type goes to all ${count}`,
+  focus: (name: string): string => `Go to the console of ${name}`,
+  shown: 'Consoles that are shown',
+  input: (name: string): string => `Console of ${name}. Ctrl F6 leaves it.`,
+  hint: 'Ctrl F6 leaves the terminal',
+  start: 'Start',
+  connect: 'Try again now',
+  states: {
+    connecting: 'connecting',
+    connected: 'connected',
+    stopped: 'stopped',
+    lost: 'not connected',
+    over: 'not connected',
+  },
+  stopped: 'The node does not run. Its console goes on when it starts.',
+  cut: 'The connection was lost. It is being made again.',
+  refused: 'The server does not open the console. It is tried again.',
+  signedOut: 'Nobody is signed in here. Sign in to the console of Wirefarm in this browser, and try again.',
+  noText: (kind: string, place: string): string =>
+    kind === 'none' ? 'This node has no console.' : `This console is no text, but ${kind} at ${place}.`,
+  noAddress: 'This address names no node.',
+  isHere: (names: readonly string[]): string => `${names.join('')} is here`,
+  areHere: (names: readonly string[]): string => `${listed(names)} are here`,
+  watcher: (name: string): string => `${name} (watching)`,
+  several: (name: string, count: number): string => (count === 1 ? name : `${name} ×${count}`),
+  /** Where nobody has a name. */
+  strangers: (count: number): string => (count === 1 ? 'somebody else' : `${count} others`),
+  watch: 'Watch only',
+  find: 'Find',
+  findHint: 'Find in the output',
+  next: 'Next',
+  previous: 'Previous',
+  missing: 'not found',
+  smaller: 'Smaller',
+  larger: 'Larger',
+  save: 'Save',
+  window: 'Own window',
+  close: 'Close',
+  pasteTitle: (lines: number): string => `Paste ${lines} lines?`,
+  pasteHint: 'The node may run each of them at once.',
+  paste: 'Paste',
+  more: (count: number): string => `… and ${count} more`,
+} as const;

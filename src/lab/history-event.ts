@@ -17,6 +17,8 @@ export const EVENT_KINDS = [
   'node_kept',
   'node_not_started',
   'node_resumed',
+  'nodes_suspended',
+  'quota_near',
   'signed_in',
   'sign_in_refused',
 ] as const;

@@ -119,9 +119,9 @@ export class ComputeProject implements NodeProject, WatchedProject {
     return this.#programs().some(({ status }) => status !== 'stopped');
   }
 
-  async suspendPrograms(): Promise<readonly string[]> {
+  async suspendPrograms(reason: string): Promise<readonly string[]> {
     const running = this.#programs().filter(({ status }) => status === 'started');
-    await Promise.allSettled(running.map((node) => node.suspend()));
+    await Promise.allSettled(running.map((node) => node.suspend(reason)));
     return running.filter(({ status }) => status === 'suspended').map(({ name }) => name);
   }
 

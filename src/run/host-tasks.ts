@@ -51,6 +51,8 @@ export interface HostTasks extends TaskTable {
   readonly placeSocketFile: (input: { folder: string; path: string }) => string;
   /** Each report appears whole or not at all. */
   readonly writeReports: (input: { folder: string; reports: Readonly<Record<string, string>> }) => void;
+  /** The disk of the folder, in bytes. */
+  readonly measureDisk: (input: { folder: string }) => { readonly size: number; readonly free: number };
   /** The memory of the host, and the use of the disk of the folder. */
   readonly measureHost: (input: { folder: string }) => HostRoom;
 }
@@ -107,6 +109,11 @@ export const hostTasks: HostTasks = {
   writeReports({ folder, reports }) {
     for (const [name, text] of Object.entries(reports))
       publishBytes(folder, join(folder, name), Buffer.from(text));
+  },
+
+  measureDisk({ folder }) {
+    const { bsize, blocks, bavail } = statfsSync(folder);
+    return { size: blocks * bsize, free: bavail * bsize };
   },
 
   measureHost({ folder }) {

@@ -13,7 +13,7 @@ import { isEmulator } from '../files/images/image-name.js';
 import { FILTER_TYPES, type FilterType } from '../lab/topology/link-filters.js';
 import type { NodeKind, Properties } from '../lab/kinds/node-kind.js';
 import { SERVED_KINDS } from '../lab/kinds/node-kinds.js';
-import type { Claims } from '../lab/quotas/quotas.js';
+import type { Claims, DiskQuotas } from '../lab/quotas/quotas.js';
 import type { Remember } from '../lab/history-event.js';
 import type { LicenseSettings } from '../lab/iou-license.js';
 import type { Projects } from '../lab/projects/projects.js';
@@ -80,9 +80,9 @@ interface LocalComputeOptions extends NioSocketsOptions {
   /** The folder below which virtual machines have their sockets. */
   readonly guestSocketsFolder: string;
   readonly kvm: KvmSetting;
-  /** The room of a project whose nodes run, in bytes; undefined is no limit. */
-  readonly projectQuota: () => number | undefined;
-  readonly quotas: Claims;
+  /** Bytes of the disk of projects that guests leave free; undefined is the usual part of it. */
+  readonly guestFloor: () => number | undefined;
+  readonly quotas: Claims & DiskQuotas;
   /** Whether clients may add options to virtual machines that reach the host. */
   readonly allowsUnsafeOptions: boolean;
   readonly remember: Remember;
@@ -164,7 +164,9 @@ export class LocalCompute {
       }),
       kept,
       room: new ProjectRoom({
-        ...{ files, quotaBytes: options.projectQuota },
+        ...{ files, quotas: options.quotas, remember: options.remember, floor: options.guestFloor },
+        folder: options.projectsFolder,
+        known: () => foldersOf(options.projects),
         warn: (projectId, message) => {
           report(projectId, 'warning', message);
         },
@@ -288,6 +290,10 @@ export class LocalCompute {
   close(): void {
     this.projects.closeSockets();
   }
+}
+
+function* foldersOf({ all }: Pick<Projects, 'all'>): Generator<{ id: string; folder: string }> {
+  for (const { id, place } of all.values()) yield { id, folder: place.folder };
 }
 
 /** One for each kind of program. */

@@ -99,6 +99,8 @@ export interface Config {
   readonly keepsBackups: number;
   /** Bytes of the disk that uploads, imports and snapshots leave free; undefined is the usual floor. */
   readonly uploadFloor: number | undefined;
+  /** Bytes of the disk of projects; nodes are suspended when less is free. Undefined is the usual floor. */
+  readonly guestFloor: number | undefined;
   /** Finished captures that are older are deleted; 0 keeps all. */
   readonly captureKeepDays: number;
   /** Whether changes are audited also when there are no users. */
@@ -293,6 +295,7 @@ function newConfig(settings: Settings, environment: NodeJS.ProcessEnv): Config {
     captureKeepDays: settings['capture-keep-days'],
     keepsBackups: settings['keep-backups'],
     uploadFloor: settings['upload-floor'] === undefined ? undefined : settings['upload-floor'] * MEBI,
+    guestFloor: settings['guest-floor'],
     isAudited: settings.audit || settings['audit-required'],
     needsAudit: settings['audit-required'],
     accessLog: settings['access-log'] === '' ? undefined : resolve(settings['access-log']),

@@ -207,7 +207,7 @@ export async function serve(start: StartSettings): Promise<void> {
     runsUnconfined: !config.isForOthers || config.allowsUnconfined,
     guestSocketsFolder: guestSocketsFolder(config),
     kvm: config.kvm,
-    projectQuota: () => live.config.quotas.project.disk,
+    guestFloor: () => live.config.guestFloor,
     quotas,
     allowsUnsafeOptions: config.allowsUnsafeOptions,
     remember,

@@ -3,7 +3,7 @@ import { BlockList, isIP } from 'node:net';
 import { z } from 'zod';
 import { ROLES, type Role } from '../lab/access/roles.js';
 import type { Span } from '../operations/end-times/end-rules.js';
-import { RESOURCES, type Amounts, type Resource } from '../lab/quotas/resources.js';
+import { RESOURCES, type Amounts } from '../lab/quotas/resources.js';
 
 export const whole = (least: number, most: number): z.ZodType<number> =>
   z
@@ -11,6 +11,12 @@ export const whole = (least: number, most: number): z.ZodType<number> =>
     .regex(/^\d+$/, 'must be a whole number')
     .transform(Number)
     .pipe(z.number().min(least, `must be at least ${least}`).max(most, `must be at most ${most}`));
+
+/** MiB in bytes. An empty text is undefined. */
+export const optionalMebi: z.ZodType<number | undefined> = z.union([
+  z.literal('').transform(() => undefined),
+  whole(0, 1_000_000_000).transform((mebi) => mebi * 2 ** 20),
+]);
 
 /** A port. An empty text is none. */
 export const optionalPort: z.ZodType<number | undefined> = z.union([
@@ -46,14 +52,14 @@ const UNITS: Readonly<Record<string, number>> = { K: 2 ** 10, M: 2 ** 20, G: 2 *
 const IN_BYTES: readonly string[] = ['memory', 'disk'];
 const LIMIT = /^([a-z]+)=(\d{1,12})([KMGT]?)$/;
 
-/** Limits of these resources, such as `nodes=500,memory=64G`. An empty text is none. */
-function limitsOf(resources: readonly Resource[]): z.ZodType<Amounts, string> {
+/** Limits of resources, such as `nodes=500,memory=64G`. An empty text is none. */
+function limitsOf(): z.ZodType<Amounts, string> {
   return z.string().transform((text, context) => {
     const amounts: Partial<Record<string, number>> = {};
     for (const entry of text === '' ? [] : text.split(',')) {
       const [, name = '', digits, unit = ''] = LIMIT.exec(entry.trim()) ?? [];
-      if (!resources.some((resource) => resource === name) || (unit !== '' && !IN_BYTES.includes(name))) {
-        const message = `'${entry}' is no limit like nodes=500 or memory=64G, of ${resources.join(', ')}`;
+      if (!RESOURCES.some((resource) => resource === name) || (unit !== '' && !IN_BYTES.includes(name))) {
+        const message = `'${entry}' is no limit like nodes=500 or memory=64G, of ${RESOURCES.join(', ')}`;
         context.addIssue({ code: 'custom', message });
         return z.NEVER;
       }
@@ -63,14 +69,14 @@ function limitsOf(resources: readonly Resource[]): z.ZodType<Amounts, string> {
   });
 }
 
-/** A quota of the server or of a user. The disk is bounded project by project. */
-export const quota = limitsOf(RESOURCES.filter((resource) => resource !== 'disk'));
+/** A quota of the server or of a user. */
+export const quota = limitsOf();
 
 /** A quota of a project; a bare number is MiB of the disk, of which 0 is all. */
 export const projectQuota: z.ZodType<Amounts> = z
   .string()
   .transform((text) => (/^\d{1,9}$/.test(text) ? (Number(text) === 0 ? '' : `disk=${text}M`) : text))
-  .pipe(limitsOf(RESOURCES));
+  .pipe(limitsOf());
 
 export const hostName: z.ZodType<string, string> = z
   .string()

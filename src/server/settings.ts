@@ -8,6 +8,7 @@ import {
   networkList,
   networks,
   onOrOff,
+  optionalMebi,
   optionalPort,
   portRange,
   projectQuota,
@@ -227,6 +228,11 @@ export const SETTINGS = z.object({
   'upload-floor': option(z.union([z.literal('').transform(() => undefined), whole(0, 1_000_000_000)]), {
     help: 'uploads, imports and snapshots leave so much free, in MiB (1024, or 5 % of a small disk)',
     fallback: '',
+  }),
+  'guest-floor': option(optionalMebi, {
+    help: 'nodes are suspended when less is free on the disk of projects, in MiB (256, or 1 % of a small disk)',
+    fallback: '',
+    isLive: true,
   }),
   'read-rate': option(whole(0, 1_000_000_000), {
     help: 'requests that only read, by one user in a second; 0 is any',

@@ -81,6 +81,7 @@ export function storedLabs({
   const archives = projectArchives({
     controller,
     jobs,
+    quotas,
     memories,
     longJobs: threads.jobs,
     imagesFolder: config.images,

@@ -74,6 +74,8 @@ export class Snapshots {
     checkName(name);
     return this.#job(project, 'snapshot.create', name, async (job, place) => {
       const { longJobs, memories, runningLabs } = this.#options;
+      // The size of a snapshot is not known before, but a project beyond its quota gets none.
+      (await project.takeRoom(0))();
       const knownTo = await this.#checkFree(project, name);
       const snapshotId = randomUUID();
       const kept =

@@ -1,4 +1,5 @@
 /** Quotas: requests at the same time never get more than is allowed, and what there is already stays. */
+import { randomUUID } from 'node:crypto';
 import t, { type Test } from 'tap';
 import { addUser, firstAdmin, signedIn } from '../support/accounts.js';
 import type { Client, Reply } from '../support/client.js';
@@ -11,7 +12,7 @@ import { missingVpcs } from '../support/vpcs.js';
 type Json = Record<string, unknown>;
 
 const AT_ONCE = 64;
-const QUOTA = 'nodes=20,links=5,running=3,captures=2,uploads=2,jobs=1';
+const QUOTA = 'nodes=20,links=5,running=3,captures=2,uploads=2,jobs=1,disk=4M';
 const server = await startServer(t, {
   flags: ['--user-quota', QUOTA],
   environment: { WIREFARM_UDP_PORTS: manyUdpPorts() },
@@ -141,6 +142,33 @@ void t.test('a new owner has what the project has, also when that is too much', 
   t.equal((await newNode(heir.client, heir.lab)).status, 201);
 });
 
+void t.test('the disk of all projects of a user is counted together', async (t) => {
+  const { id, client, lab, other } = await owner('disk');
+  const refused = {
+    status: 507,
+    body: { code: 'quota_of_disk', quota: { scope: 'user', allowed: 4 << 20 } },
+  };
+  const large = Buffer.alloc(3 << 20, 1);
+  t.match(await client.post(`${lab.path}/files/first`, large), { status: 201 });
+  const second = `${other.path}/files/second`;
+  t.match(await client.post(second, large), refused);
+  t.match(await client.post(`/v2/projects/${randomUUID()}/import`, large), refused);
+  t.ok(Number((await used(client))['disk']) >= 3 << 20);
+  const both = await Promise.all(['a', 'b'].map((name) => client.post(`${other.path}/files/${name}`, large)));
+  t.strictSame(
+    both.map(({ status }) => status),
+    [507, 507],
+  );
+  await admin.expect(200, 'PUT', `/v2/users/${id}`, { quota: { disk: 8 << 20 } });
+  t.match(await client.post(second, large), { status: 201 }, 'an admin gives more');
+  await admin.expect(200, 'PUT', `/v2/users/${id}`, { quota: { disk: 1 } });
+  t.match(await client.post(`${lab.path}/snapshots`, { name: 'full' }), { status: 507 });
+  t.match(await client.post(`${lab.path}/duplicate`, { name: 'copy' }), { status: 507 });
+  await client.expect(204, 'DELETE', lab.path);
+  await client.expect(204, 'DELETE', other.path);
+  t.match(await used(client), { disk: 0 }, 'what is deleted is given back');
+});
+
 void t.test('admins give users and projects limits of their own, which are stored', async (t) => {
   const { id, client, lab } = await owner('special');
   const quota = { nodes: 2, memory: null };
@@ -152,11 +180,6 @@ void t.test('admins give users and projects limits of their own, which are store
   await admin.expect(200, 'PUT', `${lab.path}/quota`, { nodes: 1 });
   t.equal((await client.put(`${lab.path}/quota`, {})).status, 403);
   t.equal((await admin.put(`${lab.path}/quota`, { cats: 1 })).status, 400);
-  t.equal(
-    (await admin.put(`${lab.path}/quota`, { disk: 1 })).status,
-    400,
-    'the disk is bounded by the settings',
-  );
   t.equal((await newNode(client, lab)).status, 201);
   const refused = {
     status: 409,

@@ -104,7 +104,7 @@ void t.test('a value that cannot be used is refused in one line that names flag 
     ['public-url', 'ftp://labs.example.org'],
     ['trusted-proxies', 'proxy.example.org'],
     ['trusted-proxies', '10.0.0.0/33'],
-    ['server-quota', 'disk=5G'],
+    ['server-quota', 'nodes=5G'],
     ['user-quota', 'cats=5'],
     ['nio-interfaces', 'lo'],
     ['nio-interfaces', 'eth0, lo'],

@@ -132,7 +132,10 @@ export class ProgramRig {
       archives: { run: () => Promise.reject(new Error('no folder is copied')) },
       programs: new Programs({ quotas: NO_QUOTAS, runners: [runner], mayBeUnconfined: true }),
       kept: new KeptPrograms(udpPorts),
-      room: new ProjectRoom({ files, quotaBytes: () => undefined, warn: () => undefined }),
+      room: new ProjectRoom({
+        ...{ files, quotas: NO_QUOTAS, folder: '/', known: () => [], floor: () => 0 },
+        ...{ warn: () => undefined, remember: () => undefined },
+      }),
       running: new RunningNodes({ store: new FakeStore(), log: pino({ level: 'silent' }), now: () => 0 }),
       savedStates: new SavedStates(new FakeStore()),
       nat: new NatWays({ keeper: this.keeper, files, interfaces: new Set() }),

@@ -237,13 +237,6 @@ export const labRefusals = {
       `The captures of this project take ${quota} bytes, which is all they may (--capture-quota): ` +
         'delete some at /v2/projects/{project_id}/captures',
     ),
-  projectQuota: (used: number, quota: number) =>
-    new Refusal(
-      507,
-      'project_quota',
-      `The project may take ${quota} MiB on the disk (--project-quota), and this makes ${used}: ` +
-        'nodes start and files come in again when files of it are deleted',
-    ),
   captureFloor: (floor: number) =>
     new Refusal(
       507,

@@ -12,11 +12,20 @@ const details = (...[whose, resource, used, , allowed]: Numbers) => ({
   quota: { scope: whose, resource, used, allowed },
 });
 
+const MEBI = 2 ** 20;
 const HOUR_SECONDS = 3600;
 
 const inHours = (seconds: number): string => `${Number((seconds / HOUR_SECONDS).toFixed(2))} h`;
 
 export const quotaRefusals = {
+  guestFloor: (free: number, floor: number) =>
+    new Refusal(
+      507,
+      'guest_floor',
+      `${Math.floor(free / MEBI)} MiB are free on the disk of projects, and nodes run with ${Math.ceil(floor / MEBI)} or more ` +
+        '(--guest-floor): delete files, snapshots or projects, then start the node again',
+      { details: { free, floor } },
+    ),
   endPassed: () =>
     new Refusal(409, 'end_passed', 'This end of the lab has passed already: close the lab instead'),
   endTooLate: (most: number) =>

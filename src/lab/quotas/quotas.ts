@@ -38,6 +38,21 @@ export interface Claims {
 }
 
 type Scope = 'project' | 'user' | 'server';
+
+/** The bytes of the disk that something takes whose disk is limited. */
+export interface DiskShare {
+  readonly scope: Scope;
+  readonly used: number;
+  readonly allowed: number;
+}
+
+/** The part of the quotas that whoever measures folders needs. */
+export interface DiskQuotas extends Pick<Claims, 'claim'> {
+  /** The folder of the project takes so many bytes, however much that is. */
+  measured(projectId: string, bytes: number): void;
+  /** The project, its owners and the server, as far as their disk is limited. */
+  roomOf(projectId: string): readonly DiskShare[];
+}
 type Tally = Record<Resource, number>;
 
 interface Holder {
@@ -57,11 +72,13 @@ const REFUSALS: Partial<Record<Resource, 'quotaOfWork' | 'quotaOfDisk'>> = {
 /** The tallies that a scrape looks at before it gives the loop back. */
 const TALLIES_A_SLICE = 500;
 
-export class Quotas implements Claims {
+export class Quotas implements Claims, DiskQuotas {
   readonly #options: QuotasOptions;
   readonly #server: Tally = nothing();
   readonly #users = new Map<string, Tally>();
   readonly #projects = new Map<string, Tally>();
+  /** The bytes that folders of projects took when they were measured last. */
+  readonly #disks = new Map<string, number>();
   /** The limits that admins have given to projects. */
   readonly #ofProjects = new Map<string, Limits>();
 
@@ -94,6 +111,33 @@ export class Quotas implements Claims {
     };
   }
 
+  /** A claim for a user whose project does not exist yet; undefined is nobody. */
+  claimFor(userId: string | undefined, wanted: Amounts): GiveBack {
+    check(this.#whole, wanted);
+    if (userId !== undefined) check(this.#user(userId), wanted);
+    const giveBack = this.take(undefined, wanted);
+    if (userId !== undefined) change(this.#users, userId, wanted, 1);
+    let isHeld = true;
+    return () => {
+      giveBack();
+      if (isHeld && userId !== undefined) change(this.#users, userId, wanted, -1);
+      isHeld = false;
+    };
+  }
+
+  measured(projectId: string, bytes: number): void {
+    this.#change(projectId, { disk: bytes - (this.#disks.get(projectId) ?? 0) }, 1);
+    if (bytes === 0) this.#disks.delete(projectId);
+    else this.#disks.set(projectId, bytes);
+  }
+
+  roomOf(projectId: string): readonly DiskShare[] {
+    return this.#holdersOf(projectId).flatMap(({ scope, tally, allowed }) => {
+      const most = allowed('disk');
+      return most === Infinity ? [] : [{ scope, used: tally.disk, allowed: most }];
+    });
+  }
+
   ownersOf(projectId: string): readonly string[] {
     return this.#options.grants.ownersOf(projectId);
   }
@@ -110,6 +154,7 @@ export class Quotas implements Claims {
 
   /** Forgets the limits of a project that is gone. */
   async forget(projectId: string): Promise<void> {
+    this.measured(projectId, 0);
     if (!this.#ofProjects.has(projectId)) return;
     await this.#options.store.commit([{ remove: quotaKey(projectId) }]);
     this.#ofProjects.delete(projectId);

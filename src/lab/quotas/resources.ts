@@ -17,11 +17,8 @@ export type Resource = (typeof RESOURCES)[number];
 
 export type Amounts = Readonly<Partial<Record<Resource, number>>>;
 
-/**
- * The most of each resource. Null is no limit; a resource that is absent has the limit of the settings. The disk is
- * bounded by the settings alone, project by project.
- */
-export const limits = z.partialRecord(z.enum(RESOURCES).exclude(['disk']), z.int().min(0).nullable());
+/** The most of each resource. Null is no limit; a resource that is absent has the limit of the settings. */
+export const limits = z.partialRecord(z.enum(RESOURCES), z.int().min(0).nullable());
 export type Limits = Readonly<Partial<Record<Resource, number | null>>>;
 
 /** The limits of the settings: of the server as a whole, of each user, and of each project. */

@@ -113,7 +113,14 @@ function bytesOf(texts: readonly string[]): number {
   return texts.reduce((sum, text) => sum + Buffer.byteLength(text) + 1, 0);
 }
 
-const SIGNALS: readonly string[] = ['SIGTERM', 'SIGKILL', 'SIGHUP', 'SIGINT'] satisfies ProgramSignal[];
+const SIGNALS: readonly string[] = [
+  'SIGTERM',
+  'SIGKILL',
+  'SIGHUP',
+  'SIGINT',
+  'SIGSTOP',
+  'SIGCONT',
+] satisfies ProgramSignal[];
 
 /** Whether the message has the shape of one from a server. The socket is open to all programs of the user. */
 export function isServerMessage(message: unknown): message is ServerMessage {

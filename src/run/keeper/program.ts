@@ -52,7 +52,7 @@ export interface ProgramEnd {
   readonly isOutOfMemory?: true;
 }
 
-export type ProgramSignal = 'SIGTERM' | 'SIGKILL' | 'SIGHUP' | 'SIGINT';
+export type ProgramSignal = 'SIGTERM' | 'SIGKILL' | 'SIGHUP' | 'SIGINT' | 'SIGSTOP' | 'SIGCONT';
 
 export interface Program {
   readonly id: string;

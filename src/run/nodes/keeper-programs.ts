@@ -7,9 +7,10 @@ const GRACE_MS = 3000;
 /** A program that only answers a question is killed after so long. */
 const ANSWER_MS = 10_000;
 
-/** Resolves when the program has gone. */
+/** Resolves when the program has gone, also one that stands still. */
 export async function endProgram(program: Program): Promise<void> {
   program.kill('SIGTERM');
+  program.kill('SIGCONT');
   const patience = setTimeout(() => {
     program.kill('SIGKILL');
   }, GRACE_MS);

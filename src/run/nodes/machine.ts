@@ -11,7 +11,7 @@ import type { ProgramKind, Properties } from '../../lab/kinds/node-kind.js';
 import type { KeptMemory, RunEnd, SavedMemory } from '../../lab/lab-run.js';
 import type { ConsoleSource } from '../consoles/console-hub.js';
 import type { ConsoleOpener } from '../consoles/socket-relay.js';
-import type { ProgramEnd } from '../keeper/keeper.js';
+import type { Program, ProgramEnd } from '../keeper/keeper.js';
 import type { KeptNode, NodeMemo } from './kept-programs.js';
 import type { AdapterWire } from '../links/udp-ports.js';
 
@@ -120,6 +120,8 @@ export interface Run {
   /** Absent for a kind that cannot be suspended. */
   suspend?(): Promise<void>;
   resume?(): Promise<void>;
+  /** The program, when the server may let it stand still although clients cannot suspend its kind. */
+  readonly haltable?: Pick<Program, 'kill'>;
   /** Absent for a kind that is stopped and started instead. */
   reload?(): Promise<void>;
   /** Called when properties of the node have changed. Absent for a kind whose properties act at the next start. */

@@ -25,6 +25,7 @@ import type { Machine, NodeHost, NodeProject, Run, StopReason } from './machine.
 import { endAtOnce, startSaved } from './program-start.js';
 import { tellEnd, tellKept, tellStart } from './program-events.js';
 import { ServedConsole } from './served-console.js';
+import { goOn, standStill } from './suspension.js';
 
 export class ProgramNode extends ComputeNode {
   readonly kind: ProgramKind;
@@ -41,15 +42,14 @@ export class ProgramNode extends ComputeNode {
   readonly #console: ServedConsole;
   /** Whether it stands still for a snapshot: its status stays what it was. */
   #isHeld = false;
-  readonly #used = (): void => {
-    this.services.used(this.home.id);
-  };
+  readonly #used: () => void;
 
   constructor(home: NodeProject, kind: ProgramKind, wanted: NewComputeNode, services: ComputeServices) {
     super(home, kind, wanted, services);
     this.kind = kind;
     this.folder = nodeFolder({ node_type: nodeType.parse(kind.type), node_id: this.id });
     const { sockets, udpPorts, programs, consoles } = services;
+    this.#used = services.used.bind(null, home.id);
     this.#console = new ServedConsole(this, consoles, this.#used);
     this.#inner = new InnerPorts(
       { device: this.device, sockets, udpPorts, projectId: home.id },
@@ -165,8 +165,9 @@ export class ProgramNode extends ComputeNode {
     return this.turn(() => this.#stop(reason));
   }
 
-  override suspend(): Promise<void> {
-    return this.turn(() => this.#suspend());
+  /** With a reason, which its console tells, the server wants it: that suspends also kinds that clients cannot suspend. */
+  override suspend(reason?: string): Promise<void> {
+    return this.turn(() => this.#suspend(reason));
   }
 
   override reload(): Promise<void> {
@@ -175,6 +176,7 @@ export class ProgramNode extends ComputeNode {
       const isAsStarted = this.#startedWith === settingsOf(this);
       if (this.#run?.reload !== undefined && this.#status === 'started' && isAsStarted)
         return this.#run.reload();
+      await this.services.room.check(this.home);
       await this.#stop('restart');
       return tellStart(this, this.#start({}), this.services);
     });
@@ -251,17 +253,16 @@ export class ProgramNode extends ComputeNode {
     return portPlaces(this.kind, this.kind.ports(owner));
   }
 
-  async #suspend(): Promise<void> {
-    if (this.#run?.suspend === undefined || this.#status !== 'started') return;
-    await this.#run.suspend();
-    this.#become('suspended');
+  async #suspend(reason?: string): Promise<void> {
+    if (this.#run === undefined || this.#status !== 'started') return;
+    if (await standStill(this.#run, this.console, reason)) this.#become('suspended');
   }
 
   async #start(inputs: Properties, memory?: KeptMemory): Promise<void> {
     const { programs, room } = this.services;
     if (this.#status !== 'started') await room.check(this.home);
     if (this.#run !== undefined) {
-      if (this.#status === 'suspended') await this.#run.resume?.();
+      if (this.#status === 'suspended') await goOn(this.#run);
       this.#become('started');
       return;
     }

@@ -1,6 +1,7 @@
 /** Exports, imports and duplicates of projects. */
 import type { Controller } from '../../lab/controller.js';
 import type { TaskRunner } from '../../base/threads/task-pool.js';
+import type { Quotas } from '../../lab/quotas/quotas.js';
 import type { CopyTasks } from './copy-tasks.js';
 import type { ExportTasks } from './export-tasks.js';
 import type { ImportTasks } from './import-tasks.js';
@@ -24,6 +25,7 @@ export interface ProjectArchives {
 interface ProjectArchivesOptions {
   readonly controller: Controller;
   readonly jobs: Jobs;
+  readonly quotas: Quotas;
   readonly memories: KnownMemories;
   readonly longJobs: TaskRunner<ArchiveTasks>;
   readonly imagesFolder: string;

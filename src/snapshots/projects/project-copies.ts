@@ -1,6 +1,7 @@
 /** Duplicates projects, open or closed. */
 import { randomUUID } from 'node:crypto';
 import { Refusal, refusals } from '../../base/errors/errors.js';
+import type { Quotas } from '../../lab/quotas/quotas.js';
 import type { ProjectClaim } from '../../lab/projects/project-lifetime.js';
 import type { Project } from '../../lab/projects/project.js';
 import type { TaskRunner } from '../../base/threads/task-pool.js';
@@ -13,6 +14,7 @@ import { checkStopped } from '../stopped-nodes.js';
 
 interface ProjectCopiesOptions {
   readonly jobs: Jobs;
+  readonly quotas: Pick<Quotas, 'claimFor' | 'usageOfProject'>;
   readonly longJobs: TaskRunner<CopyTasks & FreezeTasks>;
   readonly staging: ProjectStaging;
   /** The folder that has the notes of all jobs. */
@@ -40,16 +42,23 @@ export class ProjectCopies {
 
   /** Returns the text of the copy, which is closed. */
   duplicate(project: Project, request: CopyRequest): Promise<string> {
-    const { jobs, staging } = this.#options;
+    const { jobs, staging, quotas } = this.#options;
     const { id: copyId = randomUUID() } = request;
     return jobs.run(project, 'project.duplicate', request.name, async (job) => {
       checkCopied(project);
-      return staging.make({ ...request, id: copyId }, async (stagingFolder) => {
-        await this.#fill(project, copyId, stagingFolder, request, job);
-        // Throws if the job was cancelled; from here on it cannot be.
-        job.progress.advance(0);
-        return request.name;
-      });
+      // The copy takes as much as the original, as far as that is known, until it is measured itself.
+      const disk = quotas.usageOfProject(project.id).disk.used;
+      const giveBack = quotas.claimFor(request.claim.userId, { disk });
+      try {
+        return await staging.make({ ...request, id: copyId }, async (stagingFolder) => {
+          await this.#fill(project, copyId, stagingFolder, request, job);
+          // Throws if the job was cancelled; from here on it cannot be.
+          job.progress.advance(0);
+          return request.name;
+        });
+      } finally {
+        giveBack();
+      }
     });
   }
 

@@ -6,6 +6,7 @@ import type { Channel } from '../../base/streams/channel.js';
 import type { Computes } from '../../lab/computes.js';
 import type { ProjectClaim } from '../../lab/projects/project-lifetime.js';
 import { INCOMING } from '../../lab/projects/folder-layout.js';
+import type { Quotas } from '../../lab/quotas/quotas.js';
 import type { Projects } from '../../lab/projects/projects.js';
 import { uuid } from '../../lab/gns3-file/topology-schema.js';
 import type { TaskRunner } from '../../base/threads/task-pool.js';
@@ -20,6 +21,7 @@ interface ProjectImportsOptions {
   readonly projects: Projects;
   readonly computes: Computes;
   readonly jobs: Jobs;
+  readonly quotas: Pick<Quotas, 'claimFor'>;
   readonly memories: KnownMemories;
   readonly longJobs: TaskRunner<ImportTasks & FreezeTasks>;
   readonly staging: ProjectStaging;
@@ -51,8 +53,8 @@ export class ProjectImports {
   }
 
   /** Where the archive lies until it is unpacked. Refuses impossible requests before the archive is received. */
-  landing({ id, path }: Omit<ImportRequest, 'claim'>): Landing {
-    const { projects } = this.#options;
+  landing({ id, path, claim }: Omit<ImportRequest, 'name'>): Landing {
+    const { projects, quotas } = this.#options;
     if (!uuid.safeParse(id).success) throw refusals.idNoUuid('Project', id);
     if (path !== null) {
       projects.checkPath(path);
@@ -68,6 +70,7 @@ export class ProjectImports {
       temporary: join(projects.folder, INCOMING, 'tmp'),
       mode: ARCHIVE_MODE,
       subject: { project_id: id, path: name },
+      takeRoom: (bytes) => Promise.resolve(quotas.claimFor(claim.userId, { disk: bytes })),
     };
   }
 

@@ -3,13 +3,20 @@ import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
 import { NotificationLog } from '../../support/notification-log.js';
-import { NodeLab } from '../../support/node-lab.js';
+import { NodeLab, programsOf } from '../../support/node-lab.js';
 import { missingQemu, startQemuServer } from '../../support/qemu.js';
+import { fillDisk, NO_MOUNT, smallDisk } from '../../support/small-disk.js';
 import { TusTalk } from '../../support/tus.js';
 import { missingVpcs } from '../../support/vpcs.js';
 
 const QUOTA_MIB = 8;
-const server = await startQemuServer(t, ['--project-quota', String(QUOTA_MIB)]);
+const FLOOR_MIB = 24;
+/** The projects have a disk of their own, where this process may mount one. */
+const disk = smallDisk(t, 96 * 1024);
+const server = await startQemuServer(t, [
+  ...['--project-quota', String(QUOTA_MIB), '--guest-floor', disk === undefined ? '0' : String(FLOOR_MIB)],
+  ...(disk === undefined ? [] : ['--projects', disk]),
+]);
 
 void t.test(
   'a project that takes more than its quota has its machines suspended, and starts nothing until there is room',
@@ -26,22 +33,33 @@ void t.test(
     await other.act(elsewhere, 'start');
     const stream = await NotificationLog.open(lab.events);
     const told = stream.next(({ action }) => action === 'log.warning');
-    const disk = join(String(machine['node_directory']), 'disk');
-    writeFileSync(disk, Buffer.alloc((QUOTA_MIB + 1) << 20, 1));
+    const file = join(String(machine['node_directory']), 'disk');
+    writeFileSync(file, Buffer.alloc((QUOTA_MIB + 1) << 20, 1));
     t.match(await told, {
-      event: { message: /takes (9|10) MiB on the disk, and may take 8 \(--project-quota\): G1 suspended/ },
+      event: {
+        message:
+          /^G1, PC1 suspended, because the project takes (9|10) MiB on the disk, and may take 8\. Start/,
+      },
     });
     t.match(await lab.show(machine), { status: 'suspended' });
-    t.match(await lab.show(pc), { status: 'started' }, 'what cannot be suspended goes on');
+    t.match(await lab.show(pc), { status: 'suspended' }, 'also what clients cannot suspend');
+    const console = await lab.console(t, pc);
+    t.match(
+      await console.until(/room\]/),
+      /\[suspended: the project takes \d+ MiB on the disk, and may take 8\. Start/,
+    );
+    console.type('echo 1');
     t.match(await other.show(elsewhere), { status: 'started' }, 'other projects have their own room');
-    const refused = { status: 507, body: { code: 'project_quota' } };
+    const refused = { status: 507, body: { code: 'quota_of_disk', quota: { scope: 'project' } } };
     t.match(await lab.client.post(`${lab.at(machine)}/start`), refused, 'it does not go on');
-    await lab.act(pc, 'stop');
-    t.match(await lab.client.post(`${lab.at(pc)}/start`), refused);
+    t.match(await lab.client.post(`${lab.at(pc)}/reload`), refused, 'and is not stopped for a reload');
+    t.match(await lab.client.post(`${lab.path}/snapshots?running=true`, { name: 'full' }), refused);
+    t.match(await lab.show(pc), { status: 'suspended' });
 
-    rmSync(disk);
+    rmSync(file);
     t.match(await lab.act(machine, 'start'), { status: 'started' }, 'as soon as there is room');
     t.match(await lab.act(pc, 'start'), { status: 'started' });
+    await console.until(/echo 1/);
     stream.close();
   },
 );
@@ -49,7 +67,7 @@ void t.test(
 void t.test('files of clients come in only as far as there is room', async (t) => {
   const lab = await NodeLab.make(t, server);
   const node = await lab.node('ethernet_switch', 'S1');
-  const refused = { status: 507, body: { code: 'project_quota' } };
+  const refused = { status: 507, body: { code: 'quota_of_disk', quota: { scope: 'project' } } };
   const most = Buffer.alloc((QUOTA_MIB - 3) << 20, 1);
   const files = `${lab.at(node)}/files`;
   t.match(await lab.client.post(`${files}/first`, most), { status: 201 });
@@ -75,3 +93,26 @@ void t.test('files of clients come in only as far as there is room', async (t) =
   );
   t.same(many.map(({ status }) => status).sort(), [201, 507, 507, 507, 507], 'also at the same time');
 });
+
+void t.test(
+  'all nodes are suspended when the disk itself is nearly full, and go on when there is room',
+  { skip: disk === undefined ? NO_MOUNT : missingVpcs() },
+  async (t) => {
+    const lab = await NodeLab.make(t, server);
+    const pc = await lab.node('vpcs', 'PC1');
+    await lab.act(pc, 'start');
+    const console = await lab.console(t, pc);
+    const free = fillDisk(String(disk), (FLOOR_MIB - 8) << 20);
+    await console.until(/\[suspended: the disk of the server has only \d+ MiB free, and keeps 24 .*room\]/);
+    t.match(await lab.show(pc), { status: 'suspended' });
+    t.not(programsOf(pc).length, 0, 'its program is there');
+    const refused = { status: 507, body: { code: 'guest_floor', floor: FLOOR_MIB << 20 } };
+    t.match(await lab.client.post(`${lab.at(pc)}/start`), refused);
+    free();
+    console.type('echo again');
+    t.match(await lab.act(pc, 'start'), { status: 'started' });
+    await console.until(/echo again/);
+    const happened = await lab.client.get(`${lab.path}/history?kind=nodes_suspended`);
+    t.match(happened.body, [{ message: /^PC1 suspended, because the disk of the server/ }]);
+  },
+);

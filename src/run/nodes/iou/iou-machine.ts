@@ -135,6 +135,8 @@ class IouMachine implements Machine {
     if (known.applicationId !== this.#applicationId) throw new Error('it has another application id');
     if (!(await files.run('rejoinIou', known.sockets))) throw new Error('another program has its socket');
     await host.attach(SOCKET_PORT, sockets.openUnix(known.sockets.bridge, known.sockets.peer));
+    // An earlier server may have let it stand still.
+    program.kill('SIGCONT');
     return this.#runOf(program, commandLine, known, host);
   }
 
@@ -148,6 +150,7 @@ class IouMachine implements Machine {
         return program.output;
       },
       console: program,
+      haltable: program,
       stop: async () => {
         await endProgram(program);
         await ended;

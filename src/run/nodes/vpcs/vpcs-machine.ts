@@ -103,6 +103,8 @@ class VpcsMachine implements Machine {
   }
 
   adopt({ programs: [program], commandLine }: KeptNode): Promise<Run> {
+    // An earlier server may have let it stand still.
+    program.kill('SIGCONT');
     return Promise.resolve(runOf(program, commandLine));
   }
 }
@@ -115,6 +117,7 @@ function runOf(program: Program, commandLine: string): Run {
       return program.output;
     },
     console: program,
+    haltable: program,
     stop: () => endProgram(program),
   };
 }

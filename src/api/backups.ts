@@ -6,6 +6,7 @@ import { route, type Route } from '../http/route.js';
 import { TarStream } from '../http/tar-stream.js';
 import { attachmentHeader } from '../http/headers.js';
 import { uuid } from '../lab/gns3-file/topology-schema.js';
+import { EXTRAS } from '../operations/backup/backup-form.js';
 import type { Backups } from '../operations/backup/backups.js';
 import { names, nothing } from './schemas.js';
 import { backupDamage, backupList } from './shapes/backups.js';
@@ -15,6 +16,15 @@ const TAR = 'application/x-tar';
 const tag = 'Operations';
 const access = { right: 'admin' } as const;
 const params = names('backup_id');
+/** A comma-separated list of what is to come in besides. */
+const begun = z.object({
+  with: z
+    .string()
+    .max(100)
+    .default('')
+    .transform((list) => [...new Set(list.split(','))].filter((word) => word !== ''))
+    .pipe(z.array(z.enum(EXTRAS))),
+});
 
 export function backupRoutes(backups: () => Backups, files: FileThreads): Route[] {
   return [
@@ -35,9 +45,10 @@ export function backupRoutes(backups: () => Backups, files: FileThreads): Route[
       access,
       summary: 'Begin to make a backup of all projects, records, images and symbols',
       params: nothing,
+      query: begun,
       answers: { 202: z.strictObject({ backup_id: uuid, job_id: uuid }) },
-      handle: () => {
-        const { backupId, jobId } = backups().create();
+      handle: ({ query }) => {
+        const { backupId, jobId } = backups().create(query.with);
         return json(202, { backup_id: backupId, job_id: jobId });
       },
     }),

@@ -13,12 +13,12 @@ import { Server } from './server.js';
 import { serverAddress, type Environment } from './server-address.js';
 import { tableOf } from './table.js';
 
-const OPTIONS = { ...LAB_OPTIONS, quiet: { type: 'boolean' } } as const;
+const OPTIONS = { ...LAB_OPTIONS, quiet: { type: 'boolean' }, with: { type: 'string' } } as const;
 
 const HELP = [
   'Usage:',
-  '  wirefarm backup create',
-  '      Makes a backup of all projects, records, images and symbols on the server, while it runs.',
+  '  wirefarm backup create [--with captures,history,audit]',
+  '      Makes a backup of all projects, records, images and symbols on the server, while it runs, and of what is named.',
   '  wirefarm backup list [--json]',
   '  wirefarm backup verify ID',
   '      Reads all of a backup, and tells what of it is damaged.',
@@ -64,7 +64,8 @@ export async function backup(args: readonly string[], environment: Environment):
   const server = new Server(serverAddress(values.url, environment, values.ca));
   const isPlain = wanted === undefined;
   if (verb === 'list' && isPlain) tellList(await listOf(server), values.json === true);
-  else if (verb === 'create' && isPlain) tell(await created(server, values.quiet === true));
+  else if (verb === 'create' && isPlain)
+    tell(await created(server, values.quiet === true, values.with ?? ''));
   else if (['verify', 'download', 'delete'].includes(verb) && !isPlain && more.length === 0) {
     const id = wanted === 'latest' ? latest(await listOf(server)) : wanted;
     if (verb === 'download') tell(await downloaded(server, id, file ?? `backup-${id}.tar`));
@@ -92,8 +93,9 @@ function latest({ backups }: List): string {
 }
 
 /** Returns a line for the user when the backup has been made. */
-async function created(server: Server, isQuiet: boolean): Promise<string> {
-  const { backup_id: id } = BEGUN.parse(await server.json('POST', PATH));
+async function created(server: Server, isQuiet: boolean, extras: string): Promise<string> {
+  const query = extras === '' ? '' : `?${new URLSearchParams({ with: extras }).toString()}`;
+  const { backup_id: id } = BEGUN.parse(await server.json('POST', `${PATH}${query}`));
   const bar = progressBar(isQuiet);
   try {
     for (;;) {

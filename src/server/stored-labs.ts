@@ -19,7 +19,7 @@ import type { SnapshotCounts } from '../snapshots/snapshot-counts.js';
 import { Snapshots } from '../snapshots/snapshots.js';
 import type { Config } from './config.js';
 import type { ServerHistory } from './server-history.js';
-import { BACKUPS, CONFIGS, notesFolder, SYMBOLS, temporaryImages } from './folders.js';
+import { AUDIT, BACKUPS, CONFIGS, HISTORY, notesFolder, SYMBOLS, temporaryImages } from './folders.js';
 import type { Threads } from './threads.js';
 
 interface StoredLabsOptions {
@@ -99,6 +99,10 @@ export function storedLabs({
       { name: SYMBOLS, path: join(config.data, SYMBOLS), isReplaced },
       { name: CONFIGS, path: join(config.data, CONFIGS), isReplaced },
     ],
+    extras: {
+      history: { name: HISTORY, path: join(config.data, HISTORY), isReplaced },
+      audit: { name: AUDIT, path: join(config.data, AUDIT), isReplaced },
+    },
     keep: () => live.config.keepsBackups,
   });
   const { groups, grants } = accounts;

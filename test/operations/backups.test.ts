@@ -18,7 +18,8 @@ import { restoreBackup } from '../../src/operations/backup/restore.js';
 import { cli } from '../support/cli.js';
 import { Client } from '../support/client.js';
 import { checkCounts, CountingLab, DISK } from '../support/counting-lab.js';
-import type { Json } from '../support/link-lab.js';
+import { eventually } from '../support/eventually.js';
+import { end, type Json } from '../support/link-lab.js';
 import { RandomBytes } from '../support/random.js';
 import { scratchFolder } from '../support/scratch.js';
 import { startServer } from '../support/server-process.js';
@@ -30,7 +31,7 @@ interface Listed {
 
 const LABS = 3;
 const IMAGE = new RandomBytes(1).next(300_000);
-const server = await startServer(t, { flags: ['--keep-backups', '2'] });
+const server = await startServer(t, { flags: ['--keep-backups', '2', '--audit'] });
 const client = new Client(server.url);
 const folder = join(server.data, 'backups');
 const archive = join(scratchFolder(t), 'backup.tar');
@@ -175,4 +176,30 @@ void t.test('a project that cannot be read is left out, and named by all that fo
   const restored = join(scratchFolder(t), 'data');
   t.match(await cli(t, ['restore', without, '--data', restored]), { code: 0, output: told });
   t.equal(readdirSync(join(restored, 'projects')).length, LABS - 1);
+});
+
+void t.test('captures, the history and the audit come on request', async (t) => {
+  const { lab } = first.lab;
+  const link = await lab.link([end(await lab.hub(), 1), end(await lab.hub(), 1)]);
+  await client.expect(201, 'POST', `${lab.at(link)}/start_capture`, { capture_file_name: 'kept' });
+  await client.expect(201, 'POST', `${lab.at(link)}/stop_capture`);
+  await eventually(
+    'a history',
+    () => existsSync(join(server.data, 'history', `${lab.id}.jsonl`)) || undefined,
+  );
+  t.match(await wirefarm('create', '--with', 'everything'), { code: 1, errors: /with/ });
+  t.match(await wirefarm('create', '--with', 'captures,history,audit'), { code: 0 });
+  const file = join(scratchFolder(t), 'all.tar');
+  t.match(await wirefarm('download', 'latest', file), { code: 0 });
+  const restored = join(scratchFolder(t), 'data');
+  t.match(await cli(t, ['restore', file, '--data', restored]), { code: 0 });
+  const captures = join('projects', lab.id, 'project-files/captures');
+  const [capture = ''] = readdirSync(join(server.data, captures)).filter((name) => name.startsWith('kept'));
+  t.ok(
+    readFileSync(join(restored, captures, capture)).equals(
+      readFileSync(join(server.data, captures, capture)),
+    ),
+  );
+  t.ok(existsSync(join(restored, 'history', `${lab.id}.jsonl`)));
+  t.match(await cli(t, ['audit', 'verify', '--data', restored]), { code: 0 });
 });

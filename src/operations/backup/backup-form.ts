@@ -58,6 +58,10 @@ export type BackupManifest = z.infer<typeof manifest>;
 
 export const MANIFEST = 'manifest.json';
 export const OBJECTS = 'objects';
+/** The parts that come into a backup on request. */
+export const EXTRAS = ['captures', 'history', 'audit'] as const;
+export type BackupExtra = (typeof EXTRAS)[number];
+
 /** Files that are being made. */
 export const BACKUP_WORK = '.work';
 /** The file for the records that the state thread writes. */

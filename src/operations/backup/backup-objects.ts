@@ -73,7 +73,8 @@ export function addFiles(
         continue;
       }
       const isLinked = source.isReplaced && !written.has(name.slice(name.lastIndexOf('/') + 1));
-      const object = addObject(folder, from, isLinked, progress);
+      const object = addUnlessGone(folder, from, isLinked, progress);
+      if (object === undefined) continue;
       added += object.isNew ? object.size : 0;
       files.push({ ...facts, size: object.size, digest: object.digest, version });
       if (files.length > MOST_FILES) throw refusals.tooMany('files in this backup', MOST_FILES);
@@ -81,6 +82,17 @@ export function addFiles(
   }
   syncFolder(join(folder, OBJECTS));
   return { files, added };
+}
+
+/** Adds a file; undefined for one that has been deleted meanwhile. */
+function addUnlessGone(...input: Parameters<typeof addObject>): ReturnType<typeof addObject> | undefined {
+  try {
+    return addObject(...input);
+  } catch (error) {
+    const [, from] = input;
+    if (existsSync(from)) throw error;
+    return undefined;
+  }
 }
 
 /** Adds a file: as a clone, a second name or a copy. Its digest is that of what was added. */

@@ -15,7 +15,8 @@ import type { Project } from '../../lab/projects/project.js';
 import type { Projects } from '../../lab/projects/projects.js';
 import { PROJECT_RECORDS } from '../../lab/projects/records.js';
 import type { Job, Jobs } from '../../snapshots/jobs.js';
-import { RECORDS_FILE, type BackedProject, type LeftOutProject } from './backup-form.js';
+import { CAPTURES } from '../../lab/projects/folder-layout.js';
+import { RECORDS_FILE, type BackedProject, type BackupExtra, type LeftOutProject } from './backup-form.js';
 import type { BackupSource } from './backup-objects.js';
 import type { PartPlace } from './backup-parts.js';
 import type { BackupDamage, BackupSummary, BackupTasks } from './backup-tasks.js';
@@ -27,6 +28,8 @@ interface BackupsOptions {
   readonly jobs: Jobs;
   readonly projects: Pick<Projects, 'all' | 'folder'>;
   readonly sources: readonly BackupSource[];
+  /** The folders of what comes on request. Captures lie with their projects. */
+  readonly extras: Readonly<Record<Exclude<BackupExtra, 'captures'>, BackupSource>>;
   /** So many backups are kept; 0 keeps all. */
   readonly keep: () => number;
   readonly log: Logger;
@@ -75,12 +78,12 @@ export class Backups {
   }
 
   /** Begins to make a backup. Refuses (503) while the server is drained. */
-  create(): { readonly backupId: string; readonly jobId: string } {
+  create(extras: readonly BackupExtra[]): { readonly backupId: string; readonly jobId: string } {
     const { jobs, log } = this.#options;
     const backupId = randomUUID();
     const { id, result } = jobs.begin(OWNER, 'backup.create', backupId, async (job) => {
       this.#making.set(backupId, job);
-      await this.#make(backupId, job);
+      await this.#make(backupId, job, extras);
     });
     this.#making.set(backupId, undefined);
     result
@@ -148,7 +151,7 @@ export class Backups {
     }
   }
 
-  async #make(backupId: string, { progress }: Job): Promise<void> {
+  async #make(backupId: string, { progress }: Job, extras: readonly BackupExtra[]): Promise<void> {
     const { folder, longJobs, store, sources, projects } = this.#options;
     const created_at = new Date().toISOString();
     const earlierId = await longJobs.run('beginBackup', { folder });
@@ -187,7 +190,15 @@ export class Backups {
       if (first !== undefined && made.length === 0)
         throw refusals.projectNotBackedUp(first.name, first.reason);
       await longJobs.run('finishBackup', {
-        ...{ folder, earlierId, sources, writtenImages, projects: made, leftOut, ...sums },
+        ...{
+          folder,
+          earlierId,
+          sources: [...sources, ...this.#extras(extras, made)],
+          writtenImages,
+          projects: made,
+          leftOut,
+          ...sums,
+        },
         head: { backup_id: backupId, created_at, version: PRODUCT.version },
         progress: progress.memory,
       });
@@ -232,6 +243,19 @@ export class Backups {
         log.error({ err: error, project: project.id }, 'a project is left out of the backup');
         return { reason: messageOf(error) };
       }
+    });
+  }
+
+  /** The folders of what was asked for, captures for the projects that are in the backup. */
+  #extras(wanted: readonly BackupExtra[], made: readonly BackedProject[]): BackupSource[] {
+    const { extras, projects } = this.#options;
+    return wanted.flatMap((extra): BackupSource[] => {
+      if (extra !== 'captures') return [extras[extra]];
+      return made.flatMap(({ project_id: id, folder }) => {
+        const root = projects.all.get(id)?.place.folder;
+        const name = `projects/${folder}/${CAPTURES}`;
+        return root === undefined ? [] : [{ name, path: join(root, CAPTURES), isReplaced: false }];
+      });
     });
   }
 

@@ -60,7 +60,7 @@ const OWN = 0o700;
 const CHANGES_A_COMMIT = 1000;
 /** These tell of what is not there: nodes that ran, projects that were being made or deleted, lines of the audit. */
 const OF_THE_HOST = ['running', 'aside', 'audit'];
-/** Captures are in no backup, and memory that was saved at a stop fits no other host. */
+/** Captures that ran have ended, and memory that was saved at a stop fits no other host. */
 const OF_THE_RUN = ['capture', 'saved', 'exchange'];
 
 /** Throws an error whose message is for whoever asks: it says where the archive is cut or altered. */

@@ -2,6 +2,8 @@
 import t from 'tap';
 import { LinkCounts } from '../../src/console/map/counts.js';
 import { HitTest, neighbour } from '../../src/console/map/hit-test.js';
+import { layersOf, layersText, withLayer } from '../../src/console/map/layers.js';
+import { Layout } from '../../src/console/map/layout.js';
 import { outlineRows } from '../../src/console/map/outline-rows.js';
 import { Room } from '../../src/console/map/room.js';
 import { freePlace, Scene, type LinkFacts, type NodeFacts } from '../../src/console/map/scene.js';
@@ -174,5 +176,52 @@ void t.test('the outline has nodes by name, and their links below them', (t) => 
   );
   t.equal(outlineRows(scene, new Set(), 'HUB a1').length, 0);
   t.equal(outlineRows(scene, new Set(), 'a1').length, 1);
+  t.end();
+});
+
+void t.test('a layout parts nodes, keeps linked ones near, and leaves alone what is not asked for', (t) => {
+  const scene = new Scene();
+  for (let index = 0; index < 60; index++) scene.putNode(node(`n${index}`, 0, 0));
+  for (let index = 1; index < 60; index++)
+    scene.putLink(link(`l${index}`, `n${index}`, `n${Math.floor((index - 1) / 3)}`));
+  scene.putNode({ ...node('locked', 500, 500), isLocked: true });
+  scene.putNode(node('other', -500, 0));
+  const ids = new Set(scene.nodes.map(({ id }) => id).filter((id) => id !== 'other'));
+  const layout = new Layout(scene, ids);
+  let turns = 1;
+  while (layout.advance()) turns++;
+  t.ok(turns <= 300, 'it ends');
+  const places = layout.places();
+  t.equal(places.length, 60, 'those that are locked or not asked for have no new place');
+  for (const { id, x, y } of places) scene.putNode({ ...node(id, x, y) });
+  const distance = (a: number, b: number): number =>
+    Math.hypot((scene.x[a] ?? 0) - (scene.x[b] ?? 0), (scene.y[a] ?? 0) - (scene.y[b] ?? 0));
+  const pairs = scene.nodes
+    .flatMap((_, a) => scene.nodes.map((__, b) => [a, b] as const))
+    .filter(([a, b]) => a < b);
+  t.ok(
+    pairs.every(([a, b]) => distance(a, b) > 40),
+    'no two are on one place',
+  );
+  t.ok(
+    scene.links.every((_, index) => distance(scene.first[index] ?? 0, scene.second[index] ?? 0) < 600),
+    'linked ones are near',
+  );
+  t.notOk(new Layout(new Scene(), new Set()).advance());
+  t.same(new Layout(triangle(), new Set(['nobody'])).places(), []);
+  t.end();
+});
+
+void t.test('layers are kept as words, and hide words of links', (t) => {
+  const usual = layersOf(null);
+  t.notOk(usual.has('grid'));
+  const more = withLayer(withLayer(usual, 'grid', true), 'rates', false);
+  t.same(layersOf(`${layersText(more)} unknown`), more);
+  const scene = triangle();
+  scene.rates.fill(10, 0, 4);
+  const suspended = { ...link('ab', 'a', 'b'), isSuspended: true };
+  t.equal(badgeOf(scene, 0, suspended), '✖ 20/s');
+  t.equal(badgeOf(scene, 0, suspended, more), '✖');
+  t.equal(badgeOf(scene, 0, suspended, layersOf('rates')), '20/s');
   t.end();
 });

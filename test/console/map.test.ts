@@ -138,6 +138,21 @@ void t.test('a browser', { skip: missingConsoleBrowser() }, async (t) => {
     );
     await page.keyboard.press('Control+z');
     await eventually('they are back', async () => ((await nodesOf(lab))[0]?.['y'] === 0 ? true : undefined));
+    await page.keyboard.press('Escape');
+    await page.getByRole('button', { name: 'Arrange' }).click();
+    await eventually('one request more', () => Promise.resolve(batches[2]));
+    t.equal((JSON.parse(batches[2] ?? '') as { update: unknown[] }).update.length, 3, 'all of them');
+    await page.getByRole('button', { name: 'Undo' }).and(page.getByTitle('3 arranged')).waitFor();
+    await page.getByRole('application').press('Control+z');
+    await eventually('they are back again', async () =>
+      (await nodesOf(lab))[0]?.['y'] === 0 ? true : undefined,
+    );
+    await page.getByText('Layers').first().click();
+    await page.getByRole('checkbox', { name: 'Grid' }).check();
+    await page.getByRole('checkbox', { name: 'Whole lab in the corner' }).uncheck();
+    await page.reload();
+    await page.getByText('Layers').first().click();
+    t.equal(await page.getByRole('checkbox', { name: 'Grid' }).isChecked(), true, 'the browser keeps layers');
     t.same([...complaints, ...other.complaints], []);
   });
 

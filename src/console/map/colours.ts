@@ -7,6 +7,7 @@ const NAMES = {
   edge: '--edge',
   good: '--good',
   ground: '--surface',
+  line: '--line',
   link: '--edge',
   muted: '--muted',
   text: '--text',

@@ -21,6 +21,7 @@ import {
 import { may } from '../state/account.js';
 import { failed } from '../state/toasts.js';
 import type { LabMap } from './lab-map.js';
+import type { Placed } from './layout.js';
 import type { LinkFacts } from './scene.js';
 import { Steps } from './steps.js';
 import { MAP_TEXTS } from './texts.js';
@@ -74,10 +75,23 @@ export class MapCommands {
           ? []
           : [{ node_id: node.id, x: Math.round(node.x + sign * dx), y: Math.round(node.y + sign * dy) }],
       );
-    const [before, after] = [at(0), at(1)];
+    return this.#moveTo(MAP_TEXTS.moved(nodes.length), at(0), at(1));
+  }
+
+  /** Gives nodes places that a layout has found. */
+  arrange(places: readonly Placed[]): Promise<void> {
+    const after = places.map(({ id, x, y }) => ({ node_id: id, x, y }));
+    const before = after.map(({ node_id: id }) => {
+      const { x = 0, y = 0 } = this.#lab.scene.node(id) ?? {};
+      return { node_id: id, x: Math.round(x), y: Math.round(y) };
+    });
+    return this.#moveTo(MAP_TEXTS.arranged(after.length), before, after);
+  }
+
+  #moveTo(name: string, before: readonly Position[], after: readonly Position[]): Promise<void> {
     if (after.length === 0) return Promise.resolve();
     return this.#steps.do({
-      name: MAP_TEXTS.moved(after.length),
+      name,
       show: () => this.#place(after),
       hide: () => this.#place(before),
       run: () => this.#changeNodes({ update: after }),

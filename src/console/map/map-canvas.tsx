@@ -3,7 +3,7 @@ import { effect } from '@preact/signals';
 import type { JSX } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import { may } from '../state/account.js';
-import { scheme } from '../state/preferences.js';
+import { mapLayers, scheme } from '../state/preferences.js';
 import { coloursOf, type Colours } from './colours.js';
 import type { MapCommands } from './commands.js';
 import { Gestures } from './gestures.js';
@@ -95,9 +95,11 @@ export function MapCanvas({ lab, commands, eye, onLinked, onOpened }: CanvasProp
       asked = 0;
       const { frame, linking } = hands;
       context.setTransform(devicePixelRatio, 0, 0, devicePixelRatio, 0, 0);
-      const overlay = { selected: lab.selected.value, focused: lab.focused.value, frame, linking };
+      const { value: layers } = mapLayers;
+      const overlay = { selected: lab.selected.value, focused: lab.focused.value, frame, linking, layers };
       painter.paint(context, lab.scene, view, colours, symbols, overlay);
-      if (small.current !== null) paintMinimap(small.current, lab.scene, view, colours);
+      if (small.current !== null && layers.has('minimap'))
+        paintMinimap(small.current, lab.scene, view, colours);
     };
     const repaint = (): void => {
       if (asked === 0) asked = requestAnimationFrame(paint);
@@ -154,6 +156,7 @@ export function MapCanvas({ lab, commands, eye, onLinked, onOpened }: CanvasProp
       }),
       effect(() => {
         void [lab.revision.value, lab.rateRevision.value, lab.selected.value, lab.focused.value];
+        void mapLayers.value;
         repaint();
       }),
     ];
@@ -231,6 +234,7 @@ export function MapCanvas({ lab, commands, eye, onLinked, onOpened }: CanvasProp
       <canvas
         ref={small}
         class="minimap"
+        hidden={!mapLayers.value.has('minimap')}
         aria-hidden="true"
         width={160}
         height={100}

@@ -2,6 +2,7 @@
 import { BEND } from './hit-test.js';
 import type { Colours } from './colours.js';
 import { Room } from './room.js';
+import type { Layer } from './layers.js';
 import { paintLights } from './lights.js';
 import type { NodeFacts, Scene } from './scene.js';
 import type { Symbols } from './symbols.js';
@@ -18,12 +19,18 @@ const NAME_GAP = 6;
 const BADGE_SHIFTS = [0, -20, 20];
 /** Links are that wide, by the logarithm of their octets a second. */
 const WIDTHS = [1, 1.5, 2.2, 3, 4, 5.5];
+/** Ports are written so far from the middle of their node. */
+const PORT_FROM = 52;
+/** The distance of the lines of the grid, and the least on the screen. */
+const GRID = 75;
+const LEAST_GRID = 12;
 const DASHED = [7, 4];
 const DOTTED = [2, 4];
 
 /** The parts of the picture that are not the lab's. */
 interface Overlay {
   readonly selected: ReadonlySet<string>;
+  readonly layers: ReadonlySet<Layer>;
   /** The node or link that keys act on. */
   readonly focused: string | undefined;
   /** A frame that selects, in pixels. */
@@ -43,6 +50,7 @@ export class Painter {
   /** The words of links, as of a revision of the scene. */
   #badges: (string | undefined)[] = [];
   #badgesOf = -1;
+  #badgesIn: ReadonlySet<Layer> | undefined;
   /** The ends of links on the screen, four numbers each. */
   #lines = new Float64Array(0);
 
@@ -58,11 +66,16 @@ export class Painter {
     context.fillRect(0, 0, view.width, view.height);
     context.font = FONT;
     this.#room.reset(view.width, view.height);
+    const { layers } = overlay;
+    if (layers.has('grid')) paintGrid(context, view, colours);
     this.#paintLinks(context, scene, view, colours, overlay);
     this.#paintNodes(context, scene, view, colours, symbols, overlay);
     if (view.zoom >= NAMES_FROM) {
-      this.#writeNames(context, scene, view, colours);
-      this.#writeBadges(context, scene, colours);
+      context.textAlign = 'center';
+      context.textBaseline = 'top';
+      if (layers.has('names')) this.#writeNames(context, scene, view, colours);
+      this.#writeBadges(context, scene, colours, layers);
+      if (layers.has('ports')) this.#writePorts(context, scene, view, colours);
     }
     paintOverlay(context, scene, view, colours, overlay);
   }
@@ -180,8 +193,6 @@ export class Painter {
   }
 
   #writeNames(context: Context, scene: Scene, view: View, colours: Colours): void {
-    context.textAlign = 'center';
-    context.textBaseline = 'top';
     for (const node of scene.nodes) {
       const box = boxOf(node, view);
       if (box === undefined) continue;
@@ -190,15 +201,16 @@ export class Painter {
     }
   }
 
-  #writeBadges(context: Context, scene: Scene, colours: Colours): void {
-    if (this.#badgesOf !== scene.revision) {
+  #writeBadges(context: Context, scene: Scene, colours: Colours, layers: ReadonlySet<Layer>): void {
+    if (this.#badgesOf !== scene.revision || this.#badgesIn !== layers) {
+      this.#badgesIn = layers;
       this.#badges = [];
       this.#badgesOf = scene.revision;
     }
     const lines = this.#lines;
     for (const [index, link] of scene.links.entries()) {
       if (this.#groups[index] === 0) continue;
-      const words = (this.#badges[index] ??= badgeOf(scene, index, link));
+      const words = (this.#badges[index] ??= badgeOf(scene, index, link, layers));
       if (words === '') continue;
       const at = 4 * index;
       const middle = ((lines[at] ?? 0) + (lines[at + 2] ?? 0)) / 2;
@@ -206,6 +218,20 @@ export class Painter {
       BADGE_SHIFTS.some((shift) =>
         this.#write(context, words, middle, top + shift, colours.muted, colours.ground),
       );
+    }
+  }
+
+  /** The ports of links, at their ends. */
+  #writePorts(context: Context, scene: Scene, view: View, colours: Colours): void {
+    for (const [index, { ends }] of scene.links.entries()) {
+      if (this.#groups[index] === 0) continue;
+      const [ax = 0, ay = 0, bx = 0, by = 0] = this.#lines.subarray(4 * index, 4 * index + 4);
+      const share = Math.min(0.4, (PORT_FROM * view.zoom) / Math.max(1, Math.hypot(bx - ax, by - ay)));
+      for (const [end, { adapter, port }] of ends.entries()) {
+        const along = end === 0 ? share : 1 - share;
+        const [x, y] = [ax + along * (bx - ax), ay + along * (by - ay) - LINE / 2];
+        this.#write(context, `${adapter}/${port}`, x, y, colours.muted, colours.ground);
+      }
     }
   }
 
@@ -245,6 +271,23 @@ function boxOf(
   const [across, down] = [width * view.zoom, height * view.zoom];
   const isSeen = left < view.width && top < view.height && left + across > 0 && top + down > 0;
   return isSeen ? [left, top, across, down] : undefined;
+}
+
+function paintGrid(context: Context, view: View, colours: Colours): void {
+  let apart = GRID;
+  while (apart * view.zoom < LEAST_GRID) apart *= 2;
+  context.beginPath();
+  for (let x = Math.ceil(view.toWorldX(0) / apart) * apart; view.toScreenX(x) < view.width; x += apart) {
+    context.moveTo(view.toScreenX(x), 0);
+    context.lineTo(view.toScreenX(x), view.height);
+  }
+  for (let y = Math.ceil(view.toWorldY(0) / apart) * apart; view.toScreenY(y) < view.height; y += apart) {
+    context.moveTo(0, view.toScreenY(y));
+    context.lineTo(view.width, view.toScreenY(y));
+  }
+  context.strokeStyle = colours.line;
+  context.lineWidth = 1;
+  context.stroke();
 }
 
 function paintOverlay(context: Context, scene: Scene, view: View, colours: Colours, overlay: Overlay): void {

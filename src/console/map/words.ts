@@ -1,17 +1,21 @@
 /** The states and rates of links, in few characters. */
+import type { Layer } from './layers.js';
 import type { LinkFacts, Scene } from './scene.js';
 
+const WHOLE: ReadonlySet<Layer> = new Set<Layer>(['states', 'rates']);
+
 /** The state of a link in few characters: nothing when all is as usual. */
-export function badgeOf(scene: Scene, index: number, link: LinkFacts): string {
+export function badgeOf(
+  scene: Scene,
+  index: number,
+  link: LinkFacts,
+  layers: ReadonlySet<Layer> = WHOLE,
+): string {
   const frames = scene.rateOf(index, 0) + scene.rateOf(index, 2);
   const drops = scene.rateOf(index, 4) + scene.rateOf(index, 5);
-  return [
-    link.isSuspended ? '✖' : '',
-    link.isCapturing ? '● cap' : '',
-    filterWords(link),
-    frames >= 0.5 ? `${short(frames)}/s` : '',
-    drops >= 0.5 ? `${short(drops)} drops/s` : '',
-  ]
+  const states = [link.isSuspended ? '✖' : '', link.isCapturing ? '● cap' : '', filterWords(link)];
+  const rates = [frames >= 0.5 ? `${short(frames)}/s` : '', drops >= 0.5 ? `${short(drops)} drops/s` : ''];
+  return [...(layers.has('states') ? states : []), ...(layers.has('rates') ? rates : [])]
     .filter((word) => word !== '')
     .join(' ');
 }

@@ -4,10 +4,12 @@ import type { JSX } from 'preact';
 import { useEffect, useMemo, useRef } from 'preact/hooks';
 import { send } from '../api/call.js';
 import { openProject } from '../api/projects.js';
+import { arrange } from '../map/arranging.js';
 import { MapCommands } from '../map/commands.js';
 import { AddNode, LinkNodes, RemoveSelected, RenameNode } from '../map/dialogs.js';
 import { Inspector } from '../map/inspector.js';
 import { LabMap } from '../map/lab-map.js';
+import { LayerMenu } from '../map/layer-menu.js';
 import { Eye, MapCanvas } from '../map/map-canvas.js';
 import { Outline } from '../map/outline.js';
 import { MAP_TEXTS } from '../map/texts.js';
@@ -93,6 +95,7 @@ function OpenLab({ lab }: { readonly lab: LabMap }): JSX.Element {
             </button>
           </>
         )}
+        <LayerMenu />
         <span class="count">{MAP_TEXTS.count(nodes.length, links.length)}</span>
       </div>
       <div class="map-panes">
@@ -178,6 +181,7 @@ function actionsOf(lab: LabMap, commands: MapCommands, eye: Eye, open: (what: Op
   const editing = [
     ...command(isEditor, MAP_TEXTS.add, 'a', () => open({ what: 'add' })),
     ...command(isEditor, MAP_TEXTS.link, 'l', beginLink),
+    ...command(isEditor, MAP_TEXTS.arrange, '', () => void arrange(lab, commands)),
   ];
   const running = [
     ...command(runs, MAP_TEXTS.startAll, '', () => void commands.act(all(), 'start')),

@@ -1,5 +1,6 @@
 /** How somebody wants the console, kept by the browser if it keeps anything. */
 import { effect, signal } from '@preact/signals';
+import { layersOf, layersText } from '../map/layers.js';
 
 const SCHEMES = ['system', 'light', 'dark'] as const;
 
@@ -37,6 +38,8 @@ export const scheme = signal<ColourScheme>(keptScheme());
 export const terminalText = signal(keptTextSize());
 /** Whether single letters are keys of the console. */
 export const hasLetterKeys = signal(kept('letter-keys') !== 'off');
+/** The layers of maps that are shown. */
+export const mapLayers = signal(layersOf(kept('map-layers')));
 
 effect(() => {
   document.documentElement.dataset['scheme'] = scheme.value;
@@ -47,6 +50,9 @@ effect(() => {
 });
 effect(() => {
   keep('terminal-text', String(terminalText.value));
+});
+effect(() => {
+  keep('map-layers', layersText(mapLayers.value));
 });
 
 export function changeTerminalText(pixels: number): void {

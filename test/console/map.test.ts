@@ -173,6 +173,13 @@ void t.test('a browser', { skip: missingConsoleBrowser() }, async (t) => {
         await rest(300);
         return /0\/0\s+0\s/.test(await rates.innerText()) ? undefined : true;
       });
+      const latency = page.getByRole('spinbutton', { name: 'Delay: Latency' }).first();
+      for (const forward of [{ delay: [30] }, {}]) {
+        await client.expect(200, 'PUT', `${line.at}/directed_filters`, { forward, backward: {} });
+        await eventually('the filter of another client', async () =>
+          (await latency.inputValue()) === ('delay' in forward ? '30' : '') ? true : undefined,
+        );
+      }
       await client.expect(201, 'PUT', line.at, { suspend: true });
       await page.getByText('✖ suspended').waitFor();
       await page.getByRole('button', { name: 'Resume' }).click();

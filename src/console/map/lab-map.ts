@@ -6,7 +6,7 @@ import { signal } from '@preact/signals';
 import type { LinkShape } from '../../api/shapes/links.js';
 import type { NodeShape } from '../../api/shapes/nodes.js';
 import { send } from '../api/call.js';
-import { listenToLab, listenToTraffic, showLab, showMap } from '../api/lab.js';
+import { listenToLab, listenToTraffic, showDirected, showLab, showMap } from '../api/lab.js';
 import { onServerEvent } from '../api/notifications.js';
 import { LinkCounts } from './counts.js';
 import { linkFacts, nodeFacts, showMapIn } from './facts.js';
@@ -36,6 +36,8 @@ export class LabMap {
   /** The last sentence for people who do not see the map. */
   readonly said = signal('');
   #version = 0;
+  /** Links whose filters of each way are to be asked for. */
+  readonly #undirected = new Set<string>();
   #isAnnounced = false;
   #endings: (() => void)[] = [];
   #isOver = false;
@@ -213,8 +215,10 @@ export class LabMap {
         this.putNode(event as NodeShape);
         break;
       case 'link.created':
-      case 'link.updated':
         this.putLink(event as LinkShape);
+        break;
+      case 'link.updated':
+        this.#update(event as LinkShape);
         break;
       case 'node.deleted':
         this.remove((event as NodeShape).node_id);
@@ -227,6 +231,30 @@ export class LabMap {
         this.say((event as { message: string }).message);
         break;
       default:
+    }
+  }
+
+  /** An event in which nothing is new tells that filters of one way have changed, which no event of the contract names. */
+  #update(link: LinkShape): void {
+    const known = JSON.stringify(this.scene.link(link.link_id));
+    this.putLink(link);
+    if (JSON.stringify(this.scene.link(link.link_id)) !== known) return;
+    this.#undirected.add(link.link_id);
+    if (this.#undirected.size === 1) void this.#readDirected();
+  }
+
+  /** Asks for one link after the other. What fails is asked for again at the next event. */
+  async #readDirected(): Promise<void> {
+    for (const id of this.#undirected) {
+      try {
+        const { forward, backward } = await send(showDirected(this.id, id));
+        const link = this.scene.link(id);
+        if (link !== undefined) this.scene.putLink({ ...link, forward, backward });
+        this.changed();
+      } catch {
+        // The link may be gone by now.
+      }
+      this.#undirected.delete(id);
     }
   }
 

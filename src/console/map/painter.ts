@@ -21,6 +21,8 @@ const BADGE_SHIFTS = [0, -20, 20];
 const WIDTHS = [1, 1.5, 2.2, 3, 4, 5.5];
 /** Ports are written so far from the middle of their node. */
 const PORT_FROM = 52;
+/** Corners of nodes reach farther than their sides. */
+const PORT_SHIFTS = [1, 1.3];
 /** The distance of the lines of the grid, and the least on the screen. */
 const GRID = 75;
 const LEAST_GRID = 12;
@@ -228,9 +230,11 @@ export class Painter {
       const [ax = 0, ay = 0, bx = 0, by = 0] = this.#lines.subarray(4 * index, 4 * index + 4);
       const share = Math.min(0.4, (PORT_FROM * view.zoom) / Math.max(1, Math.hypot(bx - ax, by - ay)));
       for (const [end, { adapter, port }] of ends.entries()) {
-        const along = end === 0 ? share : 1 - share;
-        const [x, y] = [ax + along * (bx - ax), ay + along * (by - ay) - LINE / 2];
-        this.#write(context, `${adapter}/${port}`, x, y, colours.muted, colours.ground);
+        PORT_SHIFTS.some((shift) => {
+          const along = end === 0 ? shift * share : 1 - shift * share;
+          const [x, y] = [ax + along * (bx - ax), ay + along * (by - ay) - LINE / 2];
+          return this.#write(context, `${adapter}/${port}`, x, y, colours.muted, colours.ground);
+        });
       }
     }
   }

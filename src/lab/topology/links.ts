@@ -177,6 +177,8 @@ function directFilters(
   };
   const text = topology.directed.put(transaction, linkId, directed);
   topology.links.retell(transaction, link.link_id);
+  // Others who show the link ask for its filters then.
+  topology.links.refresh(transaction, link.link_id, 'updated');
   return text;
 }
 

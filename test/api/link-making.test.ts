@@ -166,7 +166,12 @@ void t.test('each way can be filtered by itself', async (t) => {
     const directed = { backward: {}, forward: { frequency_drop: [2] }, link_id: id, seed: 7 };
     t.strictSame(await client.expect(200, 'PUT', path, wanted), directed);
   });
-  t.strictSame(news, [], 'stock clients have no use for it');
+  t.match(
+    news,
+    [{ action: 'link.updated', event: { link_id: id, filters: {} } }],
+    'others ask for them then; stock clients see the link as it was',
+  );
+  t.equal(news.length, 1);
   const frames = [1, 2, 3, 4].map((mark) => frameOf(mark));
   t.same(await line.pass(frames, 2), [frameOf(1), frameOf(3)]);
   t.same(await line.passBack(frames, 4), frames);

@@ -4,7 +4,7 @@ const LAYERS = ['names', 'ports', 'states', 'rates', 'grid', 'minimap'] as const
 
 export type Layer = (typeof LAYERS)[number];
 
-/** Those that are shown unless somebody wants it otherwise. */
+/** Shown unless somebody wants it otherwise. */
 const USUAL: readonly Layer[] = ['names', 'states', 'rates', 'minimap'];
 
 /** Reads what was kept: words, of which some may be unknown. */

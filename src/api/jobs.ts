@@ -4,7 +4,7 @@ import { empty, json } from '../http/answer.js';
 import { route, type Route } from '../http/route.js';
 import type { Jobs } from '../snapshots/jobs.js';
 import { names, nothing } from './schemas.js';
-import { job } from './shapes/jobs.js';
+import { endedJob, job } from './shapes/jobs.js';
 
 const tag = 'Jobs';
 
@@ -23,6 +23,20 @@ export function jobRoutes(jobs: Jobs): Route[] {
         json(
           200,
           jobs.list().filter(({ project_id: id }) => caller.grantOn(id) !== undefined),
+        ),
+    }),
+    route({
+      method: 'GET',
+      path: '/v2/jobs/ended',
+      tag: 'Jobs',
+      access: { right: 'projects:read' },
+      summary: 'List the jobs that have ended last since the start of the server, the newest first',
+      params: nothing,
+      answers: { 200: z.array(endedJob) },
+      handle: ({ exchange: { caller } }) =>
+        json(
+          200,
+          jobs.ended().filter(({ project_id: id }) => caller.grantOn(id) !== undefined),
         ),
     }),
     route({

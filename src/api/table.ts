@@ -75,6 +75,7 @@ import { linkBatchRoutes } from './link-batches.js';
 import { linkCaptureRoutes } from './link-captures.js';
 import { iouLicenseRoutes } from './iou-license.js';
 import { jobRoutes } from './jobs.js';
+import { labOverviewRoutes } from './lab-overview.js';
 import { labFileRoutes } from './lab-files.js';
 import { linkRoutes } from './links.js';
 import { nodeArchiveRoutes } from './node-archives.js';
@@ -210,6 +211,7 @@ export function routeTable({
       ...ticketRoutes(gate, () => table),
       ...metricRoutes(metrics),
       ...glance.routes,
+      ...labOverviewRoutes(controller, { compute, grants, users, ends }),
       ...historyRoutes(controller, history),
       ...doctorRoutes(doctor),
       ...auditRoutes(audit, auditChecks),

@@ -45,6 +45,13 @@ interface JobView {
   readonly started_at: string;
 }
 
+interface EndedView extends JobView {
+  readonly outcome: 'done' | 'failed';
+  /** Why it failed. */
+  readonly reason?: string;
+  readonly ended_at: string;
+}
+
 export interface Job {
   readonly id: string;
   readonly progress: JobProgress;
@@ -70,6 +77,8 @@ interface Entry extends Job {
 }
 
 const MOST_WAITING = 64;
+/** So many jobs that have ended are known until the server ends. */
+const MOST_ENDED = 200;
 /** More jobs at once would slow each other down, and leave no thread for short tasks. */
 const MOST_RUNNING = 2;
 const TELL_MS = 500;
@@ -90,6 +99,8 @@ export class Jobs {
   readonly #entries = new Map<string, Entry>();
   /** The end of the last job of each project. */
   readonly #last = new Map<string, Promise<unknown>>();
+  /** The newest last. */
+  readonly #ended: EndedView[] = [];
   /** The ends of work that consists of jobs. */
   readonly #coordinated = new Map<Entry, Promise<unknown>>();
   /** The jobs that wait for a turn, by lane; the next lane comes first. */
@@ -119,6 +130,11 @@ export class Jobs {
   /** The jobs of all projects. */
   list(): JobView[] {
     return [...this.#entries.values()].map(viewOf);
+  }
+
+  /** The jobs that have ended last, of all projects, the newest first. */
+  ended(): EndedView[] {
+    return [...this.#ended].reverse();
   }
 
   cancel(projectId: string, jobId: string): void {
@@ -273,18 +289,25 @@ export class Jobs {
       this.#log.debug({ project: entry.owner.id, kind: entry.kind, subject: entry.subject }, 'a job began');
       this.#clock ??= this.#newClock();
       const result = await work(entry);
-      this.#tell('job.ended', entry, { outcome: 'done' });
+      this.#end(entry, { outcome: 'done' });
       outcome = 'done';
       return result;
     } catch (error) {
       if (isRefusal(error, 'job_cancelled')) outcome = 'cancelled';
       const reason = error instanceof Error ? error.message : String(error);
-      this.#tell('job.ended', entry, { outcome: 'failed', reason });
+      this.#end(entry, { outcome: 'failed', reason });
       throw error;
     } finally {
       this.#secondsOf(entry.kind, outcome).observe((performance.now() - begun) / 1000);
       this.#log.debug({ project: entry.owner.id, kind: entry.kind, subject: entry.subject }, 'a job ended');
     }
+  }
+
+  #end(entry: Entry, end: Pick<EndedView, 'outcome' | 'reason'>): void {
+    const ended_at = new Date().toISOString();
+    this.#ended.push({ ...viewOf(entry), ...end, ended_at });
+    this.#ended.splice(0, this.#ended.length - MOST_ENDED);
+    this.#tell('job.ended', entry, { ...end, ended_at });
   }
 
   /** Waits for a turn: a job that ends gives its turn to the next one. */

@@ -135,6 +135,7 @@ void t.test('a browser', { skip: missingConsoleBrowser() }, async (t) => {
   await t.test('shares a lab, and deals it to a class whose copies are collected and reset', async (t) => {
     const lab = await LinkLab.make({ client: admin, url: server.url }, { name: 'homework' });
     const { page, complaints } = await openAs('root', '#/labs');
+    await page.getByRole('row').filter({ hasText: 'homework' }).getByRole('cell', { name: 'root' }).waitFor();
     await page.getByRole('checkbox', { name: 'Select homework' }).check();
     await page.getByRole('button', { name: 'Share…' }).click();
     const share = page.getByRole('dialog', { name: 'Share homework' });

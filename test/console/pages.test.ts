@@ -48,6 +48,19 @@ void t.test('the overview counts labs, engines and captures, once and each secon
   t.ok((second?.time ?? 0) > (first?.time ?? 0));
 });
 
+void t.test('labs are counted at a glance, closed ones without their nodes', async (t) => {
+  const closed = await client.expect(201, 'POST', '/v2/projects', { name: 'closed' });
+  const path = `/v2/projects/${String(closed['project_id'])}`;
+  await client.expect(204, 'POST', `${path}/close`);
+  const running = { nodes: 2, started: 2, links: 1, captures: 1 };
+  t.match((await client.get('/v2/overview/projects')).body, [
+    { project_id: bgp.id, owners: [], ends_at: null, running },
+    { running },
+    { project_id: closed['project_id'], running: null },
+  ]);
+  await client.expect(204, 'DELETE', path);
+});
+
 void t.test('a browser', { skip: missingConsoleBrowser() }, async (t) => {
   const browser = await ConsoleBrowser.start(t);
 
@@ -87,8 +100,13 @@ void t.test('a browser', { skip: missingConsoleBrowser() }, async (t) => {
       const ended = page.getByRole('region', { name: 'Ended' }).getByRole('listitem');
       await ended.filter({ hasText: 'snapshot: create: before' }).nth(1).getByText('done').waitFor();
       t.same(await hindrances(page), []);
+      await page.reload();
+      await ended.filter({ hasText: 'snapshot: create: before' }).nth(1).getByText('done').waitFor();
       await page.keyboard.press('g');
       await page.keyboard.press('l');
+      const row = page.getByRole('row').filter({ hasText: 'bgp-101' });
+      await row.getByRole('cell', { name: '2/2' }).waitFor();
+      await row.getByRole('cell', { name: /^\d+ B\/s$/ }).waitFor();
       await page.getByRole('checkbox', { name: 'Select bgp-101' }).check();
       const download = page.waitForEvent('download');
       await page.getByRole('group', { name: '1 selected' }).getByRole('button', { name: 'Export' }).click();
@@ -151,6 +169,9 @@ void t.test('jobs and captures of projects are for those who may see them', asyn
   t.same((await alice.get('/v2/captures')).body, []);
   t.equal((await auditor.get('/v2/captures')).status, 403);
   t.same((await alice.get('/v2/jobs')).body, []);
+  t.same((await alice.get('/v2/jobs/ended')).body, []);
+  t.match((await admin.get('/v2/jobs/ended')).body, [{ kind: 'project.import', outcome: 'done' }]);
+  t.same((await alice.get('/v2/overview/projects')).body, []);
   t.equal((await alice.get('/v2/overview')).status, 200);
   t.equal((await client.get('/v2/overview')).status, 401);
 });

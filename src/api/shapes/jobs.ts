@@ -13,3 +13,12 @@ export const job = z.strictObject({
   started_at: z.string(),
 });
 export type JobShape = z.output<typeof job>;
+
+export const endedJob = z.strictObject({
+  ...job.shape,
+  outcome: z.enum(['done', 'failed']),
+  /** Why it failed. */
+  reason: z.string().optional(),
+  ended_at: z.string(),
+});
+export type EndedJobShape = z.output<typeof endedJob>;

@@ -1,4 +1,5 @@
 /** Labs, which the interface calls projects. */
+import type { LabFiguresShape } from '../../api/shapes/lab-overview.js';
 import type { ProjectShape } from '../../api/shapes/projects.js';
 import { segment, type Call } from './call.js';
 
@@ -6,6 +7,11 @@ const all = 'v2/projects';
 const one = (id: string): string => `${all}/${segment(id)}`;
 
 export const listProjects = (): Call<ProjectShape[]> => ({ method: 'GET', path: all });
+
+export const listLabFigures = (): Call<LabFiguresShape[]> => ({
+  method: 'GET',
+  path: 'v2/overview/projects',
+});
 
 export const createProject = (name: string): Call<ProjectShape> => ({
   method: 'POST',

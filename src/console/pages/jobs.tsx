@@ -1,14 +1,14 @@
 /** Jobs of all labs: those that run, with their progress, and those that have ended. */
 import { useSignalEffect } from '@preact/signals';
 import type { JSX } from 'preact';
-import type { JobShape } from '../../api/shapes/jobs.js';
+import type { EndedJobShape, JobShape } from '../../api/shapes/jobs.js';
 import { send } from '../api/call.js';
 import { cancelJob } from '../api/jobs.js';
 import { Empty } from '../parts/notice.js';
 import { Moment } from '../parts/quantity.js';
 import { may } from '../state/account.js';
 import { reconnections } from '../state/connection.js';
-import { endedJobs, readJobs, runningJobs, type EndedJob } from '../state/jobs.js';
+import { endedJobs, readJobs, runningJobs } from '../state/jobs.js';
 import { failed } from '../state/toasts.js';
 import { TEXTS } from '../texts.js';
 
@@ -72,7 +72,7 @@ function Running({ job }: { readonly job: JobShape }): JSX.Element {
   );
 }
 
-function Ended({ job }: { readonly job: EndedJob }): JSX.Element {
+function Ended({ job }: { readonly job: EndedJobShape }): JSX.Element {
   const isDone = job.outcome === 'done';
   return (
     <li class="card">
@@ -81,6 +81,9 @@ function Ended({ job }: { readonly job: EndedJob }): JSX.Element {
       </strong>
       <span class={isDone ? 'state good' : 'state bad'}>
         <span aria-hidden="true">{isDone ? '✓' : '✖'}</span> {texts.outcomes[job.outcome]}
+      </span>
+      <span class="hint">
+        <Moment time={job.ended_at} />
       </span>
       {job.reason !== undefined && <p>{job.reason}</p>}
     </li>

@@ -1,13 +1,16 @@
 /** All labs: found, opened, closed, started, made, deleted. */
 import { useComputed, useSignal } from '@preact/signals';
 import type { JSX } from 'preact';
+import type { LabFiguresShape } from '../../api/shapes/lab-overview.js';
 import type { ProjectShape } from '../../api/shapes/projects.js';
 import { listProjects } from '../api/projects.js';
 import { Icon } from '../parts/icon.js';
 import { Empty, Failure, Loading } from '../parts/notice.js';
+import { Ahead, bytesText, countText } from '../parts/quantity.js';
 import { Table, type Column } from '../parts/table.js';
-import { may } from '../state/account.js';
+import { hasUsers, may } from '../state/account.js';
 import { useCommands } from '../state/commands.js';
+import { useLabFigures } from '../state/lab-figures.js';
 import { addressOf } from '../state/place.js';
 import { useReading } from '../state/reading.js';
 import { TEXTS } from '../texts.js';
@@ -26,6 +29,7 @@ export function LabsPage(): JSX.Element {
   const { answer, error, again } = useReading('labs', listProjects, (action) =>
     action.startsWith('project.'),
   );
+  const glances = useLabFigures();
   const rows = useComputed(() => answer.value ?? []);
   const selected = useSignal<ReadonlySet<string>>(new Set());
   const doing = useSignal<ReadonlyMap<string, string>>(new Map());
@@ -47,12 +51,71 @@ export function LabsPage(): JSX.Element {
   );
   if (error.value !== undefined) return <Failure error={error.value} />;
   if (answer.value === undefined) return <Loading />;
+  const runningOf = ({ project_id: id }: ProjectShape): LabFiguresShape['running'] =>
+    glances.value.get(id)?.figures.running ?? null;
+  const ownersOf = ({ project_id: id }: ProjectShape): string =>
+    glances.value.get(id)?.figures.owners.join(', ') ?? '';
+  const endOf = ({ project_id: id }: ProjectShape): string | null =>
+    glances.value.get(id)?.figures.ends_at ?? null;
+  const rateOf = ({ project_id: id }: ProjectShape): number | undefined => glances.value.get(id)?.rate;
+  const counted = (
+    title: string,
+    of: (running: NonNullable<LabFiguresShape['running']>) => number,
+    textOf: (running: NonNullable<LabFiguresShape['running']>) => string,
+  ): Column<ProjectShape> => ({
+    title,
+    order: (lab) => {
+      const running = runningOf(lab);
+      return running === null ? -1 : of(running);
+    },
+    cell: (lab) => {
+      const running = runningOf(lab);
+      return running === null ? '–' : textOf(running);
+    },
+    isNumber: true,
+    isSecondary: true,
+  });
   const columns: readonly Column<ProjectShape>[] = [
     NAME,
+    ...(hasUsers() ? [{ title: texts.owner, order: ownersOf, cell: ownersOf, isSecondary: true }] : []),
     {
       title: texts.state,
       order: ({ status }) => status,
       cell: ({ status, project_id: id }) => <State status={status} doing={doing.value.get(id)} />,
+    },
+    counted(
+      texts.nodes,
+      ({ nodes }) => nodes,
+      ({ started, nodes }) => `${countText(started)}/${countText(nodes)}`,
+    ),
+    counted(
+      texts.links,
+      ({ links }) => links,
+      ({ links }) => countText(links),
+    ),
+    {
+      title: texts.traffic,
+      order: (lab) => rateOf(lab) ?? -1,
+      cell: (lab) => {
+        const rate = rateOf(lab);
+        return rate === undefined ? '–' : `${bytesText(rate)}/s`;
+      },
+      isNumber: true,
+      isSecondary: true,
+    },
+    counted(
+      texts.captures,
+      ({ captures }) => captures,
+      ({ captures }) => (captures === 0 ? '–' : `${countText(captures)} ●`),
+    ),
+    {
+      title: texts.ends,
+      order: (lab) => endOf(lab) ?? '~',
+      cell: (lab) => {
+        const end = endOf(lab);
+        return end === null ? '–' : <Ahead time={end} />;
+      },
+      isSecondary: true,
     },
     {
       title: texts.snapshots,
@@ -78,7 +141,7 @@ export function LabsPage(): JSX.Element {
         columns={columns}
         idOf={({ project_id: id }) => id}
         nameOf={({ name }) => name}
-        textOf={({ name, status }) => `${name} ${texts.states[status]}`}
+        textOf={(lab) => `${lab.name} ${texts.states[lab.status]} ${ownersOf(lab)}`}
         selected={selected}
       >
         {may('projects:write') && (

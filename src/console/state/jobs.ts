@@ -1,22 +1,17 @@
-/** Jobs that run, and those that have ended since the console was opened. */
+/** Jobs that run, and those that have ended last. */
 import { signal } from '@preact/signals';
-import type { JobShape } from '../../api/shapes/jobs.js';
+import type { EndedJobShape, JobShape } from '../../api/shapes/jobs.js';
 import { send } from '../api/call.js';
-import { listJobs } from '../api/jobs.js';
+import { listEndedJobs, listJobs } from '../api/jobs.js';
 import { onServerEvent } from '../api/notifications.js';
 import { TEXTS } from '../texts.js';
 import { failed } from './toasts.js';
-
-export interface EndedJob extends JobShape {
-  readonly outcome: 'done' | 'failed';
-  readonly reason?: string;
-}
 
 const MOST_ENDED = 200;
 
 export const runningJobs = signal<readonly JobShape[]>([]);
 /** The newest first. */
-export const endedJobs = signal<readonly EndedJob[]>([]);
+export const endedJobs = signal<readonly EndedJobShape[]>([]);
 
 /** Reads what runs, and follows the events. Returns the function that ends it. */
 export function watchJobs(): () => void {
@@ -24,13 +19,18 @@ export function watchJobs(): () => void {
   void readJobs();
   return onServerEvent(({ action, event }) => {
     if (action === 'job.started' || action === 'job.progress') put(event as JobShape);
-    if (action === 'job.ended') end(event as EndedJob);
+    if (action === 'job.ended') end(event as EndedJobShape);
   });
 }
 
 export async function readJobs(): Promise<void> {
   try {
-    runningJobs.value = await send(listJobs());
+    const [running, ended] = await Promise.all([send(listJobs()), send(listEndedJobs())]);
+    runningJobs.value = running;
+    const known = new Set(ended.map(({ job_id: id }) => id));
+    // An event may have come while the answer was on its way.
+    const newer = endedJobs.value.filter(({ job_id: id }) => !known.has(id));
+    endedJobs.value = [...newer, ...ended].slice(0, MOST_ENDED);
   } catch (error) {
     failed(error);
   }
@@ -41,9 +41,10 @@ function put(job: JobShape): void {
   runningJobs.value = [...others, job].sort((a, b) => (a.started_at < b.started_at ? -1 : 1));
 }
 
-function end(job: EndedJob): void {
+function end(job: EndedJobShape): void {
   runningJobs.value = runningJobs.value.filter(({ job_id: id }) => id !== job.job_id);
-  endedJobs.value = [job, ...endedJobs.value].slice(0, MOST_ENDED);
+  const others = endedJobs.value.filter(({ job_id: id }) => id !== job.job_id);
+  endedJobs.value = [job, ...others].slice(0, MOST_ENDED);
   if (job.outcome === 'failed')
     failed(new Error(TEXTS.jobs.failed(TEXTS.jobs.kindOf(job.kind), job.subject, job.reason ?? '')));
 }

@@ -15,11 +15,15 @@ import type { ImageLibrary } from '../files/images/image-library.js';
 import { EMULATORS, isEmulator, type Emulator } from '../files/images/image-name.js';
 import type { FileThreads } from '../http/file-source.js';
 import type { Controller } from '../lab/controller.js';
+import { text } from '../lab/gns3-file/topology-schema.js';
 import type { Transfers } from '../files/transfer/transfers.js';
 import { names } from './schemas.js';
-import { image } from './shapes/images.js';
+import { image, imageUses } from './shapes/images.js';
 
 const tag = 'Images';
+const LONGEST_NAME = 1024;
+/** So many projects are named beside an image. */
+const MOST_NAMED = 20;
 
 /** The images of an emulator at one of the two paths under which they are served. */
 interface Address {
@@ -46,6 +50,37 @@ export function imageRoutes(
     ...routesAt(controllerAddress(controller), files, images, transfers),
     route({
       method: 'GET',
+      path: '/v2/images/{emulator}/uses',
+      tag,
+      access: { right: 'images:read' },
+      summary: 'Count the nodes that use each image, by its path, and name the projects that one may see',
+      params: names('emulator'),
+      answers: { 200: imageUses },
+      handle: async ({ params: { emulator }, exchange: { caller } }) => {
+        const found = await images.uses(servedEmulator(emulator));
+        const shown = [...found].map(([path, byProject]) => {
+          const nodes = [...byProject.values()].reduce((sum, count) => sum + count, 0);
+          const seen = [...byProject.keys()].filter((id) => caller.grantOn(id) !== undefined);
+          const projects = seen.slice(0, MOST_NAMED).map((id) => controller.projects.find(id).name);
+          return [path, { nodes, projects }] as const;
+        });
+        return json(200, Object.fromEntries(shown));
+      },
+    }),
+    route({
+      method: 'POST',
+      path: '/v2/images/{emulator}/rename',
+      tag,
+      access: { right: 'images:write' },
+      summary: 'Give an image that no node uses another name; no other image is replaced',
+      params: names('emulator'),
+      body: z.strictObject({ filename: text(1, LONGEST_NAME), to: text(1, LONGEST_NAME) }),
+      answers: { 200: z.strictObject({ filename: z.string() }) },
+      handle: async ({ params: { emulator }, body: { filename, to } }) =>
+        json(200, { filename: await images.rename(servedEmulator(emulator), filename, to) }),
+    }),
+    route({
+      method: 'GET',
       path: '/v2/computes/endpoint/{compute_id}/{emulator}/{action:.+}',
       tag,
       access: { right: 'computes:read' },
@@ -58,6 +93,11 @@ export function imageRoutes(
       },
     }),
   ];
+}
+
+function servedEmulator(name: string): Emulator {
+  if (isEmulator(name)) return name;
+  throw refusals.forwardUnknown(`images of ${name}`);
 }
 
 function computeAddress(emulator: Emulator): Address {

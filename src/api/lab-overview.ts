@@ -75,7 +75,7 @@ function* figuresOf(
     last_used_at: isoOf(ends.uses.last(id)),
     ends_at: isoOf(ends.times.of(id).endsAt),
   };
-  if (!project.isOpen) return { ...facts, running: null };
+  if (isClosed(project)) return { ...facts, running: null };
   const { nodes, links, captures } = project.topology;
   const { topology } = project;
   let started = 0;
@@ -85,7 +85,7 @@ function* figuresOf(
     // It may be closed when the loop comes back.
     if (++count % OBJECTS_A_SLICE === 0) {
       yield '';
-      if (!project.isOpen) return { ...facts, running: null };
+      if (isClosed(project)) return { ...facts, running: null };
     }
   }
   let octets = 0;
@@ -99,3 +99,5 @@ function* figuresOf(
   const running = { nodes: nodes.size, started, links: links.size, captures: captured, octets };
   return { ...facts, running };
 }
+
+const isClosed = ({ isOpen }: Project): boolean => !isOpen;

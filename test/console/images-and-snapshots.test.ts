@@ -44,9 +44,17 @@ void t.test('a browser', { skip: missingConsoleBrowser() }, async (t) => {
     t.match((await client.get('/v2/compute/qemu/images')).body, [
       { filename: 'vios-159.qcow2', filesize: SIZE },
     ]);
-    await page.getByRole('table').getByRole('button', { name: 'Delete vios-159.qcow2' }).click();
+    await page.getByRole('button', { name: 'Rename vios-159.qcow2' }).click();
+    const renaming = page.getByRole('dialog', { name: 'Rename vios-159.qcow2' });
+    await type(renaming.getByLabel('Image'), 'vios.qcow2');
+    t.same(await hindrances(page), []);
+    await page.keyboard.press('Enter');
+    await renaming.waitFor({ state: 'detached' });
+    t.match((await client.get('/v2/compute/qemu/images')).body, [{ filename: 'vios.qcow2', filesize: SIZE }]);
+    t.same((await client.get('/v2/images/qemu/uses')).body, {});
+    await page.getByRole('table').getByRole('button', { name: 'Delete vios.qcow2' }).click();
     const dialog = page.getByRole('dialog', { name: 'Delete this image' });
-    await type(dialog.getByLabel('Type the name'), 'vios-159.qcow2');
+    await type(dialog.getByLabel('Type the name'), 'vios.qcow2');
     await dialog.getByRole('button', { name: 'Delete' }).click();
     await page.getByText('There is no image of this emulator yet.').waitFor();
     t.same(

@@ -208,6 +208,10 @@ export const requestRefusals = {
       'image_in_use',
       `The image ${name} is used by node ${node} of project ${project}: it was not deleted`,
     ),
+  imageNotRenamed: (name: string, uses: string) =>
+    new Refusal(409, 'image_not_renamed', `The image ${name} was not renamed, because nodes use it: ${uses}`),
+  imageExists: (name: string) =>
+    new Refusal(409, 'image_exists', `There is an image ${shortened(name)} already`),
   forwardUnknown: (request: string) =>
     new Refusal(404, 'compute_request_unknown', `${shortened(request)} not found`),
 } as const;

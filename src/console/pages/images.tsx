@@ -3,11 +3,21 @@ import { useComputed, useSignal } from '@preact/signals';
 import type { JSX } from 'preact';
 import type { ImageShape } from '../../api/shapes/images.js';
 import { send } from '../api/call.js';
-import { deleteImage, IMAGE_KINDS, imageAddress, listImages, type ImageKind } from '../api/images.js';
+import {
+  deleteImage,
+  IMAGE_KINDS,
+  imageAddress,
+  listImages,
+  listImageUses,
+  renameImage,
+  type ImageKind,
+} from '../api/images.js';
+import { ActionDialog } from '../parts/action-dialog.js';
 import { Deletion } from '../parts/deletion.js';
 import { Empty, Failure, Loading } from '../parts/notice.js';
 import { bytesText, Meter, percentText } from '../parts/quantity.js';
 import { Table, type Column } from '../parts/table.js';
+import { TextField } from '../parts/text-field.js';
 import { may } from '../state/account.js';
 import { useReading } from '../state/reading.js';
 import { failed } from '../state/toasts.js';
@@ -112,12 +122,20 @@ function UploadRow({ upload: known }: { readonly upload: ImageUpload }): JSX.Ele
 }
 
 function ImageList({ kind }: { readonly kind: ImageKind }): JSX.Element {
-  const { answer, error, again } = useReading(
+  const uses = useReading(
+    kind,
+    () => listImageUses(kind),
+    (action) => action.startsWith('image.'),
+  );
+  const renamed = useSignal<string | undefined>(undefined);
+  const reading = useReading(
     kind,
     () => listImages(kind),
     (action) => action.startsWith('upload.') || action.startsWith('image.'),
   );
+  const { answer, error, again } = reading;
   const rows = useComputed(() => answer.value ?? []);
+  const usersOf = ({ path }: ImageShape): number => uses.answer.value?.[path]?.nodes ?? 0;
   const removed = useSignal<string | undefined>(undefined);
   // An upload that has ended has made an image, whatever else is told about it.
   const finished = imageUploads.value.filter(({ state }) => state.value === 'finished').length;
@@ -145,6 +163,16 @@ function ImageList({ kind }: { readonly kind: ImageKind }): JSX.Element {
       isNumber: true,
     },
     {
+      title: texts.used,
+      order: usersOf,
+      cell: (image) => {
+        const count = usersOf(image);
+        const labs = uses.answer.value?.[image.path]?.projects ?? [];
+        return <span title={labs.join(', ')}>{count === 0 ? '–' : texts.usedBy(count)}</span>;
+      },
+      isNumber: true,
+    },
+    {
       title: 'MD5',
       order: ({ md5sum }) => md5sum ?? '',
       cell: ({ md5sum }) => <code>{md5sum ?? '–'}</code>,
@@ -156,14 +184,23 @@ function ImageList({ kind }: { readonly kind: ImageKind }): JSX.Element {
             title: texts.actions,
             order: ({ filename }: ImageShape) => filename,
             cell: ({ filename }: ImageShape) => (
-              <button
-                type="button"
-                class="danger"
-                aria-label={texts.removeOf(filename)}
-                onClick={() => (removed.value = filename)}
-              >
-                {texts.remove}
-              </button>
+              <span class="row-actions">
+                <button
+                  type="button"
+                  aria-label={texts.renameOf(filename)}
+                  onClick={() => (renamed.value = filename)}
+                >
+                  {texts.rename}
+                </button>
+                <button
+                  type="button"
+                  class="danger"
+                  aria-label={texts.removeOf(filename)}
+                  onClick={() => (removed.value = filename)}
+                >
+                  {texts.remove}
+                </button>
+              </span>
             ),
           },
         ]
@@ -193,6 +230,14 @@ function ImageList({ kind }: { readonly kind: ImageKind }): JSX.Element {
           <p>{texts.empty}</p>
         </Empty>
       )}
+      {renamed.value !== undefined && (
+        <Renaming
+          kind={kind}
+          name={renamed.value}
+          reading={reading}
+          onClose={() => (renamed.value = undefined)}
+        />
+      )}
       {removed.value !== undefined && (
         <Deletion
           title={texts.removal}
@@ -203,5 +248,36 @@ function ImageList({ kind }: { readonly kind: ImageKind }): JSX.Element {
         />
       )}
     </>
+  );
+}
+
+interface RenamingProps {
+  readonly kind: ImageKind;
+  readonly name: string;
+  readonly reading: ReturnType<typeof useReading<ImageShape[]>>;
+  readonly onClose: () => void;
+}
+
+function Renaming({ kind, name, reading, onClose }: RenamingProps): JSX.Element {
+  const typed = useSignal(name);
+  const wanted = typed.value.trim();
+  const call = renameImage(kind, name, wanted);
+  return (
+    <ActionDialog
+      title={texts.renameOf(name)}
+      button={texts.renameButton}
+      call={call}
+      isReady={wanted !== '' && wanted !== name}
+      run={() =>
+        reading.change(
+          (now) => now.map((known) => (known.filename === name ? { ...known, filename: wanted } : known)),
+          call,
+        )
+      }
+      onClose={onClose}
+    >
+      <TextField label={texts.name} value={typed} maxLength={255} />
+      <p class="hint">{texts.renameHint}</p>
+    </ActionDialog>
   );
 }

@@ -1,11 +1,11 @@
 /** The images of this server: lists them, finds their files, lands new ones, and removes them. */
-import { basename, isAbsolute, join, relative } from 'node:path';
-import { refusals } from '../../base/errors/errors.js';
+import { basename, dirname, isAbsolute, join, relative } from 'node:path';
+import { refusals, shortList } from '../../base/errors/errors.js';
 import type { Projects } from '../../lab/projects/projects.js';
 import type { Landing } from '../transfer/landing.js';
 import { ImageDigests, type ImageDigestsOptions } from './image-digests.js';
 import { IMAGE_FOLDERS, imageName, type Emulator } from './image-name.js';
-import { findImageUse } from './image-use.js';
+import { findImageUse, usesOfImages } from './image-use.js';
 
 interface ImageLibraryOptions extends ImageDigestsOptions {
   readonly projects: Pick<Projects, 'all'>;
@@ -127,14 +127,60 @@ export class ImageLibrary {
   async remove(emulator: Emulator, filename: string): Promise<void> {
     const { disk, folder: root, projects } = this.#options;
     const path = await this.#find(emulator, filename, 'delete');
-    const names = [shownPath(root, path, emulator), join(root, path), basename(path)];
+    const names = this.#namesOf(emulator, path);
     const use = await findImageUse([...projects.all.values()], emulator, names);
     if (use !== undefined) throw refusals.imageInUse(basename(path), use.node, use.project);
     await disk.run('removeImage', { root, path });
     this.#digests.removed(path);
   }
 
-  async #find(emulator: Emulator, filename: string, doing: 'read' | 'delete'): Promise<string> {
+  /**
+   * Gives an image another name in the folder that it is in. Refuses (409) an image that nodes use, in words that say which
+   * labs, and a name that is taken.
+   */
+  async rename(emulator: Emulator, filename: string, wanted: string): Promise<string> {
+    const { disk, folder: root, projects } = this.#options;
+    const name = imageName(wanted, 'write');
+    if (name.includes('/')) throw refusals.imageNameRefused(wanted, 'it has a folder');
+    const path = await this.#find(emulator, filename, 'rename');
+    const labs = new Map<string, number>();
+    const names = this.#namesOf(emulator, path);
+    for await (const { project, images } of usesOfImages([...projects.all.values()], emulator))
+      if (images.some((image) => names.includes(image))) labs.set(project, (labs.get(project) ?? 0) + 1);
+    const uses = [...labs].map(([lab, nodes]) => `${nodes} of project ${lab}`);
+    if (uses.length > 0) throw refusals.imageNotRenamed(basename(path), shortList(uses));
+    await disk.run('renameImage', { root, path, target: join(dirname(path), name) });
+    this.#digests.removed(path);
+    return name;
+  }
+
+  /** How many nodes of which projects use each image, by its path. */
+  async uses(emulator: Emulator): Promise<ReadonlyMap<string, ReadonlyMap<string, number>>> {
+    const listed = await this.#options.disk.run('listImages', { root: this.#options.folder, emulator });
+    const pathOf = new Map<string, string>();
+    for (const { path } of listed)
+      for (const name of this.#namesOf(emulator, path))
+        pathOf.set(name, shownPath(this.folder, path, emulator));
+    const found = new Map<string, Map<string, number>>();
+    for await (const { project_id: id, images } of usesOfImages(
+      [...this.#options.projects.all.values()],
+      emulator,
+    )) {
+      for (const path of new Set(images.flatMap((image) => pathOf.get(image) ?? []))) {
+        const projects = found.get(path) ?? new Map<string, number>();
+        found.set(path, projects.set(id, (projects.get(id) ?? 0) + 1));
+      }
+    }
+    return found;
+  }
+
+  /** The names by which nodes may name an image. */
+  #namesOf(emulator: Emulator, path: string): string[] {
+    const { folder: root } = this.#options;
+    return [shownPath(root, path, emulator), join(root, path), basename(path)];
+  }
+
+  async #find(emulator: Emulator, filename: string, doing: 'read' | 'delete' | 'rename'): Promise<string> {
     const name = imageName(filename, doing);
     const { disk, folder: root } = this.#options;
     const path = await disk.run('findImage', { root, emulator, name });

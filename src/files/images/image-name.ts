@@ -33,7 +33,7 @@ export function isEmulator(name: string): name is Emulator {
  * The path below the folder of the emulator that a client means. Refuses a name that leaves that folder (403), even after
  * further decoding, and one that cannot be the name of an image (400).
  */
-export function imageName(given: string, doing: 'read' | 'write' | 'delete'): string {
+export function imageName(given: string, doing: 'read' | 'write' | 'delete' | 'rename'): string {
   if (Buffer.byteLength(given) > LONGEST_NAME) {
     throw refusals.imageNameRefused(given, `it is longer than ${LONGEST_NAME} bytes`);
   }

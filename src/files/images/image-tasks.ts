@@ -1,5 +1,14 @@
 /** Work on the images on the disk. Paths are below the images folder. Runs in a disk thread. */
-import { closeSync, fstatSync, lstatSync, readdirSync, readSync, statSync, unlinkSync } from 'node:fs';
+import {
+  closeSync,
+  fstatSync,
+  linkSync,
+  lstatSync,
+  readdirSync,
+  readSync,
+  statSync,
+  unlinkSync,
+} from 'node:fs';
 import { basename, dirname, join, posix } from 'node:path';
 import { refusals, systemCode } from '../../base/errors/errors.js';
 import type { TaskTable } from '../../base/threads/task.js';
@@ -42,6 +51,8 @@ export interface ImageTasks extends TaskTable {
     cancelled: Int32Array<SharedArrayBuffer>;
   }) => ImageDigest | undefined;
   readonly removeImage: (input: { root: string; path: string }) => void;
+  /** Gives an image another path in the same folder. Refuses (409) one that is taken. */
+  readonly renameImage: (input: { root: string; path: string; target: string }) => void;
   /** Writes the file beside an image that was uploaded or digested; without an MD5, removes it. */
   readonly settleSideFile: (input: {
     root: string;
@@ -92,6 +103,22 @@ export const imageTasks: ImageTasks = {
     const found = lstatSync(image);
     if (found.isDirectory()) throw refusals.isDirectory(basename(path));
     if (!found.isFile()) throw refusals.fileForbidden();
+    unlinkSync(image);
+    removeSideFile(image);
+    syncFolder(dirname(image));
+  },
+
+  renameImage({ root, path, target }) {
+    const image = containedPath(root, path);
+    if (!lstatSync(join(root, path)).isFile()) throw refusals.fileForbidden();
+    const renamed = join(dirname(image), basename(target));
+    try {
+      // Unlike a rename, a link never takes the place of a file.
+      linkSync(image, renamed);
+    } catch (error) {
+      throw systemCode(error) === 'EEXIST' ? refusals.imageExists(basename(target)) : error;
+    }
+    syncFolder(dirname(image));
     unlinkSync(image);
     removeSideFile(image);
     syncFolder(dirname(image));

@@ -10,7 +10,13 @@ interface ImageUse {
   readonly project: string;
 }
 
-export type UsingProject = Pick<Project, 'isOpen' | 'name' | 'storedRecords' | 'topology'>;
+interface NodeUse extends ImageUse {
+  readonly project_id: string;
+  /** The images that the node names. */
+  readonly images: readonly string[];
+}
+
+export type UsingProject = Pick<Project, 'id' | 'isOpen' | 'name' | 'storedRecords' | 'topology'>;
 
 /** The first node of a project, open or closed, that has an image by one of these names. */
 export async function findImageUse(
@@ -18,23 +24,40 @@ export async function findImageUse(
   emulator: Emulator,
   names: readonly string[],
 ): Promise<ImageUse | undefined> {
-  for (const project of projects) {
-    for (const node of await nodesOf(project)) {
-      if (usesImage(node, emulator, names)) return { node: node.name, project: project.name };
-    }
-  }
+  for await (const { node, project, images } of usesOfImages(projects, emulator))
+    if (images.some((image) => names.includes(image))) return { node, project };
   return undefined;
 }
 
+/** The nodes of projects, open or closed, that name images of an emulator. */
+export async function* usesOfImages(
+  projects: Iterable<UsingProject>,
+  emulator: Emulator,
+): AsyncGenerator<NodeUse> {
+  for (const project of projects) {
+    for (const node of await nodesOf(project)) {
+      const images = imagesOf(node, emulator);
+      if (images.length > 0) yield { node: node.name, project: project.name, project_id: project.id, images };
+    }
+  }
+}
+
 export function usesImage(
-  { node_type: type, properties = {} }: Pick<StoredNode, 'node_type' | 'properties'>,
+  node: Pick<StoredNode, 'node_type' | 'properties'>,
   emulator: Emulator,
   names: readonly string[],
 ): boolean {
-  if (type !== emulator) return false;
-  return kindOfType(type).imageProperties.some((key) => {
+  return imagesOf(node, emulator).some((image) => names.includes(image));
+}
+
+function imagesOf(
+  { node_type: type, properties = {} }: Pick<StoredNode, 'node_type' | 'properties'>,
+  emulator: Emulator,
+): string[] {
+  if (type !== emulator) return [];
+  return kindOfType(type).imageProperties.flatMap((key) => {
     const value = properties[key];
-    return typeof value === 'string' && names.includes(value.replaceAll('\\', '/'));
+    return typeof value === 'string' && value !== '' ? [value.replaceAll('\\', '/')] : [];
   });
 }
 

@@ -1,9 +1,10 @@
 /** The Prometheus of Debian scrapes a server, in the format that it asks for. */
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { createServer, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import t from 'tap';
 import { eventually } from '../support/eventually.js';
 import { scratchFolder } from '../support/scratch.js';
@@ -19,6 +20,24 @@ async function freePort(): Promise<number> {
   socket.close();
   await once(socket, 'close');
   return port;
+}
+
+const MONITORING = fileURLToPath(new URL('../../../docs/monitoring/', import.meta.url));
+
+interface Rule {
+  readonly name: string;
+  readonly health: string;
+  readonly lastError?: string;
+}
+
+/** The expressions of the board, for any server and for the last minute. */
+function expressionsOfBoard(): string[] {
+  const { panels } = JSON.parse(readFileSync(join(MONITORING, 'board.json'), 'utf8')) as {
+    readonly panels: readonly { readonly targets: readonly { readonly expr: string }[] }[];
+  };
+  return panels
+    .flatMap(({ targets }) => targets.map(({ expr }) => expr))
+    .map((text) => text.replaceAll('$instance', '.*').replaceAll('$__rate_interval', '1m'));
 }
 
 interface Target {
@@ -38,8 +57,16 @@ void t.test('both pages are scraped without a complaint, and have values', { ski
     static_configs: [{ targets: [`127.0.0.1:${server.port}`] }],
   });
   const config = join(folder, 'prometheus.yml');
+  const rule_files = [join(MONITORING, 'alerts.yml')];
   const scrape_configs = ['/metrics', '/metrics/projects'].map(jobOf);
-  writeFileSync(config, JSON.stringify({ global: { scrape_interval: '1s' }, scrape_configs }));
+  writeFileSync(
+    config,
+    JSON.stringify({
+      global: { scrape_interval: '1s', evaluation_interval: '1s' },
+      rule_files,
+      scrape_configs,
+    }),
+  );
   const url = `127.0.0.1:${await freePort()}`;
   const flags = [
     `--config.file=${config}`,
@@ -51,9 +78,11 @@ void t.test('both pages are scraped without a complaint, and have values', { ski
     prometheus.kill();
     await once(prometheus, 'exit');
   });
-  const ask = async (path: string): Promise<{ readonly data: unknown } | undefined> => {
+  const ask = async (path: string): Promise<{ readonly data?: unknown } | undefined> => {
     const reply = await fetch(`http://${url}/api/v1/${path}`).catch(() => undefined);
-    return reply === undefined ? undefined : ((await reply.json()) as { readonly data: unknown });
+    // It begins.
+    if (reply === undefined || reply.status === 503) return undefined;
+    return (await reply.json()) as { readonly data?: unknown };
   };
   const targets = await eventually('both targets were scraped', async () => {
     const { activeTargets = [] } = ((await ask('targets'))?.data ?? {}) as { activeTargets?: Target[] };
@@ -68,4 +97,18 @@ void t.test('both pages are scraped without a complaint, and have values', { ski
   t.equal(found.data.result.length, 1);
   const types = (await ask('metadata?metric=wirefarm_http_requests')) as { readonly data: object };
   t.match(types.data, { wirefarm_http_requests: [{ type: 'counter' }] }, 'the format was OpenMetrics');
+
+  const rules = await eventually('all rules were looked at', async () => {
+    const { groups = [] } = ((await ask('rules'))?.data ?? {}) as { groups?: { rules: Rule[] }[] };
+    const all = groups.flatMap((group) => group.rules);
+    return all.length > 0 && all.every(({ health }) => health !== 'unknown') ? all : undefined;
+  });
+  t.same(
+    rules.filter(({ health }) => health !== 'ok'),
+    [],
+  );
+  const expressions = expressionsOfBoard();
+  t.ok(expressions.length > 10);
+  for (const text of expressions)
+    t.match(await ask(`query?query=${encodeURIComponent(text)}`), { status: 'success' }, text);
 });

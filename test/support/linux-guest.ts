@@ -1,15 +1,15 @@
 /** A guest for virtual machines: the kernel of Debian's cloud images, and busybox. It has a shell on its serial port. */
 import { execFileSync, spawnSync } from 'node:child_process';
 import { chmodSync, copyFileSync, existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { missingQemu } from './qemu.js';
 import { scratchFolder, type Teardown } from './scratch.js';
 
 const BUSYBOX = '/bin/busybox';
 const KERNELS = '/boot';
 const KERNEL_NAME = /^vmlinuz-(.*-cloud-amd64)$/;
-/** In the order in which they are loaded. */
-const MODULES = [
+/** The modules of disks and networks, in the order in which they are loaded. */
+export const MODULES = [
   ...['drivers/virtio/virtio_ring', 'drivers/virtio/virtio', 'drivers/virtio/virtio_pci_legacy_dev'],
   ...['drivers/virtio/virtio_pci_modern_dev', 'drivers/virtio/virtio_pci', 'net/core/failover'],
   ...['drivers/net/net_failover', 'drivers/net/virtio_net', 'drivers/block/virtio_blk'],
@@ -69,26 +69,36 @@ export const GUEST = {
 
 /** Puts the images of the guest into the images of a server, which may run already; returns their folder. */
 export function placeGuest(t: Teardown, data: string, more: readonly string[] = []): string {
-  const release = newestKernel() ?? '';
   const images = join(data, 'images', 'QEMU');
   mkdirSync(images, { recursive: true });
-  copyFileSync(join(KERNELS, `vmlinuz-${release}`), join(images, GUEST.kernel_image));
+  copyFileSync(kernelFile(), join(images, GUEST.kernel_image));
+  const files = { init: INIT, 'etc/acpi/PWRF/00000080': POWER_BUTTON };
+  writeFileSync(join(images, GUEST.initrd), firstDisk(t, files, [...MODULES, ...more]));
+  return images;
+}
 
+export function kernelFile(): string {
+  return join(KERNELS, `vmlinuz-${newestKernel() ?? ''}`);
+}
+
+/** A disk in memory, from which a kernel starts: busybox, these programs, and modules for `init` to load. */
+export function firstDisk(
+  t: Teardown,
+  programs: Readonly<Record<string, string>>,
+  modules: readonly string[],
+): Buffer {
   const root = scratchFolder(t);
-  for (const folder of ['bin', 'modules', 'etc/acpi/PWRF'])
+  for (const folder of ['bin', 'modules', ...Object.keys(programs).map((path) => dirname(path))])
     mkdirSync(join(root, folder), { recursive: true });
   copyFileSync(BUSYBOX, join(root, 'bin/busybox'));
-  for (const [index, path] of [...MODULES, ...more].entries()) {
-    const number = String(index).padStart(2, '0');
-    copyFileSync(`/lib/modules/${release}/kernel/${path}.ko`, join(root, 'modules', `${number}.ko`));
+  for (const [index, path] of modules.entries()) {
+    const file = `/lib/modules/${newestKernel() ?? ''}/kernel/${path}.ko`;
+    copyFileSync(file, join(root, 'modules', `${String(index).padStart(2, '0')}.ko`));
   }
-  writeFileSync(join(root, 'init'), INIT);
-  writeFileSync(join(root, 'etc/acpi/PWRF/00000080'), POWER_BUTTON);
-  for (const path of ['bin/busybox', 'init', 'etc/acpi/PWRF/00000080']) chmodSync(join(root, path), 0o755);
-  const archive = execFileSync('sh', ['-c', 'find . | cpio --quiet -o -H newc | gzip -1'], {
+  for (const [path, text] of Object.entries(programs)) writeFileSync(join(root, path), text);
+  for (const path of ['bin/busybox', ...Object.keys(programs)]) chmodSync(join(root, path), 0o755);
+  return execFileSync('sh', ['-c', 'find . | cpio --quiet -o -H newc | gzip -1'], {
     cwd: root,
     maxBuffer: 64 * 1024 * 1024,
   });
-  writeFileSync(join(images, GUEST.initrd), archive);
-  return images;
 }

@@ -451,7 +451,7 @@ void t.test('files are small', (t) => {
 
 void t.test('names are nouns of the problem', (t) => {
   const empty = /(^|[/.-])(util|helper|common|misc|manager|shared)s?($|[/.-])/;
-  const isKebab = /^[a-z0-9]+(-[a-z0-9]+)*(\.(test|contract|bench))?\.tsx?$/;
+  const isKebab = /^[a-z0-9]+(-[a-z0-9]+)*(\.(test|contract|bench|d))?\.tsx?$/;
   for (const { path } of all) {
     if (empty.test(path)) t.fail(`${path} says nothing`);
     if (!isKebab.test(path.split('/').at(-1) ?? '')) t.fail(`${path} is not in kebab case`);

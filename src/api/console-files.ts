@@ -26,6 +26,9 @@ export function consoleFileRoutes(files: FileThreads, isStartPage: boolean): Rou
   return [
     ...(isStartPage ? [document('/', 'Read the console')] : []),
     document('/console', 'Read the console, also where another page is at the root'),
+    document('/docs', 'Read the description of the interface, in which calls can be tried', 'docs.html', {
+      'img-src': "'self' data:",
+    }),
     document('/terminal.html', 'Read the terminal of the console', 'terminal.html', {
       // xterm.js makes style elements.
       'style-src': "'self' 'unsafe-inline'",

@@ -54,7 +54,7 @@ export const TEXTS = {
       'Nobody has to sign in here: the server has no users, and everybody who reaches it may do everything.',
     signOut: 'Sign out',
     webUi: 'Web UI of GNS3',
-    api: 'OpenAPI document',
+    api: 'Interface, to read and to try',
     scheme: 'Colours',
     schemes: { system: 'as the system', light: 'light', dark: 'dark' },
     letterKeys: 'Single letters are keys',

@@ -73,6 +73,8 @@ void t.test('the console is small', (t) => {
   const size = packed.reduce((sum, name) => sum + statSync(`${FOLDER}/${name}`).size, 0);
   t.comment(`${packed.length} files, ${size} bytes in brotli`);
   t.ok(size > 5 * KIBI && size < 250 * KIBI);
+  const index = readdirSync(FOLDER).filter((name) => /^docs.*\.br$/.test(name));
+  t.equal(index.length, 3, 'the description of the interface is a document with a script and a style');
   t.end();
 });
 
@@ -149,6 +151,22 @@ void t.test('a browser', { skip: missingConsoleBrowser() }, async (t) => {
     isCut = false;
     await page.getByText(/live$/).waitFor();
     await page.getByRole('link', { name: 'made meanwhile', exact: true }).waitFor();
+    t.same(complaints, []);
+    await page.close();
+  });
+
+  await t.test('describes the interface, of which calls can be tried, and asks nobody else', async (t) => {
+    const { page, complaints } = await browser.open(server, '#/labs');
+    await page.getByRole('button', { name: 'Account and looks' }).click();
+    const opening = page.waitForEvent('popup');
+    await page.getByRole('link', { name: 'Interface, to read and to try' }).click();
+    await opening;
+    const reply = page.waitForResponse(/\/v2\/version$/);
+    await page.goto(`${server.url}/docs`);
+    await page.getByRole('button', { name: 'Show the GNS3 version that this server speaks' }).click();
+    await page.getByRole('button', { name: 'Try it out' }).click();
+    await page.getByRole('button', { name: 'Execute' }).click();
+    t.equal((await reply).status(), 200);
     t.same(complaints, []);
     await page.close();
   });

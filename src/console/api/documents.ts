@@ -3,6 +3,9 @@
 /** The description of the interface. */
 export const INTERFACE_DOCUMENT = 'v2/openapi.json';
 
+/** The same for people. */
+export const INTERFACE_PAGE = 'docs';
+
 /** The web UI of GNS3, where the server has a copy. */
 export const WEB_UI = 'static/web-ui/bundled';
 

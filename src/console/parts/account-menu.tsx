@@ -1,6 +1,6 @@
 /** The menu of the account, and of the looks of the console. */
 import type { JSX } from 'preact';
-import { INTERFACE_DOCUMENT, WEB_UI } from '../api/documents.js';
+import { INTERFACE_PAGE, WEB_UI } from '../api/documents.js';
 import { hasOwn, offeredSubjects, titleOf } from '../pages/admin/subjects.js';
 import { account, leave } from '../state/account.js';
 import { glance } from '../state/overview.js';
@@ -66,7 +66,7 @@ export function AccountMenu(): JSX.Element {
               {titleOf(subject)}
             </a>
           ))}
-        <a href={INTERFACE_DOCUMENT} target="_blank">
+        <a href={INTERFACE_PAGE} target="_blank">
           {TEXTS.account.api}
         </a>
         {glance.value?.figures.web_ui === true && <a href={WEB_UI}>{TEXTS.account.webUi}</a>}

@@ -4,6 +4,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import { isRefusal, messageOf, refusals, shortList } from '../base/errors/errors.js';
+import { includesGrant, type Grant } from '../base/rights.js';
 import type { Key, Store } from '../base/store/store.js';
 import type { Group, User } from '../lab/access/access-records.js';
 import type { Grants } from '../lab/access/grants.js';
@@ -19,8 +20,8 @@ import type { Snapshots } from '../snapshots/snapshots.js';
 interface DealsOptions {
   readonly store: Pick<Store, 'commit' | 'load'>;
   readonly projects: Pick<Projects, 'all'>;
-  readonly groups: Pick<Groups, 'usersOf'>;
-  readonly grants: Pick<Grants, 'claim' | 'of' | 'set'>;
+  readonly groups: Pick<Groups, 'get' | 'usersOf'>;
+  readonly grants: Pick<Grants, 'claim' | 'deriveFrom' | 'of' | 'set' | 'stored'>;
   readonly jobs: Jobs;
   readonly copies: Pick<ProjectCopies, 'duplicate'>;
   readonly snapshots: Pick<Snapshots, 'create' | 'delete' | 'list' | 'restore'>;
@@ -31,6 +32,8 @@ interface Deal {
   readonly project_id: string;
   /** The snapshot that the copy began as. */
   readonly start: string;
+  /** The id of the group; copies of an earlier version have none. */
+  readonly group?: string;
 }
 
 interface DealtCopy {
@@ -52,10 +55,13 @@ export class Deals {
   readonly #options: DealsOptions;
   /** By lab, and then by member. */
   readonly #deals = new Map<string, Map<string, Deal>>();
+  /** By copy: the lab and the member. */
+  readonly #copies = new Map<string, { readonly labId: string; readonly userId: string }>();
   readonly #problems = new WeakMap<Project, Map<string, string>>();
 
   constructor(options: DealsOptions) {
     this.#options = options;
+    options.grants.deriveFrom((projectId, userId) => this.#grantOn(projectId, userId));
   }
 
   async start(): Promise<void> {
@@ -87,13 +93,13 @@ export class Deals {
   /** Begins to give a copy to each member who has none; the others are left alone. Returns the id of the job. */
   deal(lab: Project, group: Group): string {
     return this.#begin(lab, group, 'deal.copy', async (job) => {
-      const { members, teachers } = group;
+      const { members } = group;
       const missing = this.list(lab, group).filter(({ project }) => project === undefined);
       job.progress.expect(members.length);
       job.progress.advance(members.length - missing.length);
       const start = missing.length > 0 ? await this.#startOf(lab) : '';
       return this.#each(lab, job, missing, async ({ user }) => {
-        await this.#copy(lab, user, start, teachers);
+        await this.#copy(lab, user, start, group);
       });
     });
   }
@@ -133,6 +139,7 @@ export class Deals {
   async forget(labId: string): Promise<void> {
     if (!this.#deals.has(labId)) return;
     await this.#options.store.commit([{ clear: dealsOf(labId) }]);
+    for (const { project_id: id } of this.#deals.get(labId)?.values() ?? []) this.#copies.delete(id);
     this.#deals.delete(labId);
   }
 
@@ -201,18 +208,19 @@ export class Deals {
     return START;
   }
 
-  async #copy(lab: Project, user: User, start: string, teachers: readonly string[]): Promise<void> {
+  async #copy(lab: Project, user: User, start: string, group: Group): Promise<void> {
     const { store, copies, grants } = this.#options;
     const { user_id: userId } = user;
     const id = this.#deals.get(lab.id)?.get(userId)?.project_id ?? randomUUID();
-    const deal: Deal = { project_id: id, start };
+    const deal: Deal = { project_id: id, start, group: group.group_id };
     await store.commit([{ put: dealKey(lab.id, userId), value: deal }]);
     this.#put(lab.id, userId, deal);
     const claim: ProjectClaim = {
       userId,
       make: async (projectId) => {
         await grants.claim(projectId, userId);
-        for (const teacher of teachers) if (teacher !== userId) await grants.set(projectId, teacher, 'edit');
+        for (const teacher of group.teachers)
+          if (teacher !== userId) await grants.set(projectId, teacher, 'edit');
       },
     };
     const copy = { id, name: lab.name, path: null, resetsAddresses: false, snapshots: [start], claim };
@@ -227,8 +235,27 @@ export class Deals {
     return grants.of(id, userId) === undefined ? undefined : projects.all.get(id);
   }
 
+  /**
+   * The grant of a teacher on a copy that was dealt before: of one who teaches its group now, or who may edit the lab
+   * itself. The members of the group, who may have a grant on the lab together, get none on the copies of others.
+   */
+  #grantOn(projectId: string, userId: string): Grant | undefined {
+    const copy = this.#copies.get(projectId);
+    if (copy === undefined || copy.labId === projectId) return undefined;
+    const { grants, groups } = this.#options;
+    const groupId = this.#deals.get(copy.labId)?.get(copy.userId)?.group;
+    const group = groupId === undefined ? undefined : groups.get(groupId);
+    // Somebody else may have made a project with the id of a copy that is gone.
+    if (group === undefined || grants.stored(projectId, copy.userId) !== 'owner') return undefined;
+    if (group.teachers.includes(userId)) return 'edit';
+    if (group.members.includes(userId) || this.#copies.has(copy.labId)) return undefined;
+    const onLab = grants.of(copy.labId, userId);
+    return onLab !== undefined && includesGrant(onLab, 'edit') ? 'edit' : undefined;
+  }
+
   #put(labId: string, userId: string, deal: Deal): void {
     const ofLab = this.#deals.get(labId) ?? new Map<string, Deal>();
     this.#deals.set(labId, ofLab.set(userId, deal));
+    this.#copies.set(deal.project_id, { labId, userId });
   }
 }

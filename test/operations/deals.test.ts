@@ -82,6 +82,28 @@ void t.test('a member who has a copy is left alone, and one who has lost it gets
   t.strictSame(await namesOf(bob, `${again}/nodes`), ['SW', 'later']);
 });
 
+void t.test('a teacher who comes later reaches copies that were made before', async (t) => {
+  const [ofAnn, ofBob] = [await projectOf('ann'), await projectOf('bob')];
+  const tom = (await addUser(admin, server, 'tom', 'user')).client;
+  const hal = (await addUser(admin, server, 'hal', 'user')).client;
+  t.equal((await tom.get(ofAnn)).status, 404);
+  await admin.expect(200, 'PUT', '/v2/groups/class', { teachers: ['tess', 'tom'] });
+  await teacher.expect(200, 'PUT', `${path}/grants/hal`, { grant: 'edit' });
+  for (const copy of [ofAnn, ofBob]) {
+    t.equal((await tom.get(copy)).status, 200, 'one who teaches the group now');
+    t.equal((await hal.get(copy)).status, 200, 'one who may edit the lab now');
+  }
+  t.strictSame(await namesOf(tom, '/v2/projects'), ['routing', 'routing']);
+  await tom.expect(200, 'PUT', ofAnn, { scene_width: 3000 });
+  t.equal((await tom.delete(ofAnn)).status, 403, 'and the copy stays that of the member');
+  await teacher.expect(200, 'PUT', `${path}/group-grants/class`, { grant: 'edit' });
+  t.equal((await ann.get(ofBob)).status, 404, 'members have no grant on the copies of others');
+  await teacher.expect(204, 'DELETE', `${path}/group-grants/class`);
+  await admin.expect(200, 'PUT', '/v2/groups/class', { teachers: ['tess'] });
+  await teacher.expect(204, 'DELETE', `${path}/grants/hal`);
+  for (const client of [tom, hal]) t.equal((await client.get(ofAnn)).status, 404, 'and no longer than that');
+});
+
 void t.test('all copies are collected, and begin anew', async (t) => {
   const ofAnn = await projectOf('ann');
   await ann.expect(201, 'POST', `${ofAnn}/nodes`, { ...node, name: 'work' });
@@ -128,15 +150,23 @@ void t.test('only a teacher of the group, or an admin, deals', async (t) => {
 });
 
 void t.test('the program deals and collects, also after a start of the server', async (t) => {
+  await admin.expect(200, 'PUT', '/v2/groups/class', { members: ['ann', 'tess', 'tom', 'hal'] });
+  t.equal((await teacher.post(deals)).status, 202);
   await server.stop('SIGKILL');
   const again = await startServer(t, { data: server.data });
   const root = signedIn(again, 'root');
-  await root.expect(200, 'PUT', '/v2/groups/class', { members: ['ann', 'tess'] });
   const who = { WIREFARM_URL: again.url, WIREFARM_USER: 'tess', WIREFARM_PASSWORD: 'correct horse' };
   const listed = await cli(t, ['deal', 'routing', '--group', 'class', '--list'], who);
-  t.match(listed, { code: 0, output: /^ann +routing +(open|closed)\ntess +- +none\n$/ });
+  t.match(listed, { code: 0, output: /^ann +routing +(open|closed)\ntess .*\ntom .*\nhal .*\n$/ });
   const ran = await cli(t, ['deal', 'routing', '--group', 'class'], who);
-  t.match(ran, { code: 0, output: /^ann +routing +(open|closed)\ntess +routing-1 +closed\n$/ });
+  const dealt = /^ann +routing +\S+\ntess +routing-1 +closed\ntom +routing +closed\nhal +routing +closed\n$/;
+  t.match(ran, { code: 0, output: dealt });
+  const labs = (await root.get('/v2/projects')).body as unknown[];
+  t.equal(
+    labs.length,
+    6,
+    'the lab, and one copy of each of the five who got one: the deal that was killed made no doubles',
+  );
   const collected = await cli(t, ['collect', 'routing', '--group', 'class', '--name', 'Friday'], who);
   t.match(collected, { code: 0, output: /^ann +routing/ });
   const mine = await signedIn(again, 'ann').get('/v2/projects');

@@ -19,6 +19,9 @@ import type { Groups } from './groups.js';
 /** Called when a project has other owners than before. */
 type OwnersChanged = (projectId: string, before: readonly string[], after: readonly string[]) => void;
 
+/** A grant that follows from others, and that no record has. */
+type DerivedGrant = (projectId: string, userId: string) => Grant | undefined;
+
 export class Grants {
   readonly #store: Store;
   readonly #groups: Pick<Groups, 'has'>;
@@ -30,6 +33,7 @@ export class Grants {
   /** The users who own each project. */
   readonly #owners = new Map<string, readonly string[]>();
   #ownersChanged: OwnersChanged = () => undefined;
+  #derived: DerivedGrant = () => undefined;
 
   constructor(store: Store, groups: Pick<Groups, 'has'>) {
     this.#store = store;
@@ -48,10 +52,20 @@ export class Grants {
 
   /** How far a user may use a project, by a grant of his own or of one of his groups. */
   of(projectId: string, userId: string): Grant | undefined {
-    let reached = this.#grants.get(projectId)?.get(userId);
+    let reached = furtherGrant(this.stored(projectId, userId), this.#derived(projectId, userId));
     for (const [groupId, grant] of this.#ofGroups.get(projectId) ?? [])
       if (this.#groups.has(groupId, userId)) reached = furtherGrant(reached, grant);
     return reached;
+  }
+
+  /** The grant of the user himself, without those of groups and those that follow from others. */
+  stored(projectId: string, userId: string): Grant | undefined {
+    return this.#grants.get(projectId)?.get(userId);
+  }
+
+  /** There is one deriver. It must not ask for the grants on a project about which it is asked. */
+  deriveFrom(derived: DerivedGrant): void {
+    this.#derived = derived;
   }
 
   ownersOf(projectId: string): readonly string[] {

@@ -18,6 +18,10 @@ const BENCHES = {
     'Requests',
     'Wirefarm and the bare HTTP library, which answers a constant of the same size, in turn, with 16 connections each.',
   ],
+  price: [
+    'The price of operations',
+    'A server with 1,000 users, 10,000 tokens, audit, access log and a reader of its metrics, and one with none of them, in turn, with 16 connections each. Each request comes with the token of another user.',
+  ],
   growth: ['Large labs', 'Nodes and links are created in turn in a lab of 2,000 nodes and in a small one.'],
   idle: [
     'A server without work',

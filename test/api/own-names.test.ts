@@ -119,16 +119,19 @@ const IN_PROJECT = [...OWN, ...OWN.map((name) => join(lab.folder, name))];
 const NODE_FOLDER = '../../../';
 const climbing = (way: string, names: readonly string[] = OWN): string[] => names.map((name) => way + name);
 
+/** Names that no image may have. */
+const NO_IMAGES = [
+  ...climbing('../', ['tmp', 'tmp/new', 'tmp/new/deep']),
+  ...climbing(`../../projects/${lab.lab.id}/`),
+  '.new',
+  'new.tmp',
+  'a.qcow2.md5sum',
+];
+
 /** The names of the server's own files, for every path parameter that is not looked up. */
 const FREE: Readonly<Record<string, (route: Route) => string[]>> = {
   path: ({ path }) => (path.includes('/nodes/') ? climbing(NODE_FOLDER) : IN_PROJECT),
-  filename: () => [
-    ...climbing('../', ['tmp', 'tmp/new', 'tmp/new/deep']),
-    ...climbing(`../../projects/${lab.lab.id}/`),
-    '.new',
-    'new.tmp',
-    'a.qcow2.md5sum',
-  ],
+  filename: () => NO_IMAGES,
   symbol_id: () => [...OWN_FOLDERS, `other${EXTENSION}`, '..', '.'],
   name: () => climbing('../../'),
   action: () => IN_PROJECT,
@@ -186,6 +189,11 @@ const capture = (path: string): Ask[] =>
   climbing('../../').flatMap((name) =>
     spellings(name).map((given) => json(path, { capture_file_name: given })),
   );
+const renaming = (path: string): Ask[] =>
+  NO_IMAGES.flatMap(spellings).flatMap((name) => [
+    json(path, { filename: 'a.qcow2', to: name }),
+    json(path, { filename: name, to: 'b.qcow2' }),
+  ]);
 const place = (path: string): Ask[] =>
   OWN.map((name) => json(path, { name: randomUUID(), path: join(lab.folder, name) }));
 
@@ -206,6 +214,7 @@ const FIELDS: Readonly<Record<string, (path: string) => Ask[]>> = {
       path: path.replace(lab.lab.id, randomUUID()),
       body: projectArchive({}, { [name]: 'x' }),
     })),
+  'POST /v2/images/{emulator}/rename filename': renaming,
   'POST /v2/projects/{project_id}/nodes/{node_id}/files.tar folder': (path) =>
     climbing(NODE_FOLDER).flatMap((name) =>
       spellings(name).map((given) => ({

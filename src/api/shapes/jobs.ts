@@ -4,7 +4,8 @@ import { uuid } from '../../lab/gns3-file/topology-schema.js';
 
 export const job = z.strictObject({
   job_id: uuid,
-  project_id: uuid,
+  /** Backups are work of no project. */
+  project_id: uuid.or(z.literal('backups')),
   kind: z.string(),
   subject: z.string(),
   state: z.enum(['waiting', 'running']),

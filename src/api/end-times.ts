@@ -18,7 +18,7 @@ export interface EndTimeServices {
   readonly times: EndTimes;
   readonly watch: Pick<EndWatch, 'isWarned'>;
   /** Forgets a project that is gone. */
-  forget(projectId: string): Promise<void>;
+  forget(projectId: string): void;
 }
 
 const tag = 'Projects';

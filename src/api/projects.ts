@@ -58,8 +58,8 @@ export function claimOf(grants: Grants, { userId, isForSomeProjects }: Caller): 
 interface ProjectRouteServices {
   readonly grants: Grants;
   readonly jobs: Jobs;
-  /** The records of projects that are removed with them. */
-  readonly forgotten: readonly { forget(projectId: string): Promise<void> }[];
+  /** These know something of projects, whose records go when a project is removed. */
+  readonly forgotten: readonly { forget(projectId: string): void }[];
   readonly files: TaskRunner<FolderTasks>;
 }
 
@@ -156,8 +156,9 @@ export function projectRoutes(
       handle: async ({ params }) => {
         // A job in its folder must not create the folder again.
         await jobs.cancelAll(params.project_id);
-        await projects.delete(params.project_id);
-        for (const one of forgotten) await one.forget(params.project_id);
+        await projects.delete(params.project_id, () => {
+          for (const one of forgotten) one.forget(params.project_id);
+        });
         return empty(204);
       },
     }),

@@ -7,6 +7,7 @@ import { isRefusal, messageOf, refusals, shortList } from '../base/errors/errors
 import { includesGrant, type Grant } from '../base/rights.js';
 import type { Key, Store } from '../base/store/store.js';
 import type { Group, User } from '../lab/access/access-records.js';
+import { ABOUT_PROJECTS } from '../lab/projects/records.js';
 import type { Grants } from '../lab/access/grants.js';
 import type { Groups } from '../lab/access/groups.js';
 import type { Project } from '../lab/projects/project.js';
@@ -46,7 +47,7 @@ interface DealtCopy {
 
 type DealKind = Extract<JobKind, `deal.${string}`>;
 
-const DEALS: Key = ['deal'];
+const DEALS: Key = ABOUT_PROJECTS.deals;
 const dealsOf = (labId: string): Key => [...DEALS, labId];
 const dealKey = (labId: string, userId: string): Key => [...dealsOf(labId), userId];
 const START = 'As dealt';
@@ -136,9 +137,7 @@ export class Deals {
   }
 
   /** Forgets the copies of a lab that is gone; they stay. */
-  async forget(labId: string): Promise<void> {
-    if (!this.#deals.has(labId)) return;
-    await this.#options.store.commit([{ clear: dealsOf(labId) }]);
+  forget(labId: string): void {
     for (const { project_id: id } of this.#deals.get(labId)?.values() ?? []) this.#copies.delete(id);
     this.#deals.delete(labId);
   }

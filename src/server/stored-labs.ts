@@ -46,7 +46,7 @@ interface StoredLabs {
     readonly times: EndTimes;
     readonly watch: EndWatch;
     readonly uses: ProjectUses;
-    forget(projectId: string): Promise<void>;
+    forget(projectId: string): void;
   };
 }
 
@@ -121,9 +121,9 @@ export function storedLabs({
     ends: times,
     clock: () => performance.now(),
   });
-  const forget = async (projectId: string): Promise<void> => {
-    await times.forget(projectId);
-    await uses.forget(projectId);
+  const forget = (projectId: string): void => {
+    times.forget(projectId);
+    uses.forget(projectId);
   };
   return { jobs, snapshots, archives, deals, backups, ends: { times, watch, uses, forget } };
 }

@@ -2,6 +2,7 @@
 import type { Key } from '../../base/store/store.js';
 import type { Right } from '../../base/rights.js';
 import type { Limits } from '../quotas/resources.js';
+import { ABOUT_PROJECTS } from '../projects/records.js';
 import type { Role } from './roles.js';
 
 export interface User {
@@ -57,9 +58,9 @@ export const TOKENS: Key = ['token'];
 export const TOKEN_USES: Key = ['token-use'];
 export const SESSIONS: Key = ['session'];
 export const SESSION_USES: Key = ['session-use'];
-export const GRANTS_OF_PROJECTS: Key = ['grant'];
+export const GRANTS_OF_PROJECTS: Key = ABOUT_PROJECTS.grants;
 export const GROUPS: Key = ['group'];
-export const GRANTS_OF_GROUPS: Key = ['group-grant'];
+export const GRANTS_OF_GROUPS: Key = ABOUT_PROJECTS.grantsOfGroups;
 
 export const userKey = (userId: string): Key => [...USERS, userId];
 export const tokensOf = (userId: string): Key => [...TOKENS, userId];

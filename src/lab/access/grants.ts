@@ -133,9 +133,11 @@ export class Grants {
     });
   }
 
-  /** Removes the grants on a project that is gone. */
-  forget(projectId: string): Promise<void> {
-    return this.claim(projectId, undefined);
+  /** Forgets the grants on a project that is removed, which the store does with the project. */
+  forget(projectId: string): void {
+    this.#grants.delete(projectId);
+    this.#ofGroups.delete(projectId);
+    this.#findOwners(projectId);
   }
 
   #put(projectId: string, userId: string, grant: Grant): void {

@@ -9,7 +9,7 @@ import { isBelow } from '../../base/disk/path-order.js';
 import type { Change } from '../../base/store/store.js';
 import { MAKINGS, TRASH } from './folder-layout.js';
 import type { ProjectServices } from './project-state.js';
-import { asideKey, ASIDES, forgetting } from './records.js';
+import { asideKey, ASIDES, removing } from './records.js';
 
 export interface AsideFolder {
   readonly id: string;
@@ -86,7 +86,7 @@ export class AsideFolders {
         continue;
       }
       try {
-        if (forgets !== null) await store.commit([...forgetting(forgets), noteAside(aside, null)]);
+        if (forgets !== null) await store.commit([...removing(forgets), noteAside(aside, null)]);
         await this.remove(aside);
       } catch (error) {
         log.error({ err: error, project: forgets }, 'a deleted project cannot be forgotten yet');

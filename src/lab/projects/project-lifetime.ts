@@ -6,7 +6,14 @@ import { packChanges } from '../../base/store/packing.js';
 import { noteAside, type AsideFolder, type AsideFolders } from './aside-folders.js';
 import { Project } from './project.js';
 import type { ProjectServices } from './project-state.js';
-import { forgetting, NEVER_WRITTEN, projectKey, versionKey, type ProjectRecord } from './records.js';
+import {
+  forgetting,
+  removing,
+  NEVER_WRITTEN,
+  projectKey,
+  versionKey,
+  type ProjectRecord,
+} from './records.js';
 import type { ImportedProject } from '../gns3-file/reading.js';
 
 /** The claim by which a new project becomes somebody's. */
@@ -96,7 +103,7 @@ export function removeProject(
     try {
       await leave();
       await files.run('moveFolder', { from: path, to: aside.folder });
-      await store.commit([...forgetting(id), noteAside(aside, null)]);
+      await store.commit([...removing(id), noteAside(aside, null)]);
       return aside;
     } catch (error) {
       log.warn({ err: error, project: id }, 'the project could not be deleted');

@@ -3,6 +3,7 @@
  * time of day is for people and outlives the server; how long a project has been idle is measured by the monotonic clock.
  */
 import type { Key, Store } from '../../base/store/store.js';
+import { ABOUT_PROJECTS } from './records.js';
 import { Uses } from '../access/uses.js';
 
 interface ProjectUsesOptions {
@@ -14,7 +15,7 @@ interface ProjectUsesOptions {
   readonly clock: () => number;
 }
 
-const PROJECT_USES: Key = ['project-use'];
+const PROJECT_USES: Key = ABOUT_PROJECTS.uses;
 
 export class ProjectUses {
   readonly #options: ProjectUsesOptions;
@@ -32,7 +33,9 @@ export class ProjectUses {
   }
 
   note(projectId: string): void {
-    const { now, clock } = this.#options;
+    const { isProject, now, clock } = this.#options;
+    // It may just have been removed, and a compute has projects of others.
+    if (!isProject(projectId)) return;
     this.#since.set(projectId, clock());
     this.#uses.note(projectId, projectId, now());
   }
@@ -51,12 +54,10 @@ export class ProjectUses {
     return 0;
   }
 
-  /** Forgets a project that is gone. */
-  async forget(projectId: string): Promise<void> {
+  /** Forgets a project that is removed, which the store does with the project. */
+  forget(projectId: string): void {
     this.#since.delete(projectId);
-    if (this.last(projectId) === undefined) return;
     this.#uses.forget(projectId);
-    await this.#options.store.commit([{ clear: [...PROJECT_USES, projectId] }]);
   }
 
   close(): Promise<void> {

@@ -174,8 +174,11 @@ export class Projects {
     });
   }
 
-  /** Another project can have the id as soon as this one is forgotten. When it resolves the files are gone. */
-  async delete(id: string): Promise<void> {
+  /**
+   * Another project can have the id as soon as this one is forgotten: `forget` is called then, for what others know of it. When
+   * it resolves the files are gone.
+   */
+  async delete(id: string, forget: () => void): Promise<void> {
     const aside = await this.#lane.exclusively(async () => {
       const project = this.find(id);
       const { path } = project.record;
@@ -184,7 +187,10 @@ export class Projects {
         throw refusals.projectOutside(project.name, this.#options.folder);
       }
       await this.#places.checkAlone(id, path);
-      return removeProject(project, this.#options, this.asides, () => this.#projects.delete(id));
+      return removeProject(project, this.#options, this.asides, () => {
+        this.#projects.delete(id);
+        forget();
+      });
     });
     await this.asides.remove(aside);
   }

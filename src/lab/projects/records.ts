@@ -45,6 +45,15 @@ export const TEMPLATES: Key = ['template'];
 export const COMPUTES: Key = ['compute'];
 export const IOU_LICENSE: Key = ['iou_license'];
 export const VIRTUAL_MACHINE: Key = ['gns3vm'];
+/** The first parts of the keys of what is kept about projects beside their content: it goes when they are removed. */
+export const ABOUT_PROJECTS = {
+  grants: ['grant'],
+  grantsOfGroups: ['group-grant'],
+  quotas: ['quota'],
+  uses: ['project-use'],
+  endTimes: ['end-time'],
+  deals: ['deal'],
+} as const satisfies Record<string, Key>;
 /** Folders beside the projects: see aside-folders.ts. */
 export const ASIDES: Key = ['aside'];
 
@@ -136,6 +145,12 @@ export function sortOut(records: readonly StoredRecord[]): LabRecords | undefine
 /** The changes that make the store forget a project. */
 export function forgetting(projectId: string): Change[] {
   return keysOf(projectId).map((key) => ({ clear: key }));
+}
+
+/** The changes that remove a project: its content, and all that is kept about it. */
+export function removing(projectId: string): Change[] {
+  const about = Object.values(ABOUT_PROJECTS).map((first) => ({ clear: [...first, projectId] }));
+  return [...forgetting(projectId), ...about];
 }
 
 /** The changes that make the store hold exactly these entities of a project. */

@@ -6,6 +6,7 @@
 import { refusals } from '../../base/errors/errors.js';
 import type { MetricPage } from '../../base/metrics/metric-page.js';
 import type { Key, Store } from '../../base/store/store.js';
+import { ABOUT_PROJECTS } from '../projects/records.js';
 import type { Grants } from '../access/grants.js';
 import type { Users } from '../access/users.js';
 import {
@@ -61,7 +62,7 @@ interface Holder {
   readonly allowed: (resource: Resource) => number;
 }
 
-const PROJECT_QUOTAS: Key = ['quota'];
+const PROJECT_QUOTAS: Key = ABOUT_PROJECTS.quotas;
 const quotaKey = (projectId: string): Key => [...PROJECT_QUOTAS, projectId];
 /** Work ends by itself, and disks are full in the words of HTTP; of everything else something has to be stopped or deleted. */
 const REFUSALS: Partial<Record<Resource, 'quotaOfWork' | 'quotaOfDisk'>> = {
@@ -152,11 +153,9 @@ export class Quotas implements Claims, DiskQuotas {
     this.#ofProjects.set(projectId, limits);
   }
 
-  /** Forgets the limits of a project that is gone. */
-  async forget(projectId: string): Promise<void> {
+  /** Forgets the limits of a project that is removed, which the store does with the project. */
+  forget(projectId: string): void {
     this.measured(projectId, 0);
-    if (!this.#ofProjects.has(projectId)) return;
-    await this.#options.store.commit([{ remove: quotaKey(projectId) }]);
     this.#ofProjects.delete(projectId);
   }
 

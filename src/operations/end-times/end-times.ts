@@ -1,6 +1,7 @@
 /** The end times of labs, as they are stored: beside the projects, whose own records have the keys of GNS3 and no others. */
 import { refusals } from '../../base/errors/errors.js';
 import type { Key, Store } from '../../base/store/store.js';
+import { ABOUT_PROJECTS } from '../../lab/projects/records.js';
 import type { Role } from '../../lab/access/roles.js';
 import { Lane } from '../../lab/projects/lane.js';
 import { furthestRole, NOTICE_SECONDS, type EndRules, type EndTime, type Span } from './end-rules.js';
@@ -29,7 +30,7 @@ interface Limits {
   readonly idle: number | undefined;
 }
 
-const END_TIMES: Key = ['end-time'];
+const END_TIMES: Key = ABOUT_PROJECTS.endTimes;
 const keyOf = (projectId: string): Key => [...END_TIMES, projectId];
 const UNSET: EndTime = { snapshot: false };
 
@@ -111,13 +112,9 @@ export class EndTimes {
     });
   }
 
-  /** Forgets the end of a project that is gone. */
-  forget(projectId: string): Promise<void> {
-    return this.#lane.exclusively(async () => {
-      if (!this.#ends.has(projectId)) return;
-      await this.#options.store.commit([{ remove: keyOf(projectId) }]);
-      this.#ends.delete(projectId);
-    });
+  /** Forgets the end of a project that is removed, which the store does with the project. */
+  forget(projectId: string): void {
+    this.#ends.delete(projectId);
   }
 
   async #put(projectId: string, end: EndTime): Promise<void> {

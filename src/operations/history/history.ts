@@ -82,11 +82,11 @@ export class History {
   }
 
   /** Call it when the project has been deleted. */
-  async forget(projectId: string): Promise<void> {
+  forget(projectId: string): void {
     const { files, folder } = this.#options;
     this.#waitingEvents -= this.#waiting.get(projectId)?.events.size ?? 0;
     this.#waiting.delete(projectId);
-    await this.#inTurn(() => files.run('removeHistory', { folder, name: projectId })).catch(this.#warn);
+    void this.#inTurn(() => files.run('removeHistory', { folder, name: projectId })).catch(this.#warn);
   }
 
   async close(): Promise<void> {

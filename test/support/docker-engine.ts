@@ -33,7 +33,8 @@ export class TestEngine {
     this.#stop = stop;
   }
 
-  static async start(t: Teardown): Promise<TestEngine> {
+  /** `driver` says how images and containers are stored. */
+  static async start(t: Teardown, driver: 'vfs' | 'overlay2' = 'vfs'): Promise<TestEngine> {
     // The path of a socket is short.
     const folder = join(tmpdir(), `wfd-${process.pid}`);
     rmSync(folder, { recursive: true, force: true });
@@ -50,7 +51,7 @@ export class TestEngine {
           '--exec-root',
           join(folder, 'exec'),
         ],
-        ...['-p', join(folder, 'pid'), '--storage-driver', 'vfs', '--bridge=none', '--iptables=false'],
+        ...['-p', join(folder, 'pid'), '--storage-driver', driver, '--bridge=none', '--iptables=false'],
         ...['--ip6tables=false'],
       ],
       { stdio: ['ignore', 'ignore', 'ignore'] },
@@ -59,6 +60,8 @@ export class TestEngine {
     const stop = async (): Promise<void> => {
       child.kill('SIGTERM');
       await exited;
+      // The engine leaves the network of the host mounted when a container has used it.
+      spawnSync('umount', ['--quiet', '--lazy', join(folder, 'exec/netns/default')]);
       rmSync(folder, { recursive: true, force: true });
     };
     t.teardown(stop);

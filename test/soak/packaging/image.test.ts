@@ -1,7 +1,7 @@
 /** The image as an operator makes and runs it; its base is a small Debian with Node.js, so that no registry of images is asked. */
 import { execFileSync } from 'node:child_process';
-import { cpSync, existsSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { cpSync, existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import t from 'tap';
 import { basic } from '../../support/accounts.js';
@@ -10,7 +10,7 @@ import { debianArchive, missingDebian } from '../../support/debian.js';
 import { missingDocker, TestEngine } from '../../support/docker-engine.js';
 import { eventually } from '../../support/eventually.js';
 import { packRelease, supportedNode } from '../../support/packed-release.js';
-import { scratchFolder } from '../../support/scratch.js';
+import { scratchFolder, type Teardown } from '../../support/scratch.js';
 import { ownConsolePorts } from '../../support/server-process.js';
 
 const ROOT = fileURLToPath(new URL('../../../../', import.meta.url));
@@ -19,22 +19,21 @@ const PROGRAM = '/opt/wirefarm/dist/src/cli/main.js';
 const PORT = Number(ownConsolePorts().split('-')[0]);
 const SECRET = 'a secret of the image';
 
-/** Makes what the base has besides Debian: Node.js, npm, and the authorities that this host trusts. */
-function makeBase(folder: string, node: string): string {
-  const parts = join(folder, 'parts');
-  for (const path of ['usr/local/bin', 'usr/local/lib', 'etc/ssl/certs', 'root'])
-    mkdirSync(join(parts, path), { recursive: true });
-  cpSync(join(node, 'node'), join(parts, 'usr/local/bin/node'));
+/** Debian with Node.js, npm, and the authorities that this host trusts. */
+function makeBase(t: Teardown, node: string): string {
+  const root = scratchFolder(t);
+  execFileSync('tar', ['-C', root, '-xf', debianArchive()]);
+  cpSync(join(node, 'node'), join(root, 'usr/local/bin/node'));
   const packages = execFileSync('npm', ['root', '-g']).toString().trim();
-  cpSync(join(packages, 'npm'), join(parts, 'usr/local/lib/npm'), { recursive: true });
-  symlinkSync('../lib/npm/bin/npm-cli.js', join(parts, 'usr/local/bin/npm'));
+  cpSync(join(packages, 'npm'), join(root, 'usr/local/lib/npm'), { recursive: true });
+  symlinkSync('../lib/npm/bin/npm-cli.js', join(root, 'usr/local/bin/npm'));
   if (existsSync(AUTHORITIES)) {
-    cpSync(AUTHORITIES, join(parts, AUTHORITIES));
-    writeFileSync(join(parts, 'root/.npmrc'), `cafile=${AUTHORITIES}\n`);
+    mkdirSync(join(root, dirname(AUTHORITIES)), { recursive: true });
+    cpSync(AUTHORITIES, join(root, AUTHORITIES));
+    writeFileSync(join(root, 'root/.npmrc'), `cafile=${AUTHORITIES}\n`);
   }
-  const archive = join(folder, 'base.tar');
-  cpSync(debianArchive(), archive);
-  execFileSync('tar', ['-C', parts, '--owner=0', '--group=0', '-rf', archive, '.']);
+  const archive = join(scratchFolder(t), 'base.tar');
+  execFileSync('tar', ['-C', root, '-cf', archive, '.']);
   return archive;
 }
 
@@ -44,7 +43,9 @@ void t.test('an image is made of the package', { skip: missingDebian() || missin
   packRelease(folder, '0.1.1', { ...process.env, PATH: `${node}:${process.env['PATH']}` });
   cpSync(join(ROOT, 'packaging'), join(folder, 'packaging'), { recursive: true });
   cpSync(join(ROOT, '.dockerignore'), join(folder, '.dockerignore'));
-  const engine = await TestEngine.start(t);
+  // Each step of the build copies all files where layers cannot lie over each other.
+  const hasOverlays = /\toverlay$/m.test(readFileSync('/proc/filesystems', 'utf8'));
+  const engine = await TestEngine.start(t, hasOverlays ? 'overlay2' : 'vfs');
   const docker = (...args: readonly string[]): string =>
     execFileSync('docker', ['-H', `unix://${engine.socket}`, ...args], {
       cwd: folder,
@@ -53,15 +54,16 @@ void t.test('an image is made of the package', { skip: missingDebian() || missin
     })
       .toString()
       .trim();
-  docker('import', makeBase(folder, node), 'debian-with-node');
+  docker('import', makeBase(t, node), 'debian-with-node');
   const build = ['build', '--network', 'host', '--build-arg', 'BASE=debian-with-node'];
   docker(...build, '-f', 'packaging/Dockerfile', '-t', 'wirefarm', '.');
 
-  await t.test('it has the binaries of one system, and another user than root', async (t) => {
+  await t.test('it has the binaries of one system, and another user than root', (t) => {
     const shell = ['run', '--rm', '--network', 'host', '--entrypoint', 'sh', 'wirefarm', '-c'];
     const binaries = docker(...shell, 'find /opt/wirefarm/node_modules/uWebSockets.js -name "*.node"');
     t.equal(binaries.split('\n').length, 1, binaries);
     t.equal(docker(...shell, 'id -un; stat -c "%U %a" /data'), 'wirefarm\nwirefarm 700');
+    t.end();
   });
 
   const url = `http://127.0.0.1:${PORT}`;

@@ -203,9 +203,10 @@ function append(folder: string, name: string, lines: readonly string[]): void {
   if (isNew) syncFolder(folder);
 }
 
-/** The end of the last whole line. The death of a server has left half written what follows: it is cut off. */
+/** The end of the last whole line, which is that of the file unless a server died while it wrote: the rest is cut off. */
 function endOfLines(fd: number): number {
   const { size } = fstatSync(fd);
+  if (size === 0 || readAt(fd, size - 1, 1)[0] === NEWLINE) return size;
   const from = Math.max(0, size - TAIL_BYTES);
   const end = from + readAt(fd, from, TAIL_BYTES).lastIndexOf(NEWLINE) + 1;
   if (end < size) ftruncateSync(fd, end);

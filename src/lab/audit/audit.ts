@@ -162,7 +162,7 @@ export class Audit {
 
   async close(): Promise<void> {
     clearInterval(this.#hourly);
-    await this.#write();
+    await this.#write(true);
     clearTimeout(this.#timer);
     if (this.#hourly !== undefined) this.#tell();
   }
@@ -178,15 +178,17 @@ export class Audit {
     this.#timer ??= setTimeout(() => void this.#write(), wait).unref();
   }
 
-  /** Writes what has ended, one write at a time. */
-  #write(): Promise<void> {
+  /** Writes what has ended, one write at a time; the last time, nothing may stay. */
+  #write(isLast = false): Promise<void> {
     clearTimeout(this.#timer);
     this.#timer = undefined;
     const work = async (): Promise<void> => {
       try {
         do await this.#writeSome();
-        while (this.#ended.length > 0);
+        while (this.#ended.length >= (isLast ? 1 : MOST_AT_ONCE));
         this.#trouble = undefined;
+        // What has come meanwhile waits for more: each write is two syncs of the disk.
+        if (this.#ended.length > 0) this.#soon();
       } catch (error) {
         this.#fail(error);
         this.#soon();

@@ -187,7 +187,7 @@ export class Audit {
         do await this.#writeSome();
         while (this.#ended.length >= (isLast ? 1 : MOST_AT_ONCE));
         this.#trouble = undefined;
-        // What has come meanwhile waits for more: each write is two syncs of the disk.
+        // Entries that have come meanwhile wait for more: each write is two syncs of the disk.
         if (this.#ended.length > 0) this.#soon();
       } catch (error) {
         this.#fail(error);

@@ -1,8 +1,8 @@
-/** How late the event loop of the HTTP thread comes round, as a timer shows that should run ten times a second. */
+/** How late the event loop of the HTTP thread comes round, as a timer shows that should run every 20 ms. */
 import { Histogram } from '../base/metrics/histogram.js';
 import type { MetricPage } from '../base/metrics/metric-page.js';
 
-const INTERVAL_MS = 100;
+const INTERVAL_MS = 20;
 const BOUNDS = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1];
 
 export class LoopMetrics {

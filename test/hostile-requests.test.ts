@@ -2,12 +2,12 @@
  * Thousands of requests that no client should send, on every route: each is answered, never with a 5xx, always as
  * the route declares; and the server is as good as new afterwards. WIREFARM_TEST_SEED repeats another run.
  */
-import { readdirSync } from 'node:fs';
 import t from 'tap';
 import { z } from 'zod';
 import { routeTable, type Services } from '../src/api/table.js';
 import type { Route } from '../src/http/route.js';
 import { checkReply, Client, type Reply } from './support/client.js';
+import { descriptorsOf } from './support/open-descriptors.js';
 import { patience } from './support/patience.js';
 import { Random, testSeed } from './support/random.js';
 import {
@@ -538,10 +538,6 @@ function checkAnswer(method: string, path: string, raw: RawReply): void {
   checkReply(method.toUpperCase(), path.slice(0, 200), reply);
 }
 
-function openDescriptors(pid: number | undefined): number {
-  return readdirSync(`/proc/${pid ?? 0}/fd`).length;
-}
-
 void t.test('no request on any route breaks the server, and every answer is a declared one', async (t) => {
   t.comment(`seed ${SEED}`);
   const server = await startServer(t, { environment: { WIREFARM_LOG_LEVEL: 'error' } });
@@ -569,7 +565,7 @@ void t.test('no request on any route breaks the server, and every answer is a de
   await Promise.all(Array.from({ length: 32 }, () => wirefarm.get(details)));
   await wirefarm.expect(204, 'DELETE', project);
   const counter = await RawConnection.open(server.port);
-  const before = openDescriptors(server.child.pid);
+  const before = descriptorsOf(server).length;
 
   let count = 0;
   for (let round = 0; round < ROUNDS; round++) {
@@ -598,10 +594,10 @@ void t.test('no request on any route breaks the server, and every answer is a de
   await wirefarm.expect(204, 'DELETE', `/v2/projects/${lab['project_id']?.[0] ?? ''}`);
   for (
     const deadline = Date.now() + patience(10_000);
-    Date.now() < deadline && openDescriptors(server.child.pid) > before;
+    Date.now() < deadline && descriptorsOf(server).length > before;
   )
     await wirefarm.get('/v2/version');
-  t.ok(openDescriptors(server.child.pid) <= before, 'every descriptor was given back');
+  t.ok(descriptorsOf(server).length <= before, 'every descriptor was given back');
   counter.close();
   t.equal(await server.stop(), 0);
 });

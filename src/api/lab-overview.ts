@@ -76,8 +76,8 @@ function* figuresOf(
     ends_at: isoOf(ends.times.of(id).endsAt),
   };
   if (isClosed(project)) return { ...facts, running: null };
-  const { nodes, links, captures } = project.topology;
   const { topology } = project;
+  const { nodes, links, captures } = topology;
   let started = 0;
   let count = 0;
   for (const node of [...nodes.values()]) {

@@ -3,15 +3,13 @@
  * loopback, as far as nobody says otherwise, and one without where it listens itself.
  */
 import { BlockList, isIP } from 'node:net';
-import { isLoopback } from '../base/loopback.js';
+import { isLoopback, loopbackNetworks } from '../base/loopback.js';
 import type { ConsoleClients } from '../operations/doctor/patient.js';
 import type { ConsoleReach } from '../run/consoles/console-port.js';
 import type { Config } from './config.js';
 
 const LOOPBACK_HOST = '127.0.0.1';
-const LOOPBACK = new BlockList();
-LOOPBACK.addSubnet('127.0.0.0', 8, 'ipv4');
-LOOPBACK.addAddress('::1', 'ipv6');
+const LOOPBACK = loopbackNetworks();
 
 /** `live` has the settings that count now. */
 export function consoleReach(live: { readonly config: Config }, hasUsers: () => boolean): ConsoleReach {

@@ -1,7 +1,7 @@
 /** The reach of a server by its settings, and what follows: a password, or the word that none is meant. */
 import { BlockList } from 'node:net';
 import { networkInterfaces } from 'node:os';
-import { isLoopback } from '../base/loopback.js';
+import { isLoopback, loopbackNetworks } from '../base/loopback.js';
 import { ConfigError } from './config-error.js';
 
 interface ReachSettings {
@@ -56,9 +56,7 @@ export function udpNetworks(settings: ReachSettings): BlockList | undefined {
   const { 'nio-networks': given, user } = settings;
   if (given instanceof BlockList) return given;
   if (given === 'any' || user !== '' || !isForOthers(settings)) return undefined;
-  const own = new BlockList();
-  own.addSubnet('127.0.0.0', 8, 'ipv4');
-  own.addAddress('::1', 'ipv6');
+  const own = loopbackNetworks();
   for (const { address, family } of Object.values(networkInterfaces()).flatMap((list) => list ?? [])) {
     own.addAddress(address, family === 'IPv6' ? 'ipv6' : 'ipv4');
   }

@@ -16,6 +16,7 @@ import { CAPTURES } from '../../src/lab/projects/folder-layout.js';
 import { pcapFile } from '../support/capture-samples.js';
 import { Client } from '../support/client.js';
 import { eventually } from '../support/eventually.js';
+import { descriptorsOf } from '../support/open-descriptors.js';
 import { RandomBytes } from '../support/random.js';
 import { headerOf, RawConnection, rawRequest } from '../support/raw-client.js';
 import { scratchFolder } from '../support/scratch.js';
@@ -52,7 +53,7 @@ async function makeProject(name: string): Promise<Project> {
   };
 }
 
-const openDescriptors = (): number => readdirSync(`/proc/${server.child.pid ?? 0}/fd`).length;
+const openDescriptors = (): number => descriptorsOf(server).length;
 
 void t.test('a project without captures has none, and one that is unknown is not found', async (t) => {
   const { path, folder } = await makeProject('none');

@@ -129,6 +129,8 @@ void t.test('a browser', { skip: missingConsoleBrowser() }, async (t) => {
       const nodes = await nodesOf(lab);
       return nodes[0]?.['y'] !== 0 && nodes[1]?.['y'] !== 0 ? nodes : undefined;
     });
+    // The browser may tell of it later than the server does it.
+    await eventually('the request is told', () => batches.length > 0 || undefined);
     t.equal(batches.length, 1, 'one request');
     t.equal(moved[0]?.['y'], moved[1]?.['y']);
     t.equal(moved[2]?.['y'], 0);

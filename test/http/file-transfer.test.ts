@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import t from 'tap';
 import { Client } from '../support/client.js';
+import { descriptorsOf } from '../support/open-descriptors.js';
 import { patience } from '../support/patience.js';
 import { RandomBytes } from '../support/random.js';
 import { RawConnection, requestBytes } from '../support/raw-client.js';
@@ -34,7 +35,7 @@ function memory(): number {
   return Number(/^VmRSS:\s+(\d+)/m.exec(status)?.[1]) * 1024;
 }
 
-const openDescriptors = (): number => readdirSync(`/proc/${server.child.pid ?? 0}/fd`).length;
+const openDescriptors = (): number => descriptorsOf(server).length;
 
 /** Uploads so many random megabytes; resolves with the status and the digest. */
 async function upload(path: string, seed: number, megabytes: number): Promise<[number, string]> {

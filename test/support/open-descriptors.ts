@@ -4,17 +4,18 @@ import { join } from 'node:path';
 import { eventually } from './eventually.js';
 import type { ServerProcess } from './server-process.js';
 
-/** Empty where the host does not tell. */
+/** Their targets, but for those of threads, which come with them. Empty where the host does not tell. */
 export function descriptorsOf({ child: { pid } }: Pick<ServerProcess, 'child'>): string[] {
   const folder = `/proc/${pid ?? 0}/fd`;
   if (process.platform !== 'linux') return [];
-  return readdirSync(folder).map((number) => {
+  const targets = readdirSync(folder).map((number) => {
     try {
       return readlinkSync(join(folder, number));
     } catch {
       return 'closed meanwhile';
     }
   });
+  return targets.filter((target) => !target.startsWith('anon_inode:'));
 }
 
 /** Waits until a server has no more than so many: connections are kept for a while. */

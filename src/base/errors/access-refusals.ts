@@ -67,7 +67,7 @@ export const accessRefusals = {
     new Refusal(
       400,
       'ticket_path',
-      'path is none of those for which there are tickets: captures and consoles of a project, as they are read',
+      'There are tickets for captures and consoles of projects, and path leads to neither',
     ),
   tooManyTickets: (seconds: number) =>
     new Refusal(429, 'too_many_tickets', 'Too many tickets wait to be used', { retryAfterSeconds: seconds }),

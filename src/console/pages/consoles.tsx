@@ -2,20 +2,16 @@
 import { useSignal } from '@preact/signals';
 import type { JSX } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
-import { send } from '../api/call.js';
 import { terminalDocument } from '../api/documents.js';
 import { showLab, showMap } from '../api/lab.js';
-import { openProject } from '../api/projects.js';
 import { Chooser } from '../parts/chooser.js';
+import { ClosedLab } from '../parts/closed-lab.js';
 import { Empty, Failure, Loading } from '../parts/notice.js';
-import { may } from '../state/account.js';
 import { useKeys } from '../state/keys.js';
 import { addressOf, consolesAddress, go } from '../state/place.js';
 import { useReading } from '../state/reading.js';
-import { failed } from '../state/toasts.js';
 import { onReport, type TileOrder } from '../terminal/messages.js';
 import { TERMINAL_TEXTS as texts } from '../terminal/texts.js';
-import { TEXTS } from '../texts.js';
 import type { PageProps } from './page-props.js';
 
 /** Each is a document of its own. */
@@ -33,16 +29,7 @@ export function ConsolesPage({ params: { id = '' }, query }: PageProps): JSX.Ele
   if (answer.value === undefined) return <Loading />;
   const { name, status } = answer.value;
   if (status === 'opened') return <Consoles id={id} name={name} query={query} />;
-  return (
-    <Empty>
-      <p>{TEXTS.labs.isClosed}</p>
-      {may('run') && (
-        <button type="button" class="primary" onClick={() => void send(openProject(id)).catch(failed)}>
-          {TEXTS.labs.openLab}
-        </button>
-      )}
-    </Empty>
-  );
+  return <ClosedLab id={id} />;
 }
 
 interface ConsolesProps {

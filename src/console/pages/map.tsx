@@ -2,8 +2,6 @@
 import { useSignal } from '@preact/signals';
 import type { JSX } from 'preact';
 import { useEffect, useMemo, useRef } from 'preact/hooks';
-import { send } from '../api/call.js';
-import { openProject } from '../api/projects.js';
 import { arrange } from '../map/arranging.js';
 import { MapCommands } from '../map/commands.js';
 import { AddNode, LinkNodes, RemoveSelected, RenameNode } from '../map/dialogs.js';
@@ -13,13 +11,12 @@ import { LayerMenu } from '../map/layer-menu.js';
 import { Eye, MapCanvas } from '../map/map-canvas.js';
 import { Outline } from '../map/outline.js';
 import { MAP_TEXTS } from '../map/texts.js';
-import { Empty, Failure, Loading } from '../parts/notice.js';
+import { ClosedLab } from '../parts/closed-lab.js';
+import { Failure, Loading } from '../parts/notice.js';
 import { may } from '../state/account.js';
 import { useCommands, type PaletteCommand } from '../state/commands.js';
 import { useKeys, type KeyMap } from '../state/keys.js';
 import { consolesAddress, go, packetsAddress } from '../state/place.js';
-import { failed } from '../state/toasts.js';
-import { TEXTS } from '../texts.js';
 
 type Opened =
   | undefined
@@ -37,16 +34,7 @@ export function MapPage({ params: { id = '' } }: MapPageProps): JSX.Element {
   if (lab.error.value !== undefined) return <Failure error={lab.error.value} />;
   if (lab.state.value === 'reading') return <Loading />;
   if (lab.state.value === 'shown') return <OpenLab lab={lab} />;
-  return (
-    <Empty>
-      <p>{TEXTS.labs.isClosed}</p>
-      {may('run') && (
-        <button type="button" class="primary" onClick={() => void send(openProject(id)).catch(failed)}>
-          {TEXTS.labs.openLab}
-        </button>
-      )}
-    </Empty>
-  );
+  return <ClosedLab id={id} />;
 }
 
 function OpenLab({ lab }: { readonly lab: LabMap }): JSX.Element {

@@ -7,7 +7,7 @@ import { MAP_KEYS } from '../map/keys.js';
 import { CONSOLE_KEYS } from '../terminal/keys.js';
 import { runningJobs } from '../state/jobs.js';
 import { TEXTS } from '../texts.js';
-import { isAdministrator, titleOf, type AdminSubject } from './admin/subjects.js';
+import { isAdministrator, titleOf, type AdminSubject } from '../state/subjects.js';
 import type { PageProps } from './page-props.js';
 
 export interface ConsolePage {

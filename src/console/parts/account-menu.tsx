@@ -1,7 +1,7 @@
 /** The menu of the account, and of the looks of the console. */
 import type { JSX } from 'preact';
 import { INTERFACE_PAGE, WEB_UI } from '../api/documents.js';
-import { hasOwn, offeredSubjects, titleOf } from '../pages/admin/subjects.js';
+import { hasOwn, offeredSubjects, titleOf } from '../state/subjects.js';
 import { account, leave } from '../state/account.js';
 import { glance } from '../state/overview.js';
 import { addressOf } from '../state/place.js';

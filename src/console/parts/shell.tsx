@@ -2,7 +2,7 @@
 import { useSignal } from '@preact/signals';
 import type { JSX } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
-import { offeredSubjects, titleOf } from '../pages/admin/subjects.js';
+import { offeredSubjects, titleOf } from '../state/subjects.js';
 import { FIRST, PAGES, pageAt, type ConsolePage } from '../pages/table.js';
 import { may } from '../state/account.js';
 import { useCommands } from '../state/commands.js';

@@ -14,7 +14,7 @@ export interface Column<Row> {
   readonly isSecondary?: boolean;
 }
 
-interface TableProps<Row> {
+export interface TableProps<Row> {
   readonly label: string;
   readonly filterLabel: string;
   readonly rows: ReadonlySignal<readonly Row[]>;

@@ -2,7 +2,10 @@
 import { createHash } from 'node:crypto';
 import type { Key } from '../../base/store/store.js';
 
-/** `command` is a change by a program of this machine while no server ran. `ticket` is the use of one, by whoever had it. `lost` says how many entries were not kept. */
+/**
+ * `command` is a change by a program of this machine while no server ran. `ticket` is the use of one, by whoever had it. `lost`
+ * says how many entries were not kept.
+ */
 type AuditKind = 'change' | 'command' | 'lost' | 'refused' | 'sign_in' | 'ticket';
 
 /** The facts that are known before a change is made. They are a record of the store until their line is in the file. */

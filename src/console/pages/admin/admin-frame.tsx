@@ -2,7 +2,7 @@
 import type { ComponentChildren, JSX } from 'preact';
 import { addressOf } from '../../state/place.js';
 import { TEXTS } from '../../texts.js';
-import { offeredSubjects, titleOf, type AdminSubject } from './subjects.js';
+import { offeredSubjects, titleOf, type AdminSubject } from '../../state/subjects.js';
 
 interface AdminFrameProps {
   readonly subject: AdminSubject;

@@ -2,7 +2,7 @@
 import type { JSX } from 'preact';
 import { addressOf } from '../../state/place.js';
 import { TEXTS } from '../../texts.js';
-import { offeredSubjects, titleOf } from './subjects.js';
+import { offeredSubjects, titleOf } from '../../state/subjects.js';
 import { ADMIN_TEXTS } from './texts.js';
 
 export function AdminPage(): JSX.Element {

@@ -14,7 +14,7 @@ import { timeFromNow } from '../../state/clock.js';
 import { useReading } from '../../state/reading.js';
 import { failed } from '../../state/toasts.js';
 import { AdminFrame } from './admin-frame.js';
-import { titleOf } from './subjects.js';
+import { titleOf } from '../../state/subjects.js';
 import { ADMIN_TEXTS } from './texts.js';
 
 const { audit: texts } = ADMIN_TEXTS;

@@ -5,10 +5,9 @@ import type { GroupShape } from '../../../api/shapes/groups.js';
 import { createGroup, deleteGroup, listGroups, updateGroup } from '../../api/groups.js';
 import { ActionDialog } from '../../parts/action-dialog.js';
 import { Deletion } from '../../parts/deletion.js';
-import { Icon } from '../../parts/icon.js';
-import { Empty, Failure, Loading } from '../../parts/notice.js';
+import { Failure, Loading } from '../../parts/notice.js';
 import { countText } from '../../parts/quantity.js';
-import { Table, type Column } from '../../parts/table.js';
+import type { Column } from '../../parts/table.js';
 import { TextArea } from '../../parts/text-area.js';
 import { TextField } from '../../parts/text-field.js';
 import { account, may } from '../../state/account.js';
@@ -17,7 +16,7 @@ import { useCommands } from '../../state/commands.js';
 import { addressOf } from '../../state/place.js';
 import { useReading } from '../../state/reading.js';
 import { AdminFrame } from './admin-frame.js';
-import { titleOf } from './subjects.js';
+import { SubjectTable } from './subject-table.js';
 import { ADMIN_TEXTS } from './texts.js';
 
 const { groups: texts } = ADMIN_TEXTS;
@@ -83,33 +82,18 @@ export function GroupsPage(): JSX.Element {
   const { value: now } = opened;
   return (
     <AdminFrame subject="groups">
-      <Table
-        label={titleOf('groups')}
-        filterLabel={texts.filter}
+      <SubjectTable
+        subject="groups"
+        texts={texts}
         rows={rows}
         columns={mayChange ? [...COLUMNS, actions] : COLUMNS}
         idOf={idOf}
         nameOf={nameOf}
         textOf={({ name, members, teachers }) => [name, ...members, ...teachers].join(' ')}
         {...(mayChange && { selected })}
-      >
-        {mayChange && (
-          <button type="button" class="primary" onClick={create}>
-            <Icon name="plus" />
-            {texts.create}
-          </button>
-        )}
-        {chosen.length > 0 && (
-          <button type="button" class="danger" onClick={() => (opened.value = 'deletion')}>
-            {texts.remove}
-          </button>
-        )}
-      </Table>
-      {rows.value.length === 0 && (
-        <Empty>
-          <p>{texts.empty}</p>
-        </Empty>
-      )}
+        create={mayChange ? create : undefined}
+        remove={chosen.length > 0 ? () => (opened.value = 'deletion') : undefined}
+      />
       {(now === 'creation' || typeof now === 'object') && (
         <GroupForm reading={reading} group={typeof now === 'object' ? now : undefined} onClose={close} />
       )}

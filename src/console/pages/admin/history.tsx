@@ -10,7 +10,7 @@ import { Table, type Column } from '../../parts/table.js';
 import { useReading } from '../../state/reading.js';
 import { TEXTS } from '../../texts.js';
 import { AdminFrame } from './admin-frame.js';
-import { titleOf } from './subjects.js';
+import { titleOf } from '../../state/subjects.js';
 import { ADMIN_TEXTS } from './texts.js';
 
 const { history: texts } = ADMIN_TEXTS;

@@ -12,7 +12,7 @@ import { may } from '../../state/account.js';
 import { useReading } from '../../state/reading.js';
 import { AdminFrame } from './admin-frame.js';
 import { QuotaDialog, type QuotaHolder } from './quota-dialog.js';
-import { titleOf } from './subjects.js';
+import { titleOf } from '../../state/subjects.js';
 import { ADMIN_TEXTS } from './texts.js';
 
 const { quotas: texts } = ADMIN_TEXTS;

@@ -4,18 +4,18 @@ import type { JSX } from 'preact';
 import type { ShownTokenShape, TokenShape, UserShape } from '../../../api/shapes/accounts.js';
 import { deleteToken, listTokens, listUsers } from '../../api/accounts.js';
 import { Deletion } from '../../parts/deletion.js';
-import { Icon } from '../../parts/icon.js';
-import { Empty, Failure, Loading } from '../../parts/notice.js';
+import { Failure, Loading } from '../../parts/notice.js';
 import { Moment } from '../../parts/quantity.js';
-import { Table, type Column } from '../../parts/table.js';
+import type { Column } from '../../parts/table.js';
 import { may } from '../../state/account.js';
 import { sendEach } from '../../state/bulk.js';
 import { useCommands } from '../../state/commands.js';
 import { useReading } from '../../state/reading.js';
+import { hasOwn } from '../../state/subjects.js';
 import { AdminFrame } from './admin-frame.js';
 import { NewToken } from './new-token.js';
 import { ShownOnce } from './shown-once.js';
-import { hasOwn, titleOf } from './subjects.js';
+import { SubjectTable } from './subject-table.js';
 import { ADMIN_TEXTS } from './texts.js';
 import { tokenLines } from './token-lines.js';
 
@@ -92,34 +92,19 @@ function Tokens({ owners }: { readonly owners: readonly UserShape[] }): JSX.Elem
   const { value: now } = opened;
   return (
     <>
-      <Table
-        label={titleOf('tokens')}
-        filterLabel={texts.filter}
+      <SubjectTable
+        subject="tokens"
+        texts={texts}
         rows={rows}
         columns={owners.length > 0 ? [...COLUMNS.slice(0, 1), owner, ...COLUMNS.slice(1)] : COLUMNS}
         idOf={idOf}
         nameOf={nameOf}
         textOf={(token) => `${token.name} ${ownerOf(token)}`}
         selected={selected}
-      >
-        {hasOwn() && (
-          <button type="button" class="primary" onClick={create}>
-            <Icon name="plus" />
-            {texts.create}
-          </button>
-        )}
-        {first !== undefined && (
-          <button type="button" class="danger" onClick={() => (opened.value = 'deletion')}>
-            {texts.remove}
-          </button>
-        )}
-      </Table>
+        create={hasOwn() ? create : undefined}
+        remove={chosen.length > 0 ? () => (opened.value = 'deletion') : undefined}
+      />
       {!hasOwn() && <p class="hint">{texts.noOwn}</p>}
-      {rows.value.length === 0 && (
-        <Empty>
-          <p>{texts.empty}</p>
-        </Empty>
-      )}
       {now === 'creation' && (
         <NewToken reading={reading} show={(token) => (made.value = token)} onClose={close} />
       )}

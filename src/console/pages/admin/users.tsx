@@ -6,10 +6,9 @@ import { createUser, deleteUser, listUsers, updateUser, type UserRole } from '..
 import { ActionDialog } from '../../parts/action-dialog.js';
 import { Choice } from '../../parts/choice.js';
 import { Deletion } from '../../parts/deletion.js';
-import { Icon } from '../../parts/icon.js';
-import { Empty, Failure, Loading } from '../../parts/notice.js';
+import { Failure, Loading } from '../../parts/notice.js';
 import { Moment } from '../../parts/quantity.js';
-import { Table, type Column } from '../../parts/table.js';
+import type { Column } from '../../parts/table.js';
 import { TextField } from '../../parts/text-field.js';
 import { may } from '../../state/account.js';
 import { sendEach } from '../../state/bulk.js';
@@ -19,7 +18,7 @@ import { useReading } from '../../state/reading.js';
 import { tell } from '../../state/toasts.js';
 import { AdminFrame } from './admin-frame.js';
 import { ShownOnce } from './shown-once.js';
-import { titleOf } from './subjects.js';
+import { SubjectTable } from './subject-table.js';
 import { ADMIN_TEXTS } from './texts.js';
 
 const { users: texts } = ADMIN_TEXTS;
@@ -88,33 +87,18 @@ export function UsersPage(): JSX.Element {
   const chosen = rows.value.filter((user) => selected.value.has(idOf(user)));
   return (
     <AdminFrame subject="users">
-      <Table
-        label={titleOf('users')}
-        filterLabel={texts.filter}
+      <SubjectTable
+        subject="users"
+        texts={texts}
         rows={rows}
         columns={mayChange ? [...COLUMNS, actions] : COLUMNS}
         idOf={idOf}
         nameOf={nameOf}
         textOf={(user) => `${user.name} ${user.role} ${signsIn(user)}`}
         {...(mayChange && { selected })}
-      >
-        {mayChange && (
-          <button type="button" class="primary" onClick={create}>
-            <Icon name="plus" />
-            {texts.create}
-          </button>
-        )}
-        {chosen.length > 0 && (
-          <button type="button" class="danger" onClick={() => (opened.value = { dialog: 'deletion' })}>
-            {texts.remove}
-          </button>
-        )}
-      </Table>
-      {rows.value.length === 0 && (
-        <Empty>
-          <p>{texts.empty}</p>
-        </Empty>
-      )}
+        create={mayChange ? create : undefined}
+        remove={chosen.length > 0 ? () => (opened.value = { dialog: 'deletion' }) : undefined}
+      />
       <Dialogs reading={reading} opened={opened} chosen={chosen} secret={secret} />
     </AdminFrame>
   );

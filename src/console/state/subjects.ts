@@ -1,7 +1,7 @@
 /** The subjects of administration, each with a page, and who is offered it. */
-import type { Right } from '../../../base/rights.js';
-import { account, may } from '../../state/account.js';
-import { TEXTS } from '../../texts.js';
+import type { Right } from '../../base/rights.js';
+import { account, may } from './account.js';
+import { TEXTS } from '../texts.js';
 
 const SUBJECTS = ['users', 'groups', 'tokens', 'quotas', 'audit', 'backups', 'doctor', 'history'] as const;
 

@@ -1,6 +1,17 @@
 /** A store in memory that records its commits, and can be told to refuse them or to make them wait. */
 import { packRecords, unpackChanges } from '../../src/base/store/packing.js';
-import type { Change, Key, Packed, Store, StoredRecord } from '../../src/base/store/store.js';
+import { CommitLog } from '../../src/base/store/commit-log.js';
+import type {
+  Change,
+  ClaimOutcome,
+  Follower,
+  Key,
+  Packed,
+  Position,
+  Reading,
+  Store,
+  StoredRecord,
+} from '../../src/base/store/store.js';
 
 export class FakeStore implements Store {
   /** The changes of every commit that succeeded, in order. */
@@ -8,6 +19,7 @@ export class FakeStore implements Store {
   /** When set, commits are refused with it. */
   failure: Error | undefined;
   readonly #records = new Map<string, StoredRecord>();
+  readonly #log = new CommitLog('fake');
   #gate: Promise<void> = Promise.resolve();
 
   /** Commits wait from now on; returns what lets them go. */
@@ -31,6 +43,7 @@ export class FakeStore implements Store {
     if (this.failure !== undefined) throw this.failure;
     this.commits.push(taken);
     for (const change of taken) this.#apply(change);
+    this.#log.add(this.commits.length, 0, () => taken);
   }
 
   commitPacked(...parts: readonly Packed[]): Promise<void> {
@@ -47,6 +60,24 @@ export class FakeStore implements Store {
 
   async loadPacked(...prefixes: readonly Key[]): Promise<Packed> {
     return packRecords(await this.load(...prefixes));
+  }
+
+  async read(...prefixes: readonly Key[]): Promise<Reading> {
+    return { records: await this.load(...prefixes), position: this.#log.position(this.commits.length) };
+  }
+
+  follow(prefixes: readonly Key[], position: Position, follower: Follower): () => void {
+    return this.#log.follow(prefixes, position, follower);
+  }
+
+  async claim(scope: string, ...prefixes: readonly Key[]): Promise<ClaimOutcome> {
+    const claim = {
+      ...{ scope, store: this, epoch: 1 },
+      lost: new AbortController().signal,
+      isFresh: () => true,
+      release: () => Promise.resolve(),
+    };
+    return { claim, reading: await this.read(...prefixes) };
   }
 
   close(): Promise<void> {

@@ -49,6 +49,11 @@ export class JournalStore {
     return this.#notices;
   }
 
+  /** The number of the last commit. */
+  get number(): number {
+    return this.#file.number;
+  }
+
   commit(changes: readonly Change[]): void {
     this.commitPacked([packChanges(changes)]);
   }

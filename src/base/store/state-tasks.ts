@@ -11,13 +11,14 @@ import type { Key, Packed } from './store.js';
 export interface StateTasks extends TaskTable {
   /** Returns messages about the opening of the store. */
   readonly open: (input: undefined) => readonly Notice[];
-  /** The changes of a companion are part of the commit, whatever room it may use. */
   /** Looks at the store without changing anything. Throws one sentence when it could not be opened. */
   readonly examine: (input: undefined) => StoreExamination;
-  readonly commit: (input: { parts: readonly Packed[]; companion: Packed | undefined }) => void;
+  /** The changes of a companion are part of the commit, whatever room it may use. Returns the number of the last commit. */
+  readonly commit: (input: { parts: readonly Packed[]; companion: Packed | undefined }) => number;
   /** Writes all records of one moment to a new file, but for those whose keys begin with one of `except`. */
   readonly copy: (input: { readonly path: string; readonly except: readonly string[] }) => void;
-  readonly load: (prefixes: readonly Key[]) => Packed;
+  /** The records, as they are after the commit of the number. */
+  readonly load: (prefixes: readonly Key[]) => { readonly records: Packed; readonly number: number };
   readonly close: (input: undefined) => void;
 }
 
@@ -30,6 +31,7 @@ export function stateTasks(folder: string): StateTasks {
     examine: () => examineStore(folder),
     commit: ({ parts, companion }) => {
       store().commitPacked(parts, companion);
+      return store().number;
     },
     copy: ({ path, except }) => {
       const records = store().load([]);
@@ -42,7 +44,10 @@ export function stateTasks(folder: string): StateTasks {
         closeSync(fd);
       }
     },
-    load: (prefixes) => packRecords(prefixes.flatMap((prefix) => store().load(prefix))),
+    load: (prefixes) => ({
+      records: packRecords(prefixes.flatMap((prefix) => store().load(prefix))),
+      number: store().number,
+    }),
     close: () => {
       opened?.close();
     },

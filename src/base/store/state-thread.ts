@@ -1,14 +1,26 @@
 /** The store on the HTTP thread: the state thread carries out every call, in order. */
+import { randomUUID } from 'node:crypto';
 import { Refusal } from '../errors/errors.js';
 import { Histogram } from '../metrics/histogram.js';
 import type { MetricPage } from '../metrics/metric-page.js';
 import type { CountedPool } from '../threads/pool-metrics.js';
 import { TaskPool } from '../threads/task-pool.js';
 import type { Notice } from './journal-opening.js';
-import { packChanges, unpackRecords } from './packing.js';
+import { CommitLog } from './commit-log.js';
+import { packChanges, unpackChanges, unpackRecords } from './packing.js';
 import type { StoreExamination } from './store-examination.js';
 import type { StateTasks } from './state-tasks.js';
-import type { Change, Key, Packed, Store, StoredRecord } from './store.js';
+import type {
+  Change,
+  ClaimOutcome,
+  Follower,
+  Key,
+  Packed,
+  Position,
+  Reading,
+  Store,
+  StoredRecord,
+} from './store.js';
 
 const QUEUE_LIMIT = 10_000;
 /** The reason of a failure that is no refusal. */
@@ -37,7 +49,10 @@ export class StateThread implements Store {
     ['disk_full', 0],
     [FAULT, 0],
   ]);
+  /** Positions are of this process: another one may have the same numbers for other commits. */
+  readonly #log = new CommitLog(randomUUID());
   #companion: Companion | undefined;
+  #epoch = 0;
 
   constructor(folder: string) {
     const worker = new URL('../../../workers/state-worker.js', import.meta.url);
@@ -68,7 +83,9 @@ export class StateThread implements Store {
     const begun = performance.now();
     const companion = this.#companion?.part();
     try {
-      await this.#pool.run('commit', { parts, companion: companion?.changes });
+      const number = await this.#pool.run('commit', { parts, companion: companion?.changes });
+      const packed = companion === undefined ? parts : [...parts, companion.changes];
+      this.#log.add(number, lengthOf(packed), () => packed.flatMap(unpackChanges));
       companion?.ended(true);
     } catch (error) {
       companion?.ended(false);
@@ -85,7 +102,29 @@ export class StateThread implements Store {
   }
 
   async loadPacked(...prefixes: readonly Key[]): Promise<Packed> {
-    return this.#pool.run('load', prefixes);
+    const { records } = await this.#pool.run('load', prefixes);
+    return records;
+  }
+
+  async read(...prefixes: readonly Key[]): Promise<Reading> {
+    const { records, number } = await this.#pool.run('load', prefixes);
+    return { records: unpackRecords(records), position: this.#log.position(number) };
+  }
+
+  follow(prefixes: readonly Key[], position: Position, follower: Follower): () => void {
+    return this.#log.follow(prefixes, position, follower);
+  }
+
+  /** No other process has this store: each claim is granted, and none is ever lost. */
+  async claim(scope: string, ...prefixes: readonly Key[]): Promise<ClaimOutcome> {
+    const reading = await this.read(...prefixes);
+    const claim = {
+      ...{ scope, store: this, epoch: ++this.#epoch },
+      lost: new AbortController().signal,
+      isFresh: () => true,
+      release: () => Promise.resolve(),
+    };
+    return { claim, reading };
   }
 
   /** Writes all records of one moment to a new file, but for those whose keys begin with one of `except`. */
@@ -111,4 +150,8 @@ export class StateThread implements Store {
     await this.#pool.run('close', undefined);
     await this.#pool.close();
   }
+}
+
+function lengthOf(parts: readonly Packed[]): number {
+  return parts.reduce((sum, { length }) => sum + length, 0);
 }

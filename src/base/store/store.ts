@@ -21,6 +21,44 @@ export interface StoredRecord {
   readonly value: unknown;
 }
 
+/** The records below some paths as of one moment. */
+export interface Reading {
+  readonly records: readonly StoredRecord[];
+  readonly position: Position;
+}
+
+/** A moment between two commits of a store: followers go on from there. Only the store that made it can read it. */
+export type Position = string;
+
+/** What is told to somebody who follows the commits of a store. Its methods must not throw. */
+export interface Follower {
+  /** What one commit changed below the followed paths, in its order; it tells whole commits, and all of them in order. */
+  committed(changes: readonly Change[], position: Position): void;
+  /** What came after the position is not kept any more. Nothing else is told: read again, and follow from there. */
+  gone(): void;
+}
+
+/**
+ * The right to change a scope: a project, or what belongs to all servers together. One server at a time holds it. Its
+ * commits fail with a refusal (503, `claim_lost`) when another server may have it by now, and leave no trace then.
+ */
+export interface Claim {
+  readonly scope: string;
+  /** Grows from one claim of the scope to the next. */
+  readonly epoch: number;
+  /** The store as the holder of the claim has it: its commits are part of the scope's history, one after the other. */
+  readonly store: Store;
+  /** Aborted when it is known that the claim is lost. */
+  readonly lost: AbortSignal;
+  /** False as soon as somebody else might hold the claim, although that is not known yet. */
+  isFresh(): boolean;
+  /** Lets others have the scope, after all commits that were made before. */
+  release(): Promise<void>;
+}
+
+/** A claim, and the records as of the moment when it was made; or the server that has the scope. */
+export type ClaimOutcome = { readonly claim: Claim; readonly reading: Reading } | { readonly heldBy: string };
+
 export interface Store {
   /**
    * Applies the changes in order, all or none. Rejects with a refusal: 507 when there is no room, and 503 when the disk
@@ -33,6 +71,12 @@ export interface Store {
   load(...prefixes: readonly Key[]): Promise<StoredRecord[]>;
   /** The same records, still packed, for another thread. */
   loadPacked(...prefixes: readonly Key[]): Promise<Packed>;
+  /** The same records, with their moment. */
+  read(...prefixes: readonly Key[]): Promise<Reading>;
+  /** Tells of every commit after the position that changes records below the prefixes, until what is returned is called. */
+  follow(prefixes: readonly Key[], position: Position, follower: Follower): () => void;
+  /** Claims a scope, and reads the prefixes in the same moment: no commit of an earlier holder comes afterwards. */
+  claim(scope: string, ...prefixes: readonly Key[]): Promise<ClaimOutcome>;
   /** Ends the store after all commits that were given before. */
   close(): Promise<void>;
 }

@@ -13,7 +13,7 @@ import {
 import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
 import t from 'tap';
-import { performTask } from '../../../src/base/threads/task.js';
+import { performTask, valueOf } from '../../../src/base/threads/task.js';
 import { HEAD_LENGTH, HEAD_PLACES } from '../../../src/base/store/journal-format.js';
 import { JournalStore } from '../../../src/base/store/journal-store.js';
 import { examineStore } from '../../../src/base/store/store-examination.js';
@@ -147,10 +147,12 @@ void t.test('a full disk refuses commits with 507 and harms nothing', async (t) 
 void t.test('the tasks of the state thread commit and load packed', async (t) => {
   const tasks: StateTasks = stateTasks(scratchFolder(t));
   t.same(await performTask(tasks, { task: 'commit', input: { parts: [packChanges([put('a', 1)])] } }), {
-    value: undefined,
+    value: 1,
   });
   const outcome = await performTask(tasks, { task: 'load', input: [['x']] });
-  t.same('value' in outcome && unpackRecords(outcome.value as Packed), [{ key: ['x', 'a'], value: 1 }]);
+  const { records, number } = valueOf(outcome) as { records: Packed; number: number };
+  t.same(unpackRecords(records), [{ key: ['x', 'a'], value: 1 }]);
+  t.equal(number, 1, 'as of the commit');
   tasks.close(undefined);
 });
 

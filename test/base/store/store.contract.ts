@@ -3,13 +3,22 @@
  * store that is opened there again must be the same store.
  */
 import { spawn } from 'node:child_process';
-import { once } from 'node:events';
+import { EventEmitter, once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Test } from 'tap';
 import { packChanges, unpackRecords } from '../../../src/base/store/packing.js';
-import type { Change, Key, Store, StoredRecord } from '../../../src/base/store/store.js';
+import type {
+  Change,
+  ClaimOutcome,
+  Follower,
+  Key,
+  Position,
+  Reading,
+  Store,
+  StoredRecord,
+} from '../../../src/base/store/store.js';
 import { scratchFolder } from '../../support/scratch.js';
 import { seededRandom } from '../../support/seeded-random.js';
 
@@ -20,6 +29,8 @@ export interface StoreFactory {
   readonly className: string;
   /** A change that the store cannot carry out. */
   readonly impossible: Change;
+  /** Makes a position that the store does not keep any more. */
+  readonly outdated: (store: Store) => Promise<Pick<Reading, 'position'>>;
 }
 
 const put = (key: Key, value: unknown = 1): Change => ({ put: key, value });
@@ -270,6 +281,85 @@ export function storeContract(t: Test, factory: StoreFactory): void {
     }
   });
 
+  withStore('a follower is told whole commits, in order, from its position', async (t, store) => {
+    await store.commit([put(['f', 'early'])]);
+    const { records, position } = await store.read(['f'], ['g']);
+    t.same(keysOf(records), [['f', 'early']]);
+    await store.commit([put(['f', 'a'], 1), put(['other', 'a']), put(['f', 'b'], 2)]);
+    await store.commitPacked(packChanges([put(['g', 'a'])]), packChanges([{ remove: ['f', 'a'] }]));
+    await store.commit([put(['other', 'b'])]);
+    await t.rejects(store.commit([put(['f', 'refused']), factory.impossible]));
+    await store.commit([{ clear: ['f', 'b'] }, put(['ff', 'a'])]);
+    const told = new Told();
+    const stop = store.follow([['f'], ['g']], position, told);
+    await told.commits(3);
+    t.same(told.changes, [
+      [put(['f', 'a'], 1), put(['f', 'b'], 2)],
+      [put(['g', 'a']), { remove: ['f', 'a'] }],
+      [{ clear: ['f', 'b'] }],
+    ]);
+    await store.commit([put(['f', 'c'])]);
+    await told.commits(4);
+    t.same(told.changes[3], [put(['f', 'c'])], 'and what comes later');
+    stop();
+
+    const again = new Told();
+    store.follow([['f']], told.positions[1] ?? '', again);
+    await again.commits(2);
+    t.same(
+      again.changes,
+      [[{ clear: ['f', 'b'] }], [put(['f', 'c'])]],
+      'from a position that a follower was told',
+    );
+    await store.commit([{ clear: ['f'] }]);
+    await again.commits(3);
+    t.equal(told.changes.length, 4, 'who has stopped is told nothing more');
+    t.equal(told.isGone || again.isGone, false);
+  });
+
+  withStore('a follower of what is not kept is told so, and reads again', async (t, store) => {
+    const { position } = await factory.outdated(store);
+    const told = new Told();
+    store.follow([['f']], position, told);
+    await told.goneAway();
+    const reading = await store.read(['f']);
+    store.follow([['f']], reading.position, told);
+    await store.commit([put(['f', 'new'])]);
+    await told.commits(1);
+    t.same(told.changes, [[put(['f', 'new'])]]);
+  });
+
+  withStore(
+    'a claim comes with the records of its moment, and its commits are the scope\u2019s',
+    async (t, store) => {
+      await store.commit([put(['s', 'a'])]);
+      const first = await claimed(store, 's', ['s']);
+      t.same(keysOf(first.reading.records), [['s', 'a']]);
+      t.equal(first.claim.scope, 's');
+      t.ok(first.claim.isFresh());
+      await Promise.all([
+        first.claim.store.commit([put(['s', 'b'], 1)]),
+        first.claim.store.commitPacked(packChanges([put(['s', 'b'], 2)])),
+        first.claim.store.commit([put(['s', 'c'])]),
+        (await claimed(store, 'other', ['s'])).claim.store.commit([put(['o', 'a'])]),
+      ]);
+      await first.claim.release();
+      const second = await claimed(store, 's', ['s']);
+      t.ok(second.claim.epoch > first.claim.epoch);
+      t.same(second.reading.records, [
+        { key: ['s', 'a'], value: 1 },
+        { key: ['s', 'b'], value: 2 },
+        { key: ['s', 'c'], value: 1 },
+      ]);
+      const told = new Told();
+      second.claim.store.follow([['s']], second.reading.position, told);
+      await second.claim.store.commit([{ remove: ['s', 'a'] }]);
+      await told.commits(1);
+      t.same(told.changes, [[{ remove: ['s', 'a'] }]]);
+      t.notOk(second.claim.lost.aborted);
+    },
+  );
+
   void t.test('changes that the caller makes to its values afterwards change nothing', async (t) => {
     const store = factory.open(scratchFolder(t));
     const value = { list: [1] };
@@ -317,6 +407,43 @@ export function storeContract(t: Test, factory: StoreFactory): void {
       await store.close();
     }
   });
+}
+
+/** Remembers what it is told. */
+class Told implements Follower {
+  readonly changes: (readonly Change[])[] = [];
+  readonly positions: Position[] = [];
+  isGone = false;
+  readonly #news = new EventEmitter();
+
+  committed(changes: readonly Change[], position: Position): void {
+    this.changes.push(changes);
+    this.positions.push(position);
+    this.#news.emit('news');
+  }
+
+  gone(): void {
+    this.isGone = true;
+    this.#news.emit('news');
+  }
+
+  async commits(count: number): Promise<void> {
+    while (this.changes.length < count) await once(this.#news, 'news');
+  }
+
+  async goneAway(): Promise<void> {
+    while (!this.isGone) await once(this.#news, 'news');
+  }
+}
+
+async function claimed(
+  store: Store,
+  scope: string,
+  ...prefixes: readonly Key[]
+): Promise<Extract<ClaimOutcome, { claim: unknown }>> {
+  const outcome = await store.claim(scope, ...prefixes);
+  if ('heldBy' in outcome) throw new Error(`${outcome.heldBy} holds ${scope}`);
+  return outcome;
 }
 
 /** Keys that sort like their numbers. */

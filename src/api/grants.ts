@@ -3,13 +3,14 @@ import { z } from 'zod';
 import { refusals } from '../base/errors/errors.js';
 import { GRANTS } from '../base/rights.js';
 import { empty, json } from '../http/answer.js';
+import { checkSeen } from '../http/route-access.js';
 import { route, type Route } from '../http/route.js';
 import type { User } from '../lab/access/access-records.js';
 import type { Grants } from '../lab/access/grants.js';
 import type { Users } from '../lab/access/users.js';
 import type { Controller } from '../lab/controller.js';
 import { names } from './schemas.js';
-import { userGrant } from './shapes/groups.js';
+import { ownGrant, userGrant } from './shapes/groups.js';
 
 const tag = 'Users';
 const grant = z.enum(GRANTS);
@@ -23,6 +24,17 @@ export function grantRoutes({ projects }: Controller, grants: Grants, users: Use
     return user;
   };
   return [
+    route({
+      method: 'GET',
+      path: '/v2/projects/{project_id}/grant',
+      tag,
+      access: { right: 'projects:read', project: 'project_id' },
+      summary: 'Show how far one may use a project oneself',
+      params: names('project_id'),
+      answers: { 200: ownGrant },
+      handle: ({ params, exchange: { caller } }) =>
+        json(200, { grant: checkSeen(caller, projects.find(params.project_id).id) }),
+    }),
     route({
       method: 'GET',
       path: all,

@@ -1,5 +1,6 @@
 /** The labs at a glance: owners, nodes, links, captures, what has passed, and when each ends. */
 import { z } from 'zod';
+import type { Grant } from '../base/rights.js';
 import type { Caller } from '../http/caller.js';
 import { route, type Route } from '../http/route.js';
 import { SlicedText } from '../http/sliced-text.js';
@@ -32,7 +33,8 @@ export function labOverviewRoutes({ projects }: Controller, services: LabOvervie
       path: '/v2/overview/projects',
       tag: 'Operations',
       access: { right: 'projects:read' },
-      summary: 'Show the projects at a glance: owners, nodes, links, captures, octets, and when each ends',
+      summary:
+        'Show the projects at a glance: how far one may use each, owners, nodes, links, captures, octets, and ends',
       params: nothing,
       answers: { 200: z.array(labFigures) },
       handle: ({ exchange }) =>
@@ -51,12 +53,13 @@ function* textOf(
 ): Generator<string> {
   let before = '[';
   for (const project of projects) {
-    if (caller.grantOn(project.id) === undefined) {
+    const grant = caller.grantOn(project.id);
+    if (grant === undefined) {
       yield '';
       continue;
     }
     yield before;
-    const figures = yield* figuresOf(project, services);
+    const figures = yield* figuresOf(project, grant, services);
     yield JSON.stringify(figures);
     before = ',';
   }
@@ -66,11 +69,13 @@ function* textOf(
 /** Only open projects have their nodes and links in memory, and are counted. */
 function* figuresOf(
   project: Project,
+  grant: Grant,
   { compute, grants, users, ends }: LabOverviewServices,
 ): Generator<string, LabFiguresShape> {
   const { id } = project;
   const facts = {
     project_id: id,
+    grant,
     owners: grants.ownersOf(id).flatMap((userId) => users.get(userId)?.name ?? []),
     last_used_at: isoOf(ends.uses.last(id)),
     ends_at: isoOf(ends.times.of(id).endsAt),

@@ -120,6 +120,7 @@ void t.test('a project is shared so far and no further', async (t) => {
   for (const [rank, grant] of levels.entries()) {
     await share(grant);
     t.strictSame(await namesSeen(bob), ["ann's", "bob's"]);
+    t.strictSame((await bob.get(`${path}/grant`)).body, { grant });
     for (const [needed, method, asked, body] of attempts) {
       const reply = await bob.request(method, asked, body);
       if (levels.indexOf(needed) <= rank) t.ok(reply.status < 300, `${grant}: ${method} ${asked}`);

@@ -12,6 +12,10 @@ export const group = z.strictObject({
 });
 export type GroupShape = z.output<typeof group>;
 
+/** How far the caller may use a project. */
+export const ownGrant = z.strictObject({ grant: z.enum(GRANTS) });
+export type OwnGrantShape = z.output<typeof ownGrant>;
+
 export const userGrant = z.strictObject({ grant: z.enum(GRANTS), name: z.string(), user_id: uuid });
 export type UserGrantShape = z.output<typeof userGrant>;
 

@@ -1,5 +1,5 @@
 /** Grants on a lab, of users and of groups. */
-import type { GroupGrantShape, UserGrantShape } from '../../api/shapes/groups.js';
+import type { GroupGrantShape, OwnGrantShape, UserGrantShape } from '../../api/shapes/groups.js';
 import { segment, type Call } from './call.js';
 
 export type HolderKind = 'user' | 'group';
@@ -7,6 +7,12 @@ export type HolderKind = 'user' | 'group';
 const FOLDERS: Readonly<Record<HolderKind, string>> = { user: 'grants', group: 'group-grants' };
 
 const all = (labId: string, kind: HolderKind): string => `v2/projects/${segment(labId)}/${FOLDERS[kind]}`;
+
+/** How far this account may use the lab. */
+export const showGrant = (labId: string): Call<OwnGrantShape> => ({
+  method: 'GET',
+  path: `v2/projects/${segment(labId)}/grant`,
+});
 
 export const listUserGrants = (labId: string): Call<UserGrantShape[]> => ({
   method: 'GET',

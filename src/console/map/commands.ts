@@ -18,7 +18,7 @@ import {
   type NodeResult,
   type TemplateShape,
 } from '../api/lab.js';
-import { may } from '../state/account.js';
+import { mayOn } from '../state/grants.js';
 import { failed } from '../state/toasts.js';
 import type { LabMap } from './lab-map.js';
 import type { Placed } from './layout.js';
@@ -174,7 +174,7 @@ export class MapCommands {
   async act(ids: readonly string[], action: 'start' | 'stop' | 'reload'): Promise<void> {
     const { id: lab } = this.#lab;
     try {
-      if (may('projects:write')) await this.#changeNodes({ [action]: ids });
+      if (mayOn(lab, 'projects:write')) await this.#changeNodes({ [action]: ids });
       else await Promise.all(ids.map((id) => send(actOnNode(lab, id, action))));
     } catch (error) {
       failed(error);

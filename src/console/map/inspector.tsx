@@ -5,7 +5,7 @@ import { useEffect } from 'preact/hooks';
 import type { NodeShape } from '../../api/shapes/nodes.js';
 import { send } from '../api/call.js';
 import { capturePath, showNode } from '../api/lab.js';
-import { may } from '../state/account.js';
+import { mayOn } from '../state/grants.js';
 import { consolesAddress, packetsAddress } from '../state/place.js';
 import { failed } from '../state/toasts.js';
 import type { MapCommands } from './commands.js';
@@ -49,7 +49,7 @@ function Buttons({ lab, commands, onRemove, onRename }: InspectorProps): JSX.Ele
   const { nodes, links } = lab;
   return (
     <div class="buttons">
-      {may('run') && nodes.length > 0 && (
+      {mayOn(lab.id, 'run') && nodes.length > 0 && (
         <>
           {(['start', 'stop', 'reload'] as const).map((action) => (
             <button key={action} type="button" onClick={() => void commands.act(nodes, action)}>
@@ -58,31 +58,31 @@ function Buttons({ lab, commands, onRemove, onRename }: InspectorProps): JSX.Ele
           ))}
         </>
       )}
-      {may('console') && lab.textConsoles.length > 0 && (
+      {mayOn(lab.id, 'console') && lab.textConsoles.length > 0 && (
         <a class="button" href={consolesAddress(lab.id, lab.textConsoles)}>
           {MAP_TEXTS.consoles}
         </a>
       )}
-      {may('run') && links.length > 0 && (
+      {mayOn(lab.id, 'run') && links.length > 0 && (
         <button type="button" onClick={() => void commands.suspend(links)}>
           {links.every((id) => lab.scene.link(id)?.isSuspended === true)
             ? MAP_TEXTS.resume
             : MAP_TEXTS.suspend}
         </button>
       )}
-      {may('capture') && links.length > 0 && (
+      {mayOn(lab.id, 'capture') && links.length > 0 && (
         <button type="button" onClick={() => void commands.capture(links)}>
           {links.every((id) => lab.scene.link(id)?.isCapturing === true)
             ? MAP_TEXTS.captureStop
             : MAP_TEXTS.captureStart}
         </button>
       )}
-      {may('projects:write') && nodes.length === 1 && (
+      {mayOn(lab.id, 'projects:write') && nodes.length === 1 && (
         <button type="button" onClick={onRename}>
           {MAP_TEXTS.rename}
         </button>
       )}
-      {may('projects:write') && (
+      {mayOn(lab.id, 'projects:write') && (
         <button type="button" class="danger" onClick={onRemove}>
           {MAP_TEXTS.remove}
         </button>
@@ -182,7 +182,7 @@ function LinkView({ link, ...props }: InspectorProps & { readonly link: LinkFact
         {MAP_TEXTS.otherwise(short(totals?.[5] ?? 0))}
       </p>
       <Buttons {...props} />
-      {may('capture') && (
+      {mayOn(lab.id, 'capture') && (
         <p class="buttons">
           <a href={packetsAddress(lab.id, [link.id])}>{MAP_TEXTS.packets}</a>
           {link.isCapturing && (
@@ -192,7 +192,7 @@ function LinkView({ link, ...props }: InspectorProps & { readonly link: LinkFact
           )}
         </p>
       )}
-      {may('run') && <LinkFilters lab={lab} commands={commands} link={link} names={[b, a]} />}
+      {mayOn(lab.id, 'run') && <LinkFilters lab={lab} commands={commands} link={link} names={[b, a]} />}
     </>
   );
 }

@@ -2,7 +2,7 @@
 import { effect } from '@preact/signals';
 import type { JSX } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
-import { may } from '../state/account.js';
+import { mayOn } from '../state/grants.js';
 import { mapLayers, scheme } from '../state/preferences.js';
 import { coloursOf, type Colours } from './colours.js';
 import type { MapCommands } from './commands.js';
@@ -174,12 +174,13 @@ export function MapCanvas({ lab, commands, eye, onLinked, onOpened }: CanvasProp
     const { left = 0, top = 0 } = canvas.current?.getBoundingClientRect() ?? {};
     return { x: clientX - left, y: clientY - top };
   };
+  const mayMove = (): boolean => mayOn(lab.id, 'projects:write');
   const onKeyDown = (event: KeyboardEvent): void => {
     const arrow = ARROWS[event.key];
     const focused = lab.focused.value;
     if (arrow !== undefined && event.shiftKey) {
       const far = event.altKey ? 10 : 1;
-      void commands.move(lab.nodes, 10 * far * arrow[0], 10 * far * arrow[1]);
+      if (mayMove()) void commands.move(lab.nodes, 10 * far * arrow[0], 10 * far * arrow[1]);
     } else if (arrow !== undefined && event.altKey) {
       eye.view.pan(-PAN * arrow[0], -PAN * arrow[1]);
       eye.repaint();
@@ -216,7 +217,7 @@ export function MapCanvas({ lab, commands, eye, onLinked, onOpened }: CanvasProp
         onPointerDown={(event) => {
           canvas.current?.focus();
           canvas.current?.setPointerCapture(event.pointerId);
-          if (gestures.current !== undefined) gestures.current.mayMove = may('projects:write');
+          if (gestures.current !== undefined) gestures.current.mayMove = mayMove();
           gestures.current?.down(event, at(event));
         }}
         onPointerMove={(event) => gestures.current?.move(event, at(event))}

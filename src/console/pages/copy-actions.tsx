@@ -6,8 +6,8 @@ import { collectCopies, resetCopies, type MemberCopy } from '../api/deals.js';
 import { closeProject, openProject, startNodes, stopNodes } from '../api/projects.js';
 import { ActionDialog } from '../parts/action-dialog.js';
 import { TextField } from '../parts/text-field.js';
-import { may } from '../state/account.js';
 import { sendEach } from '../state/bulk.js';
+import { mayOn } from '../state/grants.js';
 import { tell } from '../state/toasts.js';
 import { TEXTS } from '../texts.js';
 import { GROUP_TEXTS } from './group-texts.js';
@@ -53,7 +53,7 @@ export function CopyActions({ group, copies, again }: CopyActionsProps): JSX.Ele
   return (
     <div class="actions" role="group" aria-label={texts.selected(copies.length)}>
       <span>{texts.selected(copies.length)}</span>
-      {may('run') && (
+      {made.every(({ project_id: id }) => mayOn(id ?? '', 'run')) && (
         <>
           <button type="button" onClick={() => void each(openProject)}>
             {texts.open}
@@ -69,7 +69,7 @@ export function CopyActions({ group, copies, again }: CopyActionsProps): JSX.Ele
           </button>
         </>
       )}
-      {may('projects:write') && made.length > 0 && (
+      {made.length > 0 && made.every(({ lab }) => mayOn(lab.project_id, 'projects:write')) && (
         <>
           <button type="button" onClick={() => (opened.value = 'collect')}>
             {texts.collect}

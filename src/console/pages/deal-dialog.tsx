@@ -6,6 +6,7 @@ import { listProjects } from '../api/projects.js';
 import { ActionDialog } from '../parts/action-dialog.js';
 import { Choice } from '../parts/choice.js';
 import { succeeds } from '../state/bulk.js';
+import { mayOn } from '../state/grants.js';
 import { useReading } from '../state/reading.js';
 import { tell } from '../state/toasts.js';
 import { GROUP_TEXTS } from './group-texts.js';
@@ -20,7 +21,7 @@ interface DealDialogProps {
 export function DealDialog({ group, onClose }: DealDialogProps): JSX.Element {
   const chosen = useSignal('');
   const { answer } = useReading('labs', listProjects);
-  const labs = answer.value ?? [];
+  const labs = (answer.value ?? []).filter(({ project_id: lab }) => mayOn(lab, 'projects:write'));
   const [first] = labs;
   const id = chosen.value === '' ? (first?.project_id ?? '') : chosen.value;
   const names = new Map(labs.map(({ project_id: known, name }) => [known, name]));

@@ -4,12 +4,14 @@ import type { JSX } from 'preact';
 import type { DealtLabShape } from '../../api/shapes/deals.js';
 import { send } from '../api/call.js';
 import { listCopies, listDealtLabs, type MemberCopy } from '../api/deals.js';
+import { listLabFigures } from '../api/projects.js';
 import { Icon } from '../parts/icon.js';
 import { Empty, Failure, Loading } from '../parts/notice.js';
 import { Ahead, Moment } from '../parts/quantity.js';
 import { Table, type Column } from '../parts/table.js';
 import { may } from '../state/account.js';
 import { useCommands } from '../state/commands.js';
+import { learnGrants } from '../state/grants.js';
 import { runningJobs } from '../state/jobs.js';
 import { addressOf, consolesAddress } from '../state/place.js';
 import { useReadings } from '../state/reading.js';
@@ -30,7 +32,8 @@ interface Dealt {
 }
 
 async function readDealt(group: string): Promise<Dealt> {
-  const labs = await send(listDealtLabs(group));
+  const [labs, figures] = await Promise.all([send(listDealtLabs(group)), send(listLabFigures())]);
+  learnGrants(figures);
   const ofLabs = labs.slice(-MOST_LABS).map(async (lab) => {
     const copies = await send(listCopies(lab.project_id, group));
     return copies.map((copy) => ({ ...copy, lab }));

@@ -6,7 +6,7 @@ import { send } from '../api/call.js';
 import { cancelJob } from '../api/jobs.js';
 import { Empty } from '../parts/notice.js';
 import { Moment } from '../parts/quantity.js';
-import { may } from '../state/account.js';
+import { mayOn, useGrant } from '../state/grants.js';
 import { reconnections } from '../state/connection.js';
 import { endedJobs, readJobs, runningJobs } from '../state/jobs.js';
 import { failed } from '../state/toasts.js';
@@ -49,6 +49,7 @@ export function JobsPage(): JSX.Element {
 
 function Running({ job }: { readonly job: JobShape }): JSX.Element {
   const name = `${texts.kindOf(job.kind)}: ${job.subject}`;
+  useGrant(job.project_id);
   const cancel = async (): Promise<void> => {
     try {
       await send(cancelJob(job));
@@ -63,7 +64,7 @@ function Running({ job }: { readonly job: JobShape }): JSX.Element {
         {texts.states[job.state]}, <Moment time={job.started_at} />
       </span>
       <progress aria-label={name} max={Math.max(1, job.total)} value={job.total > 0 ? job.done : undefined} />
-      {may('projects:write') && (
+      {mayOn(job.project_id, 'projects:write') && (
         <button type="button" onClick={() => void cancel()}>
           {texts.cancel}
         </button>

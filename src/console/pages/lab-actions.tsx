@@ -16,8 +16,10 @@ import { Deletion } from '../parts/deletion.js';
 import { Dialog } from '../parts/dialog.js';
 import { download } from '../parts/download.js';
 import { TextField } from '../parts/text-field.js';
-import { hasUsers, may } from '../state/account.js';
+import type { Grant, Right } from '../../base/rights.js';
+import { hasUsers } from '../state/account.js';
 import { sendEach } from '../state/bulk.js';
+import { mayOn } from '../state/grants.js';
 import { tell } from '../state/toasts.js';
 import { TEXTS } from '../texts.js';
 import { ShareLab } from './share-lab.js';
@@ -47,10 +49,12 @@ export function LabActions({ labs, selected, doing, again }: LabActionsProps): J
   const close = (): void => {
     opened.value = undefined;
   };
+  const mayAll = (right: Right, grant?: Grant): boolean =>
+    labs.every(({ project_id: id }) => mayOn(id, right, grant));
   return (
     <div class="actions" role="group" aria-label={texts.selected(labs.length)}>
       <span>{texts.selected(labs.length)}</span>
-      {may('run') && (
+      {mayAll('run') && (
         <>
           <button type="button" onClick={() => void each(texts.opening, openProject)}>
             {texts.open}
@@ -66,12 +70,12 @@ export function LabActions({ labs, selected, doing, again }: LabActionsProps): J
           </button>
         </>
       )}
-      {may('projects:write') && (
+      {mayAll('projects:write') && (
         <button type="button" onClick={() => (opened.value = 'snapshot')}>
           {texts.snapshot}
         </button>
       )}
-      {may('projects:write') && hasUsers() && labs.length === 1 && (
+      {mayAll('projects:write', 'owner') && hasUsers() && labs.length === 1 && (
         <button type="button" onClick={() => (opened.value = 'share')}>
           {texts.share}
         </button>
@@ -79,7 +83,7 @@ export function LabActions({ labs, selected, doing, again }: LabActionsProps): J
       <button type="button" onClick={() => labs.forEach(({ project_id: id }) => download(exportAddress(id)))}>
         {texts.export}
       </button>
-      {may('projects:write') && (
+      {mayAll('projects:write', 'owner') && (
         <button type="button" class="danger" onClick={() => (opened.value = 'deletion')}>
           {texts.remove}
         </button>

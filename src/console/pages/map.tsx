@@ -13,7 +13,7 @@ import { Outline } from '../map/outline.js';
 import { MAP_TEXTS } from '../map/texts.js';
 import { ClosedLab } from '../parts/closed-lab.js';
 import { Failure, Loading } from '../parts/notice.js';
-import { may } from '../state/account.js';
+import { mayOn, useGrant } from '../state/grants.js';
 import { useCommands, type PaletteCommand } from '../state/commands.js';
 import { useKeys, type KeyMap } from '../state/keys.js';
 import { consolesAddress, go, packetsAddress } from '../state/place.js';
@@ -31,6 +31,7 @@ interface MapPageProps {
 export function MapPage({ params: { id = '' } }: MapPageProps): JSX.Element {
   const lab = useMemo(() => new LabMap(id), [id]);
   useEffect(() => lab.open(), [lab]);
+  useGrant(id);
   if (lab.error.value !== undefined) return <Failure error={lab.error.value} />;
   if (lab.state.value === 'reading') return <Loading />;
   if (lab.state.value === 'shown') return <OpenLab lab={lab} />;
@@ -63,7 +64,7 @@ function OpenLab({ lab }: { readonly lab: LabMap }): JSX.Element {
             {name}
           </button>
         ))}
-        {may('projects:write') && (
+        {mayOn(lab.id, 'projects:write') && (
           <>
             <button
               type="button"
@@ -134,8 +135,8 @@ interface Actions {
 
 /** Everything that can be done by a key, a button or the palette; no more than this account may do. */
 function actionsOf(lab: LabMap, commands: MapCommands, eye: Eye, open: (what: Opened) => void): Actions {
-  const isEditor = may('projects:write');
-  const runs = may('run');
+  const isEditor = mayOn(lab.id, 'projects:write');
+  const runs = mayOn(lab.id, 'run');
   const all = (): string[] => lab.scene.nodes.map(({ id }) => id);
   const command = (isOffered: boolean, name: string, keys: string, run: () => void): PaletteCommand[] =>
     isOffered ? [{ name, keys, run }] : [];
@@ -197,9 +198,9 @@ function actionsOf(lab: LabMap, commands: MapCommands, eye: Eye, open: (what: Op
       'z',
       () => void (lab.links.length > 0 && commands.suspend(lab.links)),
     ),
-    ...command(may('capture'), MAP_TEXTS.captureStart, 'c', () => void commands.capture(lab.links)),
-    ...command(may('console'), MAP_TEXTS.consoles, 't', openConsoles),
-    ...command(may('capture'), MAP_TEXTS.packets, 'p', () => go(packetsAddress(lab.id, lab.links))),
+    ...command(mayOn(lab.id, 'capture'), MAP_TEXTS.captureStart, 'c', () => void commands.capture(lab.links)),
+    ...command(mayOn(lab.id, 'console'), MAP_TEXTS.consoles, 't', openConsoles),
+    ...command(mayOn(lab.id, 'capture'), MAP_TEXTS.packets, 'p', () => go(packetsAddress(lab.id, lab.links))),
   ];
   const listed = [...editing, ...running, ...looking, ...others];
   const pointing = command(isEditor, MAP_TEXTS.link, 'l', pointAtOther);

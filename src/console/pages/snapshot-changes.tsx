@@ -4,7 +4,7 @@ import type { JSX } from 'preact';
 import type { ComparisonShape, FileChangeShape, SnapshotShape } from '../../api/shapes/snapshots.js';
 import { send } from '../api/call.js';
 import { compareFile } from '../api/snapshots.js';
-import { may } from '../state/account.js';
+import { mayOn } from '../state/grants.js';
 import { failed } from '../state/toasts.js';
 import { TEXTS } from '../texts.js';
 
@@ -62,7 +62,7 @@ export function SnapshotChanges({ changes, names, snapshot, onRestore }: Changes
           <FileLine key={path} snapshot={snapshot} path={path} mark={mark} name={fileName(path, names)} />
         ))}
       </ul>
-      {may('projects:write') && nodes.length > 0 && (
+      {mayOn(snapshot.project_id, 'projects:write') && nodes.length > 0 && (
         <div class="buttons">
           {nodes.slice(0, MOST_BUTTONS).map((id) => (
             <button key={id} type="button" onClick={() => onRestore({ id, name: nameOf(id) })}>

@@ -17,7 +17,7 @@ import { download } from '../parts/download.js';
 import { Icon } from '../parts/icon.js';
 import { Empty, Failure, Loading } from '../parts/notice.js';
 import { Moment } from '../parts/quantity.js';
-import { may } from '../state/account.js';
+import { mayOn, useGrant } from '../state/grants.js';
 import { useCommands } from '../state/commands.js';
 import { addressOf } from '../state/place.js';
 import { useReading } from '../state/reading.js';
@@ -39,6 +39,7 @@ interface Opened {
 }
 
 export function SnapshotsPage({ params: { id = '' } }: PageProps): JSX.Element {
+  useGrant(id);
   const lab = useReading(`lab ${id}`, () => showProject(id));
   const { answer, error, again } = useReading(
     `snapshots ${id}`,
@@ -49,7 +50,7 @@ export function SnapshotsPage({ params: { id = '' } }: PageProps): JSX.Element {
   const create = (): void => {
     opened.value = { dialog: 'creation' };
   };
-  useCommands(() => (may('projects:write') ? [{ name: texts.create, run: create }] : []));
+  useCommands(() => (mayOn(id, 'projects:write') ? [{ name: texts.create, run: create }] : []));
   const reason = lab.error.value ?? error.value;
   if (reason !== undefined) return <Failure error={reason} />;
   if (answer.value === undefined || lab.answer.value === undefined) return <Loading />;
@@ -66,7 +67,7 @@ export function SnapshotsPage({ params: { id = '' } }: PageProps): JSX.Element {
         <h1 class="first">
           <a href={addressOf('labs')}>{TEXTS.pages.labs}</a> / {name} / {texts.title}
         </h1>
-        {may('projects:write') && (
+        {mayOn(id, 'projects:write') && (
           <button type="button" class="primary" onClick={create}>
             <Icon name="plus" />
             {texts.create}
@@ -142,7 +143,7 @@ function Row({ snapshot, open }: RowProps): JSX.Element {
         >
           {isBusy.value ? texts.comparing : texts.compare}
         </button>
-        {may('projects:write') && (
+        {mayOn(snapshot.project_id, 'projects:write') && (
           <button type="button" aria-label={texts.restoreOf(name)} onClick={() => open('restoration')}>
             {texts.restore}
           </button>
@@ -154,7 +155,7 @@ function Row({ snapshot, open }: RowProps): JSX.Element {
         >
           {texts.export}
         </button>
-        {may('projects:write') && (
+        {mayOn(snapshot.project_id, 'projects:write') && (
           <button
             type="button"
             class="danger"

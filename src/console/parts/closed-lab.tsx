@@ -2,16 +2,17 @@
 import type { JSX } from 'preact';
 import { send } from '../api/call.js';
 import { openProject } from '../api/projects.js';
-import { may } from '../state/account.js';
+import { mayOn, useGrant } from '../state/grants.js';
 import { failed } from '../state/toasts.js';
 import { TEXTS } from '../texts.js';
 import { Empty } from './notice.js';
 
 export function ClosedLab({ id }: { readonly id: string }): JSX.Element {
+  useGrant(id);
   return (
     <Empty>
       <p>{TEXTS.labs.isClosed}</p>
-      {may('run') && (
+      {mayOn(id, 'run') && (
         <button type="button" class="primary" onClick={() => void send(openProject(id)).catch(failed)}>
           {TEXTS.labs.openLab}
         </button>

@@ -3,8 +3,8 @@ import { useComputed, useSignal } from '@preact/signals';
 import type { JSX } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import { send } from '../api/call.js';
-import { listProjects } from '../api/projects.js';
-import { may } from '../state/account.js';
+import { listLabFigures, listProjects } from '../api/projects.js';
+import { learnGrants, mayOn } from '../state/grants.js';
 import { allCommands, type PaletteCommand } from '../state/commands.js';
 import { addressOf, consolesAddress, go, packetsAddress } from '../state/place.js';
 import { TEXTS } from '../texts.js';
@@ -19,13 +19,14 @@ export function Palette({ onClose }: { readonly onClose: () => void }): JSX.Elem
   useEffect(() => {
     dialog.current?.showModal();
     const ask = async (): Promise<void> => {
-      const projects = await send(listProjects());
+      const [projects, figures] = await Promise.all([send(listProjects()), send(listLabFigures())]);
+      learnGrants(figures);
       labs.value = projects.flatMap(({ name, project_id: id, status }) => [
         { name: TEXTS.palette.openLab(name), run: () => go(addressOf('labs', id)) },
-        ...(status === 'opened' && may('capture')
+        ...(status === 'opened' && mayOn(id, 'capture')
           ? [{ name: TEXTS.palette.packetsOf(name), run: () => go(packetsAddress(id, [])) }]
           : []),
-        ...(status === 'opened' && may('console')
+        ...(status === 'opened' && mayOn(id, 'console')
           ? [{ name: TEXTS.palette.consolesOf(name), run: () => go(consolesAddress(id)) }]
           : []),
       ]);

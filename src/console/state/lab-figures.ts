@@ -4,6 +4,7 @@ import { useEffect } from 'preact/hooks';
 import type { LabFiguresShape } from '../../api/shapes/lab-overview.js';
 import { send } from '../api/call.js';
 import { listLabFigures } from '../api/projects.js';
+import { learnGrants } from './grants.js';
 
 interface LabGlance {
   readonly figures: LabFiguresShape;
@@ -27,8 +28,10 @@ export function useLabFigures(): ReadonlySignal<Glances> {
       if (!document.hidden) {
         const found = await send(listLabFigures()).catch(() => undefined);
         const now = performance.now();
-        if (found !== undefined)
+        if (found !== undefined) {
+          learnGrants(found);
           glances.value = glancesOf(found, glances.value, (now - readAt) / MILLISECONDS);
+        }
         readAt = now;
       }
       if (!isOver) timer = setTimeout(() => void read(), PERIOD_MS);

@@ -7,7 +7,8 @@ import { terminalDocument } from '../api/documents.js';
 import { actOnNode } from '../api/lab.js';
 import { saveFile } from '../parts/download.js';
 import { Toasts } from '../parts/toasts.js';
-import { account, may } from '../state/account.js';
+import { account } from '../state/account.js';
+import { mayOn, useGrant } from '../state/grants.js';
 import { changeTerminalText, scheme, terminalText } from '../state/preferences.js';
 import { failed } from '../state/toasts.js';
 import { ConsoleLink } from './console-link.js';
@@ -26,6 +27,7 @@ interface TerminalProps {
 const LARGER = 2;
 
 export function TerminalView({ lab, node }: TerminalProps): JSX.Element {
+  useGrant(lab);
   const place = useRef<HTMLDivElement>(null);
   const bar = useRef<HTMLElement>(null);
   const isFinding = useSignal(false);
@@ -149,7 +151,7 @@ export function TerminalView({ lab, node }: TerminalProps): JSX.Element {
           {texts.sharing(among.value)}
         </p>
       )}
-      <Trouble link={link} onStart={start} />
+      <Trouble lab={lab} link={link} onStart={start} />
       <main class="place">
         {isFinding.value && (
           <FindBar
@@ -190,9 +192,11 @@ function State({ link }: { readonly link: ConsoleLink }): JSX.Element {
 
 /** The reason for which nothing can be typed, and what can be done about it. */
 function Trouble({
+  lab,
   link,
   onStart,
 }: {
+  readonly lab: string;
   readonly link: ConsoleLink;
   readonly onStart: () => void;
 }): JSX.Element | null {
@@ -203,7 +207,7 @@ function Trouble({
   return (
     <div class="trouble" role="alert">
       <p>{isSignedOut ? texts.signedOut : sentence}</p>
-      {state.is === 'stopped' && may('run') && (
+      {state.is === 'stopped' && mayOn(lab, 'run') && (
         <button type="button" class="primary" onClick={onStart}>
           {texts.start}
         </button>

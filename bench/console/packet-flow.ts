@@ -79,7 +79,8 @@ export async function packetFlow(page: Page, url: string): Promise<Figure[]> {
 async function openPackets(page: Page, url: string, project: string): Promise<void> {
   await page.goto('about:blank');
   await page.goto(`${url}/#/labs/${project}/packets`);
-  await page.getByText(/● live/).waitFor();
+  // The state of the stream; the connection of the console has one, too.
+  await page.getByRole('main').getByText(/● live/).waitFor();
 }
 
 interface Counts {
@@ -115,7 +116,7 @@ async function timesToRows(page: Page, lab: CaptureLab): Promise<number[]> {
   };
   // The list is in the document from the first packet on.
   send();
-  await page.getByRole('grid').getByRole('row').first().waitFor();
+  await page.getByRole('gridcell', { name: '1', exact: true }).first().waitFor();
   await page.evaluate(WATCH);
   const sent: number[] = [];
   for (let packet = 0; packet < SINGLE_PACKETS; packet++) {

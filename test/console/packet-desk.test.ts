@@ -52,6 +52,27 @@ function numbered(number: number): Buffer {
   return frame;
 }
 
+void t.test('a state brings the rows that the page looks at', (t) => {
+  const rig = new PacketDeskRig(SIZES);
+  rig.open(LINKS);
+  const shown = (): number[] => rig.settle().rows.map(({ number }) => number);
+  rig.desk.take({ do: 'look', from: undefined, count: 2 });
+  t.same(shown(), []);
+  rig.receive(Buffer.concat([opening(), samples()]));
+  const last = SAMPLE_FRAMES.length;
+  t.same(shown(), [last - 1, last], 'the last ones');
+  rig.desk.take({ do: 'look', from: 2, count: 3 });
+  t.same(shown(), [2, 3, 4], 'at once');
+  rig.receive(samples());
+  t.same(shown(), [2, 3, 4], 'and they stay while others come');
+  rig.desk.take({ do: 'look', from: 2 * last + 5, count: 3 });
+  t.same(shown(), [2 * last - 2, 2 * last - 1, 2 * last], 'never beyond the end');
+  rig.desk.take({ do: 'look', from: -3, count: 100_000 });
+  t.equal(shown()[0], 1);
+  t.ok(shown().length <= 200);
+  t.end();
+});
+
 void t.test('packets are rows and details, whatever pieces they come in', (t) => {
   const rig = new PacketDeskRig(SIZES);
   rig.open(LINKS);

@@ -30,7 +30,7 @@ interface DeskWorld {
 }
 
 /** The state is told at most this often, and a filter works so long at a time. */
-const REPORT_MS = 50;
+const REPORT_MS = 33;
 const WORK_MS = 8;
 const RETRY_MS = 1000;
 const MOST_ROWS = 200;
@@ -46,6 +46,7 @@ export class PacketDesk {
   /** The names of interfaces, as the page names their links. */
   #names: string[] = [];
   #filterText = '';
+  #looked: { readonly from: number | undefined; readonly count: number } = { from: undefined, count: 0 };
   #source: OctetSource | undefined;
   #stream: PacketState['stream'] = 'closed';
   #lost = 0;
@@ -70,6 +71,10 @@ export class PacketDesk {
         break;
       case 'filter':
         this.#filter(order.text);
+        break;
+      case 'look':
+        this.#looked = { from: order.from, count: Math.min(order.count, MOST_ROWS) };
+        this.#report();
         break;
       case 'rows':
         this.#answerRows(order.id, order.from, Math.min(order.count, MOST_ROWS));
@@ -167,11 +172,15 @@ export class PacketDesk {
     this.#world.later(
       () => {
         this.#isReporting = false;
-        this.#reportedAt = this.#world.now();
-        this.#world.report(this.#state());
+        this.#report();
       },
       Math.max(0, REPORT_MS - sinceLast),
     );
+  }
+
+  #report(): void {
+    this.#reportedAt = this.#world.now();
+    this.#world.report(this.#state());
   }
 
   #work(): void {
@@ -200,15 +209,26 @@ export class PacketDesk {
       end,
       progress: this.#shown.progress,
       lost: this.#lost,
+      rows: this.#lookedAt(),
       seconds: store.first === store.next ? 0 : Math.max(0, store.last - oldest) / NANOSECONDS,
     };
   }
 
   #answerRows(id: number, from: number, count: number): void {
+    this.#world.report({ is: 'rows', id, from, rows: this.#rows(from, count) });
+  }
+
+  #lookedAt(): PacketRow[] {
+    const { from, count } = this.#looked;
+    const [first, end] = this.#shown.range;
+    const last = Math.max(first, end - count);
+    return this.#rows(Math.min(last, Math.max(first, from ?? last)), count);
+  }
+
+  #rows(from: number, count: number): PacketRow[] {
     const [first] = this.#shown.range;
     const start = Math.max(first, from);
-    const rows = this.#shown.numbers(from, count).map((number, index) => this.#row(start + index, number));
-    this.#world.report({ is: 'rows', id, from, rows });
+    return this.#shown.numbers(from, count).map((number, index) => this.#row(start + index, number));
   }
 
   #row(place: number, number: number): PacketRow {

@@ -28,31 +28,14 @@ interface PacketListProps {
 export function PacketList({ client, chosen, top }: PacketListProps): JSX.Element {
   const scroller = useRef<HTMLDivElement>(null);
   const expected = useRef(0);
-  const isAsking = useRef(false);
   const height = useSignal(0);
-  const rows = useSignal<readonly PacketRow[]>([]);
-  const { first = 0, end = 0 } = client.state.value ?? {};
+  const { first = 0, end = 0, rows = [] } = client.state.value ?? {};
   const fitting = Math.max(1, Math.floor((height.value - ROW_HEIGHT) / ROW_HEIGHT));
   const last = Math.max(first, end - fitting);
   const start = Math.min(last, Math.max(first, top.value ?? last));
   const scale = Math.max(1, ((end - first) * ROW_HEIGHT) / TALLEST);
 
-  const wanted = useRef('');
-  const key = `${start} ${Math.min(end, start + fitting)} ${client.filter.value?.text ?? ''}`;
-  useEffect(() => {
-    wanted.current = key;
-    const ask = async (): Promise<void> => {
-      isAsking.current = true;
-      let answered = '';
-      // Other rows may be wanted while the worker answers.
-      while (answered !== wanted.current) {
-        answered = wanted.current;
-        rows.value = (await client.rows(Number(answered.split(' ')[0]), fitting)).rows;
-      }
-      isAsking.current = false;
-    };
-    if (!isAsking.current) void ask();
-  }, [key]);
+  useLayoutEffect(() => client.look(top.value, fitting), [top.value, fitting]);
 
   useEffect(() => {
     const { current } = scroller;
@@ -103,7 +86,7 @@ export function PacketList({ client, chosen, top }: PacketListProps): JSX.Elemen
     void choose(aim);
   };
 
-  const active = rows.value.find(({ number }) => number === chosen.value?.number);
+  const active = rows.find(({ number }) => number === chosen.value?.number);
   return (
     <div
       ref={scroller}
@@ -138,7 +121,7 @@ export function PacketList({ client, chosen, top }: PacketListProps): JSX.Elemen
         style={{ height: `${Math.min(TALLEST, (end - first) * ROW_HEIGHT)}px` }}
       >
         <div role="presentation" class="packet-view">
-          {rows.value.map((row) => (
+          {rows.map((row) => (
             <Row
               key={row.number}
               row={row}

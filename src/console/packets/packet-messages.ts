@@ -6,6 +6,8 @@ export type PacketOrder =
   | { readonly do: 'open'; readonly url: string; readonly links: readonly LinkName[] }
   | { readonly do: 'close' }
   | { readonly do: 'filter'; readonly text: string }
+  /** Chooses the rows that come with each state: from a place on, or the last ones. */
+  | { readonly do: 'look'; readonly from: number | undefined; readonly count: number }
   | { readonly do: 'rows'; readonly id: number; readonly from: number; readonly count: number }
   | { readonly do: 'details'; readonly id: number; readonly number: number }
   | { readonly do: 'save'; readonly id: number; readonly isFiltered: boolean };
@@ -42,6 +44,8 @@ export interface PacketState {
   readonly progress: number;
   /** Packets that the server says it has lost. */
   readonly lost: number;
+  /** The rows that the page looks at. */
+  readonly rows: readonly PacketRow[];
   /** Seconds between the oldest and the newest packet that are held. */
   readonly seconds: number;
 }

@@ -41,6 +41,11 @@ export class PacketClient {
     this.#send({ do: 'filter', text });
   }
 
+  /** Chooses the rows of the state: from a place on, or the last ones. */
+  look(from: number | undefined, count: number): void {
+    this.#send({ do: 'look', from, count });
+  }
+
   rows(from: number, count: number): Promise<Answer<'rows'>> {
     return this.#ask<'rows'>((id) => ({ do: 'rows', id, from, count }));
   }

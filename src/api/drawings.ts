@@ -8,19 +8,9 @@ import type { Controller } from '../lab/controller.js';
 import { listObjects } from '../lab/projects/project-content.js';
 import { coordinate, openObject, rotation, uuid } from '../lab/gns3-file/topology-schema.js';
 import { names } from './schemas.js';
+import { drawing } from './shapes/drawings.js';
 
 const tag = 'Drawings';
-
-const drawing = z.strictObject({
-  drawing_id: uuid,
-  locked: z.boolean(),
-  project_id: uuid,
-  rotation,
-  svg: z.string(),
-  x: z.int(),
-  y: z.int(),
-  z: z.int(),
-});
 
 const settable = {
   x: coordinate.optional(),

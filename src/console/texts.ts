@@ -98,11 +98,11 @@ export const TEXTS = {
     move: 'move the selection by one step of the grid, by ten',
     pan: 'move the map',
     zoom: 'zoom in, out, fit all, fit the selection',
-    change: 'add a node, link, duplicate',
+    change: 'add a node, link, duplicate, draw a note or a figure',
     run: 'start, stop, reload the selection',
     consoles: 'open the consoles of the selection',
     line: 'suspend the link, capture on and off, see its packets',
-    remove: 'rename, delete',
+    remove: 'rename a node or change a drawing, delete',
     undo: 'select all, undo, do again',
   },
   consoleKeys: {

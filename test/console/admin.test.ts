@@ -1,4 +1,6 @@
 /** The pages of administration and of teachers, by keys and by pointer, for those who may use them. */
+import { renameSync } from 'node:fs';
+import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import t from 'tap';
 import { GRANTS } from '../../src/base/rights.js';
@@ -321,11 +323,20 @@ void t.test('a browser', { skip: missingConsoleBrowser() }, async (t) => {
     await page.close();
   });
 
-  await t.test('makes a backup, verifies, downloads and deletes it', async (t) => {
+  await t.test('makes a backup, sees what is not in it, verifies, downloads and deletes it', async (t) => {
+    const lost = String((await admin.expect(201, 'POST', '/v2/projects', { name: 'lost' }))['project_id']);
+    const place = join(server.data, 'projects', lost);
+    renameSync(place, `${place}-elsewhere`);
     const { page, complaints } = await openAs('root', '#/admin/backups');
     await page.getByText('There is no backup yet.').waitFor();
     await run(page, 'new backup');
     await page.getByRole('dialog', { name: 'New backup' }).getByRole('button', { name: 'Begin' }).click();
+    await page
+      .getByRole('list', { name: /^1 lab is not in it/ })
+      .getByText(/^lost: ./)
+      .waitFor();
+    renameSync(`${place}-elsewhere`, place);
+    await admin.expect(204, 'DELETE', `/v2/projects/${lost}`);
     await page.getByRole('button', { name: /^Verify the backup of / }).click();
     await page.getByRole('list', { name: 'Backups' }).getByText('The backup is whole.').waitFor();
     t.same(await hindrances(page), []);

@@ -1,10 +1,13 @@
 /** The parts of the map that need no browser: the scene, what is met at a place, room for words, steps, rates. */
 import t from 'tap';
 import { LinkCounts } from '../../src/console/map/counts.js';
+import { drawingBox, drawingFacts, type DrawingFacts } from '../../src/console/map/drawings.js';
 import { HitTest, neighbour } from '../../src/console/map/hit-test.js';
 import { layersOf, layersText, withLayer } from '../../src/console/map/layers.js';
 import { Layout } from '../../src/console/map/layout.js';
 import { outlineRows } from '../../src/console/map/outline-rows.js';
+import { pictureOf } from '../../src/console/map/picture.js';
+import { onlyShape, svgOf, usualShape } from '../../src/console/map/picture-source.js';
 import { Room } from '../../src/console/map/room.js';
 import { freePlace, Scene, type LinkFacts, type NodeFacts } from '../../src/console/map/scene.js';
 import { Steps } from '../../src/console/map/steps.js';
@@ -176,6 +179,140 @@ void t.test('the outline has nodes by name, and their links below them', (t) => 
   );
   t.equal(outlineRows(scene, new Set(), 'HUB a1').length, 0);
   t.equal(outlineRows(scene, new Set(), 'a1').length, 1);
+  t.end();
+});
+
+function drawing(id: string, svg: string, place: Partial<DrawingFacts> = {}): DrawingFacts {
+  const told = { drawing_id: id, project_id: '', x: 0, y: 0, z: 1, rotation: 0, locked: false, svg };
+  const facts = drawingFacts(told);
+  if (facts === undefined) throw new Error('a drawing has a picture');
+  return { ...facts, ...place };
+}
+
+void t.test('pictures of GNS3 are read as shapes', (t) => {
+  const shapesOf = (svg: string) => pictureOf(svg).shapes;
+  t.match(
+    pictureOf(
+      '<svg height="100" width="200"><rect fill="#ffffff" fill-opacity="1.0" height="100" rx="5" stroke="#000000" stroke-dasharray="10, 5" stroke-width="2" width="200" /></svg>',
+    ),
+    {
+      width: 200,
+      height: 100,
+      shapes: [
+        {
+          kind: 'rect',
+          width: 200,
+          radius: 5,
+          fill: '#ffffff',
+          stroke: '#000000',
+          strokeWidth: 2,
+          dashes: [10, 5],
+        },
+      ],
+    },
+  );
+  t.match(shapesOf('<svg><ellipse cx="10" cy="20" rx="10" ry="20" style="fill: none; stroke: red"/></svg>'), [
+    { kind: 'ellipse', cx: 10, ry: 20, fill: undefined, stroke: 'red' },
+  ]);
+  t.match(
+    pictureOf('<svg width="30" height="40"><line x1="0" y1="0" x2="-30" y2="-40" stroke="#ff0000"/></svg>'),
+    {
+      ...{ left: -30, top: -40, width: 30, height: 40 },
+      shapes: [{ kind: 'line', x2: -30 }],
+    },
+  );
+  t.match(
+    shapesOf(
+      "<?xml version='1.0'?><!-- <rect/> --><svg><g fill='#0000ff'><text font-size='12.0' font-weight='bold' text-decoration='underline'>A &amp; B &#x41;\n<tspan>two</tspan></text></g></svg>",
+    ),
+    [
+      {
+        kind: 'text',
+        lines: ['A & B A', 'two'],
+        size: 16,
+        isBold: true,
+        isUnderlined: true,
+        fill: '#0000ff',
+      },
+    ],
+  );
+  const bitmap = 'data:image/png;base64,AAAA';
+  t.match(shapesOf(`<svg><image xlink:href="${bitmap}" width="5" height="6"/></svg>`), [{ source: bitmap }]);
+  const path = '<svg width="9" height="9"><path d="M0 0L9 9"/></svg>';
+  t.match(pictureOf(path), { width: 9, shapes: [{ kind: 'image', source: path }] }, 'all else is an image');
+  for (const kind of ['text', 'rect', 'ellipse', 'line'] as const) {
+    const usual = usualShape(kind);
+    const text = { lines: ['<b> & "c"', "'d'"], family: 'sans-serif' };
+    const shape = usual.kind === 'text' ? { ...usual, ...text } : usual;
+    const again = onlyShape(pictureOf(svgOf(shape))) ?? usual;
+    t.match(again, kind === 'line' ? { ...shape, fill: 'black', fillOpacity: 1 } : shape);
+    t.equal(svgOf(again), svgOf(shape), 'it is written as it was read');
+  }
+  t.end();
+});
+
+void t.test('pictures of strangers are shapes within bounds, images, or nothing', (t) => {
+  const refused = [
+    '<svg><script>alert(1)</script><rect width="5" height="5"/></svg>',
+    '<svg><foreignObject><body/></foreignObject></svg>',
+    '<!DOCTYPE svg [<!ENTITY a "b">]><svg><path d="M0 0"/></svg>',
+    '<svg><g><use href="#a"/></g></svg>',
+  ];
+  for (const svg of refused) t.same(pictureOf(svg).shapes, [], svg);
+  const rect =
+    '<svg><rect width="1e999" height="-5" x="NaN" fill="url(http://elsewhere)" onclick="x" stroke-width="1e9"/></svg>';
+  t.match(pictureOf(rect).shapes, [{ width: 0, height: 0, x: 0, fill: 'black', strokeWidth: 500 }]);
+  t.match(pictureOf(`<svg>${'<rect/>'.repeat(5000)}</svg>`).shapes.length, 200);
+  const [text] = pictureOf(
+    `<svg><text font-family="a&quot;;}url(x)">${'long\n'.repeat(9999)}</text></svg>`,
+  ).shapes;
+  t.match(text, { kind: 'text', family: 'aurlx' });
+  t.equal(text?.kind === 'text' && text.lines.length, 200);
+  t.match(pictureOf('<svg><image href="http://elsewhere/a.png" width="1" height="1"/></svg>').shapes, [
+    { source: '' },
+  ]);
+  const whole = `<svg width="20"><g a='1' b=2 c><text x="1">a&lt;b</text><!-- c --></g><line x1="1"/></svg>`;
+  for (let end = 0; end <= whole.length; end++) pictureOf(whole.slice(0, end));
+  for (const svg of ['', '<', '<<<>', '</svg>', '<svg / = "', `<${'a'.repeat(1e5)}`, '<svg '.repeat(1e4)])
+    t.ok(pictureOf(svg));
+  t.end();
+});
+
+void t.test('drawings lie on layers, are turned, and are met on what is seen of them', (t) => {
+  const scene = new Scene();
+  const square =
+    '<svg width="100" height="50"><rect width="100" height="50" fill="none" stroke="black"/></svg>';
+  scene.putDrawing(drawing('frame', square, { z: 2 }));
+  scene.putDrawing(drawing('filled', square.replace('none', 'white'), { x: 20 }));
+  scene.putDrawing(drawing('turned', square.replace('none', 'white'), { x: 500, y: 500, rotation: 90 }));
+  const idsOf = (): string[] => scene.drawings.all.map(({ id }) => id);
+  t.same(idsOf(), ['filled', 'turned', 'frame']);
+  t.equal(scene.drawings.at(50, 25, 2)?.id, 'filled', 'a frame is empty inside');
+  t.equal(scene.drawings.at(50, 1, 2)?.id, 'frame', 'its edge lies above');
+  t.equal(scene.drawings.at(480, 560, 2)?.id, 'turned');
+  t.equal(scene.drawings.at(550, 520, 2), undefined);
+  const turned = scene.drawings.get('turned');
+  t.same(turned && drawingBox(turned).map(Math.round), [450, 500, 500, 600]);
+  t.same(scene.bounds()?.map(Math.round), [0, 0, 500, 600]);
+  const { svg: _, ...told } = {
+    drawing_id: 'frame',
+    project_id: '',
+    x: 7,
+    y: 8,
+    z: 0,
+    rotation: 0,
+    locked: true,
+    svg: '',
+  };
+  t.match(drawingFacts(told, scene.drawings.get('frame')), { x: 7, isLocked: true, svg: square });
+  t.equal(drawingFacts(told), undefined, 'an event without its picture');
+  const rows = outlineRows(scene, new Set(), 'rect');
+  t.same(
+    rows.map(({ id, name, what }) => `${what} ${id} ${name}`),
+    ['drawing filled Rectangle', 'drawing turned Rectangle', 'drawing frame Rectangle'],
+  );
+  scene.removeDrawing('filled');
+  t.same(idsOf(), ['turned', 'frame']);
   t.end();
 });
 

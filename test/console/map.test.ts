@@ -35,6 +35,26 @@ async function placeOf(page: Page, name: string): Promise<OnScreen> {
   return { x: x + (box?.x ?? 0), y: y + (box?.y ?? 0) };
 }
 
+/** A picture that does whatever a picture must not. */
+const HOSTILE = `<svg width="90" height="60" onload="globalThis.hurt = 1"><script>globalThis.hurt = 2</script>
+  <image href="http://127.0.0.1:1/elsewhere.png" width="10" height="10" onerror="globalThis.hurt = 3"/>
+  <foreignObject><iframe src="javascript:parent.hurt = 4"></iframe></foreignObject></svg>`;
+/** A picture that is more than a few shapes. */
+const BADGE = `<svg xmlns="http://www.w3.org/2000/svg" width="40" height="40" onload="globalThis.hurt = 5">
+  <path d="M0 40L20 0L40 40z" fill="orange" style="background: url(http://127.0.0.1:1/x)" onclick="hurt = 6"/></svg>`;
+
+/** The middle of a node or a drawing on the screen. */
+async function middleOf(page: Page, id: string): Promise<OnScreen> {
+  const script = `(() => {
+    const { lab, view } = globalThis.wirefarmMap;
+    const [x, y] = lab.scene.middleOf(${JSON.stringify(id)});
+    return { x: view.toScreenX(x), y: view.toScreenY(y) };
+  })()`;
+  const { x, y } = (await page.evaluate(script)) as OnScreen;
+  const box = await page.getByRole('application').boundingBox();
+  return { x: x + (box?.x ?? 0), y: y + (box?.y ?? 0) };
+}
+
 const nodesOf = async (lab: LinkLab): Promise<Json[]> =>
   (await client.get(`${lab.path}/nodes`)).body as Json[];
 
@@ -193,6 +213,59 @@ void t.test('a browser', { skip: missingConsoleBrowser() }, async (t) => {
       await page.getByRole('button', { name: 'Open the lab' }).click();
       await page.getByRole('treegrid', { name: 'Outline' }).waitFor();
       t.same(complaints, []);
+    },
+  );
+
+  await t.test(
+    'notes and figures are drawn, moved, changed, deleted and undone, and seen by others',
+    async (t) => {
+      const lab = await LinkLab.make(host);
+      await client.expect(201, 'POST', `${lab.path}/drawings`, { svg: HOSTILE, x: 0, y: 0 });
+      await client.expect(201, 'POST', `${lab.path}/drawings`, { svg: BADGE, x: 150, y: 0, locked: true });
+      const drawn = async (): Promise<Json[]> => (await client.get(`${lab.path}/drawings`)).body as Json[];
+      const [{ page, complaints }, other] = [await openMap(browser, lab), await openMap(browser, lab)];
+      await page.keyboard.press('n');
+      const dialog = page.getByRole('dialog', { name: 'Draw' });
+      await dialog.getByRole('combobox', { name: 'Shape' }).selectOption('Note');
+      await dialog.getByRole('textbox', { name: 'Text' }).fill('Site A\n<b>north</b>');
+      await dialog.getByRole('button', { name: 'Draw' }).click();
+      await other.page.getByRole('row', { name: 'Note: Site A layer 2' }).waitFor();
+      await page.getByRole('heading', { name: 'Note: Site A' }).waitFor();
+      const noteNow = async (): Promise<Json | undefined> =>
+        (await drawn()).find(({ svg }) => String(svg).includes('north'));
+      t.match((await noteNow())?.['svg'], /<text .*>Site A\n&lt;b&gt;north&lt;\/b&gt;<\/text>/);
+      const before = Number((await noteNow())?.['x']);
+      const place = await middleOf(page, String((await noteNow())?.['drawing_id']));
+      await page.mouse.move(place.x, place.y);
+      await page.mouse.down();
+      await page.mouse.move(place.x + 30, place.y + 20);
+      await page.mouse.move(place.x + 60, place.y + 40);
+      await page.mouse.up();
+      await eventually('it has moved', async () => Number((await noteNow())?.['x']) > before || undefined);
+      await page.getByRole('application').press('F2');
+      const editing = page.getByRole('dialog', { name: 'Note: Site A' });
+      await editing.getByRole('textbox', { name: 'Text' }).fill('Site north');
+      await editing.getByRole('spinbutton', { name: /^Layer/ }).fill('5');
+      await editing.getByRole('button', { name: 'Edit' }).click();
+      await other.page.getByRole('row', { name: 'Note: Site north layer 5' }).waitFor();
+      await page.getByRole('row', { name: /^Note: Site north/ }).focus();
+      await page.keyboard.press('Delete');
+      await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();
+      await other.page.getByRole('row', { name: /^Note/ }).waitFor({ state: 'detached' });
+      for (const words of ['Site north layer 5', 'Site A layer 2']) {
+        await page.getByRole('button', { name: 'Undo' }).click();
+        await other.page.getByRole('row', { name: `Note: ${words}` }).waitFor();
+      }
+      await page.getByRole('button', { name: 'Undo' }).click();
+      await eventually('it is back', async () => Number((await noteNow())?.['x']) === before || undefined);
+      await page.getByRole('row', { name: 'Picture locked, layer 2' }).click();
+      await page.getByRole('button', { name: 'Edit' }).click();
+      t.same(await hindrances(page), []);
+      await page.getByRole('checkbox', { name: /^Locked/ }).uncheck();
+      await page.getByRole('dialog').getByRole('button', { name: 'Edit' }).click();
+      await page.getByRole('row', { name: 'Picture layer 2' }).first().waitFor();
+      t.equal(await page.evaluate('globalThis.hurt'), undefined, 'nothing of a picture has run');
+      t.same([...complaints, ...other.complaints], []);
     },
   );
 

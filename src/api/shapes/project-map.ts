@@ -7,6 +7,8 @@ const flag = z.literal(true).optional();
 const filters = openObject.optional();
 
 export const projectMap = z.strictObject({
+  /** The number of drawings, whose pictures may be large: they have a list of their own. */
+  drawings: z.int(),
   links: z.array(
     z.strictObject({
       backward: filters,

@@ -20,6 +20,7 @@ import {
 } from '../api/lab.js';
 import { mayOn } from '../state/grants.js';
 import { failed } from '../state/toasts.js';
+import { DrawingCommands, lookOf } from './drawing-commands.js';
 import type { LabMap } from './lab-map.js';
 import type { Placed } from './layout.js';
 import type { LinkFacts } from './scene.js';
@@ -33,12 +34,14 @@ const MOST_AT_ONCE = 1024;
 const MOST_NEW_AT_ONCE = 256;
 
 interface Position {
-  readonly node_id: string;
+  /** The id of a node or a drawing. */
+  readonly id: string;
   readonly x: number;
   readonly y: number;
 }
 
 export class MapCommands {
+  readonly drawings: DrawingCommands;
   readonly #lab: LabMap;
   readonly #steps: Steps;
   /** Links that were made again have other ids. */
@@ -51,6 +54,7 @@ export class MapCommands {
     this.#steps = new Steps(failed, () => {
       this.history.value = { undo: this.#steps.undoable, redo: this.#steps.redoable };
     });
+    this.drawings = new DrawingCommands(lab, this.#steps);
   }
 
   async undo(): Promise<void> {
@@ -65,27 +69,25 @@ export class MapCommands {
     if (name !== undefined) this.#lab.say(MAP_TEXTS.redone(name));
   }
 
-  /** Moves nodes by so much, in one call. */
+  /** Moves nodes by so much, in one call, and drawings. */
   move(ids: readonly string[], dx: number, dy: number): Promise<void> {
     const { scene } = this.#lab;
-    const nodes = ids.map((id) => scene.node(id)).filter((node) => node !== undefined && !node.isLocked);
+    const moved = ids.flatMap((id) => {
+      const one = scene.node(id) ?? scene.drawings.get(id);
+      return one === undefined || one.isLocked ? [] : [one];
+    });
     const at = (sign: 0 | 1): Position[] =>
-      nodes.flatMap((node) =>
-        node === undefined
-          ? []
-          : [{ node_id: node.id, x: Math.round(node.x + sign * dx), y: Math.round(node.y + sign * dy) }],
-      );
-    return this.#moveTo(MAP_TEXTS.moved(nodes.length), at(0), at(1));
+      moved.map(({ id, x, y }) => ({ id, x: Math.round(x + sign * dx), y: Math.round(y + sign * dy) }));
+    return this.#moveTo(MAP_TEXTS.moved(moved.length), at(0), at(1));
   }
 
   /** Gives nodes places that a layout has found. */
   arrange(places: readonly Placed[]): Promise<void> {
-    const after = places.map(({ id, x, y }) => ({ node_id: id, x, y }));
-    const before = after.map(({ node_id: id }) => {
+    const before = places.map(({ id }) => {
       const { x = 0, y = 0 } = this.#lab.scene.node(id) ?? {};
-      return { node_id: id, x: Math.round(x), y: Math.round(y) };
+      return { id, x: Math.round(x), y: Math.round(y) };
     });
-    return this.#moveTo(MAP_TEXTS.arranged(after.length), before, after);
+    return this.#moveTo(MAP_TEXTS.arranged(places.length), before, places);
   }
 
   #moveTo(name: string, before: readonly Position[], after: readonly Position[]): Promise<void> {
@@ -94,9 +96,19 @@ export class MapCommands {
       name,
       show: () => this.#place(after),
       hide: () => this.#place(before),
-      run: () => this.#changeNodes({ update: after }),
-      undo: () => this.#changeNodes({ update: before }),
+      run: () => this.#store(after),
+      undo: () => this.#store(before),
     });
+  }
+
+  async #store(positions: readonly Position[]): Promise<void> {
+    const { drawings } = this.#lab.scene;
+    const [drawn, nodes] = [true, false].map((isDrawing) =>
+      positions.filter(({ id }) => (drawings.get(id) !== undefined) === isDrawing),
+    ) as [Position[], Position[]];
+    if (nodes.length > 0)
+      await this.#changeNodes({ update: nodes.map(({ id, x, y }) => ({ node_id: id, x, y })) });
+    await this.drawings.move(drawn);
   }
 
   rename(id: string, name: string): Promise<void> {
@@ -150,12 +162,14 @@ export class MapCommands {
   async remove(ids: readonly string[]): Promise<void> {
     const { scene } = this.#lab;
     const nodes = ids.filter((id) => scene.nodeIndex(id) !== undefined);
+    const drawn = ids.map((id) => scene.drawings.get(id)).filter((drawing) => drawing !== undefined);
     const own = nodes.flatMap((id) => scene.linksOf(id));
     const chosen = ids.map((id) => scene.link(id)).filter((link) => link !== undefined);
     const links = [...new Map([...own, ...chosen].map((link) => [link.id, link])).values()];
     const run = async (): Promise<void> => {
       if (links.length > 0) await this.#changeLinks({ delete: links.map(({ id }) => this.#now(id)) });
       if (nodes.length > 0) await this.#changeNodes({ delete: nodes });
+      await this.drawings.remove(drawn.map(({ id }) => id));
       this.#lab.say(MAP_TEXTS.removed(ids.length));
     };
     if (this.isFinal(nodes)) return run().catch(failed);
@@ -167,6 +181,7 @@ export class MapCommands {
       undo: async () => {
         if (kept.length > 0) await this.#changeNodes({ create: kept.map(madeAgain) });
         await this.#linkAgain(links);
+        for (const drawing of drawn) await this.drawings.create(drawing.id, lookOf(drawing));
       },
     });
   }
@@ -248,9 +263,11 @@ export class MapCommands {
 
   #place(positions: readonly Position[]): void {
     const { scene } = this.#lab;
-    for (const { node_id: id, x, y } of positions) {
+    for (const { id, x, y } of positions) {
       const node = scene.node(id);
       if (node !== undefined) scene.putNode({ ...node, x, y });
+      const drawing = scene.drawings.get(id);
+      if (drawing !== undefined) scene.putDrawing({ ...drawing, x, y });
     }
     this.#lab.changed();
   }

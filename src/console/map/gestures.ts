@@ -1,4 +1,5 @@
 /** Gestures of a pointer on the map: choosing, moving, framing, panning, zooming with two fingers. */
+import { mapLayers } from '../state/preferences.js';
 import { HitTest } from './hit-test.js';
 import type { LabMap } from './lab-map.js';
 import type { View } from './view.js';
@@ -27,7 +28,13 @@ interface Outcome {
 type Doing =
   | { readonly what: 'nothing' }
   | { readonly what: 'pan'; last: Place }
-  | { readonly what: 'frame'; readonly start: Place; readonly before: ReadonlySet<string> }
+  | {
+      readonly what: 'frame';
+      readonly start: Place;
+      readonly before: ReadonlySet<string>;
+      /** A locked drawing is chosen when the pointer does not move. */
+      readonly locked: string | undefined;
+    }
   | { readonly what: 'move'; readonly start: Place; readonly ids: readonly string[]; dx: number; dy: number };
 
 export class Gestures {
@@ -63,8 +70,10 @@ export class Gestures {
       return;
     }
     const adds = ctrlKey || metaKey;
-    if (id === undefined) {
-      this.#doing = { what: 'frame', start: at, before: adds ? this.#lab.selected.value : new Set() };
+    const locked = this.#lab.scene.drawings.get(id ?? '')?.isLocked === true ? id : undefined;
+    if (id === undefined || (locked !== undefined && !adds)) {
+      const before = adds ? this.#lab.selected.value : new Set<string>();
+      this.#doing = { what: 'frame', start: at, before, locked };
       return;
     }
     if (adds) {
@@ -72,7 +81,7 @@ export class Gestures {
       return;
     }
     if (!this.#lab.selected.value.has(id)) this.#lab.select([id]);
-    const ids = this.mayMove ? this.#lab.nodes : [];
+    const ids = this.mayMove ? this.#lab.movable : [];
     if (ids.includes(id)) this.#doing = { what: 'move', start: at, ids, dx: 0, dy: 0 };
   }
 
@@ -107,7 +116,8 @@ export class Gestures {
     if (this.#pointers.size > 0) return;
     this.#doing = { what: 'nothing' };
     if (doing.what === 'frame') {
-      if (this.frame === undefined) this.#lab.select(doing.before);
+      if (this.frame === undefined)
+        this.#lab.select(doing.locked === undefined ? doing.before : [doing.locked]);
       this.frame = undefined;
     } else if (doing.what === 'move' && (doing.dx !== 0 || doing.dy !== 0)) {
       // The move itself is a step, which begins where the nodes were.
@@ -140,7 +150,10 @@ export class Gestures {
     const node = this.#hits.nodeAt(worldX, worldY);
     if (node !== undefined) return this.#lab.scene.nodes[node]?.id;
     const link = this.#hits.linkAt(worldX, worldY, REACH / this.#view.zoom);
-    return link === undefined ? undefined : this.#lab.scene.links[link]?.id;
+    if (link !== undefined) return this.#lab.scene.links[link]?.id;
+    // A pointer meets only what is shown.
+    if (!mapLayers.value.has('drawings')) return undefined;
+    return this.#lab.scene.drawings.at(worldX, worldY, REACH / this.#view.zoom)?.id;
   }
 
   #takeBack(): void {
@@ -151,7 +164,7 @@ export class Gestures {
   }
 
   #shift(ids: readonly string[], dx: number, dy: number): void {
-    for (const id of ids) if (this.#lab.scene.node(id)?.isLocked === false) this.#lab.scene.shift(id, dx, dy);
+    for (const id of ids) this.#lab.scene.shift(id, dx, dy);
   }
 
   #frame(start: Place, at: Place, before: ReadonlySet<string>): void {
@@ -165,7 +178,13 @@ export class Gestures {
       const [x, y] = [view.toScreenX(scene.x[index] ?? 0), view.toScreenY(scene.y[index] ?? 0)];
       return x >= left && x <= right && y >= top && y <= bottom;
     });
-    this.#lab.select([...before, ...met.map(({ id }) => id)]);
+    const shown = mapLayers.value.has('drawings') ? scene.drawings.all : [];
+    const drawings = shown.filter(({ id, isLocked }) => {
+      const [worldX = 0, worldY = 0] = scene.middleOf(id) ?? [];
+      const [x, y] = [view.toScreenX(worldX), view.toScreenY(worldY)];
+      return !isLocked && x >= left && x <= right && y >= top && y <= bottom;
+    });
+    this.#lab.select([...before, ...[...drawings, ...met].map(({ id }) => id)]);
   }
 
   /** Two fingers zoom and pan at once. */

@@ -9,6 +9,7 @@ import { mayOn } from '../state/grants.js';
 import { consolesAddress, packetsAddress } from '../state/place.js';
 import { failed } from '../state/toasts.js';
 import type { MapCommands } from './commands.js';
+import type { DrawingFacts } from './drawings.js';
 import type { LabMap } from './lab-map.js';
 import { LinkFilters } from './link-filters.js';
 import type { LinkFacts, NodeFacts } from './scene.js';
@@ -20,6 +21,8 @@ interface InspectorProps {
   readonly commands: MapCommands;
   readonly onRemove: () => void;
   readonly onRename: () => void;
+  /** Changes the drawing that is selected. */
+  readonly onEdit: () => void;
 }
 
 export function Inspector(props: InspectorProps): JSX.Element {
@@ -30,10 +33,12 @@ export function Inspector(props: InspectorProps): JSX.Element {
   const only = selected.length === 1 && first !== undefined ? first : undefined;
   const node = only === undefined ? undefined : lab.scene.node(only);
   const link = only === undefined ? undefined : lab.scene.link(only);
+  const drawing = only === undefined ? undefined : lab.scene.drawings.get(only);
   return (
     <section class="inspector" aria-label={MAP_TEXTS.inspector} tabIndex={-1}>
       {node !== undefined && <NodeView key={node.id} {...props} node={node} />}
       {link !== undefined && <LinkView key={link.id} {...props} link={link} />}
+      {drawing !== undefined && <DrawingView key={drawing.id} {...props} drawing={drawing} />}
       {selected.length === 0 && <p class="hint">{MAP_TEXTS.noSelection}</p>}
       {selected.length > 1 && (
         <>
@@ -45,7 +50,7 @@ export function Inspector(props: InspectorProps): JSX.Element {
   );
 }
 
-function Buttons({ lab, commands, onRemove, onRename }: InspectorProps): JSX.Element {
+function Buttons({ lab, commands, onRemove, onRename, onEdit }: InspectorProps): JSX.Element {
   const { nodes, links } = lab;
   return (
     <div class="buttons">
@@ -80,6 +85,11 @@ function Buttons({ lab, commands, onRemove, onRename }: InspectorProps): JSX.Ele
       {mayOn(lab.id, 'projects:write') && nodes.length === 1 && (
         <button type="button" onClick={onRename}>
           {MAP_TEXTS.rename}
+        </button>
+      )}
+      {mayOn(lab.id, 'projects:write') && lab.drawings.length === 1 && lab.selected.value.size === 1 && (
+        <button type="button" onClick={onEdit}>
+          {MAP_TEXTS.edit}
         </button>
       )}
       {mayOn(lab.id, 'projects:write') && (
@@ -136,6 +146,35 @@ function NodeView({ node, ...props }: InspectorProps & { readonly node: NodeFact
           </li>
         ))}
       </ul>
+    </>
+  );
+}
+
+function DrawingView({
+  drawing,
+  ...props
+}: InspectorProps & { readonly drawing: DrawingFacts }): JSX.Element {
+  const { x, y, z, isLocked, picture } = drawing;
+  return (
+    <>
+      <h2>{props.lab.nameOf(drawing.id)}</h2>
+      <dl>
+        <dt>{MAP_TEXTS.place}</dt>
+        <dd>
+          {Math.round(x)}, {Math.round(y)}
+        </dd>
+        <dt>{MAP_TEXTS.extent}</dt>
+        <dd>
+          {Math.round(picture.width)} × {Math.round(picture.height)}
+        </dd>
+        <dt>{MAP_TEXTS.state}</dt>
+        <dd>
+          {MAP_TEXTS.layerOf(z)}
+          {isLocked && `, ${MAP_TEXTS.isLocked}`}
+        </dd>
+      </dl>
+      {picture.shapes.length === 0 && <p class="hint">{MAP_TEXTS.notShown}</p>}
+      <Buttons {...props} />
     </>
   );
 }

@@ -9,7 +9,7 @@ export const MAP_KEYS = [
   { keys: 'Shift ←  Shift Alt ←', text: texts.move },
   { keys: 'Alt ←', text: texts.pan },
   { keys: '+ − 0 f', text: texts.zoom },
-  { keys: 'a l d', text: texts.change },
+  { keys: 'a l d n', text: texts.change },
   { keys: 's x r', text: texts.run },
   { keys: 't', text: texts.consoles },
   { keys: 'z c p', text: texts.line },

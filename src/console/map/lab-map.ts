@@ -3,12 +3,15 @@
  * After a lost connection it goes on with the events that it has missed, or reads the map anew.
  */
 import { signal } from '@preact/signals';
+import type { DrawingShape } from '../../api/shapes/drawings.js';
 import type { LinkShape } from '../../api/shapes/links.js';
 import type { NodeShape } from '../../api/shapes/nodes.js';
 import { send } from '../api/call.js';
+import { listDrawings } from '../api/drawings.js';
 import { listenToLab, listenToTraffic, showDirected, showLab, showMap } from '../api/lab.js';
 import { onServerEvent } from '../api/notifications.js';
 import { LinkCounts } from './counts.js';
+import { drawingFacts, drawingName } from './drawings.js';
 import { linkFacts, nodeFacts, showMapIn } from './facts.js';
 import { Scene } from './scene.js';
 import { MAP_TEXTS } from './texts.js';
@@ -29,9 +32,9 @@ export class LabMap {
   /** Changes with the scene, and once a second with the rates. */
   readonly revision = signal(0);
   readonly rateRevision = signal(0);
-  /** Ids of nodes and links. */
+  /** Ids of nodes, links and drawings. */
   readonly selected = signal<ReadonlySet<string>>(new Set());
-  /** The node or link that keys act on. */
+  /** The node, link or drawing that keys act on. */
   readonly focused = signal<string | undefined>(undefined);
   /** The last sentence for people who do not see the map. */
   readonly said = signal('');
@@ -71,7 +74,12 @@ export class LabMap {
         return;
       }
       const map = await send(showMap(this.id));
+      // They are read after the map: the events since its version make both whole.
+      const drawings = map.drawings === 0 ? [] : await send(listDrawings(this.id));
       if (this.#isOver) return;
+      this.scene.drawings.replace(
+        drawings.map((drawing) => drawingFacts(drawing)).filter((drawing) => drawing !== undefined),
+      );
       this.#version = map.version;
       showMapIn(this.scene, map);
       this.error.value = undefined;
@@ -126,14 +134,28 @@ export class LabMap {
     return this.nodes.filter((id) => this.scene.node(id)?.consoleType === 'telnet');
   }
 
+  /** The ids of selected nodes and drawings that are not locked. */
+  get movable(): string[] {
+    const { scene } = this;
+    return [...this.selected.value].filter(
+      (id) => (scene.node(id) ?? scene.drawings.get(id))?.isLocked === false,
+    );
+  }
+
+  get drawings(): string[] {
+    return [...this.selected.value].filter((id) => this.scene.drawings.get(id) !== undefined);
+  }
+
   get links(): string[] {
     return [...this.selected.value].filter((id) => this.scene.linkIndex(id) !== undefined);
   }
 
-  /** A name for people: of a node its own, of a link those of its ends. */
+  /** A name for people: of a node its own, of a link those of its ends, of a drawing its words or its kind. */
   nameOf(id: string): string {
     const node = this.scene.node(id);
     if (node !== undefined) return node.name;
+    const drawing = this.scene.drawings.get(id);
+    if (drawing !== undefined) return drawingName(drawing, MAP_TEXTS.drawingKinds);
     const link = this.scene.link(id);
     return link === undefined
       ? ''
@@ -142,6 +164,12 @@ export class LabMap {
 
   putNode(node: NodeShape): void {
     this.scene.putNode(nodeFacts(node));
+    this.changed();
+  }
+
+  putDrawing(told: Parameters<typeof drawingFacts>[0]): void {
+    const facts = drawingFacts(told, this.scene.drawings.get(told.drawing_id));
+    if (facts !== undefined) this.scene.putDrawing(facts);
     this.changed();
   }
 
@@ -154,6 +182,7 @@ export class LabMap {
   remove(id: string): void {
     this.scene.removeNode(id);
     this.scene.removeLink(id);
+    this.scene.removeDrawing(id);
     this.#keepChosen();
     this.changed();
   }
@@ -162,6 +191,7 @@ export class LabMap {
     const [first] = chosen;
     if (first === undefined) return MAP_TEXTS.nothingSelected;
     if (chosen.size > 1) return MAP_TEXTS.selected(chosen.size);
+    if (this.scene.drawings.get(first) !== undefined) return MAP_TEXTS.drawingSelected(this.nameOf(first));
     const node = this.scene.node(first);
     return node === undefined
       ? MAP_TEXTS.linkSelected(this.nameOf(first))
@@ -220,6 +250,13 @@ export class LabMap {
       case 'link.updated':
         this.#update(event as LinkShape);
         break;
+      case 'drawing.created':
+      case 'drawing.updated':
+        this.putDrawing(event as DrawingShape);
+        break;
+      case 'drawing.deleted':
+        this.remove((event as DrawingShape).drawing_id);
+        break;
       case 'node.deleted':
         this.remove((event as NodeShape).node_id);
         break;
@@ -260,7 +297,9 @@ export class LabMap {
 
   #keepChosen(): void {
     const isThere = (id: string): boolean =>
-      this.scene.nodeIndex(id) !== undefined || this.scene.linkIndex(id) !== undefined;
+      this.scene.nodeIndex(id) !== undefined ||
+      this.scene.linkIndex(id) !== undefined ||
+      this.scene.drawings.get(id) !== undefined;
     const kept = [...this.selected.value].filter(isThere);
     if (kept.length < this.selected.value.size) this.selected.value = new Set(kept);
     if (this.focused.value !== undefined && !isThere(this.focused.value)) this.focused.value = kept.at(-1);

@@ -1,11 +1,11 @@
 /** The layers of the map, which people show and hide. */
 
-const LAYERS = ['names', 'ports', 'states', 'rates', 'grid', 'minimap'] as const;
+const LAYERS = ['names', 'drawings', 'ports', 'states', 'rates', 'grid', 'minimap'] as const;
 
 export type Layer = (typeof LAYERS)[number];
 
 /** Shown unless somebody wants it otherwise. */
-const USUAL: readonly Layer[] = ['names', 'states', 'rates', 'minimap'];
+const USUAL: readonly Layer[] = ['names', 'drawings', 'states', 'rates', 'minimap'];
 
 /** Reads what was kept: words, of which some may be unknown. */
 export function layersOf(text: string | null): ReadonlySet<Layer> {

@@ -70,9 +70,9 @@ export class Eye {
   }
 
   reveal(id: string): void {
-    const index = this.#lab.scene.nodeIndex(id);
-    if (index === undefined) return;
-    this.view.reveal(this.#lab.scene.x[index] ?? 0, this.#lab.scene.y[index] ?? 0);
+    const middle = this.#lab.scene.middleOf(id);
+    if (middle === undefined) return;
+    this.view.reveal(...middle);
     this.repaint();
   }
 }
@@ -88,7 +88,6 @@ export function MapCanvas({ lab, commands, eye, onLinked, onOpened }: CanvasProp
     const context = element?.getContext('2d', { alpha: false });
     if (element === null || context == null) return undefined;
     const { view } = eye;
-    const painter = new Painter();
     let colours: Colours = coloursOf(element.parentElement ?? document.body);
     let asked = 0;
     const paint = (): void => {
@@ -105,6 +104,7 @@ export function MapCanvas({ lab, commands, eye, onLinked, onOpened }: CanvasProp
       if (asked === 0) asked = requestAnimationFrame(paint);
     };
     const symbols = new Symbols(repaint);
+    const painter = new Painter(repaint);
     const hands = new Gestures(lab, view, {
       changed: repaint,
       moved: (ids, dx, dy) => void commands.move(ids, dx, dy),
@@ -135,7 +135,7 @@ export function MapCanvas({ lab, commands, eye, onLinked, onOpened }: CanvasProp
       view.height = element.clientHeight;
       element.width = Math.round(view.width * devicePixelRatio);
       element.height = Math.round(view.height * devicePixelRatio);
-      if (!eye.hasFitted && lab.scene.nodes.length > 0) {
+      if (!eye.hasFitted && lab.scene.bounds() !== undefined) {
         eye.hasFitted = true;
         eye.fit();
       }
@@ -180,7 +180,7 @@ export function MapCanvas({ lab, commands, eye, onLinked, onOpened }: CanvasProp
     const focused = lab.focused.value;
     if (arrow !== undefined && event.shiftKey) {
       const far = event.altKey ? 10 : 1;
-      if (mayMove()) void commands.move(lab.nodes, 10 * far * arrow[0], 10 * far * arrow[1]);
+      if (mayMove()) void commands.move(lab.movable, 10 * far * arrow[0], 10 * far * arrow[1]);
     } else if (arrow !== undefined && event.altKey) {
       eye.view.pan(-PAN * arrow[0], -PAN * arrow[1]);
       eye.repaint();

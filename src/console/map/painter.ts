@@ -1,6 +1,8 @@
 /** Paints a scene: links in batches of one stroke each, nodes, and words where there is room for them. */
 import { BEND } from './hit-test.js';
 import type { Colours } from './colours.js';
+import { DrawingPainter } from './drawing-painter.js';
+import { NODE_LAYER } from './drawings.js';
 import { Room } from './room.js';
 import type { Layer } from './layers.js';
 import { paintLights } from './lights.js';
@@ -33,7 +35,7 @@ const DOTTED = [2, 4];
 interface Overlay {
   readonly selected: ReadonlySet<string>;
   readonly layers: ReadonlySet<Layer>;
-  /** The node or link that keys act on. */
+  /** The node, link or drawing that keys act on. */
   readonly focused: string | undefined;
   /** A frame that selects, in pixels. */
   readonly frame: readonly [left: number, top: number, right: number, bottom: number] | undefined;
@@ -44,6 +46,7 @@ interface Overlay {
 type Context = CanvasRenderingContext2D;
 
 export class Painter {
+  readonly #drawings: DrawingPainter;
   readonly #room = new Room();
   readonly #widths = new Map<string, number>();
   #groups = new Uint8Array(0);
@@ -55,6 +58,11 @@ export class Painter {
   #badgesIn: ReadonlySet<Layer> | undefined;
   /** The ends of links on the screen, four numbers each. */
   #lines = new Float64Array(0);
+
+  /** `loaded` is called when an image of a drawing has come. */
+  constructor(loaded: () => void) {
+    this.#drawings = new DrawingPainter(loaded);
+  }
 
   paint(
     context: Context,
@@ -70,8 +78,11 @@ export class Painter {
     this.#room.reset(view.width, view.height);
     const { layers } = overlay;
     if (layers.has('grid')) paintGrid(context, view, colours);
+    const drawings = layers.has('drawings') ? scene.drawings.all : [];
+    this.#drawings.paint(context, drawings, ({ z }) => z <= NODE_LAYER, view, colours, overlay);
     this.#paintLinks(context, scene, view, colours, overlay);
     this.#paintNodes(context, scene, view, colours, symbols, overlay);
+    this.#drawings.paint(context, drawings, ({ z }) => z > NODE_LAYER, view, colours, overlay);
     if (view.zoom >= NAMES_FROM) {
       context.textAlign = 'center';
       context.textBaseline = 'top';

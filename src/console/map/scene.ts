@@ -3,6 +3,8 @@
  * times a second lies in typed arrays; the rest stands beside, at the same index.
  */
 
+import { drawingBox, Drawings, type DrawingFacts } from './drawings.js';
+
 export interface NodeFacts {
   readonly id: string;
   readonly name: string;
@@ -55,6 +57,7 @@ export class Scene {
   /** Counts changes: whoever has painted an older one paints again. */
   revision = 0;
   readonly nodes: NodeFacts[] = [];
+  readonly drawings = new Drawings();
   /** The middle of each node. */
   x = doubles(ROOM);
   y = doubles(ROOM);
@@ -68,6 +71,7 @@ export class Scene {
   readonly #nodeAt = new Map<string, number>();
   readonly #linkAt = new Map<string, number>();
 
+  /** Forgets nodes and links. */
   clear(): void {
     this.nodes.length = 0;
     this.links.length = 0;
@@ -105,10 +109,32 @@ export class Scene {
     this.revision++;
   }
 
-  /** Moves a node by so much from where it was put. */
+  /** Moves a node or a drawing by so much from where it was put. */
   shift(id: string, dx: number, dy: number): void {
     const node = this.node(id);
     if (node !== undefined) this.putNode({ ...node, x: node.x + dx, y: node.y + dy });
+    const drawing = this.drawings.get(id);
+    if (drawing !== undefined) this.putDrawing({ ...drawing, x: drawing.x + dx, y: drawing.y + dy });
+  }
+
+  putDrawing(drawing: DrawingFacts): void {
+    this.drawings.put(drawing);
+    this.revision++;
+  }
+
+  removeDrawing(id: string): void {
+    this.drawings.remove(id);
+    this.revision++;
+  }
+
+  /** The middle of a node or a drawing. */
+  middleOf(id: string): readonly [x: number, y: number] | undefined {
+    const index = this.#nodeAt.get(id);
+    if (index !== undefined) return [this.x[index] ?? 0, this.y[index] ?? 0];
+    const drawing = this.drawings.get(id);
+    if (drawing === undefined) return undefined;
+    const [left, top, right, bottom] = drawingBox(drawing);
+    return [(left + right) / 2, (top + bottom) / 2];
   }
 
   removeNode(id: string): void {
@@ -183,6 +209,12 @@ export class Scene {
       top = Math.min(top, y);
       right = Math.max(right, x + width);
       bottom = Math.max(bottom, y + height);
+    }
+    for (const drawing of this.drawings.all) {
+      if (ids !== undefined && !ids.has(drawing.id)) continue;
+      const box = drawingBox(drawing);
+      [left, top] = [Math.min(left, box[0]), Math.min(top, box[1])];
+      [right, bottom] = [Math.max(right, box[2]), Math.max(bottom, box[3])];
     }
     return left === Infinity ? undefined : [left, top, right, bottom];
   }

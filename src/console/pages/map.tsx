@@ -4,6 +4,7 @@ import type { JSX } from 'preact';
 import { useEffect, useMemo, useRef } from 'preact/hooks';
 import { arrange } from '../map/arranging.js';
 import { MapCommands } from '../map/commands.js';
+import { DrawingDialog } from '../map/drawing-dialog.js';
 import { AddNode, LinkNodes, RemoveSelected, RenameNode } from '../map/dialogs.js';
 import { Inspector } from '../map/inspector.js';
 import { LabMap } from '../map/lab-map.js';
@@ -22,6 +23,7 @@ type Opened =
   | undefined
   | { readonly what: 'add' | 'remove' }
   | { readonly what: 'rename'; readonly id: string }
+  | { readonly what: 'drawing'; readonly id: string | undefined }
   | { readonly what: 'link'; readonly from: string; readonly to: string | undefined };
 
 interface MapPageProps {
@@ -54,7 +56,7 @@ function OpenLab({ lab }: { readonly lab: LabMap }): JSX.Element {
   useCommands(() => actions.palette);
   void lab.revision.value;
   const { undo, redo } = commands.history.value;
-  const { nodes, links } = lab.scene;
+  const { nodes, links, drawings } = lab.scene;
   return (
     <div ref={page} class="page map-page">
       <div class="map-tools" role="toolbar" aria-label={MAP_TEXTS.toolbar}>
@@ -85,7 +87,10 @@ function OpenLab({ lab }: { readonly lab: LabMap }): JSX.Element {
           </>
         )}
         <LayerMenu />
-        <span class="count">{MAP_TEXTS.count(nodes.length, links.length)}</span>
+        <span class="count">
+          {MAP_TEXTS.count(nodes.length, links.length)}
+          {drawings.all.length > 0 && `, ${MAP_TEXTS.drawn(drawings.all.length)}`}
+        </span>
       </div>
       <div class="map-panes">
         <Outline lab={lab} eye={eye} onOpened={inspect} />
@@ -101,6 +106,7 @@ function OpenLab({ lab }: { readonly lab: LabMap }): JSX.Element {
           commands={commands}
           onRemove={() => (opened.value = { what: 'remove' })}
           onRename={() => actions.keys['F2']?.()}
+          onEdit={() => actions.keys['F2']?.()}
         />
       </div>
       {nodes.length === 0 && <p class="hint">{MAP_TEXTS.empty}</p>}
@@ -113,6 +119,9 @@ function OpenLab({ lab }: { readonly lab: LabMap }): JSX.Element {
       {opened.value?.what === 'remove' && <RemoveSelected lab={lab} commands={commands} onClose={close} />}
       {opened.value?.what === 'rename' && (
         <RenameNode lab={lab} commands={commands} id={opened.value.id} onClose={close} />
+      )}
+      {opened.value?.what === 'drawing' && (
+        <DrawingDialog lab={lab} commands={commands} view={eye.view} id={opened.value.id} onClose={close} />
       )}
       {opened.value?.what === 'link' && (
         <LinkNodes
@@ -156,7 +165,9 @@ function actionsOf(lab: LabMap, commands: MapCommands, eye: Eye, open: (what: Op
   };
   const rename = (): void => {
     const [id] = lab.nodes;
+    const [drawing] = lab.drawings;
     if (id !== undefined) open({ what: 'rename', id });
+    else if (drawing !== undefined) open({ what: 'drawing', id: drawing });
   };
   const openConsoles = (): void => {
     const { textConsoles } = lab;
@@ -170,6 +181,7 @@ function actionsOf(lab: LabMap, commands: MapCommands, eye: Eye, open: (what: Op
   const editing = [
     ...command(isEditor, MAP_TEXTS.add, 'a', () => open({ what: 'add' })),
     ...command(isEditor, MAP_TEXTS.link, 'l', beginLink),
+    ...command(isEditor, MAP_TEXTS.draw, 'n', () => open({ what: 'drawing', id: undefined })),
     ...command(isEditor, MAP_TEXTS.arrange, '', () => void arrange(lab, commands)),
   ];
   const running = [
@@ -223,7 +235,7 @@ function actionsOf(lab: LabMap, commands: MapCommands, eye: Eye, open: (what: Op
       '=': () => eye.larger(),
       f: () => eye.fit(lab.selected.value),
       F6: nextPane,
-      'Ctrl+a': () => lab.select(all()),
+      'Ctrl+a': () => lab.select([...lab.scene.drawings.all.map(({ id }) => id), ...all()]),
     },
   };
 }

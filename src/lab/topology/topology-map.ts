@@ -28,7 +28,7 @@ export function* mapText(topology: Topology, version: number): Generator<string>
     yield separator + JSON.stringify(linkOnMap(topology, link, places));
     separator = ',';
   }
-  yield `],"symbols":${JSON.stringify([...symbols.keys()])}}`;
+  yield `],"symbols":${JSON.stringify([...symbols.keys()])},"drawings":${topology.drawings.size}}`;
 }
 
 /** Without the settings that have their usual values. */

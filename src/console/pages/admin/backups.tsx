@@ -143,7 +143,8 @@ interface BackupProps {
 }
 
 function Backup({ backup, remove }: BackupProps): JSX.Element {
-  const { backup_id: id, created_at: time, version, projects, size, added, crash_consistent: held } = backup;
+  const { backup_id: id, created_at: time, version, projects, size, added } = backup;
+  const { crash_consistent: held, left_out: leftOut } = backup;
   const damage = useSignal<BackupDamageShape['damaged'] | undefined>(undefined);
   const isBusy = useSignal(false);
   const verify = async (): Promise<void> => {
@@ -187,6 +188,20 @@ function Backup({ backup, remove }: BackupProps): JSX.Element {
         {texts.facts(countText(projects), bytesText(size), bytesText(added), version)} <code>{id}</code>
       </p>
       {held.length > 0 && <p>{texts.crashConsistent(held.join(', '))}</p>}
+      {leftOut.length > 0 && (
+        <>
+          <p class="state bad">
+            <span aria-hidden="true">✖</span> {texts.leftOut(leftOut.length)}
+          </p>
+          <ul class="names" aria-label={texts.leftOut(leftOut.length)} tabIndex={0}>
+            {leftOut.map(({ project_id: project, name, reason }) => (
+              <li key={project}>
+                {name}: {reason}
+              </li>
+            ))}
+          </ul>
+        </>
+      )}
       {damage.value?.length === 0 && (
         <span class="state good" role="status">
           <span aria-hidden="true">✓</span> {texts.whole}

@@ -173,6 +173,10 @@ export const ADMIN_TEXTS = {
     facts: (labs: string, size: string, added: string, version: string): string =>
       `${labs} labs, ${size}, of which ${added} were new; by Wirefarm ${version}`,
     crashConsistent: (nodes: string): string => `These nodes ran and could not be held: ${nodes}`,
+    leftOut: (labs: number): string =>
+      labs === 1
+        ? '1 lab is not in it, because it could not be read'
+        : `${labs} labs are not in it, because they could not be read`,
     unreadable: 'its manifest cannot be read',
     verify: 'Verify',
     verifyOf: (name: string): string => `Verify the backup of ${name}`,

@@ -263,6 +263,8 @@ void t.test('pictures of strangers are shapes within bounds, images, or nothing'
     '<svg><rect width="1e999" height="-5" x="NaN" fill="url(http://elsewhere)" onclick="x" stroke-width="1e9"/></svg>';
   t.match(pictureOf(rect).shapes, [{ width: 0, height: 0, x: 0, fill: 'black', strokeWidth: 500 }]);
   t.match(pictureOf(`<svg>${'<rect/>'.repeat(5000)}</svg>`).shapes.length, 200);
+  const deep = Array.from({ length: 40_000 }, (_, depth) => `<g a${depth}="x"><rect/>`).join('');
+  t.equal(pictureOf(`<svg>${deep}`).shapes.length, 63, 'parts in parts are read to a depth');
   const [text] = pictureOf(
     `<svg><text font-family="a&quot;;}url(x)">${'long\n'.repeat(9999)}</text></svg>`,
   ).shapes;

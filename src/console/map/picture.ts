@@ -69,6 +69,8 @@ export interface Picture {
 }
 
 const MOST_SHAPES = 200;
+/** Each part hands its styles on to those in it. */
+const DEEPEST = 64;
 const MOST_LINES = 200;
 const LONGEST_LINE = 500;
 const LONGEST_IMAGE = 4 * 1024 * 1024;
@@ -128,7 +130,7 @@ class PictureReader {
         isFirst = false;
         this.#enter(part);
       }
-      if (this.#shapes.length >= MOST_SHAPES) break;
+      if (this.#shapes.length >= MOST_SHAPES || this.#styles.length > DEEPEST) break;
     }
     this.#leave('text');
     const shapes = this.#isMore ? this.#image() : this.#shapes;

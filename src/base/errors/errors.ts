@@ -11,6 +11,7 @@ import { quotaRefusals } from './quota-refusals.js';
 import { Refusal } from './refusal.js';
 import { requestRefusals } from './request-refusals.js';
 import { snapshotRefusals } from './snapshot-refusals.js';
+import { storeRefusals } from './store-refusals.js';
 
 export { Refusal, type Fault } from './refusal.js';
 export { archiveFault } from './snapshot-refusals.js';
@@ -22,6 +23,7 @@ export const refusals = {
   ...snapshotRefusals,
   ...computeRefusals,
   ...quotaRefusals,
+  ...storeRefusals,
 } as const;
 
 /** Whether the error is a refusal with one of these codes. */

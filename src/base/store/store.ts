@@ -30,11 +30,11 @@ export interface Reading {
 /** A moment between two commits of a store: followers go on from there. Only the store that made it can read it. */
 export type Position = string;
 
-/** What is told to somebody who follows the commits of a store. Its methods must not throw. */
+/** Somebody who follows the commits of a store. Its methods must not throw. */
 export interface Follower {
-  /** What one commit changed below the followed paths, in its order; it tells whole commits, and all of them in order. */
+  /** The changes of one commit below the followed paths, in its order; commits are told whole, all of them, and in order. */
   committed(changes: readonly Change[], position: Position): void;
-  /** What came after the position is not kept any more. Nothing else is told: read again, and follow from there. */
+  /** The commits after the position are not kept any more. Nothing else is told: read again, and follow from there. */
   gone(): void;
 }
 
@@ -79,4 +79,13 @@ export interface Store {
   claim(scope: string, ...prefixes: readonly Key[]): Promise<ClaimOutcome>;
   /** Ends the store after all commits that were given before. */
   close(): Promise<void>;
+}
+
+/** A store of several servers, each with a name of its own. */
+export interface SharedStore extends Store {
+  /**
+   * Keeps a record for as long as this server lives, also over a loss of its claims; others see it for some seconds more
+   * when it dies. Scopes that are claimed are records, too: `['owner', scope]` has the name of the server as its value.
+   */
+  announce(key: Key, value: unknown): Promise<void>;
 }

@@ -24,9 +24,9 @@ import { seededRandom } from '../../support/seeded-random.js';
 
 export interface StoreFactory {
   readonly open: (folder: string) => Store;
-  /** The same for another process: a module, and its class that is made with the folder. */
-  readonly module: URL;
-  readonly className: string;
+  /** The same for another process: a module, and its class that is made with the folder. Absent when it is in memory. */
+  readonly module?: URL;
+  readonly className?: string;
   /** A change that the store cannot carry out. */
   readonly impossible: Change;
   /** Makes a position that the store does not keep any more. */
@@ -392,6 +392,7 @@ export function storeContract(t: Test, factory: StoreFactory): void {
     await third.close();
   });
 
+  if (factory.module === undefined) return;
   void t.test('acknowledged commits are there after the process was killed', async (t) => {
     const folder = scratchFolder(t);
     for (let round = 0; round < 3; round++) {
@@ -465,7 +466,7 @@ async function killedWhileWriting(
   after: number,
 ): Promise<number> {
   const program = `
-    const { ${factory.className}: Made } = await import(${JSON.stringify(factory.module.href)});
+    const { ${factory.className}: Made } = await import(${JSON.stringify(factory.module?.href)});
     const store = new Made(${JSON.stringify(folder)});
     for (let index = 0; ; index++) {
       const key = ['kill', '${round}', String(index).padStart(6, '0')];

@@ -1,0 +1,25 @@
+/** The refusals of a store of several servers. */
+import { Refusal } from './refusal.js';
+
+const RETRY_SECONDS = 1;
+
+export const storeRefusals = {
+  claimLost: (scope: string): Refusal =>
+    new Refusal(503, 'claim_lost', `Another server may have taken over ${scope}: ask again`, {
+      retryAfterSeconds: RETRY_SECONDS,
+    }),
+  storeUnreachable: (cause?: unknown): Refusal =>
+    new Refusal(503, 'store_unreachable', 'The servers of the store do not answer, or not enough of them', {
+      retryAfterSeconds: RETRY_SECONDS,
+      cause,
+    }),
+  storeFull: (): Refusal => new Refusal(507, 'store_full', 'The store of the farm has reached its quota'),
+  farmBackup: (): Refusal =>
+    new Refusal(
+      501,
+      'farm_backup',
+      'A server of a farm makes no backups yet: etcdctl snapshot save makes one of its records',
+    ),
+  recordTooLarge: (): Refusal =>
+    new Refusal(413, 'record_too_large', 'A record is larger than the store of the farm takes'),
+};

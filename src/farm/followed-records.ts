@@ -1,0 +1,78 @@
+/** Records of the store that several servers change, as each of them follows them: one reading, then commit by commit. */
+import type { Change, Key, Position, Store, StoredRecord } from '../base/store/store.js';
+import type { FarmClock } from './farm-clock.js';
+
+/** Takes the records below one path. Its methods must not throw. */
+export interface RecordListener {
+  /** All of them, at the beginning and whenever commits were missed. */
+  replaced(records: readonly StoredRecord[]): void;
+  /** The changes of one commit. */
+  changed(changes: readonly Change[]): void;
+}
+
+interface FollowedRecordsOptions {
+  readonly store: Pick<Store, 'read' | 'follow'>;
+  readonly clock: FarmClock;
+  /** By the first part of the keys. */
+  readonly listeners: Readonly<Record<string, RecordListener>>;
+}
+
+const AGAIN_MS = 500;
+
+export class FollowedRecords {
+  readonly #options: FollowedRecordsOptions;
+  readonly #prefixes: readonly Key[];
+  #isStopped = false;
+  #stop: () => void = () => undefined;
+
+  constructor(options: FollowedRecordsOptions) {
+    this.#options = options;
+    this.#prefixes = Object.keys(options.listeners).map((first) => [first]);
+  }
+
+  /** Resolves when the listeners have the records. Rejects when they cannot be read. */
+  async start(): Promise<void> {
+    const { records, position } = await this.#options.store.read(...this.#prefixes);
+    if (this.#isStopped) return;
+    for (const [first, listener] of Object.entries(this.#options.listeners)) {
+      listener.replaced(records.filter(({ key }) => key[0] === first));
+    }
+    this.#follow(position);
+  }
+
+  stop(): void {
+    this.#isStopped = true;
+    this.#stop();
+  }
+
+  #follow(position: Position): void {
+    this.#stop = this.#options.store.follow(this.#prefixes, position, {
+      committed: (changes) => {
+        if (!this.#isStopped) this.#tell(changes);
+      },
+      gone: () => {
+        this.#readAgain();
+      },
+    });
+  }
+
+  #tell(changes: readonly Change[]): void {
+    for (const [first, listener] of Object.entries(this.#options.listeners)) {
+      const own = changes.filter((change) => keyOf(change)[0] === first);
+      if (own.length > 0) listener.changed(own);
+    }
+  }
+
+  #readAgain(): void {
+    if (this.#isStopped) return;
+    this.start().catch(() => {
+      this.#stop = this.#options.clock.after(AGAIN_MS, () => {
+        this.#readAgain();
+      });
+    });
+  }
+}
+
+export function keyOf(change: Change): Key {
+  return 'put' in change ? change.put : 'remove' in change ? change.remove : change.clear;
+}

@@ -1,10 +1,10 @@
 /** This server as a compute: its version, its capabilities, its used ports, and its notifications. */
 import { z } from 'zod';
 import type { LocalCompute } from '../run/local-compute.js';
+import { refusals } from '../base/errors/errors.js';
 import { json } from '../http/answer.js';
 import { COMPUTE_PING_AFTER_MS, sendEvents } from '../http/event-stream.js';
 import { route, type Route, type SocketRoute } from '../http/route.js';
-import { LOCAL_COMPUTE } from '../lab/gns3-file/topology-schema.js';
 import type { Controller } from '../lab/controller.js';
 import { nodeType } from '../lab/gns3-file/topology-schema.js';
 import { ports } from './computes.js';
@@ -53,7 +53,10 @@ export function computeHost(
             version: z.string(),
           }),
         },
-        handle: async () => json(200, await compute.capabilities()),
+        handle: async ({ exchange }) => {
+          if (exchange.query === `controller=${controller.computes.mark}`) throw refusals.computeIsSelf();
+          return json(200, await compute.capabilities());
+        },
       }),
       route({
         method: 'GET',
@@ -63,7 +66,7 @@ export function computeHost(
         summary: 'List the port numbers that this compute has given out',
         params: nothing,
         answers: { 200: ports },
-        handle: () => json(200, controller.computes.ports(LOCAL_COMPUTE)),
+        handle: () => json(200, controller.computes.ownPorts),
       }),
       route({
         method: 'GET',
@@ -83,9 +86,14 @@ export function computeHost(
         summary: 'List the network interfaces of the host of a compute',
         params: names('compute_id'),
         answers: { 200: z.array(networkInterface) },
-        handle: async ({ params }) => {
-          controller.computes.checkServed(params.compute_id, 'GET /network/interfaces');
-          return json(200, await compute.interfaces());
+        handle: async ({ params: { compute_id: id } }) => {
+          const { computes } = controller;
+          return json(
+            200,
+            computes.isOther(id)
+              ? await computes.ask(id, { method: 'GET', path: '/network/interfaces' })
+              : await compute.interfaces(),
+          );
         },
       }),
     ],

@@ -117,7 +117,7 @@ export function computeRoutes(controller: Controller): Route[] {
       summary: 'List the port numbers that a compute has given out',
       params: names('compute_id'),
       answers: { 200: ports },
-      handle: ({ params }) => json(200, computes.ports(params.compute_id)),
+      handle: async ({ params }) => json(200, await computes.ports(params.compute_id)),
     }),
   ];
 }

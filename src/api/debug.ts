@@ -77,7 +77,7 @@ export function controllerReport({ gns3Version, isLocal, computes, projects }: C
 export async function computeReport(controller: Controller, compute: LocalCompute): Promise<string> {
   const { rss, heapUsed } = process.memoryUsage();
   const { cpu_usage_percent: processor, memory_usage_percent: memory } = controller.load();
-  const { console_ports: consoles, udp_ports: udp } = controller.computes.ports('local');
+  const { console_ports: consoles, udp_ports: udp } = controller.computes.ownPorts;
   return lines([
     `${PRODUCT.name} ${PRODUCT.version} on Node.js ${process.version}, ${process.platform} ${process.arch}`,
     `runs for ${Math.round(process.uptime())} s on a host that runs for ${Math.round(uptime())} s`,

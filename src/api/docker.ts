@@ -37,9 +37,9 @@ export function dockerRoutes({ computes }: Controller, compute: LocalCompute): R
       summary: 'List the images of the container engine of a compute',
       params: names('compute_id'),
       answers: { 200: images },
-      handle: ({ params }) => {
-        computes.checkServed(params.compute_id, 'GET /docker/images');
-        return list();
+      handle: async ({ params: { compute_id: id } }) => {
+        if (!computes.isOther(id)) return list();
+        return json(200, await computes.ask(id, { method: 'GET', path: '/docker/images' }));
       },
     }),
     ...(['pause', 'unpause'] as const).map((action) =>

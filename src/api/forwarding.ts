@@ -23,7 +23,7 @@ export function forwardingRoutes({ computes }: Controller): Route[] {
       summary: 'List the port numbers that a compute has given out',
       params: names('compute_id'),
       answers: { 200: ports },
-      handle: ({ params }) => json(200, computes.ports(params.compute_id)),
+      handle: async ({ params }) => json(200, await computes.ports(params.compute_id)),
     }),
     ...(['GET', 'POST', 'PUT'] as const).map((method) =>
       route({
@@ -31,15 +31,19 @@ export function forwardingRoutes({ computes }: Controller): Route[] {
         path: '/v2/computes/{compute_id}/{emulator}/{action:.+}',
         tag,
         access: { right: method === 'GET' ? 'computes:read' : 'computes:write' },
-        summary: 'Refuse a request that computes do not know',
+        summary: 'Pass a question on to another compute; refuse what computes do not know',
         params: names('compute_id', 'emulator', 'action'),
         // The compute does not read it.
         ...(method === 'GET' ? {} : { body: 'raw' as const }),
         answers: { 200: z.union([openObject, z.array(openObject)]) },
-        handle: ({ params: { compute_id: id, emulator, action } }) => {
+        handle: async ({ params: { compute_id: id, emulator, action } }) => {
           const request = `${method} /${emulator}/${action}`;
-          computes.checkServed(id, request);
-          throw refusals.forwardUnknown(request);
+          if (method !== 'GET' || !computes.isOther(id)) {
+            computes.checkServed(id, request);
+            throw refusals.forwardUnknown(request);
+          }
+          const path = ['', emulator, ...action.split('/')].map(encodeURIComponent).join('/');
+          return json(200, await computes.ask(id, { method, path }));
         },
       }),
     ),

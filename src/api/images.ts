@@ -35,6 +35,8 @@ interface Address {
   readonly emulatorOf: (exchange: Exchange, params: PathParams) => Emulator;
   /** The status that answers an upload. */
   readonly written: Readonly<Record<number, AnswerKind>>;
+  /** The list of another compute than this server; undefined when the path names none. */
+  readonly listElsewhere?: (params: PathParams) => Promise<unknown> | undefined;
 }
 
 type PathParams = Readonly<Partial<Record<'compute_id' | 'emulator' | 'filename', string>>>;
@@ -121,11 +123,15 @@ function controllerAddress({ computes }: Controller): Address {
       throw refusals.forwardUnknown(request);
     },
     written: { 200: z.strictObject({}) },
+    listElsewhere: ({ compute_id: id = '', emulator = '' }) =>
+      computes.isOther(id)
+        ? computes.ask(id, { method: 'GET', path: `/${encodeURIComponent(emulator)}/images` })
+        : undefined,
   };
 }
 
 function routesAt(
-  { path: all, params: inPath, emulatorOf, written }: Address,
+  { path: all, params: inPath, emulatorOf, written, listElsewhere }: Address,
   files: FileThreads,
   images: ImageLibrary,
   transfers: Transfers,
@@ -142,7 +148,7 @@ function routesAt(
       params: names(...inPath),
       answers: { 200: z.array(image) },
       handle: async ({ params: wanted, exchange }) =>
-        json(200, await images.list(emulatorOf(exchange, wanted))),
+        json(200, (await listElsewhere?.(wanted)) ?? (await images.list(emulatorOf(exchange, wanted)))),
     }),
     route({
       method: 'GET',

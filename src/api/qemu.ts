@@ -66,9 +66,10 @@ export function qemuRoutes(controller: Controller, compute: LocalCompute): Route
       '/v2/computes/{compute_id}/qemu',
       { right: 'computes:read' },
       names('compute_id'),
-      (params, what) => {
-        controller.computes.checkServed(params['compute_id'] ?? '', `GET /qemu/${what}`);
-      },
+      ({ compute_id: id = '' }, what) =>
+        controller.computes.isOther(id)
+          ? controller.computes.ask(id, { method: 'GET', path: `/qemu/${what}` })
+          : undefined,
     ),
     ...diskRoutes(controller, 'POST', 'Make an empty disk among the images', newImage, (body) => {
       const { qemu_img: program, path: target, format, size, ...options } = body;
@@ -175,7 +176,7 @@ function questionRoutes(
   base: string,
   access: RouteAccess,
   params: z.ZodObject,
-  check: (params: PathParams, what: string) => void,
+  askElsewhere: (params: PathParams, what: string) => Promise<unknown> | undefined,
 ): Route[] {
   const question = (
     what: string,
@@ -193,8 +194,7 @@ function questionRoutes(
       body: filter,
       answers: { 200: answer },
       handle: async ({ params: given, body }) => {
-        check(given as PathParams, what);
-        return json(200, await ask(body.archs));
+        return json(200, (await askElsewhere(given as PathParams, what)) ?? (await ask(body.archs)));
       },
     });
   return [

@@ -1,6 +1,6 @@
 /**
- * The computes of the controller: this server itself, and others that are only on record. The password of a compute
- * is stored and never shown.
+ * The computes of the controller: this server itself, and others that clients have put on record. The password of a
+ * compute is stored and never shown.
  */
 import { randomUUID } from 'node:crypto';
 import { hostname, platform } from 'node:os';
@@ -13,6 +13,7 @@ import type { HostLoad } from '../base/host-load.js';
 import { Lane } from './projects/lane.js';
 import { computeKey, COMPUTES, type EntityRecord } from './projects/records.js';
 import { LOCAL_COMPUTE } from './gns3-file/topology-schema.js';
+import { NO_OTHER_COMPUTES, type Compute, type ComputeCall, type OtherComputes } from './other-computes.js';
 
 interface ComputeRequest {
   readonly compute_id?: string | undefined;
@@ -28,16 +29,6 @@ interface NewCompute extends ComputeRequest {
   readonly protocol: 'http' | 'https';
   readonly host: string;
   readonly port: number;
-}
-
-interface Compute {
-  readonly compute_id: string;
-  readonly name: string;
-  readonly protocol: 'http' | 'https';
-  readonly host: string;
-  readonly port: number;
-  readonly user: string | null;
-  readonly password: string | null;
 }
 
 interface ComputePorts {
@@ -70,18 +61,32 @@ const LONGEST_SHOWN_USER = 14;
 
 export class Computes {
   readonly #options: ComputesOptions;
+  /** The word that this server sends to other computes, and by which it knows itself among them. */
+  readonly mark = randomUUID();
   readonly #lane: Lane;
   readonly #others: Collection<Compute>;
   readonly #local: Compute;
   /** The types of node that this server can run, as far as it was last asked. */
   #nodeTypes: readonly string[] = [];
   #findNodeTypes: () => Promise<readonly string[]> = () => Promise.resolve([]);
+  #connections: OtherComputes = NO_OTHER_COMPUTES;
 
   constructor(options: ComputesOptions) {
     this.#options = options;
     this.#lane = new Lane(options.store);
-    this.#others = new Collection('compute', computeKey, options.announcements, (compute) =>
-      this.#textOf(compute),
+    this.#others = new Collection(
+      'compute',
+      computeKey,
+      options.announcements,
+      (compute) => this.#textOf(compute),
+      {
+        stored: (compute) => {
+          this.#connections.stored(compute);
+        },
+        removed: (compute) => {
+          this.#connections.removed(compute);
+        },
+      },
     );
     this.#local = {
       compute_id: LOCAL_COMPUTE,
@@ -111,6 +116,11 @@ export class Computes {
     await this.#look();
   }
 
+  /** Other computes are connected by these from now on. Call before `start`. */
+  connectBy(connections: OtherComputes): void {
+    this.#connections = connections;
+  }
+
   listensOn(port: number, protocol: Compute['protocol']): void {
     Object.assign(this.#local, { port, protocol });
   }
@@ -121,13 +131,20 @@ export class Computes {
 
   async list(): Promise<string> {
     await this.#look();
-    return `[${[this.#textOf(this.#local), ...this.#others.publishedTexts()].join(',')}]`;
+    const all = [this.#local, ...this.#others.publishedObjects()];
+    return `[${all.map((compute) => this.#textOf(compute)).join(',')}]`;
   }
 
   async show(id: string): Promise<string> {
     const compute = this.#find(id);
     if (compute === this.#local) await this.#look();
     return this.#textOf(compute);
+  }
+
+  /** Announces the present state of another compute. */
+  announce(id: string): void {
+    const compute = this.#others.get(id);
+    if (compute !== undefined) this.#options.announcements.emit('compute.updated', this.#textOf(compute));
   }
 
   /** Announces the local compute with its present load. */
@@ -180,9 +197,11 @@ export class Computes {
     });
   }
 
-  ports(id: string): ComputePorts {
-    const compute = this.#find(id);
-    this.checkServed(compute.compute_id, 'GET /network/ports');
+  async ports(id: string): Promise<unknown> {
+    return this.isOther(id) ? this.ask(id, { method: 'GET', path: '/network/ports' }) : this.ownPorts;
+  }
+
+  get ownPorts(): ComputePorts {
     const { consolePorts, udpPorts } = this.#options;
     return {
       console_port_range: consolePorts.range,
@@ -205,9 +224,32 @@ export class Computes {
   }
 
   /** Refuses a compute that is unknown (404) or out of reach (409). */
-  checkServed(id: string, request: string): void {
+  checkReached(id: string, request: string): void {
     const compute = this.#find(id);
-    if (compute !== this.#local) throw refusals.computeNotConnected(compute.name, request);
+    if (compute === this.#local || this.#connections.reachOf(id).isConnected) return;
+    throw refusals.computeNotConnected(compute.name, request);
+  }
+
+  /** Refuses another compute than this server: unknown (404), out of reach, or where the request must be made (409). */
+  checkServed(id: string, request: string): void {
+    this.checkReached(id, request);
+    if (this.isOther(id)) throw refusals.requestNotPassedOn(this.nameOf(id), request);
+  }
+
+  /** Whether it is on record as another compute than this server. */
+  has(id: string): boolean {
+    return this.#others.get(id) !== undefined;
+  }
+
+  /** Whether requests go to another compute. Refuses a compute that is unknown (404). */
+  isOther(id: string): boolean {
+    return this.#find(id) !== this.#local;
+  }
+
+  /** Asks another compute. Refuses one that is unknown (404) or out of reach (409), and what it refuses itself. */
+  ask(id: string, call: ComputeCall): Promise<unknown> {
+    this.checkReached(id, `${call.method} ${call.path}`);
+    return this.#connections.ask(id, call);
   }
 
   async #look(): Promise<void> {
@@ -230,26 +272,34 @@ export class Computes {
 
   #textOf(compute: Compute): string {
     const isLocal = compute === this.#local;
-    const load = isLocal ? this.#options.readLoad() : undefined;
+    const reach = isLocal ? this.#ownReach() : this.#connections.reachOf(compute.compute_id);
+    const { isConnected, nodeTypes, platform: system, version, cpu, memory, lastError } = reach;
     return JSON.stringify({
-      capabilities: isLocal
-        ? {
-            node_types: this.#nodeTypes,
-            platform: platform(),
-            version: this.#options.gns3Version,
-          }
-        : { node_types: [], version: null },
+      capabilities: { node_types: nodeTypes, platform: system, version },
       compute_id: compute.compute_id,
-      connected: isLocal,
-      cpu_usage_percent: load?.cpu_usage_percent ?? null,
+      connected: isConnected,
+      cpu_usage_percent: cpu,
       host: compute.host,
-      last_error: null,
-      memory_usage_percent: load?.memory_usage_percent ?? null,
+      last_error: lastError,
+      memory_usage_percent: memory,
       name: compute.name,
       port: compute.port,
       protocol: compute.protocol,
       user: compute.user,
     });
+  }
+
+  #ownReach() {
+    const load = this.#options.readLoad();
+    return {
+      isConnected: true,
+      nodeTypes: this.#nodeTypes,
+      platform: platform(),
+      version: this.#options.gns3Version,
+      cpu: load.cpu_usage_percent,
+      memory: load.memory_usage_percent,
+      lastError: null,
+    };
   }
 }
 

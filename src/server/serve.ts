@@ -24,6 +24,7 @@ import { NodeFolders } from '../files/node-files/node-folders.js';
 import { nodeFileLanding } from '../files/node-files/node-folder.js';
 import { Transfers } from '../files/transfer/transfers.js';
 import { Uploads } from '../files/uploads/uploads.js';
+import { RemoteComputes } from '../farm/computes/remote-computes.js';
 import { Gate } from '../http/gate.js';
 import { GuessBrake } from '../http/guess-brake.js';
 import { Accounts } from '../lab/access/accounts.js';
@@ -235,6 +236,8 @@ export async function serve(start: StartSettings): Promise<void> {
     () => live.config.captureKeepDays,
     log,
   );
+  const others = new RemoteComputes({ computes: controller.computes, gns3Version: config.gns3Version, log });
+  controller.computes.connectBy(others);
   await running.start();
   // A search for programs clears what earlier ones have left, but for those that are kept.
   compute.keep(await left);
@@ -275,9 +278,7 @@ export async function serve(start: StartSettings): Promise<void> {
 
   const now = (): number => performance.now();
   const gate = new Gate(config, accounts.signIn, new GuessBrake({ log, now }));
-  live.follow((changed) => {
-    gate.follow(changed);
-  });
+  live.follow(gate.follow.bind(gate));
   const metrics: Metrics = new Metrics({
     ...{ threads, engines, store, transfers, uploads, jobs, quotas },
     ...{ compute, keeper, running, audit, requests },
@@ -362,6 +363,7 @@ export async function serve(start: StartSettings): Promise<void> {
   await server.close(GRACE_MS);
   metrics.stop();
   bpf.close();
+  others.close();
   await jobs.close();
   await ends.watch.close();
   await archives.exports.close();

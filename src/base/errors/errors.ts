@@ -7,6 +7,7 @@ import { getSystemErrorMap } from 'node:util';
 import { accessRefusals } from './access-refusals.js';
 import { computeRefusals } from './compute-refusals.js';
 import { labRefusals } from './lab-refusals.js';
+import { otherComputeRefusals } from './other-compute-refusals.js';
 import { quotaRefusals } from './quota-refusals.js';
 import { Refusal } from './refusal.js';
 import { requestRefusals } from './request-refusals.js';
@@ -24,6 +25,7 @@ export const refusals = {
   ...computeRefusals,
   ...quotaRefusals,
   ...storeRefusals,
+  ...otherComputeRefusals,
 } as const;
 
 /** Whether the error is a refusal with one of these codes. */

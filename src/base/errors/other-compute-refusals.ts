@@ -1,0 +1,38 @@
+/** The refusals of other computes, and of what this server does with them. */
+import { Refusal, shortened } from './refusal.js';
+
+export const otherComputeRefusals = {
+  computeRefused: (compute: string, status: number, message: string) =>
+    new Refusal(status, 'compute_refused', `Compute ${shortened(compute)}: ${message}`),
+  computeUnauthorized: (compute: string) =>
+    new Refusal(
+      409,
+      'compute_unauthorized',
+      `Compute ${shortened(compute)} does not accept the user and the password on record`,
+    ),
+  computeSilent: (compute: string, reason: string) =>
+    new Refusal(409, 'compute_silent', `Compute ${shortened(compute)} did not answer: ${reason}`),
+  computeNotGns3: (compute: string) =>
+    new Refusal(409, 'compute_not_gns3', `The server ${shortened(compute)} is not a GNS3 server`),
+  computeOfOtherVersion: (own: string, compute: string, its: string) =>
+    new Refusal(
+      409,
+      'compute_of_other_version',
+      `GNS3 controller version ${own} is not the same as compute ${shortened(compute)} version ${its}`,
+    ),
+  computeIsSelf: () => new Refusal(409, 'compute_is_self', 'This compute is the server itself'),
+  requestNotPassedOn: (compute: string, request: string) =>
+    new Refusal(
+      409,
+      'request_not_passed_on',
+      `${request} is not passed on to other computes: ask compute ${shortened(compute)} itself`,
+    ),
+  computeLacksKind: (compute: string, type: string) =>
+    new Refusal(409, 'compute_lacks_kind', `Compute ${shortened(compute)} cannot run nodes of type ${type}`),
+  notOnOtherComputes: (what: string, names: string) =>
+    new Refusal(
+      409,
+      'not_on_other_computes',
+      `${what} is not possible for nodes on other computes than this server: ${names}`,
+    ),
+} as const;

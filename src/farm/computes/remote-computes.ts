@@ -1,0 +1,113 @@
+/** The connections with the computes on record. */
+import type { Logger } from 'pino';
+import { refusals } from '../../base/errors/errors.js';
+import type { Computes } from '../../lab/computes.js';
+import {
+  OUT_OF_REACH,
+  type Compute,
+  type ComputeCall,
+  type ComputeReach,
+  type OtherComputes,
+} from '../../lab/other-computes.js';
+import type { ComputeConnection, ComputeEvent } from './compute-connection.js';
+
+/** Follows a compute. */
+interface ComputeFollower {
+  connected(): void;
+  disconnected(reason: string): void;
+  told(event: ComputeEvent): void;
+}
+
+interface RemoteComputesOptions {
+  readonly computes: Pick<Computes, 'announce' | 'mark'>;
+  readonly gns3Version: string;
+  readonly log: Logger;
+}
+
+export class RemoteComputes implements OtherComputes {
+  readonly #options: RemoteComputesOptions;
+  readonly #connections = new Map<string, ComputeConnection>();
+  /** The computes on record, also those whose connection is about to be begun. */
+  readonly #onRecord = new Map<string, Compute>();
+  readonly #followers = new Map<string, Set<ComputeFollower>>();
+  #isClosed = false;
+
+  constructor(options: RemoteComputesOptions) {
+    this.#options = options;
+  }
+
+  stored(compute: Compute): void {
+    const { compute_id: id } = compute;
+    this.#connections.get(id)?.close();
+    this.#connections.delete(id);
+    this.#onRecord.set(id, compute);
+    void this.#begin(compute);
+  }
+
+  removed({ compute_id: id }: Compute): void {
+    this.#onRecord.delete(id);
+    this.#connections.get(id)?.close();
+    this.#connections.delete(id);
+  }
+
+  reachOf(id: string): ComputeReach {
+    return this.#connections.get(id)?.reach ?? OUT_OF_REACH;
+  }
+
+  /** The record of a compute; undefined when there is none. */
+  recordOf(id: string): Compute | undefined {
+    return this.#onRecord.get(id);
+  }
+
+  async ask(id: string, call: ComputeCall, deadlineMs?: number): Promise<unknown> {
+    const connection = this.#connections.get(id);
+    if (connection === undefined) {
+      const name = this.#onRecord.get(id)?.name ?? id;
+      throw refusals.computeNotConnected(name, `${call.method} ${call.path}`);
+    }
+    return connection.ask(call, deadlineMs);
+  }
+
+  /** Returns the function that ends the following. */
+  follow(id: string, follower: ComputeFollower): () => void {
+    const followers = this.#followers.get(id) ?? new Set();
+    this.#followers.set(id, followers.add(follower));
+    return () => {
+      followers.delete(follower);
+    };
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    for (const connection of this.#connections.values()) connection.close();
+  }
+
+  /** A server without other computes does not load what connects them. */
+  async #begin(compute: Compute): Promise<void> {
+    const { ComputeConnection } = await import('./compute-connection.js');
+    const { compute_id: id, name } = compute;
+    if (this.#onRecord.get(id) !== compute || this.#isClosed) return;
+    const { computes, gns3Version, log } = this.#options;
+    const followers = (): ComputeFollower[] => [...(this.#followers.get(id) ?? [])];
+    const connection = new ComputeConnection({
+      compute,
+      version: gns3Version,
+      mark: computes.mark,
+      changed: () => {
+        if (this.#connections.get(id) === connection) computes.announce(id);
+      },
+      connected: () => {
+        log.info({ compute: id, name }, 'a compute is connected');
+        for (const follower of followers()) follower.connected();
+      },
+      disconnected: (reason) => {
+        if (!this.#isClosed) log.warn({ compute: id, name, reason }, 'a compute is not connected any more');
+        for (const follower of followers()) follower.disconnected(reason);
+      },
+      told: (event) => {
+        for (const follower of followers()) follower.told(event);
+      },
+    });
+    this.#connections.set(id, connection);
+  }
+}

@@ -1,0 +1,59 @@
+/** The contract between the computes on record and what connects them. */
+import type { StoredNode } from './gns3-file/topology-schema.js';
+
+/** A compute as it is on record. */
+export interface Compute {
+  readonly compute_id: string;
+  readonly name: string;
+  readonly protocol: 'http' | 'https';
+  readonly host: string;
+  readonly port: number;
+  readonly user: string | null;
+  readonly password: string | null;
+}
+
+/** The present state of another compute. */
+export interface ComputeReach {
+  readonly isConnected: boolean;
+  readonly nodeTypes: readonly StoredNode['node_type'][];
+  /** Undefined until it has been connected once. */
+  readonly platform: string | undefined;
+  readonly version: string | null;
+  readonly cpu: number | null;
+  readonly memory: number | null;
+  readonly lastError: string | null;
+}
+
+export const OUT_OF_REACH: ComputeReach = {
+  isConnected: false,
+  nodeTypes: [],
+  platform: undefined,
+  version: null,
+  cpu: null,
+  memory: null,
+  lastError: null,
+};
+
+export interface ComputeCall {
+  readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
+  /** The path below `/v2/compute`. */
+  readonly path: string;
+  readonly body?: unknown;
+}
+
+export interface OtherComputes {
+  /** A compute is new on record or has changed. */
+  stored(compute: Compute): void;
+  removed(compute: Compute): void;
+  reachOf(id: string): ComputeReach;
+  /** The JSON of the answer. Refuses what the compute refuses, and when it is out of reach. */
+  ask(id: string, call: ComputeCall): Promise<unknown>;
+}
+
+/** For the time before the controller has started. */
+export const NO_OTHER_COMPUTES: OtherComputes = {
+  stored: () => undefined,
+  removed: () => undefined,
+  reachOf: () => OUT_OF_REACH,
+  ask: () => Promise.reject(new Error('no compute can be asked before the controller has started')),
+};

@@ -1,0 +1,184 @@
+/**
+ * A compute of GNS3 2.2 in the process of the test. It answers as the reference was seen to answer, traps included: a
+ * second NIO at a port is refused, so is the removal of one that is not there, and UDP ports come back only when their
+ * project is closed. Nothing runs in it.
+ */
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { json as jsonOf } from 'node:stream/consumers';
+import { WebSocketServer } from 'ws';
+
+type Json = Record<string, unknown>;
+
+interface StockProject {
+  readonly nodes: Map<string, Json>;
+  /** NIOs by their path. */
+  readonly nios: Map<string, Json>;
+  readonly ports: Set<number>;
+}
+
+interface Answer {
+  readonly status: number;
+  readonly body?: unknown;
+}
+
+const NODE = /^\/projects\/([^/]+)\/(\w+)\/nodes(?:\/([^/]+)(?:\/(.+))?)?$/;
+const NO_CONTENT = { status: 204 };
+
+export class StockCompute {
+  readonly #http: Server;
+  readonly #sockets = new WebSocketServer({ noServer: true });
+  readonly projects = new Map<string, StockProject>();
+  /** Every request so far, as `POST /projects`. */
+  readonly calls: string[] = [];
+  version = '2.2.60';
+  credentials: string | undefined;
+  /** Answers in the place of its own, by the request; `hang` never answers. */
+  readonly instead = new Map<string, Answer | 'hang'>();
+  #nextPort = 40_000;
+
+  private constructor() {
+    this.#http = createServer((request, response) => void this.#handle(request, response));
+    this.#http.on('upgrade', (request: IncomingMessage, socket, head) => {
+      this.#sockets.handleUpgrade(request, socket, head, (connection) => {
+        this.#sockets.emit('connection', connection, request);
+        connection.send(
+          JSON.stringify({ action: 'ping', event: { cpu_usage_percent: 12.5, memory_usage_percent: 40 } }),
+        );
+      });
+    });
+  }
+
+  static async start(port = 0): Promise<StockCompute> {
+    const compute = new StockCompute();
+    compute.#http.listen(port, '127.0.0.1');
+    await once(compute.#http, 'listening');
+    return compute;
+  }
+
+  get port(): number {
+    return (this.#http.address() as AddressInfo).port;
+  }
+
+  tell(action: string, event: Json, projectId?: string): void {
+    for (const socket of this.#sockets.clients)
+      socket.send(JSON.stringify({ action, event, project_id: projectId }));
+  }
+
+  /** Closes the notifications, as when the process dies, and forgets all that it has. */
+  forget(): void {
+    this.projects.clear();
+    for (const socket of this.#sockets.clients) socket.terminate();
+  }
+
+  async stop(): Promise<void> {
+    for (const socket of this.#sockets.clients) socket.terminate();
+    this.#http.closeAllConnections();
+    await new Promise((resolve) => this.#http.close(resolve));
+  }
+
+  async #handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const { pathname } = new URL(request.url ?? '', 'http://compute');
+    const path = pathname.replace(/^\/v2\/compute/, '');
+    const call = `${request.method ?? ''} ${path}`;
+    this.calls.push(call);
+    const body = Number(request.headers['content-length'] ?? 0) > 0 ? ((await jsonOf(request)) as Json) : {};
+    const isKnown = this.credentials === undefined || request.headers.authorization === this.credentials;
+    const answer = isKnown ? (this.instead.get(call) ?? this.#answer(call, path, body)) : { status: 401 };
+    if (answer === 'hang') return;
+    response.writeHead(answer.status, { 'content-type': 'application/json' });
+    response.end(answer.body === undefined ? undefined : JSON.stringify(answer.body));
+  }
+
+  #answer(call: string, path: string, body: Json): Answer {
+    const [method = ''] = call.split(' ');
+    if (path === '/capabilities')
+      return {
+        status: 200,
+        body: { version: this.version, node_types: ['vpcs', 'ethernet_switch', 'tardis'], platform: 'linux' },
+      };
+    if (call === 'GET /qemu/images') return { status: 200, body: [] };
+    if (call === 'GET /projects')
+      return { status: 200, body: [...this.projects.keys()].map((id) => ({ project_id: id, name: id })) };
+    if (call === 'POST /projects') return this.#newProject(String(body['project_id']));
+    const [, projectId = '', rest = ''] = /^\/projects\/([^/]+)(.*)$/.exec(path) ?? [];
+    const project = this.projects.get(projectId);
+    if (project === undefined) return refusal(404, `Project ID ${projectId} doesn't exist`);
+    if (rest === '/close' || (rest === '' && method === 'DELETE')) {
+      this.projects.delete(projectId);
+      return NO_CONTENT;
+    }
+    if (rest === '/ports/udp') {
+      project.ports.add(++this.#nextPort);
+      return { status: 201, body: { udp_port: this.#nextPort } };
+    }
+    const [, , type = '', id, action] = NODE.exec(path) ?? [];
+    if (id === undefined) return newNode(project, projectId, type, body);
+    const node = project.nodes.get(id);
+    if (node === undefined) return refusal(404, `Node ID ${id} doesn't exist`);
+    if (action === undefined) return this.#ofNode(method, project, node, body);
+    if (action.endsWith('/nio')) return ofNio(method, project, path, body);
+    return this.#act(node, action);
+  }
+
+  #newProject(id: string): Answer {
+    if (!this.projects.has(id))
+      this.projects.set(id, { nodes: new Map(), nios: new Map(), ports: new Set() });
+    return { status: 201, body: { project_id: id, name: id } };
+  }
+
+  #ofNode(method: string, project: StockProject, node: Json, body: Json): Answer {
+    if (method === 'DELETE') {
+      project.nodes.delete(String(node['node_id']));
+      return NO_CONTENT;
+    }
+    Object.assign(node, body);
+    return { status: 200, body: node };
+  }
+
+  #act(node: Json, action: string): Answer {
+    const status = { start: 'started', reload: 'started', stop: 'stopped', suspend: 'suspended' }[action];
+    if (status === undefined) return refusal(404, 'no such action');
+    node['status'] = status;
+    this.tell('node.updated', node, String(node['project_id']));
+    return { status: 200, body: node };
+  }
+}
+
+function refusal(status: number, message: string): Answer {
+  return { status, body: { message, status } };
+}
+
+/** A known id is answered with the node that has it. */
+function newNode(project: StockProject, projectId: string, type: string, body: Json): Answer {
+  const id = String(body['node_id']);
+  const isSwitch = type === 'ethernet_switch';
+  const node = project.nodes.get(id) ?? {
+    ...body,
+    project_id: projectId,
+    console: body['console'] ?? 5000 + project.nodes.size,
+    console_type: body['console_type'] ?? 'telnet',
+    status: isSwitch ? 'started' : 'stopped',
+    ...(isSwitch ? {} : { command_line: '', node_directory: `/its/${id}` }),
+  };
+  project.nodes.set(id, node);
+  return { status: 201, body: node };
+}
+
+function ofNio(method: string, project: StockProject, path: string, body: Json): Answer {
+  const isThere = project.nios.has(path);
+  if (method === 'DELETE') {
+    if (!isThere) return refusal(409, 'Port 0 is not connected');
+    project.nios.delete(path);
+    return NO_CONTENT;
+  }
+  if (method === 'PUT') {
+    if (path.includes('/ethernet_switch/')) return { status: 405 };
+    project.nios.set(path, body);
+    return { status: 201, body };
+  }
+  if (isThere) return refusal(409, "Port 0 isn't free");
+  project.nios.set(path, body);
+  return { status: 201, body };
+}

@@ -17,6 +17,7 @@ import { nodeFileTasks } from '../src/files/node-files/node-file-tasks.js';
 import { partLoading } from '../src/files/uploads/part-tasks.js';
 import { gns3Tasks } from '../src/lab/gns3-file/tasks.js';
 import { performTask, type TaskOutcome, type TaskRequest } from '../src/base/threads/task.js';
+import { labTextTasks } from '../src/lab/lab-file/lab-text-tasks.js';
 import { fileTasks } from '../src/base/disk/file-tasks.js';
 import { digestTasks } from '../src/base/disk/folder-digests.js';
 import { snapshotListTasks } from '../src/snapshots/snapshot-list-tasks.js';
@@ -41,6 +42,7 @@ const tasks = {
   ...dockerTasks,
   ...dynamipsTasks,
   ...fileTasks,
+  ...labTextTasks,
   ...folderSwapTasks,
   ...folderTasks,
   ...historyTasks,

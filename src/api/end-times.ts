@@ -6,12 +6,12 @@ import { route, type Route } from '../http/route.js';
 import type { Role } from '../lab/access/roles.js';
 import type { Users } from '../lab/access/users.js';
 import type { Controller } from '../lab/controller.js';
-import { uuid } from '../lab/gns3-file/topology-schema.js';
 import type { Project } from '../lab/projects/project.js';
 import type { ProjectUses } from '../lab/projects/project-uses.js';
 import type { EndTimes } from '../operations/end-times/end-times.js';
 import type { EndWatch } from '../operations/end-times/end-watch.js';
 import { names, nothing } from './schemas.js';
+import { endTime, type EndTimeShape } from './shapes/end-times.js';
 
 export interface EndTimeServices {
   readonly uses: ProjectUses;
@@ -25,19 +25,6 @@ const tag = 'Projects';
 const LEAST_IDLE = 60;
 const LONGEST = 10 * 366 * 86_400;
 
-const time = z.iso.datetime().nullable();
-const shown = z.strictObject({
-  project_id: uuid,
-  name: z.string(),
-  ends_at: time,
-  idle_after: z.number().nullable(),
-  snapshot: z.boolean(),
-  is_warned: z.boolean(),
-  last_used_at: time,
-  idle_seconds: z.int().nullable(),
-  /** The most that the caller may set, in seconds. */
-  longest: z.strictObject({ ends_in: z.number().nullable(), idle_after: z.number().nullable() }),
-});
 const wanted = z
   .strictObject({
     ends_at: z.iso.datetime().nullable().optional(),
@@ -54,7 +41,7 @@ export function endTimeRoutes({ projects }: Controller, users: Users, ends: EndT
   const params = names('project_id');
   const roleOf = ({ userId }: Caller): Role | undefined =>
     userId === undefined ? undefined : users.get(userId)?.role;
-  const view = ({ id, name, isOpen }: Project, caller: Caller): z.output<typeof shown> => {
+  const view = ({ id, name, isOpen }: Project, caller: Caller): EndTimeShape => {
     const { endsAt, idleAfter = null, snapshot } = ends.times.of(id);
     const { lasts = null, idle = null } = ends.times.limitsOf(roleOf(caller));
     return {
@@ -75,7 +62,7 @@ export function endTimeRoutes({ projects }: Controller, users: Users, ends: EndT
       access: { right: 'projects:read' },
       summary: 'List when the open projects end that one may see',
       params: nothing,
-      answers: { 200: z.array(shown) },
+      answers: { 200: z.array(endTime) },
       handle: ({ exchange: { caller } }) => {
         const open = [...projects.all.values()].filter(
           ({ id, isOpen }) => isOpen && caller.grantOn(id) !== undefined,
@@ -93,7 +80,7 @@ export function endTimeRoutes({ projects }: Controller, users: Users, ends: EndT
       access: { right: 'projects:read', project: 'project_id' },
       summary: 'Show when a project ends, and when it was used last',
       params,
-      answers: { 200: shown },
+      answers: { 200: endTime },
       handle: ({ params: { project_id: id }, exchange: { caller } }) =>
         json(200, view(projects.find(id), caller)),
     }),
@@ -105,7 +92,7 @@ export function endTimeRoutes({ projects }: Controller, users: Users, ends: EndT
       summary: 'Give a project another end: its nodes are saved and stopped then, and it is closed',
       params,
       body: wanted,
-      answers: { 200: shown },
+      answers: { 200: endTime },
       handle: async ({ params: { project_id: id }, body, exchange: { caller } }) => {
         const project = projects.find(id);
         const { ends_at: at, ends_in: seconds, idle_after: idleAfter, snapshot } = body;

@@ -1,28 +1,23 @@
 /** The lab file of a project: what was applied, the lab as it is in that form, plans, and their application. */
 import { z } from 'zod';
-import { json } from '../http/answer.js';
+import { json, jsonText } from '../http/answer.js';
 import { route, type Route } from '../http/route.js';
+import { SlicedText } from '../http/sliced-text.js';
 import type { Controller } from '../lab/controller.js';
 import { uuid } from '../lab/gns3-file/topology-schema.js';
 import { labFile } from '../lab/lab-file/lab-file-form.js';
+import { LONGEST_LAB_TEXT } from '../lab/lab-file/lab-text-tasks.js';
 import type { LabFiles } from '../operations/lab-files/lab-files.js';
-import { names } from './schemas.js';
+import { names, nothing } from './schemas.js';
+import { labPlan, labText } from './shapes/lab-files.js';
 
 const tag = 'Lab files';
+const YAML = 'application/yaml';
 const flag = z
   .enum(['yes', 'no'])
   .default('no')
   .transform((value) => value === 'yes');
 
-const change = z.strictObject({
-  action: z.enum(['create', 'change', 'remove', 'start', 'stop']),
-  what: z.enum(['node', 'link', 'drawing', 'file', 'capture']),
-  name: z.string(),
-  from: z.unknown(),
-  to: z.unknown(),
-  cost: z.enum(['live', 'restart', 'recreate']),
-});
-const plan = z.strictObject({ digest: z.string(), changes: z.array(change) });
 const state = z.strictObject({
   lab_file: labFile.nullable(),
   state: z.enum(['none', 'applied', 'under_way', 'unfinished']),
@@ -49,6 +44,31 @@ export function labFileRoutes({ projects }: Controller, labFiles: LabFiles): Rou
       },
     }),
     route({
+      method: 'GET',
+      path: `${path}/text`,
+      tag,
+      summary: 'Write the open lab as a lab file in YAML',
+      params,
+      access: { right: 'projects:read', project: 'project_id' },
+      answers: { 200: { media: YAML } },
+      handle: async ({ params: { project_id: id }, exchange }) => {
+        const text = await labFiles.drawnText(projects.find(id));
+        return exchange.streamTail(YAML, new SlicedText([text].values()));
+      },
+    }),
+    route({
+      method: 'POST',
+      path: '/v2/lab-files/read',
+      tag,
+      summary:
+        'Read a lab file in YAML: the body that its application takes, and its faults with their lines',
+      params: nothing,
+      access: { right: 'projects:read' },
+      body: z.strictObject({ text: z.string().max(LONGEST_LAB_TEXT) }),
+      answers: { 200: labText },
+      handle: async ({ body: { text } }) => jsonText(200, await labFiles.read(text)),
+    }),
+    route({
       method: 'PUT',
       path,
       tag,
@@ -63,7 +83,7 @@ export function labFileRoutes({ projects }: Controller, labFiles: LabFiles): Rou
         prune: flag,
       }),
       body: labFile,
-      answers: { 200: plan, 202: z.strictObject({ ...plan.shape, job_id: uuid }) },
+      answers: { 200: labPlan, 202: z.strictObject({ ...labPlan.shape, job_id: uuid }) },
       handle: async ({ params: { project_id: id }, query, body }) => {
         const project = projects.find(id);
         if (query.dry_run) {

@@ -4,8 +4,10 @@ import { json } from '../http/answer.js';
 import { route, type Route, type SocketRoute } from '../http/route.js';
 import type { Controller } from '../lab/controller.js';
 import type { LocalCompute } from '../run/local-compute.js';
-import { TRAFFIC_COLUMNS, trafficOf, TrafficViewers } from '../run/links/link-traffic.js';
+import { findLink } from '../lab/topology/links.js';
+import { hitsOf, TRAFFIC_COLUMNS, trafficOf, TrafficViewers } from '../run/links/link-traffic.js';
 import { names } from './schemas.js';
+import { filterHits } from './shapes/links.js';
 
 const tag = 'Links';
 const access = { right: 'projects:read', project: 'project_id' } as const;
@@ -39,6 +41,21 @@ export function projectTrafficRoutes(
           const { projectId } = projects.find(id).topology;
           const links = trafficOf(wiresOf(projectId));
           return json(200, { columns: TRAFFIC_COLUMNS, links, time: performance.now() });
+        },
+      }),
+      route({
+        method: 'GET',
+        path: '/v2/projects/{project_id}/links/{link_id}/filter_hits',
+        tag,
+        access,
+        summary: 'Count the frames that each filter of a link has dropped, altered, copied or held, each way',
+        params: names('project_id', 'link_id'),
+        answers: { 200: filterHits },
+        handle: ({ params: { project_id: id, link_id: link } }) => {
+          const { topology } = projects.find(id);
+          findLink(topology, link);
+          const hits = hitsOf(compute.runOf(topology.projectId)?.wires.get(link));
+          return json(200, { ...hits, link_id: link });
         },
       }),
     ],

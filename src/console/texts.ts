@@ -17,6 +17,7 @@ export const TEXTS = {
     labs: 'Labs',
     map: 'Map',
     snapshots: 'Snapshots',
+    plan: 'Lab file',
     images: 'Images',
     captures: 'Captures',
     jobs: 'Jobs',

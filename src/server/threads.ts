@@ -20,6 +20,7 @@ import type { ProjectFileTasks } from '../lab/projects/project-state.js';
 import type { PasswordTasks } from '../lab/access/password-tasks.js';
 import type { AuditTasks } from '../lab/audit/audit-tasks.js';
 import type { ApplianceTasks } from '../lab/appliances/appliance-tasks.js';
+import type { LabTextTasks } from '../lab/lab-file/lab-text-tasks.js';
 import type { SymbolTasks } from '../lab/symbols/symbol-tasks.js';
 import type { HostTasks } from '../run/host-tasks.js';
 import type { AuditCheckTasks } from '../operations/audit-verification.js';
@@ -95,6 +96,7 @@ type FileThreadTasks = ApplianceTasks &
   HistoryTasks &
   HostTasks &
   IouTasks &
+  LabTextTasks &
   NodeFileTasks &
   PartLoading &
   ProjectFileTasks &

@@ -342,3 +342,56 @@ void t.test('an export has the lab file, and what is none is passed over', async
     t.match((await client.get(`${planted}/lab-file`)).body, { lab_file: null, state: 'none' });
   }
 });
+
+void t.test(
+  'a file in YAML is read with the lines of its faults, and a lab is written in YAML',
+  async (t) => {
+    const read = async (
+      text: string,
+    ): Promise<{ lab_file: Json | null; faults: { line: number; message: string }[] }> =>
+      (await client.expect(200, 'POST', '/v2/lab-files/read', { text })) as never;
+    const lab = await emptyLab('written');
+    const source = [
+      'name: written',
+      'nodes:',
+      '  SW1: { kind: ethernet_switch, at: [0, 0] }',
+      '  PC1: { kind: vpcs, files: { startup.vpc: ./pc1.vpc } }',
+      'links:',
+      '  - [SW1:e0, PC1:e0]',
+    ];
+    const { lab_file: file, faults } = await read(source.join('\n'));
+    t.same(faults, [], 'a path stands for what is in the file');
+    t.match(file, { nodes: { PC1: { files: { 'startup.vpc': './pc1.vpc' } } } });
+    const { PC1: _, ...nodes } = file?.['nodes'] as Json;
+    await up(lab, { name: 'written', nodes });
+    const written = await (await fetch(`${server.url}${lab.path}/lab-file/text`)).text();
+    t.match(written, /^name: written\nnodes:\n {2}SW1:\n/);
+    t.match(written, /at: \[ 0, 0/);
+    const again = await read(written);
+    t.same(again.faults, []);
+    t.same((await planOf(lab, again.lab_file ?? {})).changes, []);
+    const faultsOf = async (text: string): Promise<string[]> =>
+      (await read(text)).faults.map(({ line, message }) => `${line} ${message}`);
+    t.match(await faultsOf(source.with(2, '  SW1: { kind: toaster }').join('\n')), [/^3 nodes\.SW1\.kind: /]);
+    t.match(await faultsOf(source.with(5, '  - [SW1:e0, PC2:e0]').join('\n')), [
+      /^6 links\.0\.ends\.1: .*PC2/,
+    ]);
+    t.match(await faultsOf('name: a\nnodes: [\n'), [/^[23] /]);
+    t.match(await faultsOf('name: a\nname: b'), ['2 name: stands twice']);
+    t.match(await faultsOf('just words'), ['1 a lab file is a map with name, nodes and links']);
+    const bomb = Array.from(
+      { length: 30 },
+      (_, level) => `a${level}: &a${level} [${level === 0 ? 'x' : `*a${level - 1}, *a${level - 1}`}]`,
+    );
+    for (const hostile of [
+      bomb.join('\n'),
+      '['.repeat(50_000),
+      `${'? '.repeat(20_000)}a`,
+      '&a [*a]',
+      '!!js/function x',
+      '\0',
+    ])
+      t.ok((await faultsOf(hostile)).length > 0, hostile.slice(0, 20));
+    t.equal((await client.post('/v2/lab-files/read', { text: 'a'.repeat(300_000) })).status, 400);
+  },
+);

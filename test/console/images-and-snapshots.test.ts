@@ -1,4 +1,4 @@
-/** The pages of images and of snapshots, with uploads that go on after a reload. */
+/** The pages of images, of snapshots and of lab files, with uploads that go on after a reload; the ends of labs. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
@@ -112,5 +112,67 @@ void t.test('a browser', { skip: missingConsoleBrowser() }, async (t) => {
     await page.getByText('This lab has no snapshot yet.').waitFor();
     t.same(complaints, []);
     await page.close();
+  });
+
+  await t.test('plans and applies a lab file, and gives the lab another end', async (t) => {
+    const lab = await LinkLab.make({ client, url: server.url }, { name: 'planned' });
+    const { page, complaints } = await browser.open(server, `#/labs/${lab.id}`);
+    await page.getByRole('button', { name: 'Lab file…' }).click();
+    await page.getByRole('heading', { name: 'Lab file of planned' }).waitFor();
+    const text = page.getByRole('textbox', { name: 'Lab file (YAML)' });
+    const plan = page.getByRole('button', { name: 'Plan' });
+    await text.fill('name: planned\nnodes:\n  SW1: { kind: toaster }');
+    await plan.press('Enter');
+    await page.getByText(/^line 3: nodes\.SW1\.kind: /).waitFor();
+    const folder = scratchFolder(t);
+    const named = '{ kind: vpcs, files: { startup.vpc: ./pc1.vpc } }';
+    const source = `name: planned\nnodes:\n  SW1: { kind: ethernet_switch }\n  PC1: ${named}\nlinks:\n  - [SW1:e0, PC1:e0]\n`;
+    const [file, startup] = [join(folder, 'lab.yaml'), join(folder, 'pc1.vpc')];
+    writeFileSync(file, source);
+    writeFileSync(startup, 'ip 10.0.0.1/24\n');
+    await page.getByLabel('Or choose a lab file').setInputFiles(file);
+    await plan.press('Enter');
+    await page.getByText('PC1: choose its file ./pc1.vpc, too').waitFor();
+    await page.getByLabel('Or choose a lab file').setInputFiles(startup);
+    await plan.press('Enter');
+    await page.getByRole('row', { name: /^create node SW1 .* ○ live$/ }).waitFor();
+    t.same(await hindrances(page), []);
+    await page.getByRole('button', { name: 'Apply' }).press('Enter');
+    await page.getByText('✓ The file is applied.').waitFor();
+    await text.fill(source.replace('kind: ethernet_switch', 'kind: ethernet_hub'));
+    await plan.press('Enter');
+    await page
+      .getByText(/makes the node anew/)
+      .first()
+      .waitFor();
+    t.equal(await page.getByRole('button', { name: 'Apply' }).isEnabled(), false);
+    await page.getByRole('checkbox', { name: /^Make nodes anew/ }).check();
+    await page.getByRole('button', { name: 'Apply' }).click();
+    await page.getByText('✓ The file is applied.').waitFor();
+    await page.getByRole('button', { name: 'Take the lab as it is' }).click();
+    await page.waitForFunction(`document.querySelector('textarea').value.includes('ethernet_hub')`);
+    await plan.press('Enter');
+    await page.getByText('There is nothing to do').waitFor();
+    await page.getByRole('link', { name: 'Map' }).click();
+    await page.getByRole('button', { name: 'End time…' }).click();
+    const dialog = page.getByRole('dialog', { name: 'End of planned' });
+    await dialog.getByText('Nothing ends this lab.').waitFor();
+    await dialog.getByRole('button', { name: '8 hours later' }).click();
+    await dialog.getByLabel(/^Ends when nobody/).fill('90');
+    t.same(await hindrances(page), []);
+    await dialog.getByRole('button', { name: 'Set' }).click();
+    await dialog.waitFor({ state: 'detached' });
+    const path = `${lab.path}/end-time`;
+    const { ends_at: end, idle_after: idle } = await client.expect(200, 'GET', path);
+    const hours = (Date.parse(String(end)) - Date.now()) / 3_600_000;
+    t.ok(hours > 6 && hours < 8.1, `${hours}`);
+    t.equal(idle, 5400);
+    await page.getByRole('button', { name: 'End time…' }).click();
+    await dialog.getByText(/^It ends /).waitFor();
+    await dialog.getByRole('button', { name: 'No end' }).click();
+    await dialog.getByRole('button', { name: 'Set' }).click();
+    await dialog.waitFor({ state: 'detached' });
+    t.match(await client.expect(200, 'GET', path), { ends_at: null, idle_after: 5400 });
+    t.same(complaints, []);
   });
 });

@@ -202,6 +202,26 @@ void t.test('a browser', { skip: missingConsoleBrowser() }, async (t) => {
           (await latency.inputValue()) === ('delay' in forward ? '30' : '') ? true : undefined,
         );
       }
+      const loss = { packet_loss: [100] };
+      await client.expect(200, 'PUT', `${line.at}/directed_filters`, {
+        forward: loss,
+        backward: { delay: [1] },
+      });
+      const hits = page.getByRole('row', { name: /^Loss: dropped [1-9]\d* 0$/ });
+      await eventually('hits of the filter', async () => {
+        await line.pass([frameOf(3)], sent);
+        return (await hits.count()) > 0 || undefined;
+      });
+      const { forward, backward } = await client.expect(200, 'GET', `${line.at}/filter_hits`);
+      t.match(
+        [forward, backward],
+        [
+          { delay: 0, corrupt: 0 },
+          { packet_loss: 0, delay: 0 },
+        ],
+      );
+      t.ok(Number((forward as Json)['packet_loss']) > 0);
+      await client.expect(200, 'PUT', `${line.at}/directed_filters`, { forward: {}, backward: {} });
       await client.expect(201, 'PUT', line.at, { suspend: true });
       await page.getByText('✖ suspended').waitFor();
       await page.getByRole('button', { name: 'Resume' }).click();

@@ -31,6 +31,7 @@ export class FilterRig {
   constructor(stages: readonly FilterStage[], seed = 1, workspace = WORKSPACE) {
     this.memory = new FrameMemory(new Uint8Array(SLAB + workspace), SLAB);
     this.chain = new FilterChain(stages, {
+      way: 'outward',
       matcherOf,
       port: this.#port,
       memory: this.memory,

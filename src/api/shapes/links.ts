@@ -24,6 +24,10 @@ export const seed = z.int().min(0).max(4_294_967_295).nullable();
 export const directed = z.strictObject({ backward: openObject, forward: openObject, link_id: uuid, seed });
 export type DirectedShape = z.output<typeof directed>;
 
+const hits = z.record(z.string(), z.int());
+export const filterHits = z.strictObject({ backward: hits, forward: hits, link_id: uuid });
+export type FilterHitsShape = z.output<typeof filterHits>;
+
 export const filterType = z.strictObject({
   type: z.string(),
   name: z.string(),

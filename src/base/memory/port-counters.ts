@@ -60,5 +60,17 @@ export type Counter = (typeof COUNTER)[CounterName];
 export const COUNTER_NAMES = Object.keys(COUNTER) as readonly CounterName[];
 export const DROP_CAUSES = COUNTER_NAMES.slice(COUNTER.empty);
 
+/** So many kinds of filters may be on a port. */
+const FILTER_KINDS = 8;
+export type FilterWay = 'outward' | 'inward';
+declare const HIT: unique symbol;
+/** The index of the hits of one filter in a row: frames that it has dropped, altered, copied or held. */
+export type HitCounter = number & { readonly [HIT]: true };
+
+/** Hits lie behind the counters of a row; `kind` is the place of the filter among its kinds. */
+export function hitCounter(way: FilterWay, kind: number): HitCounter {
+  return (ROW_LENGTH - FILTER_KINDS * (way === 'outward' ? 2 : 1) + kind) as HitCounter;
+}
+
 /** A power of two, with room for counters to come. */
-export const ROW_LENGTH = 32;
+export const ROW_LENGTH = 64;

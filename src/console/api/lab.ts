@@ -1,7 +1,7 @@
 /** One open lab: its map, its nodes and links, and what passes them. */
 import type { ProjectShape } from '../../api/shapes/projects.js';
 import type { ProjectMapShape } from '../../api/shapes/project-map.js';
-import type { DirectedShape, FilterTypeShape, LinkShape } from '../../api/shapes/links.js';
+import type { DirectedShape, FilterHitsShape, FilterTypeShape, LinkShape } from '../../api/shapes/links.js';
 import type { NodeShape } from '../../api/shapes/nodes.js';
 import { segment, type Call } from './call.js';
 import { liveSocket } from './live-socket.js';
@@ -108,6 +108,11 @@ export const listFilters = (lab: string, link: string): Call<FilterTypeShape[]> 
 export const showDirected = (lab: string, link: string): Call<DirectedShape> => ({
   method: 'GET',
   path: `${linkOf(lab, link)}/directed_filters`,
+});
+
+export const showFilterHits = (lab: string, link: string): Call<FilterHitsShape> => ({
+  method: 'GET',
+  path: `${linkOf(lab, link)}/filter_hits`,
 });
 
 export const changeDirected = (

@@ -9,6 +9,7 @@ import { mayOn } from '../state/grants.js';
 import { consolesAddress, packetsAddress } from '../state/place.js';
 import { failed } from '../state/toasts.js';
 import type { MapCommands } from './commands.js';
+import { FilterHits } from './filter-hits.js';
 import type { DrawingFacts } from './drawings.js';
 import type { LabMap } from './lab-map.js';
 import { LinkFilters } from './link-filters.js';
@@ -220,6 +221,7 @@ function LinkView({ link, ...props }: InspectorProps & { readonly link: LinkFact
         {MAP_TEXTS.drops}: {MAP_TEXTS.filtered(short(totals?.[4] ?? 0))},{' '}
         {MAP_TEXTS.otherwise(short(totals?.[5] ?? 0))}
       </p>
+      <FilterHits lab={lab} link={link} names={[b, a]} />
       <Buttons {...props} />
       {mayOn(lab.id, 'capture') && (
         <p class="buttons">

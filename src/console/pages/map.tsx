@@ -12,16 +12,17 @@ import { LayerMenu } from '../map/layer-menu.js';
 import { Eye, MapCanvas } from '../map/map-canvas.js';
 import { Outline } from '../map/outline.js';
 import { MAP_TEXTS } from '../map/texts.js';
+import { EndTime } from './end-time.js';
 import { ClosedLab } from '../parts/closed-lab.js';
 import { Failure, Loading } from '../parts/notice.js';
 import { mayOn, useGrant } from '../state/grants.js';
 import { useCommands, type PaletteCommand } from '../state/commands.js';
 import { useKeys, type KeyMap } from '../state/keys.js';
-import { consolesAddress, go, packetsAddress } from '../state/place.js';
+import { addressOf, consolesAddress, go, packetsAddress } from '../state/place.js';
 
 type Opened =
   | undefined
-  | { readonly what: 'add' | 'remove' }
+  | { readonly what: 'add' | 'remove' | 'end' }
   | { readonly what: 'rename'; readonly id: string }
   | { readonly what: 'drawing'; readonly id: string | undefined }
   | { readonly what: 'link'; readonly from: string; readonly to: string | undefined };
@@ -116,6 +117,7 @@ function OpenLab({ lab }: { readonly lab: LabMap }): JSX.Element {
       {opened.value?.what === 'add' && (
         <AddNode lab={lab} commands={commands} view={eye.view} onClose={close} />
       )}
+      {opened.value?.what === 'end' && <EndTime id={lab.id} name={lab.name.value} onClose={close} />}
       {opened.value?.what === 'remove' && <RemoveSelected lab={lab} commands={commands} onClose={close} />}
       {opened.value?.what === 'rename' && (
         <RenameNode lab={lab} commands={commands} id={opened.value.id} onClose={close} />
@@ -188,6 +190,10 @@ function actionsOf(lab: LabMap, commands: MapCommands, eye: Eye, open: (what: Op
     ...command(runs, MAP_TEXTS.startAll, '', () => void commands.act(all(), 'start')),
     ...command(runs, MAP_TEXTS.stopAll, '', () => void commands.act(all(), 'stop')),
   ];
+  const whole = [
+    ...command(isEditor, MAP_TEXTS.plan, '', () => go(addressOf('labs', lab.id, 'plan'))),
+    ...command(true, MAP_TEXTS.end, '', () => open({ what: 'end' })),
+  ];
   const looking = [
     ...command(true, MAP_TEXTS.fit, '0', () => eye.fit()),
     ...command(true, MAP_TEXTS.larger, '+', () => eye.larger()),
@@ -214,10 +220,10 @@ function actionsOf(lab: LabMap, commands: MapCommands, eye: Eye, open: (what: Op
     ...command(mayOn(lab.id, 'console'), MAP_TEXTS.consoles, 't', openConsoles),
     ...command(mayOn(lab.id, 'capture'), MAP_TEXTS.packets, 'p', () => go(packetsAddress(lab.id, lab.links))),
   ];
-  const listed = [...editing, ...running, ...looking, ...others];
+  const listed = [...editing, ...running, ...whole, ...looking, ...others];
   const pointing = command(isEditor, MAP_TEXTS.link, 'l', pointAtOther);
   return {
-    tools: [...editing.filter(({ keys }) => keys !== 'l'), ...pointing, ...running, ...looking],
+    tools: [...editing.filter(({ keys }) => keys !== 'l'), ...pointing, ...running, ...whole, ...looking],
     palette: [
       ...listed,
       ...lab.scene.nodes.map(({ id, name }) => ({

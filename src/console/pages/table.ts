@@ -70,6 +70,11 @@ export const PAGES: readonly ConsolePage[] = [
     load: async () => (await import('./snapshots.js')).SnapshotsPage,
   },
   {
+    pattern: ['labs', ':id', 'plan'],
+    title: TEXTS.pages.plan,
+    load: async () => (await import('./plan.js')).PlanPage,
+  },
+  {
     pattern: ['images'],
     title: TEXTS.pages.images,
     menu: { icon: 'images', letter: 'i' },

@@ -2,7 +2,7 @@
  * The counters of the engines. The rows of ports are never set back, whoever uses them and however often an engine is
  * started again, so their sum never falls.
  */
-import { COUNTER, DROP_CAUSES, ROW_LENGTH } from '../../base/memory/port-counters.js';
+import { COUNTER, COUNTER_NAMES, DROP_CAUSES, ROW_LENGTH } from '../../base/memory/port-counters.js';
 import type { MetricPage } from '../../base/metrics/metric-page.js';
 
 /** One engine, as far as it is counted. */
@@ -69,7 +69,7 @@ export function* writeEngines(page: MetricPage, engines: readonly CountedEngine[
 
 function addRows(sums: Float64Array, counters: Float64Array, from: number, to: number): void {
   for (let start = from * ROW_LENGTH; start < to * ROW_LENGTH; start += ROW_LENGTH) {
-    for (let counter = 0; counter < ROW_LENGTH; counter++)
+    for (let counter = 0; counter < COUNTER_NAMES.length; counter++)
       sums[counter] = (sums[counter] ?? 0) + (counters[start + counter] ?? 0);
   }
 }

@@ -3,11 +3,14 @@ import type { CaptureMemory } from '../../base/memory/capture-memory.js';
 import {
   COUNTER,
   COUNTER_NAMES,
+  hitCounter,
   ROW_LENGTH,
   type Counter,
   type CounterName,
+  type FilterWay,
 } from '../../base/memory/port-counters.js';
 import type { FreeList } from '../../base/memory/free-list.js';
+import { STAGE_ORDER, type FilterStage } from '../filters/filter-plan.js';
 import type { PortEndpoint } from '../forwarding/transport.js';
 import type { DeviceSettings, PortPolicy } from '../forwarding/orders.js';
 import type { TapPlan } from '../taps/tap-plan.js';
@@ -221,10 +224,21 @@ export class RunningDevice {
   addCounts(sums: Float64Array): void {
     for (const { index, baseline } of this.#rows.values()) {
       const start = index * ROW_LENGTH;
-      for (let counter = 0; counter < ROW_LENGTH; counter++)
+      for (let counter = 0; counter < COUNTER_NAMES.length; counter++)
         sums[counter] =
           (sums[counter] ?? 0) + (this.#counters[start + counter] ?? 0) - (baseline[counter] ?? 0);
     }
+  }
+
+  /** The hits of each filter of a port on one way, in the order of their kinds. */
+  hits(port: number, way: FilterWay): Record<FilterStage['type'], number> {
+    const row = this.#rows.get(port);
+    const counts = STAGE_ORDER.map((type, kind) => {
+      const counter = hitCounter(way, kind);
+      const base = row === undefined ? 0 : (this.#counters[row.index * ROW_LENGTH + counter] ?? 0);
+      return [type, base - (row?.baseline[counter] ?? 0)];
+    });
+    return Object.fromEntries(counts) as Record<FilterStage['type'], number>;
   }
 
   resetCounters(port: number): void {

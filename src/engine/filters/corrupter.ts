@@ -1,5 +1,5 @@
 /** Passes some frames on with a burst of errors, which changes at least one bit. */
-import { COUNTER } from '../../base/memory/port-counters.js';
+import { COUNTER, type HitCounter } from '../../base/memory/port-counters.js';
 import type { Batch, Port } from '../forwarding/port.js';
 import type { FrameMemory } from '../forwarding/frame-memory.js';
 import type { RandomStream } from './random-stream.js';
@@ -12,13 +12,15 @@ export class Corrupter implements Stage {
   readonly #percent: number;
   readonly #random: RandomStream;
   readonly #port: Port;
+  readonly #hits: HitCounter;
   readonly #memory: FrameMemory;
   readonly #next: Stage;
 
-  constructor(percent: number, random: RandomStream, { port, memory }: StageContext, next: Stage) {
+  constructor(percent: number, random: RandomStream, { port, memory, hits }: StageContext, next: Stage) {
     this.#percent = percent;
     this.#random = random;
     this.#port = port;
+    this.#hits = hits;
     this.#memory = memory;
     this.#next = next;
   }
@@ -42,6 +44,7 @@ export class Corrupter implements Stage {
     }
     frames.count = kept;
     this.#port.count(COUNTER.corrupted, altered);
+    this.#port.count(this.#hits, altered);
     if (kept < count) this.#port.count(COUNTER.no_memory, count - kept);
     if (kept > 0) this.#next.pass(frames);
   }

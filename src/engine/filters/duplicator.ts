@@ -1,5 +1,5 @@
 /** Passes some frames on twice, one right behind the other. The copy has its own memory: devices write into frames. */
-import { COUNTER } from '../../base/memory/port-counters.js';
+import { COUNTER, type HitCounter } from '../../base/memory/port-counters.js';
 import { Batch, BATCH_FRAMES } from '../forwarding/port.js';
 import type { FrameMemory } from '../forwarding/frame-memory.js';
 import { HeldFrames, type HoldingContext } from './timed-stage.js';
@@ -15,6 +15,7 @@ export class Duplicator implements Stage {
   readonly #percent: number;
   readonly #random: RandomStream;
   readonly #port: HoldingContext['port'];
+  readonly #hits: HitCounter;
   readonly #memory: FrameMemory;
   readonly #next: Stage;
   readonly #batch = new Batch();
@@ -24,6 +25,7 @@ export class Duplicator implements Stage {
     this.#percent = percent;
     this.#random = random;
     this.#port = context.port;
+    this.#hits = context.hits;
     this.#memory = context.memory;
     this.#next = next;
   }
@@ -40,6 +42,7 @@ export class Duplicator implements Stage {
       this.#putCopy(offset, length);
     }
     this.#port.count(COUNTER.copies, copies);
+    this.#port.count(this.#hits, copies);
     const batch = this.#batch;
     if (batch.count > 0) this.#next.pass(batch);
     batch.count = 0;

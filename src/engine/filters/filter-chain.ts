@@ -2,7 +2,7 @@
  * The filters of a port in one direction. The port counts what happens to every frame: each frame that entered, and each
  * copy made of one, was delivered, was dropped for a cause, or waits.
  */
-import { COUNTER } from '../../base/memory/port-counters.js';
+import { COUNTER, hitCounter, type FilterWay } from '../../base/memory/port-counters.js';
 import type { BpfProgram, Matcher } from '../wire/bpf.js';
 import type { Batch } from '../forwarding/port.js';
 import { Corrupter } from './corrupter.js';
@@ -14,7 +14,9 @@ import type { Stage } from './stage.js';
 import { TimedStage, type HeldFrames, type TimedContext } from './timed-stage.js';
 import { Reordering, SerialLine, WanderingDelay, type Timing } from './delays.js';
 
-interface ChainContext extends TimedContext {
+interface ChainContext extends Omit<TimedContext, 'hits'> {
+  /** The way of the frames that pass, under which hits are counted. */
+  readonly way: FilterWay;
   /** Each stage derives its own random numbers from it, whichever other stages there are. */
   readonly seed: number;
   /** Compiles BPF programs for the frames of the port. */
@@ -53,7 +55,7 @@ export class FilterChain {
   }
 
   #inFrontOf(next: Stage, stage: FilterStage): Stage {
-    const context = this.#context;
+    const context = { ...this.#context, hits: hitCounter(this.#context.way, placeOf(stage)) };
     const random = new RandomStream(context.seed, placeOf(stage));
     switch (stage.type) {
       case 'bpf':
@@ -70,20 +72,31 @@ export class FilterChain {
         return duplicator;
       }
       case 'reorder':
-        return this.#timed(new Reordering(stage.percent, stage.holdMs, random), COUNTER.delay_full, next);
+        return this.#timed(
+          new Reordering(stage.percent, stage.holdMs, random),
+          COUNTER.delay_full,
+          context,
+          next,
+        );
       case 'rate':
-        return this.#timed(new SerialLine(stage.kilobits, stage.queueMs), COUNTER.rate_full, next);
+        return this.#timed(new SerialLine(stage.kilobits, stage.queueMs), COUNTER.rate_full, context, next);
       case 'delay':
         return this.#timed(
           new WanderingDelay(stage.latencyMs, stage.jitterMs, random),
           COUNTER.delay_full,
+          context,
           next,
         );
     }
   }
 
-  #timed(timing: Timing, cause: typeof COUNTER.delay_full | typeof COUNTER.rate_full, next: Stage): Stage {
-    const stage = new TimedStage(timing, cause, this.#context, next);
+  #timed(
+    timing: Timing,
+    cause: typeof COUNTER.delay_full | typeof COUNTER.rate_full,
+    context: TimedContext,
+    next: Stage,
+  ): Stage {
+    const stage = new TimedStage(timing, cause, context, next);
     this.#held.push(stage.held);
     return stage;
   }

@@ -1,5 +1,5 @@
 /** A stage that drops frames by a verdict, and counts them. */
-import type { Counter } from '../../base/memory/port-counters.js';
+import type { Counter, HitCounter } from '../../base/memory/port-counters.js';
 import type { Batch, Port } from '../forwarding/port.js';
 import type { FrameMemory } from '../forwarding/frame-memory.js';
 import type { RandomStream } from './random-stream.js';
@@ -11,13 +11,15 @@ type Verdict = (bytes: Uint8Array, offset: number, length: number) => boolean;
 export class Sieve implements Stage {
   readonly #drops: Verdict;
   readonly #cause: Counter;
+  readonly #hits: HitCounter;
   readonly #port: Port;
   readonly #memory: FrameMemory;
   readonly #next: Stage;
 
-  constructor(drops: Verdict, cause: Counter, { port, memory }: StageContext, next: Stage) {
+  constructor(drops: Verdict, cause: Counter, { port, memory, hits }: StageContext, next: Stage) {
     this.#drops = drops;
     this.#cause = cause;
+    this.#hits = hits;
     this.#port = port;
     this.#memory = memory;
     this.#next = next;
@@ -36,7 +38,10 @@ export class Sieve implements Stage {
       kept++;
     }
     frames.count = kept;
-    if (kept < count) this.#port.count(this.#cause, count - kept);
+    if (kept < count) {
+      this.#port.count(this.#cause, count - kept);
+      this.#port.count(this.#hits, count - kept);
+    }
     if (kept > 0) this.#next.pass(frames);
   }
 }

@@ -1,4 +1,5 @@
 /** The stages of a filter chain: each does one thing to frames on their way, and passes them on to the next. */
+import type { HitCounter } from '../../base/memory/port-counters.js';
 import type { Batch, Port } from '../forwarding/port.js';
 import type { FrameMemory } from '../forwarding/frame-memory.js';
 
@@ -13,5 +14,7 @@ export interface Stage {
 export interface StageContext {
   /** The port at which drops are counted. */
   readonly port: Port;
+  /** The counter of the frames on which the stage acts. */
+  readonly hits: HitCounter;
   readonly memory: FrameMemory;
 }

@@ -152,7 +152,9 @@ export class TimedStage implements Stage {
       if (dueAt !== AT_ONCE) this.#lastDue = dueAt;
     }
     frames.count = passing;
-    if (dropped > 0) this.#context.port.count(this.#cause, dropped);
+    const { port, hits } = this.#context;
+    if (dropped > 0) port.count(this.#cause, dropped);
+    if (passing < count) port.count(hits, count - passing);
     if (passing > 0) this.#next.pass(frames);
   }
 }

@@ -2,6 +2,7 @@
  * An engine runs the devices of some labs, their attached ports, and the transport that brings frames. It carries out
  * orders between turns. Frames move within a turn and never wait for the next one, unless a filter holds them.
  */
+import type { FilterWay } from '../../base/memory/port-counters.js';
 import { FusedPaths } from './fused-paths.js';
 import { AttachedPort, NO_FILTERS, type Filters, type PortContext } from './attached-port.js';
 import { NOWHERE, type Batch } from './port.js';
@@ -171,16 +172,17 @@ export class Engine {
     const { matcherOf } = port.context;
     const common = { port, memory, schedule: this.#schedule, clock: this.#clock, deliverPending, matcherOf };
     const chain = (
+      way: FilterWay,
       stages: readonly FilterStage[],
       ownSeed: number,
       deliver: (frames: Batch) => void,
     ): FilterChain | undefined =>
-      stages.length === 0 ? undefined : new FilterChain(stages, { ...common, seed: ownSeed, deliver });
+      stages.length === 0 ? undefined : new FilterChain(stages, { ...common, way, seed: ownSeed, deliver });
     return {
-      outward: chain(outward, seed, (frames) => {
+      outward: chain('outward', outward, seed, (frames) => {
         port.toLink(frames);
       }),
-      inward: chain(inward, seed + 1, (frames) => {
+      inward: chain('inward', inward, seed + 1, (frames) => {
         port.toDevice(frames);
       }),
     };

@@ -1,5 +1,5 @@
 /** One port of a device, the frames that travel through it in batches, and the outbox that gathers what a device sends. */
-import { COUNTER, type Counter } from '../../base/memory/port-counters.js';
+import { COUNTER, type Counter, type HitCounter } from '../../base/memory/port-counters.js';
 
 /** The most frames that a device receives at once, and so the most that it sends to one port at once. */
 export const BATCH_FRAMES = 256;
@@ -47,7 +47,7 @@ export class Port {
     this.#row = row;
   }
 
-  count(counter: Counter, by = 1): void {
+  count(counter: Counter | HitCounter, by = 1): void {
     const index = this.#row + counter;
     this.#counters[index] = (this.#counters[index] ?? 0) + by;
   }

@@ -3,6 +3,8 @@ import type { Logger } from 'pino';
 import { messageOf, Refusal, refusals, shortList } from '../../base/errors/errors.js';
 import type { Controller } from '../../lab/controller.js';
 import { drawnLabFile } from '../../lab/lab-file/drawn-lab-file.js';
+import type { TaskRunner } from '../../base/threads/task-pool.js';
+import type { LabTextTasks } from '../../lab/lab-file/lab-text-tasks.js';
 import type { LabFile } from '../../lab/lab-file/lab-file-form.js';
 import { LAB_FILE, NO_LAB_FILE, type LabFileRecord } from '../../lab/lab-file/lab-file-record.js';
 import type { LabPlan } from '../../lab/lab-file/lab-plan.js';
@@ -14,6 +16,7 @@ import type { Jobs } from '../../snapshots/jobs.js';
 import { LabFileApplication, type ApplicationParts } from './lab-file-application.js';
 
 interface LabFilesOptions extends Omit<ApplicationParts, 'symbols'> {
+  readonly files: ApplicationParts['files'] & TaskRunner<LabTextTasks>;
   readonly controller: Controller;
   readonly jobs: Jobs;
   readonly log: Logger;
@@ -57,6 +60,16 @@ export class LabFiles {
   /** The lab as it is, in the form of a lab file. Refuses (403) a closed project. */
   drawn(project: Project): Promise<LabFile> {
     return drawnLabFile(project.name, project.topology, recordOf(project), new Slices());
+  }
+
+  /** The same in YAML. */
+  async drawnText(project: Project): Promise<string> {
+    return this.#options.files.run('writeLabText', { file: await this.drawn(project) });
+  }
+
+  /** Reads YAML: JSON text with the file and its faults. */
+  read(text: string): Promise<string> {
+    return this.#options.files.run('readLabText', { text });
   }
 
   /** Refuses (400) a file with faults, (403) a closed project, and (409) the file of another lab. */

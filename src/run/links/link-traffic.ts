@@ -43,6 +43,16 @@ function readCounts({ near, far }: Wire, counts: Float64Array): void {
   counts[5] = drops;
 }
 
+/** The hits of the filters of a link each way; none while it is not connected. Filters lie at the first end. */
+export function hitsOf(wire: Wire | undefined): {
+  readonly forward: Readonly<Record<string, number>>;
+  readonly backward: Readonly<Record<string, number>>;
+} {
+  if (wire === undefined) return { forward: {}, backward: {} };
+  const { node, port } = wire.near;
+  return { forward: node.device.hits(port, 'outward'), backward: node.device.hits(port, 'inward') };
+}
+
 /** The counts of each link, by its id. */
 export function trafficOf(wires: Iterable<Wire>): Record<string, number[]> {
   const counts = new Float64Array(COLUMNS);

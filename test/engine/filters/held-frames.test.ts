@@ -1,5 +1,5 @@
 import t from 'tap';
-import { COUNTER } from '../../../src/base/memory/port-counters.js';
+import { COUNTER, hitCounter } from '../../../src/base/memory/port-counters.js';
 import { FrameMemory } from '../../../src/engine/forwarding/frame-memory.js';
 import { HeldFrames } from '../../../src/engine/filters/timed-stage.js';
 import { Schedule, type Due } from '../../../src/engine/filters/schedule.js';
@@ -39,7 +39,10 @@ function holdOf(workspace = SLAB, onPass: (hold: HeldFrames) => void = () => und
     events.push('settled');
     memory.endTurn();
   };
-  const hold = new HeldFrames({ port: books.newPort(0), memory, schedule, deliverPending }, next);
+  const hold = new HeldFrames(
+    { port: books.newPort(0), hits: hitCounter('inward', 0), memory, schedule, deliverPending },
+    next,
+  );
   const keep = (count: number, dueAt: number, length = 60): void => {
     for (let frame = 0; frame < count; frame++) {
       if (!hold.keep(0, length, dueAt)) throw new Error('there is no room');

@@ -1,0 +1,33 @@
+/** The texts of the page of plans, apart from those of the first page. */
+
+export const PLAN_TEXTS = {
+  title: (lab: string): string => `Lab file of ${lab}`,
+  map: 'Map',
+  hint: 'A lab file says what the lab has. The plan shows what would change, and nothing is changed before it is applied.',
+  text: 'Lab file (YAML)',
+  files: 'Or choose a lab file, and the files that its nodes name',
+  take: 'Take the lab as it is',
+  export: 'Export the lab',
+  prunes: 'Remove what no lab file has named',
+  plan: 'Plan',
+  planning: 'The plan is being made …',
+  faults: 'The file has faults',
+  fault: (line: number, message: string): string => `line ${line}: ${message}`,
+  missing: (node: string, path: string): string => `${node}: choose its file ${path}, too`,
+  large: (name: string): string => `${name} is too large for a lab file`,
+  nothing: 'There is nothing to do: the lab is as the file says.',
+  changes: (count: number): string => (count === 1 ? '1 change' : `${count} changes`),
+  columns: { change: 'Change', now: 'Now', then: 'Then', cost: 'Cost' },
+  actions: { create: 'create', change: 'change', remove: 'remove', start: 'start', stop: 'stop' },
+  costs: {
+    live: '○ live',
+    restart: '↻ restarts the node',
+    recreate: '✖ makes the node anew: what is in it is lost',
+  },
+  recreates: 'Make nodes anew, and lose what is in them',
+  apply: 'Apply',
+  applying: 'The file is being applied.',
+  applied: 'The file is applied.',
+  unfinished: (reason: string): string => `The last application has not ended: ${reason}`,
+  noReason: 'the server was ended meanwhile',
+} as const;

@@ -8,12 +8,12 @@ import { route, type Route, type RouteTable } from '../http/route.js';
 import { Router } from '../http/router.js';
 import { takesTickets, TICKET_MS } from '../http/tickets.js';
 import { nothing } from './schemas.js';
+import { ticket } from './shapes/tickets.js';
 
 const PATH = /^\/[\x21\x22\x24-\x7e]*$/;
 const newTicket = z.strictObject({
   path: z.string().max(2000).regex(PATH, 'must be a path of this server, as it stands in a URL'),
 });
-const ticket = z.strictObject({ ticket_id: z.uuid(), url: z.string(), expires_in: z.int() });
 
 /** `table` is asked for when the first ticket is. */
 export function ticketRoutes(gate: Gate, table: () => RouteTable): Route[] {

@@ -1,4 +1,5 @@
 /** Live packets in a browser: frames that pass a link are rows, fields and octets there, and a file. */
+import { spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import type { Page } from 'playwright-core';
 import t from 'tap';
@@ -10,6 +11,7 @@ import {
   missingConsoleBrowser,
   type,
 } from '../support/console/console-browser.js';
+import { eventually } from '../support/eventually.js';
 import { end, LinkLab } from '../support/link-lab.js';
 import { SAMPLE_FRAMES } from '../support/sample-frames.js';
 import { startServer } from '../support/server-process.js';
@@ -144,6 +146,27 @@ void t.test('live packets', { skip: missingConsoleBrowser() }, async (t) => {
       t.pass();
     },
   );
+
+  await t.test('are shown in Wireshark by a line that works once, in any shell', async (t) => {
+    await page.getByRole('button', { name: 'Open in Wireshark…' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Open in Wireshark' });
+    const line = await dialog.getByText(/^curl -sN '.*' \| wireshark -k -i -$/).innerText();
+    t.match(line, `${server.url}/v2/projects/${lab.id}/pcap?bpf=arp&ticket=`);
+    t.same(await hindrances(page), []);
+    const script = `wireshark() { head -c 4 | od -An -tx1; echo "got $*"; }; ${line}`;
+    const shell = spawn('sh', ['-c', script], { stdio: ['ignore', 'pipe', 'inherit'], detached: true });
+    let shown = '';
+    shell.stdout.on('data', (bytes: Buffer) => (shown += bytes.toString()));
+    await eventually('the program is there', () => shown.includes('got -k -i -') || undefined);
+    t.match(shown, /0a 0d 0d 0a/);
+    // curl learns only with the next packet that nobody reads.
+    process.kill(-(shell.pid ?? 0), 'SIGKILL');
+    const [, url = ''] = /'(.*)'/.exec(line) ?? [];
+    t.equal((await fetch(url)).status, 401, 'once');
+    await dialog.getByRole('button', { name: 'New line' }).click();
+    await dialog.getByText(line, { exact: true }).waitFor({ state: 'detached' });
+    await page.keyboard.press('Escape');
+  });
 
   await t.test('are found from the map by a key', async (t) => {
     await page.goto(`${server.url}/#/labs/${lab.id}`);

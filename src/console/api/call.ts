@@ -116,7 +116,8 @@ export function curlLine({ method, path, body }: Call<unknown>): string {
   return `curl${verb}${data} ${quoted(url)}`;
 }
 
-function quoted(text: string): string {
+/** The text as one word of a shell, whatever it is. */
+export function quoted(text: string): string {
   return /^[\w./:-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 }
 

@@ -1,6 +1,6 @@
 /** Live packets of a lab: its links by name, and the stream of what passes them. */
 import type { ProjectShape } from '../../api/shapes/projects.js';
-import { RefusedCall, segment, UnansweredCall, type Call } from './call.js';
+import { quoted, RefusedCall, segment, UnansweredCall, type Call } from './call.js';
 
 interface LabLinks {
   readonly nodes: readonly { readonly name: string }[];
@@ -10,7 +10,7 @@ interface LabLinks {
   }[];
 }
 
-interface PacketSelection {
+export interface PacketSelection {
   /** Ids; none for all links. */
   readonly links: readonly string[];
   readonly bpf: string;
@@ -33,6 +33,13 @@ function queryOf({ links, bpf, snaplen }: PacketSelection): string {
   return text === '' ? '' : `?${text}`;
 }
 
+/** The address of the stream, for a download that ends with the lab. */
+export const packetFile = (id: string, selection: PacketSelection): string =>
+  `${lab(id)}/pcap${queryOf(selection)}`;
+
+/** The line for a terminal that gives a program what the address has. */
+export const pipedLine = (url: string, program: string): string => `curl -sN ${quoted(url)} | ${program}`;
+
 /** The address of the stream, for a WebSocket. */
 export function packetStream(id: string, selection: PacketSelection): string {
   const url = new URL(`${lab(id)}/pcap/ws${queryOf(selection)}`, document.baseURI);
@@ -44,7 +51,7 @@ export function packetStream(id: string, selection: PacketSelection): string {
 export async function checkPackets(id: string, selection: PacketSelection): Promise<void> {
   const leave = new AbortController();
   const init = { headers: { 'X-Wirefarm-Client': 'console' }, signal: leave.signal };
-  const reply = await fetch(`${lab(id)}/pcap${queryOf(selection)}`, init).catch((error: unknown) => {
+  const reply = await fetch(packetFile(id, selection), init).catch((error: unknown) => {
     throw new UnansweredCall('', { cause: error });
   });
   if (reply.ok) {

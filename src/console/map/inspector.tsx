@@ -5,6 +5,8 @@ import { useEffect } from 'preact/hooks';
 import type { NodeShape } from '../../api/shapes/nodes.js';
 import { send } from '../api/call.js';
 import { capturePath, showNode } from '../api/lab.js';
+import { OpenInWireshark } from '../packets/open-in-wireshark.js';
+import { PACKET_TEXTS } from '../packets/texts.js';
 import { mayOn } from '../state/grants.js';
 import { consolesAddress, packetsAddress } from '../state/place.js';
 import { failed } from '../state/toasts.js';
@@ -189,6 +191,7 @@ function LinkView({ link, ...props }: InspectorProps & { readonly link: LinkFact
     ({ node, adapter, port }) => `${scene.node(node)?.name ?? '?'} ${adapter}/${port}`,
   );
   const totals = lab.counts.totals(link.id);
+  const isOpening = useSignal(false);
   return (
     <>
       <h2>
@@ -226,12 +229,23 @@ function LinkView({ link, ...props }: InspectorProps & { readonly link: LinkFact
       {mayOn(lab.id, 'capture') && (
         <p class="buttons">
           <a href={packetsAddress(lab.id, [link.id])}>{MAP_TEXTS.packets}</a>
+          <button type="button" onClick={() => (isOpening.value = true)}>
+            {PACKET_TEXTS.wireshark.open}
+          </button>
           {link.isCapturing && (
             <a href={capturePath(lab.id, link.id)} download>
               {MAP_TEXTS.captureFile}
             </a>
           )}
         </p>
+      )}
+      {isOpening.value && (
+        <OpenInWireshark
+          lab={lab.id}
+          name={lab.nameOf(link.id)}
+          selection={{ links: [link.id], bpf: '', snaplen: 0 }}
+          onClose={() => (isOpening.value = false)}
+        />
       )}
       {mayOn(lab.id, 'run') && <LinkFilters lab={lab} commands={commands} link={link} names={[b, a]} />}
     </>

@@ -56,6 +56,17 @@ export const PACKET_TEXTS = {
   held: (octets: number, seconds: number): string =>
     `held ${(octets / 1_048_576).toFixed(1)} MiB of 64, the last ${seconds < 10 ? seconds.toFixed(1) : count(Math.round(seconds))} s`,
   lost: (packets: number): string => `lost ${count(packets)}`,
+  wireshark: {
+    title: 'Open in Wireshark',
+    open: 'Open in Wireshark…',
+    line: 'the line for a terminal',
+    once: (seconds: number): string =>
+      `Paste this line into a terminal within ${seconds} seconds. It works once, without a password.`,
+    over: 'The line is too old now.',
+    again: 'New line',
+    download: 'Download instead',
+    hint: 'The packets are those from now on, of the same links and with the same capture filter. A download goes on until it is cancelled, or the lab closes.',
+  },
   save: 'Save as pcapng',
   saveShown: 'Save what is shown',
 } as const;

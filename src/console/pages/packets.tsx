@@ -4,6 +4,7 @@ import type { JSX } from 'preact';
 import { useEffect, useMemo } from 'preact/hooks';
 import { send } from '../api/call.js';
 import { checkPackets, packetStream, showLab, showLinks } from '../api/packets.js';
+import { OpenInWireshark } from '../packets/open-in-wireshark.js';
 import { PacketDetails } from '../packets/packet-details.js';
 import { PacketList, type ChosenPacket } from '../packets/packet-list.js';
 import type { LinkName } from '../packets/packet-messages.js';
@@ -43,6 +44,7 @@ export function PacketsPage({ params, query }: PacketsPageProps): JSX.Element {
   const asked = useSignal({ bpf: query.get('bpf') ?? '', snaplen: 0 });
   const chosen = useSignal<ChosenPacket | undefined>(undefined);
   const top = useSignal<number | undefined>(undefined);
+  const isOpening = useSignal(false);
   const client = useMemo(() => new PacketClient(), []);
   const links = (query.get('links') ?? '').split(',').filter((one) => one !== '');
 
@@ -101,7 +103,15 @@ export function PacketsPage({ params, query }: PacketsPageProps): JSX.Element {
       <Shown client={client} top={top} onNew={() => (chosen.value = undefined)} />
       <PacketList client={client} chosen={chosen} top={top} />
       <PacketDetails client={client} chosen={chosen.value} />
-      <Foot client={client} name={lab.value.name} />
+      <Foot client={client} name={lab.value.name} onWireshark={() => (isOpening.value = true)} />
+      {isOpening.value && (
+        <OpenInWireshark
+          lab={id}
+          name={lab.value.name}
+          selection={{ links, ...asked.value }}
+          onClose={() => (isOpening.value = false)}
+        />
+      )}
     </div>
   );
 }
@@ -195,7 +205,13 @@ function Shown({ client, top, onNew }: ShownProps): JSX.Element {
 }
 
 /** The foot of the page: how much is held, how much was lost, and files of it. */
-function Foot({ client, name }: { readonly client: PacketClient; readonly name: string }): JSX.Element {
+interface FootProps {
+  readonly client: PacketClient;
+  readonly name: string;
+  readonly onWireshark: () => void;
+}
+
+function Foot({ client, name, onWireshark }: FootProps): JSX.Element {
   const { stream = 'closed', heldOctets = 0, seconds = 0, lost = 0, held = 0 } = client.state.value ?? {};
   const save = async (isFiltered: boolean): Promise<void> => {
     try {
@@ -215,6 +231,9 @@ function Foot({ client, name }: { readonly client: PacketClient; readonly name: 
         {texts.held(heldOctets, seconds)} ·{' '}
         <span class={lost > 0 ? 'state bad' : undefined}>{texts.lost(lost)}</span>
       </span>
+      <button type="button" onClick={onWireshark}>
+        {texts.wireshark.open}
+      </button>
       <button type="button" disabled={held === 0} onClick={() => void save(false)}>
         {texts.save}
       </button>

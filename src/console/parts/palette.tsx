@@ -23,6 +23,7 @@ export function Palette({ onClose }: { readonly onClose: () => void }): JSX.Elem
       learnGrants(figures);
       labs.value = projects.flatMap(({ name, project_id: id, status }) => [
         { name: TEXTS.palette.openLab(name), run: () => go(addressOf('labs', id)) },
+        { name: TEXTS.labs.snapshotsOf(name), run: () => go(addressOf('labs', id, 'snapshots')) },
         ...(status === 'opened' && mayOn(id, 'capture')
           ? [{ name: TEXTS.palette.packetsOf(name), run: () => go(packetsAddress(id, [])) }]
           : []),
@@ -35,9 +36,12 @@ export function Palette({ onClose }: { readonly onClose: () => void }): JSX.Elem
     ask().catch(() => undefined);
   }, []);
   const found = useComputed(() => {
-    const words = typed.value.toLowerCase().split(/\s+/);
+    const text = typed.value.trim().toLowerCase();
+    const words = text.split(/\s+/);
+    const isLater = ({ name }: PaletteCommand): number => Number(!name.toLowerCase().startsWith(text));
     return [...allCommands(), ...labs.value]
       .filter(({ name }) => words.every((word) => name.toLowerCase().includes(word)))
+      .sort((one, other) => isLater(one) - isLater(other))
       .slice(0, MOST_SHOWN);
   });
   const run = (command: PaletteCommand | undefined): void => {

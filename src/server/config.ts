@@ -4,6 +4,7 @@
  * `--appliances` and `--state` may lie elsewhere, so that existing folders can be served in place.
  */
 import type { BlockList } from 'node:net';
+import type { EtcdAddress } from '../base/store/etcd/etcd-address.js';
 import { readSecret } from '../base/disk/secret-file.js';
 import type { CertificatePaths } from '../operations/certificate-tasks.js';
 import type { Rates } from '../http/rate-limits.js';
@@ -24,6 +25,8 @@ export interface Config {
   readonly data: string;
   readonly projects: string;
   readonly state: string;
+  /** The etcd that has the records; undefined when the state folder has them. */
+  readonly farm: EtcdAddress | undefined;
   readonly images: string;
   readonly appliances: string;
   /** The folder of a built web UI. */
@@ -244,6 +247,7 @@ function newConfig(settings: Settings, environment: NodeJS.ProcessEnv): Config {
     data,
     projects: settings.projects === '' ? join(data, 'projects') : resolve(settings.projects),
     state: settings.state === '' ? join(data, 'state') : resolve(settings.state),
+    farm: settings.farm,
     images: settings.images === '' ? join(data, 'images') : resolve(settings.images),
     appliances: settings.appliances === '' ? join(data, 'appliances') : resolve(settings.appliances),
     webUi: settings['web-ui'] === '' ? undefined : resolve(settings['web-ui']),

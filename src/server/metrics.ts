@@ -3,7 +3,6 @@ import type { HostLoad } from '../base/host-load.js';
 import type { MetricPage, MetricSource } from '../base/metrics/metric-page.js';
 import { PRODUCT } from '../base/product.js';
 import type { MetricPages } from '../api/metrics.js';
-import type { StateThread } from '../base/store/state-thread.js';
 import { writePools } from '../base/threads/pool-metrics.js';
 import type { RunningCaptures } from '../captures/running-captures.js';
 import type { Engines } from '../engine/control/engines.js';
@@ -26,6 +25,7 @@ import type { RunningNodes } from '../run/running-nodes.js';
 import type { SnapshotCounts } from '../snapshots/snapshot-counts.js';
 import type { Jobs } from '../snapshots/jobs.js';
 import type { RequestLog } from './request-log.js';
+import type { ServerStore } from './server-store.js';
 import type { Threads } from './threads.js';
 
 interface MetricsOptions {
@@ -44,7 +44,7 @@ interface MetricsOptions {
   readonly projects: Projects;
   readonly engines: Engines;
   readonly captures: RunningCaptures;
-  readonly store: StateThread;
+  readonly store: ServerStore;
   readonly transfers: Transfers;
   readonly jobs: Jobs;
   readonly quotas: Quotas;
@@ -88,7 +88,7 @@ export class Metrics {
       captures.writeMetrics,
       store.writeMetrics,
       (page) => {
-        writePools(page, { ...threads.pools, state: store.pool });
+        writePools(page, { ...threads.pools, ...(store.pool && { state: store.pool }) });
       },
       transfers.writeMetrics,
       jobs.writeMetrics,

@@ -4,7 +4,6 @@ import { pino } from 'pino';
 import { routeTable } from '../api/table.js';
 import { Intake } from '../base/intake.js';
 import { PRODUCT } from '../base/product.js';
-import { StateThread } from '../base/store/state-thread.js';
 import { CaptureLibrary } from '../captures/files/capture-library.js';
 import { CaptureRetention } from '../captures/files/capture-retention.js';
 import { MendedCaptures } from '../captures/files/mended-captures.js';
@@ -68,6 +67,7 @@ import { checkGuarded } from './reach.js';
 import { startCertificate } from './start-certificate.js';
 import { tellOfKeptNodes, tellOfStore, warnOfOpenServer, warnOfSmallBuffers } from './start-notices.js';
 import { onStopSignal } from './stop-signal.js';
+import { serverStore } from './store.js';
 import { ARCHIVES_AT_ONCE, LOOPS, PASSWORDS_AT_ONCE, Threads } from './threads.js';
 
 /** Requests that are under way when the server is told to stop may take so long to finish. */
@@ -83,7 +83,7 @@ export async function serve(start: StartSettings): Promise<void> {
   });
   const systemd = new Systemd(config.systemd, log);
   systemd.starting();
-  const store = new StateThread(config.state);
+  const store = await serverStore(config);
   const threads = new Threads(config);
   const certificate = await startCertificate(config, threads.files);
   // The library reads the limit when it is loaded, which happens while other threads start.

@@ -1,17 +1,17 @@
 /** The audit of a running server: on when there are accounts, or when the settings ask for it. */
 import { join } from 'node:path';
 import type { Logger } from 'pino';
-import type { StateThread } from '../base/store/state-thread.js';
 import type { Users } from '../lab/access/users.js';
 import { Audit } from '../lab/audit/audit.js';
 import { AuditChecks } from '../operations/audit-checks.js';
 import type { Config } from './config.js';
 import { AUDIT } from './folders.js';
+import type { ServerStore } from './server-store.js';
 import type { Threads } from './threads.js';
 
 interface ServerAuditOptions {
   readonly config: Config;
-  readonly store: StateThread;
+  readonly store: ServerStore;
   readonly users: Users;
   readonly files: Threads['files'];
   readonly log: Logger;

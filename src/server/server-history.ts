@@ -1,7 +1,6 @@
 /** The history of a running server, and what is watched for it. */
 import { join } from 'node:path';
 import type { Logger } from 'pino';
-import type { StateThread } from '../base/store/state-thread.js';
 import type { CountedLab } from '../engine/control/engines.js';
 import type { Exchange } from '../http/exchange.js';
 import { isChanging } from '../http/dispatcher.js';
@@ -14,6 +13,7 @@ import { History } from '../operations/history/history.js';
 import { RequestEvents } from '../operations/history/request-events.js';
 import type { Config } from './config.js';
 import { HISTORY } from './folders.js';
+import type { ServerStore } from './server-store.js';
 import type { Threads } from './threads.js';
 
 const OK = 200;
@@ -21,7 +21,7 @@ const REFUSED = 400;
 
 interface ServerHistoryOptions {
   readonly config: Config;
-  readonly store: StateThread;
+  readonly store: ServerStore;
   readonly files: Threads['files'];
   readonly log: Logger;
   readonly labs: () => Iterable<CountedLab>;

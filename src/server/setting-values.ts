@@ -1,6 +1,7 @@
 /** The values that settings may have, read from their texts. */
 import { BlockList, isIP } from 'node:net';
 import { z } from 'zod';
+import { etcdAddress, type EtcdAddress } from '../base/store/etcd/etcd-address.js';
 import { ROLES, type Role } from '../lab/access/roles.js';
 import type { Span } from '../operations/end-times/end-rules.js';
 import { RESOURCES, type Amounts } from '../lab/quotas/resources.js';
@@ -23,6 +24,14 @@ export const optionalPort: z.ZodType<number | undefined> = z.union([
   z.literal('').transform(() => undefined),
   whole(1, 65_535),
 ]);
+
+/** Where the etcd of a farm is. An empty text is undefined. */
+export const farmAddress: z.ZodType<EtcdAddress | undefined> = z.string().transform((text, context) => {
+  const address = text === '' ? undefined : etcdAddress(text);
+  if (text !== '' && address === undefined)
+    context.addIssue('must look like etcd://10.0.0.1:2379,10.0.0.2:2379/wirefarm');
+  return address;
+});
 
 export const onOrOff: z.ZodType<boolean> = z
   .enum(['', '0', 'false', '1', 'true'])

@@ -2,6 +2,7 @@
 import { isIP } from 'node:net';
 import { z } from 'zod';
 import {
+  farmAddress,
   hostName,
   interfaceName,
   listOf,
@@ -62,6 +63,10 @@ export const SETTINGS = z.object({
   }),
   projects: option(z.string(), { help: 'projects folder, when it lies elsewhere', fallback: '' }),
   state: option(z.string(), { help: 'state folder, when it lies elsewhere', fallback: '' }),
+  farm: option(farmAddress, {
+    help: 'etcd that has the records in place of the state folder: etcd://host:2379,host:2379/prefix',
+    fallback: '',
+  }),
   images: option(z.string(), { help: 'images folder, when it lies elsewhere', fallback: '' }),
   appliances: option(z.string(), {
     help: 'folder of appliance files (.gns3a), when it lies elsewhere',

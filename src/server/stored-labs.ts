@@ -2,7 +2,6 @@
 import { join } from 'node:path';
 import type { Logger } from 'pino';
 import type { Intake } from '../base/intake.js';
-import type { StateThread } from '../base/store/state-thread.js';
 import type { Accounts } from '../lab/access/accounts.js';
 import type { Controller } from '../lab/controller.js';
 import type { ProjectUses } from '../lab/projects/project-uses.js';
@@ -20,13 +19,14 @@ import { Snapshots } from '../snapshots/snapshots.js';
 import type { Config } from './config.js';
 import type { ServerHistory } from './server-history.js';
 import { AUDIT, BACKUPS, CONFIGS, HISTORY, notesFolder, SYMBOLS, temporaryImages } from './folders.js';
+import type { ServerStore } from './server-store.js';
 import type { Threads } from './threads.js';
 
 interface StoredLabsOptions {
   /** The settings that count now. */
   readonly live: { readonly config: Config };
   readonly threads: Threads;
-  readonly store: StateThread;
+  readonly store: ServerStore;
   readonly controller: Controller;
   readonly accounts: Accounts;
   readonly intake: Intake;

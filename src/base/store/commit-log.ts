@@ -78,7 +78,7 @@ export class CommitLog {
 }
 
 /** The changes of the records below the prefixes. */
-function changesBelow(changes: readonly Change[], prefixes: readonly Key[]): Change[] {
+export function changesBelow(changes: readonly Change[], prefixes: readonly Key[]): Change[] {
   return changes.flatMap((change): Change[] => {
     const key = 'put' in change ? change.put : 'remove' in change ? change.remove : change.clear;
     if (prefixes.some((prefix) => isBelow(key, prefix))) return [change];

@@ -12,6 +12,7 @@ function exact(bytes: Uint8Array): Packed {
 export const packChanges = (changes: readonly Change[]): Packed => exact(pack(changes.map(rawChange)));
 export const unpackRawChanges = (bytes: Uint8Array): RawChange[] => unpack(bytes) as RawChange[];
 export const unpackChanges = (bytes: Uint8Array): Change[] => unpackRawChanges(bytes).map(changeOf);
+export const packRawChanges = (changes: readonly RawChange[]): Packed => exact(pack(changes));
 export const packRecords = (records: readonly StoredRecord[]): Packed => exact(pack(records));
 export const unpackRecords = (bytes: Uint8Array): StoredRecord[] => unpack(bytes) as StoredRecord[];
 
@@ -44,7 +45,7 @@ export function* recordBatches(bytes: Uint8Array): Generator<StoredRecord[]> {
   }
 }
 
-function changeOf({ kind, key, value }: RawChange): Change {
+export function changeOf({ kind, key, value }: RawChange): Change {
   if (kind === 'put') return { put: key, value: unpack(value) as unknown };
   return kind === 'remove' ? { remove: key } : { clear: key };
 }

@@ -1,12 +1,10 @@
 /** The store on the HTTP thread: the state thread carries out every call, in order. */
 import { randomUUID } from 'node:crypto';
-import { Refusal } from '../errors/errors.js';
-import { Histogram } from '../metrics/histogram.js';
-import type { MetricPage } from '../metrics/metric-page.js';
 import type { CountedPool } from '../threads/pool-metrics.js';
 import { TaskPool } from '../threads/task-pool.js';
 import type { Notice } from './journal-opening.js';
 import { CommitLog } from './commit-log.js';
+import { CommitMetrics, type Companion } from './commit-metrics.js';
 import { packChanges, unpackChanges, unpackRecords } from './packing.js';
 import type { StoreExamination } from './store-examination.js';
 import type { StateTasks } from './state-tasks.js';
@@ -23,32 +21,10 @@ import type {
 } from './store.js';
 
 const QUEUE_LIMIT = 10_000;
-/** The reason of a failure that is no refusal. */
-const FAULT = 'fault';
-/** Numbers of requests. */
-const SHARED = [1, 2, 4, 8, 16, 32, 64, 128];
-
-/** Changes that go along with a commit of others. */
-export interface CompanionPart {
-  readonly changes: Packed;
-  /** Called with the outcome of the commit, before whoever asked for it goes on. */
-  ended(isStored: boolean): void;
-}
-
-/** Changes for the next commit, whichever it is. */
-export interface Companion {
-  readonly part: () => CompanionPart | undefined;
-}
 
 export class StateThread implements Store {
   readonly #pool: TaskPool<StateTasks>;
-  readonly #seconds = new Histogram();
-  readonly #requests = new Histogram(SHARED);
-  /** By the code of the refusal. Usual ones are there from the start, so that their first rise shows. */
-  readonly #failures = new Map([
-    ['disk_full', 0],
-    [FAULT, 0],
-  ]);
+  readonly #metrics = new CommitMetrics('disk_full');
   /** Positions are of this process: another one may have the same numbers for other commits. */
   readonly #log = new CommitLog(randomUUID());
   #companion: Companion | undefined;
@@ -75,26 +51,16 @@ export class StateThread implements Store {
   }
 
   async commit(changes: readonly Change[], requests = 1): Promise<void> {
-    this.#requests.observe(requests);
+    this.#metrics.shared(requests);
     await this.commitPacked(packChanges(changes));
   }
 
   async commitPacked(...parts: readonly Packed[]): Promise<void> {
-    const begun = performance.now();
-    const companion = this.#companion?.part();
-    try {
-      const number = await this.#pool.run('commit', { parts, companion: companion?.changes });
-      const packed = companion === undefined ? parts : [...parts, companion.changes];
+    await this.#metrics.timed(this.#companion, async (companion) => {
+      const number = await this.#pool.run('commit', { parts, companion });
+      const packed = companion === undefined ? parts : [...parts, companion];
       this.#log.add(number, lengthOf(packed), () => packed.flatMap(unpackChanges));
-      companion?.ended(true);
-    } catch (error) {
-      companion?.ended(false);
-      const reason = error instanceof Refusal ? error.code : FAULT;
-      this.#failures.set(reason, (this.#failures.get(reason) ?? 0) + 1);
-      throw error;
-    } finally {
-      this.#seconds.observe((performance.now() - begun) / 1000);
-    }
+    });
   }
 
   async load(...prefixes: readonly Key[]): Promise<StoredRecord[]> {
@@ -137,14 +103,9 @@ export class StateThread implements Store {
     return this.#pool;
   }
 
-  readonly writeMetrics = (page: MetricPage): void => {
-    page.histogram('commit_seconds', 'Time from the request of a commit to its outcome');
-    page.buckets(this.#seconds);
-    page.histogram('commit_requests', 'Requests that shared a commit');
-    page.buckets(this.#requests);
-    page.counter('commit_failures', 'Commits that failed, by the code of the refusal');
-    for (const [reason, count] of this.#failures) page.sample(count, { reason });
-  };
+  get writeMetrics(): CommitMetrics['write'] {
+    return this.#metrics.write;
+  }
 
   async close(): Promise<void> {
     await this.#pool.run('close', undefined);

@@ -32,7 +32,7 @@ export type Position = string;
 
 /** Somebody who follows the commits of a store. Its methods must not throw. */
 export interface Follower {
-  /** The changes of one commit below the followed paths, in its order; commits are told whole, all of them, and in order. */
+  /** The changes of a commit below the followed paths, in its order. All commits are told, in order and whole, some perhaps together. */
   committed(changes: readonly Change[], position: Position): void;
   /** The commits after the position are not kept any more. Nothing else is told: read again, and follow from there. */
   gone(): void;

@@ -4,7 +4,7 @@
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { packChanges } from '../../base/store/packing.js';
-import type { Companion, CompanionPart } from '../../base/store/state-thread.js';
+import type { Companion, CompanionPart } from '../../base/store/commit-metrics.js';
 import type { Change } from '../../base/store/store.js';
 import { auditKey, type AuditEntry, type AuditOutcome } from './audit-entry.js';
 

@@ -6,7 +6,7 @@
 import type { Logger } from 'pino';
 import { refusals } from '../../base/errors/errors.js';
 import type { MetricPage } from '../../base/metrics/metric-page.js';
-import type { Companion } from '../../base/store/state-thread.js';
+import type { Companion } from '../../base/store/commit-metrics.js';
 import type { Store } from '../../base/store/store.js';
 import type { TaskRunner } from '../../base/threads/task-pool.js';
 import { AUDIT_ENTRIES, auditKey, type AuditEntry, type AuditOutcome, type AuditTip } from './audit-entry.js';

@@ -1,0 +1,99 @@
+/** The store of a server that is alone on the etcd of a farm. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { refusals } from '../base/errors/errors.js';
+import { CommitMetrics, type Companion } from '../base/store/commit-metrics.js';
+import type { EtcdAddress } from '../base/store/etcd/etcd-address.js';
+import { EtcdStore } from '../base/store/etcd/etcd-store.js';
+import type { Notice } from '../base/store/journal-opening.js';
+import type { Change, Claim, Packed } from '../base/store/store.js';
+import type { ServerStore } from './server-store.js';
+
+/** The scope of a server that runs on all records. Its chain fences off one that has lost it and does not know yet. */
+const ALONE = '@alone';
+/** A server that has died has it for some seconds more. */
+const TRIES = 15;
+const PAUSE_MS = 1000;
+
+export class LoneStore extends EtcdStore implements ServerStore {
+  readonly pool = undefined;
+  readonly #metrics = new CommitMetrics('store_full', 'store_unreachable');
+  readonly #farm: string;
+  #companion: Companion | undefined;
+  #isClosed = false;
+
+  constructor(address: EtcdAddress, server: string) {
+    super({ ...address, server, chain: ALONE, onLost: fail });
+    this.#farm = `${address.servers.join(', ')} ${address.prefix}`;
+  }
+
+  /** Takes the chain only when nobody else has the claim. */
+  async open(): Promise<readonly Notice[]> {
+    for (let attempt = 1; ; attempt++) {
+      const outcome = await this.claim(ALONE);
+      if ('claim' in outcome) {
+        await this.chain();
+        this.#watch(outcome.claim);
+        return [];
+      }
+      if (attempt === TRIES) {
+        throw new Error(
+          `another server (${outcome.heldBy}) runs on the farm ${this.#farm}, and several cannot share one yet`,
+        );
+      }
+      await sleep(PAUSE_MS);
+    }
+  }
+
+  accompany(companion: Companion): void {
+    this.#companion = companion;
+  }
+
+  override async commit(changes: readonly Change[], requests = 1): Promise<void> {
+    this.#metrics.shared(requests);
+    await super.commit(changes);
+  }
+
+  override async commitPacked(...parts: readonly Packed[]): Promise<void> {
+    await this.#metrics.timed(this.#companion, (along) =>
+      super.commitPacked(...parts, ...(along === undefined ? [] : [along])),
+    );
+  }
+
+  copyTo(): Promise<void> {
+    return Promise.reject(refusals.farmBackup());
+  }
+
+  get writeMetrics(): CommitMetrics['write'] {
+    return this.#metrics.write;
+  }
+
+  override async close(): Promise<void> {
+    this.#isClosed = true;
+    await super.close();
+  }
+
+  /** The claim ends when etcd was out of reach for long. While nobody else has taken it, this server goes on. */
+  #watch({ lost }: Claim): void {
+    lost.addEventListener('abort', () => void this.#claimAgain());
+  }
+
+  async #claimAgain(): Promise<void> {
+    while (!this.#isClosed) {
+      try {
+        const outcome = await this.claim(ALONE);
+        if ('claim' in outcome) this.#watch(outcome.claim);
+        else fail();
+        return;
+      } catch {
+        await sleep(PAUSE_MS, undefined, { ref: false });
+      }
+    }
+  }
+}
+
+/** Ends the server: its memory does not show what is stored any more. */
+function fail(): void {
+  queueMicrotask(() => {
+    throw new Error('another server has taken over the records of the farm');
+  });
+}

@@ -364,12 +364,22 @@ void t.test(
     t.match(file, { nodes: { PC1: { files: { 'startup.vpc': './pc1.vpc' } } } });
     const { PC1: _, ...nodes } = file?.['nodes'] as Json;
     await up(lab, { name: 'written', nodes });
+    const drawn = await client.expect(201, 'POST', `${lab.path}/drawings`, {
+      svg: SVG,
+      x: 7,
+      z: 0,
+      rotation: 5,
+    });
+    const drawingId = String(drawn['drawing_id']);
     const written = await (await fetch(`${server.url}${lab.path}/lab-file/text`)).text();
     t.match(written, /^name: written\nnodes:\n {2}SW1:\n/);
     t.match(written, /at: \[ 0, 0/);
     const again = await read(written);
     t.same(again.faults, []);
-    t.same((await planOf(lab, again.lab_file ?? {})).changes, []);
+    t.match(again.lab_file, { drawings: { [drawingId]: { at: [7, 0, 0], rotation: 5 } } });
+    t.same((await planOf(lab, again.lab_file ?? {}, '&prune=yes')).changes, [], 'drawings go by their ids');
+    await up(lab, again.lab_file ?? {});
+    t.same(told((await planOf(lab, { name: 'written', nodes })).changes), [`remove drawing ${drawingId}`]);
     const faultsOf = async (text: string): Promise<string[]> =>
       (await read(text)).faults.map(({ line, message }) => `${line} ${message}`);
     t.match(await faultsOf(source.with(2, '  SW1: { kind: toaster }').join('\n')), [/^3 nodes\.SW1\.kind: /]);

@@ -135,16 +135,13 @@ void t.test('a browser', { skip: missingConsoleBrowser() }, async (t) => {
     await page.getByText('PC1: choose its file ./pc1.vpc, too').waitFor();
     await page.getByLabel('Or choose a lab file').setInputFiles(startup);
     await plan.press('Enter');
-    await page.getByRole('row', { name: /^create node SW1 .* ○ live$/ }).waitFor();
+    await page.getByRole('row', { name: /^create node SW1 ○ live/ }).waitFor();
     t.same(await hindrances(page), []);
     await page.getByRole('button', { name: 'Apply' }).press('Enter');
     await page.getByText('✓ The file is applied.').waitFor();
     await text.fill(source.replace('kind: ethernet_switch', 'kind: ethernet_hub'));
     await plan.press('Enter');
-    await page
-      .getByText(/makes the node anew/)
-      .first()
-      .waitFor();
+    await page.getByText('made anew: what is in it is lost').first().waitFor();
     t.equal(await page.getByRole('button', { name: 'Apply' }).isEnabled(), false);
     await page.getByRole('checkbox', { name: /^Make nodes anew/ }).check();
     await page.getByRole('button', { name: 'Apply' }).click();

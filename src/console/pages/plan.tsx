@@ -204,9 +204,12 @@ function Plan({ id, planned }: { readonly id: string; readonly planned: Planned 
                 <th scope="row">
                   {texts.actions[action]} {what} <strong>{name}</strong>
                 </th>
+                <td>
+                  {texts.costs[cost]}
+                  {cost === 'recreate' && what === 'node' && `: ${texts.lost}`}
+                </td>
                 <td class="mono">{shown(from)}</td>
                 <td class="mono">{shown(to)}</td>
-                <td>{texts.costs[cost]}</td>
               </tr>
             ))}
           </tbody>

@@ -13,6 +13,9 @@ import { symbolOf } from './wanted-node.js';
 
 type DrawnNode = LabFile['nodes'][string];
 
+/** The layer of a drawing that is made without one. */
+const USUAL_LAYER = 2;
+
 /** Nodes that no host runs are left out, and their links. */
 export async function drawnLabFile(
   name: string,
@@ -33,12 +36,11 @@ export async function drawnLabFile(
     await slices.rest();
   }
   const keyOf = new Map(Object.entries(keys).map(([key, id]) => [id, key]));
-  const drawings = [...topology.drawings.values()].map(
-    ({ drawing_id: id, svg = '', x = 0, y = 0, rotation }) => [
-      keyOf.get(id) ?? id,
-      { at: [x, y], svg, ...(rotation === undefined || rotation === 0 ? {} : { rotation }) },
-    ],
-  );
+  const drawings = [...topology.drawings.values()].map((drawing) => {
+    const { drawing_id: id, svg, x, y, z, rotation } = topology.viewDrawing(drawing);
+    const at = z === USUAL_LAYER ? [x, y] : [x, y, z];
+    return [keyOf.get(id) ?? id, { at, svg, ...(rotation === 0 ? {} : { rotation }) }];
+  });
   return labFile.parse({ name, nodes, links, drawings: Object.fromEntries(drawings) as unknown });
 }
 

@@ -40,7 +40,9 @@ function planDrawings({ request, work, changes }: PlanningState): void {
   const { file, record, topology, prunes } = request;
   const keyOf = new Map(Object.entries(record.drawings).map(([key, id]) => [id, key]));
   for (const { drawing_id: id } of topology.drawings.values()) {
-    const key = keyOf.get(id);
+    // A lab that was written as a file has the ids of its drawings as their keys.
+    const isNamedById = file.drawings[id] !== undefined || record.applied?.drawings[id] !== undefined;
+    const key = keyOf.get(id) ?? (isNamedById ? id : undefined);
     if (key === undefined ? !prunes : file.drawings[key] !== undefined) continue;
     work.removedDrawings.push(id);
     changes.push({
@@ -53,7 +55,7 @@ function planDrawings({ request, work, changes }: PlanningState): void {
     });
   }
   for (const [key, { at, svg, rotation }] of Object.entries(file.drawings)) {
-    const actual = topology.drawings.get(record.drawings[key] ?? '');
+    const actual = topology.drawings.get(record.drawings[key] ?? key);
     const settings = { svg, ...placeOf(at), ...(rotation === undefined ? {} : { rotation }) };
     const told = { what: 'drawing', name: key, cost: 'live' } as const;
     if (actual === undefined) {

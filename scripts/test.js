@@ -36,6 +36,9 @@ const NON_FREE = new Set(['dynamips']);
 const isRoot = process.getuid?.() === 0;
 /** Half of the time of many files is waiting. More than four would share UDP ports (test/support/server-process.ts). */
 const JOBS = Math.min(2 * availableParallelism(), 4);
+/** How a compiled file shows that it starts servers, and that it starts a browser, which takes both cores for itself. */
+const SERVER = /\b(?:startServer|FaultServer|StreamServer|Program|spawn)\b|support\/cli/;
+const BROWSER = /support\/(?:console\/|browser)/;
 const SLOWEST_SHOWN = 10;
 const PROGRESS_EVERY = 50;
 /** Failures of one file that are printed; the others are in the file of all output. */
@@ -164,12 +167,34 @@ function say(line) {
 
 const seconds = (ms) => `${(ms / 1000).toFixed(1)} s`;
 
-/** Runs the files, some at a time; hands over each result when it is there. */
+/**
+ * Files that start servers come first, the larger before the smaller: at the end all are short, and no core waits. Sizes tell
+ * nothing about the long tests.
+ */
+function inOrder(files) {
+  const weighed = files.map((file) => {
+    const text = existsSync(file) ? readFileSync(file, 'utf8') : '';
+    return { file, hasBrowser: BROWSER.test(text), hasServer: SERVER.test(text), size: text.length };
+  });
+  if (tier === LONG) return weighed;
+  return weighed.sort((a, b) => Number(b.hasServer) - Number(a.hasServer) || b.size - a.size);
+}
+
+/** Runs the files, some at a time but one browser at most; hands over each result when it is there. */
 async function runAll(files, done) {
-  const waiting = [...files];
+  const waiting = inOrder(files);
+  let browsers = 0;
+  /** A file with a browser goes first when there is none, since they take longest. */
+  const next = () => {
+    const first = waiting.findIndex(({ hasBrowser }) => hasBrowser === (browsers === 0));
+    return waiting.splice(Math.max(first, 0), 1)[0];
+  };
   const work = async (_, job) => {
-    for (let file = waiting.shift(); file !== undefined; file = waiting.shift())
-      done(await runFile(file, job, LONGEST_FILE_S));
+    for (let each = next(); each !== undefined; each = next()) {
+      browsers += Number(each.hasBrowser);
+      done(await runFile(each.file, job, LONGEST_FILE_S));
+      browsers -= Number(each.hasBrowser);
+    }
   };
   await Promise.all(Array.from({ length: jobs() }, work));
 }

@@ -80,7 +80,10 @@ async function openPackets(page: Page, url: string, project: string): Promise<vo
   await page.goto('about:blank');
   await page.goto(`${url}/#/labs/${project}/packets`);
   // The state of the stream; the connection of the console has one, too.
-  await page.getByRole('main').getByText(/● live/).waitFor();
+  await page
+    .getByRole('main')
+    .getByText(/● live/)
+    .waitFor();
 }
 
 interface Counts {

@@ -18,6 +18,7 @@ import { eventually } from '../support/eventually.js';
 import { folderContent } from '../support/folder-content.js';
 import { end } from '../support/link-lab.js';
 import { projectArchive } from '../support/project-archive-lab.js';
+import { rounds } from '../support/rounds.js';
 import { startServer } from '../support/server-process.js';
 import { SnapshotLab } from '../support/snapshot-lab.js';
 import { tarArchive } from '../support/tar-archive.js';
@@ -167,6 +168,16 @@ function spellings(name: string): string[] {
   return variants.map((variant) => lead + variant);
 }
 
+const SPELLINGS_OF_A_NAME = rounds(3, Infinity);
+let spelled = 0;
+
+/** The next few spellings each time, so that the routes and names have others. */
+function someSpellings(name: string): string[] {
+  const all = spellings(name);
+  if (all.length <= SPELLINGS_OF_A_NAME) return all;
+  return Array.from({ length: SPELLINGS_OF_A_NAME }, () => all[spelled++ % all.length] ?? '');
+}
+
 function fullWidth(letter: string): string {
   return /[a-z]/.test(letter) ? String.fromCodePoint(letter.charCodeAt(0) + 0xfee0) : letter;
 }
@@ -175,7 +186,7 @@ function fullWidth(letter: string): string {
 function encoded(name: string): string[] {
   const all = [...Buffer.from(name)].map((octet) => `%${octet.toString(16).padStart(2, '0')}`).join('');
   const parts = name.split('/').map((part) => encodeURIComponent(part));
-  return [parts.join('/'), all, ...spellings(name).map((spelling) => encodeURIComponent(spelling))];
+  return [parts.join('/'), all, ...someSpellings(name).map((spelling) => encodeURIComponent(spelling))];
 }
 
 const json = (path: string, body: unknown): Ask => ({
@@ -187,10 +198,10 @@ const query = (path: string, key: string, value: string): string =>
   `${path}?${new URLSearchParams({ [key]: value }).toString()}`;
 const capture = (path: string): Ask[] =>
   climbing('../../').flatMap((name) =>
-    spellings(name).map((given) => json(path, { capture_file_name: given })),
+    someSpellings(name).map((given) => json(path, { capture_file_name: given })),
   );
 const renaming = (path: string): Ask[] =>
-  NO_IMAGES.flatMap(spellings).flatMap((name) => [
+  NO_IMAGES.flatMap(someSpellings).flatMap((name) => [
     json(path, { filename: 'a.qcow2', to: name }),
     json(path, { filename: name, to: 'b.qcow2' }),
   ]);
@@ -217,7 +228,7 @@ const FIELDS: Readonly<Record<string, (path: string) => Ask[]>> = {
   'POST /v2/images/{emulator}/rename filename': renaming,
   'POST /v2/projects/{project_id}/nodes/{node_id}/files.tar folder': (path) =>
     climbing(NODE_FOLDER).flatMap((name) =>
-      spellings(name).map((given) => ({
+      someSpellings(name).map((given) => ({
         path: query(path, 'folder', given),
         body: tarArchive([['x', 'x']]),
       })),
@@ -233,7 +244,7 @@ const FIELDS: Readonly<Record<string, (path: string) => Ask[]>> = {
   ),
   'POST /v2/uploads raw': (path) =>
     climbing(NODE_FOLDER).flatMap((name) =>
-      spellings(name).map((given) => ({
+      someSpellings(name).map((given) => ({
         path,
         headers: {
           ...TUS,
@@ -252,7 +263,7 @@ const FIELDS: Readonly<Record<string, (path: string) => Ask[]>> = {
         `${method} /v2/compute/projects/{project_id}/${kind}/nodes/{node_id}/adapters/{adapter_number}/ports/{port_number}/nio opaque`,
         (path: string) =>
           OWN.filter((name) => name !== 'own.gns3').flatMap((name) =>
-            spellings(name).map((given) =>
+            someSpellings(name).map((given) =>
               json(path, { type: 'nio_unix', local_file: given, remote_file: 'peer.sock' }),
             ),
           ),
@@ -383,7 +394,9 @@ void t.test('nor does one that takes names elsewhere', async (t) => {
 });
 
 void t.test('an archive brings nothing that is called so', async (t) => {
-  const names = OWN.flatMap(spellings).filter((name) => !name.startsWith('.') && !/\/$|\/\/|\.\./.test(name));
+  const names = OWN.flatMap(someSpellings).filter(
+    (name) => !name.startsWith('.') && !/\/$|\/\/|\.\./.test(name),
+  );
   const files = Object.fromEntries(names.map((name) => [name, 'planted']));
   const made = Object.keys(files).filter(
     (name) => !((name.split('/')[0] ?? '') in files && name.includes('/')),

@@ -77,7 +77,6 @@ void t.test('a browser', { skip: missingConsoleBrowser() }, async (t) => {
     await deletion.getByRole('button', { name: 'Delete' }).click();
     await rows.filter({ hasText: 'bob' }).waitFor({ state: 'detached' });
     t.same(complaints, []);
-    await page.close();
   });
 
   await t.test('makes groups, and says which member is nobody', async (t) => {
@@ -97,7 +96,6 @@ void t.test('a browser', { skip: missingConsoleBrowser() }, async (t) => {
     await row.waitFor();
     t.match((await admin.get('/v2/groups')).body, [{ members: ['alice'], teachers: ['root'] }]);
     t.same(complaints, []);
-    await page.close();
   });
 
   await t.test('gives everybody tokens with lines that work', async (t) => {
@@ -132,7 +130,6 @@ void t.test('a browser', { skip: missingConsoleBrowser() }, async (t) => {
     await page.getByText('There is no token yet.').waitFor();
     t.equal((await holder.get('/v2/account')).status, 401);
     t.same(complaints, []);
-    await page.close();
   });
 
   await t.test('shares a lab, and deals it to a class whose copies are collected and reset', async (t) => {
@@ -195,7 +192,6 @@ void t.test('a browser', { skip: missingConsoleBrowser() }, async (t) => {
     await idle();
     t.same((await admin.get(`${path}/nodes`)).body, [], 'it is what it was when it was dealt');
     t.same(complaints, []);
-    await page.close();
   });
 
   await t.test('offers as much of a lab as a grant allows, and the server refuses the rest', async (t) => {
@@ -279,7 +275,6 @@ void t.test('a browser', { skip: missingConsoleBrowser() }, async (t) => {
     }
     t.same(changes, [], 'nothing was sent');
     t.same(complaints, []);
-    await page.close();
   });
 
   await t.test('shows quotas beside what is used, and changes them', async (t) => {
@@ -303,7 +298,6 @@ void t.test('a browser', { skip: missingConsoleBrowser() }, async (t) => {
     await page.getByRole('button', { name: 'Quota of alice' }).click();
     await dialog.getByRole('row', { name: /^Memory 0 B 1.0 GiB/ }).waitFor();
     t.same(complaints, []);
-    await page.close();
   });
 
   await t.test('shows the audit by user and time, and whether it is whole', async (t) => {
@@ -320,7 +314,6 @@ void t.test('a browser', { skip: missingConsoleBrowser() }, async (t) => {
     await page.getByText(/^✓ \d+ lines, 1 to \d+: whole$/).waitFor();
     t.same(await hindrances(page), []);
     t.same(complaints, []);
-    await page.close();
   });
 
   await t.test('makes a backup, sees what is not in it, verifies, downloads and deletes it', async (t) => {
@@ -352,7 +345,6 @@ void t.test('a browser', { skip: missingConsoleBrowser() }, async (t) => {
     await deletion.getByRole('button', { name: 'Delete' }).click();
     await page.getByText('There is no backup yet.').waitFor();
     t.same(complaints, []);
-    await page.close();
   });
 
   await t.test('examines the host, and shows the history of the server', async (t) => {
@@ -369,7 +361,6 @@ void t.test('a browser', { skip: missingConsoleBrowser() }, async (t) => {
       .waitFor();
     t.same(await hindrances(page), []);
     t.same(complaints, []);
-    await page.close();
   });
 });
 

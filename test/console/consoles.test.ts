@@ -101,7 +101,6 @@ void t.test('a browser', { skip }, async (t) => {
       t.equal(await page.locator('iframe').count(), 1);
       t.same(complaints, []);
       await window.close();
-      await page.close();
     },
   );
 
@@ -148,7 +147,6 @@ void t.test('a browser', { skip }, async (t) => {
     await page.getByRole('button', { name: 'Save' }).press('Enter');
     t.equal((await saving).suggestedFilename(), 'PC1.txt');
     t.same(complaints, []);
-    await page.close();
   });
 
   await t.test('a console says that its node stops, and goes on by itself when it starts', async (t) => {
@@ -167,7 +165,6 @@ void t.test('a browser', { skip }, async (t) => {
     await line(page, /^PC1>/).waitFor();
     await page.getByRole('alert').waitFor({ state: 'detached' });
     t.same(complaints, []);
-    await page.close();
   });
 
   await t.test('people see who else is there; who only watches types nothing', async (t) => {
@@ -193,6 +190,5 @@ void t.test('a browser', { skip }, async (t) => {
     socket.close();
     await page.getByText('bob (watching) is here').waitFor({ state: 'detached' });
     t.same(complaints, []);
-    await page.close();
   });
 });

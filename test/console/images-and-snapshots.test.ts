@@ -61,7 +61,6 @@ void t.test('a browser', { skip: missingConsoleBrowser() }, async (t) => {
       complaints.filter((complaint) => !complaint.includes('net::ERR_FAILED')),
       [],
     );
-    await page.close();
   });
 
   await t.test('takes a snapshot, shows what has changed since, restores and deletes it', async (t) => {
@@ -111,7 +110,6 @@ void t.test('a browser', { skip: missingConsoleBrowser() }, async (t) => {
     await deletion.getByRole('button', { name: 'Delete' }).click();
     await page.getByText('This lab has no snapshot yet.').waitFor();
     t.same(complaints, []);
-    await page.close();
   });
 
   await t.test('plans and applies a lab file, and gives the lab another end', async (t) => {

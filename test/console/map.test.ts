@@ -300,7 +300,6 @@ void t.test('a browser', { skip: missingConsoleBrowser() }, async (t) => {
       await page.getByRole('heading', { name: String(line.near['name']), exact: true }).waitFor();
       t.same(await hindrances(page), []);
       t.same(complaints, []);
-      await page.close();
     }
   });
 });

@@ -185,7 +185,6 @@ void t.test('live packets', { skip: missingConsoleBrowser() }, async (t) => {
   t.same(complaints, []);
   await narrow(page);
   t.same(await hindrances(page), []);
-  await page.close();
 });
 
 async function narrow(page: Page): Promise<void> {

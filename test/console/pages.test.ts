@@ -76,7 +76,6 @@ void t.test('a browser', { skip: missingConsoleBrowser() }, async (t) => {
     await page.getByText(/checks were made/).waitFor();
     t.same(await hindrances(page), []);
     t.same(complaints, []);
-    await page.close();
   });
 
   await t.test(
@@ -119,7 +118,6 @@ void t.test('a browser', { skip: missingConsoleBrowser() }, async (t) => {
       await importing.getByRole('button', { name: 'Import' }).click();
       await page.getByRole('link', { name: 'brought back', exact: true }).waitFor();
       t.same(complaints, []);
-      await page.close();
     },
   );
 
@@ -141,7 +139,6 @@ void t.test('a browser', { skip: missingConsoleBrowser() }, async (t) => {
     await dialog.getByRole('button', { name: 'Delete' }).click();
     await rows.nth(files - 1).waitFor({ state: 'detached' });
     t.same(complaints, []);
-    await page.close();
   });
 
   await t.test('deletes a lab only for who types its name', async (t) => {
@@ -156,7 +153,6 @@ void t.test('a browser', { skip: missingConsoleBrowser() }, async (t) => {
     await button.click();
     await page.getByRole('link', { name: 'atm-core', exact: true }).waitFor({ state: 'detached' });
     t.same(complaints, []);
-    await page.close();
   });
 });
 

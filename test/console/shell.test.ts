@@ -112,7 +112,6 @@ void t.test('a browser', { skip: missingConsoleBrowser() }, async (t) => {
     await page.getByRole('dialog', { name: 'Keys' }).getByText('go to Labs').waitFor();
     t.same(await hindrances(page), []);
     t.same(complaints, []);
-    await page.close();
   });
 
   await t.test('closes and opens what is selected, and sees what others do', async (t) => {
@@ -127,7 +126,6 @@ void t.test('a browser', { skip: missingConsoleBrowser() }, async (t) => {
     await page.getByRole('button', { name: 'Open', exact: true }).click();
     await row.getByText('open').waitFor();
     t.same(complaints, []);
-    await page.close();
   });
 
   await t.test('says when the server is not heard, and shows everything anew when it is', async (t) => {
@@ -152,23 +150,19 @@ void t.test('a browser', { skip: missingConsoleBrowser() }, async (t) => {
     await page.getByText(/live$/).waitFor();
     await page.getByRole('link', { name: 'made meanwhile', exact: true }).waitFor();
     t.same(complaints, []);
+    // The page stays cut off.
     await page.close();
   });
 
-  await t.test('describes the interface, of which calls can be tried, and asks nobody else', async (t) => {
+  await t.test('leads to the description of the interface', async (t) => {
     const { page, complaints } = await browser.open(server, '#/labs');
     await page.getByRole('button', { name: 'Account and looks' }).click();
     const opening = page.waitForEvent('popup');
     await page.getByRole('link', { name: 'Interface, to read and to try' }).click();
-    await opening;
-    const reply = page.waitForResponse(/\/v2\/version$/);
-    await page.goto(`${server.url}/docs`);
-    await page.getByRole('button', { name: 'Show the GNS3 version that this server speaks' }).click();
-    await page.getByRole('button', { name: 'Try it out' }).click();
-    await page.getByRole('button', { name: 'Execute' }).click();
-    t.equal((await reply).status(), 200);
+    const description = await opening;
+    await description.waitForURL(`${server.url}/docs`, { waitUntil: 'commit' });
+    await description.close();
     t.same(complaints, []);
-    await page.close();
   });
 
   await t.test('keeps the colours that somebody chose', async (t) => {
@@ -181,7 +175,6 @@ void t.test('a browser', { skip: missingConsoleBrowser() }, async (t) => {
     const colour = await page.evaluate('getComputedStyle(document.body).backgroundColor');
     t.equal(colour, 'rgb(14, 18, 23)');
     t.same(complaints, []);
-    await page.close();
   });
 
   await t.test('signs in and out, and never asks for a password by itself', async (t) => {
@@ -207,7 +200,6 @@ void t.test('a browser', { skip: missingConsoleBrowser() }, async (t) => {
     await page.getByRole('button', { name: 'Sign out' }).click();
     await page.getByRole('button', { name: 'Sign in' }).waitFor();
     t.same(complaints, []);
-    await page.close();
   });
 });
 

@@ -31,7 +31,9 @@ export function TerminalView({ lab, node }: TerminalProps): JSX.Element {
   const place = useRef<HTMLDivElement>(null);
   const bar = useRef<HTMLElement>(null);
   const isFinding = useSignal(false);
-  const pasting = useSignal<string | undefined>(undefined);
+  /** Each paste asks by a dialog of its own: one that closes at this moment does not take the next along. */
+  const pasting = useSignal<{ readonly text: string; readonly number: number } | undefined>(undefined);
+  const pastes = useRef(0);
   /** So many terminals get what is typed here. */
   const among = useSignal(1);
   const [screen, link] = useMemo(() => {
@@ -45,7 +47,7 @@ export function TerminalView({ lab, node }: TerminalProps): JSX.Element {
         if (text !== undefined && among.value > 1) report({ is: 'typed', text });
       },
       onResized: () => connected.resize(),
-      onPasting: (text) => (pasting.value = text),
+      onPasting: (text) => (pasting.value = { text, number: pastes.current++ }),
       onLeave: leave,
       onFind: () => (isFinding.value = true),
     });
@@ -166,7 +168,8 @@ export function TerminalView({ lab, node }: TerminalProps): JSX.Element {
       </main>
       {pasting.value !== undefined && (
         <PasteLines
-          text={pasting.value}
+          key={pasting.value.number}
+          text={pasting.value.text}
           onPaste={(text) => screen.paste(text)}
           onClose={() => {
             pasting.value = undefined;

@@ -1,7 +1,7 @@
 /** A browser that opens the console, and remembers what no page of it may do. */
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { chromium, type Browser, type BrowserContext, type Locator, type Page } from 'playwright-core';
+import { chromium, type Browser, type BrowserContextOptions, type Locator, type Page } from 'playwright-core';
 import { missingBrowser } from '../browser.js';
 import { patience } from '../patience.js';
 import type { Teardown } from '../scratch.js';
@@ -9,6 +9,7 @@ import type { ServerProcess } from '../server-process.js';
 
 const PROGRAM = '/usr/bin/chromium';
 const FLAGS = ['--no-sandbox', '--disable-gpu', '--disable-quic', '--disable-dev-shm-usage'];
+const VIEWPORT = { width: 1280, height: 720 };
 const STEP_LIMIT_MS = patience(60_000);
 /** The browser itself says so of each answer that is a refusal. */
 const REFUSAL = /^Failed to load resource: the server responded with a status of 4\d\d/;
@@ -16,6 +17,8 @@ const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.mi
 const STANDARDS = ['wcag2a', 'wcag2aa', 'wcag21aa', 'wcag22aa'];
 /** The rules of these standards that look at colours: nothing else is different in the other scheme. */
 const OF_COLOURS = ['color-contrast', 'link-in-text-block'];
+/** Only violations are looked into, and they are told by their text, so that no selectors are made. */
+const OPTIONS = { resultTypes: ['violations'], selectors: false };
 
 /** Why a test with the console is to be skipped. */
 export const missingConsoleBrowser = missingBrowser;
@@ -26,9 +29,11 @@ export interface ConsolePage {
   readonly complaints: string[];
 }
 
-/** One browser for a file of tests. */
+/** One browser for a file of tests, and one page at a time: to start a page takes a second of processor time. */
 export class ConsoleBrowser {
   readonly #browser: Browser;
+  #page: Page | undefined;
+  #isSpecial = false;
 
   private constructor(browser: Browser) {
     this.#browser = browser;
@@ -44,26 +49,51 @@ export class ConsoleBrowser {
     return new ConsoleBrowser(browser);
   }
 
-  /** Opens the address in a context of its own: nothing of other pages is known there. */
+  /** Opens the address. The page that was open before ends, and nothing of it is known to this one. */
   async open(
     { url }: Pick<ServerProcess, 'url'>,
     address = '',
-    options: Parameters<Browser['newContext']>[0] = {},
+    options: BrowserContextOptions = {},
   ): Promise<ConsolePage> {
-    const context = await this.#browser.newContext({ viewport: { width: 1280, height: 720 }, ...options });
-    context.setDefaultTimeout(STEP_LIMIT_MS);
-    const opened = await openIn(context, url);
-    await opened.page.goto(`${url}/${address}`);
+    const page = await this.#freshPage(url, options);
+    const opened = { page, complaints: complaintsOf(page, url) };
+    await page.goto(`${url}/${address}`);
     // Keys do nothing before the console knows who is there: then it has a menu, or asks for a password, or is a terminal.
-    const { page } = opened;
     const terminal = page.getByRole('textbox', { name: /^Console of/ });
     await page.getByRole('navigation').or(page.getByLabel('Password')).or(terminal).first().waitFor();
     return opened;
   }
+
+  async #freshPage(url: string, options: BrowserContextOptions): Promise<Page> {
+    const wasSpecial = this.#isSpecial;
+    const before = this.#page;
+    this.#isSpecial = Object.keys(options).length > 0;
+    if (before?.isClosed() === false && !wasSpecial && !this.#isSpecial) return forgotten(before, url);
+    await before?.context().close();
+    const context = await this.#browser.newContext({ viewport: VIEWPORT, ...options });
+    context.setDefaultTimeout(STEP_LIMIT_MS);
+    this.#page = await context.newPage();
+    return this.#page;
+  }
 }
 
-async function openIn(context: BrowserContext, url: string): Promise<ConsolePage> {
-  const page = await context.newPage();
+/** The page, which is now at an address of the server that is no page, with all that it was told and has kept undone. */
+async function forgotten(page: Page, url: string): Promise<Page> {
+  const context = page.context();
+  for (const event of ['console', 'pageerror', 'request', 'response'] as const)
+    page.removeAllListeners(event);
+  for (const other of context.pages()) if (other !== page) await other.close();
+  await page.unrouteAll();
+  await page.goto(`${url}/livez`);
+  await page.evaluate('localStorage.clear()');
+  await context.clearCookies();
+  await page.emulateMedia({ colorScheme: null, reducedMotion: null });
+  await page.setViewportSize(VIEWPORT);
+  await page.mouse.move(0, 0);
+  return page;
+}
+
+function complaintsOf(page: Page, url: string): string[] {
   const complaints: string[] = [];
   page.on('console', (message) => {
     const text = message.text();
@@ -74,7 +104,7 @@ async function openIn(context: BrowserContext, url: string): Promise<ConsolePage
     const asked = request.url();
     if (!asked.startsWith(`${url}/`) && !/^(blob|data):/.test(asked)) complaints.push(`asked ${asked}`);
   });
-  return { page, complaints };
+  return complaints;
 }
 
 interface Violation {
@@ -91,7 +121,8 @@ export async function hindrances(page: Page): Promise<string[]> {
     ['dark', OF_COLOURS],
   ] as const) {
     await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
-    const run = `axe.run(document, { runOnly: ${JSON.stringify(rules)} }).then(({ violations }) => violations)`;
+    const options = JSON.stringify({ ...OPTIONS, runOnly: rules });
+    const run = `axe.run(document, ${options}).then(({ violations }) => violations)`;
     const violations = (await page.evaluate(run)) as readonly Violation[];
     for (const { id, nodes } of violations)
       found.push(

@@ -1,0 +1,1 @@
+import '../../api/own-names.test.js';

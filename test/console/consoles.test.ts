@@ -67,7 +67,7 @@ void t.test('a browser', { skip }, async (t) => {
       await page.keyboard.press('t');
       await page
         .getByRole('status')
-        .filter({ hasText: 'Select a node or a link.' })
+        .filter({ hasText: 'Select a node, a link or a drawing.' })
         .waitFor({ state: 'attached' });
       await page.keyboard.press('Control+a');
       await page.keyboard.press('t');

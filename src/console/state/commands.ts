@@ -1,6 +1,6 @@
 /** Commands for the palette. Those of a page come and go with it. */
 import { signal } from '@preact/signals';
-import { useEffect } from 'preact/hooks';
+import { useLayoutEffect } from 'preact/hooks';
 
 export interface PaletteCommand {
   readonly name: string;
@@ -13,7 +13,7 @@ const sources = signal<ReadonlySet<() => readonly PaletteCommand[]>>(new Set());
 
 /** Offers the commands while the component is there; they are asked for whenever the palette opens. */
 export function useCommands(commands: () => readonly PaletteCommand[]): void {
-  useEffect(() => {
+  useLayoutEffect(() => {
     sources.value = new Set([...sources.peek(), commands]);
     return () => {
       sources.value = new Set([...sources.peek()].filter((source) => source !== commands));

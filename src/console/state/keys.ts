@@ -1,5 +1,5 @@
 /** The keys of the console. Those of a page come and go with it. */
-import { useEffect, useRef } from 'preact/hooks';
+import { useLayoutEffect, useRef } from 'preact/hooks';
 import { hasLetterKeys } from './preferences.js';
 
 /** Actions by key: `?`, `Ctrl+k` (also with the key of Macs), or `g l` for two in turn. */
@@ -10,11 +10,11 @@ const PAIR_MS = 1500;
 const maps = new Set<KeyMap>();
 let first: { readonly key: string; readonly at: number } | undefined;
 
-/** Offers the keys while the component is there. */
+/** Offers the keys while the component is there, from the moment on that it is shown. */
 export function useKeys(map: KeyMap): void {
   const current = useRef(map);
   current.current = map;
-  useEffect(() => {
+  useLayoutEffect(() => {
     const live = new Proxy<KeyMap>({}, { get: (_, name: string) => current.current[name] });
     maps.add(live);
     return () => {

@@ -75,17 +75,6 @@ export class CommitChain {
     });
   }
 
-  /** Waits for the commits that were given before. */
-  async settled(): Promise<void> {
-    if (this.#running === undefined) return;
-    await new Promise<void>((done) => {
-      const reject = (): void => {
-        done();
-      };
-      this.#queue.push({ changes: [], bytes: 0, resolve: done, reject });
-    });
-  }
-
   /** Refuses everything from now on, also what waits. */
   end(reason: Error): void {
     this.#ended ??= reason;
@@ -123,7 +112,6 @@ export class CommitChain {
   }
 
   async #apply(changes: readonly RawChange[]): Promise<void> {
-    if (changes.length === 0) return;
     const { keys, large } = this.#options;
     const id = randomBytes(12).toString('hex');
     const { operations } = new CommitPlan(keys, changes);

@@ -49,12 +49,16 @@ interface Parts {
 abstract class ChainedStore implements Store {
   protected readonly parts: Parts;
   readonly #followings = new Set<AbortController>();
+  /** Commits under way. */
+  readonly #commits = new Set<Promise<void>>();
 
   constructor(parts: Parts) {
     this.parts = parts;
   }
 
   protected abstract chain(): Promise<CommitChain>;
+  /** Rejects when what is there is of a format that this version does not know. */
+  protected abstract known(): Promise<void>;
   abstract claim(scope: string, ...prefixes: readonly Key[]): Promise<ClaimOutcome>;
 
   async commit(changes: readonly Change[]): Promise<void> {
@@ -63,7 +67,18 @@ abstract class ChainedStore implements Store {
 
   async commitPacked(...parts: readonly Packed[]): Promise<void> {
     const changes = parts.flatMap(unpackRawChanges);
-    await (await this.chain()).commit(changes);
+    const commit = this.chain().then((chain) => chain.commit(changes));
+    this.#commits.add(commit);
+    try {
+      await commit;
+    } finally {
+      this.#commits.delete(commit);
+    }
+  }
+
+  /** Waits for the commits that were given before. */
+  async settled(): Promise<void> {
+    await Promise.allSettled(this.#commits);
   }
 
   async load(...prefixes: readonly Key[]): Promise<StoredRecord[]> {
@@ -75,8 +90,9 @@ abstract class ChainedStore implements Store {
   }
 
   async read(...prefixes: readonly Key[]): Promise<Reading> {
-    await (await this.chain()).settled();
+    await this.settled();
     try {
+      await this.known();
       const { records, revision } = await this.parts.reading.read(prefixes);
       return { records, position: String(revision) };
     } catch (error) {
@@ -130,7 +146,7 @@ export class EtcdStore extends ChainedStore implements SharedStore {
 
   async claim(scope: string, ...prefixes: readonly Key[]): Promise<ClaimOutcome> {
     try {
-      await this.#known();
+      await this.known();
       return await this.#claim(scope, prefixes);
     } catch (error) {
       throw told(error);
@@ -141,7 +157,7 @@ export class EtcdStore extends ChainedStore implements SharedStore {
     await super.close();
     const chain = await this.#chain?.catch(() => undefined);
     const late = setTimeout(() => chain?.end(refusals.storeUnreachable()), CLOSE_MS);
-    await Promise.all([chain?.settled(), ...[...this.#claims].map((claim) => claim.store.close())]);
+    await Promise.all([this.settled(), ...[...this.#claims].map((claim) => claim.store.close())]);
     clearTimeout(late);
     chain?.end(refusals.storeUnreachable());
     await this.#session.close();
@@ -158,8 +174,7 @@ export class EtcdStore extends ChainedStore implements SharedStore {
     }
   }
 
-  /** Rejects when what is there is of a format that this version does not know. */
-  async #known(): Promise<void> {
+  protected async known(): Promise<void> {
     const { client, keys } = this.parts;
     if (this.#isKnown) return;
     const { ranges } = await client.transaction(
@@ -175,7 +190,7 @@ export class EtcdStore extends ChainedStore implements SharedStore {
   }
 
   async #open(): Promise<CommitChain> {
-    await this.#known();
+    await this.known();
     const { client, keys, large } = this.parts;
     const key = keys.unclaimedChain(this.#chainName);
     const { last, before } = await takenChain(client, key);
@@ -302,7 +317,7 @@ class EtcdClaim implements Claim {
     const late = setTimeout(() => {
       this.#chain.end(refusals.claimLost(this.scope));
     }, CLOSE_MS);
-    await this.#chain.settled();
+    await this.store.settled();
     clearTimeout(late);
     this.#chain.end(refusals.claimLost(this.scope));
     this.#ended();
@@ -347,6 +362,10 @@ class ClaimedStore extends ChainedStore {
 
   protected chain(): Promise<CommitChain> {
     return Promise.resolve(this.#chain);
+  }
+
+  protected known(): Promise<void> {
+    return Promise.resolve();
   }
 }
 

@@ -1,7 +1,8 @@
 /** A server whose records are in etcd. */
+import { once } from 'node:events';
 import t from 'tap';
 import { Client } from '../support/client.js';
-import { EtcdCluster, missingEtcd } from '../support/etcd.js';
+import { ask, EtcdCluster, missingEtcd } from '../support/etcd.js';
 import { eventually } from '../support/eventually.js';
 import { scratchFolder } from '../support/scratch.js';
 import { startServer } from '../support/server-process.js';
@@ -49,5 +50,15 @@ void t.test('all is there after a server with --farm was killed', { skip: missin
   t.same((await again.get(`${path}/snapshots`)).body, snapshotsThen);
   const metrics = (await again.get('/metrics')).text;
   t.match(metrics, /commit_failures_total\{reason="store_full"\} 0/);
-  t.equal(await second.stop(), 0);
+
+  // Somebody takes its claim away, so that another server starts on the same records.
+  const key = Buffer.from('/trial/owner/%40alone').toString('base64');
+  await ask(etcd.urls[0] ?? '', 'kv/deleterange', { key });
+  const third = await startServer(t, { flags });
+  const ended = once(second.child, 'exit');
+  const change = { name: 'S4', node_type: 'ethernet_switch', compute_id: 'local' };
+  t.match(await again.post(`${path}/nodes`, change), { status: 503, body: { code: 'claim_lost' } });
+  t.same(await ended, [1, null], 'the server whose memory is not what is stored has ended');
+  t.match(second.log(), /another server has taken over the records of the farm/);
+  t.equal(await third.stop(), 0);
 });

@@ -48,7 +48,7 @@ export class CommitChain {
   readonly #options: ChainOptions;
   readonly #queue: Waiting[] = [];
   #last: number;
-  #running: Promise<void> | undefined;
+  #isRunning = false;
   /** Since when a commit is under way without an answer. */
   #isStuck = false;
   #ended: Error | undefined;
@@ -71,7 +71,7 @@ export class CommitChain {
     if (this.#isStuck || this.#queue.length >= QUEUE_LIMIT) throw refusals.storeUnreachable();
     await new Promise<void>((resolve, reject) => {
       this.#queue.push({ changes, bytes, resolve, reject });
-      this.#running ??= this.#run();
+      if (!this.#isRunning) void this.#run();
     });
   }
 
@@ -82,6 +82,7 @@ export class CommitChain {
   }
 
   async #run(): Promise<void> {
+    this.#isRunning = true;
     for (let batch = this.#nextBatch(); batch.length > 0; batch = this.#nextBatch()) {
       try {
         await this.#apply(batch.flatMap(({ changes }) => changes));
@@ -91,7 +92,7 @@ export class CommitChain {
       }
       this.#isStuck = false;
     }
-    this.#running = undefined;
+    this.#isRunning = false;
   }
 
   #nextBatch(): Waiting[] {

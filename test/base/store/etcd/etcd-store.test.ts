@@ -7,7 +7,7 @@ import { EtcdProxy, type Fate } from '../../../support/etcd-proxy.js';
 import { ask, EtcdCluster, missingEtcd } from '../../../support/etcd.js';
 import { eventually } from '../../../support/eventually.js';
 import { scratchFolder } from '../../../support/scratch.js';
-import { claimOf, sharedStoreContract } from '../shared-store.contract.js';
+import { claimOf, sharedStoreContract } from '../several-servers.contract.js';
 import { storeContract } from '../store.contract.js';
 
 const given = process.env['WIREFARM_TEST_ETCD'];
@@ -87,12 +87,12 @@ function lossyWays(url: string): void {
       let count = 0;
       const fates: Fate[] = ['swallow', 'refuse', 'pass', 'swallow', 'swallow', 'pass'];
       proxy.fate = () => fates[count++ % fates.length] ?? 'pass';
-      const numbers = Array.from({ length: 12 }, (_, index) => String(index));
+      const numbers = Array.from({ length: 6 }, (_, index) => String(index));
       for (const n of numbers) {
         await claim.store.commit([put(['n', `claimed-${n}`])]);
         await lossy.commit([put(['n', `unclaimed-${n}`])]);
       }
-      await eventually('all were told', () => told.length >= 24 || undefined);
+      await eventually('all were told', () => told.length >= 12 || undefined);
       t.same(
         told,
         numbers.flatMap((n) => [`claimed-${n}`, `unclaimed-${n}`]),
@@ -154,10 +154,8 @@ function lossyWays(url: string): void {
   );
 
   withProxy('a large commit that is decided is finished by another', async (t, { proxy, lossy, sound }) => {
-    const value = 'x'.repeat(1000);
-    const keys = Array.from({ length: 1500 }, (_, index) => ['l', String(index).padStart(4, '0')]);
-    const step = base64('/@large-step').slice(0, 8);
-    t.ok(step.length > 0);
+    const value = 'x'.repeat(100);
+    const keys = Array.from({ length: 1100 }, (_, index) => ['l', String(index).padStart(4, '0')]);
     let isCut = false;
     const claim = await claimOf(lossy, 's');
     proxy.fate = (_path, body) => {
@@ -167,10 +165,10 @@ function lossyWays(url: string): void {
     };
     await claim.store.commit(keys.map((key) => put(key, value)));
     t.ok(isCut);
-    t.equal((await sound.load(['l'])).length, 1500, 'readers have all of it');
+    t.equal((await sound.load(['l'])).length, 1100, 'readers have all of it');
     await sound.commit([put(['l', '0000'], 'newer')]);
     const records = await sound.load(['l']);
-    t.equal(records.length, 1500);
+    t.equal(records.length, 1100);
     t.equal(records[0]?.value, 'newer');
     proxy.fate = () => 'pass';
     await claim.store.commit([put(['l', '0001'], 'newer')]);

@@ -54,6 +54,13 @@ export async function sendBytes<Answer>(
   );
 }
 
+/** Reads an answer that is text. */
+export async function sendForText(path: string): Promise<string> {
+  const reply = await answerOf(path, { method: 'GET', headers: OWN_HEADERS });
+  if (!reply.ok) await read(reply);
+  return reply.text();
+}
+
 /** Reads lines of JSON as they come, until the end or the signal. */
 export async function sendForLines(
   path: string,

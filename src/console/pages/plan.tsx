@@ -3,7 +3,7 @@ import { useSignal } from '@preact/signals';
 import type { JSX } from 'preact';
 import { useRef } from 'preact/hooks';
 import type { LabPlanShape } from '../../api/shapes/lab-files.js';
-import { send } from '../api/call.js';
+import { send, sendForText } from '../api/call.js';
 import { applyLabFile, labTextAddress, planLabFile, showLabFile } from '../api/lab-files.js';
 import { showProject } from '../api/projects.js';
 import { AsCurl } from '../parts/as-curl.js';
@@ -84,10 +84,7 @@ function LabFile({ id, name }: { readonly id: string; readonly name: string }): 
     planned.value = { body, prunes: wanted, plan: await send(planLabFile(id, body, wanted)) };
   };
   const take = async (): Promise<void> => {
-    const reply = await fetch(labTextAddress(id));
-    const drawn = await reply.text();
-    if (reply.ok) text.value = drawn;
-    else failed(new Error(drawn));
+    text.value = await sendForText(labTextAddress(id));
   };
   const choose = async (files: FileList | null): Promise<void> => {
     chosen.current = new Map([

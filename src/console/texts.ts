@@ -5,8 +5,10 @@ export const TEXTS = {
   connection: {
     connecting: 'connecting',
     live: 'live',
+    http: 'live over HTTP',
     lost: 'connection lost',
   },
+  connectionByHttp: 'Something between here and the server lets no WebSocket pass.',
   starting: 'Looking for the server …',
   notFound: 'There is no such page.',
   loading: 'Reading …',

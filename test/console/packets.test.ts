@@ -12,6 +12,7 @@ import {
   type,
 } from '../support/console/console-browser.js';
 import { eventually } from '../support/eventually.js';
+import { narrowProxy } from '../support/console/narrow-proxy.js';
 import { end, LinkLab } from '../support/link-lab.js';
 import { SAMPLE_FRAMES } from '../support/sample-frames.js';
 import { startServer } from '../support/server-process.js';
@@ -185,6 +186,32 @@ void t.test('live packets', { skip: missingConsoleBrowser() }, async (t) => {
   t.same(complaints, []);
   await narrow(page);
   t.same(await hindrances(page), []);
+
+  await t.test('come over HTTP where no WebSocket passes, as do events', async (t) => {
+    const proxy = await narrowProxy(t, server.port);
+    const beyond = await browser.open(proxy, `#/labs/${lab.id}/packets?links=${String(link['link_id'])}`);
+    await beyond.page.getByText(/live over HTTP$/).waitFor();
+    await beyond.page.getByText(/● live · held/).waitFor();
+    await peer.send(
+      port,
+      ETHERNET.map(({ octets }) => octets),
+    );
+    await beyond.page
+      .getByRole('status')
+      .filter({ hasText: new RegExp(`^${ETHERNET.length}$`) })
+      .waitFor();
+    await beyond.page.goto(`${proxy.url}/#/labs/${lab.id}`);
+    await beyond.page.getByRole('row').filter({ hasText: 'H1' }).first().waitFor();
+    await lab.hub('late');
+    await beyond.page.getByRole('row').filter({ hasText: 'late' }).waitFor();
+    await beyond.page.goto(`${proxy.url}/#/labs`);
+    await LinkLab.make(host, { name: 'made later' });
+    await beyond.page.getByRole('link', { name: 'made later', exact: true }).waitFor();
+    t.same(
+      beyond.complaints.filter((complaint) => !/WebSocket connection to .* failed/.test(complaint)),
+      [],
+    );
+  });
 });
 
 async function narrow(page: Page): Promise<void> {

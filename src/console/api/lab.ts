@@ -4,7 +4,7 @@ import type { ProjectMapShape } from '../../api/shapes/project-map.js';
 import type { DirectedShape, FilterHitsShape, FilterTypeShape, LinkShape } from '../../api/shapes/links.js';
 import type { NodeShape } from '../../api/shapes/nodes.js';
 import { segment, type Call } from './call.js';
-import { liveSocket } from './live-socket.js';
+import { askingFor, linesOf, liveSocket } from './live-socket.js';
 
 export interface TemplateShape {
   readonly template_id: string;
@@ -28,6 +28,12 @@ export interface NodeResult extends BatchResult {
 export interface LinkResult extends BatchResult {
   readonly link_id: string | null;
   readonly link?: LinkShape;
+}
+
+/** The counts of links by their ids. */
+interface LinkTraffic {
+  readonly time: number;
+  readonly links: Readonly<Record<string, readonly number[]>>;
 }
 
 export interface NewLinkEnd {
@@ -139,10 +145,12 @@ export function listenToLab(
   onEvent: (event: unknown) => void,
   onState: (isOpen: boolean) => void,
 ): () => void {
+  const query = (): string => `?observe=yes&since=${since()}`;
   return liveSocket({
-    path: () => `${of(lab)}/notifications/ws?observe=yes&since=${since()}`,
+    path: () => `${of(lab)}/notifications/ws${query()}`,
     onFrame: onEvent,
     onState,
+    otherwise: linesOf(() => `${of(lab)}/notifications${query()}`, onEvent),
   });
 }
 
@@ -153,5 +161,17 @@ export function listenToTraffic(
   onCounts: (counts: ArrayBuffer) => void,
   onState: (isOpen: boolean) => void,
 ): () => void {
-  return liveSocket({ path: `${of(lab)}/traffic/ws`, onFrame: onNumbers, onBytes: onCounts, onState });
+  const asked: Call<LinkTraffic> = { method: 'GET', path: `${of(lab)}/traffic` };
+  return liveSocket({
+    path: `${of(lab)}/traffic/ws`,
+    onFrame: onNumbers,
+    onBytes: onCounts,
+    onState,
+    otherwise: askingFor(asked, ({ time, links }) => {
+      const all = Object.entries(links);
+      onNumbers({ links: Object.fromEntries(all.map(([id], number) => [id, number])), removed: [] });
+      const rows = all.flatMap(([, counts], number) => [number, ...counts]);
+      onCounts(new Float64Array([time, ...rows]).buffer);
+    }),
+  });
 }

@@ -19,7 +19,8 @@ if (root !== null)
   SwaggerUI({
     url: INTERFACE_DOCUMENT,
     domNode: root,
-    docExpansion: 'list',
+    // All of it at once takes seconds to draw.
+    docExpansion: 'none',
     filter: true,
     // Nothing is asked of others.
     validatorUrl: null,

@@ -7,7 +7,7 @@ declare module 'swagger-ui-dist/swagger-ui-bundle.js' {
   interface SwaggerOptions {
     readonly url: string;
     readonly domNode: Element;
-    readonly docExpansion: 'list';
+    readonly docExpansion: 'none';
     readonly filter: boolean;
     readonly validatorUrl: null;
     readonly requestInterceptor: (request: SwaggerRequest) => SwaggerRequest;

@@ -1,22 +1,15 @@
 /** The worker of the packets page. */
+import { OctetSources } from '../api/octet-sources.js';
 import type { PacketOrder } from './packet-messages.js';
 import { PacketDesk } from './packet-desk.js';
 
+const sources = new OctetSources();
 const desk = new PacketDesk({
   sizes: { octets: 64 * 1024 * 1024, packets: 2 ** 20 },
   report: (report) => {
     postMessage(report);
   },
-  open: (url, listener) => {
-    const socket = new WebSocket(url);
-    socket.binaryType = 'arraybuffer';
-    socket.onopen = () => listener.onOpen();
-    socket.onmessage = ({ data }: MessageEvent<unknown>): void => {
-      if (data instanceof ArrayBuffer) listener.onOctets(new Uint8Array(data));
-    };
-    socket.onclose = () => listener.onClose();
-    return socket;
-  },
+  open: (url, listener) => sources.open(url, listener),
   now: () => performance.now(),
   later: (callback, ms) => {
     setTimeout(callback, ms);

@@ -122,9 +122,14 @@ export function Shell(): JSX.Element {
 /** In words and by its shape, not by its colour alone. */
 function Connection(): JSX.Element {
   const { value } = connection;
+  const isLive = value === 'live' || value === 'http';
   return (
-    <span class={`connection ${value}`} role="status">
-      <span aria-hidden="true">{value === 'live' ? '●' : '○'}</span> {TEXTS.connection[value]}
+    <span
+      class={`connection ${isLive ? 'live' : value}`}
+      role="status"
+      title={value === 'http' ? TEXTS.connectionByHttp : undefined}
+    >
+      <span aria-hidden="true">{isLive ? '●' : '○'}</span> {TEXTS.connection[value]}
     </span>
   );
 }

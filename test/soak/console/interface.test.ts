@@ -11,6 +11,7 @@ void t.test(
     const browser = await ConsoleBrowser.start(t);
     const { page, complaints } = await browser.open(server, '#/labs');
     await page.goto(`${server.url}/docs`);
+    await page.getByRole('heading', { name: /^Server/ }).click();
     await page.getByRole('button', { name: 'Show the GNS3 version that this server speaks' }).click();
     await page.getByRole('button', { name: 'Try it out' }).click();
     const reply = page.waitForResponse(/\/v2\/version$/);

@@ -61,14 +61,14 @@ export class LinkCapture implements ShownCapture {
    */
   static async start(
     ports: PortCaptures,
-    { near: { node, port }, far, run }: Wire,
+    { near: { node, port }, farName, run }: Wire,
     settings: CaptureSettings,
     onEnded: () => void,
     history?: CaptureHistory,
   ): Promise<LinkCapture> {
     const { link_id: id, filters = {} } = run.link;
     const inForce = Object.keys(filters).length > 0 ? `, filters: ${JSON.stringify(filters)}` : '';
-    const description = `link ${id} to ${far.node.name} port ${far.port}${inForce}`;
+    const description = `link ${id} to ${farName}${inForce}`;
     const capture = await ports.start(node, port, {
       settings,
       description: description.slice(0, LONGEST_DESCRIPTION),

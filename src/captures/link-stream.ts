@@ -87,7 +87,7 @@ export class LinkStream {
 
   /** Leaves out a wire that has gone meanwhile. */
   async #join(wire: Wire): Promise<void> {
-    const { linkId, near, far } = wire;
+    const { linkId, near, farName } = wire;
     const { node, port } = near;
     const { run, bpf: compiler, selection } = this.#options;
     const { bpf, cells = false, sample = 1, snaplen = LARGEST_SNAPLEN } = selection;
@@ -99,7 +99,7 @@ export class LinkStream {
       device: node.device,
       port,
       name: `${node.home.name} ${node.name} port ${port}`,
-      description: `link ${linkId} to ${far.node.name} port ${far.port}`,
+      description: `link ${linkId} to ${farName}`,
       filter: bpf,
       linkType,
       plan: { packets, sample, snaplen, bpf: program },

@@ -6,6 +6,7 @@ import { Channel } from '../base/streams/channel.js';
 import { Computes, type PortNumbers } from './computes.js';
 import { ConsolePorts } from './console-ports.js';
 import { HostLoadMeter, type HostLoad } from '../base/host-load.js';
+import { LOCAL_COMPUTE } from './gns3-file/topology-schema.js';
 import { IouLicense } from './iou-license.js';
 import { VirtualMachine } from './virtual-machine.js';
 import type { BeginRun } from './lab-run.js';
@@ -90,8 +91,9 @@ export class Controller {
       quotas: options.quotas,
       symbolSize: (symbol) => this.symbols.nodeSize(symbol),
       checkCompute: (id, request) => {
-        this.computes.checkServed(id, request);
+        this.computes.checkReached(id, request);
       },
+      hasCompute: (id) => id === LOCAL_COMPUTE || this.computes.has(id),
       beginRun: (projectId) => this.#beginRun(projectId),
     };
     this.projects = new Projects({

@@ -5,6 +5,7 @@
  */
 import type { DirectedFilters } from './topology/link-filters.js';
 import type { AcceptedFilters } from './topology/link-filters.js';
+import type { Properties } from './kinds/node-kind.js';
 import type { CloudInterface } from './kinds/host-interface.js';
 import type { StoredLink, StoredNode } from './gns3-file/topology-schema.js';
 
@@ -27,6 +28,8 @@ export interface NodeState {
   readonly commandLine: string | null;
   /** The folder of the node; null for a node without one. */
   readonly folder: string | null;
+  /** The console of a node on another compute, which chooses it; undefined for one that runs here. */
+  readonly console?: { readonly host: string; readonly port: number | null };
 }
 
 /** How a node or a lab ends: it may go on later where it was, or its content is given up. */
@@ -94,10 +97,14 @@ export interface LabRun {
   nodeRemoved(node: StoredNode): void;
   /** The state of a node that was told. One that is still being made has the state that it will have. */
   stateOf(node: StoredNode): NodeState;
-  /** Refuses (409) a new node of a kind that this host cannot run. */
-  checkAble(type: string): Promise<void>;
-  /** The interfaces of the host where nodes run, as they are now. */
-  hostInterfaces(): Promise<readonly CloudInterface[]>;
+  /** Refuses (409) a new node of a kind that this compute cannot run. */
+  checkAble(type: string, computeId: string): Promise<void>;
+  /** The settings that act once, for a node of another compute that is about to be stored. */
+  giveInputs(nodeId: string, inputs: Properties): void;
+  /** Refuses a node that was told and could not be made. */
+  checkMade(nodeId: string): void;
+  /** The interfaces of the host of this compute, as they are now. */
+  hostInterfaces(computeId: string): Promise<readonly CloudInterface[]>;
   /** Starts, stops, suspends or reloads a node. Resolves when that is done, or refuses (409). */
   act(node: StoredNode, action: NodeAction): Promise<void>;
   /** Refuses (409), by their names, nodes that run and cannot be held. */

@@ -17,8 +17,10 @@ interface CountedLink {
 /** The ends of a link count from when it was connected. Forward is from the first node of the link to the second. */
 export function* writeLinks(page: MetricPage, wires: Iterable<Wire>): Iterable<void> {
   const links: CountedLink[] = [];
-  for (const { linkId: link, near, far } of [...wires]) {
-    links.push({ link, near: countersOf(near), far: countersOf(far) });
+  for (const { linkId: link, near, far, isReversed } of [...wires]) {
+    const its = countersOf(near);
+    const others = far === undefined ? acrossFrom(its) : countersOf(far);
+    links.push(isReversed ? { link, near: others, far: its } : { link, near: its, far: others });
     if (links.length % LINKS_A_SLICE === 0) yield;
   }
   for (const what of ['frames', 'octets'] as const) {
@@ -38,6 +40,11 @@ export function* writeLinks(page: MetricPage, wires: Iterable<Wire>): Iterable<v
 
 function countersOf({ node, port }: Wire['near']): PortCounters {
   return node.device.counters(port) ?? NOTHING;
+}
+
+/** The end on another host has sent what has come from there; what it drops is not known here. */
+function acrossFrom({ frames_in, octets_in }: PortCounters): PortCounters {
+  return { ...NOTHING, frames_out: frames_in, octets_out: octets_in };
 }
 
 function dropsOf(counters: PortCounters): number {

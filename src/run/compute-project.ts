@@ -67,6 +67,10 @@ export class ComputeProject implements NodeProject, WatchedProject {
     return this.#place.name;
   }
 
+  get isOfOthers(): boolean {
+    return !this.#place.isOfController;
+  }
+
   get folder(): string {
     return this.#place.folder;
   }

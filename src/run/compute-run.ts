@@ -30,7 +30,7 @@ import { nodeFolder } from '../files/node-files/node-folder.js';
 import type { ComputeProjects } from './compute-projects.js';
 import type { ComputeServices } from './compute-services.js';
 import { cloudInterfaces } from './host-interfaces.js';
-import { LinkWires } from './links/link-wires.js';
+import { LinkWires, type OutwardEnd } from './links/link-wires.js';
 import type { ComputeNode } from './nodes/compute-node.js';
 import { holdFiles, holdNodes, planHold } from './nodes/held-nodes.js';
 import { ProgramNode } from './nodes/program-node.js';
@@ -50,7 +50,7 @@ interface RunListener {
   readonly ending?: () => void;
 }
 
-export class ComputeRun implements LabRun {
+export class ComputeRun implements Omit<LabRun, 'checkMade' | 'giveInputs'> {
   readonly #id: string;
   readonly #projects: ComputeProjects;
   readonly #services: Pick<
@@ -174,6 +174,31 @@ export class ComputeRun implements LabRun {
       if (this.#isEnded) throw refusals.projectClosed();
       return this.#carryOut(run);
     });
+  }
+
+  /** Reserves a UDP port for the end of a link that leads to another host. */
+  reserveOutward(): Promise<number> {
+    return this.#projects.find(this.#id).reserveUdpPort();
+  }
+
+  releaseOutward(port: number): void {
+    if (!this.#isEnded) this.#projects.find(this.#id).releaseUdpPort(port);
+  }
+
+  /** Connects this end of a link that leads to another host. Refuses (409) a node that is not there. */
+  async connectOutward(run: RunLink, end: OutwardEnd): Promise<void> {
+    if (this.#isEnded) throw refusals.projectClosed();
+    await this.wires.connectOutward(run, end);
+    this.#linksChanged();
+  }
+
+  /** Changes this end of a link that leads to another host. */
+  async followOutward(run: RunLink): Promise<void> {
+    if (!this.#isEnded && this.wires.get(run.link.link_id) !== undefined) await this.wires.follow(run);
+  }
+
+  async disconnectOutward(linkId: string): Promise<void> {
+    if (!this.#isEnded && (await this.wires.disconnect(linkId))) this.#linksChanged();
   }
 
   linkStored(run: RunLink): void {

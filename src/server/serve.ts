@@ -23,6 +23,7 @@ import { NodeFolders } from '../files/node-files/node-folders.js';
 import { nodeFileLanding } from '../files/node-files/node-folder.js';
 import { Transfers } from '../files/transfer/transfers.js';
 import { Uploads } from '../files/uploads/uploads.js';
+import { farmRuns } from '../farm/computes/farm-run.js';
 import { RemoteComputes } from '../farm/computes/remote-computes.js';
 import { Gate } from '../http/gate.js';
 import { GuessBrake } from '../http/guess-brake.js';
@@ -244,7 +245,7 @@ export async function serve(start: StartSettings): Promise<void> {
   const kindsFound = controller.computes.runs(() => compute.nodeTypes());
   // The reason stands in the log before others come. Elsewhere the first program finds it, and no start waits for a thread.
   if (config.isForOthers) void confinement.problem();
-  await controller.start((projectId) => compute.beginRun(projectId));
+  await controller.start(farmRuns(others, compute, controller.projects));
   void controller.projects.opened.then(() => {
     captureRetention.start();
     return compute.forgetEarlier();

@@ -1,12 +1,22 @@
 /** Nodes that forbid a snapshot, a copy or an export of their project. */
-import { refusals } from '../base/errors/errors.js';
+import { refusals, shortList } from '../base/errors/errors.js';
 import type { Project } from '../lab/projects/project.js';
-import type { StoredNode } from '../lab/gns3-file/topology-schema.js';
+import { LOCAL_COMPUTE, type StoredNode } from '../lab/gns3-file/topology-schema.js';
 import { kindOfType } from '../lab/kinds/node-kinds.js';
 
 /** Refuses (409) a project with a running node that may write to files. */
 export function checkStopped(project: Pick<Project, 'isOpen' | 'topology'>): void {
   if (hasRunning(project)) throw refusals.projectRunning();
+  if (!project.isOpen) return;
+  const { topology } = project;
+  const away = [...topology.nodes.values()].filter(
+    (node) =>
+      node.compute_id !== LOCAL_COMPUTE &&
+      topology.kindOf(node) !== undefined &&
+      !kindOfType(node.node_type).alwaysRuns,
+  );
+  if (away.length > 0)
+    throw refusals.notOnOtherComputes('A copy of files', shortList(away.map(({ name }) => name)));
 }
 
 /** Whether a node of the project runs that may write to files. */

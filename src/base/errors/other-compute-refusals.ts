@@ -29,6 +29,8 @@ export const otherComputeRefusals = {
     ),
   computeLacksKind: (compute: string, type: string) =>
     new Refusal(409, 'compute_lacks_kind', `Compute ${shortened(compute)} cannot run nodes of type ${type}`),
+  linkOutOfReach: () =>
+    new Refusal(409, 'link_out_of_reach', 'A node of this link is on a compute that is not connected'),
   notOnOtherComputes: (what: string, names: string) =>
     new Refusal(
       409,

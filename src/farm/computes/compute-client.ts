@@ -10,9 +10,6 @@ const LARGEST_ANSWER = 8 * 1024 * 1024;
 const LONGEST_REASON = 300;
 const MOST_SOCKETS = 16;
 
-/** The time that a compute has for an answer. */
-export const DEADLINE_MS = { usual: 10_000, node: 60_000 } as const;
-
 interface Answer {
   readonly status: number;
   readonly text: string;

@@ -7,8 +7,10 @@ import { z } from 'zod';
 import { isRefusal, messageOf, refusals } from '../../base/errors/errors.js';
 import { nodeType } from '../../lab/gns3-file/topology-schema.js';
 import { OUT_OF_REACH, type Compute, type ComputeCall, type ComputeReach } from '../../lab/other-computes.js';
+import type { ComputeEvent } from './compute-event.js';
 import { lookupInTurn } from './name-lookup.js';
-import { ComputeClient, DEADLINE_MS, SilentCompute } from './compute-client.js';
+import { ComputeClient, SilentCompute } from './compute-client.js';
+import { DEADLINE_MS } from './deadlines.js';
 
 const AGAIN_AFTER_MS = { loss: 1000, failure: 5000, refusal: 60_000 } as const;
 const HANDSHAKE_MS = 5000;
@@ -31,12 +33,6 @@ const told = z.object({
 });
 const percent = z.number().min(0).max(100).nullable().catch(null);
 const load = z.object({ cpu_usage_percent: percent, memory_usage_percent: percent });
-
-export interface ComputeEvent {
-  readonly action: string;
-  readonly event: Readonly<Record<string, unknown>>;
-  readonly projectId: string | undefined;
-}
 
 interface ConnectionOptions {
   readonly compute: Compute;

@@ -9,7 +9,7 @@ const pending = new Map<string, Promise<LookupAddress[]>>();
 let last: Promise<unknown> = Promise.resolve();
 
 /** IPv4 comes first. */
-function addressesOf(name: string): Promise<LookupAddress[]> {
+export function addressesOf(name: string): Promise<LookupAddress[]> {
   const asked = pending.get(name);
   if (asked !== undefined) return asked;
   const found = last.then(

@@ -9,7 +9,14 @@ import {
   type ComputeReach,
   type OtherComputes,
 } from '../../lab/other-computes.js';
-import type { ComputeConnection, ComputeEvent } from './compute-connection.js';
+import type { ComputeEvent } from './compute-event.js';
+
+/** The use that is made of a connection here: `compute-connection.ts` has it. */
+interface Connection {
+  readonly reach: ComputeReach;
+  ask(call: ComputeCall, deadlineMs?: number): Promise<unknown>;
+  close(): void;
+}
 
 /** Follows a compute. */
 interface ComputeFollower {
@@ -26,7 +33,7 @@ interface RemoteComputesOptions {
 
 export class RemoteComputes implements OtherComputes {
   readonly #options: RemoteComputesOptions;
-  readonly #connections = new Map<string, ComputeConnection>();
+  readonly #connections = new Map<string, Connection>();
   /** The computes on record, also those whose connection is about to be begun. */
   readonly #onRecord = new Map<string, Compute>();
   readonly #followers = new Map<string, Set<ComputeFollower>>();

@@ -4,8 +4,9 @@ import { dirname, posix } from 'node:path';
 import { refusals } from '../../base/errors/errors.js';
 import { parseOrRefuse } from '../../base/errors/validation.js';
 import type { TaskRunner } from '../../base/threads/task-pool.js';
-import type { StoredNode } from '../../lab/gns3-file/topology-schema.js';
+import { LOCAL_COMPUTE, type StoredNode } from '../../lab/gns3-file/topology-schema.js';
 import type { NodeKind, Properties } from '../../lab/kinds/node-kind.js';
+import { numberAmongHosts } from '../../lab/kinds/vpcs.js';
 import { isProgramKind, isSwitchKind, servedKind } from '../../lab/kinds/node-kinds.js';
 import type { Project } from '../../lab/projects/project.js';
 import {
@@ -38,15 +39,18 @@ export class NodeFolders {
   /** Makes a node and the files that it begins with. Returns its text, or that of the node which has its id already. */
   async make(project: Project, wanted: NewNode): Promise<string> {
     const kind = servedKind(wanted.node_type);
+    if (kind !== undefined && wanted.compute_id !== LOCAL_COMPUTE)
+      return this.#makeElsewhere(project, kind, wanted);
     if (kind === undefined || isSwitchKind(kind)) {
       return project.change((topology, transaction) => createNode(topology, transaction, wanted));
     }
     const topology = await project.change((open) => open);
     const known = wanted.node_id === undefined ? undefined : topology.nodes.published(wanted.node_id);
     if (known !== undefined) return known;
-    await topology.run.checkAble(kind.type);
+    await topology.run.checkAble(kind.type, LOCAL_COMPUTE);
     if (!isProgramKind(kind)) {
-      const interfaces = kind.usesHostInterfaces === true ? await topology.run.hostInterfaces() : undefined;
+      const interfaces =
+        kind.usesHostInterfaces === true ? await topology.run.hostInterfaces(LOCAL_COMPUTE) : undefined;
       return project.change((now, transaction) => createNode(now, transaction, { ...wanted, interfaces }));
     }
     const id = wanted.node_id ?? randomUUID();
@@ -76,7 +80,9 @@ export class NodeFolders {
     });
     if (typeof found === 'string') return found;
     const { topology, node, kind } = found;
-    await topology.run.checkAble(kind.type);
+    if (node.compute_id !== LOCAL_COMPUTE)
+      throw refusals.notOnOtherComputes('A copy with its files', node.name);
+    await topology.run.checkAble(kind.type, LOCAL_COMPUTE);
     if (topology.statusOf(node) !== 'stopped') throw refusals.nodeCopiedWhileRunning();
     const copyId = randomUUID();
     const copy: Pick<StoredNode, 'node_id' | 'node_type'> = { ...node, node_id: copyId };
@@ -102,6 +108,32 @@ export class NodeFolders {
     const kind = node === undefined ? undefined : servedKind(node.node_type);
     if (node === undefined || kind === undefined || isSwitchKind(kind)) return;
     await this.#removeFolder(project, node);
+  }
+
+  /** Makes a node on another compute, which has its files. One that cannot be made there is not kept. */
+  async #makeElsewhere(project: Project, kind: NodeKind, wanted: NewNode): Promise<string> {
+    const topology = await project.change((open) => open);
+    const id = wanted.node_id ?? newIdElsewhere([...topology.nodes.values()]);
+    const known = topology.nodes.published(id);
+    if (known !== undefined) return known;
+    const { run } = topology;
+    await run.checkAble(kind.type, wanted.compute_id);
+    const interfaces =
+      kind.usesHostInterfaces === true ? await run.hostInterfaces(wanted.compute_id) : undefined;
+    const { properties, inputs } = await this.#split(kind, { ...wanted.properties, ...wanted.inputs });
+    run.giveInputs(id, inputs);
+    const made = await project.change((now, transaction) =>
+      createNode(now, transaction, { ...wanted, node_id: id, properties, interfaces }),
+    );
+    const node = topology.nodes.get(id);
+    if (node === undefined) return made;
+    try {
+      run.checkMade(id);
+      return topology.nodes.textOf(node);
+    } catch (error) {
+      await this.remove(project, id);
+      throw error;
+    }
   }
 
   async #writeFirst(
@@ -149,6 +181,17 @@ export class NodeFolders {
   #readConfig(file: string): Promise<string | undefined> {
     return this.#options.files.run('readConfig', { root: this.#options.configs, path: file });
   }
+}
+
+const MOST_TRIES = 1000;
+
+/** An id from which a number follows that no other virtual PC on another host has, as long as there are such. */
+function newIdElsewhere(nodes: readonly StoredNode[]): string {
+  const away = nodes.filter(({ compute_id: id }) => id !== LOCAL_COMPUTE);
+  const taken = new Set(away.map(({ node_id: id }) => numberAmongHosts(id)));
+  let id: string = randomUUID();
+  for (let tries = 0; tries < MOST_TRIES && taken.has(numberAmongHosts(id)); tries++) id = randomUUID();
+  return id;
 }
 
 const NOTHING = { schema: undefined, files: {} };

@@ -17,6 +17,17 @@ export function promptOf(name: string): string {
   return name.replaceAll(/\s/g, '');
 }
 
+/** Numbers below it are of virtual PCs on the host of their controller. */
+const FIRST_AMONG_HOSTS = 64;
+const MOST = 255;
+/**
+ * The number of a virtual PC whose controller is on another host. It follows from its id: two hosts that count from 0 would
+ * give two PCs of one lab the same MAC address.
+ */
+export function numberAmongHosts(nodeId: string): number {
+  return FIRST_AMONG_HOSTS + (Number.parseInt(nodeId.slice(0, 8), 16) % (MOST - FIRST_AMONG_HOSTS));
+}
+
 const BASE_SCRIPT = 'vpcs_base_config.txt';
 const CONSOLE_TYPES = ['telnet', 'none'] as const;
 
@@ -25,7 +36,7 @@ export const vpcs: ProgramKind & { readonly type: 'vpcs' } = {
   title: 'a virtual PC',
   alwaysRuns: false,
   /** The number of a virtual PC is the last byte of its MAC address. */
-  mostInProject: 255,
+  mostInProject: MOST,
   imageProperties: [],
   keepsContentElsewhere: false,
   properties: z.strictObject({}),

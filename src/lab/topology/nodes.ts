@@ -14,7 +14,7 @@ import { portNaming, portOwnerOf } from './port-owner.js';
 import { defaultLabel, DEFAULT_SYMBOL } from './views.js';
 import type { NodeAction } from '../lab-run.js';
 import type { Topology } from './topology.js';
-import type { Label, StoredNode } from '../gns3-file/topology-schema.js';
+import { LOCAL_COMPUTE, type Label, type StoredNode } from '../gns3-file/topology-schema.js';
 import type { Transaction } from '../projects/transaction.js';
 
 /** The settings that a client may send for a node, new or not. */
@@ -76,8 +76,11 @@ export function createNode(topology: Topology, transaction: Transaction, wanted:
   const given = checkProperties(kind, wanted.properties ?? {});
   const numbered = withProjectNumber(kind, given, () => propertiesOfKind(topology, kind));
   const created = kind.create(numbered, id, wanted.interfaces);
-  const console = kind.consoleTypes.length > 0 ? topology.reserveConsole(transaction, wanted.console) : null;
-  const properties = topology.context.hostNumbers.takeIn(transaction, kind, created);
+  // Another compute chooses numbers of its own.
+  const isHere = wanted.compute_id === LOCAL_COMPUTE;
+  const hasConsole = kind.consoleTypes.length > 0;
+  const console = isHere && hasConsole ? topology.reserveConsole(transaction, wanted.console) : null;
+  const properties = isHere ? topology.context.hostNumbers.takeIn(transaction, kind, created) : created;
   const consoleType = checkConsoleType(kind, wanted.console_type) ?? kind.consoleTypes[0] ?? null;
   const name = takeName(topology, transaction, wanted.name);
   const symbol = wanted.symbol ?? DEFAULT_SYMBOL;
@@ -151,10 +154,8 @@ export function deleteNode(topology: Topology, transaction: Transaction, id: str
   });
   const kind = topology.kindOf(node);
   if (kind === undefined) return;
-  const { console, properties = {} } = node;
   transaction.onStored(() => {
-    if (console != null) topology.context.consolePorts.release(console);
-    topology.context.hostNumbers.release(kind, properties);
+    topology.releaseNumbers(kind, node);
   });
 }
 
@@ -256,14 +257,19 @@ function applied(
   const given = checkProperties(kind, wanted.properties ?? {});
   const before = node.properties ?? {};
   const updated = kind.update(before, given, topology.portUse.isConnected(node.node_id));
-  const properties = topology.context.hostNumbers.moveIn(transaction, kind, before, updated);
+  const isHere = node.compute_id === LOCAL_COMPUTE;
+  const properties = isHere
+    ? topology.context.hostNumbers.moveIn(transaction, kind, before, updated)
+    : updated;
   const consoleType = checkConsoleType(kind, wanted.console_type);
   checkConsoleMoves(topology, kind, node, wanted);
   if (isProgramKind(kind) && topology.statusOf(node) !== 'stopped') {
     const before = { name: node.name, properties: node.properties ?? {} };
     checkChangeWhileRunning(kind, before, { name: wanted.name ?? node.name, properties });
   }
-  const console = moveConsole(topology, transaction, kind, node, wanted.console);
+  const console = isHere
+    ? moveConsole(topology, transaction, kind, node, wanted.console)
+    : (wanted.console ?? node.console ?? null);
   const adapters = wanted.custom_adapters ?? adaptersIn(given);
   const isRenamed = wanted.name !== undefined && wanted.name !== node.name;
   return {

@@ -48,6 +48,8 @@ export interface TopologyContext {
   symbolSize(symbol: string): { readonly width: number; readonly height: number };
   /** Refuses (404, 409) a compute on which this server cannot make a node. */
   checkCompute(computeId: string, request: string): void;
+  /** Whether nodes of this compute can run: it is this server, or another on record. */
+  hasCompute(computeId: string): boolean;
   /** Makes the content of a project run. */
   readonly beginRun: BeginRun;
 }
@@ -175,15 +177,20 @@ export class Topology {
     for (const counted of this.#counted) counted.giveBack();
     for (const node of this.nodes.values()) {
       const kind = this.kindOf(node);
-      if (kind === undefined) continue;
-      if (node.console != null) this.context.consolePorts.release(node.console);
-      this.context.hostNumbers.release(kind, node.properties ?? {});
+      if (kind !== undefined) this.releaseNumbers(kind, node);
     }
   }
 
-  /** The kind that runs the node; undefined for a node that is not run here. */
+  /** The kind that runs the node; undefined for a node that is not run by this server or a compute of it. */
   kindOf(node: Pick<StoredNode, 'compute_id' | 'node_type'>): NodeKind | undefined {
-    return node.compute_id === LOCAL_COMPUTE ? servedKind(node.node_type) : undefined;
+    return this.context.hasCompute(node.compute_id) ? servedKind(node.node_type) : undefined;
+  }
+
+  /** Gives back the numbers that a node of this server has. */
+  releaseNumbers(kind: NodeKind, { compute_id: id, console, properties = {} }: StoredNode): void {
+    if (id !== LOCAL_COMPUTE) return;
+    if (console != null) this.context.consolePorts.release(console);
+    this.context.hostNumbers.release(kind, properties);
   }
 
   /** A node that is only kept is stopped. */
@@ -273,7 +280,7 @@ export class Topology {
 
   #withNumbers(node: StoredNode): StoredNode {
     const kind = this.kindOf(node);
-    if (kind === undefined) return node;
+    if (kind === undefined || node.compute_id !== LOCAL_COMPUTE) return node;
     const hasConsole = kind.consoleTypes.length > 0;
     const console = hasConsole ? this.context.consolePorts.reserve(node.console) : node.console;
     if (kind.hostNumber === undefined || node.properties === undefined) return { ...node, console };

@@ -57,9 +57,9 @@ export function nodeView(node: StoredNode, context: NodeContext): NodeView {
   return {
     command_line: context.state.commandLine,
     compute_id: node.compute_id,
-    console: node.console ?? null,
+    console: context.state.console === undefined ? (node.console ?? null) : context.state.console.port,
     console_auto_start: node.console_auto_start ?? false,
-    console_host: context.consoleHost,
+    console_host: context.state.console?.host ?? context.consoleHost,
     console_type: node.console_type ?? null,
     custom_adapters: node.custom_adapters ?? [],
     first_port_name: node.first_port_name ?? null,

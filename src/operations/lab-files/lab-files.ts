@@ -1,4 +1,5 @@
 /** The lab files of projects: their plans, and their application as a job that goes on where an earlier one ended. */
+import { LOCAL_COMPUTE } from '../../lab/gns3-file/topology-schema.js';
 import type { Logger } from 'pino';
 import { messageOf, Refusal, refusals, shortList } from '../../base/errors/errors.js';
 import type { Controller } from '../../lab/controller.js';
@@ -79,7 +80,7 @@ export class LabFiles {
     const usesInterfaces = Object.values(file.nodes).some(({ kind, template }) => {
       return template !== undefined || servedKind(kind ?? '')?.usesHostInterfaces === true;
     });
-    const interfaces = usesInterfaces ? await topology.run.hostInterfaces() : [];
+    const interfaces = usesInterfaces ? await topology.run.hostInterfaces(LOCAL_COMPUTE) : [];
     const { templates } = this.#options.controller;
     const record = recordOf(project);
     return planLab({ file, record, topology, templates, interfaces, prunes }, new Slices());

@@ -28,15 +28,16 @@ interface CountedLink {
 }
 
 /** Counts of filters are those of both ways: they lie at the first end. The other drops are those of both ports. */
-function readCounts({ near, far }: Wire, counts: Float64Array): void {
+function readCounts({ near, far, isReversed }: Wire, counts: Float64Array): void {
   const { device } = near.node;
-  counts[0] = device.count(near.port, COUNTER.frames_out);
-  counts[1] = device.count(near.port, COUNTER.octets_out);
-  counts[2] = device.count(near.port, COUNTER.frames_in);
-  counts[3] = device.count(near.port, COUNTER.octets_in);
+  const [outward, inward] = isReversed ? [2, 0] : [0, 2];
+  counts[outward] = device.count(near.port, COUNTER.frames_out);
+  counts[outward + 1] = device.count(near.port, COUNTER.octets_out);
+  counts[inward] = device.count(near.port, COUNTER.frames_in);
+  counts[inward + 1] = device.count(near.port, COUNTER.octets_in);
   counts[4] = device.count(near.port, COUNTER.filter_bpf, COUNTER.held_back);
   let drops = 0;
-  for (const { node, port } of [near, far]) {
+  for (const { node, port } of far === undefined ? [near] : [near, far]) {
     drops += node.device.count(port, COUNTER.empty, COUNTER.send_buffer_full);
     drops += node.device.count(port, COUNTER.nat_refused);
   }

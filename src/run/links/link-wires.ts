@@ -2,7 +2,7 @@
  * The links of an open project that are connected: two UDP attachments each. Filters and captures are at the first
  * end, where both ways pass.
  */
-import { Refusal } from '../../base/errors/errors.js';
+import { Refusal, refusals } from '../../base/errors/errors.js';
 import type { RunLink } from '../../lab/lab-run.js';
 import { acceptFilters, storedFilters } from '../../lab/topology/link-filters.js';
 import type { StoredLink } from '../../lab/gns3-file/topology-schema.js';
@@ -20,10 +20,24 @@ interface WireEnd {
   readonly port: number;
 }
 
+/** The end of a link that is not at a node of this host. */
+export interface OutwardEnd {
+  readonly name: string;
+  /** The UDP port of this host, which is reserved for the project. */
+  readonly lport: number;
+  /** The address and the port of the end. */
+  readonly rhost: string;
+  readonly rport: number;
+}
+
 export interface Wire {
   readonly linkId: string;
   readonly near: WireEnd;
-  readonly far: WireEnd;
+  /** Undefined when it is on another host. */
+  readonly far: WireEnd | undefined;
+  readonly farName: string;
+  /** Whether the near end is the second one of the link, because the first is on another host. */
+  readonly isReversed: boolean;
   /** The link as it was last carried out. */
   run: RunLink;
 }
@@ -65,7 +79,7 @@ export class LinkWires {
     if (wire === undefined) return false;
     this.#wires.delete(linkId);
     const results = await Promise.allSettled(
-      [wire.near, wire.far].map(({ node, port }) => node.detach(port)),
+      [wire.near, wire.far].map(async (end) => end?.node.detach(end.port)),
     );
     const failed = results.find((result) => result.status === 'rejected');
     if (failed !== undefined) throw failed.reason;
@@ -75,7 +89,7 @@ export class LinkWires {
   /** Disconnects every link that ends at the node; resolves with false when there was none. */
   async disconnectNode(nodeId: string): Promise<boolean> {
     const wires = [...this.#wires.values()].filter(
-      ({ near, far }) => near.node.id === nodeId || far.node.id === nodeId,
+      ({ near, far }) => near.node.id === nodeId || far?.node.id === nodeId,
     );
     for (const { linkId } of wires) await this.disconnect(linkId);
     return wires.length > 0;
@@ -97,7 +111,7 @@ export class LinkWires {
       return { type: 'nio_udp', lport, rhost: LOOPBACK, rport, suspend };
     };
     this.#warnOfIgnored(link);
-    const filters = await this.#filtersOf(near, run);
+    const filters = await this.#filtersOf(near, run, false);
     const first = await project.reserveUdpPort();
     let second: number | undefined;
     try {
@@ -115,19 +129,41 @@ export class LinkWires {
       await near.node.detach(near.port);
       throw error;
     }
-    const wire = { linkId: link.link_id, near, far, run };
+    const farName = `${far.node.name} port ${far.port}`;
+    const wire = { linkId: link.link_id, near, far, farName, isReversed: false, run };
     this.#wires.set(link.link_id, wire);
     return wire;
   }
 
-  async #setPolicy({ near, far }: Wire, run: RunLink): Promise<void> {
-    const suspended = run.link.suspend ?? false;
-    await near.node.setPolicy(near.port, { suspended, filters: await this.#filtersOf(near, run) });
-    await far.node.setPolicy(far.port, { suspended, filters: undefined });
+  /** Connects the end of a link that is at a node of this host; the other is made by somebody else. */
+  async connectOutward(run: RunLink, end: OutwardEnd): Promise<void> {
+    const { link } = run;
+    const [near] = this.#endsOf(link);
+    if (near === undefined) throw refusals.captureNowhere();
+    const { lport, rhost, rport, name: farName } = end;
+    const suspended = link.suspend ?? false;
+    this.#warnOfIgnored(link);
+    const isReversed = link.nodes[0]?.node_id !== near.node.id;
+    const filters = await this.#filtersOf(near, run, isReversed);
+    const nio: NioUdp = { type: 'nio_udp', lport, rhost, rport, suspend: suspended };
+    await near.node.attach(near.port, nio, { suspended, filters });
+    this.#wires.set(link.link_id, { linkId: link.link_id, near, far: undefined, farName, isReversed, run });
   }
 
-  #filtersOf({ node, port }: WireEnd, { link, directed }: RunLink): Promise<FilterPlan | undefined> {
-    const { forward: outward, backward: inward, seed } = directed;
+  async #setPolicy({ near, far, isReversed }: Wire, run: RunLink): Promise<void> {
+    const suspended = run.link.suspend ?? false;
+    const filters = await this.#filtersOf(near, run, isReversed);
+    await near.node.setPolicy(near.port, { suspended, filters });
+    await far?.node.setPolicy(far.port, { suspended, filters: undefined });
+  }
+
+  #filtersOf(
+    { node, port }: WireEnd,
+    { link, directed }: RunLink,
+    isReversed: boolean,
+  ): Promise<FilterPlan | undefined> {
+    const { forward, backward, seed } = directed;
+    const [outward, inward] = isReversed ? [backward, forward] : [forward, backward];
     const wanted = { both: storedFilters(link), outward, inward, seed: seed ?? undefined };
     return this.#plans.planOf(
       node.captureAt(port).linkType,

@@ -25,6 +25,8 @@ export interface NodeProject {
   readonly id: string;
   readonly name: string;
   readonly folder: string;
+  /** Whether a controller elsewhere has made it, which may have nodes on other hosts. */
+  readonly isOfOthers?: boolean;
 }
 
 /** The node, as its machine may read it at any time. */

@@ -53,6 +53,7 @@ function load(store: FakeStore, onEnd = (): void => undefined): Promise<Topology
     hostNumbers: new HostNumbers(consolePorts),
     symbolSize: () => ({ width: 65, height: 59 }),
     checkCompute: () => undefined,
+    hasCompute: (id: string) => id === 'local',
     quotas: NO_QUOTAS,
     beginRun: () => run,
   };

@@ -36,6 +36,8 @@ const NOTHING_RUNS: LabRun = {
   nodeStored: () => undefined,
   nodeRemoved: () => undefined,
   stateOf: () => ({ status: 'started', commandLine: null, folder: null }),
+  giveInputs: () => undefined,
+  checkMade: () => undefined,
   checkAble: () => Promise.resolve(),
   hostInterfaces: () => Promise.resolve([]),
   act: () => Promise.resolve(),
@@ -77,6 +79,7 @@ async function make(
     quotas: NO_QUOTAS,
     symbolSize: () => ({ width: 65, height: 59 }),
     checkCompute: () => undefined,
+    hasCompute: (id: string) => id === 'local',
     beginRun: () => run,
   };
   const topology = new Topology(PROJECT, channel, context);

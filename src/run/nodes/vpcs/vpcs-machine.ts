@@ -1,7 +1,7 @@
 /** Virtual PCs: each is a process of the program VPCS in a terminal. */
-import { FreeList } from '../../../base/memory/free-list.js';
 import { refusals } from '../../../base/errors/errors.js';
-import { STARTUP_SCRIPT, vpcs } from '../../../lab/kinds/vpcs.js';
+import { NumberPool } from '../../../lab/number-pool.js';
+import { numberAmongHosts, STARTUP_SCRIPT, vpcs } from '../../../lab/kinds/vpcs.js';
 import type { ComputeFiles } from '../../files.js';
 import type { Keeper, Program } from '../../keeper/keeper.js';
 import { endProgram, outputOf } from '../keeper-programs.js';
@@ -25,7 +25,7 @@ export class VpcsRunner implements ProgramRunner {
   readonly hasFilesOnly = true;
   readonly #options: VpcsOptions;
   #relaySwitch: Promise<readonly string[]> | undefined;
-  readonly #numbers = new Map<string, { readonly free: FreeList; taken: number }>();
+  readonly #numbers = new Map<string, { readonly free: NumberPool; taken: number }>();
 
   constructor(options: VpcsOptions) {
     this.#options = options;
@@ -37,13 +37,15 @@ export class VpcsRunner implements ProgramRunner {
   }
 
   newMachine(node: MachineNode): Machine {
-    const numbers = this.#numbers.get(node.home.id) ?? { free: new FreeList(MOST_IN_PROJECT), taken: 0 };
-    const number = numbers.free.take();
-    if (number === undefined) throw refusals.tooMany('nodes of type vpcs in this project', MOST_IN_PROJECT);
+    const numbers = this.#numbers.get(node.home.id) ?? {
+      ...{ free: new NumberPool([0, MOST_IN_PROJECT - 1]), taken: 0 },
+    };
+    const number = numbers.free.reserve(node.home.isOfOthers === true ? numberAmongHosts(node.id) : null);
+    if (number === null) throw refusals.tooMany('nodes of type vpcs in this project', MOST_IN_PROJECT);
     numbers.taken++;
     this.#numbers.set(node.home.id, numbers);
     const release = (): void => {
-      numbers.free.giveBack(number);
+      numbers.free.release(number);
       if (--numbers.taken === 0) this.#numbers.delete(node.home.id);
     };
     return new VpcsMachine(node, number, this.#options, () => this.#switches(), release);

@@ -1,0 +1,187 @@
+/**
+ * The links of a project that have an end on another compute. Both ends get a UDP port and the address of the other. A link
+ * whose compute is out of reach waits for it, and is made anew when the compute has lost it.
+ */
+import { messageOf, refusals } from '../../base/errors/errors.js';
+import type { RunLink } from '../../lab/lab-run.js';
+import { addressFor, type LinkSide } from './link-sides.js';
+
+type Sides = readonly [LinkSide, LinkSide];
+
+interface MadeLink {
+  readonly sides: Sides;
+  readonly ports: readonly [number, number];
+  readonly hosts: readonly [string, string];
+  run: RunLink;
+}
+
+interface CrossLink {
+  wanted: RunLink | undefined;
+  made: MadeLink | undefined;
+  last: Promise<void>;
+}
+
+interface CrossLinksOptions {
+  /** The ends of a link; undefined when one of them is out of reach. */
+  readonly sidesOf: (run: RunLink) => Promise<Sides | undefined>;
+  readonly warn: (message: string) => void;
+}
+
+export class CrossLinks {
+  readonly #options: CrossLinksOptions;
+  readonly #links = new Map<string, CrossLink>();
+  readonly #running = new Set<Promise<void>>();
+
+  constructor(options: CrossLinksOptions) {
+    this.#options = options;
+  }
+
+  settled(): Promise<unknown> | undefined {
+    return this.#running.size === 0 ? undefined : Promise.all(this.#running);
+  }
+
+  has(linkId: string): boolean {
+    return this.#links.has(linkId);
+  }
+
+  /** Connects both ends of a new link, or refuses and connects none. */
+  connect(run: RunLink): Promise<void> {
+    return this.#inTurn(run.link.link_id, async (link) => {
+      link.wanted = run;
+      try {
+        if (!(await this.#bring(link))) throw refusals.linkOutOfReach();
+      } catch (error) {
+        link.wanted = undefined;
+        throw error;
+      }
+    });
+  }
+
+  stored(run: RunLink): void {
+    this.#follow(run.link.link_id, async (link) => {
+      link.wanted = run;
+      await this.#bring(link);
+    });
+  }
+
+  removed(linkId: string): void {
+    if (!this.#links.has(linkId)) return;
+    this.#follow(linkId, async (link) => {
+      link.wanted = undefined;
+      await this.#undo(link);
+      this.#links.delete(linkId);
+    });
+  }
+
+  /** Makes what is wanted and not made. With `isLost`, links for which it holds are made anew. */
+  restore(isLost: (nodeIds: readonly string[]) => boolean): void {
+    for (const [id, { wanted }] of this.#links) {
+      if (wanted === undefined) continue;
+      this.#follow(id, async (link) => {
+        const lost = link.made !== undefined && isLost(link.made.sides.map(({ node }) => node.node_id));
+        if (lost) await this.#undo(link);
+        await this.#bring(link);
+      });
+    }
+  }
+
+  /** For a project that has ended. */
+  forgetAll(): void {
+    this.#links.clear();
+  }
+
+  /** Resolves with false when an end is out of reach. */
+  async #bring(link: CrossLink): Promise<boolean> {
+    const { wanted, made } = link;
+    if (wanted === undefined) return true;
+    if (made !== undefined) {
+      if (isSamePolicy(made.run, wanted)) return true;
+      if (await change(made, wanted)) {
+        made.run = wanted;
+        return true;
+      }
+      await this.#undo(link);
+    }
+    const sides = await this.#options.sidesOf(wanted);
+    if (sides === undefined) return false;
+    link.made = await make(sides, wanted);
+    return true;
+  }
+
+  async #undo(link: CrossLink): Promise<void> {
+    const { made } = link;
+    link.made = undefined;
+    if (made === undefined) return;
+    const ends = await Promise.allSettled(made.sides.map((side) => side.detach(made.run.link.link_id)));
+    const failed = ends.find((end) => end.status === 'rejected');
+    if (failed !== undefined) throw failed.reason;
+  }
+
+  #follow(linkId: string, work: (link: CrossLink) => Promise<void>): void {
+    this.#inTurn(linkId, work).catch((error: unknown) => {
+      this.#options.warn(`Link ${linkId} does not run as it should: ${messageOf(error)}`);
+    });
+  }
+
+  #inTurn(linkId: string, work: (link: CrossLink) => Promise<void>): Promise<void> {
+    const link = this.#links.get(linkId) ?? { wanted: undefined, made: undefined, last: Promise.resolve() };
+    this.#links.set(linkId, link);
+    const done = link.last.then(() => work(link));
+    link.last = done.catch(() => undefined);
+    const { last } = link;
+    this.#running.add(last);
+    void last.then(() => this.#running.delete(last));
+    return done;
+  }
+}
+
+/** The end at which the filters are. */
+function filterEnd([first, second]: Sides): LinkSide {
+  return !first.filters && second.filters ? second : first;
+}
+
+/** Undoes the first end when the second fails. Ports that were not used are kept. */
+async function make(sides: Sides, run: RunLink): Promise<MadeLink> {
+  const [near, far] = sides;
+  const own = [await near.address(), await far.address()] as const;
+  const hosts = [await addressFor(own[0], own[1]), await addressFor(own[1], own[0])] as const;
+  const first = await near.takePort();
+  let second: number;
+  try {
+    second = await far.takePort();
+  } catch (error) {
+    near.keepPort(first);
+    throw error;
+  }
+  const end = filterEnd(sides);
+  try {
+    await near.attach(run, first, { host: hosts[1], port: second }, near === end);
+  } catch (error) {
+    near.keepPort(first);
+    far.keepPort(second);
+    throw error;
+  }
+  try {
+    await far.attach(run, second, { host: hosts[0], port: first }, far === end);
+  } catch (error) {
+    far.keepPort(second);
+    await near.detach(run.link.link_id);
+    throw error;
+  }
+  return { sides, ports: [first, second], hosts, run };
+}
+
+/** Resolves with false when the link must be made anew. */
+async function change({ sides, ports, hosts }: MadeLink, run: RunLink): Promise<boolean> {
+  const [near, far] = sides;
+  const end = filterEnd(sides);
+  const isNearDone = await near.change(run, ports[0], { host: hosts[1], port: ports[1] }, near === end);
+  const isFarDone = await far.change(run, ports[1], { host: hosts[0], port: ports[0] }, far === end);
+  return isNearDone && isFarDone;
+}
+
+function isSamePolicy(a: RunLink, b: RunLink): boolean {
+  const fate = ({ link, directed }: RunLink): string =>
+    JSON.stringify([link.suspend ?? false, link.filters ?? {}, directed]);
+  return fate(a) === fate(b);
+}

@@ -1,0 +1,246 @@
+/** The run of a project whose nodes may be on several computes: each has its part, and the lab does not notice. */
+import { z } from 'zod';
+import { refusals, shortList } from '../../base/errors/errors.js';
+import { LOCAL_COMPUTE, type StoredLink, type StoredNode } from '../../lab/gns3-file/topology-schema.js';
+import type { CloudInterface } from '../../lab/kinds/host-interface.js';
+import type { Properties } from '../../lab/kinds/node-kind.js';
+import type {
+  BeginRun,
+  Client,
+  HeldFiles,
+  HeldNodes,
+  HoldPlan,
+  KeptMemory,
+  LabRun,
+  LinkPlace,
+  NodeAction,
+  NodeState,
+  RunEnd,
+  RunLink,
+} from '../../lab/lab-run.js';
+import type { AcceptedFilters } from '../../lab/topology/link-filters.js';
+import type { Projects } from '../../lab/projects/projects.js';
+import type { ComputeRun } from '../../run/compute-run.js';
+import type { LocalCompute } from '../../run/local-compute.js';
+import { CrossLinks } from './cross-links.js';
+import { LocalSide, RemoteSide, type LinkSide } from './link-sides.js';
+import type { RemoteComputes } from './remote-computes.js';
+import { RemotePart, type PartOwner } from './remote-part.js';
+
+const interfaces = z.array(
+  z.object({ name: z.string(), special: z.boolean(), type: z.enum(['ethernet', 'tap']) }),
+);
+
+/** Makes projects run here and on other computes. */
+export function farmRuns(
+  computes: RemoteComputes,
+  here: Pick<LocalCompute, 'beginRun'>,
+  { all }: Pick<Projects, 'all'>,
+): BeginRun {
+  return (projectId) =>
+    new FarmRun({
+      ...{ projectId, computes },
+      local: here.beginRun(projectId),
+      ownerOf: () => all.get(projectId),
+    });
+}
+
+interface FarmRunOptions {
+  readonly projectId: string;
+  /** The part on this server. */
+  readonly local: ComputeRun;
+  readonly computes: RemoteComputes;
+  readonly ownerOf: () => PartOwner | undefined;
+}
+
+class FarmRun implements LabRun {
+  readonly #options: FarmRunOptions;
+  readonly #local: ComputeRun;
+  readonly #parts = new Map<string, RemotePart>();
+  readonly #nodes = new Map<string, StoredNode>();
+  readonly #inputs = new Map<string, Properties>();
+  readonly #links: CrossLinks;
+
+  constructor(options: FarmRunOptions) {
+    this.#options = options;
+    this.#local = options.local;
+    this.#links = new CrossLinks({
+      sidesOf: (run) => this.#sidesOf(run),
+      warn: (message) => options.ownerOf()?.warn(message),
+    });
+  }
+
+  nodeStored(node: StoredNode): void {
+    const { node_id: id, compute_id: computeId } = node;
+    this.#nodes.set(id, node);
+    if (computeId === LOCAL_COMPUTE) {
+      this.#local.nodeStored(node);
+      return;
+    }
+    const part = this.#part(computeId);
+    const inputs = this.#inputs.get(id);
+    if (inputs !== undefined) part.giveInputs(id, inputs);
+    this.#inputs.delete(id);
+    part.nodeStored(node);
+  }
+
+  nodeRemoved(node: StoredNode): void {
+    this.#nodes.delete(node.node_id);
+    if (node.compute_id === LOCAL_COMPUTE) this.#local.nodeRemoved(node);
+    else this.#parts.get(node.compute_id)?.nodeRemoved(node);
+  }
+
+  stateOf(node: StoredNode): NodeState {
+    if (node.compute_id === LOCAL_COMPUTE) return this.#local.stateOf(node);
+    return this.#part(node.compute_id).stateOf(node);
+  }
+
+  checkAble(type: string, computeId: string): Promise<void> {
+    if (computeId === LOCAL_COMPUTE) return this.#local.checkAble(type);
+    const { computes } = this.#options;
+    const { isConnected, nodeTypes } = computes.reachOf(computeId);
+    const name = computes.recordOf(computeId)?.name ?? computeId;
+    // A compute that is out of reach is refused when the node is to be stored.
+    if (isConnected && !nodeTypes.some((known) => known === type))
+      return Promise.reject(refusals.computeLacksKind(name, type));
+    return Promise.resolve();
+  }
+
+  giveInputs(nodeId: string, inputs: Properties): void {
+    this.#inputs.set(nodeId, inputs);
+  }
+
+  checkMade(nodeId: string): void {
+    const computeId = this.#nodes.get(nodeId)?.compute_id;
+    if (computeId !== undefined) this.#parts.get(computeId)?.checkMade(nodeId);
+  }
+
+  async hostInterfaces(computeId: string): Promise<readonly CloudInterface[]> {
+    if (computeId === LOCAL_COMPUTE) return this.#local.hostInterfaces();
+    const found = await this.#options.computes.ask(computeId, { method: 'GET', path: '/network/interfaces' });
+    return interfaces.parse(found);
+  }
+
+  act(node: StoredNode, action: NodeAction): Promise<void> {
+    if (node.compute_id === LOCAL_COMPUTE) return this.#local.act(node, action);
+    return this.#part(node.compute_id).act(node, action);
+  }
+
+  planHold(): Promise<HoldPlan> {
+    this.#refuseElsewhere('A snapshot of running nodes');
+    return this.#local.planHold();
+  }
+
+  hold(folder: string): Promise<HeldNodes> {
+    return this.#local.hold(folder);
+  }
+
+  holdFiles(): Promise<HeldFiles> {
+    return this.#local.holdFiles();
+  }
+
+  async halt(nodeId: string): Promise<void> {
+    const node = this.#nodes.get(nodeId);
+    if (node === undefined || node.compute_id === LOCAL_COMPUTE) await this.#local.halt(nodeId);
+    else await this.act(node, 'stop');
+  }
+
+  async putAway(): Promise<void> {
+    const { ownerOf } = this.#options;
+    const away = [...this.#nodes.values()].filter(({ compute_id: id }) => id !== LOCAL_COMPUTE);
+    const stops = away.map((node) =>
+      this.act(node, 'stop').catch((error: unknown) => ownerOf()?.warn(`${node.name}: ${String(error)}`)),
+    );
+    await Promise.all([this.#local.putAway(), ...stops]);
+  }
+
+  async startAgain(nodeId: string, isSuspended: boolean, memory: KeptMemory | undefined): Promise<void> {
+    const node = this.#nodes.get(nodeId);
+    if (node !== undefined && node.compute_id !== LOCAL_COMPUTE) await this.act(node, 'start');
+    else await this.#local.startAgain(nodeId, isSuspended, memory);
+  }
+
+  connect(run: RunLink): Promise<void> {
+    return this.#isCross(run.link) ? this.#links.connect(run) : this.#local.connect(run);
+  }
+
+  linkStored(run: RunLink): void {
+    if (this.#isCross(run.link)) this.#links.stored(run);
+    else this.#local.linkStored(run);
+  }
+
+  linkRemoved(link: StoredLink): void {
+    if (this.#links.has(link.link_id)) this.#links.removed(link.link_id);
+    else this.#local.linkRemoved(link);
+  }
+
+  takeRoom(bytes: number): Promise<() => void> {
+    return this.#local.takeRoom(bytes);
+  }
+
+  settled(): Promise<void> | undefined {
+    const waits = [
+      this.#local.settled(),
+      ...[...this.#parts.values()].map((part) => part.settled()),
+      this.#links.settled(),
+    ].filter((wait) => wait !== undefined);
+    return waits.length === 0 ? undefined : Promise.all(waits).then(() => undefined);
+  }
+
+  checkFilters(node: StoredNode, place: LinkPlace, filters: AcceptedFilters, client: Client): Promise<void> {
+    return this.#local.checkFilters(node, place, filters, client);
+  }
+
+  async end(how: RunEnd): Promise<void> {
+    this.#links.forgetAll();
+    await Promise.all([this.#local.end(how), ...[...this.#parts.values()].map((part) => part.end(how))]);
+  }
+
+  #refuseElsewhere(what: string): void {
+    const names = [...this.#parts.values()].flatMap((part) => part.runningNames);
+    if (names.length > 0) throw refusals.notOnOtherComputes(what, shortList(names));
+  }
+
+  #part(computeId: string): RemotePart {
+    const known = this.#parts.get(computeId);
+    if (known !== undefined) return known;
+    const { projectId, computes, ownerOf } = this.#options;
+    const part = new RemotePart({
+      ...{ projectId, computeId, computes, ownerOf },
+      ready: (isAnew) => {
+        this.#links.restore((nodeIds) => isAnew && nodeIds.some((id) => this.#isOn(id, computeId)));
+      },
+    });
+    this.#parts.set(computeId, part);
+    return part;
+  }
+
+  #isOn(nodeId: string, computeId: string): boolean {
+    return this.#nodes.get(nodeId)?.compute_id === computeId;
+  }
+
+  #isCross({ nodes }: StoredLink): boolean {
+    return nodes.some(({ node_id: id }) => {
+      const node = this.#nodes.get(id);
+      return node !== undefined && node.compute_id !== LOCAL_COMPUTE;
+    });
+  }
+
+  /** Waits until the nodes are there. A link that leads to a node which runs nowhere stays unconnected. */
+  async #sidesOf({ link }: RunLink): Promise<readonly [LinkSide, LinkSide] | undefined> {
+    const nodes = link.nodes.map(({ node_id: id }) => this.#nodes.get(id));
+    const parts = nodes.map((node) => this.#parts.get(node?.compute_id ?? ''));
+    await Promise.all([this.#local.settled(), ...parts.map((part) => part?.settled())]);
+    const sides = link.nodes.flatMap((place, index): LinkSide[] => {
+      const node = nodes[index];
+      const part = parts[index];
+      if (node === undefined) return [];
+      if (part === undefined)
+        return [new LocalSide(this.#local, node, nodes[1 - index]?.name ?? link.link_id)];
+      const host = this.#options.computes.recordOf(node.compute_id)?.host;
+      return part.isReady && host !== undefined ? [new RemoteSide(part, host, node, place)] : [];
+    });
+    const [first, second] = sides;
+    return first === undefined || second === undefined ? undefined : [first, second];
+  }
+}

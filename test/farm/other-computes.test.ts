@@ -1,0 +1,205 @@
+/** Nodes and links on other computes: another Wirefarm, and one that answers as GNS3 2.2 does. */
+import t from 'tap';
+import { Client } from '../support/client.js';
+import { eventually } from '../support/eventually.js';
+import { NodeLab, type Json } from '../support/node-lab.js';
+import { NodeTerminal } from '../support/node-terminal.js';
+import { NotificationLog } from '../support/notification-log.js';
+import { scratchFolder } from '../support/scratch.js';
+import { ownConsolePorts, startServer, type ServerProcess } from '../support/server-process.js';
+import { StockCompute } from '../support/stock-compute.js';
+import { missingVpcs } from '../support/vpcs.js';
+
+const controller = await startServer(t, { environment: { WIREFARM_CONSOLE_PORTS: ownConsolePorts() } });
+const client = new Client(controller.url);
+
+const prompt = (name: string): RegExp => new RegExp(`${name}> $`);
+
+/** Puts a compute on record, and waits until it is connected. */
+async function record(id: string, port: number): Promise<void> {
+  const place = { compute_id: id, name: `host ${id}`, protocol: 'http', host: '127.0.0.1', port };
+  await client.expect(201, 'POST', '/v2/computes', place);
+  await connected(id, true);
+}
+
+function connected(id: string, wanted: boolean): Promise<Json> {
+  return eventually(`compute ${id} is ${wanted ? '' : 'not '}connected`, async () => {
+    const shown = await client.expect(200, 'GET', `/v2/computes/${id}`);
+    return shown['connected'] === wanted ? shown : undefined;
+  });
+}
+
+const startsScript = (address: string): Json => ({ startup_script: `set pcname %h\nip ${address}/24\n` });
+
+void t.test('virtual PCs on two hosts ping each other', { skip: missingVpcs() }, async (t) => {
+  const data = scratchFolder(t);
+  const environment = { WIREFARM_CONSOLE_PORTS: ownConsolePorts(1) };
+  const compute = await startServer(t, { data, environment });
+  await record('b', compute.port);
+  const lab = await NodeLab.make(t, controller);
+  const events = await NotificationLog.open(lab.events);
+  t.teardown(() => {
+    events.close();
+  });
+  const near = await lab.pc('PC1', '10.0.0.1');
+  const nearSwitch = await lab.node('ethernet_switch', 'SW1');
+  const farSwitch = await lab.node('ethernet_switch', 'SW2', {}, { compute_id: 'b' });
+  const far = await lab.node('vpcs', 'PC2', startsScript('10.0.0.2'), { compute_id: 'b' });
+  t.match(far, { status: 'stopped', console_host: '127.0.0.1', compute_id: 'b' });
+  t.type(far['console'], 'number');
+  await lab.link([near, 0], [nearSwitch, 0]);
+  const across = await lab.link([farSwitch, 0], [nearSwitch, 1]);
+  await lab.link([farSwitch, 1], [far, 0]);
+  t.hasStrict(await lab.act(far, 'start'), { status: 'started' });
+
+  const console = await lab.console(t, near);
+  await console.until(prompt('PC1'));
+  const reaches = (): Promise<boolean> => pings(console);
+  const farPath = `/v2/compute/projects/${lab.id}/vpcs/nodes/${String(far['node_id'])}`;
+  const farConsole = await NodeTerminal.open(t, `${compute.url}${farPath}/console/ws`);
+  await farConsole.until(prompt('PC2'));
+  await eventually('the first ping', async () => ((await reaches()) ? true : undefined));
+
+  await t.test('a link across is suspended, filtered, counted and captured at this end', async (t) => {
+    const at = lab.linkAt(across);
+    await client.expect(201, 'POST', `${at}/start_capture`, { capture_file_name: 'across.pcap' });
+    await client.expect(201, 'PUT', at, { suspend: true });
+    t.notOk(await reaches());
+    await client.expect(201, 'PUT', at, { suspend: false, filters: { bpf: ['icmp'] } });
+    t.notOk(await reaches());
+    await client.expect(201, 'PUT', at, { filters: {} });
+    t.ok(await reaches());
+    await client.expect(201, 'POST', `${at}/stop_capture`);
+    const { links } = await client.expect(200, 'GET', `${lab.path}/traffic`);
+    const counts = (links as Record<string, number[]>)[String(across['link_id'])] ?? [];
+    t.ok((counts[0] ?? 0) > 0 && (counts[2] ?? 0) > 0);
+  });
+
+  await t.test('nodes elsewhere are refused what only the own host can do, with a sentence', async (t) => {
+    t.match(await client.post(`${lab.at(far)}/duplicate`, { x: 1, y: 1 }), {
+      status: 409,
+      body: { message: /not possible for nodes on other computes than this server: PC2/ },
+    });
+    t.match(await client.post(`${lab.path}/nodes`, { name: 'R', node_type: 'docker', compute_id: 'b' }), {
+      status: 409,
+    });
+  });
+
+  await t.test('a compute that is killed and returns runs again what it ran', async (t) => {
+    await compute.stop('SIGKILL');
+    await connected('b', false);
+    await events.next(
+      ({ action, event }) => action === 'log.warning' && String(event['message']).includes('out of reach'),
+    );
+    t.match(await client.post(`${lab.at(far)}/stop`), { status: 409 });
+    // At another port: the old one may not be free yet.
+    const again = await startServer(t, { data, environment });
+    await client.expect(200, 'PUT', '/v2/computes/b', { port: again.port });
+    await connected('b', true);
+    await eventually('the ping after the return', async () => ((await reaches()) ? true : undefined));
+    t.hasStrict(await lab.show(far), { status: 'started' });
+    await lab.act(far, 'stop');
+    await endOfLab(again);
+  });
+
+  /** The project is closed on the compute, too, and opens again there. */
+  async function endOfLab(again: ServerProcess): Promise<void> {
+    const its = new Client(again.url);
+    const projects = async (): Promise<unknown> => (await its.get('/v2/compute/projects')).body;
+    await client.expect(204, 'POST', `${lab.path}/close`);
+    t.strictSame(await projects(), []);
+    await client.expect(201, 'POST', `${lab.path}/open`);
+    t.match(await projects(), [{ project_id: lab.id }]);
+    await client.expect(204, 'DELETE', lab.at(far));
+    const { udp_ports: ports } = await its.expect(200, 'GET', '/v2/compute/network/ports');
+    t.equal((ports as number[]).length, 1, 'only the link of the switch is left');
+  }
+});
+
+async function pings(console: NodeTerminal): Promise<boolean> {
+  console.type('ping 10.0.0.2 -c 1 -w 1000');
+  return (await console.until(prompt('PC1'))).includes('icmp_seq=1 ttl=64');
+}
+
+void t.test('a compute of GNS3 is driven past its traps', async (t) => {
+  const stock = await StockCompute.start();
+  t.teardown(() => stock.stop());
+  await record('s', stock.port);
+  const lab = await NodeLab.make(t, controller);
+  const project = stock.projects.get.bind(stock.projects, lab.id);
+  const [one, two] = [
+    await lab.node('vpcs', 'PC1', {}, { compute_id: 's' }),
+    await lab.node('vpcs', 'PC2', {}, { compute_id: 's' }),
+  ];
+  const here = await lab.node('ethernet_switch', 'SW');
+  t.match(one, {
+    console: 5000,
+    console_host: '127.0.0.1',
+    node_directory: `/its/${String(one['node_id'])}`,
+  });
+
+  await t.test('a second NIO is refused there, so the first is removed before', async (t) => {
+    const path = `/projects/${lab.id}/vpcs/nodes/${String(one['node_id'])}/adapters/0/ports/0/nio`;
+    project()?.nios.set(path, { left: 'by a request whose answer was lost' });
+    const link = await lab.link([one, 0], [two, 0]);
+    t.match(project()?.nios.get(path), { type: 'nio_udp', rhost: '127.0.0.1', filters: {}, suspend: false });
+    await client.expect(201, 'PUT', lab.linkAt(link), { suspend: true });
+    t.match(project()?.nios.get(path), { filters: { frequency_drop: [-1] }, suspend: true });
+    await client.expect(204, 'DELETE', lab.linkAt(link));
+    await eventually('no NIO', () => (project()?.nios.size === 0 ? true : undefined));
+  });
+
+  await t.test('a port that was asked for in vain is used by the next link', async (t) => {
+    const path = `/projects/${lab.id}/vpcs/nodes/${String(two['node_id'])}/adapters/0/ports/0/nio`;
+    stock.instead.set(`POST ${path}`, { status: 409, body: { message: 'UbridgeError', status: 409 } });
+    const nodes = [one, two].map(({ node_id }) => ({ node_id, adapter_number: 0, port_number: 0 }));
+    const before = project()?.ports.size ?? 0;
+    t.match(await client.post(`${lab.path}/links`, { nodes }), {
+      status: 409,
+      body: { message: /UbridgeError/ },
+    });
+    t.equal(project()?.nios.size, 0, 'the first end is undone');
+    stock.instead.clear();
+    await lab.link([two, 0], [here, 0]);
+    t.equal(project()?.ports.size, before + 2);
+  });
+
+  await t.test('a compute that has forgotten everything is given it again, with fresh ports', async (t) => {
+    await lab.act(two, 'start');
+    const [before] = [...(project()?.nios.values() ?? [])];
+    stock.forget();
+    const nios = await eventually('the link is made again', () => {
+      const { nios } = project() ?? {};
+      return nios?.size === 1 ? [...nios.values()] : undefined;
+    });
+    t.not(nios[0]?.['lport'], before?.['lport']);
+    t.match(project()?.nodes.get(String(two['node_id'])), { status: 'started' });
+    t.match(project()?.nodes.get(String(one['node_id'])), { status: 'stopped' });
+  });
+
+  await t.test('a node that its compute refuses is not kept', async (t) => {
+    const image = {
+      exception: 'ImageMissingError',
+      image: 'x',
+      message: 'The image x is missing',
+      status: 409,
+    };
+    stock.instead.set(`POST /projects/${lab.id}/vpcs/nodes`, { status: 409, body: image });
+    t.match(await client.post(`${lab.path}/nodes`, { name: 'PC3', node_type: 'vpcs', compute_id: 's' }), {
+      status: 409,
+      body: { message: 'Compute host s: The image x is missing' },
+    });
+    stock.instead.clear();
+    t.equal(((await client.get(`${lab.path}/nodes`)).body as unknown[]).length, 3);
+  });
+
+  await t.test('a project opens while one of its computes is out of reach', async (t) => {
+    await client.expect(204, 'POST', `${lab.path}/close`);
+    t.equal(project(), undefined);
+    await stock.stop();
+    await connected('s', false);
+    await client.expect(201, 'POST', `${lab.path}/open`);
+    t.match(await lab.show(two), { status: 'stopped', compute_id: 's' });
+    t.match(await client.post(`${lab.at(two)}/start`), { status: 409, body: { message: /Cannot connect/ } });
+  });
+});

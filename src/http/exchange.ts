@@ -4,6 +4,7 @@
  * client has gone.
  */
 import type { HttpRequest, HttpResponse } from 'uWebSockets.js';
+import type { Member } from '../base/members.js';
 import type { Headers, WholeAnswer } from './answer.js';
 import { ANYONE, type Caller } from './caller.js';
 import { ChunkedResponse } from './streams/chunked-response.js';
@@ -27,7 +28,9 @@ interface ExchangeOptions {
   readonly commonHeaders: (origin: string) => Headers;
 }
 
-export class Exchange {
+export class Exchange implements Member {
+  /** Among the requests that are being answered. */
+  place = -1;
   readonly id: string;
   readonly method: string;
   readonly path: string;
@@ -59,6 +62,10 @@ export class Exchange {
   summary: string | undefined;
   /** The JSON body, once it has been read. */
   body: unknown;
+  /** The digest of the JSON body without secrets, when the request is to be noted. */
+  bodyDigest: string | undefined;
+  /** Ends the note of the change that is asked for, if it has one. */
+  endNote: (() => void) | undefined;
   /** The ids of what was made, once it is. */
   made: Readonly<Record<string, string>> = {};
   headers: Readonly<Record<string, string>> = {};

@@ -3,8 +3,9 @@ import { randomInt } from 'node:crypto';
 import type { Logger } from 'pino';
 import type { HttpRequest, HttpResponse } from 'uWebSockets.js';
 import { refusals } from '../base/errors/errors.js';
+import { Members } from '../base/members.js';
 import type { MetricPage } from '../base/metrics/metric-page.js';
-import { AccessLog } from './access-log.js';
+import { AccessLog, type RequestLines } from './access-log.js';
 import { Admission, type DescriptorTable } from './admission.js';
 import { empty, jsonText, type Answer, type Headers } from './answer.js';
 import type { ChangeNotes } from './change-notes.js';
@@ -31,8 +32,8 @@ interface HttpServerOptions {
   /** The value of the `Server` header. */
   readonly name: string;
   readonly log: Logger;
-  /** The log that has the lines of requests, if it is another one. */
-  readonly requestLog?: Logger;
+  /** The log that has the lines of requests, if any has. */
+  readonly requestLog?: RequestLines;
   /** The share of the requests that only read that is logged, as one of so many; 0 logs none. */
   readonly accessLogSample: () => number;
   readonly descriptors: DescriptorTable;
@@ -52,11 +53,11 @@ export class HttpServer {
   readonly #options: HttpServerOptions;
   readonly #dispatcher: Dispatcher;
   readonly #sockets: WebSockets;
-  readonly #accessLog: AccessLog;
+  readonly #accessLog: AccessLog | undefined;
   readonly #admission: Admission;
   /** All that listen or have connections. */
   readonly #entrances = new Set<Entrance>();
-  readonly #active = new Set<Exchange>();
+  readonly #active = new Members<Exchange>();
   readonly #metrics = new RequestMetrics();
   readonly #serverHeader: Headers;
   #entrance: Entrance;
@@ -68,12 +69,12 @@ export class HttpServer {
   #nextId = 0;
 
   constructor(options: HttpServerOptions) {
-    const { rates } = options;
+    const { rates, requestLog } = options;
     const now = (): number => performance.now();
     this.#options = options;
     this.#serverHeader = [['Server', options.name]];
     this.#dispatcher = new Dispatcher({ ...options, limits: new RateLimits({ rates, now }) });
-    this.#accessLog = new AccessLog(options.requestLog ?? options.log, options.accessLogSample);
+    this.#accessLog = requestLog && new AccessLog(requestLog, options.accessLogSample);
     this.#admission = new Admission(options.descriptors, options.log);
     this.#sockets = new WebSockets({
       dispatcher: this.#dispatcher,
@@ -142,7 +143,7 @@ export class HttpServer {
     clearInterval(this.#watch);
     for (const entrance of this.#entrances) entrance.stopListening();
     this.#sockets.close();
-    for (const exchange of [...this.#active]) exchange.endStream();
+    for (const exchange of this.#active.all()) exchange.endStream();
     await Promise.race([this.#drained(), timeout(graceMs)]);
     for (const entrance of this.#entrances) entrance.app.close();
   }
@@ -188,7 +189,7 @@ export class HttpServer {
   /** Ends endless answers whose callers may not have them any more. */
   #cutForbidden(): void {
     const { streams } = this.#options;
-    for (const exchange of this.#active) {
+    for (const exchange of this.#active.all()) {
       const { caller, rule, isEndless } = exchange;
       if (!isEndless || rule === undefined) continue;
       if (isServed(caller, rule.access, rule.params)) streams?.(rule.access, rule.params);
@@ -198,7 +199,7 @@ export class HttpServer {
   }
 
   async #drained(): Promise<void> {
-    for (const exchange of [...this.#active]) {
+    for (const exchange of this.#active.all()) {
       await new Promise<void>((resolve) => {
         exchange.atEnd(() => {
           resolve();
@@ -224,9 +225,9 @@ export class HttpServer {
     const exchange = new Exchange({ id, client, commonHeaders }, request, response);
     this.#active.add(exchange);
     exchange.atEnd(() => {
-      this.#active.delete(exchange);
+      this.#active.remove(exchange);
       this.#metrics.ended(exchange);
-      this.#accessLog.ended(exchange);
+      this.#accessLog?.ended(exchange);
       this.#options.notes?.ended(exchange);
       this.#options.ended(exchange);
     });

@@ -22,10 +22,6 @@ type RequestKind = Extract<AuditEntry['kind'], 'change' | 'refused' | 'sign_in' 
 
 export class RequestAudit implements ChangeNotes {
   readonly #audit: Audit;
-  /** By the ids of requests. */
-  readonly #open = new Map<string, AuditNote>();
-  /** The digests of bodies of requests that are not noted yet. */
-  readonly #digests = new WeakMap<Exchange, string>();
 
   constructor(audit: Audit) {
     this.#audit = audit;
@@ -37,7 +33,7 @@ export class RequestAudit implements ChangeNotes {
 
   digester(exchange: Exchange): (bytes: Uint8Array) => void {
     return (bytes) => {
-      this.#digests.set(exchange, hash('sha256', mayHaveSecrets(bytes) ? shown(bytes) : bytes));
+      exchange.bodyDigest = hash('sha256', mayHaveSecrets(bytes) ? shown(bytes) : bytes);
     };
   }
 
@@ -45,7 +41,12 @@ export class RequestAudit implements ChangeNotes {
     const isSignIn = `${exchange.method} ${exchange.template ?? ''}` === SIGN_IN;
     const note = this.#audit.begin(this.#entryOf(isSignIn ? 'sign_in' : 'change', exchange, params));
     if (note === undefined) return make();
-    this.#open.set(exchange.id, note);
+    const end = (): void => {
+      this.#end(note, exchange);
+    };
+    // Nobody waits for an answer when the client has gone before.
+    if (exchange.isGone) end();
+    else exchange.endNote = end;
     const answer = await make();
     exchange.made = idsIn(answer, exchange.template ?? '');
     await this.#audit.secured(note);
@@ -53,16 +54,9 @@ export class RequestAudit implements ChangeNotes {
   }
 
   ended(exchange: Exchange): void {
-    const noted = this.#open.get(exchange.id);
-    const { status, caller, made: ids } = exchange;
-    if (noted !== undefined) {
-      this.#open.delete(exchange.id);
-      const isNew = noted.entry.user_id !== (caller.userId ?? null);
-      const signedIn = isNew ? { user: caller.name, user_id: caller.userId ?? null } : undefined;
-      this.#audit.end(noted, { status: status === 0 ? null : status, ids, signedIn });
-    } else if (REFUSED.has(status) && this.#audit.isOn) {
-      this.#audit.tell(this.#entryOf('refused', exchange, {}), status);
-    }
+    if (exchange.endNote !== undefined) exchange.endNote();
+    else if (REFUSED.has(exchange.status) && this.#audit.isOn)
+      this.#audit.tell(this.#entryOf('refused', exchange, {}), exchange.status);
   }
 
   /** It is told at once: what a ticket opens may go on for days. */
@@ -77,6 +71,12 @@ export class RequestAudit implements ChangeNotes {
     if (this.#audit.isOn) this.#audit.tell(this.#entryOf('sign_in', exchange, {}), exchange.status);
   };
 
+  #end(note: AuditNote, { status, caller, made: ids }: Exchange): void {
+    const isNew = note.userId !== (caller.userId ?? null);
+    const signedIn = isNew ? { user: caller.name, user_id: caller.userId ?? null } : undefined;
+    this.#audit.end(note, { status: status === 0 ? null : status, ids, signedIn });
+  }
+
   #entryOf(kind: RequestKind, exchange: Exchange, params: Params): AuditEntry {
     const { caller } = exchange;
     return {
@@ -90,7 +90,7 @@ export class RequestAudit implements ChangeNotes {
       method: exchange.method.slice(0, LONGEST_ADDRESS),
       route: exchange.template ?? null,
       ids: shortened(params),
-      body: this.#digests.get(exchange) ?? null,
+      body: exchange.bodyDigest ?? null,
     };
   }
 }

@@ -78,7 +78,8 @@ const LARGEST_HEADERS = 16 * 1024;
 export async function serve(start: StartSettings): Promise<void> {
   const { config } = start;
   prepareFolders(config);
-  const log = pino({ level: config.logLevel }, pino.destination({ dest: 2, sync: false }));
+  const sink = pino.destination({ dest: 2, sync: false });
+  const log = pino({ level: config.logLevel }, sink);
   const stop = onStopSignal((error) => {
     log.fatal({ err: error }, 'the server has a fault and ends: whoever started it should start it again');
   });
@@ -101,8 +102,8 @@ export async function serve(start: StartSettings): Promise<void> {
   const { users, tokens, sessions, groups, grants } = accounts;
   const audit = serverAudit({ config, store, users, log, files: threads.files, now: () => Date.now() });
   const live = new LiveSettings(start, { files: threads.files, hasUsers: () => users.size > 0, log });
-  const requests = requestLog(config, threads, log);
-  live.follow(({ logLevel }) => (requests.log.level = log.level = logLevel));
+  const requests = requestLog({ config, threads, log, sink, now: () => Date.now() });
+  live.follow(({ logLevel }) => (log.level = logLevel));
   const consoles = consoleReach(live, () => users.size > 0);
   const quotas = new Quotas({ store, users, grants, defaults: () => live.config.quotas });
   await Promise.all([accounts.start(), quotas.start(), audit.start()]);
@@ -324,7 +325,7 @@ export async function serve(start: StartSettings): Promise<void> {
     rates: () => (users.size > 0 || config.credentials || config.isForOthers ? live.config.rates : undefined),
     name: `${PRODUCT.name}/${PRODUCT.version}`,
     log,
-    requestLog: requests.log,
+    requestLog: requests.lines,
     descriptors: sockets.descriptors,
     ended: happened.ended,
     streams: happened.streams,

@@ -18,6 +18,7 @@ import { addUser, basic, firstAdmin, PASSWORD, signedIn } from '../support/accou
 import { cli } from '../support/cli.js';
 import { Client, type Reply } from '../support/client.js';
 import { eventually } from '../support/eventually.js';
+import { RawConnection, requestBytes } from '../support/raw-client.js';
 import { scratchFolder } from '../support/scratch.js';
 import { startServer } from '../support/server-process.js';
 
@@ -182,6 +183,22 @@ void t.test('while it cannot be written, readyz says so, and the lines wait', as
 });
 
 void t.test('a change that was answered before the server was killed has its line', async (t) => {
+  // Its note is stored with those of others, and stays when these have their lines.
+  const [project] = (await ann.get('/v2/projects')).body as { project_id: string }[];
+  const upload = await RawConnection.open(server.port);
+  t.teardown(() => {
+    upload.close();
+  });
+  const { Authorization: key } = basic('ann');
+  const head = { Authorization: key, 'Content-Length': '1000' };
+  upload.write(
+    requestBytes('POST', `/v2/projects/${project?.project_id ?? ''}/files/big`, { headers: head }),
+  );
+  await eventually('the upload has begun', async () =>
+    /^wirefarm_http_in_flight 2$/m.test((await admin.get('/metrics')).text) ? true : undefined,
+  );
+  const first = await ann.post('/v2/projects', { name: 'beside it' });
+  await lineOf(first);
   const names = Array.from({ length: 8 }, (_, index) => `killed ${index}`);
   const made = await Promise.all(names.map((name) => ann.post('/v2/projects', { name })));
   await server.stop('SIGKILL');
@@ -189,12 +206,17 @@ void t.test('a change that was answered before the server was killed has its lin
   server = await startServer(whole, { data, flags: ['--audit-required'] });
   admin = signedIn(server, 'root');
   for (const reply of made) t.match(await lineOf(reply), { user: 'ann', route: '/v2/projects' });
+  const cut = lines().filter((line) =>
+    JSON.stringify(line).includes('"route":"/v2/projects/{project_id}/files/{'),
+  );
+  t.match(cut.at(-1), { kind: 'change', user: 'ann', status: null });
   const numbers = lines().map(({ sequence }) => sequence);
   t.same(
     numbers,
     numbers.map((_, index) => index + 1),
     'no line twice',
   );
+  t.equal(new Set(lines().map(({ req, kind }) => `${req} ${kind}`)).size, numbers.length, 'no entry twice');
 });
 
 void t.test('with --audit-required nothing is changed without it', async (t) => {

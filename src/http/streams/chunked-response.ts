@@ -7,6 +7,7 @@ const LARGEST_PIECE = 64 * 1024;
 
 /** A response without a known end: chunked, bounded, and closed when its client is too slow for the bound. */
 export class ChunkedResponse implements LongStream {
+  place = -1;
   readonly #response: HttpResponse;
   readonly #writer: ChunkWriter;
   readonly #limit: number;

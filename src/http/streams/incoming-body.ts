@@ -14,6 +14,7 @@ export interface BodyReceiver {
  * held until it has a receiver.
  */
 export class IncomingBody implements LongStream {
+  place = -1;
   readonly #response: HttpResponse;
   #receiver: BodyReceiver | undefined;
   /** Bytes that came before there was a receiver, because the library had read them already. */

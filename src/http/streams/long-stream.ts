@@ -7,10 +7,12 @@
  * IDLE_LIMIT_MS in which the client has moved no byte. After a `write` that returned false, the library sends the bytes
  * that it holds only within a `cork`, so the writable handler of a chunked stream always has one.
  */
+import { Members, type Member } from '../../base/members.js';
+
 const REARM_MS = 4000;
 export const IDLE_LIMIT_MS = 120_000;
 
-export interface LongStream {
+export interface LongStream extends Member {
   /** Keeps the connection; called every REARM_MS while the stream lives. */
   rearm(): void;
   /**
@@ -21,7 +23,7 @@ export interface LongStream {
   expire(): void;
 }
 
-const live = new Set<LongStream>();
+const live = new Members<LongStream>();
 let timer: NodeJS.Timeout | undefined;
 
 export function join(stream: LongStream): void {
@@ -32,12 +34,14 @@ export function join(stream: LongStream): void {
 }
 
 export function leave(stream: LongStream): void {
-  live.delete(stream);
+  live.remove(stream);
 }
 
 /** Re-arms every stream, or ends it when its client has been idle for too long. */
 export function lookAtStreams(now: number): void {
-  for (const stream of live) {
+  for (const stream of live.all()) {
+    // The end of one stream may be that of another.
+    if (stream.place < 0) continue;
     const since = stream.waitingSince;
     if (since !== undefined && now - since >= IDLE_LIMIT_MS) stream.expire();
     else stream.rearm();

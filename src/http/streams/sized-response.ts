@@ -31,6 +31,7 @@ const LONGEST_PIECE = 512 * 1024;
 
 /** A response of known length, pulled from its source at the client's pace, in turns with all other streams. */
 export class SizedResponse implements LongStream, TurnTaker {
+  place = -1;
   readonly #response: HttpResponse;
   readonly #total: number;
   readonly #source: PieceSource;

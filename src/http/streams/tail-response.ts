@@ -8,6 +8,7 @@ import { join, leave, type LongStream } from './long-stream.js';
 import { TailFlow, type TailSink, type TailSource } from './tail-flow.js';
 
 export class TailResponse implements LongStream, TailSink {
+  place = -1;
   readonly #response: HttpResponse;
   readonly #writer: ChunkWriter;
   readonly #onEnded: () => void;

@@ -1,5 +1,5 @@
 /** The audit, an entry at a time: who did what, from where, and how it ended. */
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { Key } from '../../base/store/store.js';
 
 /**
@@ -8,7 +8,7 @@ import type { Key } from '../../base/store/store.js';
  */
 type AuditKind = 'change' | 'command' | 'lost' | 'refused' | 'sign_in' | 'ticket';
 
-/** The facts that are known before a change is made. They are a record of the store until their line is in the file. */
+/** The facts that are known before a change is made. The store has them until their line is in the file. */
 export interface AuditEntry {
   readonly time: string;
   /** The id of the request. With the time, an entry is known by it. */
@@ -36,6 +36,18 @@ export interface AuditOutcome {
 
 const REFUSED = new Set<number | null>([401, 403]);
 
+/** The text of an entry, which the store has, and from which its line is made. */
+export const textOf = (entry: AuditEntry): string => JSON.stringify(entry);
+
+/** The text of an entry whose request has ended. */
+export function endedText(text: string, { status, ids, signedIn }: AuditOutcome): string {
+  const isRefused = REFUSED.has(status);
+  if (!isRefused && signedIn === undefined && Object.keys(ids).length === 0) return text;
+  const entry = JSON.parse(text) as AuditEntry;
+  const kind = isRefused ? 'refused' : entry.kind;
+  return textOf({ ...entry, ...signedIn, kind, ids: { ...entry.ids, ...ids } });
+}
+
 /** The last line of the audit: its number, and the digest of its text. */
 export interface AuditTip {
   readonly sequence: number;
@@ -48,22 +60,21 @@ export const NO_LINE: AuditTip = { sequence: 0, digest: '' };
 /** Where entries lie in the store until their lines are on the disk. */
 export const AUDIT_ENTRIES: Key = ['audit'];
 
-export const auditKey = ({ req, time }: AuditEntry): Key => [...AUDIT_ENTRIES, `${time} ${req}`];
+/** The parts of entries and lines by which they are known. */
+export function marksIn(text: string): readonly string[] {
+  return text.match(/"time":"[^"]*","req":"[^"]*"/g) ?? [];
+}
 
 export function digestOfLine(line: string): string {
-  return createHash('sha256').update(line).digest('hex');
+  return hash('sha256', line);
+}
+
+/** The text of an entry with its end. */
+export function withStatus(text: string, status: number | null): string {
+  return `${text.slice(0, -1)},"status":${String(status)}}`;
 }
 
 /** A line begins with its number, and ends with the digest of the line before. */
-export function lineOf({ sequence, digest: before }: AuditTip, entry: AuditEntry, end: AuditOutcome): string {
-  const { status, signedIn } = end;
-  return JSON.stringify({
-    sequence: sequence + 1,
-    ...entry,
-    ...signedIn,
-    kind: REFUSED.has(status) ? 'refused' : entry.kind,
-    ids: { ...entry.ids, ...end.ids },
-    status,
-    before,
-  });
+export function lineOf({ sequence, digest: before }: AuditTip, text: string): string {
+  return `{"sequence":${sequence + 1},${text.slice(1, -1)},"before":"${before}"}`;
 }

@@ -1,28 +1,77 @@
 /**
  * The entries of changes that are under way. Each is noted before its change is made, and goes along with the next commit,
- * whichever it is: so it is in the store when the change is. The entry leaves the store when its line is in the file.
+ * whichever it is: so it is in the store when the change is. Those of one commit are one record there, from which an entry goes
+ * when its line is in the file.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { Members, type Member } from '../../base/members.js';
 import { packChanges } from '../../base/store/packing.js';
 import type { Companion, CompanionPart } from '../../base/store/commit-metrics.js';
-import type { Change } from '../../base/store/store.js';
-import { auditKey, type AuditEntry, type AuditOutcome } from './audit-entry.js';
+import type { Change, Key, StoredRecord } from '../../base/store/store.js';
+import { AUDIT_ENTRIES, textOf, type AuditEntry } from './audit-entry.js';
 
-export interface AuditNote {
-  readonly entry: AuditEntry;
-  outcome: AuditOutcome | undefined;
+/** The record of the store that has these notes. */
+interface NotesRecord {
+  readonly key: Key;
+  notes: readonly AuditNote[];
+}
+
+/** An entry is kept as a text, because thousands of them may wait for their lines. */
+export interface AuditNote extends Member {
+  text: string;
+  /** The user who has sent the request. */
+  readonly userId: string | null;
+  hasEnded: boolean;
+  /** Null when the server ended, or the client went, before the answer. */
+  status: number | null;
   /** Whether the store has it. */
   stored: 'no' | 'under way' | 'yes';
+  record: NotesRecord | undefined;
 }
 
 interface AuditNotesOptions {
   readonly commit: (changes: readonly Change[]) => Promise<void>;
 }
 
+export const newNote = (entry: AuditEntry): AuditNote => noteOf(textOf(entry), entry.user_id);
+
+function noteOf(text: string, userId: string | null): AuditNote {
+  return { text, userId, hasEnded: false, status: null, stored: 'no', record: undefined, place: -1 };
+}
+
+/** The notes that an earlier server has left, which may have stored one entry a record. */
+export function notesIn({ key, value }: StoredRecord): readonly AuditNote[] {
+  const record: NotesRecord = { key, notes: [] };
+  const texts = typeof value === 'string' ? value.split('\n') : [textOf(value as AuditEntry)];
+  record.notes = texts.map((text) => ({ ...noteOf(text, null), hasEnded: true, stored: 'yes', record }));
+  return record.notes;
+}
+
+/** The changes that take notes out of the store, which has all of them. */
+export function withoutNotes(notes: readonly AuditNote[]): Change[] {
+  const gone = new Set(notes);
+  const records = new Set(notes.flatMap(({ record }) => record ?? []));
+  return [...records].map((record) => {
+    record.notes = record.notes.filter((note) => !gone.has(note));
+    if (record.notes.length === 0) return { remove: record.key };
+    return { put: record.key, value: valueOf(record.notes) };
+  });
+}
+
+/** The key of a record that begins with this note. */
+function keyFor({ text }: AuditNote): Key {
+  const { time, req } = JSON.parse(text) as AuditEntry;
+  return [...AUDIT_ENTRIES, `${time} ${req}`];
+}
+
+function valueOf(notes: readonly AuditNote[]): string {
+  return notes.map(({ text }) => text).join('\n');
+}
+
 export class AuditNotes implements Companion {
   readonly #options: AuditNotesOptions;
   /** The notes that the next commit takes along. */
-  readonly #waiting = new Set<AuditNote>();
+  readonly #waiting = new Members<AuditNote>();
   #flush: Promise<void> | undefined;
 
   constructor(options: AuditNotesOptions) {
@@ -30,27 +79,32 @@ export class AuditNotes implements Companion {
   }
 
   add(entry: AuditEntry): AuditNote {
-    const note: AuditNote = { entry, outcome: undefined, stored: 'no' };
+    const note = newNote(entry);
     this.#waiting.add(note);
     return note;
   }
 
   /** The store does not need it: its line is in the file, or nothing was changed. */
   drop(note: AuditNote): void {
-    this.#waiting.delete(note);
+    this.#waiting.remove(note);
   }
 
   readonly part = (): CompanionPart | undefined => {
-    if (this.#waiting.size === 0) return undefined;
-    const notes = [...this.#waiting];
-    this.#waiting.clear();
-    for (const note of notes) note.stored = 'under way';
+    const notes = this.#waiting.all();
+    const [first] = notes;
+    if (first === undefined) return undefined;
+    const record = { key: keyFor(first), notes };
+    for (const note of notes) {
+      this.#waiting.remove(note);
+      note.stored = 'under way';
+    }
     return {
-      changes: packChanges(notes.map(({ entry }) => ({ put: auditKey(entry), value: entry }))),
+      changes: packChanges([{ put: record.key, value: valueOf(notes) }]),
       ended: (isStored) => {
         for (const note of notes) {
           note.stored = isStored ? 'yes' : 'no';
-          if (!isStored && note.outcome === undefined) this.#waiting.add(note);
+          if (isStored) note.record = record;
+          else if (!note.hasEnded) this.#waiting.add(note);
         }
       },
     };

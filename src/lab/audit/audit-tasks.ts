@@ -17,14 +17,7 @@ import { join } from 'node:path';
 import { systemCode } from '../../base/errors/errors.js';
 import { makeFolder, syncFolder, writeWhole } from '../../base/disk/published-file.js';
 import type { TaskTable } from '../../base/threads/task.js';
-import {
-  digestOfLine,
-  lineOf,
-  NO_LINE,
-  type AuditEntry,
-  type AuditOutcome,
-  type AuditTip,
-} from './audit-entry.js';
+import { digestOfLine, lineOf, marksIn, NO_LINE, type AuditEntry, type AuditTip } from './audit-entry.js';
 
 const FILE = /^\d{4}-\d\d-\d\d\.jsonl$/;
 const KEPT_DAYS = 90;
@@ -36,6 +29,8 @@ const TAIL_BYTES = 4 * 1024 * 1024;
 const LINE_TAIL_BYTES = 64 * 1024;
 /** So much of the files is looked through by one task. */
 const PIECE_BYTES = 256 * 1024;
+
+const NO_MARKS: ReadonlySet<string> = new Set();
 
 /** A place between two lines. */
 export interface AuditPlace {
@@ -60,7 +55,8 @@ export interface AuditTasks extends TaskTable {
   readonly appendAudit: (input: {
     folder: string;
     now: number;
-    entries: readonly (AuditEntry & { readonly outcome: AuditOutcome })[];
+    /** The texts of entries with their ends. */
+    entries: readonly string[];
     tip: AuditTip | undefined;
   }) => AuditTip;
   /** Lines from a place on, or from the beginning; `next` is undefined at the end. */
@@ -82,12 +78,12 @@ export const auditTasks: AuditTasks = {
     // A clock that was set back does not put lines before older ones.
     const name = newest !== undefined && newest > today ? newest : today;
     const before = tip ?? (newest === undefined ? NO_LINE : tipOf(join(folder, newest)));
-    const known = tip === undefined && newest !== undefined ? marksIn(join(folder, newest)) : new Set();
+    const known = tip === undefined && newest !== undefined ? marksAt(join(folder, newest)) : NO_MARKS;
     const lines: string[] = [];
     let last = before;
-    for (const { outcome, ...entry } of entries) {
-      if (known.has(markOf(entry))) continue;
-      const line = lineOf(last, entry, outcome);
+    for (const text of entries) {
+      if (known.size > 0 && known.has(marksIn(text)[0] ?? '')) continue;
+      const line = lineOf(last, text);
       lines.push(line);
       last = { sequence: last.sequence + 1, digest: digestOfLine(line) };
     }
@@ -133,15 +129,8 @@ function dayOf(time: number): string {
   return new Date(time).toISOString().slice(0, 10);
 }
 
-/** The text by which an entry is known again in its line. */
-function markOf({ time, req }: AuditEntry): string {
-  return JSON.stringify({ time, req }).slice(1, -1);
-}
-
-const MARK = /"time":"[^"]*","req":"[^"]*"/g;
-
-function marksIn(path: string): ReadonlySet<string> {
-  return new Set(endOf(path, TAIL_BYTES).match(MARK));
+function marksAt(path: string): ReadonlySet<string> {
+  return new Set(marksIn(endOf(path, TAIL_BYTES)));
 }
 
 /** A last line that is no line of the audit has the number after that of the line before it. */

@@ -9,8 +9,16 @@ import type { MetricPage } from '../../base/metrics/metric-page.js';
 import type { Companion } from '../../base/store/commit-metrics.js';
 import type { Store } from '../../base/store/store.js';
 import type { TaskRunner } from '../../base/threads/task-pool.js';
-import { AUDIT_ENTRIES, auditKey, type AuditEntry, type AuditOutcome, type AuditTip } from './audit-entry.js';
-import { AuditNotes, type AuditNote } from './audit-notes.js';
+import {
+  AUDIT_ENTRIES,
+  endedText,
+  textOf,
+  withStatus,
+  type AuditEntry,
+  type AuditOutcome,
+  type AuditTip,
+} from './audit-entry.js';
+import { AuditNotes, newNote, notesIn, withoutNotes, type AuditNote } from './audit-notes.js';
 import type { AuditChoice, AuditPlace, AuditTasks } from './audit-tasks.js';
 
 const WRITE_MS = 400;
@@ -67,9 +75,9 @@ export class Audit {
 
   /** Finds the entries that an earlier server left in the store. Its lines are written a moment later. */
   async start(): Promise<void> {
-    for (const { value } of await this.#options.store.load(AUDIT_ENTRIES)) {
-      this.#ended.push({ entry: value as AuditEntry, outcome: { status: null, ids: {} }, stored: 'yes' });
-    }
+    const left = (await this.#options.store.load(AUDIT_ENTRIES)).flatMap(notesIn);
+    // Texts begin with their times.
+    this.#ended.push(...left.sort((a, b) => (a.text < b.text ? -1 : 1)));
     if (this.#ended.length > 0 || this.#options.isOn()) this.#soon();
   }
 
@@ -114,11 +122,9 @@ export class Audit {
 
   /** The change of the note has been answered, or nobody waits for its answer any more. */
   end(note: AuditNote, outcome: AuditOutcome): void {
-    note.outcome = outcome;
     if ((outcome.status ?? 0) >= 400) this.#notes.drop(note);
     this.#underWay--;
-    this.#ended.push(note);
-    this.#soon();
+    this.#hasEnded(note, outcome);
   }
 
   /** Adds an entry about a request that changed nothing. */
@@ -130,8 +136,7 @@ export class Audit {
       return;
     }
     this.#told.count++;
-    this.#ended.push({ entry, outcome: { status, ids: {} }, stored: 'no' });
-    this.#soon();
+    this.#hasEnded(newNote(entry), { status, ids: {} });
   }
 
   /** The reason why nothing can be written, for people. */
@@ -165,6 +170,14 @@ export class Audit {
     await this.#write(true);
     clearTimeout(this.#timer);
     if (this.#hourly !== undefined) this.#tell();
+  }
+
+  #hasEnded(note: AuditNote, outcome: AuditOutcome): void {
+    note.text = endedText(note.text, outcome);
+    note.status = outcome.status;
+    note.hasEnded = true;
+    this.#ended.push(note);
+    this.#soon();
   }
 
   #lose(): void {
@@ -203,8 +216,8 @@ export class Audit {
     await this.#clear();
     const notes = this.#ended.slice(0, MOST_AT_ONCE);
     const lost = this.#lost;
-    const entries = notes.map(({ entry, outcome = { status: null, ids: {} } }) => ({ ...entry, outcome }));
-    if (lost > 0) entries.push(lostEntries(lost, now()));
+    const entries = notes.map(({ text, status }) => withStatus(text, status));
+    if (lost > 0) entries.push(withStatus(textOf(lostEntries(lost, now())), null));
     this.#writingSince = performance.now();
     try {
       this.#tip = await files.run('appendAudit', { folder, now: now(), entries, tip: this.#tip });
@@ -225,8 +238,11 @@ export class Audit {
 
   /** Takes what has lines out of the store. No more is written before that, so that a start has few lines to compare. */
   async #clear(): Promise<void> {
-    if (this.#written.length === 0) return;
-    await this.#options.store.commit(this.#written.map(({ entry }) => ({ remove: auditKey(entry) })));
+    const { store } = this.#options;
+    // Commits are carried out in order, so those that are under way have ended when this one has.
+    if (this.#written.some(({ stored }) => stored === 'under way')) await store.commit([]);
+    const stored = this.#written.filter(({ record }) => record !== undefined);
+    if (stored.length > 0) await store.commit(withoutNotes(stored));
     this.#written = [];
   }
 
@@ -242,10 +258,10 @@ export class Audit {
   }
 }
 
-function lostEntries(count: number, now: number): AuditEntry & { readonly outcome: AuditOutcome } {
+function lostEntries(count: number, now: number): AuditEntry {
   return {
     ...{ time: new Date(now).toISOString(), req: `${count} entries`, kind: 'lost' },
     ...{ user: null, user_id: null, token: null, address: null, method: null, route: null },
-    ...{ ids: {}, body: null, outcome: { status: null, ids: {} } },
+    ...{ ids: {}, body: null },
   };
 }

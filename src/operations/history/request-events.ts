@@ -3,6 +3,8 @@ import type { Remember } from '../../lab/history-event.js';
 
 /** A user who comes back to the same address within this time has not signed in anew. */
 const SIGNED_IN_MS = 3_600_000;
+/** Requests that follow each other so fast are one. */
+const NOTED_MS = 60_000;
 const MOST_SIGN_INS = 10_000;
 /** The pieces of uploads, which come by PATCH, are no changes of their own. */
 const CHANGING = new Set(['POST', 'PUT', 'DELETE']);
@@ -61,10 +63,12 @@ export class RequestEvents<Request extends AnsweredRequest> {
     if (caller.userId === undefined) return;
     const { remember, now, signedIn } = this.#options;
     const key = `${caller.userId} ${address}`;
-    const before = this.#signIns.get(key);
+    const time = now();
+    const before = this.#signIns.get(key) ?? -Infinity;
+    if (time - before < NOTED_MS) return;
     this.#signIns.delete(key);
-    this.#signIns.set(key, now());
-    if (before !== undefined && now() - before < SIGNED_IN_MS) return;
+    this.#signIns.set(key, time);
+    if (time - before < SIGNED_IN_MS) return;
     const [oldest] = this.#signIns.keys();
     if (this.#signIns.size > MOST_SIGN_INS && oldest !== undefined) this.#signIns.delete(oldest);
     signedIn(request);

@@ -11,6 +11,7 @@ const DAY_MS = 24 * 60 * 60 * 1000;
 void t.test('a stream is kept while its client may still move, and then ended', (t) => {
   const told: string[] = [];
   const stream = {
+    place: -1,
     waitingSince: 1000 as number | undefined,
     rearm: () => told.push('kept'),
     expire: () => told.push('ended'),

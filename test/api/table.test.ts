@@ -84,7 +84,10 @@ void t.test('the parameters in a path are declared, required, and no others', (t
 });
 
 /** The routes that change nothing although their method says that they may. */
-const READING_POSTS = ['POST /v2/projects/{project_id}/snapshots/{snapshot_id}/verify'];
+const READING_POSTS = [
+  'POST /v2/lab-files/read',
+  'POST /v2/projects/{project_id}/snapshots/{snapshot_id}/verify',
+];
 /** These paths name projects that are still to be made. */
 const NEW_PROJECTS = ['/v2/projects/{project_id}/import'];
 

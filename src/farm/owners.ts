@@ -62,9 +62,9 @@ export class Owners implements RecordListener {
     this.#options = options;
   }
 
-  /** The claims of this server. */
-  get claims(): readonly Claim[] {
-    return [...this.#held.values()].map(({ claim }) => claim);
+  /** The claim of this server on a scope. */
+  claimOf(scope: string): Claim | undefined {
+    return this.#held.get(scope)?.claim;
   }
 
   /** The server that has the scope as far as this one knows; nothing is asked or claimed. */

@@ -12,6 +12,7 @@ import { VirtualMachine } from './virtual-machine.js';
 import type { BeginRun } from './lab-run.js';
 import { Projects } from './projects/projects.js';
 import { Templates } from './templates.js';
+import type { ProjectsElsewhere } from './projects/elsewhere.js';
 import type { SymbolTasks } from './symbols/symbol-tasks.js';
 import type { TaskRunner } from '../base/threads/task-pool.js';
 import type { KeepState } from './gns3-file/mirror.js';
@@ -40,6 +41,8 @@ interface ControllerOptions {
   readonly gns3Version: string;
   readonly isLocal: boolean;
   readonly quotas: Claims;
+  /** Set where several servers share the store. */
+  readonly elsewhere?: ProjectsElsewhere | undefined;
 }
 
 const LOAD_INTERVAL_MS = 1000;
@@ -99,6 +102,7 @@ export class Controller {
     this.projects = new Projects({
       ...{ store, files, log, gns3Version },
       intake: options.intake,
+      elsewhere: options.elsewhere,
       context,
       keepState: options.keepState,
       mendFolder: options.mendFolder,

@@ -7,7 +7,7 @@ import type { ProjectClaim } from './project-lifetime.js';
 import { checkFileName, freeName } from './project-names.js';
 
 interface OwnedNamesOptions {
-  readonly projects: ReadonlyMap<string, { readonly id: string; readonly name: string }>;
+  readonly projects: { values: () => Iterable<{ readonly id: string; readonly name: string }> };
   /** The users who own a project. */
   readonly ownersOf: (projectId: string) => readonly string[];
 }

@@ -12,9 +12,11 @@ import {
   NEVER_WRITTEN,
   projectKey,
   versionKey,
+  type LabRecords,
   type ProjectRecord,
 } from './records.js';
 import type { ImportedProject } from '../gns3-file/reading.js';
+import { projectSettings } from '../gns3-file/topology-schema.js';
 
 /** The claim by which a new project becomes somebody's. */
 export interface ProjectClaim {
@@ -84,6 +86,28 @@ export async function takeInProject(
     throw error;
   }
   return new Project(id, { ...imported, version: file.version }, { store, ...services });
+}
+
+/** A project that was another server's, in its folder on this host, which need not be there yet. */
+export async function admitProject(
+  id: string,
+  state: LabRecords,
+  path: string,
+  services: ProjectServices,
+): Promise<Project> {
+  await services.files.run('makeFolder', { folder: path });
+  return new Project(id, { ...state, project: { ...state.project, path } }, services);
+}
+
+/** A project whose file cannot be read: opening it reports the reason. Nothing of it is stored. */
+export function unreadableProject(
+  { projectId, name }: { readonly projectId: string; readonly name: string },
+  place: Pick<ProjectRecord, 'order' | 'path' | 'filename'>,
+  services: ProjectServices,
+): Project {
+  const record = { ...place, settings: projectSettings.parse({ name }), computes: [] };
+  const state = { project: record, file: { ...NEVER_WRITTEN, version: 0 }, version: 0 };
+  return new Project(projectId, state, services);
 }
 
 /**

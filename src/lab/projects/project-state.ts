@@ -15,6 +15,7 @@ import type { ProjectSettings } from '../gns3-file/topology-schema.js';
 import type { Gns3Tasks } from '../gns3-file/tasks.js';
 import { loadTopology } from '../topology/topology-loading.js';
 import type { TopologyContext, Topology } from '../topology/topology.js';
+import type { ProjectsElsewhere } from './elsewhere.js';
 import type { PlacingTasks } from './file-placing.js';
 import type { FolderSwap, FolderSwapTasks } from './folder-swap.js';
 import type { FolderTasks } from './folder-tasks.js';
@@ -41,6 +42,8 @@ export interface ProjectServices {
   readonly contentLoaded: (projectId: string) => void;
   /** The controller's stream, where changes of a project as a whole are announced. */
   readonly announcements: Channel;
+  /** Set where several servers share the store. */
+  readonly elsewhere?: ProjectsElsewhere | undefined;
 }
 
 /** The records of a project, but for its nodes, links and drawings. */
@@ -276,6 +279,11 @@ export class ProjectState {
     if (this.isOpen) return;
     if (!this.isPlacing) await this.services.files.run('undoPlacings', { root: this.#record.path });
     await this.finishSwap();
+    // Another server has had the project, so the file here may be an old one: what is stored counts.
+    if (this.services.elsewhere !== undefined) {
+      this.mirror.schedule();
+      return;
+    }
     const takenOver = await this.mirror.takeOver(this.#record.order);
     if (takenOver === undefined) return;
     const { imported, keptAs } = takenOver;

@@ -169,6 +169,16 @@ export class Project {
     await this.#state.mirror.cancel();
   }
 
+  /** Ends a project that another server has by now, and stores nothing of it any more. */
+  async leave(): Promise<void> {
+    const { mirror, channel } = this.#state;
+    this.#state.isDeleted = true;
+    const cancelled = mirror.cancel();
+    await this.#unload('closing');
+    await cancelled;
+    channel.emit('log.warning', JSON.stringify({ message: 'Another server has taken over the project' }));
+  }
+
   /**
    * Removes the project. `forget` makes the server forget it, after it has called `leave`, which ends everything that
    * could write to the folder. When it fails the project is as it was.

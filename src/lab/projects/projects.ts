@@ -7,13 +7,16 @@ import { dirname, join, resolve } from 'node:path';
 import { refusals } from '../../base/errors/errors.js';
 import { isBelow } from '../../base/disk/path-order.js';
 import { AsideFolders } from './aside-folders.js';
+import { namesOf, orderAfter, projectList } from './elsewhere.js';
 import type { Finding } from './folder-tasks.js';
 import { Lane } from './lane.js';
 import { finishOlderLayout } from './older-layout.js';
 import {
+  admitProject,
   makeProject,
   removeProject,
   takeInProject,
+  unreadableProject,
   type ProjectClaim,
   type ReadyProject,
 } from './project-lifetime.js';
@@ -21,7 +24,8 @@ import { OwnedNames } from './owned-names.js';
 import { ProjectPlaces } from './project-places.js';
 import { Project } from './project.js';
 import type { ProjectServices, StoredProject } from './project-state.js';
-import { headKey, HEADS, NEVER_WRITTEN, projectKey, sortOut, type ProjectRecord } from './records.js';
+import { headKey, HEADS, projectKey, sortOut, sortOutAll, type ProjectRecord } from './records.js';
+import type { StoredRecord } from '../../base/store/store.js';
 import type { ImportedProject } from '../gns3-file/reading.js';
 import { projectSettings, type ProjectSettings } from '../gns3-file/topology-schema.js';
 
@@ -30,6 +34,8 @@ interface NewProject extends Partial<ProjectSettings> {
   readonly project_id?: string | null | undefined;
   readonly path?: string | null | undefined;
 }
+
+type UnreadableFolder = Extract<Finding, { found: 'unreadable' }>;
 
 interface ProjectsOptions extends ProjectServices {
   /** The projects folder. */
@@ -57,13 +63,14 @@ export class Projects {
     this.#lane = new Lane(options.store);
     this.asides = new AsideFolders(options, options.folder);
     this.#places = new ProjectPlaces({ ...options, projects: this.#projects });
-    this.#names = new OwnedNames({ ...options, projects: this.#projects });
+    this.#names = new OwnedNames({ ...options, projects: namesOf(this.#projects, options.elsewhere) });
   }
 
-  /** Finds the projects, takes over edits of other programs, and begins to open the projects that should be open. */
+  /** Finds the projects, takes over edits of other programs, and begins to open those that should be open. In a farm, all come by `admit`. */
   async start(): Promise<void> {
     await finishOlderLayout(this.#options, this.#options.folder);
     await this.asides.finish();
+    if (this.#options.elsewhere !== undefined) return;
     await this.#loadKnown();
     const known = this.#projects.size;
     await this.#findNew();
@@ -87,7 +94,8 @@ export class Projects {
   }
 
   /** Forgets closed projects whose folder is gone, and finds new ones. */
-  reload(): Promise<void> {
+  async reload(): Promise<void> {
+    if (this.#options.elsewhere !== undefined) return;
     return this.#lane.exclusively(async () => {
       for (const project of this.#projects.values()) {
         if (project.isOpen) continue;
@@ -119,8 +127,7 @@ export class Projects {
 
   /** The list of the projects that a client sees. */
   list(isSeen: (id: string) => boolean): string {
-    const seen = [...this.#projects.values()].filter(({ id }) => isSeen(id));
-    return `[${seen.map((project) => project.text).join(',')}]`;
+    return projectList(this.#projects, this.#options.elsewhere, isSeen);
   }
 
   find(id: string): Project {
@@ -140,6 +147,7 @@ export class Projects {
         const path = this.#places.choose(id, wanted.path);
         if (wanted.project_id == null) await this.#refuseFilled(path);
         await this.#places.checkAlone(id, path);
+        await this.#options.elsewhere?.begin(id);
         await claim.make(id);
         return this.#make(id, path, wanted);
       });
@@ -159,6 +167,7 @@ export class Projects {
       const taken = this.#projects.get(imported.projectId);
       if (taken !== undefined) return taken;
       await this.#places.checkAlone(imported.projectId, dirname(file));
+      await this.#options.elsewhere?.begin(imported.projectId);
       return this.#adopt(imported);
     });
     return project.open();
@@ -224,8 +233,9 @@ export class Projects {
     return this.#lane.exclusively(async () => {
       const place = await this.freePlace(id, ready.place);
       const name = this.#names.free(wantedName, ready.claim);
+      await this.#options.elsewhere?.begin(id);
       await ready.claim.make(id);
-      const imported = await ready.finish({ place, name, order: this.#nextOrder });
+      const imported = await ready.finish({ place, name, order: this.#takeOrder() });
       const project = await takeInProject(imported, this.#options, {
         aside: ready.aside,
         settle: () => ready.settle(place),
@@ -234,6 +244,26 @@ export class Projects {
       this.#options.announcements.emit('project.created', project.text, id);
       return project.text;
     });
+  }
+
+  /** Takes a project that has become this server's, and opens it if it should be open. Its folder need not be there. */
+  async admit(id: string, records: readonly StoredRecord[]): Promise<void> {
+    const project = await this.#lane.exclusively(async () => {
+      const state = sortOut(records);
+      if (state === undefined || this.#projects.has(id)) return undefined;
+      const admitted = await admitProject(id, state, this.#places.choose(id, null), this.#options);
+      this.#add(admitted);
+      await this.#reconcile(admitted);
+      return admitted;
+    });
+    if (project !== undefined && this.#isToBeOpen(project)) this.#opened = this.#openAll([project]);
+  }
+
+  /** Forgets a project that another server has by now. */
+  async dismiss(id: string): Promise<void> {
+    const project = this.#projects.get(id);
+    this.#projects.delete(id);
+    await project?.leave();
   }
 
   /** Closes all projects, for the end of the server. */
@@ -246,7 +276,7 @@ export class Projects {
   async #make(id: string, path: string, wanted: NewProject): Promise<string> {
     const { project_id, path: wantedPath, ...settings } = wanted;
     const record: ProjectRecord = {
-      order: this.#nextOrder++,
+      order: this.#takeOrder(),
       path,
       filename: `${wanted.name}.gns3`,
       settings: projectSettings.parse(settings),
@@ -255,6 +285,11 @@ export class Projects {
     const project = await makeProject(id, record, this.#options);
     this.#projects.set(id, project);
     return project.text;
+  }
+
+  #takeOrder(): number {
+    this.#nextOrder = orderAfter(this.#options.elsewhere, this.#nextOrder) + 1;
+    return this.#nextOrder - 1;
   }
 
   async #refuseFilled(path: string): Promise<void> {
@@ -284,17 +319,7 @@ export class Projects {
   }
 
   async #loadKnown(): Promise<void> {
-    const grouped = new Map<string, Awaited<ReturnType<ProjectServices['store']['load']>>>();
-    for (const record of await this.#options.store.load(HEADS)) {
-      const id = record.key[1] ?? '';
-      grouped.set(id, [...(grouped.get(id) ?? []), record]);
-    }
-    const states = [...grouped].flatMap(([id, records]) => {
-      const state = sortOut(records);
-      return state === undefined ? [] : [{ id, state }];
-    });
-    states.sort((a, b) => a.state.project.order - b.state.project.order);
-    for (const { id, state } of states) {
+    for (const { id, state } of sortOutAll(await this.#options.store.load(HEADS))) {
       this.#nextOrder = Math.max(this.#nextOrder, state.project.order + 1);
       if (this.#projects.has(id) || !(await this.#hasFolder(state.project))) continue;
       const project = new Project(id, state, this.#options);
@@ -355,22 +380,10 @@ export class Projects {
   }
 
   /** Lists a project that cannot be read, so that opening it reports the reason. Nothing of it is stored. */
-  async #showUnreadable({
-    folder,
-    filename,
-    identity,
-  }: Extract<Finding, { found: 'unreadable' }>): Promise<void> {
+  async #showUnreadable({ folder, filename, identity }: UnreadableFolder): Promise<void> {
     if (identity === undefined || this.#projects.has(identity.projectId)) return;
     if ((await this.#relocate(identity.projectId, folder, filename)) !== undefined) return;
-    const record: ProjectRecord = {
-      order: this.#nextOrder++,
-      path: folder,
-      filename,
-      settings: projectSettings.parse({ name: identity.name }),
-      computes: [],
-    };
-    const state = { project: record, file: { ...NEVER_WRITTEN, version: 0 }, version: 0 };
-    this.#projects.set(identity.projectId, new Project(identity.projectId, state, this.#options));
+    this.#add(unreadableProject(identity, { order: this.#nextOrder, path: folder, filename }, this.#options));
   }
 
   /** Only logs a file that cannot be read: a client gets the reason when it opens the project. */

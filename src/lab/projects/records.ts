@@ -142,6 +142,22 @@ export function sortOut(records: readonly StoredRecord[]): LabRecords | undefine
   return { project, file, version, openState, swap, entities };
 }
 
+/** The projects of these records, in the order in which they were made. */
+export function sortOutAll(records: readonly StoredRecord[]): { id: string; state: LabRecords }[] {
+  const grouped = new Map<string, StoredRecord[]>();
+  for (const record of records) {
+    const id = record.key[1] ?? '';
+    const group = grouped.get(id);
+    if (group === undefined) grouped.set(id, [record]);
+    else group.push(record);
+  }
+  const found = [...grouped].flatMap(([id, group]) => {
+    const state = sortOut(group);
+    return state === undefined ? [] : [{ id, state }];
+  });
+  return found.sort((a, b) => a.state.project.order - b.state.project.order);
+}
+
 /** The changes that make the store forget a project. */
 export function forgetting(projectId: string): Change[] {
   return keysOf(projectId).map((key) => ({ clear: key }));

@@ -1,0 +1,136 @@
+/**
+ * A server as a member of a farm: it knows the others, owns projects, and has those of the controller come and go with its
+ * claims.
+ */
+import type { Logger } from 'pino';
+import { refusals } from '../base/errors/errors.js';
+import type { Claim, Reading, SharedStore, Store } from '../base/store/store.js';
+import type { ProjectsElsewhere } from '../lab/projects/elsewhere.js';
+import type { Projects } from '../lab/projects/projects.js';
+import type { FarmClock } from './farm-clock.js';
+import { FARM_SCOPE, FarmStore, prefixesOf } from './farm-store.js';
+import { FollowedProjects } from './followed-projects.js';
+import { FollowedRecords } from './followed-records.js';
+import { Owners } from './owners.js';
+import { announceServer, Servers } from './servers.js';
+
+interface FarmMemberOptions {
+  readonly shared: SharedStore;
+  /** The records of this host. */
+  readonly local: Store;
+  /** The name of this server, which it has again after a restart. */
+  readonly id: string;
+  readonly version: string;
+  readonly clock: FarmClock;
+  readonly log: Logger;
+}
+
+/** A server that answers for a scope. */
+interface MemberServer {
+  readonly id: string;
+  readonly url: string;
+}
+
+export class FarmMember {
+  readonly store: FarmStore;
+  readonly #options: FarmMemberOptions;
+  readonly #owners: Owners;
+  readonly #servers = new Servers();
+  readonly #projects: FollowedProjects;
+  readonly #followed: FollowedRecords;
+  /** Projects that were claimed, and that the controller does not have yet. */
+  readonly #admitting = new Map<string, Promise<void>>();
+  #controlled: Pick<Projects, 'admit' | 'dismiss'> | undefined;
+  #url = '';
+
+  constructor(options: FarmMemberOptions) {
+    const { shared, local, id, clock, log } = options;
+    this.#options = options;
+    this.store = new FarmStore({ shared, local, claimOf: (scope) => this.#owners.claimOf(scope) });
+    this.#projects = new FollowedProjects({
+      opened: (project) => {
+        this.#owners.watch(project);
+      },
+    });
+    this.#owners = new Owners({
+      ...{ store: shared, own: id, servers: this.#servers, clock, log },
+      prefixes: prefixesOf,
+      isWanted: (scope) => scope === FARM_SCOPE || this.#projects.isOpen(scope),
+      claimed: (claim, reading) => {
+        this.#claimed(claim, reading);
+      },
+      ended: (claim) => {
+        this.#ended(claim);
+      },
+    });
+    const listeners = { server: this.#servers, owner: this.#owners, head: this.#projects };
+    this.#followed = new FollowedRecords({ store: shared, clock, listeners });
+  }
+
+  /** The projects of the farm, for the controller of this server. */
+  get elsewhere(): ProjectsElsewhere {
+    return {
+      listed: this.#projects.listed,
+      begin: async (projectId) => {
+        const found = await this.#owners.find(projectId, true);
+        if (found.at !== 'here' || found.staleMs !== undefined) throw refusals.claimLost(projectId);
+      },
+    };
+  }
+
+  get here(): MemberServer {
+    return { id: this.#options.id, url: this.#url };
+  }
+
+  /** Makes this server known under its address; from now on it has what it should. */
+  async join(url: string, projects: Pick<Projects, 'admit' | 'dismiss'>): Promise<void> {
+    const { shared, id, version } = this.#options;
+    this.#url = url;
+    this.#controlled = projects;
+    await announceServer(shared, id, { address: url, version });
+    await this.#followed.start();
+    this.#owners.watch(FARM_SCOPE);
+  }
+
+  /** The server that has the scope as far as this one knows, when it can answer at once. */
+  ownerOf(scope: string): MemberServer | undefined {
+    if (this.#admitting.has(scope)) return undefined;
+    const found = this.#owners.known(scope);
+    if (found.at === 'server') return { id: found.id, url: found.address };
+    return found.at === 'here' && found.claim.isFresh() ? this.here : undefined;
+  }
+
+  /** Finds the server that answers for the scope, which may become this one; undefined while there is none. */
+  async findOwner(scope: string): Promise<MemberServer | undefined> {
+    const found = await this.#owners.find(scope, false);
+    await this.#admitting.get(scope);
+    if (found.at === 'server') return { id: found.id, url: found.address };
+    return found.at === 'here' && found.staleMs === undefined ? this.here : undefined;
+  }
+
+  /** Lets others have everything. The projects of the controller have been closed. */
+  async leave(): Promise<void> {
+    this.#controlled = undefined;
+    this.#followed.stop();
+    await Promise.allSettled(this.#admitting.values());
+    await this.#owners.close();
+  }
+
+  #claimed({ scope }: Claim, { records }: Reading): void {
+    if (scope === FARM_SCOPE || this.#controlled === undefined) return;
+    const admitting = this.#controlled
+      .admit(scope, records)
+      .catch((error: unknown) => {
+        this.#options.log.error({ err: error, project: scope }, 'a project cannot be taken over');
+      })
+      .finally(() => this.#admitting.delete(scope));
+    this.#admitting.set(scope, admitting);
+  }
+
+  #ended({ scope }: Claim): void {
+    if (scope === FARM_SCOPE) return;
+    this.#controlled?.dismiss(scope).catch((error: unknown) => {
+      this.#options.log.error({ err: error, project: scope }, 'a project that is lost does not end');
+    });
+  }
+}

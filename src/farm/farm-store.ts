@@ -1,0 +1,109 @@
+/**
+ * The store of a server of a farm: what belongs to the farm is shared, and changed by the holder of its claim alone; what
+ * belongs to this host lies in a store of its own.
+ */
+import { refusals } from '../base/errors/errors.js';
+import { packRecords, unpackChanges } from '../base/store/packing.js';
+import type {
+  Change,
+  Claim,
+  ClaimOutcome,
+  Follower,
+  Key,
+  Packed,
+  Position,
+  Reading,
+  SharedStore,
+  Store,
+  StoredRecord,
+} from '../base/store/store.js';
+import { keyOf } from './followed-records.js';
+
+/** The scope of what belongs to all servers together. */
+export const FARM_SCOPE = '@farm';
+/** The first parts of the keys of projects; the second part is the project. */
+const OF_PROJECTS: readonly string[] = ['head', 'lab'];
+/** The first parts of the keys of what belongs to all servers together. */
+const OF_FARM: readonly string[] = [
+  ...['template', 'compute', 'iou_license', 'gns3vm'],
+  ...['user', 'token', 'session', 'group', 'grant', 'group-grant'],
+  ...['quota', 'end-time', 'deal'],
+];
+const SHARED = new Set([...OF_PROJECTS, ...OF_FARM]);
+
+interface FarmStoreOptions {
+  readonly shared: SharedStore;
+  readonly local: Store;
+  /** The claim that this server has on a scope. */
+  readonly claimOf: (scope: string) => Claim | undefined;
+}
+
+export class FarmStore implements Store {
+  readonly #options: FarmStoreOptions;
+
+  constructor(options: FarmStoreOptions) {
+    this.#options = options;
+  }
+
+  /** Changes of this host are stored after those that all see, and again when the server dies in between. */
+  async commit(changes: readonly Change[], requests?: number): Promise<void> {
+    const shared = changes.filter(isShared);
+    const local = changes.filter((change) => !isShared(change));
+    if (shared.length > 0) await this.#claimed(shared).commit(shared, requests);
+    if (local.length > 0 || changes.length === 0) await this.#options.local.commit(local, requests);
+  }
+
+  async commitPacked(...parts: readonly Packed[]): Promise<void> {
+    await this.commit(parts.flatMap(unpackChanges));
+  }
+
+  async load(...prefixes: readonly Key[]): Promise<StoredRecord[]> {
+    const loaded = await Promise.all(prefixes.map((prefix) => this.#storeOf(prefix).load(prefix)));
+    return loaded.flat();
+  }
+
+  async loadPacked(...prefixes: readonly Key[]): Promise<Packed> {
+    const [store, ...others] = new Set(prefixes.map((prefix) => this.#storeOf(prefix)));
+    if (store !== undefined && others.length === 0) return store.loadPacked(...prefixes);
+    return packRecords(await this.load(...prefixes));
+  }
+
+  read(...prefixes: readonly Key[]): Promise<Reading> {
+    return this.#storeOf(prefixes[0] ?? []).read(...prefixes);
+  }
+
+  follow(prefixes: readonly Key[], position: Position, follower: Follower): () => void {
+    return this.#storeOf(prefixes[0] ?? []).follow(prefixes, position, follower);
+  }
+
+  claim(scope: string, ...prefixes: readonly Key[]): Promise<ClaimOutcome> {
+    return this.#options.shared.claim(scope, ...prefixes);
+  }
+
+  async close(): Promise<void> {
+    await this.#options.shared.close();
+    await this.#options.local.close();
+  }
+
+  #storeOf([first = '']: Key): Store {
+    return SHARED.has(first) ? this.#options.shared : this.#options.local;
+  }
+
+  /** The store as the holder of the scope of these changes has it. Refuses (503) changes of what others have. */
+  #claimed(changes: readonly Change[]): Store {
+    const ofProject = changes.map(keyOf).find(([first = '']) => OF_PROJECTS.includes(first));
+    const scope = ofProject?.[1] ?? FARM_SCOPE;
+    const claim = this.#options.claimOf(scope);
+    if (claim === undefined) throw refusals.claimLost(scope);
+    return claim.store;
+  }
+}
+
+function isShared(change: Change): boolean {
+  return SHARED.has(keyOf(change)[0] ?? '');
+}
+
+/** The paths that are read together with a claim. */
+export function prefixesOf(scope: string): readonly Key[] {
+  return scope === FARM_SCOPE ? OF_FARM.map((first) => [first]) : [['head', scope]];
+}

@@ -1,0 +1,65 @@
+/** Projects that other servers have, where several servers share one store. */
+
+/** A project in lists, whichever server has it. */
+export interface ListedProject {
+  readonly id: string;
+  readonly name: string;
+  readonly order: number;
+  /** The project as clients see it, as JSON text. */
+  readonly text: string;
+}
+
+export interface ProjectsElsewhere {
+  /** All projects of the store, as far as this server knows; its own it knows better. */
+  readonly listed: ReadonlyMap<string, ListedProject>;
+  /** Makes a new project this server's; called before anything of it is stored. Refuses (503) one that another has. */
+  readonly begin: (projectId: string) => Promise<void>;
+}
+
+interface OwnProject {
+  readonly id: string;
+  readonly name: string;
+  readonly text: string;
+  readonly record: { readonly order: number };
+}
+
+/** The list of the projects that a client sees. */
+export function projectList(
+  own: ReadonlyMap<string, OwnProject>,
+  elsewhere: ProjectsElsewhere | undefined,
+  isSeen: (id: string) => boolean,
+): string {
+  const texts: string[] = [];
+  if (elsewhere === undefined) for (const { id, text } of own.values()) if (isSeen(id)) texts.push(text);
+  if (elsewhere !== undefined)
+    for (const { id, text } of allOf(own, elsewhere)) if (isSeen(id)) texts.push(text);
+  return `[${texts.join(',')}]`;
+}
+
+/** All projects in the order in which they were made, own ones as this server has them. */
+function allOf(own: ReadonlyMap<string, OwnProject>, { listed }: ProjectsElsewhere): ListedProject[] {
+  const ours = [...own.values()].map(({ id, name, text, record }) => ({
+    id,
+    name,
+    text,
+    order: record.order,
+  }));
+  return [...ours, ...[...listed.values()].filter(({ id }) => !own.has(id))].sort(
+    (a, b) => a.order - b.order,
+  );
+}
+
+/** Where the names of all projects are found. */
+export function namesOf(
+  own: ReadonlyMap<string, OwnProject>,
+  elsewhere: ProjectsElsewhere | undefined,
+): { values: () => Iterable<{ readonly id: string; readonly name: string }> } {
+  return elsewhere === undefined ? own : { values: () => allOf(own, elsewhere) };
+}
+
+/** The number that a project which is made now has in lists, where this server would give it `next`. */
+export function orderAfter(elsewhere: ProjectsElsewhere | undefined, next: number): number {
+  let order = next;
+  for (const listed of elsewhere?.listed.values() ?? []) order = Math.max(order, listed.order + 1);
+  return order;
+}

@@ -4,11 +4,11 @@
  */
 import type { Logger } from 'pino';
 import { refusals } from '../base/errors/errors.js';
-import type { Claim, Reading, SharedStore, Store } from '../base/store/store.js';
+import type { Claim, Reading, SharedStore } from '../base/store/store.js';
 import type { ProjectsElsewhere } from '../lab/projects/elsewhere.js';
 import type { Projects } from '../lab/projects/projects.js';
 import type { FarmClock } from './farm-clock.js';
-import { FARM_SCOPE, FarmStore, prefixesOf } from './farm-store.js';
+import { FARM_SCOPE, prefixesOf } from './farm-store.js';
 import { FollowedProjects } from './followed-projects.js';
 import { FollowedRecords } from './followed-records.js';
 import { Owners } from './owners.js';
@@ -16,8 +16,6 @@ import { announceServer, Servers } from './servers.js';
 
 interface FarmMemberOptions {
   readonly shared: SharedStore;
-  /** The records of this host. */
-  readonly local: Store;
   /** The name of this server, which it has again after a restart. */
   readonly id: string;
   readonly version: string;
@@ -32,7 +30,6 @@ interface MemberServer {
 }
 
 export class FarmMember {
-  readonly store: FarmStore;
   readonly #options: FarmMemberOptions;
   readonly #owners: Owners;
   readonly #servers = new Servers();
@@ -44,9 +41,8 @@ export class FarmMember {
   #url = '';
 
   constructor(options: FarmMemberOptions) {
-    const { shared, local, id, clock, log } = options;
+    const { shared, id, clock, log } = options;
     this.#options = options;
-    this.store = new FarmStore({ shared, local, claimOf: (scope) => this.#owners.claimOf(scope) });
     this.#projects = new FollowedProjects({
       opened: (project) => {
         this.#owners.watch(project);
@@ -82,14 +78,23 @@ export class FarmMember {
     return { id: this.#options.id, url: this.#url };
   }
 
-  /** Makes this server known under its address; from now on it has what it should. */
-  async join(url: string, projects: Pick<Projects, 'admit' | 'dismiss'>): Promise<void> {
+  /** Makes this server known under its address, with its port where that is 0; from now on it has what it should. */
+  async join(
+    { port, advertise }: { readonly port: number; readonly advertise: string },
+    projects: Pick<Projects, 'admit' | 'dismiss'>,
+  ): Promise<void> {
+    const url = advertise.replace(/:0$/, `:${port}`);
     const { shared, id, version } = this.#options;
     this.#url = url;
     this.#controlled = projects;
     await announceServer(shared, id, { address: url, version });
     await this.#followed.start();
     this.#owners.watch(FARM_SCOPE);
+  }
+
+  /** The claim of this server on a scope. */
+  claimOf(scope: string): Claim | undefined {
+    return this.#owners.claimOf(scope);
   }
 
   /** The server that has the scope as far as this one knows, when it can answer at once. */

@@ -27,6 +27,8 @@ export interface Config {
   readonly state: string;
   /** The etcd that has the records; undefined when the state folder has them. */
   readonly farm: EtcdAddress | undefined;
+  /** Where the other servers of the farm reach this one; undefined when it has the farm to itself. */
+  readonly advertise: string | undefined;
   readonly images: string;
   readonly appliances: string;
   /** The folder of a built web UI. */
@@ -248,6 +250,7 @@ function newConfig(settings: Settings, environment: NodeJS.ProcessEnv): Config {
     projects: settings.projects === '' ? join(data, 'projects') : resolve(settings.projects),
     state: settings.state === '' ? join(data, 'state') : resolve(settings.state),
     farm: settings.farm,
+    advertise: settings.advertise,
     images: settings.images === '' ? join(data, 'images') : resolve(settings.images),
     appliances: settings.appliances === '' ? join(data, 'appliances') : resolve(settings.appliances),
     webUi: settings['web-ui'] === '' ? undefined : resolve(settings['web-ui']),

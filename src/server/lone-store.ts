@@ -32,6 +32,9 @@ export class LoneStore extends EtcdStore implements ServerStore {
       const outcome = await this.claim(ALONE);
       if ('claim' in outcome) {
         await this.chain();
+        const members = await this.load(['server']);
+        if (members.length > 0)
+          throw new Error('servers with --advertise share the farm: this one needs it, too');
         this.#watch(outcome.claim);
         return [];
       }

@@ -85,7 +85,7 @@ export async function serve(start: StartSettings): Promise<void> {
   });
   const systemd = new Systemd(config.systemd, log);
   systemd.starting();
-  const store = await serverStore(config);
+  const store = await serverStore(config, log);
   const threads = new Threads(config);
   const certificate = await startCertificate(config, threads.files);
   // The library reads the limit when it is loaded, which happens while other threads start.
@@ -124,7 +124,7 @@ export async function serve(start: StartSettings): Promise<void> {
   const mended = new MendedCaptures(files);
   const snapshotCounts = new SnapshotCounts(files);
   const controller = new Controller({
-    ...{ store, files, intake },
+    ...{ store, files, intake, elsewhere: store.member?.elsewhere },
     keepState: (input) => {
       snapshotCounts.changed(input.projectId);
       return files.run('keepState', input);
@@ -343,14 +343,10 @@ export async function serve(start: StartSettings): Promise<void> {
   if (config.redirectPort !== undefined) await server.redirect(config.host, config.redirectPort, port);
   sockets.boundConnectionBuffers();
   if (certificates !== undefined) live.follow(({ certificate: paths }) => certificates.look(paths));
-  if (
-    certificates !== undefined ||
-    systemd.isThere ||
-    start.file !== undefined ||
-    requests.file !== undefined
-  )
-    stop.reloads(() => void systemd.reloading(() => live.reload()));
+  const reloaded = [certificates, start.file, requests.file].some((part) => part !== undefined);
+  if (systemd.isThere || reloaded) stop.reloads(() => void systemd.reloading(() => live.reload()));
   controller.computes.listensOn(port, server.scheme);
+  await store.member?.join({ port, advertise: config.advertise ?? '' }, controller.projects);
   process.stdout.write(
     `${PRODUCT.name} ${PRODUCT.version} listens on ${server.scheme}://${urlHost(config.host)}:${port}\n`,
   );
@@ -374,6 +370,7 @@ export async function serve(start: StartSettings): Promise<void> {
   await running.close();
   compute.stopStarting(leavesPrograms);
   await controller.close((id) => {
+    if (store.member !== undefined) return true;
     return running.hasNodesOf(id) || captures.running(controller.projects.find(id)).length > 0;
   });
   const keeperEnds = keeper.close(leavesPrograms);

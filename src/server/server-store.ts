@@ -2,6 +2,7 @@
 import type { CommitMetrics, Companion } from '../base/store/commit-metrics.js';
 import type { Notice } from '../base/store/journal-opening.js';
 import type { Store } from '../base/store/store.js';
+import type { FarmMember } from '../farm/farm-member.js';
 import type { CountedPool } from '../base/threads/pool-metrics.js';
 
 export interface ServerStore extends Store {
@@ -13,5 +14,7 @@ export interface ServerStore extends Store {
   copyTo(path: string, except: readonly string[]): Promise<void>;
   /** The thread of the store, if it has one. */
   readonly pool: CountedPool | undefined;
+  /** This server among the others of its farm, if there are others. */
+  readonly member?: FarmMember | undefined;
   readonly writeMetrics: CommitMetrics['write'];
 }

@@ -33,6 +33,12 @@ export const farmAddress: z.ZodType<EtcdAddress | undefined> = z.string().transf
   return address;
 });
 
+/** Where other servers of a farm reach this one. An empty text is undefined. */
+export const advertisedAddress: z.ZodType<string | undefined> = z
+  .string()
+  .regex(/^$|^https?:\/\/[^/?#@\s]+$/, 'must look like http://10.0.0.5:3080')
+  .transform((text) => (text === '' ? undefined : text));
+
 export const onOrOff: z.ZodType<boolean> = z
   .enum(['', '0', 'false', '1', 'true'])
   .transform((value) => value === '1' || value === 'true');

@@ -2,6 +2,7 @@
 import { isIP } from 'node:net';
 import { z } from 'zod';
 import {
+  advertisedAddress,
   farmAddress,
   hostName,
   interfaceName,
@@ -65,6 +66,10 @@ export const SETTINGS = z.object({
   state: option(z.string(), { help: 'state folder, when it lies elsewhere', fallback: '' }),
   farm: option(farmAddress, {
     help: 'etcd that has the records in place of the state folder: etcd://host:2379,host:2379/prefix',
+    fallback: '',
+  }),
+  advertise: option(advertisedAddress, {
+    help: 'address at which the other servers of the farm reach this one: http://10.0.0.5:3080',
     fallback: '',
   }),
   images: option(z.string(), { help: 'images folder, when it lies elsewhere', fallback: '' }),

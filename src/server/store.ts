@@ -1,12 +1,17 @@
 /** Makes the store of a server: a journal in its state folder, or the etcd of a farm. */
+import type { Logger } from 'pino';
 import { StateThread } from '../base/store/state-thread.js';
 import type { Config } from './config.js';
 import { serverMark } from './folders.js';
 import type { ServerStore } from './server-store.js';
 
-export async function serverStore(config: Config): Promise<ServerStore> {
+export async function serverStore(config: Config, log: Logger): Promise<ServerStore> {
   if (config.farm === undefined) return new StateThread(config.state);
-  // No other server needs it, so it is loaded only here.
+  // No other server needs them, so they are loaded only here.
+  if (config.advertise !== undefined) {
+    const { MemberStore } = await import('./member-store.js');
+    return new MemberStore({ farm: config.farm, state: config.state, id: serverMark(config), log });
+  }
   const { LoneStore } = await import('./lone-store.js');
   return new LoneStore(config.farm, serverMark(config));
 }

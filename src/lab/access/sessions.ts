@@ -61,7 +61,8 @@ export class Sessions {
         this.#put(begun);
       } else gone.push(...removalOf(session));
     }
-    if (gone.length > 0) await store.commit(gone);
+    // Where that is refused, they are looked at again at the next start.
+    if (gone.length > 0) await store.commit(gone).catch(() => undefined);
   }
 
   /**

@@ -1,0 +1,79 @@
+/** The store of a server that shares the etcd of a farm with others. */
+import type { Logger } from 'pino';
+import { PRODUCT } from '../base/product.js';
+import { refusals } from '../base/errors/errors.js';
+import type { Companion } from '../base/store/commit-metrics.js';
+import type { EtcdAddress } from '../base/store/etcd/etcd-address.js';
+import { EtcdStore } from '../base/store/etcd/etcd-store.js';
+import type { Notice } from '../base/store/journal-opening.js';
+import { StateThread } from '../base/store/state-thread.js';
+import type { SharedStore } from '../base/store/store.js';
+import { FarmMember } from '../farm/farm-member.js';
+import { FarmStore } from '../farm/farm-store.js';
+import type { ServerStore } from './server-store.js';
+
+interface MemberStoreOptions {
+  readonly farm: EtcdAddress;
+  /** The folder of what belongs to this host. */
+  readonly state: string;
+  /** The name of this server. */
+  readonly id: string;
+  readonly log: Logger;
+}
+
+/** The scope of a server that runs on all records of a farm. */
+const ALONE = '@alone';
+
+export class MemberStore extends FarmStore implements ServerStore {
+  readonly member: FarmMember;
+  readonly #local: StateThread;
+  readonly #shared: SharedStore;
+
+  constructor({ farm, state, id, log }: MemberStoreOptions) {
+    const shared = new EtcdStore({ ...farm, server: id });
+    const local = new StateThread(state);
+    let member: FarmMember | undefined;
+    super({ shared, local, claimOf: (scope) => member?.claimOf(scope) });
+    const clock = {
+      now: () => performance.now(),
+      after: (milliseconds: number, work: () => void) => {
+        const timer = setTimeout(work, milliseconds).unref();
+        return () => {
+          clearTimeout(timer);
+        };
+      },
+    };
+    this.#local = local;
+    this.#shared = shared;
+    this.member = member = new FarmMember({ shared, id, version: PRODUCT.version, clock, log });
+  }
+
+  async open(): Promise<readonly Notice[]> {
+    const [owner] = await this.#shared.load(['owner', ALONE]);
+    if (owner !== undefined)
+      throw new Error('a server without --advertise runs on the farm, which it has to itself');
+    return this.#local.open();
+  }
+
+  /** The audit of this server is its own. */
+  accompany(companion: Companion): void {
+    this.#local.accompany(companion);
+  }
+
+  copyTo(): Promise<void> {
+    return Promise.reject(refusals.farmBackup());
+  }
+
+  get pool(): StateThread['pool'] {
+    return this.#local.pool;
+  }
+
+  get writeMetrics(): StateThread['writeMetrics'] {
+    return this.#local.writeMetrics;
+  }
+
+  override async close(): Promise<void> {
+    await this.member.leave();
+    await super.close();
+  }
+}

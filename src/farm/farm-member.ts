@@ -2,9 +2,10 @@
  * A server as a member of a farm: it knows the others, owns projects, and has those of the controller come and go with its
  * claims.
  */
+import { createHash } from 'node:crypto';
 import type { Logger } from 'pino';
 import { refusals } from '../base/errors/errors.js';
-import type { Claim, Reading, SharedStore } from '../base/store/store.js';
+import type { Claim, Reading, SharedStore, StoredRecord } from '../base/store/store.js';
 import type { ProjectsElsewhere } from '../lab/projects/elsewhere.js';
 import type { Projects } from '../lab/projects/projects.js';
 import type { FarmClock } from './farm-clock.js';
@@ -37,6 +38,10 @@ export class FarmMember {
   readonly #followed: FollowedRecords;
   /** Projects that were claimed, and that the controller does not have yet. */
   readonly #admitting = new Map<string, Promise<void>>();
+  /** The records of the whole farm as this server has read them: nothing tells it of changes yet. */
+  #readOfFarm = '';
+  /** Whether they had changed when this server took them over. */
+  #isBehind = false;
   #controlled: Pick<Projects, 'admit' | 'dismiss'> | undefined;
   #url = '';
 
@@ -78,6 +83,11 @@ export class FarmMember {
     return { id: this.#options.id, url: this.#url };
   }
 
+  /** Call it before anything of the farm is read. */
+  async look(): Promise<void> {
+    this.#readOfFarm = digestOf(await this.#options.shared.load(...prefixesOf(FARM_SCOPE)));
+  }
+
   /** Makes this server known under its address, with its port where that is 0; from now on it has what it should. */
   async join(
     { port, advertise }: { readonly port: number; readonly advertise: string },
@@ -92,8 +102,9 @@ export class FarmMember {
     this.#owners.watch(FARM_SCOPE);
   }
 
-  /** The claim of this server on a scope. */
+  /** The claim of this server on a scope. Refuses (503) that on the farm, while what it knows of it is not what others left. */
   claimOf(scope: string): Claim | undefined {
+    if (scope === FARM_SCOPE && this.#isBehind) throw refusals.farmBehind();
     return this.#owners.claimOf(scope);
   }
 
@@ -122,7 +133,12 @@ export class FarmMember {
   }
 
   #claimed({ scope }: Claim, { records }: Reading): void {
-    if (scope === FARM_SCOPE || this.#controlled === undefined) return;
+    if (scope === FARM_SCOPE) {
+      this.#isBehind = digestOf(records) !== this.#readOfFarm;
+      if (this.#isBehind) this.#options.log.error(refusals.farmBehind().message);
+      return;
+    }
+    if (this.#controlled === undefined) return;
     const admitting = this.#controlled
       .admit(scope, records)
       .catch((error: unknown) => {
@@ -138,4 +154,10 @@ export class FarmMember {
       this.#options.log.error({ err: error, project: scope }, 'a project that is lost does not end');
     });
   }
+}
+
+function digestOf(records: readonly StoredRecord[]): string {
+  const hash = createHash('sha256');
+  for (const { key, value } of records) hash.update(JSON.stringify([key, value]));
+  return hash.digest('hex');
 }

@@ -34,7 +34,7 @@ const SHARED = new Set([...OF_PROJECTS, ...OF_FARM]);
 interface FarmStoreOptions {
   readonly shared: SharedStore;
   readonly local: Store;
-  /** The claim that this server has on a scope. */
+  /** The claim that this server has on a scope. Refuses (503) one that it may not use. */
   readonly claimOf: (scope: string) => Claim | undefined;
 }
 

@@ -52,6 +52,7 @@ export class MemberStore extends FarmStore implements ServerStore {
     const [owner] = await this.#shared.load(['owner', ALONE]);
     if (owner !== undefined)
       throw new Error('a server without --advertise runs on the farm, which it has to itself');
+    await this.member.look();
     return this.#local.open();
   }
 

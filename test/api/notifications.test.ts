@@ -1,5 +1,6 @@
 /** Notifications: two streams, each over HTTP and over WebSocket. */
 import { once } from 'node:events';
+import { createServer, type AddressInfo } from 'node:net';
 import t from 'tap';
 import { WebSocket } from 'ws';
 import { Client } from '../support/client.js';
@@ -153,11 +154,13 @@ for (const [name, suffix, open] of TRANSPORTS) {
       await client.expect(204, 'DELETE', `/v2/templates/${String(template['template_id'])}`);
       await next('template.deleted', template);
 
-      const compute = await client.expect(201, 'POST', '/v2/computes', {
-        protocol: 'http',
-        host: 'h',
-        port: 1,
-      });
+      // It is silent: what it answers would be told, too.
+      const silent = createServer();
+      t.teardown(() => silent.close());
+      await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));
+      const { port } = silent.address() as AddressInfo;
+      const address = { protocol: 'http', host: '127.0.0.1', port };
+      const compute = await client.expect(201, 'POST', '/v2/computes', address);
       await next('compute.created', compute);
       await client.expect(204, 'DELETE', `/v2/computes/${String(compute['compute_id'])}`);
       await next('compute.deleted', compute);

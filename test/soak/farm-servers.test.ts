@@ -50,5 +50,33 @@ void t.test('a project is taken over with all that was acknowledged', { skip: mi
   );
   await second.server.stop('SIGKILL');
   t.equal((await nodesOn(third.client)).length, 2, 'taken over');
+
+  // What belongs to all is not followed yet: who has read it before a change does not overwrite the change.
+  const template = { name: 'T', template_type: 'ethernet_switch', compute_id: 'local' };
+  await eventually('the farm is taken over', async () => {
+    const made = await third.client.request('POST', '/v2/templates', template);
+    return made.status === 201 || undefined;
+  });
+  const fourth = await begin(folders[1]);
+  await third.client.expect(201, 'POST', '/v2/templates', { ...template, name: 'U' });
   t.equal(await third.server.stop(), 0);
+  const refused = await eventually('it is taken over again', async () => {
+    const answer = await fourth.client.request('POST', '/v2/templates', { ...template, name: 'V' });
+    const { code } = answer.body as { readonly code?: string };
+    return code === 'claim_lost' ? undefined : { status: answer.status, code };
+  });
+  t.same(refused, { status: 503, code: 'farm_behind' });
+  t.equal(await fourth.server.stop(), 0);
+  const fifth = await begin(folders[1]);
+  await eventually('it has read them anew', async () => {
+    const made = await fifth.client.request('POST', '/v2/templates', { ...template, name: 'V' });
+    return made.status === 201 || undefined;
+  });
+  const templates = (await fifth.client.get('/v2/templates')).body as readonly { readonly name: string }[];
+  for (const name of ['T', 'U', 'V'])
+    t.ok(
+      templates.some((one) => one.name === name),
+      name,
+    );
+  t.equal(await fifth.server.stop(), 0);
 });

@@ -9,6 +9,7 @@ import {
   missingConsoleBrowser,
   type,
 } from '../support/console/console-browser.js';
+import { eventually } from '../support/eventually.js';
 import { LinkLab } from '../support/link-lab.js';
 import { scratchFolder } from '../support/scratch.js';
 import { startServer } from '../support/server-process.js';
@@ -118,9 +119,12 @@ void t.test('a browser', { skip: missingConsoleBrowser() }, async (t) => {
     await page.getByRole('button', { name: 'Lab file…' }).click();
     await page.getByRole('heading', { name: 'Lab file of planned' }).waitFor();
     const text = page.getByRole('textbox', { name: 'Lab file (YAML)' });
+    const hasText = (part: string): Promise<boolean> =>
+      eventually(`a text with ${part}`, async () => (await text.inputValue()).includes(part) || undefined);
+    // It is clicked, which waits until it can be used, as a key does not.
     const plan = page.getByRole('button', { name: 'Plan' });
     await text.fill('name: planned\nnodes:\n  SW1: { kind: toaster }');
-    await plan.press('Enter');
+    await plan.click();
     await page.getByText(/^line 3: nodes\.SW1\.kind: /).waitFor();
     const folder = scratchFolder(t);
     const named = '{ kind: vpcs, files: { startup.vpc: ./pc1.vpc } }';
@@ -129,24 +133,26 @@ void t.test('a browser', { skip: missingConsoleBrowser() }, async (t) => {
     writeFileSync(file, source);
     writeFileSync(startup, 'ip 10.0.0.1/24\n');
     await page.getByLabel('Or choose a lab file').setInputFiles(file);
-    await plan.press('Enter');
+    await hasText('PC1');
+    await plan.click();
     await page.getByText('PC1: choose its file ./pc1.vpc, too').waitFor();
     await page.getByLabel('Or choose a lab file').setInputFiles(startup);
-    await plan.press('Enter');
+    await plan.click();
     await page.getByRole('row', { name: /^create node SW1 ○ live/ }).waitFor();
     t.same(await hindrances(page), []);
     await page.getByRole('button', { name: 'Apply' }).press('Enter');
     await page.getByText('✓ The file is applied.').waitFor();
     await text.fill(source.replace('kind: ethernet_switch', 'kind: ethernet_hub'));
-    await plan.press('Enter');
+    await plan.click();
     await page.getByText('made anew: what is in it is lost').first().waitFor();
     t.equal(await page.getByRole('button', { name: 'Apply' }).isEnabled(), false);
     await page.getByRole('checkbox', { name: /^Make nodes anew/ }).check();
     await page.getByRole('button', { name: 'Apply' }).click();
     await page.getByText('✓ The file is applied.').waitFor();
+    await text.fill('');
     await page.getByRole('button', { name: 'Take the lab as it is' }).click();
-    await page.waitForFunction(`document.querySelector('textarea').value.includes('ethernet_hub')`);
-    await plan.press('Enter');
+    await hasText('ethernet_hub');
+    await plan.click();
     await page.getByText('There is nothing to do').waitFor();
     await page.getByRole('link', { name: 'Map' }).click();
     await page.getByRole('button', { name: 'End time…' }).click();

@@ -29,7 +29,10 @@ async function placeOf(page: Page, name: string): Promise<OnScreen> {
     const index = lab.scene.nodes.findIndex((node) => node.name === ${JSON.stringify(name)});
     return { x: view.toScreenX(lab.scene.x[index]), y: view.toScreenY(lab.scene.y[index]) };
   })()`;
-  await page.waitForFunction('globalThis.wirefarmMap?.view.width > 1');
+  // The policy of the page lets no function of a test wait in it.
+  await eventually('the map has its size', async () =>
+    (await page.evaluate('globalThis.wirefarmMap?.view.width > 1')) === true ? true : undefined,
+  );
   const { x, y } = (await page.evaluate(script)) as OnScreen;
   const box = await page.getByRole('application').boundingBox();
   return { x: x + (box?.x ?? 0), y: y + (box?.y ?? 0) };

@@ -20,9 +20,13 @@ export function descriptorsOf({ child: { pid } }: Pick<ServerProcess, 'child'>):
 
 /** Waits until a server has no more than so many: connections are kept for a while. */
 export async function noMoreDescriptors(server: ServerProcess, most: number): Promise<void> {
-  await eventually(`no more than ${most} descriptors`, () =>
-    descriptorsOf(server).length <= most ? true : undefined,
-  );
+  try {
+    await eventually(`no more than ${most} descriptors`, () =>
+      descriptorsOf(server).length <= most ? true : undefined,
+    );
+  } catch (error) {
+    throw new Error(`open: ${descriptorsOf(server).join(', ')}`, { cause: error });
+  }
 }
 
 /** Waits until a server has no file of a project open, not even one that has lost its name. */

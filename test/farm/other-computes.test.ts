@@ -111,8 +111,10 @@ void t.test('virtual PCs on two hosts ping each other', { skip: missingVpcs() },
     await client.expect(201, 'POST', `${lab.path}/open`);
     t.match(await projects(), [{ project_id: lab.id }]);
     await client.expect(204, 'DELETE', lab.at(far));
-    const { udp_ports: ports } = await its.expect(200, 'GET', '/v2/compute/network/ports');
-    t.equal((ports as number[]).length, 1, 'only the link of the switch is left');
+    await eventually('only the link of the switch is left', async () => {
+      const { udp_ports: ports } = await its.expect(200, 'GET', '/v2/compute/network/ports');
+      return (ports as number[]).length === 1 ? true : undefined;
+    });
   }
 });
 

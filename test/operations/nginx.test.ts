@@ -28,10 +28,18 @@ const server = await startServer(t, {
   environment: { WIREFARM_CONSOLE_PORTS: ownConsolePorts() },
 });
 const pair = selfSigned([NAME], new Date());
-const port = await freePort();
-await startNginx();
+const port = await startNginx();
 
-async function startNginx(): Promise<void> {
+/** Returns the port on which it listens: one that was free may be taken when it comes to that. */
+async function startNginx(): Promise<number> {
+  for (;;) {
+    const port = await freePort();
+    if (await listensOn(port)) return port;
+  }
+}
+
+/** Resolves with false when nginx ends instead. */
+async function listensOn(port: number): Promise<boolean> {
   const folder = scratchFolder(t);
   const inFolder = (name: string): string => join(folder, name);
   writeFileSync(inFolder('cert.pem'), pair.certificate);
@@ -51,14 +59,15 @@ async function startNginx(): Promise<void> {
     stdio: ['ignore', 'ignore', 'inherit'],
   });
   t.teardown(() => nginx.kill('SIGKILL'));
-  await eventually('nginx listens', async () => {
+  return eventually('nginx listens', async () => {
+    if (nginx.exitCode !== null) return false;
     const socket = connect(port, '127.0.0.1');
     const isOpen = await once(socket, 'connect').then(
       () => true,
       () => undefined,
     );
     socket.destroy();
-    return isOpen;
+    return nginx.exitCode === null ? isOpen : false;
   });
 }
 

@@ -51,7 +51,7 @@ void t.test('a project is taken over with all that was acknowledged', { skip: mi
   await second.server.stop('SIGKILL');
   t.equal((await nodesOn(third.client)).length, 2, 'taken over');
 
-  // What belongs to all is not followed yet: who has read it before a change does not overwrite the change.
+  // Records of all servers are not followed yet: a server that has read them before a change does not overwrite it.
   const template = { name: 'T', template_type: 'ethernet_switch', compute_id: 'local' };
   await eventually('the farm is taken over', async () => {
     const made = await third.client.request('POST', '/v2/templates', template);

@@ -12,8 +12,8 @@ export const otherComputeRefusals = {
     ),
   computeSilent: (compute: string, reason: string) =>
     new Refusal(409, 'compute_silent', `Compute ${shortened(compute)} did not answer: ${reason}`),
-  computeNotGns3: (compute: string) =>
-    new Refusal(409, 'compute_not_gns3', `The server ${shortened(compute)} is not a GNS3 server`),
+  notACompute: (compute: string) =>
+    new Refusal(409, 'not_a_compute', `The server ${shortened(compute)} is not a GNS3 server`),
   computeOfOtherVersion: (own: string, compute: string, its: string) =>
     new Refusal(
       409,

@@ -53,7 +53,7 @@ export class ComputeClient {
     try {
       return JSON.parse(text) as unknown;
     } catch {
-      throw refusals.computeNotGns3(this.#compute.name);
+      throw refusals.notACompute(this.#compute.name);
     }
   }
 

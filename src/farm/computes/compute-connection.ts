@@ -119,7 +119,7 @@ export class ComputeConnection {
         throw error instanceof SilentCompute ? refusals.computeSilent(compute.name, messageOf(error)) : error;
       }),
     );
-    if (!found.success) throw refusals.computeNotGns3(compute.name);
+    if (!found.success) throw refusals.notACompute(compute.name);
     if (seriesOf(found.data.version) !== seriesOf(version))
       throw refusals.computeOfOtherVersion(version, compute.name, found.data.version);
     return found.data;

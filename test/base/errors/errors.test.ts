@@ -10,13 +10,14 @@ import {
 
 /** Every refusal of the table, made with arguments that can be told apart. */
 function all(): [string, Refusal][] {
-  const { labFileRefused, ...others } = refusals;
+  const { labFileRefused, computeRefused, ...others } = refusals;
   const ofFaults = labFileRefused([{ path: ['nodes', 'R1'], reason: 'it is odd' }]);
   const ofWords = Object.entries(others).map(([name, make]): [string, Refusal] => {
     const words = Array.from({ length: 5 }, (_, index) => `<${name}-${index}>`);
     return [name, (make as (...words: readonly string[]) => Refusal)(...words)];
   });
-  return [...ofWords, ['labFileRefused', ofFaults]];
+  const ofStatus = computeRefused('there', 409, 'it is odd, too');
+  return [...ofWords, ['labFileRefused', ofFaults], ['computeRefused', ofStatus]];
 }
 
 void t.test('every refusal has a status of an error and says something', (t) => {

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { COUNTER } from '../../../src/base/memory/port-counters.js';
+import { COUNTER, ROW_LENGTH } from '../../../src/base/memory/port-counters.js';
 import { AttachedPort, type PortContext } from '../../../src/engine/forwarding/attached-port.js';
 import { Batch, BATCH_FRAMES, Outbox, type Port } from '../../../src/engine/forwarding/port.js';
 import { FrameMemory } from '../../../src/engine/forwarding/frame-memory.js';
@@ -158,6 +158,6 @@ void t.test('a suspended peer counts and drops', (t) => {
   bench.paths.deliverPending();
   t.same(bench.arrivals, []);
   t.equal(bench.books.counter(2, 'suspended'), 7);
-  t.equal(bench.books.values[2 * 32 + COUNTER.frames_out], 0);
+  t.equal(bench.books.values[2 * ROW_LENGTH + COUNTER.frames_out], 0);
   t.end();
 });

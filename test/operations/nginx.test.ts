@@ -59,15 +59,16 @@ async function listensOn(port: number): Promise<boolean> {
     stdio: ['ignore', 'ignore', 'inherit'],
   });
   t.teardown(() => nginx.kill('SIGKILL'));
+  const hasEnded = (): boolean => nginx.exitCode !== null;
   return eventually('nginx listens', async () => {
-    if (nginx.exitCode !== null) return false;
+    if (hasEnded()) return false;
     const socket = connect(port, '127.0.0.1');
     const isOpen = await once(socket, 'connect').then(
       () => true,
       () => undefined,
     );
     socket.destroy();
-    return nginx.exitCode === null ? isOpen : false;
+    return hasEnded() ? false : isOpen;
   });
 }
 

@@ -24,12 +24,6 @@ interface FarmMemberOptions {
   readonly log: Logger;
 }
 
-/** A server that answers for a scope. */
-interface MemberServer {
-  readonly id: string;
-  readonly url: string;
-}
-
 export class FarmMember {
   readonly #options: FarmMemberOptions;
   readonly #owners: Owners;
@@ -43,7 +37,6 @@ export class FarmMember {
   /** Whether they had changed when this server took them over. */
   #isBehind = false;
   #controlled: Pick<Projects, 'admit' | 'dismiss'> | undefined;
-  #url = '';
 
   constructor(options: FarmMemberOptions) {
     const { shared, id, clock, log } = options;
@@ -79,10 +72,6 @@ export class FarmMember {
     };
   }
 
-  get here(): MemberServer {
-    return { id: this.#options.id, url: this.#url };
-  }
-
   /** Call it before anything of the farm is read. */
   async look(): Promise<void> {
     this.#readOfFarm = digestOf(await this.#options.shared.load(...prefixesOf(FARM_SCOPE)));
@@ -95,7 +84,6 @@ export class FarmMember {
   ): Promise<void> {
     const url = advertise.replace(/:0$/, `:${port}`);
     const { shared, id, version } = this.#options;
-    this.#url = url;
     this.#controlled = projects;
     await announceServer(shared, id, { address: url, version });
     await this.#followed.start();
@@ -106,22 +94,6 @@ export class FarmMember {
   claimOf(scope: string): Claim | undefined {
     if (scope === FARM_SCOPE && this.#isBehind) throw refusals.farmBehind();
     return this.#owners.claimOf(scope);
-  }
-
-  /** The server that has the scope as far as this one knows, when it can answer at once. */
-  ownerOf(scope: string): MemberServer | undefined {
-    if (this.#admitting.has(scope)) return undefined;
-    const found = this.#owners.known(scope);
-    if (found.at === 'server') return { id: found.id, url: found.address };
-    return found.at === 'here' && found.claim.isFresh() ? this.here : undefined;
-  }
-
-  /** Finds the server that answers for the scope, which may become this one; undefined while there is none. */
-  async findOwner(scope: string): Promise<MemberServer | undefined> {
-    const found = await this.#owners.find(scope, false);
-    await this.#admitting.get(scope);
-    if (found.at === 'server') return { id: found.id, url: found.address };
-    return found.at === 'here' && found.staleMs === undefined ? this.here : undefined;
   }
 
   /** Lets others have everything. The projects of the controller have been closed. */

@@ -147,6 +147,11 @@ void t.test('a compute of GNS3 is driven past its traps', async (t) => {
     t.match(project()?.nios.get(path), { type: 'nio_udp', rhost: '127.0.0.1', filters: {}, suspend: false });
     await client.expect(201, 'PUT', lab.linkAt(link), { suspend: true });
     t.match(project()?.nios.get(path), { filters: { frequency_drop: [-1] }, suspend: true });
+    const events = await NotificationLog.open(lab.events);
+    await client.expect(200, 'PUT', `${lab.linkAt(link)}/directed_filters`, { forward: { delay: [10, 0] } });
+    const warned = await events.next(({ action }) => action === 'log.warning');
+    t.match(warned.event['message'], /^Filters of one way do nothing on link /);
+    events.close();
     await client.expect(204, 'DELETE', lab.linkAt(link));
     await eventually('no NIO', () => (project()?.nios.size === 0 ? true : undefined));
   });

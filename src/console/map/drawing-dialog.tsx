@@ -2,6 +2,7 @@
 import { useSignal, type Signal } from '@preact/signals';
 import type { JSX } from 'preact';
 import { changeDrawing, createDrawing } from '../api/drawings.js';
+import { WordChoice } from '../parts/choice.js';
 import { Dialog } from '../parts/dialog.js';
 import { lookOf, type DrawingLook } from './drawing-commands.js';
 import type { MapCommands } from './commands.js';
@@ -59,7 +60,7 @@ export function DrawingDialog({ lab, commands, view, id, onClose }: DrawingDialo
       action={{ name, call, isDisabled: isEmpty, run }}
     >
       {known === undefined && (
-        <Words
+        <WordChoice
           label={MAP_TEXTS.shape}
           value={drawn?.kind ?? 'text'}
           words={SHAPE_KINDS}
@@ -154,7 +155,7 @@ function ShapeFields({ shape }: { readonly shape: Signal<DrawnShape> }): JSX.Ele
           onValue={(strokeWidth) => put({ strokeWidth })}
         />
       </div>
-      <Words
+      <WordChoice
         label={MAP_TEXTS.pattern}
         value={pattern ?? 'own'}
         words={pattern === undefined ? [...PATTERN_NAMES, 'own'] : PATTERN_NAMES}
@@ -221,35 +222,6 @@ const PATTERN_NAMES: readonly (keyof typeof MAP_TEXTS.patterns)[] = ['solid', 'd
 /** Notes lie above nodes, figures behind them. */
 function layerOf(kind: DrawnShape['kind']): number {
   return kind === 'text' ? NODE_LAYER + 1 : NODE_LAYER;
-}
-
-interface WordsProps<Word extends string> {
-  readonly label: string;
-  readonly value: Word;
-  readonly words: readonly Word[];
-  readonly textOf: (word: Word) => string;
-  readonly onWord: (word: Word) => void;
-}
-
-function Words<Word extends string>({ label, value, words, textOf, onWord }: WordsProps<Word>): JSX.Element {
-  return (
-    <label>
-      {label}
-      <select
-        value={value}
-        onChange={({ currentTarget }) => {
-          const chosen = words.find((word) => word === currentTarget.value);
-          if (chosen !== undefined) onWord(chosen);
-        }}
-      >
-        {words.map((word) => (
-          <option key={word} value={word}>
-            {textOf(word)}
-          </option>
-        ))}
-      </select>
-    </label>
-  );
 }
 
 interface AmountProps {

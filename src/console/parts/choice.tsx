@@ -2,14 +2,19 @@
 import type { Signal } from '@preact/signals';
 import type { JSX } from 'preact';
 
-interface ChoiceProps<Word extends string> {
+interface WordsProps<Word extends string> {
   readonly label: string;
-  readonly value: Signal<Word>;
   readonly words: readonly Word[];
   readonly textOf: (word: Word) => string;
 }
 
-export function Choice<Word extends string>({ label, value, words, textOf }: ChoiceProps<Word>): JSX.Element {
+interface WordChoiceProps<Word extends string> extends WordsProps<Word> {
+  readonly value: Word;
+  readonly onWord: (word: Word) => void;
+}
+
+export function WordChoice<Word extends string>(props: WordChoiceProps<Word>): JSX.Element {
+  const { label, value, words, textOf, onWord } = props;
   return (
     <label>
       {label}
@@ -17,7 +22,7 @@ export function Choice<Word extends string>({ label, value, words, textOf }: Cho
         value={value}
         onChange={({ currentTarget }) => {
           const wanted = words.find((word) => word === currentTarget.value);
-          if (wanted !== undefined) value.value = wanted;
+          if (wanted !== undefined) onWord(wanted);
         }}
       >
         {words.map((word) => (
@@ -28,4 +33,13 @@ export function Choice<Word extends string>({ label, value, words, textOf }: Cho
       </select>
     </label>
   );
+}
+
+interface ChoiceProps<Word extends string> extends WordsProps<Word> {
+  readonly value: Signal<Word>;
+}
+
+/** The same for a word that is a signal. */
+export function Choice<Word extends string>({ value, ...words }: ChoiceProps<Word>): JSX.Element {
+  return <WordChoice {...words} value={value.value} onWord={(word) => (value.value = word)} />;
 }

@@ -165,8 +165,17 @@ class FarmRun implements LabRun {
   }
 
   linkStored(run: RunLink): void {
-    if (this.#isCross(run.link)) this.#links.stored(run);
-    else this.#local.linkStored(run);
+    if (!this.#isCross(run.link)) {
+      this.#local.linkStored(run);
+      return;
+    }
+    const { link, directed } = run;
+    const isOneWay = [directed.forward, directed.backward].some((filters) => Object.keys(filters).length > 0);
+    if (isOneWay && !link.nodes.some(({ node_id: id }) => this.#isOn(id, LOCAL_COMPUTE)))
+      this.#options
+        .ownerOf()
+        ?.warn(`Filters of one way do nothing on link ${link.link_id}: it is between two other computes`);
+    this.#links.stored(run);
   }
 
   linkRemoved(link: StoredLink): void {

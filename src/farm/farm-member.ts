@@ -13,7 +13,7 @@ import { FARM_SCOPE, prefixesOf } from './farm-store.js';
 import { FollowedProjects } from './followed-projects.js';
 import { FollowedRecords } from './followed-records.js';
 import { Owners } from './owners.js';
-import { announceServer, Servers } from './servers.js';
+import { announceServer, Servers, type ServerRecord } from './servers.js';
 
 interface FarmMemberOptions {
   readonly shared: SharedStore;
@@ -37,6 +37,8 @@ export class FarmMember {
   /** Whether they had changed when this server took them over. */
   #isBehind = false;
   #controlled: Pick<Projects, 'admit' | 'dismiss'> | undefined;
+  /** The record of this server, once the others know of it. */
+  #announced: ServerRecord | undefined;
 
   constructor(options: FarmMemberOptions) {
     const { shared, id, clock, log } = options;
@@ -85,7 +87,8 @@ export class FarmMember {
     const url = advertise.replace(/:0$/, `:${port}`);
     const { shared, id, version } = this.#options;
     this.#controlled = projects;
-    await announceServer(shared, id, { address: url, version });
+    this.#announced = { address: url, version };
+    await announceServer(shared, id, this.#announced);
     await this.#followed.start();
     this.#owners.watch(FARM_SCOPE);
   }
@@ -98,8 +101,14 @@ export class FarmMember {
 
   /** Lets others have everything. The projects of the controller have been closed. */
   async leave(): Promise<void> {
+    const { shared, id, log } = this.#options;
     this.#controlled = undefined;
     this.#followed.stop();
+    // Before the claims go: whoever comes after this server in rank need not wait for it.
+    if (this.#announced !== undefined)
+      await announceServer(shared, id, { ...this.#announced, isLeaving: true }).catch((error: unknown) => {
+        log.warn({ err: error }, 'the other servers could not be told that this one leaves');
+      });
     await Promise.allSettled(this.#admitting.values());
     await this.#owners.close();
   }

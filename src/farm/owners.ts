@@ -84,17 +84,16 @@ export class Owners implements RecordListener {
     if (held !== undefined) return this.#checked(scope, held);
     const known = this.known(scope);
     if (known.at === 'server') return known;
-    const { own, servers } = this.#options;
-    const first = ranking(scope, new Set([...servers.live.keys(), own]))[0] ?? own;
+    const { own } = this.#options;
+    const first = this.#ranked(scope)[0] ?? own;
     return first === own || wasForwarded ? this.#claim(scope) : this.#elsewhere(first);
   }
 
   /** Sees to it that a scope has an owner: to be called when it is wanted from now on. */
   watch(scope: string): void {
     if (this.#isClosed || this.#waiting.has(scope) || !this.#isFree(scope)) return;
-    const { own, servers, clock } = this.#options;
-    const rank = ranking(scope, new Set([...servers.live.keys(), own])).indexOf(own);
-    this.#claimAfter(scope, clock, rank * RANK_MS);
+    const { own, clock } = this.#options;
+    this.#claimAfter(scope, clock, this.#ranked(scope).indexOf(own) * RANK_MS);
   }
 
   /** Lets others have the scope. */
@@ -138,6 +137,13 @@ export class Owners implements RecordListener {
   /** A scope whose owner is gone gets another, if it should have one. */
   #look(scope: string): void {
     if (this.#isFree(scope) && this.#options.isWanted(scope)) this.watch(scope);
+  }
+
+  /** The servers that may take the scope, the first of them first. */
+  #ranked(scope: string): string[] {
+    const { own, servers } = this.#options;
+    const staying = [...servers.live].flatMap(([id, { isLeaving }]) => (isLeaving === true ? [] : [id]));
+    return ranking(scope, new Set([...staying, own]));
   }
 
   #isFree(scope: string): boolean {

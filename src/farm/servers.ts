@@ -9,6 +9,8 @@ const serverRecord = z.object({
   /** Where the others reach it: `http://10.0.0.5:3080`. */
   address: z.string().max(512),
   version: z.string().max(64),
+  /** Set when it is about to end: it takes nothing new, and lets others have what it has. */
+  isLeaving: z.boolean().optional(),
 });
 
 export type ServerRecord = z.infer<typeof serverRecord>;

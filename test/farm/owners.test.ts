@@ -135,6 +135,20 @@ void t.test('a wanted scope whose owner dies is claimed by the next in rank', as
   t.equal(second.owners.known('p').at, 'here', 'released when the owner ends');
 });
 
+void t.test('a wanted scope whose owner leaves is claimed by the next in rank at once', async (t) => {
+  const { time, inRank } = await farm('p', ['p']);
+  const [first, second, third] = three(t, inRank);
+  for (const { owners } of [third, second, first]) owners.watch('p');
+  await time.run(2500);
+  t.equal(first.owners.known('p').at, 'here');
+  await announceServer(first.store, first.name, { address: 'http://first', version: '1', isLeaving: true });
+  await time.run(2510);
+  t.equal(await third.asked('p'), 'http://first', 'it answers until it has let go');
+  await first.owners.close();
+  await time.run(2600);
+  t.equal(second.owners.known('p').at, 'here');
+});
+
 void t.test(
   'an owner that is cut off answers with the age of what it knows, until another may be owner',
   async (t) => {

@@ -167,6 +167,8 @@ class FarmServer implements RecordListener {
 
   async #stop(): Promise<void> {
     this.isReady = false;
+    const record = { address: this.name, version: '1', isLeaving: true };
+    await announceServer(this.store, this.name, record).catch(() => undefined);
     await this.owners.close();
     this.#followed.stop();
     await this.store.close();

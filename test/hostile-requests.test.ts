@@ -583,7 +583,7 @@ void t.test('no request on any route breaks the server, and every answer is a de
       const jobs = (await wirefarm.get('/v2/jobs')).body as readonly unknown[];
       return jobs.length === 0 || undefined;
     });
-    // What is left over would make the backups of later rounds longer.
+    // Leftovers would make the backups of later rounds longer.
     for (const [path, id] of [
       ['/v2/projects', 'project_id'],
       ['/v2/templates', 'template_id'],

@@ -20,7 +20,7 @@ import { join } from 'node:path';
 import { cloneFile } from '../../base/disk/linux-files.js';
 import { syncFolder } from '../../base/disk/published-file.js';
 import { openRegularFile, versionOf } from '../../base/disk/regular-file.js';
-import { refusals, systemCode } from '../../base/errors/errors.js';
+import { isRefusal, refusals, systemCode } from '../../base/errors/errors.js';
 import { copyFile } from '../../snapshots/content/copied-file.js';
 import type { JobProgress } from '../../snapshots/content/job-progress.js';
 import { BACKUP_WORK, objectPath, OBJECTS, type BackedFile } from './backup-form.js';
@@ -43,6 +43,9 @@ const FOR_THE_SERVER = 0o600;
 const PERMISSIONS = 0o777;
 const MOST_FILES = 500_000;
 const DEEPEST = 16;
+/** A file that is replaced so often while it is read is damaged by somebody. */
+const MOST_TRIES = 3;
+const GONE = ['ENOENT', 'ENOTDIR'];
 const NOT_LINKED = ['EPERM', 'EXDEV', 'EMLINK', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EACCES'];
 
 /** Adds all files of the sources. Those that `earlier` has in the same version are not read. */
@@ -58,25 +61,16 @@ export function addFiles(
   for (const source of sources) {
     for (const path of filesBelow(source.path)) {
       const name = `${source.name}/${path}`;
-      const from = join(source.path, path);
-      const found = lstatSync(from, { bigint: true, throwIfNoEntry: false });
-      if (found?.isFile() !== true) continue;
-      const version = versionOf(found);
-      const before = known.get(name);
-      const facts = {
-        path: name,
-        mode: Number(found.mode) & PERMISSIONS,
-        modified_ms: Number(found.mtimeMs),
-      };
-      if (before?.version === version && existsSync(objectPath(folder, before.digest))) {
-        files.push({ ...facts, size: before.size, digest: before.digest, version });
-        continue;
-      }
       const isLinked = source.isReplaced && !written.has(name.slice(name.lastIndexOf('/') + 1));
-      const object = addUnlessGone(folder, from, isLinked, progress);
-      if (object === undefined) continue;
-      added += object.isNew ? object.size : 0;
-      files.push({ ...facts, size: object.size, digest: object.digest, version });
+      const file = addFile(
+        folder,
+        join(source.path, path),
+        { name, isLinked, before: known.get(name) },
+        progress,
+      );
+      if (file === undefined) continue;
+      files.push(file.backed);
+      added += file.added;
       if (files.length > MOST_FILES) throw refusals.tooMany('files in this backup', MOST_FILES);
     }
   }
@@ -84,14 +78,43 @@ export function addFiles(
   return { files, added };
 }
 
-/** Adds a file; undefined for one that has been deleted meanwhile. */
-function addUnlessGone(...input: Parameters<typeof addObject>): ReturnType<typeof addObject> | undefined {
+/** Adds a file; undefined for one that has gone meanwhile. One that is replaced meanwhile is added as it is then. */
+function addFile(
+  folder: string,
+  from: string,
+  { name, isLinked, before }: { name: string; isLinked: boolean; before: BackedFile | undefined },
+  progress: JobProgress,
+): { readonly backed: BackedFile; readonly added: number } | undefined {
+  for (let tries = 1; ; tries++) {
+    const found = lookUnlessGone(() => lstatSync(from, { bigint: true }));
+    if (found?.isFile() !== true) return undefined;
+    const version = versionOf(found);
+    const facts = {
+      path: name,
+      mode: Number(found.mode) & PERMISSIONS,
+      modified_ms: Number(found.mtimeMs),
+      version,
+    };
+    if (before?.version === version && existsSync(objectPath(folder, before.digest)))
+      return { backed: { ...facts, size: before.size, digest: before.digest }, added: 0 };
+    try {
+      const { digest, size, isNew } = addObject(folder, from, isLinked, progress);
+      return { backed: { ...facts, size, digest }, added: isNew ? size : 0 };
+    } catch (error) {
+      const now = lookUnlessGone(() => lstatSync(from, { bigint: true }));
+      const isSame = now?.isFile() === true && versionOf(now) === version;
+      if (isSame || tries === MOST_TRIES || isRefusal(error, 'job_cancelled')) throw error;
+    }
+  }
+}
+
+/** Undefined when what is looked at has gone, with its folder or without. */
+function lookUnlessGone<Result>(look: () => Result): Result | undefined {
   try {
-    return addObject(...input);
+    return look();
   } catch (error) {
-    const [, from] = input;
-    if (existsSync(from)) throw error;
-    return undefined;
+    if (GONE.includes(systemCode(error) ?? '')) return undefined;
+    throw error;
   }
 }
 
@@ -164,7 +187,8 @@ function isSecondName(from: string, to: string): boolean {
 function filesBelow(root: string): string[] {
   const found: string[] = [];
   const enter = (folder: string, depth: number): void => {
-    for (const entry of readdirSync(join(root, folder), { withFileTypes: true })) {
+    const entries = lookUnlessGone(() => readdirSync(join(root, folder), { withFileTypes: true }));
+    for (const entry of entries ?? []) {
       const path = folder === '' ? entry.name : `${folder}/${entry.name}`;
       if (entry.name.startsWith('.') || path === 'tmp') continue;
       if (entry.isFile()) found.push(path);
@@ -172,6 +196,6 @@ function filesBelow(root: string): string[] {
       if (found.length > MOST_FILES) throw refusals.tooMany('files in this backup', MOST_FILES);
     }
   };
-  if (existsSync(root)) enter('', 0);
+  enter('', 0);
   return found.sort();
 }

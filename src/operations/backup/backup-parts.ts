@@ -79,7 +79,8 @@ export function storePart(
 ): { readonly size: number; readonly added: number; readonly hasSnapshots: boolean } {
   const text = readFileSync(join(notesOf(place), FROZEN), 'utf8');
   const { files, snapshots } = JSON.parse(text) as FrozenPart;
-  const isElsewhere = !isOnSameDisk(place);
+  // The folder of the project may have gone meanwhile.
+  const isElsewhere = !existsSync(keptHere(place));
   const store = (kind: PartKind, frozen: FrozenTree, topology: unknown): { size: number; added: number } => {
     const folder = join(place.folder, partFolder(kind, place.projectId));
     const contents = new ContentStore(folder);
@@ -110,11 +111,15 @@ function notesOf({ folder, projectId }: PartPlace): string {
   return join(folder, BACKUP_WORK, projectId);
 }
 
+function keptHere(place: PartPlace): string {
+  return join(notesOf(place), 'kept');
+}
+
 /** Second names and clones are possible on the disk of the project alone. */
 function keptFolder(place: PartPlace): string {
   const { root, backupId } = place;
   const kept = isOnSameDisk(place)
-    ? join(notesOf(place), 'kept')
+    ? keptHere(place)
     : join(makeWorkFolder(root, join(root, WORK, `backup-${backupId}`)), 'kept');
   mkdirSync(kept);
   return kept;

@@ -5,7 +5,7 @@
 import { randomUUID } from 'node:crypto';
 import { basename, dirname, join } from 'node:path';
 import type { Logger } from 'pino';
-import { messageOf, Refusal, refusals } from '../../base/errors/errors.js';
+import { isRefusal, messageOf, Refusal, refusals } from '../../base/errors/errors.js';
 import { PRODUCT } from '../../base/product.js';
 import type { StateThread } from '../../base/store/state-thread.js';
 import type { Packed } from '../../base/store/store.js';
@@ -14,6 +14,7 @@ import type { HeldFiles } from '../../lab/lab-run.js';
 import type { Project } from '../../lab/projects/project.js';
 import type { Projects } from '../../lab/projects/projects.js';
 import { PROJECT_RECORDS } from '../../lab/projects/records.js';
+import type { JobProgress } from '../../snapshots/content/job-progress.js';
 import type { Job, Jobs } from '../../snapshots/jobs.js';
 import { CAPTURES } from '../../lab/projects/folder-layout.js';
 import { RECORDS_FILE, type BackedProject, type BackupExtra, type LeftOutProject } from './backup-form.js';
@@ -172,8 +173,13 @@ export class Backups {
           leftOut.push({ project_id: project.id, name: project.name, reason: kept.reason });
           continue;
         }
-        const input = { ...place, records: kept.records, progress: progress.memory };
-        const { size, added, hasSnapshots, images } = await longJobs.run('storePart', input);
+        const stored = await this.#store(project, place, kept.records, progress);
+        if (stored === undefined) continue;
+        if ('reason' in stored) {
+          leftOut.push({ project_id: project.id, name: project.name, reason: stored.reason });
+          continue;
+        }
+        const { size, added, hasSnapshots, images } = stored;
         sums.size += size;
         sums.added += added;
         writtenImages.push(...images);
@@ -216,12 +222,11 @@ export class Backups {
     place: PartPlace,
     earlierId: string | undefined,
   ): Promise<KeptProject | { readonly reason: string } | undefined> {
-    const { jobs, longJobs, projects, log } = this.#options;
-    const isGone = (): boolean => projects.all.get(project.id) !== project;
+    const { jobs, longJobs } = this.#options;
     // A job of the project changes its snapshots.
     return jobs.between(project.id, async () => {
       try {
-        if (isGone()) return undefined;
+        if (this.#isGone(project)) return undefined;
         return await project.still(async (records) => {
           const held = project.isOpen ? await project.topology.run.holdFiles() : NOTHING_HELD;
           try {
@@ -235,15 +240,44 @@ export class Backups {
           }
         });
       } catch (error) {
-        await longJobs.run('forgetPart', place);
-        if (isGone()) return undefined;
-        // A disk that is full is none of the project's.
-        if (error instanceof Refusal && error.status >= 500)
-          throw refusals.projectNotBackedUp(project.name, messageOf(error));
-        log.error({ err: error, project: project.id }, 'a project is left out of the backup');
-        return { reason: messageOf(error) };
+        return await this.#leaveOut(project, place, error);
       }
     });
+  }
+
+  /** Stores what was kept of a project; the outcomes are those of keeping it. */
+  async #store(
+    project: Project,
+    place: PartPlace,
+    records: Packed,
+    progress: JobProgress,
+  ): Promise<ReturnType<BackupTasks['storePart']> | { readonly reason: string } | undefined> {
+    const input = { ...place, records, progress: progress.memory };
+    try {
+      return await this.#options.longJobs.run('storePart', input);
+    } catch (error) {
+      if (isRefusal(error, 'job_cancelled')) throw error;
+      return await this.#leaveOut(project, place, error);
+    }
+  }
+
+  async #leaveOut(
+    project: Project,
+    place: PartPlace,
+    error: unknown,
+  ): Promise<{ readonly reason: string } | undefined> {
+    const { longJobs, log } = this.#options;
+    await longJobs.run('forgetPart', place);
+    if (this.#isGone(project)) return undefined;
+    // A disk that is full is none of the project's.
+    if (error instanceof Refusal && error.status >= 500)
+      throw refusals.projectNotBackedUp(project.name, messageOf(error));
+    log.error({ err: error, project: project.id }, 'a project is left out of the backup');
+    return { reason: messageOf(error) };
+  }
+
+  #isGone(project: Project): boolean {
+    return this.#options.projects.all.get(project.id) !== project;
   }
 
   /** The folders of what was asked for, captures for the projects that are in the backup. */

@@ -2,7 +2,15 @@
  * Freezes the files of a folder as of one moment: each file whose content is needed is cloned, or gets a second name, and
  * is read later. Writers wait meanwhile, so this reads no file. Runs in a worker thread.
  */
-import { linkSync, lstatSync, mkdirSync, readdirSync, readlinkSync, type BigIntStats } from 'node:fs';
+import {
+  linkSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readlinkSync,
+  type BigIntStats,
+  type Dirent,
+} from 'node:fs';
 import { join } from 'node:path';
 import { refusals } from '../../base/errors/errors.js';
 import { cloneFile } from '../../base/disk/linux-files.js';
@@ -118,10 +126,13 @@ class Walk {
         this.#folders.push({ path, mode: Number(found.mode & PERMISSIONS) });
         this.#enter(path);
       } else if (found.isSymbolicLink()) {
-        const target = readable(path, () => readlinkSync(join(this.#root, path)));
-        this.#links.push({ path, target });
+        const target = this.#unlessGone(path, () =>
+          readable(path, () => readlinkSync(join(this.#root, path))),
+        );
+        if (target !== undefined) this.#links.push({ path, target });
       } else if (found.isFile()) {
-        this.#files.push(this.#file(path, found));
+        const file = this.#unlessGone(path, () => this.#file(path, found));
+        if (file !== undefined) this.#files.push(file);
       }
       const { limit } = this.#options;
       const count = this.#folders.length + this.#files.length + this.#links.length;
@@ -131,10 +142,12 @@ class Walk {
 
   /** Sorted so that the walk yields files in the order of their paths. */
   #entries(folder: string): { name: string; isFolder: boolean }[] {
-    const found = readable(folder === '' ? '.' : folder, () =>
-      readdirSync(join(this.#root, folder), { withFileTypes: true }),
-    );
-    return found
+    const read = (): Dirent[] =>
+      readable(folder === '' ? '.' : folder, () =>
+        readdirSync(join(this.#root, folder), { withFileTypes: true }),
+      );
+    const found = folder === '' ? read() : this.#unlessGone(folder, read);
+    return (found ?? [])
       .map((entry) => {
         const isFolder = entry.isDirectory();
         return { name: entry.name, isFolder, key: isFolder ? `${entry.name}/` : entry.name };
@@ -152,6 +165,16 @@ class Walk {
       throw refusals.contentUnreadable(path, 'its name is not UTF-8');
     }
     return found;
+  }
+
+  /** Undefined if the entry goes while it is read. */
+  #unlessGone<Result>(path: string, read: () => Result): Result | undefined {
+    try {
+      return read();
+    } catch (error) {
+      if (this.#look(path) === undefined) return undefined;
+      throw error;
+    }
   }
 
   #file(path: string, found: BigIntStats): FrozenFile {

@@ -2,14 +2,14 @@
  * A server as a member of a farm: it knows the others, owns projects, and has those of the controller come and go with its
  * claims.
  */
-import { createHash } from 'node:crypto';
 import type { Logger } from 'pino';
 import { refusals } from '../base/errors/errors.js';
 import type { Claim, Reading, SharedStore, StoredRecord } from '../base/store/store.js';
 import type { ProjectsElsewhere } from '../lab/projects/elsewhere.js';
 import type { Projects } from '../lab/projects/projects.js';
 import type { FarmClock } from './farm-clock.js';
-import { FARM_SCOPE, prefixesOf } from './farm-store.js';
+import { FarmRecords } from './farm-records.js';
+import { FARM_SCOPE, KEPT, prefixesOf, scopeOf } from './farm-store.js';
 import { FollowedProjects } from './followed-projects.js';
 import { FollowedRecords } from './followed-records.js';
 import { Owners } from './owners.js';
@@ -26,16 +26,14 @@ interface FarmMemberOptions {
 
 export class FarmMember {
   readonly #options: FarmMemberOptions;
+  /** The records that all servers have in memory. */
+  readonly records: FarmRecords;
   readonly #owners: Owners;
   readonly #servers = new Servers();
   readonly #projects: FollowedProjects;
   readonly #followed: FollowedRecords;
   /** Projects that were claimed, and that the controller does not have yet. */
   readonly #admitting = new Map<string, Promise<void>>();
-  /** The records of the whole farm as this server has read them: nothing tells it of changes yet. */
-  #readOfFarm = '';
-  /** Whether they had changed when this server took them over. */
-  #isBehind = false;
   #controlled: Pick<Projects, 'admit' | 'dismiss'> | undefined;
   /** The record of this server, once the others know of it. */
   #announced: ServerRecord | undefined;
@@ -59,8 +57,16 @@ export class FarmMember {
         this.#ended(claim);
       },
     });
-    const listeners = { server: this.#servers, owner: this.#owners, head: this.#projects };
-    this.#followed = new FollowedRecords({ store: shared, clock, listeners });
+    this.records = new FarmRecords({ scopeOf, isHere: (scope) => this.#owners.claimOf(scope) !== undefined });
+    this.#followed = new FollowedRecords({
+      ...{ store: shared, clock },
+      listeners: [
+        { below: ['server'], listener: this.#servers },
+        { below: ['owner'], listener: this.#owners },
+        { below: ['head'], listener: this.#projects },
+        { below: KEPT, listener: this.records },
+      ],
+    });
   }
 
   /** The projects of the farm, for the controller of this server. */
@@ -76,7 +82,7 @@ export class FarmMember {
 
   /** Call it before anything of the farm is read. */
   async look(): Promise<void> {
-    this.#readOfFarm = digestOf(await this.#options.shared.load(...prefixesOf(FARM_SCOPE)));
+    this.records.replaced(await this.#options.shared.load(...KEPT.map((first) => [first])));
   }
 
   /** Makes this server known under its address, with its port where that is 0; from now on it has what it should. */
@@ -93,9 +99,8 @@ export class FarmMember {
     this.#owners.watch(FARM_SCOPE);
   }
 
-  /** The claim of this server on a scope. Refuses (503) that on the farm, while what it knows of it is not what others left. */
+  /** The claim of this server on a scope. */
   claimOf(scope: string): Claim | undefined {
-    if (scope === FARM_SCOPE && this.#isBehind) throw refusals.farmBehind();
     return this.#owners.claimOf(scope);
   }
 
@@ -114,14 +119,12 @@ export class FarmMember {
   }
 
   #claimed({ scope }: Claim, { records }: Reading): void {
-    if (scope === FARM_SCOPE) {
-      this.#isBehind = digestOf(records) !== this.#readOfFarm;
-      if (this.#isBehind) this.#options.log.error(refusals.farmBehind().message);
-      return;
-    }
-    if (this.#controlled === undefined) return;
+    const isKept = ({ key: [first = ''] }: StoredRecord): boolean => KEPT.includes(first);
+    this.records.claimed(scope, records.filter(isKept));
+    if (scope === FARM_SCOPE || this.#controlled === undefined) return;
+    const heads = records.filter((record) => !isKept(record));
     const admitting = this.#controlled
-      .admit(scope, records)
+      .admit(scope, heads)
       .catch((error: unknown) => {
         this.#options.log.error({ err: error, project: scope }, 'a project cannot be taken over');
       })
@@ -130,15 +133,10 @@ export class FarmMember {
   }
 
   #ended({ scope }: Claim): void {
+    this.records.ended(scope);
     if (scope === FARM_SCOPE) return;
     this.#controlled?.dismiss(scope).catch((error: unknown) => {
       this.#options.log.error({ err: error, project: scope }, 'a project that is lost does not end');
     });
   }
-}
-
-function digestOf(records: readonly StoredRecord[]): string {
-  const hash = createHash('sha256');
-  for (const { key, value } of records) hash.update(JSON.stringify([key, value]));
-  return hash.digest('hex');
 }

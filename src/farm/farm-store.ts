@@ -3,6 +3,7 @@
  * belongs to this host lies in a store of its own.
  */
 import { refusals } from '../base/errors/errors.js';
+import type { TakeOver } from '../base/store/kept-records.js';
 import { packRecords, unpackChanges } from '../base/store/packing.js';
 import type {
   Change,
@@ -17,25 +18,31 @@ import type {
   Store,
   StoredRecord,
 } from '../base/store/store.js';
+import type { FarmRecords } from './farm-records.js';
 import { keyOf } from './followed-records.js';
 
 /** The scope of what belongs to all servers together. */
 export const FARM_SCOPE = '@farm';
 /** The first parts of the keys of projects; the second part is the project. */
 const OF_PROJECTS: readonly string[] = ['head', 'lab'];
+/** The same of what is known about projects beside their content, and in the memory of all servers. */
+const ABOUT_PROJECTS: readonly string[] = ['grant', 'group-grant', 'quota', 'end-time', 'deal'];
 /** The first parts of the keys of what belongs to all servers together. */
 const OF_FARM: readonly string[] = [
   ...['template', 'compute', 'iou_license', 'gns3vm'],
-  ...['user', 'token', 'session', 'group', 'grant', 'group-grant'],
-  ...['quota', 'end-time', 'deal'],
+  ...['user', 'token', 'session', 'group'],
 ];
-const SHARED = new Set([...OF_PROJECTS, ...OF_FARM]);
+/** The first parts of the keys of what all servers have in memory. */
+export const KEPT: readonly string[] = [...OF_FARM, ...ABOUT_PROJECTS];
+const SHARED = new Set([...OF_PROJECTS, ...KEPT]);
 
 interface FarmStoreOptions {
   readonly shared: SharedStore;
   readonly local: Store;
-  /** The claim that this server has on a scope. Refuses (503) one that it may not use. */
+  /** The claim that this server has on a scope. */
   readonly claimOf: (scope: string) => Claim | undefined;
+  /** The records that all servers have in memory. */
+  readonly records: FarmRecords;
 }
 
 export class FarmStore implements Store {
@@ -49,7 +56,7 @@ export class FarmStore implements Store {
   async commit(changes: readonly Change[], requests?: number): Promise<void> {
     const shared = changes.filter(isShared);
     const local = changes.filter((change) => !isShared(change));
-    if (shared.length > 0) await this.#claimed(shared).commit(shared, requests);
+    if (shared.length > 0) await this.#commitShared(shared, requests);
     if (local.length > 0 || changes.length === 0) await this.#options.local.commit(local, requests);
   }
 
@@ -76,6 +83,10 @@ export class FarmStore implements Store {
     return this.#storeOf(prefixes[0] ?? []).follow(prefixes, position, follower);
   }
 
+  keep(at: Key, takeOver: TakeOver): readonly StoredRecord[] | undefined {
+    return KEPT.includes(at[0] ?? '') ? this.#options.records.keep(at, takeOver) : undefined;
+  }
+
   claim(scope: string, ...prefixes: readonly Key[]): Promise<ClaimOutcome> {
     return this.#options.shared.claim(scope, ...prefixes);
   }
@@ -89,10 +100,23 @@ export class FarmStore implements Store {
     return SHARED.has(first) ? this.#options.shared : this.#options.local;
   }
 
+  async #commitShared(changes: readonly Change[], requests: number | undefined): Promise<void> {
+    const { records } = this.#options;
+    const kept = changes.filter((change) => KEPT.includes(keyOf(change)[0] ?? ''));
+    try {
+      await this.#claimed(changes).commit(changes, requests);
+    } catch (error) {
+      // By then, whoever waits for it has taken back what it has changed.
+      if (kept.length > 0) setImmediate(records.refused.bind(records), kept);
+      throw error;
+    }
+    records.committed(kept);
+  }
+
   /** The store as the holder of the scope of these changes has it. Refuses (503) changes of what others have. */
   #claimed(changes: readonly Change[]): Store {
-    const ofProject = changes.map(keyOf).find(([first = '']) => OF_PROJECTS.includes(first));
-    const scope = ofProject?.[1] ?? FARM_SCOPE;
+    const scopes = changes.map((change) => scopeOf(keyOf(change)));
+    const scope = scopes.find((one) => one !== FARM_SCOPE) ?? FARM_SCOPE;
     const claim = this.#options.claimOf(scope);
     if (claim === undefined) throw refusals.claimLost(scope);
     return claim.store;
@@ -103,7 +127,13 @@ function isShared(change: Change): boolean {
   return SHARED.has(keyOf(change)[0] ?? '');
 }
 
+/** The scope that records with this key are part of. */
+export function scopeOf([first = '', id]: Key): string {
+  return OF_FARM.includes(first) ? FARM_SCOPE : (id ?? FARM_SCOPE);
+}
+
 /** The paths that are read together with a claim. */
 export function prefixesOf(scope: string): readonly Key[] {
-  return scope === FARM_SCOPE ? OF_FARM.map((first) => [first]) : [['head', scope]];
+  if (scope === FARM_SCOPE) return OF_FARM.map((first) => [first]);
+  return ['head', ...ABOUT_PROJECTS].map((first) => [first, scope]);
 }

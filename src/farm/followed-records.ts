@@ -10,11 +10,16 @@ export interface RecordListener {
   changed(changes: readonly Change[]): void;
 }
 
+interface Listening {
+  readonly below: readonly string[];
+  readonly listener: RecordListener;
+}
+
 interface FollowedRecordsOptions {
   readonly store: Pick<Store, 'read' | 'follow'>;
   readonly clock: FarmClock;
-  /** By the first part of the keys. */
-  readonly listeners: Readonly<Record<string, RecordListener>>;
+  /** With the first parts of their keys. */
+  readonly listeners: readonly Listening[];
 }
 
 const AGAIN_MS = 500;
@@ -27,15 +32,15 @@ export class FollowedRecords {
 
   constructor(options: FollowedRecordsOptions) {
     this.#options = options;
-    this.#prefixes = Object.keys(options.listeners).map((first) => [first]);
+    this.#prefixes = options.listeners.flatMap(({ below }) => below.map((first) => [first]));
   }
 
   /** Resolves when the listeners have the records. Rejects when they cannot be read. */
   async start(): Promise<void> {
     const { records, position } = await this.#options.store.read(...this.#prefixes);
     if (this.#isStopped) return;
-    for (const [first, listener] of Object.entries(this.#options.listeners)) {
-      listener.replaced(records.filter(({ key }) => key[0] === first));
+    for (const { below, listener } of this.#options.listeners) {
+      listener.replaced(records.filter(({ key: [first = ''] }) => below.includes(first)));
     }
     this.#follow(position);
   }
@@ -57,8 +62,8 @@ export class FollowedRecords {
   }
 
   #tell(changes: readonly Change[]): void {
-    for (const [first, listener] of Object.entries(this.#options.listeners)) {
-      const own = changes.filter((change) => keyOf(change)[0] === first);
+    for (const { below, listener } of this.#options.listeners) {
+      const own = changes.filter((change) => below.includes(keyOf(change)[0] ?? ''));
       if (own.length > 0) listener.changed(own);
     }
   }

@@ -5,13 +5,14 @@
 import { randomUUID } from 'node:crypto';
 import { hostname, platform } from 'node:os';
 import { refusals } from '../base/errors/errors.js';
+import { keepRecords } from '../base/store/kept-records.js';
 import type { Store } from '../base/store/store.js';
 import type { Channel } from '../base/streams/channel.js';
 import { Collection } from './projects/collection.js';
 import type { ConsolePorts } from './console-ports.js';
 import type { HostLoad } from '../base/host-load.js';
 import { Lane } from './projects/lane.js';
-import { computeKey, COMPUTES, type EntityRecord } from './projects/records.js';
+import { computeKey, COMPUTES } from './projects/records.js';
 import { LOCAL_COMPUTE } from './gns3-file/topology-schema.js';
 import { NO_OTHER_COMPUTES, type Compute, type ComputeCall, type OtherComputes } from './other-computes.js';
 
@@ -101,13 +102,7 @@ export class Computes {
   }
 
   async start(): Promise<void> {
-    const records = (await this.#options.store.load(COMPUTES)).map(
-      ({ value }) => value as EntityRecord<Compute>,
-    );
-    for (const record of records.sort((a, b) => a.order - b.order)) {
-      this.#others.load(record.object.compute_id, record);
-    }
-    this.#others.publishLoaded();
+    await keepRecords(this.#options.store, this.#others.keeper(COMPUTES));
   }
 
   /** Clients are told from now on which types of node this server can run: it is asked anew each time. */

@@ -1,4 +1,5 @@
 /** Settings of the whole server that clients read and change, such as the licence of IOU images. */
+import { keepRecords } from '../base/store/kept-records.js';
 import type { Key, Store } from '../base/store/store.js';
 import { Lane } from './projects/lane.js';
 
@@ -6,6 +7,7 @@ export class StoredSettings<Settings extends object> {
   readonly #store: Store;
   readonly #key: Key;
   readonly #lane: Lane;
+  readonly #defaults: Settings;
   #settings: Settings;
   /** The settings with the changes of a commit that is under way. */
   #working: Settings;
@@ -15,14 +17,19 @@ export class StoredSettings<Settings extends object> {
     this.#store = store;
     this.#key = key;
     this.#lane = new Lane(store);
+    this.#defaults = defaults;
     this.#settings = defaults;
     this.#working = defaults;
   }
 
   async start(): Promise<void> {
-    const [record] = await this.#store.load(this.#key);
-    if (record !== undefined) this.#settings = { ...this.#settings, ...(record.value as Settings) };
-    this.#working = this.#settings;
+    await keepRecords(this.#store, {
+      at: this.#key,
+      takeOver: (_key, value) => {
+        this.#settings = { ...this.#defaults, ...(value as Settings | undefined) };
+        this.#working = this.#settings;
+      },
+    });
   }
 
   get settings(): Settings {

@@ -1,6 +1,7 @@
 /** The templates that nodes are made from: the built-in ones, and those that clients made. */
 import { randomUUID } from 'node:crypto';
 import { refusals } from '../base/errors/errors.js';
+import { keepRecords } from '../base/store/kept-records.js';
 import type { Store } from '../base/store/store.js';
 import { parseOrRefuse } from '../base/errors/validation.js';
 import type { Channel } from '../base/streams/channel.js';
@@ -10,7 +11,7 @@ import type { TemplateRules, TemplateSettings } from './kinds/template.js';
 import { Collection } from './projects/collection.js';
 import { Lane } from './projects/lane.js';
 import type { NewNode } from './topology/nodes.js';
-import { templateKey, TEMPLATES, type EntityRecord } from './projects/records.js';
+import { templateKey, TEMPLATES } from './projects/records.js';
 import { nodeType } from './gns3-file/topology-schema.js';
 
 interface Template extends TemplateSettings {
@@ -45,11 +46,8 @@ export class Templates {
     for (const template of BUILTIN_TEMPLATES) {
       this.#templates.loadBuiltin(template.template_id, { ...template, builtin: true, compute_id: null });
     }
-    const records = (await this.#store.load(TEMPLATES)).map(({ value }) => value as EntityRecord<Template>);
-    for (const record of records.sort((a, b) => a.order - b.order)) {
-      this.#templates.load(record.object.template_id, record);
-    }
     this.#templates.publishLoaded();
+    await keepRecords(this.#store, this.#templates.keeper(TEMPLATES));
   }
 
   list(): string {

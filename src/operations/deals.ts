@@ -5,6 +5,7 @@
 import { randomUUID } from 'node:crypto';
 import { isRefusal, messageOf, refusals, shortList } from '../base/errors/errors.js';
 import { includesGrant, type Grant } from '../base/rights.js';
+import { keepRecords } from '../base/store/kept-records.js';
 import type { Key, Store } from '../base/store/store.js';
 import type { Group, User } from '../lab/access/access-records.js';
 import { ABOUT_PROJECTS } from '../lab/projects/records.js';
@@ -19,7 +20,7 @@ import type { ProjectCopies } from '../snapshots/projects/project-copies.js';
 import type { Snapshots } from '../snapshots/snapshots.js';
 
 interface DealsOptions {
-  readonly store: Pick<Store, 'commit' | 'load'>;
+  readonly store: Pick<Store, 'commit' | 'load' | 'keep'>;
   readonly projects: Pick<Projects, 'all'>;
   readonly groups: Pick<Groups, 'get' | 'usersOf'>;
   readonly grants: Pick<Grants, 'claim' | 'deriveFrom' | 'of' | 'set' | 'stored'>;
@@ -66,8 +67,13 @@ export class Deals {
   }
 
   async start(): Promise<void> {
-    for (const { key, value } of await this.#options.store.load(DEALS))
-      this.#put(key[1] ?? '', key[2] ?? '', value as Deal);
+    await keepRecords(this.#options.store, {
+      at: DEALS,
+      takeOver: ([, labId = '', userId = ''], value) => {
+        if (value === undefined) this.#drop(labId, userId);
+        else this.#put(labId, userId, value as Deal);
+      },
+    });
   }
 
   /** The members of the group with their copies of the lab. */
@@ -250,6 +256,14 @@ export class Deals {
     if (group.members.includes(userId) || this.#copies.has(copy.labId)) return undefined;
     const onLab = grants.of(copy.labId, userId);
     return onLab !== undefined && includesGrant(onLab, 'edit') ? 'edit' : undefined;
+  }
+
+  #drop(labId: string, userId: string): void {
+    const ofLab = this.#deals.get(labId);
+    const deal = ofLab?.get(userId);
+    if (deal !== undefined) this.#copies.delete(deal.project_id);
+    ofLab?.delete(userId);
+    if (ofLab?.size === 0) this.#deals.delete(labId);
   }
 
   #put(labId: string, userId: string, deal: Deal): void {

@@ -32,8 +32,6 @@ export class MemberStore extends FarmStore implements ServerStore {
   constructor({ farm, state, id, log }: MemberStoreOptions) {
     const shared = new EtcdStore({ ...farm, server: id });
     const local = new StateThread(state);
-    let member: FarmMember | undefined;
-    super({ shared, local, claimOf: (scope) => member?.claimOf(scope) });
     const clock = {
       now: () => performance.now(),
       after: (milliseconds: number, work: () => void) => {
@@ -43,9 +41,11 @@ export class MemberStore extends FarmStore implements ServerStore {
         };
       },
     };
+    const member = new FarmMember({ shared, id, version: PRODUCT.version, clock, log });
+    super({ shared, local, records: member.records, claimOf: member.claimOf.bind(member) });
     this.#local = local;
     this.#shared = shared;
-    this.member = member = new FarmMember({ shared, id, version: PRODUCT.version, clock, log });
+    this.member = member;
   }
 
   async open(): Promise<readonly Notice[]> {

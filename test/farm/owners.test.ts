@@ -35,7 +35,10 @@ class Rig {
 
   async start(): Promise<this> {
     await announceServer(this.store, this.name, { address: `http://${this.name}`, version: '1' });
-    const listeners = { server: this.servers, owner: this.owners };
+    const listeners = [
+      { below: ['server'], listener: this.servers },
+      { below: ['owner'], listener: this.owners },
+    ];
     await new FollowedRecords({ store: this.store, clock: this.machine, listeners }).start();
     return this;
   }

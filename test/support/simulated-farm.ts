@@ -137,7 +137,11 @@ class FarmServer implements RecordListener {
         this.#labs.delete(scope);
       },
     });
-    const listeners = { server: servers, owner: this.owners, head: this };
+    const listeners = [
+      { below: ['server'], listener: servers },
+      { below: ['owner'], listener: this.owners },
+      { below: ['head'], listener: this },
+    ];
     this.#followed = new FollowedRecords({ store: this.store, clock: machine, listeners });
   }
 

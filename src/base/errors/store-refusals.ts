@@ -8,13 +8,6 @@ export const storeRefusals = {
     new Refusal(503, 'claim_lost', `Another server may have taken over ${scope}: ask again`, {
       retryAfterSeconds: RETRY_SECONDS,
     }),
-  farmBehind: (): Refusal =>
-    new Refusal(
-      503,
-      'farm_behind',
-      'This server has taken over what belongs to the whole farm (users, templates, computes), but read it before others changed ' +
-        'it. It changes nothing of it until it is started again',
-    ),
   storeUnreachable: (cause?: unknown): Refusal =>
     new Refusal(503, 'store_unreachable', 'The servers of the store do not answer, or not enough of them', {
       retryAfterSeconds: RETRY_SECONDS,

@@ -75,6 +75,11 @@ export interface Store {
   read(...prefixes: readonly Key[]): Promise<Reading>;
   /** Tells of every commit after the position that changes records below the prefixes, until what is returned is called. */
   follow(prefixes: readonly Key[], position: Position, follower: Follower): () => void;
+  /**
+   * Set where other servers change records, too: returns the records below the path as this server knows them, and tells
+   * `takeOver` of each that others change from then on. Undefined for a path that no other server changes.
+   */
+  keep?(at: Key, takeOver: (key: Key, value: unknown) => void): readonly StoredRecord[] | undefined;
   /** Claims a scope, and reads the prefixes in the same moment: no commit of an earlier holder comes afterwards. */
   claim(scope: string, ...prefixes: readonly Key[]): Promise<ClaimOutcome>;
   /** Ends the store after all commits that were given before. */

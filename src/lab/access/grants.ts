@@ -2,6 +2,7 @@
  * The grants on projects: how far each user, and each group of users, may use which project. A change is durable before
  * anybody can see it.
  */
+import { keepRecords } from '../../base/store/kept-records.js';
 import type { Store } from '../../base/store/store.js';
 import { furtherGrant, type Grant } from '../../base/rights.js';
 import { refusals } from '../../base/errors/errors.js';
@@ -42,12 +43,20 @@ export class Grants {
   }
 
   async start(): Promise<void> {
-    for (const { key, value } of await this.#store.load(GRANTS_OF_PROJECTS)) {
-      this.#put(key[1] ?? '', key[2] ?? '', value as Grant);
-    }
-    for (const { key, value } of await this.#store.load(GRANTS_OF_GROUPS)) {
-      this.#putOfGroup(key[1] ?? '', key[2] ?? '', value as Grant);
-    }
+    await keepRecords(this.#store, {
+      at: GRANTS_OF_PROJECTS,
+      takeOver: ([, projectId = '', userId = ''], value) => {
+        if (value === undefined) this.#drop(projectId, userId);
+        else this.#put(projectId, userId, value as Grant);
+      },
+    });
+    await keepRecords(this.#store, {
+      at: GRANTS_OF_GROUPS,
+      takeOver: ([, projectId = '', groupId = ''], value) => {
+        if (value === undefined) this.#ofGroups.get(projectId)?.delete(groupId);
+        else this.#putOfGroup(projectId, groupId, value as Grant);
+      },
+    });
   }
 
   /** How far a user may use a project, by a grant of his own or of one of his groups. */
@@ -113,8 +122,7 @@ export class Grants {
     return this.#lane.exclusively(async () => {
       if (this.#grants.get(projectId)?.has(userId) !== true) throw refusals.grantUnknown();
       await this.#store.commit([{ remove: grantKey(projectId, userId) }]);
-      this.#grants.get(projectId)?.delete(userId);
-      this.#findOwners(projectId);
+      this.#drop(projectId, userId);
     });
   }
 
@@ -143,6 +151,11 @@ export class Grants {
   #put(projectId: string, userId: string, grant: Grant): void {
     const ofProject = this.#grants.get(projectId) ?? new Map<string, Grant>();
     this.#grants.set(projectId, ofProject.set(userId, grant));
+    this.#findOwners(projectId);
+  }
+
+  #drop(projectId: string, userId: string): void {
+    this.#grants.get(projectId)?.delete(userId);
     this.#findOwners(projectId);
   }
 

@@ -1,6 +1,7 @@
 /** Groups of users, such as a class. A change is durable before anybody can see it. */
 import { randomUUID } from 'node:crypto';
 import { refusals } from '../../base/errors/errors.js';
+import { keepRecords } from '../../base/store/kept-records.js';
 import type { Store } from '../../base/store/store.js';
 import { Lane } from '../projects/lane.js';
 import { groupKey, GROUPS, type Group, type User } from './access-records.js';
@@ -30,7 +31,13 @@ export class Groups {
   }
 
   async start(): Promise<void> {
-    for (const { value } of await this.#options.store.load(GROUPS)) this.#put(value as Group);
+    await keepRecords(this.#options.store, {
+      at: GROUPS,
+      takeOver: ([, id = ''], value) => {
+        if (value === undefined) this.#drop(id);
+        else this.#put(value as Group);
+      },
+    });
   }
 
   /** All groups by their names. */
@@ -89,8 +96,7 @@ export class Groups {
   remove(id: string): Promise<void> {
     return this.#lane.exclusively(async () => {
       await this.#options.store.commit([{ remove: groupKey(id) }]);
-      this.#groups.delete(id);
-      this.#people.delete(id);
+      this.#drop(id);
     });
   }
 
@@ -103,5 +109,10 @@ export class Groups {
   #put(group: Group): void {
     this.#groups.set(group.group_id, group);
     this.#people.set(group.group_id, new Set([...group.members, ...group.teachers]));
+  }
+
+  #drop(id: string): void {
+    this.#groups.delete(id);
+    this.#people.delete(id);
   }
 }

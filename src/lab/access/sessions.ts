@@ -4,6 +4,7 @@
  */
 import { createHash, randomBytes, randomUUID } from 'node:crypto';
 import { refusals } from '../../base/errors/errors.js';
+import { keepRecords } from '../../base/store/kept-records.js';
 import type { Change, Store } from '../../base/store/store.js';
 import { Lane } from '../projects/lane.js';
 import {
@@ -30,6 +31,9 @@ interface Begun {
   readonly user: User | undefined;
 }
 
+/** The user of such a session in its record. */
+const ADMIN = '';
+
 const IDLE_MS = 12 * 3600 * 1000;
 const MOST_OF_ONE = 20;
 const MOST = 10_000;
@@ -38,8 +42,10 @@ export class Sessions {
   readonly #options: SessionsOptions;
   readonly #lane: Lane;
   readonly #uses: Uses;
-  readonly #begun = new Map<string, Begun>();
-  readonly #byDigest = new Map<string, Begun>();
+  readonly #begun = new Map<string, Session>();
+  readonly #byDigest = new Map<string, Session>();
+  /** Records of users are replaced, and never changed. */
+  readonly #userDigests = new WeakMap<User, string>();
 
   constructor(options: SessionsOptions) {
     const { store, users } = options;
@@ -50,19 +56,22 @@ export class Sessions {
 
   /** Removes those that count no more: a user may have been changed while no server ran. */
   async start(): Promise<void> {
-    const { store, users } = this.#options;
+    const { store } = this.#options;
     await this.#uses.start();
-    const gone: Change[] = [];
-    for (const { value } of await store.load(SESSIONS)) {
-      const session = value as Session;
-      const user = users.get(session.user_id);
-      const begun = { session, user };
-      if (user !== undefined && digestOfUser(user) === session.user_digest && !this.#hasExpired(begun)) {
-        this.#put(begun);
-      } else gone.push(...removalOf(session));
-    }
+    await keepRecords(store, {
+      at: SESSIONS,
+      takeOver: ([, , id = ''], value) => {
+        const before = this.#begun.get(id);
+        const session = value as Session | undefined;
+        if (before?.digest === session?.digest) return;
+        if (before !== undefined) this.#drop(before);
+        if (session !== undefined) this.#put(session);
+      },
+    });
+    const gone = [...this.#begun.values()].filter((session) => !this.#counts(session));
+    for (const session of gone) this.#drop(session);
     // Where that is refused, they are looked at again at the next start.
-    if (gone.length > 0) await store.commit(gone).catch(() => undefined);
+    if (gone.length > 0) await store.commit(gone.flatMap(removalOf)).catch(() => undefined);
   }
 
   /**
@@ -77,9 +86,9 @@ export class Sessions {
       const secret = randomBytes(32).toString('base64url');
       const session: Session = {
         session_id: randomUUID(),
-        user_id: user?.user_id ?? '',
+        user_id: user?.user_id ?? ADMIN,
         digest: digestOf(secret),
-        user_digest: user === undefined ? '' : digestOfUser(user),
+        user_digest: user === undefined ? '' : this.#digestOfUser(user),
         created_at: new Date(now()).toISOString(),
       };
       const ended = this.#tooMany(session.user_id);
@@ -87,7 +96,7 @@ export class Sessions {
       const changes = [...ended.flatMap(removalOf), ...added];
       if (changes.length > 0) await store.commit(changes);
       for (const old of ended) this.#drop(old);
-      this.#put({ session, user });
+      this.#put(session);
       this.#uses.note(session.user_id, session.session_id, now());
       return { id: session.session_id, secret };
     });
@@ -95,26 +104,26 @@ export class Sessions {
 
   /** The session with this secret, which is used now; undefined when there is none, or none any more. */
   use(secret: string): Begun | undefined {
-    const begun = this.#byDigest.get(digestOf(secret));
-    if (begun === undefined || !this.#counts(begun)) return undefined;
-    const { user_id: userId, session_id: id } = begun.session;
+    const session = this.#byDigest.get(digestOf(secret));
+    if (session === undefined || !this.#counts(session)) return undefined;
+    const { user_id: userId, session_id: id } = session;
     this.#uses.note(userId, id, this.#options.now());
-    return begun;
+    return { session, user: this.#options.users.get(userId) };
   }
 
   /** When the session ends if it is not used before; undefined for one that has ended. */
   endOf(id: string): number | undefined {
-    const begun = this.#begun.get(id);
-    return begun !== undefined && this.#counts(begun) ? this.#lastUse(begun) + IDLE_MS : undefined;
+    const session = this.#begun.get(id);
+    return session !== undefined && this.#counts(session) ? this.#lastUse(session) + IDLE_MS : undefined;
   }
 
   /** It ends here first: one that cannot be removed from the store is of no use to anybody until the next start. */
   end(id: string): Promise<void> {
     return this.#lane.exclusively(async () => {
-      const begun = this.#begun.get(id);
-      if (begun === undefined) throw refusals.sessionEnded();
-      this.#drop(begun.session);
-      if (begun.user !== undefined) await this.#options.store.commit(removalOf(begun.session));
+      const session = this.#begun.get(id);
+      if (session === undefined) throw refusals.sessionEnded();
+      this.#drop(session);
+      if (session.user_id !== ADMIN) await this.#options.store.commit(removalOf(session));
     });
   }
 
@@ -125,30 +134,33 @@ export class Sessions {
   /** The sessions that make room for one more of the user, and all that have ended anyway. */
   #tooMany(userId: string): Session[] {
     const all = [...this.#begun.values()].sort((a, b) => this.#lastUse(b) - this.#lastUse(a));
-    const counting = all.filter((begun) => this.#counts(begun));
-    const ofUser = counting.filter(({ session }) => session.user_id === userId);
+    const counting = all.filter((session) => this.#counts(session));
+    const ofUser = counting.filter((session) => session.user_id === userId);
     const left = new Set(counting.slice(0, MOST - 1));
-    for (const begun of ofUser.slice(MOST_OF_ONE - 1)) left.delete(begun);
-    return all.filter((begun) => !left.has(begun)).map(({ session }) => session);
+    for (const session of ofUser.slice(MOST_OF_ONE - 1)) left.delete(session);
+    return all.filter((session) => !left.has(session));
   }
 
-  #counts(begun: Begun): boolean {
-    const { user } = begun;
-    const isOfRecord = user === undefined || this.#options.users.get(user.user_id) === user;
-    return isOfRecord && !this.#hasExpired(begun);
+  #counts(session: Session): boolean {
+    const user = this.#options.users.get(session.user_id);
+    const isOfRecord =
+      session.user_id === ADMIN || (user !== undefined && this.#digestOfUser(user) === session.user_digest);
+    return isOfRecord && this.#lastUse(session) + IDLE_MS > this.#options.now();
   }
 
-  #hasExpired(begun: Begun): boolean {
-    return this.#lastUse(begun) + IDLE_MS <= this.#options.now();
-  }
-
-  #lastUse({ session }: Begun): number {
+  #lastUse(session: Session): number {
     return this.#uses.last(session.session_id) ?? Date.parse(session.created_at);
   }
 
-  #put(begun: Begun): void {
-    this.#begun.set(begun.session.session_id, begun);
-    this.#byDigest.set(begun.session.digest, begun);
+  #put(session: Session): void {
+    this.#begun.set(session.session_id, session);
+    this.#byDigest.set(session.digest, session);
+  }
+
+  #digestOfUser(user: User): string {
+    const digest = this.#userDigests.get(user) ?? digestOf(JSON.stringify(user));
+    this.#userDigests.set(user, digest);
+    return digest;
   }
 
   #drop({ session_id: id, digest }: Session): void {
@@ -160,10 +172,6 @@ export class Sessions {
 
 function removalOf(session: Session): Change[] {
   return [{ remove: sessionKey(session) }, { remove: sessionUseKey(session) }];
-}
-
-function digestOfUser(user: User): string {
-  return digestOf(JSON.stringify(user));
 }
 
 function digestOf(text: string): string {

@@ -4,6 +4,7 @@
  */
 import { createHash, randomBytes } from 'node:crypto';
 import { refusals } from '../../base/errors/errors.js';
+import { keepRecords } from '../../base/store/kept-records.js';
 import type { Store } from '../../base/store/store.js';
 import type { Right } from '../../base/rights.js';
 import { Lane } from '../projects/lane.js';
@@ -47,7 +48,17 @@ export class Tokens {
   }
 
   async start(): Promise<void> {
-    for (const { value } of await this.#options.store.load(TOKENS)) this.#put(value as Token);
+    await keepRecords(this.#options.store, {
+      at: TOKENS,
+      takeOver: ([, , id = ''], value) => {
+        const before = this.#tokens.get(id);
+        const token = value as Token | undefined;
+        // A token is never changed: whoever holds its record may go on.
+        if (before !== undefined && before.digest === token?.digest) return;
+        if (before !== undefined) this.#drop(before);
+        if (token !== undefined) this.#put(token);
+      },
+    });
     await this.#uses.start();
   }
 
@@ -104,9 +115,7 @@ export class Tokens {
     return this.#lane.exclusively(async () => {
       const token = this.find(id);
       await this.#options.store.commit([{ remove: tokenKey(token) }, { remove: useKey(token) }]);
-      this.#tokens.delete(id);
-      this.#byDigest.delete(token.digest);
-      this.#uses.forget(id);
+      this.#drop(token);
     });
   }
 
@@ -139,6 +148,12 @@ export class Tokens {
   #put(token: Token): void {
     this.#tokens.set(token.token_id, token);
     this.#byDigest.set(token.digest, token);
+  }
+
+  #drop({ token_id: id, digest }: Token): void {
+    this.#tokens.delete(id);
+    this.#byDigest.delete(digest);
+    this.#uses.forget(id);
   }
 }
 

@@ -4,6 +4,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import { refusals } from '../../base/errors/errors.js';
+import { keepRecords } from '../../base/store/kept-records.js';
 import type { Change, Store } from '../../base/store/store.js';
 import { Lane } from '../projects/lane.js';
 import { tokensOf, userKey, USERS, usesOf, type User } from './access-records.js';
@@ -42,7 +43,14 @@ export class Users {
   }
 
   async start(): Promise<void> {
-    for (const { value } of await this.#options.store.load(USERS)) this.#put(value as User);
+    await keepRecords(this.#options.store, {
+      at: USERS,
+      takeOver: ([, id = ''], value) => {
+        const before = this.#users.get(id);
+        if (before !== undefined) this.#drop(before);
+        if (value !== undefined) this.#put(value as User);
+      },
+    });
   }
 
   get size(): number {
@@ -145,7 +153,8 @@ export class Users {
   }
 
   #drop(user: User): void {
+    const name = user.name.toLowerCase();
     this.#users.delete(user.user_id);
-    this.#named.delete(user.name.toLowerCase());
+    if (this.#named.get(name) === user) this.#named.delete(name);
   }
 }

@@ -3,7 +3,8 @@
  * working objects; readers are served from the published texts, the JSON of the last stored state in creation
  * order.
  */
-import type { Key } from '../../base/store/store.js';
+import type { RecordKeeper } from '../../base/store/kept-records.js';
+import type { Key, StoredRecord } from '../../base/store/store.js';
 import type { Channel } from '../../base/streams/channel.js';
 import type { ObjectLimit } from './content-limit.js';
 import type { EntityRecord } from './records.js';
@@ -91,6 +92,18 @@ export class Collection<Entity> {
     this.#nextOrder = Math.max(this.#nextOrder, record.order + 1);
   }
 
+  /** Keeps the stored records of a collection without a limit: takes each over, publishes and announces it. */
+  keeper(at: Key): RecordKeeper {
+    const orderOf = ({ value }: StoredRecord): number => (value as EntityRecord<Entity>).order;
+    return {
+      at,
+      takeOver: (key, value) => {
+        this.#takeOver(key[at.length] ?? '', value as EntityRecord<Entity> | undefined);
+      },
+      inOrder: (a, b) => orderOf(a) - orderOf(b),
+    };
+  }
+
   /** Takes over an object that is not stored; comes before all others. */
   loadBuiltin(id: string, object: Entity): void {
     this.load(id, { order: this.#nextOrder, object });
@@ -175,6 +188,22 @@ export class Collection<Entity> {
       this.#published.delete(id);
       this.#follower?.removed(before.object);
     });
+  }
+
+  #takeOver(id: string, record: EntityRecord<Entity> | undefined): void {
+    const before = this.#published.get(id);
+    if (record !== undefined) {
+      this.load(id, record);
+      const text = this.textOf(record.object);
+      this.#published.set(id, { text, object: record.object });
+      this.#follower?.stored(record.object);
+      this.#channel.emit(`${this.#name}.${before === undefined ? 'created' : 'updated'}`, text);
+    } else if (before !== undefined) {
+      this.#working.delete(id);
+      this.#published.delete(id);
+      this.#follower?.removed(before.object);
+      this.#channel.emit(`${this.#name}.deleted`, before.text);
+    }
   }
 
   /** Counts the object's text for the limit; `length` is undefined when the object goes. Returns the undo. */

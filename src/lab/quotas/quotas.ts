@@ -5,6 +5,7 @@
  */
 import { refusals } from '../../base/errors/errors.js';
 import type { MetricPage } from '../../base/metrics/metric-page.js';
+import { keepRecords } from '../../base/store/kept-records.js';
 import type { Key, Store } from '../../base/store/store.js';
 import { ABOUT_PROJECTS } from '../projects/records.js';
 import type { Grants } from '../access/grants.js';
@@ -19,7 +20,7 @@ import {
 } from './resources.js';
 
 interface QuotasOptions {
-  readonly store: Pick<Store, 'commit' | 'load'>;
+  readonly store: Pick<Store, 'commit' | 'load' | 'keep'>;
   readonly users: Pick<Users, 'get'>;
   readonly grants: Pick<Grants, 'followOwners' | 'ownersOf'>;
   readonly defaults: () => DefaultLimits;
@@ -94,8 +95,13 @@ export class Quotas implements Claims, DiskQuotas {
   }
 
   async start(): Promise<void> {
-    for (const { key, value } of await this.#options.store.load(PROJECT_QUOTAS))
-      this.#ofProjects.set(key[1] ?? '', value as Limits);
+    await keepRecords(this.#options.store, {
+      at: PROJECT_QUOTAS,
+      takeOver: ([, projectId = ''], value) => {
+        if (value === undefined) this.#ofProjects.delete(projectId);
+        else this.#ofProjects.set(projectId, value as Limits);
+      },
+    });
   }
 
   claim(projectId: string | undefined, wanted: Amounts): GiveBack {

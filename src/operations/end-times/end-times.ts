@@ -1,5 +1,6 @@
 /** The end times of labs, as they are stored: beside the projects, whose own records have the keys of GNS3 and no others. */
 import { refusals } from '../../base/errors/errors.js';
+import { keepRecords } from '../../base/store/kept-records.js';
 import type { Key, Store } from '../../base/store/store.js';
 import { ABOUT_PROJECTS } from '../../lab/projects/records.js';
 import type { Role } from '../../lab/access/roles.js';
@@ -45,8 +46,13 @@ export class EndTimes {
   }
 
   async start(): Promise<void> {
-    for (const { key, value } of await this.#options.store.load(END_TIMES))
-      this.#ends.set(key[1] ?? '', value as EndTime);
+    await keepRecords(this.#options.store, {
+      at: END_TIMES,
+      takeOver: ([, projectId = ''], value) => {
+        if (value === undefined) this.#ends.delete(projectId);
+        else this.#ends.set(projectId, value as EndTime);
+      },
+    });
   }
 
   /** The end that counts for the project now: its own, or that which is usual for its owners. */

@@ -80,7 +80,7 @@ void t.test('sessions', async (t) => {
     'are of the record of the user as it was, also when that was changed in between',
     async (t) => {
       const { secret } = await sessions.begin(user);
-      const changed = await users.update(user.user_id, { role: 'admin' });
+      const changed = await users.update(user.user_id, { role: 'operator' });
       t.equal(sessions.use(secret), undefined);
       await t.rejects(sessions.begin(user), { code: 'unauthorized' });
       const next = await sessions.begin(changed);

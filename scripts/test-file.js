@@ -1,12 +1,16 @@
-/** Runs one test file as a process of its own, and judges how it ended. */
+/** Runs test files as processes, and judges how each file ended. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { reading } from './test-output.js';
+import { fileURLToPath } from 'node:url';
+import { byFile, reading } from './test-output.js';
 
 /** A file whose time is over says itself which test hangs; one that cannot is ended this much later. */
 const LAST_WORDS_S = 10;
+/** How a process ends when a test in it has failed. */
+const FAILED_TESTS = 'exit code 1';
 /** A program that a test left behind may hold its output open. */
 const OUTPUT_AFTER_END_MS = 2000;
+const BATCH = fileURLToPath(new URL('test-batch.js', import.meta.url));
 
 const running = new Set();
 
@@ -24,12 +28,44 @@ export function killAll() {
 }
 
 /**
+ * Runs the files one after the other in one process, or one alone in its own; hands over each result. The file in whose
+ * time the process ended has failed, and those behind it get a process of their own.
+ */
+export async function runFiles(files, job, limitS, done) {
+  if (files.length === 1) {
+    done(await runFile(files[0], job, limitS));
+    return;
+  }
+  const { stdout, stderr, problem } = await runProcess([BATCH, ...files], job, limitS);
+  const told = byFile(stdout, files).map((each) => ({ ...each, stderr }));
+  const isExplained =
+    problem === FAILED_TESTS && told.length === files.length && told.some((each) => !judged(each).ok);
+  for (const each of told.slice(0, -1)) done(judged(each));
+  done(judged(told.at(-1), isExplained ? undefined : problem));
+  const left = files.slice(told.length);
+  if (left.length > 0) await runFiles(left, job, limitS, done);
+}
+
+/**
  * Resolves with `{ file, ok, problem, skipReason, ms, stdout, stderr }`. `job` is one of those that run at this time:
  * files with different ones use different ports.
  */
 export async function runFile(file, job, limitS) {
+  const { problem, ...told } = await runProcess([file], job, limitS);
+  return judged({ file, ...told }, problem);
+}
+
+/** Adds whether the file passed; `ended` says how its process ended when that was not well. */
+function judged(told, ended) {
+  const { problem: failure, skipReason } = reading(told.stdout);
+  const problem = ended === FAILED_TESTS ? (failure ?? ended) : (ended ?? failure);
+  return problem === undefined ? { ...told, ok: true, skipReason } : { ...told, ok: false, problem };
+}
+
+/** Resolves with what the process wrote, how long it ran, and its problem: how it ended when that was not well. */
+async function runProcess(args, job, limitS) {
   const begun = performance.now();
-  const child = spawn(process.execPath, [file], {
+  const child = spawn(process.execPath, args, {
     detached: true,
     stdio: ['ignore', 'pipe', 'pipe'],
     env: {
@@ -63,13 +99,10 @@ export async function runFile(file, job, limitS) {
   await closed;
   clearTimeout(leftOpen);
 
-  const result = { file, ms: performance.now() - begun, stdout: stdout(), stderr: stderr() };
-  const { problem: told, skipReason } = reading(result.stdout);
-  let problem = told;
-  if (isLate) problem = `it did not end within ${limitS} s`;
-  else if (signal !== null) problem = `it was ended by ${signal}`;
-  else if (code !== 0 && (problem === undefined || code !== 1)) problem = `exit code ${code}`;
-  return problem === undefined ? { ...result, ok: true, skipReason } : { ...result, ok: false, problem };
+  const told = { ms: performance.now() - begun, stdout: stdout(), stderr: stderr() };
+  if (isLate) return { ...told, problem: `it did not end within ${limitS} s` };
+  if (signal !== null) return { ...told, problem: `it was ended by ${signal}` };
+  return code === 0 ? told : { ...told, problem: `exit code ${code}` };
 }
 
 function collect(stream) {

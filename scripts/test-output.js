@@ -21,6 +21,24 @@ export function reading(stdout) {
   return planned === 0 ? { skipReason: plan[2] ?? '' } : {};
 }
 
+/**
+ * Takes apart what one process wrote of several files: what each would have written alone. The last is the one that ran
+ * when the process ended.
+ */
+export function byFile(stdout, files) {
+  const found = [];
+  let rest = stdout;
+  for (const file of files) {
+    const ends = [...rest.matchAll(/^(?:not )?ok \d+ - (\S+)(?: # time=([\d.]+)ms)?.*$/gm)];
+    const end = ends.find(([, name]) => name === file);
+    const written = rest.slice(0, end?.index).replace(/^# Subtest: .*\n/m, '');
+    found.push({ file, ms: Number(end?.[2] ?? 0), stdout: written.replace(/^ {4}/gm, '') });
+    if (end === undefined) break;
+    rest = rest.slice(end.index + end[0].length);
+  }
+  return found;
+}
+
 /** The reasons for which tests of a file were left out. */
 export function leftOut({ stdout, skipReason }) {
   const reasons = [...stdout.matchAll(/^ *ok .*# (?:SKIP|TODO) ?(.*)$/gm)].map(([, reason]) => reason);

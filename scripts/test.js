@@ -21,7 +21,8 @@ import {
 import { availableParallelism } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { killAll, runFile } from './test-file.js';
+import { killAll, runFile, runFiles } from './test-file.js';
+import { inOrder, inTurn } from './test-order.js';
 import { failures, inTypeScript, leftOut, tapOf } from './test-output.js';
 
 process.chdir(fileURLToPath(new URL('..', import.meta.url)));
@@ -29,6 +30,15 @@ process.chdir(fileURLToPath(new URL('..', import.meta.url)));
 const LONG = 'soak';
 const TESTS = 'dist/test';
 const BUNDLED_LIBRARY = 'dist/node_modules';
+/** Where several files share a process, what each imports as its outermost test is one of that process's tests. */
+const LIBRARY_OF_A_FILE = `import root from '../@tapjs/index.js';
+export * from '../@tapjs/index.js';
+let outermost = root;
+export { outermost as default };
+export function runIn(test) {
+  outermost = test;
+}
+`;
 /** Bursts of packets need receive buffers of this size, which a host grants when it is told to. */
 const RECEIVE_BUFFER = 4 * 1024 * 1024;
 const RECEIVE_BUFFER_LIMIT = '/proc/sys/net/core/rmem_max';
@@ -36,9 +46,6 @@ const NON_FREE = new Set(['dynamips']);
 const isRoot = process.getuid?.() === 0;
 /** Half of the time of many files is waiting. More than four would share UDP ports (test/support/server-process.ts). */
 const JOBS = Math.min(2 * availableParallelism(), 4);
-/** How a compiled file shows that it starts servers, and that it starts a browser, which takes both cores for itself. */
-const SERVER = /\b(?:startServer|FaultServer|StreamServer|Program|spawn)\b|support\/cli/;
-const BROWSER = /support\/(?:console\/|browser)/;
 const SLOWEST_SHOWN = 10;
 const PROGRESS_EVERY = 50;
 /** Failures of one file that are printed; the others are in the file of all output. */
@@ -138,10 +145,7 @@ async function prepareLibrary() {
   });
   mkdirSync(`${unfinished}/tap`);
   writeFileSync(`${unfinished}/tap/package.json`, '{ "type": "module", "exports": "./index.js" }\n');
-  writeFileSync(
-    `${unfinished}/tap/index.js`,
-    "export * from '../@tapjs/index.js';\nexport { default } from '../@tapjs/index.js';\n",
-  );
+  writeFileSync(`${unfinished}/tap/index.js`, LIBRARY_OF_A_FILE);
   renameSync(unfinished, BUNDLED_LIBRARY);
 }
 
@@ -167,22 +171,10 @@ function say(line) {
 
 const seconds = (ms) => `${(ms / 1000).toFixed(1)} s`;
 
-/**
- * Files that start servers come first, the larger before the smaller: at the end all are short, and no core waits. Sizes tell
- * nothing about the long tests.
- */
-function inOrder(files) {
-  const weighed = files.map((file) => {
-    const text = existsSync(file) ? readFileSync(file, 'utf8') : '';
-    return { file, hasBrowser: BROWSER.test(text), hasServer: SERVER.test(text), size: text.length };
-  });
-  if (tier === LONG) return weighed;
-  return weighed.sort((a, b) => Number(b.hasServer) - Number(a.hasServer) || b.size - a.size);
-}
-
 /** Runs the files, some at a time but one browser at most; hands over each result when it is there. */
 async function runAll(files, done) {
-  const waiting = inOrder(files);
+  // Sizes tell nothing about the long tests, and a file that is named is to be by itself.
+  const waiting = tier === LONG || named.length > 0 ? inTurn(files) : inOrder(files);
   let browsers = 0;
   /** A file with a browser goes first when there is none, since they take longest. */
   const next = () => {
@@ -192,7 +184,7 @@ async function runAll(files, done) {
   const work = async (_, job) => {
     for (let each = next(); each !== undefined; each = next()) {
       browsers += Number(each.hasBrowser);
-      done(await runFile(each.file, job, LONGEST_FILE_S));
+      await runFiles(each.files, job, LONGEST_FILE_S, done);
       browsers -= Number(each.hasBrowser);
     }
   };

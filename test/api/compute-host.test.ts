@@ -5,12 +5,14 @@ import t from 'tap';
 import { WebSocket } from 'ws';
 import { Client } from '../support/client.js';
 import { ComputeLab } from '../support/compute-lab.js';
-import { CONSOLE_PORTS_BY_DEFAULT, startServer } from '../support/server-process.js';
+import { CONSOLE_PORTS_BY_DEFAULT, ownUdpPorts, startServer } from '../support/server-process.js';
 
 type Json = Record<string, unknown>;
 
+const firstPort = ownUdpPorts();
+const lastPort = firstPort + 3;
 const server = await startServer(t, {
-  flags: ['--udp-ports', '21000-21003'],
+  flags: ['--udp-ports', `${firstPort}-${lastPort}`],
   environment: CONSOLE_PORTS_BY_DEFAULT,
 });
 const client = new Client(server.url);
@@ -44,7 +46,7 @@ void t.test('statistics tell how busy the host is, of each compute and of this o
 
 void t.test('the ports that are given out are told on both sides, in order', async (t) => {
   const lab = await ComputeLab.open(client);
-  t.same([await lab.udpPort(), await lab.udpPort()], [21_000, 21_001]);
+  t.same([await lab.udpPort(), await lab.udpPort()], [firstPort, firstPort + 1]);
   for (const path of [
     '/v2/compute/network/ports',
     '/v2/computes/local/ports',
@@ -53,15 +55,17 @@ void t.test('the ports that are given out are told on both sides, in order', asy
     t.strictSame((await client.get(path)).body, {
       console_port_range: [5000, 10_000],
       console_ports: [],
-      udp_port_range: [21_000, 21_003],
-      udp_ports: [21_000, 21_001],
+      udp_port_range: [firstPort, lastPort],
+      udp_ports: [firstPort, firstPort + 1],
     });
   }
-  t.same([await lab.udpPort(), await lab.udpPort()], [21_002, 21_003]);
+  t.same([await lab.udpPort(), await lab.udpPort()], [firstPort + 2, lastPort]);
   t.match(await client.post(`${lab.path}/ports/udp`), {
     status: 409,
     body: {
-      message: /^Could not find a free port between 21000 and 21003 on host 0\.0\.0\.0, last exception: ./,
+      message: new RegExp(
+        `^Could not find a free port between ${firstPort} and ${lastPort} on host 0\\.0\\.0\\.0, last exception: .`,
+      ),
     },
   });
   await lab.close();

@@ -51,10 +51,15 @@ const CONSOLE_PORTS_OF_A_JOB = 400;
 const CONSOLE_PORTS_OF_A_PART = 100;
 let servers = 0;
 
-function udpPorts(): string {
+/** The first of the UDP ports that one server of a test file has for itself. */
+export function ownUdpPorts(): number {
   const job = Number(process.env['TAP_JOB_ID'] ?? 0);
   const server = servers++ % (UDP_PORTS_OF_A_JOB / UDP_PORTS_OF_A_SERVER);
-  const first = FIRST_UDP_PORT + job * UDP_PORTS_OF_A_JOB + server * UDP_PORTS_OF_A_SERVER;
+  return FIRST_UDP_PORT + job * UDP_PORTS_OF_A_JOB + server * UDP_PORTS_OF_A_SERVER;
+}
+
+function udpPorts(): string {
+  const first = ownUdpPorts();
   return `${first}-${first + UDP_PORTS_OF_A_SERVER - 1}`;
 }
 

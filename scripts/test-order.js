@@ -1,0 +1,65 @@
+/** Decides which test files run as one process, and in which order. */
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+/** How a compiled file shows that it starts servers, and that it starts a browser, which takes both cores for itself. */
+const SERVER = /\b(?:startServer|FaultServer|StreamServer|Program|spawn)\b|support\/cli/;
+const BROWSER = /support\/(?:console\/|browser)/;
+/**
+ * How a compiled file, or one that it imports, shows that it needs a process of its own: it starts others, changes what
+ * all files of a process share, or looks at what files before it may have left.
+ */
+const ALONE =
+  /child_process|worker_threads|playwright|syncBuiltinESM|globalThis|\bgc\b|lookAtStreams|process\.(?:exit|on|once|kill|chdir|umask|emit|std|env\S* = )/;
+const RELATIVE = /["'](\.{1,2}\/[^"']+\.js)["']/g;
+/** So many files share a process at most: when it ends early, those that have not run need another one. */
+const FILES_OF_A_PROCESS = 12;
+
+const texts = new Map();
+
+function textOf(file) {
+  const known = texts.get(file);
+  if (known !== undefined) return known;
+  const text = existsSync(file) ? readFileSync(file, 'utf8') : '';
+  texts.set(file, text);
+  return text;
+}
+
+/** The file and all of the tests' files that it leads to. */
+function withImported(file, found = new Set()) {
+  if (found.has(file)) return found;
+  found.add(file);
+  for (const [, place] of textOf(file).matchAll(RELATIVE)) {
+    const imported = join(file, '..', place);
+    if (imported.startsWith('dist/test/')) withImported(imported, found);
+  }
+  return found;
+}
+
+function needsProcess(file) {
+  return [...withImported(file)].some((each) => ALONE.test(textOf(each)));
+}
+
+function weighed(files) {
+  const text = files.map(textOf).join('');
+  return { files, hasBrowser: BROWSER.test(text), hasServer: SERVER.test(text), size: text.length };
+}
+
+/** Each file by itself, in the order in which they are given. */
+export function inTurn(files) {
+  return files.map((file) => weighed([file]));
+}
+
+/**
+ * Neighbours that need no process of their own share one, which saves its start and that of the library of assertions.
+ * What starts servers comes first, the larger before the smaller: at the end all are short, and no core waits.
+ */
+export function inOrder(files) {
+  const alone = files.filter(needsProcess);
+  const others = files.filter((file) => !alone.includes(file));
+  const shared = [];
+  while (others.length > 0) shared.push(others.splice(0, FILES_OF_A_PROCESS));
+  return [...inTurn(alone), ...shared.map(weighed)].sort(
+    (a, b) => Number(b.hasServer) - Number(a.hasServer) || b.size - a.size,
+  );
+}

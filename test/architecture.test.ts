@@ -388,6 +388,7 @@ const FILES_OF_THE_HTTP_THREAD = [
   'src/base/product.ts', // at start
   'src/base/threads/thread-work.ts', // reads /proc
   'src/engine/sockets/linux/linux-opener.ts', // removes the file of a Unix socket
+  'src/server/etcd-files.ts', // at start, and later without waiting
   'src/server/folders.ts', // at start
   'src/server/http-library.ts', // at start
 ];

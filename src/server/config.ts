@@ -15,6 +15,7 @@ import type { ProjectLimits } from '../run/keeper/messages.js';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { ConfigError } from './config-error.js';
+import { etcdFilePaths, type EtcdFilePaths } from './etcd-files.js';
 import { checkReach, isForOthers, udpNetworks } from './reach.js';
 import { OPTION_LIST, SETTINGS, variableOf, type Settings } from './settings.js';
 import { parseSettings, settingsTextOf } from './settings-file.js';
@@ -27,6 +28,7 @@ export interface Config {
   readonly state: string;
   /** The etcd that has the records; undefined when the state folder has them. */
   readonly farm: EtcdAddress | undefined;
+  readonly farmAccess: EtcdFilePaths;
   /** Where the other servers of the farm reach this one; undefined when it has the farm to itself. */
   readonly advertise: string | undefined;
   readonly images: string;
@@ -250,6 +252,7 @@ function newConfig(settings: Settings, environment: NodeJS.ProcessEnv): Config {
     projects: settings.projects === '' ? join(data, 'projects') : resolve(settings.projects),
     state: settings.state === '' ? join(data, 'state') : resolve(settings.state),
     farm: settings.farm,
+    farmAccess: etcdFilePaths(settings),
     advertise: settings.advertise,
     images: settings.images === '' ? join(data, 'images') : resolve(settings.images),
     appliances: settings.appliances === '' ? join(data, 'appliances') : resolve(settings.appliances),

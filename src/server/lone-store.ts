@@ -16,7 +16,7 @@ const PAUSE_MS = 1000;
 
 export class LoneStore extends EtcdStore implements ServerStore {
   readonly pool = undefined;
-  readonly #metrics = new CommitMetrics('store_full', 'store_unreachable');
+  readonly #metrics = new CommitMetrics('store_full', 'store_unreachable', 'store_forbidden');
   readonly #farm: string;
   #companion: Companion | undefined;
   #isClosed = false;

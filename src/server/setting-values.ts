@@ -29,7 +29,7 @@ export const optionalPort: z.ZodType<number | undefined> = z.union([
 export const farmAddress: z.ZodType<EtcdAddress | undefined> = z.string().transform((text, context) => {
   const address = text === '' ? undefined : etcdAddress(text);
   if (text !== '' && address === undefined)
-    context.addIssue('must look like etcd://10.0.0.1:2379,10.0.0.2:2379/wirefarm');
+    context.addIssue('must look like etcd://10.0.0.1:2379,10.0.0.2:2379/wirefarm, or etcds:// with TLS');
   return address;
 });
 

@@ -68,6 +68,17 @@ export const SETTINGS = z.object({
     help: 'etcd that has the records in place of the state folder: etcd://host:2379,host:2379/prefix',
     fallback: '',
   }),
+  'farm-ca': option(z.string(), { help: 'authority of the certificates of etcd, as PEM', fallback: '' }),
+  'farm-cert': option(z.string(), {
+    help: 'certificate by which etcd knows this server, as PEM',
+    fallback: '',
+  }),
+  'farm-key': option(z.string(), { help: 'private key of that certificate, as PEM', fallback: '' }),
+  'farm-user': option(z.string().trim(), { help: 'user of etcd', fallback: '' }),
+  'farm-password-file': option(z.string(), {
+    help: 'file whose first line is the password of that user',
+    fallback: '',
+  }),
   advertise: option(advertisedAddress, {
     help: 'address at which the other servers of the farm reach this one: http://10.0.0.5:3080',
     fallback: '',

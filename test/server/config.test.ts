@@ -70,6 +70,28 @@ void t.test('a switch is on or off', (t) => {
   t.end();
 });
 
+void t.test('the ways into the etcd of a farm are whole, or refused', (t) => {
+  const farm = ['--farm', 'etcds://10.0.0.1,[::1]:2390/labs'];
+  const { farm: address } = configOf(farm);
+  t.match(address, { servers: ['https://10.0.0.1:2379', 'https://[::1]:2390'], prefix: '/labs' });
+  const given = [
+    '--farm-ca=/c',
+    '--farm-cert=/d',
+    '--farm-key=/e',
+    '--farm-user=f',
+    '--farm-password-file=/g',
+  ];
+  const login = { user: 'f', passwordFile: '/g' };
+  const whole = { authority: '/c', certificate: '/d', key: '/e', login };
+  t.same(configOf([...farm, ...given]).farmAccess, whole);
+  refuses(t, [...farm, '--farm-cert=/d'], {}, /needs both --farm-cert and --farm-key/);
+  refuses(t, [...farm, '--farm-user=f'], {}, /needs both --farm-user and --farm-password-file/);
+  refuses(t, ['--farm', 'etcd://10.0.0.1', '--farm-ca=/c'], {}, /are for TLS: --farm etcds:/);
+  refuses(t, given.slice(3), {}, /--farm-user needs --farm/);
+  refuses(t, ['--farm', 'etcd://f:secret@10.0.0.1'], {}, /must look like etcd:[^@]*$/);
+  t.end();
+});
+
 void t.test('a value that cannot be used is refused in one line that names flag and variable', (t) => {
   const wrong: readonly (readonly [string, string])[] = [
     ['port', '65536'],

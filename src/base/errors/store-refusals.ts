@@ -13,6 +13,11 @@ export const storeRefusals = {
       retryAfterSeconds: RETRY_SECONDS,
       cause,
     }),
+  storeForbidden: (reason: string, cause?: unknown): Refusal =>
+    new Refusal(503, 'store_forbidden', `etcd does not let this server in: ${reason}`, {
+      retryAfterSeconds: RETRY_SECONDS,
+      cause,
+    }),
   storeFull: (): Refusal => new Refusal(507, 'store_full', 'The store of the farm has reached its quota'),
   farmBackup: (): Refusal =>
     new Refusal(

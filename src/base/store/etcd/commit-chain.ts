@@ -7,6 +7,7 @@ import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { refusals } from '../../errors/errors.js';
 import type { RawChange } from '../journal-format.js';
+import { accessProblem } from './etcd-access.js';
 import { CommitPlan, LARGEST_VALUE } from './commit-plan.js';
 import { isSpaceExceeded, UnknownOutcome } from './etcd-client.js';
 import type { StoredCondition, EtcdClient, KeyValue, Operation, TransactionAnswer } from './etcd-client.js';
@@ -195,7 +196,9 @@ export class CommitChain {
         return this.#happened(answer, id);
       } catch (error) {
         if (this.#ended !== undefined) throw this.#ended;
-        if (isSpaceExceeded(error) || error instanceof UnknownOutcome) await this.#pause(attempt, error);
+        // A server that is not let in does not know either.
+        const isOpen = error instanceof UnknownOutcome || accessProblem(error) !== undefined;
+        if (isOpen || isSpaceExceeded(error)) await this.#pause(attempt, error);
         else throw error;
       }
     }
@@ -234,7 +237,7 @@ export class CommitChain {
   async #pause({ begun, wasSent }: Pick<Attempt, 'begun' | 'wasSent'>, error: unknown): Promise<void> {
     if (this.#ended !== undefined) throw this.#ended;
     if (performance.now() - begun > PATIENCE_MS) {
-      if (!wasSent) throw refusals.storeUnreachable(error);
+      if (!wasSent) throw told(error);
       // Nobody knows yet, so this one waits; others are told at once.
       this.#isStuck = true;
       this.#refuseWaiting(refusals.storeUnreachable(error));
@@ -254,5 +257,7 @@ interface Attempt {
 /** The refusal that an error of etcd amounts to. */
 export function told(error: unknown): unknown {
   if (isSpaceExceeded(error)) return refusals.storeFull();
+  const problem = accessProblem(error);
+  if (problem !== undefined) return refusals.storeForbidden(problem, error);
   return error instanceof UnknownOutcome ? refusals.storeUnreachable(error) : error;
 }

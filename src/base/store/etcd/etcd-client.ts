@@ -1,11 +1,18 @@
 /** A client of etcd: its JSON gateway, over several servers. Each call has a deadline of its own. */
-import { Agent, request, type IncomingMessage } from 'node:http';
+import type { IncomingMessage } from 'node:http';
 import { text } from 'node:stream/consumers';
+import {
+  EtcdError,
+  etcdTransport,
+  isTokenRefused,
+  tlsProblem,
+  type EtcdAccess,
+  type EtcdTransport,
+} from './etcd-access.js';
+import { EtcdToken, NotLoggedIn } from './etcd-token.js';
 import type { KeyRange } from './etcd-keys.js';
 
 const DEADLINE_MS = 2000;
-/** A peer that is gone without a word is noticed some ten seconds later. */
-const ALIVE_MS = 3000;
 const LONGEST_ANSWER = 256 * 1024 * 1024;
 
 export interface KeyValue {
@@ -37,19 +44,6 @@ export interface TransactionAnswer {
   readonly revision: number;
   /** The answers to the ranges, in their order. */
   readonly ranges: readonly RangeAnswer[];
-}
-
-/** etcd has answered that it does not do this. */
-export class EtcdError extends Error {
-  override readonly name = 'EtcdError';
-
-  constructor(
-    /** The number of gRPC. */
-    readonly code: number,
-    readonly reason: string,
-  ) {
-    super(reason);
-  }
 }
 
 /** There was no answer that tells whether it was done. */
@@ -101,6 +95,7 @@ export interface WatchMessage {
 
 /** gRPC codes after which nobody knows: cancelled, unknown, deadline, aborted, internal, unavailable. */
 const UNSETTLED = new Set([1, 2, 4, 10, 13, 14]);
+const INVALID = 3;
 /** They are said before anything is done. */
 const BUSY = ['etcdserver: too many requests'];
 const SPACE = 'etcdserver: mvcc: database space exceeded';
@@ -117,12 +112,16 @@ function hasReason(error: unknown, reason: string): boolean {
 
 export class EtcdClient {
   readonly #servers: readonly string[];
-  readonly #agent = new Agent({ keepAlive: true, keepAliveMsecs: ALIVE_MS, scheduling: 'lifo' });
+  readonly #transport: EtcdTransport;
+  readonly #token: EtcdToken | undefined;
   /** The server that is asked first: the last one that has answered. */
   #first = 0;
 
-  constructor(servers: readonly string[]) {
+  constructor(servers: readonly string[], access?: EtcdAccess) {
     this.#servers = servers;
+    this.#transport = etcdTransport(servers, access);
+    const login = access?.login;
+    this.#token = login && new EtcdToken(login, (server, path, body) => this.#post(server, path, body));
   }
 
   /** It may be sent to several servers, and happen more than once: the conditions must make that harmless. */
@@ -170,26 +169,32 @@ export class EtcdClient {
   async *watch(range: KeyRange, revision: number, signal: AbortSignal): AsyncGenerator<WatchMessage> {
     const create = { ...rawRange(range), start_revision: String(revision) };
     const server = this.#servers[this.#first] ?? '';
+    let token: string | undefined;
+    let stands = false;
     try {
+      token = await this.#token?.of(server);
       const response = await send(`${server}/v3/watch`, JSON.stringify({ create_request: create }), {
-        agent: this.#agent,
+        transport: this.#transport,
         signal,
         // A server that has lost its leader ends the watch, instead of being silent.
-        headers: { 'grpc-metadata-hasleader': 'true' },
+        headers: { 'grpc-metadata-hasleader': 'true', ...authorization(token) },
       });
       for await (const line of lines(response)) {
         const message = JSON.parse(line) as { result?: WatchMessage };
         if (message.result === undefined) break;
+        stands ||= message.result.canceled !== true;
         yield message.result;
       }
     } catch (error) {
       if (!signal.aborted) this.#first = (this.#servers.indexOf(server) + 1) % this.#servers.length;
       throw error;
+    } finally {
+      if (!stands && token !== undefined) await this.#token?.forget(token);
     }
   }
 
   close(): void {
-    this.#agent.destroy();
+    this.#transport.agent.destroy();
   }
 
   async #call(path: string, body: unknown): Promise<unknown> {
@@ -199,23 +204,38 @@ export class EtcdClient {
     const [before, after] = [this.#servers.slice(0, this.#first), this.#servers.slice(this.#first)];
     for (const server of [...after, ...before]) {
       try {
-        return await this.#ask(`${server}/v3/${path}`, sent);
+        return await this.#ask(server, path, sent);
       } catch (error) {
         problem = error;
         if (error instanceof EtcdError) {
           if (!wasSent) throw error;
           break;
         }
-        wasSent ||= !isRefused(error);
+        wasSent ||= !isUnsent(error);
         this.#first = (this.#servers.indexOf(server) + 1) % this.#servers.length;
       }
     }
     throw new UnknownOutcome(wasSent, problem);
   }
 
-  async #ask(url: string, body: string): Promise<unknown> {
-    const response = await send(url, body, { agent: this.#agent, signal: AbortSignal.timeout(DEADLINE_MS) });
-    const answer = JSON.parse(await text(response)) as { error?: string; code?: number };
+  async #ask(server: string, path: string, body: string): Promise<unknown> {
+    const token = await this.#token?.of(server);
+    try {
+      return await this.#post(server, path, body, token);
+    } catch (error) {
+      if (this.#token === undefined || token === undefined || !isTokenRefused(error)) throw error;
+      await this.#token.forget(token);
+      return this.#post(server, path, body, await this.#token.of(server));
+    }
+  }
+
+  async #post(server: string, path: string, body: string, token?: string): Promise<unknown> {
+    const response = await send(`${server}/v3/${path}`, body, {
+      transport: this.#transport,
+      signal: AbortSignal.timeout(DEADLINE_MS),
+      headers: authorization(token),
+    });
+    const answer = answerOf(await text(response), response.statusCode);
     if (response.statusCode === 200 && answer.error === undefined) return answer;
     const { code = 2, error = `status ${response.statusCode}` } = answer;
     const failure = new EtcdError(code, error);
@@ -225,22 +245,34 @@ export class EtcdClient {
   }
 }
 
-/** Rejects when the head of the answer does not come in time. */
-interface SendOptions {
-  readonly agent: Agent;
-  readonly signal: AbortSignal;
-  readonly headers?: Readonly<Record<string, string>>;
+/** Requests that are refused before the gateway has them are answered by a bare line. */
+function answerOf(body: string, status = 0): { readonly error?: string; readonly code?: number } {
+  if (status === 400 && !body.startsWith('{')) return { code: INVALID, error: body.trim() };
+  return JSON.parse(body) as { error?: string; code?: number };
 }
 
+/** By `accept` etcd knows its gateway, and does not take it for the user that the gateway's own certificate names. */
+const JSON_BOTH_WAYS = { 'content-type': 'application/json', accept: 'application/json' };
+
+const authorization = (token = ''): Readonly<Record<string, string>> =>
+  token === '' ? {} : { authorization: token };
+
+interface SendOptions {
+  readonly transport: EtcdTransport;
+  readonly signal: AbortSignal;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+/** Rejects when the head of the answer does not come in time. */
 function send(
   url: string,
   body: string,
-  { agent, signal, headers = {} }: SendOptions,
+  { transport, signal, headers }: SendOptions,
 ): Promise<IncomingMessage> {
   return new Promise((resolve, reject) => {
-    const sent = request(url, {
-      ...{ agent, signal, method: 'POST' },
-      headers: { ...headers, 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) },
+    const sent = transport.request(url, {
+      ...{ agent: transport.agent, signal, method: 'POST' },
+      headers: { ...headers, ...JSON_BOTH_WAYS, 'content-length': Buffer.byteLength(body) },
     });
     const late = setTimeout(() => sent.destroy(new Error('etcd does not answer in time')), DEADLINE_MS);
     sent.once('response', (response) => {
@@ -255,8 +287,9 @@ function send(
   });
 }
 
-/** Whether the connection was refused, so that nothing was sent. */
-function isRefused(error: unknown): boolean {
+/** Whether the connection was refused, or there was none that could be used, so that nothing was sent. */
+function isUnsent(error: unknown): boolean {
+  if (error instanceof NotLoggedIn || tlsProblem(error) !== undefined) return true;
   return error instanceof Error && 'code' in error && error.code === 'ECONNREFUSED';
 }
 

@@ -1,6 +1,7 @@
 /** The life of a server in etcd: a lease, which is kept alive. When it is lost, all that hangs on it is, and a new one begins. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { EtcdError, type EtcdClient } from './etcd-client.js';
+import { EtcdError } from './etcd-access.js';
+import type { EtcdClient } from './etcd-client.js';
 
 const LEASE_SECONDS = 10;
 const KEEP_ALIVE_MS = 3000;

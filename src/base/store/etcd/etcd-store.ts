@@ -125,15 +125,16 @@ export class EtcdStore extends ChainedStore implements SharedStore {
   #chain: Promise<CommitChain> | undefined;
   #isKnown = false;
 
-  constructor({ servers, prefix, server, chain = server, onLost = () => undefined }: EtcdStoreOptions) {
-    const client = new EtcdClient(servers);
+  constructor(options: EtcdStoreOptions) {
+    const { servers, prefix, access, server } = options;
+    const client = new EtcdClient(servers, access);
     const keys = new EtcdKeys(prefix);
     const large = new LargeCommits(client, keys, server);
     super({ client, keys, large, reading: new EtcdReading(client, keys, large) });
     this.#session = new EtcdSession(client);
     this.#server = server;
-    this.#chainName = chain;
-    this.#onLost = onLost;
+    this.#chainName = options.chain ?? server;
+    this.#onLost = options.onLost ?? (() => undefined);
   }
 
   async announce(key: Key, value: unknown): Promise<void> {

@@ -9,15 +9,11 @@ const DRAIN_MS = 2000;
 const DEEPEST = 64;
 const UTF8 = new TextDecoder('utf-8', { fatal: true });
 
-/**
- * Resolves with the parsed body; undefined when the client went away before it was whole. `look` sees the bytes before they
- * are parsed.
- */
-export function readJsonBody(
-  exchange: Exchange,
-  limit: number,
-  look: (bytes: Uint8Array) => void = () => undefined,
-): Promise<unknown> {
+/** Sees a body before it is parsed: its bytes, and the text that they are. */
+export type BodyLook = (bytes: Uint8Array, text: string) => void;
+
+/** Resolves with the parsed body; undefined when the client went away before it was whole. */
+export function readJsonBody(exchange: Exchange, limit: number, look?: BodyLook): Promise<unknown> {
   return new Promise((resolve, reject) => {
     const chunks: Uint8Array[] = [];
     let length = 0;
@@ -44,13 +40,7 @@ export function readJsonBody(
       onEnd() {
         clearTimeout(deadline);
         // A parse that throws rejects.
-        resolve(
-          Promise.resolve(chunks).then((all) => {
-            const bytes = joined(all);
-            look(bytes);
-            return parseJsonBody(bytes);
-          }),
-        );
+        resolve(Promise.resolve(chunks).then((all) => parseJsonBody(joined(all), look)));
       },
       onExpired() {
         refuse(refusals.requestTooSlow(LONGEST_SECONDS));
@@ -81,9 +71,10 @@ export class MalformedJson extends Refusal {
 /**
  * Parses a body, of which an empty one counts as an empty object. Refuses (400) what is no JSON, or nests too deeply.
  */
-export function parseJsonBody(bytes: Uint8Array): unknown {
+export function parseJsonBody(bytes: Uint8Array, look?: BodyLook): unknown {
+  const text = bytes.length === 0 ? '' : decode(bytes);
+  look?.(bytes, text);
   if (bytes.length === 0) return {};
-  const text = decode(bytes);
   if (nestingOf(text) > DEEPEST) throw new MalformedJson(`nested deeper than ${DEEPEST} levels`, text);
   try {
     return JSON.parse(text);

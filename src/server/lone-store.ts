@@ -5,6 +5,7 @@ import { CommitMetrics, type Companion } from '../base/store/commit-metrics.js';
 import type { EtcdAddress } from '../base/store/etcd/etcd-address.js';
 import { EtcdStore } from '../base/store/etcd/etcd-store.js';
 import type { Notice } from '../base/store/journal-opening.js';
+import { packChanges } from '../base/store/packing.js';
 import type { Change, Claim, Packed } from '../base/store/store.js';
 import type { ServerStore } from './server-store.js';
 
@@ -58,7 +59,7 @@ export class LoneStore extends EtcdStore implements ServerStore {
 
   override async commitPacked(...parts: readonly Packed[]): Promise<void> {
     await this.#metrics.timed(this.#companion, (along) =>
-      super.commitPacked(...parts, ...(along === undefined ? [] : [along])),
+      super.commitPacked(...parts, ...(along.length === 0 ? [] : [packChanges(along)])),
     );
   }
 

@@ -2,18 +2,19 @@
 import { hash } from 'node:crypto';
 import type { AuditEntry } from '../lab/audit/audit-entry.js';
 import type { Audit } from '../lab/audit/audit.js';
-import type { AuditNote } from '../lab/audit/audit-notes.js';
+import { isStored, type AuditNote } from '../lab/audit/audit-notes.js';
 import type { Answer } from '../http/answer.js';
 import type { ChangeNotes } from '../http/change-notes.js';
 import { mayHaveSecrets, withoutSecrets } from '../http/error-body.js';
 import type { Exchange } from '../http/exchange.js';
+import type { BodyLook } from '../http/json-body.js';
 
 const REFUSED = new Set([401, 403]);
 const CREATED = 201;
 const LONGEST_VALUE = 200;
 const LONGEST_ADDRESS = 64;
 /** The first user makes a server one with accounts: changes of accounts are always noted. */
-const SIGN_IN = 'POST /v2/session';
+const SIGN_IN = '/v2/session';
 const ACCOUNTS = /^\/v2\/(?:users|tokens|session)\b/;
 const ID = '[0-9a-fA-F-]{8,36}';
 
@@ -31,14 +32,14 @@ export class RequestAudit implements ChangeNotes {
     return this.#audit.isOn || ACCOUNTS.test(template);
   }
 
-  digester(exchange: Exchange): (bytes: Uint8Array) => void {
-    return (bytes) => {
-      exchange.bodyDigest = hash('sha256', mayHaveSecrets(bytes) ? shown(bytes) : bytes);
+  digester(exchange: Exchange): BodyLook {
+    return (bytes, text) => {
+      exchange.bodyDigest = hash('sha256', mayHaveSecrets(text) ? shown(text) : bytes);
     };
   }
 
   async noted(exchange: Exchange, params: Params, make: () => Answer | Promise<Answer>): Promise<Answer> {
-    const isSignIn = `${exchange.method} ${exchange.template ?? ''}` === SIGN_IN;
+    const isSignIn = exchange.method === 'POST' && exchange.template === SIGN_IN;
     const note = this.#audit.begin(this.#entryOf(isSignIn ? 'sign_in' : 'change', exchange, params));
     if (note === undefined) return make();
     const end = (): void => {
@@ -49,7 +50,7 @@ export class RequestAudit implements ChangeNotes {
     else exchange.endNote = end;
     const answer = await make();
     exchange.made = idsIn(answer, exchange.template ?? '');
-    await this.#audit.secured(note);
+    if (!isStored(note)) await this.#audit.secured(note);
     return answer;
   }
 
@@ -80,7 +81,7 @@ export class RequestAudit implements ChangeNotes {
   #entryOf(kind: RequestKind, exchange: Exchange, params: Params): AuditEntry {
     const { caller } = exchange;
     return {
-      time: new Date().toISOString(),
+      time: this.#audit.timeText(),
       req: exchange.id,
       kind,
       user: caller.name,
@@ -96,15 +97,18 @@ export class RequestAudit implements ChangeNotes {
 }
 
 function shortened(params: Params): Params {
+  let isLong = false;
+  for (const name in params) isLong ||= (params[name] ?? '').length > LONGEST_VALUE;
+  if (!isLong) return params;
   return Object.fromEntries(
     Object.entries(params).map(([name, value]) => [name, value.slice(0, LONGEST_VALUE)]),
   );
 }
 
 /** The body with its secrets replaced; nothing when it is no JSON, because then it is refused. */
-function shown(bytes: Uint8Array): string {
+function shown(text: string): string {
   try {
-    return withoutSecrets(JSON.parse(Buffer.from(bytes).toString()));
+    return withoutSecrets(JSON.parse(text));
   } catch {
     return '';
   }

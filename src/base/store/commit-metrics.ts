@@ -2,7 +2,7 @@
 import { Refusal } from '../errors/errors.js';
 import { Histogram } from '../metrics/histogram.js';
 import type { MetricPage } from '../metrics/metric-page.js';
-import type { Packed } from './store.js';
+import type { Change } from './store.js';
 
 /** The reason of a failure that is no refusal. */
 const FAULT = 'fault';
@@ -11,7 +11,7 @@ const SHARED = [1, 2, 4, 8, 16, 32, 64, 128];
 
 /** Changes that go along with a commit of others. */
 export interface CompanionPart {
-  readonly changes: Packed;
+  readonly changes: readonly Change[];
   /** Called with the outcome of the commit, before whoever asked for it goes on. */
   ended(isStored: boolean): void;
 }
@@ -38,12 +38,12 @@ export class CommitMetrics {
   /** Runs a commit with what goes along with it. */
   async timed(
     companion: Companion | undefined,
-    commit: (along: Packed | undefined) => Promise<void>,
+    commit: (along: readonly Change[]) => Promise<void>,
   ): Promise<void> {
     const begun = performance.now();
     const part = companion?.part();
     try {
-      await commit(part?.changes);
+      await commit(part?.changes ?? []);
       part?.ended(true);
     } catch (error) {
       part?.ended(false);

@@ -111,11 +111,11 @@ export function removePrevious(folder: string): void {
   rmSync(join(folder, PREVIOUS), { force: true });
 }
 
-/** All records, as the base of another journal. */
+/** All records, as the base of another journal: in the order in which they lie in this one, so that it is read once. */
 export function* groupsOf(index: RecordIndex, window: JournalWindow): Generator<RawChange[]> {
   let group: RawChange[] = [];
   let bytes = 0;
-  for (const { key, place } of index.under([])) {
+  for (const { key, place } of index.all().sort((a, b) => a.place.position - b.place.position)) {
     const value = Buffer.from(valueAt(window, key, place));
     group.push({ kind: 'put', key, value });
     bytes += value.length;

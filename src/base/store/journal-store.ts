@@ -1,6 +1,6 @@
 /**
  * The store on a journal, in the state thread. A commit is one frame, which is synced before it is acknowledged; an
- * index in memory has the place of each value. When more than half of the journal is outdated, a new one replaces it.
+ * index in memory has the place of each value. When most of the journal is outdated, a new one replaces it.
  */
 import { statfsSync } from 'node:fs';
 import { unpack } from 'msgpackr';
@@ -21,7 +21,11 @@ import type { RecordIndex } from './record-index.js';
 import type { Change, Key, Packed, StoredRecord } from './store.js';
 
 const MEBIBYTE = 1024 * 1024;
-/** A journal with fewer outdated bytes is not replaced, */
+/** A journal is replaced when it has so many outdated bytes for each byte of its records, */
+const OUTDATED_FOR_ONE = 3;
+/** or this many where that is less; but those of all records at least, */
+const MUCH_OUTDATED = 16 * MEBIBYTE;
+/** and no fewer than these, */
 const LEAST_OUTDATED = 4 * MEBIBYTE;
 /** unless the disk is full; then this is the limit. */
 const LEAST_OUTDATED_WHEN_FULL = MEBIBYTE / 16;
@@ -58,10 +62,10 @@ export class JournalStore {
     this.commitPacked([packChanges(changes)]);
   }
 
-  /** The changes of a companion do not count when a commit has to make the store smaller. */
-  commitPacked(parts: readonly Packed[], companion?: Packed): void {
-    const own = parts.flatMap(unpackRawChanges);
-    const changes = companion === undefined ? own : [...own, ...unpackRawChanges(companion)];
+  /** The changes of a companion are the last `along`. They do not count when a commit has to make the store smaller. */
+  commitPacked(parts: readonly Packed[], along = 0): void {
+    const changes = parts.flatMap(unpackRawChanges);
+    const own = changes.slice(0, changes.length - along);
     if (changes.length === 0) return;
     try {
       this.#syncName();
@@ -69,7 +73,7 @@ export class JournalStore {
     } catch (error) {
       throw refusalOf(error);
     }
-    if (this.#outdated > Math.max(LEAST_OUTDATED, this.#index.bytes)) this.#replace();
+    if (this.#outdated > mostOutdated(this.#index.bytes)) this.#replace();
   }
 
   load(prefix: Key): StoredRecord[] {
@@ -155,6 +159,11 @@ export class JournalStore {
     syncFolder(this.#folder);
     this.#isNameSynced = true;
   }
+}
+
+/** A replacement holds up all commits for as long as it takes to copy the records, so it comes the more rarely the more there are. */
+function mostOutdated(bytes: number): number {
+  return Math.max(LEAST_OUTDATED, bytes, Math.min(OUTDATED_FOR_ONE * bytes, MUCH_OUTDATED));
 }
 
 function isFull(error: unknown): boolean {

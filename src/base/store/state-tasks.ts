@@ -13,8 +13,8 @@ export interface StateTasks extends TaskTable {
   readonly open: (input: undefined) => readonly Notice[];
   /** Looks at the store without changing anything. Throws one sentence when it could not be opened. */
   readonly examine: (input: undefined) => StoreExamination;
-  /** The changes of a companion are part of the commit, whatever room it may use. Returns the number of the last commit. */
-  readonly commit: (input: { parts: readonly Packed[]; companion: Packed | undefined }) => number;
+  /** The last changes, as many as `along` says, are those of a companion. Returns the number of the last commit. */
+  readonly commit: (input: { parts: readonly Packed[]; along: number }) => number;
   /** Writes all records of one moment to a new file, but for those whose keys begin with one of `except`. */
   readonly copy: (input: { readonly path: string; readonly except: readonly string[] }) => void;
   /** The records, as they are after the commit of the number. */
@@ -29,8 +29,8 @@ export function stateTasks(folder: string): StateTasks {
   return {
     open: () => store().notices,
     examine: () => examineStore(folder),
-    commit: ({ parts, companion }) => {
-      store().commitPacked(parts, companion);
+    commit: ({ parts, along }) => {
+      store().commitPacked(parts, along);
       return store().number;
     },
     copy: ({ path, except }) => {

@@ -52,14 +52,19 @@ export class StateThread implements Store {
 
   async commit(changes: readonly Change[], requests = 1): Promise<void> {
     this.#metrics.shared(requests);
-    await this.commitPacked(packChanges(changes));
+    await this.#commit((along) => [packChanges(along.length === 0 ? changes : [...changes, ...along])]);
   }
 
   async commitPacked(...parts: readonly Packed[]): Promise<void> {
-    await this.#metrics.timed(this.#companion, async (companion) => {
-      const number = await this.#pool.run('commit', { parts, companion });
-      const packed = companion === undefined ? parts : [...parts, companion];
-      this.#log.add(number, lengthOf(packed), () => packed.flatMap(unpackChanges));
+    await this.#commit((along) => (along.length === 0 ? parts : [...parts, packChanges(along)]));
+  }
+
+  /** Each buffer takes both threads a while, so changes that are not packed yet share one with what goes along. */
+  async #commit(partsWith: (along: readonly Change[]) => readonly Packed[]): Promise<void> {
+    await this.#metrics.timed(this.#companion, async (along) => {
+      const parts = partsWith(along);
+      const number = await this.#pool.run('commit', { parts, along: along.length });
+      this.#log.add(number, lengthOf(parts), () => parts.flatMap(unpackChanges));
     });
   }
 

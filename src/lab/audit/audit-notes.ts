@@ -5,7 +5,6 @@
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Members, type Member } from '../../base/members.js';
-import { packChanges } from '../../base/store/packing.js';
 import type { Companion, CompanionPart } from '../../base/store/commit-metrics.js';
 import type { Change, Key, StoredRecord } from '../../base/store/store.js';
 import { AUDIT_ENTRIES, textOf, type AuditEntry } from './audit-entry.js';
@@ -28,6 +27,12 @@ export interface AuditNote extends Member {
   stored: 'no' | 'under way' | 'yes';
   record: NotesRecord | undefined;
 }
+
+/** The marks at the start of a text. */
+const MARK = /^\{"time":"([^"]*)","req":"([^"]*)"/;
+
+/** Whether the store has the note. */
+export const isStored = ({ stored }: AuditNote): boolean => stored === 'yes';
 
 interface AuditNotesOptions {
   readonly commit: (changes: readonly Change[]) => Promise<void>;
@@ -60,7 +65,7 @@ export function withoutNotes(notes: readonly AuditNote[]): Change[] {
 
 /** The key of a record that begins with this note. */
 function keyFor({ text }: AuditNote): Key {
-  const { time, req } = JSON.parse(text) as AuditEntry;
+  const [, time = '', req = ''] = MARK.exec(text) ?? [];
   return [...AUDIT_ENTRIES, `${time} ${req}`];
 }
 
@@ -99,7 +104,7 @@ export class AuditNotes implements Companion {
       note.stored = 'under way';
     }
     return {
-      changes: packChanges([{ put: record.key, value: valueOf(notes) }]),
+      changes: [{ put: record.key, value: valueOf(notes) }],
       ended: (isStored) => {
         for (const note of notes) {
           note.stored = isStored ? 'yes' : 'no';
@@ -112,7 +117,7 @@ export class AuditNotes implements Companion {
 
   /** Resolves when the store has the note, or could not take it. Notes that no change has taken along share a commit. */
   async secured(note: AuditNote): Promise<void> {
-    if (note.stored === 'yes') return;
+    if (isStored(note)) return;
     this.#flush ??= this.#commitAlone();
     await this.#flush;
   }

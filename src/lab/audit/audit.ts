@@ -63,6 +63,7 @@ export class Audit {
   #timer: NodeJS.Timeout | undefined;
   #hourly: NodeJS.Timeout | undefined;
   #told = { since: 0, count: 0 };
+  #time = { at: Number.NaN, text: '' };
   #lines = 0;
   #lostInAll = 0;
 
@@ -100,6 +101,13 @@ export class Audit {
   /** The last line that has been written; undefined while it is not known. */
   get tip(): AuditTip | undefined {
     return this.#tip;
+  }
+
+  /** The time of an entry that is made now. Many are in the same millisecond, and its text takes longer than all else of an entry. */
+  timeText(): string {
+    const time = this.#options.now();
+    if (time !== this.#time.at) this.#time = { at: time, text: new Date(time).toISOString() };
+    return this.#time.text;
   }
 
   /** The note of a change that begins now. Refuses (507) changes that must have one and cannot. */

@@ -49,16 +49,18 @@ export class RateLimits {
 
   #takes(buckets: Map<string, Bucket>, key: string, rate: number): boolean {
     const now = this.#options.now();
-    const bucket = buckets.get(key) ?? { tokens: rate, filledAt: now };
+    const bucket = buckets.get(key) ?? newBucket(buckets, key, { tokens: rate, filledAt: now });
     bucket.tokens = Math.min(rate, bucket.tokens + ((now - bucket.filledAt) * rate) / 1000);
     bucket.filledAt = now;
-    buckets.set(key, bucket);
-    if (buckets.size > MOST_BUCKETS) {
-      const [oldest = key] = buckets.keys();
-      buckets.delete(oldest);
-    }
     if (bucket.tokens < 1) return false;
     bucket.tokens--;
     return true;
   }
+}
+
+function newBucket(buckets: Map<string, Bucket>, key: string, bucket: Bucket): Bucket {
+  buckets.set(key, bucket);
+  const [oldest = key] = buckets.keys();
+  if (buckets.size > MOST_BUCKETS) buckets.delete(oldest);
+  return bucket;
 }

@@ -2,7 +2,7 @@
  * Tokens: `wf_`, eight characters by which people know it, and 32 random octets. The store has only their digests. When a
  * token was used is written for all together, once in a while.
  */
-import { createHash, randomBytes } from 'node:crypto';
+import { hash, randomBytes } from 'node:crypto';
 import { refusals } from '../../base/errors/errors.js';
 import { keepRecords } from '../../base/store/kept-records.js';
 import type { Store } from '../../base/store/store.js';
@@ -28,6 +28,8 @@ interface NewToken {
 
 const FORM = /^wf_[0-9a-f]{8}_[\w-]{43}$/;
 const MOST_OF_ONE = 200;
+/** Uses that follow each other so fast are one. */
+const NOTED_MS = 1000;
 
 export function looksLikeToken(text: string): boolean {
   return FORM.test(text);
@@ -122,20 +124,27 @@ export class Tokens {
   /** The token of this text, which is noted as used now; undefined when it is unknown or has expired. */
   use(secret: string): Token | undefined {
     const token = this.#byDigest.get(digestOf(secret));
-    if (token === undefined || !this.counts(token)) return undefined;
-    this.#uses.note(token.user_id, token.token_id, this.#options.now());
+    if (token === undefined || this.#hasExpired(token)) return undefined;
+    this.#note(token);
     return token;
   }
 
   /** Whether the token is there still, and has not expired. */
   counts(token: Token): boolean {
-    const { expires_at: expiry } = token;
-    const isThere = this.#tokens.get(token.token_id) === token;
-    return isThere && (expiry === null || Date.parse(expiry) > this.#options.now());
+    return this.#tokens.get(token.token_id) === token && !this.#hasExpired(token);
   }
 
   async close(): Promise<void> {
     await this.#uses.close();
+  }
+
+  #note({ user_id: userId, token_id: id }: Token): void {
+    const now = this.#options.now();
+    if (Math.abs(now - (this.#uses.last(id) ?? -Infinity)) >= NOTED_MS) this.#uses.note(userId, id, now);
+  }
+
+  #hasExpired({ expires_at: expiry }: Token): boolean {
+    return expiry !== null && Date.parse(expiry) <= this.#options.now();
   }
 
   #freeId(): string {
@@ -157,6 +166,7 @@ export class Tokens {
   }
 }
 
+/** It takes no longer than to find the secret itself in a table, so none is kept. */
 function digestOf(secret: string): string {
-  return createHash('sha256').update(secret).digest('hex');
+  return hash('sha256', secret);
 }

@@ -168,7 +168,7 @@ function spellings(name: string): string[] {
   return variants.map((variant) => lead + variant);
 }
 
-const SPELLINGS_OF_A_NAME = rounds(3, Infinity);
+const SPELLINGS_OF_A_NAME = rounds(1, Infinity);
 let spelled = 0;
 
 /** The next few spellings each time, so that the routes and names have others. */

@@ -1,11 +1,9 @@
 /** How the server starts, refuses to start, and stops. */
-import { spawn, type ChildProcess } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { request } from 'node:http';
 import { dirname, join } from 'node:path';
-import { createInterface } from 'node:readline';
-import { fileURLToPath } from 'node:url';
 import t, { type Test } from 'tap';
 import { platformProblem } from '../../src/server/platform.js';
 import { Client } from '../support/client.js';
@@ -16,7 +14,6 @@ import { NotificationLog } from '../support/notification-log.js';
 import { scratchFolder } from '../support/scratch.js';
 import { MAIN, startServer } from '../support/server-process.js';
 
-const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
 const PASSWORD = 'correct-horse-battery';
 
 interface Outcome {
@@ -207,41 +204,4 @@ void t.test('no password reaches the log', async (t) => {
   await server.logged(/computes/);
   t.notOk(server.log().includes(PASSWORD));
   t.notOk(server.log().includes(encoded));
-});
-
-/** `npm start` in a process group of its own; resolves when the server listens. */
-async function npmStart(t: Test): Promise<{ npm: ChildProcess; server: number; closed: Promise<unknown> }> {
-  const npm = spawn('npm', ['start', '--', '--port', '0', '--data', scratchFolder(t)], {
-    cwd: ROOT,
-    detached: true,
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
-  const closed = once(npm, 'close');
-  t.teardown(() => {
-    if (npm.exitCode === null && npm.signalCode === null) process.kill(-(npm.pid ?? 0), 'SIGKILL');
-  });
-  const started = once(createInterface({ input: npm.stderr }), 'line') as Promise<[string]>;
-  let pid: number | undefined;
-  createInterface({ input: npm.stderr }).on('line', (line) => {
-    if (line.includes('"msg":"started"')) pid = (JSON.parse(line) as { pid: number }).pid;
-  });
-  await started;
-  const server = await eventually('the server has started', () => pid);
-  return { npm, server, closed };
-}
-
-void t.test('npm start ends cleanly when npm is told to', async (t) => {
-  const { npm, server, closed } = await npmStart(t);
-  process.kill(npm.pid ?? 0, 'SIGTERM');
-  await closed;
-  await eventually('the server is gone', () => (isAlive(server) ? undefined : true));
-  t.notOk(isAlive(server), 'no process is left');
-});
-
-void t.test('npm start ends cleanly at one Ctrl-C, which reaches the whole group', async (t) => {
-  const { npm, server, closed } = await npmStart(t);
-  process.kill(-(npm.pid ?? 0), 'SIGINT');
-  const [code] = (await closed) as [number | null];
-  t.equal(code, 0);
-  t.notOk(isAlive(server), 'no process is left');
 });

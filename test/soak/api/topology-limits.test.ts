@@ -3,12 +3,12 @@ import { randomUUID } from 'node:crypto';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
-import { asideNames, projectFolders } from '../support/aside-folders.js';
-import { Client } from '../support/client.js';
-import { gns3Drawing, gns3Node, placeGns3Project } from '../support/gns3-project.js';
-import { projectArchive, sendArchive } from '../support/project-archive-lab.js';
-import { scratchFolder } from '../support/scratch.js';
-import { startServer } from '../support/server-process.js';
+import { asideNames, projectFolders } from '../../support/aside-folders.js';
+import { Client } from '../../support/client.js';
+import { gns3Drawing, gns3Node, placeGns3Project } from '../../support/gns3-project.js';
+import { projectArchive, sendArchive } from '../../support/project-archive-lab.js';
+import { scratchFolder } from '../../support/scratch.js';
+import { startServer } from '../../support/server-process.js';
 
 const MOST = 20_000;
 const svg = '<svg/>';

@@ -2,9 +2,9 @@
 import { readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
-import { Client } from '../support/client.js';
-import { scratchFolder } from '../support/scratch.js';
-import { startServer } from '../support/server-process.js';
+import { Client } from '../../support/client.js';
+import { scratchFolder } from '../../support/scratch.js';
+import { startServer } from '../../support/server-process.js';
 
 /** A data folder with a project of one node, whose server has ended. */
 async function dataFolder(t: Test): Promise<{ data: string; project: string }> {

@@ -1,11 +1,11 @@
 /** A capture goes on in its file when the server has ended or died, and tells the gap. */
 import { readFileSync } from 'node:fs';
 import t from 'tap';
-import { after, CapturedLine, numbersOf } from '../support/captured-line.js';
-import type { Json } from '../support/link-lab.js';
-import { LiveStream } from '../support/live-stream.js';
-import { pcapFile } from '../support/pcap-records.js';
-import { startServer } from '../support/server-process.js';
+import { after, CapturedLine, numbersOf } from '../../support/captured-line.js';
+import type { Json } from '../../support/link-lab.js';
+import { LiveStream } from '../../support/live-stream.js';
+import { pcapFile } from '../../support/pcap-records.js';
+import { startServer } from '../../support/server-process.js';
 
 for (const signal of ['SIGKILL', 'SIGTERM'] as const) {
   void t.test(`a capture goes on in its file after ${signal}, again and again`, async (t) => {

@@ -1,12 +1,12 @@
 /** After a crash the projects that were open are open again, but none that the server may have died of. */
 import t, { type Test } from 'tap';
-import { Client } from '../support/client.js';
-import { eventually } from '../support/eventually.js';
-import { dropPlan, FAULTS, layPlan, operationsOf } from '../support/fault-plan.js';
-import { scratchFolder } from '../support/scratch.js';
-import { startServer, type ServerProcess } from '../support/server-process.js';
+import { Client } from '../../support/client.js';
+import { eventually } from '../../support/eventually.js';
+import { dropPlan, FAULTS, layPlan, operationsOf } from '../../support/fault-plan.js';
+import { scratchFolder } from '../../support/scratch.js';
+import { startServer, type ServerProcess } from '../../support/server-process.js';
 
-const INJECTION = new URL('../support/fault-injection.js', import.meta.url).href;
+const INJECTION = new URL('../../support/fault-injection.js', import.meta.url).href;
 
 interface Controller {
   readonly server: ServerProcess;

@@ -12,6 +12,7 @@ import { FarmRecords } from './farm-records.js';
 import { FARM_SCOPE, KEPT, prefixesOf, scopeOf } from './farm-store.js';
 import { FollowedProjects } from './followed-projects.js';
 import { FollowedRecords } from './followed-records.js';
+import { Freshness } from './freshness.js';
 import { Owners } from './owners.js';
 import { announceServer, Servers, type ServerRecord } from './servers.js';
 
@@ -28,6 +29,7 @@ export class FarmMember {
   readonly #options: FarmMemberOptions;
   /** The records that all servers have in memory. */
   readonly records: FarmRecords;
+  readonly freshness: Freshness;
   readonly #owners: Owners;
   readonly #servers = new Servers();
   readonly #projects: FollowedProjects;
@@ -67,6 +69,8 @@ export class FarmMember {
         { below: KEPT, listener: this.records },
       ],
     });
+    const reached = this.#followed.reached.bind(this.#followed);
+    this.freshness = new Freshness({ store: shared, clock, reached });
   }
 
   /** The projects of the farm, for the controller of this server. */
@@ -96,6 +100,7 @@ export class FarmMember {
     this.#announced = { address: url, version };
     await announceServer(shared, id, this.#announced);
     await this.#followed.start();
+    this.freshness.start();
     this.#owners.watch(FARM_SCOPE);
   }
 
@@ -108,6 +113,7 @@ export class FarmMember {
   async leave(): Promise<void> {
     const { shared, id, log } = this.#options;
     this.#controlled = undefined;
+    this.freshness.stop();
     this.#followed.stop();
     // Before the claims go: whoever comes after this server in rank need not wait for it.
     if (this.#announced !== undefined)

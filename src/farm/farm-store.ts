@@ -3,7 +3,6 @@
  * belongs to this host lies in a store of its own.
  */
 import { refusals } from '../base/errors/errors.js';
-import type { TakeOver } from '../base/store/kept-records.js';
 import { packRecords, unpackChanges } from '../base/store/packing.js';
 import type {
   Change,
@@ -11,6 +10,7 @@ import type {
   ClaimOutcome,
   Follower,
   Key,
+  OtherServers,
   Packed,
   Position,
   Reading,
@@ -20,6 +20,7 @@ import type {
 } from '../base/store/store.js';
 import type { FarmRecords } from './farm-records.js';
 import { keyOf } from './followed-records.js';
+import type { Freshness } from './freshness.js';
 
 /** The scope of what belongs to all servers together. */
 export const FARM_SCOPE = '@farm';
@@ -36,6 +37,9 @@ const OF_FARM: readonly string[] = [
 export const KEPT: readonly string[] = [...OF_FARM, ...ABOUT_PROJECTS];
 const SHARED = new Set([...OF_PROJECTS, ...KEPT]);
 
+/** So long after a server has heard from the others it trusts what it knows of users. */
+const LONGEST_SILENCE_MS = 10_000;
+
 interface FarmStoreOptions {
   readonly shared: SharedStore;
   readonly local: Store;
@@ -43,13 +47,23 @@ interface FarmStoreOptions {
   readonly claimOf: (scope: string) => Claim | undefined;
   /** The records that all servers have in memory. */
   readonly records: FarmRecords;
+  readonly freshness: Freshness;
 }
 
 export class FarmStore implements Store {
+  readonly others: OtherServers;
   readonly #options: FarmStoreOptions;
 
   constructor(options: FarmStoreOptions) {
+    const { records, freshness } = options;
     this.#options = options;
+    this.others = {
+      keep: (at, takeOver) => (KEPT.includes(at[0] ?? '') ? records.keep(at, takeOver) : undefined),
+      catchUp: () => freshness.catchUp(),
+      checkHeard: () => {
+        if (freshness.ageMs > LONGEST_SILENCE_MS) throw refusals.farmSilent();
+      },
+    };
   }
 
   /** Changes of this host are stored after those that all see, and again when the server dies in between. */
@@ -81,10 +95,6 @@ export class FarmStore implements Store {
 
   follow(prefixes: readonly Key[], position: Position, follower: Follower): () => void {
     return this.#storeOf(prefixes[0] ?? []).follow(prefixes, position, follower);
-  }
-
-  keep(at: Key, takeOver: TakeOver): readonly StoredRecord[] | undefined {
-    return KEPT.includes(at[0] ?? '') ? this.#options.records.keep(at, takeOver) : undefined;
   }
 
   claim(scope: string, ...prefixes: readonly Key[]): Promise<ClaimOutcome> {

@@ -29,6 +29,9 @@ export class FollowedRecords {
   readonly #prefixes: readonly Key[];
   #isStopped = false;
   #stop: () => void = () => undefined;
+  #reached = -1;
+  /** Those who wait until this server has followed up to a position. */
+  #waiting: { readonly position: number; readonly resolve: () => void }[] = [];
 
   constructor(options: FollowedRecordsOptions) {
     this.#options = options;
@@ -45,15 +48,32 @@ export class FollowedRecords {
     this.#follow(position);
   }
 
+  /** Resolves when the listeners have all changes up to the position. */
+  async reached(position: Position): Promise<void> {
+    if (this.#reached >= Number(position)) return;
+    await new Promise<void>((resolve) => this.#waiting.push({ position: Number(position), resolve }));
+  }
+
   stop(): void {
     this.#isStopped = true;
     this.#stop();
   }
 
+  #passed(position: Position): void {
+    this.#reached = Number(position);
+    const waiting = this.#waiting;
+    this.#waiting = waiting.filter(({ position: wanted }) => wanted > this.#reached);
+    for (const { position: wanted, resolve } of waiting) if (wanted <= this.#reached) resolve();
+  }
+
   #follow(position: Position): void {
+    this.#passed(position);
     this.#stop = this.#options.store.follow(this.#prefixes, position, {
       committed: (changes) => {
         if (!this.#isStopped) this.#tell(changes);
+      },
+      passed: (at) => {
+        this.#passed(at);
       },
       gone: () => {
         this.#readAgain();

@@ -26,6 +26,10 @@ export interface Identification {
   identify(authorization: string, address: string): Caller | undefined | Promise<Caller | undefined>;
   /** The caller whose browser has this session; undefined when it has ended. */
   ofSession(secret: string): Caller | undefined;
+  /** The same, also of one that has just begun on another server. */
+  withSession(secret: string): Caller | undefined | Promise<Caller | undefined>;
+  /** Refuses (503) a change by a caller who may have lost the right to it while this server heard nothing from others. */
+  checkHeard(caller: Caller): void;
 }
 
 /** The caller of a route that asks for no credentials. */

@@ -104,6 +104,7 @@ export class Dispatcher {
   /** Takes the caller in. Refuses (429) one who sends too many requests. */
   enter(exchange: Exchange, caller: Caller): void {
     exchange.caller = caller;
+    if (isChanging(exchange.method)) this.gate.checkHeard(caller);
     this.#limits.check(caller, exchange.address, isChanging(exchange.method));
   }
 

@@ -128,9 +128,13 @@ export class Gate {
     if (authorization !== '') return this.#admitHeader(authorization, client.address);
     if (session === '') throw refusals.unauthorized();
     if (acts && !this.#isOwnPage(client)) throw refusals.sessionOrigin();
-    const caller = this.#identification.ofSession(session);
-    if (caller === undefined) throw refusals.sessionEnded();
-    return caller;
+    const found = this.#identification.withSession(session);
+    return found instanceof Promise ? found.then(ofSession) : ofSession(found);
+  }
+
+  /** Refuses (503) a change by a caller who may have lost the right to it while this server heard nothing from others. */
+  checkHeard(caller: Caller): void {
+    this.#identification.checkHeard(caller);
   }
 
   /** The caller with this name and password. Refuses (401) wrong ones in the same way as `admit`. */
@@ -226,4 +230,10 @@ function lowerCase(name: string): string {
 
 function withoutPort(host: string): string {
   return lowerCase(host.replace(/:\d+$/, ''));
+}
+
+/** Refuses (401) a session that has ended. */
+function ofSession(caller: Caller | undefined): Caller {
+  if (caller === undefined) throw refusals.sessionEnded();
+  return caller;
 }

@@ -20,7 +20,7 @@ import type { ProjectCopies } from '../snapshots/projects/project-copies.js';
 import type { Snapshots } from '../snapshots/snapshots.js';
 
 interface DealsOptions {
-  readonly store: Pick<Store, 'commit' | 'load' | 'keep'>;
+  readonly store: Pick<Store, 'commit' | 'load' | 'others'>;
   readonly projects: Pick<Projects, 'all'>;
   readonly groups: Pick<Groups, 'get' | 'usersOf'>;
   readonly grants: Pick<Grants, 'claim' | 'deriveFrom' | 'of' | 'set' | 'stored'>;

@@ -42,7 +42,8 @@ export class MemberStore extends FarmStore implements ServerStore {
       },
     };
     const member = new FarmMember({ shared, id, version: PRODUCT.version, clock, log });
-    super({ shared, local, records: member.records, claimOf: member.claimOf.bind(member) });
+    const { records, freshness } = member;
+    super({ shared, local, records, freshness, claimOf: member.claimOf.bind(member) });
     this.#local = local;
     this.#shared = shared;
     this.member = member;

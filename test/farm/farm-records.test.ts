@@ -30,7 +30,8 @@ class Rig {
     const log = pino({ level: 'silent' });
     const member = new FarmMember({ shared, id, version: '1', clock: this.machine, log });
     const claimOf = member.claimOf.bind(member);
-    this.store = new FarmStore({ shared, local: new FakeStore(), records: member.records, claimOf });
+    const { records, freshness } = member;
+    this.store = new FarmStore({ shared, local: new FakeStore(), records, freshness, claimOf });
     this.member = member;
     this.grants = new Grants(this.store, { has: () => false });
     const channel = new Channel();
@@ -161,4 +162,40 @@ void t.test('records about a project belong to its owner', async (t) => {
   await holder.grants.remove('p', 'u');
   await time.run(5000);
   t.equal(second.grants.of('p', 'u'), undefined);
+});
+
+void t.test('a server knows all that was acknowledged before, or how old its knowledge is', async (t) => {
+  const { time, owner, other } = await farm();
+  await owner.put('one', 1);
+  t.equal(await other.store.others.catchUp(), undefined);
+  t.equal(other.kept.get('one'), 1);
+
+  // Questions that come while one is under way share the next: what is acknowledged meanwhile is known to them, too.
+  const first = other.store.others.catchUp();
+  await owner.put('one', 2);
+  t.same(await Promise.all([first, other.store.others.catchUp(), other.store.others.catchUp()]), [
+    undefined,
+    undefined,
+    undefined,
+  ]);
+  t.equal(other.kept.get('one'), 2);
+
+  await time.run(6000);
+  other.machine.isCut = true;
+  await owner.put('one', 3);
+  await time.run(8000);
+  const age = (await other.store.others.catchUp()) ?? 0;
+  t.ok(age >= 2000 && age <= 5000, `${age} ms`);
+  other.store.others.checkHeard();
+  await time.run(20_000);
+  t.throws(
+    () => {
+      other.store.others.checkHeard();
+    },
+    { code: 'farm_silent', status: 503 },
+  );
+  other.machine.isCut = false;
+  await time.run(24_000);
+  other.store.others.checkHeard();
+  t.equal(other.kept.get('one'), 3);
 });

@@ -175,7 +175,10 @@ void t.test('credentials are compared as a whole', (t) => {
   const sessions = new Sessions({ store, users, now });
   const grants = new Grants(store, { has: () => false });
   const builtIn = { user: 'ann', password: 'sécret:x' };
-  const guarded = newGate({}, new SignIn({ users, tokens, sessions, passwords, grants, builtIn, now }));
+  const guarded = newGate(
+    {},
+    new SignIn({ users, tokens, sessions, passwords, grants, builtIn, others: undefined, now }),
+  );
   const header = (text: string): string => `Basic ${Buffer.from(text).toString('base64')}`;
   const check = (value: string): number | undefined =>
     refusal(() => {

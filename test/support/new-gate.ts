@@ -5,11 +5,18 @@ import { GuessBrake } from '../../src/http/guess-brake.js';
 import { Unlimited } from '../../src/lab/access/principal.js';
 
 const everybody = new Unlimited('everybody', undefined, () => true);
+const IDENTIFICATION: Identification = {
+  everybody,
+  identify: () => everybody,
+  ofSession: () => undefined,
+  withSession: () => undefined,
+  checkHeard: () => undefined,
+};
 
 /** The gate of a server on loopback without accounts, as far as nothing else is said. */
 export function newGate(
   options: Partial<GateOptions> = {},
-  identification: Identification = { everybody, identify: () => everybody, ofSession: () => undefined },
+  identification: Identification = IDENTIFICATION,
 ): Gate {
   const brake = new GuessBrake({ log: { warn: () => undefined }, now: () => performance.now() });
   return new Gate(

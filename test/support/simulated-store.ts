@@ -201,6 +201,7 @@ abstract class ChainedStore implements Store {
         if (mistakes.missedCommit !== undefined && revision % mistakes.missedCommit === 0) continue;
         const below = changesBelow(changes, prefixes);
         if (below.length > 0) follower.committed(below, String(revision));
+        follower.passed?.(String(revision));
       }
     });
     const end = (): void => {
@@ -253,6 +254,10 @@ export class SimulatedStore extends ChainedStore implements SharedStore {
     this.#announced.set(JSON.stringify(key), { key, value });
     const { id } = await this.#alive();
     await this.#ask(() => this.parts.etcd.transaction([], [{ put: key, value }], id));
+  }
+
+  latest(): Promise<Position> {
+    return this.#ask(() => String(this.parts.etcd.revision));
   }
 
   async claim(scope: string, ...prefixes: readonly Key[]): Promise<ClaimOutcome> {

@@ -8,6 +8,14 @@ export const storeRefusals = {
     new Refusal(503, 'claim_lost', `Another server may have taken over ${scope}: ask again`, {
       retryAfterSeconds: RETRY_SECONDS,
     }),
+  farmSilent: (): Refusal =>
+    new Refusal(
+      503,
+      'farm_silent',
+      'This server has heard nothing from the farm for ten seconds, and does not know whether these credentials still count: ' +
+        'it changes nothing for them until it has',
+      { retryAfterSeconds: RETRY_SECONDS },
+    ),
   storeUnreachable: (cause?: unknown): Refusal =>
     new Refusal(503, 'store_unreachable', 'The servers of the store do not answer, or not enough of them', {
       retryAfterSeconds: RETRY_SECONDS,

@@ -17,9 +17,9 @@ export interface RecordKeeper {
 
 /** Gives the keeper its records, and from then on what other servers change of them. */
 export async function keepRecords(
-  store: Pick<Store, 'load' | 'keep'>,
+  store: Pick<Store, 'load' | 'others'>,
   { at, takeOver, inOrder }: RecordKeeper,
 ): Promise<void> {
-  const records = store.keep?.(at, takeOver) ?? (await store.load(at));
+  const records = store.others?.keep(at, takeOver) ?? (await store.load(at));
   for (const { key, value } of inOrder ? [...records].sort(inOrder) : records) takeOver(key, value);
 }

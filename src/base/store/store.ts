@@ -34,6 +34,8 @@ export type Position = string;
 export interface Follower {
   /** The changes of a commit below the followed paths, in its order. All commits are told, in order and whole, some perhaps together. */
   committed(changes: readonly Change[], position: Position): void;
+  /** All changes up to the position have been told, whatever they were of. Only a store of several servers calls it. */
+  passed?(position: Position): void;
   /** The commits after the position are not kept any more. Nothing else is told: read again, and follow from there. */
   gone(): void;
 }
@@ -59,6 +61,22 @@ export interface Claim {
 /** A claim, and the records as of the moment when it was made; or the server that has the scope. */
 export type ClaimOutcome = { readonly claim: Claim; readonly reading: Reading } | { readonly heldBy: string };
 
+/** The other servers that change records of a store, as those see them who have records in memory. */
+export interface OtherServers {
+  /**
+   * Returns the records below the path as this server knows them, and tells `takeOver` of each that others change from then
+   * on. Undefined for a path that no other server changes.
+   */
+  keep(at: Key, takeOver: (key: Key, value: unknown) => void): readonly StoredRecord[] | undefined;
+  /**
+   * Resolves with undefined when all that others were acknowledged before has been taken over; with the age in milliseconds
+   * of what is known, when the store does not answer.
+   */
+  catchUp(): Promise<number | undefined>;
+  /** Refuses (503) a change, when the others may long have taken the right to it away. */
+  checkHeard(): void;
+}
+
 export interface Store {
   /**
    * Applies the changes in order, all or none. Rejects with a refusal: 507 when there is no room, and 503 when the disk
@@ -75,11 +93,8 @@ export interface Store {
   read(...prefixes: readonly Key[]): Promise<Reading>;
   /** Tells of every commit after the position that changes records below the prefixes, until what is returned is called. */
   follow(prefixes: readonly Key[], position: Position, follower: Follower): () => void;
-  /**
-   * Set where other servers change records, too: returns the records below the path as this server knows them, and tells
-   * `takeOver` of each that others change from then on. Undefined for a path that no other server changes.
-   */
-  keep?(at: Key, takeOver: (key: Key, value: unknown) => void): readonly StoredRecord[] | undefined;
+  /** Set where other servers change records, too. */
+  readonly others?: OtherServers;
   /** Claims a scope, and reads the prefixes in the same moment: no commit of an earlier holder comes afterwards. */
   claim(scope: string, ...prefixes: readonly Key[]): Promise<ClaimOutcome>;
   /** Ends the store after all commits that were given before. */
@@ -93,4 +108,9 @@ export interface SharedStore extends Store {
    * when it dies. Scopes that are claimed are records, too: `['owner', scope]` has the name of the server as its value.
    */
   announce(key: Key, value: unknown): Promise<void>;
+  /**
+   * A position that all commits lie before that any server was told of. Positions of such a store are numbers, and those of
+   * later commits are larger.
+   */
+  latest(): Promise<Position>;
 }

@@ -44,6 +44,7 @@ export class Accounts {
       grants,
       passwords,
       builtIn,
+      others: store.others,
       now: () => performance.now(),
     });
   }

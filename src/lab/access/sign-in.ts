@@ -3,6 +3,7 @@
  * password, a name with a token, or the word `token` with a token; a bearer token may come without a name.
  */
 import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
+import type { OtherServers } from '../../base/store/store.js';
 import type { User } from './access-records.js';
 import { TOKEN_NAME } from './account-form.js';
 import type { Grants } from './grants.js';
@@ -20,6 +21,8 @@ interface SignInOptions {
   readonly grants: Grants;
   /** The admin of the settings, who is no user of the store. */
   readonly builtIn: { readonly user: string; readonly password: string } | undefined;
+  /** The other servers that change accounts, if there are any. */
+  readonly others: OtherServers | undefined;
   /** Milliseconds of a clock that never goes back. */
   readonly now: () => number;
 }
@@ -71,20 +74,30 @@ export class SignIn {
   identify(authorization: string, address: string): Found | Promise<Found> {
     if (this.#builtIn !== undefined && timingSafeEqual(sha256(authorization), this.#builtIn.digest))
       return this.#builtIn.caller;
-    if (this.#options.users.size === 0) return undefined;
+    if (this.#options.users.size === 0 && this.#options.others === undefined) return undefined;
     const [, bearer] = BEARER.exec(authorization) ?? [];
-    if (bearer !== undefined) return this.#ownerOf(bearer, TOKEN_NAME);
+    if (bearer !== undefined) return this.#known(() => this.#ownerOf(bearer, TOKEN_NAME));
     const [, encoded] = BASIC.exec(authorization) ?? [];
     if (encoded === undefined) return undefined;
     const text = Buffer.from(encoded, 'base64').toString();
     const colon = text.indexOf(':');
     if (colon < 0) return undefined;
     const [name, password] = [text.slice(0, colon), text.slice(colon + 1)];
-    if (looksLikeToken(password)) return this.#ownerOf(password, name);
+    if (looksLikeToken(password)) return this.#known(() => this.#ownerOf(password, name));
     return this.#userOf(authorization, { name, password, address });
   }
 
-  /** The caller whose browser has this session; undefined when it has ended. */
+  /** The caller whose browser has this session; undefined when it has ended. One that began on another server takes a moment. */
+  withSession(secret: string): Found | Promise<Found> {
+    return this.#known(() => this.ofSession(secret));
+  }
+
+  /** Refuses (503) a change by somebody of whom this server may know too little, because it hears nothing from the others. */
+  checkHeard(caller: { readonly userId?: string | undefined }): void {
+    if (caller.userId !== undefined || caller === this.#everybody) this.#options.others?.checkHeard();
+  }
+
+  /** The caller whose browser has this session, as far as this server knows; undefined when it has ended. */
   ofSession(secret: string): Found {
     const begun = this.#options.sessions.use(secret);
     if (begun === undefined) return undefined;
@@ -106,6 +119,13 @@ export class SignIn {
     return new Principal(user, this.#options.grants, { token, counts });
   }
 
+  /** Looks again for somebody whom it does not find, when it knows what others have changed. */
+  #known(find: () => Found): Found | Promise<Found> {
+    const found = find();
+    const { others } = this.#options;
+    return found !== undefined || others === undefined ? found : others.catchUp().then(find);
+  }
+
   #userOf(authorization: string, attempt: Attempt): Found | Promise<Found> {
     const key = createHmac('sha256', this.#secret).update(authorization).digest('base64');
     const known = this.#remembered.get(key);
@@ -121,6 +141,7 @@ export class SignIn {
   }
 
   async #check(key: string, { name, password, address }: Attempt): Promise<Found> {
+    await this.#options.others?.catchUp();
     const user = this.#options.users.named(name);
     const isRight = await this.#options.passwords.check(password, user?.password ?? null, address);
     if (!isRight || user === undefined || !this.#isCurrent(user)) return undefined;

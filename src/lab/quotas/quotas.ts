@@ -20,7 +20,7 @@ import {
 } from './resources.js';
 
 interface QuotasOptions {
-  readonly store: Pick<Store, 'commit' | 'load' | 'keep'>;
+  readonly store: Pick<Store, 'commit' | 'load' | 'others'>;
   readonly users: Pick<Users, 'get'>;
   readonly grants: Pick<Grants, 'followOwners' | 'ownersOf'>;
   readonly defaults: () => DefaultLimits;

@@ -103,6 +103,25 @@ export function sharedStoreContract(t: Test, factory: SharedStoreFactory): void 
     },
   );
 
+  withStores('the latest position is after all that was acknowledged', async (t, { a, b }) => {
+    const claim = await claimOf(a, 's');
+    let passed = Number((await b.read()).position);
+    b.follow([['s']], String(passed), {
+      committed: () => undefined,
+      passed: (position) => (passed = Number(position)),
+      gone: () => t.fail('nothing was removed'),
+    });
+    let last = 0;
+    for (const change of [put(['s', 'x']), put(['elsewhere']), { remove: ['s', 'x'] }]) {
+      await claim.store.commit([change]);
+      const latest = Number(await b.latest());
+      t.ok(latest > last);
+      last = latest;
+    }
+    t.equal(Number(await a.latest()), last);
+    await eventually('it is told that far', () => passed >= last || undefined);
+  });
+
   withStores('an announcement ends with its server, and comes back after a loss', async (t, stores) => {
     const { a, b, folder } = stores;
     const { position } = await b.read();

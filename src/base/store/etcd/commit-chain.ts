@@ -159,7 +159,7 @@ export class CommitChain {
     try {
       answer = await client.transaction(
         [...this.#conditions, { key: keys.large, created: 0 }, ...attempt.more],
-        [{ put: key, value: link }, ...attempt.operations],
+        [{ put: key, value: link }, { put: keys.last, value: NOTHING }, ...attempt.operations],
         [...this.#questions, { range: { from: keys.large } }],
       );
     } catch (error) {
@@ -245,6 +245,8 @@ export class CommitChain {
     await sleep(PAUSE_MS);
   }
 }
+
+const NOTHING = Buffer.alloc(0);
 
 interface Attempt {
   readonly id: string;

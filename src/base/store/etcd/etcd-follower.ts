@@ -34,6 +34,7 @@ export async function followEtcd(
     told = at;
     const below = changesBelow(changes, following.prefixes);
     if (below.length > 0) following.follower.committed(below, String(at));
+    following.follower.passed?.(String(at));
   };
   while (!isStopped()) {
     try {

@@ -17,6 +17,8 @@ export class EtcdKeys {
   readonly #root: string;
   /** The number of the form in which everything is stored. */
   readonly format: string;
+  /** Written with every commit of records: its revision is that of the last one. */
+  readonly last: string;
   /** A large commit that is being applied. */
   readonly large: string;
   /** Written together with each step of the application of a large commit. */
@@ -25,6 +27,7 @@ export class EtcdKeys {
   constructor(prefix: string) {
     this.#root = prefix;
     this.format = `${prefix}/@format`;
+    this.last = `${prefix}/@last`;
     this.large = `${prefix}/@large`;
     this.largeStep = `${prefix}/@large-step`;
   }

@@ -31,6 +31,12 @@ export class EtcdReading {
     return this.complete(prefixes, ranges, revision);
   }
 
+  /** The revision of the last commit; 0 when there is none. */
+  async lastCommit(): Promise<number> {
+    const { ranges } = await this.#client.transaction([], [{ range: { from: this.#keys.last } }]);
+    return ranges[0]?.records[0]?.modified ?? 0;
+  }
+
   /** The operations of a transaction that read the first page of each prefix. */
   operations(prefixes: readonly Key[]): readonly Operation[] {
     const all: Operation[] = [{ range: { from: this.#keys.large } }];

@@ -145,6 +145,10 @@ export class EtcdStore extends ChainedStore implements SharedStore {
     }
   }
 
+  async latest(): Promise<Position> {
+    return String(await this.parts.reading.lastCommit());
+  }
+
   async claim(scope: string, ...prefixes: readonly Key[]): Promise<ClaimOutcome> {
     try {
       await this.known();

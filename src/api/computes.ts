@@ -57,6 +57,7 @@ export function computeRoutes(controller: Controller): Route[] {
     route({
       method: 'GET',
       path: '/v2/computes',
+      isFollowed: true,
       tag,
       access: { right: 'computes:read' },
       summary: 'List the computes',
@@ -78,6 +79,7 @@ export function computeRoutes(controller: Controller): Route[] {
     route({
       method: 'GET',
       path: '/v2/computes/{compute_id}',
+      isFollowed: true,
       tag,
       access: { right: 'computes:read' },
       summary: 'Show a compute',

@@ -65,6 +65,7 @@ export function groupRoutes(
     route({
       method: 'GET',
       path: '/v2/groups',
+      isFollowed: true,
       tag,
       access: 'signed in',
       summary: "List one's own groups; all of them with the right users:read",
@@ -92,6 +93,7 @@ export function groupRoutes(
     route({
       method: 'GET',
       path,
+      isFollowed: true,
       tag,
       access: 'signed in',
       summary: "Show a group of one's own; any with the right users:read",

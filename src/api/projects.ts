@@ -73,6 +73,7 @@ export function projectRoutes(
     route({
       method: 'GET',
       path: '/v2/projects',
+      isFollowed: true,
       tag,
       access: { right: 'projects:read' },
       summary: 'List the projects, open or closed',

@@ -44,6 +44,7 @@ export function templateRoutes(controller: Controller, folders: NodeFolders): Ro
     route({
       method: 'GET',
       path: '/v2/templates',
+      isFollowed: true,
       tag,
       access: { right: 'templates:read' },
       summary: 'List the templates',
@@ -65,6 +66,7 @@ export function templateRoutes(controller: Controller, folders: NodeFolders): Ro
     route({
       method: 'GET',
       path: '/v2/templates/{template_id}',
+      isFollowed: true,
       tag,
       access: { right: 'templates:read' },
       summary: 'Show a template',

@@ -45,6 +45,7 @@ export function userRoutes(users: Users, tokens: Tokens): Route[] {
     route({
       method: 'GET',
       path: '/v2/users',
+      isFollowed: true,
       tag,
       access: { right: 'users:read' },
       summary: 'List the users',
@@ -66,6 +67,7 @@ export function userRoutes(users: Users, tokens: Tokens): Route[] {
     route({
       method: 'GET',
       path: '/v2/users/{user_id}',
+      isFollowed: true,
       tag,
       access: { right: 'users:read' },
       summary: 'Show a user',

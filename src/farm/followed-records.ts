@@ -30,7 +30,7 @@ export class FollowedRecords {
   #isStopped = false;
   #stop: () => void = () => undefined;
   #reached = -1;
-  /** Those who wait until this server has followed up to a position. */
+  /** Waits until this server has followed up to a position. */
   #waiting: { readonly position: number; readonly resolve: () => void }[] = [];
 
   constructor(options: FollowedRecordsOptions) {

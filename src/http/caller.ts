@@ -28,6 +28,11 @@ export interface Identification {
   ofSession(secret: string): Caller | undefined;
   /** The same, also of one that has just begun on another server. */
   withSession(secret: string): Caller | undefined | Promise<Caller | undefined>;
+  /**
+   * Takes over what other servers have changed: resolves with the age in milliseconds of what is known here, where that is not
+   * up to date. Undefined without other servers.
+   */
+  catchUp(): Promise<number | undefined> | undefined;
   /** Refuses (503) a change by a caller who may have lost the right to it while this server heard nothing from others. */
   checkHeard(caller: Caller): void;
 }

@@ -123,6 +123,15 @@ export class Dispatcher {
   }
 
   #call(exchange: Exchange, route: Route, pathParams: Match['params']): Answer | Promise<Answer> {
+    const caughtUp = route.isFollowed === true ? this.gate.catchUp() : undefined;
+    if (caughtUp === undefined) return this.#handle(exchange, route, pathParams);
+    return caughtUp.then((staleMs) => {
+      exchange.staleMs = staleMs;
+      return this.#handle(exchange, route, pathParams);
+    });
+  }
+
+  #handle(exchange: Exchange, route: Route, pathParams: Match['params']): Answer | Promise<Answer> {
     checkAccess(exchange.caller, route.access, pathParams);
     exchange.rule = { access: route.access, params: pathParams };
     const params = check(exchange, route.params, pathParams, 'path');

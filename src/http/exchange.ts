@@ -48,6 +48,8 @@ export class Exchange implements Member {
   /** Whether the page that asks is the console. */
   readonly isFromConsole: boolean;
   readonly startedAt = performance.now();
+  /** So old may the answer be, because another server of the farm might have what was asked for; undefined when it is not. */
+  staleMs: number | undefined;
   /** The template of the route, once it has been found. */
   template: string | undefined;
   /** The caller, once that one is known. */
@@ -321,6 +323,7 @@ export class Exchange implements Member {
     if (this.template !== undefined) add(['X-Route', this.template]);
     add(['X-Request-Id', this.id]);
     this.#commonHeaders(this.origin).forEach(add);
+    if (this.staleMs !== undefined) add(['Wirefarm-Stale', String(Math.ceil(this.staleMs / 1000))]);
     headers.forEach(add);
     return head.values();
   }

@@ -132,6 +132,11 @@ export class Gate {
     return found instanceof Promise ? found.then(ofSession) : ofSession(found);
   }
 
+  /** Takes over what other servers have changed; resolves with the age in milliseconds of what is known, where that is old. */
+  catchUp(): Promise<number | undefined> | undefined {
+    return this.#identification.catchUp();
+  }
+
   /** Refuses (503) a change by a caller who may have lost the right to it while this server heard nothing from others. */
   checkHeard(caller: Caller): void {
     this.#identification.checkHeard(caller);

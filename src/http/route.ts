@@ -36,6 +36,8 @@ interface RouteHead {
 /** A route as the table has it, without the types of its handler. */
 export interface Route extends RouteHead {
   readonly method: Method;
+  /** Whether every server of a farm answers from what it follows of the others, once it has caught up. */
+  readonly isFollowed?: boolean | undefined;
   readonly query: z.ZodType | undefined;
   readonly body: BodyKind;
   /** Request headers that the handler reads. */
@@ -50,6 +52,7 @@ interface RouteSpec<
   Body extends BodyKind,
 > extends RouteHead {
   readonly method: Method;
+  readonly isFollowed?: boolean;
   readonly params: Params;
   readonly query?: Query;
   readonly body?: Body;

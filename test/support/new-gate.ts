@@ -10,6 +10,7 @@ const IDENTIFICATION: Identification = {
   identify: () => everybody,
   ofSession: () => undefined,
   withSession: () => undefined,
+  catchUp: () => undefined,
   checkHeard: () => undefined,
 };
 

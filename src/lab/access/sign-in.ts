@@ -92,6 +92,11 @@ export class SignIn {
     return this.#known(() => this.ofSession(secret));
   }
 
+  /** Takes over what other servers have changed; resolves with the age in milliseconds of what is known, where that is old. */
+  catchUp(): Promise<number | undefined> | undefined {
+    return this.#options.others?.catchUp();
+  }
+
   /** Refuses (503) a change by somebody of whom this server may know too little, because it hears nothing from the others. */
   checkHeard(caller: { readonly userId?: string | undefined }): void {
     if (caller.userId !== undefined || caller === this.#everybody) this.#options.others?.checkHeard();

@@ -145,9 +145,7 @@ export class EtcdStore extends ChainedStore implements SharedStore {
     }
   }
 
-  async latest(): Promise<Position> {
-    return String(await this.parts.reading.lastCommit());
-  }
+  latest = async (): Promise<Position> => String(await this.parts.reading.lastCommit());
 
   async claim(scope: string, ...prefixes: readonly Key[]): Promise<ClaimOutcome> {
     try {

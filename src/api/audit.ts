@@ -7,7 +7,8 @@ import type { AuditChoice, AuditPlace } from '../lab/audit/audit-tasks.js';
 import type { Audit } from '../lab/audit/audit.js';
 import type { AuditChecks } from '../operations/audit-checks.js';
 import { nothing } from './schemas.js';
-import { auditVerdict } from './shapes/audit.js';
+import { auditVerification } from './shapes/audit.js';
+import { begunJob } from './shapes/jobs.js';
 
 const MEDIA = 'application/x-ndjson';
 const MOST_LINES = 100_000;
@@ -24,7 +25,10 @@ const query = z.strictObject({
   limit: z.coerce.number().int().min(1).max(MOST_LINES).default(USUAL_LINES),
 });
 
-export function auditRoutes(audit: Pick<Audit, 'read'>, checks: Pick<AuditChecks, 'check'>): Route[] {
+export function auditRoutes(
+  audit: Pick<Audit, 'read'>,
+  checks: Pick<AuditChecks, 'begin' | 'view'>,
+): Route[] {
   return [
     route({
       method: 'GET',
@@ -43,10 +47,20 @@ export function auditRoutes(audit: Pick<Audit, 'read'>, checks: Pick<AuditChecks
       path: '/v2/admin/audit/verification',
       tag: 'Operations',
       access: { right: 'users:read' },
-      summary: 'Read all of the audit, and tell which lines were removed, changed or moved',
+      summary: 'Tell which lines of the audit were removed, changed or moved, by its last verification',
       params: nothing,
-      answers: { 200: auditVerdict },
-      handle: async () => json(200, await checks.check()),
+      answers: { 200: auditVerification },
+      handle: () => json(200, checks.view ?? null),
+    }),
+    route({
+      method: 'POST',
+      path: '/v2/admin/audit/verification',
+      tag: 'Operations',
+      access: { right: 'users:read' },
+      summary: 'Begin to verify all of the audit, unless that is under way',
+      params: nothing,
+      answers: { 202: begunJob },
+      handle: () => json(202, { job_id: checks.begin() }),
     }),
   ];
 }

@@ -9,7 +9,8 @@ import { uuid } from '../lab/gns3-file/topology-schema.js';
 import { EXTRAS } from '../operations/backup/backup-form.js';
 import type { Backups } from '../operations/backup/backups.js';
 import { names, nothing } from './schemas.js';
-import { backupDamage, backupList } from './shapes/backups.js';
+import { backupList } from './shapes/backups.js';
+import { begunJob } from './shapes/jobs.js';
 
 const PATH = '/v2/admin/backups';
 const TAR = 'application/x-tar';
@@ -43,7 +44,8 @@ export function backupRoutes(backups: () => Backups, files: FileThreads): Route[
       path: PATH,
       tag,
       access,
-      summary: 'Begin to make a backup of all projects, records, images and symbols',
+      summary:
+        'Begin to make a backup of all projects, records, images and symbols, unless one waits already',
       params: nothing,
       query: begun,
       answers: { 202: z.strictObject({ backup_id: uuid, job_id: uuid }) },
@@ -72,10 +74,10 @@ export function backupRoutes(backups: () => Backups, files: FileThreads): Route[
       path: `${PATH}/{backup_id}/verify`,
       tag,
       access,
-      summary: 'Read all of a backup, and tell what of it is damaged',
+      summary: 'Begin to read all of a backup; the list of backups tells what of it is damaged',
       params,
-      answers: { 200: backupDamage },
-      handle: async ({ params: { backup_id: id } }) => json(200, { damaged: await backups().verify(id) }),
+      answers: { 202: begunJob },
+      handle: async ({ params: { backup_id: id } }) => json(202, { job_id: await backups().verify(id) }),
     }),
     route({
       method: 'DELETE',

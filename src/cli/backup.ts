@@ -46,11 +46,22 @@ const LIST = z.object({
     }),
   ),
   damaged: z.array(z.string()),
+  verifications: z.array(
+    z.object({
+      job_id: z.string(),
+      done: z.number(),
+      total: z.number(),
+      reason: z.string().nullable(),
+      found: z
+        .object({ faults: z.number(), damaged: z.array(z.object({ path: z.string(), reason: z.string() })) })
+        .nullable(),
+    }),
+  ),
   making: z.array(z.object({ backup_id: z.string(), done: z.number() })),
   failure: z.string().nullable(),
 });
 const BEGUN = z.object({ backup_id: z.string() });
-const VERIFIED = z.object({ damaged: z.array(z.object({ path: z.string(), reason: z.string() })) });
+const BEGUN_JOB = z.object({ job_id: z.string() });
 
 type List = z.output<typeof LIST>;
 
@@ -70,7 +81,7 @@ export async function backup(args: readonly string[], environment: Environment):
     const id = wanted === 'latest' ? latest(await listOf(server)) : wanted;
     if (verb === 'download') tell(await downloaded(server, id, file ?? `backup-${id}.tar`));
     else if (file !== undefined) throw wrong('backup', 'name one backup');
-    else if (verb === 'verify') return await verified(server, id);
+    else if (verb === 'verify') return await verified(server, id, values.quiet === true);
     else {
       await server.json('DELETE', `${PATH}/${id}`);
       tell(`deleted: ${id}`);
@@ -118,11 +129,36 @@ async function created(server: Server, isQuiet: boolean, extras: string): Promis
   }
 }
 
-async function verified(server: Server, id: string): Promise<number> {
-  const { damaged } = VERIFIED.parse(await server.json('POST', `${PATH}/${id}/verify`));
+async function verified(server: Server, id: string, isQuiet: boolean): Promise<number> {
+  const { job_id: jobId } = BEGUN_JOB.parse(await server.json('POST', `${PATH}/${id}/verify`));
+  const { faults, damaged } = await foundBy(jobId, server, isQuiet);
   for (const { path, reason } of damaged) tell(`${path}: ${reason}`);
-  if (damaged.length === 0) tell(`whole: ${id}`);
-  return damaged.length === 0 ? 0 : 1;
+  if (faults > damaged.length) tell(`and ${faults - damaged.length} more`);
+  if (faults === 0) tell(`whole: ${id}`);
+  return faults === 0 ? 0 : 1;
+}
+
+async function foundBy(
+  jobId: string,
+  server: Server,
+  isQuiet: boolean,
+): Promise<NonNullable<List['verifications'][number]['found']>> {
+  const bar = progressBar(isQuiet);
+  try {
+    for (let position = 0, expected = 0; ;) {
+      const now = (await listOf(server)).verifications.find((one) => one.job_id === jobId);
+      if (now === undefined) throw new CommandError('the backup was deleted, or is being verified anew');
+      const { found, reason, done, total } = now;
+      if (found !== null) return found;
+      if (reason !== null) throw new CommandError(reason);
+      if (total === expected) bar.moved(done - position);
+      else bar.begin('verify', total, done);
+      [position, expected] = [done, total];
+      await delay(LOOK_MS);
+    }
+  } finally {
+    bar.clear();
+  }
 }
 
 /** The file gets its name when all has come. */

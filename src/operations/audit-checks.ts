@@ -1,11 +1,12 @@
-/** Checks of the audit while the server runs, in a job thread. */
+/** The check of the audit while the server runs: a job. */
 import type { TaskRunner } from '../base/threads/task-pool.js';
 import type { AuditTip } from '../lab/audit/audit-entry.js';
+import type { Jobs } from '../snapshots/jobs.js';
 import type { AuditCheckTasks } from './audit-verification.js';
-
-type Verdict = ReturnType<AuditCheckTasks['checkAudit']>;
+import { Verification } from './verification.js';
 
 interface AuditChecksOptions {
+  readonly jobs: Pick<Jobs, 'begin'>;
   /** With the last line that the server has written. */
   readonly audit: { readonly tip: AuditTip | undefined };
   /** The data folder. */
@@ -13,20 +14,14 @@ interface AuditChecksOptions {
   readonly threads: TaskRunner<AuditCheckTasks>;
 }
 
-/** Verifies the audit of a running server. */
-export class AuditChecks {
-  readonly #options: AuditChecksOptions;
-  #check: Verdict | undefined;
+export type AuditChecks = Verification<Awaited<ReturnType<AuditCheckTasks['checkAudit']>>>;
 
-  constructor(options: AuditChecksOptions) {
-    this.#options = options;
-  }
-
-  /** Callers who ask meanwhile share one check. */
-  check(): Verdict {
-    const { audit, data, threads } = this.#options;
-    const tips = audit.tip === undefined ? [] : [audit.tip];
-    this.#check ??= threads.run('checkAudit', { data, tips }).finally(() => (this.#check = undefined));
-    return this.#check;
-  }
+export function auditChecksOf({ jobs, audit, data, threads }: AuditChecksOptions): AuditChecks {
+  return new Verification({
+    ...{ jobs, owner: { id: 'audit' }, kind: 'audit.verify', subject: 'audit' },
+    check: ({ progress: { memory } }) => {
+      const tips = audit.tip === undefined ? [] : [audit.tip];
+      return threads.run('checkAudit', { data, tips, progress: memory });
+    },
+  });
 }

@@ -1,9 +1,10 @@
 /** Reads the files of the audit, and logs of its server, from the first line to the last. */
-import { createReadStream } from 'node:fs';
+import { createReadStream, statSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import type { TaskTable } from '../base/threads/task.js';
 import type { AuditTip } from '../lab/audit/audit-entry.js';
 import { auditFiles } from '../lab/audit/audit-tasks.js';
+import { JobProgress } from '../snapshots/content/job-progress.js';
 import { AuditChain, toldTip } from './audit-chain.js';
 
 const NEWLINE = 0x0a;
@@ -22,6 +23,11 @@ export function auditPaths(data: string): readonly string[] {
   return auditFiles(folder).map((name) => join(folder, name));
 }
 
+/** The length of all files. */
+export function lengthOf(paths: readonly string[]): number {
+  return paths.reduce((sum, path) => sum + (statSync(path, { throwIfNoEntry: false })?.size ?? 0), 0);
+}
+
 /** The tips that logs of the server were told. */
 export async function tipsInLogs(logs: readonly string[]): Promise<AuditTip[]> {
   const tips: AuditTip[] = [];
@@ -31,11 +37,12 @@ export async function tipsInLogs(logs: readonly string[]): Promise<AuditTip[]> {
   return tips;
 }
 
-/** Holds the files against themselves and the tips. Tells each fault as it is found. */
+/** Holds the files against themselves and the tips. Tells each fault as it is found, and how many bytes it has read. */
 export async function verifyAudit(
   paths: readonly string[],
   tips: readonly AuditTip[],
   tell: (fault: string) => void,
+  onRead: (bytes: number) => void,
 ): Promise<Verdict> {
   const chain = new AuditChain(tips);
   let faults = 0;
@@ -45,7 +52,7 @@ export async function verifyAudit(
   };
   for (const path of paths) {
     let row = 0;
-    for await (const line of linesOf(path)) tellAll(chain.next(line, `${basename(path)}:${++row}`));
+    for await (const line of linesOf(path, onRead)) tellAll(chain.next(line, `${basename(path)}:${++row}`));
   }
   tellAll(chain.end());
   return { lines: chain.count, range: chain.range, faults };
@@ -62,14 +69,21 @@ export interface AuditCheckTasks extends TaskTable {
     /** The data folder. */
     readonly data: string;
     readonly tips: readonly AuditTip[];
+    readonly progress: SharedArrayBuffer;
   }) => Promise<AuditVerdict>;
 }
 
 export const auditCheckTasks: AuditCheckTasks = {
-  async checkAudit({ data, tips }) {
+  async checkAudit({ data, tips, progress }) {
     const first: string[] = [];
-    const verdict = await verifyAudit(auditPaths(data), tips, (fault) => {
+    const tell = (fault: string): void => {
       if (first.length < MOST_TOLD) first.push(fault);
+    };
+    const paths = auditPaths(data);
+    const counted = new JobProgress(progress);
+    counted.expect(lengthOf(paths));
+    const verdict = await verifyAudit(paths, tips, tell, (bytes) => {
+      counted.advance(bytes);
     });
     return { ...verdict, first };
   },
@@ -81,9 +95,10 @@ function tipsIn(line: string): AuditTip[] {
 }
 
 /** The whole lines of a file. The last one may be on its way to the disk just now. */
-async function* linesOf(path: string): AsyncGenerator<string> {
+async function* linesOf(path: string, onRead?: (bytes: number) => void): AsyncGenerator<string> {
   let rest: Buffer = Buffer.alloc(0);
   for await (const bytes of createReadStream(path)) {
+    onRead?.((bytes as Buffer).length);
     rest = Buffer.concat([rest, bytes as Buffer]);
     const end = rest.lastIndexOf(NEWLINE);
     if (end < 0 && rest.length < LONGEST_LINE) continue;

@@ -310,7 +310,7 @@ export async function serve(start: StartSettings): Promise<void> {
       ...{ gate, sessions, groups },
       appliances: new ApplianceLibrary(config.appliances, files, log),
       ...{ history, intake, readiness, audit, settings: live, doctor: new Doctor(patientOf(config)) },
-      auditChecks: auditChecks(audit, config, threads.jobs),
+      auditChecks: auditChecks(audit, config, threads.jobs, jobs),
       metrics: metrics.pages,
       overview: metrics.overview,
       webUi: config.webUi,

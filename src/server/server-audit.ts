@@ -3,7 +3,8 @@ import { join } from 'node:path';
 import type { Logger } from 'pino';
 import type { Users } from '../lab/access/users.js';
 import { Audit } from '../lab/audit/audit.js';
-import { AuditChecks } from '../operations/audit-checks.js';
+import { auditChecksOf, type AuditChecks } from '../operations/audit-checks.js';
+import type { Jobs } from '../snapshots/jobs.js';
 import type { Config } from './config.js';
 import { AUDIT } from './folders.js';
 import type { ServerStore } from './server-store.js';
@@ -19,8 +20,13 @@ interface ServerAuditOptions {
   readonly now: () => number;
 }
 
-export function auditChecks(audit: Audit, { data }: Config, threads: Threads['jobs']): AuditChecks {
-  return new AuditChecks({ audit, data, threads });
+export function auditChecks(
+  audit: Audit,
+  { data }: Config,
+  threads: Threads['jobs'],
+  jobs: Jobs,
+): AuditChecks {
+  return auditChecksOf({ audit, data, threads, jobs });
 }
 
 export function serverAudit({ config, store, users, files, log, now }: ServerAuditOptions): Audit {

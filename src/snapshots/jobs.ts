@@ -26,6 +26,7 @@ export type JobKind =
   | 'backup.create'
   | 'backup.verify'
   | 'backup.delete'
+  | 'audit.verify'
   | 'deal.copy'
   | 'deal.collect'
   | 'deal.reset';

@@ -144,7 +144,16 @@ void t.test('auditors read it, by user, project and time', async (t) => {
 });
 
 void t.test('auditors verify all of it on the running server', async (t) => {
-  const verdict = () => auditor.expect(200, 'GET', '/v2/admin/audit/verification');
+  const path = '/v2/admin/audit/verification';
+  const verdict = async (): Promise<unknown> => {
+    const { job_id: id } = await auditor.expect(202, 'POST', path);
+    return eventually('the audit is verified', async () => {
+      const { job_id: last, found } = await auditor.expect(200, 'GET', path);
+      t.equal(last, id);
+      return found ?? undefined;
+    });
+  };
+  t.equal((await auditor.get(path)).body, null, 'nobody has asked yet');
   t.match(await verdict(), { range: /^1 to \d+$/, faults: 0, first: [] });
   const file = openSync(join(folder, readdirSync(folder).sort()[0] ?? ''), 'r+');
   t.teardown(() => {
@@ -160,7 +169,8 @@ void t.test('auditors verify all of it on the running server', async (t) => {
   });
   writeSync(file, SEQUENCE, 0);
   t.match(await verdict(), { faults: 0 });
-  t.equal((await ann.get('/v2/admin/audit/verification')).status, 403);
+  t.equal((await ann.get(path)).status, 403);
+  t.equal((await ann.post(path)).status, 403);
 });
 
 void t.test('while it cannot be written, readyz says so, and the lines wait', async (t) => {

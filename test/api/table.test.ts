@@ -85,6 +85,7 @@ void t.test('the parameters in a path are declared, required, and no others', (t
 
 /** The routes that change nothing although their method says that they may. */
 const READING_POSTS = [
+  'POST /v2/admin/audit/verification',
   'POST /v2/lab-files/read',
   'POST /v2/projects/{project_id}/snapshots/{snapshot_id}/verify',
 ];

@@ -27,6 +27,7 @@ import { startServer } from '../support/server-process.js';
 interface Listed {
   readonly backups: readonly { backup_id: string; size: number; added: number; projects: number }[];
   readonly damaged: readonly string[];
+  readonly making: readonly unknown[];
 }
 
 const LABS = 3;
@@ -54,7 +55,7 @@ const wirefarm = (...words: readonly string[]): ReturnType<typeof cli> =>
   cli(t, ['backup', ...words, '--quiet', '--url', server.url]);
 
 void t.test('a backup is made while all labs change', async (t) => {
-  t.match(await list(), { backups: [], damaged: [], making: [], failure: null, keep: 2 });
+  t.match(await list(), { backups: [], damaged: [], making: [], failure: null, keep: 2, verifications: [] });
   const creating = wirefarm('create');
   await Promise.all(labs.map((lab) => lab.during(creating)));
   const { code, output, errors } = await creating;
@@ -202,4 +203,19 @@ void t.test('captures, the history and the audit come on request', async (t) => 
   );
   t.ok(existsSync(join(restored, 'history', `${lab.id}.jsonl`)));
   t.match(await cli(t, ['audit', 'verify', '--data', restored]), { code: 0 });
+});
+
+void t.test('requests for backups are none too many: one backup waits at most', async (t) => {
+  const asked = await Promise.all(
+    Array.from({ length: 100 }, () => client.expect(202, 'POST', '/v2/admin/backups?with=history')),
+  );
+  await eventually('no backup is being made', async () => (await list()).making.length === 0 || undefined);
+  const ids = new Set(asked.map(({ backup_id: id }) => id));
+  t.ok(ids.size < 100, `${ids.size} backups`);
+  const kept = (await list()).backups.map(({ backup_id: id }) => id);
+  t.same(
+    kept,
+    [...ids].slice(-kept.length).filter((id) => kept.includes(String(id))),
+    'the newest are there',
+  );
 });

@@ -1,7 +1,8 @@
 /** How the audit and its check look in answers. The console takes its types from here. */
 import { z } from 'zod';
+import { verification } from './jobs.js';
 
-export const auditVerdict = z.strictObject({
+const auditVerdict = z.strictObject({
   lines: z.int(),
   /** The numbers of the first and the last line. */
   range: z.string(),
@@ -9,7 +10,9 @@ export const auditVerdict = z.strictObject({
   /** The first faults. */
   first: z.array(z.string()).readonly(),
 });
-export type AuditVerdictShape = z.output<typeof auditVerdict>;
+/** Null before the first verification. */
+export const auditVerification = verification.extend({ found: auditVerdict.nullable() }).nullable();
+export type AuditVerificationShape = z.output<typeof auditVerification>;
 
 const auditLine = z.strictObject({
   sequence: z.int(),

@@ -1,5 +1,6 @@
 /** How backups look in answers. The console takes its types from here. */
 import { z } from 'zod';
+import { verification } from './jobs.js';
 
 const backupSummary = z.strictObject({
   backup_id: z.string(),
@@ -18,19 +19,24 @@ const backupSummary = z.strictObject({
     .array(z.strictObject({ project_id: z.string(), name: z.string(), reason: z.string() }))
     .readonly(),
 });
+const backupDamage = z.strictObject({
+  faults: z.int(),
+  /** The first faults. */
+  damaged: z.array(z.strictObject({ path: z.string(), reason: z.string() })).readonly(),
+});
 export const backupList = z.strictObject({
   backups: z.array(backupSummary).readonly(),
   /** Backups whose manifests cannot be read. */
   damaged: z.array(z.string()).readonly(),
   making: z.array(z.strictObject({ backup_id: z.string(), done: z.int(), total: z.int() })).readonly(),
   failure: z.string().nullable(),
+  /** The last verification of each backup since the start of the server. */
+  verifications: z
+    .array(verification.extend({ backup_id: z.string(), found: backupDamage.nullable() }))
+    .readonly(),
   /** So many backups are kept; 0 keeps all. */
   keep: z.int(),
 });
-export const backupDamage = z.strictObject({
-  damaged: z.array(z.strictObject({ path: z.string(), reason: z.string() })).readonly(),
-});
-
 export type BackupListShape = z.output<typeof backupList>;
 export type BackupSummaryShape = z.output<typeof backupSummary>;
-export type BackupDamageShape = z.output<typeof backupDamage>;
+export type BackupVerificationShape = BackupListShape['verifications'][number];

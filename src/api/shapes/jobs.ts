@@ -4,8 +4,8 @@ import { uuid } from '../../lab/gns3-file/topology-schema.js';
 
 export const job = z.strictObject({
   job_id: uuid,
-  /** Backups are work of no project. */
-  project_id: uuid.or(z.literal('backups')),
+  /** Backups and the audit are of no project. */
+  project_id: uuid.or(z.enum(['backups', 'audit'])),
   kind: z.string(),
   subject: z.string(),
   state: z.enum(['waiting', 'running']),
@@ -13,6 +13,19 @@ export const job = z.strictObject({
   total: z.int(),
   started_at: z.string(),
 });
+/** The last check of something that takes long; those who use it add what was `found`, null until it has ended. */
+export const verification = z.strictObject({
+  job_id: uuid,
+  state: z.enum(['waiting', 'running', 'done', 'failed']),
+  done: z.int(),
+  total: z.int(),
+  ended_at: z.string().nullable(),
+  /** Why it failed. */
+  reason: z.string().nullable(),
+});
+
+export const begunJob = z.strictObject({ job_id: uuid });
+
 export type JobShape = z.output<typeof job>;
 
 export const endedJob = z.strictObject({

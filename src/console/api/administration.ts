@@ -1,6 +1,6 @@
 /** The audit, backups and history of the server. */
-import type { AuditLineShape, AuditVerdictShape } from '../../api/shapes/audit.js';
-import type { BackupDamageShape, BackupListShape } from '../../api/shapes/backups.js';
+import type { AuditLineShape, AuditVerificationShape } from '../../api/shapes/audit.js';
+import type { BackupListShape } from '../../api/shapes/backups.js';
 import type { RememberedEventShape } from '../../api/shapes/history.js';
 import { segment, sendForLines, type Call } from './call.js';
 
@@ -31,13 +31,18 @@ export const streamAudit = (
   onLine: (line: AuditLineShape) => void,
 ): Promise<void> => sendForLines(readAudit(query).path, signal, (line) => onLine(line as AuditLineShape));
 
-export const verifyAudit = (): Call<AuditVerdictShape> => ({ method: 'GET', path: `${audit}/verification` });
+export const auditVerification = (): Call<AuditVerificationShape> => ({
+  method: 'GET',
+  path: `${audit}/verification`,
+});
+
+export const verifyAudit = (): Call<unknown> => ({ method: 'POST', path: `${audit}/verification` });
 
 export const listBackups = (): Call<BackupListShape> => ({ method: 'GET', path: backups });
 
 export const createBackup = (): Call<unknown> => ({ method: 'POST', path: backups });
 
-export const verifyBackup = (id: string): Call<BackupDamageShape> => ({
+export const verifyBackup = (id: string): Call<unknown> => ({
   method: 'POST',
   path: `${backups}/${segment(id)}/verify`,
 });

@@ -41,9 +41,15 @@ export interface BackupSummary {
   readonly left_out: readonly LeftOutProject[];
 }
 
-export interface BackupDamage {
+interface BackupDamage {
   readonly path: string;
   readonly reason: string;
+}
+
+export interface FoundDamage {
+  readonly faults: number;
+  /** The first faults. */
+  readonly damaged: readonly BackupDamage[];
 }
 
 /** A file of a backup, and the name that it has in an archive. */
@@ -91,15 +97,18 @@ export interface BackupTasks extends TaskTable {
     },
   ) => void;
   readonly listBackups: (input: InBackups) => { backups: BackupSummary[]; damaged: string[] };
+  /** Whether there is such a backup, damaged or not. */
+  readonly hasBackup: (input: InBackups & { readonly id: string }) => boolean;
   readonly listMembers: (input: InBackups & { readonly id: string }) => BackupMember[];
   /** Reads all of a backup. */
   readonly verifyBackup: (
     input: InBackups & { readonly id: string; readonly progress: SharedArrayBuffer },
-  ) => BackupDamage[];
+  ) => FoundDamage;
   /** Removes backups, and what no other one needs. */
   readonly deleteBackups: (input: InBackups & { readonly ids: readonly string[] }) => void;
 }
 
+const MOST_TOLD = 100;
 const LARGEST_MANIFEST = 512 * 1024 * 1024;
 const NAME = /^([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\.json$/;
 const FOR_THE_SERVER = 0o700;
@@ -157,6 +166,10 @@ export const backupTasks: BackupTasks = {
     return summaries(folder);
   },
 
+  hasBackup({ folder, id }) {
+    return NAME.test(`${id}.json`) && existsSync(join(folder, `${id}.json`));
+  },
+
   listMembers({ folder, id }) {
     const { records, files, projects } = read(folder, id);
     const members: BackupMember[] = [{ path: `${id}.json`, memberPath: MANIFEST }];
@@ -180,10 +193,11 @@ export const backupTasks: BackupTasks = {
       made = read(folder, id);
     } catch (error) {
       if (error instanceof Refusal && error.status === 404) throw error;
-      return [{ path: `${id}.json`, reason: messageOf(error) }];
+      return { faults: 1, damaged: [{ path: `${id}.json`, reason: messageOf(error) }] };
     }
     counted.expect(made.size);
-    return [...damagedFiles(folder, made, counted), ...damagedParts(folder, made, counted)];
+    const damaged = [...damagedFiles(folder, made, counted), ...damagedParts(folder, made, counted)];
+    return { faults: damaged.length, damaged: damaged.slice(0, MOST_TOLD) };
   },
 
   deleteBackups({ folder, ids }) {

@@ -18,9 +18,10 @@ import type { JobProgress } from '../../snapshots/content/job-progress.js';
 import type { Job, Jobs } from '../../snapshots/jobs.js';
 import { CAPTURES } from '../../lab/projects/folder-layout.js';
 import { RECORDS_FILE, type BackedProject, type BackupExtra, type LeftOutProject } from './backup-form.js';
+import { Verification } from '../verification.js';
 import type { BackupSource } from './backup-objects.js';
 import type { PartPlace } from './backup-parts.js';
-import type { BackupDamage, BackupSummary, BackupTasks } from './backup-tasks.js';
+import type { BackupSummary, BackupTasks, FoundDamage } from './backup-tasks.js';
 
 interface BackupsOptions {
   readonly folder: string;
@@ -42,6 +43,9 @@ interface ListedBackups {
   readonly damaged: readonly string[];
   /** Backups that are being made. */
   readonly making: readonly { readonly backup_id: string; readonly done: number; readonly total: number }[];
+  readonly verifications: readonly ({ readonly backup_id: string } & NonNullable<
+    Verification<FoundDamage>['view']
+  >)[];
   /** Why the last one was not made; null when it was. */
   readonly failure: string | null;
   /** So many are kept; 0 keeps all. */
@@ -53,6 +57,7 @@ interface KeptProject {
   readonly unheld: string[];
 }
 
+const MOST_VERIFICATIONS = 100;
 const OWNER = { id: 'backups' };
 const NOTHING_HELD: HeldFiles = { folders: [], running: [], release: () => Promise.resolve() };
 
@@ -60,6 +65,12 @@ export class Backups {
   readonly #options: BackupsOptions;
   /** The jobs of the backups that are being made; undefined for one that waits. */
   readonly #making = new Map<string, Job | undefined>();
+  /** The backup that has not begun. */
+  #waiting:
+    | { readonly backupId: string; readonly jobId: string; readonly extras: Set<BackupExtra> }
+    | undefined;
+  /** The last verification of each backup, the newest last. */
+  readonly #verifications = new Map<string, Verification<FoundDamage>>();
   /** How often each backup is being downloaded. */
   readonly #downloads = new Map<string, number>();
   #failure: string | null = null;
@@ -75,18 +86,31 @@ export class Backups {
       return { backup_id, done: job?.progress.done ?? 0, total: job?.progress.total ?? 0 };
     });
     const listed = await longJobs.run('listBackups', { folder });
-    return { ...listed, making, failure: this.#failure, keep: keep() };
+    const verifications = [...this.#verifications].flatMap(([backup_id, { view }]) =>
+      view === undefined ? [] : [{ backup_id, ...view }],
+    );
+    return { ...listed, making, verifications, failure: this.#failure, keep: keep() };
   }
 
-  /** Begins to make a backup. Refuses (503) while the server is drained. */
+  /**
+   * Begins to make a backup; one that waits already takes in what is asked for besides. Refuses (503) while the server is
+   * drained.
+   */
   create(extras: readonly BackupExtra[]): { readonly backupId: string; readonly jobId: string } {
     const { jobs, log } = this.#options;
+    if (this.#waiting !== undefined) {
+      for (const extra of extras) this.#waiting.extras.add(extra);
+      return this.#waiting;
+    }
     const backupId = randomUUID();
+    const wanted = new Set(extras);
     const { id, result } = jobs.begin(OWNER, 'backup.create', backupId, async (job) => {
       this.#making.set(backupId, job);
-      await this.#make(backupId, job, extras);
+      this.#waiting = undefined;
+      await this.#make(backupId, job, [...wanted]);
     });
     this.#making.set(backupId, undefined);
+    this.#waiting = { backupId, jobId: id, extras: wanted };
     result
       .then(
         () => {
@@ -97,27 +121,42 @@ export class Backups {
           log.error({ err: error, backup: backupId }, 'a backup could not be made');
         },
       )
-      .finally(() => this.#making.delete(backupId));
+      .finally(() => {
+        this.#making.delete(backupId);
+        // It may have been cancelled before it began.
+        if (this.#waiting?.backupId === backupId) this.#waiting = undefined;
+      });
     return { backupId, jobId: id };
   }
 
-  /** Reads all of it. Refuses (404) an unknown one. */
-  verify(backupId: string): Promise<readonly BackupDamage[]> {
+  /** Begins to read all of it, and returns the id of the job; the list tells what was found. Refuses (404) an unknown one. */
+  async verify(backupId: string): Promise<string> {
+    await this.#check(backupId);
     const { folder, jobs, longJobs } = this.#options;
-    return jobs.run(OWNER, 'backup.verify', backupId, ({ progress }) =>
-      longJobs.run('verifyBackup', { folder, id: backupId, progress: progress.memory }),
-    );
+    const verification =
+      this.#verifications.get(backupId) ??
+      new Verification<FoundDamage>({
+        ...{ jobs, owner: OWNER, kind: 'backup.verify', subject: backupId },
+        check: ({ progress: { memory } }) =>
+          longJobs.run('verifyBackup', { folder, id: backupId, progress: memory }),
+      });
+    const jobId = verification.begin();
+    this.#verifications.delete(backupId);
+    this.#verifications.set(backupId, verification);
+    const [oldest] = [...this.#verifications].filter(([, { isUnderWay }]) => !isUnderWay);
+    if (this.#verifications.size > MOST_VERIFICATIONS && oldest !== undefined)
+      this.#verifications.delete(oldest[0]);
+    return jobId;
   }
 
   /** Refuses (404) an unknown one, and (409) one that is being downloaded. */
   async delete(backupId: string): Promise<void> {
-    const { folder, jobs, longJobs } = this.#options;
+    const { jobs } = this.#options;
+    await this.#check(backupId);
     await jobs.run(OWNER, 'backup.delete', backupId, async () => {
-      const { backups, damaged } = await longJobs.run('listBackups', { folder });
-      if (![...backups.map(({ backup_id: id }) => id), ...damaged].includes(backupId))
-        throw refusals.backupUnknown(backupId);
+      await this.#check(backupId);
       if (this.#downloads.has(backupId)) throw refusals.backupBusy();
-      await longJobs.run('deleteBackups', { folder, ids: [backupId] });
+      await this.#remove([backupId]);
     });
   }
 
@@ -298,6 +337,18 @@ export class Backups {
     return dirname(folder) === this.#options.projects.folder ? basename(folder) : id;
   }
 
+  /** Refuses (404) an unknown one at once, whatever waits. */
+  async #check(backupId: string): Promise<void> {
+    const { folder, longJobs } = this.#options;
+    if (!(await longJobs.run('hasBackup', { folder, id: backupId }))) throw refusals.backupUnknown(backupId);
+  }
+
+  async #remove(ids: readonly string[]): Promise<void> {
+    const { folder, longJobs } = this.#options;
+    await longJobs.run('deleteBackups', { folder, ids });
+    for (const id of ids) this.#verifications.delete(id);
+  }
+
   async #prune(): Promise<void> {
     const { folder, longJobs, keep, log } = this.#options;
     const most = keep();
@@ -305,7 +356,7 @@ export class Backups {
     const older = most === 0 ? [] : backups.slice(0, -most).map(({ backup_id: id }) => id);
     const ids = older.filter((id) => !this.#downloads.has(id));
     if (ids.length === 0) return;
-    await longJobs.run('deleteBackups', { folder, ids });
+    await this.#remove(ids);
     log.info({ backups: ids }, 'older backups were deleted');
   }
 }

@@ -1,9 +1,8 @@
 /** The audit: its lines as they come, of those who and what is asked for, and whether it is whole. */
 import { useComputed, useSignal, useSignalEffect } from '@preact/signals';
 import type { JSX } from 'preact';
-import type { AuditLineShape, AuditVerdictShape } from '../../../api/shapes/audit.js';
-import { readAudit, streamAudit, verifyAudit } from '../../api/administration.js';
-import { send } from '../../api/call.js';
+import type { AuditLineShape } from '../../../api/shapes/audit.js';
+import { auditVerification, readAudit, streamAudit, verifyAudit } from '../../api/administration.js';
 import { listProjects } from '../../api/projects.js';
 import { AsCurl } from '../../parts/as-curl.js';
 import { Choice } from '../../parts/choice.js';
@@ -150,30 +149,28 @@ export function AuditPage(): JSX.Element {
 }
 
 function Verification(): JSX.Element {
-  const verdict = useSignal<AuditVerdictShape | undefined>(undefined);
-  const isBusy = useSignal(false);
-  const verify = async (): Promise<void> => {
-    isBusy.value = true;
-    try {
-      verdict.value = await send(verifyAudit());
-    } catch (error) {
-      failed(error);
-    }
-    isBusy.value = false;
-  };
-  const { value: found } = verdict;
+  const reading = useReading('verification', auditVerification, (action) =>
+    /^job\.(started|ended)$/.test(action),
+  );
+  const { found = null, state, reason = null } = reading.answer.value ?? {};
+  const isBusy = state === 'waiting' || state === 'running';
   return (
     <section class="bar" aria-label={texts.verify}>
-      <button type="button" disabled={isBusy} onClick={() => void verify()}>
-        {isBusy.value ? texts.verifying : texts.verify}
+      <button
+        type="button"
+        disabled={isBusy}
+        onClick={() => void reading.change((known) => known, verifyAudit())}
+      >
+        {isBusy ? texts.verifying : texts.verify}
       </button>
-      {found !== undefined && (
+      {reason !== null && <span class="state bad">{reason}</span>}
+      {found !== null && (
         <span class={found.faults === 0 ? 'state good' : 'state bad'} role="status">
           <span aria-hidden="true">{found.faults === 0 ? '✓' : '✖'}</span>{' '}
           {texts.verdict(found.lines, found.range, found.faults)}
         </span>
       )}
-      {found !== undefined && found.first.length > 0 && (
+      {found !== null && found.first.length > 0 && (
         <ul class="names" aria-label={texts.faults} tabIndex={0}>
           {found.first.map((fault, index) => (
             <li key={index}>{fault}</li>

@@ -1,7 +1,7 @@
 /** Backups of the whole server: made, verified, downloaded, deleted. */
 import { useSignal } from '@preact/signals';
 import type { JSX } from 'preact';
-import type { BackupDamageShape, BackupSummaryShape } from '../../../api/shapes/backups.js';
+import type { BackupSummaryShape, BackupVerificationShape } from '../../../api/shapes/backups.js';
 import {
   backupAddress,
   createBackup,
@@ -20,7 +20,7 @@ import { bytesText, countText, Moment } from '../../parts/quantity.js';
 import { useCommands } from '../../state/commands.js';
 import { runningJobs } from '../../state/jobs.js';
 import { useReading } from '../../state/reading.js';
-import { failed, tell } from '../../state/toasts.js';
+import { failed } from '../../state/toasts.js';
 import { AdminFrame } from './admin-frame.js';
 import { ADMIN_TEXTS } from './texts.js';
 
@@ -38,7 +38,7 @@ export function BackupsPage(): JSX.Element {
   useCommands(() => [{ name: texts.create, run: create }]);
   if (error.value !== undefined) return <Failure error={error.value} />;
   if (answer.value === undefined) return <Loading />;
-  const { backups, damaged, making, failure, keep } = answer.value;
+  const { backups, damaged, making, failure, keep, verifications } = answer.value;
   const close = (): void => {
     opened.value = undefined;
   };
@@ -70,6 +70,8 @@ export function BackupsPage(): JSX.Element {
           <Backup
             key={backup.backup_id}
             backup={backup}
+            verification={verifications.find(({ backup_id: id }) => id === backup.backup_id)}
+            verify={() => void reading.change((known) => known, verifyBackup(backup.backup_id))}
             remove={() => (opened.value = { removed: backup.backup_id })}
           />
         ))}
@@ -139,24 +141,16 @@ function Making({ id }: { readonly id: string }): JSX.Element {
 
 interface BackupProps {
   readonly backup: BackupSummaryShape;
+  readonly verification: BackupVerificationShape | undefined;
+  readonly verify: () => void;
   readonly remove: () => void;
 }
 
-function Backup({ backup, remove }: BackupProps): JSX.Element {
+function Backup({ backup, verification, verify, remove }: BackupProps): JSX.Element {
   const { backup_id: id, created_at: time, version, projects, size, added } = backup;
   const { crash_consistent: held, left_out: leftOut } = backup;
-  const damage = useSignal<BackupDamageShape['damaged'] | undefined>(undefined);
-  const isBusy = useSignal(false);
-  const verify = async (): Promise<void> => {
-    isBusy.value = true;
-    try {
-      ({ damaged: damage.value } = await send(verifyBackup(id)));
-      if (damage.value.length === 0) tell(texts.whole);
-    } catch (error) {
-      failed(error);
-    }
-    isBusy.value = false;
-  };
+  const { found = null, state, reason = null } = verification ?? {};
+  const isBusy = state === 'waiting' || state === 'running';
   const exact = new Date(time).toLocaleString();
   return (
     <li class="card">
@@ -165,13 +159,8 @@ function Backup({ backup, remove }: BackupProps): JSX.Element {
         <span class="count">
           <Moment time={time} />
         </span>
-        <button
-          type="button"
-          disabled={isBusy}
-          aria-label={texts.verifyOf(exact)}
-          onClick={() => void verify()}
-        >
-          {isBusy.value ? texts.verifying : texts.verify}
+        <button type="button" disabled={isBusy} aria-label={texts.verifyOf(exact)} onClick={verify}>
+          {isBusy ? texts.verifying : texts.verify}
         </button>
         <button
           type="button"
@@ -202,14 +191,15 @@ function Backup({ backup, remove }: BackupProps): JSX.Element {
           </ul>
         </>
       )}
-      {damage.value?.length === 0 && (
+      {reason !== null && <span class="state bad">{reason}</span>}
+      {found?.faults === 0 && (
         <span class="state good" role="status">
           <span aria-hidden="true">✓</span> {texts.whole}
         </span>
       )}
-      {damage.value !== undefined && damage.value.length > 0 && (
+      {found !== null && found.faults > 0 && (
         <ul class="names" aria-label={texts.damaged} tabIndex={0}>
-          {damage.value.map(({ path, reason }) => (
+          {found.damaged.map(({ path, reason }) => (
             <li key={path}>
               {path}: {reason}
             </li>

@@ -18,12 +18,20 @@ interface MappedLab {
   readonly unmapped: readonly Unmapped[];
 }
 
+const STARTUP = 'startup-config';
 const BRIDGES = ['bridge', 'ovs-bridge'];
-/** Keys of nodes that are taken over. */
-const READ = ['kind', 'group', 'image', 'env', 'cmd', 'entrypoint'];
+const ALWAYS_READ = ['kind', 'group'];
+/** Keys of nodes that containers take over. */
+const OF_CONTAINERS = ['image', 'env', 'cmd', 'entrypoint', 'binds', STARTUP];
+/** The files in which containers of these kinds look for their configuration. */
+const STARTUP_FILES: Readonly<Record<string, string>> = {
+  ceos: '/mnt/flash/startup-config',
+  arista_ceos: '/mnt/flash/startup-config',
+};
 /** Maps that are put together from defaults, kind, group and node. */
 const MERGED = ['env', 'labels', 'sysctls'];
 const MOST_SWITCH_PORTS = 256;
+const NOT_NEAR = 'only files below the folder of the lab are taken';
 const LABELS_AT = ['graph-posX', 'graph-posY'];
 
 /** Whether a file is one of containerlab: its nodes and links are below `topology`. */
@@ -31,23 +39,31 @@ export function isContainerlab(value: Json): boolean {
   return isRecord(value['topology']) && !('nodes' in value) && !('kinds' in value);
 }
 
-/** `kinds` says what nodes of a kind become, as nodes of a lab file, such as a template. */
-export function mappedLab(given: Json, kinds: Json): MappedLab {
-  return new Mapping(given, kinds).lab();
+interface Surroundings {
+  /** Nodes of a lab file, such as templates, by the kinds that become them; `startup-config` is the place of that file. */
+  readonly kinds: Json;
+  /** Whether a path, relative to the lab, is one of a folder. */
+  readonly isFolder: (path: string) => boolean;
+}
+
+export function mappedLab(given: Json, surroundings: Surroundings): MappedLab {
+  return new Mapping(given, surroundings).lab();
 }
 
 class Mapping {
   readonly #given: Json;
   readonly #kinds: Json;
+  readonly #isFolder: Surroundings['isFolder'];
   readonly #topology: Json;
   readonly #unmapped: Unmapped[] = [];
   readonly #nodes = new Map<string, Record<string, unknown>>();
   /** The interfaces of nodes that are linked, in the order of links; each is a port. */
   readonly #ports = new Map<string, string[]>();
 
-  constructor(given: Json, kinds: Json) {
+  constructor(given: Json, { kinds, isFolder }: Surroundings) {
     this.#given = given;
     this.#kinds = kinds;
+    this.#isFolder = isFolder;
     this.#topology = record(given['topology']);
   }
 
@@ -76,14 +92,24 @@ class Mapping {
       this.#nodes.set(name, { ...node, ...(at === undefined ? {} : { at }) });
     };
     if (isRecord(wanted)) {
-      put(wanted);
-      this.#noteOthers(path, settings, ['image', 'env', 'cmd', 'entrypoint']);
+      const { [STARTUP]: place, ...node } = wanted;
+      const files = { ...record(node['files']), ...this.#startupFile(path, settings, text(place)) };
+      put({ ...node, ...(Object.keys(files).length === 0 ? {} : { files }) });
+      this.#noteOthers(path, settings, [STARTUP]);
     } else if (BRIDGES.includes(kind)) {
       put({ kind: 'ethernet_switch' });
       this.#noteOthers(path, settings, []);
     } else if (image !== undefined) {
-      put({ kind: 'docker', properties: containerOf(image, settings), start: true });
-      this.#noteOthers(path, settings, []);
+      const startup = this.#startupFile(path, settings, STARTUP_FILES[kind]);
+      const { files, folders } = this.#bound(path, settings['binds']);
+      for (const place of Object.keys(startup)) folders.add(`/${place.slice(0, place.lastIndexOf('/'))}`);
+      const all = { ...startup, ...files };
+      const kept = folders.size === 0 ? {} : { extra_volumes: [...folders] };
+      put({
+        ...{ kind: 'docker', properties: { ...containerOf(image, settings), ...kept }, start: true },
+        ...(Object.keys(all).length === 0 ? {} : { files: all }),
+      });
+      this.#noteOthers(path, settings, OF_CONTAINERS);
     } else {
       this.#note(
         path,
@@ -106,11 +132,43 @@ class Mapping {
     return merged;
   }
 
-  #noteOthers(path: Path, settings: Json, others: readonly string[]): void {
+  /** The file of the startup configuration, as files of a node. */
+  #startupFile(path: Path, settings: Json, place: string | undefined): Json {
+    const given = text(settings[STARTUP]);
+    if (given === undefined) return {};
+    const isText = given.includes('\n');
+    if (place === undefined)
+      this.#note([...path, STARTUP], `its place in the node is not known: say it as ${STARTUP} in --kinds`);
+    else if (!isText && !isNear(given)) this.#note([...path, STARTUP], NOT_NEAR);
+    else return { [place.replace(/^\/+/, '')]: isText ? { text: given } : given };
+    return {};
+  }
+
+  /** The files of a container that it gets by its binds, and the folders that have them. */
+  #bound(path: Path, binds: unknown): { readonly files: Json; readonly folders: Set<string> } {
+    const files: Record<string, string> = {};
+    const folders = new Set<string>();
+    for (const [index, bind] of list(binds).entries()) {
+      const [from = '', to = ''] = (text(bind) ?? '').split(':');
+      const target = to.endsWith('/') ? to.slice(0, -1) : to;
+      const isFolder = isNear(from) && this.#isFolder(from);
+      const folder = isFolder ? target : target.slice(0, target.lastIndexOf('/'));
+      if (!isNear(from)) this.#note([...path, 'binds', index], NOT_NEAR);
+      else if (!target.startsWith('/') || folder === '')
+        this.#note([...path, 'binds', index], 'its target is no file below a folder of the container');
+      else {
+        files[target.slice(1)] = from;
+        folders.add(folder);
+      }
+    }
+    return { files, folders };
+  }
+
+  #noteOthers(path: Path, settings: Json, read: readonly string[]): void {
     for (const key of Object.keys(settings)) {
       const isLabels =
         key === 'labels' && Object.keys(record(settings[key])).every((label) => LABELS_AT.includes(label));
-      if ((READ.includes(key) && !others.includes(key)) || isLabels) continue;
+      if (ALWAYS_READ.includes(key) || read.includes(key) || isLabels) continue;
       this.#note([...path, key], 'it has no counterpart');
     }
   }
@@ -174,6 +232,11 @@ class Mapping {
   #note(path: Path, reason: string): void {
     this.#unmapped.push({ path, reason });
   }
+}
+
+/** Whether a path leads to something below the folder of the lab: what lies elsewhere on this host is not handed out. */
+function isNear(path: string): boolean {
+  return path !== '' && !/^[/~]|^\w+:|__/.test(path) && !path.split('/').includes('..');
 }
 
 interface End {

@@ -1,6 +1,7 @@
 /** A lab file on this host: YAML (or JSON) as a value for the server, and the line of each part for messages. */
+import { readdirSync, statSync } from 'node:fs';
 import { readFile, stat } from 'node:fs/promises';
-import { dirname, resolve } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { isAlias, isMap, isScalar, isSeq, LineCounter, parseDocument, type Document, type Node } from 'yaml';
 import { CommandError } from './command-error.js';
 import { isContainerlab, mappedLab } from './containerlab.js';
@@ -11,6 +12,8 @@ const LARGEST_SOURCE = 8 * 1024 * 1024;
 const LARGEST_FILE = 1024 * 1024;
 /** Aliases that are followed; a file with more would be larger than it looks. */
 const MOST_ALIASES = 100;
+/** The most files of one folder; the server takes no more of a node. */
+const MOST_FILES = 64;
 const MOST_ERRORS = 5;
 const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
@@ -59,7 +62,12 @@ export class LabSource {
       throw new CommandError(told.join('\n'));
     }
     const given = valueOf(path, document);
-    const mapped = isContainerlab(given) ? mappedLab(given, await kindsIn(kinds)) : undefined;
+    const mapped = isContainerlab(given)
+      ? mappedLab(given, {
+          kinds: await kindsIn(kinds),
+          isFolder: (name) => isFolder(join(dirname(path), name)),
+        })
+      : undefined;
     const value = mapped?.value ?? given;
     const root = mapped === undefined ? [] : ['topology'];
     const source = new LabSource(path, value, { document, lines, root });
@@ -86,18 +94,22 @@ export class LabSource {
   async #takeFilesIn(nodes: unknown): Promise<void> {
     if (!isRecord(nodes)) return;
     for (const [name, node] of Object.entries(nodes)) {
-      const files = isRecord(node) ? node['files'] : undefined;
-      if (!isRecord(files)) continue;
-      for (const [target, from] of Object.entries(files)) {
-        if (typeof from !== 'string') continue;
-        const bytes = await bytesOf(resolve(dirname(this.path), from), LARGEST_FILE).catch(
-          (error: unknown) => {
-            const reason = error instanceof Error ? error.message : String(error);
-            throw this.fault(['nodes', name, 'files', target], reason);
-          },
-        );
-        files[target] = contentOf(bytes);
+      if (!isRecord(node) || !isRecord(node['files'])) continue;
+      const taken: Record<string, unknown> = {};
+      for (const [target, from] of Object.entries(node['files'])) {
+        if (typeof from !== 'string') {
+          taken[target] = from;
+          continue;
+        }
+        try {
+          for (const [path, below] of filesAt(resolve(dirname(this.path), from)))
+            taken[`${target}${below}`] = contentOf(await bytesOf(path, LARGEST_FILE));
+        } catch (error) {
+          const reason = error instanceof Error ? error.message : String(error);
+          throw this.fault(['nodes', name, 'files', target], reason);
+        }
       }
+      node['files'] = taken;
     }
   }
 
@@ -146,6 +158,26 @@ function valueOf(path: string, document: Document): Record<string, unknown> {
   }
   if (isRecord(value)) return value;
   throw new CommandError(`${path}:1: a lab file is a map with name, nodes and links`);
+}
+
+function isFolder(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
+}
+
+/** The file at a path, or all files in the folder there, each with its path below that. Links in it are not followed. */
+function filesAt(path: string): [path: string, below: string][] {
+  if (!isFolder(path)) return [[path, '']];
+  const found: [string, string][] = [];
+  const enter = (below: string): void => {
+    for (const entry of readdirSync(`${path}${below}`, { withFileTypes: true })) {
+      const next = `${below}/${entry.name}`;
+      if (entry.isDirectory()) enter(next);
+      else if (entry.isFile()) found.push([`${path}${next}`, next]);
+      if (found.length > MOST_FILES) throw new CommandError(`${path} has more than ${MOST_FILES} files`);
+    }
+  };
+  enter('');
+  return found;
 }
 
 async function bytesOf(path: string, largest: number): Promise<Buffer> {

@@ -29,7 +29,7 @@ const NOT_ENDED = { ended_at: null, reason: null, found: null };
 export class Verification<Found> {
   readonly #options: VerificationOptions<Found>;
   #jobId = '';
-  /** Of the job, once it runs. */
+  /** Undefined while the job waits. */
   #progress: Job['progress'] | undefined;
   #ended: Ended<Found> | undefined;
 

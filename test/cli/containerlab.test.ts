@@ -85,10 +85,28 @@ void t.test('settings come from defaults, kind, group and node, the later first'
   });
 });
 
+void t.test('files and folders that are bound beside the lab become files of the container', async (t) => {
+  const { value } = await read('07-files.clab.yml');
+  const { a } = (value as { nodes: Record<string, object> }).nodes;
+  t.match(a, { properties: { extra_volumes: ['/etc/conf', '/srv/www'] } });
+  t.same((a as { files: unknown }).files, {
+    'etc/conf/main.conf': { text: 'main\n' },
+    'etc/conf/site/hello.conf': { text: 'hello\n' },
+    'srv/www/hello': { text: 'hello\n' },
+  });
+});
+
 void t.test('a file says what nodes of a kind become', async (t) => {
   const { value, unmapped } = await read('04-vendors.clab.yml', join(FOLDER, 'kinds.yaml'));
   t.match(value, {
-    nodes: { vr: { template: 'vios' }, srl: { template: 'SR Linux' } },
+    nodes: {
+      vr: { template: 'vios' },
+      srl: { template: 'SR Linux', files: { 'config.cfg': { text: /host-name srl/ } } },
+      ceos: {
+        properties: { extra_volumes: ['/mnt/flash'] },
+        files: { 'mnt/flash/startup-config': { text: 'hostname ceos\n' } },
+      },
+    },
     links: [
       ['srl:0/0', 'ceos:1/0'],
       ['ceos:2/0', 'vr:0/0'],

@@ -83,6 +83,7 @@ export function labFileRoutes({ projects }: Controller, labFiles: LabFiles): Rou
         prune: flag,
       }),
       body: labFile,
+      checkBody: (body) => labFiles.check(body),
       answers: { 200: labPlan, 202: z.strictObject({ ...labPlan.shape, job_id: uuid }) },
       handle: async ({ params: { project_id: id }, query, body }) => {
         const project = projects.find(id);

@@ -4,7 +4,7 @@
  */
 import type { HttpRequest } from 'uWebSockets.js';
 import type { z } from 'zod';
-import { refusals } from '../base/errors/errors.js';
+import { refusals, type Fault, type Refusal } from '../base/errors/errors.js';
 import { describeIssues, faultsOf } from '../base/errors/validation.js';
 import { empty, jsonText, type Answer } from './answer.js';
 import { credentialsOf, type Credentials } from './credentials.js';
@@ -148,7 +148,13 @@ export class Dispatcher {
     return readJsonBody(exchange, this.#maxJsonBody(), notes?.digester(exchange)).then((json) => {
       if (exchange.isGone) return 'streamed';
       exchange.body = json;
-      return handle({ params, query, body: check(exchange, body, json, 'body'), exchange });
+      if (route.checkBody === undefined)
+        return handle({ params, query, body: check(exchange, body, json, 'body'), exchange });
+      return route.checkBody(json).then((checked) => {
+        if (exchange.isGone) return 'streamed';
+        if ('data' in checked) return handle({ params, query, body: checked.data, exchange });
+        throw violated(exchange, json, 'body', checked.issues, checked.faults);
+      });
     });
   }
 }
@@ -173,12 +179,23 @@ function isPreflight(exchange: Exchange, request: HttpRequest, { methods }: Matc
 function check(exchange: Exchange, schema: z.ZodType, value: unknown, part: string): unknown {
   const parsed = schema.safeParse(value);
   if (parsed.success) return parsed.data;
+  const faults = part === 'body' ? faultsOf(parsed.error) : [];
+  throw violated(exchange, value, part, describeIssues(parsed.error), faults);
+}
+
+function violated(
+  exchange: Exchange,
+  value: unknown,
+  part: string,
+  issues: string,
+  faults: readonly Fault[],
+): Refusal {
   const target = exchange.query === '' ? exchange.path : `${exchange.path}?${exchange.query}`;
   const shown = part === 'body' ? ` and JSON data '${withoutSecrets(value).slice(0, LONGEST_ECHO)}'` : '';
-  throw refusals.schemaViolated(
+  return refusals.schemaViolated(
     `with API request '${target.slice(0, LONGEST_ECHO)}'${shown}`,
-    describeIssues(parsed.error),
-    part === 'body' ? faultsOf(parsed.error) : [],
+    issues,
+    faults,
   );
 }
 

@@ -3,6 +3,7 @@
  * typed handlers, error bodies and the OpenAPI document all come from these entries.
  */
 import type { z } from 'zod';
+import type { Fault } from '../base/errors/errors.js';
 import type { Answer } from './answer.js';
 import type { Caller } from './caller.js';
 import type { Exchange } from './exchange.js';
@@ -14,6 +15,14 @@ export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE' | 'OPTIONS';
 
 /** The body of a request: a schema, `raw` for bytes that are streamed to the handler, or none. */
 export type BodyKind = z.ZodType | 'raw' | undefined;
+
+/** The outcome of a check: what the schema makes of the body, or why that does not fit. */
+type CheckedBody =
+  | { readonly data: unknown }
+  | { readonly issues: string; readonly faults: readonly Fault[] };
+
+/** Parses a body with its schema on another thread, for bodies so large that this takes long. */
+type BodyCheck = (body: unknown) => Promise<CheckedBody>;
 
 /** The body of an answer: a schema, bytes of this media type, or none. */
 export type AnswerKind = z.ZodType | { readonly media: string } | null;
@@ -40,6 +49,7 @@ export interface Route extends RouteHead {
   readonly isFollowed?: boolean | undefined;
   readonly query: z.ZodType | undefined;
   readonly body: BodyKind;
+  readonly checkBody: BodyCheck | undefined;
   /** Request headers that the handler reads. */
   readonly headers: readonly string[];
   readonly answers: Readonly<Record<number, AnswerKind>>;
@@ -56,6 +66,7 @@ interface RouteSpec<
   readonly params: Params;
   readonly query?: Query;
   readonly body?: Body;
+  readonly checkBody?: BodyCheck;
   readonly headers?: readonly string[];
   readonly answers: Readonly<Record<number, AnswerKind>>;
   handle(
@@ -76,6 +87,7 @@ export function route<
     ...spec,
     query: spec.query,
     body: spec.body,
+    checkBody: spec.checkBody,
     headers: spec.headers ?? [],
     // The dispatcher has parsed params, query and body with the schemas that these types come from.
     handle: (request) => spec.handle(request as Parameters<typeof spec.handle>[0]),

@@ -1,6 +1,9 @@
 /** Lab files as their authors write them, in YAML: read and written in worker threads, which load what reads them when it is needed. */
 import type { Document, Pair } from 'yaml';
+import type { Fault } from '../../base/errors/errors.js';
+import { describeIssues, faultsOf } from '../../base/errors/validation.js';
 import type { TaskTable } from '../../base/threads/task.js';
+import type { LabFile } from './lab-file-form.js';
 
 /** A longer text holds a thread for too long. */
 export const LONGEST_LAB_TEXT = 262_144;
@@ -19,6 +22,10 @@ interface TextFault {
 export interface LabTextTasks extends TaskTable {
   /** Reads a lab file. The answer is JSON: the file with its faults, of which the first have lines; null when it is no YAML. */
   readonly readLabText: (input: { text: string }) => Promise<string>;
+  /** Parses what a client has sent as a lab file; or says why it is none. */
+  readonly checkLabFile: (input: {
+    given: unknown;
+  }) => Promise<{ readonly data: LabFile } | { readonly issues: string; readonly faults: readonly Fault[] }>;
   /** Writes a lab file; places and ends of links are written in one line each. */
   readonly writeLabText: (input: { file: Readonly<Record<string, unknown>> }) => Promise<string>;
 }
@@ -61,6 +68,12 @@ export const labTextTasks: LabTextTasks = {
     } catch (error) {
       return answer(null, [{ line: 1, message: error instanceof Error ? error.message : String(error) }]);
     }
+  },
+
+  async checkLabFile({ given }) {
+    const { labFile } = await import('./lab-file-form.js');
+    const { data, error } = labFile.safeParse(given);
+    return data === undefined ? { issues: describeIssues(error), faults: faultsOf(error) } : { data };
   },
 
   async writeLabText({ file }) {

@@ -73,6 +73,11 @@ export class LabFiles {
     return this.#options.files.run('readLabText', { text });
   }
 
+  /** Parses a lab file, which takes long, on another thread; or says why it is none. */
+  check(given: unknown): Promise<Awaited<ReturnType<LabTextTasks['checkLabFile']>>> {
+    return this.#options.files.run('checkLabFile', { given });
+  }
+
   /** Refuses (400) a file with faults, (403) a closed project, and (409) the file of another lab. */
   async plan(project: Project, file: LabFile, prunes: boolean): Promise<LabPlan> {
     const { topology, name } = project;

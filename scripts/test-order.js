@@ -11,9 +11,12 @@ const BROWSER = /support\/(?:console\/|browser)/;
  */
 const ALONE =
   /child_process|worker_threads|playwright|syncBuiltinESM|globalThis|\bgc\b|lookAtStreams|process\.(?:exit|on|once|kill|chdir|umask|emit|std|env\S* = )/;
+/** Starts the server of a test or asks it, and changes nothing for the other files of the process. */
+const SERVER_SUPPORT = /support\/(?:client|server-process|watched-server|turn-watch|turn-watch-worker)\.js$/;
 const RELATIVE = /["'](\.{1,2}\/[^"']+\.js)["']/g;
-/** So many files share a process at most: when it ends early, those that have not run need another one. */
+/** So many files share a process at most, and so many that start servers, so that at the end no core waits long. */
 const FILES_OF_A_PROCESS = 12;
+const SERVERS_OF_A_PROCESS = 4;
 
 const texts = new Map();
 
@@ -25,13 +28,13 @@ function textOf(file) {
   return text;
 }
 
-/** The file and all of the tests' files that it leads to. */
+/** The file and the tests' files that it leads to. */
 function withImported(file, found = new Set()) {
   if (found.has(file)) return found;
   found.add(file);
   for (const [, place] of textOf(file).matchAll(RELATIVE)) {
     const imported = join(file, '..', place);
-    if (imported.startsWith('dist/test/')) withImported(imported, found);
+    if (imported.startsWith('dist/test/') && !SERVER_SUPPORT.test(imported)) withImported(imported, found);
   }
   return found;
 }
@@ -43,6 +46,10 @@ function needsProcess(file) {
 function weighed(files) {
   const text = files.map(textOf).join('');
   return { files, hasBrowser: BROWSER.test(text), hasServer: SERVER.test(text), size: text.length };
+}
+
+function parts(files, length) {
+  return files.flatMap((_, at) => (at % length === 0 ? [files.slice(at, at + length)] : []));
 }
 
 /** Each file by itself, in the order in which they are given. */
@@ -57,8 +64,14 @@ export function inTurn(files) {
 export function inOrder(files) {
   const alone = files.filter(needsProcess);
   const others = files.filter((file) => !alone.includes(file));
-  const shared = [];
-  while (others.length > 0) shared.push(others.splice(0, FILES_OF_A_PROCESS));
+  const withServer = others.filter((file) => SERVER.test(textOf(file)));
+  const shared = [
+    ...parts(withServer, SERVERS_OF_A_PROCESS),
+    ...parts(
+      others.filter((file) => !withServer.includes(file)),
+      FILES_OF_A_PROCESS,
+    ),
+  ];
   return [...inTurn(alone), ...shared.map(weighed)].sort(
     (a, b) => Number(b.hasServer) - Number(a.hasServer) || b.size - a.size,
   );

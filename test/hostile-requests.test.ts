@@ -23,7 +23,7 @@ import { rounds } from './support/rounds.js';
 import { startServer } from './support/server-process.js';
 
 const SEED = testSeed(20_260_729);
-const ROUNDS = rounds(2, 40);
+const ROUNDS = rounds(1, 40);
 const PER_ROUTE = 4;
 const CONNECTIONS = 6;
 /** With the headers, what the library takes. */

@@ -5,12 +5,12 @@ import { mkdirSync, readdirSync, statfsSync } from 'node:fs';
 import { request, type IncomingMessage } from 'node:http';
 import { join } from 'node:path';
 import t from 'tap';
-import { asideNames, projectFolders } from '../support/aside-folders.js';
-import { Client, type Reply } from '../support/client.js';
-import { parseGns3 } from '../support/gns3-schema.js';
-import { NotificationLog } from '../support/notification-log.js';
-import { startServer } from '../support/server-process.js';
-import { fillDisk, NO_MOUNT, smallDisk } from '../support/small-disk.js';
+import { asideNames, projectFolders } from '../../support/aside-folders.js';
+import { Client, type Reply } from '../../support/client.js';
+import { parseGns3 } from '../../support/gns3-schema.js';
+import { NotificationLog } from '../../support/notification-log.js';
+import { startServer } from '../../support/server-process.js';
+import { fillDisk, NO_MOUNT, smallDisk } from '../../support/small-disk.js';
 
 type Json = Readonly<Record<string, unknown>>;
 /** Requests of one sort until the disk has no room for another. */

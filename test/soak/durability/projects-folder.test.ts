@@ -11,11 +11,11 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
-import { Client } from '../support/client.js';
-import { placeGns3Project } from '../support/gns3-project.js';
-import { importPath } from '../support/project-archive-lab.js';
-import { scratchFolder } from '../support/scratch.js';
-import { startServer, type ServerProcess } from '../support/server-process.js';
+import { Client } from '../../support/client.js';
+import { placeGns3Project } from '../../support/gns3-project.js';
+import { importPath } from '../../support/project-archive-lab.js';
+import { scratchFolder } from '../../support/scratch.js';
+import { startServer, type ServerProcess } from '../../support/server-process.js';
 
 interface Controller {
   readonly server: ServerProcess;

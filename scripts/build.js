@@ -50,6 +50,7 @@ const KEPT = 4;
 const PROGRAMS = [
   'src/server/main.ts',
   'src/server/keeper-main.ts',
+  'src/server/move-main.ts',
   'src/cli/main.ts',
   'test/support/client.ts',
 ];

@@ -259,6 +259,7 @@ void t.test('the environment is read in one place', (t) => {
     'src/cli/main.ts',
     'src/server/keeper-main.ts',
     'src/server/main.ts',
+    'src/server/move-main.ts',
     'src/server/serve.ts',
   ]);
   t.match(readSource('src/server/main.ts').text, 'readCommand(process.argv.slice(2), process.env)');
@@ -391,6 +392,7 @@ const FILES_OF_THE_HTTP_THREAD = [
   'src/server/etcd-files.ts', // at start, and later without waiting
   'src/server/folders.ts', // at start
   'src/server/http-library.ts', // at start
+  'src/server/record-copy.ts', // without waiting
 ];
 
 void t.test('the HTTP thread touches no disk, waits for nothing in one step, and starts no process', (t) => {

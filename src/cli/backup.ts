@@ -114,9 +114,7 @@ async function created(server: Server, isQuiet: boolean, extras: string): Promis
       const made = backups.find((one) => one.backup_id === id);
       if (made !== undefined) {
         for (const { name, reason } of made.left_out)
-          process.stderr.write(
-            `wirefarm: without the project ${name}, which could not be read (${reason})\n`,
-          );
+          process.stderr.write(`wirefarm: without the project ${name}: ${reason}\n`);
         return `created: ${id}, ${amount(made.size)}, of which ${amount(made.added)} are new`;
       }
       const progress = making.find((one) => one.backup_id === id);

@@ -180,6 +180,13 @@ const COMMANDS = new Map<string, Command>([
     },
   ],
   [
+    'farm',
+    {
+      summary: 'carries what a stopped server has stored into a farm, or back',
+      run: async (args) => (await import('./join-leave.js')).joinOrLeave(args),
+    },
+  ],
+  [
     'health',
     {
       summary: 'tells whether the server takes new work',

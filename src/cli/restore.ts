@@ -27,8 +27,7 @@ export async function restore(args: readonly string[]): Promise<void> {
   const lines = [`${data} has the ${projects} projects of the backup ${backupId}, of ${createdAt}`];
   for (const node of crashConsistent)
     lines.push(`${node} ran and could not be held: its files are those of a machine that has crashed`);
-  for (const { name, reason } of leftOut)
-    lines.push(`without the project ${name}, which could not be read (${reason})`);
+  for (const { name, reason } of leftOut) lines.push(`without the project ${name}: ${reason}`);
   process.stdout.write(`${lines.join('\n')}\n`);
 }
 

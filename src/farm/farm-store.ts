@@ -24,6 +24,10 @@ import type { Freshness } from './freshness.js';
 
 /** The scope of what belongs to all servers together. */
 export const FARM_SCOPE = '@farm';
+/** The scope of a server that has the farm to itself. Its chain fences off one that has lost it and does not know yet. */
+export const ALONE = '@alone';
+/** In the store of a server whose records have gone to a farm. */
+export const IN_FARM: Key = ['in-farm'];
 /** The first parts of the keys of projects; the second part is the project. */
 const OF_PROJECTS: readonly string[] = ['head', 'lab'];
 /** The same of what is known about projects beside their content, and in the memory of all servers. */
@@ -36,6 +40,8 @@ const OF_FARM: readonly string[] = [
 /** The first parts of the keys of what all servers have in memory. */
 export const KEPT: readonly string[] = [...OF_FARM, ...ABOUT_PROJECTS];
 const SHARED = new Set([...OF_PROJECTS, ...KEPT]);
+/** The paths of all that is shared. */
+export const SHARED_RECORDS: readonly Key[] = [...SHARED].map((first) => [first]);
 
 /** So long after a server has heard from the others it trusts what it knows of users. */
 const LONGEST_SILENCE_MS = 10_000;

@@ -1,16 +1,15 @@
 /** The store of a server that is alone on the etcd of a farm. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { refusals } from '../base/errors/errors.js';
 import { CommitMetrics, type Companion } from '../base/store/commit-metrics.js';
 import type { EtcdAddress } from '../base/store/etcd/etcd-address.js';
 import { EtcdStore } from '../base/store/etcd/etcd-store.js';
 import type { Notice } from '../base/store/journal-opening.js';
 import { packChanges } from '../base/store/packing.js';
 import type { Change, Claim, Packed } from '../base/store/store.js';
+import { ALONE } from '../farm/farm-store.js';
+import { copyRecords, KEPT_BY_ALL, KEPT_BY_HOSTS } from './record-copy.js';
 import type { ServerStore } from './server-store.js';
 
-/** The scope of a server that runs on all records. Its chain fences off one that has lost it and does not know yet. */
-const ALONE = '@alone';
 /** A server that has died has it for some seconds more. */
 const TRIES = 15;
 const PAUSE_MS = 1000;
@@ -63,8 +62,8 @@ export class LoneStore extends EtcdStore implements ServerStore {
     );
   }
 
-  copyTo(): Promise<void> {
-    return Promise.reject(refusals.farmBackup());
+  copyTo(path: string): Promise<void> {
+    return copyRecords(path, () => this.load(...KEPT_BY_ALL, ...KEPT_BY_HOSTS));
   }
 
   get writeMetrics(): CommitMetrics['write'] {

@@ -1,7 +1,6 @@
 /** The store of a server that shares the etcd of a farm with others. */
 import type { Logger } from 'pino';
 import { PRODUCT } from '../base/product.js';
-import { refusals } from '../base/errors/errors.js';
 import type { Companion } from '../base/store/commit-metrics.js';
 import type { EtcdAddress } from '../base/store/etcd/etcd-address.js';
 import { EtcdStore } from '../base/store/etcd/etcd-store.js';
@@ -9,7 +8,8 @@ import type { Notice } from '../base/store/journal-opening.js';
 import { StateThread } from '../base/store/state-thread.js';
 import type { SharedStore } from '../base/store/store.js';
 import { FarmMember } from '../farm/farm-member.js';
-import { FarmStore } from '../farm/farm-store.js';
+import { ALONE, FarmStore } from '../farm/farm-store.js';
+import { copyRecords, KEPT_BY_ALL, KEPT_BY_HOSTS } from './record-copy.js';
 import type { ServerStore } from './server-store.js';
 
 interface MemberStoreOptions {
@@ -20,9 +20,6 @@ interface MemberStoreOptions {
   readonly id: string;
   readonly log: Logger;
 }
-
-/** The scope of a server that runs on all records of a farm. */
-const ALONE = '@alone';
 
 export class MemberStore extends FarmStore implements ServerStore {
   readonly member: FarmMember;
@@ -62,8 +59,11 @@ export class MemberStore extends FarmStore implements ServerStore {
     this.#local.accompany(companion);
   }
 
-  copyTo(): Promise<void> {
-    return Promise.reject(refusals.farmBackup());
+  copyTo(path: string): Promise<void> {
+    return copyRecords(path, async () => [
+      ...(await this.#shared.load(...KEPT_BY_ALL)),
+      ...(await this.#local.load(...KEPT_BY_HOSTS)),
+    ]);
   }
 
   get pool(): StateThread['pool'] {

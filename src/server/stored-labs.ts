@@ -94,6 +94,7 @@ export function storedLabs({
     ...{ store, jobs, log },
     longJobs: threads.jobs,
     projects: controller.projects,
+    elsewhere: () => store.member?.elsewhere.listed ?? new Map<string, { readonly name: string }>(),
     sources: [
       { name: 'images', path: config.images, isReplaced: true },
       { name: SYMBOLS, path: join(config.data, SYMBOLS), isReplaced },

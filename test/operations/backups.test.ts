@@ -165,7 +165,7 @@ void t.test('a project that cannot be read is left out, and named by all that fo
   const [, , last] = labs as [CountingLab, CountingLab, CountingLab];
   const place = join(server.data, 'projects', last.lab.lab.id);
   renameSync(place, `${place}-elsewhere`);
-  const told = /without the project lab 2, which could not be read \(.+\)/;
+  const told = /without the project lab 2: .+/;
   t.match(await wirefarm('create'), { code: 0, output: /^created: /, errors: told });
   renameSync(`${place}-elsewhere`, place);
   const { backups } = await list();

@@ -27,12 +27,6 @@ export const storeRefusals = {
       cause,
     }),
   storeFull: (): Refusal => new Refusal(507, 'store_full', 'The store of the farm has reached its quota'),
-  farmBackup: (): Refusal =>
-    new Refusal(
-      501,
-      'farm_backup',
-      'A server of a farm makes no backups yet: etcdctl snapshot save makes one of its records',
-    ),
   recordTooLarge: (): Refusal =>
     new Refusal(413, 'record_too_large', 'A record is larger than the store of the farm takes'),
 };

@@ -29,6 +29,8 @@ interface BackupsOptions {
   readonly longJobs: TaskRunner<BackupTasks>;
   readonly jobs: Jobs;
   readonly projects: Pick<Projects, 'all' | 'folder'>;
+  /** The projects of the farm, if there is one. */
+  readonly elsewhere: () => ReadonlyMap<string, { readonly name: string }>;
   readonly sources: readonly BackupSource[];
   /** The folders of what comes on request. Captures lie with their projects. */
   readonly extras: Readonly<Record<Exclude<BackupExtra, 'captures'>, BackupSource>>;
@@ -58,6 +60,7 @@ interface KeptProject {
 }
 
 const MOST_VERIFICATIONS = 100;
+const NOT_HERE = 'this server of the farm does not have it now: back it up at the one that does';
 const OWNER = { id: 'backups' };
 const NOTHING_HELD: HeldFiles = { folders: [], running: [], release: () => Promise.resolve() };
 
@@ -192,10 +195,11 @@ export class Backups {
   }
 
   async #make(backupId: string, { progress }: Job, extras: readonly BackupExtra[]): Promise<void> {
-    const { folder, longJobs, store, sources, projects } = this.#options;
+    const { folder, longJobs, store, sources, projects, elsewhere } = this.#options;
     const created_at = new Date().toISOString();
     const earlierId = await longJobs.run('beginBackup', { folder });
     const listed = [...projects.all.values()];
+    const others = [...elsewhere()].filter(([id]) => !projects.all.has(id));
     // Records of projects come with their files; all others are of this moment.
     await store.copyTo(join(folder, RECORDS_FILE), PROJECT_RECORDS);
     const made: BackedProject[] = [];
@@ -234,6 +238,7 @@ export class Backups {
       // A fault that keeps all projects out is none of theirs.
       if (first !== undefined && made.length === 0)
         throw refusals.projectNotBackedUp(first.name, first.reason);
+      for (const [project_id, { name }] of others) leftOut.push({ project_id, name, reason: NOT_HERE });
       await longJobs.run('finishBackup', {
         ...{
           folder,

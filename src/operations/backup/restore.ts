@@ -58,8 +58,8 @@ interface Restored {
 
 const OWN = 0o700;
 const CHANGES_A_COMMIT = 1000;
-/** These tell of what is not there: nodes that ran, projects that were being made or deleted, lines of the audit. */
-const OF_THE_HOST = ['running', 'aside', 'audit'];
+/** These tell of what is not there: nodes that ran, projects that were being made or deleted, lines of the audit, a farm. */
+const OF_THE_HOST = ['running', 'aside', 'audit', 'in-farm', 'carried'];
 /** Captures that ran have ended, and memory that was saved at a stop fits no other host. */
 const OF_THE_RUN = ['capture', 'saved', 'exchange'];
 

@@ -23,7 +23,7 @@ const HELP = [
   '  wirefarm deal LAB --group GROUP',
   '      Gives each member of the group a copy of the stopped lab. Who has one is left alone.',
   '  wirefarm deal LAB --group GROUP --list',
-  '      Lists the members, and what their copies do.',
+  '      Lists the members, what their copies do, when they were used last, and when they end.',
   '  wirefarm deal LAB --group GROUP --reset',
   '      Makes all copies what they were when they were dealt.',
   '  wirefarm collect LAB --group GROUP [--name NAME]',
@@ -41,6 +41,8 @@ const COPIES = z.array(
     member: z.string(),
     name: z.string().nullable(),
     state: z.string(),
+    last_used_at: z.string().nullable(),
+    ends_at: z.string().nullable(),
     problem: z.string().nullable(),
   }),
 );
@@ -80,16 +82,22 @@ export async function deal(
     }
   }
   const copies = answered(server, COPIES, await server.json('GET', path));
-  const rows = copies.map(({ member, name: copy, state, problem }) => [
-    member,
-    copy ?? '-',
-    state,
-    problem ?? '',
-  ]);
+  const rows = copies.map(({ member, name: copy, state, last_used_at: used, ends_at: end, problem }) => {
+    const times = [
+      used === null ? '' : `used ${minuteOf(used)}`,
+      end === null ? '' : `ends ${minuteOf(end)}`,
+    ];
+    return [member, copy ?? '-', state, ...(list ? times : []), problem ?? ''];
+  });
   process.stdout.write(values.json === true ? `${JSON.stringify(copies)}\n` : tableOf(rows));
   const failed = copies.filter(({ problem }) => problem !== null);
   if (!list && failed.length > 0)
     throw new CommandError(`not done for ${failed.length} of ${copies.length} members: do it again`);
+}
+
+/** Date and time of UTC, to the minute. */
+function minuteOf(time: string): string {
+  return `${time.slice(0, 16).replace('T', ' ')} UTC`;
 }
 
 function answered<Value>({ origin }: Server, schema: z.ZodType<Value>, answer: unknown): Value {

@@ -14,6 +14,9 @@ interface Copy {
   readonly problem: string | null;
 }
 
+const DAY_MS = 86_400_000;
+const TOLD =
+  /^ann +routing +(open|closed) +used [-\d]+ [:\d]+ UTC +ends [-\d]+ [:\d]+ UTC\ntess .*\ntom .*\nhal .*\n$/;
 const server = await startServer(t);
 const admin = await firstAdmin(server);
 const teacher = (await addUser(admin, server, 'tess', 'user')).client;
@@ -156,8 +159,13 @@ void t.test('the program deals and collects, also after a start of the server', 
   const again = await startServer(t, { data: server.data });
   const root = signedIn(again, 'root');
   const who = { WIREFARM_URL: again.url, WIREFARM_USER: 'tess', WIREFARM_PASSWORD: 'correct horse' };
+  const ofAnn = (): Promise<{ project_id: string; last_used_at: string | null }[]> =>
+    root.get(deals).then(({ body }) => body as []);
+  const copy = `/v2/projects/${String((await ofAnn())[0]?.project_id)}`;
+  await root.expect(200, 'PUT', `${copy}/end-time`, { ends_at: new Date(Date.now() + DAY_MS).toISOString() });
+  await eventually('the copy is used', async () => (await ofAnn())[0]?.last_used_at ?? undefined);
   const listed = await cli(t, ['deal', 'routing', '--group', 'class', '--list'], who);
-  t.match(listed, { code: 0, output: /^ann +routing +(open|closed)\ntess .*\ntom .*\nhal .*\n$/ });
+  t.match(listed, { code: 0, output: TOLD });
   const ran = await cli(t, ['deal', 'routing', '--group', 'class'], who);
   const dealt = /^ann +routing +\S+\ntess +routing-1 +closed\ntom +routing +closed\nhal +routing +closed\n$/;
   t.match(ran, { code: 0, output: dealt });

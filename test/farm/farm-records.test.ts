@@ -4,6 +4,7 @@ import t from 'tap';
 import { keepRecords } from '../../src/base/store/kept-records.js';
 import { FarmMember } from '../../src/farm/farm-member.js';
 import { FarmStore } from '../../src/farm/farm-store.js';
+import { Freshness } from '../../src/farm/freshness.js';
 import { Grants } from '../../src/lab/access/grants.js';
 import { Templates } from '../../src/lab/templates.js';
 import { Channel } from '../../src/base/streams/channel.js';
@@ -204,4 +205,25 @@ void t.test('a server knows all that was acknowledged before, or how old its kno
   await time.run(24_000);
   other.store.others.checkHeard();
   t.equal(other.kept.get('one'), 3);
+});
+
+void t.test('a question waits until the changes are known here, for a while', async (t) => {
+  const time = new SimulatedTime();
+  let reach: () => void = () => t.fail('nobody waits');
+  const reached = (position: string): Promise<void> => {
+    t.equal(position, '7');
+    return new Promise((resolve) => (reach = resolve));
+  };
+  const store = { latest: () => Promise.resolve('7') };
+  const freshness = new Freshness({ store, clock: new SimulatedMachine(time), reached });
+  let outcome: unknown = 'waits';
+  const asked = freshness.catchUp().then((age) => (outcome = age));
+  await time.run(1000);
+  t.equal(outcome, 'waits');
+  reach();
+  await asked;
+  t.equal(outcome, undefined);
+  const late = freshness.catchUp();
+  await time.run(10_000);
+  t.equal(await late, 3000, 'what is known is of the moment of the first question');
 });

@@ -4,7 +4,7 @@ import { refusals } from '../base/errors/errors.js';
 import { json, jsonText } from '../http/answer.js';
 import type { Exchange } from '../http/exchange.js';
 import { FILE_ANSWERS, FILE_HEADERS, sendFile } from '../http/file-transfer.js';
-import { route, socketRoute, type RouteTable } from '../http/route.js';
+import { route, socketRoute, type Route, type SocketRoute } from '../http/route.js';
 import { captureSettings, selection, LARGEST_SNAPLEN } from '../captures/capture-settings.js';
 import type { Controller } from '../lab/controller.js';
 import type { ProjectCaptures } from '../captures/link-captures.js';
@@ -65,7 +65,7 @@ export function linkCaptureRoutes(
   { projects }: Controller,
   captures: ProjectCaptures,
   files: FileThreads,
-): RouteTable {
+): { routes: Route[]; sockets: SocketRoute[] } {
   const one = names('project_id', 'link_id');
   const base = '/v2/projects/{project_id}/links/{link_id}';
   const lastOf = (params: LinkIds): LinkCapture | undefined => {

@@ -75,6 +75,7 @@ export function notificationRoutes(
         method: 'GET',
         path: '/v2/projects/{project_id}/notifications',
         tag,
+        goesOn: true,
         access: { right: 'projects:read', project: 'project_id' },
         summary: 'Stream the notifications of a project, one JSON object per line',
         params: names('project_id'),
@@ -113,6 +114,7 @@ export function notificationRoutes(
       {
         path: '/v2/projects/{project_id}/notifications/ws',
         tag,
+        goesOn: true,
         access: { right: 'projects:read', project: 'project_id' },
         summary: 'Stream the notifications of a project, one JSON object per frame',
         params: names('project_id'),

@@ -74,6 +74,7 @@ export function projectRoutes(
       method: 'GET',
       path: '/v2/projects',
       isFollowed: true,
+      scope: 'any',
       tag,
       access: { right: 'projects:read' },
       summary: 'List the projects, open or closed',

@@ -13,7 +13,7 @@ import { FARM_SCOPE, KEPT, prefixesOf, scopeOf } from './farm-store.js';
 import { FollowedProjects } from './followed-projects.js';
 import { FollowedRecords } from './followed-records.js';
 import { Freshness } from './freshness.js';
-import { Owners } from './owners.js';
+import { Owners, type Ownership } from './owners.js';
 import { announceServer, Servers, type ServerRecord } from './servers.js';
 
 interface FarmMemberOptions {
@@ -24,6 +24,15 @@ interface FarmMemberOptions {
   readonly clock: FarmClock;
   readonly log: Logger;
 }
+
+/** This server, as others know it. */
+interface OwnPlace {
+  readonly id: string;
+  readonly address: string;
+}
+
+/** The answer for what no server has, which any of them can give. */
+const ANYBODYS = { at: 'here', claim: { isFresh: () => true }, staleMs: undefined } as const;
 
 export class FarmMember {
   readonly #options: FarmMemberOptions;
@@ -39,6 +48,7 @@ export class FarmMember {
   #controlled: Pick<Projects, 'admit' | 'dismiss'> | undefined;
   /** The record of this server, once the others know of it. */
   #announced: ServerRecord | undefined;
+  #hasJoined = false;
 
   constructor(options: FarmMemberOptions) {
     const { shared, id, clock, log } = options;
@@ -84,6 +94,35 @@ export class FarmMember {
     };
   }
 
+  /** This server; it has an address when it has joined. */
+  get place(): OwnPlace {
+    return { id: this.#options.id, address: this.#announced?.address ?? '' };
+  }
+
+  /** The server that answers for a scope, as far as this one knows; nobody, while what it has claimed is on its way here. */
+  known(scope: string): Ownership {
+    return this.#admitting.has(scope) ? { at: 'nobody' } : this.#owners.known(scope);
+  }
+
+  /**
+   * Finds the server that answers for a scope. A project that nobody has is claimed, unless there is none: ids that clients
+   * make up come to nothing. Refuses (503) before this server has joined.
+   */
+  async find(scope: string, wasForwarded: boolean): Promise<Ownership | typeof ANYBODYS> {
+    if (!this.#hasJoined) throw refusals.ownerMissing();
+    if (this.#isUnheardOf(scope)) {
+      const records = await this.#options.shared.load(['owner', scope], ['head', scope]);
+      if (!records.some(({ key }) => key[0] === 'head')) return ANYBODYS;
+      const owner = records.find(({ key }) => key[0] === 'owner');
+      if (owner !== undefined && this.#isUnheardOf(scope))
+        this.#owners.changed([{ put: owner.key, value: owner.value }]);
+    }
+    const found = await this.#owners.find(scope, wasForwarded);
+    if (found.at !== 'here') return found;
+    await this.#admitting.get(scope);
+    return this.#owners.claimOf(scope) === undefined ? { at: 'nobody' } : found;
+  }
+
   /** Call it before anything of the farm is read. */
   async look(): Promise<void> {
     this.records.replaced(await this.#options.shared.load(...KEPT.map((first) => [first])));
@@ -101,6 +140,7 @@ export class FarmMember {
     await announceServer(shared, id, this.#announced);
     await this.#followed.start();
     this.freshness.start();
+    this.#hasJoined = true;
     this.#owners.watch(FARM_SCOPE);
   }
 
@@ -122,6 +162,12 @@ export class FarmMember {
       });
     await Promise.allSettled(this.#admitting.values());
     await this.#owners.close();
+  }
+
+  /** Whether this server has heard of no project of this id. */
+  #isUnheardOf(scope: string): boolean {
+    if (scope === FARM_SCOPE || this.#owners.claimOf(scope) !== undefined) return false;
+    return !this.#projects.listed.has(scope);
   }
 
   #claimed({ scope }: Claim, { records }: Reading): void {

@@ -15,7 +15,7 @@ const OWNER = 'owner';
 const RANK_MS = 1000;
 
 /** A server that answers for a scope. */
-type Ownership =
+export type Ownership =
   | {
       readonly at: 'here';
       readonly claim: Claim;

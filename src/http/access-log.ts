@@ -47,6 +47,7 @@ export class AccessLog {
       address,
       method,
       route,
+      owner: exchange.owner,
       path: shownTarget(exchange.path, exchange.query),
       status: exchange.isGone ? 'gone' : exchange.status,
       in: received,

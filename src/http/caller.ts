@@ -18,6 +18,16 @@ export interface Caller {
   grantOn(projectId: string): Grant | undefined;
 }
 
+/** The word of one server of a farm to another about a caller whom it has let in. */
+export interface Pass {
+  /** `anyone` has no credentials, `everybody` needs none, and an `admin` is the one of the settings. */
+  readonly as: 'anyone' | 'everybody' | 'admin' | 'user';
+  readonly name: string;
+  readonly userId?: string | undefined;
+  readonly tokenId?: string | undefined;
+  readonly sessionId?: string | undefined;
+}
+
 /** Finds out who a caller is. */
 export interface Identification {
   /** The caller without credentials; undefined when the server has accounts. */
@@ -35,6 +45,8 @@ export interface Identification {
   catchUp(): Promise<number | undefined> | undefined;
   /** Refuses (503) a change by a caller who may have lost the right to it while this server heard nothing from others. */
   checkHeard(caller: Caller): void;
+  /** The caller whom another server of the farm has let in; undefined when this server does not know that one. */
+  ofPass(pass: Pass): Caller | undefined;
 }
 
 /** The caller of a route that asks for no credentials. */

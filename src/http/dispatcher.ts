@@ -12,6 +12,8 @@ import { errorAnswer, withoutSecrets } from './error-body.js';
 import type { Caller } from './caller.js';
 import type { ChangeNotes } from './change-notes.js';
 import type { Exchange } from './exchange.js';
+import type { Departure } from './forwarding/journey.js';
+import type { Forwarder } from './forwarding/forwarder.js';
 import type { Gate } from './gate.js';
 import { readJsonBody } from './json-body.js';
 import { RawBody } from './raw-body.js';
@@ -40,17 +42,21 @@ interface DispatcherOptions {
   readonly maxJsonBody: () => number;
   readonly notes?: ChangeNotes | undefined;
   readonly limits: RateLimits;
+  /** The sender of requests to other servers of a farm; undefined for a server on its own. */
+  readonly forwarder?: Forwarder | undefined;
 }
 
 export class Dispatcher {
   readonly gate: Gate;
+  readonly forwarder: Forwarder | undefined;
   readonly #router: Router;
   readonly #maxJsonBody: () => number;
   readonly #notes: ChangeNotes | undefined;
   readonly #limits: RateLimits;
 
-  constructor({ table, gate, maxJsonBody, notes, limits }: DispatcherOptions) {
+  constructor({ table, gate, maxJsonBody, notes, limits, forwarder }: DispatcherOptions) {
     this.gate = gate;
+    this.forwarder = forwarder;
     this.#limits = limits;
     this.#router = new Router(table);
     this.#maxJsonBody = maxJsonBody;
@@ -58,8 +64,7 @@ export class Dispatcher {
   }
 
   dispatch(exchange: Exchange, request: HttpRequest): Answer | Promise<Answer> {
-    this.gate.checkHost(exchange.host);
-    if (isChanging(exchange.method)) this.gate.checkOrigin(exchange);
+    this.checkSource(exchange, isChanging(exchange.method));
     const { endpoint, params } = this.match(exchange);
     if (isPreflight(exchange, request, endpoint)) {
       const asked = request.getHeader('access-control-request-headers');
@@ -70,14 +75,19 @@ export class Dispatcher {
     exchange.summary = route?.summary;
     if (route !== undefined && route.headers.length > 0)
       exchange.headers = copyHeaders(request, route.headers);
+    const departure = route && this.forwarder?.departureOf(exchange, request, route, params);
     const serve = (caller: Caller): Answer | Promise<Answer> => {
       this.enter(exchange, caller);
+      if (route !== undefined && departure !== undefined) {
+        const depart = (): Promise<Answer> => this.#depart(exchange, departure, route, params);
+        return departure.length === 0 ? depart() : heardOut(exchange, depart);
+      }
       if (route !== undefined) return this.#call(exchange, route, params);
       if (endpoint.socket !== undefined && exchange.method === 'GET') throw refusals.webSocketOnly();
       return methodUnknown(exchange, endpoint);
     };
     const credentials = credentialsOf(request, isChanging(exchange.method));
-    if (route?.access === 'anyone' && credentials.authorization === '') {
+    if (route?.access === 'anyone' && credentials.authorization === '' && exchange.hop === undefined) {
       return serve(this.gate.visitor(credentials));
     }
     const reads = exchange.method === 'GET' ? route?.access : undefined;
@@ -85,13 +95,22 @@ export class Dispatcher {
     if (!(caller instanceof Promise)) return serve(caller);
     const later = async (): Promise<Answer> => serve(await caller);
     if (route?.body === undefined) return later();
-    exchange.hold();
+    if (departure === undefined) exchange.hold();
     return heardOut(exchange, later);
+  }
+
+  /** Refuses requests by a wrong name of the server, and of foreign pages. The server that forwards a request has done that. */
+  checkSource(exchange: Exchange, isActing: boolean): void {
+    if (exchange.hop === 'malformed') throw refusals.hopMalformed();
+    if (exchange.hop !== undefined) return;
+    this.gate.checkHost(exchange.host);
+    if (isActing) this.gate.checkOrigin(exchange);
   }
 
   /** The caller with these credentials, or with the ticket that counts before them. Refuses (401) wrong ones. */
   admit(exchange: Exchange, credentials: Credentials, { access, params }: Goal): Caller | Promise<Caller> {
-    const { ticket, path, query } = exchange;
+    const { ticket, path, query, hop } = exchange;
+    if (typeof hop === 'object') return this.gate.admitPass(hop.pass);
     if (ticket === undefined) return this.gate.admit(credentials, exchange);
     if (!takesTickets(access)) throw refusals.ticketRefused();
     const { id, maker } = this.gate.tickets.use(ticket, query === '' ? path : `${path}?${query}`);
@@ -105,7 +124,8 @@ export class Dispatcher {
   enter(exchange: Exchange, caller: Caller): void {
     exchange.caller = caller;
     if (isChanging(exchange.method)) this.gate.checkHeard(caller);
-    this.#limits.check(caller, exchange.address, isChanging(exchange.method));
+    // The server that forwards a request has counted it.
+    if (exchange.hop === undefined) this.#limits.check(caller, exchange.address, isChanging(exchange.method));
   }
 
   /** Finds the endpoint of the path. Refuses (404) a path without one. */
@@ -122,11 +142,26 @@ export class Dispatcher {
     return check(exchange, schema, Object.fromEntries(new URLSearchParams(exchange.query)), 'query');
   }
 
+  /** Forwards the request, unless its scope has come here meanwhile. */
+  async #depart(
+    exchange: Exchange,
+    departure: Departure,
+    route: Route,
+    params: Match['params'],
+  ): Promise<Answer> {
+    const { forwarder, gate } = this;
+    const owner = await forwarder?.ownerFor(departure, exchange);
+    if (forwarder === undefined || owner === undefined) return this.#call(exchange, route, params);
+    const { goesOn = false } = route;
+    const pass = gate.passOf(exchange.caller);
+    return forwarder.requests.forward({ ...departure, exchange, owner, pass, goesOn });
+  }
+
   #call(exchange: Exchange, route: Route, pathParams: Match['params']): Answer | Promise<Answer> {
     const caughtUp = route.isFollowed === true ? this.gate.catchUp() : undefined;
     if (caughtUp === undefined) return this.#handle(exchange, route, pathParams);
     return caughtUp.then((staleMs) => {
-      exchange.staleMs = staleMs;
+      exchange.staleMs = staleMs ?? exchange.staleMs;
       return this.#handle(exchange, route, pathParams);
     });
   }

@@ -13,6 +13,7 @@ import { bytesSource, SizedResponse, type PieceSource } from './streams/sized-re
 import { TailResponse } from './streams/tail-response.js';
 import type { TailSource } from './streams/tail-flow.js';
 import { statusLine } from './headers.js';
+import type { Hop } from './forwarding/hop.js';
 import type { Requester, Scheme } from './proxies.js';
 import type { RouteAccess } from './route-access.js';
 
@@ -24,6 +25,8 @@ const TICKET = /(?:^|&)ticket=([^&]*)/;
 interface ExchangeOptions {
   readonly id: string;
   readonly client: Requester;
+  /** The word of another server of the farm about the request that it has forwarded. */
+  readonly hop?: Hop | 'malformed' | undefined;
   /** The headers that the server adds to every response. */
   readonly commonHeaders: (origin: string) => Headers;
 }
@@ -47,7 +50,11 @@ export class Exchange implements Member {
   readonly scheme: Scheme;
   /** Whether the page that asks is the console. */
   readonly isFromConsole: boolean;
+  /** The word of another server of the farm about the request that it has forwarded. */
+  readonly hop: Hop | 'malformed' | undefined;
   readonly startedAt = performance.now();
+  /** The server of the farm that the request has been forwarded to. */
+  owner: string | undefined;
   /** So old may the answer be, because another server of the farm might have what was asked for; undefined when it is not. */
   staleMs: number | undefined;
   /** The template of the route, once it has been found. */
@@ -85,10 +92,14 @@ export class Exchange implements Member {
   #state: 'waiting' | 'answered' | 'gone' = 'waiting';
   #atEnd: ((exchange: Exchange) => void)[] = [];
 
-  constructor({ id, client, commonHeaders }: ExchangeOptions, request: HttpRequest, response: HttpResponse) {
-    this.id = id;
-    this.address = client.address;
-    this.scheme = client.scheme;
+  constructor(options: ExchangeOptions, request: HttpRequest, response: HttpResponse) {
+    const { id, client, hop, commonHeaders } = options;
+    const { address, scheme } = typeof hop === 'object' ? hop : client;
+    this.hop = hop;
+    this.id = typeof hop === 'object' ? hop.id : id;
+    this.ticketId = typeof hop === 'object' ? hop.ticketId : undefined;
+    this.address = address;
+    this.scheme = scheme;
     this.method = request.getMethod().toUpperCase();
     this.path = request.getUrl();
     // Without a query the library returns undefined, which its types do not say.
@@ -152,6 +163,11 @@ export class Exchange implements Member {
     this.#hold();
   }
 
+  /** Drops the rest of the body, for a while. */
+  drainBody(longestMs: number): Promise<void> {
+    return this.#incoming?.drain(longestMs) ?? Promise.resolve();
+  }
+
   answer(answer: WholeAnswer): void {
     if (this.#state !== 'waiting') return;
     if ('json' in answer && answer.json.length > LARGEST_AT_ONCE) {
@@ -179,6 +195,22 @@ export class Exchange implements Member {
     this.#end('answered');
   }
 
+  /** Answers with bytes that are here as a whole. */
+  answerBytes(status: number, headers: Headers, bytes: Uint8Array): void {
+    if (this.#state !== 'waiting') return;
+    this.#sentAtOnce = bytes.length;
+    this.#response.cork(() => {
+      this.#writeHead(status, headers, undefined);
+      this.#response.end(bytes, this.#incoming?.isComplete === false);
+    });
+    this.#end('answered');
+  }
+
+  /** Answers without a body; the head tells the length that one would have, if that is known. */
+  answerHead(status: number, headers: Headers, length: number | undefined): void {
+    if (this.#state === 'waiting') this.#endWithHead(undefined, headers, length, status);
+  }
+
   /** Answers with a stream that the handler ends. Undefined when the client asked for the head only. */
   streamChunks(media: string, limit: number): ChunkedResponse | undefined {
     if (this.#state !== 'waiting') return undefined;
@@ -201,7 +233,13 @@ export class Exchange implements Member {
   }
 
   /** Answers with `total` bytes of the source, which is closed in any case. */
-  streamSized(media: string, headers: Headers, total: number, source: PieceSource, status = 200): void {
+  streamSized(
+    media: string | undefined,
+    headers: Headers,
+    total: number,
+    source: PieceSource,
+    status = 200,
+  ): void {
     if (this.#state !== 'waiting' || this.method === 'HEAD' || total === 0) {
       source.close();
       if (this.#state === 'waiting') this.#endWithHead(media, headers, total, status);
@@ -225,14 +263,14 @@ export class Exchange implements Member {
   }
 
   /** Answers with all bytes of the source, until it is over. The source is closed in any case. */
-  streamTail(media: string, source: TailSource, headers: Headers = []): 'streamed' {
+  streamTail(media: string | undefined, source: TailSource, headers: Headers = [], status = 200): 'streamed' {
     if (this.#state !== 'waiting' || this.method === 'HEAD') {
       source.close();
-      if (this.#state === 'waiting') this.#endWithHead(media, headers, undefined);
+      if (this.#state === 'waiting') this.#endWithHead(media, headers, undefined, status);
       return 'streamed';
     }
     this.#response.cork(() => {
-      this.#writeHead(200, headers, media);
+      this.#writeHead(status, headers, media);
     });
     const stream = new TailResponse(this.#response, source, () => {
       this.#end('answered');
@@ -289,7 +327,7 @@ export class Exchange implements Member {
     return incoming;
   }
 
-  #endWithHead(media: string, headers: Headers, length: number | undefined, status = 200): void {
+  #endWithHead(media: string | undefined, headers: Headers, length: number | undefined, status = 200): void {
     this.#response.cork(() => {
       this.#writeHead(status, headers, media);
       this.#endWithoutBody(length);

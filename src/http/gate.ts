@@ -9,7 +9,7 @@ import { refusals } from '../base/errors/errors.js';
 import { isLoopback } from '../base/loopback.js';
 import type { MetricPage } from '../base/metrics/metric-page.js';
 import type { Headers } from './answer.js';
-import { ANYONE, type Caller, type Identification } from './caller.js';
+import { ANYONE, type Caller, type Identification, type Pass } from './caller.js';
 import type { Credentials } from './credentials.js';
 import type { GuessBrake } from './guess-brake.js';
 import { Proxies, type Scheme } from './proxies.js';
@@ -140,6 +140,21 @@ export class Gate {
   /** Refuses (503) a change by a caller who may have lost the right to it while this server heard nothing from others. */
   checkHeard(caller: Caller): void {
     this.#identification.checkHeard(caller);
+  }
+
+  /** The word to another server of the farm about a caller who has been let in here. */
+  passOf(caller: Caller): Pass {
+    const { name, userId, tokenId, sessionId } = caller;
+    if (caller === ANYONE) return { as: 'anyone', name };
+    if (caller === this.#identification.everybody) return { as: 'everybody', name };
+    return { as: userId === undefined ? 'admin' : 'user', name, userId, tokenId, sessionId };
+  }
+
+  /** The caller whom another server of the farm has let in. Refuses (503) one whom this server does not know, or not yet. */
+  admitPass(pass: Pass): Caller {
+    const caller = pass.as === 'anyone' ? ANYONE : this.#identification.ofPass(pass);
+    if (caller === undefined) throw refusals.callerUnknownHere();
+    return caller;
   }
 
   /** The caller with this name and password. Refuses (401) wrong ones in the same way as `admit`. */

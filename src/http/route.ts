@@ -8,6 +8,7 @@ import type { Answer } from './answer.js';
 import type { Caller } from './caller.js';
 import type { Exchange } from './exchange.js';
 import type { RouteAccess } from './route-access.js';
+import type { Scoped, RouteScope } from './route-scope.js';
 import type { DuplexConnection, DuplexReceiver } from './streams/duplex-socket.js';
 import type { TailSource } from './streams/tail-flow.js';
 
@@ -39,6 +40,10 @@ interface RouteHead {
   readonly summary: string;
   readonly tag: string;
   readonly access: RouteAccess;
+  /** The scope that it acts on, when that is not what its path or the table tells. */
+  readonly scope?: RouteScope | undefined;
+  /** It is a stream of events of a project, which goes on when another server of a farm takes the project over. */
+  readonly goesOn?: boolean | undefined;
   readonly params: z.ZodObject;
 }
 
@@ -165,9 +170,9 @@ export function socketRoute<Params extends z.ZodObject, Query extends z.ZodType>
 ): DuplexSocketRoute | TailSocketRoute {
   // The server has parsed params and query with the schemas that these types come from.
   if ('openDuplex' in spec) {
-    const { path, summary, tag, access, params, query } = spec;
+    const { path, summary, tag, access, scope, params, query } = spec;
     return {
-      ...{ path, summary, tag, access, params, query },
+      ...{ path, summary, tag, access, scope, params, query },
       checkDuplex: (given) => spec.check(given as z.output<Params>),
       openDuplex: (request, connection) =>
         spec.openDuplex(request as DuplexRequest<z.output<Params>, z.output<Query>>, connection),
@@ -183,6 +188,6 @@ export function socketRoute<Params extends z.ZodObject, Query extends z.ZodType>
 }
 
 export interface RouteTable {
-  readonly routes: readonly Route[];
-  readonly sockets: readonly SocketRoute[];
+  readonly routes: readonly Scoped<Route>[];
+  readonly sockets: readonly Scoped<SocketRoute>[];
 }

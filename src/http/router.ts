@@ -5,11 +5,12 @@
  */
 import { refusals } from '../base/errors/errors.js';
 import type { Method, Route, RouteTable, SocketRoute } from './route.js';
+import type { Scoped } from './route-scope.js';
 
 interface Endpoint {
   readonly template: string;
-  readonly methods: Map<Method, Route>;
-  socket?: SocketRoute;
+  readonly methods: Map<Method, Scoped<Route>>;
+  socket?: Scoped<SocketRoute>;
 }
 
 export interface Match {

@@ -13,6 +13,7 @@ import { Dispatcher } from './dispatcher.js';
 import { Entrance, type Certificate } from './entrance.js';
 import { errorAnswer, errorHeaders } from './error-body.js';
 import { Exchange } from './exchange.js';
+import type { Forwarder } from './forwarding/forwarder.js';
 import type { Gate } from './gate.js';
 import type { Requester, Scheme } from './proxies.js';
 import { RequestMetrics } from './request-metrics.js';
@@ -45,6 +46,8 @@ interface HttpServerOptions {
   readonly rates: () => Rates | undefined;
   /** The audit of requests. */
   readonly notes?: ChangeNotes | undefined;
+  /** The sender of requests to other servers of a farm; undefined for a server on its own. */
+  readonly forwarder?: Forwarder | undefined;
   /** The server speaks TLS with this certificate, or plain HTTP. */
   readonly certificate?: Certificate | undefined;
 }
@@ -146,6 +149,7 @@ export class HttpServer {
     for (const exchange of this.#active.all()) exchange.endStream();
     await Promise.race([this.#drained(), timeout(graceMs)]);
     for (const entrance of this.#entrances) entrance.app.close();
+    await this.#options.forwarder?.close();
   }
 
   #ownEntrance(certificate: Certificate | undefined): Entrance {
@@ -195,6 +199,7 @@ export class HttpServer {
       if (isServed(caller, rule.access, rule.params)) streams?.(rule.access, rule.params);
       else exchange.cut();
     }
+    this.#options.forwarder?.look();
     this.#sockets.cutForbidden((access, params) => streams?.(access, params));
   }
 
@@ -222,7 +227,8 @@ export class HttpServer {
     const id = `${this.#start}-${(this.#nextId++).toString(36)}`;
     const client = this.#clientOf(response, request);
     const commonHeaders = (origin: string): Headers => this.#commonHeaders(origin);
-    const exchange = new Exchange({ id, client, commonHeaders }, request, response);
+    const hop = this.#options.forwarder?.hopOf(request);
+    const exchange = new Exchange({ id, client, hop, commonHeaders }, request, response);
     this.#active.add(exchange);
     exchange.atEnd(() => {
       this.#active.remove(exchange);

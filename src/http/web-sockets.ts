@@ -13,9 +13,10 @@ import type {
 } from 'uWebSockets.js';
 import { refusals } from '../base/errors/errors.js';
 import type { Caller } from './caller.js';
-import { credentialsOf, type Credentials } from './credentials.js';
+import { credentialsOf } from './credentials.js';
 import type { Dispatcher } from './dispatcher.js';
 import type { Exchange } from './exchange.js';
+import type { Tunnel } from './streams/tunnel.js';
 import { checkAccess, isServed, type RouteAccess } from './route-access.js';
 import type { DuplexSocketRoute, FrameSocketRoute } from './route.js';
 import type { Match } from './router.js';
@@ -25,8 +26,8 @@ import type { TailSource } from './streams/tail-flow.js';
 
 /** The use of a connection, from its opening on. */
 interface Use {
-  /** The connection is closed. */
-  gone(): void;
+  /** The connection is closed, with this code. */
+  gone(code?: number, reason?: string): void;
   /** The library has sent some of the bytes that it holds. */
   drained?(): void;
   /** A frame of the client; its memory is valid only during the call. */
@@ -89,10 +90,10 @@ export class WebSockets {
       drain: (socket) => {
         socket.getUserData().use?.drained?.();
       },
-      close: (socket) => {
+      close: (socket, code, reason) => {
         this.#sockets.delete(socket);
         onClose();
-        socket.getUserData().use?.gone();
+        socket.getUserData().use?.gone(code, Buffer.from(reason).toString());
       },
     };
   }
@@ -122,8 +123,9 @@ export class WebSockets {
     const key = request.getHeader('sec-websocket-key');
     const protocol = request.getHeader('sec-websocket-protocol');
     const extensions = request.getHeader('sec-websocket-extensions');
-    this.#check(exchange, credentialsOf(request, true)).then(
+    this.#check(exchange, request).then(
       (session) => {
+        if (session === undefined) return;
         if (exchange.isGone) session.giveUp?.();
         exchange.upgrade((waiting) => {
           waiting.upgrade(session, key, protocol, extensions, context);
@@ -135,15 +137,27 @@ export class WebSockets {
     );
   }
 
-  async #check(exchange: Exchange, credentials: Credentials): Promise<Session> {
+  /** How the WebSocket is used; undefined when the request has been answered. */
+  async #check(exchange: Exchange, request: HttpRequest): Promise<Session | undefined> {
     const { dispatcher } = this.#options;
-    dispatcher.gate.checkHost(exchange.host);
-    dispatcher.gate.checkOrigin(exchange);
+    const { forwarder } = dispatcher;
+    const credentials = credentialsOf(request, true);
+    dispatcher.checkSource(exchange, true);
     const { endpoint, params } = dispatcher.match(exchange);
+    const departure = endpoint.socket && forwarder?.departureOf(exchange, request, endpoint.socket, params);
     const access = endpoint.socket?.access;
     dispatcher.enter(exchange, await dispatcher.admit(exchange, credentials, { access, params }));
     if (endpoint.socket === undefined) throw refusals.webSocketUnknown();
     const route = endpoint.socket;
+    const owner = departure && (await forwarder?.ownerFor(departure, exchange));
+    if (forwarder !== undefined && departure !== undefined && owner !== undefined) {
+      const pass = dispatcher.gate.passOf(exchange.caller);
+      const { goesOn = false } = route;
+      const isDuplex = 'openDuplex' in route;
+      return tunnelSession(
+        await forwarder.tunnels.open({ ...departure, exchange, owner, pass, goesOn, isDuplex }),
+      );
+    }
     checkAccess(exchange.caller, route.access, params);
     exchange.group = route.tag;
     const query = dispatcher.query(exchange, route.query);
@@ -184,6 +198,19 @@ async function frameSession(
         socket.send(frame, typeof frame !== 'string');
       };
       return { gone: route.open(params, send, query, caller) };
+    },
+  };
+}
+
+function tunnelSession(tunnel: Tunnel | undefined): Session | undefined {
+  if (tunnel === undefined) return undefined;
+  return {
+    begin: (socket) => {
+      tunnel.begin(socket);
+      return tunnel;
+    },
+    giveUp: () => {
+      tunnel.gone();
     },
   };
 }

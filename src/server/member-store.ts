@@ -7,8 +7,12 @@ import { EtcdStore } from '../base/store/etcd/etcd-store.js';
 import type { Notice } from '../base/store/journal-opening.js';
 import { StateThread } from '../base/store/state-thread.js';
 import type { SharedStore } from '../base/store/store.js';
+import type { FarmClock } from '../farm/farm-clock.js';
 import { FarmMember } from '../farm/farm-member.js';
+import { farmSecret } from '../farm/farm-secret.js';
 import { ALONE, FarmStore } from '../farm/farm-store.js';
+import { Forwarder } from '../http/forwarding/forwarder.js';
+import { HopCredential } from '../http/forwarding/hop-credential.js';
 import { copyRecords, KEPT_BY_ALL, KEPT_BY_HOSTS } from './record-copy.js';
 import type { ServerStore } from './server-store.js';
 
@@ -25,6 +29,8 @@ export class MemberStore extends FarmStore implements ServerStore {
   readonly member: FarmMember;
   readonly #local: StateThread;
   readonly #shared: SharedStore;
+  readonly #clock: FarmClock;
+  #forwarder: Forwarder | undefined;
 
   constructor({ farm, state, id, log }: MemberStoreOptions) {
     const shared = new EtcdStore({ ...farm, server: id });
@@ -41,6 +47,7 @@ export class MemberStore extends FarmStore implements ServerStore {
     const member = new FarmMember({ shared, id, version: PRODUCT.version, clock, log });
     const { records, freshness } = member;
     super({ shared, local, records, freshness, claimOf: member.claimOf.bind(member) });
+    this.#clock = clock;
     this.#local = local;
     this.#shared = shared;
     this.member = member;
@@ -50,7 +57,10 @@ export class MemberStore extends FarmStore implements ServerStore {
     const [owner] = await this.#shared.load(['owner', ALONE]);
     if (owner !== undefined)
       throw new Error('a server without --advertise runs on the farm, which it has to itself');
-    await this.member.look();
+    const { member } = this;
+    const credential = new HopCredential(await farmSecret(this.#shared, this.#clock));
+    this.#forwarder = new Forwarder({ owners: member, credential, own: () => member.place });
+    await member.look();
     return this.#local.open();
   }
 
@@ -64,6 +74,10 @@ export class MemberStore extends FarmStore implements ServerStore {
       ...(await this.#shared.load(...KEPT_BY_ALL)),
       ...(await this.#local.load(...KEPT_BY_HOSTS)),
     ]);
+  }
+
+  get forwarder(): Forwarder | undefined {
+    return this.#forwarder;
   }
 
   get pool(): StateThread['pool'] {

@@ -55,6 +55,8 @@ export class RequestAudit implements ChangeNotes {
   }
 
   ended(exchange: Exchange): void {
+    // The server that has answered it tells of it.
+    if (exchange.owner !== undefined) return;
     if (exchange.endNote !== undefined) exchange.endNote();
     else if (REFUSED.has(exchange.status) && this.#audit.isOn)
       this.#audit.tell(this.#entryOf('refused', exchange, {}), exchange.status);

@@ -331,6 +331,7 @@ export async function serve(start: StartSettings): Promise<void> {
     streams: happened.streams,
     notes,
     certificate: config.certificate,
+    forwarder: store.forwarder,
   });
   const replace = server.replaceCertificate.bind(server);
   const certificates =

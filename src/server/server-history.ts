@@ -58,6 +58,8 @@ export class ServerHistory {
   }
 
   readonly ended = (exchange: Exchange): void => {
+    // The server that has answered a forwarded request remembers it.
+    if (exchange.owner !== undefined) return;
     this.#requests.answered(exchange);
     const { method, status, rule } = exchange;
     const isDone = status >= OK && status < REFUSED;

@@ -3,6 +3,7 @@ import type { CommitMetrics, Companion } from '../base/store/commit-metrics.js';
 import type { Notice } from '../base/store/journal-opening.js';
 import type { Store } from '../base/store/store.js';
 import type { FarmMember } from '../farm/farm-member.js';
+import type { Forwarder } from '../http/forwarding/forwarder.js';
 import type { CountedPool } from '../base/threads/pool-metrics.js';
 
 export interface ServerStore extends Store {
@@ -16,5 +17,7 @@ export interface ServerStore extends Store {
   readonly pool: CountedPool | undefined;
   /** This server among the others of its farm, if there are others. */
   readonly member?: FarmMember | undefined;
+  /** The sender of requests to the others; there once the store is open. */
+  readonly forwarder?: Forwarder | undefined;
   readonly writeMetrics: CommitMetrics['write'];
 }

@@ -112,6 +112,21 @@ void t.test('every operation says who may call it', (t) => {
   t.end();
 });
 
+void t.test('every route and WebSocket says what of a farm it acts on', (t) => {
+  const places = [...table.routes, ...table.sockets];
+  for (const { path, scope } of places) {
+    t.match(scope, /^(project|farm|here|any)$/, path);
+    if (path.startsWith('/v2/compute/')) t.equal(scope, 'here', path);
+    else t.equal(scope === 'project', path.includes('{project_id}'), path);
+  }
+  const ofFarm = new Set(places.filter(({ scope }) => scope === 'farm').map(({ path }) => path));
+  for (const path of ['/v2/templates', '/v2/users', '/v2/session', '/v2/computes', '/v2/projects'])
+    t.ok(ofFarm.has(path), path);
+  const goesOn = places.filter((place) => place.goesOn === true).map(({ path }) => path);
+  t.same(goesOn, ['/v2/projects/{project_id}/notifications', '/v2/projects/{project_id}/notifications/ws']);
+  t.end();
+});
+
 void t.test('every answer is described, and every error has one shape', (t) => {
   for (const { path, method, operation } of operations) {
     const { default: error, ...answers } = operation.responses;

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { Refusal } from '../../src/base/errors/errors.js';
 import { empty } from '../../src/http/answer.js';
 import { route, type Method, type SocketRoute } from '../../src/http/route.js';
+import { placed } from '../../src/http/route-scope.js';
 import { Router } from '../../src/http/router.js';
 
 const get = (path: string, method: Method = 'GET'): ReturnType<typeof route> =>
@@ -27,7 +28,7 @@ const socket = (path: string): SocketRoute => ({
 });
 
 const router = new Router({
-  routes: [
+  routes: placed('any', [
     get('/v2/things'),
     get('/v2/things', 'POST'),
     get('/v2/things/load'),
@@ -37,8 +38,8 @@ const router = new Router({
     get('/v2/things/{id}/files/{path:.+}'),
     get('/v2/symbols/{symbol:.+}/raw'),
     get('/v2/symbols/{symbol:.+}/size'),
-  ],
-  sockets: [socket('/v2/things/{id}/ws')],
+  ]),
+  sockets: placed('any', [socket('/v2/things/{id}/ws')]),
 });
 
 function found(path: string): [template: string, params: Readonly<Record<string, string>>] | undefined {

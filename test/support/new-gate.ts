@@ -9,6 +9,7 @@ const IDENTIFICATION: Identification = {
   everybody,
   identify: () => everybody,
   ofSession: () => undefined,
+  ofPass: () => everybody,
   withSession: () => undefined,
   catchUp: () => undefined,
   checkHeard: () => undefined,

@@ -3,6 +3,7 @@ import { pino } from 'pino';
 import { z } from 'zod';
 import { Descriptors } from '../../src/engine/sockets/descriptors.js';
 import { route, socketRoute } from '../../src/http/route.js';
+import { placed } from '../../src/http/route-scope.js';
 import { HttpServer } from '../../src/http/server.js';
 import type { ChunkedResponse } from '../../src/http/streams/chunked-response.js';
 import type { PieceSource } from '../../src/http/streams/sized-response.js';
@@ -45,7 +46,7 @@ export async function startStreamServer(t: Teardown, streams: Streams): Promise<
     ended: () => undefined,
     gate: newGate(),
     table: {
-      routes: [
+      routes: placed('here', [
         route({
           ...{ method: 'GET', path: '/tail', ...stream, query, answers },
           handle: async ({ exchange, query: { which } }) =>
@@ -67,10 +68,10 @@ export async function startStreamServer(t: Teardown, streams: Streams): Promise<
             return 'streamed';
           },
         }),
-      ],
-      sockets: [
+      ]),
+      sockets: placed('here', [
         socketRoute({ path: '/tail/ws', ...stream, query, open: ({ query: { which } }) => tail(which) }),
-      ],
+      ]),
     },
     accessLogSample: () => 0,
     maxJsonBody: () => 1000,

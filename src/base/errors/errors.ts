@@ -6,6 +6,7 @@
 import { getSystemErrorMap } from 'node:util';
 import { accessRefusals } from './access-refusals.js';
 import { computeRefusals } from './compute-refusals.js';
+import { forwardingRefusals } from './forwarding-refusals.js';
 import { labRefusals } from './lab-refusals.js';
 import { otherComputeRefusals } from './other-compute-refusals.js';
 import { quotaRefusals } from './quota-refusals.js';
@@ -26,6 +27,7 @@ export const refusals = {
   ...quotaRefusals,
   ...storeRefusals,
   ...otherComputeRefusals,
+  ...forwardingRefusals,
 } as const;
 
 /** Whether the error is a refusal with one of these codes. */

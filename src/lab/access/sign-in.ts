@@ -4,7 +4,7 @@
  */
 import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { OtherServers } from '../../base/store/store.js';
-import type { User } from './access-records.js';
+import type { Token, User } from './access-records.js';
 import { TOKEN_NAME } from './account-form.js';
 import type { Grants } from './grants.js';
 import type { Passwords } from './passwords.js';
@@ -38,6 +38,15 @@ interface Attempt {
   readonly name: string;
   readonly password: string;
   readonly address: string;
+}
+
+/** A caller whom another server of the farm has let in. */
+interface Admitted {
+  readonly as: string;
+  readonly name: string;
+  readonly userId?: string | undefined;
+  readonly tokenId?: string | undefined;
+  readonly sessionId?: string | undefined;
 }
 
 type Found = Principal | Unlimited | undefined;
@@ -113,12 +122,32 @@ export class SignIn {
     return this.#builtIn && new Unlimited(this.#builtIn.caller.name, sessionId, counts);
   }
 
+  /** The caller whom another server of the farm has let in; undefined when this server does not know that one. */
+  ofPass({ as, name, userId = '', tokenId, sessionId }: Admitted): Found {
+    const { users, tokens, sessions, grants } = this.#options;
+    if (as === 'everybody') return this.everybody;
+    const isBegun = (): boolean => sessionId === undefined || sessions.endOf(sessionId) !== undefined;
+    if (!isBegun()) return undefined;
+    if (as === 'admin') return this.#builtIn && new Unlimited(name, sessionId, isBegun);
+    const user = users.get(userId);
+    if (user === undefined) return undefined;
+    if (tokenId !== undefined) {
+      const token = tokens.get(tokenId);
+      return token?.user_id === userId ? this.#ofToken(user, token) : undefined;
+    }
+    if (sessionId === undefined) return this.#principalOf(user);
+    return new Principal(user, grants, { sessionId, counts: isBegun });
+  }
+
   #ownerOf(secret: string, name: string): Found {
     const token = this.#options.tokens.use(secret);
     const user = token === undefined ? undefined : this.#options.users.get(token.user_id);
     if (user === undefined) return undefined;
     const isNamed = name === TOKEN_NAME || this.#options.users.named(name) === user;
-    if (token === undefined || !isNamed) return undefined;
+    return token === undefined || !isNamed ? undefined : this.#ofToken(user, token);
+  }
+
+  #ofToken(user: User, token: Token): Principal {
     const counts = (): boolean =>
       this.#options.tokens.counts(token) && this.#options.users.get(user.user_id)?.role === user.role;
     return new Principal(user, this.#options.grants, { token, counts });

@@ -80,6 +80,12 @@ export class Tokens {
     return token;
   }
 
+  /** The token with this id; undefined when it is unknown or has expired. */
+  get(id: string): Token | undefined {
+    const token = this.#tokens.get(id);
+    return token !== undefined && this.counts(token) ? token : undefined;
+  }
+
   lastUse({ token_id: id }: Token): string | null {
     const time = this.#uses.last(id);
     return time === undefined ? null : new Date(time).toISOString();

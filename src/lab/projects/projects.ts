@@ -246,7 +246,7 @@ export class Projects {
     });
   }
 
-  /** Takes a project that has become this server's, and opens it if it should be open. Its folder need not be there. */
+  /** Takes a project that has become this server's, and has it opened if it should be. Its folder need not be there. */
   async admit(id: string, records: readonly StoredRecord[]): Promise<void> {
     const project = await this.#lane.exclusively(async () => {
       const state = sortOut(records);
@@ -256,7 +256,7 @@ export class Projects {
       await this.#reconcile(admitted);
       return admitted;
     });
-    if (project !== undefined && this.#isToBeOpen(project)) this.#opened = this.#openAll([project]);
+    if (project !== undefined && this.#isToBeOpen(project)) await (this.#opened = this.#openAll([project]));
   }
 
   /** Forgets a project that another server has by now. */

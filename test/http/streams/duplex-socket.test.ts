@@ -7,6 +7,7 @@ import { z } from 'zod';
 import { Refusal } from '../../../src/base/errors/errors.js';
 import { Descriptors } from '../../../src/engine/sockets/descriptors.js';
 import { socketRoute } from '../../../src/http/route.js';
+import { placed } from '../../../src/http/route-scope.js';
 import { HttpServer } from '../../../src/http/server.js';
 import type { DuplexConnection, DuplexReceiver } from '../../../src/http/streams/duplex-socket.js';
 import { ConsoleHub } from '../../../src/run/consoles/console-hub.js';
@@ -30,7 +31,7 @@ async function serve(t: Test, { check = () => undefined, open }: Behaviour): Pro
     gate: newGate(),
     table: {
       routes: [],
-      sockets: [
+      sockets: placed('here', [
         socketRoute({
           path: '/consoles/{name}/ws',
           tag: 'Test',
@@ -40,7 +41,7 @@ async function serve(t: Test, { check = () => undefined, open }: Behaviour): Pro
           check: ({ name }) => check(name),
           openDuplex: ({ params: { name } }, connection) => open(name, connection),
         }),
-      ],
+      ]),
     },
     accessLogSample: () => 0,
     maxJsonBody: () => 1000,

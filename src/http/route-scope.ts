@@ -15,15 +15,19 @@ export type Scoped<Head> = Head & { readonly scope: RouteScope };
 const OF_COMPUTE = '/v2/compute/';
 const OF_PROJECT = '/{project_id}';
 
-/** Gives each of the routes its scope: its own, that which its path tells, or else this one. */
-export function placed<Head extends { readonly path: string; readonly scope?: RouteScope | undefined }>(
-  scope: RouteScope,
-  routes: readonly Head[],
-): Scoped<Head>[] {
-  return routes.map((route) => ({ ...route, scope: route.scope ?? scopeOfPath(route.path) ?? scope }));
+interface PlacedHead {
+  readonly path: string;
+  readonly scope?: RouteScope | undefined;
+  readonly isFollowed?: boolean | undefined;
 }
 
-function scopeOfPath(path: string): RouteScope | undefined {
+/** Gives each of the routes its scope: its own, that which its path or what it answers from tells, or else this one. */
+export function placed<Head extends PlacedHead>(scope: RouteScope, routes: readonly Head[]): Scoped<Head>[] {
+  return routes.map((route) => ({ ...route, scope: route.scope ?? toldScope(route) ?? scope }));
+}
+
+function toldScope({ path, isFollowed = false }: PlacedHead): RouteScope | undefined {
+  if (isFollowed) return 'any';
   if (path.startsWith(OF_COMPUTE)) return 'here';
   return path.includes(OF_PROJECT) ? 'project' : undefined;
 }

@@ -4,8 +4,8 @@
  */
 import type { Logger } from 'pino';
 import { refusals } from '../base/errors/errors.js';
-import type { Claim, Reading, SharedStore, StoredRecord } from '../base/store/store.js';
-import type { ProjectsElsewhere } from '../lab/projects/elsewhere.js';
+import type { Claim, Reading, SharedStore, Store, StoredRecord } from '../base/store/store.js';
+import type { ProjectHold, ProjectsElsewhere } from '../lab/projects/elsewhere.js';
 import type { Projects } from '../lab/projects/projects.js';
 import type { FarmClock } from './farm-clock.js';
 import { FarmRecords } from './farm-records.js';
@@ -23,6 +23,8 @@ interface FarmMemberOptions {
   readonly version: string;
   readonly clock: FarmClock;
   readonly log: Logger;
+  /** The store for what comes with a claim. */
+  readonly boundTo: (claim: Claim) => Store;
 }
 
 /** This server, as others know it. */
@@ -61,6 +63,7 @@ export class FarmMember {
     this.#owners = new Owners({
       ...{ store: shared, own: id, servers: this.#servers, clock, log },
       prefixes: prefixesOf,
+      homeOf: (scope) => this.#projects.homeOf(scope),
       isWanted: (scope) => scope === FARM_SCOPE || this.#projects.isOpen(scope),
       claimed: (claim, reading) => {
         this.#claimed(claim, reading);
@@ -86,10 +89,15 @@ export class FarmMember {
   /** The projects of the farm, for the controller of this server. */
   get elsewhere(): ProjectsElsewhere {
     return {
+      own: this.#options.id,
       listed: this.#projects.listed,
       begin: async (projectId) => {
         const found = await this.#owners.find(projectId, true);
         if (found.at !== 'here' || found.staleMs !== undefined) throw refusals.claimLost(projectId);
+        return this.#holdOf(found.claim);
+      },
+      end: (projectId) => {
+        void this.#owners.release(projectId);
       },
     };
   }
@@ -170,18 +178,26 @@ export class FarmMember {
     return !this.#projects.listed.has(scope);
   }
 
-  #claimed({ scope }: Claim, { records }: Reading): void {
+  #claimed(claim: Claim, { records }: Reading): void {
+    const { scope } = claim;
     const isKept = ({ key: [first = ''] }: StoredRecord): boolean => KEPT.includes(first);
     this.records.claimed(scope, records.filter(isKept));
     if (scope === FARM_SCOPE || this.#controlled === undefined) return;
     const heads = records.filter((record) => !isKept(record));
     const admitting = this.#controlled
-      .admit(scope, heads)
+      .admit(scope, heads, this.#holdOf(claim))
       .catch((error: unknown) => {
         this.#options.log.error({ err: error, project: scope }, 'a project cannot be taken over');
       })
-      .finally(() => this.#admitting.delete(scope));
+      .finally(() => {
+        if (this.#admitting.get(scope) === admitting) this.#admitting.delete(scope);
+      });
     this.#admitting.set(scope, admitting);
+  }
+
+  #holdOf(claim: Claim): ProjectHold {
+    const isOver = (): boolean => this.#owners.claimOf(claim.scope) !== claim;
+    return { store: this.#options.boundTo(claim), isOver };
   }
 
   #ended({ scope }: Claim): void {

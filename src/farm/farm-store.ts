@@ -76,8 +76,21 @@ export class FarmStore implements Store {
   async commit(changes: readonly Change[], requests?: number): Promise<void> {
     const shared = changes.filter(isShared);
     const local = changes.filter((change) => !isShared(change));
-    if (shared.length > 0) await this.#commitShared(shared, requests);
+    if (shared.length > 0) {
+      // The notes of the audit go along: they are on the disk of this host before all others see the change.
+      await this.#options.local.commit([]);
+      await this.#commitShared(shared, requests);
+    }
     if (local.length > 0 || changes.length === 0) await this.#options.local.commit(local, requests);
+  }
+
+  /** The store for what came with a claim: changes of its scope are refused (503) when that claim is over. */
+  boundTo(claim: Claim): Store {
+    const { claimOf } = this.#options;
+    return new FarmStore({
+      ...this.#options,
+      claimOf: (scope) => (scope === claim.scope ? claim : claimOf(scope)),
+    });
   }
 
   async commitPacked(...parts: readonly Packed[]): Promise<void> {

@@ -29,6 +29,12 @@ export class FollowedProjects implements RecordListener {
     return this.#records.get(id)?.has('open') === true;
   }
 
+  /** The server that has the files of the project. */
+  homeOf(id: string): string | undefined {
+    const home = this.#records.get(id)?.get('home')?.value;
+    return typeof home === 'string' ? home : undefined;
+  }
+
   replaced(records: readonly StoredRecord[]): void {
     const before = [...this.#records.keys()];
     this.#records.clear();

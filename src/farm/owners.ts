@@ -36,6 +36,8 @@ interface OwnersOptions {
   readonly prefixes: (scope: string) => readonly Key[];
   /** Whether a scope should have an owner although nobody asks for it. */
   readonly isWanted: (scope: string) => boolean;
+  /** The server that should have the scope before all others, if it lives. */
+  readonly homeOf: (scope: string) => string | undefined;
   /** Called before anybody is told of the claim. */
   readonly claimed: (claim: Claim, reading: Reading) => void;
   /** Called when the claim is over, whatever the reason. */
@@ -53,6 +55,7 @@ export class Owners implements RecordListener {
   /** The servers that have scopes, as far as the store has told. */
   readonly #owners = new Map<string, string>();
   readonly #held = new Map<string, Held>();
+  readonly #releasing = new Map<string, Promise<void>>();
   readonly #claiming = new Map<string, Promise<Ownership>>();
   /** Scopes that this server is going to claim, with what calls that off. */
   readonly #waiting = new Map<string, () => void>();
@@ -101,7 +104,9 @@ export class Owners implements RecordListener {
     const held = this.#held.get(scope);
     if (held === undefined) return;
     this.#end(held);
-    await held.claim.release();
+    const released = held.claim.release().finally(() => this.#releasing.delete(scope));
+    this.#releasing.set(scope, released);
+    await released;
   }
 
   /** Lets others have everything. */
@@ -141,9 +146,11 @@ export class Owners implements RecordListener {
 
   /** The servers that may take the scope, the first of them first. */
   #ranked(scope: string): string[] {
-    const { own, servers } = this.#options;
+    const { own, servers, homeOf } = this.#options;
     const staying = [...servers.live].flatMap(([id, { isLeaving }]) => (isLeaving === true ? [] : [id]));
-    return ranking(scope, new Set([...staying, own]));
+    const ranked = ranking(scope, new Set([...staying, own]));
+    const home = homeOf(scope);
+    return ranked.filter((id) => id === home).concat(ranked.filter((id) => id !== home));
   }
 
   #isFree(scope: string): boolean {
@@ -172,6 +179,7 @@ export class Owners implements RecordListener {
   async #claimNow(scope: string): Promise<Ownership> {
     const { store, prefixes, clock, log } = this.#options;
     if (this.#isClosed) throw refusals.claimLost(scope);
+    await this.#releasing.get(scope);
     const sureAt = clock.now();
     const outcome = await store.claim(scope, ...prefixes(scope));
     if ('heldBy' in outcome) {

@@ -6,7 +6,7 @@ import type { EtcdAddress } from '../base/store/etcd/etcd-address.js';
 import { EtcdStore } from '../base/store/etcd/etcd-store.js';
 import type { Notice } from '../base/store/journal-opening.js';
 import { StateThread } from '../base/store/state-thread.js';
-import type { SharedStore } from '../base/store/store.js';
+import type { Claim, SharedStore, Store } from '../base/store/store.js';
 import type { FarmClock } from '../farm/farm-clock.js';
 import { FarmMember } from '../farm/farm-member.js';
 import { farmSecret } from '../farm/farm-secret.js';
@@ -44,7 +44,8 @@ export class MemberStore extends FarmStore implements ServerStore {
         };
       },
     };
-    const member = new FarmMember({ shared, id, version: PRODUCT.version, clock, log });
+    const boundTo = (claim: Claim): Store => this.boundTo(claim);
+    const member = new FarmMember({ shared, id, version: PRODUCT.version, clock, log, boundTo });
     const { records, freshness } = member;
     super({ shared, local, records, freshness, claimOf: member.claimOf.bind(member) });
     this.#clock = clock;

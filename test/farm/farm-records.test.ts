@@ -1,6 +1,7 @@
 /** The records that every server of a farm has in memory, on two servers and a simulated etcd. */
 import { pino } from 'pino';
 import t from 'tap';
+import type { Claim, Store } from '../../src/base/store/store.js';
 import { keepRecords } from '../../src/base/store/kept-records.js';
 import { FarmMember } from '../../src/farm/farm-member.js';
 import { FarmStore } from '../../src/farm/farm-store.js';
@@ -20,6 +21,8 @@ class Rig {
   readonly machine: SimulatedMachine;
   readonly member: FarmMember;
   readonly store: FarmStore;
+  /** The store of the host. */
+  readonly local = new FakeStore();
   readonly grants: Grants;
   readonly templates: Templates;
   readonly announced: string[] = [];
@@ -30,10 +33,11 @@ class Rig {
     this.machine = new SimulatedMachine(etcd.time);
     const shared = new SimulatedStore(etcd, this.machine, id);
     const log = pino({ level: 'silent' });
-    const member = new FarmMember({ shared, id, version: '1', clock: this.machine, log });
+    const boundTo = (claim: Claim): Store => this.store.boundTo(claim);
+    const member = new FarmMember({ shared, id, version: '1', clock: this.machine, log, boundTo });
     const claimOf = member.claimOf.bind(member);
     const { records, freshness } = member;
-    this.store = new FarmStore({ shared, local: new FakeStore(), records, freshness, claimOf });
+    this.store = new FarmStore({ shared, local: this.local, records, freshness, claimOf });
     this.member = member;
     this.grants = new Grants(this.store, { has: () => false });
     const channel = new Channel();
@@ -112,6 +116,22 @@ void t.test('changes of one server are known to the other', async (t) => {
     await eventually('it is announced', () => actions().length >= wanted.length || undefined);
     t.same(actions(), wanted, 'once on every server');
   }
+});
+
+void t.test('the host has what goes along with a change before the farm has the change', async (t) => {
+  const { time, owner, other } = await farm();
+  const release = owner.local.pause();
+  const change = owner.put('one', 1);
+  await time.run(3010);
+  t.notOk(other.kept.has('one'), 'its note is not on the disk yet');
+  release();
+  await change;
+  await time.run(3020);
+  t.ok(other.kept.has('one'));
+  owner.local.failure = new Error('no room');
+  await t.rejects(owner.put('two', 2), owner.local.failure);
+  await time.run(3030);
+  t.notOk(other.kept.has('two'), 'without its note there is no change');
 });
 
 void t.test('a server that takes over knows what the other has left, and changes it', async (t) => {

@@ -27,6 +27,7 @@ void t.test('the checker finds mistakes', async (t) => {
     'a fence that does not hold': { isUnfenced: true },
     'a follower that misses commits': { missedCommit: 40 },
     'changes that are acknowledged before they are stored': { isHasty: true },
+    'a lab that was lost and stores by the next claim': { isUnbound: true },
     'an owner that answers without a look at the deadline': { isTrusting: true },
   };
   for (const [name, mistakes] of Object.entries(planted)) {

@@ -27,6 +27,7 @@ class Rig {
       ...{ store: this.store, own: name, servers: this.servers, clock: this.machine },
       log: pino({ level: 'silent' }),
       prefixes: (scope) => [['head', scope]],
+      homeOf: () => undefined,
       isWanted: (scope) => wanted.has(scope),
       claimed: ({ scope }, { records }) => this.events.push(`${scope} with ${records.length} records`),
       ended: ({ scope }) => this.events.push(`${scope} ended`),

@@ -3,17 +3,15 @@
  * it follows from a seed.
  */
 import { pino } from 'pino';
-import type { Change, Claim, Reading, StoredRecord } from '../../src/base/store/store.js';
+import type { Change, Claim, StoredRecord } from '../../src/base/store/store.js';
+import { FarmRecords } from '../../src/farm/farm-records.js';
+import { FarmStore, scopeOf } from '../../src/farm/farm-store.js';
+import { Freshness } from '../../src/farm/freshness.js';
 import { FollowedRecords, type RecordListener } from '../../src/farm/followed-records.js';
 import { Owners } from '../../src/farm/owners.js';
 import { announceServer, Servers } from '../../src/farm/servers.js';
-import {
-  changeKeys,
-  versionKey,
-  type AnsweredChange,
-  type AnsweredRead,
-  type FarmHistory,
-} from './farm-checker.js';
+import type { AnsweredChange, AnsweredRead, FarmHistory } from './farm-checker.js';
+import { OwnedLab, REFUSED } from './owned-lab.js';
 import { Random } from './random.js';
 import { SimulatedEtcd } from './simulated-etcd.js';
 import { SimulatedStore, type StoreMistakes } from './simulated-store.js';
@@ -23,6 +21,8 @@ import { SimulatedMachine, SimulatedTime } from './simulated-time.js';
 export interface FarmMistakes extends StoreMistakes {
   /** Changes are acknowledged before they are stored. */
   readonly isHasty?: boolean;
+  /** A lab that was lost stores by the next claim of the same server. */
+  readonly isUnbound?: boolean;
   /** Owners answer reads without a look at the deadline. */
   readonly isTrusting?: boolean;
 }
@@ -50,56 +50,15 @@ const HEALED_MS = 30_000;
 const CLIENT_MS = 15_000;
 const FORWARD_MS = 5000;
 const FAULTS = { lost: 0.01, repeated: 0.02, late: 0.03 };
-const REFUSED = 'refused';
+/** Some changes take long before they are stored. */
+const LONG_WORK = 0.05;
+const LONGEST_WORK_MS = 8000;
 
 const log = pino({ level: 'silent' });
 
-/** An open lab of its owner: a number that counts its changes. */
-class OwnedLab {
-  readonly claim: Claim;
-  readonly #isHasty: boolean;
-  #version: number;
-  #published: number;
-  #lane: Promise<unknown> = Promise.resolve();
-  #isBroken = false;
-
-  constructor(claim: Claim, { records }: Reading, isHasty: boolean) {
-    const isVersion = ({ key }: StoredRecord): boolean => key[0] === 'head' && key[2] === 'version';
-    this.claim = claim;
-    this.#isHasty = isHasty;
-    this.#version = Number(records.find(isVersion)?.value ?? 0);
-    this.#published = this.#version;
-  }
-
-  /** The last version that was stored. */
-  get version(): number {
-    return this.#published;
-  }
-
-  change(id: string): Promise<{ version: number } | 'refused'> {
-    const done = this.#lane.then(() => this.#change(id));
-    this.#lane = done.catch(() => undefined);
-    return done;
-  }
-
-  async #change(id: string): Promise<{ version: number } | 'refused'> {
-    if (id.startsWith(REFUSED)) return 'refused';
-    if (this.#isBroken) throw new Error('the lab is given up');
-    const version = this.#version + 1;
-    const { scope, store } = this.claim;
-    const puts = [versionKey(scope), ...changeKeys(scope, id)].map((put) => ({ put, value: version }));
-    const stored = store.commit(puts);
-    this.#version = version;
-    try {
-      if (this.#isHasty) stored.catch(() => undefined);
-      else await stored;
-    } catch (error) {
-      this.#isBroken = true;
-      throw error;
-    }
-    this.#published = version;
-    return { version };
-  }
+interface ServerOptions {
+  readonly mistakes: FarmMistakes;
+  readonly random: Random;
 }
 
 /** One life of a server. */
@@ -116,22 +75,35 @@ class FarmServer implements RecordListener {
   #stopped: Promise<void> | undefined;
   isReady = false;
 
-  constructor(etcd: SimulatedEtcd, name: string, mistakes: FarmMistakes) {
+  constructor(etcd: SimulatedEtcd, name: string, { mistakes, random }: ServerOptions) {
     this.name = name;
     this.#mistakes = mistakes;
     const machine = new SimulatedMachine(etcd.time);
     this.machine = machine;
     this.store = new SimulatedStore(etcd, machine, name, mistakes);
     const servers = new Servers();
+    const { store: shared } = this;
+    const claimOf = (scope: string): Claim | undefined => this.owners.claimOf(scope);
+    const records = new FarmRecords({ scopeOf, isHere: (scope) => claimOf(scope) !== undefined });
+    const freshness = new Freshness({ store: shared, clock: machine, reached: () => Promise.resolve() });
+    const whole = new FarmStore({ shared, local: shared, claimOf, records, freshness });
+    const pause = (): Promise<void> =>
+      new Promise((resolve) => {
+        if (random.chance(LONG_WORK)) machine.after(random.below(LONGEST_WORK_MS), resolve);
+        else resolve();
+      });
     this.owners = new Owners({
       ...{ store: this.store, own: name, servers, clock: machine, log },
       prefixes: (scope) => [
         ['head', scope],
         ['lab', scope],
       ],
+      homeOf: () => undefined,
       isWanted: () => true,
       claimed: (claim, reading) => {
-        this.#labs.set(claim.scope, new OwnedLab(claim, reading, mistakes.isHasty === true));
+        const store = mistakes.isUnbound === true ? whole : whole.boundTo(claim);
+        const lab = new OwnedLab(claim, reading, { store, pause, isHasty: mistakes.isHasty === true });
+        this.#labs.set(claim.scope, lab);
       },
       ended: ({ scope }) => {
         this.#labs.delete(scope);
@@ -269,7 +241,7 @@ export class SimulatedFarm {
   }
 
   #begin(name: string): void {
-    const server = new FarmServer(this.#etcd, name, this.#mistakes);
+    const server = new FarmServer(this.#etcd, name, { mistakes: this.#mistakes, random: this.#random });
     this.#servers.set(name, server);
     this.#lives.push(server);
     server.start();

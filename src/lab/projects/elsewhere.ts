@@ -1,4 +1,5 @@
 /** Projects that other servers have, where several servers share one store. */
+import type { Store } from '../../base/store/store.js';
 
 /** A project in lists, whichever server has it. */
 export interface ListedProject {
@@ -9,11 +10,23 @@ export interface ListedProject {
   readonly text: string;
 }
 
+/** The right of this server to one project, for one life of the project here. */
+export interface ProjectHold {
+  /** Its commits to the project are refused (503) when the hold is over, also when this server has the project again. */
+  readonly store: Store;
+  /** Whether another server may have the project by now. */
+  readonly isOver: () => boolean;
+}
+
 export interface ProjectsElsewhere {
+  /** The name of this server, which should have the projects again whose files it has. */
+  readonly own: string;
   /** All projects of the store, as far as this server knows; its own it knows better. */
   readonly listed: ReadonlyMap<string, ListedProject>;
   /** Makes a new project this server's; called before anything of it is stored. Refuses (503) one that another has. */
-  readonly begin: (projectId: string) => Promise<void>;
+  readonly begin: (projectId: string) => Promise<ProjectHold>;
+  /** Lets others have a project that is closed or gone. */
+  readonly end: (projectId: string) => void;
 }
 
 interface OwnProject {

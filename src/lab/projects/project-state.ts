@@ -65,6 +65,8 @@ export class ProjectState {
   readonly channel = new Channel();
   readonly mirror: Gns3Mirror;
   isDeleted = false;
+  /** Whether another server may have it by now. */
+  isLost = false;
   /** Whether files are taking their places in the folder just now. */
   isPlacing = false;
   readonly #lane: Lane;
@@ -295,6 +297,7 @@ export class ProjectState {
   }
 
   #checkThere(): void {
+    if (this.isLost) throw refusals.claimLost(this.id);
     if (this.isDeleted) throw refusals.projectUnknown(this.id);
   }
 

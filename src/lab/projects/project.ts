@@ -15,7 +15,7 @@ import { AUTO_CLOSE_MS, AutoClose } from './auto-close.js';
 import { ContentSwap, FolderGate } from './content-swap.js';
 import type { FolderSwap } from './folder-swap.js';
 import { ProjectState, type NewContent, type ProjectServices, type StoredProject } from './project-state.js';
-import { entityChanges, openKey, type LabRecords, type OpenState, type ProjectRecord } from './records.js';
+import { openStateChanges, type LabRecords, type OpenState, type ProjectRecord } from './records.js';
 import type { Transaction } from './transaction.js';
 
 export class Project {
@@ -68,6 +68,11 @@ export class Project {
   /** Whether files are being swapped for others, or were when something went wrong. */
   get isSwapping(): boolean {
     return this.#state.isSwapping;
+  }
+
+  /** Whether somebody listens to it, or holds it for a work. */
+  get isInUse(): boolean {
+    return this.#autoClose.isHeld || this.#state.channel.size > 0 || this.isSwapping;
   }
 
   /** The project as clients see it, as JSON text. */
@@ -169,13 +174,16 @@ export class Project {
     await this.#state.mirror.cancel();
   }
 
-  /** Ends a project that another server has by now, and stores nothing of it any more. */
+  /** Ends a project that another server may have by now, and stores nothing of it any more. */
   async leave(): Promise<void> {
     const { mirror, channel } = this.#state;
-    this.#state.isDeleted = true;
+    this.#state.isLost = true;
     const cancelled = mirror.cancel();
     await this.#unload('closing');
     await cancelled;
+    // An opening that was under way ends with a topology.
+    await this.#state.idle();
+    await this.#unload('closing');
     channel.emit('log.warning', JSON.stringify({ message: 'Another server has taken over the project' }));
   }
 
@@ -369,11 +377,7 @@ export class Project {
    * For the next server, should this one die. The captures of a project end with it. A project opens and closes even if that cannot be remembered.
    */
   async #rememberState(openState: OpenState | undefined): Promise<void> {
-    const key = openKey(this.id);
-    const changes =
-      openState === undefined
-        ? [{ remove: key }, ...entityChanges(this.id, 'capture', [])]
-        : [{ put: key, value: openState }];
+    const changes = openStateChanges(this.id, openState, this.#services.elsewhere?.own);
     await this.#services.store.commit(changes).catch((error: unknown) => {
       const what = openState ?? 'closed';
       this.#state.log.warn({ err: error }, `the store cannot remember that the project is ${what}`);

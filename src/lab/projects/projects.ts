@@ -6,13 +6,13 @@ import { randomUUID } from 'node:crypto';
 import { dirname, join, resolve } from 'node:path';
 import { refusals } from '../../base/errors/errors.js';
 import { isBelow } from '../../base/disk/path-order.js';
+import { Admissions } from './admissions.js';
 import { AsideFolders } from './aside-folders.js';
-import { namesOf, orderAfter, projectList } from './elsewhere.js';
+import { namesOf, orderAfter, projectList, type ProjectHold } from './elsewhere.js';
 import type { Finding } from './folder-tasks.js';
 import { Lane } from './lane.js';
 import { finishOlderLayout } from './older-layout.js';
 import {
-  admitProject,
   makeProject,
   removeProject,
   takeInProject,
@@ -24,6 +24,7 @@ import { OwnedNames } from './owned-names.js';
 import { ProjectPlaces } from './project-places.js';
 import { Project } from './project.js';
 import type { ProjectServices, StoredProject } from './project-state.js';
+import type { Gns3Place } from '../gns3-file/mirror.js';
 import { headKey, HEADS, projectKey, sortOut, sortOutAll, type ProjectRecord } from './records.js';
 import type { StoredRecord } from '../../base/store/store.js';
 import type { ImportedProject } from '../gns3-file/reading.js';
@@ -52,6 +53,7 @@ export class Projects {
   readonly #options: ProjectsOptions;
   readonly #projects = new Map<string, Project>();
   readonly #places: ProjectPlaces;
+  readonly #admissions: Admissions;
   readonly #lane: Lane;
   readonly #names: OwnedNames;
   #nextOrder = 0;
@@ -63,6 +65,12 @@ export class Projects {
     this.#lane = new Lane(options.store);
     this.asides = new AsideFolders(options, options.folder);
     this.#places = new ProjectPlaces({ ...options, projects: this.#projects });
+    this.#admissions = new Admissions({
+      ...{ services: options, lane: this.#lane, projects: this.#projects },
+      placeOf: (id) => this.#places.choose(id, null),
+      add: this.#add,
+      prepare: (project) => this.#reconcile(project),
+    });
     this.#names = new OwnedNames({ ...options, projects: namesOf(this.#projects, options.elsewhere) });
   }
 
@@ -147,9 +155,11 @@ export class Projects {
         const path = this.#places.choose(id, wanted.path);
         if (wanted.project_id == null) await this.#refuseFilled(path);
         await this.#places.checkAlone(id, path);
-        await this.#options.elsewhere?.begin(id);
-        await claim.make(id);
-        return this.#make(id, path, wanted);
+        const project = await this.#admissions.make(id, async (services) => {
+          await claim.make(id);
+          return makeProject(id, this.#newRecord(path, wanted), services);
+        });
+        return project.text;
       });
     });
   }
@@ -167,8 +177,7 @@ export class Projects {
       const taken = this.#projects.get(imported.projectId);
       if (taken !== undefined) return taken;
       await this.#places.checkAlone(imported.projectId, dirname(file));
-      await this.#options.elsewhere?.begin(imported.projectId);
-      return this.#adopt(imported);
+      return this.#admissions.make(imported.projectId, (services) => this.#adopt(imported, services));
     });
     return project.open();
   }
@@ -199,6 +208,7 @@ export class Projects {
       return removeProject(project, this.#options, this.asides, () => {
         this.#projects.delete(id);
         forget();
+        this.#options.elsewhere?.end(id);
       });
     });
     await this.asides.remove(aside);
@@ -233,58 +243,45 @@ export class Projects {
     return this.#lane.exclusively(async () => {
       const place = await this.freePlace(id, ready.place);
       const name = this.#names.free(wantedName, ready.claim);
-      await this.#options.elsewhere?.begin(id);
-      await ready.claim.make(id);
-      const imported = await ready.finish({ place, name, order: this.#takeOrder() });
-      const project = await takeInProject(imported, this.#options, {
-        aside: ready.aside,
-        settle: () => ready.settle(place),
+      const project = await this.#admissions.make(id, async (services) => {
+        await ready.claim.make(id);
+        const imported = await ready.finish({ place, name, order: this.#takeOrder() });
+        const settle = (): Promise<void> => ready.settle(place);
+        return takeInProject(imported, services, { aside: ready.aside, settle });
       });
-      this.#add(project);
       this.#options.announcements.emit('project.created', project.text, id);
       return project.text;
     });
   }
 
   /** Takes a project that has become this server's, and has it opened if it should be. Its folder need not be there. */
-  async admit(id: string, records: readonly StoredRecord[]): Promise<void> {
-    const project = await this.#lane.exclusively(async () => {
-      const state = sortOut(records);
-      if (state === undefined || this.#projects.has(id)) return undefined;
-      const admitted = await admitProject(id, state, this.#places.choose(id, null), this.#options);
-      this.#add(admitted);
-      await this.#reconcile(admitted);
-      return admitted;
-    });
+  async admit(id: string, records: readonly StoredRecord[], hold: ProjectHold): Promise<void> {
+    const project = await this.#admissions.admit(id, records, hold);
     if (project !== undefined && this.#isToBeOpen(project)) await (this.#opened = this.#openAll([project]));
   }
 
-  /** Forgets a project that another server has by now. */
-  async dismiss(id: string): Promise<void> {
-    const project = this.#projects.get(id);
-    this.#projects.delete(id);
-    await project?.leave();
+  /** Forgets a project that another server may have by now. */
+  dismiss(id: string): Promise<void> {
+    return this.#admissions.dismiss(id);
   }
 
   /** Closes all projects, for the end of the server. */
   async close(reopens: (projectId: string) => boolean): Promise<void> {
     this.#isClosing = true;
+    this.#admissions.close();
     await Promise.all([...this.#projects.values()].map((project) => project.close(reopens(project.id))));
     await Promise.all([...this.#projects.values()].map((project) => project.flush()));
   }
 
-  async #make(id: string, path: string, wanted: NewProject): Promise<string> {
+  #newRecord(path: string, wanted: NewProject): ProjectRecord {
     const { project_id, path: wantedPath, ...settings } = wanted;
-    const record: ProjectRecord = {
+    return {
       order: this.#takeOrder(),
       path,
       filename: `${wanted.name}.gns3`,
       settings: projectSettings.parse(settings),
       computes: [],
     };
-    const project = await makeProject(id, record, this.#options);
-    this.#projects.set(id, project);
-    return project.text;
   }
 
   #takeOrder(): number {
@@ -340,7 +337,7 @@ export class Projects {
       } else if (this.#projects.has(finding.imported.projectId)) {
         log.warn({ folder: finding.imported.project.path }, 'a second folder of a known project is ignored');
       } else {
-        await this.#adopt(finding.imported).catch((error: unknown) => {
+        await this.#adopt(finding.imported, this.#options).catch((error: unknown) => {
           log.error({ err: error, folder: finding.imported.project.path }, 'a project cannot be taken in');
         });
       }
@@ -351,38 +348,39 @@ export class Projects {
    * Takes in the project of a folder that was found. If the store knows the project, its folder was moved: its records
    * are kept, and its file is compared with them like that of any known project.
    */
-  async #adopt(imported: ImportedProject): Promise<Project> {
-    const { projectId, project } = imported;
-    const moved = await this.#relocate(projectId, project.path, project.filename);
+  async #adopt(imported: ImportedProject, services: ProjectServices): Promise<Project> {
+    const { path, filename } = imported.project;
+    const moved = await this.#relocate(imported.projectId, { folder: path, filename }, services);
     if (moved !== undefined) return moved;
-    const taken = await takeInProject(imported, this.#options);
+    const taken = await takeInProject(imported, services);
     this.#add(taken);
     return taken;
   }
 
   /** Points a known project at the folder that it was found in. Undefined when the store does not know the project. */
-  async #relocate(id: string, path: string, filename: string): Promise<Project | undefined> {
-    const { store, log } = this.#options;
+  async #relocate(id: string, place: Gns3Place, services: ProjectServices): Promise<Project | undefined> {
+    const { folder: path, filename } = place;
+    const { store, log } = services;
     const state: StoredProject | undefined = sortOut(await store.load(headKey(id)));
     if (state === undefined) return undefined;
     const record = { ...state.project, path, filename };
     await store.commit([{ put: projectKey(id), value: record }]);
     log.warn({ project: id, from: state.project.path, to: path }, 'a project is kept: its folder was moved');
-    const project = new Project(id, { ...state, project: record }, this.#options);
+    const project = new Project(id, { ...state, project: record }, services);
     this.#add(project);
     await this.#reconcile(project);
     return project;
   }
 
-  #add(project: Project): void {
+  readonly #add = (project: Project): void => {
     this.#projects.set(project.id, project);
     this.#nextOrder = Math.max(this.#nextOrder, project.record.order + 1);
-  }
+  };
 
   /** Lists a project that cannot be read, so that opening it reports the reason. Nothing of it is stored. */
   async #showUnreadable({ folder, filename, identity }: UnreadableFolder): Promise<void> {
     if (identity === undefined || this.#projects.has(identity.projectId)) return;
-    if ((await this.#relocate(identity.projectId, folder, filename)) !== undefined) return;
+    if ((await this.#relocate(identity.projectId, { folder, filename }, this.#options)) !== undefined) return;
     this.#add(unreadableProject(identity, { order: this.#nextOrder, path: folder, filename }, this.#options));
   }
 

@@ -66,7 +66,9 @@ export const fileKey = (projectId: string): Key => [...headKey(projectId), 'file
 /** The swap that is under way in the project's folder, under its name in data folders of earlier versions. */
 export const swapKey = (projectId: string): Key => [...headKey(projectId), 'exchange'];
 export const versionKey = (projectId: string): Key => [...headKey(projectId), 'version'];
-export const openKey = (projectId: string): Key => [...headKey(projectId), 'open'];
+const openKey = (projectId: string): Key => [...headKey(projectId), 'open'];
+/** The name of the server that has the files of the project, in a farm. */
+const homeKey = (projectId: string): Key => [...headKey(projectId), 'home'];
 export const asideKey = (id: string): Key => [...ASIDES, id];
 export const entityKey = (projectId: string, kind: EntityKind, id: string): Key => [
   'lab',
@@ -156,6 +158,21 @@ export function sortOutAll(records: readonly StoredRecord[]): { id: string; stat
     return state === undefined ? [] : [{ id, state }];
   });
   return found.sort((a, b) => a.state.project.order - b.state.project.order);
+}
+
+/**
+ * The changes that remember whether a project is open: its captures end with it. In a farm, `home` is the server that opens it,
+ * which has its files.
+ */
+export function openStateChanges(
+  projectId: string,
+  openState: OpenState | undefined,
+  home: string | undefined,
+): Change[] {
+  if (openState === undefined)
+    return [{ remove: openKey(projectId) }, ...entityChanges(projectId, 'capture', [])];
+  const atHome = home === undefined ? [] : [{ put: homeKey(projectId), value: home }];
+  return [{ put: openKey(projectId), value: openState }, ...atHome];
 }
 
 /** The changes that make the store forget a project. */

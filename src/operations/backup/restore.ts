@@ -61,7 +61,7 @@ const CHANGES_A_COMMIT = 1000;
 /** These tell of what is not there: nodes that ran, projects that were being made or deleted, lines of the audit, a farm. */
 const OF_THE_HOST = ['running', 'aside', 'audit', 'in-farm', 'carried'];
 /** Captures that ran have ended, and memory that was saved at a stop fits no other host. */
-const OF_THE_RUN = ['capture', 'saved', 'exchange'];
+const OF_THE_RUN = ['capture', 'saved', 'exchange', 'home'];
 
 /** Throws an error whose message is for whoever asks: it says where the archive is cut or altered. */
 export async function restoreBackup(file: string, data: string): Promise<Restored> {

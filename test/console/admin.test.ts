@@ -194,88 +194,99 @@ void t.test('a browser', { skip: missingConsoleBrowser() }, async (t) => {
     t.same(complaints, []);
   });
 
-  await t.test('offers as much of a lab as a grant allows, and the server refuses the rest', async (t) => {
-    const lab = await LinkLab.make({ client: admin, url: server.url }, { name: 'lent' });
-    const [near, far] = [await lab.hub('near'), await lab.hub('far')];
-    const link = lab.at(await lab.link([end(near, 0), end(far, 0)]));
-    const { snapshot_id: snapshot } = await admin.expect(201, 'POST', `${lab.path}/snapshots`, {
-      name: 'old',
-    });
-    /** The grant that a button needs, the button, and the call that it makes. */
-    type Offer = readonly [grant: string, button: string, method: string, path: string, body?: object];
-    const inList: readonly Offer[] = [
-      ['view', 'Export', 'GET', `${lab.path}/export`],
-      ['use', 'Open', 'POST', `${lab.path}/open`],
-      ['use', 'Close', 'POST', `${lab.path}/close`],
-      ['use', 'Start', 'POST', `${lab.path}/nodes/start`],
-      ['edit', 'Snapshot…', 'POST', `${lab.path}/snapshots`, { name: 'new' }],
-      ['owner', 'Share…', 'PUT', `${lab.path}/grants/root`, { grant: 'view' }],
-      ['owner', 'Delete…', 'DELETE', lab.path],
-    ];
-    const onMap: readonly Offer[] = [
-      ['view', 'Fit', 'GET', `${lab.path}/map`],
-      ['use', 'Start all', 'POST', `${lab.path}/nodes/start`],
-      ['use', 'Suspend', 'PUT', link, { suspend: true }],
-      ['use', 'Start capture', 'POST', `${link}/start_capture`, {}],
-      ['use', 'Apply', 'PUT', `${link}/directed_filters`, { forward: {}, backward: {} }],
-      ['edit', 'Add node', 'POST', `${lab.path}/nodes/batch`, { create: [] }],
-      ['edit', 'Arrange', 'POST', `${lab.path}/nodes/batch`, { update: [] }],
-      ['edit', 'Delete', 'DELETE', link],
-    ];
-    const ofSnapshots: readonly Offer[] = [
-      ['view', 'Export old', 'GET', `${lab.path}/snapshots/${String(snapshot)}/archive`],
-      ['edit', 'Take a snapshot', 'POST', `${lab.path}/snapshots`, { name: 'new' }],
-      ['edit', 'Restore old', 'POST', `${lab.path}/snapshots/${String(snapshot)}/restore`],
-      ['edit', 'Delete old', 'DELETE', `${lab.path}/snapshots/${String(snapshot)}`],
-    ];
-    const { page, complaints } = await openAs('alice', '#/jobs');
-    const alice = signedIn(server, 'alice');
-    const changes: string[] = [];
-    page.on('request', (request) => {
-      if (request.method() !== 'GET') changes.push(`${request.method()} ${request.url()}`);
-    });
-    for (const [rank, grant] of GRANTS.entries()) {
-      await admin.expect(200, 'PUT', `${lab.path}/grants/alice`, { grant });
-      const check = async (offers: readonly Offer[]): Promise<void> => {
-        for (const [needed, name, method, path, body] of offers) {
-          const isOffered = GRANTS.findIndex((known) => known === needed) <= rank;
-          const button = page.getByRole('main').getByRole('button', { name, exact: true });
-          t.equal(await button.count(), isOffered ? 1 : 0, `${grant}: ${name}`);
-          if (!isOffered) t.equal((await alice.request(method, path, body)).status, 403, `${grant}: ${path}`);
-        }
-      };
-      await page.goto(`${server.url}/#/labs`);
-      // The owners are told together with the grant.
-      await page.getByRole('row').filter({ hasText: 'lent' }).getByRole('cell', { name: /root/ }).waitFor();
-      await page.getByRole('checkbox', { name: 'Select lent' }).check();
-      await check(inList);
-      await page.getByRole('link', { name: 'lent', exact: true }).click();
-      await page.getByRole('row', { name: /^near/ }).click();
-      await page
-        .getByRole('region', { name: 'Inspector' })
-        .getByRole('button', { name: 'near – far' })
-        .click();
-      await page.getByRole('heading', { name: 'near 0/0 – far 0/0' }).waitFor();
-      if (rank > 0) await page.getByRole('form', { name: 'Filters' }).waitFor();
-      await check(onMap);
-      if (rank === 0) {
-        await page.keyboard.press('a');
+  await t.test(
+    'offers as much of a lab as a grant allows now, and the server refuses the rest',
+    async (t) => {
+      const lab = await LinkLab.make({ client: admin, url: server.url }, { name: 'lent' });
+      const [near, far] = [await lab.hub('near'), await lab.hub('far')];
+      const link = lab.at(await lab.link([end(near, 0), end(far, 0)]));
+      const { snapshot_id: snapshot } = await admin.expect(201, 'POST', `${lab.path}/snapshots`, {
+        name: 'old',
+      });
+      /** The grant that a button needs, the button, and the call that it makes. */
+      type Offer = readonly [grant: string, button: string, method: string, path: string, body?: object];
+      const inList: readonly Offer[] = [
+        ['view', 'Export', 'GET', `${lab.path}/export`],
+        ['use', 'Open', 'POST', `${lab.path}/open`],
+        ['use', 'Close', 'POST', `${lab.path}/close`],
+        ['use', 'Start', 'POST', `${lab.path}/nodes/start`],
+        ['edit', 'Snapshot…', 'POST', `${lab.path}/snapshots`, { name: 'new' }],
+        ['owner', 'Share…', 'PUT', `${lab.path}/grants/root`, { grant: 'view' }],
+        ['owner', 'Delete…', 'DELETE', lab.path],
+      ];
+      const onMap: readonly Offer[] = [
+        ['view', 'Fit', 'GET', `${lab.path}/map`],
+        ['use', 'Start all', 'POST', `${lab.path}/nodes/start`],
+        ['use', 'Suspend', 'PUT', link, { suspend: true }],
+        ['use', 'Start capture', 'POST', `${link}/start_capture`, {}],
+        ['use', 'Apply', 'PUT', `${link}/directed_filters`, { forward: {}, backward: {} }],
+        ['edit', 'Add node', 'POST', `${lab.path}/nodes/batch`, { create: [] }],
+        ['edit', 'Arrange', 'POST', `${lab.path}/nodes/batch`, { update: [] }],
+        ['edit', 'Delete', 'DELETE', link],
+      ];
+      const ofSnapshots: readonly Offer[] = [
+        ['view', 'Export old', 'GET', `${lab.path}/snapshots/${String(snapshot)}/archive`],
+        ['edit', 'Take a snapshot', 'POST', `${lab.path}/snapshots`, { name: 'new' }],
+        ['edit', 'Restore old', 'POST', `${lab.path}/snapshots/${String(snapshot)}/restore`],
+        ['edit', 'Delete old', 'DELETE', `${lab.path}/snapshots/${String(snapshot)}`],
+      ];
+      const { page, complaints } = await openAs('alice', '#/jobs');
+      const alice = signedIn(server, 'alice');
+      const changes: string[] = [];
+      page.on('request', (request) => {
+        if (request.method() !== 'GET') changes.push(`${request.method()} ${request.url()}`);
+      });
+      for (const [rank, grant] of GRANTS.entries()) {
+        await admin.expect(200, 'PUT', `${lab.path}/grants/alice`, { grant });
+        const check = async (offers: readonly Offer[]): Promise<void> => {
+          for (const [needed, name, method, path, body] of offers) {
+            const isOffered = GRANTS.findIndex((known) => known === needed) <= rank;
+            const button = page.getByRole('main').getByRole('button', { name, exact: true });
+            t.equal(await button.count(), isOffered ? 1 : 0, `${grant}: ${name}`);
+            if (!isOffered)
+              t.equal((await alice.request(method, path, body)).status, 403, `${grant}: ${path}`);
+          }
+        };
+        await page.goto(`${server.url}/#/labs`);
+        // The owners are told together with the grant.
+        await page.getByRole('row').filter({ hasText: 'lent' }).getByRole('cell', { name: /root/ }).waitFor();
+        await page.getByRole('checkbox', { name: 'Select lent' }).check();
+        await check(inList);
+        await page.getByRole('link', { name: 'lent', exact: true }).click();
         await page.getByRole('row', { name: /^near/ }).click();
-        await page.getByRole('application').press('Shift+ArrowRight');
-        await page.keyboard.press('Delete');
-        await page.keyboard.press('?');
-        await page.getByRole('dialog', { name: 'Keys' }).waitFor();
-        t.equal(await page.getByRole('dialog').count(), 1, 'no key opens what is not offered');
-        await page.keyboard.press('Escape');
+        await page
+          .getByRole('region', { name: 'Inspector' })
+          .getByRole('button', { name: 'near – far' })
+          .click();
+        await page.getByRole('heading', { name: 'near 0/0 – far 0/0' }).waitFor();
+        if (rank > 0) await page.getByRole('form', { name: 'Filters' }).waitFor();
+        await check(onMap);
+        if (rank === 0) {
+          await page.keyboard.press('a');
+          await page.getByRole('row', { name: /^near/ }).click();
+          await page.getByRole('application').press('Shift+ArrowRight');
+          await page.keyboard.press('Delete');
+          await page.keyboard.press('?');
+          await page.getByRole('dialog', { name: 'Keys' }).waitFor();
+          t.equal(await page.getByRole('dialog').count(), 1, 'no key opens what is not offered');
+          await page.keyboard.press('Escape');
+        }
+        await page.goto(`${server.url}/#/labs/${lab.id}/snapshots`);
+        await page.getByRole('button', { name: rank > 1 ? 'Restore old' : 'Export old' }).waitFor();
+        await check(ofSnapshots);
+        await page.goto(`${server.url}/#/jobs`);
       }
       await page.goto(`${server.url}/#/labs/${lab.id}/snapshots`);
-      await page.getByRole('button', { name: rank > 1 ? 'Restore old' : 'Export old' }).waitFor();
-      await check(ofSnapshots);
-      await page.goto(`${server.url}/#/jobs`);
-    }
-    t.same(changes, [], 'nothing was sent');
-    t.same(complaints, []);
-  });
+      const restoration = page.getByRole('button', { name: 'Restore old' });
+      await restoration.waitFor();
+      await admin.expect(200, 'PUT', `${lab.path}/grants/alice`, { grant: 'view' });
+      await restoration.waitFor({ state: 'detached' });
+      await admin.expect(200, 'PUT', `${lab.path}/grants/alice`, { grant: 'edit' });
+      await restoration.waitFor();
+      t.same(changes, [], 'nothing was sent');
+      t.same(complaints, []);
+    },
+  );
 
   await t.test('shows quotas beside what is used, and changes them', async (t) => {
     const { page, complaints } = await openAs('root', '#/admin/quotas');

@@ -281,6 +281,38 @@ void t.test('a browser', { skip: missingConsoleBrowser() }, async (t) => {
       }
       await page.getByRole('button', { name: 'Undo' }).click();
       await eventually('it is back', async () => Number((await noteNow())?.['x']) === before || undefined);
+      await page.getByRole('application').press('n');
+      await dialog.getByRole('combobox', { name: 'Shape' }).selectOption('Rectangle');
+      await dialog.getByRole('button', { name: 'Draw' }).click();
+      await page.getByRole('heading', { name: 'Rectangle' }).waitFor();
+      const rect = async (): Promise<Json> =>
+        (await drawn()).find(({ svg }) => String(svg).includes('<rect')) ?? {};
+      const sizes = async (): Promise<string> =>
+        /width="(\d+)" height="(\d+)"/.exec(String((await rect())['svg']))?.[0] ?? '';
+      const usual = await eventually('the rectangle', async () => (await sizes()) || undefined);
+      const middle = await middleOf(page, String((await rect())['drawing_id']));
+      const zoom = Number(await page.evaluate('globalThis.wirefarmMap.view.zoom'));
+      const grip = { x: middle.x + 100 * zoom, y: middle.y + 60 * zoom };
+      await page.mouse.move(grip.x, grip.y);
+      await page.mouse.down();
+      await page.mouse.move(grip.x + 25 * zoom, grip.y + 15 * zoom);
+      await page.mouse.move(grip.x + 50 * zoom, grip.y + 30 * zoom);
+      await page.mouse.up();
+      await eventually(
+        'it is larger',
+        async () => (await sizes()) === 'width="250" height="150"' || undefined,
+      );
+      await page.getByRole('application').press('F2');
+      await page.getByRole('dialog', { name: 'Rectangle' }).getByLabel('Width').fill('300');
+      await page.keyboard.press('Enter');
+      await eventually(
+        'it is wider',
+        async () => (await sizes()) === 'width="300" height="150"' || undefined,
+      );
+      for (const size of ['width="250" height="150"', usual]) {
+        await page.getByRole('button', { name: 'Undo' }).click();
+        await eventually('it is as it was', async () => (await sizes()) === size || undefined);
+      }
       await page.getByRole('row', { name: 'Picture locked, layer 2' }).click();
       await page.getByRole('button', { name: 'Edit' }).click();
       t.same(await hindrances(page), []);

@@ -57,6 +57,12 @@ export class DrawingCommands {
     });
   }
 
+  /** Gives a drawing another picture. */
+  redraw(id: string, svg: string): Promise<void> {
+    const known = this.#lab.scene.drawings.get(id);
+    return known === undefined ? Promise.resolve() : this.edit(id, { ...lookOf(known), svg });
+  }
+
   async create(id: string, look: DrawingLook): Promise<void> {
     this.#lab.putDrawing(await send(createDrawing(this.#lab.id, { ...look, drawing_id: id })));
   }

@@ -18,6 +18,7 @@ import {
   usualShape,
   type DrawnShape,
 } from './picture-source.js';
+import { gripOf, stretched, type SizedShape } from './stretching.js';
 import { MAP_TEXTS } from './texts.js';
 import type { View } from './view.js';
 
@@ -181,7 +182,7 @@ function ShapeFields({ shape }: { readonly shape: Signal<DrawnShape> }): JSX.Ele
 }
 
 interface ExtentProps {
-  readonly shape: Exclude<DrawnShape, { kind: 'text' }>;
+  readonly shape: SizedShape;
   readonly put: (change: object) => void;
 }
 
@@ -189,10 +190,9 @@ function Extent({ shape, put }: ExtentProps): JSX.Element {
   const isLine = shape.kind === 'line';
   const [width, height] =
     shape.kind === 'line' ? [shape.x2 - shape.x1, shape.y2 - shape.y1] : extentOf(shape);
+  const [right, below] = gripOf(shape);
   const set = (across: number, down: number): void => {
-    if (shape.kind === 'line') put({ x2: shape.x1 + across, y2: shape.y1 + down });
-    else if (shape.kind === 'ellipse') put({ cx: across / 2, cy: down / 2, rx: across / 2, ry: down / 2 });
-    else put({ width: across, height: down });
+    put(stretched(shape, right - width + across, below - height + down));
   };
   const least = isLine ? -MOST_LENGTH : 1;
   return (

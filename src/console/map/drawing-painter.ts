@@ -4,15 +4,19 @@ import { covers, drawingBox, type DrawingFacts } from './drawings.js';
 import { Images } from './images.js';
 import { Ink } from './ink.js';
 import { lineHeight, textRoom, type Shape, type TextShape } from './picture.js';
+import { gripOf, sizedShape } from './stretching.js';
 import type { View } from './view.js';
 
 /** Text that is lower on the screen is not written. */
 const LEAST_TEXT = 3;
 const FRAME = [7, 4];
+const GRIP = 10;
 
 interface Chosen {
   readonly selected: ReadonlySet<string>;
   readonly focused: string | undefined;
+  /** Whether the only one that is selected has a grip. */
+  readonly hasGrip: boolean;
 }
 
 type Context = CanvasRenderingContext2D;
@@ -47,6 +51,8 @@ export class DrawingPainter {
       if (drawing.picture.shapes.length === 0) frame(context, drawing, view, colours.edge, 1, 0);
       if (chosen.selected.has(drawing.id)) frame(context, drawing, view, colours.accent, 2, 4);
       if (drawing.id === chosen.focused) frame(context, drawing, view, colours.text, 1, 7);
+      if (chosen.hasGrip && chosen.selected.size === 1 && chosen.selected.has(drawing.id))
+        grip(context, drawing, view, colours.accent);
       context.restore();
     }
   }
@@ -111,6 +117,14 @@ function write(context: Context, shape: TextShape): void {
     if (isUnderlined)
       context.fillRect(x, top + size, context.measureText(line).width, Math.max(1, size / 14));
   }
+}
+
+function grip(context: Context, drawing: DrawingFacts, { zoom }: View, colour: string): void {
+  const shape = sizedShape(drawing);
+  if (shape === undefined) return;
+  const [[x, y], side] = [gripOf(shape), GRIP / zoom];
+  context.fillStyle = colour;
+  context.fillRect(x - side / 2, y - side / 2, side, side);
 }
 
 /** A frame around a drawing, so many pixels away from it. */

@@ -80,8 +80,22 @@ export function drawingBox({ x, y, rotation, picture: { left, top, width, height
 }
 
 /** The place of a point of the map in the picture of a drawing. */
-function placeIn({ x, y, rotation }: DrawingFacts, atX: number, atY: number): readonly [number, number] {
+export function placeIn(
+  { x, y, rotation }: DrawingFacts,
+  atX: number,
+  atY: number,
+): readonly [number, number] {
   return turned(atX - x, atY - y, -rotation);
+}
+
+/** The place on the map of a point of the picture. */
+export function placeOf(
+  { x, y, rotation }: DrawingFacts,
+  across: number,
+  down: number,
+): readonly [number, number] {
+  const [right, below] = turned(across, down, rotation);
+  return [x + right, y + below];
 }
 
 function turned(x: number, y: number, degrees: number): readonly [x: number, y: number] {

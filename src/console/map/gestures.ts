@@ -1,13 +1,19 @@
 /** Gestures of a pointer on the map: choosing, moving, framing, panning, zooming with two fingers. */
 import { mapLayers } from '../state/preferences.js';
+import { placeIn, placeOf, type DrawingFacts } from './drawings.js';
 import { HitTest } from './hit-test.js';
 import type { LabMap } from './lab-map.js';
+import { pictureOf } from './picture.js';
+import { svgOf } from './picture-source.js';
+import { gripOf, sizedShape, stretched, type SizedShape } from './stretching.js';
 import type { View } from './view.js';
 
 /** A pointer that moves less has clicked. */
 const STILL = 4;
 /** A link is met within so many pixels. */
 const REACH = 7;
+/** A grip is met within so many pixels. */
+const GRIP_REACH = 10;
 
 interface Place {
   readonly x: number;
@@ -17,6 +23,8 @@ interface Place {
 interface Outcome {
   /** Nodes have been moved by so much. */
   readonly moved: (ids: readonly string[], dx: number, dy: number) => void;
+  /** A drawing has been stretched to this picture. */
+  readonly stretched: (id: string, svg: string) => void;
   /** Paints again. */
   readonly changed: () => void;
   /** A node was chosen as the other end of a link. */
@@ -34,6 +42,14 @@ type Doing =
       readonly before: ReadonlySet<string>;
       /** A locked drawing is chosen when the pointer does not move. */
       readonly locked: string | undefined;
+    }
+  | {
+      readonly what: 'stretch';
+      readonly start: Place;
+      /** The drawing as it was. */
+      readonly drawing: DrawingFacts;
+      readonly shape: SizedShape;
+      svg: string;
     }
   | { readonly what: 'move'; readonly start: Place; readonly ids: readonly string[]; dx: number; dy: number };
 
@@ -62,6 +78,11 @@ export class Gestures {
     if (this.#pointers.size > 1 || button !== 0 || this.pans) {
       this.#takeBack();
       this.#doing = { what: 'pan', last: at };
+      return;
+    }
+    const grip = this.#gripAt(at);
+    if (grip !== undefined) {
+      this.#doing = grip;
       return;
     }
     const id = this.#idAt(at);
@@ -100,6 +121,8 @@ export class Gestures {
       doing.last = at;
     } else if (doing.what === 'frame') {
       this.#frame(doing.start, at, doing.before);
+    } else if (doing.what === 'stretch') {
+      this.#stretch(doing, at);
     } else if (doing.what === 'move') {
       const [dx, dy] = [(at.x - doing.start.x) / this.#view.zoom, (at.y - doing.start.y) / this.#view.zoom];
       if (doing.dx === 0 && doing.dy === 0 && Math.hypot(dx, dy) * this.#view.zoom < STILL) return;
@@ -123,6 +146,9 @@ export class Gestures {
       // The move itself is a step, which begins where the nodes were.
       this.#shift(doing.ids, -doing.dx, -doing.dy);
       this.#outcome.moved(doing.ids, doing.dx, doing.dy);
+    } else if (doing.what === 'stretch') {
+      this.#lab.scene.putDrawing(doing.drawing);
+      if (doing.svg !== doing.drawing.svg) this.#outcome.stretched(doing.drawing.id, doing.svg);
     }
     this.#outcome.changed();
   }
@@ -156,9 +182,34 @@ export class Gestures {
     return this.#lab.scene.drawings.at(worldX, worldY, REACH / this.#view.zoom)?.id;
   }
 
+  /** The begin of stretching, when the only drawing that is selected has its grip there. */
+  #gripAt(at: Place): Doing | undefined {
+    const [id = '', ...more] = this.#lab.selected.value;
+    const drawing = this.#lab.scene.drawings.get(id);
+    if (drawing === undefined || more.length > 0 || !this.mayMove || !mapLayers.value.has('drawings'))
+      return undefined;
+    const shape = sizedShape(drawing);
+    if (shape === undefined) return undefined;
+    const [x, y] = placeOf(drawing, ...gripOf(shape));
+    const isMet = distance(at, { x: this.#view.toScreenX(x), y: this.#view.toScreenY(y) }) <= GRIP_REACH;
+    return isMet ? { what: 'stretch', start: at, drawing, shape, svg: drawing.svg } : undefined;
+  }
+
+  #stretch(doing: Extract<Doing, { what: 'stretch' }>, at: Place): void {
+    const { start, drawing, shape } = doing;
+    if (doing.svg === drawing.svg && distance(start, at) < STILL) return;
+    const [from, to] = [start, at].map(({ x, y }) =>
+      placeIn(drawing, this.#view.toWorldX(x), this.#view.toWorldY(y)),
+    ) as [readonly [number, number], readonly [number, number]];
+    const [x, y] = gripOf(shape);
+    doing.svg = svgOf(stretched(shape, x + to[0] - from[0], y + to[1] - from[1]));
+    this.#lab.scene.putDrawing({ ...drawing, svg: doing.svg, picture: pictureOf(doing.svg) });
+  }
+
   #takeBack(): void {
     const doing = this.#doing;
     if (doing.what === 'move') this.#shift(doing.ids, -doing.dx, -doing.dy);
+    if (doing.what === 'stretch') this.#lab.scene.putDrawing(doing.drawing);
     this.frame = undefined;
     this.#doing = { what: 'nothing' };
   }

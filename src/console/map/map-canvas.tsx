@@ -83,6 +83,7 @@ export function MapCanvas({ lab, commands, eye, onLinked, onOpened }: CanvasProp
   const handlers = useRef({ onLinked, onOpened });
   handlers.current = { onLinked, onOpened };
   const gestures = useRef<Gestures | undefined>(undefined);
+  const mayMove = (): boolean => mayOn(lab.id, 'projects:write');
   useEffect(() => {
     const { current: element } = canvas;
     const context = element?.getContext('2d', { alpha: false });
@@ -95,7 +96,10 @@ export function MapCanvas({ lab, commands, eye, onLinked, onOpened }: CanvasProp
       const { frame, linking } = hands;
       context.setTransform(devicePixelRatio, 0, 0, devicePixelRatio, 0, 0);
       const { value: layers } = mapLayers;
-      const overlay = { selected: lab.selected.value, focused: lab.focused.value, frame, linking, layers };
+      const overlay = {
+        ...{ selected: lab.selected.value, focused: lab.focused.value, frame, linking, layers },
+        hasGrip: mayMove(),
+      };
       painter.paint(context, lab.scene, view, colours, symbols, overlay);
       if (small.current !== null && layers.has('minimap'))
         paintMinimap(small.current, lab.scene, view, colours);
@@ -108,6 +112,7 @@ export function MapCanvas({ lab, commands, eye, onLinked, onOpened }: CanvasProp
     const hands = new Gestures(lab, view, {
       changed: repaint,
       moved: (ids, dx, dy) => void commands.move(ids, dx, dy),
+      stretched: (id, svg) => void commands.drawings.redraw(id, svg),
       linked: (to) => {
         const from = hands.linking?.from ?? '';
         hands.linking = undefined;
@@ -174,7 +179,6 @@ export function MapCanvas({ lab, commands, eye, onLinked, onOpened }: CanvasProp
     const { left = 0, top = 0 } = canvas.current?.getBoundingClientRect() ?? {};
     return { x: clientX - left, y: clientY - top };
   };
-  const mayMove = (): boolean => mayOn(lab.id, 'projects:write');
   const onKeyDown = (event: KeyboardEvent): void => {
     const arrow = ARROWS[event.key];
     const focused = lab.focused.value;

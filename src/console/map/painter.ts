@@ -37,6 +37,7 @@ interface Overlay {
   readonly layers: ReadonlySet<Layer>;
   /** The node, link or drawing that keys act on. */
   readonly focused: string | undefined;
+  readonly hasGrip: boolean;
   /** A frame that selects, in pixels. */
   readonly frame: readonly [left: number, top: number, right: number, bottom: number] | undefined;
   /** From this node a link is being drawn to this place of the screen. */

@@ -3,26 +3,51 @@ import { signal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import type { LabFiguresShape } from '../../api/shapes/lab-overview.js';
 import { grantFor, includesGrant, type Grant, type Right } from '../../base/rights.js';
-import { send } from '../api/call.js';
+import { RefusedCall, send } from '../api/call.js';
 import { showGrant } from '../api/grants.js';
 import { may } from './account.js';
 import { reconnections } from './connection.js';
 
+const PERIOD_MS = 3000;
+const NO_GRANT: readonly number[] = [403, 404];
+
 const grants = signal<ReadonlyMap<string, Grant>>(new Map());
 
 export function learnGrants(labs: readonly Pick<LabFiguresShape, 'project_id' | 'grant'>[]): void {
+  if (labs.every(({ project_id: id, grant }) => grants.value.get(id) === grant)) return;
   grants.value = new Map([...grants.value, ...labs.map(({ project_id: id, grant }) => [id, grant] as const)]);
 }
 
-/** Asks for the grant on the lab of a page: when it opens, and when the server was away. */
+function forgetGrant(labId: string): void {
+  if (!grants.value.has(labId)) return;
+  grants.value = new Map([...grants.value].filter(([id]) => id !== labId));
+}
+
+/**
+ * Asks for the grant on the lab of a page again and again while the page is seen: it changes with the grants of users and of
+ * groups, and with the groups themselves.
+ */
 export function useGrant(labId: string): void {
   const { value: reconnected } = reconnections;
   useEffect(() => {
-    send(showGrant(labId)).then(
-      ({ grant }) => learnGrants([{ project_id: labId, grant }]),
-      // The page itself asks for more, and says why it gets nothing.
-      () => undefined,
-    );
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    let isOver = false;
+    const read = async (): Promise<void> => {
+      if (!document.hidden)
+        await send(showGrant(labId)).then(
+          ({ grant }) => learnGrants([{ project_id: labId, grant }]),
+          // The page itself asks for more, and says why it gets nothing.
+          (reason: unknown) => {
+            if (reason instanceof RefusedCall && NO_GRANT.includes(reason.status)) forgetGrant(labId);
+          },
+        );
+      if (!isOver) timer = setTimeout(() => void read(), PERIOD_MS);
+    };
+    void read();
+    return () => {
+      isOver = true;
+      clearTimeout(timer);
+    };
   }, [labId, reconnected]);
 }
 

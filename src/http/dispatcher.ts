@@ -5,7 +5,7 @@
 import type { HttpRequest } from 'uWebSockets.js';
 import type { z } from 'zod';
 import { refusals, type Fault, type Refusal } from '../base/errors/errors.js';
-import { describeIssues, faultsOf } from '../base/errors/validation.js';
+import { describeIssues, faultsOf, fitted } from '../base/errors/validation.js';
 import { empty, jsonText, type Answer } from './answer.js';
 import { credentialsOf, type Credentials } from './credentials.js';
 import { errorAnswer, withoutSecrets } from './error-body.js';
@@ -212,7 +212,7 @@ function isPreflight(exchange: Exchange, request: HttpRequest, { methods }: Matc
 
 /** Parses a part of the request. Refuses (400), in the words of GNS3, a value that does not fit the schema. */
 function check(exchange: Exchange, schema: z.ZodType, value: unknown, part: string): unknown {
-  const parsed = schema.safeParse(value);
+  const parsed = fitted(schema, value);
   if (parsed.success) return parsed.data;
   const faults = part === 'body' ? faultsOf(parsed.error) : [];
   throw violated(exchange, value, part, describeIssues(parsed.error), faults);

@@ -23,8 +23,13 @@ try {
     const { libraryProblem } = await import('./http-library.js');
     const foreign = libraryProblem();
     if (foreign !== undefined) exitWith(foreign);
-    const { serve } = await import('./serve.js');
-    await serve(command.start);
+    const [{ serve }, { Threads }] = await Promise.all([import('./serve.js'), import('./threads.js')]);
+    const threads = new Threads(command.config);
+    await serve(command.start, threads).catch(async (error: unknown) => {
+      // A thread that is ended while it loads native code would abort the process.
+      await threads.close();
+      throw error;
+    });
   } else if (command.run === 'doctor' && command.wishes !== undefined) {
     const { bundleHost } = await import('./doctor-bundle.js');
     process.exitCode = await bundleHost(command.config, command.given, command.wishes);

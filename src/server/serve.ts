@@ -69,13 +69,14 @@ import { startCertificate } from './start-certificate.js';
 import { tellOfKeptNodes, tellOfStore, warnOfOpenServer, warnOfSmallBuffers } from './start-notices.js';
 import { onStopSignal } from './stop-signal.js';
 import { serverStore } from './store.js';
-import { ARCHIVES_AT_ONCE, LOOPS, PASSWORDS_AT_ONCE, Threads } from './threads.js';
+import { ARCHIVES_AT_ONCE, LOOPS, PASSWORDS_AT_ONCE, type Threads } from './threads.js';
 
 /** Requests that are under way when the server is told to stop may take so long to finish. */
 const GRACE_MS = 5000;
 const LARGEST_HEADERS = 16 * 1024;
 
-export async function serve(start: StartSettings): Promise<void> {
+/** Runs the server until it ends the process. The threads are the caller's when the start fails. */
+export async function serve(start: StartSettings, threads: Threads): Promise<void> {
   const { config } = start;
   prepareFolders(config);
   const sink = pino.destination({ dest: 2, sync: false });
@@ -86,7 +87,6 @@ export async function serve(start: StartSettings): Promise<void> {
   const systemd = new Systemd(config.systemd, log);
   systemd.starting();
   const store = await serverStore(config, log);
-  const threads = new Threads(config);
   const certificate = await startCertificate(config, threads.files);
   // The library reads the limit when it is loaded, which happens while other threads start.
   process.env['UWS_HTTP_MAX_HEADERS_SIZE'] = String(LARGEST_HEADERS);

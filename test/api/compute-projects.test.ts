@@ -8,9 +8,9 @@ import t from 'tap';
 import { Client } from '../support/client.js';
 import { ComputeLab } from '../support/compute-lab.js';
 import { scratchFolder } from '../support/scratch.js';
-import { startServer } from '../support/server-process.js';
+import { manyUdpPorts, startServer } from '../support/server-process.js';
 
-const server = await startServer(t, { flags: ['--udp-ports', '22000-22999'] });
+const server = await startServer(t, { environment: { WIREFARM_UDP_PORTS: manyUdpPorts() } });
 const client = new Client(server.url);
 const projects = '/v2/compute/projects';
 const UNKNOWN = '11111111-2222-3333-4444-555555555555';

@@ -4,9 +4,9 @@ import { Client, type Reply } from '../support/client.js';
 import { gns3Link, gns3Node, placeGns3Project } from '../support/gns3-project.js';
 import { libpcapLack } from '../support/libpcap.js';
 import { end, LinkLab, type End, type Json } from '../support/link-lab.js';
-import { startServer } from '../support/server-process.js';
+import { manyUdpPorts, startServer } from '../support/server-process.js';
 
-const server = await startServer(t, { flags: ['--udp-ports', '23200-23499'] });
+const server = await startServer(t, { environment: { WIREFARM_UDP_PORTS: manyUdpPorts() } });
 const client = new Client(server.url);
 const host = { client, url: server.url };
 const UNKNOWN = '11111111-2222-3333-4444-555555555555';

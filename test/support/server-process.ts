@@ -39,8 +39,8 @@ export interface ServerOptions {
   readonly mounts?: Readonly<Record<string, string>>;
 }
 
-/** Servers of tests that run at the same time must not give out the same UDP ports. */
-const FIRST_UDP_PORT = 24_000;
+/** Servers of tests that run at the same time must not give out the same UDP ports. Linux has those below for clients. */
+const FIRST_UDP_PORT = 61_000;
 const UDP_PORTS_OF_A_JOB = 1000;
 const UDP_PORTS_OF_A_SERVER = 100;
 const FIRST_OF_MANY = 12_000;
@@ -49,6 +49,8 @@ const FIRST_CONSOLE_PORT = 10_001;
 const CONSOLE_JOBS = 4;
 const CONSOLE_PORTS_OF_A_JOB = 400;
 const CONSOLE_PORTS_OF_A_PART = 100;
+/** For a server with thousands of links: what is to be its WIREFARM_UDP_PORTS. Two files of the soak have it, far from each other. */
+export const MOST_UDP_PORTS = '24000-31999';
 let servers = 0;
 
 /** The first of the UDP ports that one server of a test file has for itself. */

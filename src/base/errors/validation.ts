@@ -1,9 +1,14 @@
 /** Checks values against schemas, and says in words why one does not fit. */
-import type { z } from 'zod';
+import { z } from 'zod';
 import { refusals, type Fault } from './errors.js';
 
 const SHOWN_ISSUES = 3;
 const MOST_FAULTS = 20;
+
+/** A value as its schema has it, or why it does not fit. */
+type Fitted<Value> =
+  | { readonly success: true; readonly data: Value; readonly error?: undefined }
+  | { readonly success: false; readonly data?: undefined; readonly error: z.ZodError };
 
 /** Refuses (400) a value that does not fit the schema, with the field and the reason. */
 export function parseOrRefuse<Schema extends z.ZodType>(
@@ -11,9 +16,40 @@ export function parseOrRefuse<Schema extends z.ZodType>(
   value: unknown,
   where: string,
 ): z.output<Schema> {
-  const parsed = schema.safeParse(value);
+  const parsed = fitted(schema, value);
   if (parsed.success) return parsed.data;
   throw refusals.schemaViolated(`in ${where}`, describeIssues(parsed.error));
+}
+
+/**
+ * The value as the schema has it, or why it does not fit; for values of clients. The library compares the length of what
+ * should be a text even when it is none, and throws when that length is an object which becomes no number.
+ */
+export function fitted<Schema extends z.ZodType>(schema: Schema, value: unknown): Fitted<z.output<Schema>> {
+  try {
+    return schema.safeParse(value);
+  } catch (error) {
+    const path = pathOfOddLength(value);
+    if (path === undefined) throw error;
+    const issue = {
+      code: 'custom',
+      path,
+      message: 'Invalid input: this is no length',
+      input: value,
+    } as const;
+    return { success: false, error: new z.ZodError([issue]) };
+  }
+}
+
+function pathOfOddLength(value: unknown): string[] | undefined {
+  if (typeof value !== 'object' || value === null) return undefined;
+  for (const [key, item] of Object.entries(value as Readonly<Record<string, unknown>>)) {
+    if (typeof item !== 'object' || item === null) continue;
+    if (key === 'length' || key === 'size') return [key];
+    const below = pathOfOddLength(item);
+    if (below !== undefined) return [key, ...below];
+  }
+  return undefined;
 }
 
 /** How deep brackets nest outside of strings: exact for valid JSON, and an upper bound for other text. */

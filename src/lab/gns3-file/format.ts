@@ -4,7 +4,7 @@
  */
 import { z } from 'zod';
 import { refusals } from '../../base/errors/errors.js';
-import { describeIssues, nestingOf } from '../../base/errors/validation.js';
+import { describeIssues, fitted, nestingOf } from '../../base/errors/validation.js';
 import { converted, type OlderProject } from './older/conversion.js';
 import { checkObjects, ContentLimit } from '../projects/content-limit.js';
 import type { LabRecords } from '../projects/records.js';
@@ -65,7 +65,7 @@ export function parseTopology(text: string, path: string): Gns3Content {
 }
 
 function checkedContent(json: unknown): Gns3Content {
-  const parsed = topologyFile.safeParse(json);
+  const parsed = fitted(topologyFile, json);
   if (!parsed.success) throw refusals.topologyInvalid(describeIssues(parsed.error));
   const { project_id, topology, ...head } = parsed.data;
   const limit = new ContentLimit();

@@ -1,7 +1,7 @@
 /** Lab files as their authors write them, in YAML: read and written in worker threads, which load what reads them when it is needed. */
 import type { Document, Pair } from 'yaml';
 import type { Fault } from '../../base/errors/errors.js';
-import { describeIssues, faultsOf } from '../../base/errors/validation.js';
+import { describeIssues, faultsOf, fitted } from '../../base/errors/validation.js';
 import type { TaskTable } from '../../base/threads/task.js';
 import type { LabFile } from './lab-file-form.js';
 
@@ -59,7 +59,7 @@ export const labTextTasks: LabTextTasks = {
           { line: 1, message: 'the file is larger than it looks: its aliases make too much of it' },
         ]);
       const { labFile } = await import('./lab-file-form.js');
-      const { error } = labFile.safeParse(withFiles(file));
+      const { error } = fitted(labFile, withFiles(file));
       const faults = error?.issues.map(({ path, message }) => ({
         line: lineOf(path),
         message: `${path.map(String).join('.')}: ${message}`,
@@ -72,7 +72,7 @@ export const labTextTasks: LabTextTasks = {
 
   async checkLabFile({ given }) {
     const { labFile } = await import('./lab-file-form.js');
-    const { data, error } = labFile.safeParse(given);
+    const { data, error } = fitted(labFile, given);
     return data === undefined ? { issues: describeIssues(error), faults: faultsOf(error) } : { data };
   },
 

@@ -1,6 +1,6 @@
 import t from 'tap';
 import { z } from 'zod';
-import { describeIssues, parseOrRefuse } from '../../../src/base/errors/validation.js';
+import { describeIssues, fitted, parseOrRefuse } from '../../../src/base/errors/validation.js';
 
 const schema = z.strictObject({ a: z.int(), b: z.array(z.object({ c: z.string() })).default([]) });
 
@@ -35,5 +35,25 @@ void t.test('three issues are told, the others are counted', (t) => {
   t.equal(text.split('; ').length, 4);
   t.match(text, /; and 2 more$/);
   t.notMatch(issuesOf({ a: 1, b: [5, 5, 5] }), /more/);
+  t.end();
+});
+
+void t.test('a length that is no number is a reason, not a fault of the program', (t) => {
+  const schema = z.object({ items: z.array(z.object({ name: z.string().min(1).max(9) })) });
+  const odd = { length: { toString: 'x', valueOf: 1 } };
+  t.throws(() => schema.safeParse({ items: [{ name: odd }] }), TypeError, 'the library throws');
+  const { success, error } = fitted(schema, { items: [{ name: odd }] });
+  t.equal(success, false);
+  t.equal(error && describeIssues(error), 'items.0.name.length: Invalid input: this is no length');
+  t.throws(
+    () =>
+      fitted(
+        z.string().refine(() => {
+          throw new TypeError('a mistake');
+        }),
+        'x',
+      ),
+    { message: 'a mistake' },
+  );
   t.end();
 });

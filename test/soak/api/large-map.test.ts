@@ -2,9 +2,9 @@
 import t from 'tap';
 import { Client } from '../../support/client.js';
 import { LinkLab, type Json } from '../../support/link-lab.js';
-import { startServer } from '../../support/server-process.js';
+import { MOST_UDP_PORTS, startServer } from '../../support/server-process.js';
 
-const server = await startServer(t, { flags: ['--udp-ports', '20000-27999'] });
+const server = await startServer(t, { environment: { WIREFARM_UDP_PORTS: MOST_UDP_PORTS } });
 const client = new Client(server.url);
 const host = { client, url: server.url };
 

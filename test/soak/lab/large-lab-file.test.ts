@@ -5,12 +5,10 @@ import t from 'tap';
 import { cli } from '../../support/cli.js';
 import { Client } from '../../support/client.js';
 import { scratchFolder } from '../../support/scratch.js';
-import { startServer } from '../../support/server-process.js';
+import { MOST_UDP_PORTS, startServer } from '../../support/server-process.js';
 
 const NODES = 2000;
 const LINKS = 3000;
-/** Two for each link, and some. */
-const WIREFARM_UDP_PORTS = '12000-19999';
 
 /** A ring of switches with links across it; the first link is at this port of its second end. */
 function fileOf(port: string): string {
@@ -27,7 +25,7 @@ function fileOf(port: string): string {
 }
 
 void t.test('a large lab comes up from its file', async (t) => {
-  const server = await startServer(t, { environment: { WIREFARM_UDP_PORTS } });
+  const server = await startServer(t, { environment: { WIREFARM_UDP_PORTS: MOST_UDP_PORTS } });
   const client = new Client(server.url);
   const path = join(scratchFolder(t), 'large.yaml');
   const run = (command: string): ReturnType<typeof cli> => cli(t, [command, path, '--url', server.url]);

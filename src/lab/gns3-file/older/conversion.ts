@@ -1,7 +1,7 @@
 /** Makes a topology file of an earlier revision one of revision 9, step by step. Pure. */
 import { z } from 'zod';
 import { refusals } from '../../../base/errors/errors.js';
-import { describeIssues } from '../../../base/errors/validation.js';
+import { describeIssues, fitted } from '../../../base/errors/validation.js';
 import { SNAPSHOTS } from '../../projects/folder-layout.js';
 import { uuid } from '../topology-schema.js';
 import { fromFirstFormat } from './first-format.js';
@@ -95,7 +95,7 @@ function revisionOf(file: unknown): number {
 }
 
 function checked(file: unknown): z.output<typeof olderFile> {
-  const parsed = olderFile.safeParse(file);
+  const parsed = fitted(olderFile, file);
   if (!parsed.success) throw refusals.topologyInvalid(describeIssues(parsed.error));
   return parsed.data;
 }

@@ -4,7 +4,7 @@
  */
 import { z } from 'zod';
 import { refusals } from '../../../base/errors/errors.js';
-import { describeIssues } from '../../../base/errors/validation.js';
+import { describeIssues, fitted } from '../../../base/errors/validation.js';
 import { LOCAL_COMPUTE, text, uuid } from '../topology-schema.js';
 import { derivedId } from './derived-id.js';
 import { labelStyle } from './first-fonts.js';
@@ -50,7 +50,7 @@ type Ends = ReadonlyMap<FirstNumber, ConvertedPort & { readonly node: FirstNumbe
 
 /** Derives missing ids from `seed`. Refuses (409) a file that is not of this format. */
 export function fromFirstFormat(given: unknown, seed: string): OlderFile {
-  const parsed = firstFile.safeParse(given);
+  const parsed = fitted(firstFile, given);
   if (!parsed.success) throw refusals.topologyInvalid(describeIssues(parsed.error));
   const { name, version, auto_start, topology } = parsed.data;
   const projectId = parsed.data.project_id ?? derivedId(seed, 'project');

@@ -5,7 +5,7 @@ import type { Exchange } from '../exchange.js';
 import type { HopCredential } from './hop-credential.js';
 import { forwardedPath } from './forwarded-headers.js';
 import { hopHeaders } from './hop.js';
-import type { OwningServer } from './scope-owners.js';
+import type { OwningServer, ScopeOwners } from './scope-owners.js';
 
 /** A request that leaves this server, as its first step has found it. */
 export interface Departure {
@@ -32,6 +32,20 @@ export interface Leg {
   look(hasMoved: boolean, now: number): void;
 }
 
+/** The part that requests and WebSockets to owners share. */
+export interface JourneyOptions {
+  readonly owners: ScopeOwners;
+  readonly credential: HopCredential;
+  /** This server. */
+  readonly own: () => OwningServer;
+  /** All that is under way. */
+  readonly legs: Set<Leg>;
+}
+
+/** The most that is under way at once. */
+export const MOST_LEGS = 4096;
+/** The owner is not there, or has lost the scope. */
+export const UNAVAILABLE = 503;
 /** How long the body of a request that has failed is taken still: a client may look for its answer only when it has sent all. */
 const DRAIN_MS = 2000;
 /** The methods that change nothing. */

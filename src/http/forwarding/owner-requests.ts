@@ -4,17 +4,23 @@ import { Pool, type Dispatcher } from 'undici';
 import { refusals } from '../../base/errors/errors.js';
 import type { Answer } from '../answer.js';
 import { NO_TAKER, OwnerCall, type BodyTaker, type OwnersAnswer } from './owner-call.js';
-import type { HopCredential } from './hop-credential.js';
 import { forwardedBody } from './forwarded-body.js';
-import { headersOf, refusalFor, targetOf, type Journey, type Leg } from './journey.js';
+import {
+  headersOf,
+  MOST_LEGS,
+  refusalFor,
+  targetOf,
+  UNAVAILABLE,
+  type Journey,
+  type JourneyOptions,
+  type Leg,
+} from './journey.js';
 import { RelayedBytes, type BodySender } from './relayed-bytes.js';
 import { RelayedLines } from './relayed-lines.js';
-import type { OwningServer, ScopeOwners } from './scope-owners.js';
 import { OWNER_CHANGES, queryForNextOwner, takeOver, type Attempt } from './take-over.js';
 
 /** Answers up to this length leave as a whole. */
 const GATHERED = 64 * 1024;
-const MOST_AT_ONCE = 4096;
 const CONNECT_MS = 2000;
 const MOST_CONNECTING = 64;
 /** Servers close connections that nothing uses after ten seconds. */
@@ -23,16 +29,6 @@ const KEPT_MS = 4000;
 const QUIET_MS = 10_000;
 const NO_CONTENT = new Set([204, 304]);
 const OK = 200;
-const UNAVAILABLE = 503;
-
-interface OwnerRequestsOptions {
-  readonly owners: ScopeOwners;
-  readonly credential: HopCredential;
-  /** This server. */
-  readonly own: () => OwningServer;
-  /** All that is under way. */
-  readonly legs: Set<Leg>;
-}
 
 /** The end of a request. */
 interface Outcome {
@@ -41,20 +37,20 @@ interface Outcome {
 }
 
 export class OwnerRequests {
-  readonly #options: OwnerRequestsOptions;
+  readonly #options: JourneyOptions;
   readonly #pools = new Map<string, Pool>();
   /** How many wait for a connection to their owner, and what waits for its turn to do so. */
   #connecting = 0;
   readonly #inLine: (() => void)[] = [];
 
-  constructor(options: OwnerRequestsOptions) {
+  constructor(options: JourneyOptions) {
     this.#options = options;
   }
 
   /** Forwards a request whose body is held, and its answer, which has begun when this resolves. */
   async forward(journey: Journey): Promise<Answer> {
     const { exchange, owner, length } = journey;
-    if (this.#options.legs.size >= MOST_AT_ONCE) throw refusals.tooBusy();
+    if (this.#options.legs.size >= MOST_LEGS) throw refusals.tooBusy();
     exchange.owner = owner.id;
     const body = await forwardedBody(exchange, length);
     const pool = this.#poolOf(owner.address);

@@ -2,30 +2,26 @@
 import type { IncomingMessage } from 'node:http';
 import { WebSocket } from 'ws';
 import { refusals } from '../../base/errors/errors.js';
-import type { HopCredential } from './hop-credential.js';
 import { relayedHead } from './forwarded-headers.js';
-import { headersOf, refusalFor, targetOf, type Journey, type Leg } from './journey.js';
-import type { OwningServer, ScopeOwners } from './scope-owners.js';
+import {
+  headersOf,
+  MOST_LEGS,
+  refusalFor,
+  targetOf,
+  UNAVAILABLE,
+  type Journey,
+  type JourneyOptions,
+  type Leg,
+} from './journey.js';
 import { OWNER_CHANGES, queryForNextOwner, takeOver } from './take-over.js';
 import { held, Tunnel } from '../streams/tunnel.js';
 
-const MOST_AT_ONCE = 4096;
 const HANDSHAKE_MS = 10_000;
 /** Far more than any frame of a server. */
 const LARGEST_FRAME = 16 * 1024 * 1024;
 /** The bound of an answer that is no WebSocket. */
 const LARGEST_ANSWER = 64 * 1024;
-const UNAVAILABLE = 503;
 const COMPLETE = 1000;
-
-interface OwnerTunnelsOptions {
-  readonly owners: ScopeOwners;
-  readonly credential: HopCredential;
-  /** This server. */
-  readonly own: () => OwningServer;
-  /** All that is under way. */
-  readonly legs: Set<Leg>;
-}
 
 interface TunnelJourney extends Journey {
   /** Whether the owner wants the frames of the client. */
@@ -36,9 +32,9 @@ interface TunnelJourney extends Journey {
 type Opening = WebSocket | IncomingMessage | 'failed';
 
 export class OwnerTunnels {
-  readonly #options: OwnerTunnelsOptions;
+  readonly #options: JourneyOptions;
 
-  constructor(options: OwnerTunnelsOptions) {
+  constructor(options: JourneyOptions) {
     this.#options = options;
   }
 
@@ -46,7 +42,7 @@ export class OwnerTunnels {
   async open(journey: TunnelJourney): Promise<Tunnel | undefined> {
     const { exchange, owner, isDuplex, goesOn } = journey;
     const { legs } = this.#options;
-    if (legs.size >= MOST_AT_ONCE) throw refusals.tooBusy();
+    if (legs.size >= MOST_LEGS) throw refusals.tooBusy();
     exchange.owner = owner.id;
     const opening = await this.#ask(journey, exchange.query);
     if (opening === 'failed') throw await refusalFor(journey, false);

@@ -4,12 +4,19 @@
  */
 import type { Logger } from 'pino';
 import { refusals } from '../base/errors/errors.js';
-import type { Claim, Reading, SharedStore, Store, StoredRecord } from '../base/store/store.js';
+import {
+  FARM_SCOPE,
+  type Claim,
+  type Reading,
+  type SharedStore,
+  type Store,
+  type StoredRecord,
+} from '../base/store/store.js';
 import type { ProjectHold, ProjectsElsewhere } from '../lab/projects/elsewhere.js';
 import type { Projects } from '../lab/projects/projects.js';
 import type { FarmClock } from './farm-clock.js';
 import { FarmRecords } from './farm-records.js';
-import { FARM_SCOPE, KEPT, prefixesOf, scopeOf } from './farm-store.js';
+import { KEPT, prefixesOf, scopeOf } from './farm-store.js';
 import { FollowedProjects } from './followed-projects.js';
 import { FollowedRecords } from './followed-records.js';
 import { Freshness } from './freshness.js';

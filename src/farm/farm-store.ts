@@ -4,26 +4,25 @@
  */
 import { refusals } from '../base/errors/errors.js';
 import { packRecords, unpackChanges } from '../base/store/packing.js';
-import type {
-  Change,
-  Claim,
-  ClaimOutcome,
-  Follower,
-  Key,
-  OtherServers,
-  Packed,
-  Position,
-  Reading,
-  SharedStore,
-  Store,
-  StoredRecord,
+import {
+  FARM_SCOPE,
+  type Change,
+  type Claim,
+  type ClaimOutcome,
+  type Follower,
+  type Key,
+  type OtherServers,
+  type Packed,
+  type Position,
+  type Reading,
+  type SharedStore,
+  type Store,
+  type StoredRecord,
 } from '../base/store/store.js';
 import type { FarmRecords } from './farm-records.js';
 import { keyOf } from './followed-records.js';
 import type { Freshness } from './freshness.js';
 
-/** The scope of what belongs to all servers together. */
-export const FARM_SCOPE = '@farm';
 /** The scope of a server that has the farm to itself. Its chain fences off one that has lost it and does not know yet. */
 export const ALONE = '@alone';
 /** In the store of a server whose records have gone to a farm. */

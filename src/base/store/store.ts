@@ -40,6 +40,9 @@ export interface Follower {
   gone(): void;
 }
 
+/** The scope of what belongs to all servers together. */
+export const FARM_SCOPE = '@farm';
+
 /**
  * The right to change a scope: a project, or what belongs to all servers together. One server at a time holds it. Its
  * commits fail with a refusal (503, `claim_lost`) when another server may have it by now, and leave no trace then.

@@ -4,6 +4,7 @@
  */
 import type { HttpRequest } from 'uWebSockets.js';
 import { refusals } from '../../base/errors/errors.js';
+import { FARM_SCOPE } from '../../base/store/store.js';
 import type { Exchange } from '../exchange.js';
 import type { Scoped } from '../route-scope.js';
 import type { HopCredential } from './hop-credential.js';
@@ -12,7 +13,7 @@ import { readHop, type Hop } from './hop.js';
 import { READING, type Departure, type Leg } from './journey.js';
 import { OwnerRequests } from './owner-requests.js';
 import { OwnerTunnels } from './owner-tunnels.js';
-import { FARM_SCOPE, type OwningServer, type ScopeOwners } from './scope-owners.js';
+import type { OwningServer, ScopeOwners } from './scope-owners.js';
 
 interface ForwarderOptions {
   readonly owners: ScopeOwners;

@@ -17,9 +17,6 @@ type ScopeOwner =
   | ({ readonly at: 'server' } & OwningServer)
   | { readonly at: 'nobody' };
 
-/** The scope of what belongs to all servers together. */
-export const FARM_SCOPE = '@farm';
-
 export interface ScopeOwners {
   /** The owner of the scope, as far as this server knows; nothing is asked. */
   known(scope: string): ScopeOwner;

@@ -2,6 +2,7 @@
  * A server as a member of a farm: it knows the others, owns projects, and has those of the controller come and go with its
  * claims.
  */
+import { randomBytes } from 'node:crypto';
 import type { Logger } from 'pino';
 import { refusals } from '../base/errors/errors.js';
 import {
@@ -21,7 +22,7 @@ import { FollowedProjects } from './followed-projects.js';
 import { FollowedRecords } from './followed-records.js';
 import { Freshness } from './freshness.js';
 import { Owners, type Ownership } from './owners.js';
-import { announceServer, Servers, type ServerRecord } from './servers.js';
+import { announceServer, numberOfStart, Servers, type ServerRecord } from './servers.js';
 
 interface FarmMemberOptions {
   readonly shared: SharedStore;
@@ -38,8 +39,11 @@ interface FarmMemberOptions {
 interface OwnPlace {
   readonly id: string;
   readonly address: string;
+  readonly life: string;
+  readonly start: number;
 }
 
+const LIFE_OCTETS = 16;
 /** The answer for what no server has, which any of them can give. */
 const ANYBODYS = { at: 'here', claim: { isFresh: () => true }, staleMs: undefined } as const;
 
@@ -58,6 +62,8 @@ export class FarmMember {
   /** The record of this server, once the others know of it. */
   #announced: ServerRecord | undefined;
   #hasJoined = false;
+  readonly #life = randomBytes(LIFE_OCTETS).toString('base64url');
+  #start = 0;
 
   constructor(options: FarmMemberOptions) {
     const { shared, id, clock, log } = options;
@@ -111,7 +117,8 @@ export class FarmMember {
 
   /** This server; it has an address when it has joined. */
   get place(): OwnPlace {
-    return { id: this.#options.id, address: this.#announced?.address ?? '' };
+    const [life, start] = [this.#life, this.#start];
+    return { id: this.#options.id, address: this.#announced?.address ?? '', life, start };
   }
 
   /** The server that answers for a scope, as far as this one knows; nobody, while what it has claimed is on its way here. */
@@ -140,6 +147,7 @@ export class FarmMember {
 
   /** Call it before anything of the farm is read. */
   async look(): Promise<void> {
+    this.#start = await numberOfStart(this.#options.shared, this.#options.id);
     this.records.replaced(await this.#options.shared.load(...KEPT.map((first) => [first])));
   }
 
@@ -151,7 +159,7 @@ export class FarmMember {
     const url = advertise.replace(/:0$/, `:${port}`);
     const { shared, id, version } = this.#options;
     this.#controlled = projects;
-    this.#announced = { address: url, version };
+    this.#announced = { address: url, version, life: this.#life };
     await announceServer(shared, id, this.#announced);
     await this.#followed.start();
     this.freshness.start();

@@ -22,7 +22,7 @@ export type Ownership =
       /** Set when the store does not answer: so many milliseconds ago it was known that nobody else has the scope. */
       readonly staleMs: number | undefined;
     }
-  | { readonly at: 'server'; readonly id: string; readonly address: string }
+  | { readonly at: 'server'; readonly id: string; readonly address: string; readonly life: string }
   | { readonly at: 'nobody' };
 
 interface OwnersOptions {
@@ -243,6 +243,6 @@ export class Owners implements RecordListener {
   #elsewhere(id: string): Ownership {
     const record = this.#options.servers.live.get(id);
     if (record === undefined || id === this.#options.own) return { at: 'nobody' };
-    return { at: 'server', id, address: record.address };
+    return { at: 'server', id, address: record.address, life: record.life };
   }
 }

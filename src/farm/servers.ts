@@ -9,6 +9,8 @@ const serverRecord = z.object({
   /** Where the others reach it: `http://10.0.0.5:3080`. */
   address: z.string().max(512),
   version: z.string().max(64),
+  /** Another one after each start: what was signed for an earlier life of the server counts no more. */
+  life: z.string().min(1).max(64),
   /** Set when it is about to end: it takes nothing new, and lets others have what it has. */
   isLeaving: z.boolean().optional(),
 });
@@ -43,6 +45,14 @@ export class Servers implements RecordListener {
     if (data === undefined) this.#live.delete(id);
     else this.#live.set(id, data);
   }
+}
+
+/** A number that grows from one start of a server to the next: the epoch of a claim that it makes then. */
+export async function numberOfStart(store: Pick<SharedStore, 'claim'>, id: string): Promise<number> {
+  const outcome = await store.claim(`@start-${id}`);
+  if ('heldBy' in outcome) throw new Error(`the start of ${id} is of ${outcome.heldBy}`);
+  await outcome.claim.release();
+  return outcome.claim.epoch;
 }
 
 /** Lets the others know of a server, for as long as it lives. */

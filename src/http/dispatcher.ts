@@ -101,7 +101,7 @@ export class Dispatcher {
 
   /** Refuses requests by a wrong name of the server, and of foreign pages. The server that forwards a request has done that. */
   checkSource(exchange: Exchange, isActing: boolean): void {
-    if (exchange.hop === 'malformed') throw refusals.hopMalformed();
+    if (typeof exchange.hop === 'string') throw refusals[exchange.hop]();
     if (exchange.hop !== undefined) return;
     this.gate.checkHost(exchange.host);
     if (isActing) this.gate.checkOrigin(exchange);

@@ -13,7 +13,7 @@ import { bytesSource, SizedResponse, type PieceSource } from './streams/sized-re
 import { TailResponse } from './streams/tail-response.js';
 import type { TailSource } from './streams/tail-flow.js';
 import { statusLine } from './headers.js';
-import type { Hop } from './forwarding/hop.js';
+import type { Hop, HopFault } from './forwarding/hop.js';
 import type { Requester, Scheme } from './proxies.js';
 import type { RouteAccess } from './route-access.js';
 
@@ -26,7 +26,7 @@ interface ExchangeOptions {
   readonly id: string;
   readonly client: Requester;
   /** The word of another server of the farm about the request that it has forwarded. */
-  readonly hop?: Hop | 'malformed' | undefined;
+  readonly hop?: Hop | HopFault | undefined;
   /** The headers that the server adds to every response. */
   readonly commonHeaders: (origin: string) => Headers;
 }
@@ -51,7 +51,7 @@ export class Exchange implements Member {
   /** Whether the page that asks is the console. */
   readonly isFromConsole: boolean;
   /** The word of another server of the farm about the request that it has forwarded. */
-  readonly hop: Hop | 'malformed' | undefined;
+  readonly hop: Hop | HopFault | undefined;
   readonly startedAt = performance.now();
   /** The server of the farm that the request has been forwarded to. */
   owner: string | undefined;

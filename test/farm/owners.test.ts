@@ -9,6 +9,7 @@ import { SimulatedStore } from '../support/simulated-store.js';
 import { SimulatedMachine, SimulatedTime } from '../support/simulated-time.js';
 
 const NAMES = ['a', 'b', 'c'];
+const recordOf = (name: string) => ({ address: `http://${name}`, version: '1', life: 'one' });
 
 /** A server that owns scopes, on a machine of its own. */
 class Rig {
@@ -35,7 +36,7 @@ class Rig {
   }
 
   async start(): Promise<this> {
-    await announceServer(this.store, this.name, { address: `http://${this.name}`, version: '1' });
+    await announceServer(this.store, this.name, recordOf(this.name));
     const listeners = [
       { below: ['server'], listener: this.servers },
       { below: ['owner'], listener: this.owners },
@@ -145,7 +146,7 @@ void t.test('a wanted scope whose owner leaves is claimed by the next in rank at
   for (const { owners } of [third, second, first]) owners.watch('p');
   await time.run(2500);
   t.equal(first.owners.known('p').at, 'here');
-  await announceServer(first.store, first.name, { address: 'http://first', version: '1', isLeaving: true });
+  await announceServer(first.store, first.name, { ...recordOf('first'), isLeaving: true });
   await time.run(2510);
   t.equal(await third.asked('p'), 'http://first', 'it answers until it has let go');
   await first.owners.close();

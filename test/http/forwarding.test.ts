@@ -118,7 +118,7 @@ const owner = await startFarmServer(t, { id: 'owner', owners, identification, be
 const third = await startFarmServer(t, { id: 'third', owners, identification });
 owners.table.set(PROJECT, owner);
 owners.table.set(OTHERS, third);
-owners.table.set(LOST, { id: 'lost', address: 'http://127.0.0.1:9' });
+owners.table.set(LOST, { id: 'lost', address: 'http://127.0.0.1:9', life: 'of the lost' });
 owners.table.set('@farm', owner);
 const credentials = { Authorization: 'User ada' };
 /** A server takes only so many new connections at a time. */
@@ -221,10 +221,14 @@ void t.test('a client can be none of the servers', async (t) => {
     'X-Wirefarm-Hop': told,
     'X-Wirefarm-Signature': CREDENTIAL.sign([to, 'GET', path, told]),
   });
-  const forged = hop({
+  const word = {
     ...{ id: 'forged', address: '10.0.0.1', scheme: 'https' },
     pass: { as: 'user', name: 'root', userId: 'id-root' },
-  });
+  };
+  let number = 0;
+  const stamped = ({ life }: { life: string }, more: object = {}): string =>
+    hop({ ...word, stamp: { life, from: 'another', start: 7, number: number++, ...more } });
+  const forged = stamped(owner);
   const genuine = sealed(forged, owner.id);
   const other = new HopCredential('another secret, which is as long as that of the tests');
   for (const headers of [
@@ -235,7 +239,9 @@ void t.test('a client can be none of the servers', async (t) => {
     { ...genuine, 'X-Wirefarm-Signature': CREDENTIAL.sign([owner.id, 'PUT', path, forged]) },
     { ...genuine, 'X-Wirefarm-Signature': CREDENTIAL.sign([owner.id, 'GET', `${path}?a`, forged]) },
     sealed(forged, third.id),
-    ...['', '%', hop({}), hop({ pass: { as: 'root' } })].map((told) => sealed(told, owner.id)),
+    ...['', '%', hop({}), hop(word), stamped(owner, { number: -1 }), stamped(owner, { from: '' })].map(
+      (told) => sealed(told, owner.id),
+    ),
   ])
     for (const port of [owner.port, entrance.port])
       for (const known of [{}, credentials]) {
@@ -248,11 +254,48 @@ void t.test('a client can be none of the servers', async (t) => {
     { name: 'root', address: '10.0.0.1', scheme: 'https', id: 'forged' },
     'the signature is what counts',
   );
-  const onward = await rawRequest(entrance.port, 'GET', path, { headers: sealed(forged, entrance.id) });
+  const onward = await rawRequest(entrance.port, 'GET', path, {
+    headers: sealed(stamped(entrance), entrance.id),
+  });
   t.match(jsonOf(onward), { status: 503, code: 'owner_elsewhere' }, 'a hop is made once');
   t.equal(headerOf(onward, 'Retry-After'), '1');
   const unknown = await rawRequest(entrance.port, 'GET', path, { headers: { Authorization: 'User new' } });
   t.match(jsonOf(unknown), { status: 503, code: 'caller_unknown_here' });
+});
+
+void t.test('the word of one server to another counts once', async (t) => {
+  const recorded = await startFarmServer(t, { id: 'recorded', owners, identification });
+  owners.table.set(PROJECT, recorded);
+  const body = Buffer.from('{"to": "be stored"}');
+  const first = await ask(path, { method: 'PUT', body });
+  t.equal((await buffer(first)).toString(), '{"to":"be stored"}');
+  await ask(path, { method: 'PUT', body });
+  const pieces = Buffer.concat(recorded.received()).toString('latin1').split('PUT ').slice(1);
+  t.equal(pieces.length, 2);
+  const replayed = async (piece: string | undefined, port: number): Promise<object> => {
+    const [head = '', text = ''] = `PUT ${piece ?? ''}`.split('\r\n\r\n');
+    const lines = head.split('\r\n').slice(1);
+    const headers = Object.fromEntries(lines.map((line) => line.split(': ') as [string, string]));
+    const { 'content-length': _length, connection: _connection, ...others } = headers;
+    return jsonOf(await rawRequest(port, 'PUT', path, { headers: others, body: text }));
+  };
+  const used = { status: 400, code: 'hop_used' };
+  for (const piece of [pieces[0], pieces[1], pieces[0]])
+    t.match(await replayed(piece, recorded.port), used, 'a recording is no hop');
+  // It is the same server after a restart, which remembers nothing.
+  const restarted = await startFarmServer(t, {
+    id: 'recorded',
+    owners,
+    identification,
+    life: 'the next life',
+  });
+  t.match(await replayed(pieces[0], restarted.port), { status: 503, code: 'hop_outdated' });
+  owners.table.set(PROJECT, { ...restarted, life: recorded.life });
+  const stale = await ask(path, { method: 'PUT', body });
+  t.same([stale.statusCode, stale.headers['retry-after']], [503, '1'], 'nobody has told of the restart yet');
+  owners.table.set(PROJECT, restarted);
+  t.equal((await ask(path, { method: 'PUT', body })).statusCode, 200);
+  owners.table.set(PROJECT, owner);
 });
 
 void t.test('bodies of requests, short and long, of known length and not', async (t) => {
@@ -482,7 +525,7 @@ void t.test('the events of a project go on with the next owner', async (t) => {
   t.match(frames.slice(3), [warning, 'from door'], 'the entrance may be the next owner');
   await eventually('the second one sends no more', () => gone.includes('two') || undefined);
   t.same(opened, ['one', 'two', 'door']);
-  own.table.set(PROJECT, { id: 'none', address: 'http://127.0.0.1:9' });
+  own.table.set(PROJECT, { id: 'none', address: 'http://127.0.0.1:9', life: 'of none' });
   reply.destroy();
   socket.close();
   await eventually('nobody sends any more', () => gone.includes('door') || undefined);

@@ -10,7 +10,7 @@ import type { Identification } from '../../src/http/caller.js';
 import type { Exchange } from '../../src/http/exchange.js';
 import { HopCredential } from '../../src/http/forwarding/hop-credential.js';
 import { Forwarder } from '../../src/http/forwarding/forwarder.js';
-import type { OwningServer, ScopeOwners } from '../../src/http/forwarding/scope-owners.js';
+import type { OwningServer, OwnServer, ScopeOwners } from '../../src/http/forwarding/scope-owners.js';
 import { RawBody, RAW_BODY_HEADERS } from '../../src/http/raw-body.js';
 import { placed } from '../../src/http/route-scope.js';
 import { route, socketRoute, type RouteTable } from '../../src/http/route.js';
@@ -21,6 +21,9 @@ import { newGate } from './new-gate.js';
 import type { Teardown } from './scratch.js';
 
 export const CREDENTIAL = new HopCredential('the secret that all servers of the tests share');
+
+/** The pieces that are kept of the bytes that have come on a way. */
+const KEPT_PIECES = 100;
 
 /** The owners of scopes, for all servers of a farm. */
 export class FixedOwners {
@@ -53,10 +56,12 @@ export interface Behaviour {
   readonly beforeBody?: () => Promise<void>;
 }
 
-interface ServerOfFarm extends OwningServer {
+interface ServerOfFarm extends OwnServer {
   readonly port: number;
   /** Ends all connections of other servers to it at once, and accepts no more. */
   readonly kill: () => void;
+  /** All that has come on the way from other servers. */
+  readonly received: () => readonly Buffer[];
   /** The lines of its access log. */
   readonly lines: readonly string[];
 }
@@ -67,12 +72,13 @@ interface FarmServerOptions {
   readonly table?: RouteTable;
   readonly behaviour?: Behaviour;
   readonly identification?: Identification;
+  readonly life?: string;
 }
 
 export async function startFarmServer(t: Teardown, options: FarmServerOptions): Promise<ServerOfFarm> {
-  const { id, owners, behaviour = {}, identification } = options;
+  const { id, owners, behaviour = {}, identification, life = `life of ${id}` } = options;
   const lines: string[] = [];
-  let place: OwningServer = { id, address: '' };
+  let place: OwnServer = { id, address: '', life, start: 1 };
   const server = new HttpServer({
     rates: () => undefined,
     ended: () => undefined,
@@ -88,16 +94,19 @@ export async function startFarmServer(t: Teardown, options: FarmServerOptions): 
   });
   const port = await server.listen('127.0.0.1', 0);
   const line = await startLine(port);
-  place = { id, address: `http://127.0.0.1:${line.port}` };
+  place = { ...place, address: `http://127.0.0.1:${line.port}` };
   t.teardown(async () => {
     line.cut();
     await server.close(0);
   });
-  return { ...place, port, kill: line.cut, lines };
+  return { ...place, port, kill: line.cut, received: line.received, lines };
 }
 
 /** The way from other servers to this one. When it is cut, they see what they would see of a server that was killed. */
-async function startLine(port: number): Promise<{ readonly port: number; readonly cut: () => void }> {
+async function startLine(
+  port: number,
+): Promise<Pick<ServerOfFarm, 'port' | 'received'> & { readonly cut: () => void }> {
+  const received: Buffer[] = [];
   const sockets = new Set<Socket>();
   const line = createServer((socket) => {
     const onward = connect(port, '127.0.0.1');
@@ -105,6 +114,9 @@ async function startLine(port: number): Promise<{ readonly port: number; readonl
       sockets.add(end);
       end.on('error', () => undefined);
     }
+    socket.on('data', (piece: Buffer) => {
+      if (received.length < KEPT_PIECES) received.push(piece);
+    });
     socket.pipe(onward).pipe(socket);
     socket.on('close', () => onward.destroy());
     onward.on('close', () => socket.destroy());
@@ -115,7 +127,7 @@ async function startLine(port: number): Promise<{ readonly port: number; readonl
     line.close();
     for (const socket of sockets) socket.destroy();
   };
-  return { port: (line.address() as AddressInfo).port, cut };
+  return { port: (line.address() as AddressInfo).port, cut, received: () => received };
 }
 
 /** The byte at a position of the body of `/bytes`. */

@@ -126,7 +126,7 @@ class FarmServer implements RecordListener {
   }
 
   async #start(): Promise<void> {
-    await announceServer(this.store, this.name, { address: this.name, version: '1' });
+    await announceServer(this.store, this.name, { address: this.name, version: '1', life: 'one' });
     await this.#followed.start();
     for (const scope of SCOPES) this.owners.watch(scope);
     this.isReady = true;
@@ -143,7 +143,7 @@ class FarmServer implements RecordListener {
 
   async #stop(): Promise<void> {
     this.isReady = false;
-    const record = { address: this.name, version: '1', isLeaving: true };
+    const record = { address: this.name, version: '1', life: 'one', isLeaving: true };
     await announceServer(this.store, this.name, record).catch(() => undefined);
     await this.owners.close();
     this.#followed.stop();

@@ -41,4 +41,17 @@ export const forwardingRefusals = {
       'hop_malformed',
       'The request says that another server of the farm has forwarded it, and has no signature of that server',
     ),
+  hopOutdated: () =>
+    new Refusal(
+      503,
+      'hop_outdated',
+      'The server of the farm that has forwarded the request does not know of a restart yet: nothing was done, try again',
+      SOON,
+    ),
+  hopUsed: () =>
+    new Refusal(
+      400,
+      'hop_used',
+      'The request says that another server of the farm has forwarded it, which that server has done before: nothing was done',
+    ),
 } as const;

@@ -9,17 +9,17 @@ import type { Exchange } from '../exchange.js';
 import type { Scoped } from '../route-scope.js';
 import type { HopCredential } from './hop-credential.js';
 import { forwardedHead } from './forwarded-headers.js';
-import { readHop, type Hop } from './hop.js';
+import { Hops, type Hop, type HopFault } from './hop.js';
 import { READING, type Departure, type Leg } from './journey.js';
 import { OwnerRequests } from './owner-requests.js';
 import { OwnerTunnels } from './owner-tunnels.js';
-import type { OwningServer, ScopeOwners } from './scope-owners.js';
+import type { OwningServer, OwnServer, ScopeOwners } from './scope-owners.js';
 
 interface ForwarderOptions {
   readonly owners: ScopeOwners;
   readonly credential: HopCredential;
   /** This server, once it listens. */
-  readonly own: () => OwningServer;
+  readonly own: () => OwnServer;
 }
 
 const PROJECT_ID = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/i;
@@ -28,13 +28,16 @@ export class Forwarder {
   readonly requests: OwnerRequests;
   readonly tunnels: OwnerTunnels;
   readonly #options: ForwarderOptions;
+  readonly #hops: Hops;
   readonly #legs = new Set<Leg>();
 
   constructor(options: ForwarderOptions) {
-    const legs = this.#legs;
+    const hops = new Hops(options);
+    const journeys = { ...options, hops, legs: this.#legs };
     this.#options = options;
-    this.requests = new OwnerRequests({ ...options, legs });
-    this.tunnels = new OwnerTunnels({ ...options, legs });
+    this.#hops = hops;
+    this.requests = new OwnerRequests(journeys);
+    this.tunnels = new OwnerTunnels(journeys);
   }
 
   /** How many requests and WebSockets are with other servers now. */
@@ -43,9 +46,8 @@ export class Forwarder {
   }
 
   /** The word of another server of the farm about the request; undefined for one of a client. */
-  hopOf(request: HttpRequest): Hop | 'malformed' | undefined {
-    const { credential, own } = this.#options;
-    return readHop(credential, request, own().id);
+  hopOf(request: HttpRequest): Hop | HopFault | undefined {
+    return this.#hops.read(request);
   }
 
   /**

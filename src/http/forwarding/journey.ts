@@ -2,9 +2,8 @@
 import { refusals, type Refusal } from '../../base/errors/errors.js';
 import type { Pass } from '../caller.js';
 import type { Exchange } from '../exchange.js';
-import type { HopCredential } from './hop-credential.js';
 import { forwardedPath } from './forwarded-headers.js';
-import { hopHeaders } from './hop.js';
+import type { Hops } from './hop.js';
 import type { OwningServer, ScopeOwners } from './scope-owners.js';
 
 /** A request that leaves this server, as its first step has found it. */
@@ -35,7 +34,7 @@ export interface Leg {
 /** The part that requests and WebSockets to owners share. */
 export interface JourneyOptions {
   readonly owners: ScopeOwners;
-  readonly credential: HopCredential;
+  readonly hops: Hops;
   /** This server. */
   readonly own: () => OwningServer;
   /** All that is under way. */
@@ -52,14 +51,10 @@ const DRAIN_MS = 2000;
 export const READING = new Set(['GET', 'HEAD', 'OPTIONS']);
 
 /** The headers of the request to the owner, whose path and query are `target`: names and values in turn. */
-export function headersOf(
-  { exchange, owner, headers, pass }: Journey,
-  target: string,
-  credential: HopCredential,
-): string[] {
+export function headersOf({ exchange, owner, headers, pass }: Journey, target: string, hops: Hops): string[] {
   const { id, address, scheme, ticketId, method } = exchange;
   const told = { id, address, scheme, ticketId, pass };
-  return [...headers, ...hopHeaders(credential, told, { to: owner.id, method, target })];
+  return [...headers, ...hops.headers(told, { to: owner, method, target })];
 }
 
 /** The path with its query, as it stands in a request. */

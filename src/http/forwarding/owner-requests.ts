@@ -56,7 +56,7 @@ export class OwnerRequests {
     const pool = this.#poolOf(owner.address);
     if (exchange.isGone) return 'streamed';
     const path = targetOf(exchange);
-    const headers = headersOf(journey, path, this.#options.credential);
+    const headers = headersOf(journey, path, this.#options.hops);
     if (isStream(body) && length !== undefined) headers.push('content-length', String(length));
     return new Promise((resolve, reject) => {
       const outcome: Outcome = {
@@ -159,7 +159,7 @@ export class OwnerRequests {
     const pool = this.#poolOf(owner.address);
     const { path, query } = exchange;
     const target = targetOf({ path, query: queryForNextOwner(query) });
-    const headers = headersOf(journey, target, this.#options.credential);
+    const headers = headersOf(journey, target, this.#options.hops);
     return new Promise((resolve) => {
       const failed = (): void => {
         resolve('failed');

@@ -96,7 +96,7 @@ export class OwnerTunnels {
     const { exchange, owner } = journey;
     const target = targetOf({ path: exchange.path, query });
     const socket = new WebSocket(`${owner.address.replace(/^http/, 'ws')}${target}`, {
-      headers: pairs(headersOf(journey, target, this.#options.credential)),
+      headers: pairs(headersOf(journey, target, this.#options.hops)),
       handshakeTimeout: HANDSHAKE_MS,
       maxPayload: LARGEST_FRAME,
       perMessageDeflate: false,

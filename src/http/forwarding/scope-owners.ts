@@ -4,6 +4,14 @@
 export interface OwningServer {
   readonly id: string;
   readonly address: string;
+  /** Another one after each of its starts. */
+  readonly life: string;
+}
+
+/** This server. */
+export interface OwnServer extends OwningServer {
+  /** Grows from one of its starts to the next. */
+  readonly start: number;
 }
 
 type ScopeOwner =

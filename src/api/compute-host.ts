@@ -13,6 +13,9 @@ import { version } from './version.js';
 
 const tag = 'Compute';
 
+/** The number of the dialect between Wirefarms. A controller speaks the lower one of both. */
+const DIALECT = 1;
+
 const networkInterface = z.strictObject({
   id: z.string(),
   ip_address: z.string(),
@@ -51,11 +54,14 @@ export function computeHost(
             node_types: z.array(nodeType),
             platform: z.string(),
             version: z.string(),
+            dialect: z.int().optional(),
           }),
         },
-        handle: async ({ exchange }) => {
-          if (exchange.query === `controller=${controller.computes.mark}`) throw refusals.computeIsSelf();
-          return json(200, await compute.capabilities());
+        handle: async ({ exchange: { query } }) => {
+          if (query === `controller=${controller.computes.mark}`) throw refusals.computeIsSelf();
+          const shown = await compute.capabilities();
+          // Only a Wirefarm says who it is. Controllers of GNS3 refuse fields that they do not know.
+          return json(200, query.startsWith('controller=') ? { ...shown, dialect: DIALECT } : shown);
         },
       }),
       route({

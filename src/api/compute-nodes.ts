@@ -1,10 +1,11 @@
 /** Nodes on the compute interface: the same routes for each kind that this server runs. */
 import { z } from 'zod';
 import type { LocalCompute } from '../run/local-compute.js';
+import type { NewComputeNode } from '../run/nodes/compute-node.js';
 import { ProgramNode } from '../run/nodes/program-node.js';
 import { docker } from '../lab/kinds/docker.js';
 import { dynamips } from '../lab/kinds/dynamips.js';
-import type { NodeKind } from '../lab/kinds/node-kind.js';
+import type { NodeKind, Properties } from '../lab/kinds/node-kind.js';
 import { isProgramKind, SERVED_KINDS } from '../lab/kinds/node-kinds.js';
 import { qemu } from '../lab/kinds/qemu.js';
 import { empty, jsonText } from '../http/answer.js';
@@ -180,6 +181,16 @@ function shownNode(kind: NodeKind): z.ZodType {
 
 function consoleFields(kind: NodeKind) {
   return { console: tcpPort.nullable().optional(), console_type: z.enum(kind.consoleTypes).optional() };
+}
+
+/** A new node as the body of its request tells it. */
+type NodeBody = Omit<NewComputeNode, 'node_id'> & {
+  readonly node_id?: string | undefined;
+  readonly inputs: Properties;
+};
+
+export function newNodeOf(kind: NodeKind): z.ZodType<NodeBody> {
+  return requestsOf(kind).newNode;
 }
 
 /** The bodies that create and change a node: the fields of its kind stand beside those of all kinds. */

@@ -53,6 +53,7 @@ import { computeNioRoutes } from './compute-nios.js';
 import { computeNodeRoutes } from './compute-nodes.js';
 import { computeProjectRoutes } from './compute-projects.js';
 import { computeStatisticsRoutes } from './compute-statistics.js';
+import { computeWantedRoutes } from './compute-wanted.js';
 import { computeRoutes } from './computes.js';
 import { consoleFileRoutes } from './console-files.js';
 import { consoleRoutes } from './consoles.js';
@@ -227,6 +228,7 @@ export function routeTable({
         ...uploadRoutes(uploads),
         ...host.routes,
         ...computeProjectRoutes(compute),
+        ...computeWantedRoutes(compute),
         ...computeFileRoutes(compute, transfers, files),
         ...computeNodeRoutes(compute),
         ...unavailable.routes,

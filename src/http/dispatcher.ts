@@ -180,7 +180,8 @@ export class Dispatcher {
         : notes.noted(exchange, pathParams, () => route.handle(request));
     if (body === 'raw') return heardOut(exchange, () => handle(bare));
     if (body === undefined) return handle(bare);
-    return readJsonBody(exchange, this.#maxJsonBody(), notes?.digester(exchange)).then((json) => {
+    const largest = Math.max(this.#maxJsonBody(), route.largestBody ?? 0);
+    return readJsonBody(exchange, largest, notes?.digester(exchange)).then((json) => {
       if (exchange.isGone) return 'streamed';
       exchange.body = json;
       if (route.checkBody === undefined)

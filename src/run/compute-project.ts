@@ -166,6 +166,15 @@ export class ComputeProject implements NodeProject, WatchedProject {
     throw refusals.projectUnknown(this.id);
   }
 
+  /** Reserves this port. Resolves with false when it is not free. */
+  async takeUdpPort(port: number): Promise<boolean> {
+    const { udpPorts } = this.#services;
+    const isTaken = await udpPorts.take(port, this.id);
+    if (!isTaken || !this.#isClosed) return isTaken;
+    udpPorts.release(port, this.id);
+    throw refusals.projectUnknown(this.id);
+  }
+
   releaseUdpPort(port: number): void {
     this.#services.udpPorts.release(port, this.id);
   }

@@ -17,6 +17,7 @@ import type { Claims, DiskQuotas } from '../lab/quotas/quotas.js';
 import type { Remember } from '../lab/history-event.js';
 import type { LicenseSettings } from '../lab/iou-license.js';
 import type { Projects } from '../lab/projects/projects.js';
+import type { ComputeProject } from './compute-project.js';
 import { ComputeProjects } from './compute-projects.js';
 import { ComputeRun } from './compute-run.js';
 import type { ComputeServices } from './compute-services.js';
@@ -48,6 +49,7 @@ import { ProjectRoom } from './project-room.js';
 import type { SavedStates } from './saved-states.js';
 import { ProjectFolders } from './project-folders.js';
 import type { UdpPorts } from './links/udp-ports.js';
+import { WantedProject } from './wanted-project.js';
 
 interface LocalComputeOptions extends NioSocketsOptions {
   readonly engines: Engines;
@@ -107,6 +109,7 @@ export class LocalCompute {
   readonly #files: ComputeFiles;
   readonly #bpf: BpfCompiler;
   readonly #runs = new Map<string, ComputeRun>();
+  readonly #wanted = new WeakMap<ComputeProject, WantedProject>();
   readonly #gns3Version: string;
   readonly #images: ImageLibrary;
   readonly #services: ComputeServices;
@@ -208,6 +211,21 @@ export class LocalCompute {
     if (!isEmulator(type)) return;
     for (const name of imageProperties.map((key) => properties[key]))
       if (typeof name === 'string' && name !== '') await this.#images.pathOf(type, name);
+  }
+
+  /** The wishes of a controller on another host for a project here. */
+  wantedOf(project: ComputeProject): WantedProject {
+    const known = this.#wanted.get(project);
+    if (known !== undefined) return known;
+    const graph = new WantedProject({
+      project,
+      checkNode: async (kind, properties) => {
+        await this.checkAble(kind.type);
+        await this.checkImages(kind, properties);
+      },
+    });
+    this.#wanted.set(project, graph);
+    return graph;
   }
 
   /** The names of the images of containers. Refuses (409) when there is no engine. */

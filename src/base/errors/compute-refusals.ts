@@ -113,6 +113,20 @@ export const computeRefusals = {
       'console_full',
       `The console has ${most} clients, which is all that is allowed: close one`,
     ),
+  wantedOlder: (epoch: number, known: number) =>
+    new Refusal(
+      409,
+      'wanted_older',
+      `Another controller has taken this project over: it is at epoch ${known}, and this request of epoch ${epoch}`,
+    ),
+  wantedGap: (since: number, reached: number) =>
+    new Refusal(
+      409,
+      'wanted_gap',
+      `This compute has reached number ${reached}, and the difference is one from ${since}: send all that is wanted`,
+    ),
+  wantedOfOwn: (id: string) =>
+    new Refusal(409, 'wanted_of_own', `Project ${id} belongs to the controller of this server`),
   nioNotSupported: (type: string) =>
     new Refusal(409, 'nio_not_supported', `NIO of type ${type} is not supported`),
   nioFixed: () =>

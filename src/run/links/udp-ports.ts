@@ -43,6 +43,16 @@ export class UdpPorts {
     throw refusals.udpPortsTaken(first, last, reason);
   }
 
+  /** Reserves this number. Resolves with false when it is out of range, given out, or in use by another program. */
+  async take(port: number, owner: string): Promise<boolean> {
+    const [first, last] = this.range;
+    if (port < first || port > last || this.#owners.has(port)) return false;
+    this.#owners.set(port, owner);
+    if (await this.#isFree(port)) return true;
+    this.release(port, owner);
+    return false;
+  }
+
   /** Reserves a number that a program of the owner uses already. */
   hold(port: number, owner: string): void {
     if (!this.#owners.has(port)) this.#owners.set(port, owner);

@@ -1,0 +1,118 @@
+/** The dialect between Wirefarms: a controller says what it wants of a project here, and is told what runs. */
+import { z } from 'zod';
+import { refusals } from '../base/errors/errors.js';
+import { json } from '../http/answer.js';
+import { route, type Route } from '../http/route.js';
+import { text, uuid } from '../lab/gns3-file/topology-schema.js';
+import type { NodeKind } from '../lab/kinds/node-kind.js';
+import { servedKind, SERVED_KINDS } from '../lab/kinds/node-kinds.js';
+import type { LocalCompute } from '../run/local-compute.js';
+import { MOST_WANTED, type WantedComputeNode } from '../run/wanted-shapes.js';
+import { checkId, findProject } from './compute-ids.js';
+import { newNodeOf } from './compute-nodes.js';
+import { names } from './schemas.js';
+
+const tag = 'Compute projects';
+const LARGEST_BODY = 8 * 1024 * 1024;
+
+const count = z.int().min(0);
+const port = z.int().min(1).max(65_535);
+const status = z.enum(['started', 'stopped', 'suspended']);
+const fault = z.strictObject({ status: z.int(), message: z.string() }).nullable();
+
+const place = {
+  node_id: uuid,
+  adapter_number: count.max(65_535),
+  port_number: count.max(65_535),
+};
+
+const [first, ...others] = SERVED_KINDS.map((kind) =>
+  z.strictObject({
+    node_type: z.literal(kind.type),
+    node_id: uuid,
+    settings: newNodeOf(kind),
+    status: status.optional(),
+  }),
+);
+if (first === undefined) throw new Error('there are no kinds of nodes');
+const wantedNode = z
+  .discriminatedUnion('node_type', [first, ...others])
+  .transform(({ node_type: type, ...wanted }): WantedComputeNode => ({ ...wanted, kind: kindOf(type) }));
+
+const wantedAttachment = z.strictObject({
+  ...place,
+  link_id: uuid,
+  lport: port.optional(),
+  peer: z.strictObject({ host: text(1, 255), port }).optional(),
+  suspend: z.boolean().default(false),
+  filters: z.record(z.string().max(100), z.unknown()).default({}),
+});
+
+const wanted = z.strictObject({
+  name: text(1, 255),
+  epoch: count.min(1),
+  number: count.min(1),
+  since: count.optional(),
+  nodes: z.array(wantedNode).max(MOST_WANTED.nodes).default([]),
+  attachments: z.array(wantedAttachment).max(MOST_WANTED.attachments).default([]),
+  removed_nodes: z.array(uuid).max(MOST_WANTED.nodes).default([]),
+  removed_attachments: z.array(z.strictObject(place)).max(MOST_WANTED.attachments).default([]),
+});
+
+const actual = z.strictObject({
+  epoch: count,
+  number: count,
+  nodes: z.array(
+    z.strictObject({
+      node_id: uuid,
+      status: status.nullable(),
+      console: port.nullable(),
+      command_line: z.string().nullable(),
+      node_directory: z.string().nullable(),
+      fault,
+    }),
+  ),
+  attachments: z.array(z.strictObject({ ...place, link_id: uuid, lport: port.nullable(), fault })),
+});
+
+export function computeWantedRoutes(compute: LocalCompute): Route[] {
+  const path = '/v2/compute/projects/{project_id}/wanted';
+  const params = names('project_id');
+  return [
+    route({
+      method: 'GET',
+      path,
+      tag,
+      access: { right: 'compute' },
+      summary: 'Show what runs of what a Wirefarm wants of this project',
+      params,
+      answers: { 200: actual },
+      handle: ({ params: { project_id: id } }) =>
+        json(200, compute.wantedOf(findProject(compute, id)).actual),
+    }),
+    route({
+      method: 'PUT',
+      path,
+      tag,
+      access: { right: 'compute' },
+      summary: 'Say what a Wirefarm wants of this project: all of it, or what has changed since a number',
+      params,
+      body: wanted,
+      largestBody: LARGEST_BODY,
+      answers: { 200: actual },
+      handle: async ({ params: { project_id: id }, body: { name, ...change } }) => {
+        checkId('Project', id);
+        if (compute.runOf(id) !== undefined) throw refusals.wantedOfOwn(id);
+        // A difference is of no use without the project.
+        if (change.since === undefined) await compute.projects.create({ name, project_id: id });
+        return json(200, await compute.wantedOf(compute.projects.find(id)).follow(change));
+      },
+    }),
+  ];
+}
+
+function kindOf(type: string): NodeKind {
+  const kind = servedKind(type);
+  if (kind === undefined) throw new Error(`no kind of node '${type}' runs here`);
+  return kind;
+}

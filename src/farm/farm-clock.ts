@@ -5,3 +5,23 @@ export interface FarmClock {
   /** Does the work so many milliseconds later, unless what is returned is called before. */
   after(milliseconds: number, work: () => void): () => void;
 }
+
+/** The result of the work; undefined when it takes longer, or fails. */
+export function within<Result>(
+  clock: FarmClock,
+  milliseconds: number,
+  work: Promise<Result>,
+): Promise<Result | undefined> {
+  return new Promise((resolve) => {
+    const callOff = clock.after(milliseconds, () => {
+      resolve(undefined);
+    });
+    const end = (result: Result | undefined): void => {
+      callOff();
+      resolve(result);
+    };
+    work.then(end, () => {
+      end(undefined);
+    });
+  });
+}

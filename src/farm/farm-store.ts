@@ -44,6 +44,8 @@ export const SHARED_RECORDS: readonly Key[] = [...SHARED].map((first) => [first]
 
 /** So long after a server has heard from the others it trusts what it knows of users. */
 const LONGEST_SILENCE_MS = 10_000;
+/** Nobody waits longer for the outcome of a change. */
+const PATIENCE_MS = 10_000;
 
 interface FarmStoreOptions {
   readonly shared: SharedStore;
@@ -57,6 +59,7 @@ interface FarmStoreOptions {
 
 export class FarmStore implements Store {
   readonly others: OtherServers;
+  readonly patienceMs = PATIENCE_MS;
   readonly #options: FarmStoreOptions;
 
   constructor(options: FarmStoreOptions) {

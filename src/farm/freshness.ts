@@ -3,7 +3,7 @@
  * has followed that far: then it knows all that was acknowledged before it asked. Everybody who waits shares one question.
  */
 import type { Position, SharedStore } from '../base/store/store.js';
-import type { FarmClock } from './farm-clock.js';
+import { within, type FarmClock } from './farm-clock.js';
 
 interface FreshnessOptions {
   readonly store: Pick<SharedStore, 'latest'>;
@@ -58,10 +58,11 @@ export class Freshness {
    * known, when the store does not answer for a while.
    */
   async catchUp(): Promise<number | undefined> {
-    const asked = this.#ask();
-    const isDone = await this.#within(this.#isSilent ? SILENT_PATIENCE_MS : PATIENCE_MS, asked);
-    this.#isSilent = !isDone;
-    return isDone ? undefined : this.ageMs;
+    const asked = this.#ask().then(() => true);
+    const patience = this.#isSilent ? SILENT_PATIENCE_MS : PATIENCE_MS;
+    const isDone = await within(this.#options.clock, patience, asked);
+    this.#isSilent = isDone === undefined;
+    return this.#isSilent ? this.ageMs : undefined;
   }
 
   #ask(): Promise<void> {
@@ -83,25 +84,5 @@ export class Freshness {
     const askedAt = clock.now();
     await reached(await store.latest());
     this.#knownAt = Math.max(this.#knownAt, askedAt);
-  }
-
-  #within(milliseconds: number, work: Promise<void>): Promise<boolean> {
-    return new Promise((resolve) => {
-      const callOff = this.#options.clock.after(milliseconds, () => {
-        resolve(false);
-      });
-      const end = (isDone: boolean): void => {
-        callOff();
-        resolve(isDone);
-      };
-      work.then(
-        () => {
-          end(true);
-        },
-        () => {
-          end(false);
-        },
-      );
-    });
   }
 }

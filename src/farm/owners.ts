@@ -6,13 +6,16 @@
 import type { Logger } from 'pino';
 import { refusals } from '../base/errors/errors.js';
 import type { Change, Claim, Key, Reading, Store, StoredRecord } from '../base/store/store.js';
-import type { FarmClock } from './farm-clock.js';
+import { within, type FarmClock } from './farm-clock.js';
 import { keyOf, type RecordListener } from './followed-records.js';
 import { ranking } from './ranking.js';
 import type { ServerRecord } from './servers.js';
 
 const OWNER = 'owner';
 const RANK_MS = 1000;
+/** A wait for the word of the store, and one for a store that had none the last time. */
+const PATIENCE_MS = 2000;
+const SILENT_PATIENCE_MS = 100;
 
 /** A server that answers for a scope. */
 export type Ownership =
@@ -59,6 +62,10 @@ export class Owners implements RecordListener {
   readonly #claiming = new Map<string, Promise<Ownership>>();
   /** Scopes that this server is going to claim, with what calls that off. */
   readonly #waiting = new Map<string, () => void>();
+  /** Set when the store had no word the last time. */
+  #isSilent = false;
+  /** A question to the store that is under way. */
+  #asking: Promise<unknown> | undefined;
   #isClosed = false;
 
   constructor(options: OwnersOptions) {
@@ -210,16 +217,14 @@ export class Owners implements RecordListener {
 
   /** The scope is here, unless the store says that it is not, which is asked when that might be. */
   async #checked(scope: string, held: Held): Promise<Ownership> {
-    const { store, own, clock } = this.#options;
+    const { own, clock } = this.#options;
     const now = clock.now();
     if (held.claim.isFresh()) {
       held.sureAt = now;
       return this.#here(held, undefined);
     }
-    let records: readonly StoredRecord[];
-    try {
-      records = await store.load([OWNER, scope]);
-    } catch {
+    const records = await this.#wordOn(scope);
+    if (records === undefined) {
       if (this.#held.get(scope) !== held) return { at: 'nobody' };
       return this.#here(held, clock.now() - held.sureAt);
     }
@@ -233,6 +238,29 @@ export class Owners implements RecordListener {
     if (typeof id !== 'string') return { at: 'nobody' };
     this.#owners.set(scope, id);
     return this.#elsewhere(id);
+  }
+
+  /** The owner's record, asked for after this was called; undefined when the store has no word for a while. */
+  async #wordOn(scope: string): Promise<readonly StoredRecord[] | undefined> {
+    const { store, clock } = this.#options;
+    const isSilent = (): boolean => this.#isSilent;
+    // A store that is silent is waited for a moment only, and no question is added to one that is under way.
+    if (isSilent() && this.#asking !== undefined) {
+      const word = await within(clock, SILENT_PATIENCE_MS, this.#asking);
+      if (word === undefined) return undefined;
+    }
+    const asked = store.load([OWNER, scope]);
+    const asking = asked.then(
+      () => true,
+      () => undefined,
+    );
+    this.#asking = asking;
+    void asking.then(() => {
+      if (this.#asking === asking) this.#asking = undefined;
+    });
+    const records = await within(clock, isSilent() ? SILENT_PATIENCE_MS : PATIENCE_MS, asked);
+    this.#isSilent = records === undefined;
+    return records;
   }
 
   #here({ claim }: Held, staleMs: number | undefined): Ownership {

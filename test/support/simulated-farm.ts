@@ -51,8 +51,8 @@ const CLIENT_MS = 15_000;
 const FORWARD_MS = 5000;
 const FAULTS = { lost: 0.01, repeated: 0.02, late: 0.03 };
 /** Some changes take long before they are stored. */
-const LONG_WORK = 0.05;
-const LONGEST_WORK_MS = 8000;
+const LONG_WORK = 0.1;
+const LONGEST_WORK_MS = 20_000;
 
 const log = pino({ level: 'silent' });
 

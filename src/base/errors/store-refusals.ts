@@ -21,6 +21,12 @@ export const storeRefusals = {
       retryAfterSeconds: RETRY_SECONDS,
       cause,
     }),
+  changeUnsettled: (): Refusal =>
+    new Refusal(
+      502,
+      'change_unsettled',
+      'The servers of the store went away while the change was stored: look whether it was done when they are back',
+    ),
   storeForbidden: (reason: string, cause?: unknown): Refusal =>
     new Refusal(503, 'store_forbidden', `etcd does not let this server in: ${reason}`, {
       retryAfterSeconds: RETRY_SECONDS,

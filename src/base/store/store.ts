@@ -96,6 +96,8 @@ export interface Store {
   read(...prefixes: readonly Key[]): Promise<Reading>;
   /** Tells of every commit after the position that changes records below the prefixes, until what is returned is called. */
   follow(prefixes: readonly Key[], position: Position, follower: Follower): () => void;
+  /** Set where a commit waits for servers that may be out of reach for long: so long somebody waits for its outcome. */
+  readonly patienceMs?: number;
   /** Set where other servers change records, too. */
   readonly others?: OtherServers;
   /** Claims a scope, and reads the prefixes in the same moment: no commit of an earlier holder comes afterwards. */

@@ -18,6 +18,12 @@ interface Change {
   readonly reject: (error: unknown) => void;
 }
 
+/** A commit that is under way. */
+interface Accepted {
+  readonly change: Change;
+  readonly result: unknown;
+}
+
 interface Exclusive {
   readonly exclusive: () => Promise<void>;
 }
@@ -92,7 +98,7 @@ export class Lane {
 
   async #commit(changes: readonly Change[]): Promise<void> {
     const transaction = new Transaction();
-    const accepted: { readonly change: Change; readonly result: unknown }[] = [];
+    const accepted: Accepted[] = [];
     for (const change of changes) {
       try {
         accepted.push({ change, result: transaction.attempt(change.work) });
@@ -100,15 +106,36 @@ export class Lane {
         change.reject(error);
       }
     }
+    const stopWaiting = this.#waitFor(accepted);
     try {
       await this.#persist(transaction, accepted.length);
     } catch (error) {
       transaction.undoAll();
       for (const { change } of accepted) change.reject(error);
       return;
+    } finally {
+      stopWaiting();
     }
     transaction.publishAll();
     for (const { change, result } of accepted) change.resolve(result);
+  }
+
+  /**
+   * Where commits wait for a store that is out of reach, whoever waits for one is told after a while that its outcome is not
+   * known yet, and whoever waits for a turn that nothing was done. The commit itself goes on.
+   */
+  #waitFor(accepted: readonly Accepted[]): () => void {
+    const { patienceMs } = this.#store;
+    if (patienceMs === undefined) return () => undefined;
+    const timer = setTimeout(() => {
+      for (const { change } of accepted) change.reject(refusals.changeUnsettled());
+      const jobs = this.#waiting.splice(0);
+      this.#waiting.push(...jobs.filter((job) => !isChange(job)));
+      for (const { reject } of jobs.filter(isChange)) reject(refusals.storeUnreachable());
+    }, patienceMs).unref();
+    return () => {
+      clearTimeout(timer);
+    };
   }
 
   async #persist(transaction: Transaction, requests: number): Promise<void> {

@@ -1,4 +1,8 @@
-/** The life of a server in etcd: a lease, which is kept alive. When it is lost, all that hangs on it is, and a new one begins. */
+/**
+ * The life of a server in etcd: a lease, which is kept alive. When it is lost, all that hangs on it is, and a new one begins.
+ * Only etcd knows that: while it is silent nobody else can have what this server has, unless this is the server that is cut
+ * off. So then the lease is in doubt, for as long as that lasts, and not lost.
+ */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { EtcdError } from './etcd-access.js';
 import type { EtcdClient } from './etcd-client.js';
@@ -28,11 +32,6 @@ export class Life {
 
   isFresh(): boolean {
     return !this.lost.aborted && performance.now() - this.#sentAt < FRESH_MS;
-  }
-
-  /** Whether etcd may have ended it. */
-  get mayBeOver(): boolean {
-    return performance.now() - this.#sentAt >= LEASE_SECONDS * 1000;
   }
 
   lives(sentAt: number): void {
@@ -131,10 +130,16 @@ export class EtcdSession {
       if (await this.#client.keepAlive(life.lease)) life.lives(sentAt);
       else this.#lose(life);
     } catch {
-      if (life.mayBeOver) this.#lose(life);
+      // Nobody knows: it is asked again.
       return life.lost.aborted;
     }
     return true;
+  }
+
+  /** Throws the error, unless it says that the lease is not there any more: a new one begins then. */
+  ended(life: Life, error: unknown): void {
+    if (!(error instanceof EtcdError && error.code === LEASE_UNKNOWN)) throw error;
+    this.#lose(life);
   }
 
   #lose(life: Life): void {
@@ -173,9 +178,9 @@ export class EtcdSession {
         }
         announcement.modified = answer.ranges[0]?.records[0]?.modified ?? 0;
       } catch (error) {
-        if (error instanceof EtcdError && error.code === LEASE_UNKNOWN) this.#lose(life);
         if (life.lost.aborted) return;
-        throw error;
+        this.ended(life, error);
+        return;
       }
     }
   }

@@ -198,16 +198,8 @@ export class EtcdStore extends ChainedStore implements SharedStore {
     const key = keys.unclaimedChain(this.#chainName);
     const { last, before } = await takenChain(client, key);
     await large.giveUpAll();
-    const scope = 'the store';
-    return new CommitChain({
-      ...this.parts,
-      key,
-      last,
-      before,
-      fence: undefined,
-      scope,
-      onLost: this.#onLost,
-    });
+    const taken = { key, last, before, fence: undefined, scope: 'the store' };
+    return new CommitChain({ ...this.parts, ...taken, onLost: this.#onLost });
   }
 
   async #claim(scope: string, prefixes: readonly Key[]): Promise<ClaimOutcome> {
@@ -227,7 +219,7 @@ export class EtcdStore extends ChainedStore implements SharedStore {
       }
       const nonce = newNonce();
       const before = lastOf(link);
-      const answer = await client.transaction(
+      const claimed = client.transaction(
         [
           { key: owner, created: 0 },
           { key, modified: link?.modified ?? 0 },
@@ -239,6 +231,10 @@ export class EtcdStore extends ChainedStore implements SharedStore {
         ],
         [{ range: { from: key } }],
       );
+      const answer = await claimed.catch((error: unknown) => {
+        this.#session.ended(life, error);
+      });
+      if (answer === undefined) continue;
       const [made] = answer.succeeded ? [] : (answer.ranges[0]?.records ?? []);
       if (!answer.succeeded && lastOf(made) !== nonce) continue;
       const epoch = answer.succeeded ? answer.revision : (made?.modified ?? 0);

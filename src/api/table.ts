@@ -102,6 +102,7 @@ import { symbolRoutes } from './symbols.js';
 import { templateRoutes } from './templates.js';
 import { ticketRoutes } from './tickets.js';
 import { unavailableKindRoutes } from './unavailable-kinds.js';
+import { tunnelRoutes } from './tunnels.js';
 import { uploadRoutes } from './uploads.js';
 import { userRoutes } from './users.js';
 import { versionRoutes } from './version.js';
@@ -227,6 +228,7 @@ export function routeTable({
         ...virtualMachineRoutes(controller),
         ...uploadRoutes(uploads),
         ...host.routes,
+        ...tunnelRoutes(controller, compute),
         ...computeProjectRoutes(compute),
         ...computeWantedRoutes(compute),
         ...computeFileRoutes(compute, transfers, files),

@@ -14,7 +14,13 @@ import type { HostLoad } from '../base/host-load.js';
 import { Lane } from './projects/lane.js';
 import { computeKey, COMPUTES } from './projects/records.js';
 import { LOCAL_COMPUTE } from './gns3-file/topology-schema.js';
-import { NO_OTHER_COMPUTES, type Compute, type ComputeCall, type OtherComputes } from './other-computes.js';
+import {
+  NO_OTHER_COMPUTES,
+  type Compute,
+  type ComputeCall,
+  type HostPath,
+  type OtherComputes,
+} from './other-computes.js';
 
 interface ComputeRequest {
   readonly compute_id?: string | undefined;
@@ -204,6 +210,17 @@ export class Computes {
       udp_port_range: udpPorts.range,
       udp_ports: udpPorts.reserved,
     };
+  }
+
+  /** The ways from the host of a compute to those of the others. */
+  paths(id: string): HostPath[] {
+    this.#find(id);
+    return this.#connections.pathsOf(id);
+  }
+
+  /** Warns everybody who follows the controller. */
+  warn(message: string): void {
+    this.#options.announcements.emit('log.warning', JSON.stringify({ message }));
   }
 
   nameOf(id: string): string {

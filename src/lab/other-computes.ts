@@ -41,6 +41,26 @@ export interface ComputeCall {
   readonly body?: unknown;
 }
 
+/** The way between the hosts of two computes, by which their links lead. */
+export interface HostPath {
+  /** The far compute. */
+  readonly compute_id: string;
+  readonly name: string;
+  /** The addresses of the near and of the far host; null as long as they are not known. */
+  readonly address: string | null;
+  readonly far_address: string | null;
+  /** `whole`: full frames pass in one piece; `slow`: in several; `blocked`: nothing comes back. */
+  readonly state: 'whole' | 'slow' | 'blocked' | 'unknown';
+  /** The largest frame that came back in one piece, of those that were tried; 0 when none did, null when none could be sent. */
+  readonly largest_frame: number | null;
+  /** The MTU towards the far host, as far as the near one knows. */
+  readonly route_mtu: number | null;
+  /** Why nothing is known. */
+  readonly reason: string | null;
+  /** Milliseconds since 1970. */
+  readonly probed_at: number | null;
+}
+
 export interface OtherComputes {
   /** A compute is new on record or has changed. */
   stored(compute: Compute): void;
@@ -48,6 +68,8 @@ export interface OtherComputes {
   reachOf(id: string): ComputeReach;
   /** The JSON of the answer. Refuses what the compute refuses, and when it is out of reach. */
   ask(id: string, call: ComputeCall): Promise<unknown>;
+  /** The ways from a compute, this server included, to all others. */
+  pathsOf(id: string): HostPath[];
 }
 
 /** For the time before the controller has started. */
@@ -56,4 +78,5 @@ export const NO_OTHER_COMPUTES: OtherComputes = {
   removed: () => undefined,
   reachOf: () => OUT_OF_REACH,
   ask: () => Promise.reject(new Error('no compute can be asked before the controller has started')),
+  pathsOf: () => [],
 };

@@ -45,6 +45,7 @@ import { QemuTools } from './nodes/qemu/qemu-tools.js';
 import { VpcsRunner } from './nodes/vpcs/vpcs-machine.js';
 import { LinkEnds } from './links/link-ends.js';
 import { NioSockets, type NioSocketsOptions } from './links/nio-sockets.js';
+import { PathProbes } from './links/path-probes.js';
 import { ProjectRoom } from './project-room.js';
 import type { SavedStates } from './saved-states.js';
 import { ProjectFolders } from './project-folders.js';
@@ -106,6 +107,7 @@ export class LocalCompute {
   /** QEMU beside its nodes. */
   readonly machines: QemuTools;
   readonly dynamips: DynamipsRunner;
+  readonly probes: PathProbes;
   readonly #files: ComputeFiles;
   readonly #bpf: BpfCompiler;
   readonly #runs = new Map<string, ComputeRun>();
@@ -133,6 +135,7 @@ export class LocalCompute {
     this.folders = new ProjectFolders(options.projectsFolder, options.projects, files);
     const nat = new NatWays({ keeper, files, interfaces: options.interfaces });
     const sockets = new NioSockets(options);
+    this.probes = new PathProbes(options);
     const tables = join(options.programFolder, 'dynamips');
     this.dynamips = new DynamipsRunner({ keeper, files, images, tables, consoles });
     this.#docker = new DockerRunner({

@@ -24,7 +24,6 @@ import { nodeFileLanding } from '../files/node-files/node-folder.js';
 import { Transfers } from '../files/transfer/transfers.js';
 import { Uploads } from '../files/uploads/uploads.js';
 import { farmRuns } from '../farm/computes/farm-run.js';
-import { RemoteComputes } from '../farm/computes/remote-computes.js';
 import { Gate } from '../http/gate.js';
 import { GuessBrake } from '../http/guess-brake.js';
 import { Accounts } from '../lab/access/accounts.js';
@@ -62,6 +61,7 @@ import { RequestAudit } from './request-audit.js';
 import { requestLog } from './request-log.js';
 import { auditChecks, serverAudit } from './server-audit.js';
 import { ServerHistory } from './server-history.js';
+import { otherComputes } from './other-computes.js';
 import { programKeeper } from './program-keeper.js';
 import { storedLabs } from './stored-labs.js';
 import { checkGuarded } from './reach.js';
@@ -238,8 +238,7 @@ export async function serve(start: StartSettings, threads: Threads): Promise<voi
     () => live.config.captureKeepDays,
     log,
   );
-  const others = new RemoteComputes({ computes: controller.computes, gns3Version: config.gns3Version, log });
-  controller.computes.connectBy(others);
+  const others = otherComputes({ controller, compute, config, log, now: () => Date.now() });
   await running.start();
   // A search for programs clears what earlier ones have left, but for those that are kept.
   compute.keep(await left);

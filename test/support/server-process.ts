@@ -35,6 +35,8 @@ export interface ServerOptions {
   readonly allowedTurnMs?: number;
   /** How many descriptors it may have. */
   readonly descriptors?: number;
+  /** The network namespace in which it runs. */
+  readonly namespace?: string;
   /** Files that it and its programs have in the place of others, by their paths. */
   readonly mounts?: Readonly<Record<string, string>>;
 }
@@ -103,7 +105,10 @@ export async function startServer(t: Teardown, options: ServerOptions = {}): Pro
     'sh',
     ...node,
   ];
-  const [program = '', ...words] = mounts.length === 0 ? command : ['unshare', '--mount', ...command];
+  const [program = '', ...words] = [
+    ...(options.namespace === undefined ? [] : ['ip', 'netns', 'exec', options.namespace]),
+    ...(mounts.length === 0 ? command : ['unshare', '--mount', ...command]),
+  ];
   const child = spawn(program, words, {
     // The server does not get the options that the test runner adds to every Node.js process.
     env: {

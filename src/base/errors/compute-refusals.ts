@@ -137,6 +137,8 @@ export const computeRefusals = {
     ),
   udpNotConnected: (host: string, port: number, reason: string) =>
     new Refusal(409, 'udp_not_connected', `Could not create an UDP connection to ${host}:${port}: ${reason}`),
+  datagramsCut: () =>
+    new Refusal(409, 'datagrams_cut', 'This host cannot send datagrams that must not be cut: it takes Linux'),
   interfaceDown: (kind: string, name: string) =>
     new Refusal(409, 'interface_down', `${kind} interface ${name} is down`),
   interfaceNotAllowed: (name: string) =>

@@ -54,6 +54,10 @@ export interface Opener {
   guestFault(endpoint: PortEndpoint): Promise<string | undefined>;
   /** Whether a UDP port can be bound now. */
   isFree(port: number): Promise<boolean>;
+  /** The descriptor of a UDP socket whose datagrams arrive in one piece or not at all, on Linux. Throws OpenError. */
+  readonly openUncut?: (host: string, port: number) => number;
+  /** The MTU towards a host, as far as Linux knows. */
+  readonly routeMtu?: (host: string) => number | undefined;
   /** The receive buffer that the host grants to a socket, at most RECEIVE_BUFFER. */
   grantedBuffer(): Promise<number>;
   /** The number of frames that the kernel dropped because the engine did not fetch them in time. */

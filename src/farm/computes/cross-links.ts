@@ -4,7 +4,7 @@
  */
 import { messageOf, refusals } from '../../base/errors/errors.js';
 import type { RunLink } from '../../lab/lab-run.js';
-import { addressFor, type LinkSide } from './link-sides.js';
+import type { LinkSide } from './link-sides.js';
 
 type Sides = readonly [LinkSide, LinkSide];
 
@@ -24,6 +24,8 @@ interface CrossLink {
 interface CrossLinksOptions {
   /** The ends of a link; undefined when one of them is out of reach. */
   readonly sidesOf: (run: RunLink) => Promise<Sides | undefined>;
+  /** The addresses of the hosts of both, each as the other reaches it. */
+  readonly addressesOf: (sides: Sides) => Promise<readonly [string, string]>;
   readonly warn: (message: string) => void;
 }
 
@@ -104,7 +106,7 @@ export class CrossLinks {
     }
     const sides = await this.#options.sidesOf(wanted);
     if (sides === undefined) return false;
-    link.made = await make(sides, wanted);
+    link.made = await make(sides, await this.#options.addressesOf(sides), wanted);
     return true;
   }
 
@@ -141,10 +143,8 @@ function filterEnd([first, second]: Sides): LinkSide {
 }
 
 /** Undoes the first end when the second fails. Ports that were not used are kept. */
-async function make(sides: Sides, run: RunLink): Promise<MadeLink> {
+async function make(sides: Sides, hosts: MadeLink['hosts'], run: RunLink): Promise<MadeLink> {
   const [near, far] = sides;
-  const own = [await near.address(), await far.address()] as const;
-  const hosts = [await addressFor(own[0], own[1]), await addressFor(own[1], own[0])] as const;
   const first = await near.takePort();
   let second: number;
   try {

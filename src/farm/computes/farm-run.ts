@@ -66,6 +66,8 @@ class FarmRun implements LabRun {
     this.#local = options.local;
     this.#links = new CrossLinks({
       sidesOf: (run) => this.#sidesOf(run),
+      addressesOf: ([{ node: near }, { node: far }]) =>
+        options.computes.addresses.between(near.compute_id, far.compute_id),
       warn: (message) => options.ownerOf()?.warn(message),
     });
   }
@@ -246,8 +248,8 @@ class FarmRun implements LabRun {
       if (node === undefined) return [];
       if (part === undefined)
         return [new LocalSide(this.#local, node, nodes[1 - index]?.name ?? link.link_id)];
-      const host = this.#options.computes.recordOf(node.compute_id)?.host;
-      return part.isReady && host !== undefined ? [new RemoteSide(part, host, node, place)] : [];
+      const isOnRecord = this.#options.computes.recordOf(node.compute_id) !== undefined;
+      return part.isReady && isOnRecord ? [new RemoteSide(part, node, place)] : [];
     });
     const [first, second] = sides;
     return first === undefined || second === undefined ? undefined : [first, second];

@@ -1,13 +1,10 @@
 /** The two ends of a link that leads to another compute: each reserves a UDP port and is attached, by its own means. */
-import { createSocket } from 'node:dgram';
-import { isIPv4 } from 'node:net';
 import { isRefusal } from '../../base/errors/errors.js';
 import type { StoredNode } from '../../lab/gns3-file/topology-schema.js';
 import { isSwitchKind, servedKind } from '../../lab/kinds/node-kinds.js';
 import type { LinkPlace, RunLink } from '../../lab/lab-run.js';
 import { storedFilters } from '../../lab/topology/link-filters.js';
 import type { ComputeRun } from '../../run/compute-run.js';
-import { addressesOf } from './name-lookup.js';
 import type { RemotePart } from './remote-part.js';
 
 /** The UDP port of the far end, and its address as it is reached from this one. */
@@ -20,8 +17,6 @@ export interface LinkSide {
   readonly node: StoredNode;
   /** Whether filters of the link can be changed at this end. Here both ways pass. */
   readonly filters: boolean;
-  /** The address of its host: that of the loopback for this one. */
-  address(): Promise<string>;
   takePort(): Promise<number>;
   /** For a port that was never used. */
   keepPort(port: number): void;
@@ -30,9 +25,6 @@ export interface LinkSide {
   change(run: RunLink, port: number, far: FarPort, isFilterEnd: boolean): Promise<boolean>;
   detach(linkId: string): Promise<void>;
 }
-
-const LOOPBACK = '127.0.0.1';
-const ANY_PORT = 9;
 
 export class LocalSide implements LinkSide {
   readonly node: StoredNode;
@@ -44,10 +36,6 @@ export class LocalSide implements LinkSide {
     this.#run = run;
     this.node = node;
     this.#farName = farName;
-  }
-
-  address(): Promise<string> {
-    return Promise.resolve(LOOPBACK);
   }
 
   takePort(): Promise<number> {
@@ -77,21 +65,13 @@ export class RemoteSide implements LinkSide {
   readonly filters: boolean;
   readonly #part: RemotePart;
   readonly #path: string;
-  readonly #host: string;
 
-  constructor(part: RemotePart, host: string, node: StoredNode, place: LinkPlace) {
+  constructor(part: RemotePart, node: StoredNode, place: LinkPlace) {
     this.#part = part;
-    this.#host = host;
     this.node = node;
     const kind = servedKind(node.node_type);
     this.filters = kind !== undefined && !isSwitchKind(kind);
     this.#path = `${part.pathOf(node)}/adapters/${place.adapter_number}/ports/${place.port_number}/nio`;
-  }
-
-  async address(): Promise<string> {
-    if (isIPv4(this.#host)) return this.#host === '0.0.0.0' ? LOOPBACK : this.#host;
-    const [first] = await addressesOf(this.#host);
-    return first?.address ?? this.#host;
   }
 
   takePort(): Promise<number> {
@@ -138,30 +118,4 @@ function nioBody({ link }: RunLink, lport: number, far: FarPort, isFilterEnd: bo
     ...{ lport, rhost: far.host, rport: far.port, suspend },
     filters: isFilterEnd ? filters : {},
   };
-}
-
-/** The address under which a host is reached from another. A host that is known by its loopback is this one. */
-export async function addressFor(own: string, far: string): Promise<string> {
-  if (!isLoopback(own) || isLoopback(far)) return own;
-  return sourceTowards(far);
-}
-
-function isLoopback(address: string): boolean {
-  return address.startsWith('127.') || address === '::1';
-}
-
-/** The address from which this host sends to another. Nothing is sent. */
-function sourceTowards(far: string): Promise<string> {
-  return new Promise((resolve, reject) => {
-    const socket = createSocket(far.includes(':') ? 'udp6' : 'udp4');
-    socket.on('error', (error) => {
-      socket.close();
-      reject(error);
-    });
-    socket.connect(ANY_PORT, far, () => {
-      const { address } = socket.address();
-      socket.close();
-      resolve(address);
-    });
-  });
 }

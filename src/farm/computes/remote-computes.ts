@@ -7,8 +7,13 @@ import {
   type Compute,
   type ComputeCall,
   type ComputeReach,
+  type HostPath,
   type OtherComputes,
 } from '../../lab/other-computes.js';
+import type { PathProbes } from '../../run/links/path-probes.js';
+import { LOCAL_COMPUTE } from '../../lab/gns3-file/topology-schema.js';
+import { HostPaths } from './host-paths.js';
+import { TunnelAddresses } from './tunnel-addresses.js';
 import type { ComputeEvent } from './compute-event.js';
 
 /** The use that is made of a connection here: `compute-connection.ts` has it. */
@@ -26,13 +31,18 @@ interface ComputeFollower {
 }
 
 interface RemoteComputesOptions {
-  readonly computes: Pick<Computes, 'announce' | 'mark'>;
+  readonly computes: Pick<Computes, 'announce' | 'mark' | 'nameOf' | 'warn'>;
+  /** The probes of this server. */
+  readonly probes: PathProbes;
   readonly gns3Version: string;
+  readonly now: () => number;
   readonly log: Logger;
 }
 
 export class RemoteComputes implements OtherComputes {
+  readonly addresses = new TunnelAddresses((id) => this.recordOf(id));
   readonly #options: RemoteComputesOptions;
+  readonly #paths: HostPaths;
   readonly #connections = new Map<string, Connection>();
   /** The computes on record, also those whose connection is about to be begun. */
   readonly #onRecord = new Map<string, Compute>();
@@ -41,6 +51,18 @@ export class RemoteComputes implements OtherComputes {
 
   constructor(options: RemoteComputesOptions) {
     this.#options = options;
+    const { computes, log, now, probes } = options;
+    this.#paths = new HostPaths({
+      addresses: this.addresses,
+      here: probes,
+      nameOf: (id) => (id === LOCAL_COMPUTE ? computes.nameOf(id) : (this.recordOf(id)?.name ?? id)),
+      ask: (id, call) => this.ask(id, call),
+      warn: (message) => {
+        computes.warn(message);
+      },
+      now,
+      log,
+    });
   }
 
   stored(compute: Compute): void {
@@ -75,6 +97,13 @@ export class RemoteComputes implements OtherComputes {
     return connection.ask(call, deadlineMs);
   }
 
+  pathsOf(id: string): HostPath[] {
+    return this.#paths.of(
+      id,
+      [LOCAL_COMPUTE, ...this.#onRecord.keys()].filter((other) => other !== id),
+    );
+  }
+
   /** Returns the function that ends the following. */
   follow(id: string, follower: ComputeFollower): () => void {
     const followers = this.#followers.get(id) ?? new Set();
@@ -105,10 +134,12 @@ export class RemoteComputes implements OtherComputes {
       },
       connected: () => {
         log.info({ compute: id, name }, 'a compute is connected');
+        this.#paths.connected(id);
         for (const follower of followers()) follower.connected();
       },
       disconnected: (reason) => {
         if (!this.#isClosed) log.warn({ compute: id, name, reason }, 'a compute is not connected any more');
+        this.#paths.disconnected(id);
         for (const follower of followers()) follower.disconnected(reason);
       },
       told: (event) => {

@@ -5,6 +5,8 @@ import { refusals } from '../../base/errors/errors.js';
 import type { Attachable } from '../../engine/sockets/opener.js';
 import type { NioUdp } from './nio.js';
 
+type UdpAttachable = Extract<Attachable, { readonly type: 'udp' }>;
+
 const LOOPBACK = new BlockList();
 LOOPBACK.addSubnet('127.0.0.0', 8, 'ipv4');
 LOOPBACK.addAddress('::1', 'ipv6');
@@ -22,7 +24,7 @@ const MAPPED = new BlockList();
 MAPPED.addSubnet('::ffff:0:0', 96, 'ipv6');
 
 /** The sockets of a UDP attachment. Refuses (409) a peer that cannot or must not be reached. */
-export async function udpAttachable(given: NioUdp, networks: BlockList | undefined): Promise<Attachable> {
+export async function udpAttachable(given: NioUdp, networks: BlockList | undefined): Promise<UdpAttachable> {
   const { lport, rhost, rport } = given;
   const fail = (reason: string): never => {
     throw refusals.udpNotConnected(rhost, rport, reason);

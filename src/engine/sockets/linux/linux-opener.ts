@@ -31,6 +31,7 @@ import {
 } from './constants.js';
 import { libc } from './libc.js';
 import { internetAddress, packetAddress, unixAddress } from './socket-address.js';
+import { openUncut, routeMtu } from './uncut-socket.js';
 import { closeHeld } from './vhost/held-resources.js';
 import { reasonOf } from './vhost/guest-fault.js';
 
@@ -62,6 +63,8 @@ interface SocketFile {
 }
 
 export class LinuxOpener implements Opener {
+  readonly openUncut = openUncut;
+  readonly routeMtu = routeMtu;
   readonly #unixFiles = new Map<number, SocketFile>();
   readonly #ceiling: number;
 

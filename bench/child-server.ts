@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { cpuSecondsOf } from './traffic/cpu-seconds.js';
 import { residentMiBOf } from './traffic/resident.js';
 
+const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const LISTENS = /listens on (http:\/\/\S+)$/;
 
 export class ChildServer {
@@ -23,14 +24,21 @@ export class ChildServer {
     nodeOptions: readonly string[] = [],
   ): Promise<ChildServer> {
     const path = fileURLToPath(new URL(module, import.meta.url));
-    const child = spawn(process.execPath, [...nodeOptions, path, ...args], {
-      stdio: ['ignore', 'pipe', 'ignore'],
-    });
+    return ChildServer.#by(process.execPath, [...nodeOptions, path, ...args]);
+  }
+
+  /** Starts the server as its users do, in this clone, which is built. */
+  static async startClone(args: readonly string[]): Promise<ChildServer> {
+    return ChildServer.#by('npm', ['start', '--prefix', ROOT, '--', ...args]);
+  }
+
+  static async #by(program: string, args: readonly string[]): Promise<ChildServer> {
+    const child = spawn(program, args, { stdio: ['ignore', 'pipe', 'ignore'] });
     for await (const line of createInterface({ input: child.stdout })) {
       const url = LISTENS.exec(line)?.[1];
       if (url !== undefined) return new ChildServer(child, url);
     }
-    throw new Error(`${module} did not start`);
+    throw new Error(`${program} ${args.join(' ')} did not start`);
   }
 
   get pid(): number {

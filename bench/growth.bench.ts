@@ -1,6 +1,6 @@
 /**
  * The cost of a node and a link in a large lab, against a small one on the same server: created in turn, one in
- * each, over one connection.
+ * each, over one connection. And what the server takes for a list of links.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { Agent, request } from 'node:http';
@@ -13,6 +13,8 @@ const LARGE = 2000;
 const PAIRS = 100;
 const ROUNDS = 5;
 const PORTS = 8;
+const LISTED = 400;
+const LISTS = 200;
 
 export const growth: Bench = {
   name: 'growth',
@@ -23,6 +25,7 @@ export const growth: Bench = {
     try {
       const nodes = await compare(connection, 'nodes');
       const links = await compare(connection, 'links');
+      const lists = await costOfLists(connection, server);
       return [
         figure(`node in a lab of ${LARGE}`, 'ms', nodes.large),
         figure('node in a small lab', 'ms', nodes.small),
@@ -30,6 +33,7 @@ export const growth: Bench = {
         figure(`link in a lab of ${LARGE}`, 'ms', links.large),
         figure('link in a small lab', 'ms', links.small),
         figure('link, ratio', '', links.ratios, 'at most 1.3'),
+        figure(`list of ${LISTED} links, CPU of the server`, 'ms', lists, 'at most 1'),
       ];
     } finally {
       connection.close();
@@ -67,6 +71,21 @@ async function compare(connection: Connection, what: 'nodes' | 'links'): Promise
   return comparison;
 }
 
+/** Milliseconds of CPU that the whole server takes for one list, one request after the other. */
+async function costOfLists(connection: Connection, server: ChildServer): Promise<number[]> {
+  const lab = new Lab(connection, 'listed');
+  await lab.open();
+  for (let count = 0; count < LISTED; count++) await lab.add('links');
+  const costs: number[] = [];
+  for (let round = 0; round <= ROUNDS; round++) {
+    const before = server.cpuSeconds();
+    for (let count = 0; count < LISTS; count++) await lab.list();
+    costs.push(((server.cpuSeconds() - before) * 1000) / LISTS);
+  }
+  // The first round warms the route up.
+  return costs.slice(1);
+}
+
 /** A project that grows: links go between ports that are still free, on switches made as they are needed. */
 class Lab {
   readonly #connection: Connection;
@@ -90,6 +109,10 @@ class Lab {
     if (this.#free.length === 0) await this.#addPorts();
     const { ms } = await this.#connection.post(`${this.#base}/links`, { nodes: this.#free.pop() });
     return ms;
+  }
+
+  async list(): Promise<void> {
+    await this.#connection.call('GET', `${this.#base}/links`);
   }
 
   #addNode(): Promise<Reply> {
@@ -126,20 +149,24 @@ class Connection {
   }
 
   post(path: string, body: unknown): Promise<Reply> {
+    return this.call('POST', path, JSON.stringify(body));
+  }
+
+  call(method: 'GET' | 'POST', path: string, body?: string): Promise<Reply> {
     const startedAt = performance.now();
     return new Promise((resolve, reject) => {
-      const sent = request(this.#url + path, { method: 'POST', agent: this.#agent }, (response) => {
+      const sent = request(this.#url + path, { method, agent: this.#agent }, (response) => {
         const chunks: Buffer[] = [];
         response.on('data', (chunk: Buffer) => chunks.push(chunk));
         response.on('end', () => {
           const ms = performance.now() - startedAt;
           const text = Buffer.concat(chunks).toString();
-          if (response.statusCode !== 201) reject(new Error(`${path}: ${text}`));
+          if (response.statusCode !== (method === 'GET' ? 200 : 201)) reject(new Error(`${path}: ${text}`));
           else resolve({ ms, body: JSON.parse(text) as Record<string, unknown> });
         });
       });
       sent.on('error', reject);
-      sent.end(JSON.stringify(body));
+      sent.end(body);
     });
   }
 

@@ -1,6 +1,7 @@
 /** Runs test files as processes, and judges how each file ended. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { byFile, reading } from './test-output.js';
 
@@ -12,6 +13,11 @@ const FAILED_TESTS = 'exit code 1';
 const OUTPUT_AFTER_END_MS = 2000;
 const BATCH = fileURLToPath(new URL('test-batch.js', import.meta.url));
 
+/** The kernel counts processor time in hundredths of a second. */
+const TICK_MS = 10;
+/** The index of the first of the two fields about ended children, counted behind the name, which may contain blanks. */
+const ENDED_USER_TIME = 14;
+
 const running = new Set();
 
 /** Ends the process and all that it started and did not put in a group of its own. */
@@ -21,6 +27,23 @@ function killGroup(pid) {
   } catch {
     // It is gone.
   }
+}
+
+/** The processor time of all children that have ended, and of theirs; 0 where the system does not tell. */
+export function endedCpuMs() {
+  if (process.platform !== 'linux') return 0;
+  const stat = readFileSync('/proc/self/stat', 'utf8');
+  const fields = stat.slice(stat.lastIndexOf(')')).split(' ');
+  return (Number(fields[ENDED_USER_TIME]) + Number(fields[ENDED_USER_TIME + 1])) * TICK_MS;
+}
+
+let toldCpuMs = 0;
+
+/** The processor time of the children that have ended since the last call: of one, when it is called at each end. */
+function newlyEndedCpuMs() {
+  const before = toldCpuMs;
+  toldCpuMs = endedCpuMs();
+  return toldCpuMs - before;
 }
 
 export function killAll() {
@@ -36,8 +59,9 @@ export async function runFiles(files, job, limitS, done) {
     done(await runFile(files[0], job, limitS));
     return;
   }
-  const { stdout, stderr, problem } = await runProcess([BATCH, ...files], job, limitS);
-  const told = byFile(stdout, files).map((each) => ({ ...each, stderr }));
+  const { stdout, stderr, problem, ms, cpuMs } = await runProcess([BATCH, ...files], job, limitS);
+  // One process had it: each file is told a part of it, after its time.
+  const told = byFile(stdout, files).map((each) => ({ ...each, stderr, cpuMs: (cpuMs * each.ms) / ms }));
   const isExplained =
     problem === FAILED_TESTS && told.length === files.length && told.some((each) => !judged(each).ok);
   for (const each of told.slice(0, -1)) done(judged(each));
@@ -47,7 +71,7 @@ export async function runFiles(files, job, limitS, done) {
 }
 
 /**
- * Resolves with `{ file, ok, problem, skipReason, ms, stdout, stderr }`. `job` is one of those that run at this time:
+ * Resolves with `{ file, ok, problem, skipReason, ms, cpuMs, stdout, stderr }`. `job` is one of those that run at this time:
  * files with different ones use different ports.
  */
 export async function runFile(file, job, limitS) {
@@ -89,6 +113,7 @@ async function runProcess(args, job, limitS) {
   );
   const closed = once(child, 'close');
   const [code, signal] = await once(child, 'exit');
+  const cpuMs = newlyEndedCpuMs();
   clearTimeout(limit);
   killGroup(child.pid);
   running.delete(child.pid);
@@ -99,7 +124,7 @@ async function runProcess(args, job, limitS) {
   await closed;
   clearTimeout(leftOpen);
 
-  const told = { ms: performance.now() - begun, stdout: stdout(), stderr: stderr() };
+  const told = { ms: performance.now() - begun, cpuMs, stdout: stdout(), stderr: stderr() };
   if (isLate) return { ...told, problem: `it did not end within ${limitS} s` };
   if (signal !== null) return { ...told, problem: `it was ended by ${signal}` };
   return code === 0 ? told : { ...told, problem: `exit code ${code}` };

@@ -7,12 +7,17 @@ const SERVER = /\b(?:startServer|FaultServer|StreamServer|Program|spawn)\b|suppo
 const BROWSER = /support\/(?:console\/|browser)/;
 /**
  * How a compiled file, or one that it imports, shows that it needs a process of its own: it starts others, changes what
- * all files of a process share, or looks at what files before it may have left.
+ * all files of a process share, or looks at what files before it may have left. A fuzzer is known by the rounds that its file tells: it measures the
+ * processor time of its process.
  */
 const ALONE =
-  /child_process|worker_threads|playwright|syncBuiltinESM|globalThis|\bgc\b|lookAtStreams|process\.(?:exit|on|once|kill|chdir|umask|emit|std|env\S* = )/;
-/** Starts the server of a test or asks it, and changes nothing for the other files of the process. */
-const SERVER_SUPPORT = /support\/(?:client|server-process|watched-server|turn-watch|turn-watch-worker)\.js$/;
+  /child_process|worker_threads|playwright|syncBuiltinESM|globalThis|\bgc\b|lookAtStreams|\/proc\/self\/fd["']|process\.(?:exit|on|once|kill|chdir|umask|emit|std|env\S* = )/;
+/** A program that is waited for in one step has ended before the next file. */
+const WAITED_FOR =
+  /^import \{ (?:execFileSync|spawnSync)(?:, (?:execFileSync|spawnSync))* \} from "node:child_process";$/gm;
+/** Starts the server of a test, or `wirefarm`, or asks it, and changes nothing for the other files of the process. */
+const SERVER_SUPPORT =
+  /support\/(?:cli|client|server-process|watched-server|turn-watch|turn-watch-worker)\.js$/;
 const RELATIVE = /["'](\.{1,2}\/[^"']+\.js)["']/g;
 /** So many files share a process at most, and so many that start servers, so that at the end no core waits long. */
 const FILES_OF_A_PROCESS = 12;
@@ -40,7 +45,7 @@ function withImported(file, found = new Set()) {
 }
 
 function needsProcess(file) {
-  return [...withImported(file)].some((each) => ALONE.test(textOf(each)));
+  return [...withImported(file)].some((each) => ALONE.test(textOf(each).replace(WAITED_FOR, '')));
 }
 
 function weighed(files) {

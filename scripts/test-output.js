@@ -46,10 +46,11 @@ export function leftOut({ stdout, skipReason }) {
 }
 
 /** The file as one test among others. */
-export function tapOf({ file, ok, problem, skipReason, ms, stdout, stderr }, number) {
+export function tapOf({ file, ok, problem, skipReason, ms, cpuMs, stdout, stderr }, number) {
   const skip = skipReason === undefined ? '' : ` # SKIP ${skipReason}`;
   return [
     `# Subtest: ${file}`,
+    `    # processor time: ${Math.round(cpuMs)} ms`,
     indented(stdout, '    '),
     indented(stderr, '    # stderr: '),
     `${ok ? 'ok' : 'not ok'} ${number} - ${file}${skip === '' ? ` # time=${Math.round(ms)}ms` : skip}`,

@@ -21,7 +21,7 @@ import {
 import { availableParallelism } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { killAll, runFile, runFiles } from './test-file.js';
+import { endedCpuMs, killAll, runFile, runFiles } from './test-file.js';
 import { inOrder, inTurn } from './test-order.js';
 import { failures, inTypeScript, leftOut, tapOf } from './test-output.js';
 
@@ -258,12 +258,14 @@ for (const [reason, number] of skips) {
   skipped += number;
   say(`left out: ${number} (${reason || 'no reason given'})`);
 }
-say('the slowest files:');
-for (const { file, ms } of results.toSorted((a, b) => b.ms - a.ms).slice(0, SLOWEST_SHOWN))
-  say(`${seconds(ms).padStart(9)} ${file}`);
+say('the slowest files, with their processor time:');
+for (const { file, ms, cpuMs } of results.toSorted((a, b) => b.ms - a.ms).slice(0, SLOWEST_SHOWN))
+  say(`${seconds(ms).padStart(9)} ${seconds(cpuMs).padStart(9)} ${file}`);
 for (const { file, problem } of unstable) say(`UNSTABLE ${file}: beside others ${problem}; alone it passed`);
 const stillFailed = results.filter(({ ok }) => !ok);
 for (const { file, problem } of stillFailed) say(`FAILED ${file}: ${problem}`);
-say(`took ${Math.round((performance.now() - begun) / 1000)} s`);
+say(
+  `took ${Math.round((performance.now() - begun) / 1000)} s, ${Math.round(endedCpuMs() / 1000)} s of processor time`,
+);
 say(`${results.length - stillFailed.length} passed, ${stillFailed.length} failed, ${skipped} skipped`);
 process.exitCode = stillFailed.length === 0 && results.length > 0 ? 0 : 1;

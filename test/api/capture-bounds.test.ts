@@ -2,22 +2,12 @@
 import { readFileSync } from 'node:fs';
 import t from 'tap';
 import { Client } from '../support/client.js';
-import { frameOf, hubLine, type HubLine, type Json, type LabHost } from '../support/link-lab.js';
+import { frameOf, hubLine, type HubLine, type Json } from '../support/link-lab.js';
 import { LiveStream } from '../support/live-stream.js';
 import { NotificationLog } from '../support/notification-log.js';
 import { pcapFile } from '../support/pcap-records.js';
-import type { Teardown } from '../support/scratch.js';
-import { startServer, type ServerProcess } from '../support/server-process.js';
+import { startServer } from '../support/server-process.js';
 import { portions } from '../support/udp-peer.js';
-
-interface Host extends LabHost {
-  readonly server: ServerProcess;
-}
-
-async function newHost(t: Teardown, flags: readonly string[] = []): Promise<Host> {
-  const server = await startServer(t, { flags });
-  return { server, url: server.url, client: new Client(server.url) };
-}
 
 /** Sends frames of 4,000 octets. */
 async function flood(line: HubLine, count: number): Promise<void> {
@@ -26,9 +16,11 @@ async function flood(line: HubLine, count: number): Promise<void> {
   for (const portion of portions(frames)) await line.pass(portion, (arrived += portion.length));
 }
 
+const server = await startServer(t, { flags: ['--capture-quota', '1'] });
+const client = new Client(server.url);
+const host = { client, url: server.url };
+
 void t.test('captures stop before they take more than the share of their project', async (t) => {
-  const host = await newHost(t, ['--capture-quota', '1']);
-  const { client } = host;
   const [line, other] = [await hubLine(t, host), await hubLine(t, host)];
   const news = await NotificationLog.open(`${host.url}${line.lab.path}/notifications`);
   await client.expect(201, 'POST', `${line.at}/start_capture`, { capture_file_name: 'a.pcap' });
@@ -59,8 +51,6 @@ void t.test('captures stop before they take more than the share of their project
 });
 
 void t.test('deleting a capture makes room for one that runs', async (t) => {
-  const host = await newHost(t, ['--capture-quota', '1']);
-  const { client } = host;
   const line = await hubLine(t, host);
   await client.expect(201, 'POST', `${line.at}/start_capture`, { capture_file_name: 'a.pcap' });
   await flood(line, 150);
@@ -79,13 +69,12 @@ void t.test('deleting a capture makes room for one that runs', async (t) => {
 });
 
 void t.test('a server that is stopped leaves whole files', async (t) => {
-  const host = await newHost(t);
   const line = await hubLine(t, host);
-  const link = await host.client.expect(201, 'POST', `${line.at}/start_capture`);
+  const link = await client.expect(201, 'POST', `${line.at}/start_capture`);
   const stream = await LiveStream.open(t, `${host.url}${line.at}/pcap`);
   const frames = [1, 2, 3].map((mark) => frameOf(mark));
   await line.pass(frames, 3);
-  t.equal(await host.server.stop('SIGTERM'), 0);
+  t.equal(await server.stop('SIGTERM'), 0);
   t.same(pcapFile(readFileSync(String(link['capture_file_path']))).packets, frames);
   t.same(pcapFile(await stream.ended).packets, frames);
 });

@@ -121,18 +121,17 @@ void t.test(
 );
 
 void t.test('files that an earlier server has left are removed at the start', async (t) => {
-  const first = await startServer(t);
-  const lab = await LinkLab.make({ client: new Client(first.url), url: first.url });
-  const { path } = await new Client(first.url).expect(200, 'GET', lab.path);
-  await new Client(first.url).expect(204, 'POST', `${lab.path}/close`);
-  t.equal(await first.stop(), 0);
+  const lab = await LinkLab.make(host);
+  const { path } = await client.expect(200, 'GET', lab.path);
+  await client.expect(204, 'POST', `${lab.path}/close`);
+  t.equal(await server.stop(), 0);
   const old = join(String(path), 'snapshots/.work', randomUUID());
-  const notes = join(first.data, 'projects/.wirefarm/work', randomUUID());
+  const notes = join(server.data, 'projects/.wirefarm/work', randomUUID());
   for (const folder of [old, notes]) {
     mkdirSync(join(folder, 'held'), { recursive: true });
     writeFileSync(join(folder, 'project.plan'), '{}');
   }
-  const second = await startServer(t, { data: first.data });
+  const second = await startServer(t, { data: server.data });
   t.notOk(existsSync(old));
   t.notOk(existsSync(notes));
   await new Client(second.url).expect(201, 'POST', `${lab.path}/open`);

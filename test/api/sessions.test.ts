@@ -135,14 +135,15 @@ void t.test('the admin of the settings has sessions that end with the server', a
   await boss.stop();
 });
 
+const guessed = await startServer(t);
+
 void t.test('a server without users has no sessions', async (t) => {
-  const open = await startServer(t);
-  t.match(await signIn(open, 'ann'), refused(409, 'account_needed'));
-  t.match(await new Client(open.url).get('/v2/session'), { body: { name: 'everybody', expires_at: null } });
+  t.match(await signIn(guessed, 'ann'), refused(409, 'account_needed'));
+  const everybody = { body: { name: 'everybody', expires_at: null } };
+  t.match(await new Client(guessed.url).get('/v2/session'), everybody);
 });
 
 void t.test('wrong passwords of sign-ins are slowed down as those of requests', async (t) => {
-  const guessed = await startServer(t);
   await firstAdmin(guessed);
   const guess = (): Promise<Reply> => signIn(guessed, 'root', 'wrong password');
   t.match(await guess(), refused(401, 'sign_in_wrong'));

@@ -128,12 +128,11 @@ void t.test('an upload is given up', async (t) => {
 });
 
 void t.test('cut at 90 %, the server killed, started again, and resumed', async (t) => {
-  const data = scratchFolder(t);
-  const first = await startServer(t, { data, environment: QUIET });
+  const { data } = server;
   const cut = Math.floor(content.length * 0.9);
-  const client = new Client(first.url);
+  const client = new Client(server.url);
   const path = await new TusTalk(client).created(content.length, image('killed.img'));
-  const connection = await RawConnection.open(first.port);
+  const connection = await RawConnection.open(server.port);
   const head = requestBytes('PATCH', path, {
     headers: {
       ...TUS,
@@ -146,7 +145,7 @@ void t.test('cut at 90 %, the server killed, started again, and resumed', async 
   await eventually('90 % are there', async () =>
     ((await client.get(path)).body as { received: number }).received === cut ? true : undefined,
   );
-  await first.stop('SIGKILL');
+  await server.stop('SIGKILL');
   const part = join(data, 'uploads', `${path.slice(path.lastIndexOf('/') + 1)}.part`);
   const kept = statSync(part).size;
   t.ok(kept > cut / 2 && kept <= cut, `${kept} of ${cut} bytes are on the disk`);

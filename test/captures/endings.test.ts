@@ -67,9 +67,10 @@ async function scene(t: Test, server: ServerProcess, settings: Json = {}): Promi
   };
 }
 
+const server = await startServer(t);
+const client = new Client(server.url);
+
 void t.test('links, nodes and projects that go, and viewers that vanish', async (t) => {
-  const server = await startServer(t);
-  const client = new Client(server.url);
   const ways: Record<string, (scene: Scene) => Promise<unknown>> = {
     'the link is deleted': ({ line }) => client.expect(204, 'DELETE', line.at),
     'the near node is deleted': ({ line: { lab, near } }) =>
@@ -97,12 +98,9 @@ void t.test('links, nodes and projects that go, and viewers that vanish', async 
   };
   for (const [what, end] of Object.entries(ways)) await t.test(what, (t) => run(t, end));
   await noProjectFiles(server);
-  t.equal(await server.stop(), 0);
 });
 
 void t.test('a viewer that vanishes leaves nothing, and disturbs nobody', async (t) => {
-  const server = await startServer(t);
-  const client = new Client(server.url);
   const going = await scene(t, server);
   const before = descriptorsOf(server).length;
   for (let count = 0; count < 30; count++) {
@@ -120,11 +118,9 @@ void t.test('a viewer that vanishes leaves nothing, and disturbs nobody', async 
   await going.rest();
   await client.expect(201, 'POST', `${going.line.at}/stop_capture`);
   t.ok((await going.viewer.ended).equals(readFileSync(going.path)));
-  t.equal(await server.stop(), 0);
 });
 
 void t.test('a server that is told to stop ends its captures, and their viewers', async (t) => {
-  const server = await startServer(t);
   const going = await scene(t, server);
   t.equal(await server.stop('SIGTERM'), 0);
   await going.rest();

@@ -60,12 +60,21 @@ function frame(mark: number): Buffer {
   return bytes;
 }
 
+const server = await startServer(t, { flags: FLAGS });
+const client = new Client(server.url);
+
+/** It is deleted at the end of the test, so that the next one finds all UDP ports free. */
+async function ownLab(t: Teardown): Promise<Joined> {
+  const lab = await joined(client, 'lab');
+  t.teardown(() => client.delete(lab.project));
+  return lab;
+}
+
 const udpPorts = async (client: Client): Promise<unknown> =>
   (await client.expect(200, 'GET', '/v2/compute/network/ports'))['udp_ports'];
 
 void t.test('a link carries frames from when it is made until it is deleted', async (t) => {
-  const client = new Client((await startServer(t, { flags: FLAGS })).url);
-  const lab = await joined(client, 'lab');
+  const lab = await ownLab(t);
   const { near, far, toNear } = await peersOf(t, client, lab);
   await near.send(toNear, [frame(1), frame(2)]);
   t.same(await far.receive(2), [frame(1), frame(2)]);
@@ -80,8 +89,7 @@ void t.test('a link carries frames from when it is made until it is deleted', as
 });
 
 void t.test('a suspended link carries nothing until it is resumed', async (t) => {
-  const client = new Client((await startServer(t, { flags: FLAGS })).url);
-  const lab = await joined(client, 'lab');
+  const lab = await ownLab(t);
   const { near, far, toNear } = await peersOf(t, client, lab);
   await client.expect(201, 'PUT', lab.link, { suspend: true });
   await near.send(toNear, [frame(1)]);
@@ -96,8 +104,7 @@ void t.test('a suspended link carries nothing until it is resumed', async (t) =>
 });
 
 void t.test('settings of a node are those of the running switch', async (t) => {
-  const client = new Client((await startServer(t, { flags: FLAGS })).url);
-  const lab = await joined(client, 'lab');
+  const lab = await ownLab(t);
   const { near, far, toNear } = await peersOf(t, client, lab);
   const node = `${lab.project}/nodes/${lab.switches[0].split('/').at(-1) ?? ''}`;
   const { properties } = await client.expect(200, 'GET', node);
@@ -113,8 +120,7 @@ void t.test('settings of a node are those of the running switch', async (t) => {
 });
 
 void t.test('a closed project does not run, and runs again when it is opened', async (t) => {
-  const client = new Client((await startServer(t, { flags: FLAGS })).url);
-  const lab = await joined(client, 'lab');
+  const lab = await ownLab(t);
   t.same(await udpPorts(client), [23_000, 23_001]);
   await client.expect(204, 'POST', `${lab.project}/close`);
   t.same(await udpPorts(client), []);
@@ -128,27 +134,8 @@ void t.test('a closed project does not run, and runs again when it is opened', a
   t.same(await near.receive(1), [frame(2)]);
 });
 
-void t.test(
-  'a project that opens by itself runs after a restart, with nodes and links as they were',
-  async (t) => {
-    const server = await startServer(t, { flags: FLAGS });
-    const before = new Client(server.url);
-    const lab = await joined(before, 'lab', { auto_open: true });
-    await server.stop('SIGKILL');
-    const client = new Client((await startServer(t, { flags: FLAGS, data: server.data })).url);
-    await eventually('the link is there', async () =>
-      isDeepStrictEqual(await udpPorts(client), [23_000, 23_001]) ? true : undefined,
-    );
-    const { near, far, toNear } = await peersOf(t, client, lab);
-    await near.send(toNear, [frame(1)]);
-    t.same(await far.receive(1), [frame(1)]);
-  },
-);
-
 void t.test('a link of a file that says nothing of its suspension is connected', async (t) => {
-  const server = await startServer(t, { flags: FLAGS });
-  const client = new Client(server.url);
-  const { project } = await joined(client, 'lab');
+  const { project } = await ownLab(t);
   await client.expect(204, 'POST', `${project}/close`);
   const file = join(server.data, 'projects', project.split('/').at(-1) ?? '', 'lab.gns3');
   const topology = JSON.parse(readFileSync(file, 'utf8')) as { topology: { links: { suspend?: boolean }[] } };
@@ -159,8 +146,7 @@ void t.test('a link of a file that says nothing of its suspension is connected',
 });
 
 void t.test('deleted nodes and projects give back what they had', async (t) => {
-  const client = new Client((await startServer(t, { flags: FLAGS })).url);
-  const lab = await joined(client, 'lab');
+  const lab = await ownLab(t);
   await client.expect(204, 'DELETE', `${lab.project}/nodes/${lab.switches[0].split('/').at(-1) ?? ''}`);
   t.same(await udpPorts(client), []);
   t.equal((await client.get(lab.switches[0])).status, 404);
@@ -187,5 +173,20 @@ void t.test(
     t.equal((await client.get(first.switches[1])).status, 200);
     t.equal((await client.get(second.link)).status, 200);
     announcements.close();
+  },
+);
+
+void t.test(
+  'a project that opens by itself runs after a restart, with nodes and links as they were',
+  async (t) => {
+    const lab = await joined(client, 'lab', { auto_open: true });
+    await server.stop('SIGKILL');
+    const next = new Client((await startServer(t, { flags: FLAGS, data: server.data })).url);
+    await eventually('the link is there', async () =>
+      isDeepStrictEqual(await udpPorts(next), [23_000, 23_001]) ? true : undefined,
+    );
+    const { near, far, toNear } = await peersOf(t, next, lab);
+    await near.send(toNear, [frame(1)]);
+    t.same(await far.receive(1), [frame(1)]);
   },
 );

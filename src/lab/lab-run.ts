@@ -95,6 +95,8 @@ export interface LabRun {
   /** A node of a kind that is served here is new or has changed. */
   nodeStored(node: StoredNode): void;
   nodeRemoved(node: StoredNode): void;
+  /** All that was stored when the project was opened has been reported. */
+  loaded?(): void;
   /** The state of a node that was told. One that is still being made has the state that it will have. */
   stateOf(node: StoredNode): NodeState;
   /** Refuses (409) a new node of a kind that this compute cannot run. */

@@ -19,6 +19,8 @@ export interface ComputeReach {
   /** Undefined until it has been connected once. */
   readonly platform: string | undefined;
   readonly version: string | null;
+  /** The number of the dialect between Wirefarms that it speaks; 0 for a compute of GNS3. */
+  readonly dialect: number;
   readonly cpu: number | null;
   readonly memory: number | null;
   readonly lastError: string | null;
@@ -29,6 +31,7 @@ export const OUT_OF_REACH: ComputeReach = {
   nodeTypes: [],
   platform: undefined,
   version: null,
+  dialect: 0,
   cpu: null,
   memory: null,
   lastError: null,

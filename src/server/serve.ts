@@ -370,7 +370,7 @@ export async function serve(start: StartSettings, threads: Threads): Promise<voi
   await running.close();
   compute.stopStarting(leavesPrograms);
   await controller.close((id) => {
-    if (store.member !== undefined) return true;
+    if (store.member !== undefined || others.runs(id)) return true;
     return running.hasNodesOf(id) || captures.running(controller.projects.find(id)).length > 0;
   });
   const keeperEnds = keeper.close(leavesPrograms);

@@ -20,6 +20,12 @@ export const otherComputeRefusals = {
       'compute_of_other_version',
       `GNS3 controller version ${own} is not the same as compute ${shortened(compute)} version ${its}`,
     ),
+  computeOfOther: (compute: string, epoch: number) =>
+    new Refusal(
+      409,
+      'compute_of_other',
+      `Compute ${shortened(compute)} runs this project for another controller, which is at epoch ${epoch}`,
+    ),
   computeIsSelf: () => new Refusal(409, 'compute_is_self', 'This compute is the server itself'),
   requestNotPassedOn: (compute: string, request: string) =>
     new Refusal(

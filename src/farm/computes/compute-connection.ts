@@ -25,6 +25,7 @@ const capabilities = z.object({
   version: z.string().max(100),
   node_types: z.array(z.string()).max(100).default([]),
   platform: z.string().max(100).optional(),
+  dialect: z.int().min(0).default(0),
 });
 const told = z.object({
   action: z.string(),
@@ -93,11 +94,11 @@ export class ComputeConnection {
   async #connect(): Promise<void> {
     const { changed, connected } = this.#options;
     try {
-      const { node_types: types, platform, version } = await this.#capabilities();
+      const { node_types: types, dialect, platform, version } = await this.#capabilities();
       await this.#listen();
       // Kinds that this server does not know cannot be in its labs.
       const nodeTypes = types.flatMap((type) => nodeType.safeParse(type).data ?? []);
-      this.#reach = { ...OUT_OF_REACH, isConnected: true, nodeTypes, platform, version };
+      this.#reach = { ...OUT_OF_REACH, isConnected: true, nodeTypes, dialect, platform, version };
       changed();
       connected();
     } catch (error) {

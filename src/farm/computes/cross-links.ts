@@ -75,13 +75,13 @@ export class CrossLinks {
     });
   }
 
-  /** Makes what is wanted and not made. With `isLost`, links for which it holds are made anew. */
-  restore(isLost: (nodeIds: readonly string[]) => boolean): void {
+  /** Makes what is wanted and not made. Links for which `isLost` holds are made anew. */
+  restore(isLost: (linkId: string, nodeIds: readonly string[]) => boolean): void {
     for (const [id, { wanted }] of this.#links) {
       if (wanted === undefined) continue;
       this.#follow(id, async (link) => {
-        const lost = link.made !== undefined && isLost(link.made.sides.map(({ node }) => node.node_id));
-        if (lost) await this.#undo(link);
+        const nodeIds = link.made?.sides.map(({ node }) => node.node_id) ?? [];
+        if (link.made !== undefined && isLost(id, nodeIds)) await this.#undo(link);
         await this.#bring(link);
       });
     }

@@ -60,6 +60,7 @@ class FarmRun implements LabRun {
   readonly #nodes = new Map<string, StoredNode>();
   readonly #inputs = new Map<string, Properties>();
   readonly #links: CrossLinks;
+  #isLoaded = false;
 
   constructor(options: FarmRunOptions) {
     this.#options = options;
@@ -70,6 +71,11 @@ class FarmRun implements LabRun {
         options.computes.addresses.between(near.compute_id, far.compute_id),
       warn: (message) => options.ownerOf()?.warn(message),
     });
+  }
+
+  loaded(): void {
+    this.#isLoaded = true;
+    for (const part of this.#parts.values()) part.begin();
   }
 
   nodeStored(node: StoredNode): void {
@@ -181,8 +187,13 @@ class FarmRun implements LabRun {
   }
 
   linkRemoved(link: StoredLink): void {
-    if (this.#links.has(link.link_id)) this.#links.removed(link.link_id);
-    else this.#local.linkRemoved(link);
+    if (!this.#links.has(link.link_id)) {
+      this.#local.linkRemoved(link);
+      return;
+    }
+    this.#links.removed(link.link_id);
+    // A link that was not made in the life of this server may have an end there.
+    for (const part of this.#parts.values()) part.keepLinks((linkId) => linkId !== link.link_id);
   }
 
   takeRoom(bytes: number): Promise<() => void> {
@@ -218,8 +229,12 @@ class FarmRun implements LabRun {
     const { projectId, computes, ownerOf } = this.#options;
     const part = new RemotePart({
       ...{ projectId, computeId, computes, ownerOf },
-      ready: (isAnew) => {
-        this.#links.restore((nodeIds) => isAnew && nodeIds.some((id) => this.#isOn(id, computeId)));
+      isLoaded: () => this.#isLoaded,
+      ready: (hasLost) => {
+        this.#links.restore(
+          (linkId, nodeIds) => hasLost(linkId) && nodeIds.some((id) => this.#isOn(id, computeId)),
+        );
+        part.keepLinks((linkId) => this.#links.has(linkId));
       },
     });
     this.#parts.set(computeId, part);
@@ -249,7 +264,7 @@ class FarmRun implements LabRun {
       if (part === undefined)
         return [new LocalSide(this.#local, node, nodes[1 - index]?.name ?? link.link_id)];
       const isOnRecord = this.#options.computes.recordOf(node.compute_id) !== undefined;
-      return part.isReady && isOnRecord ? [new RemoteSide(part, node, place)] : [];
+      return part.isReady && isOnRecord ? [new RemoteSide(part, { node, place, linkId: link.link_id })] : [];
     });
     const [first, second] = sides;
     return first === undefined || second === undefined ? undefined : [first, second];

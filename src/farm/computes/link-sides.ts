@@ -1,10 +1,10 @@
 /** The two ends of a link that leads to another compute: each reserves a UDP port and is attached, by its own means. */
-import { isRefusal } from '../../base/errors/errors.js';
 import type { StoredNode } from '../../lab/gns3-file/topology-schema.js';
 import { isSwitchKind, servedKind } from '../../lab/kinds/node-kinds.js';
-import type { LinkPlace, RunLink } from '../../lab/lab-run.js';
+import type { RunLink } from '../../lab/lab-run.js';
 import { storedFilters } from '../../lab/topology/link-filters.js';
 import type { ComputeRun } from '../../run/compute-run.js';
+import type { PortAt, TunnelEnd } from './dialect.js';
 import type { RemotePart } from './remote-part.js';
 
 /** The UDP port of the far end, and its address as it is reached from this one. */
@@ -64,58 +64,45 @@ export class RemoteSide implements LinkSide {
   readonly node: StoredNode;
   readonly filters: boolean;
   readonly #part: RemotePart;
-  readonly #path: string;
+  readonly #at: PortAt;
 
-  constructor(part: RemotePart, node: StoredNode, place: LinkPlace) {
+  constructor(part: RemotePart, at: PortAt) {
     this.#part = part;
-    this.node = node;
-    const kind = servedKind(node.node_type);
-    this.filters = kind !== undefined && !isSwitchKind(kind);
-    this.#path = `${part.pathOf(node)}/adapters/${place.adapter_number}/ports/${place.port_number}/nio`;
+    this.#at = at;
+    this.node = at.node;
+    const kind = servedKind(at.node.node_type);
+    this.filters = kind !== undefined && (part.dialect.changesSwitches || !isSwitchKind(kind));
   }
 
   takePort(): Promise<number> {
-    return this.#part.takePort();
+    return this.#part.dialect.takePort(this.#at);
   }
 
   keepPort(port: number): void {
-    this.#part.keepPort(port);
+    this.#part.dialect.keepPort(this.#at, port);
   }
 
-  /** A second NIO at a port is refused: the first may be one of a request whose answer was lost. */
-  async attach(run: RunLink, port: number, far: FarPort, isFilterEnd: boolean): Promise<void> {
-    const body = nioBody(run, port, far, isFilterEnd);
-    try {
-      await this.#part.ask('POST', this.#path, body);
-    } catch (error) {
-      if (!isRefusal(error, 'compute_refused')) throw error;
-      await this.detach();
-      await this.#part.ask('POST', this.#path, body);
-    }
+  attach(run: RunLink, port: number, far: FarPort, isFilterEnd: boolean): Promise<void> {
+    return this.#part.dialect.attach(this.#at, tunnelEnd(run, port, far, isFilterEnd));
   }
 
   async change(run: RunLink, port: number, far: FarPort, isFilterEnd: boolean): Promise<boolean> {
     if (!this.filters) return !isFilterEnd;
-    await this.#part.ask('PUT', this.#path, nioBody(run, port, far, isFilterEnd));
+    await this.#part.dialect.change(this.#at, tunnelEnd(run, port, far, isFilterEnd));
     return true;
   }
 
-  /** A port that is not attached any more is refused. */
+  /** A compute that is out of reach is told when it is back. */
   async detach(): Promise<void> {
-    if (!this.#part.isReady) return;
-    await this.#part.ask('DELETE', this.#path).catch((error: unknown) => {
-      if (!isRefusal(error, 'compute_refused', 'compute_not_connected')) throw error;
+    await this.#part.dialect.detach(this.#at).catch((error: unknown) => {
+      if (this.#part.isReady) throw error;
     });
   }
 }
 
 /** As GNS3 sends it: a link that is suspended drops everything at the end that filters. */
-function nioBody({ link }: RunLink, lport: number, far: FarPort, isFilterEnd: boolean): object {
+function tunnelEnd({ link }: RunLink, lport: number, far: FarPort, isFilterEnd: boolean): TunnelEnd {
   const suspend = link.suspend ?? false;
   const filters = suspend ? { frequency_drop: [-1] } : storedFilters(link);
-  return {
-    type: 'nio_udp',
-    ...{ lport, rhost: far.host, rport: far.port, suspend },
-    filters: isFilterEnd ? filters : {},
-  };
+  return { lport, rhost: far.host, rport: far.port, suspend, filters: isFilterEnd ? filters : {} };
 }

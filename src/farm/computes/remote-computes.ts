@@ -28,6 +28,8 @@ interface ComputeFollower {
   connected(): void;
   disconnected(reason: string): void;
   told(event: ComputeEvent): void;
+  /** Whether nodes of the project run there. */
+  runs(projectId: string): boolean;
 }
 
 interface RemoteComputesOptions {
@@ -111,6 +113,11 @@ export class RemoteComputes implements OtherComputes {
     return () => {
       followers.delete(follower);
     };
+  }
+
+  /** Whether nodes of the project run on other computes, as far as is known. */
+  runs(projectId: string): boolean {
+    return [...this.#followers.values()].some((all) => [...all].some((one) => one.runs(projectId)));
   }
 
   close(): void {

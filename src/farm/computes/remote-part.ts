@@ -1,18 +1,23 @@
 /**
- * The part of a project that another compute runs, in GNS3's dialect. What is wanted is kept here, so that a compute which
- * has lost it gets it again: the nodes, and which of them run.
+ * The part of a project that another compute runs, in the dialect that the compute speaks. What is wanted is kept here, so that
+ * a compute which has lost it gets it again: the nodes, and which of them run.
  */
 import { z } from 'zod';
-import { isRefusal, messageOf, refusals } from '../../base/errors/errors.js';
+import { messageOf, refusals } from '../../base/errors/errors.js';
 import type { StoredNode } from '../../lab/gns3-file/topology-schema.js';
 import type { Properties } from '../../lab/kinds/node-kind.js';
 import { kindOfType, servedKind, isProgramKind } from '../../lab/kinds/node-kinds.js';
 import type { NodeAction, NodeState, NodeStatus, RunEnd } from '../../lab/lab-run.js';
 import { DEADLINE_MS } from './deadlines.js';
+import type { Ask, Dialect } from './dialect.js';
+import { Gns3Dialect } from './gns3-dialect.js';
 import { nodeBody, nodePath } from './node-body.js';
 import type { ComputeEvent } from './compute-event.js';
 import type { RemoteComputes } from './remote-computes.js';
+import { WantedDialect } from './wanted-dialect.js';
 
+/** The dialect between Wirefarms that this server speaks. */
+const DIALECT = 1;
 /** Nodes of a compute that is out of reach for so long are shown as stopped. */
 const STOPPED_AFTER_MS = 30_000;
 
@@ -23,8 +28,6 @@ const shown = z.object({
   node_directory: z.string().max(4096).nullable().optional().catch(undefined),
 });
 const message = z.object({ message: z.string().max(4096) });
-const projectList = z.array(z.object({ project_id: z.string() }));
-const givenPort = z.object({ udp_port: z.int().min(1).max(65_535) });
 
 interface RemoteNode {
   stored: StoredNode;
@@ -49,21 +52,21 @@ interface RemotePartOptions {
   readonly computeId: string;
   readonly computes: RemoteComputes;
   readonly ownerOf: () => PartOwner | undefined;
-  /** The compute is there and has its nodes. `isAnew` says that whatever it had before is gone. */
-  readonly ready: (isAnew: boolean) => void;
+  /** The whole lab was reported, so that a compute can be told all that is wanted. */
+  readonly isLoaded: () => boolean;
+  /** The compute is there and has its nodes. Of links for which `hasLost` holds it has no end, or another one. */
+  readonly ready: (hasLost: (linkId: string) => boolean) => void;
 }
 
 export class RemotePart {
   readonly #options: RemotePartOptions;
   readonly #nodes = new Map<string, RemoteNode>();
   readonly #inputs = new Map<string, Properties>();
-  /** Ports that were asked for and never used: a compute takes none back before the project is closed. */
-  readonly #sparePorts: number[] = [];
   readonly #unfollow: () => void;
   #last: Promise<void> = Promise.resolve();
   #waiting = 0;
-  /** Whether the compute has the project, as far as is known. */
-  #hasProject = false;
+  /** Undefined until it has been connected once. */
+  #dialect: Dialect | undefined;
   #isReady = false;
   #isEnded = false;
   #stopping: NodeJS.Timeout | undefined;
@@ -72,7 +75,7 @@ export class RemotePart {
     this.#options = options;
     this.#unfollow = options.computes.follow(options.computeId, {
       connected: () => {
-        this.#begin();
+        this.begin();
       },
       disconnected: (reason) => {
         this.#lost(reason);
@@ -80,8 +83,9 @@ export class RemotePart {
       told: (event) => {
         this.#told(event);
       },
+      runs: (projectId) => projectId === options.projectId && this.runningNames.length > 0,
     });
-    if (this.#isConnected) this.#begin();
+    this.begin();
   }
 
   get isReady(): boolean {
@@ -116,11 +120,12 @@ export class RemotePart {
     const node = this.#nodes.get(id);
     this.#nodes.delete(id);
     this.#inputs.delete(id);
-    if (!this.#isReady || node === undefined) return;
+    const { isReady } = this;
+    const dialect = this.#dialect;
+    if (node === undefined || dialect === undefined) return;
     this.#follow(async () => {
-      if (node.made === undefined) return;
-      await this.ask('DELETE', this.pathOf(node.stored)).catch((error: unknown) => {
-        if (!isRefusal(error, 'compute_refused')) throw error;
+      await dialect.remove(node.stored, isReady && node.made !== undefined).catch((error: unknown) => {
+        if (this.#isReady) throw error;
       });
     });
   }
@@ -169,43 +174,29 @@ export class RemotePart {
     return [...this.#nodes.values()].map(({ stored }) => stored);
   }
 
-  async takePort(): Promise<number> {
-    const spare = this.#sparePorts.pop();
-    if (spare !== undefined) return spare;
-    const { projectId } = this.#options;
-    return givenPort.parse(await this.ask('POST', `/projects/${projectId}/ports/udp`)).udp_port;
+  /** Refuses (409) when the compute has never been connected. */
+  get dialect(): Dialect {
+    if (this.#dialect === undefined)
+      throw refusals.computeNotConnected(this.computeName, 'the links of a lab');
+    return this.#dialect;
   }
 
-  /** Takes back a port that was never used. */
-  keepPort(port: number): void {
-    this.#sparePorts.push(port);
+  /** Lets go of the ends of links that are not wanted. */
+  keepLinks(isWanted: (linkId: string) => boolean): void {
+    this.#dialect?.keepLinks(isWanted);
   }
 
-  ask(
-    method: 'GET' | 'POST' | 'PUT' | 'DELETE',
-    path: string,
-    body?: unknown,
-    deadline?: number,
-  ): Promise<unknown> {
+  readonly ask: Ask = (method, path, body, deadline) => {
     const { computeId, computes } = this.#options;
     return computes.ask(computeId, { method, path, body }, deadline);
-  }
-
-  /** The path of a node of this project, below which its ports are. */
-  pathOf(node: StoredNode): string {
-    return nodePath(node, this.#options.projectId);
-  }
+  };
 
   async end(how: RunEnd): Promise<void> {
     this.#isEnded = true;
     this.#unfollow();
     clearTimeout(this.#stopping);
     await this.settled();
-    if (!this.#isConnected || !this.#hasProject) return;
-    const path = `/projects/${this.#options.projectId}`;
-    const [method, target] =
-      how === 'removed' ? (['DELETE', path] as const) : (['POST', `${path}/close`] as const);
-    await this.ask(method, target).catch(() => undefined);
+    if (this.#isConnected) await this.#dialect?.end(how).catch(() => undefined);
   }
 
   get #isConnected(): boolean {
@@ -213,35 +204,36 @@ export class RemotePart {
   }
 
   /** Makes all that is wanted, as far as the compute does not have it. */
-  #begin(): void {
+  begin(): void {
+    const { isLoaded, ownerOf, ready } = this.#options;
+    if (!isLoaded() || !this.#isConnected) return;
     clearTimeout(this.#stopping);
     this.#follow(async () => {
-      if (this.#isEnded || !this.#isConnected) return;
-      const isAnew = !(this.#hasProject && (await this.#isKnown()));
-      if (isAnew) await this.#makeProject();
+      if (this.#isEnded || this.#isReady || !this.#isConnected) return;
+      const dialect = (this.#dialect = this.#spoken());
+      const isAnew = await dialect.begin();
+      if (isAnew) for (const node of this.#nodes.values()) node.made = undefined;
       this.#isReady = true;
-      for (const node of [...this.#nodes.values()]) await (isAnew ? this.#bring(node) : this.#look(node));
-      this.#options.ready(isAnew);
+      await each([...this.#nodes.values()], dialect.nodesAtOnce, async (node) => {
+        await (isAnew ? this.#bring(node) : this.#look(node)).catch((error: unknown) => {
+          if (!this.#isConnected) throw error;
+          ownerOf()?.warn(messageOf(error));
+        });
+      });
+      ready((linkId) => dialect.hasLost(linkId));
     });
   }
 
-  async #isKnown(): Promise<boolean> {
-    const found = projectList.safeParse(await this.ask('GET', '/projects')).data ?? [];
-    return found.some(({ project_id: id }) => id === this.#options.projectId);
-  }
-
-  /** Begins from nothing: what an earlier life of this server has left there ends, and its ports are free again. */
-  async #makeProject(): Promise<void> {
-    const { projectId, ownerOf } = this.#options;
-    for (const node of this.#nodes.values()) node.made = undefined;
-    this.#sparePorts.length = 0;
-    await this.ask('POST', `/projects/${projectId}/close`, undefined, DEADLINE_MS.node).catch(
-      (error: unknown) => {
-        if (!isRefusal(error, 'compute_refused')) throw error;
-      },
-    );
-    await this.ask('POST', '/projects', { name: ownerOf()?.name ?? projectId, project_id: projectId });
-    this.#hasProject = true;
+  /** The dialect of the compute: a compute may speak another one than before, when its program is another. */
+  #spoken(): Dialect {
+    const { computes, computeId, projectId, ownerOf } = this.#options;
+    const Spoken = computes.reachOf(computeId).dialect >= DIALECT ? WantedDialect : Gns3Dialect;
+    if (this.#dialect instanceof Spoken) return this.#dialect;
+    return new Spoken({
+      ...{ projectId, ask: this.ask },
+      name: () => ownerOf()?.name ?? projectId,
+      computeName: () => this.computeName,
+    });
   }
 
   /** The node there is made or changed until it is as wanted. */
@@ -253,21 +245,17 @@ export class RemotePart {
     if (made !== undefined && JSON.stringify(nodeBody(made, node.shown.console)) === JSON.stringify(body))
       return;
     try {
-      const answer =
-        made === undefined
-          ? await this.ask(
-              'POST',
-              nodePath(stored, this.#options.projectId, 'all'),
-              { ...body, ...this.#inputs.get(id), node_id: id },
-              DEADLINE_MS.node,
-            )
-          : await this.ask('PUT', this.pathOf(stored), body, DEADLINE_MS.node);
+      const answer = await this.dialect.bring({
+        ...{ stored, made, shouldRun: node.shouldRun },
+        ...{ console: node.shown.console, inputs: this.#inputs.get(id) },
+      });
       this.#inputs.delete(id);
       node.fault = undefined;
       node.made = stored;
       this.#show(node, answer);
-      if (made === undefined && node.shouldRun && node.shown.status === 'stopped')
-        await this.#act(node, 'start');
+      if (made !== undefined) return;
+      if (node.shouldRun && node.shown.status === 'stopped') await this.#act(node, 'start');
+      else this.#noteRunning(node);
     } catch (error) {
       node.fault = error instanceof Error ? error : new Error(String(error));
       throw new Error(`Node ${stored.name} does not run as it should: ${messageOf(error)}`, { cause: error });
@@ -276,14 +264,24 @@ export class RemotePart {
 
   /** The compute was out of reach and has the node still. */
   async #look(node: RemoteNode): Promise<void> {
-    if (node.made !== undefined) this.#show(node, await this.ask('GET', this.pathOf(node.stored)));
+    if (node.made !== undefined) {
+      const found = await this.dialect.look(node.stored);
+      if (found === undefined) node.made = undefined;
+      else this.#show(node, found);
+      if (found !== undefined) this.#noteRunning(node);
+    }
     await this.#bring(node);
+  }
+
+  /** A program that was found running should run, and one that has ended should not. */
+  #noteRunning(node: RemoteNode): void {
+    if (isProgramKind(kindOfType(node.stored.node_type))) node.shouldRun = node.shown.status !== 'stopped';
   }
 
   async #act(node: RemoteNode, action: NodeAction): Promise<void> {
     const kind = kindOfType(node.stored.node_type);
     const takesInputs = 'startInputs' in kind && kind.startInputs !== undefined && action === 'start';
-    const path = `${this.pathOf(node.stored)}/${action}`;
+    const path = `${nodePath(node.stored, this.#options.projectId)}/${action}`;
     const wasWanted = node.shouldRun;
     node.shouldRun = action === 'start' || action === 'reload' || (action === 'suspend' && wasWanted);
     try {
@@ -312,7 +310,7 @@ export class RemotePart {
     const node = this.#nodes.get(String(event['node_id']));
     if (action !== 'node.updated' || node?.made === undefined) return;
     this.#show(node, event);
-    if (isProgramKind(kindOfType(node.stored.node_type))) node.shouldRun = node.shown.status !== 'stopped';
+    this.#noteRunning(node);
   }
 
   #lost(reason: string): void {
@@ -341,4 +339,19 @@ export class RemotePart {
         this.#waiting--;
       });
   }
+}
+
+/** Works on so many at the same time. The first failure ends it when all that has begun is over. */
+async function each<Thing>(
+  things: readonly Thing[],
+  atOnce: number,
+  work: (thing: Thing) => Promise<void>,
+): Promise<void> {
+  const left = things.values();
+  const next = async (): Promise<void> => {
+    for (const thing of left) await work(thing);
+  };
+  const ends = await Promise.allSettled(Array.from({ length: Math.min(atOnce, things.length) }, next));
+  const failed = ends.find((end) => end.status === 'rejected');
+  if (failed !== undefined) throw failed.reason;
 }

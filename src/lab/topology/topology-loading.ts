@@ -30,6 +30,7 @@ export async function loadTopology(
   const topology = new Topology(projectId, channel, context);
   try {
     await topology.load(records, new Slices());
+    topology.run.loaded?.();
     await topology.run.settled();
     return topology;
   } catch (error) {

@@ -21,6 +21,7 @@ import { idle } from './idle.bench.js';
 import { machines } from './machines.bench.js';
 import type { Bench, Figure } from './measurement.js';
 import { nodes } from './nodes.bench.js';
+import { passwords } from './passwords.bench.js';
 import { price } from './price.bench.js';
 import { recovery } from './recovery.bench.js';
 import { requests } from './requests.bench.js';
@@ -35,6 +36,7 @@ import { vhostUser } from './vhost-user.bench.js';
 const BENCHES: readonly Bench[] = [
   requests,
   price,
+  passwords,
   growth,
   idle,
   forwarding,

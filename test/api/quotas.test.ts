@@ -1,8 +1,11 @@
 /** Quotas: requests at the same time never get more than is allowed, and what there is already stays. */
 import { randomUUID } from 'node:crypto';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { addUser, firstAdmin, signedIn } from '../support/accounts.js';
 import type { Client, Reply } from '../support/client.js';
+import { eventually } from '../support/eventually.js';
 import { end, LinkLab } from '../support/link-lab.js';
 import { scrape } from '../support/metric-samples.js';
 import { manyUdpPorts, startServer } from '../support/server-process.js';
@@ -168,6 +171,60 @@ void t.test('the disk of all projects of a user is counted together', async (t) 
   await client.expect(204, 'DELETE', other.path);
   t.match(await used(client), { disk: 0 }, 'what is deleted is given back');
 });
+
+void t.test(
+  'an owner is warned at 90 % of the disk, and beyond it the nodes of all his projects are suspended',
+  { skip: missingVpcs() },
+  async (t) => {
+    const { client, lab, other } = await owner('writer');
+    const neighbour = await owner('neighbour');
+    const started = async (client: Client, lab: LinkLab): Promise<Json & { path: string }> => {
+      const node = (await newNode(client, lab, 'vpcs')).body as Json;
+      const path = `${lab.path}/nodes/${String(node['node_id'])}`;
+      await client.expect(200, 'POST', `${path}/start`);
+      return { ...node, path };
+    };
+    const pc = await started(client, lab);
+    const second = await started(client, other);
+    const apart = await started(neighbour.client, neighbour.lab);
+    const happened = async (kind: string, { path }: LinkLab): Promise<Json[]> =>
+      (await client.get(`${path}/history?kind=${kind}`)).body as Json[];
+    const statusOf = async ({ path }: { path: string }, by = client): Promise<unknown> =>
+      ((await by.get(path)).body as Json)['status'];
+
+    // As its program would write it.
+    const file = join(String(pc['node_directory']), 'log');
+    writeFileSync(file, Buffer.alloc((4 << 20) * 0.95, 1));
+    const [near] = await eventually('the warning', async () => {
+      const told = await happened('quota_near', lab);
+      return told.length > 0 ? told : undefined;
+    });
+    t.match(near, { message: /^The quota of the disk is nearly used: the projects of its owner take 4 MiB/ });
+    t.equal(await statusOf(pc), 'started', 'a warning stops nothing');
+
+    writeFileSync(file, Buffer.alloc(5 << 20, 1));
+    for (const [node, where] of [
+      [pc, lab],
+      [second, other],
+    ] as const) {
+      await eventually('it is suspended', async () => (await statusOf(node)) === 'suspended' || undefined);
+      t.match(await happened('nodes_suspended', where), [
+        {
+          message: /suspended, because the projects of its owner take \d MiB on the disk, and may take 4\. /,
+        },
+      ]);
+    }
+    t.equal((await happened('quota_near', lab)).length, 1, 'it was warned once');
+    t.equal(await statusOf(apart, neighbour.client), 'started', 'another user has his own room');
+    const refused = { status: 507, body: { code: 'quota_of_disk', quota: { scope: 'user' } } };
+    t.match(await client.post(`${second.path}/start`), refused);
+    writeFileSync(file, '');
+    t.match(await client.post(`${pc.path}/start`), { status: 200, body: { status: 'started' } });
+    t.match(await client.post(`${second.path}/start`), { status: 200, body: { status: 'started' } });
+    for (const { path } of [lab, other]) await client.expect(204, 'POST', `${path}/close`);
+    await neighbour.client.expect(204, 'POST', `${neighbour.lab.path}/close`);
+  },
+);
 
 void t.test('admins give users and projects limits of their own, which are stored', async (t) => {
   const { id, client, lab } = await owner('special');

@@ -14,6 +14,7 @@ import { Client } from '../support/client.js';
 import { eventually } from '../support/eventually.js';
 import { end, LinkLab } from '../support/link-lab.js';
 import { startServer } from '../support/server-process.js';
+import { missingVpcs } from '../support/vpcs.js';
 
 const FORBIDDEN = 1008;
 type Credentials = Readonly<Record<string, string>>;
@@ -161,10 +162,47 @@ void t.test('tickets are for what their makers may use, and for captures and con
     ...{ name: 'PC', node_type: 'vpcs', compute_id: 'local' },
   });
   const console = await ticket(admin, `${project}/nodes/${String(node)}/console/ws`);
-  const [response] = (await once(new WebSocket(console), 'unexpected-response').then(([, reply]) => [
-    reply as { statusCode: number },
-  ])) as [{ statusCode: number }];
-  t.equal(response.statusCode, 409, 'the node does not run');
+  t.equal(await refusalOf(console), 409, 'the node does not run');
+});
+
+/** The status with which a WebSocket is refused. */
+async function refusalOf(url: string): Promise<number> {
+  const [, reply] = (await once(new WebSocket(url), 'unexpected-response')) as [
+    unknown,
+    { statusCode: number },
+  ];
+  return reply.statusCode;
+}
+
+void t.test('a ticket opens the console of a node that runs once', { skip: missingVpcs() }, async (t) => {
+  await admin.expect(200, 'PUT', `${project}/grants/cat`, { grant: 'use' });
+  const owner = signedIn(server, 'cat', `${PASSWORD} other`);
+  const { node_id: id } = await admin.expect(201, 'POST', `${project}/nodes`, {
+    ...{ name: 'PC2', node_type: 'vpcs', compute_id: 'local' },
+  });
+  const node = `${project}/nodes/${String(id)}`;
+  await owner.expect(200, 'POST', `${node}/start`);
+  const url = await ticket(owner, `${node}/console/ws`);
+  t.match(url, /^ws:.*\/console\/ws\?ticket=[\w-]{43}$/);
+  const socket = new WebSocket(url);
+  t.teardown(() => {
+    socket.terminate();
+  });
+  let text = '';
+  socket.on('message', (bytes: Buffer) => {
+    text += bytes.toString();
+  });
+  await once(socket, 'open');
+  t.equal(await refusalOf(url), 401, 'not twice, also while it is open');
+  await eventually('the prompt', () => text.includes('VPCS> ') || undefined);
+  socket.send('echo by a ticket\r');
+  await eventually('the answer', () => text.includes('\nby a ticket') || undefined);
+  const closed = once(socket, 'close').then(([code]: number[]) => code ?? 0);
+  const late = await ticket(owner, `${node}/console/ws`);
+  await admin.expect(204, 'DELETE', `${project}/grants/cat`);
+  t.equal(await closed, FORBIDDEN, 'it ends with the grant of its maker');
+  t.not(await refusalOf(late), 101, 'and a ticket that waits opens nothing');
+  await admin.expect(200, 'POST', `${node}/stop`);
 });
 
 void t.test('tickets are bounded by maker, and live half a minute', (t) => {

@@ -10,10 +10,11 @@ import type { LocalCompute } from '../run/local-compute.js';
 import { MOST_WANTED, type WantedComputeNode } from '../run/wanted-shapes.js';
 import { checkId, findProject } from './compute-ids.js';
 import { newNodeOf } from './compute-nodes.js';
+import { checkLongBody } from './long-body.js';
 import { names } from './schemas.js';
 
 const tag = 'Compute projects';
-const LARGEST_BODY = 8 * 1024 * 1024;
+const LARGEST_BODY = 4 * 1024 * 1024;
 
 const count = z.int().min(0);
 const port = z.int().min(1).max(65_535);
@@ -48,15 +49,22 @@ const wantedAttachment = z.strictObject({
   filters: z.record(z.string().max(100), z.unknown()).default({}),
 });
 
+const lists = {
+  nodes: { element: wantedNode, most: MOST_WANTED.nodes },
+  attachments: { element: wantedAttachment, most: MOST_WANTED.attachments },
+  removed_nodes: { element: uuid, most: MOST_WANTED.nodes },
+  removed_attachments: { element: z.strictObject(place), most: MOST_WANTED.attachments },
+};
+
 const wanted = z.strictObject({
   name: text(1, 255),
   epoch: count.min(1),
   number: count.min(1),
   since: count.optional(),
-  nodes: z.array(wantedNode).max(MOST_WANTED.nodes).default([]),
-  attachments: z.array(wantedAttachment).max(MOST_WANTED.attachments).default([]),
-  removed_nodes: z.array(uuid).max(MOST_WANTED.nodes).default([]),
-  removed_attachments: z.array(z.strictObject(place)).max(MOST_WANTED.attachments).default([]),
+  nodes: listOf(lists.nodes),
+  attachments: listOf(lists.attachments),
+  removed_nodes: listOf(lists.removed_nodes),
+  removed_attachments: listOf(lists.removed_attachments),
 });
 
 const actual = z.strictObject({
@@ -98,6 +106,7 @@ export function computeWantedRoutes(compute: LocalCompute): Route[] {
       summary: 'Say what a Wirefarm wants of this project: all of it, or what has changed since a number',
       params,
       body: wanted,
+      checkBody: (body) => checkLongBody(wanted, lists, body),
       largestBody: LARGEST_BODY,
       answers: { 200: actual },
       handle: async ({ params: { project_id: id }, body: { name, ...change } }) => {
@@ -109,6 +118,16 @@ export function computeWantedRoutes(compute: LocalCompute): Route[] {
       },
     }),
   ];
+}
+
+function listOf<Element extends z.ZodType>(list: {
+  readonly element: Element;
+  readonly most: number;
+}): z.ZodDefault<z.ZodArray<Element>> {
+  return z
+    .array(list.element)
+    .max(list.most)
+    .default(() => []);
 }
 
 function kindOf(type: string): NodeKind {

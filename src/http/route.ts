@@ -18,11 +18,11 @@ export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE' | 'OPTIONS';
 export type BodyKind = z.ZodType | 'raw' | undefined;
 
 /** The outcome of a check: what the schema makes of the body, or why that does not fit. */
-type CheckedBody =
+export type CheckedBody =
   | { readonly data: unknown }
   | { readonly issues: string; readonly faults: readonly Fault[] };
 
-/** Parses a body with its schema on another thread, for bodies so large that this takes long. */
+/** Parses a body with its schema on another thread or in slices, for bodies so large that this takes long. */
 type BodyCheck = (body: unknown) => Promise<CheckedBody>;
 
 /** The body of an answer: a schema, bytes of this media type, or none. */

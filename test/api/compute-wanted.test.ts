@@ -123,6 +123,25 @@ void t.test('nodes and links that are not wanted any more go, with their ports',
 });
 
 void t.test(
+  'a body with thousands of nodes is checked in slices, and its first fault is named',
+  async (t) => {
+    const many = Array.from({ length: 4096 }, (_, index) => ({
+      ...{ node_type: 'ethernet_hub', node_id: randomUUID() },
+      settings: { name: index < 4095 ? `HUB${index}` : 7 },
+    }));
+    t.match(await refused({ epoch: 9, number: 1, nodes: many }), {
+      ...{ status: 400, code: 'schema_violated' },
+      message: /nodes\.4095\.settings\.name: Invalid input: expected string/,
+    });
+    t.match(await refused({ epoch: 9, number: 1, nodes: [...many, many[0]] }), {
+      message: /nodes: Too big: expected array to have <=4096 items/,
+    });
+    t.match(await refused({ epoch: '9', number: 1, nodes: many }), { message: /epoch: Invalid input/ });
+    t.match(await refused({ epoch: 9, number: 1, nodes: 'many' }), { message: /nodes: Invalid input/ });
+  },
+);
+
+void t.test(
   'only a Wirefarm is told of the dialect, and what is open here belongs to this controller',
   async (t) => {
     t.notOk('dialect' in (await client.expect(200, 'GET', '/v2/compute/capabilities')));

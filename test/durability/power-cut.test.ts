@@ -207,7 +207,7 @@ const skip = disk === undefined ? NO_POWER_DISK : false;
 void t.test('the disk of this test forgets what nobody has synced', { skip }, async (t) => {
   const file = join(disk?.folder ?? '', 'not-synced');
   writeFileSync(file, 'x');
-  disk?.cut();
+  await disk?.cut();
   await disk?.restorePower();
   t.notOk(existsSync(file));
 });
@@ -241,7 +241,7 @@ async function cutOnce(t: Test, disk: PowerDisk, round: number): Promise<void> {
     });
   await known.reached;
   server.child.kill('SIGSTOP');
-  disk.cut();
+  await disk.cut();
   await server.stop('SIGKILL');
   await written;
   await disk.restorePower();

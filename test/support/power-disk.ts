@@ -3,7 +3,7 @@
  * copy of the file, made while the server stands still, is what the disk would have had.
  */
 import { execFileSync, spawnSync } from 'node:child_process';
-import { mkdirSync, renameSync, truncateSync, writeFileSync } from 'node:fs';
+import { mkdirSync, renameSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { eventually } from './eventually.js';
 import { scratchFolder, type Teardown } from './scratch.js';
@@ -41,9 +41,17 @@ export class PowerDisk {
     return new PowerDisk(image, folder);
   }
 
-  /** Takes what the disk has. Nobody may write meanwhile: stop the server with SIGSTOP, and kill it afterwards. */
-  cut(): void {
-    execFileSync('cp', ['--sparse=always', this.#image, `${this.#image}.cut`]);
+  /**
+   * Takes what the disk has. Nobody may write meanwhile: stop the server with SIGSTOP, and kill it afterwards. The system may
+   * still move parts of its journal to their places; a copy that was made beside that is of no moment, and is made again.
+   */
+  async cut(): Promise<void> {
+    const written = (): bigint => statSync(this.#image, { bigint: true }).mtimeNs;
+    await eventually('the system writes nothing', () => {
+      const before = written();
+      execFileSync('cp', ['--sparse=always', this.#image, `${this.#image}.cut`]);
+      return written() === before || undefined;
+    });
   }
 
   /** The disk as it was at the cut, at the same place. The keeper of a server that was killed holds it a little longer. */

@@ -83,7 +83,7 @@ if (skip === false) {
     if (disks.includes(undefined)) t.comment(`no power cut: ${NO_POWER_DISK}`);
     else {
       for (const index of SERVERS) etcd.signal(index, 'SIGSTOP');
-      for (const disk of disks) disk?.cut();
+      for (const disk of disks) await disk?.cut();
       await etcd.stop();
       for (const disk of disks) await disk?.restorePower();
       for (const index of SERVERS) etcd.begin(index);

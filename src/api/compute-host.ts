@@ -1,6 +1,7 @@
 /** This server as a compute: its version, its capabilities, its used ports, and its notifications. */
 import { z } from 'zod';
 import type { LocalCompute } from '../run/local-compute.js';
+import { DIALECT } from '../run/wanted-shapes.js';
 import { refusals } from '../base/errors/errors.js';
 import { json } from '../http/answer.js';
 import { COMPUTE_PING_AFTER_MS, sendEvents } from '../http/event-stream.js';
@@ -12,9 +13,6 @@ import { names, nothing } from './schemas.js';
 import { version } from './version.js';
 
 const tag = 'Compute';
-
-/** The number of the dialect between Wirefarms. A controller speaks the lower one of both. */
-const DIALECT = 1;
 
 const networkInterface = z.strictObject({
   id: z.string(),

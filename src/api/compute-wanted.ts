@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { refusals } from '../base/errors/errors.js';
 import { json } from '../http/answer.js';
 import { route, type Route } from '../http/route.js';
-import { text, uuid } from '../lab/gns3-file/topology-schema.js';
+import { endpoint, tcpPort, text, uuid } from '../lab/gns3-file/topology-schema.js';
 import type { NodeKind } from '../lab/kinds/node-kind.js';
 import { servedKind, SERVED_KINDS } from '../lab/kinds/node-kinds.js';
 import type { LocalCompute } from '../run/local-compute.js';
@@ -14,18 +14,12 @@ import { checkLongBody } from './long-body.js';
 import { names } from './schemas.js';
 
 const tag = 'Compute projects';
-const LARGEST_BODY = 4 * 1024 * 1024;
 
 const count = z.int().min(0);
-const port = z.int().min(1).max(65_535);
 const status = z.enum(['started', 'stopped', 'suspended']);
 const fault = z.strictObject({ status: z.int(), message: z.string() }).nullable();
 
-const place = {
-  node_id: uuid,
-  adapter_number: count.max(65_535),
-  port_number: count.max(65_535),
-};
+const place = endpoint.omit({ label: true }).shape;
 
 const [first, ...others] = SERVED_KINDS.map((kind) =>
   z.strictObject({
@@ -43,8 +37,8 @@ const wantedNode = z
 const wantedAttachment = z.strictObject({
   ...place,
   link_id: uuid,
-  lport: port.optional(),
-  peer: z.strictObject({ host: text(1, 255), port }).optional(),
+  lport: tcpPort.optional(),
+  peer: z.strictObject({ host: text(1, 255), port: tcpPort }).optional(),
   suspend: z.boolean().default(false),
   filters: z.record(z.string().max(100), z.unknown()).default({}),
 });
@@ -74,13 +68,13 @@ const actual = z.strictObject({
     z.strictObject({
       node_id: uuid,
       status: status.nullable(),
-      console: port.nullable(),
+      console: tcpPort.nullable(),
       command_line: z.string().nullable(),
       node_directory: z.string().nullable(),
       fault,
     }),
   ),
-  attachments: z.array(z.strictObject({ ...place, link_id: uuid, lport: port.nullable(), fault })),
+  attachments: z.array(z.strictObject({ ...place, link_id: uuid, lport: tcpPort.nullable(), fault })),
 });
 
 export function computeWantedRoutes(compute: LocalCompute): Route[] {
@@ -107,7 +101,6 @@ export function computeWantedRoutes(compute: LocalCompute): Route[] {
       params,
       body: wanted,
       checkBody: (body) => checkLongBody(wanted, lists, body),
-      largestBody: LARGEST_BODY,
       answers: { 200: actual },
       handle: async ({ params: { project_id: id }, body: { name, ...change } }) => {
         checkId('Project', id);

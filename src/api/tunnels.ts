@@ -3,14 +3,14 @@ import { z } from 'zod';
 import { json } from '../http/answer.js';
 import { route, type Route } from '../http/route.js';
 import type { Controller } from '../lab/controller.js';
+import { tcpPort } from '../lab/gns3-file/topology-schema.js';
 import type { LocalCompute } from '../run/local-compute.js';
 import { names, nothing } from './schemas.js';
 
 const tag = 'Compute';
 
 const address = z.union([z.ipv4(), z.ipv6()]);
-const port = z.int().min(1).max(65_535);
-const echo = z.strictObject({ udp_port: port, word: z.string().regex(/^[\da-f]{32}$/) });
+const echo = z.strictObject({ udp_port: tcpPort, word: z.string().regex(/^[\da-f]{32}$/) });
 const finding = z.strictObject({
   largest_frame: z.int().nullable(),
   route_mtu: z.int().nullable(),

@@ -8,7 +8,7 @@ import { refusals, type Fault, type Refusal } from '../base/errors/errors.js';
 import { describeIssues, faultsOf, fitted } from '../base/errors/validation.js';
 import { empty, jsonText, type Answer } from './answer.js';
 import { credentialsOf, type Credentials } from './credentials.js';
-import { errorAnswer, withoutSecrets } from './error-body.js';
+import { errorAnswer, shownStart } from './error-body.js';
 import type { Caller } from './caller.js';
 import type { ChangeNotes } from './change-notes.js';
 import type { Exchange } from './exchange.js';
@@ -180,8 +180,7 @@ export class Dispatcher {
         : notes.noted(exchange, pathParams, () => route.handle(request));
     if (body === 'raw') return heardOut(exchange, () => handle(bare));
     if (body === undefined) return handle(bare);
-    const largest = Math.max(this.#maxJsonBody(), route.largestBody ?? 0);
-    return readJsonBody(exchange, largest, notes?.digester(exchange)).then((json) => {
+    return readJsonBody(exchange, this.#maxJsonBody(), notes?.digester(exchange)).then((json) => {
       if (exchange.isGone) return 'streamed';
       exchange.body = json;
       if (route.checkBody === undefined)
@@ -227,7 +226,8 @@ function violated(
   faults: readonly Fault[],
 ): Refusal {
   const target = exchange.query === '' ? exchange.path : `${exchange.path}?${exchange.query}`;
-  const shown = part === 'body' ? ` and JSON data '${withoutSecrets(value).slice(0, LONGEST_ECHO)}'` : '';
+  const shown =
+    part === 'body' ? ` and JSON data '${shownStart(value, LONGEST_ECHO).slice(0, LONGEST_ECHO)}'` : '';
   return refusals.schemaViolated(
     `with API request '${target.slice(0, LONGEST_ECHO)}'${shown}`,
     issues,

@@ -58,7 +58,7 @@ export function errorHeaders(error: unknown, { isFromConsole }: Exchange): Heade
 function echo(error: Refusal, body: unknown): unknown {
   if (error instanceof MalformedJson) return { malformed_json: error.text.slice(0, LONGEST_ECHO) };
   if (body === undefined || body === null) return {};
-  const text = withoutSecrets(body);
+  const text = shownStart(body, LONGEST_ECHO + 1);
   return text.length > LONGEST_ECHO ? { truncated: text.slice(0, LONGEST_ECHO) } : JSON.parse(text);
 }
 
@@ -70,4 +70,27 @@ export function mayHaveSecrets(json: string): boolean {
 /** The JSON text of a request body, with passwords replaced by stars. */
 export function withoutSecrets(body: unknown): string {
   return JSON.stringify(body, (key, value: unknown) => (SECRETS.has(key) ? '***' : value));
+}
+
+/** The JSON text of a body without secrets, from its start to at least this length: a large body is not walked to its end. */
+export function shownStart(body: unknown, length: number): string {
+  let text = '';
+  const write = (value: unknown): void => {
+    if (Array.isArray(value)) writeAll('[]', value.entries());
+    else if (typeof value === 'object' && value !== null) writeAll('{}', Object.entries(value));
+    else text += JSON.stringify(typeof value === 'string' ? value.slice(0, length) : value);
+  };
+  const writeAll = (brackets: '[]' | '{}', members: Iterable<readonly [number | string, unknown]>): void => {
+    text += brackets.slice(0, 1);
+    let before = '';
+    for (const [key, member] of members) {
+      if (text.length >= length) return;
+      text += brackets === '{}' ? `${before}${JSON.stringify(key)}:` : before;
+      write(SECRETS.has(String(key)) ? '***' : member);
+      before = ',';
+    }
+    text += brackets.slice(1);
+  };
+  write(body);
+  return text;
 }

@@ -1,12 +1,14 @@
 /** Receives and parses JSON request bodies, which are bounded in size, in time and in depth. */
 import { Refusal, refusals } from '../base/errors/errors.js';
-import { nestingOf } from '../base/errors/validation.js';
+import { jsonShape } from '../base/errors/validation.js';
 import type { Exchange } from './exchange.js';
 
 const LONGEST_SECONDS = 30;
 const DRAIN_MS = 2000;
 /** No client nests so deeply. A deeper body would overflow the stack of code that walks it. */
 const DEEPEST = 64;
+/** Lab files have 5,000 nodes. To look at each member of a wider object would hold the HTTP thread. */
+const MOST_MEMBERS = 10_000;
 const UTF8 = new TextDecoder('utf-8', { fatal: true });
 
 /** Sees a body before it is parsed: its bytes, and the text that they are. */
@@ -69,13 +71,17 @@ export class MalformedJson extends Refusal {
 }
 
 /**
- * Parses a body, of which an empty one counts as an empty object. Refuses (400) what is no JSON, or nests too deeply.
+ * Parses a body, of which an empty one counts as an empty object. Refuses (400) what is no JSON, nests too deeply, or
+ * has too wide an object.
  */
 export function parseJsonBody(bytes: Uint8Array, look?: BodyLook): unknown {
   const text = bytes.length === 0 ? '' : decode(bytes);
   look?.(bytes, text);
   if (bytes.length === 0) return {};
-  if (nestingOf(text) > DEEPEST) throw new MalformedJson(`nested deeper than ${DEEPEST} levels`, text);
+  const { depth, members } = jsonShape(text);
+  if (depth > DEEPEST) throw new MalformedJson(`nested deeper than ${DEEPEST} levels`, text);
+  if (members > MOST_MEMBERS)
+    throw new MalformedJson(`with an object of more than ${MOST_MEMBERS} members`, text);
   try {
     return JSON.parse(text);
   } catch (error) {

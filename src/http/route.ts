@@ -55,8 +55,6 @@ export interface Route extends RouteHead {
   readonly query: z.ZodType | undefined;
   readonly body: BodyKind;
   readonly checkBody: BodyCheck | undefined;
-  /** Octets of a body that is larger than those of other routes may be. */
-  readonly largestBody: number | undefined;
   /** Request headers that the handler reads. */
   readonly headers: readonly string[];
   readonly answers: Readonly<Record<number, AnswerKind>>;
@@ -74,7 +72,6 @@ interface RouteSpec<
   readonly query?: Query;
   readonly body?: Body;
   readonly checkBody?: BodyCheck;
-  readonly largestBody?: number;
   readonly headers?: readonly string[];
   readonly answers: Readonly<Record<number, AnswerKind>>;
   handle(
@@ -96,7 +93,6 @@ export function route<
     query: spec.query,
     body: spec.body,
     checkBody: spec.checkBody,
-    largestBody: spec.largestBody,
     headers: spec.headers ?? [],
     // The dispatcher has parsed params, query and body with the schemas that these types come from.
     handle: (request) => spec.handle(request as Parameters<typeof spec.handle>[0]),

@@ -220,15 +220,15 @@ export class LocalCompute {
   wantedOf(project: ComputeProject): WantedProject {
     const known = this.#wanted.get(project);
     if (known !== undefined) return known;
-    const graph = new WantedProject({
+    const wanted = new WantedProject({
       project,
       checkNode: async (kind, properties) => {
         await this.checkAble(kind.type);
         await this.checkImages(kind, properties);
       },
     });
-    this.#wanted.set(project, graph);
-    return graph;
+    this.#wanted.set(project, wanted);
+    return wanted;
   }
 
   /** The names of the images of containers. Refuses (409) when there is no engine. */

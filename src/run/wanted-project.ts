@@ -3,6 +3,7 @@
  * compared with what is there, and only what differs is changed, so that one which is repeated does nothing. Those of a
  * controller that has lost the project to another are refused by their epoch.
  */
+import { eachAtOnce } from '../base/each-at-once.js';
 import { refusals } from '../base/errors/errors.js';
 import type { NodeKind, Properties } from '../lab/kinds/node-kind.js';
 import type { ComputeProject } from './compute-project.js';
@@ -10,13 +11,13 @@ import type { ComputeNode } from './nodes/compute-node.js';
 import { Turns } from './nodes/turns.js';
 import { HeldAttachment } from './wanted-attachment.js';
 import { faultOf } from './wanted-faults.js';
-import type {
-  Actual,
-  ActualNode,
-  PortPlace,
-  WantedChange,
-  WantedFault,
-  WantedComputeNode,
+import {
+  placeKey,
+  type Actual,
+  type ActualNode,
+  type WantedChange,
+  type WantedFault,
+  type WantedComputeNode,
 } from './wanted-shapes.js';
 
 /** Nodes and attachments that are worked on at the same time. */
@@ -72,7 +73,7 @@ export class WantedProject {
     if (change.since === undefined) return this.actual;
     return this.#actualOf(
       change.nodes.map(({ node_id: id }) => id),
-      change.attachments.map(keyOf),
+      change.attachments.map(placeKey),
     );
   }
 
@@ -88,21 +89,24 @@ export class WantedProject {
     const { nodes, attachments, since } = change;
     const isAll = since === undefined;
     const keptNodes = new Set(nodes.map(({ node_id: id }) => id));
-    const keptPlaces = new Set(attachments.map(keyOf));
+    const keptPlaces = new Set(attachments.map(placeKey));
     const goneNodes = isAll ? [...this.#nodes.keys()] : change.removed_nodes;
-    const gonePlaces = isAll ? [...this.#attachments.keys()] : change.removed_attachments.map(keyOf);
-    await each(
+    const gonePlaces = isAll ? [...this.#attachments.keys()] : change.removed_attachments.map(placeKey);
+    await eachAtOnce(
       gonePlaces.filter((key) => !keptPlaces.has(key)),
+      AT_ONCE,
       (key) => this.#removeAttachment(key),
     );
-    await each(
+    await eachAtOnce(
       goneNodes.filter((id) => !keptNodes.has(id)),
+      AT_ONCE,
       (id) => this.#removeNode(id),
     );
-    await each(nodes, (node) => this.#bringNode(node));
-    await each(attachments, async (wanted) => {
-      const held = this.#attachments.get(keyOf(wanted)) ?? new HeldAttachment(this.#options.project, wanted);
-      this.#attachments.set(keyOf(wanted), held);
+    await eachAtOnce(nodes, AT_ONCE, (node) => this.#bringNode(node));
+    await eachAtOnce(attachments, AT_ONCE, async (wanted) => {
+      const held =
+        this.#attachments.get(placeKey(wanted)) ?? new HeldAttachment(this.#options.project, wanted);
+      this.#attachments.set(placeKey(wanted), held);
       await held.follow(wanted);
     });
     return nodes.map((wanted) => this.#bringStatus(wanted));
@@ -177,19 +181,6 @@ function actualNode(id: string, node: ComputeNode | undefined, held: HeldNode | 
     node_directory: shown.node_directory ?? null,
     fault: held?.fault ?? null,
   };
-}
-
-function keyOf({ node_id: id, adapter_number: adapter, port_number: port }: PortPlace): string {
-  return `${id} ${adapter} ${port}`;
-}
-
-/** Works on so many things at a time, and begins them in their order. */
-async function each<Thing>(things: readonly Thing[], work: (thing: Thing) => Promise<void>): Promise<void> {
-  const left = things.values();
-  const next = async (): Promise<void> => {
-    for (const thing of left) await work(thing);
-  };
-  await Promise.all(Array.from({ length: Math.min(AT_ONCE, things.length) }, next));
 }
 
 async function inTime(work: Promise<unknown>, afterMs: number): Promise<void> {

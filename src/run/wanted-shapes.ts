@@ -3,6 +3,9 @@ import type { NodeKind, Properties } from '../lab/kinds/node-kind.js';
 import type { NodeStatus } from '../lab/lab-run.js';
 import type { NodeSettings } from './nodes/compute-node.js';
 
+/** Its number. A controller speaks the lower one of both. */
+export const DIALECT = 1;
+
 export interface WantedComputeNode {
   readonly node_id: string;
   readonly kind: NodeKind;
@@ -74,3 +77,7 @@ export interface Actual {
 
 /** Bounds of a request, which are also those of what a project can have here. */
 export const MOST_WANTED = { nodes: 4096, attachments: 16_384 } as const;
+
+export function placeKey({ node_id: id, adapter_number: adapter, port_number: port }: PortPlace): string {
+  return `${id} ${adapter} ${port}`;
+}

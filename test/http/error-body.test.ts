@@ -1,6 +1,6 @@
 import t from 'tap';
 import { Refusal, refusals } from '../../src/base/errors/errors.js';
-import { errorAnswer, withoutSecrets } from '../../src/http/error-body.js';
+import { errorAnswer, shownStart, withoutSecrets } from '../../src/http/error-body.js';
 import type { Exchange } from '../../src/http/exchange.js';
 import { MalformedJson } from '../../src/http/json-body.js';
 
@@ -60,5 +60,29 @@ void t.test('an echoed value is cut and shows no secrets, whatever its type', (t
   t.match(bodyOf(new MalformedJson('no', '{')), { code: 'json_malformed' });
   t.ok(JSON.stringify(bodyOf(new MalformedJson('no', '{'.repeat(1e6)))).length < 8192);
   t.strictSame((bodyOf(malformed, 5) as { request: unknown }).request, 5);
+  t.end();
+});
+
+void t.test('the start of a text is that of the whole text, and the rest is not walked', (t) => {
+  const values = [
+    null,
+    1.5,
+    Infinity,
+    'é"\n',
+    [],
+    {},
+    [[], {}, [1, [2]]],
+    { a: { 'b"': [{}, true] }, password: [1] },
+  ];
+  for (const value of [...values, values]) t.equal(shownStart(value, 1000), withoutSecrets(value));
+  for (const length of [0, 1, 5, 20, 60]) {
+    const start = shownStart(values, length);
+    t.ok(start.length >= length);
+    t.equal(start.slice(0, length), withoutSecrets(values).slice(0, length));
+  }
+  const trap = Object.defineProperty([[1], [2], [3], [4]], 3, {
+    get: () => t.fail('an element behind the start was looked at'),
+  });
+  t.equal(shownStart(trap, 5), '[[1],[');
   t.end();
 });

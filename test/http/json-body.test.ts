@@ -39,6 +39,17 @@ void t.test('64 levels are read, and one more is refused', (t) => {
   t.end();
 });
 
+void t.test('an object of 10,000 members is read, and a wider one is refused', (t) => {
+  const wide = (members: number): string =>
+    JSON.stringify({
+      a: [[1, 2], Object.fromEntries(Array.from({ length: members }, (_, key) => [key, ',{,']))],
+    });
+  t.ok(parse(wide(10_000)));
+  t.match(refusal(wide(10_001)), { message: 'Invalid JSON with an object of more than 10000 members' });
+  t.ok(parse(`[${'0,'.repeat(20_000)}{}]`), 'elements of a list are no members');
+  t.end();
+});
+
 void t.test('brackets side by side are not deep', (t) => {
   const many = `[${Array.from({ length: 500 }, () => '[{}]').join(',')}]`;
   t.equal((parse(many) as unknown[]).length, 500);

@@ -52,10 +52,18 @@ function pathOfOddLength(value: unknown): string[] | undefined {
   return undefined;
 }
 
-/** How deep brackets nest outside of strings: exact for valid JSON, and an upper bound for other text. */
-export function nestingOf(text: string): number {
+interface JsonShape {
+  /** How deep brackets nest. */
+  readonly depth: number;
+  /** The members of the object that has most of them. */
+  readonly members: number;
+}
+
+/** Tells from brackets and commas outside of strings how deep and how wide a JSON text is at most. */
+export function jsonShape(text: string): JsonShape {
+  const commas: number[] = [];
   let depth = 0;
-  let deepest = 0;
+  let most = 0;
   let isInString = false;
   for (let index = 0; index < text.length; index++) {
     switch (text.charCodeAt(index)) {
@@ -67,15 +75,22 @@ export function nestingOf(text: string): number {
         break;
       case 0x5b: // [
       case 0x7b: // {
-        if (!isInString && ++depth > deepest) deepest = depth;
+        if (isInString) break;
+        commas.push(text.charCodeAt(index) === 0x7b ? 0 : -Infinity);
+        depth = Math.max(depth, commas.length);
+        break;
+      case 0x2c: // ,
+        if (isInString || commas.length === 0) break;
+        commas.push((commas.pop() ?? 0) + 1);
+        most = Math.max(most, commas.at(-1) ?? 0);
         break;
       case 0x5d: // ]
       case 0x7d: // }
-        if (!isInString) depth--;
+        if (!isInString) commas.pop();
         break;
     }
   }
-  return deepest;
+  return { depth, members: most + 1 };
 }
 
 /** The first few issues, each as `field: reason`. */

@@ -3,11 +3,13 @@
  * a compute which has lost it gets it again: the nodes, and which of them run.
  */
 import { z } from 'zod';
+import { eachAtOnce } from '../../base/each-at-once.js';
 import { messageOf, refusals } from '../../base/errors/errors.js';
 import type { StoredNode } from '../../lab/gns3-file/topology-schema.js';
 import type { Properties } from '../../lab/kinds/node-kind.js';
 import { kindOfType, servedKind, isProgramKind } from '../../lab/kinds/node-kinds.js';
 import type { NodeAction, NodeState, NodeStatus, RunEnd } from '../../lab/lab-run.js';
+import { DIALECT } from '../../run/wanted-shapes.js';
 import { DEADLINE_MS } from './deadlines.js';
 import type { Ask, Dialect } from './dialect.js';
 import { Gns3Dialect } from './gns3-dialect.js';
@@ -16,8 +18,6 @@ import type { ComputeEvent } from './compute-event.js';
 import type { RemoteComputes } from './remote-computes.js';
 import { WantedDialect } from './wanted-dialect.js';
 
-/** The dialect between Wirefarms that this server speaks. */
-const DIALECT = 1;
 /** Nodes of a compute that is out of reach for so long are shown as stopped. */
 const STOPPED_AFTER_MS = 30_000;
 
@@ -214,7 +214,7 @@ export class RemotePart {
       const isAnew = await dialect.begin();
       if (isAnew) for (const node of this.#nodes.values()) node.made = undefined;
       this.#isReady = true;
-      await each([...this.#nodes.values()], dialect.nodesAtOnce, async (node) => {
+      await eachAtOnce([...this.#nodes.values()], dialect.nodesAtOnce, async (node) => {
         await (isAnew ? this.#bring(node) : this.#look(node)).catch((error: unknown) => {
           if (!this.#isConnected) throw error;
           ownerOf()?.warn(messageOf(error));
@@ -339,19 +339,4 @@ export class RemotePart {
         this.#waiting--;
       });
   }
-}
-
-/** Works on so many at the same time. The first failure ends it when all that has begun is over. */
-async function each<Thing>(
-  things: readonly Thing[],
-  atOnce: number,
-  work: (thing: Thing) => Promise<void>,
-): Promise<void> {
-  const left = things.values();
-  const next = async (): Promise<void> => {
-    for (const thing of left) await work(thing);
-  };
-  const ends = await Promise.allSettled(Array.from({ length: Math.min(atOnce, things.length) }, next));
-  const failed = ends.find((end) => end.status === 'rejected');
-  if (failed !== undefined) throw failed.reason;
 }

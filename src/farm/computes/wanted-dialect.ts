@@ -9,6 +9,7 @@ import { Refusal, refusals } from '../../base/errors/errors.js';
 import type { StoredNode } from '../../lab/gns3-file/topology-schema.js';
 import type { Properties } from '../../lab/kinds/node-kind.js';
 import type { RunEnd } from '../../lab/lab-run.js';
+import { placeKey, type PortPlace } from '../../run/wanted-shapes.js';
 import { DEADLINE_MS } from './deadlines.js';
 import type { Dialect, DialectOptions, NodeWish, PortAt, TunnelEnd } from './dialect.js';
 import { nodeBody } from './node-body.js';
@@ -41,14 +42,8 @@ interface WantedNode {
   actual: ActualNode | undefined;
 }
 
-interface Place {
-  readonly node_id: string;
-  readonly adapter_number: number;
-  readonly port_number: number;
-}
-
 interface WantedEnd {
-  readonly place: Place;
+  readonly place: PortPlace;
   readonly linkId: string;
   /** The tunnel at the port; undefined leaves there what it has. */
   readonly end: TunnelEnd | undefined;
@@ -66,7 +61,7 @@ export class WantedDialect implements Dialect {
   readonly #ends = new Map<string, WantedEnd>();
   /** The numbers of the requests that tell what has gone. */
   readonly #goneNodes = new Map<string, number>();
-  readonly #goneEnds = new Map<string, { readonly place: Place; readonly at: number }>();
+  readonly #goneEnds = new Map<string, { readonly place: PortPlace; readonly at: number }>();
   readonly #lostLinks = new Set<string>();
   /** 0 until the compute was asked. */
   #epoch = 0;
@@ -301,14 +296,10 @@ function endOf({ place: at, linkId, lport, end }: WantedEnd): object {
 }
 
 /** Ends of stored links have labels, too. */
-function placeOf({ node, place: { adapter_number, port_number } }: PortAt): Place {
+function placeOf({ node, place: { adapter_number, port_number } }: PortAt): PortPlace {
   return { node_id: node.node_id, adapter_number, port_number };
 }
 
 function keyOf(at: PortAt): string {
   return placeKey(placeOf(at));
-}
-
-function placeKey({ node_id: id, adapter_number: adapter, port_number: port }: Place): string {
-  return `${id} ${adapter} ${port}`;
 }

@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { containedPath } from '../../base/disk/containment.js';
 import { readRegularFile } from '../../base/disk/regular-file.js';
 import { systemCode } from '../../base/errors/errors.js';
-import { describeIssues, fitted, nestingOf } from '../../base/errors/validation.js';
+import { describeIssues, fitted, jsonShape } from '../../base/errors/validation.js';
 import type { TaskTable } from '../../base/threads/task.js';
 
 /** A file that is no appliance, or one too many. */
@@ -88,7 +88,7 @@ function applianceFiles(folder: string): string[] {
 
 function readAppliance(folder: string, name: string): z.output<typeof appliance> {
   const content = readRegularFile(containedPath(folder, name), LARGEST_FILE).toString('utf8');
-  if (nestingOf(content) > DEEPEST) throw new Error(`its brackets nest deeper than ${DEEPEST}`);
+  if (jsonShape(content).depth > DEEPEST) throw new Error(`its brackets nest deeper than ${DEEPEST}`);
   const parsed = fitted(appliance, JSON.parse(content));
   if (!parsed.success) throw new Error(describeIssues(parsed.error));
   return parsed.data;

@@ -4,7 +4,7 @@
  */
 import { z } from 'zod';
 import { refusals } from '../../base/errors/errors.js';
-import { describeIssues, fitted, nestingOf } from '../../base/errors/validation.js';
+import { describeIssues, fitted, jsonShape } from '../../base/errors/validation.js';
 import { converted, type OlderProject } from './older/conversion.js';
 import { checkObjects, ContentLimit } from '../projects/content-limit.js';
 import type { LabRecords } from '../projects/records.js';
@@ -113,7 +113,7 @@ function isUnnamed(variable: unknown): boolean {
 }
 
 function parseJson(text: string, path: string): unknown {
-  if (nestingOf(text) > DEEPEST)
+  if (jsonShape(text).depth > DEEPEST)
     throw refusals.topologyUnreadable(path, `it is nested deeper than ${DEEPEST} levels`);
   try {
     return JSON.parse(text);

@@ -14,7 +14,7 @@ const DISCARD_PORT = 9;
 /** Returns the descriptor. Throws OpenError. */
 export function openUncut(host: string, port: number): number {
   const local = internetAddress(host, port);
-  return withSocket(local, (descriptor, { level, discover }) => {
+  return preparedSocket(local, (descriptor, { level, discover }) => {
     const wanted = Buffer.alloc(4);
     wanted.writeInt32LE(PMTUDISC_PROBE);
     if (libc.setsockopt(descriptor, level, discover, wanted, wanted.length) !== 0) return false;
@@ -27,7 +27,7 @@ export function routeMtu(host: string): number | undefined {
   const remote = internetAddress(host, DISCARD_PORT);
   const found = Buffer.alloc(4);
   try {
-    const descriptor = withSocket(remote, (socket, { level, mtu }) => {
+    const descriptor = preparedSocket(remote, (socket, { level, mtu }) => {
       if (libc.connect(socket, remote, remote.length) !== 0) return false;
       return libc.getsockopt(socket, level, mtu, found, Uint32Array.of(found.length)) === 0;
     });
@@ -39,8 +39,8 @@ export function routeMtu(host: string): number | undefined {
   }
 }
 
-/** A socket of the family of the address; `prepare` tells whether it went well. */
-function withSocket(
+/** The descriptor of a new socket of the family of the address; `prepare` tells whether it can be used. Throws OpenError. */
+function preparedSocket(
   { length }: Uint8Array,
   prepare: (descriptor: number, family: typeof IPV4 | typeof IPV6) => boolean,
 ): number {

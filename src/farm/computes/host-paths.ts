@@ -44,9 +44,9 @@ const NOTHING: KnownPath = {
 };
 
 interface HostPathsOptions {
-  readonly addresses: TunnelAddresses;
+  readonly addresses: Pick<TunnelAddresses, 'between'>;
   /** The probes of this server. */
-  readonly here: PathProbes;
+  readonly here: Pick<PathProbes, 'echo' | 'echoes' | 'probe'>;
   readonly nameOf: (id: string) => string;
   readonly ask: (id: string, call: ComputeCall) => Promise<unknown>;
   readonly warn: (message: string) => void;
@@ -59,6 +59,8 @@ export class HostPaths {
   /** The computes that are connected; true for those that echo. */
   readonly #hosts = new Map<string, boolean>();
   readonly #paths = new Map<string, KnownPath>();
+  /** The computes and pairs that wait, each once: one that connects again and again adds nothing. */
+  readonly #waiting = new Set<string>();
   #last: Promise<void> = Promise.resolve();
 
   constructor(options: HostPathsOptions) {
@@ -67,7 +69,7 @@ export class HostPaths {
   }
 
   connected(id: string): void {
-    this.#follow(async () => {
+    this.#follow(id, async () => {
       this.#hosts.set(id, await this.#echoes(id));
       const isSmall = this.#hosts.size <= MOST_PAIRED;
       for (const other of this.#hosts.keys()) if (isSmall || other === LOCAL_COMPUTE) this.#try(id, other);
@@ -107,10 +109,13 @@ export class HostPaths {
 
   #try(one: string, other: string): void {
     if (one === other) return;
-    this.#follow(async () => {
+    const key = keyOf(one, other);
+    const areThere = (): boolean => this.#hosts.has(one) && this.#hosts.has(other);
+    this.#follow(key, async () => {
+      if (!areThere()) return;
       const known = await this.#known(one, other);
-      if (!this.#hosts.has(one) || !this.#hosts.has(other)) return;
-      this.#paths.set(keyOf(one, other), known);
+      if (!areThere()) return;
+      this.#paths.set(key, known);
       const [a, b] = [one, other].map(
         (id) => `${this.#options.nameOf(id)} (${known.addresses.get(id) ?? ''})`,
       );
@@ -171,10 +176,18 @@ export class HostPaths {
     warn(message);
   }
 
-  #follow(work: () => Promise<void>): void {
-    this.#last = this.#last.then(work).catch((error: unknown) => {
-      this.#options.log.info({ reason: messageOf(error) }, 'a way between two hosts could not be tried');
-    });
+  /** Does the work for this compute or pair after all that waits; nothing is added when it waits already. */
+  #follow(subject: string, work: () => Promise<void>): void {
+    if (this.#waiting.has(subject)) return;
+    this.#waiting.add(subject);
+    this.#last = this.#last
+      .then(() => {
+        this.#waiting.delete(subject);
+        return work();
+      })
+      .catch((error: unknown) => {
+        this.#options.log.info({ reason: messageOf(error) }, 'a way between two hosts could not be tried');
+      });
   }
 }
 

@@ -165,13 +165,18 @@ void t.test('tickets are for what their makers may use, and for captures and con
   t.equal(await refusalOf(console), 409, 'the node does not run');
 });
 
-/** The status with which a WebSocket is refused. */
-async function refusalOf(url: string): Promise<number> {
-  const [, reply] = (await once(new WebSocket(url), 'unexpected-response')) as [
-    unknown,
-    { statusCode: number },
-  ];
-  return reply.statusCode;
+/** The status with which a WebSocket is refused; 101 for one that opens. */
+function refusalOf(url: string): Promise<number> {
+  const socket = new WebSocket(url);
+  return new Promise((resolve) => {
+    socket.once('unexpected-response', (_request, { statusCode }: { statusCode: number }) => {
+      resolve(statusCode);
+    });
+    socket.once('open', () => {
+      socket.terminate();
+      resolve(101);
+    });
+  });
 }
 
 void t.test('a ticket opens the console of a node that runs once', { skip: missingVpcs() }, async (t) => {

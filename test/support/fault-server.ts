@@ -12,6 +12,8 @@ import {
 import { scratchFolder, type Teardown } from './scratch.js';
 import { startServer, type ServerProcess } from './server-process.js';
 
+/** Each operation on the disk looks into the plan's folder, on the thread that begins it, too. */
+const FAULTY_TURN_MS = 200;
 const INJECTION = new URL('./fault-injection.js', import.meta.url).href;
 
 /** The end of a request while there was a plan. */
@@ -54,7 +56,12 @@ export class FaultServer {
   async start(): Promise<void> {
     const faults = { NODE_OPTIONS: `--import=${INJECTION}`, [FAULTS]: this.#faults };
     const environment = { ...faults, ...this.#environment };
-    this.#server = await startServer(this.#t, { data: this.data, environment, flags: this.#flags });
+    this.#server = await startServer(this.#t, {
+      data: this.data,
+      environment,
+      flags: this.#flags,
+      allowedTurnMs: FAULTY_TURN_MS,
+    });
     this.#client = new Client(this.#server.url);
   }
 

@@ -1,4 +1,4 @@
-/** Receives and parses JSON request bodies, which are bounded in size, in time and in depth. */
+/** Receives and parses JSON request bodies, which are bounded in size, in time, in depth and in number of values. */
 import { Refusal, refusals } from '../base/errors/errors.js';
 import { jsonShape } from '../base/errors/validation.js';
 import type { Exchange } from './exchange.js';
@@ -7,8 +7,10 @@ const LONGEST_SECONDS = 30;
 const DRAIN_MS = 2000;
 /** No client nests so deeply. A deeper body would overflow the stack of code that walks it. */
 const DEEPEST = 64;
-/** Lab files have 5,000 nodes. To look at each member of a wider object would hold the HTTP thread. */
-const MOST_MEMBERS = 10_000;
+/** A switch has as many mappings. To look at each member of a wider object would hold the HTTP thread. */
+const MOST_MEMBERS = 16_384;
+/** Twice what the largest lab file has. A MiB of empty lists would hold the thread for a tenth of a second. */
+const HIGHEST_COST = 200_000;
 const UTF8 = new TextDecoder('utf-8', { fatal: true });
 
 /** Sees a body before it is parsed: its bytes, and the text that they are. */
@@ -78,10 +80,11 @@ export function parseJsonBody(bytes: Uint8Array, look?: BodyLook): unknown {
   const text = bytes.length === 0 ? '' : decode(bytes);
   look?.(bytes, text);
   if (bytes.length === 0) return {};
-  const { depth, members } = jsonShape(text);
+  const { depth, members, cost } = jsonShape(text);
   if (depth > DEEPEST) throw new MalformedJson(`nested deeper than ${DEEPEST} levels`, text);
   if (members > MOST_MEMBERS)
     throw new MalformedJson(`with an object of more than ${MOST_MEMBERS} members`, text);
+  if (cost > HIGHEST_COST) throw new MalformedJson('of too many values', text);
   try {
     return JSON.parse(text);
   } catch (error) {

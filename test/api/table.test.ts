@@ -70,6 +70,13 @@ void t.test('every operation has a name of its own, words for people, and a tag'
   t.end();
 });
 
+void t.test('no list in a body is without a bound: each element that does not fit takes time', (t) => {
+  for (const { path, method, operation } of operations)
+    for (const schema of objectsIn(operation.requestBody?.content ?? {}))
+      if (schema['type'] === 'array') t.type(schema['maxItems'], 'number', `${method} ${path}`);
+  t.end();
+});
+
 void t.test('the parameters in a path are declared, required, and no others', (t) => {
   for (const { path, method, operation } of operations) {
     const named = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name);

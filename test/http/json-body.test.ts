@@ -39,14 +39,31 @@ void t.test('64 levels are read, and one more is refused', (t) => {
   t.end();
 });
 
-void t.test('an object of 10,000 members is read, and a wider one is refused', (t) => {
+void t.test('an object of 16,384 members is read, and a wider one is refused', (t) => {
   const wide = (members: number): string =>
     JSON.stringify({
       a: [[1, 2], Object.fromEntries(Array.from({ length: members }, (_, key) => [key, ',{,']))],
     });
-  t.ok(parse(wide(10_000)));
-  t.match(refusal(wide(10_001)), { message: 'Invalid JSON with an object of more than 10000 members' });
+  t.ok(parse(wide(16_384)));
+  t.match(refusal(wide(16_385)), { message: 'Invalid JSON with an object of more than 16384 members' });
   t.ok(parse(`[${'0,'.repeat(20_000)}{}]`), 'elements of a list are no members');
+  t.end();
+});
+
+void t.test('so many values as would hold the thread are refused, whatever they are', (t) => {
+  const list = (value: string, times: number): string => `[${`${value},`.repeat(times)}0]`;
+  for (const value of ['1', '""', '[]', '{}', '{"k":1}', '['.repeat(40) + ']'.repeat(40)])
+    t.match(
+      refusal(list(value, 200_000)),
+      { status: 400, message: 'Invalid JSON of too many values' },
+      value.slice(0, 9),
+    );
+  t.equal((parse(list('1', 199_000)) as unknown[]).length, 199_001);
+  t.equal(
+    (parse(list('":,[{"', 150_000)) as unknown[]).length,
+    150_001,
+    'what stands in strings does not count',
+  );
   t.end();
 });
 

@@ -57,13 +57,19 @@ interface JsonShape {
   readonly depth: number;
   /** The members of the object that has most of them. */
   readonly members: number;
+  /** The time that it takes to parse and to forget all of it, in times of a number. */
+  readonly cost: number;
 }
 
-/** Tells from brackets and commas outside of strings how deep and how wide a JSON text is at most. */
+/** An object of a form that was not seen before is as dear as so many numbers, and each might be one. */
+const COST_OF_OBJECT = 4;
+
+/** Tells from what stands outside of strings how deep, how wide and how dear a JSON text is at most. */
 export function jsonShape(text: string): JsonShape {
   const commas: number[] = [];
   let depth = 0;
   let most = 0;
+  let cost = 1;
   let isInString = false;
   for (let index = 0; index < text.length; index++) {
     switch (text.charCodeAt(index)) {
@@ -74,15 +80,25 @@ export function jsonShape(text: string): JsonShape {
         index++;
         break;
       case 0x5b: // [
+        if (isInString) break;
+        cost++;
+        commas.push(-Infinity);
+        depth = Math.max(depth, commas.length);
+        break;
       case 0x7b: // {
         if (isInString) break;
-        commas.push(text.charCodeAt(index) === 0x7b ? 0 : -Infinity);
+        cost += COST_OF_OBJECT;
+        commas.push(0);
         depth = Math.max(depth, commas.length);
         break;
       case 0x2c: // ,
-        if (isInString || commas.length === 0) break;
-        commas.push((commas.pop() ?? 0) + 1);
+        if (isInString) break;
+        cost++;
+        commas.push((commas.pop() ?? -Infinity) + 1);
         most = Math.max(most, commas.at(-1) ?? 0);
+        break;
+      case 0x3a: // :
+        if (!isInString) cost++;
         break;
       case 0x5d: // ]
       case 0x7d: // }
@@ -90,7 +106,7 @@ export function jsonShape(text: string): JsonShape {
         break;
     }
   }
-  return { depth, members: most + 1 };
+  return { depth, members: most + 1, cost };
 }
 
 /** The first few issues, each as `field: reason`. */

@@ -112,8 +112,10 @@ export const storedDrawing = z.looseObject({
 export type StoredDrawing = z.infer<typeof storedDrawing>;
 
 export const supplier = z.looseObject({ logo: z.string().optional(), url: z.string().optional() }).nullable();
+const MOST_VARIABLES = 10_000;
 export const variables = z
   .array(z.looseObject({ name: z.string().min(1), value: z.string().optional() }))
+  .max(MOST_VARIABLES)
   .nullable();
 
 /** The settings of a project that its topology file carries. */

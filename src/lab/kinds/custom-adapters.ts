@@ -13,9 +13,10 @@ const customAdapter = z.strictObject({
 });
 export type CustomAdapter = z.infer<typeof customAdapter>;
 
-export const customAdapters = z.array(customAdapter);
-
 const MOST_ADAPTERS = 1024;
+
+export const customAdapters = z.array(customAdapter).max(MOST_ADAPTERS);
+
 const longestWord = z.string().min(1).max(255).optional();
 
 /** As clients may send them to a node's kind or to a template; files may hold longer ones. */

@@ -27,6 +27,7 @@ import { recovery } from './recovery.bench.js';
 import { requests } from './requests.bench.js';
 import { runningSnapshots } from './running-snapshots.bench.js';
 import { scale } from './scale.bench.js';
+import { scrapes } from './scrapes.bench.js';
 import { smallFiles } from './small-files.bench.js';
 import { snapshots } from './snapshots.bench.js';
 import { transferLoad } from './transfer-load.bench.js';
@@ -36,6 +37,7 @@ import { vhostUser } from './vhost-user.bench.js';
 const BENCHES: readonly Bench[] = [
   requests,
   price,
+  scrapes,
   passwords,
   growth,
   idle,

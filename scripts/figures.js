@@ -22,6 +22,10 @@ const BENCHES = {
     'The price of operations',
     'A server with 1,000 users, 10,000 tokens, audit, access log and a reader of its metrics, and one with none of them, in turn, with 16 connections each. Each request comes with the token of another user.',
   ],
+  scrapes: [
+    'Scrapes of the metrics',
+    'The processor time for which a scrape holds the HTTP thread at a stretch: the longest slice of each of 20.',
+  ],
   passwords: [
     'Wrong passwords',
     'Requests with a known password, one after the other, alone and while a server holds 1,000 wrong ones from ten addresses, in turn.',

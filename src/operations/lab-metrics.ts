@@ -7,7 +7,9 @@ import type { Topology } from '../lab/topology/topology.js';
 
 const STATUSES: readonly NodeStatus[] = ['started', 'stopped', 'suspended'];
 /** The loop is given back after so many nodes. */
-const NODES_A_SLICE = 500;
+const NODES_A_SLICE = 100;
+/** And after the samples of so many projects. */
+const PROJECTS_A_SLICE = 50;
 
 /** Only open projects have their nodes and links in memory, and are counted. No label is anything that a user has typed. */
 export function* writeLabs(page: MetricPage, projects: Projects): Iterable<void> {
@@ -40,7 +42,7 @@ export function* writeLabs(page: MetricPage, projects: Projects): Iterable<void>
   page.sample(links);
 }
 
-/** One open project, counted at one moment. */
+/** One open project, as it was counted. */
 interface CountedProject {
   readonly id: string;
   readonly name: string;
@@ -57,31 +59,47 @@ export function* writeProjects(page: MetricPage, projects: Projects): Iterable<v
   const counted: CountedProject[] = [];
   for (const project of [...projects.all.values()]) {
     if (!project.isOpen) continue;
-    counted.push(countsOf(project));
+    const counts = yield* countsOf(project);
+    if (counts !== undefined) counted.push(counts);
     yield;
   }
+  const each = function* (write: (project: CountedProject) => void): Generator<void> {
+    for (const [index, project] of counted.entries()) {
+      write(project);
+      if (index % PROJECTS_A_SLICE === 0) yield;
+    }
+  };
   page.info('project', 'The name of an open project');
-  for (const { id, name } of counted) page.sample(1, { project: id, name });
-  yield;
+  yield* each(({ id, name }) => {
+    page.sample(1, { project: id, name });
+  });
   page.gauge('project_nodes', 'Nodes of an open project');
-  for (const { id, nodes } of counted) {
+  yield* each(({ id, nodes }) => {
     for (const [status, number] of nodes) page.sample(number, { project: id, status });
-  }
-  yield;
+  });
   page.gauge('project_links', 'Links of an open project');
-  for (const { id, links } of counted) page.sample(links, { project: id });
-  yield;
+  yield* each(({ id, links }) => {
+    page.sample(links, { project: id });
+  });
   page.gauge('project_captures', 'Captures of links that run in an open project');
-  for (const { id, captures } of counted) page.sample(captures, { project: id });
+  yield* each(({ id, captures }) => {
+    page.sample(captures, { project: id });
+  });
 }
 
-function countsOf({ id, name, topology }: Project): CountedProject {
+/** Undefined when the project is closed meanwhile. */
+function* countsOf(project: Project): Generator<void, CountedProject | undefined> {
+  const { id, name, topology } = project;
   const nodes = new Map(STATUSES.map((status) => [status, 0]));
+  let count = 0;
   for (const node of topology.nodes.values()) {
+    if (++count % NODES_A_SLICE === 0) yield;
+    if (!hasOpen(project, topology)) return undefined;
     const status = topology.statusOf(node);
     nodes.set(status, (nodes.get(status) ?? 0) + 1);
   }
-  const captures = [...topology.captures.values()].filter(({ isRunning }) => isRunning).length;
+  let captures = 0;
+  for (const { isRunning } of topology.captures.values()) if (isRunning) captures++;
   return { id, name, links: topology.links.size, captures, nodes };
 }
 

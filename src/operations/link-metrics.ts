@@ -2,11 +2,25 @@
 import { COUNTER_NAMES, DROP_CAUSES } from '../base/memory/port-counters.js';
 import type { MetricPage } from '../base/metrics/metric-page.js';
 import type { PortCounters } from '../engine/control/running-device.js';
-import type { Wire } from '../run/links/link-wires.js';
 
 /** The loop is given back after so many links. */
-const LINKS_A_SLICE = 100;
+const LINKS_A_SLICE = 25;
 const NOTHING = Object.fromEntries(COUNTER_NAMES.map((name) => [name, 0])) as PortCounters;
+
+interface WireEnd {
+  readonly node: { readonly device: { counters(port: number): PortCounters | undefined } };
+  readonly port: number;
+}
+
+/** A connected link, as far as it is counted. */
+interface CountedWire {
+  readonly linkId: string;
+  readonly near: WireEnd;
+  /** Undefined when it is on another host. */
+  readonly far: WireEnd | undefined;
+  /** Whether the near end is the second one of the link. */
+  readonly isReversed: boolean;
+}
 
 interface CountedLink {
   readonly link: string;
@@ -15,7 +29,7 @@ interface CountedLink {
 }
 
 /** The ends of a link count from when it was connected. Forward is from the first node of the link to the second. */
-export function* writeLinks(page: MetricPage, wires: Iterable<Wire>): Iterable<void> {
+export function* writeLinks(page: MetricPage, wires: Iterable<CountedWire>): Iterable<void> {
   const links: CountedLink[] = [];
   for (const { linkId: link, near, far, isReversed } of [...wires]) {
     const its = countersOf(near);
@@ -38,7 +52,7 @@ export function* writeLinks(page: MetricPage, wires: Iterable<Wire>): Iterable<v
   }
 }
 
-function countersOf({ node, port }: Wire['near']): PortCounters {
+function countersOf({ node, port }: WireEnd): PortCounters {
   return node.device.counters(port) ?? NOTHING;
 }
 

@@ -28,7 +28,7 @@ export function summed({ counters, usedRows, ports, labs, restarts }: CountedEng
 }
 
 /** The loop is given back after so many rows. */
-const ROWS_A_SLICE = 4096;
+const ROWS_A_SLICE = 1024;
 
 const PASSED = {
   frames: { in: COUNTER.frames_in, out: COUNTER.frames_out },

@@ -72,7 +72,7 @@ const REFUSALS: Partial<Record<Resource, 'quotaOfWork' | 'quotaOfDisk'>> = {
   disk: 'quotaOfDisk',
 };
 /** The tallies that a scrape looks at before it gives the loop back. */
-const TALLIES_A_SLICE = 500;
+const TALLIES_A_SLICE = 100;
 
 export class Quotas implements Claims, DiskQuotas {
   readonly #options: QuotasOptions;

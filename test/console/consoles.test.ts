@@ -1,8 +1,10 @@
 /** Consoles of nodes in a browser: tiles and windows, keys, those who are there, and nodes that stop and start. */
 import { once } from 'node:events';
+import { text } from 'node:stream/consumers';
 import type { FrameLocator, Locator, Page } from 'playwright-core';
 import t from 'tap';
 import { WebSocket } from 'ws';
+import { consolePlace } from '../../src/console/map/console-place.js';
 import { addUser, basic, firstAdmin, PASSWORD } from '../support/accounts.js';
 import {
   ConsoleBrowser,
@@ -11,6 +13,7 @@ import {
   type,
 } from '../support/console/console-browser.js';
 import { eventually } from '../support/eventually.js';
+import { gns3Node, placeGns3Project } from '../support/gns3-project.js';
 import { NodeLab, type Json } from '../support/node-lab.js';
 import { headerOf, rawRequest } from '../support/raw-client.js';
 import { startServer } from '../support/server-process.js';
@@ -50,6 +53,24 @@ void t.test('the terminal is a document of its own, whose policy alone allows st
   t.match(headerOf(reply, 'Content-Security-Policy'), /script-src 'self'; style-src 'self' 'unsafe-inline';/);
   const first = await rawRequest(server.port, 'GET', '/', {});
   t.notMatch(headerOf(first, 'Content-Security-Policy'), /unsafe/);
+});
+
+void t.test('the place of a console is that which a browser reaches, whatever the node says', (t) => {
+  const node = { console: 5900, console_host: '127.0.0.1', console_type: 'vnc' as const, properties: {} };
+  t.match(consolePlace(node, 'localhost'), { url: 'vnc://127.0.0.1:5900', isFar: false });
+  t.match(consolePlace(node, 'labs.example.org'), { isFar: true });
+  t.match(consolePlace({ ...node, console_host: '::' }, '[2001:db8::1]'), { at: '[2001:db8::1]:5900' });
+  t.match(consolePlace({ ...node, console_host: 'a\npassword=b' }, 'a'), {
+    viewerFile: '[virt-viewer]\ntype=vnc\nhost=apassword=b\nport=5900\n',
+  });
+  const page = {
+    ...node,
+    console_type: 'http' as const,
+    properties: { console_http_path: '@evil.example/' },
+  };
+  t.match(consolePlace(page, 'a'), { url: 'http://127.0.0.1:5900/@evil.example/', viewerFile: undefined });
+  t.equal(consolePlace({ ...node, console: null }, 'a'), undefined);
+  t.end();
 });
 
 void t.test('a browser', { skip }, async (t) => {
@@ -164,6 +185,56 @@ void t.test('a browser', { skip }, async (t) => {
     await page.getByRole('button', { name: 'Start' }).press('Enter');
     await line(page, /^PC1>/).waitFor();
     await page.getByRole('alert').waitFor({ state: 'detached' });
+    t.same(complaints, []);
+  });
+
+  await t.test('a console that is no text says where it is, and what opens it', async (t) => {
+    const web = gns3Node('docker', {
+      name: 'web',
+      console_type: 'http',
+      properties: { image: 'a', console_http_path: '/a' },
+    });
+    const screen = gns3Node('qemu', { name: 'screen', console: 5001, console_type: 'spice+agent' });
+    const bare = gns3Node('vpcs', { name: 'bare', console: 5002, console_type: 'none' });
+    const { id } = placeGns3Project(`${server.data}/projects`, 'screens', { nodes: [web, screen, bare] });
+    const screens = new NodeLab(server, id);
+    await screens.client.expect(200, 'POST', '/v2/reload');
+    await screens.client.expect(201, 'POST', `${screens.path}/open`);
+    const nodes = [web, screen, bare].map(({ node_id }) => node_id).join();
+    const { page, complaints } = await browser.open(server, `#/labs/${id}/consoles?nodes=${nodes}`);
+    const at = async (node: Json): Promise<string> => {
+      const { console_host, console: port } = await screens.show(node);
+      return `${String(console_host)}:${String(port)}`;
+    };
+    const pane = (name: string): Locator => page.getByRole('region', { name: `Console of ${name}` });
+
+    const [webAt, screenAt] = [await at(web), await at(screen)];
+    await pane('web').getByText(`This console is no text, but http at ${webAt}.`).waitFor();
+    const link = pane('web').getByRole('link', { name: 'Open the page' });
+    t.equal(await link.getAttribute('href'), `http://${webAt}/a`);
+    t.match(await link.getAttribute('rel'), 'noopener');
+    const viewer = pane('screen').getByRole('link', { name: 'Open in a viewer' });
+    t.equal(await viewer.getAttribute('href'), `spice://${screenAt}`);
+    const saving = page.waitForEvent('download');
+    await pane('screen').getByRole('button', { name: 'Save for remote-viewer' }).press('Enter');
+    const saved = await saving;
+    t.equal(saved.suggestedFilename(), 'screen.vv');
+    const [host = '', port = ''] = screenAt.split(':');
+    const file = `[virt-viewer]\ntype=spice\nhost=${host}\nport=${port}\n`;
+    t.equal(await text(await saved.createReadStream()), file);
+    await pane('bare').getByText('This node has no console.').waitFor();
+    t.equal(await pane('bare').getByRole('link').count(), 0);
+    t.same(await hindrances(page), []);
+
+    const status = pane('bare').getByRole('status');
+    await status.filter({ hasText: 'does not run' }).waitFor();
+    await pane('bare').getByRole('button', { name: 'Start' }).press('Enter');
+    await status.filter({ hasText: '● runs' }).waitFor();
+    await page.getByRole('button', { name: 'Go to the console of web' }).press('Enter');
+    await page.keyboard.press('F6');
+    await pane('screen').and(page.locator(':focus')).waitFor();
+    await page.getByRole('button', { name: 'Close web' }).press('Enter');
+    await pane('web').waitFor({ state: 'detached' });
     t.same(complaints, []);
   });
 

@@ -15,7 +15,7 @@ import { View } from '../../src/console/map/view.js';
 import { badgeOf, short } from '../../src/console/map/words.js';
 
 function node(id: string, x: number, y: number): NodeFacts {
-  const rest = { type: 'ethernet_hub', symbol: '', console: undefined, consoleType: undefined };
+  const rest = { type: 'ethernet_hub', symbol: '', consoleType: undefined };
   return { ...rest, id, name: id, status: 'started', isLocked: false, x, y, width: 40, height: 20 };
 }
 

@@ -11,6 +11,7 @@ import { mayOn } from '../state/grants.js';
 import { consolesAddress, packetsAddress } from '../state/place.js';
 import { failed } from '../state/toasts.js';
 import type { MapCommands } from './commands.js';
+import { consolePlace } from './console-place.js';
 import { FilterHits } from './filter-hits.js';
 import type { DrawingFacts } from './drawings.js';
 import type { LabMap } from './lab-map.js';
@@ -66,8 +67,8 @@ function Buttons({ lab, commands, onRemove, onRename, onEdit }: InspectorProps):
           ))}
         </>
       )}
-      {mayOn(lab.id, 'console') && lab.textConsoles.length > 0 && (
-        <a class="button" href={consolesAddress(lab.id, lab.textConsoles)}>
+      {mayOn(lab.id, 'console') && lab.consoles.length > 0 && (
+        <a class="button" href={consolesAddress(lab.id, lab.consoles)}>
           {MAP_TEXTS.consoles}
         </a>
       )}
@@ -111,6 +112,7 @@ function NodeView({ node, ...props }: InspectorProps & { readonly node: NodeFact
     send(showNode(lab.id, node.id)).then((found) => (whole.value = found), failed);
   }, [node]);
   const links = lab.scene.linksOf(node.id);
+  const place = whole.value && consolePlace(whole.value, location.hostname);
   return (
     <>
       <h2>{node.name}</h2>
@@ -119,12 +121,10 @@ function NodeView({ node, ...props }: InspectorProps & { readonly node: NodeFact
         <dd>{node.type}</dd>
         <dt>{MAP_TEXTS.state}</dt>
         <dd>{MAP_TEXTS.statuses[node.status]}</dd>
-        {node.console !== undefined && node.consoleType !== 'none' && (
+        {place && (
           <>
             <dt>{MAP_TEXTS.console}</dt>
-            <dd class="mono">
-              {`${node.consoleType ?? ''} ${whole.value?.console_host ?? ''}:${node.console}`.trim()}
-            </dd>
+            <dd class="mono">{`${place.kind} ${place.at}`}</dd>
           </>
         )}
         <dt>{MAP_TEXTS.place}</dt>

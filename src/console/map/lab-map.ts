@@ -129,9 +129,9 @@ export class LabMap {
     return [...this.selected.value].filter((id) => this.scene.nodeIndex(id) !== undefined);
   }
 
-  /** The ids of selected nodes that have a console of text. */
-  get textConsoles(): string[] {
-    return this.nodes.filter((id) => this.scene.node(id)?.consoleType === 'telnet');
+  /** The ids of selected nodes that have a console. */
+  get consoles(): string[] {
+    return this.nodes.filter((id) => (this.scene.node(id)?.consoleType ?? 'none') !== 'none');
   }
 
   /** The ids of selected nodes and drawings that are not locked. */

@@ -11,7 +11,6 @@ export interface NodeFacts {
   readonly type: string;
   readonly status: 'stopped' | 'started' | 'suspended';
   readonly symbol: string;
-  readonly console: number | undefined;
   readonly consoleType: string | undefined;
   readonly isLocked: boolean;
   readonly x: number;

@@ -133,6 +133,6 @@ export const MAP_TEXTS = {
   captureFile: 'Download the capture',
   packets: 'Packets',
   consoles: 'Consoles',
-  noConsole: 'Nothing that is selected has a text console.',
+  noConsole: 'Nothing that is selected has a console.',
   capturing: 'capturing',
 } as const;

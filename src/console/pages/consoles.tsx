@@ -12,6 +12,7 @@ import { addressOf, consolesAddress, go } from '../state/place.js';
 import { useReading } from '../state/reading.js';
 import { onReport, type TileOrder } from '../terminal/messages.js';
 import { TERMINAL_TEXTS as texts } from '../terminal/texts.js';
+import { ConsoleTile } from './console-tile.js';
 import type { PageProps } from './page-props.js';
 
 /** Each is a document of its own. */
@@ -44,25 +45,42 @@ function Consoles({ id, name, query }: ConsolesProps): JSX.Element {
   const { answer, error } = useReading(id, () => showMap(id));
   const wanted = (query.get('nodes') ?? '').split(',').filter((one) => one !== '');
   const shown = wanted.slice(0, MOST_TILES);
-  const nodes = (answer.value?.nodes ?? [])
-    .filter(({ console_type: kind }) => kind === 'telnet')
+  const known = new Map((answer.value?.nodes ?? []).map((node) => [node.node_id, node]));
+  const kindOf = (node: string): string => known.get(node)?.console_type ?? 'none';
+  // A terminal says of a node that is not there why it has no console.
+  const isTerminal = (node: string): boolean => !known.has(node) || kindOf(node) === 'telnet';
+  const terminals = shown.filter(isTerminal);
+  const nodes = [...known.values()]
+    .filter((node) => kindOf(node.node_id) !== 'none')
     .map((node) => ({ id: node.node_id, name: node.name }))
     .sort((a, b) => a.name.localeCompare(b.name, undefined, { numeric: true }));
-  const nameOf = (node: string): string => nodes.find((known) => known.id === node)?.name ?? node;
-  const tiles = (): HTMLIFrameElement[] => [...(page.current?.querySelectorAll('iframe') ?? [])];
+  const nameOf = (node: string): string => known.get(node)?.name ?? node;
+  const panes = (): HTMLElement[] => [...(page.current?.querySelectorAll<HTMLElement>('.tiles > *') ?? [])];
+  const tiles = (): HTMLIFrameElement[] => panes().filter((pane) => pane instanceof HTMLIFrameElement);
   const order = (tile: HTMLIFrameElement | undefined, message: TileOrder): void =>
     tile?.contentWindow?.postMessage(message, location.origin);
   // A message would come later than the next keys.
-  const enter = (tile: HTMLIFrameElement | undefined): void =>
-    tile?.contentDocument?.querySelector<HTMLElement>('.screen textarea')?.focus();
+  const enter = (pane: HTMLElement | undefined): void =>
+    pane instanceof HTMLIFrameElement
+      ? pane.contentDocument?.querySelector<HTMLElement>('.screen textarea')?.focus()
+      : pane?.focus();
+  const close = (node: string | undefined): void =>
+    go(
+      consolesAddress(
+        id,
+        shown.filter((other) => other !== node),
+      ),
+    );
   const share = (): void => {
     const all = tiles();
     for (const tile of all) order(tile, { do: 'share', among: isShared.value ? all.length : 1 });
   };
   const nextPane = (): void => {
-    const panes = [...(page.current?.querySelectorAll<HTMLElement>('.console-names button') ?? [])];
-    const now = panes.findIndex((pane) => pane === document.activeElement);
-    enter(tiles()[now + 1] ?? tiles()[0]);
+    const all = panes();
+    const names = [...(page.current?.querySelectorAll('.console-names button') ?? [])];
+    const { activeElement: focused } = document;
+    const now = names.findIndex((name, index) => name === focused || all[index]?.contains(focused));
+    enter(all[now + 1] ?? all[0]);
   };
   useKeys({ F6: nextPane });
   useEffect(share, [isShared.value, shown.join()]);
@@ -70,9 +88,9 @@ function Consoles({ id, name, query }: ConsolesProps): JSX.Element {
     () =>
       onReport((report, from) => {
         const all = tiles();
-        const index = all.findIndex(({ contentWindow }) => contentWindow === from);
-        const tile = all[index];
+        const tile = all.find(({ contentWindow }) => contentWindow === from);
         if (tile === undefined) return;
+        const index = panes().indexOf(tile);
         switch (report.is) {
           case 'ready':
             share();
@@ -83,12 +101,7 @@ function Consoles({ id, name, query }: ConsolesProps): JSX.Element {
             page.current?.querySelectorAll<HTMLElement>('.console-names button')[index]?.focus();
             break;
           case 'closed':
-            go(
-              consolesAddress(
-                id,
-                shown.filter((node) => node !== tile.dataset['node']),
-              ),
-            );
+            close(tile.dataset['node']);
             break;
           case 'typed':
             if (!isShared.value) break;
@@ -121,13 +134,13 @@ function Consoles({ id, name, query }: ConsolesProps): JSX.Element {
               key={node}
               type="button"
               aria-label={texts.focus(nameOf(node))}
-              onClick={() => enter(tiles()[index])}
+              onClick={() => enter(panes()[index])}
             >
               {nameOf(node)}
             </button>
           ))}
         </div>
-        {shown.length > 1 && (
+        {terminals.length > 1 && (
           <button
             type="button"
             aria-pressed={isShared.value}
@@ -136,7 +149,7 @@ function Consoles({ id, name, query }: ConsolesProps): JSX.Element {
             {texts.share}
           </button>
         )}
-        {shown.length > 0 && <span class="hint wide">{texts.hint}</span>}
+        {terminals.length > 0 && <span class="hint wide">{texts.hint}</span>}
       </div>
       {wanted.length > MOST_TILES && <p class="hint">{texts.tooMany(MOST_TILES)}</p>}
       {shown.length === 0 ? (
@@ -145,14 +158,18 @@ function Consoles({ id, name, query }: ConsolesProps): JSX.Element {
         </Empty>
       ) : (
         <div class="tiles">
-          {shown.map((node) => (
-            <iframe
-              key={node}
-              data-node={node}
-              title={texts.titleOf(nameOf(node))}
-              src={terminalDocument(id, node)}
-            />
-          ))}
+          {shown.map((node) =>
+            isTerminal(node) ? (
+              <iframe
+                key={node}
+                data-node={node}
+                title={texts.titleOf(nameOf(node))}
+                src={terminalDocument(id, node)}
+              />
+            ) : (
+              <ConsoleTile key={node} lab={id} node={node} name={nameOf(node)} onClose={() => close(node)} />
+            ),
+          )}
         </div>
       )}
     </div>

@@ -172,10 +172,9 @@ function actionsOf(lab: LabMap, commands: MapCommands, eye: Eye, open: (what: Op
     else if (drawing !== undefined) open({ what: 'drawing', id: drawing });
   };
   const openConsoles = (): void => {
-    const { textConsoles } = lab;
-    if (textConsoles.length === 0)
-      lab.say(lab.nodes.length === 0 ? MAP_TEXTS.noSelection : MAP_TEXTS.noConsole);
-    else go(consolesAddress(lab.id, textConsoles));
+    const { consoles } = lab;
+    if (consoles.length === 0) lab.say(lab.nodes.length === 0 ? MAP_TEXTS.noSelection : MAP_TEXTS.noConsole);
+    else go(consolesAddress(lab.id, consoles));
   };
   const act = (action: 'start' | 'stop' | 'reload') => (): void => {
     if (lab.nodes.length > 0) void commands.act(lab.nodes, action);

@@ -35,6 +35,13 @@ export const TERMINAL_TEXTS = {
   signedOut: 'Nobody is signed in here. Sign in to the console of Wirefarm in this browser, and try again.',
   noText: (kind: string, place: string): string =>
     kind === 'none' ? 'This node has no console.' : `This console is no text, but ${kind} at ${place}.`,
+  far: 'It listens on the server alone: reach it from there, or through a tunnel of SSH.',
+  openPage: 'Open the page',
+  openViewer: 'Open in a viewer',
+  saveViewer: 'Save for remote-viewer',
+  runs: 'runs',
+  idle: 'does not run',
+  closeOf: (name: string): string => `Close ${name}`,
   noAddress: 'This address names no node.',
   isHere: (names: readonly string[]): string => `${names.join('')} is here`,
   areHere: (names: readonly string[]): string => `${listed(names)} are here`,

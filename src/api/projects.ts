@@ -89,6 +89,7 @@ export function projectRoutes(
     route({
       method: 'POST',
       path: '/v2/projects',
+      scope: 'any',
       tag,
       access: { right: 'projects:write' },
       summary: 'Create a project and open it',
@@ -97,7 +98,8 @@ export function projectRoutes(
       answers: { 201: project },
       handle: async ({ body, exchange: { caller } }) => {
         // A client that makes a project again gets the one that is there.
-        if (body.project_id != null && projects.all.has(body.project_id)) checkSeen(caller, body.project_id);
+        if (body.project_id != null && (await projects.isKnown(body.project_id)))
+          checkSeen(caller, body.project_id);
         return jsonText(201, await projects.create(given(body), claimOf(grants, caller)));
       },
     }),
@@ -139,12 +141,7 @@ export function projectRoutes(
         if (wantedPath != null && wantedPath !== found.record.path) {
           await projects.move(found.id, wantedPath);
         }
-        return jsonText(
-          200,
-          await found.update(given(wanted), () => {
-            if (wanted.name !== undefined) projects.checkName(wanted.name, found.id);
-          }),
-        );
+        return jsonText(200, await projects.change(found.id, given(wanted)));
       },
     }),
     route({

@@ -15,12 +15,14 @@ import {
 } from '../base/store/store.js';
 import type { ProjectHold, ProjectsElsewhere } from '../lab/projects/elsewhere.js';
 import type { Projects } from '../lab/projects/projects.js';
+import { sortOut } from '../lab/projects/records.js';
 import type { FarmClock } from './farm-clock.js';
 import { FarmRecords } from './farm-records.js';
 import { KEPT, prefixesOf, scopeOf } from './farm-store.js';
 import { FollowedProjects } from './followed-projects.js';
 import { FollowedRecords } from './followed-records.js';
 import { Freshness } from './freshness.js';
+import { HeldNames } from './held-names.js';
 import { Owners, type Ownership } from './owners.js';
 import { announceServer, numberOfStart, Servers, type ServerRecord } from './servers.js';
 
@@ -53,11 +55,14 @@ export class FarmMember {
   readonly records: FarmRecords;
   readonly freshness: Freshness;
   readonly #owners: Owners;
+  readonly #names: HeldNames;
   readonly #servers = new Servers();
   readonly #projects: FollowedProjects;
   readonly #followed: FollowedRecords;
   /** Projects that were claimed, and that the controller does not have yet. */
   readonly #admitting = new Map<string, Promise<void>>();
+  /** Projects that are about to be made here. */
+  readonly #beginning = new Set<string>();
   #controlled: Pick<Projects, 'admit' | 'dismiss'> | undefined;
   /** The record of this server, once the others know of it. */
   #announced: ServerRecord | undefined;
@@ -97,6 +102,8 @@ export class FarmMember {
     });
     const reached = this.#followed.reached.bind(this.#followed);
     this.freshness = new Freshness({ store: shared, clock, reached });
+    const catchUp = this.freshness.catchUp.bind(this.freshness);
+    this.#names = new HeldNames({ store: shared, clock, reached, catchUp });
   }
 
   /** The projects of the farm, for the controller of this server. */
@@ -104,11 +111,8 @@ export class FarmMember {
     return {
       own: this.#options.id,
       listed: this.#projects.listed,
-      begin: async (projectId) => {
-        const found = await this.#owners.find(projectId, true);
-        if (found.at !== 'here' || found.staleMs !== undefined) throw refusals.claimLost(projectId);
-        return this.#holdOf(found.claim);
-      },
+      begin: (projectId) => this.#begin(projectId),
+      holdName: (owner, name, check) => this.#names.hold(owner, name, check),
       end: (projectId) => {
         void this.#owners.release(projectId);
       },
@@ -193,12 +197,26 @@ export class FarmMember {
     return !this.#projects.listed.has(scope);
   }
 
+  /** Makes a project this server's that is to be made. */
+  async #begin(projectId: string): Promise<ProjectHold | undefined> {
+    this.#beginning.add(projectId);
+    try {
+      const found = await this.#owners.find(projectId, true);
+      if (found.at !== 'here' || found.staleMs !== undefined) throw refusals.claimLost(projectId);
+      const isThere = this.#admitting.has(projectId) || this.#projects.listed.has(projectId);
+      return isThere ? undefined : this.#holdOf(found.claim);
+    } finally {
+      this.#beginning.delete(projectId);
+    }
+  }
+
   #claimed(claim: Claim, { records }: Reading): void {
     const { scope } = claim;
     const isKept = ({ key: [first = ''] }: StoredRecord): boolean => KEPT.includes(first);
     this.records.claimed(scope, records.filter(isKept));
     if (scope === FARM_SCOPE || this.#controlled === undefined) return;
     const heads = records.filter((record) => !isKept(record));
+    if (this.#beginning.has(scope) && sortOut(heads) === undefined) return;
     const admitting = this.#controlled
       .admit(scope, heads, this.#holdOf(claim))
       .catch((error: unknown) => {

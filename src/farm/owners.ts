@@ -8,7 +8,7 @@ import { refusals } from '../base/errors/errors.js';
 import type { Change, Claim, Key, Reading, Store, StoredRecord } from '../base/store/store.js';
 import { within, type FarmClock } from './farm-clock.js';
 import { keyOf, type RecordListener } from './followed-records.js';
-import { ranking } from './ranking.js';
+import { OwnerTable } from './owner-table.js';
 import type { ServerRecord } from './servers.js';
 
 const OWNER = 'owner';
@@ -56,7 +56,7 @@ interface Held {
 export class Owners implements RecordListener {
   readonly #options: OwnersOptions;
   /** The servers that have scopes, as far as the store has told. */
-  readonly #owners = new Map<string, string>();
+  readonly #owners = new OwnerTable();
   readonly #held = new Map<string, Held>();
   readonly #releasing = new Map<string, Promise<void>>();
   readonly #claiming = new Map<string, Promise<Ownership>>();
@@ -103,7 +103,9 @@ export class Owners implements RecordListener {
   watch(scope: string): void {
     if (this.#isClosed || this.#waiting.has(scope) || !this.#isFree(scope)) return;
     const { own, clock } = this.#options;
-    this.#claimAfter(scope, clock, this.#ranked(scope).indexOf(own) * RANK_MS);
+    const ranked = this.#ranked(scope);
+    this.#owners.expect(scope, ranked[0] ?? own);
+    this.#claimAfter(scope, clock, ranked.indexOf(own) * RANK_MS);
   }
 
   /** Lets others have the scope. */
@@ -126,7 +128,7 @@ export class Owners implements RecordListener {
   }
 
   replaced(records: readonly StoredRecord[]): void {
-    const before = [...this.#owners.keys()];
+    const before = this.#owners.scopes;
     this.#owners.clear();
     for (const { key, value } of records) this.#set(key[1] ?? '', value);
     for (const scope of before) this.#look(scope);
@@ -155,9 +157,7 @@ export class Owners implements RecordListener {
   #ranked(scope: string): string[] {
     const { own, servers, homeOf } = this.#options;
     const staying = [...servers.live].flatMap(([id, { isLeaving }]) => (isLeaving === true ? [] : [id]));
-    const ranked = ranking(scope, new Set([...staying, own]));
-    const home = homeOf(scope);
-    return ranked.filter((id) => id === home).concat(ranked.filter((id) => id !== home));
+    return this.#owners.ranked(scope, new Set([...staying, own]), homeOf(scope));
   }
 
   #isFree(scope: string): boolean {
@@ -197,6 +197,7 @@ export class Owners implements RecordListener {
     if (claim.lost.aborted) throw refusals.claimLost(scope);
     const held = { claim, sureAt };
     this.#held.set(scope, held);
+    this.#owners.set(scope, this.#options.own);
     claim.lost.addEventListener('abort', () => {
       log.warn({ scope, epoch: claim.epoch }, 'the claim of a scope is lost');
       this.#end(held);

@@ -127,7 +127,7 @@ void t.test('every route and WebSocket says what of a farm it acts on', (t) => {
     else t.equal(scope === 'project', path.includes('{project_id}'), path);
   }
   const ofFarm = new Set(places.filter(({ scope }) => scope === 'farm').map(({ path }) => path));
-  for (const path of ['/v2/templates', '/v2/users', '/v2/session', '/v2/computes', '/v2/projects'])
+  for (const path of ['/v2/templates', '/v2/users', '/v2/session', '/v2/computes'])
     t.ok(ofFarm.has(path), path);
   const goesOn = places.filter((place) => place.goesOn === true).map(({ path }) => path);
   t.same(goesOn, ['/v2/projects/{project_id}/notifications', '/v2/projects/{project_id}/notifications/ws']);

@@ -1,6 +1,7 @@
 import { pino } from 'pino';
 import t, { type Test } from 'tap';
 import { FollowedRecords } from '../../src/farm/followed-records.js';
+import { OwnerTable } from '../../src/farm/owner-table.js';
 import { Owners } from '../../src/farm/owners.js';
 import { ranking } from '../../src/farm/ranking.js';
 import { announceServer, Servers } from '../../src/farm/servers.js';
@@ -93,6 +94,30 @@ void t.test('the loss of a server moves none of the scopes that others have', (t
   }
   t.same(moved, []);
   for (const count of counts.values()) t.ok(count > 180 && count < 320, `${count} of 1000`);
+  t.end();
+});
+
+void t.test('the scopes of a lost server go to the others in even parts', (t) => {
+  const servers = ['s1', 's2', 's3', 's4'];
+  const table = new OwnerTable();
+  const scopes = Array.from({ length: 400 }, (_, index) => `project ${index}`);
+  for (const [index, scope] of scopes.entries()) table.set(scope, servers[index % 2 === 0 ? 0 : 1] ?? '');
+  table.set('@farm', 's1');
+  const left = new Set(servers.slice(1));
+  const given = new Map<string, number>();
+  for (const scope of scopes.filter((one) => table.get(one) === 's1')) {
+    table.delete(scope);
+    const [first = ''] = table.ranked(scope, left, undefined);
+    t.equal(table.ranked(scope, left, undefined)[0], first);
+    table.expect(scope, first);
+    t.equal(table.ranked(scope, left, undefined)[0], first, 'and it is asked for again');
+    given.set(first, (given.get(first) ?? 0) + 1);
+  }
+  t.equal(given.get('s2'), undefined, 'that one has more than its part already');
+  const [third = 0, fourth = 0] = [given.get('s3'), given.get('s4')];
+  t.equal(third + fourth, 200);
+  t.ok(Math.max(third, fourth) <= 167, `${third} and ${fourth}: no more than 1.25 even parts of 400`);
+  t.equal(table.ranked('project 0', left, 's2')[0], 's2', 'its home comes first');
   t.end();
 });
 

@@ -1,4 +1,5 @@
 /** Two servers of a farm: what is asked of one, and what the other has. */
+import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { readdirSync, readFileSync } from 'node:fs';
 import { get, type IncomingMessage } from 'node:http';
@@ -114,6 +115,44 @@ void t.test('any server of a farm is the entrance', { skip: missingEtcd() }, asy
     t.equal(keys.kvs, undefined);
   });
 
+  await t.test('a new project is of the server that makes it, once', async (t) => {
+    const valueOf = async (key: string): Promise<string | undefined> => {
+      const found = (await ask(etcd.urls[0] ?? '', 'kv/range', {
+        key: Buffer.from(`/farm/owner/${encodeURIComponent(key)}`).toString('base64'),
+      })) as { readonly kvs?: readonly { readonly value: string }[] };
+      return found.kvs?.[0]?.value;
+    };
+    const id = randomUUID();
+    const wanted = { name: 'own', project_id: id };
+    const made = await entrance.client.expect(201, 'POST', '/v2/projects', wanted);
+    const holder = await valueOf(id);
+    t.ok(holder !== undefined && holder !== (await valueOf('@farm')), 'the entrance has it');
+    t.same(await owner.client.expect(201, 'POST', '/v2/projects', wanted), made, 'the same, by any server');
+    t.equal(await valueOf(id), holder);
+
+    const statuses = async (asks: readonly Promise<{ readonly status: number }>[]): Promise<number[]> =>
+      (await Promise.all(asks)).map(({ status }) => status).sort();
+    const hosts = [owner, entrance];
+    for (let round = 0; round < 4; round++) {
+      const twice = hosts.map(({ client }) => client.post('/v2/projects', { name: `twice ${round}` }));
+      t.same(await statuses(twice), [201, 409], 'a name is given once, whoever gives it');
+    }
+    const labs = await Promise.all(
+      hosts.map(({ client }, index) => client.expect(201, 'POST', '/v2/projects', { name: `mine ${index}` })),
+    );
+    for (let round = 0; round < 4; round++) {
+      const renamed = labs.map((lab, index) =>
+        hosts[1 - index]?.client.request('PUT', `/v2/projects/${String(lab['project_id'])}`, {
+          name: `renamed ${round}`,
+        }),
+      );
+      t.same(await statuses(renamed.flatMap((one) => one ?? [])), [200, 409]);
+    }
+    const listed = (await owner.client.get('/v2/projects')).body as { readonly project_id: string }[];
+    for (const lab of listed.filter(({ project_id: of }) => !line.lab.path.endsWith(of)))
+      await entrance.client.expect(204, 'DELETE', `/v2/projects/${lab.project_id}`);
+  });
+
   await t.test('the owner notes who has asked, and the entrance nothing', async (t) => {
     const reply = await entrance.client.post(`${path}/drawings`, { svg: '<svg/>' });
     t.equal(reply.status, 201);
@@ -183,6 +222,11 @@ void t.test('any server of a farm is the entrance', { skip: missingEtcd() }, asy
 
   await t.test('when the owner dies', async (t) => {
     const nodes = (await entrance.client.get(`${path}/nodes`)).body as object[];
+    const closed = { name: 'closed', project_id: randomUUID() };
+    const closedAt = `/v2/projects/${closed.project_id}`;
+    await owner.client.expect(201, 'POST', '/v2/projects', closed);
+    await owner.client.expect(201, 'POST', `${closedAt}/nodes`, { ...HUB, name: 'kept' });
+    await owner.client.expect(204, 'POST', `${closedAt}/close`);
     await owner.server.stop('SIGKILL');
     const refused = await entrance.client.post(`${path}/nodes`, { ...HUB, name: 'N3' });
     t.equal(refused.status, 503);
@@ -205,5 +249,8 @@ void t.test('any server of a farm is the entrance', { skip: missingEtcd() }, asy
     t.equal((await lab.list()).length, 1, 'the link is there');
     const after = (await entrance.client.get(`${path}/nodes`)).body as object[];
     t.equal(after.length, nodes.length + added.length, 'and all nodes, none of them twice');
+    t.match(await entrance.client.expect(201, 'POST', '/v2/projects', closed), { status: 'closed' });
+    await entrance.client.expect(201, 'POST', `${closedAt}/open`);
+    t.match((await entrance.client.get(`${closedAt}/nodes`)).body, [{ name: 'kept' }], 'nobody made it anew');
   });
 });

@@ -8,6 +8,13 @@ export const storeRefusals = {
     new Refusal(503, 'claim_lost', `Another server may have taken over ${scope}: ask again`, {
       retryAfterSeconds: RETRY_SECONDS,
     }),
+  projectNameHeld: (): Refusal =>
+    new Refusal(
+      503,
+      'project_name_held',
+      'Another server of the farm gives this name to a project at the moment: nothing was done, try again',
+      { retryAfterSeconds: RETRY_SECONDS },
+    ),
   farmSilent: (): Refusal =>
     new Refusal(
       503,

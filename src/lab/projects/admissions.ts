@@ -2,6 +2,7 @@
  * Projects that come to this server and go from it while it runs, where several servers share one store. Each life of a
  * project here has its own hold on it; the next one begins when everything of the last has ended.
  */
+import { refusals } from '../../base/errors/errors.js';
 import type { StoredRecord } from '../../base/store/store.js';
 import type { ProjectHold } from './elsewhere.js';
 import type { Lane } from './lane.js';
@@ -36,7 +37,10 @@ export class Admissions {
     this.#options = options;
   }
 
-  /** Makes a new project with the services for it. One that is lost before it is whole does not stay. */
+  /**
+   * Makes a new project with the services for it. One that is lost before it is whole does not stay. Refuses (503) one that
+   * there is already, and that is on its way here.
+   */
   async make(id: string, work: (services: ProjectServices) => Promise<Project>): Promise<Project> {
     const { services, add } = this.#options;
     const { elsewhere } = services;
@@ -46,12 +50,18 @@ export class Admissions {
       return project;
     }
     const hold = await elsewhere.begin(id);
-    await this.#leaving.get(id);
-    const project = await work({ ...services, store: hold.store });
-    add(project);
-    if (hold.isOver()) void this.dismiss(id);
-    this.#look();
-    return project;
+    if (hold === undefined) throw refusals.claimLost(id);
+    try {
+      await this.#leaving.get(id);
+      const project = await work({ ...services, store: hold.store });
+      add(project);
+      if (hold.isOver()) void this.dismiss(id);
+      this.#look();
+      return project;
+    } catch (error) {
+      if (!hold.isOver()) elsewhere.end(id);
+      throw error;
+    }
   }
 
   /** Takes a project that has become this server's. Gives back one that there is not, or not any more. */

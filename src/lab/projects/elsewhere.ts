@@ -23,8 +23,16 @@ export interface ProjectsElsewhere {
   readonly own: string;
   /** All projects of the store, as far as this server knows; its own it knows better. */
   readonly listed: ReadonlyMap<string, ListedProject>;
-  /** Makes a new project this server's; called before anything of it is stored. Refuses (503) one that another has. */
-  readonly begin: (projectId: string) => Promise<ProjectHold>;
+  /**
+   * Makes a new project this server's; called before anything of it is stored. Refuses (503) one that another has. Undefined for
+   * one that is there already: it comes as all others do.
+   */
+  readonly begin: (projectId: string) => Promise<ProjectHold | undefined>;
+  /**
+   * Holds a name of an owner, or of nobody, against all servers until what is returned is called. `check` refuses a name that is
+   * taken; it is called when all that others have named before is known here. Begin the project first.
+   */
+  readonly holdName: (owner: string | undefined, name: string, check: () => void) => Promise<() => void>;
   /** Lets others have a project that is closed or gone. */
   readonly end: (projectId: string) => void;
 }
@@ -58,7 +66,8 @@ function allOf(own: ReadonlyMap<string, OwnProject>, { listed }: ProjectsElsewhe
     order: record.order,
   }));
   return [...ours, ...[...listed.values()].filter(({ id }) => !own.has(id))].sort(
-    (a, b) => a.order - b.order,
+    // Two servers may have given the same number.
+    (a, b) => a.order - b.order || (a.id < b.id ? -1 : 1),
   );
 }
 

@@ -96,11 +96,10 @@ export class Project {
   }
 
   /** Changes settings of the project, open or closed. `check` may refuse. */
-  async update(given: Partial<ProjectSettings>, check: () => void): Promise<string> {
+  async update(given: Partial<ProjectSettings>): Promise<string> {
     if (!this.isOpen) await this.reconcile();
     const state = this.#state;
     return state.change((transaction) => {
-      check();
       const next: ProjectRecord = { ...this.record, settings: { ...this.record.settings, ...given } };
       const text = state.textOf(next);
       if (text !== state.textOf(this.record)) state.replace(transaction, next);

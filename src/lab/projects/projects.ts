@@ -23,6 +23,7 @@ import {
 import { OwnedNames } from './owned-names.js';
 import { ProjectPlaces } from './project-places.js';
 import { Project } from './project.js';
+import { isToBeOpen, openAll } from './start-opening.js';
 import type { ProjectServices, StoredProject } from './project-state.js';
 import type { Gns3Place } from '../gns3-file/mirror.js';
 import { headKey, HEADS, projectKey, sortOut, sortOutAll, type ProjectRecord } from './records.js';
@@ -93,7 +94,7 @@ export class Projects {
         this.#options.log.warn({ err: error, project: project.id }, 'what was on its way cannot be removed');
       });
     }
-    this.#opened = this.#openAll([...this.#projects.values()].filter((project) => this.#isToBeOpen(project)));
+    this.#opened = this.#openAll([...this.#projects.values()].filter(isToBeOpen));
   }
 
   /** Resolves when each of the projects that should be open is, or cannot be. */
@@ -138,6 +139,16 @@ export class Projects {
     return projectList(this.#projects, this.#options.elsewhere, isSeen);
   }
 
+  /** Whether there is a project with this id, also one that another server was acknowledged just now. */
+  async isKnown(id: string): Promise<boolean> {
+    if (!this.#projects.has(id)) await this.#options.store.others?.catchUp();
+    return this.#textOf(id) !== undefined;
+  }
+
+  #textOf(id: string): string | undefined {
+    return this.#projects.get(id)?.text ?? this.#options.elsewhere?.listed.get(id)?.text;
+  }
+
   find(id: string): Project {
     const project = this.#projects.get(id);
     if (project === undefined) throw refusals.projectUnknown(id);
@@ -147,20 +158,21 @@ export class Projects {
   /** `claim` makes the project somebody's, before anybody sees it. */
   create(wanted: NewProject, claim: ProjectClaim): Promise<string> {
     return this.#lane.exclusively(async () => {
-      const known = wanted.project_id == null ? undefined : this.#projects.get(wanted.project_id);
-      if (known !== undefined) return known.text;
+      const known = wanted.project_id == null ? undefined : this.#textOf(wanted.project_id);
+      if (known !== undefined) return known;
       this.#options.intake.check();
-      return this.#names.whileMade(wanted.name, claim, async () => {
-        const id = wanted.project_id ?? randomUUID();
-        const path = this.#places.choose(id, wanted.path);
-        if (wanted.project_id == null) await this.#refuseFilled(path);
-        await this.#places.checkAlone(id, path);
-        const project = await this.#admissions.make(id, async (services) => {
+      this.#names.checkNew(wanted.name, claim);
+      const id = wanted.project_id ?? randomUUID();
+      const path = this.#places.choose(id, wanted.path);
+      if (wanted.project_id == null) await this.#refuseFilled(path);
+      await this.#places.checkAlone(id, path);
+      const project = await this.#admissions.make(id, (services) =>
+        this.#names.whileMade(wanted.name, claim, async () => {
           await claim.make(id);
           return makeProject(id, this.#newRecord(path, wanted), services);
-        });
-        return project.text;
-      });
+        }),
+      );
+      return project.text;
     });
   }
 
@@ -214,9 +226,13 @@ export class Projects {
     await this.asides.remove(aside);
   }
 
-  /** Refuses a name that another project of an owner has, or that cannot be a file's name. */
-  checkName(name: string, ownId: string): void {
-    this.#names.check(name, ownId);
+  /** Changes a project. Refuses a name that another project of an owner has, or that cannot be a file's name. */
+  change(id: string, given: Partial<ProjectSettings>): Promise<string> {
+    const project = this.find(id);
+    const { name } = given;
+    const update = (): Promise<string> => project.update(given);
+    if (name === undefined || name === project.name) return update();
+    return this.#names.whileNamed(id, name, update);
   }
 
   /** Stores that a project has one more owner. Refuses (409) one who has another project of this name. */
@@ -242,13 +258,14 @@ export class Projects {
   takeIn(id: string, wantedName: string, ready: ReadyProject): Promise<string> {
     return this.#lane.exclusively(async () => {
       const place = await this.freePlace(id, ready.place);
-      const name = this.#names.free(wantedName, ready.claim);
-      const project = await this.#admissions.make(id, async (services) => {
-        await ready.claim.make(id);
-        const imported = await ready.finish({ place, name, order: this.#takeOrder() });
-        const settle = (): Promise<void> => ready.settle(place);
-        return takeInProject(imported, services, { aside: ready.aside, settle });
-      });
+      const settle = (): Promise<void> => ready.settle(place);
+      const project = await this.#admissions.make(id, (services) =>
+        this.#names.whileFree(wantedName, ready.claim, async (name) => {
+          await ready.claim.make(id);
+          const imported = await ready.finish({ place, name, order: this.#takeOrder() });
+          return takeInProject(imported, services, { aside: ready.aside, settle });
+        }),
+      );
       this.#options.announcements.emit('project.created', project.text, id);
       return project.text;
     });
@@ -257,7 +274,7 @@ export class Projects {
   /** Takes a project that has become this server's, and has it opened if it should be. Its folder need not be there. */
   async admit(id: string, records: readonly StoredRecord[], hold: ProjectHold): Promise<void> {
     const project = await this.#admissions.admit(id, records, hold);
-    if (project !== undefined && this.#isToBeOpen(project)) await (this.#opened = this.#openAll([project]));
+    if (project !== undefined && isToBeOpen(project)) await (this.#opened = this.#openAll([project]));
   }
 
   /** Forgets a project that another server may have by now. */
@@ -294,25 +311,8 @@ export class Projects {
     if (isFilled) throw refusals.projectPathExists(path);
   }
 
-  /** Also projects that were open when the last server died, but not one whose opening may have killed it. */
-  #isToBeOpen(project: Project): boolean {
-    if (project.openStateAtStart !== 'opening') {
-      return project.openStateAtStart === 'open' || project.record.settings.auto_open;
-    }
-    project.warn(
-      'The server ended while this project was being opened, so it is not opened by itself: open it by hand',
-    );
-    return false;
-  }
-
-  /** Opens one after the other: if one kills the server, the others are open or untouched. */
-  async #openAll(projects: readonly Project[]): Promise<void> {
-    for (const project of projects) {
-      if (this.#isClosing) return;
-      await project.openAtStart().catch((error: unknown) => {
-        this.#options.log.error({ err: error, project: project.id }, 'the project could not be opened');
-      });
-    }
+  #openAll(projects: readonly Project[]): Promise<void> {
+    return openAll(projects, () => this.#isClosing, this.#options.log);
   }
 
   async #loadKnown(): Promise<void> {

@@ -54,6 +54,8 @@ const EXPOSED_HEADERS = [
 
 export class Gate {
   readonly #isLoopback: boolean;
+  /** Whether others call it by addresses: it listens there, or a proxy before it does. */
+  #hasAddresses = false;
   #proxies = new Proxies(new BlockList());
   #ownNames: ReadonlySet<string> = new Set();
   #allowedOrigins: ReadonlySet<string> = new Set();
@@ -82,6 +84,7 @@ export class Gate {
     if (!this.#isLoopback) names.push(hostname());
     if (publicUrl !== undefined) names.push(publicUrl.hostname);
     this.#ownNames = new Set(names.map(lowerCase));
+    this.#hasAddresses = !this.#isLoopback || publicUrl !== undefined || trustedProxies.rules.length > 0;
     this.#allowedOrigins = new Set(allowedOrigins);
     this.#publicOrigin = publicUrl?.origin;
   }
@@ -228,11 +231,11 @@ export class Gate {
   }
 
   /**
-   * Addresses count as own names, because an attacker cannot redirect them; a loopback server has those of loopback
-   * only.
+   * Addresses count as own names, because an attacker cannot redirect them; a loopback server without a proxy has those of
+   * loopback only.
    */
   #isOwn(name: string): boolean {
-    return LOOPBACK.test(name) || this.#ownNames.has(name) || (!this.#isLoopback && isAddress(name));
+    return LOOPBACK.test(name) || this.#ownNames.has(name) || (this.#hasAddresses && isAddress(name));
   }
 }
 

@@ -1,4 +1,5 @@
 /** The rules of who may speak to the server, by themselves and in the server that applies them. */
+import { BlockList } from 'node:net';
 import { hostname } from 'node:os';
 import { once } from 'node:events';
 import t from 'tap';
@@ -140,6 +141,27 @@ void t.test('an origin passes when it is allowed, or the very host that is asked
   t.equal(origin('http://10.1.2.3:9', '10.1.2.3:9', { host: '10.1.2.3' }), undefined);
   t.end();
 });
+
+void t.test(
+  'a gate on loopback has addresses when a proxy is before it, and its pages come from there',
+  (t) => {
+    const trustedProxies = new BlockList();
+    trustedProxies.addAddress('127.0.0.1');
+    for (const options of [{ trustedProxies }, { publicUrl: new URL('https://labs.example.org') }]) {
+      const behind = gate(options);
+      const checked = (host: string, origin: string): number | undefined =>
+        refusal(() => {
+          behind.checkHost(host);
+          behind.checkOrigin({ origin, host, scheme: 'https' });
+        });
+      t.equal(checked('192.0.2.7:8443', 'https://192.0.2.7:8443'), undefined);
+      t.equal(checked('[2001:db8::7]', 'https://[2001:db8::7]'), undefined);
+      t.equal(checked('192.0.2.7', 'https://192.0.2.7:8443'), 403);
+      t.equal(checked('other.example', 'https://other.example'), 403);
+    }
+    t.end();
+  },
+);
 
 void t.test('a public URL is a name of the server and an origin of its pages', (t) => {
   const known = gate({ publicUrl: new URL('https://Labs.example.org') });

@@ -1,78 +1,29 @@
 /** The site of nginx in the documents, before a real server: streams, uploads and WebSockets go through. */
-import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import type { IncomingMessage } from 'node:http';
 import { request } from 'node:https';
-import { connect } from 'node:net';
-import { join } from 'node:path';
 import { buffer, json } from 'node:stream/consumers';
 import type { ConnectionOptions } from 'node:tls';
 import t from 'tap';
 import { WebSocket } from 'ws';
 import { selfSigned } from '../../src/cli/self-signed.js';
 import { eventually } from '../support/eventually.js';
+import { SITE_NAME, startNginx } from '../support/nginx.js';
 import { RandomBytes } from '../support/random.js';
-import { scratchFolder } from '../support/scratch.js';
 import { ownConsolePorts, startServer } from '../support/server-process.js';
-import { freePort } from '../support/udp-peer.js';
 import { missingVpcs } from '../support/vpcs.js';
 
-const NAME = 'labs.example.org';
-const SITE = readFileSync(new URL('../../../docs/nginx/wirefarm.conf', import.meta.url), 'utf8');
 /** Not trusted as a proxy, other than nginx. */
 const CLIENT = '127.0.0.2';
 
 const server = await startServer(t, {
-  flags: ['--open', '--public-url', `https://${NAME}`, '--trusted-proxies', '127.0.0.1'],
+  flags: ['--open', '--public-url', `https://${SITE_NAME}`, '--trusted-proxies', '127.0.0.1'],
   environment: { WIREFARM_CONSOLE_PORTS: ownConsolePorts() },
 });
-const pair = selfSigned([NAME], new Date());
-const port = await startNginx();
+const pair = selfSigned([SITE_NAME], new Date());
+const port = await startNginx(t, server, pair);
 
-/** Returns the port on which it listens: one that was free may be taken when it comes to that. */
-async function startNginx(): Promise<number> {
-  for (;;) {
-    const port = await freePort();
-    if (await listensOn(port)) return port;
-  }
-}
-
-/** Resolves with false when nginx ends instead. */
-async function listensOn(port: number): Promise<boolean> {
-  const folder = scratchFolder(t);
-  const inFolder = (name: string): string => join(folder, name);
-  writeFileSync(inFolder('cert.pem'), pair.certificate);
-  writeFileSync(inFolder('key.pem'), pair.key);
-  mkdirSync(inFolder('temporary'));
-  const site = SITE.replace('listen 443 ssl', `listen 127.0.0.1:${port} ssl`)
-    .replace(/listen \[::\]:443 ssl;/, '')
-    .replace('127.0.0.1:3080', `127.0.0.1:${server.port}`)
-    .replaceAll('/etc/wirefarm/tls', folder);
-  const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map(
-    (kind) => `${kind}_temp_path ${inFolder('temporary')}/${kind};`,
-  );
-  const http = ['access_log off;', ...temporary, site].join('\n');
-  const main = `daemon off; master_process off; pid ${inFolder('pid')}; events {} http { ${http} }`;
-  writeFileSync(inFolder('nginx.conf'), main);
-  const nginx = spawn('nginx', ['-p', folder, '-c', inFolder('nginx.conf'), '-e', 'stderr'], {
-    stdio: ['ignore', 'ignore', 'inherit'],
-  });
-  t.teardown(() => nginx.kill('SIGKILL'));
-  const hasEnded = (): boolean => nginx.exitCode !== null;
-  return eventually('nginx listens', async () => {
-    if (hasEnded()) return false;
-    const socket = connect(port, '127.0.0.1');
-    const isOpen = await once(socket, 'connect').then(
-      () => true,
-      () => undefined,
-    );
-    socket.destroy();
-    return hasEnded() ? false : isOpen;
-  });
-}
-
-const WAY = { host: '127.0.0.1', port, servername: NAME, ca: pair.certificate, localAddress: CLIENT };
+const WAY = { host: '127.0.0.1', port, servername: SITE_NAME, ca: pair.certificate, localAddress: CLIENT };
 
 async function ask(
   method: string,
@@ -80,7 +31,7 @@ async function ask(
   body?: unknown,
   more: Record<string, string> = {},
 ): Promise<IncomingMessage> {
-  const headers = { Host: NAME, Origin: `https://${NAME}`, ...more };
+  const headers = { Host: SITE_NAME, Origin: `https://${SITE_NAME}`, ...more };
   const sent = request({ ...WAY, agent: false, method, path, headers });
   sent.end(body instanceof Buffer ? body : body === undefined ? undefined : JSON.stringify(body));
   const [response] = (await once(sent, 'response')) as [IncomingMessage];
@@ -95,7 +46,7 @@ async function made(path: string, body: unknown): Promise<Record<string, unknown
 
 function open(path: string): WebSocket {
   const tls: ConnectionOptions = WAY;
-  const said = { headers: { Host: NAME }, origin: `https://${NAME}` };
+  const said = { headers: { Host: SITE_NAME }, origin: `https://${SITE_NAME}` };
   const socket = new WebSocket(`wss://127.0.0.1:${port}${path}`, { ...tls, ...said });
   t.teardown(() => {
     socket.terminate();
@@ -112,6 +63,14 @@ void t.test(
     t.notMatch(server.log(), '203.0.113.9');
     const foreign = { Origin: 'https://evil.example' };
     t.equal((await ask('POST', '/v2/projects', { name: 'other' }, foreign)).statusCode, 403);
+    for (const [index, host] of [`${SITE_NAME}:8443`, '192.0.2.7:8443', '[2001:db8::7]'].entries()) {
+      const own = { Host: host, Origin: `https://${host}` };
+      t.equal((await ask('POST', '/v2/projects', { name: `by ${index}` }, own)).statusCode, 201, host);
+      t.equal(
+        (await ask('POST', '/v2/projects', { name: 'no' }, { ...foreign, Host: host })).statusCode,
+        403,
+      );
+    }
   },
 );
 

@@ -39,10 +39,11 @@ export class ConsoleBrowser {
     this.#browser = browser;
   }
 
-  static async start(t: Teardown): Promise<ConsoleBrowser> {
+  /** `more` are flags of Chromium. */
+  static async start(t: Teardown, more: readonly string[] = []): Promise<ConsoleBrowser> {
     const browser = await chromium.launch({
       executablePath: PROGRAM,
-      args: FLAGS,
+      args: [...FLAGS, ...more],
       timeout: STEP_LIMIT_MS,
     });
     t.teardown(() => browser.close());

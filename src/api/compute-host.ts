@@ -53,13 +53,15 @@ export function computeHost(
             platform: z.string(),
             version: z.string(),
             dialect: z.int().optional(),
+            tunnel_address: z.string().optional(),
           }),
         },
         handle: async ({ exchange: { query } }) => {
           if (query === `controller=${controller.computes.mark}`) throw refusals.computeIsSelf();
           const shown = await compute.capabilities();
           // Only a Wirefarm says who it is. Controllers of GNS3 refuse fields that they do not know.
-          return json(200, query.startsWith('controller=') ? { ...shown, dialect: DIALECT } : shown);
+          const own = { dialect: DIALECT, tunnel_address: compute.reach.tunnelAddress };
+          return json(200, query.startsWith('controller=') ? { ...shown, ...own } : shown);
         },
       }),
       route({

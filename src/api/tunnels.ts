@@ -1,13 +1,14 @@
 /** The ways between the hosts of computes, and what another controller asks to find out about them. */
 import { z } from 'zod';
-import { json } from '../http/answer.js';
+import { empty, json } from '../http/answer.js';
 import { route, type Route } from '../http/route.js';
 import type { Controller } from '../lab/controller.js';
-import { tcpPort } from '../lab/gns3-file/topology-schema.js';
+import { tcpPort, uuid } from '../lab/gns3-file/topology-schema.js';
 import type { LocalCompute } from '../run/local-compute.js';
 import { names, nothing } from './schemas.js';
 
 const tag = 'Compute';
+const MOST_HOSTS = 4096;
 
 const address = z.union([z.ipv4(), z.ipv6()]);
 const echo = z.strictObject({ udp_port: tcpPort, word: z.string().regex(/^[\da-f]{32}$/) });
@@ -47,6 +48,20 @@ export function tunnelRoutes({ computes }: Controller, compute: LocalCompute): R
       params: nothing,
       answers: { 200: z.strictObject({ echoes: z.boolean() }) },
       handle: () => json(200, { echoes: compute.probes.echoes }),
+    }),
+    route({
+      method: 'PUT',
+      path: '/v2/compute/tunnel/hosts',
+      tag,
+      access: { right: 'compute' },
+      summary: 'Name the other hosts to which links of this one may lead, for two minutes',
+      params: nothing,
+      body: z.strictObject({ controller: uuid, addresses: z.array(address).max(MOST_HOSTS) }),
+      answers: { 204: null },
+      handle: ({ body: { controller, addresses } }) => {
+        compute.reach.name(controller, addresses);
+        return empty(204);
+      },
     }),
     route({
       method: 'POST',

@@ -21,6 +21,8 @@ export interface ComputeReach {
   readonly version: string | null;
   /** The number of the dialect between Wirefarms that it speaks; 0 for a compute of GNS3. */
   readonly dialect: number;
+  /** The address of its host between hosts, as far as it has told one. */
+  readonly tunnelAddress: string | undefined;
   readonly cpu: number | null;
   readonly memory: number | null;
   readonly lastError: string | null;
@@ -32,6 +34,7 @@ export const OUT_OF_REACH: ComputeReach = {
   platform: undefined,
   version: null,
   dialect: 0,
+  tunnelAddress: undefined,
   cpu: null,
   memory: null,
   lastError: null,
@@ -69,6 +72,8 @@ export interface OtherComputes {
   stored(compute: Compute): void;
   removed(compute: Compute): void;
   reachOf(id: string): ComputeReach;
+  /** The address of the host of a compute, this server included, at which its links to other hosts end; undefined when none is set. */
+  tunnelAddressOf(id: string): string | undefined;
   /** The JSON of the answer. Refuses what the compute refuses, and when it is out of reach. */
   ask(id: string, call: ComputeCall): Promise<unknown>;
   /** The ways from a compute, this server included, to all others. */
@@ -80,6 +85,7 @@ export const NO_OTHER_COMPUTES: OtherComputes = {
   stored: () => undefined,
   removed: () => undefined,
   reachOf: () => OUT_OF_REACH,
+  tunnelAddressOf: () => undefined,
   ask: () => Promise.reject(new Error('no compute can be asked before the controller has started')),
   pathsOf: () => [],
 };

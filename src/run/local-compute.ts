@@ -50,6 +50,7 @@ import { ProjectRoom } from './project-room.js';
 import type { SavedStates } from './saved-states.js';
 import { ProjectFolders } from './project-folders.js';
 import type { UdpPorts } from './links/udp-ports.js';
+import type { UdpReach } from './links/udp-reach.js';
 import { WantedProject } from './wanted-project.js';
 
 interface LocalComputeOptions extends NioSocketsOptions {
@@ -108,6 +109,7 @@ export class LocalCompute {
   readonly machines: QemuTools;
   readonly dynamips: DynamipsRunner;
   readonly probes: PathProbes;
+  readonly reach: UdpReach;
   readonly #files: ComputeFiles;
   readonly #bpf: BpfCompiler;
   readonly #runs = new Map<string, ComputeRun>();
@@ -136,6 +138,7 @@ export class LocalCompute {
     const nat = new NatWays({ keeper, files, interfaces: options.interfaces });
     const sockets = new NioSockets(options);
     this.probes = new PathProbes(options);
+    this.reach = options.reach;
     const tables = join(options.programFolder, 'dynamips');
     this.dynamips = new DynamipsRunner({ keeper, files, images, tables, consoles });
     this.#docker = new DockerRunner({

@@ -69,7 +69,8 @@ export class HeldAttachment {
     }
     const before = this.#lport;
     if (await this.#detach()) this.#lport = await this.#reserve(before);
-    await this.#attach(node, port, { type: 'nio_udp', lport: this.#lport, ...far, suspend, filters });
+    const nio = { type: 'nio_udp', lport: this.#lport, ...far, suspend, filters, isTunnel: true } as const;
+    await this.#attach(node, port, nio);
   }
 
   /** An attachment that a controller has made by GNS3's calls is not known here, and gives way. */

@@ -31,6 +31,8 @@ export interface Config {
   readonly farmAccess: EtcdFilePaths;
   /** Where the other servers of the farm reach this one; undefined when it has the farm to itself. */
   readonly advertise: string | undefined;
+  /** The address of this host between hosts; undefined leaves it to the kernel. */
+  readonly tunnelAddress: string | undefined;
   readonly images: string;
   readonly appliances: string;
   /** The folder of a built web UI. */
@@ -254,6 +256,7 @@ function newConfig(settings: Settings, environment: NodeJS.ProcessEnv): Config {
     farm: settings.farm,
     farmAccess: etcdFilePaths(settings),
     advertise: settings.advertise,
+    tunnelAddress: settings['tunnel-address'],
     images: settings.images === '' ? join(data, 'images') : resolve(settings.images),
     appliances: settings.appliances === '' ? join(data, 'appliances') : resolve(settings.appliances),
     webUi: settings['web-ui'] === '' ? undefined : resolve(settings['web-ui']),

@@ -3,6 +3,7 @@ import type { Logger } from 'pino';
 import { RemoteComputes } from '../farm/computes/remote-computes.js';
 import type { Controller } from '../lab/controller.js';
 import type { LocalCompute } from '../run/local-compute.js';
+import { UdpReach } from '../run/links/udp-reach.js';
 import type { Config } from './config.js';
 
 interface OtherComputesOptions {
@@ -23,7 +24,17 @@ export function otherComputes({
 }: OtherComputesOptions): RemoteComputes {
   const { computes } = controller;
   const { gns3Version } = config;
-  const others = new RemoteComputes({ computes, probes: compute.probes, gns3Version, now, log });
+  const { probes, reach } = compute;
+  const others = new RemoteComputes({ computes, probes, reach, gns3Version, now, log });
   computes.connectBy(others);
   return others;
+}
+
+/** The hosts to which links of this server may lead. */
+export function udpReach(
+  { nioNetworks: networks, tunnelAddress, credentials }: Config,
+  users: { readonly size: number },
+): UdpReach {
+  const takesHosts = (): boolean => credentials !== undefined || users.size > 0;
+  return new UdpReach({ networks, tunnelAddress, takesHosts, now: () => performance.now() });
 }

@@ -1,6 +1,6 @@
 /** The reach of a server by its settings, and what follows: a password, or the word that none is meant. */
-import { BlockList } from 'node:net';
-import { networkInterfaces } from 'node:os';
+import { BlockList, isIP } from 'node:net';
+import { networkInterfaces, type NetworkInterfaceInfo } from 'node:os';
 import { isLoopback, loopbackNetworks } from '../base/loopback.js';
 import { ConfigError } from './config-error.js';
 
@@ -12,6 +12,7 @@ interface ReachSettings {
   readonly 'public-url': URL | undefined;
   readonly 'trusted-proxies': BlockList;
   readonly 'nio-networks': BlockList | 'any' | 'auto';
+  readonly 'tunnel-address': string | undefined;
 }
 
 /** Whether other hosts can reach the server. */
@@ -22,7 +23,11 @@ export function isForOthers(settings: ReachSettings): boolean {
 
 /** Refuses settings that do not go together. Throws ConfigError. */
 export function checkReach(settings: ReachSettings): void {
-  const { user, password, local } = settings;
+  const { user, password, local, 'tunnel-address': tunnelAddress } = settings;
+  if (tunnelAddress !== undefined && !hostAddresses().some(({ address }) => isSame(address, tunnelAddress)))
+    throw new ConfigError(
+      `--tunnel-address (WIREFARM_TUNNEL_ADDRESS): no interface of this host has the address ${tunnelAddress}`,
+    );
   if ((user === '') !== (password === '')) {
     throw new ConfigError(
       'authentication needs both a user (--user) and a password (WIREFARM_PASSWORD, --password-file)',
@@ -57,8 +62,21 @@ export function udpNetworks(settings: ReachSettings): BlockList | undefined {
   if (given instanceof BlockList) return given;
   if (given === 'any' || user !== '' || !isForOthers(settings)) return undefined;
   const own = loopbackNetworks();
-  for (const { address, family } of Object.values(networkInterfaces()).flatMap((list) => list ?? [])) {
+  for (const { address, family } of hostAddresses()) {
     own.addAddress(address, family === 'IPv6' ? 'ipv6' : 'ipv4');
   }
   return own;
+}
+
+function hostAddresses(): NetworkInterfaceInfo[] {
+  return Object.values(networkInterfaces()).flatMap((list) => list ?? []);
+}
+
+/** An IPv6 address has several spellings. */
+function isSame(one: string, other: string): boolean {
+  if (isIP(one) !== isIP(other)) return false;
+  const list = new BlockList();
+  const version = isIP(one) === 6 ? 'ipv6' : 'ipv4';
+  list.addAddress(one, version);
+  return list.check(other, version);
 }

@@ -61,7 +61,7 @@ import { RequestAudit } from './request-audit.js';
 import { requestLog } from './request-log.js';
 import { auditChecks, serverAudit } from './server-audit.js';
 import { ServerHistory } from './server-history.js';
-import { otherComputes } from './other-computes.js';
+import { otherComputes, udpReach } from './other-computes.js';
 import { programKeeper } from './program-keeper.js';
 import { storedLabs } from './stored-labs.js';
 import { checkGuarded } from './reach.js';
@@ -183,7 +183,7 @@ export async function serve(start: StartSettings, threads: Threads): Promise<voi
     ...{ engines, files, intake, udpPorts, log, bpf },
     opener: sockets.opener,
     memories: threads.memories,
-    networks: config.nioNetworks,
+    reach: udpReach(config, users),
     interfaces: config.nioInterfaces,
     refusesBadHec: config.refusesBadHec,
     gns3Version: config.gns3Version,

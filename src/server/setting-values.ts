@@ -1,6 +1,7 @@
 /** The values that settings may have, read from their texts. */
 import { BlockList, isIP } from 'node:net';
 import { z } from 'zod';
+import { isLoopback } from '../base/loopback.js';
 import { etcdAddress, type EtcdAddress } from '../base/store/etcd/etcd-address.js';
 import { ROLES, type Role } from '../lab/access/roles.js';
 import type { Span } from '../operations/end-times/end-rules.js';
@@ -62,6 +63,14 @@ export const listOf = (entry: z.ZodType<string, string>): z.ZodType<readonly str
         .filter((item) => item !== ''),
     )
     .pipe(z.array(entry));
+
+/** An address of this host that others reach. An empty text is none. */
+export const outerAddress: z.ZodType<string | undefined> = z.string().transform((text, context) => {
+  if (text === '') return undefined;
+  if (isIP(text) !== 0 && !isLoopback(text)) return text;
+  context.addIssue({ code: 'custom', message: 'must be an IP address that other hosts reach' });
+  return z.NEVER;
+});
 
 const UNITS: Readonly<Record<string, number>> = { K: 2 ** 10, M: 2 ** 20, G: 2 ** 30, T: 2 ** 40 };
 const IN_BYTES: readonly string[] = ['memory', 'disk'];

@@ -12,6 +12,7 @@ import {
   onOrOff,
   optionalMebi,
   optionalPort,
+  outerAddress,
   portRange,
   projectQuota,
   publicUrl,
@@ -81,6 +82,10 @@ export const SETTINGS = z.object({
   }),
   advertise: option(advertisedAddress, {
     help: 'address at which the other servers of the farm reach this one: http://10.0.0.5:3080',
+    fallback: '',
+  }),
+  'tunnel-address': option(outerAddress, {
+    help: 'address of this host at which its links to other hosts end, such as that of a WireGuard interface',
     fallback: '',
   }),
   images: option(z.string(), { help: 'images folder, when it lies elsewhere', fallback: '' }),

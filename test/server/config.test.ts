@@ -40,6 +40,7 @@ void t.test('without flags and variables everything has its default', (t) => {
     maxJsonBody: 1_048_576,
     udpPorts: [20_000, 30_000],
     nioNetworks: undefined,
+    tunnelAddress: undefined,
     refusesBadHec: false,
     logLevel: 'info',
   });
@@ -110,6 +111,9 @@ void t.test('a value that cannot be used is refused in one line that names flag 
     ['udp-ports', '30000-20000'],
     ['udp-ports', '20000-65536'],
     ['udp-ports', '20000-30000-40000'],
+    ['tunnel-address', 'host.example'],
+    ['tunnel-address', '127.0.0.1'],
+    ['tunnel-address', '192.0.2.77'],
     ['nio-networks', ''],
     ['console-host', 'lab.example.org'],
     ['console-networks', '10.0.0.0/33'],

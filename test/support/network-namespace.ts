@@ -3,12 +3,13 @@
  * else and goes with it. Sockets and TAPs that are opened inside stay there, whoever uses them.
  */
 import { execFileSync, spawnSync } from 'node:child_process';
-import { closeSync, openSync, writeFileSync } from 'node:fs';
+import { closeSync, existsSync, openSync, readdirSync, writeFileSync } from 'node:fs';
 import koffi from 'koffi';
 import type { Teardown } from './scratch.js';
 import { eventually } from './eventually.js';
 
 const CLONE_NEWNET = 0x4000_0000;
+const FOLDER = '/run/netns';
 
 let made = 0;
 
@@ -16,6 +17,7 @@ export class NetworkNamespace {
   readonly name = `wirefarm-${process.pid}-${++made}`;
 
   constructor(t: Teardown) {
+    if (made === 1) sweep();
     execFileSync('ip', ['netns', 'add', this.name]);
     t.teardown(() => {
       execFileSync('ip', ['netns', 'del', this.name]);
@@ -44,12 +46,21 @@ export class NetworkNamespace {
   inside<Result>(work: () => Result): Result {
     const outside = openSync('/proc/thread-self/ns/net', 'r');
     try {
-      enter(`/run/netns/${this.name}`);
+      enter(`${FOLDER}/${this.name}`);
       return work();
     } finally {
       setNamespace(outside);
       closeSync(outside);
     }
+  }
+}
+
+/** Removes the namespaces of tests that were killed: their process has gone. */
+export function sweep(): void {
+  for (const name of existsSync(FOLDER) ? readdirSync(FOLDER) : []) {
+    const [, pid] = /^wirefarm-(\d+)-/.exec(name) ?? [];
+    // Another test may be at the same.
+    if (pid !== undefined && !existsSync(`/proc/${pid}`)) spawnSync('ip', ['netns', 'del', name]);
   }
 }
 

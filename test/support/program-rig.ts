@@ -29,6 +29,7 @@ import type { LiveEngine } from './live-engine.js';
 import { scratchFolder, type Teardown } from './scratch.js';
 import { idOf } from './stored-objects.js';
 import { NO_QUOTAS } from './no-quotas.js';
+import { udpReach } from './udp-reach.js';
 
 /** Two ports, so that a test can tell them apart. */
 const KIND: ProgramKind = {
@@ -122,7 +123,7 @@ export class ProgramRig {
       channel: new Channel(),
       consolePorts: new ConsolePorts([5000, 5010]),
       udpPorts,
-      sockets: new NioSockets({ opener, files, networks: undefined, interfaces: new Set() }),
+      sockets: new NioSockets({ opener, files, reach: udpReach(), interfaces: new Set() }),
       linkEnds: new LinkEnds(),
       filterPlans: new FilterPlans(compiler as BpfCompiler),
       refusesBadHec: false,

@@ -137,6 +137,12 @@ export const computeRefusals = {
     ),
   udpNotConnected: (host: string, port: number, reason: string) =>
     new Refusal(409, 'udp_not_connected', `Could not create an UDP connection to ${host}:${port}: ${reason}`),
+  hostsNotTaken: () =>
+    new Refusal(
+      403,
+      'hosts_not_taken',
+      'Links of this server lead where its --nio-networks say: anybody could name more hosts, because it has no users',
+    ),
   datagramsCut: () =>
     new Refusal(409, 'datagrams_cut', 'This host cannot send datagrams that must not be cut: it takes Linux'),
   interfaceDown: (kind: string, name: string) =>

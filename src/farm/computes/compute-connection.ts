@@ -26,6 +26,7 @@ const capabilities = z.object({
   node_types: z.array(z.string()).max(100).default([]),
   platform: z.string().max(100).optional(),
   dialect: z.int().min(0).default(0),
+  tunnel_address: z.union([z.ipv4(), z.ipv6()]).optional().catch(undefined),
 });
 const told = z.object({
   action: z.string(),
@@ -94,11 +95,13 @@ export class ComputeConnection {
   async #connect(): Promise<void> {
     const { changed, connected } = this.#options;
     try {
-      const { node_types: types, dialect, platform, version } = await this.#capabilities();
+      const found = await this.#capabilities();
       await this.#listen();
+      const { node_types: types, dialect, platform, version, tunnel_address: tunnelAddress } = found;
       // Kinds that this server does not know cannot be in its labs.
       const nodeTypes = types.flatMap((type) => nodeType.safeParse(type).data ?? []);
-      this.#reach = { ...OUT_OF_REACH, isConnected: true, nodeTypes, dialect, platform, version };
+      const told = { nodeTypes, dialect, platform, version, tunnelAddress };
+      this.#reach = { ...OUT_OF_REACH, isConnected: true, ...told };
       changed();
       connected();
     } catch (error) {

@@ -75,13 +75,15 @@ export class CrossLinks {
     });
   }
 
-  /** Makes what is wanted and not made. Links for which `isLost` holds are made anew. */
+  /** Makes what is wanted and not made. Links for which `isLost` holds, and those of a host with another address, are made anew. */
   restore(isLost: (linkId: string, nodeIds: readonly string[]) => boolean): void {
     for (const [id, { wanted }] of this.#links) {
       if (wanted === undefined) continue;
       this.#follow(id, async (link) => {
-        const nodeIds = link.made?.sides.map(({ node }) => node.node_id) ?? [];
-        if (link.made !== undefined && isLost(id, nodeIds)) await this.#undo(link);
+        const { made } = link;
+        const nodeIds = made?.sides.map(({ node }) => node.node_id) ?? [];
+        if (made !== undefined && (isLost(id, nodeIds) || (await this.#hasMoved(made))))
+          await this.#undo(link);
         await this.#bring(link);
       });
     }
@@ -108,6 +110,12 @@ export class CrossLinks {
     if (sides === undefined) return false;
     link.made = await make(sides, await this.#options.addressesOf(sides), wanted);
     return true;
+  }
+
+  /** Whether a host has another address for its tunnels by now. */
+  async #hasMoved({ sides, hosts }: MadeLink): Promise<boolean> {
+    const now = await this.#options.addressesOf(sides);
+    return now.some((address, index) => address !== hosts[index]);
   }
 
   async #undo(link: CrossLink): Promise<void> {

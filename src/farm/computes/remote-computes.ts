@@ -12,8 +12,10 @@ import {
 } from '../../lab/other-computes.js';
 import type { PathProbes } from '../../run/links/path-probes.js';
 import { LOCAL_COMPUTE } from '../../lab/gns3-file/topology-schema.js';
+import type { UdpReach } from '../../run/links/udp-reach.js';
 import { HostPaths } from './host-paths.js';
 import { TunnelAddresses } from './tunnel-addresses.js';
+import { TunnelHosts } from './tunnel-hosts.js';
 import type { ComputeEvent } from './compute-event.js';
 
 /** The use that is made of a connection here: `compute-connection.ts` has it. */
@@ -36,14 +38,17 @@ interface RemoteComputesOptions {
   readonly computes: Pick<Computes, 'announce' | 'mark' | 'nameOf' | 'warn'>;
   /** The probes of this server. */
   readonly probes: PathProbes;
+  /** The hosts that links of this server lead to. */
+  readonly reach: UdpReach;
   readonly gns3Version: string;
   readonly now: () => number;
   readonly log: Logger;
 }
 
 export class RemoteComputes implements OtherComputes {
-  readonly addresses = new TunnelAddresses((id) => this.recordOf(id));
+  readonly addresses: TunnelAddresses;
   readonly #options: RemoteComputesOptions;
+  readonly #hosts: TunnelHosts;
   readonly #paths: HostPaths;
   readonly #connections = new Map<string, Connection>();
   /** The computes on record, also those whose connection is about to be begun. */
@@ -53,7 +58,21 @@ export class RemoteComputes implements OtherComputes {
 
   constructor(options: RemoteComputesOptions) {
     this.#options = options;
-    const { computes, log, now, probes } = options;
+    const { computes, log, now, probes, reach } = options;
+    this.#hosts = new TunnelHosts({
+      here: reach,
+      isTold: (id) => this.reachOf(id).isConnected && this.reachOf(id).dialect > 0,
+      tell: (id, addresses) => {
+        const body = { controller: computes.mark, addresses };
+        return this.ask(id, { method: 'PUT', path: '/tunnel/hosts', body });
+      },
+      log,
+    });
+    this.addresses = new TunnelAddresses({
+      recordOf: (id) => this.recordOf(id),
+      tunnelAddressOf: (id) => this.tunnelAddressOf(id),
+      hosts: this.#hosts,
+    });
     this.#paths = new HostPaths({
       addresses: this.addresses,
       here: probes,
@@ -71,6 +90,7 @@ export class RemoteComputes implements OtherComputes {
     const { compute_id: id } = compute;
     this.#connections.get(id)?.close();
     this.#connections.delete(id);
+    this.#hosts.forget(id);
     this.#onRecord.set(id, compute);
     void this.#begin(compute);
   }
@@ -79,6 +99,11 @@ export class RemoteComputes implements OtherComputes {
     this.#onRecord.delete(id);
     this.#connections.get(id)?.close();
     this.#connections.delete(id);
+    this.#hosts.forget(id);
+  }
+
+  tunnelAddressOf(id: string): string | undefined {
+    return id === LOCAL_COMPUTE ? this.#options.reach.tunnelAddress : this.reachOf(id).tunnelAddress;
   }
 
   reachOf(id: string): ComputeReach {
@@ -122,6 +147,7 @@ export class RemoteComputes implements OtherComputes {
 
   close(): void {
     this.#isClosed = true;
+    this.#hosts.close();
     for (const connection of this.#connections.values()) connection.close();
   }
 
@@ -142,7 +168,10 @@ export class RemoteComputes implements OtherComputes {
       connected: () => {
         log.info({ compute: id, name }, 'a compute is connected');
         this.#paths.connected(id);
-        for (const follower of followers()) follower.connected();
+        // The hosts of its links may be unknown there again, and links need them.
+        void this.#hosts.connected(id).then(() => {
+          for (const follower of followers()) follower.connected();
+        });
       },
       disconnected: (reason) => {
         if (!this.#isClosed) log.warn({ compute: id, name, reason }, 'a compute is not connected any more');

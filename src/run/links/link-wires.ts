@@ -145,7 +145,7 @@ export class LinkWires {
     this.#warnOfIgnored(link);
     const isReversed = link.nodes[0]?.node_id !== near.node.id;
     const filters = await this.#filtersOf(near, run, isReversed);
-    const nio: NioUdp = { type: 'nio_udp', lport, rhost, rport, suspend: suspended };
+    const nio: NioUdp = { type: 'nio_udp', lport, rhost, rport, suspend: suspended, isTunnel: true };
     await near.node.attach(near.port, nio, { suspended, filters });
     this.#wires.set(link.link_id, { linkId: link.link_id, near, far: undefined, farName, isReversed, run });
   }

@@ -1,5 +1,4 @@
 /** Opens the sockets of NIOs. An NIO that this host cannot open is refused (409) with the reason. */
-import type { BlockList } from 'node:net';
 import { refusals } from '../../base/errors/errors.js';
 import { OpenError, type Attachable, type Opener } from '../../engine/sockets/opener.js';
 import type { PortEndpoint } from '../../engine/forwarding/transport.js';
@@ -7,12 +6,12 @@ import type { ComputeFiles } from '../files.js';
 import type { HostInterface } from '../host-tasks.js';
 import type { BridgePort, Nio } from './nio.js';
 import { udpAttachable } from './udp-peer.js';
+import type { UdpReach } from './udp-reach.js';
 
 export interface NioSocketsOptions {
   readonly opener: Opener;
   readonly files: ComputeFiles;
-  /** The networks that UDP may lead to; undefined allows all. */
-  readonly networks: BlockList | undefined;
+  readonly reach: UdpReach;
   /** The interfaces of the host that ports may be attached to, besides TAPs of the server's own user. */
   readonly interfaces: ReadonlySet<string>;
 }
@@ -23,13 +22,13 @@ const NOT_PERMITTED = ['EPERM', 'EACCES'];
 export class NioSockets {
   readonly #opener: Opener;
   readonly #files: ComputeFiles;
-  readonly #networks: BlockList | undefined;
+  readonly #reach: UdpReach;
   readonly #interfaces: ReadonlySet<string>;
 
-  constructor({ opener, files, networks, interfaces }: NioSocketsOptions) {
+  constructor({ opener, files, reach, interfaces }: NioSocketsOptions) {
     this.#opener = opener;
     this.#files = files;
-    this.#networks = networks;
+    this.#reach = reach;
     this.#interfaces = interfaces;
   }
 
@@ -37,7 +36,7 @@ export class NioSockets {
   async open(nio: Nio | BridgePort, folder: string): Promise<PortEndpoint> {
     switch (nio.type) {
       case 'nio_udp': {
-        const attachable = await udpAttachable(nio, this.#networks);
+        const attachable = await udpAttachable(nio, this.#reach);
         return this.#open(attachable, (reason) => refusals.udpNotConnected(nio.rhost, nio.rport, reason));
       }
       case 'nio_tap': {

@@ -42,7 +42,8 @@ export const nio = z
   })
   .meta({ anyOf: z.toJSONSchema(variants, { io: 'input' }).oneOf });
 
-export type Nio = z.infer<typeof nio>;
+export type Nio = Exclude<z.infer<typeof variants>, { readonly type: 'nio_udp' }> | NioUdp;
+
 /** A port of a bridge of the host, that is made for one port of a node. No client can ask for it by itself. */
 export interface BridgePort {
   readonly type: 'bridge';
@@ -51,7 +52,8 @@ export interface BridgePort {
   readonly port: number;
 }
 
-export type NioUdp = z.infer<typeof nioUdp>;
+/** No client can say by itself that an end is one of a tunnel between hosts, and is to be at the address for these. */
+export type NioUdp = z.infer<typeof nioUdp> & { readonly isTunnel?: true };
 
 const LONGEST_SHOWN = 500;
 
@@ -69,6 +71,9 @@ export const canonicalNio = z.union([
 ]);
 
 export function canonical(given: Nio | BridgePort): object {
-  const { suspend, filters, ...kept } = { suspend: undefined, filters: undefined, ...given };
+  const { suspend, filters, isTunnel, ...kept } = {
+    ...{ suspend: undefined, filters: undefined, isTunnel: undefined },
+    ...given,
+  };
   return Object.fromEntries(Object.entries(kept).sort(([a], [b]) => (a < b ? -1 : 1)));
 }

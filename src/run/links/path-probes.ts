@@ -4,11 +4,12 @@
  */
 import { randomBytes } from 'node:crypto';
 import { createSocket, type Socket } from 'node:dgram';
-import { isIPv6, type BlockList } from 'node:net';
+import { isIPv6 } from 'node:net';
 import { refusals } from '../../base/errors/errors.js';
 import type { Opener } from '../../engine/sockets/opener.js';
 import { udpAttachable } from './udp-peer.js';
 import type { UdpPorts } from './udp-ports.js';
+import type { UdpReach } from './udp-reach.js';
 
 /** A socket that answers. */
 export interface PathEcho {
@@ -38,8 +39,7 @@ const TRY_MS = 250;
 interface PathProbesOptions {
   readonly opener: Opener;
   readonly udpPorts: UdpPorts;
-  /** The networks that UDP may lead to; undefined allows all. */
-  readonly networks: BlockList | undefined;
+  readonly reach: UdpReach;
 }
 
 export class PathProbes {
@@ -83,7 +83,7 @@ export class PathProbes {
 
   /** A socket for datagrams to and from a host, on a port of those for links. Refuses hosts that no link may lead to. */
   async #open(host: string): Promise<{ socket: Socket; port: number; close: () => void }> {
-    const { opener, udpPorts, networks } = this.#options;
+    const { opener, udpPorts, reach } = this.#options;
     if (opener.openUncut === undefined) throw refusals.datagramsCut();
     if (this.#underWay >= MOST_AT_ONCE) throw refusals.tooMany('probes of paths', MOST_AT_ONCE);
     this.#underWay++;
@@ -94,8 +94,8 @@ export class PathProbes {
     };
     try {
       port = await udpPorts.reserve(OWNER);
-      const nio = { type: 'nio_udp', lport: port, rhost: host, rport: port } as const;
-      const local = await udpAttachable(nio, networks);
+      const nio = { type: 'nio_udp', lport: port, rhost: host, rport: port, isTunnel: true } as const;
+      const local = await udpAttachable(nio, reach);
       const fd = opener.openUncut(local.localHost, port);
       const socket = createSocket(isIPv6(host) ? 'udp6' : 'udp4');
       await new Promise<void>((resolve, reject) => {

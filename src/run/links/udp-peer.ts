@@ -4,6 +4,7 @@ import { BlockList, isIP } from 'node:net';
 import { refusals } from '../../base/errors/errors.js';
 import type { Attachable } from '../../engine/sockets/opener.js';
 import type { NioUdp } from './nio.js';
+import type { UdpReach } from './udp-reach.js';
 
 type UdpAttachable = Extract<Attachable, { readonly type: 'udp' }>;
 
@@ -24,8 +25,8 @@ const MAPPED = new BlockList();
 MAPPED.addSubnet('::ffff:0:0', 96, 'ipv6');
 
 /** The sockets of a UDP attachment. Refuses (409) a peer that cannot or must not be reached. */
-export async function udpAttachable(given: NioUdp, networks: BlockList | undefined): Promise<UdpAttachable> {
-  const { lport, rhost, rport } = given;
+export async function udpAttachable(given: NioUdp, reach: UdpReach): Promise<UdpAttachable> {
+  const { lport, rhost, rport, isTunnel } = given;
   const fail = (reason: string): never => {
     throw refusals.udpNotConnected(rhost, rport, reason);
   };
@@ -34,12 +35,16 @@ export async function udpAttachable(given: NioUdp, networks: BlockList | undefin
   if (address.includes('%')) return fail('an address with a zone cannot be used');
   if (version === 'ipv6' && MAPPED.check(address, version)) return fail('write this address as IPv4');
   if (NOT_A_PEER.check(address, version)) return fail(`${address} is not the address of one host`);
-  if (networks?.check(address, version) === false) {
+  if (!reach.allows(address)) {
     return fail(`${address} is outside of the networks that this server is allowed to reach`);
   }
+  const isHere = LOOPBACK.check(address, version);
+  const own = isTunnel && !isHere ? reach.tunnelAddress : undefined;
+  if (own !== undefined && isIP(own) !== isIP(address))
+    return fail(`${address} cannot be reached from the tunnel address ${own} of this host`);
   return {
     type: 'udp',
-    localHost: localHost(version, LOOPBACK.check(address, version)),
+    localHost: own ?? localHost(version, isHere),
     localPort: lport,
     remoteHost: address,
     remotePort: rport,

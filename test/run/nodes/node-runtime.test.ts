@@ -27,6 +27,7 @@ import { ProgramRig } from '../../support/program-rig.js';
 import { idOf } from '../../support/stored-objects.js';
 import { nodeRuntimeContract } from './node-runtime.contract.js';
 import { NO_QUOTAS } from '../../support/no-quotas.js';
+import { udpReach } from '../../support/udp-reach.js';
 
 const sockets = await hostSockets(process.platform);
 const engine = new LiveEngine(t, sockets);
@@ -44,7 +45,7 @@ async function switchOf(t: Test, kind: SwitchKind): Promise<SwitchNode> {
     channel: new Channel(),
     consolePorts: new ConsolePorts([5000, 10_000]),
     udpPorts,
-    sockets: new NioSockets({ opener: sockets.opener, files, networks: undefined, interfaces: new Set() }),
+    sockets: new NioSockets({ opener: sockets.opener, files, reach: udpReach(), interfaces: new Set() }),
     linkEnds: new LinkEnds(),
     filterPlans: new FilterPlans(compiler as BpfCompiler),
     refusesBadHec: false,

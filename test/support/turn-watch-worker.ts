@@ -8,28 +8,30 @@
 import { Session, type Debugger } from 'node:inspector';
 import { workerData } from 'node:worker_threads';
 import koffi from 'koffi';
-import { LONGEST_TURN_MS, type TurnReport, type TurnWatchStart } from './turn-watch.js';
+import type { TurnReport, TurnWatchStart } from './turn-watch.js';
 
+/** A turn that is new may have taken so much before its first look, which is not counted. */
 const SAMPLE_MS = 5;
+/** While the thread rests, it is looked at so often: what it does first is counted from the rest on. */
+const REST_MS = 15;
 const MOST_CALLS = 8;
 /** The stolen time is looked at so often: a look costs as much as a short request. */
 const STOLEN_MS = 100;
 const MS_PER_TICK = 10;
 /** The kernel's number of the clock of a thread's CPU time is made of its id; a main thread has that of the process. */
 const MAIN_THREAD_CLOCK = (~process.pid << 3) | 6;
-/** `uv_metrics_t`: the count of turns, and 15 words more. */
-const METRICS_WORDS = 16;
+/** `uv_metrics_t`: the count of turns, and 15 numbers more, in halves. */
+const METRICS_HALVES = 32;
 
-const { descriptor, counts } = workerData as TurnWatchStart;
+const { descriptor, counts, longestTurnMs } = workerData as TurnWatchStart;
 const self = koffi.load(null);
-const TIME = koffi.struct({ seconds: 'int64_t', nanoseconds: 'int64_t' });
-const readClock = self.func('clock_gettime', 'int', ['int', koffi.out(koffi.pointer(TIME))]) as (
+const readClock = self.func('clock_gettime', 'int', ['int', 'int32_t *']) as (
   clock: number,
-  time: { seconds?: number; nanoseconds?: number },
+  time: Int32Array,
 ) => number;
-const readMetrics = self.func('uv_metrics_info', 'int', ['void *', 'uint64_t *']) as (
+const readMetrics = self.func('uv_metrics_info', 'int', ['void *', 'uint32_t *']) as (
   loop: unknown,
-  metrics: BigUint64Array,
+  metrics: Uint32Array,
 ) => number;
 // Not through node:fs, which tests make fail.
 const write = self.func('write', 'intptr_t', ['int', 'const char *', 'size_t']) as (
@@ -40,13 +42,15 @@ const readAt = self.func('pread', 'intptr_t', ['int', 'void *', 'size_t', 'int64
   ...given: [descriptor: number, bytes: Buffer, length: number, offset: number]
 ) => number;
 const mainLoop: unknown = (self.func('uv_default_loop', 'void *', []) as () => unknown)();
-const metrics = new BigUint64Array(METRICS_WORDS);
+const metrics = new Uint32Array(METRICS_HALVES);
+/** `struct timespec`: seconds and nanoseconds, in halves, of which the upper ones are 0. */
+const time = new Int32Array(4);
 
 function spentMs(): number {
-  const time: { seconds?: number; nanoseconds?: number } = {};
   if (readClock(MAIN_THREAD_CLOCK, time) !== 0)
     throw new Error('the clock of the main thread cannot be read');
-  return Number(time.seconds) * 1e3 + Number(time.nanoseconds) / 1e6;
+  const [seconds = 0, , nanoseconds = 0] = time;
+  return seconds * 1e3 + nanoseconds / 1e6;
 }
 
 const statistics = open('/proc/stat', 0);
@@ -59,9 +63,10 @@ function stolenMs(): number {
   return Number(stolen) * MS_PER_TICK;
 }
 
-function countTurns(): bigint {
+/** The lower half of the count. */
+function countTurns(): number {
   readMetrics(mainLoop, metrics);
-  return metrics[0] ?? 0n;
+  return metrics[0] ?? 0;
 }
 
 function report(turn: TurnReport): void {
@@ -72,6 +77,7 @@ function report(turn: TurnReport): void {
 /** Stops the main thread for a moment to see which calls it is in; a turn that has ended by then has none. */
 function findCalls(isStillRunning: () => boolean, found: (calls: readonly string[]) => void): void {
   const session = new Session();
+  asked++;
   session.connectToMainThread();
   session.on('Debugger.paused', ({ params }: { params: Debugger.PausedEventDataType }) => {
     if (isStillRunning()) {
@@ -86,6 +92,7 @@ function findCalls(isStillRunning: () => boolean, found: (calls: readonly string
     }
     session.post('Debugger.resume', () => {
       session.disconnect();
+      asked--;
     });
   });
   session.post('Debugger.enable', () => {
@@ -93,21 +100,23 @@ function findCalls(isStillRunning: () => boolean, found: (calls: readonly string
   });
 }
 
+/** The sessions that have no answer yet. */
+let asked = 0;
 let turn = { number: countTurns(), beganAt: Date.now(), spentBefore: spentMs(), longMs: 0 };
 let stolenBefore = { at: turn.beganAt, ms: stolenMs() };
 
-setInterval(() => {
+/** Reports the turn when it is too long. */
+function look(spent: number): void {
   const number = countTurns();
-  const spent = spentMs();
   if (number !== turn.number) {
     if (turn.longMs > 0) report({ beganAt: turn.beganAt, cpuMs: turn.longMs });
     turn = { number, beganAt: Date.now(), spentBefore: spent, longMs: 0 };
     if (turn.beganAt - stolenBefore.at > STOLEN_MS) stolenBefore = { at: turn.beganAt, ms: stolenMs() };
     return;
   }
-  if (spent - turn.spentBefore <= LONGEST_TURN_MS || Atomics.load(counts, 0) === 0) return;
+  if (spent - turn.spentBefore <= longestTurnMs || Atomics.load(counts, 0) === 0) return;
   const cpuMs = spent - turn.spentBefore - (stolenMs() - stolenBefore.ms);
-  if (cpuMs <= LONGEST_TURN_MS) return;
+  if (cpuMs <= longestTurnMs) return;
   const isNew = turn.longMs === 0;
   turn.longMs = cpuMs;
   if (!isNew) return;
@@ -119,4 +128,20 @@ setInterval(() => {
       report({ beganAt, cpuMs, calls });
     },
   );
-}, SAMPLE_MS);
+}
+
+/** To wait in one step costs a fraction of a timer, but hears no answer: while calls are asked for, a timer looks. */
+function watch(): void {
+  let before = NaN;
+  let spent = spentMs();
+  look(spent);
+  while (asked === 0) {
+    Atomics.wait(counts, 1, 0, spent === before ? REST_MS : SAMPLE_MS);
+    before = spent;
+    spent = spentMs();
+    look(spent);
+  }
+  setTimeout(watch, SAMPLE_MS);
+}
+
+watch();

@@ -19,8 +19,9 @@ const USUAL_WORK_MS = 15;
 export interface TurnWatchStart {
   /** Where reports are written. */
   readonly descriptor: number;
-  /** Its first number is 1 when turns count: to ask a thread for its calls costs it much. */
+  /** Its first number is 1 when turns count: to ask a thread for its calls costs it much. The second stays 0. */
   readonly counts: Int32Array<SharedArrayBuffer>;
+  readonly longestTurnMs: number;
 }
 
 /** Describes a turn that is or was too long. */
@@ -40,8 +41,8 @@ export interface TurnWatch {
 
 /** Starts to watch the main thread of this process. Nothing is kept awake by it, and no event loop turns for it. */
 export function watchTurns(descriptor: number): TurnWatch {
-  const counts = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
-  const start: TurnWatchStart = { descriptor, counts };
+  const counts = new Int32Array(new SharedArrayBuffer(2 * Int32Array.BYTES_PER_ELEMENT));
+  const start: TurnWatchStart = { descriptor, counts, longestTurnMs: LONGEST_TURN_MS };
   const worker = new Worker(new URL('./turn-watch-worker.js', import.meta.url), {
     workerData: start,
     execArgv: [],

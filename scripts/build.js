@@ -54,8 +54,11 @@ const PROGRAMS = [
   'src/cli/main.ts',
   'test/support/client.ts',
 ];
-/** The packages that go into the bundles: of many modules, and without native code or threads of their own. */
-const INLINED = ['zod'];
+/** The packages that go into the bundles: of many modules, and without native code or threads that are used. */
+const INLINED = ['zod', 'pino', 'msgpackr'];
+/** Packages of the older kind of modules ask for those of Node.js by this name, which no module of the bundles has. */
+const REQUIRE =
+  "import { createRequire as requireOf } from 'node:module'; const require = requireOf(import.meta.url);";
 
 const FILES = { recursive: true, withFileTypes: true };
 
@@ -117,6 +120,7 @@ async function compile(files, folder) {
       platform: 'node',
       target: 'es2022',
       external: packages().filter((name) => !INLINED.includes(name)),
+      banner: { js: REQUIRE },
     };
     // Each by itself: parts that they shared would be many small files again. What it loads later lies beside it.
     const bundle = (program) =>

@@ -1,5 +1,5 @@
 /** Thread entry: a disk thread, for what may wait long for the disk. */
-import { workerData } from 'piscina';
+import { workerData } from 'node:worker_threads';
 import { imageTasks } from '../src/files/images/image-tasks.js';
 import { nodeArchiveTasks } from '../src/files/node-files/node-archive-tasks.js';
 import { nameThread } from '../src/base/threads/thread-work.js';

@@ -1,5 +1,5 @@
 /** Thread entry: a job thread, for finite work that may take long. */
-import { workerData } from 'piscina';
+import { workerData } from 'node:worker_threads';
 import { auditCheckTasks } from '../src/operations/audit-verification.js';
 import { backupTasks } from '../src/operations/backup/backup-tasks.js';
 import { compareTasks } from '../src/snapshots/compare-tasks.js';

@@ -1,5 +1,5 @@
 /** Thread entry: a thread through which the memory of guests passes, to and from files. */
-import { workerData } from 'piscina';
+import { workerData } from 'node:worker_threads';
 import { setDiskFloor } from '../src/base/disk/disk-floor.js';
 import { performTask, type TaskOutcome, type TaskRequest } from '../src/base/threads/task.js';
 import { memoryTasks } from '../src/run/nodes/qemu/memory-tasks.js';

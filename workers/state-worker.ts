@@ -1,5 +1,5 @@
 /** Thread entry: the state thread, the only one that touches the store. */
-import { workerData } from 'piscina';
+import { workerData } from 'node:worker_threads';
 import { performTask, type TaskOutcome, type TaskRequest } from '../src/base/threads/task.js';
 import { stateTasks } from '../src/base/store/state-tasks.js';
 import { nameThread } from '../src/base/threads/thread-work.js';

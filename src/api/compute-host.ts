@@ -54,13 +54,14 @@ export function computeHost(
             version: z.string(),
             dialect: z.int().optional(),
             tunnel_address: z.string().optional(),
+            life: z.string().optional(),
           }),
         },
         handle: async ({ exchange: { query } }) => {
           if (query === `controller=${controller.computes.mark}`) throw refusals.computeIsSelf();
           const shown = await compute.capabilities();
           // Only a Wirefarm says who it is. Controllers of GNS3 refuse fields that they do not know.
-          const own = { dialect: DIALECT, tunnel_address: compute.reach.tunnelAddress };
+          const own = { dialect: DIALECT, life: compute.life, tunnel_address: compute.reach.tunnelAddress };
           return json(200, query.startsWith('controller=') ? { ...shown, ...own } : shown);
         },
       }),

@@ -62,6 +62,7 @@ const wanted = z.strictObject({
 });
 
 const actual = z.strictObject({
+  life: z.string(),
   epoch: count,
   number: count,
   nodes: z.array(
@@ -90,7 +91,7 @@ export function computeWantedRoutes(compute: LocalCompute): Route[] {
       params,
       answers: { 200: actual },
       handle: ({ params: { project_id: id } }) =>
-        json(200, compute.wantedOf(findProject(compute, id)).actual),
+        json(200, { life: compute.life, ...compute.wantedOf(findProject(compute, id)).actual }),
     }),
     route({
       method: 'PUT',
@@ -107,7 +108,8 @@ export function computeWantedRoutes(compute: LocalCompute): Route[] {
         if (compute.runOf(id) !== undefined) throw refusals.wantedOfOwn(id);
         // A difference is of no use without the project.
         if (change.since === undefined) await compute.projects.create({ name, project_id: id });
-        return json(200, await compute.wantedOf(compute.projects.find(id)).follow(change));
+        const followed = await compute.wantedOf(compute.projects.find(id)).follow(change);
+        return json(200, { life: compute.life, ...followed });
       },
     }),
   ];

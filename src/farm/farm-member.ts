@@ -230,7 +230,10 @@ export class FarmMember {
 
   #holdOf(claim: Claim): ProjectHold {
     const isOver = (): boolean => this.#owners.claimOf(claim.scope) !== claim;
-    return { store: this.#options.boundTo(claim), isOver };
+    return {
+      ...{ store: this.#options.boundTo(claim), epoch: claim.epoch, isOver },
+      isFresh: () => claim.isFresh(),
+    };
   }
 
   #ended({ scope }: Claim): void {

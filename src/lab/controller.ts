@@ -97,7 +97,7 @@ export class Controller {
         this.computes.checkReached(id, request);
       },
       hasCompute: (id) => id === LOCAL_COMPUTE || this.computes.has(id),
-      beginRun: (projectId) => this.#beginRun(projectId),
+      beginRun: (projectId, right) => this.#beginRun(projectId, right),
     };
     this.projects = new Projects({
       ...{ store, files, log, gns3Version },

@@ -140,5 +140,15 @@ export interface LabRun {
   end(how: RunEnd): Promise<void>;
 }
 
+/** The right of one life of an open project to say what runs on other computes. */
+export interface RunRight {
+  /** Several servers may have the project, one after the other. */
+  readonly isShared: boolean;
+  /** False as soon as another server might have the project. */
+  holds(): boolean;
+  /** The number of this life, which is larger than that of each life before, on any server. It is stored before it is told. */
+  epoch(): Promise<number>;
+}
+
 /** Begins to run a project that has just been opened. */
-export type BeginRun = (projectId: string) => LabRun;
+export type BeginRun = (projectId: string, right: RunRight) => LabRun;

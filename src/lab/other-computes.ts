@@ -23,6 +23,8 @@ export interface ComputeReach {
   readonly dialect: number;
   /** The address of its host between hosts, as far as it has told one. */
   readonly tunnelAddress: string | undefined;
+  /** Another one after each start of its program; undefined for a compute of GNS3. */
+  readonly life: string | undefined;
   readonly cpu: number | null;
   readonly memory: number | null;
   readonly lastError: string | null;
@@ -35,6 +37,7 @@ export const OUT_OF_REACH: ComputeReach = {
   version: null,
   dialect: 0,
   tunnelAddress: undefined,
+  life: undefined,
   cpu: null,
   memory: null,
   lastError: null,

@@ -1,4 +1,5 @@
 /** This server as a compute of GNS3: its abilities, the numbers it has reserved, and the projects that run here. */
+import { randomUUID } from 'node:crypto';
 import type { ConsoleReach } from './consoles/console-port.js';
 import { platform } from 'node:os';
 import { join } from 'node:path';
@@ -101,6 +102,8 @@ interface Capabilities {
 }
 
 export class LocalCompute {
+  /** Another one after each start: who has told this compute anything before knows that it is forgotten. */
+  readonly life = randomUUID();
   readonly channel = new Channel({ namesProjects: true });
   readonly projects: ComputeProjects;
   readonly folders: ProjectFolders;

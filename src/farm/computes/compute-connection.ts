@@ -27,6 +27,7 @@ const capabilities = z.object({
   platform: z.string().max(100).optional(),
   dialect: z.int().min(0).default(0),
   tunnel_address: z.union([z.ipv4(), z.ipv6()]).optional().catch(undefined),
+  life: z.string().max(64).optional(),
 });
 const told = z.object({
   action: z.string(),
@@ -97,10 +98,10 @@ export class ComputeConnection {
     try {
       const found = await this.#capabilities();
       await this.#listen();
-      const { node_types: types, dialect, platform, version, tunnel_address: tunnelAddress } = found;
+      const { node_types: types, dialect, life, platform, version, tunnel_address: tunnelAddress } = found;
       // Kinds that this server does not know cannot be in its labs.
       const nodeTypes = types.flatMap((type) => nodeType.safeParse(type).data ?? []);
-      const told = { nodeTypes, dialect, platform, version, tunnelAddress };
+      const told = { nodeTypes, dialect, life, platform, version, tunnelAddress };
       this.#reach = { ...OUT_OF_REACH, isConnected: true, ...told };
       changed();
       connected();

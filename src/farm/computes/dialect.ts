@@ -1,7 +1,7 @@
 /** The way in which a part of a project is told to its compute: by GNS3's calls, or as what is wanted of it. */
 import type { StoredNode } from '../../lab/gns3-file/topology-schema.js';
 import type { Properties } from '../../lab/kinds/node-kind.js';
-import type { LinkPlace, RunEnd } from '../../lab/lab-run.js';
+import type { LinkPlace, RunEnd, RunRight } from '../../lab/lab-run.js';
 
 /** A node as it should be there. */
 export interface NodeWish {
@@ -35,8 +35,11 @@ export interface Dialect {
   readonly nodesAtOnce: number;
   /** Whether filters at the port of a switch can be changed. */
   readonly changesSwitches: boolean;
-  /** Finds out what a compute has that is connected. Resolves with false when that is what it was told. */
-  begin(): Promise<boolean>;
+  /**
+   * Finds out what a compute has that is connected, in this life of its program, when it tells that. Resolves with false when that is
+   * what it was told.
+   */
+  begin(life: string | undefined): Promise<boolean>;
   /** Makes or changes a node. Resolves with how it is now; refuses what the compute refuses. */
   bring(wish: NodeWish): Promise<unknown>;
   /** The node as the compute has it, which was told it before; undefined when it has lost it. */
@@ -59,6 +62,7 @@ export interface Dialect {
 
 export interface DialectOptions {
   readonly projectId: string;
+  readonly right: RunRight;
   /** The name of the project. */
   readonly name: () => string;
   readonly computeName: () => string;

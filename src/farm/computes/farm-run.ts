@@ -17,6 +17,7 @@ import type {
   NodeState,
   RunEnd,
   RunLink,
+  RunRight,
 } from '../../lab/lab-run.js';
 import type { AcceptedFilters } from '../../lab/topology/link-filters.js';
 import type { Projects } from '../../lab/projects/projects.js';
@@ -37,9 +38,9 @@ export function farmRuns(
   here: Pick<LocalCompute, 'beginRun'>,
   { all }: Pick<Projects, 'all'>,
 ): BeginRun {
-  return (projectId) =>
+  return (projectId, right) =>
     new FarmRun({
-      ...{ projectId, computes },
+      ...{ projectId, right, computes },
       local: here.beginRun(projectId),
       ownerOf: () => all.get(projectId),
     });
@@ -47,6 +48,7 @@ export function farmRuns(
 
 interface FarmRunOptions {
   readonly projectId: string;
+  readonly right: RunRight;
   /** The part on this server. */
   readonly local: ComputeRun;
   readonly computes: RemoteComputes;
@@ -226,9 +228,9 @@ class FarmRun implements LabRun {
   #part(computeId: string): RemotePart {
     const known = this.#parts.get(computeId);
     if (known !== undefined) return known;
-    const { projectId, computes, ownerOf } = this.#options;
+    const { projectId, right, computes, ownerOf } = this.#options;
     const part = new RemotePart({
-      ...{ projectId, computeId, computes, ownerOf },
+      ...{ projectId, right, computeId, computes, ownerOf },
       isLoaded: () => this.#isLoaded,
       ready: (hasLost) => {
         this.#links.restore(

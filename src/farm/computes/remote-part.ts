@@ -8,7 +8,7 @@ import { messageOf, refusals } from '../../base/errors/errors.js';
 import type { StoredNode } from '../../lab/gns3-file/topology-schema.js';
 import type { Properties } from '../../lab/kinds/node-kind.js';
 import { kindOfType, servedKind, isProgramKind } from '../../lab/kinds/node-kinds.js';
-import type { NodeAction, NodeState, NodeStatus, RunEnd } from '../../lab/lab-run.js';
+import type { NodeAction, NodeState, NodeStatus, RunEnd, RunRight } from '../../lab/lab-run.js';
 import { DIALECT } from '../../run/wanted-shapes.js';
 import { DEADLINE_MS } from './deadlines.js';
 import type { Ask, Dialect } from './dialect.js';
@@ -20,6 +20,7 @@ import { WantedDialect } from './wanted-dialect.js';
 
 /** Nodes of a compute that is out of reach for so long are shown as stopped. */
 const STOPPED_AFTER_MS = 30_000;
+const AGAIN_MS = 1000;
 
 const shown = z.object({
   status: z.enum(['started', 'stopped', 'suspended']).optional().catch(undefined),
@@ -49,6 +50,7 @@ export interface PartOwner {
 
 interface RemotePartOptions {
   readonly projectId: string;
+  readonly right: RunRight;
   readonly computeId: string;
   readonly computes: RemoteComputes;
   readonly ownerOf: () => PartOwner | undefined;
@@ -70,6 +72,7 @@ export class RemotePart {
   #isReady = false;
   #isEnded = false;
   #stopping: NodeJS.Timeout | undefined;
+  #later: NodeJS.Timeout | undefined;
 
   constructor(options: RemotePartOptions) {
     this.#options = options;
@@ -186,8 +189,10 @@ export class RemotePart {
     this.#dialect?.keepLinks(isWanted);
   }
 
+  /** Refuses (503) as soon as another server might have the project: that one says by now what runs. */
   readonly ask: Ask = (method, path, body, deadline) => {
-    const { computeId, computes } = this.#options;
+    const { computeId, computes, projectId, right } = this.#options;
+    if (!right.holds()) return Promise.reject(refusals.claimLost(projectId));
     return computes.ask(computeId, { method, path, body }, deadline);
   };
 
@@ -195,6 +200,7 @@ export class RemotePart {
     this.#isEnded = true;
     this.#unfollow();
     clearTimeout(this.#stopping);
+    clearTimeout(this.#later);
     await this.settled();
     if (this.#isConnected) await this.#dialect?.end(how).catch(() => undefined);
   }
@@ -208,10 +214,18 @@ export class RemotePart {
     const { isLoaded, ownerOf, ready } = this.#options;
     if (!isLoaded() || !this.#isConnected) return;
     clearTimeout(this.#stopping);
+    clearTimeout(this.#later);
     this.#follow(async () => {
       if (this.#isEnded || this.#isReady || !this.#isConnected) return;
+      if (!this.#options.right.holds()) {
+        // The store is silent: nothing is said before this server knows that it has the project still.
+        this.#later = setTimeout(() => {
+          this.begin();
+        }, AGAIN_MS).unref();
+        return;
+      }
       const dialect = (this.#dialect = this.#spoken());
-      const isAnew = await dialect.begin();
+      const isAnew = await dialect.begin(this.#options.computes.reachOf(this.#options.computeId).life);
       if (isAnew) for (const node of this.#nodes.values()) node.made = undefined;
       this.#isReady = true;
       await eachAtOnce([...this.#nodes.values()], dialect.nodesAtOnce, async (node) => {
@@ -226,11 +240,11 @@ export class RemotePart {
 
   /** The dialect of the compute: a compute may speak another one than before, when its program is another. */
   #spoken(): Dialect {
-    const { computes, computeId, projectId, ownerOf } = this.#options;
+    const { computes, computeId, projectId, right, ownerOf } = this.#options;
     const Spoken = computes.reachOf(computeId).dialect >= DIALECT ? WantedDialect : Gns3Dialect;
     if (this.#dialect instanceof Spoken) return this.#dialect;
     return new Spoken({
-      ...{ projectId, ask: this.ask },
+      ...{ projectId, right, ask: this.ask },
       name: () => ownerOf()?.name ?? projectId,
       computeName: () => this.computeName,
     });

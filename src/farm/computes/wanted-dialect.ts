@@ -18,6 +18,7 @@ const count = z.int().min(0);
 const fault = z.object({ status: count, message: z.string().max(4096) }).nullable();
 const place = { node_id: z.string(), adapter_number: count, port_number: count };
 const actual = z.object({
+  life: z.string().max(64).optional(),
   epoch: count,
   number: count,
   nodes: z.array(z.looseObject({ node_id: z.string(), status: z.string().nullable(), fault })),
@@ -63,6 +64,8 @@ export class WantedDialect implements Dialect {
   readonly #goneNodes = new Map<string, number>();
   readonly #goneEnds = new Map<string, { readonly place: PortPlace; readonly at: number }>();
   readonly #lostLinks = new Set<string>();
+  /** The life of the program of the compute that was told. */
+  #life: string | undefined;
   /** 0 until the compute was asked. */
   #epoch = 0;
   #number = 0;
@@ -76,11 +79,14 @@ export class WantedDialect implements Dialect {
     this.#path = `/projects/${options.projectId}/wanted`;
   }
 
-  async begin(): Promise<boolean> {
-    const found = await this.#look();
+  async begin(life: string | undefined): Promise<boolean> {
+    // A compute that has started since has nothing of it: it need not be asked.
+    const hasStarted = life !== undefined && this.#life !== undefined && life !== this.#life;
+    const found = hasStarted ? undefined : await this.#look();
+    this.#life = life;
     this.#lostLinks.clear();
-    if (this.#epoch === 0) this.#adopt(found);
-    else if (found !== undefined && found.epoch > this.#epoch) throw this.#takenOver(found.epoch);
+    if (this.#epoch === 0) await this.#adopt(found);
+    if (found !== undefined && found.epoch > this.#epoch) throw this.#takenOver(found.epoch);
     const isSame = found?.epoch === this.#epoch;
     this.#reached = isSame ? found.number : undefined;
     if (!isSame) return true;
@@ -160,9 +166,15 @@ export class WantedDialect implements Dialect {
     else await ask('POST', `/projects/${projectId}/close`);
   }
 
-  /** Goes on with the ends of links that are there; which of them are wanted is not known yet. */
-  #adopt(found: Actual | undefined): void {
-    this.#epoch = (found?.epoch ?? 0) + 1;
+  /**
+   * Takes the epoch of this life, and goes on with the ends of links that are there; which of them are wanted is not known yet. Where no
+   * other server has the project, the compute may be ahead of what is stored: of records that came from a backup.
+   */
+  async #adopt(found: Actual | undefined): Promise<void> {
+    const { right } = this.#options;
+    const epoch = await right.epoch();
+    this.#epoch = right.isShared ? epoch : Math.max(epoch, (found?.epoch ?? 0) + 1);
+    if (this.#epoch < (found?.epoch ?? 0)) return;
     for (const { link_id: linkId, lport, node_id, adapter_number, port_number } of found?.attachments ?? []) {
       const at = { node_id, adapter_number, port_number };
       const end = { place: at, linkId, end: undefined, at: 0, lport: lport ?? undefined, fault: null };
@@ -250,7 +262,8 @@ export class WantedDialect implements Dialect {
     this.#note(answer);
   }
 
-  #note({ nodes, attachments }: Actual): void {
+  #note({ life, nodes, attachments }: Actual): void {
+    this.#life = life;
     for (const node of nodes) {
       const known = this.#nodes.get(node.node_id);
       if (known === undefined) continue;

@@ -53,7 +53,7 @@ export class Admissions {
     if (hold === undefined) throw refusals.claimLost(id);
     try {
       await this.#leaving.get(id);
-      const project = await work({ ...services, store: hold.store });
+      const project = await work({ ...services, store: hold.store, hold });
       add(project);
       if (hold.isOver()) void this.dismiss(id);
       this.#look();
@@ -75,7 +75,7 @@ export class Admissions {
         return undefined;
       }
       await this.#leaving.get(id);
-      const project = await admitProject(id, state, placeOf(id), { ...services, store: hold.store });
+      const project = await admitProject(id, state, placeOf(id), { ...services, store: hold.store, hold });
       if (hold.isOver()) {
         await project.abandon();
         return undefined;

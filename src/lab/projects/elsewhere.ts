@@ -14,8 +14,12 @@ export interface ListedProject {
 export interface ProjectHold {
   /** Its commits to the project are refused (503) when the hold is over, also when this server has the project again. */
   readonly store: Store;
-  /** Whether another server may have the project by now. */
+  /** Grows from one hold of the project to the next, on any server. */
+  readonly epoch: number;
+  /** Whether it is known that another server may have the project by now. */
   readonly isOver: () => boolean;
+  /** False as soon as another server might have the project, although that is not known yet. */
+  readonly isFresh: () => boolean;
 }
 
 export interface ProjectsElsewhere {

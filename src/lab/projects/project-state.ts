@@ -13,9 +13,10 @@ import type { TaskRunner } from '../../base/threads/task-pool.js';
 import { Gns3Mirror, type KeepState, type Gns3Place } from '../gns3-file/mirror.js';
 import type { ProjectSettings } from '../gns3-file/topology-schema.js';
 import type { Gns3Tasks } from '../gns3-file/tasks.js';
+import { runRight } from './run-right.js';
 import { loadTopology } from '../topology/topology-loading.js';
 import type { TopologyContext, Topology } from '../topology/topology.js';
-import type { ProjectsElsewhere } from './elsewhere.js';
+import type { ProjectHold, ProjectsElsewhere } from './elsewhere.js';
 import type { PlacingTasks } from './file-placing.js';
 import type { FolderSwap, FolderSwapTasks } from './folder-swap.js';
 import type { FolderTasks } from './folder-tasks.js';
@@ -44,6 +45,8 @@ export interface ProjectServices {
   readonly announcements: Channel;
   /** Set where several servers share the store. */
   readonly elsewhere?: ProjectsElsewhere | undefined;
+  /** The hold that comes with a project there. */
+  readonly hold?: ProjectHold | undefined;
 }
 
 /** The records of a project, but for its nodes, links and drawings. */
@@ -199,6 +202,7 @@ export class ProjectState {
     this.#topology = await loadTopology(this.services, {
       id: this.id,
       channel: this.channel,
+      right: runRight(this.id, this.services),
       mend: (changes) => this.#mend(changes),
     });
     this.services.contentLoaded(this.id);

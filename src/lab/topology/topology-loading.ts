@@ -3,6 +3,7 @@ import { refusals } from '../../base/errors/errors.js';
 import { recordBatches } from '../../base/store/packing.js';
 import type { Change, Store, StoredRecord } from '../../base/store/store.js';
 import type { Channel } from '../../base/streams/channel.js';
+import type { RunRight } from '../lab-run.js';
 import { checkObjects } from '../projects/content-limit.js';
 import { Slices } from '../projects/slices.js';
 import type { StoredLink } from '../gns3-file/topology-schema.js';
@@ -12,6 +13,7 @@ import { Topology, type TopologyContext } from './topology.js';
 interface LoadingProject {
   readonly id: string;
   readonly channel: Channel;
+  readonly right: RunRight;
   /** Stores what has to be mended first; its topology file follows. */
   readonly mend: (changes: readonly Change[]) => Promise<void>;
 }
@@ -19,7 +21,7 @@ interface LoadingProject {
 /** Works in slices. Announces every object, and warns the listeners of the project of what cannot run. */
 export async function loadTopology(
   { store, context }: { readonly store: Pick<Store, 'loadPacked'>; readonly context: TopologyContext },
-  { id: projectId, channel, mend }: LoadingProject,
+  { id: projectId, channel, mend, right }: LoadingProject,
 ): Promise<Topology> {
   const records = await storedRecords(store, projectId);
   if (records === undefined) throw refusals.projectUnknown(projectId);
@@ -27,7 +29,7 @@ export async function loadTopology(
   if (removals.length > 0) await mend(removals);
   const { node, link, drawing } = records.entities;
   checkObjects(node.length + link.length + drawing.length);
-  const topology = new Topology(projectId, channel, context);
+  const topology = new Topology(projectId, channel, context, right);
   try {
     await topology.load(records, new Slices());
     topology.run.loaded?.();

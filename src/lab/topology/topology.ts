@@ -13,7 +13,7 @@ import { LAB_FILE, type LabFileRecord } from '../lab-file/lab-file-record.js';
 import type { NodeKind, PortOwner } from '../kinds/node-kind.js';
 import { kindOfType, servedKind } from '../kinds/node-kinds.js';
 import type { LinkMedium, NodePort } from '../kinds/port.js';
-import type { BeginRun, LabRun, NodeState, NodeStatus, RunEnd } from '../lab-run.js';
+import type { BeginRun, LabRun, NodeState, NodeStatus, RunEnd, RunRight } from '../lab-run.js';
 import type { HostNumbers } from './host-numbers.js';
 import { NodeNames } from './node-names.js';
 import { drawingView, linkView, nodeView, type DrawingView, type ShownCapture } from './views.js';
@@ -77,11 +77,11 @@ export class Topology {
   readonly #counted: readonly CountedObjects[];
   readonly #knownPorts = new WeakMap<object, KnownPorts>();
 
-  constructor(projectId: string, channel: Channel, context: TopologyContext) {
+  constructor(projectId: string, channel: Channel, context: TopologyContext, right: RunRight) {
     this.projectId = projectId;
     this.channel = channel;
     this.context = context;
-    this.run = context.beginRun(projectId);
+    this.run = context.beginRun(projectId, right);
     const limit = new ContentLimit();
     const count = (resource: 'links' | 'nodes'): CountedObjects =>
       new CountedObjects(limit, context.quotas, projectId, resource);

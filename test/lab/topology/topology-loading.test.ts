@@ -59,9 +59,11 @@ function load(store: FakeStore, onEnd = (): void => undefined): Promise<Topology
   };
   return loadTopology(
     { store, context },
-    { id: PROJECT, channel: new Channel(), mend: () => Promise.resolve() },
+    { id: PROJECT, channel: new Channel(), right: RIGHT, mend: () => Promise.resolve() },
   );
 }
+
+const RIGHT = { isShared: false, holds: () => true, epoch: () => Promise.resolve(1) };
 
 void t.test('while a large topology is loaded others have their turns', async (t) => {
   const store = filledStore(MOST_OBJECTS);

@@ -82,7 +82,9 @@ async function make(
     hasCompute: (id: string) => id === 'local',
     beginRun: () => run,
   };
-  const topology = new Topology(PROJECT, channel, context);
+  const topology = new Topology(PROJECT, channel, context, {
+    ...{ isShared: false, holds: () => true, epoch: () => Promise.resolve(1) },
+  });
   const project: ProjectRecord = {
     order: 0,
     path: '/p',

@@ -67,9 +67,30 @@ export function mayHaveSecrets(json: string): boolean {
   return MAYBE_SECRET.test(json);
 }
 
-/** The JSON text of a request body, with passwords replaced by stars. */
-export function withoutSecrets(body: unknown): string {
-  return JSON.stringify(body, (key, value: unknown) => (SECRETS.has(key) ? '***' : value));
+/**
+ * A parsed body with passwords replaced by stars. Only what leads to one is copied: to write all of a large body anew would hold
+ * the HTTP thread.
+ */
+export function withoutSecrets(body: unknown): unknown {
+  if (typeof body !== 'object' || body === null) return body;
+  if (Array.isArray(body)) {
+    let copy: unknown[] | undefined;
+    for (const [index, member] of body.entries()) {
+      const shown = withoutSecrets(member);
+      if (shown !== member) (copy ??= [...(body as unknown[])])[index] = shown;
+    }
+    return copy ?? body;
+  }
+  const members = body as Readonly<Record<string, unknown>>;
+  let changed: Map<string, unknown> | undefined;
+  for (const key of Object.keys(members)) {
+    const member = members[key];
+    const shown = SECRETS.has(key) ? '***' : withoutSecrets(member);
+    if (shown !== member) (changed ??= new Map<string, unknown>()).set(key, shown);
+  }
+  if (changed === undefined) return body;
+  const pairs = Object.entries(members).map(([key, member]) => [key, changed.get(key) ?? member]);
+  return Object.fromEntries(pairs) as unknown;
 }
 
 /** The JSON text of a body without secrets, from its start to at least this length: a large body is not walked to its end. */

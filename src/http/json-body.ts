@@ -13,8 +13,8 @@ const MOST_MEMBERS = 16_384;
 const HIGHEST_COST = 200_000;
 const UTF8 = new TextDecoder('utf-8', { fatal: true });
 
-/** Sees a body before it is parsed: its bytes, and the text that they are. */
-export type BodyLook = (bytes: Uint8Array, text: string) => void;
+/** Sees a body that has been parsed: its bytes, the text that they are, and the value. */
+export type BodyLook = (bytes: Uint8Array, text: string, value: unknown) => void;
 
 /** Resolves with the parsed body; undefined when the client went away before it was whole. */
 export function readJsonBody(exchange: Exchange, limit: number, look?: BodyLook): Promise<unknown> {
@@ -77,9 +77,13 @@ export class MalformedJson extends Refusal {
  * has too wide an object.
  */
 export function parseJsonBody(bytes: Uint8Array, look?: BodyLook): unknown {
-  const text = bytes.length === 0 ? '' : decode(bytes);
-  look?.(bytes, text);
-  if (bytes.length === 0) return {};
+  const text = decode(bytes);
+  const value = bytes.length === 0 ? {} : parseJson(text);
+  look?.(bytes, text, value);
+  return value;
+}
+
+function parseJson(text: string): unknown {
   const { depth, members, cost } = jsonShape(text);
   if (depth > DEEPEST) throw new MalformedJson(`nested deeper than ${DEEPEST} levels`, text);
   if (members > MOST_MEMBERS)

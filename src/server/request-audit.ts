@@ -33,8 +33,8 @@ export class RequestAudit implements ChangeNotes {
   }
 
   digester(exchange: Exchange): BodyLook {
-    return (bytes, text) => {
-      exchange.bodyDigest = hash('sha256', mayHaveSecrets(text) ? shown(text) : bytes);
+    return (bytes, text, value) => {
+      exchange.bodyDigest = hash('sha256', mayHaveSecrets(text) ? shown(bytes, value) : bytes);
     };
   }
 
@@ -107,13 +107,10 @@ function shortened(params: Params): Params {
   );
 }
 
-/** The body with its secrets replaced; nothing when it is no JSON, because then it is refused. */
-function shown(text: string): string {
-  try {
-    return withoutSecrets(JSON.parse(text));
-  } catch {
-    return '';
-  }
+/** The body as it came, or without its secrets. */
+function shown(bytes: Uint8Array, value: unknown): Uint8Array | string {
+  const safe = withoutSecrets(value);
+  return safe === value ? bytes : JSON.stringify(safe);
 }
 
 /** The id of what a request has made: that of its resource, and that of its project. */

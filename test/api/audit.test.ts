@@ -103,6 +103,20 @@ void t.test('no secret is in the digest of a body', async (t) => {
   const text = String.raw`{"p\u0061ssword":"correct horse"}`;
   const escaped = await admin.request('PUT', `/v2/users/${annId}`, text);
   t.match(await lineOf(escaped), { status: 200, body: sha256('{"password":"***"}') });
+  const quiet = String.raw`{ "r\u006fle": "user" }`;
+  const same = await admin.request('PUT', `/v2/users/${annId}`, quiet);
+  t.match(await lineOf(same), { status: 200, body: sha256(quiet) }, 'one without a secret is as it came');
+});
+
+void t.test('a large body with a secret is digested whole, and holds nobody up', async (t) => {
+  const pad = Array.from({ length: 20_000 }, (_, at) => ({ at, a: 'b'.repeat(32) }));
+  const large = (password: string): string => JSON.stringify({ supplier: { pad, password } });
+  t.ok(large('').length > 1_000_000);
+  const { project_id } = await admin.expect(201, 'POST', '/v2/projects', { name: 'large bodies' });
+  const path = `/v2/projects/${String(project_id)}`;
+  const sent = await admin.request('PUT', path, large('p'));
+  t.match(await lineOf(sent), { status: 200, body: sha256(large('***')) });
+  await admin.expect(204, 'DELETE', path);
 });
 
 void t.test('refusals and sign-ins have lines', async (t) => {

@@ -12,6 +12,7 @@ import {
   missingConsoleBrowser,
   type,
 } from '../support/console/console-browser.js';
+import { eventually } from '../support/eventually.js';
 import { headerOf, rawRequest } from '../support/raw-client.js';
 import { startServer } from '../support/server-process.js';
 
@@ -111,6 +112,14 @@ void t.test('a browser', { skip: missingConsoleBrowser() }, async (t) => {
     await page.keyboard.press('Escape');
     await page.keyboard.press('?');
     await page.getByRole('dialog', { name: 'Keys' }).getByText('go to Labs').waitFor();
+    t.same(await hindrances(page), []);
+    await page.keyboard.press('Escape');
+    await page.setViewportSize({ width: 400, height: 800 });
+    const last = page.getByRole('navigation', { name: 'Menu' }).getByRole('link').last();
+    await eventually('small screens show all of the menu', async () => {
+      const { x, width } = (await last.boundingBox()) ?? { x: 400, width: 0 };
+      return x + width <= 400 || undefined;
+    });
     t.same(await hindrances(page), []);
     t.same(complaints, []);
   });

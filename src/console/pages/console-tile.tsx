@@ -51,6 +51,11 @@ export function ConsoleTile({ lab, node, name, onClose }: ConsoleTileProps): JSX
       {facts === undefined && error.value === undefined && <Loading />}
       {facts && <p>{texts.noText(place?.kind ?? 'none', place?.at ?? '')}</p>}
       {place?.isFar === true && <p class="hint">{texts.far}</p>}
+      {place && (
+        <div class="buttons">
+          <CopiedLine line={place.url} />
+        </div>
+      )}
       <div class="buttons">
         {place && (
           <a class="button" href={place.url} target="_blank" rel="noopener noreferrer">
@@ -62,7 +67,6 @@ export function ConsoleTile({ lab, node, name, onClose }: ConsoleTileProps): JSX
             {texts.saveViewer}
           </button>
         )}
-        {place && <CopiedLine line={place.url} />}
         {isStopped && mayOn(lab, 'run') && (
           <button type="button" onClick={start}>
             {texts.start}

@@ -18,7 +18,7 @@ export function Help({ onClose }: { readonly onClose: () => void }): JSX.Element
   ];
   return (
     <Dialog title={TEXTS.help.title} onClose={onClose}>
-      <dl class="keys">
+      <dl class="keys" tabIndex={0}>
         {rows.map(({ keys, text }) => (
           <div key={keys + text}>
             <dt>

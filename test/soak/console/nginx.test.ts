@@ -6,6 +6,7 @@ import t from 'tap';
 import { selfSigned } from '../../../src/cli/self-signed.js';
 import { firstAdmin, PASSWORD } from '../../support/accounts.js';
 import { ConsoleBrowser, missingConsoleBrowser, type } from '../../support/console/console-browser.js';
+import { Firefox, missingFirefox } from '../../support/console/firefox.js';
 import { eventually } from '../../support/eventually.js';
 import { end, LinkLab } from '../../support/link-lab.js';
 import { SITE_NAME, startNginx } from '../../support/nginx.js';
@@ -90,5 +91,25 @@ void t.test('behind nginx', { skip: missingConsoleBrowser() || missingVpcs() }, 
         .last()
         .waitFor();
       t.same(complaints, []);
+    });
+
+  for (const host of [SITE_NAME, '127.0.0.1'])
+    await t.test(`Firefox at ${host}`, { skip: missingFirefox() }, async (t) => {
+      const url = `https://${host}:${port}`;
+      const firefox = await Firefox.open(t, url);
+      await firefox.fill('User', 'root');
+      await firefox.fill('Password', PASSWORD);
+      await firefox.click(['button', 'Sign in']);
+      await firefox.meet('navigation', 'Menu');
+      await firefox.go(`${url}/#/labs/${lab.id}/packets`);
+      await firefox.read('● live · held');
+      await peer.send(from, FRAMES);
+      await firefox.read('notification: cease, 2');
+      await firefox.go(`${url}/terminal.html?lab=${lab.id}&node=${String(pc['node_id'])}`);
+      await firefox.read('PC1>');
+      await firefox.click({ x: 640, y: 300 });
+      await firefox.type('show ip\uE007');
+      await firefox.read('10.0.0.1/24');
+      t.same(firefox.complaints, []);
     });
 });

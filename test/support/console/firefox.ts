@@ -1,6 +1,8 @@
 /** Firefox ESR, driven over WebDriver BiDi: it is started with an empty profile, and ends with the test. */
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { WebSocket } from 'ws';
 import { eventually } from '../eventually.js';
@@ -64,9 +66,11 @@ export class Firefox {
     });
   }
 
-  /** Opens the address on the server of this URL. */
-  static async open(t: Teardown, url: string, address = ''): Promise<Firefox> {
+  /** Opens the server of this URL, whose name is that of this host, with any certificate. */
+  static async open(t: Teardown, url: string): Promise<Firefox> {
     const profile = scratchFolder(t);
+    const { hostname } = new URL(url);
+    writeFileSync(join(profile, 'user.js'), `user_pref('network.dns.localDomains', '${hostname}');\n`);
     const flags = ['--headless', '--no-remote', '--remote-debugging-port', '0', '--profile', profile];
     const browser = spawn(PROGRAM, [...flags, 'about:blank'], {
       stdio: ['ignore', 'ignore', 'pipe'],
@@ -86,7 +90,7 @@ export class Firefox {
     const socket = new WebSocket(`${place}/session`);
     await once(socket, 'open');
     const firefox = new Firefox(socket, url);
-    await firefox.#begin(`${url}/${address}`);
+    await firefox.#begin(`${url}/`);
     return firefox;
   }
 
@@ -151,7 +155,7 @@ export class Firefox {
   }
 
   async #begin(address: string): Promise<void> {
-    await this.#ask('session.new', { capabilities: {} });
+    await this.#ask('session.new', { capabilities: { alwaysMatch: { acceptInsecureCerts: true } } });
     const { contexts } = await this.#ask('browsingContext.getTree', {});
     this.#context = String((contexts as Json[])[0]?.['context']);
     await this.#ask('session.subscribe', {

@@ -78,6 +78,14 @@ const actual = z.strictObject({
   attachments: z.array(z.strictObject({ ...place, link_id: uuid, lport: tcpPort.nullable(), fault })),
 });
 
+const END_COLUMNS = ['frames_out', 'octets_out', 'frames_in', 'octets_in', 'filtered', 'dropped'] as const;
+const endCounts = z.strictObject({
+  link_id: uuid,
+  node_id: uuid,
+  since: z.number(),
+  counts: z.array(z.number()).length(END_COLUMNS.length),
+});
+
 export function computeWantedRoutes(compute: LocalCompute): Route[] {
   const path = '/v2/compute/projects/{project_id}/wanted';
   const params = names('project_id');
@@ -92,6 +100,17 @@ export function computeWantedRoutes(compute: LocalCompute): Route[] {
       answers: { 200: actual },
       handle: ({ params: { project_id: id } }) =>
         json(200, { life: compute.life, ...compute.wantedOf(findProject(compute, id)).actual }),
+    }),
+    route({
+      method: 'GET',
+      path: `${path}/counts`,
+      tag,
+      access: { right: 'compute' },
+      summary: 'Count what has passed each end of a link that a Wirefarm wants of this project',
+      params,
+      answers: { 200: z.strictObject({ columns: z.array(z.enum(END_COLUMNS)), ends: z.array(endCounts) }) },
+      handle: ({ params: { project_id: id } }) =>
+        json(200, { columns: END_COLUMNS, ends: compute.wantedOf(findProject(compute, id)).counts }),
     }),
     route({
       method: 'PUT',

@@ -94,7 +94,8 @@ function* figuresOf(
     }
   }
   let octets = 0;
-  const wires = [...(compute.runOf(id)?.wires.values() ?? [])];
+  const { wires: its } = compute.runOf(id) ?? {};
+  const wires = its === undefined ? [] : [...its.values(), ...its.elsewhere.values()];
   for (let first = 0; first < wires.length; first += OBJECTS_A_SLICE) {
     for (const counts of Object.values(trafficOf(wires.slice(first, first + OBJECTS_A_SLICE))))
       octets += (counts[FORWARD_OCTETS] ?? 0) + (counts[BACKWARD_OCTETS] ?? 0);

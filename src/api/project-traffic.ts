@@ -25,7 +25,7 @@ export function projectTrafficRoutes(
   { projects }: Controller,
   compute: LocalCompute,
 ): { routes: Route[]; sockets: SocketRoute[] } {
-  const wiresOf = (id: string) => compute.runOf(id)?.wires.values() ?? [];
+  const wiresOf = (id: string) => compute.runOf(id)?.wires.counted() ?? [];
   const viewers = new TrafficViewers(wiresOf);
   return {
     routes: [

@@ -1,4 +1,4 @@
-/** The links of one open project in numbers, for whoever scrapes them: five series a link. */
+/** The links of one open project in numbers, for whoever scrapes them: five series a link, six when it leads to another host. */
 import { COUNTER_NAMES, DROP_CAUSES } from '../base/memory/port-counters.js';
 import type { MetricPage } from '../base/metrics/metric-page.js';
 import type { PortCounters } from '../engine/control/running-device.js';
@@ -20,21 +20,28 @@ interface CountedWire {
   readonly far: WireEnd | undefined;
   /** Whether the near end is the second one of the link. */
   readonly isReversed: boolean;
+  /** Frames that were lost between two hosts; undefined for a link within this one. */
+  readonly lost?: number;
+}
+
+/** A link between two other hosts: its counts by the columns of the traffic. */
+interface LinkElsewhere {
+  readonly linkId: string;
+  readonly counts: readonly number[];
 }
 
 interface CountedLink {
   readonly link: string;
   readonly near: PortCounters;
   readonly far: PortCounters;
+  readonly lost: number | undefined;
 }
 
 /** The ends of a link count from when it was connected. Forward is from the first node of the link to the second. */
-export function* writeLinks(page: MetricPage, wires: Iterable<CountedWire>): Iterable<void> {
+export function* writeLinks(page: MetricPage, wires: Iterable<CountedWire | LinkElsewhere>): Iterable<void> {
   const links: CountedLink[] = [];
-  for (const { linkId: link, near, far, isReversed } of [...wires]) {
-    const its = countersOf(near);
-    const others = far === undefined ? acrossFrom(its) : countersOf(far);
-    links.push(isReversed ? { link, near: others, far: its } : { link, near: its, far: others });
+  for (const wire of [...wires]) {
+    links.push('counts' in wire ? countedElsewhere(wire) : countedHere(wire));
     if (links.length % LINKS_A_SLICE === 0) yield;
   }
   for (const what of ['frames', 'octets'] as const) {
@@ -50,6 +57,33 @@ export function* writeLinks(page: MetricPage, wires: Iterable<CountedWire>): Ite
     page.sample(dropsOf(near) + dropsOf(far), { link });
     if (index % LINKS_A_SLICE === 0) yield;
   }
+  const across = links.filter(({ lost }) => lost !== undefined);
+  if (across.length === 0) return;
+  page.counter(
+    'link_lost_between_hosts',
+    'Frames that one host has sent into a link and the other has not received',
+  );
+  for (const [index, { link, lost = 0 }] of across.entries()) {
+    page.sample(lost, { link });
+    if (index % LINKS_A_SLICE === 0) yield;
+  }
+}
+
+function countedHere({ linkId: link, near, far, isReversed, lost }: CountedWire): CountedLink {
+  const its = countersOf(near);
+  const others = far === undefined ? acrossFrom(its) : countersOf(far);
+  return isReversed ? { link, lost, near: others, far: its } : { link, lost, near: its, far: others };
+}
+
+/** The drops of both ends stand with the first. */
+function countedElsewhere({ linkId: link, counts }: LinkElsewhere): CountedLink {
+  const [frames_out = 0, octets_out = 0, back = 0, backOctets = 0, filtered = 0, dropped = 0, lost = 0] =
+    counts;
+  return {
+    ...{ link, lost },
+    near: { ...NOTHING, frames_out, octets_out, filter_bpf: filtered, queue_full: dropped },
+    far: { ...NOTHING, frames_out: back, octets_out: backOctets },
+  };
 }
 
 function countersOf({ node, port }: WireEnd): PortCounters {

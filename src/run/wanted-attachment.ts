@@ -4,7 +4,7 @@ import type { ComputeProject } from './compute-project.js';
 import type { NioUdp } from './links/nio.js';
 import type { ComputeNode } from './nodes/compute-node.js';
 import { faultOf } from './wanted-faults.js';
-import type { ActualAttachment, WantedAttachment, WantedFault } from './wanted-shapes.js';
+import type { ActualAttachment, AttachmentCounts, WantedAttachment, WantedFault } from './wanted-shapes.js';
 
 /** The attachment as it was made. */
 interface Made {
@@ -29,6 +29,13 @@ export class HeldAttachment {
   get actual(): ActualAttachment {
     const { node_id, adapter_number, port_number, link_id } = this.#wanted;
     return { node_id, adapter_number, port_number, link_id, lport: this.#lport ?? null, fault: this.#fault };
+  }
+
+  /** Undefined while nothing is attached. */
+  get counts(): AttachmentCounts | undefined {
+    const { node_id, link_id } = this.#wanted;
+    const made = this.#made;
+    return made && { node_id, link_id, ...made.node.linkCounts(made.port) };
   }
 
   /** Never rejects: what cannot be is told as a fault. */

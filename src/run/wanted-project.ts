@@ -15,6 +15,7 @@ import {
   placeKey,
   type Actual,
   type ActualNode,
+  type AttachmentCounts,
   type WantedChange,
   type WantedFault,
   type WantedComputeNode,
@@ -52,6 +53,11 @@ export class WantedProject {
 
   get actual(): Actual {
     return this.#actualOf([...this.#nodes.keys()], [...this.#attachments.keys()]);
+  }
+
+  /** The counters of all ends of links. */
+  get counts(): AttachmentCounts[] {
+    return [...this.#attachments.values()].flatMap((held) => held.counts ?? []);
   }
 
   /**

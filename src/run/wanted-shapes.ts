@@ -1,6 +1,7 @@
 /** The dialect between Wirefarms: what a controller wants of this compute, and what the compute answers. */
 import type { NodeKind, Properties } from '../lab/kinds/node-kind.js';
 import type { NodeStatus } from '../lab/lab-run.js';
+import type { LinkEndCounts } from './links/end-counts.js';
 import type { NodeSettings } from './nodes/compute-node.js';
 
 /** Its number. A controller speaks the lower one of both. */
@@ -65,6 +66,11 @@ export interface ActualAttachment extends PortPlace {
   /** The UDP port that this compute has chosen. */
   readonly lport: number | null;
   readonly fault: WantedFault | null;
+}
+
+export interface AttachmentCounts extends LinkEndCounts {
+  readonly link_id: string;
+  readonly node_id: string;
 }
 
 export interface Actual {

@@ -102,7 +102,7 @@ export class Metrics {
       projects: [(page) => writeProjects(page, projects)],
       linksOf: (projectId) => {
         const { id } = projects.find(projectId);
-        return [(page) => writeLinks(page, areas.compute.runOf(id)?.wires.values() ?? [])];
+        return [(page) => writeLinks(page, areas.compute.runOf(id)?.wires.counted() ?? [])];
       },
     };
   }

@@ -209,8 +209,8 @@ class TrafficView {
 
   #take(data: Buffer): void {
     const values = new Float64Array(data.buffer.slice(data.byteOffset, data.byteOffset + data.length));
-    for (let at = 1; at < values.length; at += 7)
-      this.counts.set(values[at] ?? -1, [...values.slice(at + 1, at + 7)]);
+    for (let at = 1; at < values.length; at += 8)
+      this.counts.set(values[at] ?? -1, [...values.slice(at + 1, at + 8)]);
   }
 }
 
@@ -219,13 +219,13 @@ void t.test('traffic of links comes once a second to all who look, and on reques
   const { lab, link } = line;
   const view = await TrafficView.open(t, lab);
   await eventually('the first counts', () => view.of(link));
-  t.same(view.of(link), [0, 0, 0, 0, 0, 0]);
+  t.same(view.of(link), [0, 0, 0, 0, 0, 0, 0]);
   await line.pass([frameOf(1), frameOf(2, 100)], 2);
   await line.passBack([frameOf(3)], 1);
   await eventually('the counts', () => (view.of(link)?.[2] === 1 ? true : undefined));
-  t.same(view.of(link), [2, 160, 1, 60, 0, 0]);
+  t.same(view.of(link), [2, 160, 1, 60, 0, 0, 0]);
   const asked = await client.expect(200, 'GET', `${lab.path}/traffic`);
-  t.same((asked['links'] as Json)[String(link['link_id'])], [2, 160, 1, 60, 0, 0]);
+  t.same((asked['links'] as Json)[String(link['link_id'])], [2, 160, 1, 60, 0, 0, 0]);
   t.same(asked['columns'], view.texts[0]?.['columns']);
 
   await client.expect(201, 'PUT', line.at, { filters: { packet_loss: [100] } });

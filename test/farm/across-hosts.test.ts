@@ -137,23 +137,85 @@ void t.test('computes in namespaces', { skip }, async (t) => {
   ] as const;
   const [here, hubB, hubC] = hubs;
 
+  const links: { near?: Json; far?: Json } = {};
+  const peer = await UdpPeer.open(t);
+  let entrance = 0;
+  const send = (count: number): Promise<void> =>
+    peer.send(entrance, Array<Uint8Array>(count).fill(Buffer.alloc(60, 1)));
+
   await t.test('links are between the addresses for tunnels, which no setting allows', async (t) => {
-    await lab.link([here, 0], [hubB, 0]);
-    await lab.link([hubB, 1], [hubC, 0]);
+    links.near = await lab.link([here, 0], [hubB, 0]);
+    links.far = await lab.link([hubB, 1], [hubC, 0]);
     const ends = (host: FarHost): string[] =>
       host.namespace.inside(() => udpEnds(readFileSync('/proc/thread-self/net/udp', 'latin1')));
     t.strictSame(ends(b).sort(), [`${tunnels.b} ${b.ownAddress}`, `${tunnels.b} ${tunnels.c}`]);
     t.strictSame(ends(c), [`${tunnels.c} ${tunnels.b}`]);
-    const peer = await UdpPeer.open(t);
     const { udp_port: lport } = await client.expect(201, 'POST', `/v2/compute/projects/${lab.id}/ports/udp`);
     const nio = { type: 'nio_udp', lport, rhost: '127.0.0.1', rport: peer.port };
     await client.expect(201, 'POST', nioPath(computePath(lab, here), 5), nio);
-    await peer.send(Number(lport), Array<Uint8Array>(10).fill(Buffer.alloc(60, 1)));
+    entrance = Number(lport);
+    await send(10);
     await eventually('all frames have come to the last hub', async () => {
       const { body } = await itsC.get(`${computePath(lab, hubC)}/statistics`);
       const [first] = (body as { ports: { counters: { frames_in: number } }[] }).ports;
       return first?.counters.frames_in === 10 || undefined;
     });
+  });
+
+  await t.test('frames that are lost between hosts are counted, also where no end is here', async (t) => {
+    const [near, far] = [links.near?.['link_id'], links.far?.['link_id']].map(String);
+    /** Frames from the first end to the second, and lost ones, of both links. */
+    const seen = async (): Promise<unknown> => {
+      const { columns, links: all } = await client.expect(200, 'GET', `${lab.path}/traffic`);
+      const places = ['forward_frames', 'lost_between_hosts'].map((name) =>
+        (columns as string[]).indexOf(name),
+      );
+      return [near, far].map((id) => {
+        const counts = (all as Record<string, number[]>)[id ?? ''] ?? [];
+        return places.map((place) => counts[place]);
+      });
+    };
+    const sees = (what: unknown): Promise<boolean> =>
+      eventually(`the traffic is ${JSON.stringify(what)}`, async () =>
+        JSON.stringify(await seen()) === JSON.stringify(what) ? true : undefined,
+      );
+    await sees([
+      [10, 0],
+      [10, 0],
+    ]);
+    // The next host throws away what is for an Ethernet address that it does not have, and tells nobody.
+    const astray = ['lladdr', '02:00:00:00:00:99', 'nud', 'permanent', 'dev'];
+    b.namespace.ip('neigh', 'replace', tunnels.c, ...astray, 'side');
+    await send(7);
+    await sees([
+      [17, 0],
+      [17, 7],
+    ]);
+    b.namespace.ip('neigh', 'del', tunnels.c, 'dev', 'side');
+    const [, device = ''] = / dev (\S+)/.exec(route('get', b.address)) ?? [];
+    route('replace', `${tunnels.b}/32`, 'dev', device);
+    execFileSync('ip', ['neigh', 'replace', tunnels.b, ...astray, device]);
+    await send(5);
+    await sees([
+      [22, 5],
+      [17, 7],
+    ]);
+    execFileSync('ip', ['neigh', 'del', tunnels.b, 'dev', device]);
+    await send(3);
+    await sees([
+      [25, 5],
+      [20, 7],
+    ]);
+    // Counters that begin anew take nothing back, and add nothing.
+    await itsC.expect(204, 'DELETE', `${computePath(lab, hubC)}/statistics`);
+    await send(4);
+    await sees([
+      [29, 5],
+      [24, 7],
+    ]);
+    const { text } = await client.get(`/metrics/links?project=${lab.id}`);
+    t.match(text, `wirefarm_link_lost_between_hosts_total{link="${far}"} 7`);
+    t.match(text, `wirefarm_link_frames_total{link="${far}",direction="forward"} 24`);
   });
 
   await t.test('an address is allowed as long as it is that of a host on record', async (t) => {
@@ -206,7 +268,11 @@ void t.test('namespaces of tests that were killed are removed, and no others', {
 /** An address that is not the one of the link to the host. */
 function giveAddress({ namespace, address }: FarHost, more: string): void {
   namespace.ip('addr', 'add', `${more}/32`, 'dev', 'lo');
-  execFileSync('ip', ['route', 'add', `${more}/32`, 'via', address]);
+  route('add', `${more}/32`, 'via', address);
+}
+
+function route(...words: readonly string[]): string {
+  return execFileSync('ip', ['route', ...words], { encoding: 'utf8' });
 }
 
 function computePath(lab: NodeLab, { node_id: id, node_type: type }: Json): string {

@@ -223,6 +223,7 @@ function LinkView({ link, ...props }: InspectorProps & { readonly link: LinkFact
       <p>
         {MAP_TEXTS.drops}: {MAP_TEXTS.filtered(short(totals?.[4] ?? 0))},{' '}
         {MAP_TEXTS.otherwise(short(totals?.[5] ?? 0))}
+        {(totals?.[6] ?? 0) > 0 && `, ${MAP_TEXTS.betweenHosts(short(totals?.[6] ?? 0))}`}
       </p>
       <FilterHits lab={lab} link={link} names={[b, a]} />
       <Buttons {...props} />

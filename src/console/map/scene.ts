@@ -37,8 +37,8 @@ export interface LinkFacts {
   readonly backward: FilterSettings;
 }
 
-/** Frames and octets a second each way, and drops a second by filters and by other causes. */
-export const RATES = 6;
+/** Frames and octets a second each way, and drops a second by filters, by other causes, and between hosts. */
+export const RATES = 7;
 
 const ROOM = 64;
 

@@ -109,6 +109,7 @@ export const MAP_TEXTS = {
   drops: 'Dropped',
   filtered: (count: string): string => `${count} by filters`,
   otherwise: (count: string): string => `${count} otherwise`,
+  betweenHosts: (count: string): string => `${count} between hosts`,
   hits: 'Frames dropped, held or altered by filters',
   filter: 'Filter',
   hitNames: {

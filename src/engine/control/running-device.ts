@@ -40,6 +40,8 @@ interface Row {
   readonly index: number;
   /** The values of the row when its counters were last reset. */
   baseline: Float64Array;
+  /** The moment of that. */
+  since: number;
 }
 
 interface Slot {
@@ -124,7 +126,7 @@ export class RunningDevice {
     const { engine, rows } = this.#resources;
     const index = rows.take();
     if (index === undefined) throw new RangeError('all ports of the engine are in use');
-    this.#rows.set(port, { index, baseline: this.#read(index) });
+    this.#rows.set(port, { index, baseline: this.#read(index), since: moment() });
     try {
       const attachment = { port, row: index, endpoint, policy };
       await engine.order({ do: 'attach', device: this.#id, attachment });
@@ -220,6 +222,11 @@ export class RunningDevice {
     return sum;
   }
 
+  /** The moment from which a port counts, in milliseconds of a clock that does not go on in another process. */
+  countsSince(port: number): number {
+    return this.#rows.get(port)?.since ?? 0;
+  }
+
   /** Adds the counts of all ports to these sums, which are a row. */
   addCounts(sums: Float64Array): void {
     for (const { index, baseline } of this.#rows.values()) {
@@ -243,7 +250,9 @@ export class RunningDevice {
 
   resetCounters(port: number): void {
     const row = this.#rows.get(port);
-    if (row !== undefined) row.baseline = this.#read(row.index);
+    if (row === undefined) return;
+    row.baseline = this.#read(row.index);
+    row.since = moment();
   }
 
   #forget(port: number): void {
@@ -256,4 +265,9 @@ export class RunningDevice {
   #read(row: number): Float64Array {
     return this.#counters.slice(row * ROW_LENGTH, (row + 1) * ROW_LENGTH);
   }
+}
+
+/** The start of the process is in it, so that no other one has the same. */
+function moment(): number {
+  return performance.timeOrigin + performance.now();
 }

@@ -4,6 +4,7 @@
  */
 import { messageOf, refusals } from '../../base/errors/errors.js';
 import type { RunLink } from '../../lab/lab-run.js';
+import type { MadeEnds } from './cross-counts.js';
 import type { LinkSide } from './link-sides.js';
 
 type Sides = readonly [LinkSide, LinkSide];
@@ -87,6 +88,15 @@ export class CrossLinks {
         await this.#bring(link);
       });
     }
+  }
+
+  /** The links that are made. */
+  made(): MadeEnds[] {
+    return [...this.#links].flatMap(([linkId, { made }]) => {
+      if (made === undefined) return [];
+      const [a, b] = made.sides.map(({ node }) => ({ nodeId: node.node_id, computeId: node.compute_id }));
+      return a === undefined || b === undefined ? [] : [{ linkId, ends: [a, b] }];
+    });
   }
 
   /** For a project that has ended. */

@@ -23,6 +23,7 @@ import type { AcceptedFilters } from '../../lab/topology/link-filters.js';
 import type { Projects } from '../../lab/projects/projects.js';
 import type { ComputeRun } from '../../run/compute-run.js';
 import type { LocalCompute } from '../../run/local-compute.js';
+import { CrossCounts } from './cross-counts.js';
 import { CrossLinks } from './cross-links.js';
 import { LocalSide, RemoteSide, type LinkSide } from './link-sides.js';
 import type { RemoteComputes } from './remote-computes.js';
@@ -62,6 +63,7 @@ class FarmRun implements LabRun {
   readonly #nodes = new Map<string, StoredNode>();
   readonly #inputs = new Map<string, Properties>();
   readonly #links: CrossLinks;
+  readonly #counts: CrossCounts;
   #isLoaded = false;
 
   constructor(options: FarmRunOptions) {
@@ -72,6 +74,16 @@ class FarmRun implements LabRun {
       addressesOf: ([{ node: near }, { node: far }]) =>
         options.computes.addresses.between(near.compute_id, far.compute_id),
       warn: (message) => options.ownerOf()?.warn(message),
+    });
+    this.#counts = new CrossCounts({
+      made: () => this.#links.made(),
+      ask: (computeId) => {
+        if (this.#parts.get(computeId)?.isReady !== true) return undefined;
+        if (options.computes.reachOf(computeId).dialect === 0) return undefined;
+        const path = `/projects/${options.projectId}/wanted/counts`;
+        return options.computes.ask(computeId, { method: 'GET', path });
+      },
+      wires: options.local.wires,
     });
   }
 
@@ -171,7 +183,9 @@ class FarmRun implements LabRun {
   }
 
   connect(run: RunLink): Promise<void> {
-    return this.#isCross(run.link) ? this.#links.connect(run) : this.#local.connect(run);
+    if (!this.#isCross(run.link)) return this.#local.connect(run);
+    this.#counts.begin();
+    return this.#links.connect(run);
   }
 
   linkStored(run: RunLink): void {
@@ -179,6 +193,7 @@ class FarmRun implements LabRun {
       this.#local.linkStored(run);
       return;
     }
+    this.#counts.begin();
     const { link, directed } = run;
     const isOneWay = [directed.forward, directed.backward].some((filters) => Object.keys(filters).length > 0);
     if (isOneWay && !link.nodes.some(({ node_id: id }) => this.#isOn(id, LOCAL_COMPUTE)))
@@ -216,6 +231,7 @@ class FarmRun implements LabRun {
   }
 
   async end(how: RunEnd): Promise<void> {
+    this.#counts.close();
     this.#links.forgetAll();
     await Promise.all([this.#local.end(how), ...[...this.#parts.values()].map((part) => part.end(how))]);
   }

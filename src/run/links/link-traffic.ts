@@ -3,7 +3,8 @@
  * reading a second, which exists only as long as somebody looks.
  */
 import { COUNTER } from '../../base/memory/port-counters.js';
-import type { Wire } from './link-wires.js';
+import { otherDropsAt } from './end-counts.js';
+import type { LinkElsewhere, Wire } from './link-wires.js';
 
 /** The counts of a link, in this order. Forward is from its first end to its second, seen at the first. */
 export const TRAFFIC_COLUMNS = [
@@ -13,13 +14,14 @@ export const TRAFFIC_COLUMNS = [
   'backward_octets',
   'filtered',
   'dropped',
+  'lost_between_hosts',
 ] as const;
 
 const COLUMNS = TRAFFIC_COLUMNS.length;
 const PERIOD_MS = 1000;
 
 /** The links of one project that are connected now. */
-type WiresOf = () => Iterable<Wire>;
+type WiresOf = () => Iterable<Wire | LinkElsewhere>;
 type Send = (frame: string | Uint8Array) => void;
 
 interface CountedLink {
@@ -28,7 +30,12 @@ interface CountedLink {
 }
 
 /** Counts of filters are those of both ways: they lie at the first end. The other drops are those of both ports. */
-function readCounts({ near, far, isReversed }: Wire, counts: Float64Array): void {
+function readCounts(link: Wire | LinkElsewhere, counts: Float64Array): void {
+  if ('counts' in link) {
+    counts.set(link.counts);
+    return;
+  }
+  const { near, far, isReversed } = link;
   const { device } = near.node;
   const [outward, inward] = isReversed ? [2, 0] : [0, 2];
   counts[outward] = device.count(near.port, COUNTER.frames_out);
@@ -38,10 +45,10 @@ function readCounts({ near, far, isReversed }: Wire, counts: Float64Array): void
   counts[4] = device.count(near.port, COUNTER.filter_bpf, COUNTER.held_back);
   let drops = 0;
   for (const { node, port } of far === undefined ? [near] : [near, far]) {
-    drops += node.device.count(port, COUNTER.empty, COUNTER.send_buffer_full);
-    drops += node.device.count(port, COUNTER.nat_refused);
+    drops += otherDropsAt(node.device, port);
   }
   counts[5] = drops;
+  counts[6] = link.lost ?? 0;
 }
 
 /** The hits of the filters of a link each way; none while it is not connected. Filters lie at the first end. */
@@ -55,7 +62,7 @@ export function hitsOf(wire: Wire | undefined): {
 }
 
 /** The counts of each link, by its id. */
-export function trafficOf(wires: Iterable<Wire>): Record<string, number[]> {
+export function trafficOf(wires: Iterable<Wire | LinkElsewhere>): Record<string, number[]> {
   const counts = new Float64Array(COLUMNS);
   const traffic: Record<string, number[]> = {};
   for (const wire of wires) {
@@ -155,11 +162,11 @@ function isSame(a: Float64Array, b: Float64Array): boolean {
 
 /** The viewers of all projects. */
 export class TrafficViewers {
-  readonly #wiresOf: (projectId: string) => Iterable<Wire>;
+  readonly #wiresOf: (projectId: string) => Iterable<Wire | LinkElsewhere>;
   readonly #byProject = new Map<string, ProjectViewers>();
 
   /** A project that is closed has no wires; its viewers see them again when it opens. */
-  constructor(wiresOf: (projectId: string) => Iterable<Wire>) {
+  constructor(wiresOf: (projectId: string) => Iterable<Wire | LinkElsewhere>) {
     this.#wiresOf = wiresOf;
   }
 

@@ -40,13 +40,28 @@ export interface Wire {
   readonly isReversed: boolean;
   /** The link as it was last carried out. */
   run: RunLink;
+  /** Frames that were lost on the way to the other host and back; undefined for a link within this one. */
+  lost?: number;
 }
+
+/** A link that has no end on this host, with its traffic as it was last asked for. */
+export interface LinkElsewhere {
+  readonly linkId: string;
+  /** By the columns of the traffic. */
+  readonly counts: readonly number[];
+}
+
+/** Somebody who looks at traffic looks again within this. */
+const WATCHED_MS = 3000;
 
 export class LinkWires {
   readonly #project: () => ComputeProject;
   readonly #plans: FilterPlans;
   readonly #warn: (message: string) => void;
   readonly #wires = new Map<string, Wire>();
+  /** Links between other hosts: their owner puts them there. */
+  readonly elsewhere = new Map<string, LinkElsewhere>();
+  #lookedAt = -Infinity;
 
   /** The project must be there whenever something is done. */
   constructor(project: () => ComputeProject, plans: FilterPlans, warn: (message: string) => void) {
@@ -57,6 +72,16 @@ export class LinkWires {
 
   get(linkId: string): Wire | undefined {
     return this.#wires.get(linkId);
+  }
+
+  /** The links whose traffic is known, for somebody who looks at it. */
+  counted(): (Wire | LinkElsewhere)[] {
+    this.#lookedAt = performance.now();
+    return [...this.#wires.values(), ...this.elsewhere.values()];
+  }
+
+  get isWatched(): boolean {
+    return performance.now() - this.#lookedAt < WATCHED_MS;
   }
 
   values(): Iterable<Wire> {

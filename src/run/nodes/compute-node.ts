@@ -12,6 +12,7 @@ import type { NodeStatus, RunEnd } from '../../lab/lab-run.js';
 import { acceptFilters } from '../../lab/topology/link-filters.js';
 import { Attachments } from './attachments.js';
 import type { ComputeServices } from '../compute-services.js';
+import { endCountsOf, type LinkEndCounts } from '../links/end-counts.js';
 import type { Nio } from '../links/nio.js';
 import type { NodeProject } from './machine.js';
 import type { NodeConsole, NodeRuntime } from './node-runtime.js';
@@ -270,6 +271,11 @@ export abstract class ComputeNode implements NodeRuntime {
       .counted()
       .map(({ port, counters }) => ({ ...this.placeOf(port), counters }));
     return connections === undefined ? { ports } : { connections, ports };
+  }
+
+  /** The counts of the link at a port. */
+  linkCounts(port: number): LinkEndCounts {
+    return endCountsOf(this.device, port);
   }
 
   resetStatistics(): void {

@@ -39,7 +39,7 @@ void t.test('frames on their way are not lost', (t) => {
       sent += 1000;
       // The first end is read before the second, while frames come that were sent before.
       readings.push([end(1, sent, 0), end(2, 0, received)]);
-      received = sent - (round === 50 ? 0 : 10);
+      received = sent - (round === 0 ? 0 : 10);
     }
     const [first, again] = readings;
     if (first !== undefined && again !== undefined) count.read({ first, again });

@@ -6,7 +6,7 @@
 import { createHash } from 'node:crypto';
 import { pack } from 'msgpackr';
 import type { Change, Key, Store, StoredRecord } from '../base/store/store.js';
-import { forgetting, keysOf, type ProjectRecord } from '../lab/projects/records.js';
+import { ABOUT_PROJECTS, PROJECT_RECORDS, type ProjectRecord } from '../lab/projects/records.js';
 import { SHARED_RECORDS } from './farm-store.js';
 
 /** Copies whose originals may be there still. The second part is the name of the server. */
@@ -43,6 +43,12 @@ export interface Carried {
 /** These the target keeps as it has them: there is one of each. */
 const SINGLE = ['iou_license', 'gns3vm'];
 const MOST_NAMED = 5;
+/** The first parts of the keys of a project, and of what is known about it; the second part is the project. */
+const OF_PROJECTS: readonly string[] = [
+  ...PROJECT_RECORDS,
+  ...Object.values(ABOUT_PROJECTS).map(([first]) => first),
+].filter((first) => SHARED_RECORDS.some(([shared]) => shared === first));
+const recordsOf = (id: string): readonly Key[] => OF_PROJECTS.map((first) => [first, id]);
 
 /** Throws an error whose message is for whoever asks. Nothing has changed then. */
 export async function carry(carrying: Carrying): Promise<Carried> {
@@ -78,7 +84,7 @@ async function copy(
     ofProjects: digestOf(ofProjects(wanted, projects)),
   };
   await target.commit([
-    ...outdated.flatMap(forgetting),
+    ...outdated.flatMap(recordsOf).map((clear): Change => ({ clear })),
     ...wanted.map(({ key, value }): Change => ({ put: key, value })),
     ...besides,
     { put: [CARRIED, server], value: written },
@@ -95,7 +101,7 @@ async function copy(
 
 /** The projects that an interrupted one has copied before their originals changed. Throws when the copies have changed, too. */
 async function outdatedCopies(target: Store, mark: Mark): Promise<readonly string[]> {
-  const copies = await target.load(...mark.projects.flatMap(keysOf));
+  const copies = await target.load(...mark.projects.flatMap(recordsOf));
   if (digestOf(ofProjects(copies, mark.projects)) === mark.ofProjects) return mark.projects;
   throw new Error(
     'an earlier try was interrupted when it had copied, and since then both the records and their copies have changed: ' +
@@ -135,7 +141,7 @@ const has = (records: readonly StoredRecord[], first: string): boolean =>
   records.some(({ key }) => key[0] === first);
 
 const isOfProject = ([first, second]: Key, id: string): boolean =>
-  (first === 'head' || first === 'lab') && second === id;
+  OF_PROJECTS.includes(first ?? '') && second === id;
 
 const ofProjects = (records: readonly StoredRecord[], ids: readonly string[]): readonly StoredRecord[] =>
   records.filter(({ key }) => ids.some((id) => isOfProject(key, id)));

@@ -23,8 +23,6 @@ const compute = z.strictObject({
   name: z.string(),
   port: z.int(),
   protocol: z.enum(['http', 'https']),
-  /** Computes without one, and those of GNS3, do not have it. */
-  tunnel_address: z.string().optional(),
   user: z.string().nullable(),
 });
 

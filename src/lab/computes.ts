@@ -297,7 +297,6 @@ export class Computes {
       name: compute.name,
       port: compute.port,
       protocol: compute.protocol,
-      tunnel_address: this.#connections.tunnelAddressOf(compute.compute_id),
       user: compute.user,
     });
   }

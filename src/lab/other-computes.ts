@@ -75,8 +75,6 @@ export interface OtherComputes {
   stored(compute: Compute): void;
   removed(compute: Compute): void;
   reachOf(id: string): ComputeReach;
-  /** The address of the host of a compute, this server included, at which its links to other hosts end; undefined when none is set. */
-  tunnelAddressOf(id: string): string | undefined;
   /** The JSON of the answer. Refuses what the compute refuses, and when it is out of reach. */
   ask(id: string, call: ComputeCall): Promise<unknown>;
   /** The ways from a compute, this server included, to all others. */
@@ -88,7 +86,6 @@ export const NO_OTHER_COMPUTES: OtherComputes = {
   stored: () => undefined,
   removed: () => undefined,
   reachOf: () => OUT_OF_REACH,
-  tunnelAddressOf: () => undefined,
   ask: () => Promise.reject(new Error('no compute can be asked before the controller has started')),
   pathsOf: () => [],
 };

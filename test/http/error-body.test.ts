@@ -63,7 +63,7 @@ void t.test('an echoed value is cut and shows no secrets, whatever its type', (t
   t.end();
 });
 
-void t.test('what leads to no secret of a body is not copied', (t) => {
+void t.test('parts of a body that lead to no secret are not copied', (t) => {
   const [large, other] = [[{ a: 1 }, { b: [2] }], { c: 3 }];
   const body = { large, list: [other, JSON.parse('{"__proto__":4,"password":"p"}') as object] };
   const shown = withoutSecrets(body) as typeof body;

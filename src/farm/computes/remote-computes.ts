@@ -70,7 +70,7 @@ export class RemoteComputes implements OtherComputes {
     });
     this.addresses = new TunnelAddresses({
       recordOf: (id) => this.recordOf(id),
-      tunnelAddressOf: (id) => this.tunnelAddressOf(id),
+      tunnelAddressOf: (id) => this.#tunnelAddressOf(id),
       hosts: this.#hosts,
     });
     this.#paths = new HostPaths({
@@ -102,7 +102,7 @@ export class RemoteComputes implements OtherComputes {
     this.#hosts.forget(id);
   }
 
-  tunnelAddressOf(id: string): string | undefined {
+  #tunnelAddressOf(id: string): string | undefined {
     return id === LOCAL_COMPUTE ? this.#options.reach.tunnelAddress : this.reachOf(id).tunnelAddress;
   }
 

@@ -109,7 +109,9 @@ export class WantedProject {
       (id) => this.#removeNode(id),
     );
     await eachAtOnce(nodes, AT_ONCE, (node) => this.#bringNode(node));
-    await eachAtOnce(attachments, AT_ONCE, async (wanted) => {
+    // Ends that had a port here come first, before another one gets it.
+    const inOrder = attachments.toSorted((a, b) => Number(b.lport != null) - Number(a.lport != null));
+    await eachAtOnce(inOrder, AT_ONCE, async (wanted) => {
       const held =
         this.#attachments.get(placeKey(wanted)) ?? new HeldAttachment(this.#options.project, wanted);
       this.#attachments.set(placeKey(wanted), held);

@@ -93,7 +93,7 @@ export class PathProbes {
       if (port !== undefined) udpPorts.release(port, OWNER);
     };
     try {
-      port = await udpPorts.reserve(OWNER);
+      port = await udpPorts.borrow(OWNER);
       const nio = { type: 'nio_udp', lport: port, rhost: host, rport: port, isTunnel: true } as const;
       const local = await udpAttachable(nio, reach);
       const fd = opener.openUncut(local.localHost, port);

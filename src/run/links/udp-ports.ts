@@ -43,6 +43,13 @@ export class UdpPorts {
     throw refusals.udpPortsTaken(first, last, reason);
   }
 
+  /** Reserves the highest one for a moment: a lab that comes back finds the low ones free that it had. */
+  async borrow(owner: string): Promise<number> {
+    const [first, last] = this.range;
+    for (let port = last; port >= first; port--) if (await this.take(port, owner)) return port;
+    throw refusals.udpPortsTaken(first, last, 'all are given out');
+  }
+
   /** Reserves this number. Resolves with false when it is out of range, given out, or in use by another program. */
   async take(port: number, owner: string): Promise<boolean> {
     const [first, last] = this.range;

@@ -20,6 +20,14 @@ void t.test('a port is only released by who has it', async (t) => {
   t.same(ports.reserved, [100]);
 });
 
+void t.test('a port for a moment is the highest, so that low ones are there for who had them', async (t) => {
+  const ports = new UdpPorts([100, 103], (port) => Promise.resolve(port !== 103));
+  t.same([await ports.borrow('a'), await ports.borrow('b'), await ports.reserve('c')], [102, 101, 100]);
+  ports.release(102, 'a');
+  t.equal(await ports.borrow('c'), 102);
+  await t.rejects(ports.borrow('c'), { code: 'udp_ports_taken' });
+});
+
 void t.test('all ports of one owner come back at once', async (t) => {
   const ports = new UdpPorts([1, 9], always);
   for (const owner of ['a', 'b', 'a', 'b', 'a']) await ports.reserve(owner);

@@ -15,6 +15,8 @@ import type { Patient } from './patient.js';
 const LIMIT_MS = 3000;
 const LONGEST_VERSION = 120;
 /** The numbers of the capabilities of links. */
+/** Root lacks these in a container of Docker. */
+const RIGHTS_OF_CONTAINER = '--cap-add NET_ADMIN --cap-add SYS_PTRACE --cap-add SYS_ADMIN';
 const CAPABILITIES = { CAP_NET_ADMIN: 12, CAP_NET_RAW: 13 };
 const GROUPS = '/sys/fs/cgroup';
 
@@ -213,7 +215,9 @@ function checkConfinement({ confinesPrograms, isForOthers, parts }: Patient): Di
     level: isForOthers ? 'warning' : 'note',
     found: `programs of nodes are not confined: ${problem}`,
     means: 'they have the rights of the server, and reach what it reaches',
-    repair: 'run the server as root, or without --no-confinement',
+    repair: confinesPrograms
+      ? `run the server as root, in a container with ${RIGHTS_OF_CONTAINER}, too`
+      : 'run the server without --no-confinement',
   };
 }
 

@@ -74,12 +74,14 @@ void t.test('an image is made of the package', { skip: missingDebian() || missin
     WIREFARM_USER: 'root',
     WIREFARM_PASSWORD_FILE: '/run/password',
   };
-  docker(
-    ...['run', '-d', '--name', 'lab', '--network', 'host', '-v', 'data:/data'],
-    ...['-v', `${join(folder, 'password')}:/run/password:ro`],
-    ...Object.entries(settings).flatMap(([name, value]) => ['-e', `${name}=${value}`]),
-    'wirefarm',
-  );
+  const run = (...rights: readonly string[]): string =>
+    docker(
+      ...['run', '-d', '--name', 'lab', '--network', 'host', '-v', 'data:/data', ...rights],
+      ...['-v', `${join(folder, 'password')}:/run/password:ro`],
+      ...Object.entries(settings).flatMap(([name, value]) => ['-e', `${name}=${value}`]),
+      'wirefarm',
+    );
+  run();
   t.teardown(() => docker('rm', '-f', 'lab'));
   const client = new Client(url, basic('root', SECRET));
   const isHealthy = (): Promise<unknown> =>
@@ -106,4 +108,22 @@ void t.test('an image is made of the package', { skip: missingDebian() || missin
     await isHealthy();
     t.match((await client.get('/v2/projects')).body, [{ name: 'kept' }]);
   });
+
+  await t.test(
+    'root confines programs in it with the rights that the doctor asks for, and has the same data',
+    async (t) => {
+      const confinement = async (): Promise<unknown> => {
+        const { checks } = await client.expect(200, 'GET', '/v2/admin/doctor');
+        return (checks as { id: string }[]).find(({ id }) => id === 'rights.confinement');
+      };
+      const { repair } = (await confinement()) as { repair: string };
+      const rights = [...repair.matchAll(/--cap-add \w+/g)].flatMap(([flag]) => flag.split(' '));
+      t.equal(rights.length, 6, repair);
+      docker('rm', '-f', 'lab');
+      run('--user', 'root', ...rights);
+      await isHealthy();
+      t.match(await confinement(), { level: 'ok', found: 'programs of nodes are confined' });
+      t.match((await client.get('/v2/projects')).body, [{ name: 'kept' }]);
+    },
+  );
 });

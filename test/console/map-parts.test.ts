@@ -149,18 +149,18 @@ void t.test('rates come of counts, and end when these stand still', (t) => {
   const counts = new LinkCounts(scene);
   const frame = (at: number, ...values: number[]): ArrayBuffer => new Float64Array([at, ...values]).buffer;
   counts.number({ links: { ab: 7, gone: 8 }, removed: [] });
-  counts.take(frame(1000, 7, 100, 6400, 0, 0, 0, 0));
+  counts.take(frame(1000, 7, 100, 6400, 0, 0, 0, 0, 0));
   t.equal(scene.rateOf(0, 0), 0, 'one count is no rate');
-  counts.take(frame(2000, 7, 300, 19_200, 10, 640, 0, 5));
+  counts.take(frame(2000, 7, 300, 19_200, 10, 640, 0, 5, 2));
   t.same(
-    [0, 1, 2, 3, 4, 5].map((column) => scene.rateOf(0, column)),
-    [200, 12_800, 10, 640, 0, 5],
+    [0, 1, 2, 3, 4, 5, 6].map((column) => scene.rateOf(0, column)),
+    [200, 12_800, 10, 640, 0, 5, 2],
   );
-  t.equal(badgeOf(scene, 0, scene.links[0] ?? link('', '', '')), '210/s 5 drops/s');
+  t.equal(badgeOf(scene, 0, scene.links[0] ?? link('', '', '')), '210/s 7 drops/s');
   const { revision } = scene;
   counts.take(frame(3000));
   t.same([scene.rateOf(0, 0), scene.revision > revision], [0, true]);
-  counts.take(frame(4000, 7, 10, 640, 0, 0, 0, 0));
+  counts.take(frame(4000, 7, 10, 640, 0, 0, 0, 0, 0));
   t.equal(scene.rateOf(0, 0), 0, 'counts that begin again');
   counts.number({ links: {}, removed: ['ab'] });
   t.equal(counts.totals('ab'), undefined);

@@ -17,8 +17,8 @@ const FONT = '12px system-ui, sans-serif';
 const LINE = 14;
 /** Less room than a node has is kept for it, since room is counted in coarse steps. */
 const NAME_GAP = 6;
-/** Badges stand on their link, or above, or below. */
-const BADGE_SHIFTS = [0, -20, 20];
+/** Badges stand on their link, or above, or below; a little higher where the coarse steps of the room ask for it. */
+const BADGE_SHIFTS = [0, -20, -24, 20];
 /** Links are that wide, by the logarithm of their octets a second. */
 const WIDTHS = [1, 1.5, 2.2, 3, 4, 5.5];
 /** Ports are written so far from the middle of their node. */
@@ -138,7 +138,7 @@ export class Painter {
     }
     this.#lines.set([ax, ay, bx, by], 4 * link);
     if (scene.links[link]?.isSuspended === true) return STILL;
-    if (scene.rateOf(link, 4) + scene.rateOf(link, 5) > 0) return DROPPING;
+    if (scene.dropRateOf(link) > 0) return DROPPING;
     const octets = scene.rateOf(link, 1) + scene.rateOf(link, 3);
     return 1 + Math.min(WIDTHS.length - 1, Math.ceil(Math.log10(1 + octets / 100)));
   }

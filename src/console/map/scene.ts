@@ -197,6 +197,11 @@ export class Scene {
     return this.rates[link * RATES + column] ?? 0;
   }
 
+  /** Drops a second by all causes. */
+  dropRateOf(link: number): number {
+    return this.rateOf(link, 4) + this.rateOf(link, 5) + this.rateOf(link, 6);
+  }
+
   /** The edges of the picture; undefined when it is empty. */
   bounds(
     ids?: ReadonlySet<string>,

@@ -12,7 +12,7 @@ export function badgeOf(
   layers: ReadonlySet<Layer> = WHOLE,
 ): string {
   const frames = scene.rateOf(index, 0) + scene.rateOf(index, 2);
-  const drops = scene.rateOf(index, 4) + scene.rateOf(index, 5);
+  const drops = scene.dropRateOf(index);
   const states = [link.isSuspended ? '✖' : '', link.isCapturing ? '● cap' : '', filterWords(link)];
   const rates = [frames >= 0.5 ? `${short(frames)}/s` : '', drops >= 0.5 ? `${short(drops)} drops/s` : ''];
   return [...(layers.has('states') ? states : []), ...(layers.has('rates') ? rates : [])]

@@ -54,16 +54,24 @@ void t.test('so many values as would hold the thread are refused, whatever they 
   const list = (value: string, times: number): string => `[${`${value},`.repeat(times)}0]`;
   for (const value of ['1', '""', '[]', '{}', '{"k":1}', '['.repeat(40) + ']'.repeat(40)])
     t.match(
-      refusal(list(value, 200_000)),
+      refusal(list(value, 250_000)),
       { status: 400, message: 'Invalid JSON of too many values' },
       value.slice(0, 9),
     );
-  t.equal((parse(list('1', 199_000)) as unknown[]).length, 199_001);
+  t.equal((parse(list('1', 249_000)) as unknown[]).length, 249_001);
   t.equal(
     (parse(list('":,[{"', 150_000)) as unknown[]).length,
     150_001,
     'what stands in strings does not count',
   );
+  t.end();
+});
+
+void t.test('a lab file with as many nodes and links as may be, and a filter on each link, is read', (t) => {
+  const nodes = Array.from({ length: 5000 }, (_, n) => [`N${n}`, { kind: 'ethernet_switch', at: [n, n] }]);
+  const link = { ends: ['N1 0', 'N2 0'], filters: { delay: [10, 2] } };
+  const links = Array.from({ length: 10_000 }, () => link);
+  t.ok(parse(JSON.stringify({ name: 'large', nodes: Object.fromEntries(nodes) as object, links })));
   t.end();
 });
 

@@ -63,6 +63,18 @@ function stolenMs(): number {
   return Number(stolen) * MS_PER_TICK;
 }
 
+const threadStatistics = open(`/proc/self/task/${process.pid}/stat`, 0);
+const threadLine = Buffer.alloc(512);
+/** The index of the page faults without a read of the disk, counted behind the name, which may contain blanks. */
+const FAULTS = 8;
+
+/** The pages of memory that the main thread was given since its start. */
+function countFaults(): number {
+  const length = readAt(threadStatistics, threadLine, threadLine.length, 0);
+  const line = threadLine.toString('latin1', 0, length);
+  return Number(line.slice(line.lastIndexOf(')')).split(' ')[FAULTS]);
+}
+
 /** The lower half of the count. */
 function countTurns(): number {
   readMetrics(mainLoop, metrics);
@@ -102,15 +114,23 @@ function findCalls(isStillRunning: () => boolean, found: (calls: readonly string
 
 /** The sessions that have no answer yet. */
 let asked = 0;
-let turn = { number: countTurns(), beganAt: Date.now(), spentBefore: spentMs(), longMs: 0 };
+let turn = {
+  number: countTurns(),
+  beganAt: Date.now(),
+  spentBefore: spentMs(),
+  faultsBefore: countFaults(),
+  longMs: 0,
+};
 let stolenBefore = { at: turn.beganAt, ms: stolenMs() };
 
 /** Reports the turn when it is too long. */
 function look(spent: number): void {
   const number = countTurns();
   if (number !== turn.number) {
-    if (turn.longMs > 0) report({ beganAt: turn.beganAt, cpuMs: turn.longMs });
-    turn = { number, beganAt: Date.now(), spentBefore: spent, longMs: 0 };
+    const faultsBefore = countFaults();
+    if (turn.longMs > 0)
+      report({ beganAt: turn.beganAt, cpuMs: turn.longMs, faults: faultsBefore - turn.faultsBefore });
+    turn = { number, beganAt: Date.now(), spentBefore: spent, faultsBefore, longMs: 0 };
     if (turn.beganAt - stolenBefore.at > STOLEN_MS) stolenBefore = { at: turn.beganAt, ms: stolenMs() };
     return;
   }
@@ -121,11 +141,12 @@ function look(spent: number): void {
   turn.longMs = cpuMs;
   if (!isNew) return;
   const { beganAt } = turn;
-  report({ beganAt, cpuMs });
+  const faults = countFaults() - turn.faultsBefore;
+  report({ beganAt, cpuMs, faults });
   findCalls(
     () => countTurns() === number,
     (calls) => {
-      report({ beganAt, cpuMs, calls });
+      report({ beganAt, cpuMs, faults, calls });
     },
   );
 }

@@ -237,8 +237,18 @@ function parseFlags(
   }
 }
 
+/** A connection to a socket that nobody accepts from would wait without an end. */
+function checkHandedSockets({ LISTEN_FDS: count, LISTEN_PID: pid }: NodeJS.ProcessEnv): void {
+  if (pid !== String(process.pid) || !(Number(count) > 0)) return;
+  throw new ConfigError(
+    `systemd has handed over sockets (LISTEN_FDS=${count}), and this server takes none: remove the .socket unit ` +
+      `(systemctl disable --now wirefarm.socket), and let --host and --port say where to listen`,
+  );
+}
+
 function systemdWishes(environment: NodeJS.ProcessEnv): SystemdWishes {
   const { NOTIFY_SOCKET: socket, WATCHDOG_USEC: span, WATCHDOG_PID: pid } = environment;
+  checkHandedSockets(environment);
   const isOurs = pid === undefined || pid === String(process.pid);
   const milliseconds = Number(span ?? 0) / 1000;
   return { socket, watchdogMs: isOurs && milliseconds > 0 ? milliseconds : 0 };

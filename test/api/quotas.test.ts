@@ -10,6 +10,7 @@ import { end, LinkLab } from '../support/link-lab.js';
 import { scrape } from '../support/metric-samples.js';
 import { manyUdpPorts, startServer } from '../support/server-process.js';
 import { TusTalk } from '../support/tus.js';
+import { missingQemu } from '../support/qemu.js';
 import { missingVpcs } from '../support/vpcs.js';
 
 type Json = Record<string, unknown>;
@@ -113,6 +114,35 @@ void t.test('nodes that run, and start again', { skip: missingVpcs() }, async (t
   t.equal((await act(waiting[0] ?? '', 'start')).status, 200);
   await client.expect(204, 'POST', `${lab.path}/close`);
   t.match(await used(client), { running: 0 });
+});
+
+void t.test('memory and processors of nodes that run', { skip: missingQemu() }, async (t) => {
+  const { id, client, lab } = await owner('memory');
+  await admin.expect(200, 'PUT', `/v2/users/${id}`, {
+    quota: { memory: 160 << 20, processors: 3, running: null },
+  });
+  const machine = async (ram: number, cpus: number): Promise<string> => {
+    const properties = { ram, cpus };
+    const node = { name: 'VM', node_type: 'qemu', compute_id: 'local', console_type: 'none', properties };
+    return `${lab.path}/nodes/${String((await client.expect(201, 'POST', `${lab.path}/nodes`, node))['node_id'])}`;
+  };
+  const start = (path: string): Promise<Reply> => client.post(`${path}/start`);
+  const [small, large, wide] = [await machine(64, 1), await machine(128, 1), await machine(32, 3)];
+  t.equal((await start(small)).status, 200);
+  t.match(await used(client), { memory: 64 << 20, processors: 1 });
+  t.match(await start(large), {
+    status: 409,
+    body: { code: 'quota_reached', quota: { resource: 'memory' } },
+  });
+  t.match(await start(wide), {
+    status: 409,
+    body: { code: 'quota_reached', quota: { resource: 'processors' } },
+  });
+  t.equal((await client.post(`${small}/stop`)).status, 200);
+  t.match(await used(client), { memory: 0, processors: 0 });
+  t.equal((await start(large)).status, 200);
+  await client.expect(204, 'POST', `${lab.path}/close`);
+  t.match(await used(client), { memory: 0, processors: 0 });
 });
 
 void t.test('uploads on their way and jobs are refused with 429', async (t) => {

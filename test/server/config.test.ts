@@ -71,6 +71,20 @@ void t.test('a switch is on or off', (t) => {
   t.end();
 });
 
+void t.test(
+  'sockets that systemd hands over are refused, and what is for another process is not read',
+  (t) => {
+    refuses(
+      t,
+      [],
+      { LISTEN_FDS: '1', LISTEN_PID: String(process.pid) },
+      /takes none: remove the \.socket unit/,
+    );
+    t.equal(configOf([], { LISTEN_FDS: '1', LISTEN_PID: '1' }).port, 3080);
+    t.end();
+  },
+);
+
 void t.test('the ways into the etcd of a farm are whole, or refused', (t) => {
   const farm = ['--farm', 'etcds://10.0.0.1,[::1]:2390/labs'];
   const { farm: address } = configOf(farm);

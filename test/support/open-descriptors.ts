@@ -15,7 +15,7 @@ export function descriptorsOf({ child: { pid } }: Pick<ServerProcess, 'child'>):
       return 'closed meanwhile';
     }
   });
-  return targets.filter((target) => !target.startsWith('anon_inode:'));
+  return targets.filter((target) => !/^(?:anon_inode|pipe):/.test(target));
 }
 
 /** Waits until a server has no more than so many: connections are kept for a while. */

@@ -187,7 +187,7 @@ export class EndWatch<Lab extends EndingProject = Project> {
     // Somebody may have come while the snapshot was made.
     if (!lab.isOpen || !intake.isOpen || this.#over(lab) === undefined) return;
     const why = reason === 'time' ? 'its time was over' : 'nobody used it';
-    const message = `The lab was ended because ${why}: its nodes were saved and stopped`;
+    const message = `The lab was ended because ${why}: its nodes were saved and stopped, and nothing was deleted`;
     await lab.topology.run.putAway();
     lab.warn(message);
     await lab.close();

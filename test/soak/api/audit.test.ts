@@ -10,7 +10,7 @@ import { quickFolder } from '../../support/small-disk.js';
 import { seededRandom } from '../../support/seeded-random.js';
 import { startServer } from '../../support/server-process.js';
 
-const POINTS = 30;
+const POINTS = 92;
 const POINTS_OF_FARM = 8;
 const CLIENTS = 4;
 const MOST_ANSWERS = 20;

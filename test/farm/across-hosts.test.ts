@@ -18,6 +18,9 @@ import { MAIN, ownConsolePorts, startServer, type ServerProcess } from '../suppo
 import { UdpPeer } from '../support/udp-peer.js';
 import { StockCompute } from '../support/stock-compute.js';
 
+const RUNBOOK_PAGE = 'docs/runbook/frames-lost.md';
+const losses = (sample: string): string => `wirefarm_link_lost_between_hosts_total${sample}`;
+
 const skip = lackForNamespaces();
 
 void t.test('computes in namespaces', { skip }, async (t) => {
@@ -216,6 +219,11 @@ void t.test('computes in namespaces', { skip }, async (t) => {
     const { text } = await client.get(`/metrics/links?project=${lab.id}`);
     t.match(text, `wirefarm_link_lost_between_hosts_total{link="${far}"} 7`);
     t.match(text, `wirefarm_link_frames_total{link="${far}",direction="forward"} 24`);
+    const page = readFileSync(RUNBOOK_PAGE, 'utf8');
+    const [, command = ''] = /## Between hosts\n.*?```sh\n(.*?)```/s.exec(page) ?? [];
+    const env = { ...process.env, url: `${controller.url}/v2`, project: lab.id };
+    const lines = execFileSync('bash', ['-c', command], { env, encoding: 'utf8' }).trim().split('\n');
+    t.strictSame(lines.sort(), [`{link="${near}"} 5`, `{link="${far}"} 7`].map(losses).sort());
   });
 
   await t.test('an address is allowed as long as it is that of a host on record', async (t) => {

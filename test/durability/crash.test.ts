@@ -13,7 +13,7 @@ import { scratchFolder } from '../support/scratch.js';
 import { seededRandom } from '../support/seeded-random.js';
 import { manyUdpPorts, startServer } from '../support/server-process.js';
 
-const ROUNDS = rounds(1, 12);
+const ROUNDS = rounds(1, 8);
 const CONNECTIONS = 6;
 const PORTS = 8;
 const SEED = Number(process.env['WIREFARM_TEST_SEED'] ?? Date.now() % 1_000_000);

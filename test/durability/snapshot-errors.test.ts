@@ -6,7 +6,7 @@ import { testSeed } from '../support/random.js';
 import { rounds } from '../support/rounds.js';
 import { making, removing, restoring } from '../support/snapshot-series.js';
 
-const LIMITS = { seed: testSeed(62), most: rounds(2, 80), wholeBelow: WHOLE_BELOW };
+const LIMITS = { seed: testSeed(62), most: rounds(2, 48), wholeBelow: WHOLE_BELOW };
 const modes = ['EIO', 'ENOSPC'] as const;
 const lab = await FaultLab.make(t);
 

@@ -7,7 +7,7 @@ import { Random } from './random.js';
 import { rounds } from './rounds.js';
 
 /** In the long tests, requests of fewer operations than this meet every fault. */
-export const WHOLE_BELOW = rounds(0, 40);
+export const WHOLE_BELOW = rounds(0, 24);
 
 export interface Series {
   readonly of?: FaultPlan['of'];

@@ -5,7 +5,7 @@ import { Random, testSeed } from './random.js';
 import { WriterLab } from './writer-lab.js';
 import { writers } from './writer-series.js';
 
-const LIMITS = { seed: testSeed(71), most: 40, wholeBelow: WHOLE_BELOW };
+const LIMITS = { seed: testSeed(71), most: 24, wholeBelow: WHOLE_BELOW };
 
 /** Tries the writers with the numbers `part`, `part + parts` and so on. */
 export async function testWriterFaults(part: number, parts: number): Promise<void> {

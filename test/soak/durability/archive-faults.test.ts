@@ -7,7 +7,7 @@ import { faultSeries, WHOLE_BELOW } from '../../support/fault-series.js';
 import { testSeed } from '../../support/random.js';
 
 const KILLED = { seed: testSeed(64), most: 20, wholeBelow: WHOLE_BELOW };
-const FAILED = { seed: testSeed(65), most: 40, wholeBelow: WHOLE_BELOW };
+const FAILED = { seed: testSeed(65), most: 24, wholeBelow: WHOLE_BELOW };
 const lab = await FaultLab.make(t);
 const response = await fetch(`${lab.server.url}${lab.base}/export?compression=none`);
 const archive = new Uint8Array(await response.arrayBuffer());

@@ -5,7 +5,7 @@ import { faultSeries, WHOLE_BELOW } from '../../support/fault-series.js';
 import { testSeed } from '../../support/random.js';
 import { making, removing } from '../../support/snapshot-series.js';
 
-const LIMITS = { seed: testSeed(61), most: 30, wholeBelow: WHOLE_BELOW };
+const LIMITS = { seed: testSeed(61), most: 20, wholeBelow: WHOLE_BELOW };
 const modes = ['before'] as const;
 const lab = await FaultLab.make(t);
 

@@ -90,6 +90,7 @@ import { pageRoutes, startPageRoute } from './pages.js';
 import { projectArchiveRoutes } from './project-archives.js';
 import { projectFileRoutes } from './project-files.js';
 import { projectMapRoutes } from './project-map.js';
+import { projectRunRoutes } from './project-run.js';
 import { projectTrafficRoutes } from './project-traffic.js';
 import { projectRoutes } from './projects.js';
 import { quotaRoutes } from './quotas.js';
@@ -261,6 +262,7 @@ export function routeTable({
         ...projectArchiveRoutes(controller, grants, archives, transfers, files),
         ...projectFileRoutes(controller, transfers, files),
         ...projectMapRoutes(controller),
+        ...projectRunRoutes(controller),
         ...traffic.routes,
         ...nodeRoutes(controller, nodeFolders),
         ...nodeBatchRoutes(controller, nodeFolders),

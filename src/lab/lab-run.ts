@@ -32,6 +32,16 @@ export interface NodeState {
   readonly console?: { readonly host: string; readonly port: number | null };
 }
 
+/**
+ * `running`: as it is wanted. `unreachable`: its compute is not connected. `restoring`: its compute is being told what is
+ * wanted. `lost`: its compute does not have it.
+ */
+export interface RunReport {
+  readonly state: 'running' | 'unreachable' | 'restoring' | 'lost';
+  /** A sentence about what is not running. */
+  readonly reason?: string | undefined;
+}
+
 /** How a node or a lab ends: it may go on later where it was, or its content is given up. */
 export type RunEnd = 'closing' | 'removed';
 
@@ -99,6 +109,9 @@ export interface LabRun {
   loaded?(): void;
   /** The state of a node that was told. One that is still being made has the state that it will have. */
   stateOf(node: StoredNode): NodeState;
+  /** Whether a node that was told runs as it is wanted, stopped or started. */
+  nodeReport(node: StoredNode): RunReport;
+  linkReport(link: StoredLink): RunReport;
   /** Refuses (409) a new node of a kind that this compute cannot run. */
   checkAble(type: string, computeId: string): Promise<void>;
   /** The settings that act once, for a node of another compute that is about to be stored. */

@@ -17,6 +17,7 @@ import type {
   NodeState,
   RunEnd,
   RunLink,
+  RunReport,
 } from '../lab/lab-run.js';
 import type { ProgramKind, Properties } from '../lab/kinds/node-kind.js';
 import type { NodePort } from '../lab/kinds/port.js';
@@ -113,6 +114,17 @@ export class ComputeRun implements Omit<LabRun, 'checkMade' | 'giveInputs'> {
     if (kind === undefined || !isProgramKind(kind)) return { status, commandLine: null, folder: null };
     const commandLine = found instanceof ProgramNode ? found.commandLine : '';
     return { status, commandLine, folder: folder() };
+  }
+
+  nodeReport({ node_id: id, node_type: type }: StoredNode): RunReport {
+    if (this.#projects.nodeOf(this.#id, id) !== undefined) return { state: 'running' };
+    if (servedKind(type) === undefined)
+      return { state: 'lost', reason: `Nodes of the type ${type} do not run here` };
+    return this.#reportOfMissing();
+  }
+
+  linkReport({ link_id: id }: StoredLink): RunReport {
+    return this.wires.get(id) === undefined ? this.#reportOfMissing() : { state: 'running' };
   }
 
   checkAble(type: string): Promise<void> {
@@ -273,6 +285,11 @@ export class ComputeRun implements Omit<LabRun, 'checkMade' | 'giveInputs'> {
     if ((await this.wires.follow(run)) === undefined) return;
     this.#services.log.debug({ project: this.#id, link: run.link.link_id }, 'a link was connected');
     this.#linksChanged();
+  }
+
+  #reportOfMissing(): RunReport {
+    if (this.#waiting > 0) return { state: 'restoring' };
+    return { state: 'lost', reason: 'It could not be made, as a warning has said' };
   }
 
   #folder(): string {

@@ -137,6 +137,13 @@ void t.test(
 
 const recordedAt = (port: number): Promise<Json> => lab.client.expect(200, 'PUT', '/v2/computes/b', { port });
 
+/** How each node and link runs. */
+async function runs(): Promise<string[]> {
+  const { nodes, links } = await lab.client.expect(200, 'GET', `${lab.path}/run`);
+  const reports = Object.values({ ...(nodes as object), ...(links as object) }) as Record<string, string>[];
+  return reports.map(({ state = '', reason }) => (reason === undefined ? state : `${state}: ${reason}`));
+}
+
 void t.test('a compute that was out of reach is sent what it lacks, and nothing else', async (t) => {
   const before = await wanted();
   const passed = await whileFramesPass(t, async () => {
@@ -145,6 +152,9 @@ void t.test('a compute that was out of reach is sent what it lacks, and nothing 
       const { connected } = await lab.client.expect(200, 'GET', '/v2/computes/b');
       return connected === false || undefined;
     });
+    const [its, ...others] = (await runs()).toSorted();
+    t.strictSame([...new Set(others)], ['unreachable: The compute host b is not connected']);
+    t.equal(its, 'running', 'the node on this server');
     await lab.change(two, { name: 'OTHER' });
     const [, last] = (await lab.client.get(`${lab.path}/links`)).body as Json[];
     await lab.client.expect(204, 'DELETE', lab.linkAt(last ?? {}));
@@ -154,6 +164,7 @@ void t.test('a compute that was out of reach is sent what it lacks, and nothing 
     );
   });
   t.ok(passed > 0);
+  await eventually('all runs', async () => (await runs()).every((each) => each === 'running') || undefined);
   const after = await wanted();
   t.equal(after.epoch, before.epoch);
   t.ok(after.number > before.number);

@@ -3,7 +3,7 @@
  * whose compute is out of reach waits for it, and is made anew when the compute has lost it.
  */
 import { messageOf, refusals } from '../../base/errors/errors.js';
-import type { RunLink } from '../../lab/lab-run.js';
+import type { RunLink, RunReport } from '../../lab/lab-run.js';
 import type { MadeEnds } from './cross-counts.js';
 import type { LinkSide } from './link-sides.js';
 
@@ -19,6 +19,10 @@ interface MadeLink {
 interface CrossLink {
   wanted: RunLink | undefined;
   made: MadeLink | undefined;
+  /** Pieces of work that have not ended. */
+  waiting: number;
+  /** The end of the last piece of work, when it failed. */
+  fault: string | undefined;
   last: Promise<void>;
 }
 
@@ -45,6 +49,14 @@ export class CrossLinks {
 
   has(linkId: string): boolean {
     return this.#links.has(linkId);
+  }
+
+  /** How a link runs whose computes are both there. */
+  report(linkId: string): RunReport {
+    const link = this.#links.get(linkId);
+    if (link !== undefined && link.waiting > 0) return { state: 'restoring' };
+    if (link?.made !== undefined && link.fault === undefined) return { state: 'running' };
+    return { state: 'lost', reason: link?.fault ?? 'It has no ends' };
   }
 
   /** Connects both ends of a new link, or refuses and connects none. */
@@ -144,10 +156,23 @@ export class CrossLinks {
   }
 
   #inTurn(linkId: string, work: (link: CrossLink) => Promise<void>): Promise<void> {
-    const link = this.#links.get(linkId) ?? { wanted: undefined, made: undefined, last: Promise.resolve() };
+    const link: CrossLink = this.#links.get(linkId) ?? {
+      ...{ wanted: undefined, made: undefined, waiting: 0, fault: undefined },
+      last: Promise.resolve(),
+    };
     this.#links.set(linkId, link);
+    link.waiting++;
     const done = link.last.then(() => work(link));
-    link.last = done.catch(() => undefined);
+    link.last = done.then(
+      () => {
+        link.waiting--;
+        link.fault = undefined;
+      },
+      (error: unknown) => {
+        link.waiting--;
+        link.fault = messageOf(error);
+      },
+    );
     const { last } = link;
     this.#running.add(last);
     void last.then(() => this.#running.delete(last));

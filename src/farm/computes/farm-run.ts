@@ -17,6 +17,7 @@ import type {
   NodeState,
   RunEnd,
   RunLink,
+  RunReport,
   RunRight,
 } from '../../lab/lab-run.js';
 import type { AcceptedFilters } from '../../lab/topology/link-filters.js';
@@ -115,6 +116,23 @@ class FarmRun implements LabRun {
   stateOf(node: StoredNode): NodeState {
     if (node.compute_id === LOCAL_COMPUTE) return this.#local.stateOf(node);
     return this.#part(node.compute_id).stateOf(node);
+  }
+
+  nodeReport(node: StoredNode): RunReport {
+    if (node.compute_id === LOCAL_COMPUTE) return this.#local.nodeReport(node);
+    return this.#part(node.compute_id).nodeReport(node.node_id);
+  }
+
+  linkReport(link: StoredLink): RunReport {
+    if (!this.#isCross(link)) return this.#local.linkReport(link);
+    const reports = link.nodes.flatMap(({ node_id: id }) => {
+      const computeId = this.#nodes.get(id)?.compute_id ?? LOCAL_COMPUTE;
+      return computeId === LOCAL_COMPUTE ? [] : [this.#part(computeId).report];
+    });
+    const state = (['unreachable', 'restoring'] as const).find((each) =>
+      reports.some((report) => report.state === each),
+    );
+    return reports.find((report) => report.state === state) ?? this.#links.report(link.link_id);
   }
 
   checkAble(type: string, computeId: string): Promise<void> {

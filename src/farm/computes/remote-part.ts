@@ -8,7 +8,7 @@ import { messageOf, refusals } from '../../base/errors/errors.js';
 import type { StoredNode } from '../../lab/gns3-file/topology-schema.js';
 import type { Properties } from '../../lab/kinds/node-kind.js';
 import { kindOfType, servedKind, isProgramKind } from '../../lab/kinds/node-kinds.js';
-import type { NodeAction, NodeState, NodeStatus, RunEnd, RunRight } from '../../lab/lab-run.js';
+import type { NodeAction, NodeState, NodeStatus, RunEnd, RunReport, RunRight } from '../../lab/lab-run.js';
 import { DIALECT } from '../../run/wanted-shapes.js';
 import { DEADLINE_MS } from './deadlines.js';
 import type { Ask, Dialect } from './dialect.js';
@@ -146,6 +146,21 @@ export class RemotePart {
         port: node?.shown.console ?? console ?? null,
       },
     };
+  }
+
+  nodeReport(id: string): RunReport {
+    const node = this.#nodes.get(id);
+    if (!this.#isReady) return this.report;
+    if (node?.made !== undefined && node.fault === undefined) return { state: 'running' };
+    if (this.#waiting > 0) return { state: 'restoring' };
+    return { state: 'lost', reason: node?.fault?.message ?? 'Its compute does not have it' };
+  }
+
+  /** Of the part as a whole. */
+  get report(): RunReport {
+    if (this.#isReady) return { state: 'running' };
+    if (this.#isConnected) return { state: 'restoring' };
+    return { state: 'unreachable', reason: `The compute ${this.computeName} is not connected` };
   }
 
   checkMade(id: string): void {

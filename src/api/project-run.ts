@@ -1,4 +1,4 @@
-/** What of an open project runs as it is wanted, wherever it runs. */
+/** The route that tells how the nodes and links of an open project run, wherever they do. */
 import { json } from '../http/answer.js';
 import { route, type Route } from '../http/route.js';
 import type { Controller } from '../lab/controller.js';

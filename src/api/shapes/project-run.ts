@@ -1,4 +1,4 @@
-/** What runs of a lab as it is wanted, as answers have it. */
+/** How the nodes and links of a lab run, as answers have it. */
 import { z } from 'zod';
 import { uuid } from '../../lab/gns3-file/topology-schema.js';
 

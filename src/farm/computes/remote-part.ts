@@ -156,7 +156,7 @@ export class RemotePart {
     return { state: 'lost', reason: node?.fault?.message ?? 'Its compute does not have it' };
   }
 
-  /** Of the part as a whole. */
+  /** How the part runs as a whole. */
   get report(): RunReport {
     if (this.#isReady) return { state: 'running' };
     if (this.#isConnected) return { state: 'restoring' };

@@ -171,7 +171,7 @@ export class Exchange implements Member {
   answer(answer: WholeAnswer): void {
     if (this.#state !== 'waiting') return;
     if ('json' in answer && answer.json.length > LARGEST_AT_ONCE) {
-      const bytes = Buffer.from(answer.json);
+      const bytes = typeof answer.json === 'string' ? Buffer.from(answer.json) : answer.json;
       this.streamSized(
         'application/json',
         answer.headers ?? [],

@@ -50,7 +50,7 @@ export class Templates {
     await keepRecords(this.#store, this.#templates.keeper(TEMPLATES));
   }
 
-  list(): string {
+  list(): Uint8Array {
     return this.#templates.publishedList();
   }
 

@@ -116,11 +116,14 @@ function shown(bytes: Uint8Array, value: unknown): Uint8Array | string {
 /** The id of what a request has made: that of its resource, and that of its project. */
 function idsIn(answer: Answer, template: string): Params {
   if (answer === 'streamed' || answer.status !== CREATED || !('json' in answer)) return {};
+  const { json } = answer;
+  // Bytes are lists, which nobody has made by asking for them.
+  if (typeof json !== 'string') return {};
   const resource = template.split('/').findLast((part) => !part.startsWith('{')) ?? '';
   const names = new Set([`${resource.replace(/s$/, '')}_id`, 'project_id']);
   return Object.fromEntries(
     [...names].flatMap((name) => {
-      const [, id] = new RegExp(`"${name}": ?"(${ID})"`).exec(answer.json) ?? [];
+      const [, id] = new RegExp(`"${name}": ?"(${ID})"`).exec(json) ?? [];
       return id === undefined ? [] : [[name, id]];
     }),
   );

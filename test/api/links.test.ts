@@ -4,7 +4,9 @@ import { Client, type Reply } from '../support/client.js';
 import { gns3Link, gns3Node, placeGns3Project } from '../support/gns3-project.js';
 import { libpcapLack } from '../support/libpcap.js';
 import { end, LinkLab, type End, type Json } from '../support/link-lab.js';
+import { seededRandom } from '../support/seeded-random.js';
 import { manyUdpPorts, startServer } from '../support/server-process.js';
+import { missingVpcs } from '../support/vpcs.js';
 
 const server = await startServer(t, { environment: { WIREFARM_UDP_PORTS: manyUdpPorts() } });
 const client = new Client(server.url);
@@ -536,4 +538,70 @@ void t.test('links of an unknown project are not found', async (t) => {
   t.hasStrict(await client.post(links, { nodes: [] }), missing);
   t.hasStrict(await client.get(`${links}/${UNKNOWN}`), missing);
   t.hasStrict(await client.delete(`${links}/${UNKNOWN}`), missing);
+});
+
+void t.test('lists have what each object answers, after any change', { skip: missingVpcs() }, async (t) => {
+  const lab = await LinkLab.make(host);
+  const hubs = [await lab.hub(), await lab.hub(), await lab.hub()] as const;
+  const guest = await lab.node('vpcs', 'PC');
+  const [nodes, drawings, templates] = [`${lab.path}/nodes`, `${lab.path}/drawings`, '/v2/templates'];
+  const ids = { node: [], link: [], drawing: [], template: [] } as Record<string, unknown[]>;
+  const known = (await client.get(templates)).body as Json[];
+  for (const { node_id } of [...hubs, guest]) ids['node']?.push(node_id);
+  const random = seededRandom(16);
+  const pick = (count: number): number => Math.floor(random() * count);
+  const nodeAt = (): string => `${nodes}/${String(ids['node']?.[pick(4)])}`;
+  const linkAt = (): string => `${lab.links}/${String(ids['link']?.at(pick(9)) ?? ids['link']?.[0])}`;
+  const drawingAt = (): string => `${drawings}/${String(ids['drawing']?.[0])}`;
+  const templateAt = (): string => `${templates}/${String(ids['template']?.at(-1))}`;
+  const template = { template_type: 'vpcs', compute_id: 'local' };
+  const capture = { data_link_type: 'DLT_EN10MB', capture_file_name: 'x.pcap' };
+  const ports = (count: number): Json[] =>
+    Array.from({ length: 8 + count }, (_, port_number) => ({ name: `E${port_number}`, port_number }));
+  const changes: (() => Promise<Reply>)[] = [
+    () => lab.post([end(hubs[0], pick(8)), end(hubs[1], pick(8))]),
+    () => lab.post([end(hubs[0], pick(8)), end(guest, 0)]),
+    () => client.delete(linkAt()),
+    () => client.put(linkAt(), { suspend: pick(2) === 0 }),
+    () => client.put(linkAt(), { filters: { delay: [pick(3)] }, link_style: { width: pick(3) } }),
+    () => client.put(`${linkAt()}/directed_filters`, { forward: { delay: [1] } }),
+    () => client.post(`${linkAt()}/start_capture`, capture),
+    () => client.post(`${linkAt()}/stop_capture`),
+    () => client.put(nodeAt(), { x: pick(100), name: `N${pick(5)}` }),
+    () => client.post(`${nodes}/${String(guest['node_id'])}/${pick(2) === 0 ? 'start' : 'stop'}`),
+    () =>
+      client.put(`${nodes}/${String(hubs[2]['node_id'])}`, { properties: { ports_mapping: ports(pick(8)) } }),
+    () => client.post(`${nodeAt()}/${pick(2) === 0 ? 'isolate' : 'unisolate'}`),
+    () => client.post(drawings, { svg: `<svg>${pick(9)}</svg>` }),
+    () => client.put(drawingAt(), { x: pick(100), svg: `<svg>${pick(9)}</svg>` }),
+    () => client.delete(drawingAt()),
+    () => client.post(templates, { ...template, name: `T${pick(9)}` }),
+    () => client.put(templateAt(), { name: `T${pick(9)}` }),
+    () => client.delete(templateAt()),
+  ];
+  const lists: Record<string, string> = {
+    node: nodes,
+    link: lab.links,
+    drawing: drawings,
+    template: templates,
+  };
+  const done = new Set<number>();
+  for (let step = 0; step < 60; step++) {
+    // Some links and drawings come first, then each sort of change, then any.
+    const which = step < 6 ? pick(2) * 12 : step < 6 + changes.length ? step - 6 : pick(changes.length);
+    const reply = await changes[which]?.();
+    if (reply !== undefined && reply.status < 300) done.add(which);
+    for (const [kind, path] of Object.entries(lists)) {
+      const id = (reply?.body as Json | undefined)?.[`${kind}_id`];
+      if (reply?.status === 201 && id !== undefined && !ids[kind]?.includes(id)) ids[kind]?.push(id);
+      const answers: unknown[] = kind === 'template' ? [...known] : [];
+      for (const id of ids[kind] ?? []) {
+        const single = await client.get(`${path}/${String(id)}`);
+        if (single.status === 200) answers.push(single.body);
+        else ids[kind] = (ids[kind] ?? []).filter((other) => other !== id);
+      }
+      t.strictSame((await client.get(path)).body, answers, `${kind}s after change ${which} in step ${step}`);
+    }
+  }
+  t.equal(done.size, changes.length, 'each sort of change was made');
 });

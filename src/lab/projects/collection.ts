@@ -34,6 +34,8 @@ export class Collection<Entity> {
   readonly #lengths = new Map<string, number>();
   readonly #working = new Map<string, EntityRecord<Entity>>();
   readonly #published = new Map<string, { readonly text: string; readonly object: Entity }>();
+  /** The list of the published texts, if it was asked for since the last change; weak, so that idle projects keep none. */
+  #list: WeakRef<Uint8Array> | undefined;
   #nextOrder = 0;
 
   /** `name` is the word for one object in notifications. */
@@ -77,8 +79,13 @@ export class Collection<Entity> {
     for (const { text } of this.#published.values()) yield text;
   }
 
-  publishedList(): string {
-    return `[${[...this.publishedTexts()].join(',')}]`;
+  /** The JSON list of the published texts. Callers share the bytes, and must not change them. */
+  publishedList(): Uint8Array {
+    const known = this.#list?.deref();
+    if (known !== undefined) return known;
+    const list = Buffer.from(`[${[...this.publishedTexts()].join(',')}]`);
+    this.#list = new WeakRef(list);
+    return list;
   }
 
   /** The objects as they were last stored. */
@@ -121,7 +128,7 @@ export class Collection<Entity> {
     const text = this.textOf(object);
     this.#limit?.load(1, text.length);
     this.#keepLength(id, text.length);
-    this.#published.set(id, { text, object });
+    this.#publish(id, text, object);
     this.#follower?.stored(object);
     this.#channel.emit(`${this.#name}.created`, text);
   }
@@ -139,7 +146,7 @@ export class Collection<Entity> {
     transaction.onUndo(this.#count(id, text.length));
     transaction.store({ put: this.#keyOf(id), value: record });
     transaction.onStored(() => {
-      this.#published.set(id, { text, object });
+      this.#publish(id, text, object);
       this.#follower?.stored(object);
       if (announcement === undefined) return;
       this.#channel.emit(`${this.#name}.${announcement.action}`, announcement.event ?? text);
@@ -153,7 +160,7 @@ export class Collection<Entity> {
       const object = this.get(id);
       if (object === undefined) return;
       const text = this.textOf(object);
-      this.#published.set(id, { text, object });
+      this.#publish(id, text, object);
       if (action !== undefined) this.#channel.emit(`${this.#name}.${action}`, text);
     });
   }
@@ -185,9 +192,19 @@ export class Collection<Entity> {
     transaction.onUndo(this.#count(id, undefined));
     transaction.store({ remove: this.#keyOf(id) });
     transaction.onStored(() => {
-      this.#published.delete(id);
+      this.#unpublish(id);
       this.#follower?.removed(before.object);
     });
+  }
+
+  #publish(id: string, text: string, object: Entity): void {
+    this.#published.set(id, { text, object });
+    this.#list = undefined;
+  }
+
+  #unpublish(id: string): void {
+    this.#published.delete(id);
+    this.#list = undefined;
   }
 
   #takeOver(id: string, record: EntityRecord<Entity> | undefined): void {
@@ -195,12 +212,12 @@ export class Collection<Entity> {
     if (record !== undefined) {
       this.load(id, record);
       const text = this.textOf(record.object);
-      this.#published.set(id, { text, object: record.object });
+      this.#publish(id, text, record.object);
       this.#follower?.stored(record.object);
       this.#channel.emit(`${this.#name}.${before === undefined ? 'created' : 'updated'}`, text);
     } else if (before !== undefined) {
       this.#working.delete(id);
-      this.#published.delete(id);
+      this.#unpublish(id);
       this.#follower?.removed(before.object);
       this.#channel.emit(`${this.#name}.deleted`, before.text);
     }

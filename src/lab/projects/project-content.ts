@@ -14,8 +14,11 @@ interface ProjectStats {
 
 const COLLECTIONS = { node: 'nodes', link: 'links', drawing: 'drawings' } as const;
 
-/** The objects as JSON text: of an open project as clients see them, of a closed one as its file has them. */
-export async function listObjects(project: Project, kind: keyof typeof COLLECTIONS): Promise<string> {
+/** The objects as JSON: of an open project as clients see them, of a closed one as its file has them. */
+export async function listObjects(
+  project: Project,
+  kind: keyof typeof COLLECTIONS,
+): Promise<string | Uint8Array> {
   await project.settled();
   if (project.isOpen) return project.topology[COLLECTIONS[kind]].publishedList();
   const { entities } = await recordsOf(project);

@@ -29,6 +29,9 @@ function make(): Made {
 
 const thing = (id: string, size = 1): Thing => ({ id, size });
 
+const listOf = (things: Collection<Thing>): unknown =>
+  JSON.parse(Buffer.from(things.publishedList()).toString());
+
 void t.test('a new object is stored with its place in the order, and read only once it is stored', (t) => {
   const { things, told } = make();
   const transaction = new Transaction();
@@ -40,14 +43,14 @@ void t.test('a new object is stored with its place in the order, and read only o
   things.put(transaction, 'b', thing('b'), { action: 'created' });
   t.same(things.get('a'), thing('a'), 'later requests of the commit see it');
   t.equal(things.published('a'), undefined, 'readers do not');
-  t.equal(things.publishedList(), '[]');
+  t.same(listOf(things), []);
   t.same(transaction.changes, [
     { put: ['thing', 'a'], value: { order: 0, object: thing('a') } },
     { put: ['thing', 'b'], value: { order: 1, object: thing('b') } },
   ]);
   t.same(told(), []);
   transaction.publishAll();
-  t.same(JSON.parse(things.publishedList()), [thing('a'), thing('b')]);
+  t.same(listOf(things), [thing('a'), thing('b')]);
   t.same(told(), [
     { action: 'thing.created', event: thing('a') },
     { action: 'thing.created', event: thing('b') },
@@ -65,7 +68,7 @@ void t.test('a changed object keeps its place', (t) => {
   things.put(second, 'b', thing('b', 2), { action: 'updated', event: '{"id":"b"}' });
   second.publishAll();
   t.same(second.changes, [{ put: ['thing', 'b'], value: { order: 1, object: thing('b', 2) } }]);
-  t.same(JSON.parse(things.publishedList()), [thing('a'), thing('b', 2), thing('c')]);
+  t.same(listOf(things), [thing('a'), thing('b', 2), thing('c')]);
   t.same(told(), [{ action: 'thing.updated', event: { id: 'b' } }], 'the event may say less than the object');
   t.end();
 });
@@ -88,7 +91,35 @@ void t.test('undoing restores the working objects, and readers never saw another
     ['a', 1],
     ['b', 1],
   ]);
-  t.same(JSON.parse(things.publishedList()), [thing('a'), thing('b')]);
+  t.same(listOf(things), [thing('a'), thing('b')]);
+  t.end();
+});
+
+void t.test('the list is made once, and anew after each change that is stored or taken over', (t) => {
+  const { things } = make();
+  const stored = (change: (transaction: Transaction) => void): void => {
+    const transaction = new Transaction();
+    change(transaction);
+    const before = things.publishedList();
+    transaction.publishAll();
+    t.not(things.publishedList(), before);
+  };
+  stored((transaction) => things.put(transaction, 'a', thing('a')));
+  t.equal(things.publishedList(), things.publishedList());
+  stored((transaction) => things.put(transaction, 'a', thing('a', 2)));
+  t.same(listOf(things), [thing('a', 2)]);
+  stored((transaction) => {
+    things.refresh(transaction, 'a');
+  });
+  const keeper = things.keeper(['thing']);
+  keeper.takeOver(['thing', 'b'], { order: 1, object: thing('b') });
+  t.same(listOf(things), [thing('a', 2), thing('b')]);
+  keeper.takeOver(['thing', 'b'], undefined);
+  t.same(listOf(things), [thing('a', 2)]);
+  stored((transaction) => {
+    things.remove(transaction, 'a');
+  });
+  t.same(listOf(things), []);
   t.end();
 });
 
@@ -124,7 +155,7 @@ void t.test('loaded objects come before new ones and are announced when they are
   const { things, told } = make();
   things.loadBuiltin('first', thing('first'));
   things.load('a', { order: 4, object: thing('a') });
-  t.equal(things.publishedList(), '[]');
+  t.same(listOf(things), []);
   things.publishLoaded();
   t.same(told(), [
     { action: 'thing.created', event: thing('first') },

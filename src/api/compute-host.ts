@@ -55,14 +55,31 @@ export function computeHost(
             dialect: z.int().optional(),
             tunnel_address: z.string().optional(),
             life: z.string().optional(),
+            host: z
+              .strictObject({
+                memory_mib: z.int(),
+                processors: z.int(),
+                kvm: z.array(z.string()),
+                server: z.string().optional(),
+              })
+              .optional(),
           }),
         },
         handle: async ({ exchange: { query } }) => {
           if (query === `controller=${controller.computes.mark}`) throw refusals.computeIsSelf();
           const shown = await compute.capabilities();
           // Only a Wirefarm says who it is. Controllers of GNS3 refuse fields that they do not know.
-          const own = { dialect: DIALECT, life: compute.life, tunnel_address: compute.reach.tunnelAddress };
-          return json(200, query.startsWith('controller=') ? { ...shown, ...own } : shown);
+          if (!query.startsWith('controller=')) return json(200, shown);
+          const { memoryMib, ...rest } = await compute.host();
+          return json(200, {
+            ...{
+              ...shown,
+              dialect: DIALECT,
+              life: compute.life,
+              tunnel_address: compute.reach.tunnelAddress,
+            },
+            host: { ...rest, memory_mib: memoryMib, server: controller.server },
+          });
         },
       }),
       route({

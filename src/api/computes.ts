@@ -51,6 +51,8 @@ const newCompute = z.strictObject({
   port: fields.port,
 });
 
+const drain = z.strictObject({ compute_id: z.string(), on: z.boolean() });
+
 export function computeRoutes(controller: Controller): Route[] {
   const { computes } = controller;
   return [
@@ -109,6 +111,35 @@ export function computeRoutes(controller: Controller): Route[] {
       handle: async ({ params }) => {
         await computes.delete(params.compute_id);
         return empty(204);
+      },
+    }),
+    route({
+      method: 'GET',
+      path: '/v2/computes/{compute_id}/drain',
+      isFollowed: true,
+      tag,
+      access: { right: 'computes:read' },
+      summary: 'Show whether a compute takes new nodes',
+      params: names('compute_id'),
+      answers: { 200: drain },
+      handle: ({ params: { compute_id: id } }) => {
+        // Refuses one that is unknown.
+        computes.nameOf(id);
+        return json(200, { compute_id: id, on: computes.isDrained(id) });
+      },
+    }),
+    route({
+      method: 'POST',
+      path: '/v2/computes/{compute_id}/drain',
+      tag,
+      access: { right: 'computes:write' },
+      summary: 'Let another compute take no new nodes from now on, or take them again',
+      params: names('compute_id'),
+      body: z.strictObject({ on: z.boolean() }),
+      answers: { 200: drain },
+      handle: async ({ params: { compute_id: id }, body }) => {
+        await computes.drain(id, body.on);
+        return json(200, { compute_id: id, on: body.on });
       },
     }),
     route({

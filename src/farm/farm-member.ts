@@ -23,6 +23,9 @@ import { FollowedProjects } from './followed-projects.js';
 import { FollowedRecords } from './followed-records.js';
 import { Freshness } from './freshness.js';
 import { HeldNames } from './held-names.js';
+import { HeldRooms } from './held-rooms.js';
+import { HeldScopes } from './held-scopes.js';
+import type { FollowedGiven } from './placements.js';
 import { Owners, type Ownership } from './owners.js';
 import { announceServer, numberOfStart, Servers, type ServerRecord } from './servers.js';
 
@@ -54,6 +57,8 @@ export class FarmMember {
   /** The records that all servers have in memory. */
   readonly records: FarmRecords;
   readonly freshness: Freshness;
+  /** The rights to give out room on hosts. */
+  readonly rooms: HeldRooms;
   readonly #owners: Owners;
   readonly #names: HeldNames;
   readonly #servers = new Servers();
@@ -103,7 +108,9 @@ export class FarmMember {
     const reached = this.#followed.reached.bind(this.#followed);
     this.freshness = new Freshness({ store: shared, clock, reached });
     const catchUp = this.freshness.catchUp.bind(this.freshness);
-    this.#names = new HeldNames({ store: shared, clock, reached, catchUp });
+    const scopes = new HeldScopes({ store: shared, clock, reached });
+    this.#names = new HeldNames({ scopes, catchUp });
+    this.rooms = new HeldRooms(scopes, clock);
   }
 
   /** The projects of the farm, for the controller of this server. */
@@ -117,6 +124,11 @@ export class FarmMember {
         void this.#owners.release(projectId);
       },
     };
+  }
+
+  /** The room that the open projects of the farm have given out, as far as this server knows. */
+  given(): Iterable<FollowedGiven> {
+    return this.#projects.given();
   }
 
   /** This server; it has an address when it has joined. */

@@ -3,6 +3,8 @@ import type { Change, StoredRecord } from '../base/store/store.js';
 import { projectText } from '../lab/projects/project-state.js';
 import type { ListedProject } from '../lab/projects/elsewhere.js';
 import { sortOut } from '../lab/projects/records.js';
+import type { GivenLoads } from '../lab/projects/given-room.js';
+import type { FollowedGiven } from './placements.js';
 import { keyOf, type RecordListener } from './followed-records.js';
 
 interface FollowedProjectsOptions {
@@ -33,6 +35,15 @@ export class FollowedProjects implements RecordListener {
   homeOf(id: string): string | undefined {
     const home = this.#records.get(id)?.get('home')?.value;
     return typeof home === 'string' ? home : undefined;
+  }
+
+  /** The room that the open projects have given out. */
+  *given(): Generator<FollowedGiven> {
+    for (const [project, records] of this.#records) {
+      const given = records.get('given')?.value;
+      if (given !== undefined && records.has('open'))
+        yield { project, home: this.homeOf(project), given: given as GivenLoads };
+    }
   }
 
   replaced(records: readonly StoredRecord[]): void {

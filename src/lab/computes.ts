@@ -190,6 +190,21 @@ export class Computes {
     });
   }
 
+  /** Whether a compute takes no new nodes. */
+  isDrained(id: string): boolean {
+    return this.#others.get(id)?.isDrained === true;
+  }
+
+  /** Lets another compute take no new nodes from now on, or take them again. */
+  drain(id: string, isDrained: boolean): Promise<void> {
+    return this.#lane.change((transaction) => {
+      if (id === LOCAL_COMPUTE) throw refusals.computeNotDrainable();
+      const { isDrained: before, ...rest } = this.#find(id);
+      if ((before === true) === isDrained) return;
+      this.#others.put(transaction, id, isDrained ? { ...rest, isDrained } : rest, { action: 'updated' });
+    });
+  }
+
   /** Does nothing when there is no such compute. */
   delete(id: string): Promise<void> {
     return this.#lane.change((transaction) => {

@@ -1,5 +1,6 @@
 /** The objects of the controller interface, put together: computes, projects, templates and symbols. */
 import type { Logger } from 'pino';
+import { refusals } from '../base/errors/errors.js';
 import type { Store } from '../base/store/store.js';
 import { SymbolLibrary } from './symbols/symbol-library.js';
 import { Channel } from '../base/streams/channel.js';
@@ -58,6 +59,8 @@ export class Controller {
   readonly virtualMachine: VirtualMachine;
   readonly gns3Version: string;
   readonly isLocal: boolean;
+  /** The name of this server, where several share one store. */
+  readonly server: string | undefined;
   readonly #meter = new HostLoadMeter();
   #loadTimer: NodeJS.Timeout | undefined;
   #beginRun: BeginRun = () => {
@@ -70,6 +73,7 @@ export class Controller {
     this.consolePorts = consolePorts;
     this.gns3Version = gns3Version;
     this.isLocal = options.isLocal;
+    this.server = options.elsewhere?.own;
     this.symbols = new SymbolLibrary(options.symbolsFolder, files);
     this.computes = new Computes({
       store,
@@ -95,6 +99,7 @@ export class Controller {
       symbolSize: (symbol) => this.symbols.nodeSize(symbol),
       checkCompute: (id, request) => {
         this.computes.checkReached(id, request);
+        if (this.computes.isDrained(id)) throw refusals.computeDrained(this.computes.nameOf(id));
       },
       hasCompute: (id) => id === LOCAL_COMPUTE || this.computes.has(id),
       beginRun: (projectId, right) => this.#beginRun(projectId, right),

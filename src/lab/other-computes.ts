@@ -10,6 +10,8 @@ export interface Compute {
   readonly port: number;
   readonly user: string | null;
   readonly password: string | null;
+  /** Whether it takes no new nodes. */
+  readonly isDrained?: true | undefined;
 }
 
 /** The present state of another compute. */
@@ -28,6 +30,19 @@ export interface ComputeReach {
   readonly cpu: number | null;
   readonly memory: number | null;
   readonly lastError: string | null;
+  /** Whether it has turned out to be this server. */
+  readonly isSelf: boolean;
+  /** The host, as a Wirefarm tells of it. */
+  readonly host: ComputeHost | undefined;
+}
+
+export interface ComputeHost {
+  readonly memoryMib: number;
+  readonly processors: number;
+  /** The platforms of machines that its processors run themselves. */
+  readonly kvm: readonly string[];
+  /** The name of the server in its farm. */
+  readonly server?: string | undefined;
 }
 
 export const OUT_OF_REACH: ComputeReach = {
@@ -41,6 +56,8 @@ export const OUT_OF_REACH: ComputeReach = {
   cpu: null,
   memory: null,
   lastError: null,
+  isSelf: false,
+  host: undefined,
 };
 
 export interface ComputeCall {

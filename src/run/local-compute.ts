@@ -1,7 +1,7 @@
 /** This server as a compute of GNS3: its abilities, the numbers it has reserved, and the projects that run here. */
 import { randomUUID } from 'node:crypto';
 import type { ConsoleReach } from './consoles/console-port.js';
-import { platform } from 'node:os';
+import { availableParallelism, platform, totalmem } from 'node:os';
 import { join } from 'node:path';
 import type { Logger } from 'pino';
 import type { BpfCompiler } from '../engine/bpf/bpf-compiler.js';
@@ -17,6 +17,7 @@ import { SERVED_KINDS } from '../lab/kinds/node-kinds.js';
 import type { Claims, DiskQuotas } from '../lab/quotas/quotas.js';
 import type { Remember } from '../lab/history-event.js';
 import type { LicenseSettings } from '../lab/iou-license.js';
+import type { ComputeHost } from '../lab/other-computes.js';
 import type { Projects } from '../lab/projects/projects.js';
 import type { ComputeProject } from './compute-project.js';
 import { ComputeProjects } from './compute-projects.js';
@@ -94,6 +95,8 @@ interface LocalComputeOptions extends NioSocketsOptions {
   /** Called when somebody uses a console of a node of the project. */
   readonly used: ComputeServices['used'];
 }
+
+const MEBI = 1024 * 1024;
 
 interface Capabilities {
   readonly node_types: readonly string[];
@@ -251,6 +254,16 @@ export class LocalCompute {
       node_types: await this.nodeTypes(),
       platform: platform(),
       version: this.#gns3Version,
+    };
+  }
+
+  /** The abilities of this host. */
+  async host(): Promise<Omit<ComputeHost, 'server'>> {
+    const memory = Math.min(totalmem(), process.constrainedMemory() || Infinity);
+    return {
+      memoryMib: Math.floor(memory / MEBI),
+      processors: availableParallelism(),
+      kvm: await this.machines.kvmPlatforms(),
     };
   }
 

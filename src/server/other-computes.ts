@@ -1,10 +1,14 @@
 /** The connections with other computes, made from what the server has. */
 import type { Logger } from 'pino';
 import { RemoteComputes } from '../farm/computes/remote-computes.js';
+import { Placements } from '../farm/placements.js';
+import type { ImageLibrary } from '../files/images/image-library.js';
 import type { Controller } from '../lab/controller.js';
+import type { NodePlacing } from '../lab/node-placing.js';
 import type { LocalCompute } from '../run/local-compute.js';
 import { UdpReach } from '../run/links/udp-reach.js';
 import type { Config } from './config.js';
+import type { ServerStore } from './server-store.js';
 
 interface OtherComputesOptions {
   readonly controller: Controller;
@@ -28,6 +32,36 @@ export function otherComputes({
   const others = new RemoteComputes({ computes, probes, reach, gns3Version, now, log });
   computes.connectBy(others);
   return others;
+}
+
+interface NodePlacingOptions {
+  readonly store: ServerStore;
+  readonly controller: Controller;
+  readonly compute: LocalCompute;
+  readonly images: ImageLibrary;
+  readonly others: RemoteComputes;
+}
+
+/** Finds places for nodes; undefined where this server shares no farm. */
+export function nodePlacing({
+  store: { member },
+  controller: { computes, projects },
+  compute,
+  images,
+  others,
+}: NodePlacingOptions): NodePlacing | undefined {
+  if (member === undefined) return undefined;
+  return new Placements({
+    ...{ own: member.place.id, rooms: member.rooms, computes, projects: projects.all },
+    followed: () => member.given(),
+    reachOf: (id) => others.reachOf(id),
+    here: {
+      nodeTypes: () => compute.nodeTypes(),
+      host: () => compute.host(),
+      imageNames: async (emulator) =>
+        (await images.list(emulator)).flatMap(({ filename, path }) => [filename, path]),
+    },
+  });
 }
 
 /** The hosts to which links of this server may lead. */

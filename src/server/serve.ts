@@ -61,7 +61,7 @@ import { RequestAudit } from './request-audit.js';
 import { requestLog } from './request-log.js';
 import { auditChecks, serverAudit } from './server-audit.js';
 import { ServerHistory } from './server-history.js';
-import { otherComputes, udpReach } from './other-computes.js';
+import { nodePlacing, otherComputes, udpReach } from './other-computes.js';
 import { programKeeper } from './program-keeper.js';
 import { storedLabs } from './stored-labs.js';
 import { checkGuarded } from './reach.js';
@@ -273,6 +273,7 @@ export async function serve(start: StartSettings, threads: Threads): Promise<voi
     files,
     archives: threads.archives,
     configs: join(config.data, CONFIGS),
+    placing: nodePlacing({ store, controller, compute, images, others }),
   });
   await Promise.all([deals.start(), ends.times.start(), ends.uses.start()]);
   const labFiles = new LabFiles({ controller, jobs, folders: nodeFolders, files, captures, log });

@@ -35,6 +35,16 @@ export const otherComputeRefusals = {
     ),
   computeLacksKind: (compute: string, type: string) =>
     new Refusal(409, 'compute_lacks_kind', `Compute ${shortened(compute)} cannot run nodes of type ${type}`),
+  computeDrained: (compute: string) =>
+    new Refusal(409, 'compute_drained', `Compute ${shortened(compute)} is drained: it takes no new nodes`),
+  computeNotDrainable: () =>
+    new Refusal(
+      409,
+      'compute_not_drainable',
+      'This server is not drained as a compute: POST /v2/admin/drain drains all of it',
+    ),
+  noComputeHasRoom: (lacks: string) =>
+    new Refusal(409, 'no_compute_has_room', `No compute can have this node: ${lacks}`),
   linkOutOfReach: () =>
     new Refusal(409, 'link_out_of_reach', 'A node of this link is on a compute that is not connected'),
   notOnOtherComputes: (what: string, names: string) =>

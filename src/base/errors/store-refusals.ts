@@ -15,6 +15,13 @@ export const storeRefusals = {
       'Another server of the farm gives this name to a project at the moment: nothing was done, try again',
       { retryAfterSeconds: RETRY_SECONDS },
     ),
+  roomHeld: (): Refusal =>
+    new Refusal(
+      503,
+      'room_held',
+      'Other servers of the farm place nodes on this host at the moment: nothing was done, try again',
+      { retryAfterSeconds: RETRY_SECONDS },
+    ),
   farmSilent: (): Refusal =>
     new Refusal(
       503,

@@ -93,12 +93,13 @@ export class ComputeClient {
     const { name } = this.#compute;
     if (status === 401) return refusals.computeUnauthorized(name);
     if (status === 404)
-      return refusals.computeRefused(name, 404, messageIn(text) ?? `${method} ${path} not found`);
+      return refusals.computeRefused(name, 404, wordIn(text, 'message') ?? `${method} ${path} not found`);
+    if (wordIn(text, 'code') === refusals.computeIsSelf().code) return refusals.computeIsSelf();
     const shown = status === 400 || status === 403 || status === 507 ? status : 409;
     return refusals.computeRefused(
       name,
       shown,
-      messageIn(text) ?? `it answered ${method} ${path} with ${status}`,
+      wordIn(text, 'message') ?? `it answered ${method} ${path} with ${status}`,
     );
   }
 }
@@ -118,11 +119,11 @@ async function wholeText(response: IncomingMessage): Promise<string> {
   return Buffer.concat(pieces).toString();
 }
 
-/** The `message` of a refusal of a compute. */
-function messageIn(text: string): string | undefined {
+/** The `message` or the `code` of a refusal of a compute. */
+function wordIn(text: string, name: 'message' | 'code'): string | undefined {
   try {
-    const { message } = JSON.parse(text) as { readonly message?: unknown };
-    return typeof message === 'string' && message !== '' ? message.slice(0, LONGEST_REASON) : undefined;
+    const { [name]: word } = JSON.parse(text) as Readonly<Record<string, unknown>>;
+    return typeof word === 'string' && word !== '' ? word.slice(0, LONGEST_REASON) : undefined;
   } catch {
     return undefined;
   }

@@ -28,6 +28,16 @@ const capabilities = z.object({
   dialect: z.int().min(0).default(0),
   tunnel_address: z.union([z.ipv4(), z.ipv6()]).optional().catch(undefined),
   life: z.string().max(64).optional(),
+  host: z
+    .object({
+      memory_mib: z.int().min(0),
+      processors: z.int().min(0),
+      kvm: z.array(z.string().max(100)).max(100),
+      server: z.string().max(255).optional(),
+    })
+    .transform(({ memory_mib: memoryMib, ...rest }) => ({ memoryMib, ...rest }))
+    .optional()
+    .catch(undefined),
 });
 const told = z.object({
   action: z.string(),
@@ -98,10 +108,18 @@ export class ComputeConnection {
     try {
       const found = await this.#capabilities();
       await this.#listen();
-      const { node_types: types, dialect, life, platform, version, tunnel_address: tunnelAddress } = found;
+      const {
+        node_types: types,
+        dialect,
+        host,
+        life,
+        platform,
+        version,
+        tunnel_address: tunnelAddress,
+      } = found;
       // Kinds that this server does not know cannot be in its labs.
       const nodeTypes = types.flatMap((type) => nodeType.safeParse(type).data ?? []);
-      const told = { nodeTypes, dialect, life, platform, version, tunnelAddress };
+      const told = { nodeTypes, dialect, host, life, platform, version, tunnelAddress };
       this.#reach = { ...OUT_OF_REACH, isConnected: true, ...told };
       changed();
       connected();
@@ -110,7 +128,8 @@ export class ComputeConnection {
       this.#socket?.terminate();
       const lastError = messageOf(error);
       const isNews = lastError !== this.#reach.lastError;
-      this.#reach = { ...this.#reach, isConnected: false, cpu: null, memory: null, lastError };
+      const isSelf = this.#reach.isSelf || isRefusal(error, 'compute_is_self');
+      this.#reach = { ...this.#reach, isConnected: false, cpu: null, memory: null, lastError, isSelf };
       if (isNews) changed();
       this.#again(isRefusal(error, ...REFUSALS) ? AGAIN_AFTER_MS.refusal : AGAIN_AFTER_MS.failure);
     }

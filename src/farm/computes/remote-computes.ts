@@ -1,4 +1,5 @@
 /** The connections with the computes on record. */
+import { isDeepStrictEqual } from 'node:util';
 import type { Logger } from 'pino';
 import { refusals } from '../../base/errors/errors.js';
 import type { Computes } from '../../lab/computes.js';
@@ -88,6 +89,12 @@ export class RemoteComputes implements OtherComputes {
 
   stored(compute: Compute): void {
     const { compute_id: id } = compute;
+    const before = this.#onRecord.get(id);
+    // A compute that is drained keeps its connection.
+    if (before !== undefined && isDeepStrictEqual(undrained(before), undrained(compute))) {
+      this.#onRecord.set(id, compute);
+      return;
+    }
     this.#connections.get(id)?.close();
     this.#connections.delete(id);
     this.#hosts.forget(id);
@@ -155,7 +162,7 @@ export class RemoteComputes implements OtherComputes {
   async #begin(compute: Compute): Promise<void> {
     const { ComputeConnection } = await import('./compute-connection.js');
     const { compute_id: id, name } = compute;
-    if (this.#onRecord.get(id) !== compute || this.#isClosed) return;
+    if (!isDeepStrictEqual(undrained(this.#onRecord.get(id)), undrained(compute)) || this.#isClosed) return;
     const { computes, gns3Version, log } = this.#options;
     const followers = (): ComputeFollower[] => [...(this.#followers.get(id) ?? [])];
     const connection = new ComputeConnection({
@@ -184,4 +191,11 @@ export class RemoteComputes implements OtherComputes {
     });
     this.#connections.set(id, connection);
   }
+}
+
+/** The record of a compute, but for whether it is drained. */
+function undrained(compute: Compute | undefined): Omit<Compute, 'isDrained'> | undefined {
+  if (compute === undefined) return undefined;
+  const { isDrained, ...rest } = compute;
+  return rest;
 }

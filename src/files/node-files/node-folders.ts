@@ -8,6 +8,7 @@ import { LOCAL_COMPUTE, type StoredNode } from '../../lab/gns3-file/topology-sch
 import type { NodeKind, Properties } from '../../lab/kinds/node-kind.js';
 import { numberAmongHosts } from '../../lab/kinds/vpcs.js';
 import { isProgramKind, isSwitchKind, servedKind } from '../../lab/kinds/node-kinds.js';
+import type { NodePlacing } from '../../lab/node-placing.js';
 import type { Project } from '../../lab/projects/project.js';
 import {
   createNode,
@@ -27,6 +28,8 @@ interface NodeFoldersOptions {
   readonly archives: TaskRunner<NodeArchiveTasks>;
   /** The folder of base configurations. */
   readonly configs: string;
+  /** Finds places for nodes, in a farm. */
+  readonly placing: NodePlacing | undefined;
 }
 
 export class NodeFolders {
@@ -37,7 +40,12 @@ export class NodeFolders {
   }
 
   /** Makes a node and the files that it begins with. Returns its text, or that of the node which has its id already. */
-  async make(project: Project, wanted: NewNode): Promise<string> {
+  make(project: Project, wanted: NewNode): Promise<string> {
+    const make = (placed: NewNode): Promise<string> => this.#makeAt(project, placed);
+    return this.#options.placing?.place(project, wanted, make) ?? make(wanted);
+  }
+
+  async #makeAt(project: Project, wanted: NewNode): Promise<string> {
     const kind = servedKind(wanted.node_type);
     if (kind !== undefined && wanted.compute_id !== LOCAL_COMPUTE)
       return this.#makeElsewhere(project, kind, wanted);
@@ -85,13 +93,18 @@ export class NodeFolders {
     await topology.run.checkAble(kind.type, LOCAL_COMPUTE);
     if (topology.statusOf(node) !== 'stopped') throw refusals.nodeCopiedWhileRunning();
     const copyId = randomUUID();
+    const { name, node_type, properties } = node;
     const copy: Pick<StoredNode, 'node_id' | 'node_type'> = { ...node, node_id: copyId };
     const folders = { root: project.place.folder, from: nodeFolder(node), to: nodeFolder(copy) };
     await project.gate.pass(() => this.#options.archives.run('copyNodeFolder', folders));
-    try {
-      return await project.change((now, transaction) =>
-        duplicateNode(now, transaction, id, { ...place, node_id: copyId }),
+    const make = ({ room }: Pick<NewNode, 'room'>): Promise<string> =>
+      project.change((now, transaction) =>
+        duplicateNode(now, transaction, id, { ...place, node_id: copyId, room }),
       );
+    try {
+      // Room is held for the moment of the commit, not for that of the copy.
+      const wanted = { name, node_type, compute_id: LOCAL_COMPUTE, properties };
+      return await (this.#options.placing?.place(project, wanted, make, true) ?? make({}));
     } catch (error) {
       await this.#removeFolder(project, copy);
       throw error;

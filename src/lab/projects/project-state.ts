@@ -20,6 +20,7 @@ import type { ProjectHold, ProjectsElsewhere } from './elsewhere.js';
 import type { PlacingTasks } from './file-placing.js';
 import type { FolderSwap, FolderSwapTasks } from './folder-swap.js';
 import type { FolderTasks } from './folder-tasks.js';
+import { GivenRoom, type GivenLoads } from './given-room.js';
 import { Lane } from './lane.js';
 import { swapKey, projectKey, versionKey, type LabRecords, type ProjectRecord } from './records.js';
 import type { Transaction } from './transaction.js';
@@ -79,6 +80,8 @@ export class ProjectState {
   #text: string;
   #swap: FolderSwap | undefined;
   #topology: Topology | undefined;
+  /** The room that its nodes have, while it is open in a farm. */
+  #given: GivenRoom | undefined;
 
   constructor(id: string, stored: StoredProject, services: ProjectServices) {
     this.id = id;
@@ -90,6 +93,7 @@ export class ProjectState {
     this.#text = this.textOf(stored.project);
     this.#lane = new Lane(services.store, (transaction) => {
       this.#nextVersion(transaction);
+      this.#given?.follow(transaction);
     });
     this.mirror = new Gns3Mirror({
       ...services,
@@ -134,6 +138,11 @@ export class ProjectState {
   get topology(): Topology {
     if (this.#topology === undefined) throw refusals.projectClosed();
     return this.#topology;
+  }
+
+  /** The room that its nodes have, in a farm; undefined while it is closed. */
+  get given(): GivenLoads | undefined {
+    return this.#given?.most;
   }
 
   /** Whether a swap of files of the folder is under way, or was when something went wrong. */
@@ -199,13 +208,28 @@ export class ProjectState {
 
   /** Loads what the store holds of the project and makes it run. */
   async load(): Promise<void> {
-    this.#topology = await loadTopology(this.services, {
+    const topology = await loadTopology(this.services, {
       id: this.id,
       channel: this.channel,
       right: runRight(this.id, this.services),
       mend: (changes) => this.#mend(changes),
     });
+    await this.#giveRoom(topology);
+    this.#topology = topology;
     this.services.contentLoaded(this.id);
+  }
+
+  /** Tells the farm what the nodes of the project have. One that opens takes it, however little is left. */
+  async #giveRoom(topology: Topology): Promise<void> {
+    if (this.services.elsewhere === undefined) return;
+    const given = new GivenRoom(this.id, topology.nodes.values());
+    try {
+      await this.services.store.commit([given.change]);
+    } catch (error) {
+      await topology.unload('removed');
+      throw error;
+    }
+    this.#given = given;
   }
 
   /** Stores changes that are nobody's, of a project that nothing else changes. */
@@ -220,6 +244,7 @@ export class ProjectState {
   drop(): Topology | undefined {
     const topology = this.#topology;
     this.#topology = undefined;
+    this.#given = undefined;
     return topology;
   }
 

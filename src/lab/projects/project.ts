@@ -14,6 +14,7 @@ import type { Topology } from '../topology/topology.js';
 import { AUTO_CLOSE_MS, AutoClose } from './auto-close.js';
 import { ContentSwap, FolderGate } from './content-swap.js';
 import type { FolderSwap } from './folder-swap.js';
+import type { GivenLoads } from './given-room.js';
 import { ProjectState, type NewContent, type ProjectServices, type StoredProject } from './project-state.js';
 import { openStateChanges, type LabRecords, type OpenState, type ProjectRecord } from './records.js';
 import type { Transaction } from './transaction.js';
@@ -83,6 +84,11 @@ export class Project {
   /** The content of the open project, for reading what is published. Refuses (403) a closed one. */
   get topology(): Topology {
     return this.#state.topology;
+  }
+
+  /** The room that its nodes have, in a farm; undefined while it is closed. */
+  get given(): GivenLoads | undefined {
+    return this.#state.given;
   }
 
   /** Waits for an opening or closing that is under way. */

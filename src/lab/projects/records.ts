@@ -69,6 +69,8 @@ export const versionKey = (projectId: string): Key => [...headKey(projectId), 'v
 const openKey = (projectId: string): Key => [...headKey(projectId), 'open'];
 /** The name of the server that has the files of the project, in a farm. */
 const homeKey = (projectId: string): Key => [...headKey(projectId), 'home'];
+/** The room that an open project has given to its nodes, in a farm. */
+export const givenKey = (projectId: string): Key => [...headKey(projectId), 'given'];
 export const asideKey = (id: string): Key => [...ASIDES, id];
 export const entityKey = (projectId: string, kind: EntityKind, id: string): Key => [
   'lab',
@@ -161,8 +163,8 @@ export function sortOutAll(records: readonly StoredRecord[]): { id: string; stat
 }
 
 /**
- * The changes that remember whether a project is open: its captures end with it. In a farm, `home` is the server that opens it,
- * which has its files.
+ * The changes that remember whether a project is open: its captures end with it, and what its nodes were given. In a farm,
+ * `home` is the server that opens it, which has its files.
  */
 export function openStateChanges(
   projectId: string,
@@ -170,7 +172,11 @@ export function openStateChanges(
   home: string | undefined,
 ): Change[] {
   if (openState === undefined)
-    return [{ remove: openKey(projectId) }, ...entityChanges(projectId, 'capture', [])];
+    return [
+      { remove: openKey(projectId) },
+      ...(home === undefined ? [] : [{ remove: givenKey(projectId) }]),
+      ...entityChanges(projectId, 'capture', []),
+    ];
   const atHome = home === undefined ? [] : [{ put: homeKey(projectId), value: home }];
   return [{ put: openKey(projectId), value: openState }, ...atHome];
 }

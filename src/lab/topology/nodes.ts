@@ -45,6 +45,11 @@ const PORT_SETTINGS = [
   'properties',
 ] as const;
 
+/** Room on a host that nobody else gets until the node which takes it is stored, or is not. */
+interface ReservedRoom {
+  taken(transaction: Transaction): void;
+}
+
 export interface NewNode extends NodeRequest {
   readonly name: string;
   readonly node_type: StoredNode['node_type'];
@@ -55,6 +60,8 @@ export interface NewNode extends NodeRequest {
   readonly inputs?: Properties | undefined;
   /** The interfaces of the host, for a kind that uses them. */
   readonly interfaces?: readonly CloudInterface[] | undefined;
+  /** The room that was found for it, in a farm. */
+  readonly room?: ReservedRoom | undefined;
 }
 
 /** Returns the text of the new node, or of the node that has the `node_id` already. */
@@ -110,6 +117,7 @@ export function createNode(topology: Topology, transaction: Transaction, wanted:
   };
   kind.checkPorts?.(portOwnerOf(node, kind));
   warnOfTelnet(topology, transaction, node, undefined);
+  wanted.room?.taken(transaction);
   return topology.nodes.put(transaction, node.node_id, node, { action: 'created' });
 }
 
@@ -165,6 +173,7 @@ export interface NodePlace {
   readonly x: number;
   readonly y: number;
   readonly z?: number | undefined;
+  readonly room?: ReservedRoom | undefined;
 }
 
 export function duplicateNode(
@@ -191,6 +200,7 @@ export function duplicateNode(
     x: place.x,
     y: place.y,
     z: place.z ?? 0,
+    room: place.room,
   });
 }
 

@@ -348,6 +348,7 @@ void t.test('codes that src tells refusals by are in the tables', (t) => {
 const ASK_THE_DAY = [
   'src/captures/capture.ts',
   'src/captures/continued-plan.ts',
+  'src/captures/far-capture.ts',
   'src/captures/files/capture-library.ts',
   'src/console/parts/quantity.tsx',
   'src/console/state/clock.ts',

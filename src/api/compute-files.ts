@@ -1,4 +1,6 @@
 /** Files of a project, as computes serve them. A project of the controller has one folder for both interfaces. */
+import { join } from 'node:path';
+import type { PortCaptures } from '../captures/port-captures.js';
 import type { FileThreads } from '../http/file-source.js';
 import { z } from 'zod';
 import type { LocalCompute } from '../run/local-compute.js';
@@ -19,7 +21,12 @@ import { names } from './schemas.js';
 
 const tag = 'Compute project files';
 
-export function computeFileRoutes(compute: LocalCompute, transfers: Transfers, files: FileThreads): Route[] {
+export function computeFileRoutes(
+  compute: LocalCompute,
+  transfers: Transfers,
+  files: FileThreads,
+  captures: PortCaptures,
+): Route[] {
   const all = '/v2/compute/projects/{project_id}/files';
   const one = `${all}/{path:.+}`;
   const params = names('project_id', 'path');
@@ -55,7 +62,8 @@ export function computeFileRoutes(compute: LocalCompute, transfers: Transfers, f
         const { id, folder } = findProject(compute, wanted.project_id);
         const owner = compute.folders.ownerOf(id);
         if (owner !== undefined) return readProjectFile(exchange, files, owner, wanted.path);
-        return sendFile(exchange, files, { root: folder, path: wanted.path });
+        const most = captures.wholeBytesOf(join(folder, wanted.path));
+        return sendFile(exchange, files, { root: folder, path: wanted.path, most });
       },
     }),
     route({

@@ -1,5 +1,7 @@
 /** The dialect between Wirefarms: a controller says what it wants of a project here, and is told what runs. */
 import { z } from 'zod';
+import { captureStatus, statusOf } from '../captures/capture-status.js';
+import type { PortCaptures } from '../captures/port-captures.js';
 import { refusals } from '../base/errors/errors.js';
 import { json } from '../http/answer.js';
 import { route, type Route } from '../http/route.js';
@@ -12,6 +14,7 @@ import { checkId, findProject } from './compute-ids.js';
 import { newNodeOf } from './compute-nodes.js';
 import { checkLongBody } from './long-body.js';
 import { names } from './schemas.js';
+import { seed } from './shapes/links.js';
 
 const tag = 'Compute projects';
 
@@ -34,13 +37,15 @@ const wantedNode = z
   .discriminatedUnion('node_type', [first, ...others])
   .transform(({ node_type: type, ...wanted }): WantedComputeNode => ({ ...wanted, kind: kindOf(type) }));
 
+const filters = z.record(z.string().max(100), z.unknown());
 const wantedAttachment = z.strictObject({
   ...place,
   link_id: uuid,
   lport: tcpPort.optional(),
   peer: z.strictObject({ host: text(1, 255), port: tcpPort }).optional(),
   suspend: z.boolean().default(false),
-  filters: z.record(z.string().max(100), z.unknown()).default({}),
+  filters: filters.default({}),
+  directed: z.strictObject({ outward: filters, inward: filters, seed }).optional(),
 });
 
 const lists = {
@@ -86,7 +91,9 @@ const endCounts = z.strictObject({
   counts: z.array(z.number()).length(END_COLUMNS.length),
 });
 
-export function computeWantedRoutes(compute: LocalCompute): Route[] {
+const endCapture = z.strictObject({ link_id: uuid, node_id: uuid, status: captureStatus });
+
+export function computeWantedRoutes(compute: LocalCompute, captures: PortCaptures): Route[] {
   const path = '/v2/compute/projects/{project_id}/wanted';
   const params = names('project_id');
   return [
@@ -111,6 +118,26 @@ export function computeWantedRoutes(compute: LocalCompute): Route[] {
       answers: { 200: z.strictObject({ columns: z.array(z.enum(END_COLUMNS)), ends: z.array(endCounts) }) },
       handle: ({ params: { project_id: id } }) =>
         json(200, { columns: END_COLUMNS, ends: compute.wantedOf(findProject(compute, id)).counts }),
+    }),
+    route({
+      method: 'GET',
+      path: `${path}/captures`,
+      tag,
+      access: { right: 'compute' },
+      summary: 'Show the last captures at the ends of links that a Wirefarm wants of this project',
+      params,
+      answers: { 200: z.strictObject({ captures: z.array(endCapture) }) },
+      handle: ({ params: { project_id: id } }) => {
+        const found = compute
+          .wantedOf(findProject(compute, id))
+          .attached.flatMap(({ linkId, node, port }) => {
+            const capture = captures.last(node, port);
+            return capture === undefined
+              ? []
+              : [{ link_id: linkId, node_id: node.id, status: statusOf(capture) }];
+          });
+        return json(200, { captures: found });
+      },
     }),
     route({
       method: 'PUT',

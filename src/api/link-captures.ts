@@ -9,39 +9,21 @@ import { captureSettings, selection, LARGEST_SNAPLEN } from '../captures/capture
 import type { Controller } from '../lab/controller.js';
 import type { ProjectCaptures } from '../captures/link-captures.js';
 import type { LinkCapture } from '../captures/link-capture.js';
+import { captureStatus } from '../captures/capture-status.js';
+import { FarCapture } from '../captures/far-capture.js';
+import { statusesOf } from '../captures/far-capture-watch.js';
 import type { LinkStream } from '../captures/link-stream.js';
 import type { FileThreads } from '../http/file-source.js';
 import { findLink } from '../lab/topology/links.js';
 import { CAPTURES } from '../lab/projects/folder-layout.js';
+import type { TailSource } from '../http/streams/tail-flow.js';
+import { farTail, rangeHeaders, sendFarFile } from './far-bodies.js';
 import { link } from './shapes/links.js';
 import { names } from './schemas.js';
 
 const tag = 'Captures';
 export const PCAP = 'application/vnd.tcpdump.pcap';
 export const PCAPNG = 'application/x-pcapng';
-
-const time = z.string().nullable();
-const count = z.number().min(0);
-
-const status = z.strictObject({
-  aal5: z.strictObject({ faulty: count, no_room: count }),
-  dropped: count,
-  file_bytes: count,
-  file_name: z.string(),
-  first_packet_at: time,
-  gaps: z.array(z.strictObject({ from: z.string(), to: z.string() })),
-  format: z.enum(['pcap', 'pcapng']),
-  last_packet_at: time,
-  link_type: z.int(),
-  octets: count,
-  packets: count,
-  reason: z.string().nullable(),
-  rotated_away: z.strictObject({ bytes: count, files: count }),
-  started_at: z.string(),
-  state: z.enum(['running', 'draining', 'stopped', 'failed']),
-  unwritten_bytes: count,
-  viewers: z.array(z.strictObject({ lag_bytes: count, skipped_bytes: count })),
-});
 
 const whole = z
   .string()
@@ -68,17 +50,18 @@ export function linkCaptureRoutes(
 ): { routes: Route[]; sockets: SocketRoute[] } {
   const one = names('project_id', 'link_id');
   const base = '/v2/projects/{project_id}/links/{link_id}';
-  const lastOf = (params: LinkIds): LinkCapture | undefined => {
+  const lastOf = (params: LinkIds): LinkCapture | FarCapture | undefined => {
     const project = projects.find(params.project_id);
     findLink(project.topology, params.link_id);
-    return captures.of(project).get(params.link_id);
+    const all = captures.of(project);
+    return all.get(params.link_id) ?? all.far(params.link_id);
   };
-  const captureOf = (params: LinkIds): LinkCapture => {
+  const captureOf = (params: LinkIds): LinkCapture | FarCapture => {
     const capture = lastOf(params);
     if (capture === undefined) throw refusals.captureUnknown(params.link_id);
     return capture;
   };
-  const runningOf = (params: LinkIds): LinkCapture => {
+  const runningOf = (params: LinkIds): LinkCapture | FarCapture => {
     const capture = lastOf(params);
     if (capture?.isRunning !== true) throw refusals.captureInactive();
     return capture;
@@ -140,8 +123,14 @@ export function linkCaptureRoutes(
         access: { right: 'capture', project: 'project_id' },
         summary: 'Show the state of the last capture of a link',
         params: one,
-        answers: { 200: status },
-        handle: ({ params }) => json(200, captureOf(params).status()),
+        answers: { 200: captureStatus },
+        handle: async ({ params }) => {
+          const capture = captureOf(params);
+          return json(
+            200,
+            await (capture instanceof FarCapture ? capture.status(statusesOf) : capture.status()),
+          );
+        },
       }),
       route({
         method: 'GET',
@@ -152,9 +141,11 @@ export function linkCaptureRoutes(
         params: one,
         headers: FILE_HEADERS,
         answers: FILE_ANSWERS,
-        handle: ({ params, exchange }) => {
+        handle: async ({ params, exchange }) => {
           const root = projects.find(params.project_id).record.path;
           const capture = captureOf(params);
+          if (capture instanceof FarCapture)
+            return sendFarFile(exchange, await capture.file(rangeHeaders(exchange)), mediaOf(capture.format));
           const path = `${CAPTURES}/${capture.fileName}`;
           return sendFile(exchange, files, { root, path, most: capture.wholeBytes });
         },
@@ -179,7 +170,10 @@ export function linkCaptureRoutes(
         access: { right: 'capture', project: 'project_id' },
         summary: 'Stream a running capture, in binary messages',
         params: one,
-        open: ({ params }) => runningOf(params).view(),
+        open: ({ params }) => {
+          const capture = runningOf(params);
+          return capture instanceof FarCapture ? farView(capture) : capture.view();
+        },
       }),
       socketRoute({
         path: '/v2/projects/{project_id}/pcap/ws',
@@ -194,10 +188,23 @@ export function linkCaptureRoutes(
   };
 }
 
-/** A ring of files begins at the oldest record that is left; the headers say how much is gone. */
-function streamCapture(exchange: Exchange, capture: LinkCapture): 'streamed' {
+async function streamCapture(exchange: Exchange, capture: LinkCapture | FarCapture): Promise<'streamed'> {
+  if (capture instanceof FarCapture)
+    return exchange.streamTail(mediaOf(capture.format), await farView(capture));
+  // A ring of files begins at the oldest record that is left; the headers say how much is gone.
   const { rotated_away: gone, format } = capture.status();
-  return exchange.streamTail(format === 'pcap' ? PCAP : PCAPNG, capture.view(), [
+  return exchange.streamTail(mediaOf(format), capture.view(), [
     ['X-Capture-Rotated-Away', `files=${gone.files} bytes=${gone.bytes}`],
   ]);
+}
+
+/** A compute that answers at once may still refuse; one that waits for the first packet must not keep the client waiting. */
+async function farView(capture: FarCapture): Promise<TailSource> {
+  const answer = capture.pcap();
+  if (capture.answersAtOnce) await answer;
+  return farTail(answer);
+}
+
+function mediaOf(format: 'pcap' | 'pcapng'): string {
+  return format === 'pcap' ? PCAP : PCAPNG;
 }

@@ -3,11 +3,11 @@ import { z } from 'zod';
 import { captureSettings } from './capture-settings.js';
 
 /** Packets between two moments, in milliseconds since 1970, may be missing. */
-const gap = z.object({ from: z.number(), to: z.number() });
-export type CaptureGap = z.infer<typeof gap>;
+export const captureGap = z.object({ from: z.number(), to: z.number() });
+export type CaptureGap = z.infer<typeof captureGap>;
 
 /** Older gaps are forgotten. */
-const MOST_GAPS = 100;
+export const MOST_GAPS = 100;
 
 export const captureRecord = z.object({
   link_id: z.string(),
@@ -15,7 +15,9 @@ export const captureRecord = z.object({
   settings: captureSettings,
   /** In milliseconds since 1970. */
   startedAt: z.number(),
-  gaps: z.array(gap),
+  gaps: z.array(captureGap),
+  /** The node of another compute at which the link is captured. */
+  node_id: z.string().optional(),
 });
 export type CaptureRecord = z.infer<typeof captureRecord>;
 

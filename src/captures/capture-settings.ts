@@ -49,6 +49,13 @@ export const captureSettings = z.strictObject({
 });
 export type CaptureSettings = z.infer<typeof captureSettings>;
 
+const TURNED = { both: 'both', forward: 'backward', backward: 'forward', in: 'out', out: 'in' } as const;
+
+/** The settings of a capture of a link as the port at its second end has them: what is forward there comes in. */
+export function turned(settings: CaptureSettings): CaptureSettings {
+  return { ...settings, direction: TURNED[settings.direction ?? 'both'] };
+}
+
 /** The name of the file. Refuses (400) a name that is not a single visible component of a path. */
 export function captureFileName(wanted: string | undefined, fallback: string): string {
   if (wanted === undefined || wanted === '') return fallback;

@@ -55,7 +55,7 @@ export function fileNames({ path, files }: Pick<CapturePlan, 'path' | 'files'>):
   return Array.from({ length: files }, (_, number) => ringName(basename(path), number));
 }
 
-export type CaptureState = 'running' | 'draining' | 'stopped' | 'failed';
+type CaptureState = 'running' | 'draining' | 'stopped' | 'failed';
 
 const LIMITS: Readonly<Record<number, string>> = {
   [LOG_END.maxOctets]: 'max_bytes was reached',

@@ -14,6 +14,8 @@ import { captureRecord, type CaptureHistory } from './capture-record.js';
 import { defaultFileName, type CaptureSettings, type Selection } from './capture-settings.js';
 import type { RunningCaptures } from './running-captures.js';
 import type { RunningCaptureFile } from './files/capture-library.js';
+import { FarCapture } from './far-capture.js';
+import { FarCaptureWatch } from './far-capture-watch.js';
 import { LinkCapture } from './link-capture.js';
 import { LinkStream } from './link-stream.js';
 import type { PortCaptures } from './port-captures.js';
@@ -24,6 +26,13 @@ export interface LinkCapturesOptions {
   readonly bpf: BpfCompiler;
   /** The running part of an open project. */
   readonly runOf: (projectId: string) => ComputeRun | undefined;
+}
+
+interface WantedCapture {
+  readonly settings: CaptureSettings;
+  /** The history of a capture that goes on, and the node of another compute at which it was. */
+  readonly history?: CaptureHistory;
+  readonly nodeId?: string | undefined;
 }
 
 /** The value of `links` that means every link that is being captured. */
@@ -38,6 +47,9 @@ export class LinkCaptures {
   readonly #stopping = new Set<string>();
   /** The links of the captures that run or start, by file name. */
   readonly #names = new Map<string, string>();
+  /** The names of the files that other computes write. */
+  readonly #farNames = new Set<string>();
+  readonly #watch = new FarCaptureWatch();
   readonly #streams = new Set<LinkStream>();
 
   /** For an open project. Its run, if it has one, reports links that come and go. */
@@ -50,6 +62,7 @@ export class LinkCaptures {
         this.#reconsiderStreams();
       },
       ending: () => {
+        this.#watch.close();
         for (const stream of this.#streams) stream.end();
       },
     });
@@ -59,6 +72,12 @@ export class LinkCaptures {
   get(linkId: string): LinkCapture | undefined {
     const capture = this.#topology.captures.get(linkId);
     return capture instanceof LinkCapture ? capture : undefined;
+  }
+
+  /** The last capture of a link without an end on this server. */
+  far(linkId: string): FarCapture | undefined {
+    const capture = this.#topology.captures.get(linkId);
+    return capture instanceof FarCapture ? capture : undefined;
   }
 
   /** The files that are being written, or are about to be. */
@@ -82,9 +101,9 @@ export class LinkCaptures {
   /** Refuses (409) a link that is being captured; that capture goes on. */
   async start(linkId: string, settings: CaptureSettings): Promise<void> {
     const link = findLink(this.#topology, linkId);
-    if (this.#starting.has(linkId) || this.get(linkId)?.isRunning === true)
+    if (this.#starting.has(linkId) || this.#runs(linkId))
       throw refusals.captureRunning(link.nodes[0]?.port_number ?? 0);
-    await this.#start(link, settings);
+    await this.#start(link, { settings });
   }
 
   /** Goes on with the captures that ran when the server ended or died. Those that cannot go on end. */
@@ -102,7 +121,7 @@ export class LinkCaptures {
   async ensure(linkId: string, settings: CaptureSettings): Promise<boolean> {
     const starting = this.#starting.get(linkId);
     if (starting !== undefined) await starting.catch(() => undefined);
-    if (this.get(linkId)?.isRunning === true) return false;
+    if (this.#runs(linkId)) return false;
     await this.start(linkId, settings);
     return true;
   }
@@ -113,7 +132,7 @@ export class LinkCaptures {
     await this.#starting.get(linkId)?.catch(() => undefined);
     this.#stopping.add(linkId);
     try {
-      await this.get(linkId)?.stop();
+      await this.#last(linkId)?.stop();
     } finally {
       this.#stopping.delete(linkId);
     }
@@ -155,9 +174,11 @@ export class LinkCaptures {
   async #goOnWith(stored: StoredCapture): Promise<boolean> {
     const { link_id: linkId } = stored;
     try {
-      const { settings, ...history } = captureRecord.parse(stored);
-      await this.#start(findLink(this.#topology, linkId), settings, history);
-      return true;
+      const { settings, node_id: nodeId, ...history } = captureRecord.parse(stored);
+      const link = findLink(this.#topology, linkId);
+      await this.#start(link, { settings, history, nodeId });
+      // A compute that has gone on meanwhile has missed nothing.
+      return this.far(linkId) === undefined;
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error);
       this.#project.warn(`The capture of link ${linkId} ended with the server: ${reason}`);
@@ -166,14 +187,63 @@ export class LinkCaptures {
     }
   }
 
-  #start(link: StoredLink, settings: CaptureSettings, history?: CaptureHistory): Promise<void> {
+  #start(link: StoredLink, wanted: WantedCapture): Promise<void> {
     const { link_id: linkId } = link;
-    const begun = this.#begin(link, settings, history).finally(() => this.#starting.delete(linkId));
+    const isFar = this.#topology.run.farLink?.(link) !== undefined;
+    const begins = isFar ? this.#beginFar(link, wanted) : this.#begin(link, wanted);
+    const begun = begins.finally(() => this.#starting.delete(linkId));
     this.#starting.set(linkId, begun);
     return begun;
   }
 
-  async #begin(link: StoredLink, settings: CaptureSettings, history?: CaptureHistory): Promise<void> {
+  async #beginFar(link: StoredLink, { settings, history, nodeId }: WantedCapture): Promise<void> {
+    const { link_id: linkId } = link;
+    const { captures, links, run } = this.#topology;
+    const name = settings.capture_file_name ?? '';
+    const fileName = name === '' ? this.#freeName(link, settings.format) : name;
+    if (this.#farNames.has(fileName)) throw refusals.captureFileBusy(fileName);
+    const giveBack = this.#options.ports.claim(this.#project.id, history === undefined);
+    const letGo = this.#project.hold();
+    this.#farNames.add(fileName);
+    const release = (): void => {
+      this.#farNames.delete(fileName);
+      letGo();
+      giveBack();
+    };
+    const publish = (): void => {
+      if (!this.#stopping.has(linkId)) this.#show(linkId).catch(() => undefined);
+    };
+    try {
+      await this.far(linkId)?.stop();
+      await run.settled();
+      const capture: FarCapture = new FarCapture({
+        ...{ linkId, settings: { ...settings, capture_file_name: fileName } },
+        link: () => {
+          const stored = links.get(linkId);
+          return stored && run.farLink?.(stored);
+        },
+        isStarted: (node) => run.stateOf(node).status === 'started',
+        changed: publish,
+        ended: (reason) => {
+          release();
+          if (reason !== null)
+            this.#project.warn(`The capture of link ${linkId} on another compute ended: ${reason}`);
+          if (captures.get(linkId) === capture) publish();
+        },
+        earlier: history && nodeId !== undefined ? { history, nodeId } : undefined,
+      });
+      if (history === undefined) await capture.start();
+      if (links.get(linkId) === undefined) throw refusals.linkUnknown(linkId);
+      captures.set(linkId, capture);
+      this.#watch.add(capture);
+    } catch (error) {
+      release();
+      throw error;
+    }
+    await this.#shown(linkId);
+  }
+
+  async #begin(link: StoredLink, { settings, history }: WantedCapture): Promise<void> {
     const { link_id: linkId } = link;
     const wanted = settings.capture_file_name ?? '';
     const name = wanted === '' ? this.#freeName(link, settings.format) : wanted;
@@ -203,11 +273,23 @@ export class LinkCaptures {
       release();
       throw error;
     }
-    await this.#show(linkId).catch(async (error: unknown) => {
-      // A capture that would not go on must not be acknowledged.
-      await this.get(linkId)?.stop();
+    await this.#shown(linkId);
+  }
+
+  /** A capture that would not go on must not be acknowledged. */
+  #shown(linkId: string): Promise<void> {
+    return this.#show(linkId).catch(async (error: unknown) => {
+      await this.#last(linkId)?.stop();
       throw error;
     });
+  }
+
+  #last(linkId: string): LinkCapture | FarCapture | undefined {
+    return this.get(linkId) ?? this.far(linkId);
+  }
+
+  #runs(linkId: string): boolean {
+    return this.#last(linkId)?.isRunning === true;
   }
 
   #run(): ComputeRun {
@@ -220,7 +302,7 @@ export class LinkCaptures {
   #show(linkId: string): Promise<void> {
     const { links, storedCaptures } = this.#topology;
     return this.#project.publish(this.#topology, (transaction) => {
-      const capture = this.get(linkId);
+      const capture = this.#last(linkId);
       if (capture?.isRunning === true && links.get(linkId) !== undefined)
         storedCaptures.put(transaction, linkId, capture.record);
       else storedCaptures.withdraw(transaction, linkId);
@@ -238,7 +320,7 @@ export class LinkCaptures {
   /** Returns the test that decides which links belong to a stream. Refuses (404) unknown links. */
   #chooser(links: string | undefined): (linkId: string) => boolean {
     if (links === undefined) return () => true;
-    if (links === CAPTURING) return (id) => this.get(id)?.isRunning === true;
+    if (links === CAPTURING) return (id) => this.#runs(id);
     const ids = new Set(links.split(',').filter((id) => id !== ''));
     for (const id of ids) findLink(this.#topology, id);
     return (id) => ids.has(id);
@@ -250,7 +332,9 @@ export class LinkCaptures {
       return `${this.#topology.nodes.get(id)?.name ?? ''}_${adapter}-${port}`;
     });
     const name = defaultFileName(ends, format);
-    return this.#names.has(name) ? defaultFileName([...ends, link.link_id], format) : name;
+    return this.#names.has(name) || this.#farNames.has(name)
+      ? defaultFileName([...ends, link.link_id], format)
+      : name;
   }
 }
 

@@ -64,8 +64,25 @@ export class PortCaptures {
     return capture?.state === 'running' ? capture : undefined;
   }
 
+  /** The last capture of the port since it was attached, which may have ended. */
+  last(node: ComputeNode, port: number): Capture | undefined {
+    return this.#byNode.get(node)?.get(port);
+  }
+
   stop(node: ComputeNode, port: number): Promise<void> {
-    return node.onPort(port, () => end(this.#capturesOf(node), port, null));
+    return node.onPort(port, async () => {
+      await this.#capturesOf(node).get(port)?.end('stopped', null);
+    });
+  }
+
+  /** How much of the file with this path can be read; all of a file that nothing writes. */
+  wholeBytesOf(path: string): number {
+    return this.#options.captures.wholeBytesOf(path);
+  }
+
+  /** Counts a capture on another compute for the quotas, until the function that is returned is called. */
+  claim(projectId: string, isNew: boolean): () => void {
+    return this.#options.quotas[isNew ? 'claim' : 'take'](projectId, { captures: 1 });
   }
 
   /** A capture counts for the quotas until it has ended. */
@@ -154,7 +171,7 @@ export class PortCaptures {
   }
 }
 
-async function end(byPort: Map<number, Capture>, port: number, reason: string | null): Promise<void> {
+async function end(byPort: Map<number, Capture>, port: number, reason: string): Promise<void> {
   await byPort.get(port)?.end('stopped', reason);
   byPort.delete(port);
 }

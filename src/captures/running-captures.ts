@@ -2,7 +2,7 @@
  * The captures that run on this host. Each project has a quota of the disk, and no two captures write the same file; a
  * watch ends captures that reach a limit.
  */
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import type { Logger } from 'pino';
 import { refusals } from '../base/errors/errors.js';
 import { Capture, fileNames, type CapturedPort, type CaptureContext, type CapturePlan } from './capture.js';
@@ -89,6 +89,14 @@ export class RunningCaptures {
       this.#forget(budget, names);
       throw error;
     }
+  }
+
+  /** The end of the last packet in the file with this path; Infinity when no capture writes it. */
+  wholeBytesOf(path: string): number {
+    const name = basename(path);
+    for (const { plan, file } of this.#budgets.get(dirname(path))?.running ?? [])
+      if (basename(plan.path) === name && plan.files === 1) return file.wholeBytes;
+    return Infinity;
   }
 
   /** How many run, and what all together have recorded since the start. */

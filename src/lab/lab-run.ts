@@ -5,6 +5,7 @@
  */
 import type { DirectedFilters } from './topology/link-filters.js';
 import type { AcceptedFilters } from './topology/link-filters.js';
+import type { FarLink, FarNode } from './far-node.js';
 import type { Properties } from './kinds/node-kind.js';
 import type { CloudInterface } from './kinds/host-interface.js';
 import type { StoredLink, StoredNode } from './gns3-file/topology-schema.js';
@@ -114,6 +115,10 @@ export interface LabRun {
   linkReport(link: StoredLink): RunReport;
   /** Refuses (409) a new node of a kind that this compute cannot run. */
   checkAble(type: string, computeId: string): Promise<void>;
+  /** The node at its compute; undefined for one of this server, and where there are no other computes. */
+  farNode?(nodeId: string): FarNode | undefined;
+  /** Undefined for a link with an end on this server. */
+  farLink?(link: StoredLink): FarLink | undefined;
   /** The settings that act once, for a node of another compute that is about to be stored. */
   giveInputs(nodeId: string, inputs: Properties): void;
   /** Refuses a node that was told and could not be made. */

@@ -38,6 +38,12 @@ export class HeldAttachment {
     return made && { node_id, link_id, ...made.node.linkCounts(made.port) };
   }
 
+  /** The port at which it is attached. */
+  get place(): { readonly linkId: string; readonly node: ComputeNode; readonly port: number } | undefined {
+    const made = this.#made;
+    return made && { linkId: this.#wanted.link_id, node: made.node, port: made.port };
+  }
+
   /** Never rejects: what cannot be is told as a fault. */
   async follow(wanted: WantedAttachment): Promise<void> {
     try {
@@ -58,7 +64,15 @@ export class HeldAttachment {
   }
 
   async #bring(): Promise<void> {
-    const { node_id: id, adapter_number: adapter, port_number, peer, suspend, filters } = this.#wanted;
+    const {
+      node_id: id,
+      adapter_number: adapter,
+      port_number,
+      peer,
+      suspend,
+      filters,
+      directed,
+    } = this.#wanted;
     const node = this.#project.findNode(id);
     if (node === undefined) throw refusals.nodeUnknown(id);
     if (this.#made !== undefined && this.#made.node !== node) this.#gone();
@@ -68,7 +82,7 @@ export class HeldAttachment {
     const far = { rhost: peer.host, rport: peer.port };
     const made = this.#made;
     if (made?.nio.rhost === far.rhost && made.nio.rport === far.rport) {
-      const nio: NioUdp = { ...made.nio, suspend, filters };
+      const nio: NioUdp = { ...made.nio, suspend, filters, directed };
       if (JSON.stringify(nio) === JSON.stringify(made.nio)) return;
       await node.changeNio(port, nio);
       this.#made = { ...made, nio };
@@ -76,8 +90,8 @@ export class HeldAttachment {
     }
     const before = this.#lport;
     if (await this.#detach()) this.#lport = await this.#reserve(before);
-    const nio = { type: 'nio_udp', lport: this.#lport, ...far, suspend, filters, isTunnel: true } as const;
-    await this.#attach(node, port, nio);
+    const policy = { suspend, filters, directed, isTunnel: true } as const;
+    await this.#attach(node, port, { type: 'nio_udp', lport: this.#lport, ...far, ...policy });
   }
 
   /** An attachment that a controller has made by GNS3's calls is not known here, and gives way. */

@@ -55,6 +55,11 @@ export class WantedProject {
     return this.#actualOf([...this.#nodes.keys()], [...this.#attachments.keys()]);
   }
 
+  /** The ports at which ends of links are attached. */
+  get attached(): { readonly linkId: string; readonly node: ComputeNode; readonly port: number }[] {
+    return [...this.#attachments.values()].flatMap((held) => held.place ?? []);
+  }
+
   /** The counters of all ends of links. */
   get counts(): AttachmentCounts[] {
     return [...this.#attachments.values()].flatMap((held) => held.counts ?? []);

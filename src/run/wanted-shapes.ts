@@ -2,10 +2,18 @@
 import type { NodeKind, Properties } from '../lab/kinds/node-kind.js';
 import type { NodeStatus } from '../lab/lab-run.js';
 import type { LinkEndCounts } from './links/end-counts.js';
+import type { EndFilters } from './links/nio.js';
 import type { NodeSettings } from './nodes/compute-node.js';
 
-/** Its number. A controller speaks the lower one of both. */
-export const DIALECT = 1;
+/** Its number. A controller speaks the lower one of both: a compute refuses fields that it does not know. */
+export const DIALECT = 2;
+/** The numbers from which it has something. */
+export const SINCE = {
+  /** The graph that is wanted of a project. */
+  wanted: 1,
+  /** Filters of one way, and captures that go on in their files and are told with their state. */
+  captures: 2,
+} as const;
 
 export interface WantedComputeNode {
   readonly node_id: string;
@@ -31,6 +39,7 @@ export interface WantedAttachment extends PortPlace {
   readonly peer?: { readonly host: string; readonly port: number } | undefined;
   readonly suspend: boolean;
   readonly filters: Readonly<Record<string, unknown>>;
+  readonly directed?: EndFilters | undefined;
 }
 
 export interface WantedChange {

@@ -30,6 +30,7 @@ class Bench {
     this.links = new Map(links.map((link) => [link.link_id, link]));
     const nodes = names.map((name, index) => storedNodeOf(index + 1, { name }));
     const topology = {
+      run: {},
       links: this.links,
       nodes: new Map(nodes.map((node) => [node.node_id, node])),
       captures: new Map(),

@@ -3,10 +3,13 @@ import { setTimeout as wait } from 'node:timers/promises';
 import t from 'tap';
 import { Client } from '../support/client.js';
 import { eventually } from '../support/eventually.js';
+import { LiveStream } from '../support/live-stream.js';
 import { NodeLab, programsOf, type Json } from '../support/node-lab.js';
 import { scratchFolder, type Teardown } from '../support/scratch.js';
 import { ownConsolePorts, ownUdpPorts, startServer } from '../support/server-process.js';
 import { UdpPeer } from '../support/udp-peer.js';
+import { WebSocketView } from '../support/web-socket-view.js';
+import { missingTshark, tsharkRows, tsharkText } from '../support/tshark.js';
 import { missingVpcs } from '../support/vpcs.js';
 
 /** Servers live as long as the file. */
@@ -40,7 +43,7 @@ const two = await lab.node('ethernet_hub', 'TWO', {}, there);
 const here = await lab.node('ethernet_switch', 'HERE');
 const pc = hasVpcs ? await lab.node('vpcs', 'PC', {}, there) : undefined;
 const between = await lab.link([one, 0], [two, 0]);
-await lab.link([two, 1], [here, 0]);
+const across = await lab.link([two, 1], [here, 0]);
 if (pc !== undefined) {
   await lab.link([pc, 0], [two, 2]);
   await lab.act(pc, 'start');
@@ -57,31 +60,47 @@ const pathThere = `/v2/compute/projects/${lab.id}`;
 const wanted = async (): Promise<WantedThere> =>
   (await new Client(compute.url).expect(200, 'GET', `${pathThere}/wanted`)) as unknown as WantedThere;
 
-/** Leads a socket through both hubs to another one. Resolves with what sends a frame and waits for it, and with the end of this. */
-async function leadThrough(t: Teardown): Promise<{ pass: () => Promise<number>; end: () => Promise<void> }> {
-  const client = new Client(compute.url);
-  const [from, to] = [await UdpPeer.open(t), await UdpPeer.open(t)];
-  const ports: number[] = [];
-  const at = (hub: Json): string =>
-    `${pathThere}/ethernet_hub/nodes/${String(hub['node_id'])}/adapters/0/ports/5/nio`;
-  for (const [hub, peer] of [
-    [one, from],
-    [two, to],
-  ] as const) {
-    const { udp_port: lport } = await client.expect(201, 'POST', `${pathThere}/ports/udp`);
-    ports.push(Number(lport));
-    const nio = { type: 'nio_udp', lport, rhost: '127.0.0.1', rport: peer.port };
-    await client.expect(201, 'POST', at(hub), nio);
-  }
-  let sent = 0;
+interface Line {
+  /** Sends a frame through both hubs and waits for it. Resolves with the number of frames so far. */
+  readonly pass: () => Promise<number>;
+  /** Sends one the other way, and waits for it. */
+  readonly back: () => Promise<unknown>;
+  readonly end: () => Promise<void>;
+}
+
+const FRAME = Buffer.alloc(60, 2).fill(0xff, 0, 6);
+
+/** Leads a socket to the sixth port of a switch, at the server that runs it. */
+async function socketAt(
+  t: Teardown,
+  { url }: { readonly url: string },
+  node: Json,
+): Promise<{ peer: UdpPeer; port: number; end: () => Promise<unknown> }> {
+  const client = new Client(url);
+  const peer = await UdpPeer.open(t);
+  const { udp_port: lport } = await client.expect(201, 'POST', `${pathThere}/ports/udp`);
+  const id = `${String(node['node_type'])}/nodes/${String(node['node_id'])}`;
+  const at = `${pathThere}/${id}/adapters/0/ports/5/nio`;
+  await client.expect(201, 'POST', at, { type: 'nio_udp', lport, rhost: '127.0.0.1', rport: peer.port });
+  return { peer, port: Number(lport), end: () => client.expect(204, 'DELETE', at) };
+}
+
+/** Leads a socket through both hubs to another one. */
+async function leadThrough(t: Teardown): Promise<Line> {
+  const [from, to] = [await socketAt(t, compute, one), await socketAt(t, compute, two)];
+  let [sent, returned] = [0, 0];
   return {
     pass: async () => {
-      await from.send(ports[0] ?? 0, [Buffer.alloc(60, 1)]);
-      await to.receive(++sent);
+      await from.peer.send(from.port, [FRAME]);
+      await to.peer.receive(++sent);
       return sent;
     },
+    back: async () => {
+      await to.peer.send(to.port, [FRAME]);
+      await from.peer.receive(++returned);
+    },
     end: async () => {
-      for (const hub of [one, two]) await client.expect(204, 'DELETE', at(hub));
+      for (const socket of [from, to]) await socket.end();
     },
   };
 }
@@ -112,6 +131,7 @@ void t.test(
   async (t) => {
     const before = await wanted();
     const programs = pc === undefined ? [] : programsOf(pc);
+    await lab.client.expect(201, 'POST', `${lab.linkAt(between)}/start_capture`);
     const passed = await whileFramesPass(t, async () => {
       await controller.stop('SIGKILL');
       controller = await startServer(file, { data: folders.controller });
@@ -128,10 +148,89 @@ void t.test(
     t.ok(passed > 0);
     const after = await wanted();
     t.strictSame(portsOf(after), portsOf(before));
+    t.match(await captureOf(between, ({ packets }) => Number(packets) >= passed), {
+      ...{ state: 'running', gaps: [] },
+    });
+    t.match(await stopped(between), { capturing: false, capture_file_name: 'ONE_0-0_to_TWO_0-0.pcap' });
     if (pc === undefined) return;
     t.strictSame(programsOf(pc), programs, 'the program is the same');
     t.hasStrict(await lab.act(pc, 'stop'), { status: 'stopped' });
     t.hasStrict(await lab.act(pc, 'start'), { status: 'started' });
+  },
+);
+
+const stopped = (link: Json): Promise<Json> =>
+  lab.client.expect(201, 'POST', `${lab.linkAt(link)}/stop_capture`);
+
+/** The state of the capture of a link, once it is as wanted. */
+function captureOf(link: Json, isWanted: (status: Json) => boolean): Promise<Json> {
+  return eventually('the state of the capture', async () => {
+    const { body } = await lab.client.get(`${lab.linkAt(link)}/capture`);
+    return isWanted(body as Json) ? (body as Json) : undefined;
+  });
+}
+
+async function fileOf(link: Json, headers: Record<string, string> = {}): Promise<Buffer> {
+  const answer = await fetch(`${controller.url}${lab.linkAt(link)}/capture/file`, { headers });
+  return Buffer.from(await answer.arrayBuffer());
+}
+
+const isWritten =
+  (count: number) =>
+  ({ packets, unwritten_bytes: left }: Json): boolean =>
+    packets === count && left === 0;
+
+void t.test('a link between switches of another compute is captured there', async (t) => {
+  const at = lab.linkAt(between);
+  // It asks for routers now and then.
+  if (pc !== undefined) await lab.act(pc, 'stop');
+  const line = await leadThrough(t);
+  const start = (body: Json): Promise<Json> =>
+    lab.client.expect(201, 'POST', `${at}/start_capture`, { capture_file_name: 'far.pcap', ...body });
+  t.match(await start({}), { capturing: true, capture_compute_id: 'b', capture_file_name: 'far.pcap' });
+  t.match(await lab.client.post(`${at}/start_capture`), { status: 409 });
+  const live = await LiveStream.open(t, `${controller.url}${at}/pcap`);
+  const view = await WebSocketView.open(t, controller.port, `${at}/pcap/ws`);
+  for (let count = 0; count < 3; count++) await line.pass();
+  const whole = await live.reach(24 + 3 * (16 + FRAME.length));
+  await captureOf(between, isWritten(3));
+  t.strictSame(await fileOf(between), whole);
+  t.strictSame(await fileOf(between, { range: 'bytes=4-7' }), whole.subarray(4, 8));
+  t.match(await stopped(between), { capturing: false, capture_compute_id: null });
+  t.strictSame(await live.ended, whole);
+  t.strictSame(await view.ended, { code: 1000, bytes: whole });
+  if (!missingTshark()) t.strictSame(tsharkRows(whole, ['frame.len']), [['60'], ['60'], ['60']]);
+  t.match(await lab.client.get(`${at}/pcap`), { status: 409 });
+  t.match(await captureOf(between, () => true), { state: 'stopped', packets: 3 });
+
+  await t.test('in one direction, and with filters of one way', async () => {
+    await start({ direction: 'backward' });
+    await line.pass();
+    await line.back();
+    await captureOf(between, isWritten(1));
+    await lab.client.expect(200, 'PUT', `${at}/directed_filters`, { backward: { duplicate: [100] } });
+    await line.back();
+    await line.pass();
+    await captureOf(between, isWritten(3));
+    await lab.client.expect(200, 'PUT', `${at}/directed_filters`, { backward: {} });
+    await stopped(between);
+  });
+  await line.end();
+});
+
+void t.test(
+  'a link whose second end is here is filtered once, and captured in the direction of the link',
+  async (t) => {
+    const at = lab.linkAt(across);
+    const [from, to] = [await socketAt(t, compute, one), await socketAt(t, controller, here)];
+    await lab.client.expect(201, 'POST', `${at}/start_capture`, { direction: 'forward' });
+    await lab.client.expect(201, 'PUT', at, { filters: { frequency_drop: [2] } });
+    for (let count = 0; count < 8; count++) await from.peer.send(from.port, [FRAME]);
+    await to.peer.receive(4);
+    await captureOf(across, isWritten(4));
+    await lab.client.expect(201, 'PUT', at, { filters: {} });
+    await stopped(across);
+    for (const socket of [from, to]) await socket.end();
   },
 );
 
@@ -191,6 +290,13 @@ void t.test(
 
 void t.test('a compute that is killed and returns runs all of it again, at the same ports', async (t) => {
   const before = await wanted();
+  const first = await leadThrough(t);
+  await lab.client.expect(201, 'POST', `${lab.linkAt(between)}/start_capture`, {
+    ...{ format: 'pcapng', bpf: 'ether src 02:02:02:02:02:02' },
+  });
+  if (pc !== undefined) await lab.act(pc, 'start');
+  await first.pass();
+  await captureOf(between, isWritten(1));
   await compute.stop('SIGKILL');
   // At another port: the old one may not be free yet.
   compute = await startServer(file, { data: folders.compute, environment });
@@ -202,7 +308,15 @@ void t.test('a compute that is killed and returns runs all of it again, at the s
   });
   t.strictSame(portsOf(after), portsOf(before));
   const { pass } = await leadThrough(t);
+  await captureOf(between, ({ gaps }) => (gaps as Json[] | undefined)?.length === 1);
   t.equal(await pass(), 1);
+  await captureOf(between, isWritten(2));
+  if (!missingTshark()) {
+    const text = tsharkText(await fileOf(between));
+    t.equal(text.match(/^Frame \d+:/gm)?.length, 2, 'one of each life');
+  }
+  t.match((await fileOf(between)).toString('latin1'), /Packets between .* may be missing/);
+  await stopped(between);
   if (pc === undefined) return;
   await eventually('the program runs', async () => (await lab.show(pc))['status'] === 'started' || undefined);
 });

@@ -2,6 +2,7 @@ import t from 'tap';
 import { refusals } from '../../src/base/errors/errors.js';
 import { WantedDialect } from '../../src/farm/computes/wanted-dialect.js';
 import type { RunRight } from '../../src/lab/lab-run.js';
+import { DIALECT } from '../../src/run/wanted-shapes.js';
 import { storedNode } from '../../src/lab/gns3-file/topology-schema.js';
 
 interface Told {
@@ -9,6 +10,7 @@ interface Told {
   readonly number: number;
   readonly since?: number;
   readonly nodes: readonly { readonly node_id: string }[];
+  readonly attachments?: readonly { readonly directed?: unknown }[];
 }
 
 /** A compute that speaks the dialect, without nodes. */
@@ -47,10 +49,10 @@ const of = (epoch: number, isShared = true): RunRight => ({
   epoch: () => Promise.resolve(epoch),
 });
 
-function dialectOf({ ask }: FakeCompute, right: RunRight): WantedDialect {
+function dialectOf({ ask }: FakeCompute, right: RunRight, spoken = DIALECT): WantedDialect {
   return new WantedDialect({
     ...{ projectId: 'p', right, ask },
-    ...{ name: () => 'lab', computeName: () => 'there' },
+    ...{ name: () => 'lab', computeName: () => 'there', spoken: () => spoken },
   });
 }
 
@@ -116,4 +118,21 @@ void t.test('a compute that has started anew is known by its life, and is told e
   await dialect.bring(wish);
   t.match(compute.followed, { epoch: 5, nodes: [{}] });
   t.equal(compute.followed?.since, undefined);
+});
+
+void t.test('a compute of an older dialect is not sent what it would refuse', async (t) => {
+  const directed = { outward: { delay: [1, 0] }, inward: {}, seed: null };
+  const end = { lport: 1, rhost: 'h', rport: 2, suspend: false, filters: {}, directed };
+  const at = { node: stored, place: { adapter_number: 0, port_number: 0 }, linkId: 'l' };
+  for (const [spoken, told] of [
+    [1, undefined],
+    [DIALECT, directed],
+  ] as const) {
+    const compute = new FakeCompute();
+    const dialect = dialectOf(compute, of(5), spoken);
+    await dialect.begin('first');
+    t.equal(dialect.filtersOneWay, told !== undefined);
+    await t.rejects(dialect.attach(at, end), { code: 'not_a_compute' }, 'this one gives out no ports');
+    t.strictSame(compute.followed?.attachments?.[0]?.directed, told);
+  }
 });

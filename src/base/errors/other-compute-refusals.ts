@@ -47,6 +47,18 @@ export const otherComputeRefusals = {
     new Refusal(409, 'no_compute_has_room', `No compute can have this node: ${lacks}`),
   linkOutOfReach: () =>
     new Refusal(409, 'link_out_of_reach', 'A node of this link is on a compute that is not connected'),
+  captureBeyondCompute: (compute: string, fields: string) =>
+    new Refusal(
+      409,
+      'capture_beyond_compute',
+      `Compute ${shortened(compute)} is of GNS3 and cannot capture with ${fields}`,
+    ),
+  captureUntold: (compute: string) =>
+    new Refusal(
+      409,
+      'capture_untold',
+      `Compute ${shortened(compute)} does not tell the state of this capture`,
+    ),
   notOnOtherComputes: (what: string, names: string) =>
     new Refusal(
       409,

@@ -19,19 +19,19 @@ interface Answer {
 export class SilentCompute extends Error {}
 
 export class ComputeClient {
-  readonly #compute: Compute;
+  readonly compute: Compute;
   readonly #agent: PlainAgent;
   /** Ends all requests. */
   readonly #ending = new AbortController();
 
   constructor(compute: Compute) {
-    this.#compute = compute;
+    this.compute = compute;
     const options = { keepAlive: true, maxSockets: MOST_SOCKETS };
     this.#agent = compute.protocol === 'https' ? new GuardedAgent(options) : new PlainAgent(options);
   }
 
   get headers(): Record<string, string> {
-    const { user, password } = this.#compute;
+    const { user, password } = this.compute;
     if (user === null || user === '') return {};
     const words = Buffer.from(`${user}:${password ?? ''}`).toString('base64');
     return { authorization: `Basic ${words}` };
@@ -39,7 +39,7 @@ export class ComputeClient {
 
   /** `http` or `ws` is the word before the address. */
   address(word: 'http' | 'ws', path: string): string {
-    const { protocol, host, port } = this.#compute;
+    const { protocol, host, port } = this.compute;
     const name = host === '0.0.0.0' ? '127.0.0.1' : host;
     const shown = name.includes(':') && !name.startsWith('[') ? `[${name}]` : name;
     return `${word}${protocol === 'https' ? 's' : ''}://${shown}:${port}/v2/compute${path}`;
@@ -48,12 +48,12 @@ export class ComputeClient {
   /** The JSON of the answer; undefined when there is none. Refuses what the compute refuses. */
   async ask(call: ComputeCall, deadlineMs: number): Promise<unknown> {
     const { status, text } = await this.#send(call, deadlineMs);
-    if (status >= 300) throw this.#refusal(call, status, text);
+    if (status >= 300) throw this.refusal(call, status, text);
     if (text === '') return undefined;
     try {
       return JSON.parse(text) as unknown;
     } catch {
-      throw refusals.notACompute(this.#compute.name);
+      throw refusals.notACompute(this.compute.name);
     }
   }
 
@@ -63,7 +63,7 @@ export class ComputeClient {
   }
 
   async #send({ method, path, body }: ComputeCall, deadlineMs: number): Promise<Answer> {
-    const send = this.#compute.protocol === 'https' ? requestGuarded : requestPlain;
+    const send = this.compute.protocol === 'https' ? requestGuarded : requestPlain;
     const text = body === undefined ? '' : JSON.stringify(body);
     const signal = AbortSignal.any([this.#ending.signal, AbortSignal.timeout(deadlineMs)]);
     try {
@@ -89,8 +89,9 @@ export class ComputeClient {
     }
   }
 
-  #refusal({ method, path }: ComputeCall, status: number, text: string): Error {
-    const { name } = this.#compute;
+  /** The refusal of a compute, in its words. */
+  refusal({ method, path }: Pick<ComputeCall, 'method' | 'path'>, status: number, text: string): Error {
+    const { name } = this.compute;
     if (status === 401) return refusals.computeUnauthorized(name);
     if (status === 404)
       return refusals.computeRefused(name, 404, wordIn(text, 'message') ?? `${method} ${path} not found`);
@@ -104,7 +105,7 @@ export class ComputeClient {
   }
 }
 
-function reasonOf(error: unknown): string {
+export function reasonOf(error: unknown): string {
   return (error instanceof Error ? error.message : String(error)).slice(0, LONGEST_REASON);
 }
 

@@ -6,10 +6,12 @@ import { WebSocket } from 'ws';
 import { z } from 'zod';
 import { isRefusal, messageOf, refusals } from '../../base/errors/errors.js';
 import { nodeType } from '../../lab/gns3-file/topology-schema.js';
+import type { FarAnswer, FarRequest, FarSocket, FarSocketUser } from '../../lab/far-node.js';
 import { OUT_OF_REACH, type Compute, type ComputeCall, type ComputeReach } from '../../lab/other-computes.js';
 import type { ComputeEvent } from './compute-event.js';
 import { lookupInTurn } from './name-lookup.js';
 import { ComputeClient, SilentCompute } from './compute-client.js';
+import { ComputeStreams } from './compute-streams.js';
 import { DEADLINE_MS } from './deadlines.js';
 
 const AGAIN_AFTER_MS = { loss: 1000, failure: 5000, refusal: 60_000 } as const;
@@ -63,6 +65,7 @@ interface ConnectionOptions {
 export class ComputeConnection {
   readonly #options: ConnectionOptions;
   readonly #client: ComputeClient;
+  readonly #streams: ComputeStreams;
   #reach: ComputeReach = OUT_OF_REACH;
   #socket: WebSocket | undefined;
   #timer: NodeJS.Timeout | undefined;
@@ -71,6 +74,7 @@ export class ComputeConnection {
   constructor(options: ConnectionOptions) {
     this.#options = options;
     this.#client = new ComputeClient(options.compute);
+    this.#streams = new ComputeStreams(this.#client);
     void this.#connect();
   }
 
@@ -96,8 +100,23 @@ export class ComputeConnection {
     }
   }
 
+  /** A stream that has begun goes on when this connection is lost: it ends by itself, or with its client. */
+  open(request: FarRequest): Promise<FarAnswer> {
+    const { name } = this.compute;
+    const { method, path } = request;
+    if (!this.#reach.isConnected)
+      return Promise.reject(refusals.computeNotConnected(name, `${method} ${path}`));
+    return this.#streams.open(request);
+  }
+
+  connect(path: string, user: FarSocketUser): FarSocket {
+    if (!this.#reach.isConnected) throw refusals.computeNotConnected(this.compute.name, `GET ${path}`);
+    return this.#streams.connect(path, user);
+  }
+
   close(): void {
     this.#isClosed = true;
+    this.#streams.close();
     clearTimeout(this.#timer);
     this.#lose('it is not on record any more');
     this.#client.close();

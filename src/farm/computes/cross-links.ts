@@ -102,6 +102,11 @@ export class CrossLinks {
     }
   }
 
+  /** Another object each time that the link is made; undefined while it is not. */
+  madeOf(linkId: string): object | undefined {
+    return this.#links.get(linkId)?.made;
+  }
+
   /** The links that are made. */
   made(): MadeEnds[] {
     return [...this.#links].flatMap(([linkId, { made }]) => {
@@ -182,7 +187,7 @@ export class CrossLinks {
 
 /** The end at which the filters are. */
 function filterEnd([first, second]: Sides): LinkSide {
-  return !first.filters && second.filters ? second : first;
+  return second.filtering > first.filtering ? second : first;
 }
 
 /** Undoes the first end when the second fails. Ports that were not used are kept. */

@@ -2,6 +2,7 @@
 import type { StoredNode } from '../../lab/gns3-file/topology-schema.js';
 import type { Properties } from '../../lab/kinds/node-kind.js';
 import type { LinkPlace, RunEnd, RunRight } from '../../lab/lab-run.js';
+import type { EndFilters } from '../../run/links/nio.js';
 
 /** A node as it should be there. */
 export interface NodeWish {
@@ -28,6 +29,7 @@ export interface TunnelEnd {
   readonly rport: number;
   readonly suspend: boolean;
   readonly filters: Readonly<Record<string, unknown>>;
+  readonly directed?: EndFilters | undefined;
 }
 
 export interface Dialect {
@@ -35,6 +37,8 @@ export interface Dialect {
   readonly nodesAtOnce: number;
   /** Whether filters at the port of a switch can be changed. */
   readonly changesSwitches: boolean;
+  /** Whether an end can have filters of one way. */
+  readonly filtersOneWay: boolean;
   /**
    * Finds out what a compute has that is connected, in this life of its program, when it tells that. Resolves with false when that is
    * what it was told.
@@ -66,6 +70,8 @@ export interface DialectOptions {
   /** The name of the project. */
   readonly name: () => string;
   readonly computeName: () => string;
+  /** The number of the dialect between Wirefarms in which both speak; 0 for a compute of GNS3. */
+  readonly spoken: () => number;
   readonly ask: Ask;
 }
 

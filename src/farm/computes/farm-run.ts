@@ -1,6 +1,7 @@
 /** The run of a project whose nodes may be on several computes: each has its part, and the lab does not notice. */
 import { z } from 'zod';
 import { refusals, shortList } from '../../base/errors/errors.js';
+import type { FarLink, FarNode } from '../../lab/far-node.js';
 import { LOCAL_COMPUTE, type StoredLink, type StoredNode } from '../../lab/gns3-file/topology-schema.js';
 import type { CloudInterface } from '../../lab/kinds/host-interface.js';
 import type { Properties } from '../../lab/kinds/node-kind.js';
@@ -24,10 +25,12 @@ import type { AcceptedFilters } from '../../lab/topology/link-filters.js';
 import type { Projects } from '../../lab/projects/projects.js';
 import type { ComputeRun } from '../../run/compute-run.js';
 import type { LocalCompute } from '../../run/local-compute.js';
+import { SINCE } from '../../run/wanted-shapes.js';
 import { CrossCounts } from './cross-counts.js';
 import { CrossLinks } from './cross-links.js';
 import { LocalSide, RemoteSide, type LinkSide } from './link-sides.js';
 import type { RemoteComputes } from './remote-computes.js';
+import { PartNode } from './part-node.js';
 import { RemotePart, type PartOwner } from './remote-part.js';
 
 const interfaces = z.array(
@@ -212,13 +215,22 @@ class FarmRun implements LabRun {
       return;
     }
     this.#counts.begin();
-    const { link, directed } = run;
-    const isOneWay = [directed.forward, directed.backward].some((filters) => Object.keys(filters).length > 0);
-    if (isOneWay && !link.nodes.some(({ node_id: id }) => this.#isOn(id, LOCAL_COMPUTE)))
-      this.#options
-        .ownerOf()
-        ?.warn(`Filters of one way do nothing on link ${link.link_id}: it is between two other computes`);
+    this.#warnOfOneWay(run);
     this.#links.stored(run);
+  }
+
+  farNode(nodeId: string): FarNode | undefined {
+    const node = this.#nodes.get(nodeId);
+    const part = node && this.#parts.get(node.compute_id);
+    return node === undefined || part === undefined ? undefined : new PartNode(node, part, this.#options);
+  }
+
+  farLink({ link_id: id, nodes }: StoredLink): FarLink | undefined {
+    const ends = nodes.flatMap((place) => {
+      const node = this.farNode(place.node_id);
+      return node === undefined ? [] : [{ node, place }];
+    });
+    return ends.length === 2 ? { ends, made: this.#links.madeOf(id) } : undefined;
   }
 
   linkRemoved(link: StoredLink): void {
@@ -257,6 +269,15 @@ class FarmRun implements LabRun {
   #refuseElsewhere(what: string): void {
     const names = [...this.#parts.values()].flatMap((part) => part.runningNames);
     if (names.length > 0) throw refusals.notOnOtherComputes(what, shortList(names));
+  }
+
+  #warnOfOneWay({ link, directed: { forward, backward } }: RunLink): void {
+    const isOneWay = [forward, backward].some((filters) => Object.keys(filters).length > 0);
+    const ends = this.farLink(link)?.ends;
+    if (!isOneWay || ends === undefined) return;
+    if (ends.some(({ node }) => !node.isReady || node.dialect >= SINCE.captures)) return;
+    const why = 'neither of the computes at its ends can have them';
+    this.#options.ownerOf()?.warn(`Filters of one way do nothing on link ${link.link_id}: ${why}`);
   }
 
   #part(computeId: string): RemotePart {

@@ -13,6 +13,7 @@ const givenPort = z.object({ udp_port: z.int().min(1).max(65_535) });
 export class Gns3Dialect implements Dialect {
   readonly nodesAtOnce = 1;
   readonly changesSwitches = false;
+  readonly filtersOneWay = false;
   readonly #options: DialectOptions;
   /** Ports that were asked for and never used: a compute takes none back before the project is closed. */
   readonly #sparePorts: number[] = [];

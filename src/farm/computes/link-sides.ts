@@ -13,10 +13,14 @@ interface FarPort {
   readonly port: number;
 }
 
+/** Ends with a larger number are preferred. */
+const FILTERING = { none: 0, bothWays: 1, oneWay: 2, here: 3 } as const;
+type Filtering = (typeof FILTERING)[keyof typeof FILTERING];
+
 export interface LinkSide {
   readonly node: StoredNode;
-  /** Whether filters of the link can be changed at this end. Here both ways pass. */
-  readonly filters: boolean;
+  /** Its use for the filters of the link: an end on this server does all, one of a switch of GNS3 changes none. */
+  readonly filtering: Filtering;
   takePort(): Promise<number>;
   /** For a port that was never used. */
   keepPort(port: number): void;
@@ -28,7 +32,7 @@ export interface LinkSide {
 
 export class LocalSide implements LinkSide {
   readonly node: StoredNode;
-  readonly filters = true;
+  readonly filtering = FILTERING.here;
   readonly #run: ComputeRun;
   readonly #farName: string;
 
@@ -62,7 +66,6 @@ export class LocalSide implements LinkSide {
 
 export class RemoteSide implements LinkSide {
   readonly node: StoredNode;
-  readonly filters: boolean;
   readonly #part: RemotePart;
   readonly #at: PortAt;
 
@@ -70,8 +73,14 @@ export class RemoteSide implements LinkSide {
     this.#part = part;
     this.#at = at;
     this.node = at.node;
-    const kind = servedKind(at.node.node_type);
-    this.filters = kind !== undefined && (part.dialect.changesSwitches || !isSwitchKind(kind));
+  }
+
+  get filtering(): Filtering {
+    const { dialect } = this.#part;
+    if (dialect.filtersOneWay) return FILTERING.oneWay;
+    const kind = servedKind(this.node.node_type);
+    const changes = kind !== undefined && (dialect.changesSwitches || !isSwitchKind(kind));
+    return changes ? FILTERING.bothWays : FILTERING.none;
   }
 
   takePort(): Promise<number> {
@@ -83,12 +92,12 @@ export class RemoteSide implements LinkSide {
   }
 
   attach(run: RunLink, port: number, far: FarPort, isFilterEnd: boolean): Promise<void> {
-    return this.#part.dialect.attach(this.#at, tunnelEnd(run, port, far, isFilterEnd));
+    return this.#part.dialect.attach(this.#at, this.#end(run, port, far, isFilterEnd));
   }
 
   async change(run: RunLink, port: number, far: FarPort, isFilterEnd: boolean): Promise<boolean> {
-    if (!this.filters) return !isFilterEnd;
-    await this.#part.dialect.change(this.#at, tunnelEnd(run, port, far, isFilterEnd));
+    if (this.filtering === FILTERING.none) return !isFilterEnd;
+    await this.#part.dialect.change(this.#at, this.#end(run, port, far, isFilterEnd));
     return true;
   }
 
@@ -98,11 +107,18 @@ export class RemoteSide implements LinkSide {
       if (this.#part.isReady) throw error;
     });
   }
-}
 
-/** As GNS3 sends it: a link that is suspended drops everything at the end that filters. */
-function tunnelEnd({ link }: RunLink, lport: number, far: FarPort, isFilterEnd: boolean): TunnelEnd {
-  const suspend = link.suspend ?? false;
-  const filters = suspend ? { frequency_drop: [-1] } : storedFilters(link);
-  return { lport, rhost: far.host, rport: far.port, suspend, filters: isFilterEnd ? filters : {} };
+  /** As GNS3 sends it: a link that is suspended drops everything at the end that filters. */
+  #end({ link, directed }: RunLink, lport: number, far: FarPort, isFilterEnd: boolean): TunnelEnd {
+    const suspend = link.suspend ?? false;
+    const end = { lport, rhost: far.host, rport: far.port, suspend };
+    if (!isFilterEnd) return { ...end, filters: {} };
+    if (suspend) return { ...end, filters: { frequency_drop: [-1] } };
+    const filters = storedFilters(link);
+    if (this.filtering !== FILTERING.oneWay) return { ...end, filters };
+    const { forward, backward, seed } = directed;
+    const isSecond = link.nodes[0]?.node_id !== this.node.node_id;
+    const [outward, inward] = isSecond ? [backward, forward] : [forward, backward];
+    return { ...end, filters, directed: { outward, inward, seed } };
+  }
 }

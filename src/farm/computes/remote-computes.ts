@@ -3,6 +3,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Logger } from 'pino';
 import { refusals } from '../../base/errors/errors.js';
 import type { Computes } from '../../lab/computes.js';
+import type { FarAnswer, FarRequest, FarSocket, FarSocketUser } from '../../lab/far-node.js';
 import {
   OUT_OF_REACH,
   type Compute,
@@ -23,6 +24,8 @@ import type { ComputeEvent } from './compute-event.js';
 interface Connection {
   readonly reach: ComputeReach;
   ask(call: ComputeCall, deadlineMs?: number): Promise<unknown>;
+  open(request: FarRequest): Promise<FarAnswer>;
+  connect(path: string, user: FarSocketUser): FarSocket;
   close(): void;
 }
 
@@ -123,12 +126,21 @@ export class RemoteComputes implements OtherComputes {
   }
 
   async ask(id: string, call: ComputeCall, deadlineMs?: number): Promise<unknown> {
+    return this.#connectionTo(id, call).ask(call, deadlineMs);
+  }
+
+  async open(id: string, request: FarRequest): Promise<FarAnswer> {
+    return this.#connectionTo(id, request).open(request);
+  }
+
+  connect(id: string, path: string, user: FarSocketUser): FarSocket {
+    return this.#connectionTo(id, { method: 'GET', path }).connect(path, user);
+  }
+
+  #connectionTo(id: string, { method, path }: Pick<ComputeCall, 'method' | 'path'>): Connection {
     const connection = this.#connections.get(id);
-    if (connection === undefined) {
-      const name = this.#onRecord.get(id)?.name ?? id;
-      throw refusals.computeNotConnected(name, `${call.method} ${call.path}`);
-    }
-    return connection.ask(call, deadlineMs);
+    if (connection !== undefined) return connection;
+    throw refusals.computeNotConnected(this.#onRecord.get(id)?.name ?? id, `${method} ${path}`);
   }
 
   pathsOf(id: string): HostPath[] {

@@ -9,7 +9,7 @@ import type { StoredNode } from '../../lab/gns3-file/topology-schema.js';
 import type { Properties } from '../../lab/kinds/node-kind.js';
 import { kindOfType, servedKind, isProgramKind } from '../../lab/kinds/node-kinds.js';
 import type { NodeAction, NodeState, NodeStatus, RunEnd, RunReport, RunRight } from '../../lab/lab-run.js';
-import { DIALECT } from '../../run/wanted-shapes.js';
+import { DIALECT, SINCE } from '../../run/wanted-shapes.js';
 import { DEADLINE_MS } from './deadlines.js';
 import type { Ask, Dialect } from './dialect.js';
 import { Gns3Dialect } from './gns3-dialect.js';
@@ -93,6 +93,12 @@ export class RemotePart {
 
   get isReady(): boolean {
     return this.#isReady;
+  }
+
+  /** The number of the dialect between Wirefarms in which both speak; 0 for a compute of GNS3. */
+  get spoken(): number {
+    const { computes, computeId } = this.#options;
+    return Math.min(DIALECT, computes.reachOf(computeId).dialect);
   }
 
   get computeName(): string {
@@ -255,13 +261,14 @@ export class RemotePart {
 
   /** The dialect of the compute: a compute may speak another one than before, when its program is another. */
   #spoken(): Dialect {
-    const { computes, computeId, projectId, right, ownerOf } = this.#options;
-    const Spoken = computes.reachOf(computeId).dialect >= DIALECT ? WantedDialect : Gns3Dialect;
+    const { projectId, right, ownerOf } = this.#options;
+    const Spoken = this.spoken >= SINCE.wanted ? WantedDialect : Gns3Dialect;
     if (this.#dialect instanceof Spoken) return this.#dialect;
     return new Spoken({
       ...{ projectId, right, ask: this.ask },
       name: () => ownerOf()?.name ?? projectId,
       computeName: () => this.computeName,
+      spoken: () => this.spoken,
     });
   }
 

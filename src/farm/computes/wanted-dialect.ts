@@ -9,7 +9,7 @@ import { Refusal, refusals } from '../../base/errors/errors.js';
 import type { StoredNode } from '../../lab/gns3-file/topology-schema.js';
 import type { Properties } from '../../lab/kinds/node-kind.js';
 import type { RunEnd } from '../../lab/lab-run.js';
-import { placeKey, type PortPlace } from '../../run/wanted-shapes.js';
+import { placeKey, SINCE, type PortPlace } from '../../run/wanted-shapes.js';
 import { DEADLINE_MS } from './deadlines.js';
 import type { Dialect, DialectOptions, NodeWish, PortAt, TunnelEnd } from './dialect.js';
 import { nodeBody } from './node-body.js';
@@ -77,6 +77,10 @@ export class WantedDialect implements Dialect {
   constructor(options: DialectOptions) {
     this.#options = options;
     this.#path = `/projects/${options.projectId}/wanted`;
+  }
+
+  get filtersOneWay(): boolean {
+    return this.#options.spoken() >= SINCE.captures;
   }
 
   async begin(life: string | undefined): Promise<boolean> {
@@ -244,7 +248,7 @@ export class WantedDialect implements Dialect {
     const body = {
       ...{ name: this.#options.name(), epoch: this.#epoch, number, since: this.#reached },
       nodes: [...this.#nodes].filter(([, node]) => isDue(node)).map(([id, node]) => nodeOf(id, node)),
-      attachments: [...this.#ends.values()].filter(isDue).map(endOf),
+      attachments: [...this.#ends.values()].filter(isDue).map((end) => endOf(end, this.filtersOneWay)),
       ...(this.#reached === undefined
         ? {}
         : {
@@ -302,10 +306,11 @@ function nodeOf(id: string, { type, settings, inputs, status }: WantedNode): obj
   return { node_type: type, node_id: id, settings: { ...settings, ...inputs }, status };
 }
 
-function endOf({ place: at, linkId, lport, end }: WantedEnd): object {
+function endOf({ place: at, linkId, lport, end }: WantedEnd, filtersOneWay: boolean): object {
   if (end === undefined) return { ...at, link_id: linkId, lport };
   const { rhost, rport, suspend, filters } = end;
-  return { ...at, link_id: linkId, lport, peer: { host: rhost, port: rport }, suspend, filters };
+  const directed = filtersOneWay ? end.directed : undefined;
+  return { ...at, link_id: linkId, lport, peer: { host: rhost, port: rport }, suspend, filters, directed };
 }
 
 /** Ends of stored links have labels, too. */

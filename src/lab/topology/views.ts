@@ -2,7 +2,6 @@
 import type { LinkMedium, NodePort } from '../kinds/port.js';
 import type { NodeState, NodeStatus } from '../lab-run.js';
 import {
-  LOCAL_COMPUTE,
   type Label,
   type StoredDrawing,
   type StoredLink,
@@ -99,6 +98,7 @@ function halfToEven(value: number): number {
 
 /** The part of a capture that its link shows. */
 export interface ShownCapture {
+  readonly computeId: string;
   readonly fileName: string;
   readonly filePath: string;
   readonly isRunning: boolean;
@@ -133,7 +133,7 @@ export function linkView(
 ): LinkView {
   const isCapturing = capture?.isRunning === true;
   return {
-    capture_compute_id: isCapturing ? LOCAL_COMPUTE : null,
+    capture_compute_id: isCapturing ? capture.computeId : null,
     capture_file_name: capture?.fileName ?? null,
     capture_file_path: capture?.filePath ?? null,
     capturing: isCapturing,

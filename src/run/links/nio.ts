@@ -52,8 +52,18 @@ export interface BridgePort {
   readonly port: number;
 }
 
+/** Filters of one way at an end of a link, by what its node sends and gets, and their seed. */
+export interface EndFilters {
+  readonly outward: Readonly<Record<string, unknown>>;
+  readonly inward: Readonly<Record<string, unknown>>;
+  readonly seed: number | null;
+}
+
 /** No client can say by itself that an end is one of a tunnel between hosts, and is to be at the address for these. */
-export type NioUdp = z.infer<typeof nioUdp> & { readonly isTunnel?: true };
+export type NioUdp = z.infer<typeof nioUdp> & {
+  readonly isTunnel?: true;
+  readonly directed?: EndFilters | undefined;
+};
 
 const LONGEST_SHOWN = 500;
 
@@ -71,8 +81,8 @@ export const canonicalNio = z.union([
 ]);
 
 export function canonical(given: Nio | BridgePort): object {
-  const { suspend, filters, isTunnel, ...kept } = {
-    ...{ suspend: undefined, filters: undefined, isTunnel: undefined },
+  const { suspend, filters, isTunnel, directed, ...kept } = {
+    ...{ suspend: undefined, filters: undefined, isTunnel: undefined, directed: undefined },
     ...given,
   };
   return Object.fromEntries(Object.entries(kept).sort(([a], [b]) => (a < b ? -1 : 1)));

@@ -370,11 +370,17 @@ export abstract class ComputeNode implements NodeRuntime {
   async #policyOf(port: number, nio: Nio): Promise<PortPolicy> {
     if (nio.type !== 'nio_udp') return { suspended: false, filters: undefined };
     const { filterPlans } = this.services;
-    const both = acceptFilters(nio.filters ?? {});
+    const { directed, filters: given = {} } = nio;
+    const [both, outward, inward] = [given, directed?.outward ?? {}, directed?.inward ?? {}].map(
+      acceptFilters,
+    );
     const asker = { projectId: this.home.id };
     const { linkType } = this.captureAt(port);
-    await filterPlans.check(linkType, both, asker);
-    const wanted = { both, outward: {}, inward: {}, seed: undefined };
+    for (const each of [both, outward, inward]) await filterPlans.check(linkType, each ?? {}, asker);
+    const wanted = {
+      ...{ both: both ?? {}, outward: outward ?? {}, inward: inward ?? {} },
+      seed: directed?.seed ?? undefined,
+    };
     const filters = await filterPlans.planOf(linkType, wanted, asker, () => undefined);
     return { suspended: nio.suspend === true, filters };
   }

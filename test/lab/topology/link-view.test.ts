@@ -37,11 +37,11 @@ void t.test('an end without a label is named by its numbers', (t) => {
 });
 
 void t.test('a capture is shown while it runs, and its file afterwards', (t) => {
-  const capture = { fileName: 'a.pcap', filePath: '/p/a.pcap', isRunning: true };
+  const capture = { computeId: 'b', fileName: 'a.pcap', filePath: '/p/a.pcap', isRunning: true };
   const view = (isRunning: boolean): unknown =>
     linkView(storedLinkOf(1, [2, 3]), idOf(9), 'ethernet', { ...capture, isRunning });
   const file = { capture_file_name: 'a.pcap', capture_file_path: '/p/a.pcap' };
-  t.match(view(true), { ...file, capturing: true, capture_compute_id: 'local' });
+  t.match(view(true), { ...file, capturing: true, capture_compute_id: 'b' });
   t.match(view(false), { ...file, capturing: false, capture_compute_id: null });
   t.end();
 });

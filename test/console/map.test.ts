@@ -120,6 +120,59 @@ void t.test('a browser', { skip: missingConsoleBrowser() }, async (t) => {
     t.same(complaints, []);
   });
 
+  await t.test(
+    'a large map is shown from a picture while it moves, and as it is when it rests',
+    async (t) => {
+      const lab = await LinkLab.make(host);
+      const create = Array.from({ length: 300 }, (_, index) => ({
+        ...{ name: `n${index}`, node_type: 'ethernet_hub', compute_id: 'local' },
+        ...{ x: 110 * (index % 20), y: 110 * Math.floor(index / 20) },
+      }));
+      for (const part of [create.slice(0, 200), create.slice(200)])
+        await client.expect(200, 'POST', `${lab.path}/nodes/batch`, { create: part });
+      const { page, complaints } = await openMap(browser, lab);
+      await placeOf(page, 'n0');
+      const picture = `document.querySelector('[role=application]').toDataURL()`;
+      const frames = 'new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))';
+      const turned = `document.querySelector('[role=application]').dispatchEvent(
+      new WheelEvent('wheel', { shiftKey: true, cancelable: true }))`;
+      /** Looks elsewhere, as the wheel does; resolves to the picture of the next frame. */
+      const looked = async (view: string): Promise<string> => {
+        const script = `(Object.assign(globalThis.wirefarmMap.view, ${view}), ${turned}, ${frames}.then(() => ${picture}))`;
+        return (await page.evaluate(script)) as string;
+      };
+      /** The picture of this view when something in the lab has changed: nothing is moved then. */
+      const painted = async (view: string): Promise<string> => {
+        const shown = 'globalThis.wirefarmMap.lab';
+        const script = `(Object.assign(globalThis.wirefarmMap.view, ${view}), ${shown}.scene.revision++,
+        ${shown}.revision.value++, ${frames}.then(() => ${picture}))`;
+        return (await page.evaluate(script)) as string;
+      };
+      const [near, nearer, aside] = ['{ x: 900, y: 700, zoom: 0.5 }', '{ zoom: 0.7 }', '{ x: 940 }'];
+      await eventually('all symbols are there', async () => {
+        const before = await painted(near);
+        return (await painted(near)) === before || undefined;
+      });
+      const wanted = await painted(nearer);
+      await painted(near);
+      t.not(await looked(nearer), wanted, 'it is a picture that was scaled');
+      await eventually(
+        'it is as it was painted',
+        async () => (await page.evaluate(picture)) === wanted || undefined,
+      );
+      await painted(near);
+      const pixels = (x: number): string => `(() => {
+      const part = Object.assign(document.createElement('canvas'), { width: 80, height: 60 });
+      part.getContext('2d').drawImage(document.querySelector('[role=application]'), -${x}, -150);
+      return part.toDataURL();
+    })()`;
+      const before = await page.evaluate(pixels(200));
+      await looked(aside);
+      t.equal(await page.evaluate(pixels(180)), before, 'so many pixels aside');
+      t.same(complaints, []);
+    },
+  );
+
   await t.test('nodes are moved by the pointer in one call, taken back, and seen by others', async (t) => {
     const lab = await LinkLab.make(host);
     const made = [];

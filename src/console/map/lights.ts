@@ -12,35 +12,44 @@ const SHAPES: Readonly<
     NodeFacts['status'],
     {
       readonly colour: 'good' | 'warn' | 'muted';
-      readonly draw: (context: CanvasRenderingContext2D, x: number, y: number) => void;
+      readonly draw: (context: CanvasRenderingContext2D, x: number, y: number, size: number) => void;
     }
   >
 > = {
   started: {
     colour: 'good',
-    draw: (context, x, y) => {
-      context.moveTo(x - 3.5, y - 5);
-      context.lineTo(x + 5, y);
-      context.lineTo(x - 3.5, y + 5);
+    draw: (context, x, y, size) => {
+      context.moveTo(x - 3.5 * size, y - 5 * size);
+      context.lineTo(x + 5 * size, y);
+      context.lineTo(x - 3.5 * size, y + 5 * size);
     },
   },
   suspended: {
     colour: 'warn',
-    draw: (context, x, y) => {
-      context.rect(x - 4, y - 4, 3, 8);
-      context.rect(x + 1, y - 4, 3, 8);
+    draw: (context, x, y, size) => {
+      context.rect(x - 4 * size, y - 4 * size, 3 * size, 8 * size);
+      context.rect(x + size, y - 4 * size, 3 * size, 8 * size);
     },
   },
   stopped: {
     colour: 'muted',
-    draw: (context, x, y) => {
-      context.rect(x - 4, y - 4, 8, 8);
+    draw: (context, x, y, size) => {
+      context.rect(x - 4 * size, y - 4 * size, 8 * size, 8 * size);
     },
   },
 };
 
-/** Paints all that are alike at once: thousands of strokes of their own cost more than all else of the map. */
-export function paintLights(context: CanvasRenderingContext2D, places: Places, colours: Colours): void {
+/**
+ * Paints all that are alike at once: thousands of strokes of their own cost more than all else of the map. `size` is 1 for lights of
+ * their whole size.
+ */
+export function paintLights(
+  context: CanvasRenderingContext2D,
+  places: Places,
+  colours: Colours,
+  size: number,
+): void {
+  const radius = RADIUS * size;
   const each = (at: readonly number[], draw: (x: number, y: number) => void): void => {
     for (let index = 0; index < at.length; index += 2) draw(at[index] ?? 0, at[index + 1] ?? 0);
   };
@@ -48,15 +57,15 @@ export function paintLights(context: CanvasRenderingContext2D, places: Places, c
   context.beginPath();
   for (const at of Object.values(places))
     each(at, (x, y) => {
-      context.moveTo(x + RADIUS, y);
-      context.arc(x, y, RADIUS, 0, 2 * Math.PI);
+      context.moveTo(x + radius, y);
+      context.arc(x, y, radius, 0, 2 * Math.PI);
     });
   context.fill();
   for (const [status, { colour, draw }] of Object.entries(SHAPES)) {
     context.fillStyle = colours[colour];
     context.beginPath();
     each(places[status as NodeFacts['status']], (x, y) => {
-      draw(context, x, y);
+      draw(context, x, y, size);
     });
     context.fill();
   }

@@ -9,8 +9,9 @@ import type { MapCommands } from './commands.js';
 import { Gestures } from './gestures.js';
 import { neighbour } from './hit-test.js';
 import type { LabMap } from './lab-map.js';
-import { paintMinimap } from './minimap.js';
-import { Painter } from './painter.js';
+import { DrawingPainter } from './drawing-painter.js';
+import { Minimap } from './minimap.js';
+import { PlatedPainter } from './plate.js';
 import { Symbols } from './symbols.js';
 import { MAP_TEXTS } from './texts.js';
 import { View } from './view.js';
@@ -30,6 +31,8 @@ interface CanvasProps {
 
 const STEP = 1.25;
 const PAN = 60;
+/** After so long without a movement a large map rests. */
+const REST_MS = 150;
 const ARROWS: Readonly<Record<string, readonly [number, number]>> = {
   ArrowLeft: [-1, 0],
   ArrowRight: [1, 0],
@@ -90,7 +93,8 @@ export function MapCanvas({ lab, commands, eye, onLinked, onOpened }: CanvasProp
     if (element === null || context == null) return undefined;
     const { view } = eye;
     let colours: Colours = coloursOf(element.parentElement ?? document.body);
-    let asked = 0;
+    let [asked, pictures] = [0, 0];
+    let resting: ReturnType<typeof setTimeout> | undefined;
     const paint = (): void => {
       asked = 0;
       const { frame, linking } = hands;
@@ -100,15 +104,26 @@ export function MapCanvas({ lab, commands, eye, onLinked, onOpened }: CanvasProp
         ...{ selected: lab.selected.value, focused: lab.focused.value, frame, linking, layers },
         hasGrip: mayMove(),
       };
-      painter.paint(context, lab.scene, view, colours, symbols, overlay);
+      clearTimeout(resting);
+      const state = painter.paint(context, lab.scene, view, { colours, symbols }, overlay, pictures);
+      if (state === 'moving') resting = setTimeout(rest, REST_MS);
       if (small.current !== null && layers.has('minimap'))
-        paintMinimap(small.current, lab.scene, view, colours);
+        minimap.paint(small.current, lab.scene, view, colours);
     };
     const repaint = (): void => {
       if (asked === 0) asked = requestAnimationFrame(paint);
     };
-    const symbols = new Symbols(repaint);
-    const painter = new Painter(repaint);
+    const loaded = (): void => {
+      pictures++;
+      repaint();
+    };
+    const rest = (): void => {
+      painter.rest();
+      repaint();
+    };
+    const symbols = new Symbols(loaded);
+    const painter = new PlatedPainter(new DrawingPainter(loaded));
+    const minimap = new Minimap();
     const hands = new Gestures(lab, view, {
       changed: repaint,
       moved: (ids, dx, dy) => void commands.move(ids, dx, dy),
@@ -169,6 +184,7 @@ export function MapCanvas({ lab, commands, eye, onLinked, onOpened }: CanvasProp
     return () => {
       globalThis.wirefarmMap = undefined;
       cancelAnimationFrame(asked);
+      clearTimeout(resting);
       observer.disconnect();
       dark.removeEventListener('change', recolour);
       for (const end of ends) end();

@@ -1,7 +1,7 @@
 /** Paints a scene: links in batches of one stroke each, nodes, and words where there is room for them. */
 import { BEND } from './hit-test.js';
 import type { Colours } from './colours.js';
-import { DrawingPainter } from './drawing-painter.js';
+import type { DrawingPainter } from './drawing-painter.js';
 import { NODE_LAYER } from './drawings.js';
 import { Room } from './room.js';
 import type { Layer } from './layers.js';
@@ -13,6 +13,8 @@ import { badgeOf } from './words.js';
 
 const NAMES_FROM = 0.45;
 const SYMBOLS_FROM = 0.12;
+/** Lights have their whole size from a zoom of 0.6 on. */
+const LIGHTS_GROW = 1 / 0.6;
 const FONT = '12px system-ui, sans-serif';
 const LINE = 14;
 /** Less room than a node has is kept for it, since room is counted in coarse steps. */
@@ -32,7 +34,7 @@ const DASHED = [7, 4];
 const DOTTED = [2, 4];
 
 /** The parts of the picture that are not the lab's. */
-interface Overlay {
+export interface Overlay {
   readonly selected: ReadonlySet<string>;
   readonly layers: ReadonlySet<Layer>;
   /** The node, link or drawing that keys act on. */
@@ -44,15 +46,24 @@ interface Overlay {
   readonly linking: { readonly from: string; readonly x: number; readonly y: number } | undefined;
 }
 
+/** In these colours, with these symbols. */
+export interface Look {
+  readonly colours: Colours;
+  readonly symbols: Symbols;
+}
+
 type Context = CanvasRenderingContext2D;
+/** Something that is painted step by step, each much shorter than a frame. */
+type Steps = Generator<void, void, void>;
+
+/** So many nodes, links or words are painted in a step. */
+const AT_ONCE = 64;
 
 export class Painter {
   readonly #drawings: DrawingPainter;
   readonly #room = new Room();
   readonly #widths = new Map<string, number>();
   #groups = new Uint8Array(0);
-  /** The places of the lights of nodes, two numbers each. */
-  readonly #corners: Record<NodeFacts['status'], number[]> = { started: [], stopped: [], suspended: [] };
   /** The words of links, as of a revision of the scene. */
   #badges: (string | undefined)[] = [];
   #badgesOf = -1;
@@ -60,19 +71,17 @@ export class Painter {
   /** The ends of links on the screen, four numbers each. */
   #lines = new Float64Array(0);
 
-  /** `loaded` is called when an image of a drawing has come. */
-  constructor(loaded: () => void) {
-    this.#drawings = new DrawingPainter(loaded);
+  constructor(drawings: DrawingPainter) {
+    this.#drawings = drawings;
   }
 
-  paint(
-    context: Context,
-    scene: Scene,
-    view: View,
-    colours: Colours,
-    symbols: Symbols,
-    overlay: Overlay,
-  ): void {
+  paint(context: Context, scene: Scene, view: View, look: Look, overlay: Overlay): void {
+    const steps = this.steps(context, scene, view, look, overlay);
+    while (steps.next().done !== true);
+  }
+
+  /** Paints in steps. A scene that changes between them is to be painted from the begin. */
+  *steps(context: Context, scene: Scene, view: View, { colours, symbols }: Look, overlay: Overlay): Steps {
     context.fillStyle = colours.ground;
     context.fillRect(0, 0, view.width, view.height);
     context.font = FONT;
@@ -81,38 +90,33 @@ export class Painter {
     if (layers.has('grid')) paintGrid(context, view, colours);
     const drawings = layers.has('drawings') ? scene.drawings.all : [];
     this.#drawings.paint(context, drawings, ({ z }) => z <= NODE_LAYER, view, colours, overlay);
-    this.#paintLinks(context, scene, view, colours, overlay);
-    this.#paintNodes(context, scene, view, colours, symbols, overlay);
+    yield* this.#paintLinks(context, scene, view, colours, overlay);
+    yield* this.#paintNodes(context, scene, view, { colours, symbols }, overlay);
     this.#drawings.paint(context, drawings, ({ z }) => z > NODE_LAYER, view, colours, overlay);
     if (view.zoom >= NAMES_FROM) {
       context.textAlign = 'center';
       context.textBaseline = 'top';
-      if (layers.has('names')) this.#writeNames(context, scene, view, colours);
-      this.#writeBadges(context, scene, colours, layers);
-      if (layers.has('ports')) this.#writePorts(context, scene, view, colours);
+      if (layers.has('names')) yield* this.#writeNames(context, scene, view, colours);
+      yield* this.#writeBadges(context, scene, colours, layers);
+      if (layers.has('ports')) yield* this.#writePorts(context, scene, view, colours);
     }
     paintOverlay(context, scene, view, colours, overlay);
   }
 
-  #paintLinks(context: Context, scene: Scene, view: View, colours: Colours, { selected }: Overlay): void {
+  *#paintLinks(context: Context, scene: Scene, view: View, colours: Colours, { selected }: Overlay): Steps {
     const count = scene.links.length;
     if (this.#groups.length < count) {
       this.#groups = new Uint8Array(2 * count);
       this.#lines = new Float64Array(8 * count);
     }
     for (let link = 0; link < count; link++) this.#groups[link] = this.#placeLine(scene, view, link);
+    yield;
     for (let group = 1; group <= WIDTHS.length; group++) {
-      this.#stroke(
-        context,
-        count,
-        group,
-        WIDTHS[group - 1] ?? 1,
-        group > 1 ? colours.busy : colours.link,
-        [],
-      );
+      const colour = group > 1 ? colours.busy : colours.link;
+      yield* this.#stroke(context, count, group, WIDTHS[group - 1] ?? 1, colour, []);
     }
-    this.#stroke(context, count, STILL, 1.5, colours.muted, DOTTED);
-    this.#stroke(context, count, DROPPING, 2.2, colours.warn, DASHED);
+    yield* this.#stroke(context, count, STILL, 1.5, colours.muted, DOTTED);
+    yield* this.#stroke(context, count, DROPPING, 2.2, colours.warn, DASHED);
     if (selected.size === 0) return;
     context.beginPath();
     for (let link = 0; link < count; link++)
@@ -143,21 +147,30 @@ export class Painter {
     return 1 + Math.min(WIDTHS.length - 1, Math.ceil(Math.log10(1 + octets / 100)));
   }
 
-  #stroke(
+  *#stroke(
     context: Context,
     count: number,
     group: number,
     width: number,
     colour: string,
     dashes: number[],
-  ): void {
-    context.beginPath();
-    for (let link = 0; link < count; link++) if (this.#groups[link] === group) this.#trace(context, link);
-    context.strokeStyle = colour;
-    context.lineWidth = width;
-    context.setLineDash(dashes);
-    context.stroke();
-    context.setLineDash([]);
+  ): Steps {
+    for (let link = 0; link < count;) {
+      context.beginPath();
+      let traced = 0;
+      for (; link < count && traced < AT_ONCE; link++) {
+        if (this.#groups[link] !== group) continue;
+        this.#trace(context, link);
+        traced++;
+      }
+      if (traced === 0) return;
+      context.strokeStyle = colour;
+      context.lineWidth = width;
+      context.setLineDash(dashes);
+      context.stroke();
+      context.setLineDash([]);
+      yield;
+    }
   }
 
   #trace(context: Context, link: number): void {
@@ -165,16 +178,15 @@ export class Painter {
     context.lineTo(this.#lines[4 * link + 2] ?? 0, this.#lines[4 * link + 3] ?? 0);
   }
 
-  #paintNodes(
+  *#paintNodes(
     context: Context,
     scene: Scene,
     view: View,
-    colours: Colours,
-    symbols: Symbols,
+    { colours, symbols }: Look,
     { selected, focused }: Overlay,
-  ): void {
-    for (const corners of Object.values(this.#corners)) corners.length = 0;
-    for (const node of scene.nodes) {
+  ): Steps {
+    for (const [index, node] of scene.nodes.entries()) {
+      if (index % AT_ONCE === 0) yield;
       const box = boxOf(node, view);
       if (box === undefined) continue;
       const [left, top, width, height] = box;
@@ -199,15 +211,34 @@ export class Painter {
       } else {
         context.drawImage(picture, left, top, width, height);
       }
-      this.#corners[node.status].push(left + width - 4, top + height - 4);
       // A name stands right below.
       this.#room.take(left, top, width, Math.max(0, height - NAME_GAP));
     }
-    if (view.zoom >= SYMBOLS_FROM) paintLights(context, this.#corners, colours);
+    if (view.zoom >= SYMBOLS_FROM) yield* this.#light(context, scene, view, colours);
   }
 
-  #writeNames(context: Context, scene: Scene, view: View, colours: Colours): void {
-    for (const node of scene.nodes) {
+  /** Lights lie above all nodes. From afar they shrink, so that the links can be seen. */
+  *#light(context: Context, scene: Scene, view: View, colours: Colours): Steps {
+    const size = Math.min(1, view.zoom * LIGHTS_GROW);
+    const corners: Record<NodeFacts['status'], number[]> = { started: [], stopped: [], suspended: [] };
+    const paint = (): void => {
+      paintLights(context, corners, colours, size);
+      for (const places of Object.values(corners)) places.length = 0;
+    };
+    for (const [index, node] of scene.nodes.entries()) {
+      const [left, top, width, height] = boxOf(node, view) ?? [];
+      if (left !== undefined && top !== undefined)
+        corners[node.status].push(left + (width ?? 0) - 4 * size, top + (height ?? 0) - 4 * size);
+      if (index % AT_ONCE !== AT_ONCE - 1) continue;
+      paint();
+      yield;
+    }
+    paint();
+  }
+
+  *#writeNames(context: Context, scene: Scene, view: View, colours: Colours): Steps {
+    for (const [index, node] of scene.nodes.entries()) {
+      if (index % AT_ONCE === 0) yield;
       const box = boxOf(node, view);
       if (box === undefined) continue;
       const [left, top, width, height] = box;
@@ -215,7 +246,7 @@ export class Painter {
     }
   }
 
-  #writeBadges(context: Context, scene: Scene, colours: Colours, layers: ReadonlySet<Layer>): void {
+  *#writeBadges(context: Context, scene: Scene, colours: Colours, layers: ReadonlySet<Layer>): Steps {
     if (this.#badgesOf !== scene.revision || this.#badgesIn !== layers) {
       this.#badgesIn = layers;
       this.#badges = [];
@@ -223,6 +254,7 @@ export class Painter {
     }
     const lines = this.#lines;
     for (const [index, link] of scene.links.entries()) {
+      if (index % AT_ONCE === 0) yield;
       if (this.#groups[index] === 0) continue;
       const words = (this.#badges[index] ??= badgeOf(scene, index, link, layers));
       if (words === '') continue;
@@ -236,8 +268,9 @@ export class Painter {
   }
 
   /** The ports of links, at their ends. */
-  #writePorts(context: Context, scene: Scene, view: View, colours: Colours): void {
+  *#writePorts(context: Context, scene: Scene, view: View, colours: Colours): Steps {
     for (const [index, { ends }] of scene.links.entries()) {
+      if (index % AT_ONCE === 0) yield;
       if (this.#groups[index] === 0) continue;
       const [ax = 0, ay = 0, bx = 0, by = 0] = this.#lines.subarray(4 * index, 4 * index + 4);
       const share = Math.min(0.4, (PORT_FROM * view.zoom) / Math.max(1, Math.hypot(bx - ax, by - ay)));
